@@ -1,0 +1,36 @@
+# What holds for every target: language, output layout, run-time paths, warnings.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug, Release or RelWithDebInfo" FORCE)
+endif()
+
+# The build tree has the layout of the installed one: bin, lib, lib/assay (plugins), share/assay.
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/archive")  # internal, never installed
+set(ASSAY_PLUGIN_DIRECTORY "${PROJECT_BINARY_DIR}/lib/assay")
+foreach(folder IN ITEMS suites results-schema)
+  set(link "${PROJECT_BINARY_DIR}/share/assay/${folder}")
+  if(NOT IS_SYMLINK "${link}")
+    file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/share/assay")
+    file(RELATIVE_PATH target "${PROJECT_BINARY_DIR}/share/assay" "${PROJECT_SOURCE_DIR}/${folder}")
+    file(CREATE_LINK "${target}" "${link}" SYMBOLIC)
+  endif()
+endforeach()
+
+# $ORIGIN-relative, so that both trees can be moved; the same in both (BUILD_WITH_INSTALL_RPATH of each target), since
+# CMake would pad a build tree's own with empty entries, which the loader reads as the current folder.
+# Libraries of a module or of Spack keep their absolute path.
+set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
+set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)
+
+add_library(assay_warnings INTERFACE)
+target_compile_options(assay_warnings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic>)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 12
+   AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  # g++ 12 (alone) warns of its own std::string, for "text" + string: GCC bug 105651.
+  target_compile_options(assay_warnings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wno-restrict>)
+endif()

@@ -1,0 +1,12 @@
+# The installed tree: bin, lib, lib/assay, share/assay. Programs and plugins are installed where they are made.
+foreach(folder IN ITEMS suites results-schema)
+  if(EXISTS "${PROJECT_SOURCE_DIR}/${folder}")
+    install(DIRECTORY "${folder}" DESTINATION share/assay)
+  endif()
+endforeach()
+install(FILES LICENSE README.md CHANGELOG.md DESTINATION share/doc/assay OPTIONAL)
+
+# All that is needed to run, without the tests: what scripts/quickstart builds.
+get_property(programs GLOBAL PROPERTY ASSAY_PROGRAMS)
+add_custom_target(assay_programs)
+add_dependencies(assay_programs assay_core ${programs})

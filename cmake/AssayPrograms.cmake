@@ -1,0 +1,49 @@
+# assay_add_library_and_programs(<folder>)
+# For the calling folder: *.cpp without *_main.cpp become the static library assay_<folder>; each <name>_main.cpp becomes
+# the program assay-<name> (conv_main.cpp: assay-conv; k_means_main.cpp: assay-k-means); then every subfolder that has a
+# CMakeLists.txt is added. Adding a kernel or a backend therefore edits no file.
+# Further arguments: libraries that the library links publicly beside assay_core.
+function(assay_add_library_and_programs folder)
+  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
+  set(mains ${sources})
+  list(FILTER sources EXCLUDE REGEX "_main\\.cpp$")
+  list(FILTER mains INCLUDE REGEX "_main\\.cpp$")
+
+  set(library "assay_${folder}")
+  if(sources)
+    add_library(${library} STATIC ${sources})
+    set_target_properties(${library} PROPERTIES POSITION_INDEPENDENT_CODE ON)  # plugins link it too
+    target_link_libraries(${library} PUBLIC assay_core ${ARGN} PRIVATE assay_warnings)
+  else()
+    add_library(${library} INTERFACE)  # headers alone, so far
+    target_link_libraries(${library} INTERFACE assay_core ${ARGN})
+  endif()
+
+  foreach(main IN LISTS mains)
+    get_filename_component(name "${main}" NAME)
+    string(REGEX REPLACE "_main\\.cpp$" "" name "${name}")
+    string(REPLACE "_" "-" name "${name}")
+    assay_add_program(assay-${name} SOURCES "${main}" LIBRARIES ${library})
+  endforeach()
+
+  assay_add_subfolders()
+endfunction()
+
+# assay_add_program(<name> SOURCES … [LIBRARIES …]): an executable in <build>/bin, installed, on the core.
+function(assay_add_program name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBRARIES")
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE assay_core ${arg_LIBRARIES} assay_warnings)
+  set_target_properties(${name} PROPERTIES BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN/../lib")
+  install(TARGETS ${name} RUNTIME DESTINATION bin)
+  set_property(GLOBAL APPEND PROPERTY ASSAY_PROGRAMS ${name})
+endfunction()
+
+# Adds every direct subfolder of the calling folder that has a CMakeLists.txt.
+function(assay_add_subfolders)
+  file(GLOB lists CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*/CMakeLists.txt")
+  foreach(list IN LISTS lists)
+    get_filename_component(folder "${list}" DIRECTORY)
+    add_subdirectory("${folder}")
+  endforeach()
+endfunction()

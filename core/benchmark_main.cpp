@@ -1,0 +1,204 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <set>
+
+#include "core/baseline.hpp"
+#include "core/environment.hpp"
+#include "core/journal.hpp"
+#include "core/options.hpp"
+#include "core/result.hpp"
+#include "core/run_case.hpp"
+#include "core/schema.hpp"
+#include "core/suite.hpp"
+#include "core/text.hpp"
+
+namespace assay {
+
+using nlohmann::json;
+
+namespace {
+
+/// The cases that the command line or the suite asks for; with a plan, only those and in its order.
+std::vector<Case> selected_cases(const Benchmark& benchmark, RunRequest& request, Plugins& plugins) {
+  std::vector<Case> cases;
+  if (request.suite.empty()) {
+    cases = expand(benchmark, request.chosen, plugins, request.required);
+  } else {
+    const std::filesystem::path file = find_suite(request.suite);
+    const json suite = read_suite(file);
+    cases = expand_suite(benchmark, suite, file.string(), plugins);
+    const json timing = suite.value("timing", json::object());
+    if (!request.max_time_given) request.timing.max_time = timing.value("max_time", request.timing.max_time);
+    if (!request.precision_target_given)
+      request.timing.precision_target = timing.value("precision_target", request.timing.precision_target);
+    if (request.required)
+      for (Case& one : cases) one.required = true;
+  }
+  if (request.plan.empty()) return cases;
+  std::vector<Case> planned;
+  for (const json& id : read_json(request.plan)) {
+    const auto found = std::find_if(cases.begin(), cases.end(), [&](const Case& one) { return one.id == id; });
+    if (found == cases.end())
+      throw InputError(request.plan + ": no case '" + id.dump() + "' in suite '" + request.suite + "'. Plan and suite differ.");
+    planned.push_back(*found);
+  }
+  return planned;
+}
+
+void print_list(const std::vector<Case>& cases, bool as_json) {
+  json list = json::array();
+  for (const Case& one : cases) {
+    if (as_json)
+      list.push_back({{"id", one.id}, {"names", one.names}, {"settings", one.settings}, {"required", one.required}});
+    else
+      std::cout << one.id << (one.names.empty() ? "" : "  " + join(one.names, ",")) << '\n';
+  }
+  if (as_json) std::cout << list.dump(1) << '\n';
+}
+
+std::string rate_text(const json& row) {
+  const json& rates = row.at("rates");
+  if (rates.is_object() && rates.contains("flops_per_s"))
+    return fmt::format("{:>9.1f} GFLOP/s", rates.at("flops_per_s").get<double>() * 1e-9);
+  return "";
+}
+
+/// The line of a finished row: a value with its interval, or the reason why there is none.
+void print_row(const json& row) {
+  const std::string status = row.at("status");
+  std::string line = row.at("id").get<std::string>() + "\n    ";
+  if (status == "ok") {
+    const json& time = row.at("time_s");
+    line += fmt::format("{:.6g} ms  [{:.6g}, {:.6g}]  n={}  {}", time.at("median").get<double>() * 1e3,
+                        time.at("ci95")[0].get<double>() * 1e3, time.at("ci95")[1].get<double>() * 1e3,
+                        time.at("n").get<int>(), rate_text(row));
+    line += "  " + row.at("executed").value("implementation", json()).dump();
+    const json& baseline = row.at("baseline");
+    if (baseline.is_object())
+      line += fmt::format("\n    {}: {:.6g} ms{}, speedup {:.3g}", baseline.at("system").get<std::string>(),
+                          baseline.at("value").get<double>() * 1e3, baseline.at("published") == true ? " (published)" : "",
+                          baseline.at("speedup").get<double>());
+  } else {
+    line += status + ": " + row.at("reason").get<std::string>();
+  }
+  std::cout << line << std::endl;
+}
+
+std::string command_line(int argc, const char* const* argv) {
+  std::string line;
+  for (int i = 0; i < argc; ++i) line += (i > 0 ? " " : "") + std::string(argv[i]);
+  return line;
+}
+
+/// The environment with the versions of every backend that the cases name.
+json environment_of(const std::vector<Case>& cases, Plugins& plugins) {
+  std::set<std::string> names;
+  for (const Case& one : cases)
+    if (const auto backend = one.settings.find("backend"); backend != one.settings.end()) names.insert(backend->second);
+  json environment = capture_environment();
+  for (const std::string& name : names) {
+    const Made<Backend*> backend = plugins.open(name);
+    if (const auto* usable = std::get_if<Backend*>(&backend)) add_software(environment, name, (*usable)->software());
+  }
+  return environment;
+}
+
+int run(const Benchmark& benchmark, RunRequest& request, const std::string& command) {
+  Plugins plugins;
+  const std::unique_ptr<Communicator> ranks = benchmark.connect(plugins);
+  const bool speaks = ranks->rank() == 0;  // one rank talks, writes and keeps the journal for all
+  const std::vector<Case> cases = selected_cases(benchmark, request, plugins);
+  if (request.list) {
+    if (speaks) print_list(cases, request.json);
+    return 0;
+  }
+  // Whatever would make the numbers unusable is asked before any is measured.
+  if (speaks && !request.out.empty()) check_writable(request.out);
+  std::vector<Baseline> baselines;
+  for (const std::string& name : request.baselines) baselines.push_back(Baseline::load(name));
+  std::unique_ptr<Journal> journal;
+  if (speaks && !request.journal.empty()) journal = std::make_unique<Journal>(request.journal);
+
+  const std::string started = now();
+  const json environment = environment_of(cases, plugins);
+  const json launch = {{"launch", request.launch}, {"attempt", request.attempt}};
+  auto note = [&](const char* event, json fields) {
+    if (!journal) return;
+    fields.update(launch);
+    fields["event"] = event;
+    journal->append(fields);
+  };
+  note("launch", {{"benchmark", benchmark.name()}, {"environment", environment}, {"command", command}, {"started", started}});
+
+  CaseContext context{plugins, *ranks, request.seed, request.reference_budget};
+  json rows = json::array();
+  for (const Case& one : cases) {
+    note("begin", {{"id", one.id}, {"started", now()}});
+    const std::unique_ptr<Problem> problem = benchmark.problem(one.settings);
+    const Outcome outcome = run_case(benchmark, one, context, request.timing);
+    json row = make_row(benchmark.name(), one, problem.get(), outcome, 0, request.launch, request.attempt, ranks->size(),
+                        ranks->nodes());
+    for (const Baseline& baseline : baselines)
+      if (row.at("baseline").is_null()) row["baseline"] = baseline.match(row);
+    if (journal) journal->append({{"event", "row"}, {"row", row}});
+    if (speaks) print_row(row);
+    rows.push_back(std::move(row));
+  }
+  note("end", json::object());
+
+  const ExitCode code = exit_code(rows);
+  if (speaks && !request.out.empty()) {
+    json result = make_result(benchmark.name() + "-" + started, request.suite, command, request.seed, started);
+    result["environments"] = json::array({environment});
+    result["rows"] = std::move(rows);
+    result["run"]["finished"] = now();
+    write_json(request.out, result);
+    std::cerr << "wrote " << request.out.string() << '\n';
+  }
+  return static_cast<int>(code);
+}
+
+}  // namespace
+
+std::unique_ptr<Communicator> Benchmark::connect(Plugins&) const { return serial_communicator(); }
+
+Made<std::unique_ptr<Workload>> OperationBenchmark::prepare(const Case& one, CaseContext& context) const {
+  const std::unique_ptr<Problem> what = problem(one.settings);
+  Made<Backend*> opened = context.plugins.open(one.settings.at("backend"));
+  if (auto* refusal = std::get_if<Unsupported>(&opened)) return std::move(*refusal);
+  Backend& backend = *std::get<Backend*>(opened);
+  Options options;
+  options.settings = one.settings;
+  if (const auto threads = one.settings.find("threads"); threads != one.settings.end())
+    options.threads = std::stoi(threads->second);
+  Made<Device*> device = backend.device(options);
+  if (auto* refusal = std::get_if<Unsupported>(&device)) return std::move(*refusal);
+
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point before = Clock::now();
+  Made<std::unique_ptr<Operation>> made = backend.make(*what, options, context.ranks);
+  const double create_seconds = std::chrono::duration<double>(Clock::now() - before).count();
+  if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
+
+  OperationSetup setup;
+  const auto cache = one.settings.find("cache");
+  setup.cold = cache != one.settings.end() && cache->second == "cold";
+  setup.seed = context.seed;
+  setup.reference_budget = context.reference_budget;
+  return operation_workload(*what, std::move(std::get<std::unique_ptr<Operation>>(made)), *std::get<Device*>(device),
+                            oracle(*what), create_seconds, setup);
+}
+
+int benchmark_main(const Benchmark& benchmark, int argc, const char* const* argv) {
+  return guarded_main("assay-" + benchmark.name(), [&] {
+    int exit = -1;
+    RunRequest request = parse_benchmark_options(benchmark, argc, argv, exit);
+    if (exit >= 0) return exit;
+    return run(benchmark, request, command_line(argc, argv));
+  });
+}
+
+}  // namespace assay

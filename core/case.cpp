@@ -1,0 +1,43 @@
+#include "core/case.hpp"
+
+#include <stdexcept>
+#include <unordered_map>
+
+namespace assay {
+
+std::string make_id(const std::string& benchmark, const std::vector<Dimension>& dimensions,
+                    const Settings& settings) {
+  std::string id = benchmark, named;
+  for (const Dimension& axis : dimensions) {
+    const auto found = settings.find(axis.name);
+    if (found == settings.end())
+      throw std::logic_error("no value for dimension " + axis.name + " of " + benchmark);
+    if (axis.omit.empty())
+      id += "/" + axis.prefix + found->second;
+    else if (found->second != axis.omit)
+      named += "/" + axis.name + "=" + found->second;
+  }
+  return id + named;
+}
+
+std::vector<Case> merge_equal(std::vector<Case> cases) {
+  std::vector<Case> merged;
+  std::unordered_map<std::string, std::size_t> place;
+  for (Case& one : cases) {
+    const auto [at, fresh] = place.emplace(one.id, merged.size());
+    if (fresh) {
+      merged.push_back(std::move(one));
+      continue;
+    }
+    Case& first = merged[at->second];
+    for (std::string& name : one.names) {
+      bool known = false;
+      for (const std::string& other : first.names) known = known || other == name;
+      if (!known) first.names.push_back(std::move(name));
+    }
+    first.required = first.required || one.required;
+  }
+  return merged;
+}
+
+}  // namespace assay

@@ -1,0 +1,46 @@
+#pragma once
+// Where an operation runs: its memory, its order of execution and its clock.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "core/tensor.hpp"
+
+namespace assay {
+
+/// An in-order queue and its clock. The clock lives here so that a GPU is timed by its own events: `mark` never waits.
+class Stream {
+ public:
+  virtual ~Stream() = default;
+  /// Records the time at which everything submitted so far is done, under a small number (0 … 15).
+  virtual void mark(int which) = 0;
+  /// Blocks until everything submitted is done. Throws CaseError with the library's own text on an asynchronous error.
+  virtual void wait() = 0;
+  /// Seconds between two marks, after wait().
+  virtual double seconds(int from, int to) const = 0;
+  /// Backend's handle (a cudaStream_t, a dnnl_stream_t), null on plain hosts.
+  virtual void* native() { return nullptr; }
+};
+
+/// Memory and data movement of one device. put and get convert between plain fp64 and the tensor's type and layout.
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual std::string name() const = 0;  ///< "cpu", "gpu"
+  virtual Stream& stream() = 0;
+  virtual std::unique_ptr<Tensor> allocate(const TensorSpec& spec) = 0;
+  /// Fills a tensor; padding of a layout is zeroed. May use a plain copy of the tensor while it runs, never an fp64 one.
+  virtual void put(Tensor& tensor, const Source& source) = 0;
+  /// Shows every logical element.
+  virtual void get(Tensor& tensor, const Sink& sink) = 0;
+  /// Bytes that allocate() can still give; the runner asks before it allocates.
+  virtual std::size_t memory_available() const = 0;
+  /// Largest cache of the device in bytes, which a cold rotation must exceed; 0 if unknown.
+  virtual std::size_t cache_bytes() const = 0;
+  /// Seconds spent so far in converting between plain layouts and the backend's (a user pays it once per tensor).
+  virtual double reorder_seconds() const { return 0; }
+};
+
+}  // namespace assay

@@ -1,0 +1,36 @@
+#include "core/benchmark.hpp"
+#include "core/environment.hpp"
+
+namespace assay::dimension {
+
+Dimension backend(std::vector<std::string> defaults) {
+  return {"backend", "who computes: a plugin's name (assay list backends)", {}, std::move(defaults), "", ""};
+}
+
+Dimension precision(std::vector<std::string> values, std::vector<std::string> defaults) {
+  return {"precision", "storage of the tensors", std::move(values), std::move(defaults), "", ""};
+}
+
+Dimension algorithm(std::vector<std::string> values) {
+  return {"algorithm", "how; auto is the library's own choice, and backends may know more", std::move(values), {"auto"}, "", ""};
+}
+
+Dimension problem(std::vector<std::string> defaults) {
+  return {"problem", "a descriptor, a list, or LIST/NAME; fields after @ override (resnet50@mb32)", {}, std::move(defaults), "", ""};
+}
+
+Dimension cache() {
+  return {"cache", "data of an iteration in cache, or rotated through memory", {"hot", "cold"}, {"hot"}, "", ""};
+}
+
+Dimension threads() {
+  return {"threads", "threads of a rank", {}, {std::to_string(processors())}, "t", ""};
+}
+
+Dimension layout(std::vector<std::string> values) {
+  return {"layout", "tensor layout; any is the backend's choice", std::move(values), {"any"}, "", "any"};
+}
+
+Dimension device() { return {"device", "where", {"cpu", "gpu"}, {"cpu"}, "", "cpu"}; }
+
+}  // namespace assay::dimension

@@ -1,0 +1,41 @@
+#pragma once
+// The parts of environment.hpp's capture; private to core.
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace assay::environment {
+
+/// First line of a small /proc or /sys file without its end; nothing if it cannot be read.
+std::optional<std::string> first_line(const std::string& file);
+std::vector<std::string> lines(const std::string& file);
+/// The number that a file starts with.
+std::optional<double> number_in(const std::string& file);
+/// "key : value" or "key value" of /proc/meminfo, /proc/cpuinfo and memory.stat: the first value,
+/// trimmed.
+std::optional<std::string> field_in(const std::string& file, const std::string& key);
+/// null for nothing.
+template <class T>
+nlohmann::json or_null(const std::optional<T>& value) {
+  return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
+}
+
+/// This process's files of that name in cgroup v2, and of `legacy` in v1's `controller`, from its
+/// own group up to the root.
+std::vector<std::string> cgroup_files(const std::string& name, const std::string& controller,
+                                      const std::string& legacy);
+/// Processors' worth of time that the cgroup grants (cpu.max); nothing: unlimited.
+std::optional<double> cpu_quota();
+/// Numbers of the processors in this process's affinity mask.
+std::vector<int> allowed_processors();
+
+nlohmann::json hardware();
+nlohmann::json software();
+nlohmann::json volatile_state();
+
+/// Capacity of the last cache level, all instances together (hwloc); 0 if unknown.
+std::size_t last_cache_bytes();
+
+}  // namespace assay::environment

@@ -1,0 +1,30 @@
+#include "core/error.hpp"
+
+namespace assay {
+
+namespace {
+
+int gravity(ExitCode code) {
+  switch (code) {
+    case ExitCode::usage: return 6;
+    case ExitCode::incorrect: return 5;
+    case ExitCode::failed: return 4;
+    case ExitCode::incomparable: return 3;
+    case ExitCode::slower: return 2;
+    case ExitCode::inconclusive: return 1;
+    case ExitCode::ok: return 0;
+  }
+  return 6;
+}
+
+}  // namespace
+
+ExitCode gravest(ExitCode a, ExitCode b) { return gravity(a) >= gravity(b) ? a : b; }
+
+ExitCode gravest(std::initializer_list<ExitCode> codes) {
+  ExitCode worst = ExitCode::ok;
+  for (ExitCode code : codes) worst = gravest(worst, code);
+  return worst;
+}
+
+}  // namespace assay

@@ -1,0 +1,101 @@
+#include "core/host_device.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <exception>
+#include <new>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/environment.hpp"
+#include "core/error.hpp"
+
+namespace assay {
+namespace {
+
+// 8192 fp64 values are 64 KiB: a block stays in the second-level cache between source, conversion and tensor.
+constexpr std::int64_t block = 8192;
+
+class HostTensor final : public Tensor {
+ public:
+  explicit HostTensor(const TensorSpec& spec) : spec_(spec) {
+    const auto packed = static_cast<std::size_t>(spec.elements()) * size_of(spec.type);
+    if (spec.role != Role::workspace) spec_.bytes = std::max(spec.bytes, packed);
+    const std::size_t bytes = std::max<std::size_t>((spec_.bytes + 63) / 64 * 64, 64);
+    data_ = std::aligned_alloc(64, bytes);
+    if (data_ == nullptr) {
+      throw CaseError(fmt::format("cannot allocate {} bytes for '{}' (the system refused). Use a smaller problem.", bytes,
+                                  spec.name));
+    }
+  }
+  ~HostTensor() override { std::free(data_); }
+  HostTensor(const HostTensor&) = delete;
+  HostTensor& operator=(const HostTensor&) = delete;
+  const TensorSpec& spec() const override { return spec_; }
+  void* data() override { return data_; }
+
+ private:
+  TensorSpec spec_;
+  void* data_ = nullptr;
+};
+
+}  // namespace
+
+void HostStream::mark(int which) {
+  // Seconds since the first reading, not since boot: a double then resolves nanoseconds after a year of uptime, too.
+  static const auto start = std::chrono::steady_clock::now();
+  marks_[which & 15] = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+double HostStream::seconds(int from, int to) const { return marks_[to & 15] - marks_[from & 15]; }
+
+std::unique_ptr<Tensor> HostDevice::allocate(const TensorSpec& spec) { return std::make_unique<HostTensor>(spec); }
+
+void HostDevice::put(Tensor& tensor, const Source& source) {
+  fill_packed(tensor.spec().type, tensor.spec().elements(), tensor.data(), source);
+}
+
+void HostDevice::get(Tensor& tensor, const Sink& sink) {
+  show_packed(tensor.spec().type, tensor.spec().elements(), tensor.data(), sink);
+}
+
+std::size_t HostDevice::memory_available() const { return assay::memory_available(); }
+std::size_t HostDevice::cache_bytes() const { return assay::cache_bytes(); }
+
+void fill_packed(DataType type, std::int64_t elements, void* data, const Source& source) {
+  const std::int64_t blocks = (elements + block - 1) / block;
+  const std::size_t size = size_of(type);
+  std::exception_ptr failure;  // an exception must not leave a parallel region
+  // Static schedule: pages are first touched by the thread whose part of a statically scheduled kernel they are.
+#pragma omp parallel if (blocks > 4)
+  {
+    std::vector<double> values(static_cast<std::size_t>(std::min(block, elements)));
+#pragma omp for schedule(static)
+    for (std::int64_t i = 0; i < blocks; ++i) {
+      try {
+        const std::int64_t first = i * block;
+        const std::span<double> part(values.data(), static_cast<std::size_t>(std::min(block, elements - first)));
+        source(first, part);
+        encode(type, part, static_cast<std::byte*>(data) + static_cast<std::size_t>(first) * size);
+      } catch (...) {
+#pragma omp critical(assay_fill_failure)
+        failure = std::current_exception();
+      }
+    }
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+void show_packed(DataType type, std::int64_t elements, const void* data, const Sink& sink) {
+  std::vector<double> values(static_cast<std::size_t>(std::min(block, elements)));
+  const std::size_t size = size_of(type);
+  for (std::int64_t first = 0; first < elements; first += block) {
+    const std::span<double> part(values.data(), static_cast<std::size_t>(std::min(block, elements - first)));
+    decode(type, static_cast<const std::byte*>(data) + static_cast<std::size_t>(first) * size, part);
+    sink(first, part);
+  }
+}
+
+}  // namespace assay

@@ -1,0 +1,182 @@
+#include "core/options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+
+
+#include "core/error.hpp"
+#include "core/text.hpp"
+#include "core/version.hpp"
+
+namespace assay {
+
+namespace {
+
+/// All "--name"s of a (sub)command, for the nearest one.
+std::vector<std::string> flag_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+/// Parses. Returns -1 to go on, or the exit code after --help and --version (printed to stdout).
+int parse(CLI::App& app, int argc, const char* const* argv) {
+  app.set_version_flag("--version", "assay " + version_text());
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& wanted) {
+    app.exit(wanted, std::cout, std::cerr);
+    return 0;
+  } catch (const CLI::ExtrasError&) {
+    const CLI::App* where = &app;
+    while (!where->get_subcommands().empty()) where = where->get_subcommands().front();
+    for (const std::string& extra : app.remaining(true))
+      if (extra.starts_with("-"))
+        throw InputError(unknown_name("flag", extra.substr(0, extra.find('=')), flag_names(*where)) + " See --help.");
+    std::vector<std::string> commands;
+    for (const CLI::App* command : app.get_subcommands({})) commands.push_back(command->get_name());
+    const std::string extra = app.remaining(true).front();
+    if (where == &app && !commands.empty()) throw InputError(unknown_name("command", extra, commands) + " See --help.");
+    throw InputError("unexpected argument '" + extra + "'. See --help.");
+  } catch (const CLI::ParseError& error) {
+    throw InputError(std::string(error.what()) + ". See --help.");
+  }
+  return -1;
+}
+
+/// CLI11's delimiter drops empty values silently; "--precision fp32,,bf16" is a slip and is told.
+std::vector<std::string> commas(const std::string& flag, const std::vector<std::string>& given) {
+  std::vector<std::string> values;
+  for (const std::string& text : given)
+    for (const std::string& value : split(text, ',')) {
+      if (value.empty()) throw InputError("empty value in " + flag + " '" + text + "'. Separate values by single commas.");
+      values.push_back(value);
+    }
+  return values;
+}
+
+std::string axis_help(const Dimension& axis) {
+  std::string help = axis.help;
+  if (!axis.values.empty()) help += " (" + join(axis.values, " ") + ")";
+  if (!axis.defaults.empty()) help += " [" + join(axis.defaults, ",") + "]";
+  return help;
+}
+
+}  // namespace
+
+RunRequest parse_benchmark_options(const Benchmark& benchmark, int argc, const char* const* argv, int& exit) {
+  CLI::App app(benchmark.description() +
+                   "\nSeveral values: separated by commas; all combinations are run. Results go to stdout, talk to stderr.",
+               "assay-" + benchmark.name());
+  app.footer(
+      "Exit codes: 0 ok or unsupported, 2 bad usage or input, 3 incorrect numerics, 7 failed, timed out or a required backend is "
+      "unavailable.");
+  RunRequest request;
+  std::map<std::string, std::vector<std::string>> given;
+  for (const Dimension& axis : benchmark.dimensions())
+    app.add_option("--" + axis.name, given[axis.name], axis_help(axis))->type_name("NAME,…")->allow_extra_args(false);
+  std::vector<std::string> baselines;
+  std::string out;
+  app.add_option("--suite", request.suite, "run this benchmark's cases of a suite (name or file) instead")->type_name("SUITE");
+  app.add_option("--baseline", baselines, "compare with these systems (names or result files)")->type_name("NAME,…")->allow_extra_args(false);
+  app.add_option("--out", out, "write a result file")->type_name("FILE");
+  auto* max_time = app.add_option("--max-time", request.timing.max_time, "longest timed region of a case in seconds")
+                       ->type_name("S")->check(CLI::PositiveNumber)->capture_default_str();
+  auto* target = app.add_option("--precision-target", request.timing.precision_target,
+                                "stop when the 95 % interval of the median is narrower than this part of it")
+                     ->type_name("X")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--min-samples", request.timing.min_samples, "samples of a case at least, if time allows")
+      ->type_name("N")->check(CLI::Range(1, 1000000))->capture_default_str();
+  app.add_option("--seed", request.seed, "seed of data, samples and orders")->type_name("N")->capture_default_str();
+  app.add_option("--reference-budget", request.reference_budget, "multiply-adds of the fp64 reference per check")
+      ->type_name("N")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_flag("--required", request.required, "unsupported counts as failed (exit 7)");
+  app.add_flag("--list", request.list, "print the ids of the cases, run nothing");
+  app.add_flag("--json", request.json, "with --list: as JSON");
+  const std::string group = "Used by `assay run`";
+  app.add_option("--plan", request.plan, "JSON list of ids: the only cases to run, in this order")->type_name("FILE")->group(group);
+  app.add_option("--journal", request.journal, "append rows to this journal")->type_name("FILE")->group(group);
+  app.add_option("--launch", request.launch, "number of this launch")->type_name("N")->group(group);
+  app.add_option("--attempt", request.attempt, "number of this attempt")->type_name("N")->group(group);
+
+  exit = parse(app, argc, argv);
+  if (exit >= 0) return request;
+  for (auto& [name, values] : given)
+    if (!values.empty()) request.chosen[name] = commas("--" + name, values);
+  request.baselines = commas("--baseline", baselines);
+  request.out = out;
+  request.max_time_given = max_time->count() > 0;
+  request.precision_target_given = target->count() > 0;
+  if (!request.suite.empty() && !request.chosen.empty())
+    throw InputError("--suite and --" + request.chosen.begin()->first +
+                     " exclude each other (a suite names its own cases). Use one of them.");
+  if (request.json && !request.list) throw InputError("--json goes with --list (a result file is JSON already). Use --out FILE.");
+  return request;
+}
+
+int command_main(const std::string& program, const std::string& description, const std::vector<Command>& commands,
+                 int argc, const char* const* argv) {
+  return guarded_main(program, [&] {
+    CLI::App app(description, program);
+    app.require_subcommand(1);
+    struct Store {
+      std::vector<std::vector<std::string>> values;
+      std::vector<CLI::Option*> options;
+    };
+    std::vector<Store> stores(commands.size());
+    for (std::size_t c = 0; c < commands.size(); ++c) {
+      CLI::App* sub = app.add_subcommand(commands[c].name, commands[c].help);
+      Store& store = stores[c];
+      store.values.resize(commands[c].flags.size());
+      for (std::size_t f = 0; f < commands[c].flags.size(); ++f) {
+        const Flag& flag = commands[c].flags[f];
+        CLI::Option* option = nullptr;
+        if (flag.value.empty() && flag.name.starts_with("--")) {
+          option = sub->add_flag(flag.name, flag.help);
+        } else {
+          const std::string help = flag.otherwise.empty() ? flag.help : flag.help + " [" + flag.otherwise + "]";
+          option = sub->add_option(flag.name, store.values[f], help);
+          if (!flag.value.empty()) option->type_name(flag.value);
+          // A flag takes one value at a time, so that "--baseline a FILE" leaves FILE to the positional argument.
+          if (flag.name.starts_with("--")) option->allow_extra_args(false);
+          if (!flag.many) option->expected(1);
+        }
+        if (flag.required) option->required();
+        store.options.push_back(option);
+      }
+    }
+    const int exit = parse(app, argc, argv);
+    if (exit >= 0) return exit;
+    for (std::size_t c = 0; c < commands.size(); ++c) {
+      if (!app.got_subcommand(commands[c].name)) continue;
+      std::map<std::string, std::vector<std::string>> given;
+      for (std::size_t f = 0; f < commands[c].flags.size(); ++f) {
+        const Flag& flag = commands[c].flags[f];
+        if (stores[c].options[f]->count() == 0) continue;
+        const bool named = flag.name.starts_with("--");
+        std::vector<std::string> values = stores[c].values[f];
+        if (named && flag.value.empty()) values = {""};
+        if (named && flag.many) values = commas(flag.name, values);
+        given[named ? flag.name.substr(2) : flag.name] = std::move(values);
+      }
+      return commands[c].run(given);
+    }
+    throw InputError("no command. See --help.");
+  });
+}
+
+int guarded_main(const std::string& program, const std::function<int()>& body) {
+  try {
+    return body();
+  } catch (const InputError& error) {
+    std::cerr << program << ": " << error.what() << std::endl;
+    return static_cast<int>(ExitCode::usage);
+  } catch (const std::exception& error) {
+    std::cerr << program << ": " << error.what() << std::endl;
+    return static_cast<int>(ExitCode::failed);
+  }
+}
+
+}  // namespace assay

@@ -1,0 +1,130 @@
+#include "core/plugins.hpp"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "core/error.hpp"
+#include "core/text.hpp"
+
+namespace assay {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* file_prefix = "libassay_";
+constexpr const char* file_suffix = ".so";
+
+/// "onednn" from "libassay_onednn.so"; "" for anything else (libassay_core.so is no plugin).
+std::string plugin_name(const fs::path& file) {
+  std::string name = file.filename().string();
+  if (!name.starts_with(file_prefix) || !name.ends_with(file_suffix)) return "";
+  name = name.substr(std::string(file_prefix).size());
+  name.resize(name.size() - std::string(file_suffix).size());
+  return name == "core" ? "" : name;
+}
+
+std::vector<fs::path> default_folders() {
+  std::vector<fs::path> folders;
+  if (const char* path = std::getenv("ASSAY_PLUGIN_PATH"))
+    for (const std::string& folder : split(path, ':'))
+      if (!folder.empty()) folders.emplace_back(folder);
+  folders.push_back(executable_folder().parent_path() / "lib" / "assay");
+  return folders;
+}
+
+}  // namespace
+
+struct Plugins::Opened {
+  std::unique_ptr<Backend> backend;
+  std::string reason;
+};
+
+Plugins::Plugins() : Plugins(default_folders()) {}
+
+Plugins::Plugins(std::vector<fs::path> folders) {
+  for (const fs::path& folder : folders) {
+    std::error_code missing;
+    for (const auto& entry : fs::directory_iterator(folder, missing)) {
+      const std::string name = plugin_name(entry.path());
+      if (!name.empty()) files_.emplace(name, entry.path());
+    }
+  }
+}
+
+Plugins::~Plugins() = default;
+
+std::vector<std::string> Plugins::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, file] : files_) names.push_back(name);
+  return names;
+}
+
+Made<Backend*> Plugins::open(const std::string& name) {
+  const auto file = files_.find(name);
+  if (file == files_.end())
+    return Unsupported{name + ": unavailable: no plugin " + file_prefix + name + file_suffix +
+                       " (it was not built, or ASSAY_PLUGIN_PATH does not lead to it)"};
+  std::unique_ptr<Opened>& opened = opened_[name];
+  if (!opened) {
+    opened = std::make_unique<Opened>();
+    std::string& reason = opened->reason;
+    // RTLD_NOW: a missing symbol is told here, not by a crash in the middle of a run.
+    // RTLD_LOCAL: two backends may bring two versions of one library.
+    void* library = dlopen(fs::absolute(file->second).c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) {
+      const char* error = dlerror();
+      reason = error == nullptr ? "cannot be opened" : error;
+    } else if (void* symbol = dlsym(library, "assay_backend_entry"); symbol == nullptr) {
+      reason = file->second.string() + " is no Assay plugin (it has no assay_backend_entry)";
+    } else {
+      const BackendEntry* entry = reinterpret_cast<const BackendEntry* (*)()>(symbol)();
+      if (std::string(entry->interface_version) != interface_version) {
+        reason = std::string("built for interface ") + entry->interface_version + ", this is " +
+                 interface_version + ". Rebuild it with this version of Assay";
+      } else {
+        try {
+          opened->backend.reset(entry->create(reason));
+        } catch (const std::exception& error) {
+          reason = error.what();
+        }
+        if (!opened->backend && reason.empty()) reason = "gave no reason";
+      }
+    }
+  }
+  if (opened->backend) return opened->backend.get();
+  return Unsupported{name + ": unavailable: " + opened->reason};
+}
+
+PluginStatus Plugins::status(const std::string& name) {
+  PluginStatus status{name, {}, false, ""};
+  if (const auto file = files_.find(name); file != files_.end()) status.file = file->second;
+  const Made<Backend*> made = open(name);
+  status.available = std::holds_alternative<Backend*>(made);
+  if (!status.available) status.reason = std::get<Unsupported>(made).reason;
+  return status;
+}
+
+fs::path executable_folder() { return fs::read_symlink("/proc/self/exe").parent_path(); }
+
+fs::path data_folder(const std::string& name) {
+  std::vector<fs::path> roots;
+  if (const char* path = std::getenv("ASSAY_DATA_PATH")) roots.emplace_back(path);
+  const fs::path prefix = executable_folder().parent_path();
+  roots.push_back(prefix / "share" / "assay");
+  // A build tree: <source>/build/bin, or any folder below a source tree. Its own suites come before the compiled-in path, so
+  // that a moved checkout uses its own data.
+  for (fs::path up = prefix; up.has_relative_path(); up = up.parent_path())
+    if (fs::exists(up / "results-schema")) roots.push_back(up);
+#ifdef ASSAY_SOURCE_DIR
+  roots.emplace_back(ASSAY_SOURCE_DIR);
+#endif
+  for (const fs::path& root : roots)
+    if (fs::is_directory(root / name)) return root / name;
+  throw InputError("cannot find the folder '" + name + "' (looked in " + roots.back().string() +
+                   " and beside the executables). Set ASSAY_DATA_PATH to the folder that holds it.");
+}
+
+}  // namespace assay

@@ -1,0 +1,71 @@
+#include "core/rank_sum.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+namespace assay {
+namespace {
+
+/// Probabilities of the sums of a random subset of `size` of `scores` (Streitberg & Röhmel's shift algorithm). The counts
+/// themselves reach C(100, 50) = 1e29; as doubles they keep 15 digits, since only positive numbers are added.
+std::vector<double> subset_sums(const std::vector<std::size_t>& scores, std::size_t size) {
+  const std::size_t most = std::accumulate(scores.begin(), scores.end(), std::size_t{0});
+  std::vector<std::vector<double>> count(size + 1, std::vector<double>(most + 1, 0.0));
+  count[0][0] = 1;
+  std::size_t so_far = 0;
+  for (const std::size_t score : scores) {
+    so_far += score;
+    for (std::size_t k = size; k >= 1; --k) {
+      for (std::size_t sum = so_far; sum + 1 > score; --sum) {
+        count[k][sum] += count[k - 1][sum - score];
+        if (sum == score) break;
+      }
+    }
+  }
+  std::vector<double>& result = count[size];
+  const double all = std::accumulate(result.begin(), result.end(), 0.0);
+  for (double& value : result) value /= all;
+  return std::move(result);
+}
+
+}  // namespace
+
+double rank_sum_p(std::span<const double> ranks, std::size_t first) {
+  // Twice the midranks are integers.
+  std::vector<std::size_t> scores;
+  for (const double rank : ranks) scores.push_back(static_cast<std::size_t>(std::lround(2 * rank)));
+  const auto end = scores.begin() + static_cast<std::ptrdiff_t>(first);
+  const auto found = static_cast<double>(std::accumulate(scores.begin(), end, std::size_t{0}));
+  const auto total = static_cast<double>(std::accumulate(scores.begin(), scores.end(), std::size_t{0}));
+  const double mean = total * static_cast<double>(first) / static_cast<double>(scores.size());
+  const std::vector<double> probability = subset_sums(scores, first);
+  double p = 0;
+  for (std::size_t sum = 0; sum < probability.size(); ++sum) {
+    if (std::abs(static_cast<double>(sum) - mean) >= std::abs(found - mean) - 1e-9) p += probability[sum];
+  }
+  return std::min(p, 1.0);
+}
+
+std::size_t rank_sum_critical(std::size_t m, std::size_t n, double alpha) {
+  std::vector<std::size_t> scores(m + n);
+  std::iota(scores.begin(), scores.end(), std::size_t{1});
+  const std::vector<double> probability = subset_sums(scores, m);
+  const std::size_t least = m * (m + 1) / 2;  // U = W - least
+  std::size_t k = 0;
+  for (double tail = probability[least]; tail <= alpha / 2 * (1 + 1e-12); tail += probability[least + k]) ++k;
+  return k;
+}
+
+RankSumMoments rank_sum_moments(std::span<const double> ranks, std::size_t first) {
+  const auto all = static_cast<double>(ranks.size());
+  const auto size = static_cast<double>(first);
+  const double mean = std::accumulate(ranks.begin(), ranks.end(), 0.0) / all;
+  double squares = 0;
+  for (const double rank : ranks) squares += (rank - mean) * (rank - mean);
+  // Sampling `first` of them without replacement.
+  return {size * mean, std::sqrt(size * (all - size) / (all * (all - 1)) * squares)};
+}
+
+}  // namespace assay

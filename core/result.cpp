@@ -1,0 +1,282 @@
+#include "core/result.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cmath>
+#include <set>
+#include <tuple>
+
+#include "core/environment.hpp"
+#include "core/schema.hpp"
+
+namespace assay {
+namespace {
+
+using nlohmann::json;
+
+json known(const std::string& text) { return text.empty() ? json(nullptr) : json(text); }
+/// JSON has no infinity: such an error is told in the verification's reason.
+json finite(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
+
+/// Settings are texts; a count becomes a number in the file.
+json setting(const std::string& text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool whole =
+      error == std::errc() && end == text.data() + text.size() && std::to_string(number) == text;
+  return whole ? json(number) : json(text);
+}
+
+json parameters(const Case& one, int ranks, int nodes) {
+  json all = json::object();
+  for (const auto& [name, value] : one.settings)
+    if (name != "problem") all[name] = setting(value);
+  all["ranks"] = ranks;
+  all["nodes"] = nodes;
+  return all;
+}
+
+json problem_json(const Case& one, const Problem* problem) {
+  json all = json::object();
+  if (problem != nullptr) {
+    all = problem->json();
+    all["descriptor"] = problem->canonical();
+    all["flops"] = finite(problem->flops());
+    all["bytes"] = finite(problem->bytes());
+  } else {
+    const auto found = one.settings.find("problem");
+    all["descriptor"] = found == one.settings.end() ? one.id : found->second;
+  }
+  return all;
+}
+
+json executed_json(const Executed& executed) {
+  json all = json::object();
+  for (const auto& [name, value] : executed.numbers) all[name] = finite(value);
+  all["algorithm"] = known(executed.algorithm);
+  all["implementation"] = known(executed.implementation);
+  all["storage"] = known(executed.storage);
+  all["compute"] = known(executed.compute);
+  all["accumulate"] = known(executed.accumulate);
+  all["layout"] = known(executed.layout);
+  all["workspace_bytes"] = executed.workspace_bytes;
+  all["evidence"] = executed.evidence;
+  all["algorithmic_flops"] =
+      executed.algorithmic_flops > 0 ? finite(executed.algorithmic_flops) : json(nullptr);
+  return all;
+}
+
+json verification_json(const Verification& one) {
+  return {{"passed", one.passed},
+          {"reference", one.reference.empty() ? "none" : one.reference},
+          {"max_error", finite(one.max_error)},
+          {"norm_error", finite(one.norm_error)},
+          {"bound", finite(one.bound)},
+          {"norm_bound", finite(one.norm_bound)},
+          {"error_over_bound", finite(one.error_over_bound)},
+          {"checked", one.checked},
+          {"outputs", one.outputs},
+          {"exact", one.exact},
+          {"reason", known(one.reason)}};
+}
+
+json time_json(const Timing& timing, const Summary& summary) {
+  return {{"median", summary.median},
+          {"mad", summary.mad},
+          {"min", summary.min},
+          {"p95", summary.p95},
+          {"p99", summary.p99},
+          {"ci95", {summary.ci95.low, summary.ci95.high}},
+          {"n", summary.n},
+          {"n_effective", summary.n_effective},
+          {"stopped_by", timing.stopped_by},
+          {"batch", timing.batch},
+          {"warmup_runs", timing.warmup_runs},
+          {"warmup_s", timing.warmup_s},
+          {"timing_rank", nullptr},
+          {"slowest_rank", timing.slowest_rank}};
+}
+
+json rates_json(const Outcome& outcome, double median) {
+  json all = json::object();
+  if (!(median > 0)) return all;  // below the clock's resolution there is no rate
+  for (const auto& [name, amount] : outcome.work) all[name] = finite(amount / median);
+  // Winograd and FFT do fewer operations than the direct sum that everybody quotes: an efficiency
+  // above 100 % explains itself.
+  const auto direct = outcome.work.find("flops_per_s");
+  if (direct != outcome.work.end()) {
+    const double really = outcome.executed && outcome.executed->algorithmic_flops > 0
+                              ? outcome.executed->algorithmic_flops
+                              : direct->second;
+    all["algorithmic_flops_per_s"] = finite(really / median);
+  }
+  return all;
+}
+
+/// What may be reported of an outcome: an unverified or impossible number never becomes a result.
+Outcome judged(const Outcome& given) {
+  Outcome outcome = given;
+  if (outcome.status == "ok") {
+    if (!outcome.verification || !outcome.executed || !outcome.timing ||
+        outcome.timing->samples.empty())
+      throw std::logic_error(
+          "an ok outcome needs its verification, what was executed and its samples");
+    const std::vector<double>& samples = outcome.timing->samples;
+    if (!outcome.verification->passed) {
+      outcome.status = "incorrect";
+    } else if (!std::all_of(samples.begin(), samples.end(),
+                            [](double s) { return std::isfinite(s) && s >= 0; })) {
+      outcome.status = "failed";
+      outcome.reason = "the clock gave a time that is negative or not finite.";
+    }
+  }
+  if (outcome.status == "ok") {
+    outcome.reason.clear();
+  } else if (outcome.reason.empty()) {
+    const bool wrong = outcome.verification && !outcome.verification->reason.empty();
+    outcome.reason = wrong ? outcome.verification->reason
+                           : "no reason was given (a defect of Assay). Report it.";
+  }
+  if (outcome.status == "incorrect" && outcome.verification) outcome.verification->passed = false;
+  return outcome;
+}
+
+[[noreturn]] void refuse(const std::string& file, std::size_t row, const std::string& what) {
+  throw InputError(fmt::format("{} at /rows/{}{}", file, row, what));
+}
+
+/// What a schema cannot say of one row.
+void check_row(const json& row, std::size_t index, std::size_t environments,
+               const std::string& file) {
+  const std::size_t environment = row.at("environment");
+  if (environment >= environments)
+    refuse(
+        file, index,
+        fmt::format("/environment: found {}, expected less than {} (the number of environments).",
+                    environment, environments));
+  if (row.at("status") != "ok" || row.value("published", false)) return;
+  const std::vector<double> samples = row.at("samples_s");
+  const json& time = row.at("time_s");
+  if (time.at("n") != samples.size())
+    refuse(file, index,
+           fmt::format("/time_s/n: found {}, expected {} (the number of samples).",
+                       time.at("n").dump(), samples.size()));
+  const double median_now = median(samples), told = time.at("median");
+  if (std::fabs(told - median_now) > 1e-9 * median_now)
+    refuse(file, index,
+           fmt::format("/time_s/median: found {}, expected {} (the median of samples_s). The file "
+                       "was changed by hand.",
+                       told, median_now));
+}
+
+}  // namespace
+
+json make_row(const std::string& benchmark, const Case& one, const Problem* problem,
+              const Outcome& given, int environment, int launch, int attempt, int ranks,
+              int nodes) {
+  const Outcome outcome = judged(given);
+  json row = {{"id", one.id},
+              {"names", one.names},
+              {"benchmark", benchmark},
+              {"problem", problem_json(one, problem)},
+              {"environment", environment},
+              {"launch", launch},
+              {"attempt", attempt},
+              {"required", one.required},
+              {"parameters", parameters(one, ranks, nodes)},
+              {"executed", outcome.executed ? executed_json(*outcome.executed) : json(nullptr)},
+              {"status", outcome.status},
+              {"reason", known(outcome.reason)},
+              {"verification",
+               outcome.verification ? verification_json(*outcome.verification) : json(nullptr)},
+              {"setup_s", json::object()},
+              {"samples_s", json::array()},
+              {"time_s", nullptr},
+              {"rates", json::object()},
+              {"ceiling", nullptr},
+              {"ceiling_reason", "no ceiling was measured: assay-stream does not exist yet"},
+              {"energy_j", nullptr},
+              {"energy_reason", "energy counters are not read yet"},
+              {"baseline", nullptr}};
+  for (const auto& [name, seconds] : outcome.setup) row["setup_s"][name] = finite(seconds);
+  if (outcome.status != "ok") return row;
+  const Summary summary = summarize(outcome.timing->samples);
+  row["samples_s"] = outcome.timing->samples;
+  row["time_s"] = time_json(*outcome.timing, summary);
+  row["rates"] = rates_json(outcome, summary.median);
+  return row;
+}
+
+json make_result(const std::string& run_id, const std::string& suite, const std::string& command,
+                 std::uint64_t seed, const std::string& started) {
+  return {{"schema", result_schema},
+          {"run",
+           {{"id", run_id},
+            {"suite", known(suite)},
+            {"command", command},
+            {"seed", seed},
+            {"started", started},
+            {"finished", nullptr}}},
+          {"system", {{"name", system_name()}}},
+          {"environments", json::array()},
+          {"rows", json::array()}};
+}
+
+json read_result(const std::filesystem::path& given) {
+  std::error_code missing;
+  const std::filesystem::path file =
+      std::filesystem::is_directory(given, missing) ? given / "result.json" : given;
+  json result = read_checked(file, "result");
+  std::set<std::tuple<std::string, int, int, int>> keys;
+  std::size_t index = 0;
+  for (const json& row : result["rows"]) {
+    check_row(row, index, result["environments"].size(), file.string());
+    if (!keys.emplace(row["id"], row["environment"], row["launch"], row["attempt"]).second)
+      refuse(
+          file.string(), index,
+          fmt::format(
+              ": found a second row of id {}, environment {}, launch {}, attempt {}, expected one.",
+              row["id"].dump(), row["environment"].dump(), row["launch"].dump(),
+              row["attempt"].dump()));
+    ++index;
+  }
+  return result;
+}
+
+ExitCode exit_code(const json& rows) {
+  if (rows.empty())
+    return ExitCode::incomparable;  // rows are missing: nothing was shown, so nothing is in order
+  // A later attempt at the same launch of a case makes good a crash or a timeout, but never a wrong
+  // result.
+  std::map<std::pair<std::string, int>, int> latest;
+  for (const json& row : rows) {
+    int& attempt =
+        latest.try_emplace({row.at("id"), row.at("launch")}, row.at("attempt")).first->second;
+    attempt = std::max(attempt, row.at("attempt").get<int>());
+  }
+  ExitCode code = ExitCode::ok;
+  for (const json& row : rows) {
+    const std::string status = row.at("status");
+    if (status == "incorrect") {
+      code = gravest(code, ExitCode::incorrect);
+    } else if (row.at("attempt") == latest.at({row.at("id"), row.at("launch")})) {
+      const bool tolerated =
+          status == "ok" || (status == "unsupported" && !row.value("required", false));
+      if (!tolerated) code = gravest(code, ExitCode::failed);
+    }
+  }
+  return code;
+}
+
+std::string now() {
+  const auto time = std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now());
+  const auto milliseconds = time.time_since_epoch().count() % 1000;
+  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z",
+                     fmt::gmtime(std::chrono::system_clock::to_time_t(time)), milliseconds);
+}
+
+}  // namespace assay

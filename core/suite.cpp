@@ -1,0 +1,233 @@
+#include "core/suite.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cctype>
+
+#include "core/environment.hpp"
+#include "core/error.hpp"
+#include "core/schema.hpp"
+#include "core/text.hpp"
+
+namespace assay {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+fs::path lists_folder(const std::string& benchmark) {
+  return data_folder("suites") / "problems" / benchmark;
+}
+
+std::vector<std::string> json_files(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code missing;
+  for (const auto& entry : fs::directory_iterator(folder, missing))
+    if (entry.path().extension() == ".json") names.push_back(entry.path().stem().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+/// A descriptor's fields ("mb16ic64" → mb16, ic64); what is no field stays one piece, for the benchmark to refuse by name.
+std::vector<std::string> fields(const std::string& descriptor) {
+  std::vector<std::string> pieces;
+  for (std::size_t at = 0; at < descriptor.size();) {
+    std::size_t end = at;
+    auto is_digit = [&](std::size_t i) { return std::isdigit(static_cast<unsigned char>(descriptor[i])) != 0; };
+    while (end < descriptor.size() && !is_digit(end)) ++end;
+    while (end < descriptor.size() && is_digit(end)) ++end;
+    pieces.push_back(descriptor.substr(at, end - at));
+    at = end;
+  }
+  return pieces;
+}
+
+std::string field_name(const std::string& field) { return field.substr(0, field.find_first_of("0123456789")); }
+
+/// `descriptor` with the fields of `others` added; one that stands in both is `others`'s if `replace`, else stays.
+std::string with_fields(const std::string& descriptor, const std::string& others, bool replace) {
+  std::vector<std::string> mine = fields(descriptor);
+  for (const std::string& other : fields(others)) {
+    const auto same = std::find_if(mine.begin(), mine.end(), [&](const std::string& field) {
+      return field_name(field) == field_name(other);
+    });
+    if (same == mine.end())
+      mine.push_back(other);
+    else if (replace)
+      *same = other;
+  }
+  return join(mine, "");
+}
+
+NamedProblem listed(const Benchmark& benchmark, const json& list, const std::string& list_name,
+                    const json& problem, const std::string& overrides) {
+  std::string text = problem.at("descriptor");
+  text = with_fields(text, list.value("defaults", ""), false);
+  text = with_fields(text, overrides, true);
+  return {benchmark.canonical(text), list_name + "/" + problem.at("name").get<std::string>()};
+}
+
+std::string check_threads(const std::string& text) {
+  int count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error != std::errc() || end != text.data() + text.size() || count < 1 || count > 65536)
+    throw InputError("'" + text + "' is no number of threads (1 … 65536). This process may use " +
+                     std::to_string(processors()) + " processors.");
+  return std::to_string(count);
+}
+
+/// The checked values of one axis, without problems.
+std::vector<std::string> checked(const Dimension& axis, const std::vector<std::string>& given,
+                                 const std::string& benchmark, Plugins& plugins) {
+  std::vector<std::string> values;
+  for (const std::string& value : given) {
+    std::vector<std::string> valid = axis.values;
+    if (axis.name == "threads") {
+      values.push_back(check_threads(value));
+      continue;
+    }
+    if (axis.name == "backend") valid = plugins.names();
+    bool known = valid.empty() || std::find(valid.begin(), valid.end(), value) != valid.end();
+    if (!known && axis.name == "algorithm") {
+      // A backend may bring algorithms of its own: adding it edits no list.
+      for (const std::string& name : plugins.names()) {
+        const Made<Backend*> backend = plugins.open(name);
+        if (const auto* usable = std::get_if<Backend*>(&backend))
+          for (const std::string& algorithm : (*usable)->algorithms(benchmark)) valid.push_back(algorithm);
+      }
+      known = std::find(valid.begin(), valid.end(), value) != valid.end();
+    }
+    if (!known) throw InputError(unknown_name(axis.name, value, valid));
+    if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
+  }
+  return values;
+}
+
+}  // namespace
+
+std::vector<std::string> problem_lists(const std::string& benchmark) {
+  return json_files(lists_folder(benchmark));
+}
+
+std::vector<NamedProblem> find_problems(const Benchmark& benchmark, const std::string& text) {
+  const std::size_t at = text.find('@');
+  const std::string overrides = at == std::string::npos ? "" : text.substr(at + 1);
+  const std::string what = text.substr(0, at);
+  const std::string list_name = what.substr(0, what.find('/'));
+  const std::vector<std::string> lists = problem_lists(benchmark.name());
+  if (std::find(lists.begin(), lists.end(), list_name) == lists.end()) {
+    // A descriptor has digits, and so may a list's name: what is near to a list is taken for its misspelling.
+    const std::string near = nearest(list_name, lists);
+    try {
+      return {{benchmark.canonical(with_fields(what, overrides, true)), ""}};
+    } catch (const InputError& error) {
+      if (near.empty()) throw;
+      throw InputError(unknown_name("problem or list of problems", list_name, lists) +
+                       " (As a descriptor: " + error.what() + ")");
+    }
+  }
+  const json list = read_checked(lists_folder(benchmark.name()) / (list_name + ".json"), "problems");
+  std::vector<NamedProblem> problems;
+  std::vector<std::string> names;
+  const bool whole = what == list_name;
+  for (const json& problem : list.at("problems")) {
+    names.push_back(problem.at("name"));
+    if (whole || what == list_name + "/" + names.back())
+      problems.push_back(listed(benchmark, list, list_name, problem, overrides));
+  }
+  if (problems.empty())
+    throw InputError(unknown_name("problem of list '" + list_name + "':", what.substr(list_name.size() + 1), names));
+  return problems;
+}
+
+json read_suite(const fs::path& file) { return read_checked(file, "suite"); }
+
+fs::path find_suite(const std::string& name) {
+  if (fs::is_regular_file(name)) return name;
+  const fs::path shipped = data_folder("suites") / (name + ".json");
+  if (fs::is_regular_file(shipped)) return shipped;
+  throw InputError(unknown_name("suite", name, json_files(data_folder("suites"))) +
+                   " A suite is a JSON file or the name of one in " + data_folder("suites").string() + ".");
+}
+
+std::vector<std::string> suite_benchmarks(const json& suite) {
+  std::vector<std::string> names;
+  for (const json& group : suite.at("cases")) {
+    const std::string name = group.at("benchmark");
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  return names;
+}
+
+std::vector<Case> expand(const Benchmark& benchmark, const std::map<std::string, std::vector<std::string>>& chosen,
+                         Plugins& plugins, bool required) {
+  const std::vector<Dimension> axes = benchmark.dimensions();
+  std::vector<std::string> axis_names;
+  for (const Dimension& axis : axes) axis_names.push_back(axis.name);
+  for (const auto& [name, values] : chosen)
+    if (std::find(axis_names.begin(), axis_names.end(), name) == axis_names.end())
+      throw InputError(unknown_name("dimension of " + benchmark.name(), name, axis_names));
+
+  // Problems vary slowest: rows of one problem stand together.
+  std::vector<Case> cases(1);
+  auto multiply = [&](const std::string& name, const std::vector<std::string>& values,
+                      const std::vector<std::string>& names) {
+    std::vector<Case> product;
+    for (const Case& one : cases)
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        product.push_back(one);
+        product.back().settings[name] = values[i];
+        if (!names.empty() && !names[i].empty()) product.back().names.push_back(names[i]);
+      }
+    cases = std::move(product);
+  };
+  auto given = [&](const Dimension& axis) {
+    const auto found = chosen.find(axis.name);
+    return found == chosen.end() || found->second.empty() ? axis.defaults : found->second;
+  };
+  for (const Dimension& axis : axes)
+    if (axis.name == "problem") {
+      std::vector<std::string> values, names;
+      for (const std::string& text : given(axis))
+        for (NamedProblem& problem : find_problems(benchmark, text)) {
+          values.push_back(problem.descriptor);
+          names.push_back(problem.name);
+        }
+      multiply(axis.name, values, names);
+    }
+  for (const Dimension& axis : axes)
+    if (axis.name != "problem") multiply(axis.name, checked(axis, given(axis), benchmark.name(), plugins), {});
+  for (Case& one : cases) {
+    one.required = required;
+    one.id = make_id(benchmark.name(), axes, one.settings);
+  }
+  return merge_equal(std::move(cases));
+}
+
+std::vector<Case> expand_suite(const Benchmark& benchmark, const json& suite, const std::string& shown_as,
+                               Plugins& plugins) {
+  std::vector<Case> cases;
+  std::size_t index = 0;
+  for (const json& group : suite.at("cases")) {
+    const std::string pointer = fmt::format("{} at /cases/{}", shown_as, index++);
+    if (group.at("benchmark") != benchmark.name()) continue;
+    std::map<std::string, std::vector<std::string>> chosen;
+    for (const auto& [key, value] : group.items()) {
+      if (key == "benchmark" || key == "required" || key == "comment") continue;
+      const json list = value.is_array() ? value : json::array({value});
+      for (const json& item : list) chosen[key].push_back(item.is_string() ? item.get<std::string>() : item.dump());
+    }
+    try {
+      for (Case& one : expand(benchmark, chosen, plugins, group.value("required", false)))
+        cases.push_back(std::move(one));
+    } catch (const InputError& error) {
+      throw InputError(pointer + ": " + error.what());
+    }
+  }
+  return merge_equal(std::move(cases));
+}
+
+}  // namespace assay

@@ -1,0 +1,146 @@
+#include "core/timing.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <span>
+
+#include "core/benchmark_loop.hpp"
+#include "core/sampler.hpp"
+#include "core/statistics.hpp"
+
+namespace assay {
+namespace {
+
+// Between two marks there must be at least this much work: a clock reading costs 20 to 40 ns, then 0.2 %.
+constexpr double shortest_sample = 20e-6;
+constexpr double window_seconds = 0.01;  // of a warm-up window: several scheduler ticks
+constexpr double steady = 0.98;          // a window's median that falls by less than 2 % has stopped falling
+constexpr int largest_batch = 100000;
+
+using Clock = std::chrono::steady_clock;
+
+double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+enum Decision { go_on = 0, by_precision = 1, by_time = 2, by_count = 3, by_slowness = 4 };
+
+const char* text(int decision) {
+  constexpr const char* texts[] = {"", "precision", "max_time", "max_samples", "slow: one iteration exceeds the budget"};
+  return texts[decision];
+}
+
+/// Runs until times stop falling (caches, page tables, clocks, lazily made code); returns seconds of one run.
+double warm_up(Sampler& sampler, Communicator& ranks, double budget, Timing& timing) {
+  const auto start = Clock::now();
+  std::vector<double> window;
+  const auto run = [&](int runs) {
+    window.clear();
+    for (int i = 0; i < runs; ++i) window.push_back(sampler.once());
+    sampler.settle();
+    ranks.maximum(window);
+    timing.warmup_runs += runs;
+    for (const double seconds : window) timing.warmup_s += seconds;
+    return median(window);
+  };
+  double now = run(1);
+  double before = 0;
+  while (true) {
+    const double left = budget - timing.warmup_s;
+    double runs = std::clamp(std::ceil(window_seconds / std::max(now, 1e-9)), 3.0, 1000.0);
+    runs = std::min(runs, std::floor(left / std::max(now, 1e-9)));
+    // Untimed refilling may take longer than the runs themselves: the wall clock has a budget, too.
+    if (left <= 0 || since(start) > 2 * budget || (before > 0 && now >= steady * before)) runs = 0;
+    const int agreed = static_cast<int>(ranks.agree(runs));
+    if (agreed < 1) return now;
+    before = timing.warmup_runs == 1 ? 0 : now;  // the first run alone is no window
+    now = run(agreed);
+  }
+}
+
+/// How many runs one sample takes together, so that the clock's cost does not show.
+int choose_batch(Sampler& sampler, Communicator& ranks, double seconds, Timing& timing) {
+  double batch = 1;
+  // The pilot's single runs include the clock's own cost: correct the guess by runs of the batch itself.
+  for (int i = 0; i < 4; ++i) {
+    const double wanted = std::ceil(batch * shortest_sample / std::max(seconds * batch, 1e-9));
+    if (wanted <= 1.2 * batch) break;
+    batch = ranks.agree(std::min<double>(wanted, largest_batch));
+    sampler.set_batch(static_cast<int>(batch));
+    seconds = sampler.once();
+    sampler.settle();
+    ranks.maximum(std::span(&seconds, 1));
+    timing.warmup_runs += static_cast<int>(batch);
+    timing.warmup_s += seconds * batch;
+  }
+  return static_cast<int>(batch);
+}
+
+}  // namespace
+
+Timing measure(Workload& workload, Communicator& ranks, const TimingOptions& options) {
+  Timing timing;
+  Sampler sampler(workload, ranks);
+  const double run_seconds = ranks.agree(warm_up(sampler, ranks, options.max_time / 5, timing));
+  const double batchable = workload.batchable() && run_seconds < shortest_sample ? 1 : 0;
+  if (ranks.agree(batchable) != 0) timing.batch = choose_batch(sampler, ranks, run_seconds, timing);
+
+  BenchmarkLoop loop;
+  std::vector<double>& samples = timing.samples;
+  std::vector<double> wins(static_cast<std::size_t>(ranks.size()));
+  const int most = std::max(options.max_samples, 1);
+  const int least = std::clamp(options.min_samples, 1, most);
+  const auto start = Clock::now();
+  double timed = 0;
+  double sample_seconds = run_seconds * timing.batch;
+  int decision = go_on;
+  while (decision == go_on) {
+    // Rank 0 chooses the chunk and the end. Chunks grow with what there is: few looks at the interval, and 1 ms for fifty.
+    const int have = static_cast<int>(samples.size());
+    double count = 1;
+    if (have < least && sample_seconds <= options.max_time) {
+      count = least - have;
+    } else if (have >= least) {
+      const double room = std::min(options.max_time - timed, options.max_time / 4) / std::max(sample_seconds, 1e-9);
+      count = std::clamp(std::floor(std::min(have / 2.0, room)), 1.0, static_cast<double>(most - have));
+    }
+    const int chunk = static_cast<int>(ranks.agree(count));
+
+    std::vector<double> own;
+    own.reserve(static_cast<std::size_t>(chunk));
+    loop.run(chunk, [&] {
+      const double seconds = sampler.once();
+      own.push_back(seconds);
+      return seconds * timing.batch;
+    });
+    sampler.settle();
+    std::vector<double> slowest = own;
+    ranks.maximum(slowest);
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      if (own[i] == slowest[i]) wins[static_cast<std::size_t>(ranks.rank())] += 1;
+      timed += slowest[i] * timing.batch;
+    }
+    samples.insert(samples.end(), slowest.begin(), slowest.end());
+
+    const Summary summary = summarize(samples);
+    sample_seconds = summary.median * timing.batch;
+    const int n = summary.n;
+    int choice = go_on;
+    if (n < least) {
+      if (sample_seconds > options.max_time) choice = by_slowness;
+    } else if (summary.n_effective >= 6 &&  // fewer have no 95 % interval
+               summary.ci95.high - summary.ci95.low <= options.precision_target * summary.median) {
+      choice = by_precision;
+    } else if (n >= most) {
+      choice = by_count;
+    } else if (timed >= options.max_time || since(start) > 2 * options.max_time) {
+      choice = by_time;
+    }
+    decision = static_cast<int>(ranks.agree(choice));
+  }
+  timing.stopped_by = text(decision);
+  ranks.maximum(wins);  // each rank knows its own count alone
+  timing.slowest_rank = static_cast<int>(std::max_element(wins.begin(), wins.end()) - wins.begin());
+  return timing;
+}
+
+}  // namespace assay

@@ -1,0 +1,54 @@
+#include "kernels/conv_benchmark.hpp"
+
+#include "core/text.hpp"
+#include "core/error.hpp"
+#include "kernels/conv.hpp"
+
+namespace assay {
+namespace {
+
+const std::vector<std::string>& direction_names() {
+  static const std::vector<std::string> names{"forward", "bwd_data", "bwd_weights"};
+  return names;
+}
+
+ConvDirection direction_of(const std::string& name) {
+  if (name == "forward") return ConvDirection::forward;
+  if (name == "bwd_data") return ConvDirection::bwd_data;
+  if (name == "bwd_weights") return ConvDirection::bwd_weights;
+  throw InputError(unknown_name("direction", name, direction_names()));
+}
+
+}  // namespace
+
+std::string ConvBenchmark::description() const { return "convolution, forward and backward, of one layer"; }
+
+std::vector<Dimension> ConvBenchmark::dimensions() const {
+  Dimension direction;
+  direction.name = "direction";
+  direction.help = "pass to time";
+  direction.values = direction_names();
+  direction.defaults = {"forward"};
+  // cuDNN's names of forward algorithms, in lower case, are the field's.
+  return {direction,
+          dimension::precision(precision_names(), {"fp32"}),
+          dimension::backend({"onednn"}),
+          dimension::algorithm({"auto", "direct", "winograd", "winograd_nonfused", "implicit_gemm", "implicit_precomp_gemm", "gemm", "fft",
+                                "fft_tiling"}),
+          dimension::problem({"coral2/winograd"}),
+          dimension::cache(),
+          dimension::threads(),
+          dimension::layout({"any", "nchw", "nhwc"}),
+          dimension::device()};
+}
+
+std::string ConvBenchmark::canonical(const std::string& descriptor) const { return to_descriptor(parse_conv(descriptor)); }
+
+std::unique_ptr<Problem> ConvBenchmark::problem(const Settings& settings) const {
+  return std::make_unique<ConvProblem>(parse_conv(settings.at("problem")), direction_of(settings.at("direction")),
+                                       precision(settings.at("precision")));
+}
+
+std::unique_ptr<Oracle> ConvBenchmark::oracle(const Problem& problem) const { return conv_oracle(problem_cast<ConvProblem>(problem)); }
+
+}  // namespace assay

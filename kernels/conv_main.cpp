@@ -1,0 +1,3 @@
+#include "kernels/conv_benchmark.hpp"
+
+int main(int argc, char** argv) { return assay::benchmark_main(assay::ConvBenchmark(), argc, argv); }

@@ -1,0 +1,20 @@
+#pragma once
+// oneDNN as a backend. The same code drives its CPU engine and, where the library was built with one, its GPU engine.
+
+#include <oneapi/dnnl/dnnl.hpp>
+#include <oneapi/dnnl/dnnl_debug.h>
+#include <string>
+
+#include "core/backend.hpp"
+
+namespace assay::onednn {
+
+/// Makers of this plugin, filled by its other files while it is loaded.
+Makers& makers();
+
+/// "oneDNN 3.2.0".
+std::string library();
+/// The library's own words: message and status of an error.
+std::string words(const dnnl::error& error);
+
+}  // namespace assay::onednn

@@ -1,0 +1,239 @@
+#include "analysis/campaign.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <numeric>
+#include <system_error>
+
+#include "analysis/child.hpp"
+#include "analysis/interrupted.hpp"
+#include "analysis/journal_follower.hpp"
+#include "core/error.hpp"
+#include "core/journal.hpp"
+#include "core/random.hpp"
+#include "core/result.hpp"
+#include "core/schema.hpp"
+
+namespace assay {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using Clock = std::chrono::steady_clock;
+
+/// What is known of one process.
+struct Campaign::Attempt {
+  const PlannedBenchmark& benchmark;
+  int launch = 0, number = 0;
+  std::vector<std::string> remaining;  ///< ids without a row, in the order of the plan
+  std::string open;                    ///< id of the case that was begun and has no row
+  bool began = false;                  ///< it came as far as its first case
+  bool timed_out = false;
+  int deaths = 0;                      ///< attempts in a row that died outside any case
+  Ended ended;
+  fs::path out, err;
+};
+
+namespace {
+
+/// A case needs its row's space and more: says whether the disk still takes it. The error is thrown, as an append would.
+void probe_disk(const fs::path& folder) {
+  const fs::path file = folder / ".space";
+  const int descriptor = open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  int error = descriptor < 0 ? errno : 0;
+  const std::string block(1 << 18, ' ');
+  if (error == 0) {
+    const ssize_t written = write(descriptor, block.data(), block.size());
+    if (written < 0) error = errno;
+    else if (written < static_cast<ssize_t>(block.size())) error = ENOSPC;
+    if (error == 0 && fsync(descriptor) != 0) error = errno;
+    close(descriptor);
+  }
+  unlink(file.c_str());
+  if (error != 0) throw std::system_error(error, std::generic_category(), folder.string());
+}
+
+const Case& case_of(const PlannedBenchmark& benchmark, const std::string& id) {
+  return *std::find_if(benchmark.cases.begin(), benchmark.cases.end(), [&](const Case& one) { return one.id == id; });
+}
+
+int setting(const Case& one, const std::string& name) {
+  const auto found = one.settings.find(name);
+  return found == one.settings.end() ? 1 : std::stoi(found->second);
+}
+
+}  // namespace
+
+std::vector<std::size_t> random_order(std::size_t count, std::uint64_t seed, int launch, int place) {
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  // Distinct keys for distinct (launch, place); shuffle's generator is counter based, so that near keys give unrelated orders.
+  shuffle(order, seed * 1'000'003 + static_cast<std::uint64_t>(launch) * 1'009 + static_cast<std::uint64_t>(place));
+  return order;
+}
+
+Campaign::Campaign(CampaignOptions options, std::vector<PlannedBenchmark> benchmarks, Finished finished)
+    : options_(std::move(options)), benchmarks_(std::move(benchmarks)), finished_(std::move(finished)), progress_([this] {
+        int done = 0, total = 0;
+        for (const PlannedBenchmark& benchmark : benchmarks_)
+          for (const Case& one : benchmark.cases)
+            for (int launch = 0; launch < options_.launches; ++launch, ++total)
+              done += finished_.contains({launch, one.id}) ? 1 : 0;
+        return Progress(done, total);
+      }()) {}
+
+void Campaign::run() {
+  // Rounds, not blocks: what drifts (temperature, neighbours on a shared machine) then meets every case alike.
+  for (int launch = 0; launch < options_.launches; ++launch) {
+    const auto order = random_order(benchmarks_.size(), options_.seed, launch, 0);
+    for (const std::size_t index : order) {
+      const PlannedBenchmark& benchmark = benchmarks_[index];
+      run_benchmark(benchmark, launch,
+                    random_order(benchmark.cases.size(), options_.seed, launch, static_cast<int>(index) + 1));
+    }
+  }
+}
+
+int Campaign::next_attempt(const std::string& benchmark, int launch) const {
+  // A plan is written before each start, so that plans count even the processes that died too early to leave a trace.
+  int attempt = 0;
+  while (fs::exists(options_.folder / fmt::format("plan-{}-{}-{}.json", launch, attempt, benchmark))) ++attempt;
+  return attempt;
+}
+
+void Campaign::run_benchmark(const PlannedBenchmark& benchmark, int launch, const std::vector<std::size_t>& order) {
+  Attempt attempt{.benchmark = benchmark, .launch = launch, .remaining = {}, .open = {}, .ended = {}, .out = {}, .err = {}};
+  for (const std::size_t i : order)
+    if (!finished_.contains({launch, benchmark.cases[i].id})) attempt.remaining.push_back(benchmark.cases[i].id);
+  while (!attempt.remaining.empty()) {
+    attempt.number = next_attempt(benchmark.name, launch);
+    attempt.open.clear();
+    attempt.began = attempt.timed_out = false;
+    run_attempt(attempt);
+    settle(attempt);
+  }
+}
+
+void Campaign::run_attempt(Attempt& attempt) {
+  const std::string name = fmt::format("{}-{}-{}", attempt.launch, attempt.number, attempt.benchmark.name);
+  const fs::path plan = options_.folder / ("plan-" + name + ".json");
+  const fs::path journal_file = options_.folder / "journal.jsonl";
+  write_json(plan, attempt.remaining);
+  attempt.out = options_.folder / "log" / (name + ".out.txt");
+  attempt.err = options_.folder / "log" / (name + ".err.txt");
+  std::vector<std::string> command = options_.launcher;
+  for (const std::string& word :
+       {attempt.benchmark.executable.string(), std::string("--suite"), options_.suite_file.string(), std::string("--plan"),
+        plan.string(), std::string("--journal"), journal_file.string(), std::string("--launch"),
+        std::to_string(attempt.launch), std::string("--attempt"), std::to_string(attempt.number), std::string("--seed"),
+        std::to_string(options_.seed)})
+    command.push_back(word);
+  command.insert(command.end(), options_.max_time.begin(), options_.max_time.end());
+
+  // A launcher must hear SIGTERM before SIGKILL: it is the one that can end its ranks on other nodes.
+  const std::chrono::milliseconds grace(options_.launcher.empty() ? 0 : 3000);
+  JournalFollower journal(journal_file);
+  Child child(command, attempt.out, attempt.err);
+  Clock::time_point since = Clock::now();
+  std::string watched;
+  std::size_t left = attempt.remaining.size();
+  for (;;) {
+    if (const int number = wait_for_signal(std::chrono::milliseconds(100))) {
+      child.kill(grace);
+      throw Interrupted{number};
+    }
+    const auto ended = child.poll();
+    follow(attempt, journal);  // after poll: an ended child has written all that it ever will
+    if (attempt.open != watched || attempt.remaining.size() != left) {
+      watched = attempt.open;
+      left = attempt.remaining.size();
+      since = Clock::now();
+    }
+    if (ended) {
+      attempt.ended = child.kill(std::chrono::milliseconds(0));  // and whatever it left behind
+      return;
+    }
+    if (Clock::now() - since > options_.timeout) {
+      attempt.timed_out = true;
+      attempt.ended = child.kill(grace);
+      follow(attempt, journal);  // a row may have come in the last moment
+      return;
+    }
+  }
+}
+
+void Campaign::follow(Attempt& attempt, JournalFollower& journal) {
+  for (const json& event : journal.poll()) {
+    const std::string kind = event.value("event", "");
+    if (kind == "begin") {
+      attempt.open = event.value("id", "");
+      attempt.began = true;
+    } else if (kind == "row") {
+      const json& row = event.at("row");
+      const std::string id = row.value("id", "");
+      std::erase(attempt.remaining, id);
+      finished_.insert({attempt.launch, id});
+      attempt.open.clear();
+      progress_.row(row);
+    }
+  }
+}
+
+/// Decides whose fault the end of the process was, and gives the case that it died in its row.
+void Campaign::settle(Attempt& attempt) {
+  if (attempt.remaining.empty()) {
+    if (attempt.ended.signalled || attempt.timed_out)
+      progress_.note(fmt::format("assay-{} {} after its last row; its rows stand.", attempt.benchmark.name,
+                                 attempt.timed_out ? "did not end" : attempt.ended.text()));
+    return;
+  }
+  const std::string said = tail_of(attempt.err);
+  const std::string quote = said.empty() ? "" : fmt::format(". It said: {}", said);
+  if (!attempt.ended.signalled && !attempt.timed_out) {
+    // A process that meets a full disk cannot finish any case: that is no case's fault.
+    probe_disk(options_.folder);
+    if (said.find("journal.jsonl: ") != std::string::npos || said.find("the journal") != std::string::npos)
+      throw JournalLost(said);
+    if (!attempt.began && attempt.ended.code == static_cast<int>(ExitCode::usage))
+      throw InputError(fmt::format("assay-{} refuses its input: {}", attempt.benchmark.name, said));
+  }
+  const std::string limit = fmt::format("{:.6g} s", options_.timeout.count());
+  if (!attempt.open.empty()) {
+    attempt.deaths = 0;
+    if (attempt.timed_out)
+      add_row(attempt, attempt.open, "timeout", fmt::format("killed after {} without a result{}", limit, quote));
+    else
+      add_row(attempt, attempt.open, "failed", attempt.ended.text() + " in this case" + quote);
+    std::erase(attempt.remaining, attempt.open);
+    return;
+  }
+  // Died outside any case. Once may be chance (a node's hiccup), so there is a second try.
+  attempt.deaths = attempt.began ? 1 : attempt.deaths + 1;
+  const std::string how = attempt.timed_out ? fmt::format("did nothing for {}", limit) : attempt.ended.text();
+  progress_.note(fmt::format("assay-{} {} before its next case{}", attempt.benchmark.name, how, quote));
+  if (attempt.deaths < 2) return;
+  const std::vector<std::string> lost = std::move(attempt.remaining);
+  attempt.remaining.clear();
+  for (const std::string& id : lost)
+    add_row(attempt, id, attempt.timed_out ? "timeout" : "failed",
+            fmt::format("assay-{} {} before this case, twice{}", attempt.benchmark.name, how, quote));
+}
+
+void Campaign::add_row(const Attempt& attempt, const std::string& id, const std::string& status,
+                       const std::string& reason) {
+  const Case& one = case_of(attempt.benchmark, id);
+  Outcome outcome;
+  outcome.status = status;
+  outcome.reason = reason;
+  const json row = make_row(attempt.benchmark.name, one, nullptr, outcome, 0, attempt.launch, attempt.number,
+                            setting(one, "ranks"), setting(one, "nodes"));
+  // Opened anew each time: opening ends a line that the dead process tore.
+  Journal(options_.folder / "journal.jsonl").append({{"event", "row"}, {"row", row}});
+  finished_.insert({attempt.launch, id});
+  progress_.row(row);
+}
+
+}  // namespace assay

@@ -1,0 +1,213 @@
+#include "analysis/child.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cctype>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <iterator>
+
+#include "analysis/interrupted.hpp"
+#include "core/error.hpp"
+
+namespace assay {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// What wait_for_signal waits for. A signal that was ignored at our start (nohup, a shell's background job) stays ignored:
+/// blocking it would make it pending, and so would undo that.
+const sigset_t& watched() {
+  static const sigset_t set = [] {
+    sigset_t all;
+    sigemptyset(&all);
+    sigaddset(&all, SIGCHLD);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+      struct sigaction action {};
+      sigaction(number, nullptr, &action);
+      if (action.sa_handler != SIG_IGN) sigaddset(&all, number);
+    }
+    return all;
+  }();
+  return set;
+}
+
+Ended ended_of(int status) {
+  if (WIFSIGNALED(status)) return {true, WTERMSIG(status)};
+  return {false, WEXITSTATUS(status)};
+}
+
+/// Between fork and exec: async-signal-safe calls only. Reports errno through `report` if exec fails.
+[[noreturn]] void become(char* const* arguments, int out, int err, int report, pid_t parent) {
+  setpgid(0, 0);
+  // If the parent dies, so does the child: no benchmark may go on unwatched beside the next run. The parent may have
+  // died before this call took effect; then our parent is another process already.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(127);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  signal(SIGPIPE, SIG_DFL);
+  // SIGXFSZ stays ignored: a journal that meets the file size limit gives an error that can be told, not a signal.
+  const int null = open("/dev/null", O_RDONLY);
+  dup2(null, STDIN_FILENO);
+  dup2(out, STDOUT_FILENO);
+  dup2(err, STDERR_FILENO);
+  execvp(arguments[0], arguments);
+  const int error = errno;
+  [[maybe_unused]] const ssize_t written = write(report, &error, sizeof error);
+  _exit(127);
+}
+
+int open_log(const fs::path& file) {
+  const int descriptor = open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (descriptor < 0)
+    throw InputError(fmt::format("cannot write {} ({}). Choose another folder with --out.", file.string(),
+                                 std::strerror(errno)));
+  return descriptor;
+}
+
+/// Direct children of this process as the kernel lists them (empty where it does not).
+std::vector<pid_t> children() {
+  std::vector<pid_t> all;
+  std::error_code missing;
+  for (const auto& task : fs::directory_iterator("/proc/self/task", missing)) {
+    std::ifstream list(task.path() / "children");
+    all.insert(all.end(), std::istream_iterator<pid_t>(list), std::istream_iterator<pid_t>());
+  }
+  return all;
+}
+
+}  // namespace
+
+std::string Ended::text() const {
+  if (signalled) return fmt::format("killed by signal {} ({})", code, strsignal(code));
+  return fmt::format("ended with exit code {}", code);
+}
+
+void prepare_parent() {
+  sigprocmask(SIG_BLOCK, &watched(), nullptr);
+  signal(SIGXFSZ, SIG_IGN);  // a full file becomes an error of write()
+  signal(SIGPIPE, SIG_IGN);  // a closed terminal must not lose a run
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+int wait_for_signal(std::chrono::milliseconds longest) {
+  const timespec limit{static_cast<time_t>(longest.count() / 1000), static_cast<long>(longest.count() % 1000) * 1000000};
+  const int number = sigtimedwait(&watched(), nullptr, &limit);
+  return number > 0 && number != SIGCHLD ? number : 0;
+}
+
+Child::Child(const std::vector<std::string>& command, const fs::path& out, const fs::path& err) {
+  std::vector<char*> arguments;
+  for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
+  arguments.push_back(nullptr);
+  const int out_file = open_log(out);
+  const int err_file = open_log(err);
+  int report[2];
+  if (pipe2(report, O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category(), "pipe");
+  const pid_t parent = getpid();
+  pid_ = fork();
+  if (pid_ == 0) become(arguments.data(), out_file, err_file, report[1], parent);
+  const int fork_error = errno;
+  close(report[1]);
+  close(out_file);
+  close(err_file);
+  int error = 0;
+  // Ends without data when exec has closed the other side.
+  const ssize_t got = pid_ < 0 ? 0 : read(report[0], &error, sizeof error);
+  close(report[0]);
+  if (pid_ < 0) throw std::system_error(fork_error, std::generic_category(), "fork");
+  if (got == static_cast<ssize_t>(sizeof error)) {
+    waitpid(pid_, nullptr, 0);
+    throw InputError(fmt::format("cannot start {} ({}). Is it built, installed and in PATH?", command.front(),
+                                 std::strerror(error)));
+  }
+  setpgid(pid_, pid_);  // both sides do it: whoever comes first
+}
+
+Child::~Child() {
+  if (!ended_) kill(std::chrono::milliseconds(0));
+}
+
+std::optional<Ended> Child::poll() {
+  if (ended_) return ended_;
+  int status = 0;
+  const pid_t got = waitpid(pid_, &status, WNOHANG);
+  if (got == pid_) ended_ = ended_of(status);
+  return ended_;
+}
+
+Ended Child::kill(std::chrono::milliseconds grace) {
+  if (grace.count() > 0 && !poll()) {
+    ::kill(-pid_, SIGTERM);
+    const auto end = std::chrono::steady_clock::now() + grace;
+    while (!poll() && std::chrono::steady_clock::now() < end) {
+      timespec pause{0, 20'000'000};
+      nanosleep(&pause, nullptr);
+    }
+  }
+  ::kill(-pid_, SIGKILL);
+  if (!ended_) {
+    int status = 0;
+    while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    }
+    ended_ = ended_of(status);
+  }
+  // Processes that had left the group (ranks of a launcher) are ours by now, since we adopt orphans.
+  for (auto left = children(); !left.empty(); left = children())
+    for (const pid_t orphan : left) {
+      ::kill(orphan, SIGKILL);
+      waitpid(orphan, nullptr, 0);
+    }
+  return *ended_;
+}
+
+std::string tail_of(const fs::path& file, std::size_t bytes) {
+  std::ifstream stream(file, std::ios::binary | std::ios::ate);
+  if (!stream) return "";
+  const auto size = static_cast<std::size_t>(stream.tellg());
+  const bool cut = size > bytes;
+  stream.seekg(static_cast<std::streamoff>(cut ? size - bytes : 0));
+  std::string text{std::istreambuf_iterator<char>(stream), {}};
+  if (cut) text.erase(0, text.find_first_of(" \n") == std::string::npos ? 0 : text.find_first_of(" \n") + 1);
+  // Reasons go into JSON: anything but printable ASCII (a cut UTF-8 sequence, colours) would break the row.
+  std::string line;
+  for (const char c : text) {
+    const auto code = static_cast<unsigned char>(c);
+    if (code == '\n')
+      line += line.empty() || line.ends_with("; ") ? "" : "; ";
+    else
+      line += code < 128 && std::isprint(code) ? c : '?';
+  }
+  while (line.ends_with(' ') || line.ends_with(';')) line.pop_back();
+  return (cut && !line.empty() ? "... " : "") + line;
+}
+
+std::string output_of(const std::vector<std::string>& command, const fs::path& scratch,
+                      std::chrono::milliseconds timeout, Ended& ended, std::string& error) {
+  const fs::path out = scratch.string() + ".out.txt", err = scratch.string() + ".err.txt";
+  Child child(command, out, err);
+  const auto end = std::chrono::steady_clock::now() + timeout;
+  while (!child.poll()) {
+    if (const int number = wait_for_signal(std::chrono::milliseconds(100))) throw Interrupted{number};
+    if (std::chrono::steady_clock::now() < end) continue;
+    child.kill(std::chrono::milliseconds(0));
+    throw CaseError(fmt::format("{} did not answer within {} s. Raise --timeout, or run it by hand.",
+                                command.front(), timeout.count() / 1000));
+  }
+  ended = *child.poll();
+  error = tail_of(err, 2000);
+  std::ifstream stream(out, std::ios::binary);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+}  // namespace assay

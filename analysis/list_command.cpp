@@ -1,0 +1,125 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "analysis/commands.hpp"
+#include "analysis/programs.hpp"
+#include "analysis/text_table.hpp"
+#include "core/baseline.hpp"
+#include "core/error.hpp"
+#include "core/plugins.hpp"
+#include "core/schema.hpp"
+#include "core/suite.hpp"
+#include "core/text.hpp"
+
+namespace assay {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+std::vector<std::string> json_names(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code missing;
+  for (const auto& entry : fs::directory_iterator(folder, missing))
+    if (entry.path().extension() == ".json") names.push_back(entry.path().stem().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+void list_backends() {
+  Plugins plugins;
+  std::vector<Line> lines;
+  for (const std::string& name : plugins.names()) {
+    const PluginStatus status = plugins.status(name);
+    lines.push_back({{name, status.available ? "available" : "unavailable"}, status.available ? status.file.string() : status.reason});
+  }
+  std::cout << terminal_table({{"backend"}, {"state"}}, lines);
+}
+
+void list_benchmarks() {
+  std::vector<Line> lines;
+  for (const std::string& name : benchmark_names()) lines.push_back({{name}, executable_of(name).string()});
+  std::cout << terminal_table({{"benchmark"}}, lines);
+}
+
+/// A file that cannot be read is told, and hides no other.
+template <class Describe>
+void list_files(const char* title, const std::vector<std::string>& names, Describe describe) {
+  std::vector<Line> lines;
+  for (const std::string& name : names) {
+    try {
+      lines.push_back({{name}, describe(name)});
+    } catch (const InputError& error) {
+      lines.push_back({{name}, std::string("unusable: ") + error.what()});
+    }
+  }
+  std::cout << terminal_table({{title}}, lines);
+}
+
+void list_suites() {
+  list_files("suite", json_names(data_folder("suites")), [](const std::string& name) {
+    const json suite = read_suite(data_folder("suites") / (name + ".json"));
+    return fmt::format("{} ({})", suite.value("description", ""), join(suite_benchmarks(suite), ", "));
+  });
+}
+
+void list_problems() {
+  std::vector<std::string> names;
+  const fs::path folder = data_folder("suites") / "problems";
+  std::error_code missing;
+  std::vector<std::string> benchmarks;
+  for (const auto& entry : fs::directory_iterator(folder, missing))
+    if (entry.is_directory()) benchmarks.push_back(entry.path().filename().string());
+  std::sort(benchmarks.begin(), benchmarks.end());
+  for (const std::string& benchmark : benchmarks)
+    for (const std::string& list : json_names(folder / benchmark)) names.push_back(benchmark + "/" + list);
+  list_files("benchmark/list", names, [&](const std::string& name) {
+    const json list = read_checked(folder / (name + ".json"), "problems");
+    return fmt::format("{} problems: {}{} ({})", list.at("problems").size(),
+                       list.at("problems").front().value("name", ""),
+                       list.at("problems").size() > 1 ? " ... " + list.at("problems").back().value("name", "") : "",
+                       list.value("source", "no source"));
+  });
+}
+
+void list_baselines() {
+  list_files("baseline", baseline_names(), [](const std::string& name) {
+    const Baseline baseline = Baseline::load(name);
+    const bool published = std::any_of(baseline.rows().begin(), baseline.rows().end(),
+                                       [](const json& row) { return row.value("published", false); });
+    return fmt::format("{}, {} rows{}", baseline.system(), baseline.rows().size(), published ? ", published" : "");
+  });
+}
+
+int list(const Given& given) {
+  const std::map<std::string, void (*)()> lists{{"backends", list_backends},
+                                                {"benchmarks", list_benchmarks},
+                                                {"suites", list_suites},
+                                                {"problems", list_problems},
+                                                {"baselines", list_baselines}};
+  const std::string what = *value_of(given, "WHAT");
+  const auto found = lists.find(what);
+  if (found == lists.end()) {
+    std::vector<std::string> names;
+    for (const auto& [name, function] : lists) names.push_back(name);
+    throw InputError(unknown_name("list", what, names));
+  }
+  found->second();
+  return 0;
+}
+
+}  // namespace
+
+Command list_command() {
+  return {"list",
+          "List what there is: backends, benchmarks, suites, problems or baselines.",
+          {{"WHAT", "backends, benchmarks, suites, problems or baselines", "WHAT", "", true}},
+          &list};
+}
+
+}  // namespace assay

@@ -1,0 +1,52 @@
+#include "analysis/progress.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <iostream>
+
+#include "analysis/units.hpp"
+
+namespace assay {
+
+using std::chrono::steady_clock;
+
+Progress::Progress(int done, int total)
+    : done_(done), total_(total), terminal_(isatty(STDERR_FILENO) != 0), start_(steady_clock::now()) {}
+
+std::string time_left(double seconds_so_far, int done, int remaining) {
+  if (done < 1 || remaining < 1) return "";
+  const double left = seconds_so_far / done * remaining;
+  if (left < 90) return fmt::format("~{:.0f} s left", std::max(1.0, std::round(left)));
+  if (left < 5400) return fmt::format("~{:.0f} min left", left / 60);
+  return fmt::format("~{:.1f} h left", left / 3600);
+}
+
+void Progress::row(const nlohmann::json& row) {
+  ++done_;
+  ++here_;
+  const auto now = steady_clock::now();
+  const std::string status = row.value("status", "?");
+  const bool quiet = status == "ok" || status == "unsupported";
+  const bool first_or_last = here_ == 1 || done_ >= total_;
+  if (!terminal_ && quiet && !first_or_last && now - told_ < std::chrono::seconds(10)) return;
+  told_ = now;
+  std::string what = status;
+  if (status == "ok") {
+    const auto& time = row.at("time_s");
+    const double median = time.at("median"), low = time.at("ci95").at(0), high = time.at("ci95").at(1);
+    what = fmt::format("{} ({:.1f} %)", human_seconds(median), 50 * (high - low) / median);
+  } else if (row.contains("reason") && row["reason"].is_string()) {
+    what += ": " + row["reason"].get<std::string>();
+  }
+  const double spent = std::chrono::duration<double>(now - start_).count();
+  const std::string left = time_left(spent, here_, total_ - done_);
+  std::cerr << fmt::format("[{}/{}] {}  {}{}{}\n", done_, total_, row.value("id", "?"), what,
+                           left.empty() ? "" : "  ", left)
+            << std::flush;
+}
+
+void Progress::note(const std::string& text) { std::cerr << "assay run: " << text << std::endl; }
+
+}  // namespace assay

@@ -1,0 +1,27 @@
+#pragma once
+// What a person sees of a run while it goes on: one line a finished case on stderr.
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace assay {
+
+class Progress {
+ public:
+  /// `done` of `total` cases were finished by an earlier run. Without a terminal lines are rate-limited: a log of a week's
+  /// run stays readable. Rows that are not ok are always told.
+  Progress(int done, int total);
+  void row(const nlohmann::json& row);
+  void note(const std::string& text);
+
+ private:
+  int done_, total_, here_ = 0;
+  bool terminal_;
+  std::chrono::steady_clock::time_point start_, told_;
+};
+
+/// "~3 min left" from the mean time of the cases done so far; "" before the first.
+std::string time_left(double seconds_so_far, int done, int remaining);
+
+}  // namespace assay

@@ -1,0 +1,97 @@
+#include "analysis/result_file.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "core/error.hpp"
+#include "core/journal.hpp"
+#include "core/result.hpp"
+#include "core/schema.hpp"
+#include "core/text.hpp"
+
+namespace assay {
+
+using nlohmann::json;
+
+namespace {
+
+using Process = std::tuple<std::string, int, int>;  // benchmark, launch, attempt
+
+Process process_of(const json& event) {
+  return {event.value("benchmark", ""), event.value("launch", 0), event.value("attempt", 0)};
+}
+
+/// The first comparable number counts; where there is none, the row says why.
+void add_baseline(json& row, const std::vector<Baseline>& baselines) {
+  std::vector<std::string> reasons;
+  for (const Baseline& baseline : baselines) {
+    std::string why;
+    if (json match = baseline.match(row, &why); !match.is_null()) {
+      row["baseline"] = std::move(match);
+      row["baseline_reason"] = nullptr;
+      return;
+    }
+    reasons.push_back(baseline.system() + ": " + why);
+  }
+  if (!reasons.empty()) row["baseline_reason"] = join(reasons, "; ");
+}
+
+}  // namespace
+
+json collect(const std::vector<json>& events, const std::vector<Baseline>& baselines) {
+  const json* run = nullptr;
+  for (const json& event : events)
+    if (run == nullptr && event.value("event", "") == "run") run = &event;
+  if (run == nullptr)
+    throw InputError("the journal names no run (it was not written by `assay run`). Start one with another --out.");
+
+  json result = make_result(run->value("id", ""), run->value("suite", ""), run->value("command", ""),
+                            run->value("seed", std::uint64_t{1}), run->value("started", ""));
+  json environments = json::array();
+  std::map<Process, int> places;
+  int own = -1;  // of `assay run` itself, for rows of processes that died before they could tell theirs
+  for (const json& event : events) {
+    if (event.value("event", "") != "launch") continue;
+    const auto [place, fresh] = places.emplace(process_of(event), static_cast<int>(environments.size()));
+    if (fresh) environments.push_back(event.at("environment"));
+  }
+  json rows = json::array();
+  std::set<std::pair<int, std::string>> known;
+  for (const json& event : events) {
+    if (event.value("event", "") != "row") continue;
+    json row = event.at("row");
+    if (!known.emplace(row.value("launch", 0), row.value("id", "")).second) continue;  // the first row of a launch counts
+    if (const auto place = places.find(process_of(row)); place != places.end()) {
+      row["environment"] = place->second;
+    } else {
+      if (own < 0) {
+        own = static_cast<int>(environments.size());
+        environments.push_back(run->at("environment"));
+      }
+      row["environment"] = own;
+    }
+    if (row.value("status", "") == "ok") add_baseline(row, baselines);
+    rows.push_back(std::move(row));
+  }
+  result["environments"] = std::move(environments);
+  result["rows"] = std::move(rows);
+  result["run"]["finished"] = now();
+  return result;
+}
+
+json write_result(const std::filesystem::path& folder, const std::vector<Baseline>& baselines) {
+  const json result = collect(read_journal(folder / "journal.jsonl"), baselines);
+  const std::filesystem::path file = folder / "result.json";
+  // A file that breaks the public schema must not exist under the name of a result.
+  if (const auto errors = schema_errors(result, "result", file.string()); !errors.empty())
+    throw std::runtime_error(fmt::format("the result of this run breaks its own schema ({}). The journal {} is kept; please "
+                                         "report this as a bug of Assay.",
+                                         errors.front(), (folder / "journal.jsonl").string()));
+  write_json(file, result);
+  return result;
+}
+
+}  // namespace assay

@@ -1,0 +1,79 @@
+#pragma once
+// A benchmark without backend, whose workload does what a test tells it.
+
+#include <functional>
+
+#include "core/benchmark.hpp"
+#include "core/error.hpp"
+#include "core/host_device.hpp"
+
+namespace assay::testing_fakes {
+
+struct Script {
+  std::function<void()> run = [] {};
+  std::function<Verification()> before = [] { return good(); };
+  std::function<Verification()> after = [] { return good(); };
+  static Verification good() {
+    Verification verification;
+    verification.passed = true;
+    verification.reference = "test";
+    return verification;
+  }
+  static Verification bad(const std::string& reason) {
+    Verification verification = good();
+    verification.passed = false;
+    verification.reason = reason;
+    return verification;
+  }
+};
+
+class FakeWorkload final : public Workload {
+ public:
+  explicit FakeWorkload(Script script) : script_(std::move(script)) {}
+  Stream& stream() override { return stream_; }
+  void reset() override {}
+  void run(Stream&) override { script_.run(); }
+  bool batchable() const override { return true; }
+  Verification verify_before() override { return script_.before(); }
+  Verification verify_after() override { return script_.after(); }
+  Executed executed() const override {
+    Executed executed;
+    executed.implementation = "fake";
+    return executed;
+  }
+  std::map<std::string, double> work() const override { return {{"flops_per_s", 100}}; }
+  std::map<std::string, double> setup() const override { return {{"create", 0.5}}; }
+
+ private:
+  Script script_;
+  HostStream stream_;
+};
+
+class FakeBenchmark final : public Benchmark {
+ public:
+  std::string name() const override { return "conv"; }  // so that the shipped lists of conv can be asked for
+  std::string description() const override { return "fake"; }
+  std::vector<Dimension> dimensions() const override {
+    return {{"direction", "", {"forward", "bwd_data"}, {"forward"}, "", ""},
+            {"algorithm", "", {"auto", "direct"}, {"auto"}, "", ""},
+            dimension::problem({"mb1"}),
+            dimension::threads()};
+  }
+  std::string canonical(const std::string& descriptor) const override {
+    if (descriptor.find("ic0") != std::string::npos) throw InputError("field ic is zero");
+    if (!descriptor.starts_with("mb") && !descriptor.starts_with("ic")) throw InputError("no descriptor '" + descriptor + "'");
+    return descriptor;
+  }
+  std::unique_ptr<Problem> problem(const Settings&) const override { return nullptr; }
+  Made<std::unique_ptr<Workload>> prepare(const Case&, CaseContext&) const override {
+    if (!refusal.empty()) return Unsupported{refusal};
+    if (failure) failure();
+    return std::unique_ptr<Workload>(std::make_unique<FakeWorkload>(script));
+  }
+
+  Script script;
+  std::string refusal;
+  std::function<void()> failure;
+};
+
+}  // namespace assay::testing_fakes

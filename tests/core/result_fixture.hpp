@@ -1,0 +1,87 @@
+#pragma once
+// A valid outcome, row and result file for tests to spoil.
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "core/environment.hpp"
+#include "core/result.hpp"
+
+namespace assay::fixture {
+
+inline Case one_case(const std::string& precision = "fp32",
+                     const std::string& algorithm = "direct") {
+  Case one;
+  const std::string problem = "mb16ic64ih112oc128oh112kh3ph1";
+  one.settings = {{"direction", "forward"}, {"precision", precision}, {"backend", "onednn"},
+                  {"algorithm", algorithm}, {"problem", problem},     {"cache", "hot"},
+                  {"threads", "2"}};
+  one.id = "conv/forward/" + precision + "/onednn/" + algorithm + "/" + problem + "/hot/t2";
+  one.names = {"coral2/winograd"};
+  return one;
+}
+
+inline Outcome good_outcome() {
+  Outcome outcome;
+  Verification checked;
+  checked.passed = true;
+  checked.reference = "fp64, 4096 of 25690112 outputs, exact checksum";
+  checked.max_error = 1e-7;
+  checked.norm_error = 2e-8;
+  checked.bound = 1e-5;
+  checked.checked = 4096;
+  checked.outputs = 25690112;
+  outcome.verification = checked;
+  Executed executed;
+  executed.algorithm = "direct";
+  executed.implementation = "jit:avx2";
+  executed.storage = executed.compute = executed.accumulate = "fp32";
+  executed.evidence = "library";
+  executed.numbers = {{"tile", 4}};
+  outcome.executed = executed;
+  Timing timing;
+  for (int i = 0; i < 12; ++i) timing.samples.push_back(0.160 + 0.001 * (i % 3));
+  timing.warmup_runs = 3;
+  timing.warmup_s = 0.5;
+  timing.stopped_by = "precision";
+  outcome.timing = timing;
+  outcome.work = {{"flops_per_s", 29595009024.0}};
+  outcome.setup = {{"create", 0.01}};
+  return outcome;
+}
+
+inline nlohmann::json row(const Outcome& outcome, int launch = 0, int attempt = 0,
+                          const Case& one = one_case()) {
+  return make_row("conv", one, nullptr, outcome, 0, launch, attempt, 1, 1);
+}
+
+inline nlohmann::json result(std::vector<nlohmann::json> rows) {
+  nlohmann::json document = make_result("run-1", "smoke", "assay run smoke", 1, now());
+  document["environments"].push_back(capture_environment());
+  for (nlohmann::json& one : rows) document["rows"].push_back(std::move(one));
+  return document;
+}
+
+/// A folder of its own for each test, removed at its end.
+class Folder {
+ public:
+  Folder();
+  ~Folder() { std::filesystem::remove_all(path_); }
+  const std::filesystem::path& path() const { return path_; }
+  std::filesystem::path put(const std::string& name, const std::string& text) const {
+    std::ofstream(path_ / name, std::ios::binary) << text;
+    return path_ / name;
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+inline Folder::Folder() {
+  std::string pattern = (std::filesystem::temp_directory_path() / "assay_test_XXXXXX").string();
+  path_ = ::mkdtemp(pattern.data());
+}
+
+}  // namespace assay::fixture

@@ -1,0 +1,275 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "core/baseline.hpp"
+#include "core/plugins.hpp"
+#include "core/schema.hpp"
+#include "kernels/conv.hpp"
+#include "result_fixture.hpp"
+
+namespace assay {
+namespace {
+
+using fixture::Folder;
+using nlohmann::json;
+
+json measured(const std::string& problem, const std::string& precision = "fp32",
+              const std::string& algorithm = "direct") {
+  json row = fixture::row(fixture::good_outcome(), 0, 0, fixture::one_case(precision, algorithm));
+  row["problem"] = {{"descriptor", problem}};
+  row["executed"]["algorithm"] = algorithm;
+  return row;
+}
+
+TEST(ShippedBaselines, AreValidCitedAndCanonical) {
+  const std::vector<std::string> names = baseline_names();
+  EXPECT_EQ(names.size(), 14u);
+  std::size_t rows = 0;
+  for (const std::string& name : names) {
+    const Baseline baseline = Baseline::load(name);
+    EXPECT_EQ(baseline.system(), name);
+    for (const json& row : baseline.rows()) {
+      ++rows;
+      ASSERT_TRUE(row.value("published", false)) << row["id"];
+      ASSERT_FALSE(row["citation"].get<std::string>().empty());
+      const std::string descriptor = row["problem"]["descriptor"];
+      const ConvShape shape = parse_conv(descriptor);
+      ASSERT_EQ(to_descriptor(shape), descriptor);
+      ASSERT_NE(row["id"].get<std::string>().find("/" + descriptor + "/"), std::string::npos);
+      const std::map<std::string, ConvDirection> directions{
+          {"forward", ConvDirection::forward},
+          {"bwd_data", ConvDirection::bwd_data},
+          {"bwd_weights", ConvDirection::bwd_weights}};
+      const ConvProblem problem(shape, directions.at(row["parameters"]["direction"]),
+                                precision(row["parameters"]["precision"].get<std::string>()));
+      ASSERT_EQ(problem.flops(), row["problem"]["flops"].get<double>()) << row["id"];
+      const double printed = row["printed"]["value"],
+                   scale = row["printed"]["unit"] == "ms" ? 1e-3 : 1;
+      ASSERT_NEAR(row["time_s"]["median"].get<double>(), printed * scale, 1e-12 * printed);
+      if (row["rates"].contains("flops_per_s")) {
+        ASSERT_NEAR(row["rates"]["flops_per_s"].get<double>() *
+                        row["time_s"]["median"].get<double>() / problem.flops(),
+                    1, 1e-8);
+      }
+    }
+  }
+  EXPECT_EQ(rows, 4502u - 188u + 4u);  // all conv times of the public data without the sheets' own
+                                       // sums, and CORAL-2's four
+}
+
+TEST(ShippedBaselines, HoldKnownCells) {
+  const Baseline v100 = Baseline::load("deepbench-v100");
+  json row = measured("mb16ic2048ih7oc512oh7kh1");
+  std::string why;
+  const json match = v100.match(row, &why);
+  ASSERT_FALSE(match.is_null()) << why;
+  EXPECT_DOUBLE_EQ(match["value"], 0.000236);  // DeepBench_NV_V100.xlsx 'Results FP32'!N269
+  EXPECT_EQ(match["published"], true);
+  EXPECT_NE(match["citation"].get<std::string>().find("'Results FP32'!N269"), std::string::npos);
+  EXPECT_NE(match["citation"].get<std::string>().find("Apache-2.0"), std::string::npos);
+  EXPECT_EQ(match["algorithm"], "implicit_gemm");
+  EXPECT_DOUBLE_EQ(match["speedup"], 0.000236 / row["time_s"]["median"].get<double>());
+  EXPECT_TRUE(why.empty());
+}
+
+TEST(ShippedBaselines, UnknownIterationCountsAreNotCompared) {
+  for (const char* name : {"summit", "summitdev"}) {
+    const Baseline baseline = Baseline::load(name);
+    std::string why;
+    EXPECT_TRUE(
+        baseline.match(measured("mb16ic64ih112oc128oh112kh3ph1", "fp16", "winograd_nonfused"), &why)
+            .is_null());
+    EXPECT_NE(why.find("iteration count not published"), std::string::npos) << why;
+  }
+  // The ratio that the source prints follows from the two cells.
+  const auto summit = Baseline::load("summit").rows(),
+             summitdev = Baseline::load("summitdev").rows();
+  const double printed[] = {1.71, 1.57};
+  for (std::size_t i = 0; i < 2; ++i)
+    EXPECT_NEAR(summitdev[i]["time_s"]["median"].get<double>() /
+                    summit[i]["time_s"]["median"].get<double>(),
+                printed[i], 0.005);
+}
+
+TEST(Baseline, AnUnknownNameGetsTheNearest) {
+  try {
+    Baseline::load("deepbench-v10");
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("'deepbench-v100'"), std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(Baseline, RefusesABrokenFile) {
+  const Folder folder;
+  json document = fixture::result({measured("a")});
+  document["rows"][0]["status"] = "good";
+  write_json(folder.path() / "b.json", document);
+  EXPECT_THROW(Baseline::load((folder.path() / "b.json").string()), InputError);
+}
+
+/// A baseline of these rows.
+Baseline made(const std::vector<json>& rows) {
+  const Folder folder;
+  json document = fixture::result(rows);
+  document["system"]["name"] = "other";
+  write_json(folder.path() / "b.json", document);
+  return Baseline::load((folder.path() / "b.json").string());
+}
+
+/// A measured row whose samples are all `seconds`.
+json timed(json row, double seconds) {
+  for (json& sample : row["samples_s"]) sample = seconds;
+  for (const char* key : {"median", "min", "p95", "p99"}) row["time_s"][key] = seconds;
+  row["time_s"]["ci95"] = {seconds, seconds};
+  row["id"] = row["id"].get<std::string>() + row["parameters"]["algorithm"].get<std::string>();
+  return row;
+}
+
+TEST(Match, WhatDefinesTheWorkMustAgree) {
+  const Baseline baseline = made({timed(measured("p"), 0.2)});
+  std::string why;
+  json row = timed(measured("p"), 0.1);
+  ASSERT_FALSE(baseline.match(row, &why).is_null()) << why;
+  EXPECT_DOUBLE_EQ(baseline.match(row)["speedup"], 2);
+  EXPECT_EQ(baseline.match(row)["published"], false);
+  const auto differs = [&](const char* key, const json& value, const char* said) {
+    json other = row;
+    other["parameters"][key] = value;
+    std::string reason;
+    EXPECT_TRUE(baseline.match(other, &reason).is_null()) << key;
+    EXPECT_NE(reason.find(said), std::string::npos) << reason;
+  };
+  differs("direction", "bwd_data", "direction is bwd_data here and forward there");
+  differs("precision", "bf16", "precision is bf16 here and fp32 there");
+  differs("cache", "cold", "cache is cold here and hot there");
+  differs("nodes", 2, "nodes is 2 here and 1 there");
+  differs("ranks", 4, "ranks is 4 here");
+  differs("input_mode", "synthetic", "input_mode");
+  for (const char* how : {"threads", "backend", "layout", "device"}) {
+    json other = row;
+    other["parameters"][how] = "x";
+    EXPECT_FALSE(baseline.match(other).is_null()) << how;
+  }
+  json other = row;
+  other["problem"]["descriptor"] = "q";
+  EXPECT_TRUE(baseline.match(other, &why).is_null());
+  EXPECT_EQ(why, "other has no row of this problem");
+  other = row;
+  other["benchmark"] = "gemm";
+  EXPECT_TRUE(baseline.match(other, &why).is_null());
+}
+
+TEST(Match, TheFlopDefinitionMustAgree) {
+  json base = timed(measured("p"), 0.2), row = timed(measured("p"), 0.1);
+  base["problem"]["flops"] = 100;
+  row["problem"]["flops"] = 90;
+  std::string why;
+  EXPECT_TRUE(made({base}).match(row, &why).is_null());
+  EXPECT_NE(why.find("FLOP count"), std::string::npos) << why;
+  row["problem"]["flops"] = 100.0;
+  EXPECT_FALSE(made({base}).match(row).is_null());
+}
+
+TEST(Match, OnlyOkRowsHaveARatio) {
+  Outcome outcome;
+  outcome.status = "failed";
+  outcome.reason = "it crashed.";
+  json failed = fixture::row(outcome);
+  failed["problem"]["descriptor"] = "p";
+  const json ok = timed(measured("p"), 0.1);
+  std::string why;
+  EXPECT_TRUE(made({ok}).match(failed, &why).is_null());
+  EXPECT_NE(why.find("failed"), std::string::npos) << why;
+  EXPECT_TRUE(made({failed}).match(ok, &why).is_null());
+  EXPECT_NE(why.find("failed"), std::string::npos) << why;
+}
+
+TEST(Match, TheSameAlgorithmElseTheFastest) {
+  const json direct = timed(measured("p", "fp32", "direct"), 0.3),
+             winograd = timed(measured("p", "fp32", "winograd"), 0.2),
+             gemm = timed(measured("p", "fp32", "gemm"), 0.25);
+  const Baseline baseline = made({direct, winograd, gemm});
+  EXPECT_DOUBLE_EQ(baseline.match(direct)["value"], 0.3);
+  EXPECT_TRUE(baseline.match(direct)["note"].is_null());
+  EXPECT_EQ(baseline.match(direct)["algorithm"], "direct");
+  const json match = baseline.match(timed(measured("p", "fp32", "fft"), 0.1));
+  EXPECT_DOUBLE_EQ(match["value"], 0.2);
+  EXPECT_EQ(match["algorithm"], "winograd");
+  EXPECT_NE(match["note"].get<std::string>().find("another algorithm: winograd there, fft here"),
+            std::string::npos);
+}
+
+TEST(Match, LaunchesHaveAMedian) {
+  std::vector<json> rows;
+  for (const double seconds : {0.1, 0.5, 0.2}) {
+    rows.push_back(timed(measured("p"), seconds));
+    rows.back()["launch"] = static_cast<int>(rows.size());
+  }
+  EXPECT_DOUBLE_EQ(made(rows).match(rows[0])["value"], 0.2);
+}
+
+TEST(Match, GivesAValidBaselineObject) {
+  json row = timed(measured("p"), 0.1);
+  row["baseline"] = made({timed(measured("p"), 0.2)}).match(row);
+  EXPECT_TRUE(schema_errors(fixture::result({row}), "result", "x").empty());
+}
+
+// ------------------------------------------------------------------------------------------------------
+// problem lists
+
+TEST(ProblemLists, AreCompleteAndCanonical) {
+  const std::map<std::string, std::pair<std::size_t, std::size_t>> expected{
+      {"coral2", {2, 0}},
+      {"resnet50", {23, 0}},
+      {"deepbench-train", {94, 4}},
+      {"deepbench-server", {107, 4}},
+      {"deepbench-device", {16, 1}}};
+  for (const auto& [name, counts] : expected) {
+    const json list =
+        read_checked(data_folder("suites") / "problems" / "conv" / (name + ".json"), "problems");
+    EXPECT_EQ(list["name"], name);
+    EXPECT_EQ(list["problems"].size(), counts.first) << name;
+    std::set<std::string> names;
+    std::map<std::string, std::string> first;  // descriptor → name
+    std::size_t duplicates = 0;
+    for (const json& problem : list["problems"]) {
+      EXPECT_TRUE(names.insert(problem["name"]).second) << problem["name"];
+      const std::string descriptor =
+          list.value("defaults", "") + problem["descriptor"].get<std::string>();
+      EXPECT_EQ(to_descriptor(parse_conv(descriptor)), descriptor);
+      const auto [known, fresh] = first.emplace(descriptor, problem["name"]);
+      EXPECT_EQ(fresh, !problem.contains("duplicate_of")) << problem["name"];
+      if (!fresh) {
+        ++duplicates;
+        EXPECT_EQ(problem["duplicate_of"], known->second);
+      }
+    }
+    EXPECT_EQ(duplicates, counts.second) << name;
+  }
+}
+
+TEST(ProblemLists, Resnet50CountsAllItsConvolutions) {
+  const json list =
+      read_checked(data_folder("suites") / "problems" / "conv" / "resnet50.json", "problems");
+  int repeats = 0;
+  double flops = 0;
+  std::set<std::string> layers;
+  for (const json& problem : list["problems"]) {
+    repeats += problem["repeat"].get<int>();
+    EXPECT_EQ(problem["layers"].size(), problem["repeat"].get<std::size_t>());
+    for (const json& layer : problem["layers"]) EXPECT_TRUE(layers.insert(layer).second) << layer;
+    const ConvProblem one(parse_conv("mb1" + problem["descriptor"].get<std::string>()),
+                          ConvDirection::forward, Precision::fp32);
+    flops += one.flops() * problem["repeat"].get<int>();
+  }
+  EXPECT_EQ(repeats, 53);
+  EXPECT_EQ(flops, 2.0 * 4087136256.0);  // multiply-adds of one 224 x 224 image
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,194 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <regex>
+
+#include "core/schema.hpp"
+#include "result_fixture.hpp"
+
+namespace assay {
+namespace {
+
+using fixture::good_outcome;
+using nlohmann::json;
+
+/// The row in a file, checked against the schema as any reader would.
+void expect_valid(const json& row) {
+  const std::vector<std::string> errors = schema_errors(fixture::result({row}), "result", "x.json");
+  EXPECT_TRUE(errors.empty()) << errors.front() << "\n" << row.dump(1);
+}
+
+TEST(Row, AnOkRowIsCompleteAndValid) {
+  const json row = fixture::row(good_outcome());
+  expect_valid(row);
+  EXPECT_EQ(row["status"], "ok");
+  EXPECT_TRUE(row["reason"].is_null());
+  EXPECT_EQ(row["samples_s"].size(), 12u);
+  EXPECT_EQ(row["time_s"]["n"], 12);
+  EXPECT_DOUBLE_EQ(row["time_s"]["median"], 0.161);
+  EXPECT_DOUBLE_EQ(row["rates"]["flops_per_s"], 29595009024.0 / 0.161);
+  EXPECT_EQ(row["rates"]["flops_per_s"], row["rates"]["algorithmic_flops_per_s"]);
+  EXPECT_EQ(row["parameters"]["threads"], 2);
+  EXPECT_EQ(row["parameters"]["ranks"], 1);
+  EXPECT_FALSE(row["parameters"].contains("problem"));
+  EXPECT_EQ(row["executed"]["tile"], 4);
+  EXPECT_TRUE(row["executed"]["layout"].is_null());
+  EXPECT_TRUE(row["ceiling"].is_null());
+  EXPECT_FALSE(row["ceiling_reason"].get<std::string>().empty());
+  EXPECT_FALSE(row["energy_reason"].get<std::string>().empty());
+}
+
+TEST(Row, AlgorithmicRateCountsWhatTheAlgorithmDoes) {
+  Outcome outcome = good_outcome();
+  outcome.executed->algorithmic_flops = 29595009024.0 / 2.25;
+  const json row = fixture::row(outcome);
+  EXPECT_DOUBLE_EQ(row["rates"]["algorithmic_flops_per_s"].get<double>() * 2.25,
+                   row["rates"]["flops_per_s"].get<double>());
+}
+
+TEST(Row, AnIncorrectRowHasItsErrorsButNoTime) {
+  Outcome outcome = good_outcome();
+  outcome.verification->passed = false;
+  outcome.verification->max_error = std::numeric_limits<double>::infinity();
+  outcome.verification->reason = "dst[3,1,0,7] is 2.5 (expected 2.25 within 1e-6).";
+  for (const char* status :
+       {"ok", "incorrect"}) {  // whoever forgets to look at the verification is put right
+    outcome.status = status;
+    const json row = fixture::row(outcome);
+    expect_valid(row);
+    EXPECT_EQ(row["status"], "incorrect");
+    EXPECT_EQ(row["reason"], outcome.verification->reason);
+    EXPECT_TRUE(row["time_s"].is_null());
+    EXPECT_TRUE(row["samples_s"].empty());
+    EXPECT_TRUE(row["rates"].empty());
+    EXPECT_TRUE(row["verification"]["max_error"].is_null());
+    EXPECT_EQ(row["verification"]["checked"], 4096);
+  }
+}
+
+TEST(Row, OtherStatesHaveAReasonAndNoTime) {
+  for (const char* status : {"unsupported", "failed", "timeout"})
+    for (const bool started : {false, true}) {
+      Outcome outcome = started ? good_outcome() : Outcome{};
+      outcome.status = status;
+      outcome.reason = "winograd: could not create a primitive descriptor";
+      const json row = fixture::row(outcome);
+      expect_valid(row);
+      EXPECT_EQ(row["reason"], outcome.reason);
+      EXPECT_TRUE(row["time_s"].is_null());
+      EXPECT_TRUE(row["rates"].empty());
+    }
+  Outcome silent;
+  silent.status = "failed";
+  EXPECT_FALSE(fixture::row(silent)["reason"].get<std::string>().empty());
+}
+
+TEST(Row, NothingUnverifiedBecomesOk) {
+  Outcome unverified = good_outcome(), untimed = good_outcome(), unknown = good_outcome();
+  unverified.verification.reset();
+  EXPECT_THROW(fixture::row(unverified), std::logic_error);
+  untimed.timing->samples.clear();
+  EXPECT_THROW(fixture::row(untimed), std::logic_error);
+  unknown.executed.reset();
+  EXPECT_THROW(fixture::row(unknown), std::logic_error);
+  for (const double bad : {-1e-9, std::nan(""), std::numeric_limits<double>::infinity()}) {
+    Outcome outcome = good_outcome();
+    outcome.timing->samples[5] = bad;
+    const json row = fixture::row(outcome);
+    EXPECT_EQ(row["status"], "failed");
+    expect_valid(row);
+  }
+}
+
+TEST(Result, RoundTripAndFolder) {
+  const fixture::Folder folder;
+  const json document =
+      fixture::result({fixture::row(good_outcome()), fixture::row(good_outcome(), 1)});
+  write_json(folder.path() / "result.json", document);
+  EXPECT_EQ(read_result(folder.path() / "result.json"), document);
+  EXPECT_EQ(read_result(folder.path()), document);
+}
+
+/// read_result's message for a document that was spoilt.
+std::string refusal(const json& document) {
+  const fixture::Folder folder;
+  write_json(folder.path() / "spoilt.json", document);
+  try {
+    read_result(folder.path() / "spoilt.json");
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(Result, RefusesWhatASchemaCannotSee) {
+  const json good =
+      fixture::result({fixture::row(good_outcome()), fixture::row(good_outcome(), 1)});
+  json twice = good;
+  twice["rows"][1]["launch"] = 0;
+  EXPECT_NE(refusal(twice).find("/rows/1: found a second row"), std::string::npos)
+      << refusal(twice);
+  json astray = good;
+  astray["rows"][1]["environment"] = 1;
+  EXPECT_NE(refusal(astray).find("/rows/1/environment: found 1, expected less than 1"),
+            std::string::npos)
+      << refusal(astray);
+  json polished = good;
+  polished["rows"][0]["time_s"]["median"] = 0.1;
+  EXPECT_NE(refusal(polished).find("/rows/0/time_s/median: found 0.1, expected 0.161"),
+            std::string::npos)
+      << refusal(polished);
+  json shortened = good;
+  shortened["rows"][0]["samples_s"].erase(0);
+  EXPECT_NE(refusal(shortened).find("/rows/0/time_s/n"), std::string::npos) << refusal(shortened);
+  EXPECT_EQ(refusal(good), "accepted");
+}
+
+TEST(Result, ANewerVersionSaysSo) {
+  json document = fixture::result({});
+  document["schema"] = "assay-result/2";
+  document["rows"] = "of another shape";
+  const std::string message = refusal(document);
+  EXPECT_NE(message.find("written by a newer version of Assay"), std::string::npos) << message;
+  EXPECT_NE(message.find("assay-result/2"), std::string::npos);
+  EXPECT_NE(message.find("assay-result/1"), std::string::npos);
+  document["schema"] = "assay-suite/1";
+  EXPECT_EQ(refusal(document).find("newer"), std::string::npos);
+  document["schema"] = "assay-result/0";
+  EXPECT_NE(refusal(document).find("expected \"assay-result/1\""), std::string::npos)
+      << refusal(document);
+}
+
+TEST(ExitCodes, TheGravestRowDecides) {
+  const auto row = [](const std::string& status, bool required = false, int attempt = 0,
+                      int launch = 0, const std::string& id = "a") {
+    return json{{"id", id},
+                {"launch", launch},
+                {"attempt", attempt},
+                {"status", status},
+                {"required", required}};
+  };
+  EXPECT_EQ(exit_code(json::array({row("ok")})), ExitCode::ok);
+  EXPECT_EQ(exit_code({row("ok"), row("unsupported", false, 0, 0, "b")}), ExitCode::ok);
+  EXPECT_EQ(exit_code({row("ok"), row("unsupported", true, 0, 0, "b")}), ExitCode::failed);
+  EXPECT_EQ(exit_code({row("failed"), row("incorrect", false, 0, 0, "b"),
+                       row("timeout", false, 0, 0, "c")}),
+            ExitCode::incorrect);
+  EXPECT_EQ(exit_code(json::array({row("timeout")})), ExitCode::failed);
+  EXPECT_EQ(exit_code(json::array()), ExitCode::incomparable);
+  // A later attempt makes good a crash, not a wrong result, and only of its own launch.
+  EXPECT_EQ(exit_code({row("failed"), row("ok", false, 1)}), ExitCode::ok);
+  EXPECT_EQ(exit_code({row("ok", false, 1), row("failed")}), ExitCode::ok);
+  EXPECT_EQ(exit_code({row("ok"), row("failed", false, 1)}), ExitCode::failed);
+  EXPECT_EQ(exit_code({row("incorrect"), row("ok", false, 1)}), ExitCode::incorrect);
+  EXPECT_EQ(exit_code({row("failed"), row("ok", false, 1, 1)}), ExitCode::failed);
+}
+
+TEST(Now, IsRfc3339InUtc) {
+  EXPECT_TRUE(std::regex_match(now(), std::regex(R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)")))
+      << now();
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,80 @@
+#include "core/run_case.hpp"
+
+#include <gtest/gtest.h>
+
+#include "fake_benchmark.hpp"
+
+namespace assay {
+namespace {
+
+using testing_fakes::FakeBenchmark;
+using testing_fakes::Script;
+
+class RunCase : public ::testing::Test {
+ protected:
+  Outcome run() {
+    CaseContext context{plugins_, *ranks_, 1, 1e6};
+    TimingOptions timing;
+    timing.max_time = 0.01;
+    return run_case(benchmark_, Case{"id", {}, {}, false}, context, timing);
+  }
+  FakeBenchmark benchmark_;
+  Plugins plugins_{std::vector<std::filesystem::path>{}};
+  std::unique_ptr<Communicator> ranks_ = serial_communicator();
+};
+
+TEST_F(RunCase, AGoodCaseHasTimesWorkAndVerification) {
+  const Outcome outcome = run();
+  EXPECT_EQ(outcome.status, "ok");
+  ASSERT_TRUE(outcome.timing);
+  EXPECT_GE(outcome.timing->samples.size(), 10u);
+  EXPECT_TRUE(outcome.verification->passed);
+  EXPECT_EQ(outcome.executed->implementation, "fake");
+  EXPECT_EQ(outcome.work.at("flops_per_s"), 100);
+  EXPECT_EQ(outcome.setup.at("create"), 0.5);
+}
+
+TEST_F(RunCase, ARefusalKeepsItsReason) {
+  benchmark_.refusal = "no such instructions";
+  const Outcome outcome = run();
+  EXPECT_EQ(outcome.status, "unsupported");
+  EXPECT_EQ(outcome.reason, "no such instructions");
+  EXPECT_FALSE(outcome.timing);
+}
+
+TEST_F(RunCase, AWrongResultBeforeTimingIsNeverTimed) {
+  int runs = 0;
+  benchmark_.script.run = [&] { ++runs; };
+  benchmark_.script.before = [] { return Script::bad("dst[3] is 1 (expected 2)"); };
+  const Outcome outcome = run();
+  EXPECT_EQ(outcome.status, "incorrect");
+  EXPECT_EQ(outcome.reason, "dst[3] is 1 (expected 2)");
+  EXPECT_FALSE(outcome.timing);
+  EXPECT_EQ(runs, 0);
+}
+
+TEST_F(RunCase, AWrongResultAfterTimingTakesTheTimesAway) {
+  benchmark_.script.after = [] { return Script::bad("late"); };
+  const Outcome outcome = run();
+  EXPECT_EQ(outcome.status, "incorrect");
+  EXPECT_EQ(outcome.reason, "late");
+  EXPECT_FALSE(outcome.verification->passed);
+  EXPECT_FALSE(outcome.timing);
+}
+
+TEST_F(RunCase, ExceptionsOfEveryStepBecomeFailedRows) {
+  benchmark_.failure = [] { throw CaseError("needs 3 GiB, there is 1 GiB"); };
+  EXPECT_EQ(run().status, "failed");
+  EXPECT_EQ(run().reason, "needs 3 GiB, there is 1 GiB");
+  benchmark_.failure = [] { throw std::bad_alloc(); };
+  EXPECT_EQ(run().status, "failed");
+  benchmark_.failure = nullptr;
+  benchmark_.script.run = [] { throw std::runtime_error("in the loop"); };
+  const Outcome outcome = run();
+  EXPECT_EQ(outcome.status, "failed");
+  EXPECT_EQ(outcome.reason, "in the loop");
+  EXPECT_FALSE(outcome.timing);
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,121 @@
+#include "core/suite.hpp"
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <fstream>
+#include <functional>
+
+#include "fake_benchmark.hpp"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+using testing_fakes::FakeBenchmark;
+
+class Suite : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::temp_directory_path() / ("assay-suite-" + std::to_string(::getpid()));
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  fs::path write(const std::string& name, const std::string& text) {
+    std::ofstream(folder_ / name) << text;
+    return folder_ / name;
+  }
+  static std::string message(const std::function<void()>& body) {
+    try {
+      body();
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  }
+  FakeBenchmark benchmark_;
+  Plugins plugins_{std::vector<fs::path>{}};
+  fs::path folder_;
+};
+
+TEST_F(Suite, DefaultsFillEveryDimension) {
+  const std::vector<Case> cases = expand(benchmark_, {{"threads", {"2"}}}, plugins_);
+  ASSERT_EQ(cases.size(), 1u);
+  EXPECT_EQ(cases[0].id, "conv/forward/auto/mb1/t2");
+}
+
+TEST_F(Suite, SeveralValuesAreTheProductWithProblemsSlowest) {
+  const std::vector<Case> cases =
+      expand(benchmark_, {{"threads", {"1"}}, {"direction", {"forward", "bwd_data"}}, {"problem", {"mb1", "mb2"}}}, plugins_);
+  ASSERT_EQ(cases.size(), 4u);
+  EXPECT_EQ(cases[0].id, "conv/forward/auto/mb1/t1");
+  EXPECT_EQ(cases[1].id, "conv/bwd_data/auto/mb1/t1");
+  EXPECT_EQ(cases[2].id, "conv/forward/auto/mb2/t1");
+}
+
+TEST_F(Suite, TheSameProblemTwiceIsOneCase) {
+  EXPECT_EQ(expand(benchmark_, {{"problem", {"mb1", "mb1"}}, {"direction", {"forward", "forward"}}}, plugins_).size(), 1u);
+}
+
+TEST_F(Suite, WrongNamesAreToldWithTheNearest) {
+  auto told = [&](std::map<std::string, std::vector<std::string>> chosen) {
+    return message([&] { expand(benchmark_, chosen, plugins_); });
+  };
+  EXPECT_NE(told({{"direction", {"foward"}}}).find("Did you mean 'forward'?"), std::string::npos);
+  EXPECT_NE(told({{"algorithm", {"drect"}}}).find("Did you mean 'direct'?"), std::string::npos);
+  EXPECT_NE(told({{"directoin", {"forward"}}}).find("Did you mean 'direction'?"), std::string::npos);
+  EXPECT_NE(told({{"problem", {"ic0"}}}).find("ic is zero"), std::string::npos);
+  for (const char* threads : {"0", "-1", "two", "2x", "", "99999999999999999999"})
+    EXPECT_NE(told({{"threads", {threads}}}).find("threads"), std::string::npos) << threads;
+}
+
+TEST_F(Suite, ListsGiveNamesAndFieldsAfterAtOverride) {
+  const std::vector<NamedProblem> list = find_problems(benchmark_, "coral2");
+  ASSERT_EQ(list.size(), 2u);
+  EXPECT_TRUE(list[0].name.starts_with("coral2/"));
+  const std::vector<NamedProblem> one = find_problems(benchmark_, list[0].name + "@mb77");
+  ASSERT_EQ(one.size(), 1u);
+  EXPECT_EQ(one[0].name, list[0].name);
+  EXPECT_NE(one[0].descriptor.find("mb77"), std::string::npos);
+  EXPECT_NE(list[0].descriptor, one[0].descriptor);
+  // A field that the list does not give is added; its default gives way.
+  const std::vector<NamedProblem> resnet = find_problems(benchmark_, "resnet50@mb3");
+  ASSERT_EQ(resnet.size(), 23u);
+  for (const NamedProblem& problem : resnet) {
+    EXPECT_NE(problem.descriptor.find("mb3"), std::string::npos);
+    EXPECT_EQ(problem.descriptor.find("mb16"), std::string::npos);
+  }
+  EXPECT_NE(message([&] { find_problems(benchmark_, "coral3"); }).find("'coral2'"), std::string::npos);
+  EXPECT_NE(message([&] { find_problems(benchmark_, "coral2/winograt"); }).find("Did you mean 'winograd'?"), std::string::npos);
+}
+
+TEST_F(Suite, ASuiteTellsFilePointerFoundAndExpected) {
+  const std::string good = R"({"schema": "assay-suite/1", "name": "s", "description": "d", "cases": [
+      {"benchmark": "conv", "problem": ["mb1", "mb2"], "direction": "bwd_data", "threads": 2, "required": true}]})";
+  const fs::path file = write("good.json", good);
+  const std::vector<Case> cases = expand_suite(benchmark_, read_suite(file), file.string(), plugins_);
+  ASSERT_EQ(cases.size(), 2u);
+  EXPECT_EQ(cases[1].id, "conv/bwd_data/auto/mb2/t2");
+  EXPECT_TRUE(cases[0].required);
+
+  std::string bad = good;
+  bad.replace(bad.find("bwd_data"), 8, "bwd_date");
+  const fs::path wrong_value = write("wrong_value.json", bad);
+  const std::string told =
+      message([&] { expand_suite(benchmark_, read_suite(wrong_value), wrong_value.string(), plugins_); });
+  EXPECT_NE(told.find("wrong_value.json at /cases/0"), std::string::npos) << told;
+  EXPECT_NE(told.find("Did you mean 'bwd_data'?"), std::string::npos) << told;
+
+  std::string no_cases = good;
+  no_cases.replace(no_cases.find("\"cases\""), 7, "\"casse\"");
+  EXPECT_NE(message([&] { read_suite(write("no_cases.json", no_cases)); }).find("no_cases.json"), std::string::npos);
+}
+
+TEST_F(Suite, AnUnknownSuiteGetsTheNearestName) {
+  EXPECT_NE(message([] { find_suite("smoek"); }).find("Did you mean 'smoke'?"), std::string::npos);
+  EXPECT_EQ(find_suite("smoke").filename(), "smoke.json");
+}
+
+}  // namespace
+}  // namespace assay

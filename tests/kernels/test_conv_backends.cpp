@@ -1,0 +1,319 @@
+// The convolution backends against the oracle, through the plugins as the programs load them.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <regex>
+
+#include "conv_helpers.hpp"
+#include "core/plugins.hpp"
+
+namespace assay {
+namespace {
+
+using namespace conv_test;
+
+Plugins& plugins() {
+  static Plugins all({std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"});
+  return all;
+}
+
+/// A backend, its device, and operations made and run on it.
+class Bench {
+ public:
+  explicit Bench(const std::string& name) {
+    Made<Backend*> made = plugins().open(name);
+    if (const auto* no = std::get_if<Unsupported>(&made)) reason_ = no->reason;
+    else backend_ = std::get<Backend*>(made);
+  }
+  bool available() const { return backend_ != nullptr; }
+  const std::string& reason() const { return reason_; }
+  Backend& backend() { return *backend_; }
+  Device& device() { return *std::get<Device*>(backend_->device(options_)); }
+  Options& options() { return options_; }
+
+  /// Makes the operation and its tensors; false with the reason where it is unsupported.
+  bool make(const ConvProblem& problem, const std::string& algorithm = "auto", const std::string& layout = "any") {
+    options_.settings["algorithm"] = algorithm;
+    options_.settings["layout"] = layout;
+    options_.threads = 2;
+    tensors_.clear();
+    Made<std::unique_ptr<Operation>> made = backend_->make(problem, options_, *ranks_);
+    if (const auto* no = std::get_if<Unsupported>(&made)) {
+      reason_ = no->reason;
+      return false;
+    }
+    operation_ = std::move(std::get<std::unique_ptr<Operation>>(made));
+    for (const TensorSpec& spec : operation_->arguments()) tensors_.push_back(device().allocate(spec));
+    std::vector<Tensor*> bound;
+    for (const auto& tensor : tensors_) bound.push_back(tensor.get());
+    operation_->bind(bound);
+    return true;
+  }
+
+  std::vector<double> run(const Inputs& inputs) {
+    for (std::size_t i = 0; i < 2; ++i) put(i, inputs.find(tensors_[i]->spec().name)->second);
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    const double poison = is_integer(tensors_[2]->spec().type) ? -7.0 : nan;
+    device().put(*tensors_[2], [&](std::int64_t, std::span<double> out) { std::fill(out.begin(), out.end(), poison); });
+    operation_->run(device().stream());
+    device().stream().wait();
+    return get(2);
+  }
+  void put(std::size_t i, const Values& values) {
+    device().put(*tensors_[i], [&](std::int64_t first, std::span<double> out) { values.fill(first, out); });
+  }
+  std::vector<double> get(std::size_t i) {
+    std::vector<double> out;
+    device().get(*tensors_[i], [&](std::int64_t first, std::span<const double> values) {
+      ASSERT_EQ(first, static_cast<std::int64_t>(out.size()));
+      out.insert(out.end(), values.begin(), values.end());
+    });
+    return out;
+  }
+  Operation& operation() { return *operation_; }
+  Tensor& tensor(std::size_t i) { return *tensors_[i]; }
+  const TensorSpec& spec(std::size_t i) const { return tensors_[i]->spec(); }
+
+ private:
+  Backend* backend_ = nullptr;
+  std::string reason_;
+  Options options_;
+  std::unique_ptr<Communicator> ranks_ = serial_communicator();
+  std::unique_ptr<Operation> operation_;
+  std::vector<std::unique_ptr<Tensor>> tensors_;
+};
+
+/// Both passes of verification, on all outputs.
+void verify(Bench& bench, const ConvProblem& problem, std::uint64_t seed) {
+  const Executed executed = bench.operation().executed();
+  const TensorSpec output = problem.tensors()[2];
+  const auto indices = all_of(output);
+  const auto oracle = conv_oracle(problem);
+  const std::string what = problem.canonical() + " direction " + std::to_string(static_cast<int>(problem.direction())) + " " +
+                           std::string(name(problem.precision())) + " " + executed.implementation + " " + executed.layout;
+  if (const int magnitude = oracle->exact_magnitude(executed); magnitude > 0) {
+    const Inputs inputs = make_inputs(problem, Values::Kind::integer, magnitude, seed);
+    const std::vector<double> got = bench.run(inputs);
+    const std::vector<Expected> want = expect(problem, inputs, executed, true, indices);
+    ASSERT_EQ(got.size(), want.size()) << what;
+    double sum = 0;
+    for (std::size_t i = 0; i < got.size(); ++i) {
+      ASSERT_EQ(got[i], round_to(output.type, want[i].value)) << what << " element " << i << " magnitude " << magnitude;
+      sum += got[i];
+    }
+    if (const auto checksum = oracle->checksum(output, inputs)) {
+      ASSERT_EQ(sum, *checksum) << what;
+    }
+  }
+  const Inputs inputs = make_inputs(problem, Values::Kind::mantissa, 63, seed);
+  const std::vector<double> got = bench.run(inputs);
+  const std::vector<Expected> want = expect(problem, inputs, executed, false, indices);
+  double errors = 0, bounds = 0;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const double error = std::abs(got[i] - want[i].value);
+    ASSERT_LE(error, want[i].max_bound) << what << " element " << i << " is " << got[i] << " not " << want[i].value;
+    errors += error * error;
+    bounds += want[i].rms_bound * want[i].rms_bound;
+  }
+  ASSERT_LE(errors, bounds) << what;
+}
+
+TEST(ReferenceConv, EqualsTheOracleOverRandomShapes) {
+  Bench bench("reference");
+  ASSERT_TRUE(bench.available()) << bench.reason();
+  std::mt19937 random(11);
+  for (int i = 0; i < 120; ++i) {
+    const ConvShape shape = random_shape(random);
+    for (ConvDirection direction : directions)
+      for (Precision precision : {Precision::fp64, Precision::fp32, Precision::bf16, Precision::fp16, Precision::int8}) {
+        const ConvProblem problem(shape, direction, precision);
+        if (precision == Precision::int8 && direction != ConvDirection::forward) {
+          EXPECT_FALSE(bench.make(problem));
+          continue;
+        }
+        ASSERT_TRUE(bench.make(problem)) << bench.reason();
+        verify(bench, problem, static_cast<std::uint64_t>(i));
+        if (HasFatalFailure()) return;
+      }
+  }
+}
+
+TEST(ReferenceConv, SaysWhatItIs) {
+  Bench bench("reference");
+  ASSERT_TRUE(bench.available()) << bench.reason();
+  const ConvProblem problem(parse_conv("mb1ic4ih8oc4kh3"), ConvDirection::forward, Precision::bf16);
+  ASSERT_TRUE(bench.make(problem, "direct"));
+  const Executed executed = bench.operation().executed();
+  EXPECT_EQ(executed.algorithm, "direct");
+  EXPECT_EQ(executed.storage, "bf16");
+  EXPECT_EQ(executed.compute, "fp64");
+  EXPECT_EQ(executed.accumulate, "fp64");
+  EXPECT_GT(executed.workspace_bytes, 0u);
+  EXPECT_FALSE(bench.make(problem, "winograd"));
+  EXPECT_NE(bench.reason().find("winograd"), std::string::npos);
+  EXPECT_FALSE(bench.make(problem, "direct", "nhwc"));
+  bench.options().settings["device"] = "gpu";
+  EXPECT_FALSE(bench.make(problem, "direct"));
+  EXPECT_EQ(bench.backend().algorithms("conv"), std::vector<std::string>{"direct"});
+  EXPECT_TRUE(bench.backend().algorithms("nothing").empty());
+}
+
+TEST(ReferenceConv, BlocksOfChannelsAndLargerPlanes) {
+  Bench bench("reference");
+  ASSERT_TRUE(bench.available()) << bench.reason();
+  for (const char* text : {"mb2ic37ih13oc41kh3ph1", "g2mb1ic34ih9oc70kh1", "mb1ic2ih300oc3kh3ph1sh2"})
+    for (ConvDirection direction : directions) {
+      const ConvProblem problem(parse_conv(text), direction, Precision::fp32);
+      ASSERT_TRUE(bench.make(problem)) << bench.reason();
+      verify(bench, problem, 1);
+    }
+}
+
+class OneDnn : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!bench_.available()) GTEST_SKIP() << bench_.reason();
+  }
+  Bench bench_{"onednn"};
+};
+
+TEST_F(OneDnn, EqualsTheOracleOverRandomShapes) {
+  std::mt19937 random(12);
+  int ran = 0, refused = 0;
+  for (int i = 0; i < 60; ++i) {
+    const ConvShape shape = random_shape(random);
+    for (ConvDirection direction : directions)
+      for (Precision precision : {Precision::fp32, Precision::bf16, Precision::fp16, Precision::int8})
+        for (const char* layout : {"any", "nhwc"}) {
+          const ConvProblem problem(shape, direction, precision);
+          if (!bench_.make(problem, "direct", layout)) {
+            ASSERT_FALSE(bench_.reason().empty());
+            ASSERT_FALSE(precision == Precision::fp32) << bench_.reason();  // fp32 direct is there on every processor
+            ++refused;
+            continue;
+          }
+          verify(bench_, problem, static_cast<std::uint64_t>(i));
+          if (HasFatalFailure()) return;
+          ++ran;
+        }
+  }
+  EXPECT_GT(ran, 300);
+  RecordProperty("refused", refused);
+}
+
+TEST_F(OneDnn, EqualsTheOracleOnRealisticChannels) {
+  for (const char* text : {"mb2ic64ih14oc128oh14kh3ph1", "mb1ic3ih32oc64kh7sh2ph3", "mb2ic100ih9oc36kh1", "g16mb2ic16ih12oc16kh3ph1",
+                           "mb1ic17id6ih7iw8oc33kd3kh3kw3pd1ph1pw1"})
+    for (ConvDirection direction : directions)
+      for (Precision precision : {Precision::fp32, Precision::bf16, Precision::int8})
+        for (const char* algorithm : {"auto", "direct", "winograd"})
+          for (const char* layout : {"any", "nchw", "nhwc"}) {
+            const ConvProblem problem(parse_conv(text), direction, precision);
+            if (!bench_.make(problem, algorithm, layout)) continue;
+            const Executed executed = bench_.operation().executed();
+            if (algorithm != std::string("auto")) {
+              EXPECT_EQ(executed.algorithm, algorithm);
+            }
+            EXPECT_EQ(executed.evidence, "library");
+            EXPECT_FALSE(executed.implementation.empty());
+            EXPECT_NE(executed.layout.find("=" ), std::string::npos);
+            verify(bench_, problem, 3);
+            if (HasFatalFailure()) return;
+          }
+}
+
+TEST_F(OneDnn, PutAndGetRoundTripThroughBlockedLayouts) {
+  // Channel counts that no block of 8 or 16 divides: the layouts pad, and padding must neither show nor disturb.
+  int blocked = 0;
+  for (const char* text : {"mb2ic3ih9oc17kh3ph1", "mb1ic33ih5oc50kh3ph1", "g3mb2ic9ih6oc15kh3", "mb1ic19id4oc21kd3pd1", "mb2ic40ih7oc24kh1"})
+    for (ConvDirection direction : directions)
+      for (Precision precision : {Precision::fp32, Precision::bf16, Precision::int8}) {
+        if (precision == Precision::int8 && direction != ConvDirection::forward) continue;
+        const ConvProblem problem(parse_conv(text), direction, precision);
+        if (!bench_.make(problem)) continue;
+        for (std::size_t i = 0; i < 3; ++i) {
+          const TensorSpec& spec = bench_.spec(i);
+          blocked += spec.bytes != static_cast<std::size_t>(spec.elements()) * size_of(spec.type);
+          const Values values(Values::Kind::mantissa, 5, spec.name, spec.type, spec.type == DataType::u8 ? 127 : 100);
+          bench_.put(i, values);
+          const std::vector<double> got = bench_.get(i), want = materialize(values, spec.elements());
+          ASSERT_EQ(got, want) << text << " " << spec.name;
+        }
+      }
+  EXPECT_GT(blocked, 0);  // else this machine tested nothing
+  EXPECT_GT(bench_.device().reorder_seconds(), 0);
+}
+
+TEST_F(OneDnn, DistinctElementsKeepDistinctPlaces) {
+  // A permutation inside a group or a swap of height and width would survive a test with equal extents.
+  const ConvProblem problem(parse_conv("g2mb2ic6ih5iw7oc10oh5ow7kh3kw1ph1"), ConvDirection::forward, Precision::fp32);
+  ASSERT_TRUE(bench_.make(problem)) << bench_.reason();
+  for (std::size_t i = 0; i < 3; ++i) {
+    bench_.device().put(bench_.tensor(i), [](std::int64_t first, std::span<double> out) {
+      for (double& v : out) v = static_cast<double>(first++);
+    });
+    const std::vector<double> got = bench_.get(i);
+    for (std::size_t e = 0; e < got.size(); ++e) ASSERT_EQ(got[e], static_cast<double>(e));
+  }
+}
+
+TEST_F(OneDnn, RefusalsAreClean) {
+  const ConvProblem fp32(parse_conv("mb2ic16ih14oc16kh3ph1"), ConvDirection::forward, Precision::fp32);
+  EXPECT_FALSE(bench_.make(ConvProblem(fp32.shape(), ConvDirection::forward, Precision::fp64)));
+  EXPECT_NE(bench_.reason().find("fp64"), std::string::npos);
+  EXPECT_FALSE(bench_.make(ConvProblem(fp32.shape(), ConvDirection::bwd_data, Precision::int8)));
+  EXPECT_FALSE(bench_.make(fp32, "fft"));
+  EXPECT_NE(bench_.reason().find("fft"), std::string::npos);
+  EXPECT_FALSE(bench_.make(fp32, "direct", "chwn"));
+  // Winograd with a stride exists nowhere: the library's own words and the request are told.
+  EXPECT_FALSE(bench_.make(ConvProblem(parse_conv("mb2ic16ih14oc16kh3sh2ph1"), ConvDirection::forward, Precision::fp32), "winograd"));
+  EXPECT_NE(bench_.reason().find("oneDNN"), std::string::npos);
+  EXPECT_NE(bench_.reason().find("winograd"), std::string::npos);
+  EXPECT_NE(bench_.reason().find("sh2"), std::string::npos);
+  bench_.options().settings["device"] = "tpu";
+  EXPECT_FALSE(bench_.make(fp32));
+  bench_.options().settings["device"] = "gpu";
+  if (!bench_.make(fp32)) {
+    EXPECT_NE(bench_.reason().find("gpu"), std::string::npos) << bench_.reason();
+  }
+}
+
+TEST_F(OneDnn, Fp32StaysFp32WhateverTheEnvironmentSays) {
+  // Read by oneDNN when it is first used: meaningful as ctest runs it, in a process of its own.
+  setenv("ONEDNN_DEFAULT_FPMATH_MODE", "ANY", 1);
+  const ConvProblem problem(parse_conv("mb1ic64ih14oc64kh3ph1"), ConvDirection::forward, Precision::fp32);
+  ASSERT_TRUE(bench_.make(problem)) << bench_.reason();
+  EXPECT_EQ(bench_.operation().executed().compute, "fp32");
+  verify(bench_, problem, 1);
+  unsetenv("ONEDNN_DEFAULT_FPMATH_MODE");
+}
+
+TEST_F(OneDnn, ComputeTypeFollowsTheInstructionSet) {
+  const ConvProblem problem(parse_conv("mb1ic64ih14oc64kh3ph1"), ConvDirection::forward, Precision::bf16);
+  if (!bench_.make(problem)) GTEST_SKIP() << bench_.reason();
+  const Executed executed = bench_.operation().executed();
+  EXPECT_EQ(executed.storage, "bf16");
+  EXPECT_EQ(executed.accumulate, "fp32");
+  std::ifstream file("/proc/cpuinfo");
+  const std::string cpu((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  if (cpu.find("avx512_bf16") == std::string::npos && cpu.find("amx_bf16") == std::string::npos) {
+    EXPECT_NE(executed.compute, "bf16") << executed.implementation;  // bf16 made in fp32 is not called bf16 arithmetic
+  }
+}
+
+TEST_F(OneDnn, LayoutNamesReadLikeBenchdnns) {
+  const ConvProblem problem(parse_conv("mb1ic64ih14oc64kh3ph1"), ConvDirection::forward, Precision::fp32);
+  ASSERT_TRUE(bench_.make(problem, "auto", "nhwc"));
+  EXPECT_NE(bench_.operation().executed().layout.find("src=acdb"), std::string::npos) << bench_.operation().executed().layout;
+  ASSERT_TRUE(bench_.make(problem, "auto", "nchw"));
+  EXPECT_NE(bench_.operation().executed().layout.find("src=abcd"), std::string::npos) << bench_.operation().executed().layout;
+  ASSERT_TRUE(bench_.make(problem));
+  const std::regex name("src=(opaque|[a-eA-E]+([0-9]+[a-e])*) weights=(opaque|[a-eA-E]+([0-9]+[a-e])*) dst=(opaque|[a-eA-E]+([0-9]+[a-e])*)");
+  EXPECT_TRUE(std::regex_match(bench_.operation().executed().layout, name)) << bench_.operation().executed().layout;
+}
+
+}  // namespace
+}  // namespace assay

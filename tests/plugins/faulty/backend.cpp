@@ -1,0 +1,112 @@
+// A backend that does another one's work (ASSAY_FAULT_INNER, by default `reference`) with a fault: the one that --algorithm names, or
+// else ASSAY_FAULT. Any other algorithm is handed on. ASSAY_FAULT_OFF=1 takes all faults back, so that ids stay and a resumed run
+// ends well. Of the test tree alone.
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <utility>
+
+#include "core/backend.hpp"
+#include "core/plugins.hpp"
+#include "fault.hpp"
+
+namespace faulty {
+
+using assay::Communicator;
+using assay::Device;
+using assay::Made;
+using assay::Operation;
+using assay::Options;
+using assay::Problem;
+using assay::Role;
+using assay::Stream;
+using assay::Tensor;
+using assay::TensorSpec;
+using assay::Unsupported;
+
+namespace {
+
+class FaultyOperation final : public Operation {
+ public:
+  FaultyOperation(std::unique_ptr<Operation> inner, Device& device, Fault fault)
+      : inner_(std::move(inner)), device_(device), fault_(fault), after_(std::stol(environment("ASSAY_FAULT_AFTER", "8"))) {}
+
+  const std::vector<TensorSpec>& arguments() const override { return inner_->arguments(); }
+  void bind(std::span<Tensor* const> tensors) override {
+    tensors_.assign(tensors.begin(), tensors.end());
+    inner_->bind(tensors);
+  }
+  void run(Stream& stream) override {
+    strike(fault_);
+    ++runs_;
+    if (fault_ == Fault::wrong_precision)
+      for (Tensor* tensor : tensors_)
+        if (tensor->spec().role == Role::input) degrade(device_, *tensor);
+    inner_->run(stream);
+    const bool now = fault_ == Fault::wrong_element || fault_ == Fault::nan ||
+                     (fault_ == Fault::wrong_element_late && runs_ > after_);
+    if (!now) return;
+    stream.wait();
+    for (Tensor* tensor : tensors_)
+      if (tensor->spec().role == Role::output) spoil(device_, *tensor, fault_);
+  }
+  assay::Executed executed() const override { return inner_->executed(); }
+
+ private:
+  std::unique_ptr<Operation> inner_;
+  Device& device_;
+  Fault fault_;
+  std::vector<Tensor*> tensors_;
+  long runs_ = 0, after_;
+};
+
+class FaultyBackend final : public assay::Backend {
+ public:
+  FaultyBackend() : fault_(fault_of(environment("ASSAY_FAULT", ""))) {
+    const Made<assay::Backend*> inner = plugins_.open(environment("ASSAY_FAULT_INNER", "reference"));
+    if (const auto* refusal = std::get_if<Unsupported>(&inner)) throw std::runtime_error(refusal->reason);
+    inner_ = std::get<assay::Backend*>(inner);
+    if (fault_ == Fault::crash_in_create) strike(fault_);
+  }
+  std::string name() const override { return "faulty"; }
+  nlohmann::json software() const override { return inner_->software(); }
+  Made<Device*> device(const Options& options) override { return inner_->device(handed_on(options)); }
+  Made<std::unique_ptr<Operation>> make(const Problem& problem, const Options& options, Communicator& ranks) override {
+    const Options inner_options = handed_on(options);
+    const Fault asked = fault_of(options.get("algorithm", ""));
+    const bool off = environment("ASSAY_FAULT_OFF", "") == "1";
+    const Fault fault = off ? Fault::none : asked == Fault::none ? fault_ : asked;
+    if (fault == Fault::abort_in_make) strike(fault);
+    Made<Device*> device = inner_->device(inner_options);
+    if (auto* refusal = std::get_if<Unsupported>(&device)) return std::move(*refusal);
+    auto made = inner_->make(problem, inner_options, ranks);
+    if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
+    return std::make_unique<FaultyOperation>(std::move(std::get<std::unique_ptr<Operation>>(made)),
+                                             *std::get<Device*>(device), fault);
+  }
+  std::vector<std::string> algorithms(const std::string& kind) const override {
+    auto names = inner_->algorithms(kind);
+    for (std::string& fault : fault_names()) names.push_back(std::move(fault));
+    return names;
+  }
+
+ private:
+  Options handed_on(const Options& options) const {
+    Options inner = options;
+    inner.settings["backend"] = inner_->name();
+    if (fault_of(options.get("algorithm", "")) != Fault::none)
+      inner.settings["algorithm"] = environment("ASSAY_FAULT_ALGORITHM", "direct");
+    return inner;
+  }
+
+  assay::Plugins plugins_;
+  assay::Backend* inner_ = nullptr;
+  Fault fault_;
+};
+
+assay::Backend* create(std::string&) { return new FaultyBackend; }
+
+}  // namespace
+
+}  // namespace faulty
+
+ASSAY_BACKEND(&faulty::create)

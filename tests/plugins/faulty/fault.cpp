@@ -1,0 +1,102 @@
+#include "fault.hpp"
+
+#include <unistd.h>
+
+#include <cmath>
+#include <csignal>
+#include <cstdlib>
+#include <limits>
+#include <map>
+#include <random>
+#include <stdexcept>
+
+#include "core/precision.hpp"
+
+namespace faulty {
+
+namespace {
+
+const std::map<std::string, Fault>& faults() {
+  static const std::map<std::string, Fault> all{
+      {"wrong_element", Fault::wrong_element}, {"wrong_element_late", Fault::wrong_element_late},
+      {"nan", Fault::nan},                     {"wrong_precision", Fault::wrong_precision},
+      {"crash", Fault::crash},                 {"quit", Fault::quit},
+      {"hang", Fault::hang},                   {"throw", Fault::throws},
+      {"abort_in_make", Fault::abort_in_make}, {"crash_in_create", Fault::crash_in_create}};
+  return all;
+}
+
+std::vector<double> values_of(assay::Device& device, assay::Tensor& tensor) {
+  std::vector<double> values(static_cast<std::size_t>(tensor.spec().elements()));
+  device.get(tensor, [&](std::int64_t first, std::span<const double> part) {
+    std::copy(part.begin(), part.end(), values.begin() + first);
+  });
+  return values;
+}
+
+void put_back(assay::Device& device, assay::Tensor& tensor, const std::vector<double>& values) {
+  device.put(tensor, [&](std::int64_t first, std::span<double> part) {
+    std::copy_n(values.begin() + first, part.size(), part.begin());
+  });
+}
+
+}  // namespace
+
+std::vector<std::string> fault_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, fault] : faults()) names.push_back(name);
+  return names;
+}
+
+Fault fault_of(const std::string& name) {
+  const auto found = faults().find(name);
+  return found == faults().end() ? Fault::none : found->second;
+}
+
+std::string environment(const char* name, const std::string& otherwise) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? otherwise : value;
+}
+
+void strike(Fault fault) {
+  switch (fault) {
+    case Fault::crash:
+    case Fault::crash_in_create:
+      // Not raise(): a handler that a library has set must see a real fault.
+      *static_cast<volatile int*>(nullptr) = 1;
+      break;
+    case Fault::quit:
+      _exit(0);
+    case Fault::abort_in_make:
+      std::abort();
+    case Fault::hang:
+      for (;;) pause();
+    case Fault::throws:
+      throw std::runtime_error("the library reports an asynchronous error (injected)");
+    default:
+      break;
+  }
+}
+
+void spoil(assay::Device& device, assay::Tensor& output, Fault fault) {
+  std::vector<double> values = values_of(device, output);
+  std::mt19937_64 random(std::stoull(environment("ASSAY_FAULT_SEED", "1")));
+  const std::size_t place = random() % values.size();
+  if (fault == Fault::nan) {
+    values[place] = std::numeric_limits<double>::quiet_NaN();
+  } else {
+    double squares = 0;
+    for (const double value : values) squares += value * value;
+    const double rms = std::sqrt(squares / static_cast<double>(values.size()));
+    values[place] += std::stod(environment("ASSAY_FAULT_SIZE", "1e-3")) * rms;
+  }
+  put_back(device, output, values);
+}
+
+void degrade(assay::Device& device, assay::Tensor& input) {
+  std::vector<double> values = values_of(device, input);
+  for (double& value : values) value = assay::round_to(assay::DataType::bf16, value);
+  put_back(device, input, values);
+}
+
+}  // namespace faulty

@@ -1,0 +1,40 @@
+#pragma once
+// The faults that a test can ask for.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/device.hpp"
+
+namespace faulty {
+
+enum class Fault {
+  none,
+  wrong_element,       ///< one output element off by ASSAY_FAULT_SIZE (times the outputs' RMS), its place from ASSAY_FAULT_SEED
+  wrong_element_late,  ///< the same after ASSAY_FAULT_AFTER runs: only the check behind the timing can see it
+  nan,                 ///< one output element is NaN
+  wrong_precision,     ///< inputs are rounded to bf16 first: a library that quietly computes in less
+  crash,               ///< a segmentation fault in run
+  quit,                ///< the process ends by itself in run, as a library does that calls exit
+  hang,                ///< run never returns
+  throws,              ///< run throws
+  abort_in_make,       ///< an assertion of the library fails while it prepares
+  crash_in_create,     ///< the plugin's start kills the process
+};
+
+/// Names as --algorithm and ASSAY_FAULT know them ("throws" is "throw").
+std::vector<std::string> fault_names();
+/// Fault::none for any other text.
+Fault fault_of(const std::string& name);
+std::string environment(const char* name, const std::string& otherwise);
+
+/// Does to the process what `fault` says; returns for faults of data.
+void strike(Fault fault);
+/// Changes one element of a tensor in whatever layout it has.
+void spoil(assay::Device& device, assay::Tensor& output, Fault fault);
+/// Rounds all elements to bf16.
+void degrade(assay::Device& device, assay::Tensor& input);
+
+}  // namespace faulty

@@ -1,0 +1,12 @@
+#include "core/backend.hpp"
+
+namespace {
+
+assay::Backend* create(std::string& reason) {
+  reason = "no device of this kind in this machine";
+  return nullptr;
+}
+
+}  // namespace
+
+ASSAY_BACKEND(&create)

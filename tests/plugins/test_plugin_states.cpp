@@ -1,0 +1,77 @@
+// Whatever is wrong with a plugin is one line of reason.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "core/plugins.hpp"
+
+namespace {
+
+namespace fs = std::filesystem;
+using assay::Plugins;
+
+/// The reason why a plugin cannot be used; fails where it can.
+std::string reason_of(Plugins& plugins, const std::string& name) {
+  const auto made = plugins.open(name);
+  EXPECT_TRUE(std::holds_alternative<assay::Unsupported>(made)) << name << " could be opened";
+  if (const auto* refusal = std::get_if<assay::Unsupported>(&made)) return refusal->reason;
+  return "";
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+class PluginStates : public testing::Test {
+ protected:
+  Plugins plugins_{std::vector<fs::path>{TEST_PLUGINS}};
+};
+
+TEST_F(PluginStates, OtherInterfaceNamesBothVersionsAndCallsNothing) {
+  const std::string reason = reason_of(plugins_, "oldinterface");
+  EXPECT_TRUE(has(reason, "oldinterface: unavailable: built for interface 0123456789abcdef, this is ")) << reason;
+  EXPECT_TRUE(has(reason, assay::interface_version)) << reason;
+}
+
+TEST_F(PluginStates, UndefinedSymbolIsNamed) {
+  EXPECT_TRUE(has(reason_of(plugins_, "undefinedsymbol"), "assay_test_function_that_nobody_has"));
+}
+
+TEST_F(PluginStates, MissingLibraryIsNamed) { EXPECT_TRUE(has(reason_of(plugins_, "missinglibrary"), "libvanished.so")); }
+
+TEST_F(PluginStates, LibraryWithoutEntryIsNoPlugin) { EXPECT_TRUE(has(reason_of(plugins_, "noentry"), "assay_backend_entry")); }
+
+TEST_F(PluginStates, ReasonsOfCreateArePassedOn) {
+  EXPECT_EQ(reason_of(plugins_, "refusing"), "refusing: unavailable: no device of this kind in this machine");
+  EXPECT_EQ(reason_of(plugins_, "throwing"), "throwing: unavailable: the driver is older than the library");
+}
+
+TEST_F(PluginStates, AbsentPluginIsToldWithTheWayToIt) {
+  EXPECT_TRUE(has(reason_of(plugins_, "nosuchbackend"), "ASSAY_PLUGIN_PATH"));
+}
+
+TEST_F(PluginStates, FilesThatAreNoLibraries) {
+  const fs::path folder = fs::temp_directory_path() / ("assay-plugins-" + std::to_string(getpid()));
+  fs::create_directories(folder / "libassay_folder.so");
+  std::ofstream(folder / "libassay_text.so") << "not an ELF file\n";
+  std::ofstream(folder / "libassay_empty.so");
+  fs::create_symlink(folder / "nowhere", folder / "libassay_dangling.so");
+  fs::copy_file(fs::path(TEST_PLUGINS) / "libassay_refusing.so", folder / "libassay_cut.so");
+  fs::resize_file(folder / "libassay_cut.so", 1000);
+  Plugins plugins{std::vector<fs::path>{folder, "/nonexistent/folder"}};
+  for (const char* name : {"folder", "text", "empty", "dangling", "cut"}) {
+    const std::string reason = reason_of(plugins, name);
+    EXPECT_TRUE(has(reason, std::string(name) + ": unavailable: ")) << reason;
+    EXPECT_FALSE(plugins.status(name).available);
+  }
+  fs::remove_all(folder);
+}
+
+TEST_F(PluginStates, UnusableOnesHideNoUsableOne) {
+  setenv("ASSAY_FAULT_INNER", "no-such-inner", 1);
+  for (const std::string& name : plugins_.names()) plugins_.open(name);
+  EXPECT_TRUE(has(reason_of(plugins_, "faulty"), "no-such-inner"));  // it was loaded and speaks for itself
+  unsetenv("ASSAY_FAULT_INNER");
+}
+
+}  // namespace

@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""Exit codes of `assay` and the benchmarks, and what the messages name."""
+import json
+import os
+import unittest
+
+from run_helper import ASSAY, CONV, PLUGINS, SMALL, SOURCE, RunTest, group
+
+
+class Usage(RunTest):
+    def refused(self, *words, names=(), **more):
+        done = self.command(*words, code=2, **more)
+        for name in names:
+            self.assertIn(name, done.stderr)
+        self.assertEqual(done.stdout, "", "talk on stdout")
+        return done
+
+    def test_flags_and_commands(self):
+        self.refused(ASSAY, "run", "smoke", "--lanches", 2, names=["--lanches", "--launches"])
+        self.refused(ASSAY, "list", "backend", names=["backends"])
+        self.refused(ASSAY, "table")
+        self.refused(ASSAY, "run")
+        self.command(ASSAY, "--help", code=0)
+        for command in ("run", "table", "validate", "env", "list"):
+            self.assertIn("--help", self.command(ASSAY, command, "--help", code=0).stdout)
+
+    def test_values_of_flags(self):
+        suite = self.suite([group(["direct"])])
+        for words in (["--launches", "0"], ["--launches", "two"], ["--max-time", "-1"], ["--max-time", "inf"], ["--timeout", "0"],
+                      ["--seed", "1.5"], ["--filter", "("], ["--filter", "matches-nothing"], ["--baseline", "deepbench-v10"]):
+            with self.subTest(words):
+                self.refused(ASSAY, "run", suite, "--out", self.out, *words, names=[words[1]])
+                self.assertFalse((self.out / "result.json").exists())
+
+    def test_suites(self):
+        self.refused(ASSAY, "run", "smoky", "--out", self.out, names=["smoke"])
+        benchmark = self.suite([{"benchmark": "konv"}])
+        self.refused(ASSAY, "run", benchmark, "--out", self.out, names=["konv", "conv"])
+        self.assertFalse(self.out.exists(), "a folder was made for a suite that cannot be run")
+        for bad, names in ((group(["dirct"]), ["direct"]), (group(["direct"], backend="reference", precision=["fp33"]), ["fp32"]),
+                           (group(["direct"], backend="onednm"), ["onednn"]), (group(["direct"], ["mb0ic1ih1oc1kh1"]), ["mb"])):
+            with self.subTest(names):
+                self.refused(ASSAY, "run", self.suite([bad]), "--out", self.folder / "x", names=names)
+        broken = self.folder / "broken.json"
+        broken.write_text('{"schema": "assay-suite/1", "name": "x", "cases": [{"benchmark": 7}]}')
+        self.refused(ASSAY, "run", broken, "--out", self.out, names=["broken.json", "/cases/0/benchmark"])
+
+    def test_unwritable_out(self):
+        suite = self.suite([group(["crash"])])  # would be seen if anything were run
+        file = self.folder / "file"
+        file.write_text("")
+        places = [file / "below", "/proc/nowhere"]
+        if os.geteuid() != 0:
+            closed = self.folder / "closed"
+            closed.mkdir(mode=0o500)
+            places.append(closed / "out")
+        for place in places:
+            with self.subTest(place):
+                self.refused(ASSAY, "run", suite, "--out", place)
+        self.refused(CONV, "--problem", SMALL, "--backend", "reference", "--out", file / "below" / "x.json")
+
+    def test_validate(self):
+        self.refused(ASSAY, "validate", self.folder / "absent.json", names=["absent.json"])
+        cases = {
+            "newer": ({"schema": "assay-result/2"}, ["newer"]),
+            "unknown": ({"schema": "asay-result/1"}, ["assay-result"]),
+            "none": ({"rows": []}, ["/schema"]),
+            "list": ([], ["/schema"]),
+            "missing": ({"schema": "assay-result/1", "run": {}}, []),
+        }
+        for name, (document, names) in cases.items():
+            with self.subTest(name):
+                file = self.folder / f"{name}.json"
+                file.write_text(json.dumps(document))
+                self.refused(ASSAY, "validate", file, names=[f"{name}.json", *names])
+        # One bad file among good ones: all are told, the code is the bad one's.
+        done = self.command(ASSAY, "validate", SOURCE / "suites" / "smoke.json", self.folder / "none.json", code=2)
+        self.assertIn("smoke.json: ok", done.stdout)
+
+    def test_shipped_files_are_valid(self):
+        files = sorted((SOURCE / "suites").rglob("*.json")) + sorted((SOURCE / "results-schema" / "baselines").glob("*.json"))
+        self.assertGreater(len(files), 5)
+        self.command(ASSAY, "validate", *files, code=0)
+        for what in ("backends", "benchmarks", "suites", "problems", "baselines"):
+            self.assertNotIn("unusable", self.command(ASSAY, "list", what, code=0).stdout)
+
+
+class Rows(RunTest):
+    def test_unsupported(self):
+        # The reference has no Winograd: tolerated, unless the suite demands it.
+        tolerated = self.suite([group(["direct", "winograd"], backend="reference")])
+        self.run_suite(tolerated, code=0)
+        self.assertEqual(sorted(row["status"] for row in self.rows()), ["ok", "unsupported"])
+        self.assertTrue(all(row["reason"] for row in self.rows() if row["status"] == "unsupported"))
+        self.out = self.folder / "required"
+        self.run_suite(self.suite([group(["direct", "winograd"], backend="reference", required=True)]), code=7)
+
+    def test_unavailable_backends(self):
+        for name, part in (("oldinterface", "built for interface 0123456789abcdef, this is "), ("missinglibrary", "libvanished.so"),
+                           ("undefinedsymbol", "assay_test_function_that_nobody_has"), ("noentry", "assay_backend_entry")):
+            with self.subTest(name):
+                self.out = self.folder / name
+                self.run_suite(self.suite([group(["auto"], backend=name)]), code=0)
+                self.assertEqual(self.rows()[0]["status"], "unsupported")
+                self.assertIn(f"{name}: unavailable: ", self.rows()[0]["reason"])
+                self.assertIn(part, self.rows()[0]["reason"])
+                self.out = self.folder / f"{name}-required"
+                self.run_suite(self.suite([group(["auto"], backend=name, required=True)]), code=7)
+        shown = self.command(ASSAY, "list", "backends", code=0).stdout
+        self.assertRegex(shown, r"oldinterface +unavailable .*0123456789abcdef")
+        self.assertRegex(shown, r"reference +available")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

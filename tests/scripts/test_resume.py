@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""Whatever ends a run, what was finished stands, and --resume repeats only the rest."""
+import json
+import os
+import resource
+import signal
+import subprocess
+import unittest
+
+from run_helper import ASSAY, SMALL, RunTest, group
+
+PROBLEMS = [f"mb{n}ic8ih8oc8oh8kh3ph1" for n in range(1, 7)]
+HONEST = {"ASSAY_FAULT_OFF": "1"}
+
+
+class Resume(RunTest):
+    def begun(self):
+        return [event["id"] for event in self.journal() if event["event"] == "begin"]
+
+    def start_and_wait_for_the_hang(self):
+        suite = self.suite([group(["direct"], PROBLEMS), group(["hang"])])
+        # A seed whose order has finished cases before the hanging one and others behind it.
+        for seed in range(1, 50):
+            self.out = self.folder / f"out-{seed}"
+            process = self.start_suite(suite, "--seed", seed, "--timeout", 10000)
+            self.wait_until(lambda: any("/hang/" in id for id in self.begun()), process)
+            if 2 <= len(self.journal_rows()) <= 4:
+                return suite, process, seed
+            process.kill()
+            process.wait()
+        self.fail("no such seed")
+
+    def check_only_the_rest_was_run(self, before, expected=len(PROBLEMS) + 1):
+        after = self.journal()
+        self.assertEqual(after[:len(before)], before, "what stood in the journal was changed")
+        finished = {event["row"]["id"] for event in before if event["event"] == "row"}
+        again = {event["id"] for event in after[len(before):] if event["event"] == "begin"}
+        self.assertFalse(finished & again, "a finished case was run again")
+        rows = self.rows()
+        self.assertEqual(len(rows), expected)
+        self.assertEqual(len({row["id"] for row in rows}), expected)
+        self.assertEqual({row["status"] for row in rows}, {"ok"})
+        kept = [event["row"]["samples_s"] for event in before if event["event"] == "row"]
+        self.assertEqual([row["samples_s"] for row in rows[:len(kept)]], kept)
+        self.check_file()
+
+    def test_killed_parent(self):
+        suite, process, _ = self.start_and_wait_for_the_hang()
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        self.wait_until(lambda: not self.children_at_work())  # a benchmark never outlives its parent
+        before = self.journal()
+        self.assertFalse((self.out / "result.json").exists())
+        # A plain second run would mix two runs: both ways out are named.
+        done = self.run_suite(suite, code=2)
+        self.assertIn("--resume", done.stderr)
+        self.assertIn("--out", done.stderr)
+        self.assertEqual(self.journal(), before)
+        self.run_suite(suite, "--resume", env=self.environment(**HONEST), code=0)
+        self.check_only_the_rest_was_run(before)
+        # And once more: there is nothing left to do.
+        whole = self.journal()
+        self.run_suite(suite, "--resume", code=0)
+        self.assertEqual([e for e in self.journal()[len(whole):] if e["event"] != "resume"], [])
+
+    def test_a_torn_line_is_no_row(self):
+        suite, process, _ = self.start_and_wait_for_the_hang()
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        self.wait_until(lambda: not self.children_at_work())
+        file = self.out / "journal.jsonl"
+        whole = file.read_bytes()
+        last_row = max(i for i, line in enumerate(whole.split(b"\n")) if b'"event":"row"' in line)
+        torn = b"\n".join(whole.split(b"\n")[:last_row + 1])[:-40]
+        file.write_bytes(torn)
+        rows = sum(json.loads(line)["event"] == "row" for line in torn.split(b"\n")[:-1])
+        self.assertGreaterEqual(rows, 1)
+        self.run_suite(suite, "--resume", env=self.environment(**HONEST), code=0)
+        self.assertEqual(len(self.rows()), len(PROBLEMS) + 1)
+        self.check_file()
+
+    def test_signals_end_cleanly(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(number.name):
+                suite, process, seed = self.start_and_wait_for_the_hang()
+                process.send_signal(number)
+                self.assertEqual(process.wait(), 7)
+                said = (self.folder / "stderr.txt").read_text()
+                self.assertIn("--resume", said)
+                self.assertEqual(self.children_at_work(), [])
+                before = self.journal()
+                self.run_suite(suite, "--resume", env=self.environment(**HONEST), code=0)
+                self.check_only_the_rest_was_run(before)
+
+    def test_another_run_is_refused(self):
+        suite = self.suite([group(["direct"], PROBLEMS[:2])])
+        self.run_suite(suite, "--seed", 5, code=0)
+        before = self.journal()
+        for words in (["--seed", 6], ["--max-time", 3]):
+            done = self.run_suite(suite, "--resume", *words, code=2)
+            self.assertIn("cannot resume", done.stderr)
+        self.suite([group(["direct"], PROBLEMS[:3])])
+        self.assertIn("suite's content", self.run_suite(suite, "--resume", code=2).stderr)
+        self.assertEqual(self.journal(), before)
+        # Spaces and order of keys are no content; what is not said again is as it was.
+        document = json.loads(self.suite([group(["direct"], PROBLEMS[:2])]).read_text())
+        suite.write_text(json.dumps(dict(reversed(document.items())), indent=3))
+        self.run_suite(suite, "--resume", code=0)
+
+    def test_more_launches_can_be_added(self):
+        suite = self.suite([group(["direct"], PROBLEMS[:2])])
+        self.run_suite(suite, code=0)
+        self.run_suite(suite, "--resume", "--launches", 3, code=0)
+        self.assertEqual(sorted(row["launch"] for row in self.rows()), [0, 0, 1, 1, 2, 2])
+
+    def test_two_runs_in_one_folder_exclude_each_other(self):
+        suite, process, _ = self.start_and_wait_for_the_hang()
+        self.assertIn("another `assay run`", self.run_suite(suite, "--resume", code=2).stderr)
+        process.terminate()
+        process.wait()
+
+
+class FullDisk(RunTest):
+    def honest_size(self, suite):
+        self.out = self.folder / "honest"
+        self.run_suite(suite, code=0)
+        return (self.out / "journal.jsonl").stat().st_size, len(self.rows())
+
+    def check_stop_and_resume(self, done, suite, count):
+        self.assertIn(done.returncode, (2, 7), done.stderr)
+        self.assertIn("journal.jsonl", done.stderr)
+        self.assertNotIn("terminate called", done.stderr)
+        self.assertFalse((self.out / "result.json").exists())
+        rows = self.journal_rows()
+        self.assertTrue(0 < len(rows) < count, len(rows))
+        self.assertEqual({row["status"] for row in rows}, {"ok"}, "a full disk is no case's fault")
+        return [row["id"] for row in rows]
+
+    def test_file_size_limit(self):
+        suite = self.suite([group(["direct"], PROBLEMS)])
+        size, count = self.honest_size(suite)
+        for part in (0.55, 0.8):
+            with self.subTest(part=part):
+                self.out = self.folder / f"limited-{part}"
+                limit = int(size * part)
+                done = self.run_suite(suite, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+                kept = self.check_stop_and_resume(done, suite, count)
+                self.run_suite(suite, "--resume", code=0)
+                self.assertEqual([row["id"] for row in self.rows()][:len(kept)], kept)
+                self.assertEqual(len(self.rows()), count)
+                self.check_file()
+
+    def test_small_file_system(self):
+        suite = self.suite([group(["direct"], PROBLEMS)])
+        size, count = self.honest_size(suite)
+        self.out = self.folder / "mounted"
+        self.out.mkdir()
+        pages = max(8, int(size * 0.7) // 4096 + 3)  # journal, plan, list and logs; the last two are a page each
+        if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={pages * 4}k", "tmpfs", str(self.out)],
+                                               stderr=subprocess.DEVNULL).returncode != 0:
+            self.skipTest("mounting a small file system needs root's rights")
+        self.addCleanup(subprocess.run, ["umount", str(self.out)], check=False)
+        done = self.run_suite(suite)
+        self.check_stop_and_resume(done, suite, count)
+        subprocess.run(["mount", "-o", "remount,size=64M", str(self.out)], check=True)
+        self.run_suite(suite, "--resume", code=0)
+        self.assertEqual(len(self.rows()), count)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,7 +1,7 @@
 # Finds the third-party packages. Nothing is ever downloaded here: scripts/bootstrap does that, or the user's modules.
 # The names under which each system offers a package stand once, in scripts/packages.txt.
 get_filename_component(ASSAY_ROOT "${CMAKE_CURRENT_LIST_DIR}/.." ABSOLUTE)
-if(EXISTS "${ASSAY_ROOT}/.deps")
+if(EXISTS "${ASSAY_ROOT}/.deps" AND NOT CMAKE_CROSSCOMPILING)  # the wheel is for this machine
   list(APPEND CMAKE_PREFIX_PATH "${ASSAY_ROOT}/.deps")  # appended: what the user names comes first
 endif()
 if(POLICY CMP0167)

@@ -8,10 +8,12 @@
 namespace assay {
 namespace {
 
-/// One pass over all elements: the sum, the first element that is no result, and the elements of the sample.
+/// One pass over all elements: the sum, the first element that is no result, and the elements of
+/// the sample.
 class Scan {
  public:
-  Scan(DataType type, std::span<const std::int64_t> indices) : indices_(indices), found_(indices.size()) {
+  Scan(DataType type, std::span<const std::int64_t> indices)
+      : indices_(indices), found_(indices.size()) {
     limit_ = type == DataType::s32 ? 2147483647.0 : std::numeric_limits<double>::max();
     const double u = unit_roundoff(type);
     exact_below_ = u > 0 ? 1 / u : std::numeric_limits<double>::infinity();
@@ -44,7 +46,8 @@ class Scan {
   std::int64_t first_bad() const { return first_bad_; }
   double bad_value() const { return bad_value_; }
   double sum() const { return sum_ + carry_; }
-  /// By how much storing rounded sums may move the checksum: 0 while all elements are integers that the type holds.
+  /// By how much storing rounded sums may move the checksum: 0 while all elements are integers that
+  /// the type holds.
   double rounding() const { return rounding_ / (1 - unit_); }
   const std::vector<double>& found() const { return found_; }
 
@@ -68,7 +71,8 @@ class Scan {
   std::span<const std::int64_t> indices_;
   std::vector<double> found_;
   std::size_t next_ = 0;
-  double limit_ = 0, exact_below_ = 0, unit_ = 0, rounding_ = 0, sum_ = 0, carry_ = 0, bad_value_ = 0;
+  double limit_ = 0, exact_below_ = 0, unit_ = 0, rounding_ = 0, sum_ = 0, carry_ = 0,
+         bad_value_ = 0;
   std::int64_t bad_ = 0, first_bad_ = 0;
 };
 
@@ -76,10 +80,14 @@ class Scan {
 
 double poison(DataType type) {
   switch (type) {
-    case DataType::s32: return -2147483648.0;
-    case DataType::s8: return -128;
-    case DataType::u8: return 255;
-    default: return std::numeric_limits<double>::quiet_NaN();
+    case DataType::s32:
+      return -2147483648.0;
+    case DataType::s8:
+      return -128;
+    case DataType::u8:
+      return 255;
+    default:
+      return std::numeric_limits<double>::quiet_NaN();
   }
 }
 
@@ -108,7 +116,9 @@ OutputCheck check_output(Device& device, Tensor& tensor, const Expectation& expe
     bound_squares += want.rms_bound * want.rms_bound;
     error_squares += error * error;
     if (!(error <= want.max_bound)) ++wrong;  // NaN is wrong, too
-    const double ratio = error == 0 ? 0 : std::isfinite(error) ? error / want.max_bound : std::numeric_limits<double>::infinity();
+    const double ratio = error == 0             ? 0
+                         : std::isfinite(error) ? error / want.max_bound
+                                                : std::numeric_limits<double>::infinity();
     if (ratio > worst_ratio) {
       worst_ratio = ratio;
       worst = i;
@@ -127,26 +137,31 @@ OutputCheck check_output(Device& device, Tensor& tensor, const Expectation& expe
 
   if (scan.bad() > 0) {
     const bool unwritten = spec.type == DataType::s32;
-    check.failure = fmt::format("{} is {} ({} of {} elements {})", element_name(spec, scan.first_bad()), scan.bad_value(),
-                                  scan.bad(), spec.elements(), unwritten ? "were not written" : "are not finite or were not written");
+    check.failure =
+        fmt::format("{} is {} ({} of {} elements {})", element_name(spec, scan.first_bad()),
+                    scan.bad_value(), scan.bad(), spec.elements(),
+                    unwritten ? "were not written" : "are not finite or were not written");
   } else if (wrong > 0) {
     const Expected& want = expectation.expected[worst];
     const double target = want.max_bound == 0 ? round_to(spec.type, want.value) : want.value;
-    check.failure = fmt::format("{} is {} (expected {} {}; {} of {} checked elements are wrong)",
-                                  element_name(spec, expectation.indices[worst]), scan.found()[worst], target,
-                                  want.max_bound == 0 ? "exactly" : fmt::format("within {:.3g}", want.max_bound), wrong,
-                                  expectation.indices.size());
+    check.failure =
+        fmt::format("{} is {} (expected {} {}; {} of {} checked elements are wrong)",
+                    element_name(spec, expectation.indices[worst]), scan.found()[worst], target,
+                    want.max_bound == 0 ? "exactly" : fmt::format("within {:.3g}", want.max_bound),
+                    wrong, expectation.indices.size());
   } else if (check.error_norm > check.bound_norm && check.bound_norm > 0) {
-    check.failure = fmt::format("{}: the error's 2-norm over {} elements is {:.4g} (at most {:.4g} is allowed)", spec.name,
-                                  expectation.indices.size(), check.error_norm, check.bound_norm);
+    check.failure =
+        fmt::format("{}: the error's 2-norm over {} elements is {:.4g} (at most {:.4g} is allowed)",
+                    spec.name, expectation.indices.size(), check.error_norm, check.bound_norm);
   }
   if (check.failure.empty() && expectation.checksum) {
     const double difference = std::abs(scan.sum() - *expectation.checksum);
     check.checksum_exact = scan.rounding() == 0;
     if (!(difference <= scan.rounding())) {
-      check.failure = fmt::format("{}: the sum of all {} elements is {} (expected {}{})", spec.name, spec.elements(), scan.sum(),
-                                    *expectation.checksum,
-                                    scan.rounding() == 0 ? "" : fmt::format(" within {:.3g}", scan.rounding()));
+      check.failure =
+          fmt::format("{}: the sum of all {} elements is {} (expected {}{})", spec.name,
+                      spec.elements(), scan.sum(), *expectation.checksum,
+                      scan.rounding() == 0 ? "" : fmt::format(" within {:.3g}", scan.rounding()));
     }
   }
   return check;

@@ -11,15 +11,16 @@
 
 namespace assay {
 
-/// What one output must be: the sample's indices (sorted), their expected values, and the sum of all elements.
+/// What one output must be: the sample's indices (sorted), their expected values, and the sum of
+/// all elements.
 struct Expectation {
   std::vector<std::int64_t> indices;
   std::vector<Expected> expected;
   std::optional<double> checksum;  ///< compared only where inputs are integers
 };
 
-/// A value that no result has, with which outputs are filled before they are computed: NaN, or the least s32. The 8-bit
-/// types have no such value; there the checksum shows what was not written.
+/// A value that no result has, with which outputs are filled before they are computed: NaN, or the
+/// least s32. The 8-bit types have no such value; there the checksum shows what was not written.
 double poison(DataType type);
 
 /// "dst[3,1,0,7]"
@@ -27,15 +28,15 @@ std::string element_name(const TensorSpec& spec, std::int64_t index);
 
 /// What came of checking one tensor.
 struct OutputCheck {
-  std::string failure;  ///< empty: passed
+  std::string failure;                                          ///< empty: passed
   double max_error = 0, bound_there = 0, error_over_bound = 0;  ///< absolute
   double error_norm = 0, bound_norm = 0, reference_norm = 0;    ///< ||.||_2 over the sample
   double reference_rms = 0;
   bool checksum_exact = false;
 };
 
-/// Reads all of `tensor`: every element finite and written, the sample within its bounds, the norm test, the checksum.
-/// Memory: one value per index of the sample.
+/// Reads all of `tensor`: every element finite and written, the sample within its bounds, the norm
+/// test, the checksum. Memory: one value per index of the sample.
 OutputCheck check_output(Device& device, Tensor& tensor, const Expectation& expectation);
 
 }  // namespace assay

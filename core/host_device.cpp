@@ -15,7 +15,8 @@
 namespace assay {
 namespace {
 
-// 8192 fp64 values are 64 KiB: a block stays in the second-level cache between source, conversion and tensor.
+// 8192 fp64 values are 64 KiB: a block stays in the second-level cache between source, conversion
+// and tensor.
 constexpr std::int64_t block = 8192;
 
 class HostTensor final : public Tensor {
@@ -26,8 +27,9 @@ class HostTensor final : public Tensor {
     const std::size_t bytes = std::max<std::size_t>((spec_.bytes + 63) / 64 * 64, 64);
     data_ = std::aligned_alloc(64, bytes);
     if (data_ == nullptr) {
-      throw CaseError(fmt::format("cannot allocate {} bytes for '{}' (the system refused). Use a smaller problem.", bytes,
-                                  spec.name));
+      throw CaseError(fmt::format(
+          "cannot allocate {} bytes for '{}' (the system refused). Use a smaller problem.", bytes,
+          spec.name));
     }
   }
   ~HostTensor() override { std::free(data_); }
@@ -44,14 +46,18 @@ class HostTensor final : public Tensor {
 }  // namespace
 
 void HostStream::mark(int which) {
-  // Seconds since the first reading, not since boot: a double then resolves nanoseconds after a year of uptime, too.
+  // Seconds since the first reading, not since boot: a double then resolves nanoseconds after a
+  // year of uptime, too.
   static const auto start = std::chrono::steady_clock::now();
-  marks_[which & 15] = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  marks_[which & 15] =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 double HostStream::seconds(int from, int to) const { return marks_[to & 15] - marks_[from & 15]; }
 
-std::unique_ptr<Tensor> HostDevice::allocate(const TensorSpec& spec) { return std::make_unique<HostTensor>(spec); }
+std::unique_ptr<Tensor> HostDevice::allocate(const TensorSpec& spec) {
+  return std::make_unique<HostTensor>(spec);
+}
 
 void HostDevice::put(Tensor& tensor, const Source& source) {
   fill_packed(tensor.spec().type, tensor.spec().elements(), tensor.data(), source);
@@ -68,7 +74,8 @@ void fill_packed(DataType type, std::int64_t elements, void* data, const Source&
   const std::int64_t blocks = (elements + block - 1) / block;
   const std::size_t size = size_of(type);
   std::exception_ptr failure;  // an exception must not leave a parallel region
-  // Static schedule: pages are first touched by the thread whose part of a statically scheduled kernel they are.
+  // Static schedule: pages are first touched by the thread whose part of a statically scheduled
+  // kernel they are.
 #pragma omp parallel if (blocks > 4)
   {
     std::vector<double> values(static_cast<std::size_t>(std::min(block, elements)));
@@ -76,7 +83,8 @@ void fill_packed(DataType type, std::int64_t elements, void* data, const Source&
     for (std::int64_t i = 0; i < blocks; ++i) {
       try {
         const std::int64_t first = i * block;
-        const std::span<double> part(values.data(), static_cast<std::size_t>(std::min(block, elements - first)));
+        const std::span<double> part(values.data(),
+                                     static_cast<std::size_t>(std::min(block, elements - first)));
         source(first, part);
         encode(type, part, static_cast<std::byte*>(data) + static_cast<std::size_t>(first) * size);
       } catch (...) {
@@ -92,8 +100,10 @@ void show_packed(DataType type, std::int64_t elements, const void* data, const S
   std::vector<double> values(static_cast<std::size_t>(std::min(block, elements)));
   const std::size_t size = size_of(type);
   for (std::int64_t first = 0; first < elements; first += block) {
-    const std::span<double> part(values.data(), static_cast<std::size_t>(std::min(block, elements - first)));
-    decode(type, static_cast<const std::byte*>(data) + static_cast<std::size_t>(first) * size, part);
+    const std::span<double> part(values.data(),
+                                 static_cast<std::size_t>(std::min(block, elements - first)));
+    decode(type, static_cast<const std::byte*>(data) + static_cast<std::size_t>(first) * size,
+           part);
     sink(first, part);
   }
 }

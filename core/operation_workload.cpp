@@ -13,12 +13,19 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double most_sets = 65536;  // of a cold rotation: more would time page tables, not the operation
+constexpr double most_sets =
+    65536;  // of a cold rotation: more would time page tables, not the operation
 
-double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
-bool is_output(const TensorSpec& spec) { return spec.role == Role::output || spec.role == Role::inout; }
-bool is_input(const TensorSpec& spec) { return spec.role == Role::input || spec.role == Role::inout; }
+bool is_output(const TensorSpec& spec) {
+  return spec.role == Role::output || spec.role == Role::inout;
+}
+bool is_input(const TensorSpec& spec) {
+  return spec.role == Role::input || spec.role == Role::inout;
+}
 
 double plain_bytes(const TensorSpec& spec) {
   double bytes = static_cast<double>(size_of(spec.type));
@@ -31,7 +38,8 @@ std::string gib(double bytes) {
   return fmt::format("{:.1f} GiB", bytes / (1024.0 * 1024 * 1024));
 }
 
-/// Bytes of one set of arguments, of what all sets share, and of the plain copy that put and get may make.
+/// Bytes of one set of arguments, of what all sets share, and of the plain copy that put and get
+/// may make.
 struct Need {
   double set = 0, workspace = 0, staging = 0;
 };
@@ -49,17 +57,22 @@ Need need_of(const std::vector<TensorSpec>& specs) {
   return need;
 }
 
-/// Sets of buffers for a cold rotation: together more than twice the largest cache, so that whatever its replacement
-/// policy, a set has left it before its turn comes again.
+/// Sets of buffers for a cold rotation: together more than twice the largest cache, so that
+/// whatever its replacement policy, a set has left it before its turn comes again.
 std::size_t sets_needed(const Need& need, std::size_t cache) {
   if (cache == 0) {
-    throw CaseError("cannot run cold (the size of the largest cache of this device is unknown). Use --cache hot.");
+    throw CaseError(
+        "cannot run cold (the size of the largest cache of this device is unknown). Use --cache "
+        "hot.");
   }
-  const double sets = std::max(2.0, std::floor(2 * static_cast<double>(cache) / std::max(need.set, 1.0)) + 1);
+  const double sets =
+      std::max(2.0, std::floor(2 * static_cast<double>(cache) / std::max(need.set, 1.0)) + 1);
   if (sets > most_sets) {
-    throw CaseError(fmt::format("cannot run cold ({:.0f} sets of buffers of {:.0f} bytes would be needed to exceed twice the "
-                                "cache of {}). Use --cache hot or a larger problem.",
-                                sets, need.set, gib(static_cast<double>(cache))));
+    throw CaseError(
+        fmt::format("cannot run cold ({:.0f} sets of buffers of {:.0f} bytes would be needed to "
+                    "exceed twice the "
+                    "cache of {}). Use --cache hot or a larger problem.",
+                    sets, need.set, gib(static_cast<double>(cache))));
   }
   return static_cast<std::size_t>(sets);
 }
@@ -67,7 +80,8 @@ std::size_t sets_needed(const Need& need, std::size_t cache) {
 class OperationWorkload final : public Workload {
  public:
   OperationWorkload(const Problem& problem, std::unique_ptr<Operation> operation, Device& device,
-                    std::unique_ptr<Oracle> oracle, double create_seconds, const OperationSetup& setup)
+                    std::unique_ptr<Oracle> oracle, double create_seconds,
+                    const OperationSetup& setup)
       : device_(device),
         oracle_(std::move(oracle)),
         setup_(setup),
@@ -75,7 +89,8 @@ class OperationWorkload final : public Workload {
         bytes_(problem.bytes()),
         specs_(operation->arguments()),
         operation_(std::move(operation)) {
-    seconds_ = {{"create", create_seconds}, {"allocate", 0}, {"fill", 0}, {"reorder", 0}, {"verify", 0}};
+    seconds_ = {
+        {"create", create_seconds}, {"allocate", 0}, {"fill", 0}, {"reorder", 0}, {"verify", 0}};
     allocate();
   }
 
@@ -86,7 +101,8 @@ class OperationWorkload final : public Workload {
       current_ = (current_ + 1) % sets_.size();
       operation_->bind(sets_[current_]);
     }
-    if (has_inout_) fill(current_, false, [](const TensorSpec& spec) { return spec.role == Role::inout; });
+    if (has_inout_)
+      fill(current_, false, [](const TensorSpec& spec) { return spec.role == Role::inout; });
   }
 
   void run(Stream& stream) override {
@@ -117,7 +133,8 @@ class OperationWorkload final : public Workload {
     Verification result;
     result.passed = true;
     const std::string when = "as the last timed run left it";
-    if (full_.size() != sets_.size()) throw std::logic_error("verify_after without a passed verify_before (nothing is expected).");
+    if (full_.size() != sets_.size())
+      throw std::logic_error("verify_after without a passed verify_before (nothing is expected).");
     for (std::size_t set = 0; set < sets_.size() && result.passed; ++set) {
       if (ran_[set]) check_set(set, full_[set], false, when, result);
     }
@@ -147,10 +164,12 @@ class OperationWorkload final : public Workload {
     const double total = tensors + need.staging + need.workspace;
     const auto available = static_cast<double>(device_.memory_available());
     if (total > available) {
-      throw CaseError(fmt::format("needs {} ({} tensors in {} {}, {} for one plain copy, {} workspace) but {} are available. Use a "
-                                  "smaller batch{}.",
-                                  gib(total), gib(tensors), count, count == 1 ? "set" : "sets", gib(need.staging),
-                                  gib(need.workspace), gib(available), setup_.cold ? " or --cache hot" : ""));
+      throw CaseError(fmt::format(
+          "needs {} ({} tensors in {} {}, {} for one plain copy, {} workspace) but {} are "
+          "available. Use a "
+          "smaller batch{}.",
+          gib(total), gib(tensors), count, count == 1 ? "set" : "sets", gib(need.staging),
+          gib(need.workspace), gib(available), setup_.cold ? " or --cache hot" : ""));
     }
     const auto start = Clock::now();
     sets_.resize(count);
@@ -175,7 +194,8 @@ class OperationWorkload final : public Workload {
   Values values(std::size_t set, const TensorSpec& spec, bool exact) const {
     const std::string stream = set == 0 ? spec.name : spec.name + "#" + std::to_string(set);
     return (exact ? Values(Values::Kind::integer, setup_.seed, stream, spec.type, magnitude_)
-                  : Values(Values::Kind::mantissa, setup_.seed, stream, spec.type, oracle_->full_magnitude(spec)))
+                  : Values(Values::Kind::mantissa, setup_.seed, stream, spec.type,
+                           oracle_->full_magnitude(spec)))
         .of_rank(setup_.rank);
   }
 
@@ -184,7 +204,8 @@ class OperationWorkload final : public Workload {
     for (std::size_t i = 0; i < specs_.size(); ++i) {
       if (!which(specs_[i])) continue;
       const Values data = values(set, specs_[i], exact);
-      device_.put(*sets_[set][i], [&data](std::int64_t first, std::span<double> out) { data.fill(first, out); });
+      device_.put(*sets_[set][i],
+                  [&data](std::int64_t first, std::span<double> out) { data.fill(first, out); });
     }
   }
 
@@ -192,19 +213,24 @@ class OperationWorkload final : public Workload {
     for (std::size_t i = 0; i < specs_.size(); ++i) {
       if (specs_[i].role != Role::output) continue;
       const double value = poison(specs_[i].type);
-      device_.put(*sets_[set][i], [value](std::int64_t, std::span<double> out) { std::fill(out.begin(), out.end(), value); });
+      device_.put(*sets_[set][i], [value](std::int64_t, std::span<double> out) {
+        std::fill(out.begin(), out.end(), value);
+      });
     }
   }
 
-  /// The sample of the first set is the oracle's; later sets share one more sample between them, evenly spread.
+  /// The sample of the first set is the oracle's; later sets share one more sample between them,
+  /// evenly spread.
   std::vector<std::int64_t> indices(std::size_t set, std::size_t output) {
     std::vector<std::int64_t>& all = samples_[output];
     if (all.empty()) all = oracle_->sample(specs_[output], setup_.reference_budget, setup_.seed);
     if (set == 0) return all;
     const std::size_t later = sets_.size() - 1;
-    const std::size_t count = std::min(all.size(), std::max<std::size_t>(8, (all.size() + later - 1) / later));
+    const std::size_t count =
+        std::min(all.size(), std::max<std::size_t>(8, (all.size() + later - 1) / later));
     std::vector<std::int64_t> part;
-    for (std::size_t i = 0; i < count; ++i) part.push_back(all[(i * later + set - 1) * all.size() / (count * later)]);
+    for (std::size_t i = 0; i < count; ++i)
+      part.push_back(all[(i * later + set - 1) * all.size() / (count * later)]);
     part.erase(std::unique(part.begin(), part.end()), part.end());
     return part;
   }
@@ -227,8 +253,8 @@ class OperationWorkload final : public Workload {
     return all;
   }
 
-  /// Fills, poisons, runs and checks every set. Runs happen even after a failure: in a collective each rank has its own
-  /// verdict, and all must make the same calls.
+  /// Fills, poisons, runs and checks every set. Runs happen even after a failure: in a collective
+  /// each rank has its own verdict, and all must make the same calls.
   void check_pass(bool exact, const std::string& when, Verification& result) {
     if (!exact) full_.clear();
     for (std::size_t set = 0; set < sets_.size(); ++set) {
@@ -248,14 +274,18 @@ class OperationWorkload final : public Workload {
     device_.stream().wait();
     for (std::size_t set = 0; set < sets_.size() && result.passed; ++set) {
       std::vector<Expectation> expectations = expect(set, exact);
-      check_set(set, expectations, exact, when, result);
-      if (!exact) full_.push_back(std::move(expectations));
+      if (exact) {
+        check_set(set, expectations, exact, when, result);
+      } else {
+        full_.push_back(std::move(expectations));  // verify_after asks for the same
+        check_set(set, full_.back(), exact, when, result);
+      }
     }
     result.exact |= exact;
   }
 
-  void check_set(std::size_t set, const std::vector<Expectation>& expectations, bool exact, const std::string& when,
-                 Verification& result) {
+  void check_set(std::size_t set, const std::vector<Expectation>& expectations, bool exact,
+                 const std::string& when, Verification& result) {
     std::size_t next = 0;
     std::int64_t checked = 0, outputs = 0;
     bool summed = false;
@@ -269,20 +299,24 @@ class OperationWorkload final : public Workload {
       if (!exact) merge(check, result);
       if (check.failure.empty()) continue;
       result.passed = false;
-      result.reason = fmt::format("{}; {} inputs, {}{}", check.failure, exact ? "integer" : "full-significand", when,
-                                  sets_.size() > 1 ? fmt::format(", buffer set {} of {}", set + 1, sets_.size()) : "");
+      result.reason = fmt::format(
+          "{}; {} inputs, {}{}", check.failure, exact ? "integer" : "full-significand", when,
+          sets_.size() > 1 ? fmt::format(", buffer set {} of {}", set + 1, sets_.size()) : "");
       break;
     }
     if (set == 0) {
       result.checked = std::max(result.checked, checked);
       result.outputs = std::max(result.outputs, outputs);
     }
-    if (exact && set == 0) integers_ = summed ? "integer inputs exact with checksum of all outputs" : "integer inputs exact";
+    if (exact && set == 0)
+      integers_ =
+          summed ? "integer inputs exact with checksum of all outputs" : "integer inputs exact";
     describe(result);
   }
 
   static void merge(const OutputCheck& check, Verification& result) {
-    // Relative to the RMS of the reference: an element of a sum that happens to cancel has no relative error of its own.
+    // Relative to the RMS of the reference: an element of a sum that happens to cancel has no
+    // relative error of its own.
     const double rms = check.reference_rms > 0 ? check.reference_rms : 1;
     const double norm = check.reference_norm > 0 ? check.reference_norm : 1;
     const double error_norm = check.error_norm / norm;
@@ -299,9 +333,11 @@ class OperationWorkload final : public Workload {
     result.reference = fmt::format("fp64, {} of {} outputs", result.checked, result.outputs);
     if (magnitude_ > 0 && !integers_.empty()) result.reference += ", " + integers_;
     if (sets_.size() > 1) {
-      const std::size_t later = full_.size() > 1 && !full_[1].empty() ? full_[1][0].indices.size() : 0;
+      const std::size_t later =
+          full_.size() > 1 && !full_[1].empty() ? full_[1][0].indices.size() : 0;
       result.reference += fmt::format(", {} buffer sets", sets_.size());
-      if (later > 0) result.reference += fmt::format(" ({} outputs of each after the first)", later);
+      if (later > 0)
+        result.reference += fmt::format(" ({} outputs of each after the first)", later);
     }
   }
 
@@ -315,7 +351,8 @@ class OperationWorkload final : public Workload {
   std::unique_ptr<Operation> operation_;  // after the tensors: gone before them
   std::vector<bool> ran_;                 // by set, since verify_before
   std::map<std::size_t, std::vector<std::int64_t>> samples_;
-  std::vector<std::vector<Expectation>> full_;  // by set: what the full-significand inputs must give
+  std::vector<std::vector<Expectation>>
+      full_;  // by set: what the full-significand inputs must give
   std::map<std::string, double> seconds_;
   std::string integers_;
   std::size_t current_ = 0;
@@ -325,10 +362,12 @@ class OperationWorkload final : public Workload {
 
 }  // namespace
 
-std::unique_ptr<Workload> operation_workload(const Problem& problem, std::unique_ptr<Operation> operation, Device& device,
+std::unique_ptr<Workload> operation_workload(const Problem& problem,
+                                             std::unique_ptr<Operation> operation, Device& device,
                                              std::unique_ptr<Oracle> oracle, double create_seconds,
                                              const OperationSetup& setup) {
-  return std::make_unique<OperationWorkload>(problem, std::move(operation), device, std::move(oracle), create_seconds, setup);
+  return std::make_unique<OperationWorkload>(problem, std::move(operation), device,
+                                             std::move(oracle), create_seconds, setup);
 }
 
 }  // namespace assay

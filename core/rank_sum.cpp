@@ -8,8 +8,9 @@
 namespace assay {
 namespace {
 
-/// Probabilities of the sums of a random subset of `size` of `scores` (Streitberg & Röhmel's shift algorithm). The counts
-/// themselves reach C(100, 50) = 1e29; as doubles they keep 15 digits, since only positive numbers are added.
+/// Probabilities of the sums of a random subset of `size` of `scores` (Streitberg & Röhmel's shift
+/// algorithm). The counts themselves reach C(100, 50) = 1e29; as doubles they keep 15 digits, since
+/// only positive numbers are added.
 std::vector<double> subset_sums(const std::vector<std::size_t>& scores, std::size_t size) {
   const std::size_t most = std::accumulate(scores.begin(), scores.end(), std::size_t{0});
   std::vector<std::vector<double>> count(size + 1, std::vector<double>(most + 1, 0.0));
@@ -38,12 +39,14 @@ double rank_sum_p(std::span<const double> ranks, std::size_t first) {
   for (const double rank : ranks) scores.push_back(static_cast<std::size_t>(std::lround(2 * rank)));
   const auto end = scores.begin() + static_cast<std::ptrdiff_t>(first);
   const auto found = static_cast<double>(std::accumulate(scores.begin(), end, std::size_t{0}));
-  const auto total = static_cast<double>(std::accumulate(scores.begin(), scores.end(), std::size_t{0}));
+  const auto total =
+      static_cast<double>(std::accumulate(scores.begin(), scores.end(), std::size_t{0}));
   const double mean = total * static_cast<double>(first) / static_cast<double>(scores.size());
   const std::vector<double> probability = subset_sums(scores, first);
   double p = 0;
   for (std::size_t sum = 0; sum < probability.size(); ++sum) {
-    if (std::abs(static_cast<double>(sum) - mean) >= std::abs(found - mean) - 1e-9) p += probability[sum];
+    if (std::abs(static_cast<double>(sum) - mean) >= std::abs(found - mean) - 1e-9)
+      p += probability[sum];
   }
   return std::min(p, 1.0);
 }
@@ -54,7 +57,9 @@ std::size_t rank_sum_critical(std::size_t m, std::size_t n, double alpha) {
   const std::vector<double> probability = subset_sums(scores, m);
   const std::size_t least = m * (m + 1) / 2;  // U = W - least
   std::size_t k = 0;
-  for (double tail = probability[least]; tail <= alpha / 2 * (1 + 1e-12); tail += probability[least + k]) ++k;
+  for (double tail = probability[least]; tail <= alpha / 2 * (1 + 1e-12);
+       tail += probability[least + k])
+    ++k;
   return k;
 }
 

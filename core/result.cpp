@@ -2,6 +2,7 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -213,9 +214,11 @@ json make_row(const std::string& benchmark, const Case& one, const Problem* prob
 
 json make_result(const std::string& run_id, const std::string& suite, const std::string& command,
                  std::uint64_t seed, const std::string& started) {
+  // A standalone program's run has no name of its own.
+  const std::string id = run_id.empty() ? fmt::format("{}-{}", started, ::getpid()) : run_id;
   return {{"schema", result_schema},
           {"run",
-           {{"id", run_id},
+           {{"id", id},
             {"suite", known(suite)},
             {"command", command},
             {"seed", seed},

@@ -32,7 +32,7 @@ struct Outcome {
 nlohmann::json make_row(const std::string& benchmark, const Case& one, const Problem* problem, const Outcome& outcome, int environment,
                         int launch, int attempt, int ranks, int nodes);
 
-/// A result document without rows.
+/// A result document without rows. An empty `run_id` becomes one of time and process.
 nlohmann::json make_result(const std::string& run_id, const std::string& suite, const std::string& command, std::uint64_t seed,
                            const std::string& started);
 

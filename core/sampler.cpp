@@ -67,7 +67,8 @@ void Sampler::settle() {
   if (failure_) std::rethrow_exception(failure_);
   for (std::size_t rank = 0; rank < texts.size(); ++rank) {
     if (!texts[rank].empty()) {
-      throw CaseError("rank " + std::to_string(rank) + " failed (" + texts[rank].substr(1) + "). This rank stopped with it.");
+      throw CaseError("rank " + std::to_string(rank) + " failed (" + texts[rank].substr(1) +
+                      "). This rank stopped with it.");
     }
   }
   throw CaseError("a rank failed (it gave no reason). This rank stopped with it.");

@@ -34,7 +34,8 @@ double quantile_of_sorted(std::span<const double> values, double p) {
 std::vector<double> midranks(std::span<const double> values) {
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
   std::vector<double> ranks(values.size());
   for (std::size_t i = 0, end = 0; i < order.size(); i = end) {
     for (end = i; end < order.size() && values[order[end]] == values[order[i]];) ++end;
@@ -43,11 +44,13 @@ std::vector<double> midranks(std::span<const double> values) {
   return ranks;
 }
 
-/// Largest k with P(Binomial(n, 1/2) < k) <= (1 - confidence) / 2; 0: no order statistic is far enough out.
+/// Largest k with P(Binomial(n, 1/2) < k) <= (1 - confidence) / 2; 0: no order statistic is far
+/// enough out.
 int order_statistic(double n, double confidence) {
   const double tail = (1 - confidence) / 2;
   const boost::math::binomial_distribution<> half(n, 0.5);
-  int k = std::max(0, static_cast<int>(boost::math::quantile(half, tail)));  // within one, by Boost's rounding policy
+  int k = std::max(0, static_cast<int>(boost::math::quantile(
+                          half, tail)));  // within one, by Boost's rounding policy
   while (k + 1 <= n / 2 && boost::math::cdf(half, k) <= tail) ++k;
   while (k > 0 && boost::math::cdf(half, k - 1) > tail) --k;
   return k;
@@ -57,7 +60,8 @@ int order_statistic(double n, double confidence) {
 
 double quantile(std::span<const double> values, double p) {
   need(!values.empty(), "a quantile of no values (the list is empty). Give at least one value.");
-  need(p >= 0 && p <= 1, "a quantile outside 0 to 1 (p is a probability). Give 0.95 for the 95th percentile.");
+  need(p >= 0 && p <= 1,
+       "a quantile outside 0 to 1 (p is a probability). Give 0.95 for the 95th percentile.");
   return quantile_of_sorted(sorted(values), p);
 }
 
@@ -73,8 +77,9 @@ double mad(std::span<const double> values) {
 double effective_samples(std::span<const double> values) {
   const auto n = values.size();
   if (n < 4) return static_cast<double>(n);
-  // Ranks: one outlier must neither hide nor make a correlation. For positive dependence the rank autocorrelation is at
-  // least that of the signs about the median, on which the variance of the median depends: the interval errs to wide.
+  // Ranks: one outlier must neither hide nor make a correlation. For positive dependence the rank
+  // autocorrelation is at least that of the signs about the median, on which the variance of the
+  // median depends: the interval errs to wide.
   std::vector<double> x = midranks(values);
   const double mean = (static_cast<double>(n) + 1) / 2;
   double variance = 0;
@@ -88,12 +93,14 @@ double effective_samples(std::span<const double> values) {
     for (std::size_t i = 0; i + lag < n; ++i) sum += x[i] * x[i + lag];
     return sum / variance;
   };
-  // Geyer (1992): sums of neighbouring pairs are positive and decreasing for a reversible chain; stop at the first that
-  // is not positive, and let none exceed the one before (the initial monotone sequence).
+  // Geyer (1992): sums of neighbouring pairs are positive and decreasing for a reversible chain;
+  // stop at the first that is not positive, and let none exceed the one before (the initial
+  // monotone sequence).
   double tau = -1;
   double before = 2;
   for (std::size_t lag = 0; lag + 1 < n; lag += 2) {
-    const double pair = std::min((lag == 0 ? 1.0 : correlation(lag)) + correlation(lag + 1), before);
+    const double pair =
+        std::min((lag == 0 ? 1.0 : correlation(lag)) + correlation(lag + 1), before);
     if (pair <= 0) break;
     tau += 2 * pair;
     before = pair;
@@ -108,8 +115,9 @@ Interval interval_of_sorted(std::span<const double> values, double effective, do
   const double independent = std::floor(effective);
   const int k = order_statistic(independent, confidence);
   if (k == 0) return {values.front(), values.back()};
-  // The k-th of m independent values lies at the fraction k / (m + 1) of the distribution; the sample's own order
-  // statistic of that fraction, rounded outwards. For m == n it is exactly the k-th.
+  // The k-th of m independent values lies at the fraction k / (m + 1) of the distribution; the
+  // sample's own order statistic of that fraction, rounded outwards. For m == n it is exactly the
+  // k-th.
   const double place = std::floor(k * ((n + 1) / (independent + 1)) + 1e-9);
   const auto index = static_cast<std::size_t>(std::clamp(place, 1.0, n)) - 1;
   return {values[index], values[values.size() - 1 - index]};
@@ -119,12 +127,14 @@ Interval interval_of_sorted(std::span<const double> values, double effective, do
 
 Interval median_interval(std::span<const double> values, double confidence) {
   need(!values.empty(), "an interval of no values (the list is empty). Give at least one value.");
-  need(confidence > 0 && confidence < 1, "a confidence outside 0 to 1 (it is a probability). Give 0.95.");
+  need(confidence > 0 && confidence < 1,
+       "a confidence outside 0 to 1 (it is a probability). Give 0.95.");
   return interval_of_sorted(sorted(values), effective_samples(values), confidence);
 }
 
 Summary summarize(std::span<const double> samples) {
-  need(!samples.empty(), "a summary of no samples (the list is empty). Time at least one iteration.");
+  need(!samples.empty(),
+       "a summary of no samples (the list is empty). Time at least one iteration.");
   const std::vector<double> ordered = sorted(samples);
   Summary summary;
   summary.n = static_cast<int>(samples.size());
@@ -139,21 +149,26 @@ Summary summarize(std::span<const double> samples) {
 }
 
 Ratio paired_ratio(std::span<const double> a, std::span<const double> b) {
-  need(a.size() == b.size() && !a.empty(), "pairs that do not match (the lists differ in length or are empty). Pair them.");
+  need(a.size() == b.size() && !a.empty(),
+       "pairs that do not match (the lists differ in length or are empty). Pair them.");
   std::vector<double> ratios(a.size());
   for (std::size_t i = 0; i < a.size(); ++i) {
-    need(a[i] > 0 && b[i] > 0, "a ratio of times that are not positive (a measurement is zero). Measure again.");
+    need(a[i] > 0 && b[i] > 0,
+         "a ratio of times that are not positive (a measurement is zero). Measure again.");
     ratios[i] = a[i] / b[i];
   }
   return {median(ratios), median_interval(ratios, 0.95), static_cast<int>(ratios.size())};
 }
 
 LaunchComparison compare_launches(std::span<const double> base, std::span<const double> updated) {
-  need(!base.empty() && !updated.empty(), "a comparison without launches (a side is empty). Run both sides.");
-  std::vector<double> differences;  // logarithms: the ratio's interval is then the same read from either side
+  need(!base.empty() && !updated.empty(),
+       "a comparison without launches (a side is empty). Run both sides.");
+  std::vector<double>
+      differences;  // logarithms: the ratio's interval is then the same read from either side
   std::vector<double> both(updated.begin(), updated.end());
   both.insert(both.end(), base.begin(), base.end());
-  for (const double value : both) need(value > 0, "a launch median that is not positive (a time is zero). Measure again.");
+  for (const double value : both)
+    need(value > 0, "a launch median that is not positive (a time is zero). Measure again.");
   for (const double after : updated) {
     for (const double before : base) differences.push_back(std::log(after) - std::log(before));
   }
@@ -165,22 +180,30 @@ LaunchComparison compare_launches(std::span<const double> base, std::span<const 
   result.n_base = static_cast<int>(n_base);
   result.n_new = static_cast<int>(n_new);
   result.ratio = std::exp(quantile_of_sorted(differences, 0.5));
-  std::size_t k = 0;  // D_(k) and D_(mn+1-k) bound the shift; 0: too few launches for 95 %, the whole range is given
+  std::size_t k = 0;  // D_(k) and D_(mn+1-k) bound the shift; 0: too few launches for 95 %, the
+                      // whole range is given
   if (n_base <= 50 && n_new <= 50) {
     result.p = rank_sum_p(ranks, n_new);
     k = rank_sum_critical(n_new, n_base, 0.05);
   } else {
     const RankSumMoments moments = rank_sum_moments(ranks, n_new);
     const boost::math::normal_distribution<> normal;
-    const double sum = std::accumulate(ranks.begin(), ranks.begin() + static_cast<std::ptrdiff_t>(n_new), 0.0);
+    const double sum =
+        std::accumulate(ranks.begin(), ranks.begin() + static_cast<std::ptrdiff_t>(n_new), 0.0);
     const double distance = std::max(std::abs(sum - moments.mean) - 0.5, 0.0);
-    result.p = moments.deviation == 0 ? 1 : std::min(1.0, 2 * boost::math::cdf(boost::math::complement(normal, distance / moments.deviation)));
-    const double untied = std::sqrt(static_cast<double>(n_base * n_new * (n_base + n_new + 1)) / 12);
-    const double place = static_cast<double>(n_base * n_new) / 2 - boost::math::quantile(normal, 0.975) * untied;
+    result.p = moments.deviation == 0
+                   ? 1
+                   : std::min(1.0, 2 * boost::math::cdf(boost::math::complement(
+                                           normal, distance / moments.deviation)));
+    const double untied =
+        std::sqrt(static_cast<double>(n_base * n_new * (n_base + n_new + 1)) / 12);
+    const double place =
+        static_cast<double>(n_base * n_new) / 2 - boost::math::quantile(normal, 0.975) * untied;
     k = place < 1 ? 0 : static_cast<std::size_t>(place);
   }
   const std::size_t index = k == 0 ? 0 : k - 1;
-  result.ci95 = {std::exp(differences[index]), std::exp(differences[differences.size() - 1 - index])};
+  result.ci95 = {std::exp(differences[index]),
+                 std::exp(differences[differences.size() - 1 - index])};
   return result;
 }
 

@@ -46,6 +46,7 @@ Ratio paired_ratio(std::span<const double> a, std::span<const double> b);
 
 /// Ratio new/base of launch medians of two independent groups of process launches: Hodges-Lehmann estimate on logarithms
 /// with the exact Mann-Whitney interval (normal approximation above 50 a side); p is two-sided, exact.
+/// With too few launches for 95 % (3 and 3) the interval is the whole range of differences; p then exceeds 0.05.
 struct LaunchComparison {
   double ratio = 1;
   Interval ci95;

@@ -12,24 +12,30 @@
 namespace assay {
 namespace {
 
-// Between two marks there must be at least this much work: a clock reading costs 20 to 40 ns, then 0.2 %.
+// Between two marks there must be at least this much work: a clock reading costs 20 to 40 ns, then
+// 0.2 %.
 constexpr double shortest_sample = 20e-6;
 constexpr double window_seconds = 0.01;  // of a warm-up window: several scheduler ticks
-constexpr double steady = 0.98;          // a window's median that falls by less than 2 % has stopped falling
+constexpr double steady =
+    0.98;  // a window's median that falls by less than 2 % has stopped falling
 constexpr int largest_batch = 100000;
 
 using Clock = std::chrono::steady_clock;
 
-double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 enum Decision { go_on = 0, by_precision = 1, by_time = 2, by_count = 3, by_slowness = 4 };
 
 const char* text(int decision) {
-  constexpr const char* texts[] = {"", "precision", "max_time", "max_samples", "slow: one iteration exceeds the budget"};
+  constexpr const char* texts[] = {"", "precision", "max_time", "max_samples",
+                                   "slow: one iteration exceeds the budget"};
   return texts[decision];
 }
 
-/// Runs until times stop falling (caches, page tables, clocks, lazily made code); returns seconds of one run.
+/// Runs until times stop falling (caches, page tables, clocks, lazily made code); returns seconds
+/// of one run.
 double warm_up(Sampler& sampler, Communicator& ranks, double budget, Timing& timing) {
   const auto start = Clock::now();
   std::vector<double> window;
@@ -60,7 +66,8 @@ double warm_up(Sampler& sampler, Communicator& ranks, double budget, Timing& tim
 /// How many runs one sample takes together, so that the clock's cost does not show.
 int choose_batch(Sampler& sampler, Communicator& ranks, double seconds, Timing& timing) {
   double batch = 1;
-  // The pilot's single runs include the clock's own cost: correct the guess by runs of the batch itself.
+  // The pilot's single runs include the clock's own cost: correct the guess by runs of the batch
+  // itself.
   for (int i = 0; i < 4; ++i) {
     const double wanted = std::ceil(batch * shortest_sample / std::max(seconds * batch, 1e-9));
     if (wanted <= 1.2 * batch) break;
@@ -94,14 +101,17 @@ Timing measure(Workload& workload, Communicator& ranks, const TimingOptions& opt
   double sample_seconds = run_seconds * timing.batch;
   int decision = go_on;
   while (decision == go_on) {
-    // Rank 0 chooses the chunk and the end. Chunks grow with what there is: few looks at the interval, and 1 ms for fifty.
+    // Rank 0 chooses the chunk and the end. Chunks grow with what there is: few looks at the
+    // interval, and 1 ms for fifty.
     const int have = static_cast<int>(samples.size());
     double count = 1;
     if (have < least && sample_seconds <= options.max_time) {
       count = least - have;
     } else if (have >= least) {
-      const double room = std::min(options.max_time - timed, options.max_time / 4) / std::max(sample_seconds, 1e-9);
-      count = std::clamp(std::floor(std::min(have / 2.0, room)), 1.0, static_cast<double>(most - have));
+      const double room =
+          std::min(options.max_time - timed, options.max_time / 4) / std::max(sample_seconds, 1e-9);
+      count =
+          std::clamp(std::floor(std::min(have / 2.0, room)), 1.0, static_cast<double>(most - have));
     }
     const int chunk = static_cast<int>(ranks.agree(count));
 

@@ -20,9 +20,12 @@ TensorSpec plain(const char* name, Role role, DataType type, std::vector<std::in
   return spec;
 }
 
-bool has_depth(const ConvShape& s) { return s.id != 1 || s.od != 1 || s.kd != 1 || s.sd != 1 || s.dd != 0 || s.pd != 0 || s.pd_r != 0; }
+bool has_depth(const ConvShape& s) {
+  return s.id != 1 || s.od != 1 || s.kd != 1 || s.sd != 1 || s.dd != 0 || s.pd != 0 || s.pd_r != 0;
+}
 
-std::vector<std::int64_t> with_depth(bool there, std::vector<std::int64_t> dims, std::size_t at, std::int64_t extent) {
+std::vector<std::int64_t> with_depth(bool there, std::vector<std::int64_t> dims, std::size_t at,
+                                     std::int64_t extent) {
   if (there) dims.insert(dims.begin() + static_cast<std::ptrdiff_t>(at), extent);
   return dims;
 }
@@ -34,24 +37,35 @@ ConvProblem::ConvProblem(const ConvShape& shape, ConvDirection direction, Precis
   // A shape made by hand passes the same checks as a descriptor.
   const std::string text = to_descriptor(shape);
   if (!(parse_conv(text) == shape))
-    throw InputError(fmt::format("conv shape {}: its right-hand padding does not follow from its output size. Use parse_conv.", text));
+    throw InputError(
+        fmt::format("conv shape {}: its right-hand padding does not follow from its output size. "
+                    "Use parse_conv.",
+                    text));
 }
 
 std::string ConvProblem::canonical() const { return to_descriptor(shape_); }
 
 nlohmann::json ConvProblem::json() const {
   const ConvShape& s = shape_;
-  nlohmann::json out{{"g", s.g},   {"mb", s.mb}, {"ic", s.ic}, {"ih", s.ih}, {"iw", s.iw}, {"oc", s.oc},     {"oh", s.oh},    {"ow", s.ow},
-                     {"kh", s.kh}, {"kw", s.kw}, {"sh", s.sh}, {"sw", s.sw}, {"dh", s.dh}, {"dw", s.dw},     {"ph", s.ph},    {"pw", s.pw},
-                     {"ph_r", s.ph_r}, {"pw_r", s.pw_r}};
+  nlohmann::json out{{"g", s.g},   {"mb", s.mb},     {"ic", s.ic},    {"ih", s.ih}, {"iw", s.iw},
+                     {"oc", s.oc}, {"oh", s.oh},     {"ow", s.ow},    {"kh", s.kh}, {"kw", s.kw},
+                     {"sh", s.sh}, {"sw", s.sw},     {"dh", s.dh},    {"dw", s.dw}, {"ph", s.ph},
+                     {"pw", s.pw}, {"ph_r", s.ph_r}, {"pw_r", s.pw_r}};
   if (has_depth(s))
-    out.update({{"id", s.id}, {"od", s.od}, {"kd", s.kd}, {"sd", s.sd}, {"dd", s.dd}, {"pd", s.pd}, {"pd_r", s.pd_r}});
+    out.update({{"id", s.id},
+                {"od", s.od},
+                {"kd", s.kd},
+                {"sd", s.sd},
+                {"dd", s.dd},
+                {"pd", s.pd},
+                {"pd_r", s.pd_r}});
   return out;
 }
 
 double ConvProblem::flops() const {
   const ConvShape& s = shape_;
-  return 2.0 * static_cast<double>(s.mb * s.oc * convolution::outputs(s)) * static_cast<double>(s.ic / s.g * convolution::taps(s));
+  return 2.0 * static_cast<double>(s.mb * s.oc * convolution::outputs(s)) *
+         static_cast<double>(s.ic / s.g * convolution::taps(s));
 }
 
 double ConvProblem::bytes() const {
@@ -67,13 +81,16 @@ std::vector<TensorSpec> ConvProblem::tensors() const {
   const auto weights = with_depth(deep, {s.g, s.oc / s.g, s.ic / s.g, s.kh, s.kw}, 3, s.kd);
   const auto dst = with_depth(deep, {s.mb, s.oc, s.oh, s.ow}, 2, s.od);
   const DataType type = integer ? DataType::u8 : data_type(name(precision_));
-  const DataType weight_type = integer ? DataType::s8 : type, out_type = integer ? DataType::s32 : type;
+  const DataType weight_type = integer ? DataType::s8 : type,
+                 out_type = integer ? DataType::s32 : type;
   switch (direction_) {
     case ConvDirection::forward:
-      return {plain("src", Role::input, type, src), plain("weights", Role::input, weight_type, weights),
+      return {plain("src", Role::input, type, src),
+              plain("weights", Role::input, weight_type, weights),
               plain("dst", Role::output, out_type, dst)};
     case ConvDirection::bwd_data:
-      return {plain("diff_dst", Role::input, type, dst), plain("weights", Role::input, weight_type, weights),
+      return {plain("diff_dst", Role::input, type, dst),
+              plain("weights", Role::input, weight_type, weights),
               plain("diff_src", Role::output, out_type, src)};
     case ConvDirection::bwd_weights:
       return {plain("src", Role::input, type, src), plain("diff_dst", Role::input, type, dst),

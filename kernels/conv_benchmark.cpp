@@ -1,7 +1,7 @@
 #include "kernels/conv_benchmark.hpp"
 
-#include "core/text.hpp"
 #include "core/error.hpp"
+#include "core/text.hpp"
 #include "kernels/conv.hpp"
 
 namespace assay {
@@ -21,7 +21,9 @@ ConvDirection direction_of(const std::string& name) {
 
 }  // namespace
 
-std::string ConvBenchmark::description() const { return "convolution, forward and backward, of one layer"; }
+std::string ConvBenchmark::description() const {
+  return "convolution, forward and backward, of one layer";
+}
 
 std::vector<Dimension> ConvBenchmark::dimensions() const {
   Dimension direction;
@@ -33,8 +35,8 @@ std::vector<Dimension> ConvBenchmark::dimensions() const {
   return {direction,
           dimension::precision(precision_names(), {"fp32"}),
           dimension::backend({"onednn"}),
-          dimension::algorithm({"auto", "direct", "winograd", "winograd_nonfused", "implicit_gemm", "implicit_precomp_gemm", "gemm", "fft",
-                                "fft_tiling"}),
+          dimension::algorithm({"auto", "direct", "winograd", "winograd_nonfused", "implicit_gemm",
+                                "implicit_precomp_gemm", "gemm", "fft", "fft_tiling"}),
           dimension::problem({"coral2/winograd"}),
           dimension::cache(),
           dimension::threads(),
@@ -42,13 +44,18 @@ std::vector<Dimension> ConvBenchmark::dimensions() const {
           dimension::device()};
 }
 
-std::string ConvBenchmark::canonical(const std::string& descriptor) const { return to_descriptor(parse_conv(descriptor)); }
+std::string ConvBenchmark::canonical(const std::string& descriptor) const {
+  return to_descriptor(parse_conv(descriptor));
+}
 
 std::unique_ptr<Problem> ConvBenchmark::problem(const Settings& settings) const {
-  return std::make_unique<ConvProblem>(parse_conv(settings.at("problem")), direction_of(settings.at("direction")),
+  return std::make_unique<ConvProblem>(parse_conv(settings.at("problem")),
+                                       direction_of(settings.at("direction")),
                                        precision(settings.at("precision")));
 }
 
-std::unique_ptr<Oracle> ConvBenchmark::oracle(const Problem& problem) const { return conv_oracle(problem_cast<ConvProblem>(problem)); }
+std::unique_ptr<Oracle> ConvBenchmark::oracle(const Problem& problem) const {
+  return conv_oracle(problem_cast<ConvProblem>(problem));
+}
 
 }  // namespace assay

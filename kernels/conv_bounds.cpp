@@ -11,8 +11,9 @@ namespace {
 /// A check fails a correct implementation at most this often.
 constexpr double false_alarm = 1e-9;
 
-/// Standard deviations that the largest of `samples` rounding errors exceeds with probability false_alarm. The error of a
-/// running sum is a Gaussian mixture over random walks, with tail exp(-pi x / (2 sqrt 2)): much heavier than a Gaussian's.
+/// Standard deviations that the largest of `samples` rounding errors exceeds with probability
+/// false_alarm. The error of a running sum is a Gaussian mixture over random walks, with tail
+/// exp(-pi x / (2 sqrt 2)): much heavier than a Gaussian's.
 double deviations(std::size_t samples) {
   const double n = static_cast<double>(std::max<std::size_t>(samples, 1));
   return (std::log(n) - std::log(false_alarm)) * 2 * std::numbers::sqrt2 / std::numbers::pi;
@@ -20,12 +21,15 @@ double deviations(std::size_t samples) {
 
 /// The type named, or `otherwise` for names that are no element type ("tf32", "", "int8").
 DataType type_or(const std::string& name_of_type, DataType otherwise) {
-  for (DataType type : {DataType::fp64, DataType::fp32, DataType::bf16, DataType::fp16, DataType::s32})
+  for (DataType type :
+       {DataType::fp64, DataType::fp32, DataType::bf16, DataType::fp16, DataType::s32})
     if (name_of_type == name(type)) return type;
   return otherwise;
 }
 
-DataType storage(Precision precision) { return precision == Precision::int8 ? DataType::s32 : data_type(name(precision)); }
+DataType storage(Precision precision) {
+  return precision == Precision::int8 ? DataType::s32 : data_type(name(precision));
+}
 
 }  // namespace
 
@@ -37,31 +41,40 @@ Method method(const Executed& executed) {
 
 int significand_bits(DataType type) {
   switch (type) {
-    case DataType::fp64: return 53;
-    case DataType::fp32: return 24;
-    case DataType::bf16: return 8;
-    case DataType::fp16: return 11;
-    case DataType::s32: return 31;
-    default: return 7;
+    case DataType::fp64:
+      return 53;
+    case DataType::fp32:
+      return 24;
+    case DataType::bf16:
+      return 8;
+    case DataType::fp16:
+      return 11;
+    case DataType::s32:
+      return 31;
+    default:
+      return 7;
   }
 }
 
 double winograd_amplification(int outputs, int taps) {
   const int points = outputs + taps - 2;  // finite ones; infinity is the last
   std::vector<double> x{0};
-  for (double p = 1; static_cast<int>(x.size()) < points; p = p >= 1 ? (p == 1 ? 2 : 1 / p) : 2 / p) {
+  for (double p = 1; static_cast<int>(x.size()) < points;
+       p = p >= 1 ? (p == 1 ? 2 : 1 / p) : 2 / p) {
     x.push_back(p);
     if (static_cast<int>(x.size()) < points) x.push_back(-p);
   }
   x.resize(static_cast<std::size_t>(points));
-  // Row i of the input transform holds the coefficients of prod (x - x_l) over l != i; the filter's row is x_i^j over
-  // prod (x_i - x_l); the output's column x_i^p. Only the products of their norms matter, in which the scaling cancels.
+  // Row i of the input transform holds the coefficients of prod (x - x_l) over l != i; the filter's
+  // row is x_i^j over prod (x_i - x_l); the output's column x_i^p. Only the products of their norms
+  // matter, in which the scaling cancels.
   const auto squared_norm_of_product = [&](int without) {
     std::vector<double> c{1};
     for (int l = 0; l < points; ++l) {
       if (l == without) continue;
       c.push_back(0);
-      for (std::size_t j = c.size() - 1; j > 0; --j) c[j] = c[j - 1] - x[static_cast<std::size_t>(l)] * c[j];
+      for (std::size_t j = c.size() - 1; j > 0; --j)
+        c[j] = c[j - 1] - x[static_cast<std::size_t>(l)] * c[j];
       c[0] *= -x[static_cast<std::size_t>(l)];
     }
     double sum = 0;
@@ -70,7 +83,8 @@ double winograd_amplification(int outputs, int taps) {
   };
   double worst = 0;
   for (int p = 0; p < outputs; ++p) {
-    double sum = p == outputs - 1 ? squared_norm_of_product(-1) : 0;  // infinity: output and filter are unit vectors
+    double sum = p == outputs - 1 ? squared_norm_of_product(-1)
+                                  : 0;  // infinity: output and filter are unit vectors
     for (int i = 0; i < points; ++i) {
       const double xi = x[static_cast<std::size_t>(i)];
       double filter = 0, scale = 1;
@@ -81,7 +95,8 @@ double winograd_amplification(int outputs, int taps) {
     }
     worst = std::max(worst, sum / taps);
   }
-  return worst;  // one dimension's factor of the variance is two dimensions' factor of the standard deviation
+  return worst;  // one dimension's factor of the variance is two dimensions' factor of the standard
+                 // deviation
 }
 
 Moments moments(const Values& values, std::int64_t elements) {
@@ -103,13 +118,15 @@ double log_tail(double count, double mean_square, double largest, double limit) 
 
 double ErrorModel::accumulator_roundoff(Precision precision, const Executed& executed) {
   if (precision == Precision::int8) return 0;
-  // The precision of a row is a promise: an accumulator coarser than the storage is held to the storage's roundoff.
+  // The precision of a row is a promise: an accumulator coarser than the storage is held to the
+  // storage's roundoff.
   const DataType usual = precision == Precision::fp64 ? DataType::fp64 : DataType::fp32;
   const double u = unit_roundoff(type_or(executed.accumulate, usual));
   return std::min(u == 0 ? unit_roundoff(usual) : u, unit_roundoff(storage(precision)));
 }
 
-ErrorModel::ErrorModel(const ConvProblem& problem, const Executed& executed, std::size_t samples, double mean_square_product)
+ErrorModel::ErrorModel(const ConvProblem& problem, const Executed& executed, std::size_t samples,
+                       double mean_square_product)
     : method_(method(executed)),
       exact_(problem.precision() == Precision::int8),
       u_(accumulator_roundoff(problem.precision(), executed)),
@@ -117,7 +134,8 @@ ErrorModel::ErrorModel(const ConvProblem& problem, const Executed& executed, std
       tiny_(problem.precision() == Precision::fp16 ? 0x1p-25 : 0),
       deviations_(deviations(samples)) {
   const double root = std::sqrt(static_cast<double>(std::max<std::size_t>(samples, 1)));
-  // The norm of n errors concentrates about their standard deviation; one large error may still stand out.
+  // The norm of n errors concentrates about their standard deviation; one large error may still
+  // stand out.
   norm_deviations_ = 1.5 + deviations_ / root;
   norm_rounding_ = std::min(1.0, std::sqrt(1.0 / 3 + 5.6 / root));
   if (method_ == Method::direct || exact_) return;
@@ -125,9 +143,11 @@ ErrorModel::ErrorModel(const ConvProblem& problem, const Executed& executed, std
   const ConvShape& s = problem.shape();
   const bool weights = problem.direction() == ConvDirection::bwd_weights;
   // A transform that stores its results in a 16-bit type, as some do, rounds to it.
-  const double u_transform = std::max(u_, std::min(unit_roundoff(type_or(executed.compute, DataType::fp64)), u_out_)) / u_;
+  const double u_transform =
+      std::max(u_, std::min(unit_roundoff(type_or(executed.compute, DataType::fp64)), u_out_)) / u_;
   const double transforms = u_transform * u_transform;
-  double terms = static_cast<double>(problem.direction() == ConvDirection::bwd_data ? s.oc / s.g : s.ic / s.g);
+  double terms =
+      static_cast<double>(problem.direction() == ConvDirection::bwd_data ? s.oc / s.g : s.ic / s.g);
   double count = static_cast<double>(reduction(s, problem.direction()));
   if (method_ == Method::fft) {
     const double points = static_cast<double>((s.id + s.kd) * (s.ih + s.kh) * (s.iw + s.kw));
@@ -135,7 +155,9 @@ ErrorModel::ErrorModel(const ConvProblem& problem, const Executed& executed, std
     variance_ = (terms + 3) / 6 + 3 * transforms * std::log2(points + 2);
   } else {
     const auto known = executed.numbers.find("tile");
-    const int tile = known == executed.numbers.end() ? 4 : static_cast<int>(std::clamp(known->second, 1.0, 16.0));
+    const int tile = known == executed.numbers.end()
+                         ? 4
+                         : static_cast<int>(std::clamp(known->second, 1.0, 16.0));
     const int taps = static_cast<int>(std::max({s.kd, s.kh, s.kw}));
     if (weights) {
       const auto tiles = [&](std::int64_t extent) { return (extent + tile - 1) / tile; };
@@ -143,8 +165,10 @@ ErrorModel::ErrorModel(const ConvProblem& problem, const Executed& executed, std
       count = terms * tile * tile;
     }
     const double reads = weights ? tile : taps;  // terms of one filter transform
-    const double amplification = weights ? winograd_amplification(taps, tile) : winograd_amplification(tile, taps);
-    variance_ = ((terms + 3) / 6 + transforms * ((reads + 3) / 3 + 2 * (tile + taps + 2) / 3.0)) * amplification * amplification;
+    const double amplification =
+        weights ? winograd_amplification(taps, tile) : winograd_amplification(tile, taps);
+    variance_ = ((terms + 3) / 6 + transforms * ((reads + 3) / 3 + 2 * (tile + taps + 2) / 3.0)) *
+                amplification * amplification;
   }
   nominal_squares_ = count * mean_square_product;
 }
@@ -157,12 +181,14 @@ Expected ErrorModel::expected(const Terms& terms) const {
   double most, typical;
   if (method_ == Method::direct) {
     const double deviation = u_ * std::sqrt((k + 3) / 6 * terms.squares);
-    // Every product passes at most k roundings, whatever the order of summation: gamma_k * ||ab||_1.
+    // Every product passes at most k roundings, whatever the order of summation: gamma_k *
+    // ||ab||_1.
     const double certain = k * u_ < 0.5 ? k * u_ / (1 - k * u_) * terms.absolute : terms.absolute;
     most = std::min(certain, deviations_ * deviation);
     typical = std::min(certain, norm_deviations_ * deviation);
   } else {
-    // A transform spreads the whole tile's error, also to outputs that read padding alone: the tile's norm counts.
+    // A transform spreads the whole tile's error, also to outputs that read padding alone: the
+    // tile's norm counts.
     const double deviation = u_ * std::sqrt(variance_ * std::max(terms.squares, nominal_squares_));
     most = deviations_ * deviation;
     typical = norm_deviations_ * deviation;

@@ -18,11 +18,13 @@ struct Terms {
 };
 
 enum class Method { direct, winograd, fft };
-/// The way of summation behind an algorithm's name; names that say nothing ("", "auto") are held to the direct bound.
+/// The way of summation behind an algorithm's name; names that say nothing ("", "auto") are held to
+/// the direct bound.
 Method method(const Executed& executed);
 
-/// Largest growth of the standard deviation of rounding errors in F(outputs x outputs, taps x taps) Winograd over one direct
-/// sum, from the Cook-Toom transforms with the points 0, 1, -1, 2, -2, 1/2, -1/2, 4, -4, … and infinity.
+/// Largest growth of the standard deviation of rounding errors in F(outputs x outputs, taps x taps)
+/// Winograd over one direct sum, from the Cook-Toom transforms with the points 0, 1, -1, 2, -2,
+/// 1/2, -1/2, 4, -4, … and infinity.
 double winograd_amplification(int outputs, int taps);
 
 /// Mean of squares, and maximum, of evenly spaced elements.
@@ -31,25 +33,30 @@ struct Moments {
 };
 Moments moments(const Values& values, std::int64_t elements);
 
-/// Natural logarithm of a bound of P(|sum of `count` independent zero-mean products| > limit) (Bernstein), for products of
-/// mean square `mean_square` and magnitude at most `largest`; very negative: cannot happen.
+/// Natural logarithm of a bound of P(|sum of `count` independent zero-mean products| > limit)
+/// (Bernstein), for products of mean square `mean_square` and magnitude at most `largest`; very
+/// negative: cannot happen.
 double log_tail(double count, double mean_square, double largest, double limit);
 
 class ErrorModel {
  public:
-  /// `samples`: how many outputs are judged together (the more, the further the largest error, and the steadier the norm).
-  ErrorModel(const ConvProblem& problem, const Executed& executed, std::size_t samples, double mean_square_product);
+  /// `samples`: how many outputs are judged together (the more, the further the largest error, and
+  /// the steadier the norm).
+  ErrorModel(const ConvProblem& problem, const Executed& executed, std::size_t samples,
+             double mean_square_product);
   Expected expected(const Terms& terms) const;
 
-  /// Unit roundoff that results of this problem are held to, by what executed says of its accumulator, never coarser than the storage.
+  /// Unit roundoff that results of this problem are held to, by what executed says of its
+  /// accumulator, never coarser than the storage.
   static double accumulator_roundoff(Precision precision, const Executed& executed);
 
  private:
   Method method_;
-  bool exact_;                ///< integer arithmetic
-  double u_, u_out_, tiny_;   ///< accumulator, output type, and half the distance of the output's smallest subnormals
+  bool exact_;               ///< integer arithmetic
+  double u_, u_out_, tiny_;  ///< accumulator, output type, and half the distance of the output's
+                             ///< smallest subnormals
   double deviations_, norm_deviations_, norm_rounding_;
-  double variance_ = 0;       ///< of a transformed algorithm's error over u^2 * squares
+  double variance_ = 0;  ///< of a transformed algorithm's error over u^2 * squares
   double nominal_squares_ = 0;
 };
 

@@ -1,8 +1,10 @@
 // The sum of all outputs, by exchanging sums:
-//   forward      sum over c, tap of (sum_o W[o,c,tap]) * (sum over n and the outputs that read inside at tap of src[n,c,...])
-//   bwd_data     sum over o, tap of (sum_c W[o,c,tap]) * (sum over n and the outputs that read inside at tap of diff_dst[n,o,...])
-//   bwd_weights  sum over n, group, tap, output of (sum_c src[n,c,...]) * (sum_o diff_dst[n,o,...])
-// It shares no index arithmetic with the element-wise reference but Axis, and no order of summation.
+//   forward      sum over c, tap of (sum_o W[o,c,tap]) * (sum over n and the outputs that read
+//   inside at tap of src[n,c,...]) bwd_data     sum over o, tap of (sum_c W[o,c,tap]) * (sum over n
+//   and the outputs that read inside at tap of diff_dst[n,o,...]) bwd_weights  sum over n, group,
+//   tap, output of (sum_c src[n,c,...]) * (sum_o diff_dst[n,o,...])
+// It shares no index arithmetic with the element-wise reference but Axis, and no order of
+// summation.
 
 #include "kernels/conv_geometry.hpp"
 #include "kernels/conv_parts.hpp"
@@ -26,8 +28,8 @@ void accumulate(const Values& values, std::int64_t first, std::span<double> sum)
   }
 }
 
-/// Calls body(tap index, first image offset, {count, offset stride} of z, y, x) for every tap, where the offsets are those of the
-/// outputs that read inside (of_outputs) or of what they read.
+/// Calls body(tap index, first image offset, {count, offset stride} of z, y, x) for every tap,
+/// where the offsets are those of the outputs that read inside (of_outputs) or of what they read.
 template <class Body>
 void for_each_tap(const ConvShape& s, Body body) {
   const std::array<Axis, 3> axis = axes(s);
@@ -36,14 +38,20 @@ void for_each_tap(const ConvShape& s, Body body) {
     for (std::int64_t j = 0; j < s.kh; ++j)
       for (std::int64_t k = 0; k < s.kw; ++k, ++tap)
         body(tap, axis, std::array<std::int64_t, 3>{i, j, k},
-             std::array<std::array<std::int64_t, 2>, 3>{axis[0].outputs(i), axis[1].outputs(j), axis[2].outputs(k)});
+             std::array<std::array<std::int64_t, 2>, 3>{axis[0].outputs(i), axis[1].outputs(j),
+                                                        axis[2].outputs(k)});
 }
 
-/// Sum of the image over what `inside` outputs read at `tap` (of_outputs false), or over these outputs themselves.
-double sum_at_tap(const Image& image, const std::array<Axis, 3>& axis, const std::array<std::int64_t, 3>& tap,
+/// Sum of the image over what `inside` outputs read at `tap` (of_outputs false), or over these
+/// outputs themselves.
+double sum_at_tap(const Image& image, const std::array<Axis, 3>& axis,
+                  const std::array<std::int64_t, 3>& tap,
                   const std::array<std::array<std::int64_t, 2>, 3>& inside, bool of_outputs) {
-  const auto at = [&](std::size_t d, std::int64_t o) { return of_outputs ? o : axis[d].input(o, tap[d]); };
-  const std::int64_t h = of_outputs ? axis[1].out : axis[1].in, w = of_outputs ? axis[2].out : axis[2].in;
+  const auto at = [&](std::size_t d, std::int64_t o) {
+    return of_outputs ? o : axis[d].input(o, tap[d]);
+  };
+  const std::int64_t h = of_outputs ? axis[1].out : axis[1].in,
+                     w = of_outputs ? axis[2].out : axis[2].in;
   const std::int64_t stride = of_outputs ? 1 : axis[2].stride;
   double sum = 0;
   for (std::int64_t z = inside[0][0]; z < inside[0][1]; ++z)
@@ -71,12 +79,15 @@ double sum_over_channels(const ConvProblem& problem, const Values& data, const V
       std::fill(filter.begin(), filter.end(), 0.0);
       for (std::int64_t n = 0; n < s.mb; ++n) accumulate(data, (n * channels + c) * size, image);
       if (forward)
-        for (std::int64_t o = 0; o < ocg; ++o) accumulate(weights, ((c / icg * ocg + o) * icg + c % icg) * volume, filter);
+        for (std::int64_t o = 0; o < ocg; ++o)
+          accumulate(weights, ((c / icg * ocg + o) * icg + c % icg) * volume, filter);
       else
         for (std::int64_t i = 0; i < icg; ++i) accumulate(weights, (c * icg + i) * volume, filter);
-      for_each_tap(s, [&](std::int64_t tap, const auto& axis, const auto& position, const auto& inside) {
-        total += filter[static_cast<std::size_t>(tap)] * sum_at_tap(image, axis, position, inside, !forward);
-      });
+      for_each_tap(
+          s, [&](std::int64_t tap, const auto& axis, const auto& position, const auto& inside) {
+            total += filter[static_cast<std::size_t>(tap)] *
+                     sum_at_tap(image, axis, position, inside, !forward);
+          });
     }
   }
   return total;
@@ -98,9 +109,12 @@ double sum_of_weights(const ConvProblem& problem, const Values& src, const Value
       for_each_tap(s, [&](std::int64_t, const auto& axis, const auto& tap, const auto& inside) {
         for (std::int64_t z = inside[0][0]; z < inside[0][1]; ++z)
           for (std::int64_t y = inside[1][0]; y < inside[1][1]; ++y) {
-            const double* from = a.data() + (axis[0].input(z, tap[0]) * s.ih + axis[1].input(y, tap[1])) * s.iw + axis[2].input(0, tap[2]);
+            const double* from =
+                a.data() + (axis[0].input(z, tap[0]) * s.ih + axis[1].input(y, tap[1])) * s.iw +
+                axis[2].input(0, tap[2]);
             const double* with = b.data() + (z * s.oh + y) * s.ow;
-            for (std::int64_t x = inside[2][0]; x < inside[2][1]; ++x) total += from[x * s.sw] * with[x];
+            for (std::int64_t x = inside[2][0]; x < inside[2][1]; ++x)
+              total += from[x * s.sw] * with[x];
           }
       });
     }
@@ -111,7 +125,8 @@ double sum_of_weights(const ConvProblem& problem, const Values& src, const Value
 }  // namespace
 
 double sum_of_outputs(const ConvProblem& problem, const Values& a, const Values& b) {
-  return problem.direction() == ConvDirection::bwd_weights ? sum_of_weights(problem, a, b) : sum_over_channels(problem, a, b);
+  return problem.direction() == ConvDirection::bwd_weights ? sum_of_weights(problem, a, b)
+                                                           : sum_over_channels(problem, a, b);
 }
 
 }  // namespace assay::convolution

@@ -1,6 +1,6 @@
 #pragma once
-// Index arithmetic of convolution that the oracle, the checksum and the bounds share. A backend never includes this: it has
-// its own, so that one mistake cannot hide in both.
+// Index arithmetic of convolution that the oracle, the checksum and the bounds share. A backend
+// never includes this: it has its own, so that one mistake cannot hide in both.
 
 #include <algorithm>
 #include <array>
@@ -26,7 +26,8 @@ struct Axis {
 };
 
 inline std::array<Axis, 3> axes(const ConvShape& s) {
-  return {Axis{s.id, s.od, s.kd, s.sd, s.dd + 1, s.pd}, Axis{s.ih, s.oh, s.kh, s.sh, s.dh + 1, s.ph},
+  return {Axis{s.id, s.od, s.kd, s.sd, s.dd + 1, s.pd},
+          Axis{s.ih, s.oh, s.kh, s.sh, s.dh + 1, s.ph},
           Axis{s.iw, s.ow, s.kw, s.sw, s.dw + 1, s.pw}};
 }
 
@@ -37,9 +38,12 @@ inline std::int64_t taps(const ConvShape& s) { return s.kd * s.kh * s.kw; }
 /// Products in one output element, padding taps included.
 inline std::int64_t reduction(const ConvShape& s, ConvDirection direction) {
   switch (direction) {
-    case ConvDirection::forward: return s.ic / s.g * taps(s);
-    case ConvDirection::bwd_data: return s.oc / s.g * taps(s);
-    case ConvDirection::bwd_weights: return s.mb * outputs(s);
+    case ConvDirection::forward:
+      return s.ic / s.g * taps(s);
+    case ConvDirection::bwd_data:
+      return s.oc / s.g * taps(s);
+    case ConvDirection::bwd_weights:
+      return s.mb * outputs(s);
   }
   return 0;
 }

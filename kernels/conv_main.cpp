@@ -1,3 +1,5 @@
 #include "kernels/conv_benchmark.hpp"
 
-int main(int argc, char** argv) { return assay::benchmark_main(assay::ConvBenchmark(), argc, argv); }
+int main(int argc, char** argv) {
+  return assay::benchmark_main(assay::ConvBenchmark(), argc, argv);
+}

@@ -1,5 +1,6 @@
-// Which outputs are compared with the reference when all would cost too much: where implementations go wrong (the first
-// and last of everything, the edges that padding makes, the last partial block of channels and of tiles), and a random rest.
+// Which outputs are compared with the reference when all would cost too much: where implementations
+// go wrong (the first and last of everything, the edges that padding makes, the last partial block
+// of channels and of tiles), and a random rest.
 
 #include <algorithm>
 #include <random>
@@ -14,7 +15,8 @@ namespace {
 class Marks {
  public:
   explicit Marks(std::int64_t extent) : extent_(extent) {
-    for (std::int64_t at : {std::int64_t{0}, std::int64_t{1}, extent / 2, extent - 2, extent - 1}) add(at);
+    for (std::int64_t at : {std::int64_t{0}, std::int64_t{1}, extent / 2, extent - 2, extent - 1})
+      add(at);
   }
   void add(std::int64_t at) {
     if (at >= 0 && at < extent_) at_.push_back(at);
@@ -61,7 +63,9 @@ std::vector<std::int64_t> spatial_marks(const Axis& axis, bool of_input) {
 class Random {
  public:
   explicit Random(std::uint64_t seed) : engine_(seed) {}
-  std::int64_t below(std::int64_t n) { return static_cast<std::int64_t>(engine_() % static_cast<std::uint64_t>(n)); }
+  std::int64_t below(std::int64_t n) {
+    return static_cast<std::int64_t>(engine_() % static_cast<std::uint64_t>(n));
+  }
 
  private:
   std::mt19937_64 engine_;
@@ -69,7 +73,8 @@ class Random {
 
 }  // namespace
 
-std::vector<std::int64_t> sample_outputs(const ConvProblem& problem, double budget, std::uint64_t seed) {
+std::vector<std::int64_t> sample_outputs(const ConvProblem& problem, double budget,
+                                         std::uint64_t seed) {
   const ConvShape& s = problem.shape();
   const std::array<Axis, 3> axis = axes(s);
   std::vector<std::int64_t> extents;
@@ -97,8 +102,8 @@ std::vector<std::int64_t> sample_outputs(const ConvProblem& problem, double budg
   }
   std::int64_t all = 1;
   for (std::int64_t extent : extents) all *= extent;
-  // An output costs its products and about as much as 32 more, to find its inputs and to be stored; so short reductions do
-  // not make samples of millions. A handful is always checked.
+  // An output costs its products and about as much as 32 more, to find its inputs and to be stored;
+  // so short reductions do not make samples of millions. A handful is always checked.
   const double each = static_cast<double>(reduction(s, problem.direction())) + 32;
   const double affordable = std::max(budget / each, 16.0);
   std::vector<std::int64_t> chosen;
@@ -122,12 +127,14 @@ std::vector<std::int64_t> sample_outputs(const ConvProblem& problem, double budg
   std::vector<std::int64_t> at(extents.size());
   // All corners; the very first and last output lead, so that a sample of few has them.
   chosen = {0, all - 1};
-  for (std::size_t corner = 0; corner < (std::size_t{1} << extents.size()) && chosen.size() < most; ++corner) {
+  for (std::size_t corner = 0; corner < (std::size_t{1} << extents.size()) && chosen.size() < most;
+       ++corner) {
     for (std::size_t d = 0; d < at.size(); ++d) at[d] = (corner >> d & 1) != 0 ? extents[d] - 1 : 0;
     chosen.push_back(offset(at));
   }
   tidy();
-  // Every mark of every dimension, the other coordinates at marks or anywhere, until marks have half of the sample.
+  // Every mark of every dimension, the other coordinates at marks or anywhere, until marks have
+  // half of the sample.
   const std::size_t for_marks = std::max(most / 2, std::min<std::size_t>(most, 64));
   for (int round = 0; chosen.size() < for_marks && round < 64; ++round) {
     for (std::size_t d = 0; d < at.size(); ++d)
@@ -135,7 +142,8 @@ std::vector<std::int64_t> sample_outputs(const ConvProblem& problem, double budg
         if (chosen.size() >= for_marks) break;
         for (std::size_t e = 0; e < at.size(); ++e) {
           const auto count = static_cast<std::int64_t>(marks[e].size());
-          at[e] = random.below(2) == 0 ? marks[e][static_cast<std::size_t>(random.below(count))] : random.below(extents[e]);
+          at[e] = random.below(2) == 0 ? marks[e][static_cast<std::size_t>(random.below(count))]
+                                       : random.below(extents[e]);
         }
         at[d] = mark;
         chosen.push_back(offset(at));
@@ -144,7 +152,8 @@ std::vector<std::int64_t> sample_outputs(const ConvProblem& problem, double budg
   }
   // Anywhere. A sample near the whole would draw doubles for long: it then stays a little smaller.
   for (int round = 0; chosen.size() < most && round < 16; ++round) {
-    for (std::size_t missing = most - chosen.size(); missing > 0; --missing) chosen.push_back(random.below(all));
+    for (std::size_t missing = most - chosen.size(); missing > 0; --missing)
+      chosen.push_back(random.below(all));
     tidy();
   }
   return chosen;

@@ -19,35 +19,56 @@ std::string library() {
   return fmt::format("oneDNN {}.{}.{}", version->major, version->minor, version->patch);
 }
 
-std::string words(const dnnl::error& error) { return fmt::format("\"{}\", status {}", error.message, dnnl_status2str(error.status)); }
+std::string words(const dnnl::error& error) {
+  return fmt::format("\"{}\", status {}", error.message, dnnl_status2str(error.status));
+}
 
 namespace {
 
 std::string runtime(unsigned kind) {
   switch (kind) {
-    case DNNL_RUNTIME_NONE: return "none";
-    case DNNL_RUNTIME_SEQ: return "sequential";
-    case DNNL_RUNTIME_OMP: return "OpenMP";
-    case DNNL_RUNTIME_TBB: return "TBB";
-    case DNNL_RUNTIME_THREADPOOL: return "thread pool";
-    case DNNL_RUNTIME_OCL: return "OpenCL";
-    default: return kind == 512u ? "SYCL" : fmt::format("unknown ({})", kind);
+    case DNNL_RUNTIME_NONE:
+      return "none";
+    case DNNL_RUNTIME_SEQ:
+      return "sequential";
+    case DNNL_RUNTIME_OMP:
+      return "OpenMP";
+    case DNNL_RUNTIME_TBB:
+      return "TBB";
+    case DNNL_RUNTIME_THREADPOOL:
+      return "thread pool";
+    case DNNL_RUNTIME_OCL:
+      return "OpenCL";
+    default:
+      return kind == 512u ? "SYCL" : fmt::format("unknown ({})", kind);
   }
 }
 
 std::string instruction_set() {
   switch (dnnl::get_effective_cpu_isa()) {
-    case dnnl::cpu_isa::sse41: return "sse41";
-    case dnnl::cpu_isa::avx: return "avx";
-    case dnnl::cpu_isa::avx2: return "avx2";
-    case dnnl::cpu_isa::avx2_vnni: return "avx2_vnni";
-    case dnnl::cpu_isa::avx2_vnni_2: return "avx2_vnni_2";
-    case dnnl::cpu_isa::avx512_core: return "avx512_core";
-    case dnnl::cpu_isa::avx512_core_vnni: return "avx512_core_vnni";
-    case dnnl::cpu_isa::avx512_core_bf16: return "avx512_core_bf16";
-    case dnnl::cpu_isa::avx512_core_fp16: return "avx512_core_fp16";
-    case dnnl::cpu_isa::avx512_core_amx: return "avx512_core_amx";
-    default: return fmt::format("dnnl_cpu_isa_t {:#x}", static_cast<unsigned>(dnnl::get_effective_cpu_isa()));
+    case dnnl::cpu_isa::sse41:
+      return "sse41";
+    case dnnl::cpu_isa::avx:
+      return "avx";
+    case dnnl::cpu_isa::avx2:
+      return "avx2";
+    case dnnl::cpu_isa::avx2_vnni:
+      return "avx2_vnni";
+    case dnnl::cpu_isa::avx2_vnni_2:
+      return "avx2_vnni_2";
+    case dnnl::cpu_isa::avx512_core:
+      return "avx512_core";
+    case dnnl::cpu_isa::avx512_core_vnni:
+      return "avx512_core_vnni";
+    case dnnl::cpu_isa::avx512_core_bf16:
+      return "avx512_core_bf16";
+    case dnnl::cpu_isa::avx512_core_fp16:
+      return "avx512_core_fp16";
+    case dnnl::cpu_isa::avx512_core_amx:
+      return "avx512_core_amx";
+    default:
+      return fmt::format("dnnl_cpu_isa_t {:#x}",
+                         static_cast<unsigned>(dnnl::get_effective_cpu_isa()));
   }
 }
 
@@ -66,27 +87,34 @@ class OneDnnBackend final : public Backend {
 
   Made<Device*> device(const Options& options) override {
     const std::string wanted = options.get("device", "cpu");
-    if (wanted != "cpu" && wanted != "gpu") return Unsupported{fmt::format("onednn has no device '{}'. Use cpu or gpu.", wanted)};
+    if (wanted != "cpu" && wanted != "gpu")
+      return Unsupported{fmt::format("onednn has no device '{}'. Use cpu or gpu.", wanted)};
     const bool gpu = wanted == "gpu";
     const auto kind = gpu ? dnnl::engine::kind::gpu : dnnl::engine::kind::cpu;
     std::optional<OneDnnDevice>& slot = gpu ? gpu_ : cpu_;
     try {
       if (!slot) {
         if (dnnl::engine::get_count(kind) == 0)
-          return Unsupported{fmt::format("onednn: no {} device ({} finds none; its {} runtime is {}). Use another device, or a "
-                                         "oneDNN built for it.", wanted, library(), wanted,
-                                         runtime(gpu ? dnnl::version()->gpu_runtime : dnnl::version()->cpu_runtime))};
+          return Unsupported{fmt::format(
+              "onednn: no {} device ({} finds none; its {} runtime is {}). Use another device, or "
+              "a "
+              "oneDNN built for it.",
+              wanted, library(), wanted,
+              runtime(gpu ? dnnl::version()->gpu_runtime : dnnl::version()->cpu_runtime))};
         slot.emplace(kind);
       }
     } catch (const dnnl::error& error) {
-      return Unsupported{fmt::format("onednn: {} device cannot be used ({}: {})", wanted, library(), words(error))};
+      return Unsupported{fmt::format("onednn: {} device cannot be used ({}: {})", wanted, library(),
+                                     words(error))};
     }
     return &*slot;
   }
 
-  Made<std::unique_ptr<Operation>> make(const Problem& problem, const Options& options, Communicator& ranks) override {
+  Made<std::unique_ptr<Operation>> make(const Problem& problem, const Options& options,
+                                        Communicator& ranks) override {
     const auto found = makers().find(problem.kind());
-    if (found == makers().end()) return Unsupported{fmt::format("onednn has no {}", problem.kind())};
+    if (found == makers().end())
+      return Unsupported{fmt::format("onednn has no {}", problem.kind())};
     Made<Device*> place = device(options);
     if (const auto* no = std::get_if<Unsupported>(&place)) return *no;
     return found->second.make(*std::get<Device*>(place), problem, options, ranks);
@@ -98,13 +126,15 @@ class OneDnnBackend final : public Backend {
   }
 
  private:
-  std::optional<OneDnnDevice> cpu_, gpu_;  // stay where they are: tensors and operations point to them
+  std::optional<OneDnnDevice> cpu_,
+      gpu_;  // stay where they are: tensors and operations point to them
 };
 
 Backend* create(std::string& reason) {
   // The interface of 3.x is used; another major version may differ silently.
   if (dnnl::version()->major != DNNL_VERSION_MAJOR) {
-    reason = fmt::format("{} is loaded, but the plugin was built for version {}", library(), DNNL_VERSION_MAJOR);
+    reason = fmt::format("{} is loaded, but the plugin was built for version {}", library(),
+                         DNNL_VERSION_MAJOR);
     return nullptr;
   }
   return new OneDnnBackend;

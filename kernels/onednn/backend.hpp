@@ -1,8 +1,9 @@
 #pragma once
-// oneDNN as a backend. The same code drives its CPU engine and, where the library was built with one, its GPU engine.
+// oneDNN as a backend. The same code drives its CPU engine and, where the library was built with
+// one, its GPU engine.
 
-#include <oneapi/dnnl/dnnl.hpp>
 #include <oneapi/dnnl/dnnl_debug.h>
+#include <oneapi/dnnl/dnnl.hpp>
 #include <string>
 
 #include "core/backend.hpp"

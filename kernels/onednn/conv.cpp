@@ -32,73 +32,102 @@ memory::dims dims_of(const TensorSpec& spec, bool weights, bool grouped) {
   return dims;
 }
 
-Chosen choose(const ConvProblem& problem, const dnnl::engine& engine, algorithm how, const std::string& layout) {
+Chosen choose(const ConvProblem& problem, const dnnl::engine& engine, algorithm how,
+              const std::string& layout) {
   const ConvShape& s = problem.shape();
   const std::vector<TensorSpec> specs = problem.tensors();
   const bool deep = specs[0].dims.size() == 5, grouped = s.g > 1;
   const auto direction = problem.direction();
-  const std::size_t src = direction == ConvDirection::bwd_data ? 2 : 0, dst = direction == ConvDirection::forward ? 2 : direction == ConvDirection::bwd_data ? 0 : 1,
+  const std::size_t src = direction == ConvDirection::bwd_data ? 2 : 0,
+                    dst = direction == ConvDirection::forward    ? 2
+                          : direction == ConvDirection::bwd_data ? 0
+                                                                 : 1,
                     weights = direction == ConvDirection::bwd_weights ? 2 : 1;
   using tag = memory::format_tag;
   // The layout is that of the activations; weights are laid out once and stay the library's choice.
-  const tag activations = layout == "nchw" ? (deep ? tag::ncdhw : tag::nchw) : layout == "nhwc" ? (deep ? tag::ndhwc : tag::nhwc) : tag::any;
+  const tag activations = layout == "nchw"   ? (deep ? tag::ncdhw : tag::nchw)
+                          : layout == "nhwc" ? (deep ? tag::ndhwc : tag::nhwc)
+                                             : tag::any;
   const auto desc = [&](std::size_t i, tag format) {
-    return memory::desc(dims_of(specs[i], i == weights, grouped), data_type_of(specs[i].type), format);
+    return memory::desc(dims_of(specs[i], i == weights, grouped), data_type_of(specs[i].type),
+                        format);
   };
-  const memory::desc src_any = desc(src, activations), weights_any = desc(weights, tag::any), dst_any = desc(dst, activations);
-  const auto spatial = [&](std::int64_t d, std::int64_t h, std::int64_t w) { return deep ? memory::dims{d, h, w} : memory::dims{h, w}; };
-  const memory::dims strides = spatial(s.sd, s.sh, s.sw), dilation = spatial(s.dd, s.dh, s.dw), left = spatial(s.pd, s.ph, s.pw),
-                     right = spatial(s.pd_r, s.ph_r, s.pw_r);
+  const memory::desc src_any = desc(src, activations), weights_any = desc(weights, tag::any),
+                     dst_any = desc(dst, activations);
+  const auto spatial = [&](std::int64_t d, std::int64_t h, std::int64_t w) {
+    return deep ? memory::dims{d, h, w} : memory::dims{h, w};
+  };
+  const memory::dims strides = spatial(s.sd, s.sh, s.sw), dilation = spatial(s.dd, s.dh, s.dw),
+                     left = spatial(s.pd, s.ph, s.pw), right = spatial(s.pd_r, s.ph_r, s.pw_r);
 
   dnnl::primitive_attr attributes;
-  // ONEDNN_DEFAULT_FPMATH_MODE could have fp32 computed in bf16 or tf32: not under the name of fp32.
+  // ONEDNN_DEFAULT_FPMATH_MODE could have fp32 computed in bf16 or tf32: not under the name of
+  // fp32.
   attributes.set_fpmath_mode(dnnl::fpmath_mode::strict);
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
 
-  // forward is the pass of training, which the backward passes belong to; integers are inference alone.
-  const auto kind = problem.precision() == Precision::int8 ? dnnl::prop_kind::forward_inference : dnnl::prop_kind::forward_training;
-  const dnnl::convolution_forward::primitive_desc forward(engine, kind, how, src_any, weights_any, dst_any, strides, dilation, left, right,
-                                                          attributes);
+  // forward is the pass of training, which the backward passes belong to; integers are inference
+  // alone.
+  const auto kind = problem.precision() == Precision::int8 ? dnnl::prop_kind::forward_inference
+                                                           : dnnl::prop_kind::forward_training;
+  const dnnl::convolution_forward::primitive_desc forward(
+      engine, kind, how, src_any, weights_any, dst_any, strides, dilation, left, right, attributes);
   switch (direction) {
     case ConvDirection::forward:
-      return {dnnl::convolution_forward(forward), forward.impl_info_str(), {forward.src_desc(), forward.weights_desc(), forward.dst_desc()},
+      return {dnnl::convolution_forward(forward),
+              forward.impl_info_str(),
+              {forward.src_desc(), forward.weights_desc(), forward.dst_desc()},
               forward.scratchpad_desc()};
     case ConvDirection::bwd_data: {
-      const dnnl::convolution_backward_data::primitive_desc backward(engine, how, src_any, weights_any, dst_any, strides, dilation, left,
-                                                                     right, forward, attributes);
-      return {dnnl::convolution_backward_data(backward), backward.impl_info_str(),
-              {backward.diff_dst_desc(), backward.weights_desc(), backward.diff_src_desc()}, backward.scratchpad_desc()};
+      const dnnl::convolution_backward_data::primitive_desc backward(
+          engine, how, src_any, weights_any, dst_any, strides, dilation, left, right, forward,
+          attributes);
+      return {dnnl::convolution_backward_data(backward),
+              backward.impl_info_str(),
+              {backward.diff_dst_desc(), backward.weights_desc(), backward.diff_src_desc()},
+              backward.scratchpad_desc()};
     }
     case ConvDirection::bwd_weights: {
-      const dnnl::convolution_backward_weights::primitive_desc backward(engine, how, src_any, weights_any, dst_any, strides, dilation, left,
-                                                                        right, forward, attributes);
-      return {dnnl::convolution_backward_weights(backward), backward.impl_info_str(),
-              {backward.src_desc(), backward.diff_dst_desc(), backward.diff_weights_desc()}, backward.scratchpad_desc()};
+      const dnnl::convolution_backward_weights::primitive_desc backward(
+          engine, how, src_any, weights_any, dst_any, strides, dilation, left, right, forward,
+          attributes);
+      return {dnnl::convolution_backward_weights(backward),
+              backward.impl_info_str(),
+              {backward.src_desc(), backward.diff_dst_desc(), backward.diff_weights_desc()},
+              backward.scratchpad_desc()};
     }
   }
   throw std::logic_error("conv: no such direction");
 }
 
-/// The type that products are formed in, as far as the implementation's name and the processor tell; "" where they do not.
+/// The type that products are formed in, as far as the implementation's name and the processor
+/// tell; "" where they do not.
 std::string compute_type(Precision precision, const std::string& implementation, bool gpu) {
-  if (precision == Precision::fp32 || precision == Precision::int8) return std::string(name(precision));
+  if (precision == Precision::fp32 || precision == Precision::int8)
+    return std::string(name(precision));
   if (gpu) return "";
   if (implementation.starts_with("ref")) return std::string(name(DataType::fp32));
-  // "jit_bf16:avx512_core" is bf16 emulated by fp32 instructions: the instruction set after the colon decides.
+  // "jit_bf16:avx512_core" is bf16 emulated by fp32 instructions: the instruction set after the
+  // colon decides.
   const std::string isa = implementation.substr(implementation.rfind(':') + 1);
   const bool amx = isa.find("amx") != std::string::npos;
   if (precision == Precision::bf16) {
-    if (amx || isa.find("avx512_core_bf16") != std::string::npos || isa.find("avx512_core_fp16") != std::string::npos) return "bf16";
+    if (amx || isa.find("avx512_core_bf16") != std::string::npos ||
+        isa.find("avx512_core_fp16") != std::string::npos)
+      return "bf16";
     return isa.find("avx") != std::string::npos ? "fp32" : "";
   }
   if (isa.find("amx_fp16") != std::string::npos) return "fp16";
-  return isa.find("avx") != std::string::npos ? "fp32" : "";  // avx512_core_fp16 and avx2_vnni_2 widen to fp32 first
+  return isa.find("avx") != std::string::npos
+             ? "fp32"
+             : "";  // avx512_core_fp16 and avx2_vnni_2 widen to fp32 first
 }
 
 /// m of F(m x m, r x r) in "jit_wino_4x3:avx512_core"; 0 where the name does not say.
 int winograd_tile(const std::string& implementation) {
   const std::size_t at = implementation.find("wino_");
-  if (at == std::string::npos || at + 7 >= implementation.size() || implementation[at + 6] != 'x') return 0;
+  if (at == std::string::npos || at + 7 >= implementation.size() || implementation[at + 6] != 'x')
+    return 0;
   const char digit = implementation[at + 5];
   return std::isdigit(static_cast<unsigned char>(digit)) != 0 ? digit - '0' : 0;
 }
@@ -107,14 +136,16 @@ class Convolution final : public Operation {
  public:
   Convolution(const ConvProblem& problem, Chosen chosen, const Options& options, bool gpu)
       : primitive_(std::move(chosen.primitive)), threads_(gpu ? 0 : std::max(1, options.threads)) {
-    static constexpr int argument_ids[3][3] = {{DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST},
-                                               {DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_SRC},
-                                               {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS}};
+    static constexpr int argument_ids[3][3] = {
+        {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST},
+        {DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_SRC},
+        {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS}};
     arguments_ = problem.tensors();
     for (std::size_t i = 0; i < 3; ++i) {
       arguments_[i].layout = as_layout(chosen.tensors[i]);
       arguments_[i].bytes = chosen.tensors[i].get_size();
-      executed_.layout += fmt::format("{}{}={}", i == 0 ? "" : " ", arguments_[i].name, layout_name(chosen.tensors[i]));
+      executed_.layout += fmt::format("{}{}={}", i == 0 ? "" : " ", arguments_[i].name,
+                                      layout_name(chosen.tensors[i]));
       call_.push_back({argument_ids[static_cast<std::size_t>(problem.direction())][i], nullptr});
     }
     executed_.workspace_bytes = chosen.scratchpad.get_size();
@@ -133,30 +164,40 @@ class Convolution final : public Operation {
     executed_.implementation = chosen.implementation;
     executed_.storage = std::string(name(problem.precision()));
     executed_.compute = compute_type(problem.precision(), chosen.implementation, gpu);
-    executed_.accumulate = std::string(name(problem.precision() == Precision::int8 ? DataType::s32 : DataType::fp32));
+    executed_.accumulate =
+        std::string(name(problem.precision() == Precision::int8 ? DataType::s32 : DataType::fp32));
     executed_.evidence = "library";
     if (const int tile = winograd_tile(chosen.implementation); winograd && tile > 0) {
       const ConvShape& s = problem.shape();
-      const auto tiles = [&](std::int64_t extent) { return static_cast<double>((extent + tile - 1) / tile * (tile + s.kh - 1)); };
+      const auto tiles = [&](std::int64_t extent) {
+        return static_cast<double>((extent + tile - 1) / tile * (tile + s.kh - 1));
+      };
       executed_.numbers["tile"] = tile;
-      // Multiplications in the transformed domain, with their additions; the transforms themselves are left out.
-      executed_.algorithmic_flops = 2.0 * static_cast<double>(s.mb * s.oc) * static_cast<double>(s.ic / s.g) * tiles(s.oh) * tiles(s.ow);
+      // Multiplications in the transformed domain, with their additions; the transforms themselves
+      // are left out.
+      executed_.algorithmic_flops = 2.0 * static_cast<double>(s.mb * s.oc) *
+                                    static_cast<double>(s.ic / s.g) * tiles(s.oh) * tiles(s.ow);
     }
   }
 
   const std::vector<TensorSpec>& arguments() const override { return arguments_; }
 
   void bind(std::span<Tensor* const> tensors) override {
-    for (std::size_t i = 0; i < call_.size(); ++i) call_[i].memory = static_cast<OneDnnTensor*>(tensors[i])->get().get();
-    if (threads_ > 0) omp_set_num_threads(threads_);  // the same as at creation, whatever ran in between
+    for (std::size_t i = 0; i < call_.size(); ++i)
+      call_[i].memory = static_cast<OneDnnTensor*>(tensors[i])->get().get();
+    if (threads_ > 0)
+      omp_set_num_threads(threads_);  // the same as at creation, whatever ran in between
   }
 
   void run(Stream& stream) override {
-    // The C call takes the arguments as they lie here; the C++ one would build a vector in the timed region.
-    const dnnl_status_t status = dnnl_primitive_execute(primitive_.get(), static_cast<dnnl_stream_t>(stream.native()),
-                                                        static_cast<int>(call_.size()), call_.data());
+    // The C call takes the arguments as they lie here; the C++ one would build a vector in the
+    // timed region.
+    const dnnl_status_t status =
+        dnnl_primitive_execute(primitive_.get(), static_cast<dnnl_stream_t>(stream.native()),
+                               static_cast<int>(call_.size()), call_.data());
     if (status != dnnl_success)
-      throw CaseError(fmt::format("convolution failed ({}: status {}). Look at ONEDNN_VERBOSE=all.", library(), dnnl_status2str(status)));
+      throw CaseError(fmt::format("convolution failed ({}: status {}). Look at ONEDNN_VERBOSE=all.",
+                                  library(), dnnl_status2str(status)));
   }
 
   Executed executed() const override { return executed_; }
@@ -170,35 +211,52 @@ class Convolution final : public Operation {
 };
 
 const char* name_of(ConvDirection direction) {
-  return direction == ConvDirection::forward ? "forward" : direction == ConvDirection::bwd_data ? "bwd_data" : "bwd_weights";
+  return direction == ConvDirection::forward    ? "forward"
+         : direction == ConvDirection::bwd_data ? "bwd_data"
+                                                : "bwd_weights";
 }
 
-Made<std::unique_ptr<Operation>> make_conv(Device& device, const Problem& problem, const Options& options, Communicator&) {
+Made<std::unique_ptr<Operation>> make_conv(Device& device, const Problem& problem,
+                                           const Options& options, Communicator&) {
   const ConvProblem& conv = problem_cast<ConvProblem>(problem);
   auto& place = static_cast<OneDnnDevice&>(device);
-  const std::string wanted = options.get("algorithm", "auto"), layout = options.get("layout", "any");
-  const std::string request = fmt::format("{} convolution, {}, {}, {}, layout {}", wanted, name_of(conv.direction()), name(conv.precision()),
-                                          conv.canonical(), layout);
+  const std::string wanted = options.get("algorithm", "auto"),
+                    layout = options.get("layout", "any");
+  const std::string request =
+      fmt::format("{} convolution, {}, {}, {}, layout {}", wanted, name_of(conv.direction()),
+                  name(conv.precision()), conv.canonical(), layout);
   algorithm how = algorithm::convolution_auto;
-  if (wanted == "direct") how = algorithm::convolution_direct;
-  else if (wanted == "winograd") how = algorithm::convolution_winograd;
-  else if (wanted != "auto") return Unsupported{fmt::format("onednn has no {} (its algorithms are auto, direct, winograd)", request)};
-  if (layout != "any" && layout != "nchw" && layout != "nhwc") return Unsupported{fmt::format("onednn has no layout {}. Use any, nchw or nhwc.", layout)};
-  if (conv.precision() == Precision::fp64) return Unsupported{fmt::format("onednn has no fp64 convolution ({})", request)};
+  if (wanted == "direct")
+    how = algorithm::convolution_direct;
+  else if (wanted == "winograd")
+    how = algorithm::convolution_winograd;
+  else if (wanted != "auto")
+    return Unsupported{
+        fmt::format("onednn has no {} (its algorithms are auto, direct, winograd)", request)};
+  if (layout != "any" && layout != "nchw" && layout != "nhwc")
+    return Unsupported{fmt::format("onednn has no layout {}. Use any, nchw or nhwc.", layout)};
+  if (conv.precision() == Precision::fp64)
+    return Unsupported{fmt::format("onednn has no fp64 convolution ({})", request)};
   if (conv.precision() == Precision::int8 && conv.direction() != ConvDirection::forward)
-    return Unsupported{"int8 convolution is forward alone (gradients are not integers). Use another precision."};
+    return Unsupported{
+        "int8 convolution is forward alone (gradients are not integers). Use another precision."};
 
   const bool gpu = place.engine().get_kind() == dnnl::engine::kind::gpu;
-  if (!gpu) omp_set_num_threads(std::max(1, options.threads));  // oneDNN divides the work when the primitive is made
+  if (!gpu)
+    omp_set_num_threads(
+        std::max(1, options.threads));  // oneDNN divides the work when the primitive is made
   try {
-    auto operation = std::make_unique<Convolution>(conv, choose(conv, place.engine(), how, layout), options, gpu);
+    auto operation = std::make_unique<Convolution>(conv, choose(conv, place.engine(), how, layout),
+                                                   options, gpu);
     if (const Executed ran = operation->executed(); wanted != "auto" && ran.algorithm != wanted)
-      return Unsupported{fmt::format("onednn would run {} ({}) where {} was asked for ({}). Ask for auto or {}.", ran.algorithm,
-                                     ran.implementation, wanted, request, ran.algorithm)};
+      return Unsupported{
+          fmt::format("onednn would run {} ({}) where {} was asked for ({}). Ask for auto or {}.",
+                      ran.algorithm, ran.implementation, wanted, request, ran.algorithm)};
     return operation;
   } catch (const dnnl::error& error) {
     if (error.status == dnnl_out_of_memory)
-      throw CaseError(fmt::format("not enough memory to make a {} ({}: {}). Use a smaller problem.", request, library(), words(error)));
+      throw CaseError(fmt::format("not enough memory to make a {} ({}: {}). Use a smaller problem.",
+                                  request, library(), words(error)));
     return Unsupported{fmt::format("{}: {} ({})", library(), words(error), request)};
   }
 }

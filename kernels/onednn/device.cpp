@@ -17,13 +17,20 @@ using dnnl::memory;
 
 memory::data_type data_type_of(DataType type) {
   switch (type) {
-    case DataType::fp64: return memory::data_type::f64;
-    case DataType::fp32: return memory::data_type::f32;
-    case DataType::bf16: return memory::data_type::bf16;
-    case DataType::fp16: return memory::data_type::f16;
-    case DataType::s32: return memory::data_type::s32;
-    case DataType::s8: return memory::data_type::s8;
-    case DataType::u8: return memory::data_type::u8;
+    case DataType::fp64:
+      return memory::data_type::f64;
+    case DataType::fp32:
+      return memory::data_type::f32;
+    case DataType::bf16:
+      return memory::data_type::bf16;
+    case DataType::fp16:
+      return memory::data_type::f16;
+    case DataType::s32:
+      return memory::data_type::s32;
+    case DataType::s8:
+      return memory::data_type::s8;
+    case DataType::u8:
+      return memory::data_type::u8;
   }
   return memory::data_type::undef;
 }
@@ -43,7 +50,8 @@ class Mapped {
   ~Mapped() {
     try {
       memory_.unmap_data(data_);
-    } catch (const dnnl::error&) {  // a destructor has no one to tell; the next use of the memory fails
+    } catch (
+        const dnnl::error&) {  // a destructor has no one to tell; the next use of the memory fails
     }
   }
   Mapped(const Mapped&) = delete;
@@ -56,42 +64,57 @@ class Mapped {
 };
 
 [[noreturn]] void fail(const std::string& what, const dnnl::error& error) {
-  throw CaseError(fmt::format("{} failed ({}: {}). Try a smaller problem, or look at ONEDNN_VERBOSE=all.", what, library(), words(error)));
+  throw CaseError(
+      fmt::format("{} failed ({}: {}). Try a smaller problem, or look at ONEDNN_VERBOSE=all.", what,
+                  library(), words(error)));
 }
 
 }  // namespace
 
-std::shared_ptr<const void> as_layout(const memory::desc& desc) { return std::make_shared<const memory::desc>(desc); }
+std::shared_ptr<const void> as_layout(const memory::desc& desc) {
+  return std::make_shared<const memory::desc>(desc);
+}
 
 memory::desc desc_of(const TensorSpec& spec) {
   if (spec.layout) return *static_cast<const memory::desc*>(spec.layout.get());
-  if (spec.role == Role::workspace) return memory::desc({static_cast<memory::dim>(spec.bytes)}, memory::data_type::u8, memory::dims{1});
+  if (spec.role == Role::workspace)
+    return memory::desc({static_cast<memory::dim>(spec.bytes)}, memory::data_type::u8,
+                        memory::dims{1});
   const memory::dims dims(spec.dims.begin(), spec.dims.end());
   return memory::desc(dims, data_type_of(spec.type), row_major(dims));
 }
 
-memory::desc plain(const memory::desc& desc) { return memory::desc(desc.get_dims(), desc.get_data_type(), row_major(desc.get_dims())); }
+memory::desc plain(const memory::desc& desc) {
+  return memory::desc(desc.get_dims(), desc.get_data_type(), row_major(desc.get_dims()));
+}
 
 std::string layout_name(const memory::desc& desc) {
   if (desc.get_size() == 0) return "";
   if (desc.get_format_kind() != memory::format_kind::blocked) return "opaque";
-  const memory::dims dims = desc.get_dims(), strides = desc.get_strides(), blocks = desc.get_inner_blks(), of = desc.get_inner_idxs();
+  const memory::dims dims = desc.get_dims(), strides = desc.get_strides(),
+                     blocks = desc.get_inner_blks(), of = desc.get_inner_idxs();
   const memory::dims padded = desc.get_padded_dims();
   std::vector<std::size_t> order(dims.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::vector<memory::dim> inner(dims.size(), 1);  // elements of each dimension inside one block
-  for (std::size_t i = 0; i < blocks.size(); ++i) inner[static_cast<std::size_t>(of[i])] *= blocks[i];
-  // Equal strides come from outer extents of one: the dimension that has more to walk is the inner one.
+  for (std::size_t i = 0; i < blocks.size(); ++i)
+    inner[static_cast<std::size_t>(of[i])] *= blocks[i];
+  // Equal strides come from outer extents of one: the dimension that has more to walk is the inner
+  // one.
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return strides[a] != strides[b] ? strides[a] > strides[b] : padded[a] / inner[a] < padded[b] / inner[b];
+    return strides[a] != strides[b] ? strides[a] > strides[b]
+                                    : padded[a] / inner[a] < padded[b] / inner[b];
   });
   std::string name;
-  for (std::size_t d : order) name += static_cast<char>((inner[d] > 1 ? 'A' : 'a') + static_cast<char>(d));
-  for (std::size_t i = 0; i < blocks.size(); ++i) name += fmt::format("{}{}", blocks[i], static_cast<char>('a' + of[i]));
+  for (std::size_t d : order)
+    name += static_cast<char>((inner[d] > 1 ? 'A' : 'a') + static_cast<char>(d));
+  for (std::size_t i = 0; i < blocks.size(); ++i)
+    name += fmt::format("{}{}", blocks[i], static_cast<char>('a' + of[i]));
   return name;
 }
 
-OneDnnStream::OneDnnStream(const dnnl::engine& engine) : stream_(engine), synchronous_(engine.get_kind() == dnnl::engine::kind::cpu) {}
+OneDnnStream::OneDnnStream(const dnnl::engine& engine)
+    : stream_(engine), synchronous_(engine.get_kind() == dnnl::engine::kind::cpu) {}
 
 void OneDnnStream::mark(int which) {
   // oneDNN's CPU engine with OpenMP runs at the call: when execute returns, the work is done.
@@ -116,9 +139,12 @@ OneDnnTensor::OneDnnTensor(const TensorSpec& spec, const dnnl::engine& engine) :
   spec_.bytes = memory_.get_desc().get_size();
 }
 
-OneDnnDevice::OneDnnDevice(dnnl::engine::kind kind) : gpu_(kind == dnnl::engine::kind::gpu), engine_(kind, 0), stream_(engine_) {}
+OneDnnDevice::OneDnnDevice(dnnl::engine::kind kind)
+    : gpu_(kind == dnnl::engine::kind::gpu), engine_(kind, 0), stream_(engine_) {}
 
-std::unique_ptr<Tensor> OneDnnDevice::allocate(const TensorSpec& spec) { return std::make_unique<OneDnnTensor>(spec, engine_); }
+std::unique_ptr<Tensor> OneDnnDevice::allocate(const TensorSpec& spec) {
+  return std::make_unique<OneDnnTensor>(spec, engine_);
+}
 
 void OneDnnDevice::reorder(memory& from, memory& to) {
   const dnnl::reorder convert(from, to);
@@ -126,7 +152,8 @@ void OneDnnDevice::reorder(memory& from, memory& to) {
   const auto start = std::chrono::steady_clock::now();
   convert.execute(stream_.get(), from, to);
   stream_.wait();
-  reorder_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  reorder_seconds_ +=
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 void OneDnnDevice::put(Tensor& tensor, const Source& source) {

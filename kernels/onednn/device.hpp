@@ -15,13 +15,15 @@ dnnl::memory::desc desc_of(const TensorSpec& spec);
 /// Row-major memory of the same logical elements as `desc`.
 dnnl::memory::desc plain(const dnnl::memory::desc& desc);
 dnnl::memory::data_type data_type_of(DataType type);
-/// "aBcd16b", as oneDNN's verbose lines and benchdnn name formats; "opaque" for layouts that the library keeps to itself.
+/// "aBcd16b", as oneDNN's verbose lines and benchdnn name formats; "opaque" for layouts that the
+/// library keeps to itself.
 std::string layout_name(const dnnl::memory::desc& desc);
 
 class OneDnnStream final : public Stream {
  public:
   explicit OneDnnStream(const dnnl::engine& engine);
-  /// On a GPU this waits: without profiling oneDNN tells no device times, and a host reading means something only after the work.
+  /// On a GPU this waits: without profiling oneDNN tells no device times, and a host reading means
+  /// something only after the work.
   void mark(int which) override;
   void wait() override;
   double seconds(int from, int to) const override { return clock_.seconds(from, to); }

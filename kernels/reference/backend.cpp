@@ -18,17 +18,23 @@ namespace {
 class ReferenceBackend final : public Backend {
  public:
   std::string name() const override { return "reference"; }
-  nlohmann::json software() const override { return nlohmann::json::object(); }  // no library but Assay's own
+  nlohmann::json software() const override {
+    return nlohmann::json::object();
+  }  // no library but Assay's own
 
   Made<Device*> device(const Options& options) override {
     const std::string wanted = options.get("device", "cpu");
-    if (wanted != "cpu") return Unsupported{fmt::format("reference has no device '{}' (it computes on the processor). Use cpu.", wanted)};
+    if (wanted != "cpu")
+      return Unsupported{fmt::format(
+          "reference has no device '{}' (it computes on the processor). Use cpu.", wanted)};
     return &device_;
   }
 
-  Made<std::unique_ptr<Operation>> make(const Problem& problem, const Options& options, Communicator& ranks) override {
+  Made<std::unique_ptr<Operation>> make(const Problem& problem, const Options& options,
+                                        Communicator& ranks) override {
     const auto found = makers().find(problem.kind());
-    if (found == makers().end()) return Unsupported{fmt::format("reference has no {}", problem.kind())};
+    if (found == makers().end())
+      return Unsupported{fmt::format("reference has no {}", problem.kind())};
     Made<Device*> place = device(options);
     if (const auto* no = std::get_if<Unsupported>(&place)) return *no;
     return found->second.make(*std::get<Device*>(place), problem, options, ranks);

@@ -1,6 +1,6 @@
 #pragma once
-// The reference backend: plain loops with fp64 accumulation, for every precision and direction. It computes whole tensors
-// and shares nothing with the oracles, so that the two check each other.
+// The reference backend: plain loops with fp64 accumulation, for every precision and direction. It
+// computes whole tensors and shares nothing with the oracles, so that the two check each other.
 
 #include "core/backend.hpp"
 

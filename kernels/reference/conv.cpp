@@ -1,4 +1,5 @@
-// Direct convolution by plain loops over whole planes, accumulated in fp64, rounded once to the tensor's type.
+// Direct convolution by plain loops over whole planes, accumulated in fp64, rounded once to the
+// tensor's type.
 
 #include "kernels/conv.hpp"
 
@@ -13,9 +14,11 @@
 namespace assay::reference {
 namespace {
 
-/// Tensors are decoded plane by plane; a block of channels shares each decoded plane: as many as 4 MiB of sums allow.
+/// Tensors are decoded plane by plane; a block of channels shares each decoded plane: as many as 4
+/// MiB of sums allow.
 std::int64_t channels_at_once(std::size_t plane) {
-  return std::clamp<std::int64_t>((std::int64_t{1} << 19) / static_cast<std::int64_t>(plane), 1, 16);
+  return std::clamp<std::int64_t>((std::int64_t{1} << 19) / static_cast<std::int64_t>(plane), 1,
+                                  16);
 }
 
 /// Tap range [first, last) of outputs for which output*stride + offset lies in [0, in).
@@ -32,7 +35,10 @@ Range inside(std::int64_t offset, std::int64_t stride, std::int64_t in, std::int
 class DirectConvolution final : public Operation {
  public:
   DirectConvolution(const ConvProblem& problem, int threads)
-      : shape_(problem.shape()), direction_(problem.direction()), arguments_(problem.tensors()), threads_(threads) {
+      : shape_(problem.shape()),
+        direction_(problem.direction()),
+        arguments_(problem.tensors()),
+        threads_(threads) {
     const ConvShape& s = shape_;
     in_ = static_cast<std::size_t>(s.id * s.ih * s.iw);
     out_ = static_cast<std::size_t>(s.od * s.oh * s.ow);
@@ -40,11 +46,16 @@ class DirectConvolution final : public Operation {
     for (std::int64_t i = 0; i < s.kd; ++i)
       for (std::int64_t j = 0; j < s.kh; ++j)
         for (std::int64_t k = 0; k < s.kw; ++k) {
-          const std::int64_t z = i * (s.dd + 1) - s.pd, y = j * (s.dh + 1) - s.ph, x = k * (s.dw + 1) - s.pw;
-          windows_.push_back({z, y, x, inside(z, s.sd, s.id, s.od), inside(y, s.sh, s.ih, s.oh), inside(x, s.sw, s.iw, s.ow)});
+          const std::int64_t z = i * (s.dd + 1) - s.pd, y = j * (s.dh + 1) - s.ph,
+                             x = k * (s.dw + 1) - s.pw;
+          windows_.push_back({z, y, x, inside(z, s.sd, s.id, s.od), inside(y, s.sh, s.ih, s.oh),
+                              inside(x, s.sw, s.iw, s.ow)});
         }
-    // Scratch of each thread: one plane of src and of dst, a block of accumulators, and a block of filters.
-    const std::size_t widest = direction_ == ConvDirection::forward ? out_ : direction_ == ConvDirection::bwd_data ? in_ : taps_;
+    // Scratch of each thread: one plane of src and of dst, a block of accumulators, and a block of
+    // filters.
+    const std::size_t widest = direction_ == ConvDirection::forward    ? out_
+                               : direction_ == ConvDirection::bwd_data ? in_
+                                                                       : taps_;
     block_ = channels_at_once(widest);
     scratch_.resize(static_cast<std::size_t>(threads_));
     for (Scratch& scratch : scratch_) {
@@ -76,9 +87,15 @@ class DirectConvolution final : public Operation {
           Scratch& scratch = scratch_[static_cast<std::size_t>(omp_get_thread_num())];
           const std::int64_t begin = part * block_, end = std::min(channels, begin + block_);
           switch (direction_) {
-            case ConvDirection::forward: forward(scratch, first, group, begin, end); break;
-            case ConvDirection::bwd_data: bwd_data(scratch, first, group, begin, end); break;
-            case ConvDirection::bwd_weights: bwd_weights(scratch, first, group, begin, end); break;
+            case ConvDirection::forward:
+              forward(scratch, first, group, begin, end);
+              break;
+            case ConvDirection::bwd_data:
+              bwd_data(scratch, first, group, begin, end);
+              break;
+            case ConvDirection::bwd_weights:
+              bwd_weights(scratch, first, group, begin, end);
+              break;
           }
         }
   }
@@ -92,7 +109,8 @@ class DirectConvolution final : public Operation {
     out.compute = out.accumulate = std::string(name(DataType::fp64));
     out.layout = shape_.kd == 1 && shape_.id == 1 ? "nchw" : "ncdhw";
     for (const Scratch& s : scratch_)
-      out.workspace_bytes += (s.plane.size() + s.other.size() + s.sums.size() + s.filter.size()) * sizeof(double);
+      out.workspace_bytes +=
+          (s.plane.size() + s.other.size() + s.sums.size() + s.filter.size()) * sizeof(double);
     out.evidence = "library";
     return out;
   }
@@ -114,23 +132,32 @@ class DirectConvolution final : public Operation {
     const DataType type = arguments_[2].type;
     encode(type, values, data_[2] + element * size_of(type));
   }
-  std::size_t src_plane(std::int64_t n, std::int64_t c) const { return static_cast<std::size_t>(n * shape_.ic + c) * in_; }
-  std::size_t dst_plane(std::int64_t n, std::int64_t o) const { return static_cast<std::size_t>(n * shape_.oc + o) * out_; }
+  std::size_t src_plane(std::int64_t n, std::int64_t c) const {
+    return static_cast<std::size_t>(n * shape_.ic + c) * in_;
+  }
+  std::size_t dst_plane(std::int64_t n, std::int64_t o) const {
+    return static_cast<std::size_t>(n * shape_.oc + o) * out_;
+  }
   std::size_t filter_at(std::int64_t group, std::int64_t o, std::int64_t c) const {
-    return static_cast<std::size_t>((group * (shape_.oc / shape_.g) + o) * (shape_.ic / shape_.g) + c) * taps_;
+    return static_cast<std::size_t>((group * (shape_.oc / shape_.g) + o) * (shape_.ic / shape_.g) +
+                                    c) *
+           taps_;
   }
 
-  /// body(offset of an output row, offset of the input that its first element reads, outputs) for each row of one tap.
+  /// body(offset of an output row, offset of the input that its first element reads, outputs) for
+  /// each row of one tap.
   template <class Body>
   void rows(const Window& w, Body body) const {
     const ConvShape& s = shape_;
     for (std::int64_t z = w.out_z.first; z < w.out_z.last; ++z)
       for (std::int64_t y = w.out_y.first; y < w.out_y.last; ++y)
         body((z * s.oh + y) * s.ow + w.out_x.first,
-             ((z * s.sd + w.z) * s.ih + y * s.sh + w.y) * s.iw + w.out_x.first * s.sw + w.x, w.out_x.last - w.out_x.first);
+             ((z * s.sd + w.z) * s.ih + y * s.sh + w.y) * s.iw + w.out_x.first * s.sw + w.x,
+             w.out_x.last - w.out_x.first);
   }
 
-  void forward(Scratch& t, std::int64_t n, std::int64_t group, std::int64_t begin, std::int64_t end) const {
+  void forward(Scratch& t, std::int64_t n, std::int64_t group, std::int64_t begin,
+               std::int64_t end) const {
     const std::int64_t icg = shape_.ic / shape_.g, ocg = shape_.oc / shape_.g, stride = shape_.sw;
     std::fill(t.sums.begin(), t.sums.end(), 0.0);
     for (std::int64_t c = 0; c < icg; ++c) {
@@ -139,16 +166,20 @@ class DirectConvolution final : public Operation {
         read(1, filter_at(group, o, c), t.filter);
         double* const sums = t.sums.data() + static_cast<std::size_t>(o - begin) * out_;
         for (std::size_t tap = 0; tap < taps_; ++tap)
-          rows(windows_[tap], [&, weight = t.filter[tap]](std::int64_t to, std::int64_t from, std::int64_t count) {
-            for (std::int64_t x = 0; x < count; ++x) sums[to + x] += weight * t.plane[static_cast<std::size_t>(from + x * stride)];
-          });
+          rows(windows_[tap],
+               [&, weight = t.filter[tap]](std::int64_t to, std::int64_t from, std::int64_t count) {
+                 for (std::int64_t x = 0; x < count; ++x)
+                   sums[to + x] += weight * t.plane[static_cast<std::size_t>(from + x * stride)];
+               });
       }
     }
     for (std::int64_t o = begin; o < end; ++o)
-      write(dst_plane(n, group * ocg + o), {t.sums.data() + static_cast<std::size_t>(o - begin) * out_, out_});
+      write(dst_plane(n, group * ocg + o),
+            {t.sums.data() + static_cast<std::size_t>(o - begin) * out_, out_});
   }
 
-  void bwd_data(Scratch& t, std::int64_t n, std::int64_t group, std::int64_t begin, std::int64_t end) const {
+  void bwd_data(Scratch& t, std::int64_t n, std::int64_t group, std::int64_t begin,
+                std::int64_t end) const {
     const std::int64_t icg = shape_.ic / shape_.g, ocg = shape_.oc / shape_.g, stride = shape_.sw;
     std::fill(t.sums.begin(), t.sums.end(), 0.0);
     for (std::int64_t o = 0; o < ocg; ++o) {
@@ -157,16 +188,20 @@ class DirectConvolution final : public Operation {
         read(1, filter_at(group, o, c), t.filter);
         double* const sums = t.sums.data() + static_cast<std::size_t>(c - begin) * in_;
         for (std::size_t tap = 0; tap < taps_; ++tap)
-          rows(windows_[tap], [&, weight = t.filter[tap]](std::int64_t from, std::int64_t to, std::int64_t count) {
-            for (std::int64_t x = 0; x < count; ++x) sums[to + x * stride] += weight * t.plane[static_cast<std::size_t>(from + x)];
-          });
+          rows(windows_[tap],
+               [&, weight = t.filter[tap]](std::int64_t from, std::int64_t to, std::int64_t count) {
+                 for (std::int64_t x = 0; x < count; ++x)
+                   sums[to + x * stride] += weight * t.plane[static_cast<std::size_t>(from + x)];
+               });
       }
     }
     for (std::int64_t c = begin; c < end; ++c)
-      write(src_plane(n, group * icg + c), {t.sums.data() + static_cast<std::size_t>(c - begin) * in_, in_});
+      write(src_plane(n, group * icg + c),
+            {t.sums.data() + static_cast<std::size_t>(c - begin) * in_, in_});
   }
 
-  void bwd_weights(Scratch& t, std::int64_t o, std::int64_t group, std::int64_t begin, std::int64_t end) const {
+  void bwd_weights(Scratch& t, std::int64_t o, std::int64_t group, std::int64_t begin,
+                   std::int64_t end) const {
     const std::int64_t icg = shape_.ic / shape_.g, ocg = shape_.oc / shape_.g, stride = shape_.sw;
     std::fill(t.sums.begin(), t.sums.end(), 0.0);
     for (std::int64_t n = 0; n < shape_.mb; ++n) {
@@ -177,35 +212,43 @@ class DirectConvolution final : public Operation {
           double sum = 0;
           rows(windows_[tap], [&](std::int64_t out, std::int64_t in, std::int64_t count) {
             for (std::int64_t x = 0; x < count; ++x)
-              sum += t.other[static_cast<std::size_t>(in + x * stride)] * t.plane[static_cast<std::size_t>(out + x)];
+              sum += t.other[static_cast<std::size_t>(in + x * stride)] *
+                     t.plane[static_cast<std::size_t>(out + x)];
           });
           t.sums[static_cast<std::size_t>(c - begin) * taps_ + tap] += sum;
         }
       }
     }
     for (std::int64_t c = begin; c < end; ++c)
-      write(filter_at(group, o, c), {t.sums.data() + static_cast<std::size_t>(c - begin) * taps_, taps_});
+      write(filter_at(group, o, c),
+            {t.sums.data() + static_cast<std::size_t>(c - begin) * taps_, taps_});
   }
 
   ConvShape shape_;
   ConvDirection direction_;
   std::vector<TensorSpec> arguments_;
   int threads_;
-  std::int64_t block_ = 1;  ///< channels of one work item
+  std::int64_t block_ = 1;                   ///< channels of one work item
   std::size_t in_ = 0, out_ = 0, taps_ = 0;  ///< elements of one plane, and of one filter
   std::vector<Window> windows_;
   std::vector<Scratch> scratch_;
   std::byte* data_[3] = {};
 };
 
-Made<std::unique_ptr<Operation>> make_conv(Device&, const Problem& problem, const Options& options, Communicator&) {
+Made<std::unique_ptr<Operation>> make_conv(Device&, const Problem& problem, const Options& options,
+                                           Communicator&) {
   const ConvProblem& conv = problem_cast<ConvProblem>(problem);
-  const std::string algorithm = options.get("algorithm", "auto"), layout = options.get("layout", "any");
+  const std::string algorithm = options.get("algorithm", "auto"),
+                    layout = options.get("layout", "any");
   if (algorithm != "auto" && algorithm != "direct")
-    return Unsupported{fmt::format("reference has no {} convolution (it computes direct alone). Use direct.", algorithm)};
-  if (layout != "any" && layout != "nchw") return Unsupported{fmt::format("reference has no layout {} (it has nchw alone). Use any.", layout)};
+    return Unsupported{fmt::format(
+        "reference has no {} convolution (it computes direct alone). Use direct.", algorithm)};
+  if (layout != "any" && layout != "nchw")
+    return Unsupported{
+        fmt::format("reference has no layout {} (it has nchw alone). Use any.", layout)};
   if (conv.precision() == Precision::int8 && conv.direction() != ConvDirection::forward)
-    return Unsupported{"int8 convolution is forward alone (gradients are not integers). Use another precision."};
+    return Unsupported{
+        "int8 convolution is forward alone (gradients are not integers). Use another precision."};
   return std::make_unique<DirectConvolution>(conv, std::max(1, options.threads));
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// A workload whose time is written in a script: the stream's clock is advanced by run(), no wall clock is read.
+// A workload whose time is written in a script: the stream's clock is advanced by run(), no wall
+// clock is read.
 
 #include <functional>
 #include <map>

@@ -204,6 +204,13 @@ TEST(Match, TheSameAlgorithmElseTheFastest) {
             std::string::npos);
 }
 
+TEST(Match, WhatRanCountsBeforeWhatWasAsked) {
+  json chosen = timed(measured("p", "fp32", "direct"), 0.3);  // "auto" that ran direct
+  chosen["parameters"]["algorithm"] = "auto";
+  const Baseline baseline = made({chosen, timed(measured("p", "fp32", "winograd"), 0.2)});
+  EXPECT_DOUBLE_EQ(baseline.match(timed(measured("p", "fp32", "direct"), 0.1))["value"], 0.3);
+}
+
 TEST(Match, LaunchesHaveAMedian) {
   std::vector<json> rows;
   for (const double seconds : {0.1, 0.5, 0.2}) {

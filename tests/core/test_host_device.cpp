@@ -24,19 +24,21 @@ TensorSpec spec_of(DataType type, std::vector<std::int64_t> dims) {
 
 TEST(HostDevice, WhatIsPutIsGotInOrder) {
   HostDevice device;
-  for (const DataType type : {DataType::fp64, DataType::fp32, DataType::bf16, DataType::fp16, DataType::s32, DataType::s8,
-                              DataType::u8}) {
+  for (const DataType type : {DataType::fp64, DataType::fp32, DataType::bf16, DataType::fp16,
+                              DataType::s32, DataType::s8, DataType::u8}) {
     for (const std::vector<std::int64_t>& dims : std::vector<std::vector<std::int64_t>>{
              {1}, {7}, {3, 5}, {8192}, {8193}, {5, 8192}, {2, 3, 4, 5}, {100, 1000}}) {
       const Values values(Values::Kind::mantissa, 5, "t", type, 100);
       const auto tensor = device.allocate(spec_of(type, dims));
       EXPECT_EQ(reinterpret_cast<std::uintptr_t>(tensor->data()) % 64, 0u);
-      device.put(*tensor, [&](std::int64_t first, std::span<double> out) { values.fill(first, out); });
+      device.put(*tensor,
+                 [&](std::int64_t first, std::span<double> out) { values.fill(first, out); });
       std::int64_t next = 0;
       device.get(*tensor, [&](std::int64_t first, std::span<const double> shown) {
         ASSERT_EQ(first, next);
         for (std::size_t i = 0; i < shown.size(); ++i) {
-          ASSERT_EQ(shown[i], values(first + static_cast<std::int64_t>(i))) << name(type) << " " << first + static_cast<std::int64_t>(i);
+          ASSERT_EQ(shown[i], values(first + static_cast<std::int64_t>(i)))
+              << name(type) << " " << first + static_cast<std::int64_t>(i);
         }
         next += static_cast<std::int64_t>(shown.size());
       });
@@ -49,13 +51,14 @@ TEST(HostDevice, ASourceSeesEveryElementOnceWhateverTheThreads) {
   std::vector<float> data(100001);
   std::vector<int> seen(data.size());
   std::mutex mutex;
-  fill_packed(DataType::fp32, static_cast<std::int64_t>(data.size()), data.data(), [&](std::int64_t first, std::span<double> out) {
-    const std::lock_guard lock(mutex);
-    for (std::size_t i = 0; i < out.size(); ++i) {
-      ++seen[static_cast<std::size_t>(first) + i];
-      out[i] = static_cast<double>(first) + static_cast<double>(i);
-    }
-  });
+  fill_packed(DataType::fp32, static_cast<std::int64_t>(data.size()), data.data(),
+              [&](std::int64_t first, std::span<double> out) {
+                const std::lock_guard lock(mutex);
+                for (std::size_t i = 0; i < out.size(); ++i) {
+                  ++seen[static_cast<std::size_t>(first) + i];
+                  out[i] = static_cast<double>(first) + static_cast<double>(i);
+                }
+              });
   for (std::size_t i = 0; i < data.size(); ++i) {
     ASSERT_EQ(seen[i], 1);
     ASSERT_EQ(data[i], static_cast<float>(i));

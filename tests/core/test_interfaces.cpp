@@ -1,5 +1,6 @@
-// Do the interfaces carry more than a single operation of one rank? A collective, verified over all ranks' data, and a
-// training run of many steps go through the same measure() and the same checks as a convolution.
+// Do the interfaces carry more than a single operation of one rank? A collective, verified over all
+// ranks' data, and a training run of many steps go through the same measure() and the same checks
+// as a convolution.
 
 #include <gtest/gtest.h>
 
@@ -29,14 +30,17 @@ class AllreduceProblem final : public Problem {
   std::string canonical() const override { return "n" + std::to_string(count_); }
   nlohmann::json json() const override { return {{"count", count_}}; }
   double flops() const override { return 0; }
-  double bytes() const override { return 2.0 * (ranks_ - 1) / ranks_ * 4 * static_cast<double>(count_); }  // bus bytes
+  double bytes() const override {
+    return 2.0 * (ranks_ - 1) / ranks_ * 4 * static_cast<double>(count_);
+  }  // bus bytes
 
  private:
   std::int64_t count_;
   int ranks_;
 };
 
-/// The sum over the ranks: a rank's data is a function of the rank, so no reference needs communication.
+/// The sum over the ranks: a rank's data is a function of the rank, so no reference needs
+/// communication.
 class AllreduceOracle final : public Oracle {
  public:
   AllreduceOracle(int ranks, std::string input) : ranks_(ranks), input_(std::move(input)) {}
@@ -47,8 +51,8 @@ class AllreduceOracle final : public Oracle {
     for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::int64_t>(i);
     return all;
   }
-  void expect(const TensorSpec&, const Inputs& inputs, const Executed&, bool exact, std::span<const std::int64_t> indices,
-              std::span<Expected> expected) const override {
+  void expect(const TensorSpec&, const Inputs& inputs, const Executed&, bool exact,
+              std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
     for (std::size_t n = 0; n < indices.size(); ++n) {
       double size = 0;
       for (int rank = 0; rank < ranks_; ++rank) {
@@ -76,7 +80,8 @@ class AllreduceOracle final : public Oracle {
 
 class AllreduceOperation final : public Operation {
  public:
-  AllreduceOperation(Communicator& ranks, std::int64_t count, bool in_place, std::function<void(int)> after)
+  AllreduceOperation(Communicator& ranks, std::int64_t count, bool in_place,
+                     std::function<void(int)> after)
       : ranks_(ranks), in_place_(in_place), after_(std::move(after)) {
     TensorSpec spec;
     spec.dims = {count};
@@ -113,15 +118,16 @@ class AllreduceOperation final : public Operation {
   int runs_ = 0;
 };
 
-std::unique_ptr<Workload> allreduce_workload(Communicator& ranks, HostDevice& device, bool in_place, bool cold,
-                                             std::function<void(int)> after = [](int) {}) {
+std::unique_ptr<Workload> allreduce_workload(
+    Communicator& ranks, HostDevice& device, bool in_place,
+    std::function<void(int)> after = [](int) {}) {
   OperationSetup setup;
   setup.rank = ranks.rank();
-  setup.cold = cold;
-  const std::int64_t count = cold ? std::int64_t{1} << 22 : 3001;
-  return operation_workload(AllreduceProblem(count, ranks.size()),
-                            std::make_unique<AllreduceOperation>(ranks, count, in_place, std::move(after)), device,
-                            std::make_unique<AllreduceOracle>(ranks.size(), in_place ? "buffer" : "send"), 0, setup);
+  const std::int64_t count = 3001;
+  return operation_workload(
+      AllreduceProblem(count, ranks.size()),
+      std::make_unique<AllreduceOperation>(ranks, count, in_place, std::move(after)), device,
+      std::make_unique<AllreduceOracle>(ranks.size(), in_place ? "buffer" : "send"), 0, setup);
 }
 
 TEST(Interfaces, AnAllreduceIsAnOperationLikeAnyOther) {
@@ -131,7 +137,7 @@ TEST(Interfaces, AnAllreduceIsAnOperationLikeAnyOther) {
       std::vector<Timing> timings;
       on_threads(size, [&](Communicator& ranks) {
         HostDevice device;
-        const auto workload = allreduce_workload(ranks, device, in_place, false);
+        const auto workload = allreduce_workload(ranks, device, in_place);
         const Verification before = workload->verify_before();
         EXPECT_TRUE(before.passed) << before.reason;
         EXPECT_TRUE(before.exact);
@@ -146,7 +152,8 @@ TEST(Interfaces, AnAllreduceIsAnOperationLikeAnyOther) {
         timings.push_back(timing);
       });
       for (const Timing& timing : timings) {
-        EXPECT_EQ(timing.samples, timings[0].samples) << "every rank has the slowest rank's samples";
+        EXPECT_EQ(timing.samples, timings[0].samples)
+            << "every rank has the slowest rank's samples";
         EXPECT_GE(timing.samples.size(), 10u);
         EXPECT_EQ(timing.slowest_rank, timings[0].slowest_rank);
       }
@@ -155,13 +162,15 @@ TEST(Interfaces, AnAllreduceIsAnOperationLikeAnyOther) {
 }
 
 TEST(Interfaces, AFaultOnOneRankLeavesTheRanksInStep) {
-  // Rank 1 alone finds its result wrong; the others pass, and no rank waits for another's next call.
+  // Rank 1 alone finds its result wrong; the others pass, and no rank waits for another's next
+  // call.
   std::atomic<int> failed = 0;
   on_threads(3, [&](Communicator& ranks) {
     HostDevice device;
     class Corrupting final : public Operation {
      public:
-      Corrupting(std::unique_ptr<Operation> real, bool corrupt) : real_(std::move(real)), corrupt_(corrupt) {}
+      Corrupting(std::unique_ptr<Operation> real, bool corrupt)
+          : real_(std::move(real)), corrupt_(corrupt) {}
       const std::vector<TensorSpec>& arguments() const override { return real_->arguments(); }
       void bind(std::span<Tensor* const> tensors) override {
         out_ = static_cast<float*>(tensors[1]->data());
@@ -180,10 +189,12 @@ TEST(Interfaces, AFaultOnOneRankLeavesTheRanksInStep) {
     };
     OperationSetup setup;
     setup.rank = ranks.rank();
-    const auto workload = operation_workload(
-        AllreduceProblem(3001, 3),
-        std::make_unique<Corrupting>(std::make_unique<AllreduceOperation>(ranks, 3001, false, [](int) {}), ranks.rank() == 1), device,
-        std::make_unique<AllreduceOracle>(3, "send"), 0, setup);
+    const auto workload =
+        operation_workload(AllreduceProblem(3001, 3),
+                           std::make_unique<Corrupting>(
+                               std::make_unique<AllreduceOperation>(ranks, 3001, false, [](int) {}),
+                               ranks.rank() == 1),
+                           device, std::make_unique<AllreduceOracle>(3, "send"), 0, setup);
     const Verification before = workload->verify_before();
     EXPECT_EQ(before.passed, ranks.rank() != 1);
     if (!before.passed) {
@@ -200,7 +211,7 @@ TEST(Interfaces, ACollectiveThatThrowsOnOneRankEndsTheCaseOnAll) {
   std::atomic<int> thrown = 0;
   on_threads(4, [&](Communicator& ranks) {
     HostDevice device;
-    const auto workload = allreduce_workload(ranks, device, false, false, [&](int run) {
+    const auto workload = allreduce_workload(ranks, device, false, [&](int run) {
       if (ranks.rank() == 3 && run == 20) throw CaseError("link down");
     });
     EXPECT_TRUE(workload->verify_before().passed);
@@ -214,7 +225,8 @@ TEST(Interfaces, ACollectiveThatThrowsOnOneRankEndsTheCaseOnAll) {
   EXPECT_EQ(thrown, 4);
 }
 
-// ---- many steps in one run: gradient descent on a linear regression, data parallel over any communicator
+// ---- many steps in one run: gradient descent on a linear regression, data parallel over any
+// communicator
 
 constexpr std::int64_t rows = 64, width = 6;
 constexpr int steps = 20;
@@ -223,20 +235,31 @@ constexpr float rate = 0.05f;
 class Regression final : public Workload {
  public:
   explicit Regression(Communicator& ranks, float sabotage = 1)
-      : ranks_(ranks), sabotage_(sabotage), x_(Values::Kind::mantissa, 1, "x", DataType::fp32, 0),
-        y_(Values::Kind::mantissa, 1, "y", DataType::fp32, 0), data_(rows * width), target_(rows), gradient_(width), weights_(width) {
-    for (std::int64_t i = 0; i < rows * width; ++i) data_[static_cast<std::size_t>(i)] = static_cast<float>(x_.of_rank(ranks.rank())(i));
-    for (std::int64_t i = 0; i < rows; ++i) target_[static_cast<std::size_t>(i)] = static_cast<float>(y_.of_rank(ranks.rank())(i));
+      : ranks_(ranks),
+        sabotage_(sabotage),
+        x_(Values::Kind::mantissa, 1, "x", DataType::fp32, 0),
+        y_(Values::Kind::mantissa, 1, "y", DataType::fp32, 0),
+        data_(rows * width),
+        target_(rows),
+        gradient_(width),
+        weights_(width) {
+    for (std::int64_t i = 0; i < rows * width; ++i)
+      data_[static_cast<std::size_t>(i)] = static_cast<float>(x_.of_rank(ranks.rank())(i));
+    for (std::int64_t i = 0; i < rows; ++i)
+      target_[static_cast<std::size_t>(i)] = static_cast<float>(y_.of_rank(ranks.rank())(i));
   }
   Stream& stream() override { return device_.stream(); }
-  void reset() override { std::fill(weights_.begin(), weights_.end(), 0.0f); }  // each run trains anew
+  void reset() override {
+    std::fill(weights_.begin(), weights_.end(), 0.0f);
+  }  // each run trains anew
   void run(Stream& stream) override {
     for (int step = 0; step < steps; ++step) {
       std::fill(gradient_.begin(), gradient_.end(), 0.0f);
       for (std::size_t i = 0; i < rows; ++i) {
         float error = -target_[i];
         for (std::size_t j = 0; j < width; ++j) error += data_[i * width + j] * weights_[j];
-        for (std::size_t j = 0; j < width; ++j) gradient_[j] += error * data_[i * width + j] / static_cast<float>(rows);
+        for (std::size_t j = 0; j < width; ++j)
+          gradient_[j] += error * data_[i * width + j] / static_cast<float>(rows);
       }
       const Buffer buffer{gradient_.data(), width, DataType::fp32};
       ranks_.allreduce(buffer, buffer, ReduceOp::average, stream)->wait();
@@ -254,12 +277,15 @@ class Regression final : public Workload {
     return last.passed ? verify_before() : last;
   }
   Executed executed() const override { return {}; }
-  std::map<std::string, double> work() const override { return {{"samples_per_s", static_cast<double>(rows * steps * ranks_.size())}}; }
+  std::map<std::string, double> work() const override {
+    return {{"samples_per_s", static_cast<double>(rows * steps * ranks_.size())}};
+  }
   std::map<std::string, double> setup() const override { return {}; }
 
  private:
-  /// The same steps over all ranks' data in fp64. Steps contract (the rate is far below 2 / lambda_max), so the error of the
-  /// weights is at most what one step adds, steps times: u times the length of the sums times their size (each below 1).
+  /// The same steps over all ranks' data in fp64. Steps contract (the rate is far below 2 /
+  /// lambda_max), so the error of the weights is at most what one step adds, steps times: u times
+  /// the length of the sums times their size (each below 1).
   Verification compare() const {
     std::vector<double> weights(width);
     for (int step = 0; step < steps; ++step) {
@@ -268,8 +294,11 @@ class Regression final : public Workload {
         const Values x = x_.of_rank(rank), y = y_.of_rank(rank);
         for (std::int64_t i = 0; i < rows; ++i) {
           double error = -y(i);
-          for (std::int64_t j = 0; j < width; ++j) error += x(i * width + j) * weights[static_cast<std::size_t>(j)];
-          for (std::int64_t j = 0; j < width; ++j) gradient[static_cast<std::size_t>(j)] += error * x(i * width + j) / static_cast<double>(rows * ranks_.size());
+          for (std::int64_t j = 0; j < width; ++j)
+            error += x(i * width + j) * weights[static_cast<std::size_t>(j)];
+          for (std::int64_t j = 0; j < width; ++j)
+            gradient[static_cast<std::size_t>(j)] +=
+                error * x(i * width + j) / static_cast<double>(rows * ranks_.size());
         }
       }
       for (std::size_t j = 0; j < width; ++j) weights[j] -= static_cast<double>(rate) * gradient[j];
@@ -277,7 +306,8 @@ class Regression final : public Workload {
     Verification result;
     result.reference = "fp64 training";
     result.bound = steps * static_cast<double>(rate) * 0x1p-24 * (rows + width + 4) * 2;
-    for (std::size_t j = 0; j < width; ++j) result.max_error = std::max(result.max_error, std::abs(weights_[j] - weights[j]));
+    for (std::size_t j = 0; j < width; ++j)
+      result.max_error = std::max(result.max_error, std::abs(weights_[j] - weights[j]));
     result.passed = result.max_error <= result.bound;
     result.checked = result.outputs = width;
     if (!result.passed) result.reason = "weights differ from the fp64 training";

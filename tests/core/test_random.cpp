@@ -25,7 +25,8 @@ std::vector<double> draw(const Values& values, std::int64_t first, std::size_t c
 
 /// Chi-squared of counts against equal expectation, below its 99.99 % quantile.
 bool uniform(const std::vector<std::size_t>& counts) {
-  const double total = static_cast<double>(std::accumulate(counts.begin(), counts.end(), std::size_t{0}));
+  const double total =
+      static_cast<double>(std::accumulate(counts.begin(), counts.end(), std::size_t{0}));
   const double expected = total / static_cast<double>(counts.size());
   double chi = 0;
   for (const std::size_t count : counts) chi += (count - expected) * (count - expected) / expected;
@@ -36,8 +37,10 @@ bool uniform(const std::vector<std::size_t>& counts) {
 TEST(Philox, GivesRandom123sPublishedVectors) {  // examples/kat_vectors of Random123
   const std::array<std::array<std::uint32_t, 10>, 3> known = {{
       {0, 0, 0, 0, 0, 0, 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8},
-      {0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd},
-      {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xa4093822, 0x299f31d0, 0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1},
+      {0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0x408f276d,
+       0x41c83b0e, 0xa20bc7c6, 0x6d5451fd},
+      {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xa4093822, 0x299f31d0, 0xd16cfe09,
+       0x94fdcceb, 0x5001e420, 0x24126ea1},
   }};
   for (const auto& k : known) {
     const auto out = r123::Philox4x32()({{k[0], k[1], k[2], k[3]}}, {{k[4], k[5]}});
@@ -46,30 +49,35 @@ TEST(Philox, GivesRandom123sPublishedVectors) {  // examples/kat_vectors of Rand
 }
 
 TEST(Values, FollowTheDocumentedScheme) {
-  // docs/method.md: key = Philox({seed, FNV-1a(name)}, "assay"), block = index / 4, one word a value.
+  // docs/method.md: key = Philox({seed, FNV-1a(name)}, "assay"), block = index / 4, one word a
+  // value.
   const std::string name = "weights";
   const std::uint64_t seed = 0x123456789abcdefu;
   std::uint64_t fnv = 0xcbf29ce484222325u;
   for (const char c : name) fnv = (fnv ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
   const auto lo = [](std::uint64_t v) { return static_cast<std::uint32_t>(v); };
   const auto hi = [](std::uint64_t v) { return static_cast<std::uint32_t>(v >> 32); };
-  const auto key = r123::Philox4x32()({{lo(seed), hi(seed), lo(fnv), hi(fnv)}}, {{0x61737361, 0x79}});
+  const auto key =
+      r123::Philox4x32()({{lo(seed), hi(seed), lo(fnv), hi(fnv)}}, {{0x61737361, 0x79}});
   const Values fp32(Kind::mantissa, seed, name, DataType::fp32, 0);
   const Values s8(Kind::integer, seed, name, DataType::s8, 5);
-  for (std::uint64_t index : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{7}, std::uint64_t{1} << 35}) {
-    const auto words = r123::Philox4x32()({{lo(index / 4), hi(index / 4), 0, 0}}, {{key[0], key[1]}});
+  for (std::uint64_t index :
+       {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{7}, std::uint64_t{1} << 35}) {
+    const auto words =
+        r123::Philox4x32()({{lo(index / 4), hi(index / 4), 0, 0}}, {{key[0], key[1]}});
     const std::uint32_t word = words[index % 4];
     const double magnitude = 0x1p-10 + ((word & 0x7fffffffu) + 0.5) * (1019.0 / 1024 * 0x1p-31);
     const double want = static_cast<float>(word >> 31 != 0 ? -magnitude : magnitude);
     EXPECT_EQ(fp32(static_cast<std::int64_t>(index)), want);
-    EXPECT_EQ(s8(static_cast<std::int64_t>(index)), -5 + static_cast<double>((std::uint64_t{word} * 11) >> 32));
+    EXPECT_EQ(s8(static_cast<std::int64_t>(index)),
+              -5 + static_cast<double>((std::uint64_t{word} * 11) >> 32));
   }
 }
 
 class EveryType : public testing::TestWithParam<DataType> {};
 INSTANTIATE_TEST_SUITE_P(Values, EveryType,
-                         testing::Values(DataType::fp64, DataType::fp32, DataType::bf16, DataType::fp16, DataType::s32,
-                                         DataType::s8, DataType::u8),
+                         testing::Values(DataType::fp64, DataType::fp32, DataType::bf16,
+                                         DataType::fp16, DataType::s32, DataType::s8, DataType::u8),
                          [](const auto& one) { return std::string(name(one.param)); });
 
 TEST_P(EveryType, FillEqualsOneByOneAtEveryOffset) {
@@ -79,7 +87,8 @@ TEST_P(EveryType, FillEqualsOneByOneAtEveryOffset) {
       for (const std::size_t count : {1, 2, 3, 4, 5, 7, 8, 255, 256, 257, 300, 1030}) {
         const std::vector<double> out = draw(values, first, count);
         for (std::size_t i = 0; i < count; ++i) {
-          ASSERT_EQ(out[i], values(first + static_cast<std::int64_t>(i))) << first << " + " << i << " of " << count;
+          ASSERT_EQ(out[i], values(first + static_cast<std::int64_t>(i)))
+              << first << " + " << i << " of " << count;
         }
       }
     }
@@ -134,7 +143,8 @@ TEST(Values, FullSignificandsAreUniform) {
       // The magnitude is uniform between 2^-10 and 1 - 2^-8 (fp64: to 1); sort by sign and place.
       const double top = type == DataType::fp64 ? 1 : 1 - 0x1p-8;
       const double place = (std::abs(v) - 0x1p-10) / (top - 0x1p-10);
-      if (type == DataType::fp64 && std::abs(v) < 0x1p-9) continue;  // the lowest binade holds twice the share
+      if (type == DataType::fp64 && std::abs(v) < 0x1p-9)
+        continue;  // the lowest binade holds twice the share
       ++counts[std::min<std::size_t>(31, static_cast<std::size_t>(place * 32)) + (v < 0 ? 32 : 0)];
     }
     if (type == DataType::fp64) counts[0] = counts[1], counts[32] = counts[33];
@@ -151,17 +161,21 @@ TEST(Values, EverySignificandBitIsRandom) {
     for (const double v : draw(Values(Kind::mantissa, 9, "bits", type, 0), 0, n)) {
       const auto fraction = std::bit_cast<std::uint64_t>(v) << 12 >> 12;
       ASSERT_EQ(fraction << (bits - 1) << 12, 0u);  // nothing below the type's last place
-      for (std::size_t b = 0; b < set.size(); ++b) set[b] += (fraction >> (53 - bits + static_cast<int>(b))) & 1;
+      for (std::size_t b = 0; b < set.size(); ++b)
+        set[b] += (fraction >> (53 - bits + static_cast<int>(b))) & 1;
     }
     // The highest bits follow the uniform law (in a binade they are fair, too); five sigma.
-    for (const std::size_t count : set) EXPECT_NEAR(static_cast<double>(count) / n, 0.5, 5 * 0.5 / std::sqrt(n)) << name(type);
+    for (const std::size_t count : set)
+      EXPECT_NEAR(static_cast<double>(count) / n, 0.5, 5 * 0.5 / std::sqrt(n)) << name(type);
   }
 }
 
 TEST(Values, ATruncatedTypeWouldShow) {
-  // The purpose of full significands: rounding the data to tf32 (11 bits) or bf16 must change nearly every value.
+  // The purpose of full significands: rounding the data to tf32 (11 bits) or bf16 must change
+  // nearly every value.
   std::size_t same_bf16 = 0, same_tf32 = 0;
-  const std::vector<double> data = draw(Values(Kind::mantissa, 1, "src", DataType::fp32, 0), 0, 100000);
+  const std::vector<double> data =
+      draw(Values(Kind::mantissa, 1, "src", DataType::fp32, 0), 0, 100000);
   for (const double v : data) {
     same_bf16 += round_to(DataType::bf16, v) == v;
     same_tf32 += round_to(DataType::fp16, v) == v;  // the same significand as tf32
@@ -171,13 +185,21 @@ TEST(Values, ATruncatedTypeWouldShow) {
 }
 
 TEST(Values, SeedsAndStreamsAreIndependent) {
-  const std::vector<double> base = draw(Values(Kind::mantissa, 1, "src", DataType::fp32, 0), 0, 4096);
-  for (const auto& [seed, stream] : std::vector<std::pair<std::uint64_t, std::string>>{
-           {2, "src"}, {1, "dst"}, {1, "src#1"}, {0, "src"}, {1, ""}, {std::uint64_t{1} << 32, "src"}}) {
-    const std::vector<double> other = draw(Values(Kind::mantissa, seed, stream, DataType::fp32, 0), 0, 4096);
+  const std::vector<double> base =
+      draw(Values(Kind::mantissa, 1, "src", DataType::fp32, 0), 0, 4096);
+  for (const auto& [seed, stream] :
+       std::vector<std::pair<std::uint64_t, std::string>>{{2, "src"},
+                                                          {1, "dst"},
+                                                          {1, "src#1"},
+                                                          {0, "src"},
+                                                          {1, ""},
+                                                          {std::uint64_t{1} << 32, "src"}}) {
+    const std::vector<double> other =
+        draw(Values(Kind::mantissa, seed, stream, DataType::fp32, 0), 0, 4096);
     double product = 0;
     for (std::size_t i = 0; i < base.size(); ++i) product += base[i] * other[i];
-    EXPECT_LT(std::abs(product), 5 * std::sqrt(4096.0) / 3) << seed << stream;  // variance of a product: 1/9
+    EXPECT_LT(std::abs(product), 5 * std::sqrt(4096.0) / 3)
+        << seed << stream;  // variance of a product: 1/9
     EXPECT_NE(base, other);
   }
   EXPECT_EQ(base, draw(Values(Kind::mantissa, 1, "src", DataType::fp32, 0), 0, 4096));

@@ -110,6 +110,13 @@ TEST(Result, RoundTripAndFolder) {
   EXPECT_EQ(read_result(folder.path()), document);
 }
 
+TEST(Result, ARunAlwaysHasAnId) {
+  const json one = make_result("", "", "assay-conv", 1, now());
+  EXPECT_FALSE(one["run"]["id"].get<std::string>().empty());
+  EXPECT_TRUE(one["run"]["suite"].is_null());
+  EXPECT_TRUE(schema_errors(one, "result", "x").empty());
+}
+
 /// read_result's message for a document that was spoilt.
 std::string refusal(const json& document) {
   const fixture::Folder folder;

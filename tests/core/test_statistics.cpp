@@ -10,8 +10,8 @@
 #include <random>
 #include <vector>
 
-#include "core/rank_sum.hpp"
 #include "core/random.hpp"
+#include "core/rank_sum.hpp"
 
 namespace assay {
 namespace {
@@ -19,7 +19,8 @@ namespace {
 /// Standard normal values from the project's own generator: the same series on every platform.
 class Normal {
  public:
-  explicit Normal(std::uint64_t seed) : values_(Values::Kind::mantissa, seed, "normal", DataType::fp64, 0) {}
+  explicit Normal(std::uint64_t seed)
+      : values_(Values::Kind::mantissa, seed, "normal", DataType::fp64, 0) {}
   double operator()() {
     const double u = (values_(next_++) + 1) / 2;
     return boost::math::quantile(boost::math::normal(), std::clamp(u, 1e-12, 1 - 1e-12));
@@ -52,7 +53,7 @@ TEST(Quantile, InterpolatesAsType7) {
   EXPECT_DOUBLE_EQ(quantile(x, 0), 1);
   EXPECT_DOUBLE_EQ(quantile(x, 1), 4);
   EXPECT_DOUBLE_EQ(quantile(x, 0.5), 2.5);
-  EXPECT_DOUBLE_EQ(quantile(x, 0.25), 1.75);   // R: quantile(1:4, 0.25, type = 7)
+  EXPECT_DOUBLE_EQ(quantile(x, 0.25), 1.75);  // R: quantile(1:4, 0.25, type = 7)
   EXPECT_DOUBLE_EQ(quantile(x, 0.95), 3.85);
   EXPECT_DOUBLE_EQ(median(std::vector<double>{7}), 7);
   EXPECT_DOUBLE_EQ(mad(std::vector<double>{1, 1, 2, 2, 4, 6, 9}), 1);
@@ -61,14 +62,17 @@ TEST(Quantile, InterpolatesAsType7) {
 }
 
 TEST(MedianInterval, UsesTheBinomialOrderStatistics) {
-  // Tables of the sign test (Conover): n = 10: 2nd and 9th; n = 20: 6th and 15th; n = 6: 1st and 6th; n = 5: none, the range.
-  for (const auto& [n, k] : std::vector<std::pair<int, int>>{{10, 2}, {20, 6}, {6, 1}, {8, 1}, {9, 2}, {15, 4}, {25, 8}, {5, 1}}) {
+  // Tables of the sign test (Conover): n = 10: 2nd and 9th; n = 20: 6th and 15th; n = 6: 1st and
+  // 6th; n = 5: none, the range.
+  for (const auto& [n, k] : std::vector<std::pair<int, int>>{
+           {10, 2}, {20, 6}, {6, 1}, {8, 1}, {9, 2}, {15, 4}, {25, 8}, {5, 1}}) {
     std::vector<double> x(static_cast<std::size_t>(n));
     std::iota(x.begin(), x.end(), 1.0);
     std::vector<std::size_t> order(x.size());
     // An order whose autocorrelation is not positive, so that all values count.
     std::vector<double> mixed;
-    for (std::size_t i = 0; i < x.size(); ++i) mixed.push_back(i % 2 == 0 ? x[i / 2] : x[x.size() - 1 - i / 2]);
+    for (std::size_t i = 0; i < x.size(); ++i)
+      mixed.push_back(i % 2 == 0 ? x[i / 2] : x[x.size() - 1 - i / 2]);
     ASSERT_EQ(effective_samples(mixed), n);
     const Interval interval = median_interval(mixed);
     EXPECT_EQ(interval.low, k) << n;
@@ -111,7 +115,8 @@ TEST(MedianInterval, CoversOnAutocorrelatedData) {
       naive += sorted[132] <= 0 && 0 <= sorted[167];  // as if independent
     }
     EXPECT_GE(covered, range(trials, 0.94).first) << phi;
-    EXPECT_LT(naive, range(trials, 0.94).first) << "without the correction the test would have no teeth";
+    EXPECT_LT(naive, range(trials, 0.94).first)
+        << "without the correction the test would have no teeth";
   }
 }
 
@@ -160,7 +165,8 @@ TEST(PairedRatio, SeesWhatDriftHides) {
   Normal normal(4);
   std::vector<double> a, b;
   for (int i = 0; i < 40; ++i) {
-    const double machine = std::exp(0.2 * normal() + 0.02 * i);  // the machine drifts by a factor of two
+    const double machine =
+        std::exp(0.2 * normal() + 0.02 * i);  // the machine drifts by a factor of two
     a.push_back(1.03 * machine * std::exp(0.005 * normal()));
     b.push_back(machine * std::exp(0.005 * normal()));
   }
@@ -191,9 +197,12 @@ TEST(RankSum, MatchesTablesOfMannWhitney) {
   EXPECT_NEAR(p({1, 2, 3}, {4, 5, 6}), 0.1, 1e-12);
   EXPECT_NEAR(p({1}, {2}), 1, 1e-12);
   EXPECT_NEAR(p({1, 2, 3, 4, 6}, {5, 7, 8, 9, 10}), 4.0 / 252, 1e-12);
-  // R: wilcox.test(c(0.80,0.83,1.89,1.04,1.45,1.38,1.91,1.64,0.73,1.46), c(1.15,0.88,0.90,0.74,1.21)): W = 35, p = 0.2544
-  EXPECT_NEAR(p({0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46}, {1.15, 0.88, 0.90, 0.74, 1.21}), 0.2544, 5e-5);
-  EXPECT_NEAR(p({1, 1}, {1, 1}), 1, 1e-12);        // all tied: nothing is known
+  // R: wilcox.test(c(0.80,0.83,1.89,1.04,1.45,1.38,1.91,1.64,0.73,1.46),
+  // c(1.15,0.88,0.90,0.74,1.21)): W = 35, p = 0.2544
+  EXPECT_NEAR(p({0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46},
+                {1.15, 0.88, 0.90, 0.74, 1.21}),
+              0.2544, 5e-5);
+  EXPECT_NEAR(p({1, 1}, {1, 1}), 1, 1e-12);  // all tied: nothing is known
   EXPECT_NEAR(p({1, 1, 1}, {2, 2, 2}), 0.1, 1e-12);
   EXPECT_NEAR(p({1, 2}, {2, 3}), 2.0 / 3, 1e-12);  // ranks 1 2.5 2.5 4: sums 3.5 3.5 5 5 6.5 6.5
 }
@@ -241,7 +250,8 @@ TEST(CompareLaunches, HasItsSizeAndCoverageWhenNothingChanged) {
       rejected += compare_launches(base, updated).p <= 0.05;
     }
     EXPECT_LE(rejected, range(trials, 0.05).second) << m << " " << n;
-    EXPECT_GT(rejected, 0.02 * trials) << m << " " << n;  // an exact test of these sizes is not idle
+    EXPECT_GT(rejected, 0.02 * trials)
+        << m << " " << n;  // an exact test of these sizes is not idle
     EXPECT_GE(covered, range(trials, 0.95).first) << m << " " << n;
   }
 }
@@ -250,7 +260,8 @@ TEST(CompareLaunches, NormalApproximationJoinsTheExactTest) {
   Normal normal(6);
   for (const double shift : {1.0, 1.004, 1.008, 1.02}) {
     std::vector<double> base, updated;
-    for (int i = 0; i < 51; ++i) base.push_back(std::exp(0.02 * normal()));  // 51: the approximation
+    for (int i = 0; i < 51; ++i)
+      base.push_back(std::exp(0.02 * normal()));  // 51: the approximation
     for (int i = 0; i < 51; ++i) updated.push_back(shift * std::exp(0.02 * normal()));
     std::vector<double> differences, ranks;
     for (const double after : updated) {
@@ -259,7 +270,9 @@ TEST(CompareLaunches, NormalApproximationJoinsTheExactTest) {
     std::sort(differences.begin(), differences.end());
     std::vector<double> all = updated;
     all.insert(all.end(), base.begin(), base.end());
-    for (const double v : all) ranks.push_back(static_cast<double>(std::count_if(all.begin(), all.end(), [v](double w) { return w <= v; })));
+    for (const double v : all)
+      ranks.push_back(static_cast<double>(
+          std::count_if(all.begin(), all.end(), [v](double w) { return w <= v; })));
     const LaunchComparison approximate = compare_launches(base, updated);
     EXPECT_NEAR(approximate.p, rank_sum_p(ranks, 51), 0.002) << shift;
     const std::size_t k = rank_sum_critical(51, 51, 0.05);

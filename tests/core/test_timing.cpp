@@ -36,7 +36,8 @@ TEST(Measure, SteadyTimesStopByPrecisionAtTheMinimum) {
   EXPECT_EQ(timing.stopped_by, "precision");
   EXPECT_EQ(timing.samples.size(), 10u);
   EXPECT_EQ(timing.batch, 1);
-  for (const double sample : timing.samples) EXPECT_NEAR(sample, 0.01, 1e-9);  // resets took 1000 s each, untimed
+  for (const double sample : timing.samples)
+    EXPECT_NEAR(sample, 0.01, 1e-9);  // resets took 1000 s each, untimed
   EXPECT_EQ(workload.runs, workload.resets);
   EXPECT_EQ(workload.runs, timing.warmup_runs + 10);
 }
@@ -129,8 +130,10 @@ TEST(Measure, ShortRunsAreBatched) {
   const Timing timing = measure(workload, *ranks, {});
   EXPECT_GE(timing.batch, 19);
   EXPECT_LE(timing.batch, 30);
-  for (const double sample : timing.samples) EXPECT_NEAR(sample, 1e-6, 1e-9);  // per run, not per batch
-  EXPECT_EQ(workload.runs, timing.warmup_runs + timing.batch * static_cast<int>(timing.samples.size()));
+  for (const double sample : timing.samples)
+    EXPECT_NEAR(sample, 1e-6, 1e-9);  // per run, not per batch
+  EXPECT_EQ(workload.runs,
+            timing.warmup_runs + timing.batch * static_cast<int>(timing.samples.size()));
 }
 
 TEST(Measure, WhatMustBeResetIsNeverBatched) {
@@ -169,16 +172,20 @@ TEST(Measure, NothingIsPrinted) {
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 
-/// Google Benchmark reads BENCHMARK_* before main, so this needs a process of its own; the child runs one test.
+/// Google Benchmark reads BENCHMARK_* before main, so this needs a process of its own; the child
+/// runs one test.
 TEST(Measure, TheEnvironmentOfGoogleBenchmarkHasNoEffect) {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe");
   const std::string out = testing::TempDir() + "/assay_benchmark_out.json";
   std::remove(out.c_str());
   const std::string command =
       "BENCHMARK_OUT=" + out +
-      " BENCHMARK_LIST_TESTS=true BENCHMARK_FILTER=nothing BENCHMARK_REPETITIONS=3 BENCHMARK_MIN_WARMUP_TIME=1"
+      " BENCHMARK_LIST_TESTS=true BENCHMARK_FILTER=nothing BENCHMARK_REPETITIONS=3 "
+      "BENCHMARK_MIN_WARMUP_TIME=1"
       " BENCHMARK_ENABLE_RANDOM_INTERLEAVING=true BENCHMARK_FORMAT=json '" +
-      self + "' --gtest_filter=Measure.SteadyTimesStopByPrecisionAtTheMinimum:Measure.NothingIsPrinted > /dev/null 2>&1";
+      self +
+      "' --gtest_filter=Measure.SteadyTimesStopByPrecisionAtTheMinimum:Measure.NothingIsPrinted > "
+      "/dev/null 2>&1";
   EXPECT_EQ(std::system(command.c_str()), 0);
   EXPECT_FALSE(std::filesystem::exists(out));
 }
@@ -203,7 +210,9 @@ TEST(MeasureRanks, TheSlowestCountsAndAllTakeTheSameIterations) {
     on_threads(size, [&](Communicator& ranks) {
       // Rank 1 is slowest in two of three runs, rank 0 in the third.
       const int rank = ranks.rank();
-      ScriptedWorkload workload([rank](int run) { return run % 3 == 0 ? (rank == 0 ? 0.03 : 0.01) : (rank == 1 ? 0.02 : 0.015); });
+      ScriptedWorkload workload([rank](int run) {
+        return run % 3 == 0 ? (rank == 0 ? 0.03 : 0.01) : (rank == 1 ? 0.02 : 0.015);
+      });
       TimingOptions options;
       options.max_time = 2;
       const Timing timing = measure(workload, ranks, options);
@@ -215,7 +224,8 @@ TEST(MeasureRanks, TheSlowestCountsAndAllTakeTheSameIterations) {
       EXPECT_EQ(timing.samples, timings[0].samples);
       EXPECT_EQ(timing.slowest_rank, 1);
       EXPECT_EQ(timing.stopped_by, timings[0].stopped_by);
-      for (const double sample : timing.samples) EXPECT_TRUE(std::abs(sample - 0.02) < 1e-9 || std::abs(sample - 0.03) < 1e-9) << sample;
+      for (const double sample : timing.samples)
+        EXPECT_TRUE(std::abs(sample - 0.02) < 1e-9 || std::abs(sample - 0.03) < 1e-9) << sample;
     }
     for (const int count : runs) EXPECT_EQ(count, runs[0]);
   }
@@ -233,7 +243,8 @@ TEST(MeasureRanks, ARankThatThrowsMakesAllThrow) {
         measure(workload, ranks, {});
         ++fine;
       } catch (const CaseError& error) {
-        EXPECT_NE(std::string(error.what()).find("rank 2 failed (bad block)"), std::string::npos) << error.what();
+        EXPECT_NE(std::string(error.what()).find("rank 2 failed (bad block)"), std::string::npos)
+            << error.what();
         ++others;
       } catch (const std::runtime_error& error) {
         EXPECT_STREQ(error.what(), "bad block");

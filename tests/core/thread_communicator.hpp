@@ -1,6 +1,6 @@
 #pragma once
-// Ranks as threads of one process: a real transport through shared memory, small enough to read. For tests of what all
-// ranks must do alike.
+// Ranks as threads of one process: a real transport through shared memory, small enough to read.
+// For tests of what all ranks must do alike.
 
 #include <barrier>
 #include <cstring>
@@ -17,7 +17,11 @@ namespace assay::testing_fakes {
 
 /// What the threads share.
 struct ThreadWorld {
-  explicit ThreadWorld(int ranks) : barrier(ranks), buffers(static_cast<std::size_t>(ranks)), texts(buffers.size()), doubles(buffers.size()) {}
+  explicit ThreadWorld(int ranks)
+      : barrier(ranks),
+        buffers(static_cast<std::size_t>(ranks)),
+        texts(buffers.size()),
+        doubles(buffers.size()) {}
   std::barrier<> barrier;
   std::vector<Buffer> buffers;
   std::vector<std::string> texts;
@@ -50,10 +54,14 @@ class ThreadCommunicator final : public Communicator {
     for (std::size_t rank = 0; rank < world_.buffers.size(); ++rank) {
       decode(send.type, world_.buffers[rank].data, one);
       for (std::size_t i = 0; i < sum.size(); ++i) {
-        if (rank == 0) sum[i] = one[i];
-        else if (op == ReduceOp::max) sum[i] = std::max(sum[i], one[i]);
-        else if (op == ReduceOp::min) sum[i] = std::min(sum[i], one[i]);
-        else sum[i] += one[i];
+        if (rank == 0)
+          sum[i] = one[i];
+        else if (op == ReduceOp::max)
+          sum[i] = std::max(sum[i], one[i]);
+        else if (op == ReduceOp::min)
+          sum[i] = std::min(sum[i], one[i]);
+        else
+          sum[i] += one[i];
       }
     }
     if (op == ReduceOp::average) {
@@ -69,7 +77,9 @@ class ThreadCommunicator final : public Communicator {
   Requests broadcast(Buffer data, int root, Stream&) override {
     mine() = data;
     world_.barrier.arrive_and_wait();
-    if (rank_ != root) std::memcpy(data.data, world_.buffers[static_cast<std::size_t>(root)].data, static_cast<std::size_t>(data.count) * size_of(data.type));
+    if (rank_ != root)
+      std::memcpy(data.data, world_.buffers[static_cast<std::size_t>(root)].data,
+                  static_cast<std::size_t>(data.count) * size_of(data.type));
     world_.barrier.arrive_and_wait();
     return std::make_unique<FinishedRequest>();
   }
@@ -104,7 +114,9 @@ class ThreadCommunicator final : public Communicator {
   }
 
  private:
-  [[noreturn]] static void no(const char* call) { throw CaseError(std::string("threads have no ") + call + " (a test's transport)."); }
+  [[noreturn]] static void no(const char* call) {
+    throw CaseError(std::string("threads have no ") + call + " (a test's transport).");
+  }
   Buffer& mine() { return world_.buffers[static_cast<std::size_t>(rank_)]; }
   ThreadWorld& world_;
   int rank_;

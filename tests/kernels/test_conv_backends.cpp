@@ -25,20 +25,24 @@ class Bench {
  public:
   explicit Bench(const std::string& name) {
     Made<Backend*> made = plugins().open(name);
-    if (const auto* no = std::get_if<Unsupported>(&made)) reason_ = no->reason;
-    else backend_ = std::get<Backend*>(made);
+    if (const auto* no = std::get_if<Unsupported>(&made))
+      reason_ = no->reason;
+    else
+      backend_ = std::get<Backend*>(made);
   }
   bool available() const { return backend_ != nullptr; }
   const std::string& reason() const { return reason_; }
   Backend& backend() { return *backend_; }
   Device& device() { return *std::get<Device*>(backend_->device(options_)); }
   Options& options() { return options_; }
+  void use_threads(int threads) { threads_ = threads; }
 
   /// Makes the operation and its tensors; false with the reason where it is unsupported.
-  bool make(const ConvProblem& problem, const std::string& algorithm = "auto", const std::string& layout = "any") {
+  bool make(const ConvProblem& problem, const std::string& algorithm = "auto",
+            const std::string& layout = "any") {
     options_.settings["algorithm"] = algorithm;
     options_.settings["layout"] = layout;
-    options_.threads = 2;
+    options_.threads = threads_;
     tensors_.clear();
     Made<std::unique_ptr<Operation>> made = backend_->make(problem, options_, *ranks_);
     if (const auto* no = std::get_if<Unsupported>(&made)) {
@@ -46,7 +50,8 @@ class Bench {
       return false;
     }
     operation_ = std::move(std::get<std::unique_ptr<Operation>>(made));
-    for (const TensorSpec& spec : operation_->arguments()) tensors_.push_back(device().allocate(spec));
+    for (const TensorSpec& spec : operation_->arguments())
+      tensors_.push_back(device().allocate(spec));
     std::vector<Tensor*> bound;
     for (const auto& tensor : tensors_) bound.push_back(tensor.get());
     operation_->bind(bound);
@@ -57,13 +62,16 @@ class Bench {
     for (std::size_t i = 0; i < 2; ++i) put(i, inputs.find(tensors_[i]->spec().name)->second);
     const double nan = std::numeric_limits<double>::quiet_NaN();
     const double poison = is_integer(tensors_[2]->spec().type) ? -7.0 : nan;
-    device().put(*tensors_[2], [&](std::int64_t, std::span<double> out) { std::fill(out.begin(), out.end(), poison); });
+    device().put(*tensors_[2], [&](std::int64_t, std::span<double> out) {
+      std::fill(out.begin(), out.end(), poison);
+    });
     operation_->run(device().stream());
     device().stream().wait();
     return get(2);
   }
   void put(std::size_t i, const Values& values) {
-    device().put(*tensors_[i], [&](std::int64_t first, std::span<double> out) { values.fill(first, out); });
+    device().put(*tensors_[i],
+                 [&](std::int64_t first, std::span<double> out) { values.fill(first, out); });
   }
   std::vector<double> get(std::size_t i) {
     std::vector<double> out;
@@ -78,6 +86,8 @@ class Bench {
   const TensorSpec& spec(std::size_t i) const { return tensors_[i]->spec(); }
 
  private:
+  int threads_ = 1;  // two in the tests that are about it: where processors are shared, OpenMP
+                     // threads wait for each other long
   Backend* backend_ = nullptr;
   std::string reason_;
   Options options_;
@@ -86,24 +96,30 @@ class Bench {
   std::vector<std::unique_ptr<Tensor>> tensors_;
 };
 
-/// Both passes of verification, on all outputs.
+/// Both passes of verification, on all outputs where they are cheap, and on the oracle's sample of
+/// them.
 void verify(Bench& bench, const ConvProblem& problem, std::uint64_t seed) {
   const Executed executed = bench.operation().executed();
   const TensorSpec output = problem.tensors()[2];
-  const auto indices = all_of(output);
   const auto oracle = conv_oracle(problem);
-  const std::string what = problem.canonical() + " direction " + std::to_string(static_cast<int>(problem.direction())) + " " +
-                           std::string(name(problem.precision())) + " " + executed.implementation + " " + executed.layout;
+  const auto indices = oracle->sample(output, 5e5, seed);
+  const auto at = [](const std::vector<double>& values, std::int64_t index) {
+    return values[static_cast<std::size_t>(index)];
+  };
+  const std::string what = problem.canonical() + " direction " +
+                           std::to_string(static_cast<int>(problem.direction())) + " " +
+                           std::string(name(problem.precision())) + " " + executed.implementation +
+                           " " + executed.layout;
   if (const int magnitude = oracle->exact_magnitude(executed); magnitude > 0) {
     const Inputs inputs = make_inputs(problem, Values::Kind::integer, magnitude, seed);
     const std::vector<double> got = bench.run(inputs);
     const std::vector<Expected> want = expect(problem, inputs, executed, true, indices);
-    ASSERT_EQ(got.size(), want.size()) << what;
+    ASSERT_EQ(static_cast<std::int64_t>(got.size()), output.elements()) << what;
+    for (std::size_t i = 0; i < want.size(); ++i)
+      ASSERT_EQ(at(got, indices[i]), round_to(output.type, want[i].value))
+          << what << " element " << indices[i] << " magnitude " << magnitude;
     double sum = 0;
-    for (std::size_t i = 0; i < got.size(); ++i) {
-      ASSERT_EQ(got[i], round_to(output.type, want[i].value)) << what << " element " << i << " magnitude " << magnitude;
-      sum += got[i];
-    }
+    for (double value : got) sum += value;
     if (const auto checksum = oracle->checksum(output, inputs)) {
       ASSERT_EQ(sum, *checksum) << what;
     }
@@ -112,9 +128,10 @@ void verify(Bench& bench, const ConvProblem& problem, std::uint64_t seed) {
   const std::vector<double> got = bench.run(inputs);
   const std::vector<Expected> want = expect(problem, inputs, executed, false, indices);
   double errors = 0, bounds = 0;
-  for (std::size_t i = 0; i < got.size(); ++i) {
-    const double error = std::abs(got[i] - want[i].value);
-    ASSERT_LE(error, want[i].max_bound) << what << " element " << i << " is " << got[i] << " not " << want[i].value;
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    const double error = std::abs(at(got, indices[i]) - want[i].value);
+    ASSERT_LE(error, want[i].max_bound)
+        << what << " element " << indices[i] << " should be " << want[i].value;
     errors += error * error;
     bounds += want[i].rms_bound * want[i].rms_bound;
   }
@@ -125,10 +142,12 @@ TEST(ReferenceConv, EqualsTheOracleOverRandomShapes) {
   Bench bench("reference");
   ASSERT_TRUE(bench.available()) << bench.reason();
   std::mt19937 random(11);
-  for (int i = 0; i < 120; ++i) {
+  for (int i = 0; i < 60; ++i) {
+    bench.use_threads(1 + i % 3);
     const ConvShape shape = random_shape(random);
     for (ConvDirection direction : directions)
-      for (Precision precision : {Precision::fp64, Precision::fp32, Precision::bf16, Precision::fp16, Precision::int8}) {
+      for (Precision precision :
+           {Precision::fp64, Precision::fp32, Precision::bf16, Precision::fp16, Precision::int8}) {
         const ConvProblem problem(shape, direction, precision);
         if (precision == Precision::int8 && direction != ConvDirection::forward) {
           EXPECT_FALSE(bench.make(problem));
@@ -164,12 +183,33 @@ TEST(ReferenceConv, SaysWhatItIs) {
 TEST(ReferenceConv, BlocksOfChannelsAndLargerPlanes) {
   Bench bench("reference");
   ASSERT_TRUE(bench.available()) << bench.reason();
-  for (const char* text : {"mb2ic37ih13oc41kh3ph1", "g2mb1ic34ih9oc70kh1", "mb1ic2ih300oc3kh3ph1sh2"})
+  for (const char* text :
+       {"mb2ic37ih13oc41kh3ph1", "g2mb1ic34ih9oc70kh1", "mb1ic2ih300oc3kh3ph1sh2"})
     for (ConvDirection direction : directions) {
       const ConvProblem problem(parse_conv(text), direction, Precision::fp32);
       ASSERT_TRUE(bench.make(problem)) << bench.reason();
       verify(bench, problem, 1);
     }
+}
+
+/// Whether some tap reads padding alone. There oneDNN 3.2's jit_bf16 bwd_weights returns what it
+/// finds in uninitialised scratch memory (seen with NaN in a user's scratchpad): a row is then
+/// rightly `incorrect`, and no test can rely on it.
+bool has_idle_tap(const ConvShape& s) {
+  const auto idle = [](std::int64_t in, std::int64_t out, std::int64_t taps, std::int64_t stride,
+                       std::int64_t dilation, std::int64_t pad) {
+    for (std::int64_t t = 0; t < taps; ++t) {
+      bool reads = false;
+      for (std::int64_t o = 0; o < out; ++o) {
+        const std::int64_t at = o * stride + t * (dilation + 1) - pad;
+        reads |= at >= 0 && at < in;
+      }
+      if (!reads) return true;
+    }
+    return false;
+  };
+  return idle(s.id, s.od, s.kd, s.sd, s.dd, s.pd) || idle(s.ih, s.oh, s.kh, s.sh, s.dh, s.ph) ||
+         idle(s.iw, s.ow, s.kw, s.sw, s.dw, s.pw);
 }
 
 class OneDnn : public testing::Test {
@@ -183,15 +223,21 @@ class OneDnn : public testing::Test {
 TEST_F(OneDnn, EqualsTheOracleOverRandomShapes) {
   std::mt19937 random(12);
   int ran = 0, refused = 0;
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < 30; ++i) {
+    bench_.use_threads(1 + i % 2);
     const ConvShape shape = random_shape(random);
     for (ConvDirection direction : directions)
-      for (Precision precision : {Precision::fp32, Precision::bf16, Precision::fp16, Precision::int8})
+      for (Precision precision :
+           {Precision::fp32, Precision::bf16, Precision::fp16, Precision::int8})
         for (const char* layout : {"any", "nhwc"}) {
+          if (precision != Precision::fp32 && direction == ConvDirection::bwd_weights &&
+              has_idle_tap(shape))
+            continue;
           const ConvProblem problem(shape, direction, precision);
           if (!bench_.make(problem, "direct", layout)) {
             ASSERT_FALSE(bench_.reason().empty());
-            ASSERT_FALSE(precision == Precision::fp32) << bench_.reason();  // fp32 direct is there on every processor
+            ASSERT_FALSE(precision == Precision::fp32)
+                << bench_.reason();  // fp32 direct is there on every processor
             ++refused;
             continue;
           }
@@ -200,17 +246,18 @@ TEST_F(OneDnn, EqualsTheOracleOverRandomShapes) {
           ++ran;
         }
   }
-  EXPECT_GT(ran, 300);
+  EXPECT_GT(ran, 150);
   RecordProperty("refused", refused);
 }
 
 TEST_F(OneDnn, EqualsTheOracleOnRealisticChannels) {
-  for (const char* text : {"mb2ic64ih14oc128oh14kh3ph1", "mb1ic3ih32oc64kh7sh2ph3", "mb2ic100ih9oc36kh1", "g16mb2ic16ih12oc16kh3ph1",
-                           "mb1ic17id6ih7iw8oc33kd3kh3kw3pd1ph1pw1"})
+  for (const char* text : {"mb2ic64ih7oc96kh3ph1", "mb1ic3ih24oc64kh7sh2ph3", "mb2ic100ih9oc36kh1",
+                           "g16mb2ic16ih12oc16kh3ph1", "mb1ic17id6ih7iw8oc33kd3kh3kw3pd1ph1pw1"})
     for (ConvDirection direction : directions)
       for (Precision precision : {Precision::fp32, Precision::bf16, Precision::int8})
         for (const char* algorithm : {"auto", "direct", "winograd"})
           for (const char* layout : {"any", "nchw", "nhwc"}) {
+            if (algorithm == std::string("auto") && layout != std::string("any")) continue;
             const ConvProblem problem(parse_conv(text), direction, precision);
             if (!bench_.make(problem, algorithm, layout)) continue;
             const Executed executed = bench_.operation().executed();
@@ -219,16 +266,18 @@ TEST_F(OneDnn, EqualsTheOracleOnRealisticChannels) {
             }
             EXPECT_EQ(executed.evidence, "library");
             EXPECT_FALSE(executed.implementation.empty());
-            EXPECT_NE(executed.layout.find("=" ), std::string::npos);
+            EXPECT_NE(executed.layout.find("="), std::string::npos);
             verify(bench_, problem, 3);
             if (HasFatalFailure()) return;
           }
 }
 
 TEST_F(OneDnn, PutAndGetRoundTripThroughBlockedLayouts) {
-  // Channel counts that no block of 8 or 16 divides: the layouts pad, and padding must neither show nor disturb.
+  // Channel counts that no block of 8 or 16 divides: the layouts pad, and padding must neither show
+  // nor disturb.
   int blocked = 0;
-  for (const char* text : {"mb2ic3ih9oc17kh3ph1", "mb1ic33ih5oc50kh3ph1", "g3mb2ic9ih6oc15kh3", "mb1ic19id4oc21kd3pd1", "mb2ic40ih7oc24kh1"})
+  for (const char* text : {"mb2ic3ih9oc17kh3ph1", "mb1ic33ih5oc50kh3ph1", "g3mb2ic9ih6oc15kh3",
+                           "mb1ic19id4oc21kd3pd1", "mb2ic40ih7oc24kh1"})
     for (ConvDirection direction : directions)
       for (Precision precision : {Precision::fp32, Precision::bf16, Precision::int8}) {
         if (precision == Precision::int8 && direction != ConvDirection::forward) continue;
@@ -237,9 +286,11 @@ TEST_F(OneDnn, PutAndGetRoundTripThroughBlockedLayouts) {
         for (std::size_t i = 0; i < 3; ++i) {
           const TensorSpec& spec = bench_.spec(i);
           blocked += spec.bytes != static_cast<std::size_t>(spec.elements()) * size_of(spec.type);
-          const Values values(Values::Kind::mantissa, 5, spec.name, spec.type, spec.type == DataType::u8 ? 127 : 100);
+          const Values values(Values::Kind::mantissa, 5, spec.name, spec.type,
+                              spec.type == DataType::u8 ? 127 : 100);
           bench_.put(i, values);
-          const std::vector<double> got = bench_.get(i), want = materialize(values, spec.elements());
+          const std::vector<double> got = bench_.get(i),
+                                    want = materialize(values, spec.elements());
           ASSERT_EQ(got, want) << text << " " << spec.name;
         }
       }
@@ -248,8 +299,10 @@ TEST_F(OneDnn, PutAndGetRoundTripThroughBlockedLayouts) {
 }
 
 TEST_F(OneDnn, DistinctElementsKeepDistinctPlaces) {
-  // A permutation inside a group or a swap of height and width would survive a test with equal extents.
-  const ConvProblem problem(parse_conv("g2mb2ic6ih5iw7oc10oh5ow7kh3kw1ph1"), ConvDirection::forward, Precision::fp32);
+  // A permutation inside a group or a swap of height and width would survive a test with equal
+  // extents.
+  const ConvProblem problem(parse_conv("g2mb2ic6ih5iw7oc10oh5ow7kh3kw1ph1"), ConvDirection::forward,
+                            Precision::fp32);
   ASSERT_TRUE(bench_.make(problem)) << bench_.reason();
   for (std::size_t i = 0; i < 3; ++i) {
     bench_.device().put(bench_.tensor(i), [](std::int64_t first, std::span<double> out) {
@@ -261,7 +314,8 @@ TEST_F(OneDnn, DistinctElementsKeepDistinctPlaces) {
 }
 
 TEST_F(OneDnn, RefusalsAreClean) {
-  const ConvProblem fp32(parse_conv("mb2ic16ih14oc16kh3ph1"), ConvDirection::forward, Precision::fp32);
+  const ConvProblem fp32(parse_conv("mb2ic16ih14oc16kh3ph1"), ConvDirection::forward,
+                         Precision::fp32);
   EXPECT_FALSE(bench_.make(ConvProblem(fp32.shape(), ConvDirection::forward, Precision::fp64)));
   EXPECT_NE(bench_.reason().find("fp64"), std::string::npos);
   EXPECT_FALSE(bench_.make(ConvProblem(fp32.shape(), ConvDirection::bwd_data, Precision::int8)));
@@ -269,7 +323,9 @@ TEST_F(OneDnn, RefusalsAreClean) {
   EXPECT_NE(bench_.reason().find("fft"), std::string::npos);
   EXPECT_FALSE(bench_.make(fp32, "direct", "chwn"));
   // Winograd with a stride exists nowhere: the library's own words and the request are told.
-  EXPECT_FALSE(bench_.make(ConvProblem(parse_conv("mb2ic16ih14oc16kh3sh2ph1"), ConvDirection::forward, Precision::fp32), "winograd"));
+  EXPECT_FALSE(bench_.make(
+      ConvProblem(parse_conv("mb2ic16ih14oc16kh3sh2ph1"), ConvDirection::forward, Precision::fp32),
+      "winograd"));
   EXPECT_NE(bench_.reason().find("oneDNN"), std::string::npos);
   EXPECT_NE(bench_.reason().find("winograd"), std::string::npos);
   EXPECT_NE(bench_.reason().find("sh2"), std::string::npos);
@@ -284,7 +340,8 @@ TEST_F(OneDnn, RefusalsAreClean) {
 TEST_F(OneDnn, Fp32StaysFp32WhateverTheEnvironmentSays) {
   // Read by oneDNN when it is first used: meaningful as ctest runs it, in a process of its own.
   setenv("ONEDNN_DEFAULT_FPMATH_MODE", "ANY", 1);
-  const ConvProblem problem(parse_conv("mb1ic64ih14oc64kh3ph1"), ConvDirection::forward, Precision::fp32);
+  const ConvProblem problem(parse_conv("mb1ic64ih14oc64kh3ph1"), ConvDirection::forward,
+                            Precision::fp32);
   ASSERT_TRUE(bench_.make(problem)) << bench_.reason();
   EXPECT_EQ(bench_.operation().executed().compute, "fp32");
   verify(bench_, problem, 1);
@@ -292,7 +349,8 @@ TEST_F(OneDnn, Fp32StaysFp32WhateverTheEnvironmentSays) {
 }
 
 TEST_F(OneDnn, ComputeTypeFollowsTheInstructionSet) {
-  const ConvProblem problem(parse_conv("mb1ic64ih14oc64kh3ph1"), ConvDirection::forward, Precision::bf16);
+  const ConvProblem problem(parse_conv("mb1ic64ih14oc64kh3ph1"), ConvDirection::forward,
+                            Precision::bf16);
   if (!bench_.make(problem)) GTEST_SKIP() << bench_.reason();
   const Executed executed = bench_.operation().executed();
   EXPECT_EQ(executed.storage, "bf16");
@@ -300,19 +358,26 @@ TEST_F(OneDnn, ComputeTypeFollowsTheInstructionSet) {
   std::ifstream file("/proc/cpuinfo");
   const std::string cpu((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   if (cpu.find("avx512_bf16") == std::string::npos && cpu.find("amx_bf16") == std::string::npos) {
-    EXPECT_NE(executed.compute, "bf16") << executed.implementation;  // bf16 made in fp32 is not called bf16 arithmetic
+    EXPECT_NE(executed.compute, "bf16")
+        << executed.implementation;  // bf16 made in fp32 is not called bf16 arithmetic
   }
 }
 
 TEST_F(OneDnn, LayoutNamesReadLikeBenchdnns) {
-  const ConvProblem problem(parse_conv("mb1ic64ih14oc64kh3ph1"), ConvDirection::forward, Precision::fp32);
+  const ConvProblem problem(parse_conv("mb1ic64ih14oc64kh3ph1"), ConvDirection::forward,
+                            Precision::fp32);
   ASSERT_TRUE(bench_.make(problem, "auto", "nhwc"));
-  EXPECT_NE(bench_.operation().executed().layout.find("src=acdb"), std::string::npos) << bench_.operation().executed().layout;
+  EXPECT_NE(bench_.operation().executed().layout.find("src=acdb"), std::string::npos)
+      << bench_.operation().executed().layout;
   ASSERT_TRUE(bench_.make(problem, "auto", "nchw"));
-  EXPECT_NE(bench_.operation().executed().layout.find("src=abcd"), std::string::npos) << bench_.operation().executed().layout;
+  EXPECT_NE(bench_.operation().executed().layout.find("src=abcd"), std::string::npos)
+      << bench_.operation().executed().layout;
   ASSERT_TRUE(bench_.make(problem));
-  const std::regex name("src=(opaque|[a-eA-E]+([0-9]+[a-e])*) weights=(opaque|[a-eA-E]+([0-9]+[a-e])*) dst=(opaque|[a-eA-E]+([0-9]+[a-e])*)");
-  EXPECT_TRUE(std::regex_match(bench_.operation().executed().layout, name)) << bench_.operation().executed().layout;
+  const std::regex name(
+      "src=(opaque|[a-eA-E]+([0-9]+[a-e])*) weights=(opaque|[a-eA-E]+([0-9]+[a-e])*) "
+      "dst=(opaque|[a-eA-E]+([0-9]+[a-e])*)");
+  EXPECT_TRUE(std::regex_match(bench_.operation().executed().layout, name))
+      << bench_.operation().executed().layout;
 }
 
 }  // namespace

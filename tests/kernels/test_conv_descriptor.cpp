@@ -48,10 +48,12 @@ TEST(ConvDescriptor, DerivesAsBenchdnn) {
   s = parse_conv("ic8ih56oc8oh28kh3sh2");
   EXPECT_EQ(s.ph, 0);
   EXPECT_EQ(s.ph_r, 1);
-  // benchdnn's own canonical form, names, underscores; strides are not inherited by a width that is given.
+  // benchdnn's own canonical form, names, underscores; strides are not inherited by a width that is
+  // given.
   s = parse_conv("g1mb2_ic16ih10iw20_oc32oh5ow20_kh3kw3_sh2_ph1pw1_nsome:name-1");
   EXPECT_EQ(s.sw, 1);
-  EXPECT_EQ(parse_conv("ic16ih10oc16oh10kh3ph1n\"resnet:conv1\"*4"), parse_conv("ic16ih10oc16kh3ph1"));
+  EXPECT_EQ(parse_conv("ic16ih10oc16oh10kh3ph1n\"resnet:conv1\"*4"),
+            parse_conv("ic16ih10oc16kh3ph1"));
   // 1-D is 2-D with a height of one; depth alone is a cube.
   s = parse_conv("ic4iw30oc8kw5pw2");
   EXPECT_EQ(s.ih, 1);
@@ -98,7 +100,8 @@ TEST(ConvDescriptor, EveryFaultNamesItsField) {
   expect_error("g3ic4ih14oc6kh3", "g: 3 groups do not divide ic = 4", "");
   expect_error("g2ic4ih14oc7kh3", "g: 2 groups do not divide oc = 7", "");
   expect_error("ic3ih2oc4kh5", "kh: the kernel's reach 5 is larger than the padded input 2", "");
-  expect_error("ic3ih2oc4kh3sh2", "kh: the kernel's reach 3", "");  // benchdnn divides -1 by 2, and finds one output
+  expect_error("ic3ih2oc4kh3sh2", "kh: the kernel's reach 3",
+               "");  // benchdnn divides -1 by 2, and finds one output
   expect_error("ic3ih6oc4kh3dh4ph1", "kh: the kernel's reach 11", "");
   expect_error("ic3ih14oc4oh3kh3ph1", "oh: 3 is impossible", "at least");
   expect_error("ic3ih14oc4oh200kh3ph1", "oh: 200 is impossible", "gives 14");
@@ -118,7 +121,9 @@ TEST(ConvDescriptor, RoundTripOfRandomShapes) {
     ASSERT_EQ(parse_conv(text), shape) << text;
     ASSERT_EQ(to_descriptor(parse_conv(text)), text);
     // What follows from benchdnn's definition of the right-hand padding.
-    ASSERT_EQ((shape.oh - 1) * shape.sh + (shape.kh - 1) * (shape.dh + 1) + 1, shape.ih + shape.ph + shape.ph_r) << text;
+    ASSERT_EQ((shape.oh - 1) * shape.sh + (shape.kh - 1) * (shape.dh + 1) + 1,
+              shape.ih + shape.ph + shape.ph_r)
+        << text;
     ASSERT_GT(shape.ph_r, -shape.sh) << text;
   }
 }
@@ -126,8 +131,34 @@ TEST(ConvDescriptor, RoundTripOfRandomShapes) {
 TEST(ConvDescriptor, RandomTextNeverDoesAnythingElse) {
   // Whatever the text, it is a shape that round-trips, or an InputError.
   std::mt19937 random(2);
-  const std::vector<std::string> pieces{"g", "mb", "ic", "ih", "iw", "oc", "oh", "ow", "kh", "kw", "sh", "ph", "dh", "id", "kd", "od", "_",
-                                        "n", "0", "1", "2", "3", "7", "16", "-", "9223372036854775807", "18446744073709551616", "x"};
+  const std::vector<std::string> pieces{"g",
+                                        "mb",
+                                        "ic",
+                                        "ih",
+                                        "iw",
+                                        "oc",
+                                        "oh",
+                                        "ow",
+                                        "kh",
+                                        "kw",
+                                        "sh",
+                                        "ph",
+                                        "dh",
+                                        "id",
+                                        "kd",
+                                        "od",
+                                        "_",
+                                        "n",
+                                        "0",
+                                        "1",
+                                        "2",
+                                        "3",
+                                        "7",
+                                        "16",
+                                        "-",
+                                        "9223372036854775807",
+                                        "18446744073709551616",
+                                        "x"};
   int shapes = 0;
   for (int i = 0; i < 50000; ++i) {
     std::string text = i % 2 == 0 ? "ic4oc8ih9kh3" : "";
@@ -143,7 +174,8 @@ TEST(ConvDescriptor, RandomTextNeverDoesAnythingElse) {
 }
 
 TEST(ConvProblem, CountsOfTheCoralProblem) {
-  const ConvProblem p(parse_conv("mb16ic64ih112oc128oh112kh3ph1"), ConvDirection::forward, Precision::fp32);
+  const ConvProblem p(parse_conv("mb16ic64ih112oc128oh112kh3ph1"), ConvDirection::forward,
+                      Precision::fp32);
   EXPECT_EQ(p.flops(), 2.0 * 16 * 128 * 112 * 112 * 64 * 9);
   EXPECT_EQ(p.bytes(), 4.0 * (16 * 64 * 112 * 112 + 128 * 64 * 9 + 16 * 128 * 112 * 112));
   EXPECT_EQ(p.json().at("oh"), 112);
@@ -168,7 +200,10 @@ TEST(ConvProblem, TensorsOfEachDirection) {
   EXPECT_EQ(weights[1].name, "diff_dst");
   EXPECT_EQ(weights[2].name, "diff_weights");
   EXPECT_EQ(weights[2].type, DataType::fp16);
-  EXPECT_EQ(ConvProblem(parse_conv("ic1id4oc1kd2"), ConvDirection::forward, Precision::fp32).tensors()[1].dims.size(), 6u);
+  EXPECT_EQ(ConvProblem(parse_conv("ic1id4oc1kd2"), ConvDirection::forward, Precision::fp32)
+                .tensors()[1]
+                .dims.size(),
+            6u);
 }
 
 TEST(ConvProblem, RefusesAShapeThatIsNone) {

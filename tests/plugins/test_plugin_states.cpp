@@ -20,7 +20,9 @@ std::string reason_of(Plugins& plugins, const std::string& name) {
   return "";
 }
 
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 class PluginStates : public testing::Test {
  protected:
@@ -29,7 +31,9 @@ class PluginStates : public testing::Test {
 
 TEST_F(PluginStates, OtherInterfaceNamesBothVersionsAndCallsNothing) {
   const std::string reason = reason_of(plugins_, "oldinterface");
-  EXPECT_TRUE(has(reason, "oldinterface: unavailable: built for interface 0123456789abcdef, this is ")) << reason;
+  EXPECT_TRUE(
+      has(reason, "oldinterface: unavailable: built for interface 0123456789abcdef, this is "))
+      << reason;
   EXPECT_TRUE(has(reason, assay::interface_version)) << reason;
 }
 
@@ -37,13 +41,19 @@ TEST_F(PluginStates, UndefinedSymbolIsNamed) {
   EXPECT_TRUE(has(reason_of(plugins_, "undefinedsymbol"), "assay_test_function_that_nobody_has"));
 }
 
-TEST_F(PluginStates, MissingLibraryIsNamed) { EXPECT_TRUE(has(reason_of(plugins_, "missinglibrary"), "libvanished.so")); }
+TEST_F(PluginStates, MissingLibraryIsNamed) {
+  EXPECT_TRUE(has(reason_of(plugins_, "missinglibrary"), "libvanished.so"));
+}
 
-TEST_F(PluginStates, LibraryWithoutEntryIsNoPlugin) { EXPECT_TRUE(has(reason_of(plugins_, "noentry"), "assay_backend_entry")); }
+TEST_F(PluginStates, LibraryWithoutEntryIsNoPlugin) {
+  EXPECT_TRUE(has(reason_of(plugins_, "noentry"), "assay_backend_entry"));
+}
 
 TEST_F(PluginStates, ReasonsOfCreateArePassedOn) {
-  EXPECT_EQ(reason_of(plugins_, "refusing"), "refusing: unavailable: no device of this kind in this machine");
-  EXPECT_EQ(reason_of(plugins_, "throwing"), "throwing: unavailable: the driver is older than the library");
+  EXPECT_EQ(reason_of(plugins_, "refusing"),
+            "refusing: unavailable: no device of this kind in this machine");
+  EXPECT_EQ(reason_of(plugins_, "throwing"),
+            "throwing: unavailable: the driver is older than the library");
 }
 
 TEST_F(PluginStates, AbsentPluginIsToldWithTheWayToIt) {
@@ -70,7 +80,8 @@ TEST_F(PluginStates, FilesThatAreNoLibraries) {
 TEST_F(PluginStates, UnusableOnesHideNoUsableOne) {
   setenv("ASSAY_FAULT_INNER", "no-such-inner", 1);
   for (const std::string& name : plugins_.names()) plugins_.open(name);
-  EXPECT_TRUE(has(reason_of(plugins_, "faulty"), "no-such-inner"));  // it was loaded and speaks for itself
+  EXPECT_TRUE(
+      has(reason_of(plugins_, "faulty"), "no-such-inner"));  // it was loaded and speaks for itself
   unsetenv("ASSAY_FAULT_INNER");
 }
 

@@ -85,8 +85,7 @@ class Faults(RunTest):
         self.check_file()
 
     def test_a_fault_little_above_the_bound_is_seen(self):
-        # Winograd-like full-significand verification only: the exact integer pass would see anything, so the honest row's own
-        # figures choose the size.
+        # The honest row's own bound chooses the size: one element out of 512, anywhere, off by three times that.
         suite = self.suite([group(["direct"])])
         self.run_suite(suite, code=0)
         bound = self.rows()[0]["verification"]["bound"]

@@ -1,6 +1,7 @@
-// A backend that does another one's work (ASSAY_FAULT_INNER, by default `reference`) with a fault: the one that --algorithm names, or
-// else ASSAY_FAULT. Any other algorithm is handed on. ASSAY_FAULT_OFF=1 takes all faults back, so that ids stay and a resumed run
-// ends well. Of the test tree alone.
+// A backend that does another one's work (ASSAY_FAULT_INNER, by default `reference`) with a fault:
+// the one that --algorithm names, or else ASSAY_FAULT. Any other algorithm is handed on.
+// ASSAY_FAULT_OFF=1 takes all faults back, so that ids stay and a resumed run ends well. Of the
+// test tree alone.
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
@@ -28,7 +29,10 @@ namespace {
 class FaultyOperation final : public Operation {
  public:
   FaultyOperation(std::unique_ptr<Operation> inner, Device& device, Fault fault)
-      : inner_(std::move(inner)), device_(device), fault_(fault), after_(std::stol(environment("ASSAY_FAULT_AFTER", "8"))) {}
+      : inner_(std::move(inner)),
+        device_(device),
+        fault_(fault),
+        after_(std::stol(environment("ASSAY_FAULT_AFTER", "8"))) {}
 
   const std::vector<TensorSpec>& arguments() const override { return inner_->arguments(); }
   void bind(std::span<Tensor* const> tensors) override {
@@ -62,15 +66,20 @@ class FaultyOperation final : public Operation {
 class FaultyBackend final : public assay::Backend {
  public:
   FaultyBackend() : fault_(fault_of(environment("ASSAY_FAULT", ""))) {
-    const Made<assay::Backend*> inner = plugins_.open(environment("ASSAY_FAULT_INNER", "reference"));
-    if (const auto* refusal = std::get_if<Unsupported>(&inner)) throw std::runtime_error(refusal->reason);
+    const Made<assay::Backend*> inner =
+        plugins_.open(environment("ASSAY_FAULT_INNER", "reference"));
+    if (const auto* refusal = std::get_if<Unsupported>(&inner))
+      throw std::runtime_error(refusal->reason);
     inner_ = std::get<assay::Backend*>(inner);
     if (fault_ == Fault::crash_in_create) strike(fault_);
   }
   std::string name() const override { return "faulty"; }
   nlohmann::json software() const override { return inner_->software(); }
-  Made<Device*> device(const Options& options) override { return inner_->device(handed_on(options)); }
-  Made<std::unique_ptr<Operation>> make(const Problem& problem, const Options& options, Communicator& ranks) override {
+  Made<Device*> device(const Options& options) override {
+    return inner_->device(handed_on(options));
+  }
+  Made<std::unique_ptr<Operation>> make(const Problem& problem, const Options& options,
+                                        Communicator& ranks) override {
     const Options inner_options = handed_on(options);
     const Fault asked = fault_of(options.get("algorithm", ""));
     const bool off = environment("ASSAY_FAULT_OFF", "") == "1";

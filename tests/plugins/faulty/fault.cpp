@@ -17,12 +17,16 @@ namespace faulty {
 namespace {
 
 const std::map<std::string, Fault>& faults() {
-  static const std::map<std::string, Fault> all{
-      {"wrong_element", Fault::wrong_element}, {"wrong_element_late", Fault::wrong_element_late},
-      {"nan", Fault::nan},                     {"wrong_precision", Fault::wrong_precision},
-      {"crash", Fault::crash},                 {"quit", Fault::quit},
-      {"hang", Fault::hang},                   {"throw", Fault::throws},
-      {"abort_in_make", Fault::abort_in_make}, {"crash_in_create", Fault::crash_in_create}};
+  static const std::map<std::string, Fault> all{{"wrong_element", Fault::wrong_element},
+                                                {"wrong_element_late", Fault::wrong_element_late},
+                                                {"nan", Fault::nan},
+                                                {"wrong_precision", Fault::wrong_precision},
+                                                {"crash", Fault::crash},
+                                                {"quit", Fault::quit},
+                                                {"hang", Fault::hang},
+                                                {"throw", Fault::throws},
+                                                {"abort_in_make", Fault::abort_in_make},
+                                                {"crash_in_create", Fault::crash_in_create}};
   return all;
 }
 

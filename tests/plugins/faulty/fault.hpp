@@ -12,16 +12,18 @@ namespace faulty {
 
 enum class Fault {
   none,
-  wrong_element,       ///< one output element off by ASSAY_FAULT_SIZE (times the outputs' RMS), its place from ASSAY_FAULT_SEED
-  wrong_element_late,  ///< the same after ASSAY_FAULT_AFTER runs: only the check behind the timing can see it
+  wrong_element,       ///< one output element off by ASSAY_FAULT_SIZE (times the outputs' RMS), its
+                       ///< place from ASSAY_FAULT_SEED
+  wrong_element_late,  ///< the same after ASSAY_FAULT_AFTER runs: only the check behind the timing
+                       ///< can see it
   nan,                 ///< one output element is NaN
-  wrong_precision,     ///< inputs are rounded to bf16 first: a library that quietly computes in less
-  crash,               ///< a segmentation fault in run
-  quit,                ///< the process ends by itself in run, as a library does that calls exit
-  hang,                ///< run never returns
-  throws,              ///< run throws
-  abort_in_make,       ///< an assertion of the library fails while it prepares
-  crash_in_create,     ///< the plugin's start kills the process
+  wrong_precision,  ///< inputs are rounded to bf16 first: a library that quietly computes in less
+  crash,            ///< a segmentation fault in run
+  quit,             ///< the process ends by itself in run, as a library does that calls exit
+  hang,             ///< run never returns
+  throws,           ///< run throws
+  abort_in_make,    ///< an assertion of the library fails while it prepares
+  crash_in_create,  ///< the plugin's start kills the process
 };
 
 /// Names as --algorithm and ASSAY_FAULT know them ("throws" is "throw").

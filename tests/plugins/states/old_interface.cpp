@@ -1,4 +1,5 @@
-// As if built against the headers of another version of Assay: it must be refused before anything of it is called.
+// As if built against the headers of another version of Assay: it must be refused before anything
+// of it is called.
 #include <cstdlib>
 
 #include "core/backend.hpp"

@@ -4,7 +4,9 @@
 
 namespace {
 
-assay::Backend* create(std::string&) { throw std::runtime_error("the driver is older than the library"); }
+assay::Backend* create(std::string&) {
+  throw std::runtime_error("the driver is older than the library");
+}
 
 }  // namespace
 

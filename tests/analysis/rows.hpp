@@ -1,0 +1,52 @@
+#pragma once
+// Rows and results as make_row makes them, for tests of what reads them.
+
+#include "analysis/series.hpp"
+#include "core/result.hpp"
+
+namespace assay::test {
+
+inline nlohmann::json row(const std::string& status, double seconds, int launch = 0,
+                          Settings more = {}, int attempt = 0, double flops = 1e9) {
+  Case one;
+  one.settings = {{"direction", "forward"},
+                  {"precision", "fp32"},
+                  {"backend", "onednn"},
+                  {"algorithm", "direct"},
+                  {"problem", "mb1ic8ih8oc8oh8kh3ph1"},
+                  {"cache", "hot"},
+                  {"threads", "2"}};
+  for (const auto& [name, value] : more) one.settings[name] = value;
+  one.id = "conv";
+  for (const auto& [name, value] : one.settings) one.id += "/" + value;
+  one.names = {"list/first"};
+  Outcome outcome;
+  outcome.status = status;
+  if (status != "ok") outcome.reason = "why it is " + status;
+  if (status == "ok" || status == "incorrect") {
+    Verification verification;
+    verification.passed = status == "ok";
+    verification.reference = "fp64";
+    verification.max_error = 1.5e-7;
+    verification.bound = 1e-6;
+    outcome.verification = verification;
+    outcome.executed = Executed{};
+    outcome.executed->algorithm = "direct";
+    Timing timing;
+    for (int i = 0; i < 21; ++i) timing.samples.push_back(seconds * (1 + 0.001 * (i - 10)));
+    timing.stopped_by = "precision";
+    outcome.timing = timing;
+    outcome.work = {{"flops_per_s", flops}};
+  }
+  nlohmann::json made = make_row("conv", one, nullptr, outcome, 0, launch, attempt, 1, 1);
+  made["problem"]["flops"] = flops;
+  return made;
+}
+
+inline nlohmann::json result(std::vector<nlohmann::json> rows) {
+  nlohmann::json made = make_result("id", "suite", "command", 1, now());
+  made["rows"] = rows;
+  return made;
+}
+
+}  // namespace assay::test

@@ -1,0 +1,189 @@
+// The parts of `assay run` that need no benchmark: processes, the followed journal, orders, the
+// file made of a journal.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "analysis/campaign.hpp"
+#include "analysis/child.hpp"
+#include "analysis/journal_follower.hpp"
+#include "analysis/progress.hpp"
+#include "analysis/result_file.hpp"
+#include "core/environment.hpp"
+#include "core/error.hpp"
+#include "core/journal.hpp"
+#include "core/schema.hpp"
+#include "rows.hpp"
+
+namespace {
+
+using namespace assay;
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+class RunParts : public testing::Test {
+ protected:
+  RunParts() { fs::create_directories(folder_); }
+  ~RunParts() override { fs::remove_all(folder_); }
+  /// Starts a shell and waits for its end.
+  Ended shell(const std::string& script) {
+    Child child({"/bin/sh", "-c", script}, folder_ / "out", folder_ / "err");
+    while (!child.poll()) wait_for_signal(std::chrono::milliseconds(20));
+    return *child.poll();
+  }
+  fs::path folder_ = fs::temp_directory_path() / ("assay-run-parts-" + std::to_string(getpid()));
+};
+
+TEST_F(RunParts, HowAChildEndedIsTold) {
+  EXPECT_EQ(shell("exit 3").text(), "ended with exit code 3");
+  EXPECT_EQ(shell("kill -SEGV $$").text(), "killed by signal 11 (Segmentation fault)");
+  EXPECT_EQ(shell("kill -ABRT $$").text(), "killed by signal 6 (Aborted)");
+}
+
+TEST_F(RunParts, StreamsGoToFiles) {
+  shell("echo one; echo two >&2; cat");  // stdin is empty, or this would never end
+  EXPECT_EQ(tail_of(folder_ / "out"), "one");
+  EXPECT_EQ(tail_of(folder_ / "err"), "two");
+}
+
+TEST_F(RunParts, WhatCannotBeStartedIsAnInputError) {
+  EXPECT_THROW(Child({"/nonexistent/program"}, folder_ / "o", folder_ / "e"), InputError);
+  EXPECT_THROW(Child({"/bin/true"}, folder_ / "no" / "such" / "o", folder_ / "e"), InputError);
+}
+
+bool alive(pid_t pid) {
+  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+  std::string text{std::istreambuf_iterator<char>(stat), {}};
+  return !text.empty() && text.find(") Z") == std::string::npos;
+}
+
+TEST_F(RunParts, KillReachesTheGroupAndWhoLeftIt) {
+  prepare_parent();
+  // One grandchild in the group, one in a session of its own (a launcher's rank).
+  Child child({"/bin/sh", "-c", "sleep 1000 & echo $!; setsid sleep 1000 & wait"}, folder_ / "out",
+              folder_ / "err");
+  const auto started = [&] {
+    std::ifstream children("/proc/" + std::to_string(child.pid()) + "/task/" +
+                           std::to_string(child.pid()) + "/children");
+    return std::vector<pid_t>{std::istream_iterator<pid_t>(children),
+                              std::istream_iterator<pid_t>()};
+  };
+  while (started().size() < 2 && !child.poll()) wait_for_signal(std::chrono::milliseconds(10));
+  const std::vector<pid_t> all = started();
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_TRUE(child.kill(std::chrono::milliseconds(0)).signalled);
+  for (const pid_t pid : all) EXPECT_FALSE(alive(pid)) << pid;
+}
+
+TEST_F(RunParts, GraceLetsALauncherEndItself) {
+  prepare_parent();
+  Child child({"/bin/sh", "-c", "trap 'exit 9' TERM; echo ready; while :; do sleep 0.01; done"},
+              folder_ / "out", folder_ / "err");
+  while (tail_of(folder_ / "out") != "ready") wait_for_signal(std::chrono::milliseconds(10));
+  const Ended ended = child.kill(std::chrono::milliseconds(60000));
+  EXPECT_FALSE(ended.signalled);
+  EXPECT_EQ(ended.code, 9);
+}
+
+TEST_F(RunParts, TailsAreCutAtAWordAndAreAscii) {
+  std::ofstream(folder_ / "t") << std::string(1000, 'a')
+                               << " the end\n\nof \x1b[31mit \xc3\xa4\n\n";
+  EXPECT_EQ(tail_of(folder_ / "t", 30), "... the end; of ?[31mit ??");
+  EXPECT_EQ(tail_of(folder_ / "absent"), "");
+}
+
+TEST_F(RunParts, FollowerSeesWholeEventsOnceWhereverTheWritesAreCut) {
+  const std::string text =
+      "{\"event\":\"begin\",\"id\":\"a\"}\n{\"event\":\"end\"}\n{\"event\":\"row\"}\n";
+  for (std::size_t cut = 0; cut <= text.size(); ++cut) {
+    const fs::path file = folder_ / "j";
+    std::ofstream(file) << "{\"event\":\"earlier\"}\n";
+    JournalFollower follower(file);
+    EXPECT_TRUE(follower.poll().empty());
+    std::vector<json> events;
+    auto take = [&](std::string part) {
+      std::ofstream(file, std::ios::app) << part;
+      for (json& event : follower.poll()) events.push_back(std::move(event));
+    };
+    take(text.substr(0, cut));
+    take(text.substr(cut));
+    ASSERT_EQ(events.size(), 3u) << cut;
+    EXPECT_EQ(events[0].at("id"), "a");
+    EXPECT_EQ(events[2].at("event"), "row");
+  }
+}
+
+TEST(Orders, ArePermutationsThatDependOnSeedLaunchAndPlaceAlone) {
+  std::set<std::vector<std::size_t>> seen;
+  for (std::uint64_t seed : {0ull, 1ull, 2ull, ~0ull})
+    for (int launch = 0; launch < 5; ++launch)
+      for (int place = 0; place < 3; ++place) {
+        auto order = random_order(20, seed, launch, place);
+        EXPECT_EQ(order, random_order(20, seed, launch, place));
+        seen.insert(order);
+        std::sort(order.begin(), order.end());
+        for (std::size_t i = 0; i < order.size(); ++i) EXPECT_EQ(order[i], i);
+      }
+  EXPECT_EQ(seen.size(), 60u);  // of 20! orders: equal ones would show a key that is lost
+  EXPECT_TRUE(random_order(0, 1, 0, 0).empty());
+}
+
+TEST(Collect, EnvironmentsAreThoseOfTheProcessesThatMadeTheRows) {
+  auto environment = [](const std::string& host) {
+    return json{{"host", host},
+                {"hardware", json::object()},
+                {"software", json::object()},
+                {"volatile", json::object()},
+                {"hashes", {{"hardware", "h"}, {"software", "s"}}}};
+  };
+  auto launch = [&](int n, int attempt, const std::string& host) {
+    return json{{"event", "launch"},
+                {"benchmark", "conv"},
+                {"launch", n},
+                {"attempt", attempt},
+                {"environment", environment(host)}};
+  };
+  auto row = [](json one) { return json{{"event", "row"}, {"row", std::move(one)}}; };
+  std::vector<json> events{
+      {{"event", "run"},
+       {"id", "x"},
+       {"suite", "s"},
+       {"command", "c"},
+       {"seed", 7},
+       {"started", now()},
+       {"environment", environment("parent")}},
+      launch(0, 0, "first"),
+      row(test::row("ok", 1e-3, 0)),
+      launch(1, 0, "second"),
+      row(test::row("failed", 0, 1)),
+      launch(1, 1, "third"),
+      row(test::row("ok", 1e-3, 1, {{"cache", "cold"}}, 1)),
+      row(test::row("failed", 0, 2)),  // of a process that never told its environment
+      row(test::row("ok", 5e-3, 0)),   // a second row of one launch: the first counts
+  };
+  const json result = collect(events, {});
+  std::vector<std::string> hosts;
+  for (const json& one : result.at("rows"))
+    hosts.push_back(
+        result.at("environments").at(one.at("environment").get<std::size_t>()).at("host"));
+  EXPECT_EQ(hosts, (std::vector<std::string>{"first", "second", "third", "parent"}));
+  EXPECT_EQ(result.at("run").at("seed"), 7);
+  EXPECT_EQ(schema_errors(result, "result", "made"), std::vector<std::string>{});
+  events.erase(events.begin());
+  EXPECT_THROW(collect(events, {}), InputError);
+}
+
+TEST(Progress, TimeLeft) {
+  EXPECT_EQ(time_left(10, 0, 5), "");
+  EXPECT_EQ(time_left(10, 10, 0), "");
+  EXPECT_EQ(time_left(10, 10, 30), "~30 s left");
+  EXPECT_EQ(time_left(60, 10, 30), "~3 min left");
+  EXPECT_EQ(time_left(3600, 1, 2), "~2.0 h left");
+}
+
+}  // namespace

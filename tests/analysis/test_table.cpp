@@ -1,0 +1,160 @@
+// A table never shows a number for a row that is not ok, and never a ratio without both values.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <regex>
+
+#include "analysis/table.hpp"
+#include "core/error.hpp"
+#include "core/schema.hpp"
+#include "core/text.hpp"
+#include "rows.hpp"
+
+namespace {
+
+using namespace assay;
+using test::result;
+using test::row;
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::string table(std::vector<nlohmann::json> rows, TableOptions options = {}) {
+  return render_table({{"", result(std::move(rows))}}, {}, options);
+}
+
+std::string line_with(const std::string& text, const std::string& part) {
+  for (const std::string& line : split(text, '\n'))
+    if (has(line, part)) return line;
+  return "";
+}
+
+TEST(Table, ShowsValueIntervalRateAndError) {
+  const std::string text = table({row("ok", 2e-3)});
+  const std::string line = line_with(text, "list/first");
+  EXPECT_TRUE(has(line, "2.00 ms")) << text;
+  EXPECT_TRUE(has(line, "500 GFLOP/s")) << text;
+  EXPECT_TRUE(has(line, "1.5e-07")) << text;
+  EXPECT_TRUE(has(line, " .. ")) << text;
+  EXPECT_TRUE(has(text, "1 ok")) << text;
+}
+
+TEST(Table, RowsThatAreNotOkShowTheirReasonAndNoNumber) {
+  const std::regex number(R"(\d (ns|µs|ms|s)\b|FLOP/s|\de-\d)");
+  for (const char* status : {"incorrect", "failed", "timeout", "unsupported"})
+    for (const bool markdown : {false, true}) {
+      const std::string text = table({row(status, 2e-3)}, {markdown, ""});
+      const std::string line = line_with(text, "list/first");
+      EXPECT_TRUE(has(line, std::string(status) + ": why it is " + status)) << text;
+      EXPECT_FALSE(std::regex_search(line, number)) << line;
+      EXPECT_TRUE(has(text, std::string("1 ") + status)) << text;
+    }
+}
+
+TEST(Table, OneWrongLaunchTakesTheNumberFromAll) {
+  for (const char* status : {"incorrect", "failed", "timeout"}) {
+    const std::string text = table({row("ok", 1e-3, 0), row(status, 0, 1), row("ok", 1e-3, 2)});
+    const std::string line = line_with(text, "list/first");
+    EXPECT_TRUE(has(line, std::string(status) + ": in 1 of 3 launches: why")) << text;
+    EXPECT_FALSE(has(line, "ms")) << text;
+  }
+}
+
+TEST(Table, LaunchesAreTheUnit) {
+  // Medians 1, 2 and 9 ms: their median is 2, their range the interval; the mean of all samples
+  // would be 4.
+  const std::string text = table({row("ok", 1e-3, 0), row("ok", 9e-3, 1), row("ok", 2e-3, 2)});
+  const std::string line = line_with(text, "list/first");
+  EXPECT_TRUE(std::regex_search(line, std::regex(R"( 3 +2\.00 ms +1\.00 ms \.\. 9\.00 ms)")))
+      << text;
+}
+
+TEST(Table, LaterAttemptMakesGoodACrashButNoWrongResult) {
+  EXPECT_TRUE(has(line_with(table({row("failed", 0, 0), row("ok", 2e-3, 0, {}, 1)}), "list/first"),
+                  "2.00 ms"));
+  const std::string wrong =
+      line_with(table({row("incorrect", 0, 0), row("ok", 2e-3, 0, {}, 1)}), "list/first");
+  EXPECT_TRUE(has(wrong, "incorrect")) << wrong;
+  EXPECT_FALSE(has(wrong, "ms")) << wrong;
+}
+
+TEST(Table, BaselineHasBothAbsolutesMarkAndCitation) {
+  nlohmann::json one = row("ok", 2e-3);
+  one["baseline"] = {{"system", "machine-x"},  {"value", 1e-3},     {"unit", "s"},
+                     {"speedup", 123.0},       {"published", true}, {"citation", "Paper, table 3"},
+                     {"algorithm", "winograd"}};
+  const std::string text = table({one});
+  const std::string line = line_with(text, "list/first");
+  EXPECT_TRUE(has(line, "2.00 ms")) << text;
+  EXPECT_TRUE(has(line, "1.00 ms*")) << text;
+  EXPECT_TRUE(line.ends_with("0.5"))
+      << text;  // of the values shown; what the row says of the ratio is not believed
+  EXPECT_TRUE(has(line, "winograd")) << text;
+  EXPECT_TRUE(
+      has(text, "* machine-x: published, not measured by Assay, without interval: Paper, table 3"))
+      << text;
+  one["status"] = "failed";
+  EXPECT_FALSE(has(line_with(table({one}), "list/first"), "ms"));
+}
+
+TEST(Table, PivotPutsValuesSideBySide) {
+  const std::vector<nlohmann::json> rows{row("ok", 1e-3, 0, {{"precision", "bf16"}}),
+                                         row("ok", 4e-3),
+                                         row("incorrect", 0, 0, {{"precision", "fp16"}})};
+  const std::string text = table(rows, {false, "precision"});
+  const std::string line = line_with(text, "list/first");
+  EXPECT_TRUE(std::regex_search(line, std::regex(R"(4\.00 ms +1\.00 ms +4 +incorrect \[1\] +-$)")))
+      << text;
+  EXPECT_TRUE(has(text, "fp32 / bf16")) << text;
+  EXPECT_TRUE(has(text, "[1] incorrect: why it is incorrect")) << text;
+  // A pivot over what is incorrect has no ratio.
+  const std::string bad = table({row("incorrect", 0), row("ok", 1e-3, 0, {{"precision", "bf16"}})},
+                                {false, "precision"});
+  EXPECT_TRUE(std::regex_search(line_with(bad, "list/first"),
+                                std::regex(R"(incorrect \[1\] +1\.00 ms +-$)")))
+      << bad;
+}
+
+TEST(Table, UnknownParameterIsRefusedWithTheNearest) {
+  try {
+    table({row("ok", 1e-3)}, {false, "precison"});
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_TRUE(has(error.what(), "'precision'")) << error.what();
+  }
+}
+
+TEST(Table, ParametersThatDifferGetAColumnOthersOneLine) {
+  const std::string text = table({row("ok", 1e-3), row("ok", 1e-3, 0, {{"cache", "cold"}})});
+  EXPECT_TRUE(has(text, "all rows: nodes 1, ranks 1, threads 2")) << text;
+  EXPECT_TRUE(has(line_with(text, "problem"), "cache")) << text;
+}
+
+TEST(Table, SeveralResultsStandTogetherByCase) {
+  const std::vector<NamedResult> results{
+      {"a", result({row("ok", 1e-3), row("ok", 3e-3, 0, {{"precision", "bf16"}})})},
+      {"b", result({row("ok", 2e-3)})}};
+  const auto lines = split(render_table(results, {}, {}), '\n');
+  std::vector<std::string> order;
+  for (const std::string& line : lines)
+    if (has(line, "list/first"))
+      order.push_back(line.substr(0, 1) + (has(line, "bf16") ? " bf16" : " fp32"));
+  EXPECT_EQ(order, (std::vector<std::string>{"a bf16", "a fp32", "b fp32"}));
+}
+
+TEST(Table, PublishedRowsAreMarked) {
+  nlohmann::json one = row("ok", 2e-3);
+  one["published"] = true;
+  one["citation"] = "Paper, table 4";
+  one["time_s"] = {{"median", 2e-3}};
+  one["verification"] = nullptr;
+  const std::string text = table({one});
+  EXPECT_TRUE(has(line_with(text, "list/first"), "2.00 ms*")) << text;
+  EXPECT_TRUE(has(line_with(text, "list/first"), "published")) << text;
+  EXPECT_TRUE(has(text, "Paper, table 4")) << text;
+}
+
+TEST(Table, EmptyResult) { EXPECT_TRUE(has(table({}), "no rows")); }
+
+}  // namespace

@@ -1,0 +1,65 @@
+#include <gtest/gtest.h>
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "analysis/units.hpp"
+
+namespace {
+
+using assay::human;
+using assay::human_seconds;
+
+TEST(Units, KnownValues) {
+  EXPECT_EQ(human(1.85e11, "FLOP/s"), "185 GFLOP/s");
+  EXPECT_EQ(human(9.994e9, "FLOP/s"), "9.99 GFLOP/s");
+  EXPECT_EQ(human(9.996e9, "FLOP/s"), "10.0 GFLOP/s");
+  EXPECT_EQ(human(999.4e9, "B/s"), "999 GB/s");
+  EXPECT_EQ(human(999.6e9, "B/s"), "1.00 TB/s");
+  EXPECT_EQ(human(0, "B/s"), "0 B/s");
+  EXPECT_EQ(human(-1500, "B"), "-1.50 kB");
+  EXPECT_EQ(human_seconds(1.234e-3), "1.23 ms");
+  EXPECT_EQ(human_seconds(0.9999), "1.00 s");
+  EXPECT_EQ(human_seconds(6.3e-5), "63.0 \u00b5s");
+  EXPECT_EQ(human_seconds(4321), "4321 s");
+  EXPECT_EQ(human(std::numeric_limits<double>::quiet_NaN(), "s"), "?");
+  EXPECT_EQ(human(std::numeric_limits<double>::infinity(), "s"), "?");
+}
+
+/// The number that a person reads back.
+double read_back(const std::string& text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  EXPECT_EQ(error, std::errc()) << text;
+  std::string unit(end, text.data() + text.size());
+  const std::pair<const char*, double> prefixes[] = {
+      {" nX", 1e-9}, {" \u00b5X", 1e-6}, {" mX", 1e-3}, {" X", 1},     {" kX", 1e3},
+      {" MX", 1e6},  {" GX", 1e9},       {" TX", 1e12}, {" PX", 1e15}, {" EX", 1e18}};
+  for (const auto& [name, factor] : prefixes)
+    if (unit == name) return number * factor;
+  ADD_FAILURE() << "no unit in " << text;
+  return 0;
+}
+
+TEST(Units, EveryMagnitudeReadsBackToThreeDigits) {
+  std::mt19937_64 random(7);
+  std::uniform_real_distribution<double> exponent(-8.99, 20.9);
+  for (int i = 0; i < 100000; ++i) {
+    const double value = std::pow(10.0, exponent(random));
+    const std::string text = human(value, "X");
+    ASSERT_NEAR(read_back(text) / value, 1, 0.0051) << value << " " << text;
+    ASSERT_LE(text.find(' '), 4u) << text;
+  }
+}
+
+TEST(Units, RoundingNeverPrintsFourDigits) {
+  for (int power = -8; power <= 20; ++power)
+    for (const double near : {0.99949, 0.9995, 0.99951, 0.999999999, 1.0, 1.0000001}) {
+      const std::string text = human(near * std::pow(10.0, power), "X");
+      EXPECT_LE(text.find(' '), 4u) << text;
+    }
+}
+
+}  // namespace

@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""A backend, a kernel and a suite are added to a copy of the tree by files alone: no existing file is edited."""
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import unittest
+
+from run_helper import BUILD, SOURCE, RunTest
+
+THROWAWAY = SOURCE / "tests" / "throwaway"
+PARTS = ("core", "kernels", "analysis", "cmake", "suites", "results-schema", "CMakeLists.txt")
+
+
+def hashes(root):
+    return {str(file.relative_to(root)): hashlib.sha256(file.read_bytes()).hexdigest()
+            for part in PARTS for file in ([root / part] if (root / part).is_file() else sorted((root / part).rglob("*")))
+            if file.is_file() and "__pycache__" not in file.parts}
+
+
+class AddByFiles(RunTest):
+    def setUp(self):
+        super().setUp()
+        self.tree = self.folder / "tree"
+        self.tree.mkdir()
+        for part in PARTS:
+            if (SOURCE / part).is_dir():
+                shutil.copytree(SOURCE / part, self.tree / part, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copy2(SOURCE / part, self.tree / part)
+
+    def step(self, *words):
+        done = subprocess.run([str(w) for w in words], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.assertEqual(done.returncode, 0, f"{words}\n{done.stdout[-6000:]}")
+        return done.stdout
+
+    def cached(self, name):
+        for line in (BUILD / "CMakeCache.txt").read_text().splitlines():
+            if line.startswith(f"{name}:"):
+                return line.split("=", 1)[1]
+        return ""
+
+    def test_backend_kernel_and_suite(self):
+        before = hashes(self.tree)
+        for part in ("backend", "kernel", "suite"):
+            shutil.copytree(THROWAWAY / part, self.tree, dirs_exist_ok=True)
+        after = hashes(self.tree)
+        self.assertEqual({name: after[name] for name in before}, before, "an existing file was edited")
+        self.assertEqual(sorted(after.keys() - before.keys()),
+                         ["kernels/axpy.hpp", "kernels/axpy_main.cpp", "kernels/reference/axpy.cpp",
+                          "kernels/throwaway/CMakeLists.txt", "kernels/throwaway/backend.cpp", "suites/throwaway.json"])
+        build = self.folder / "build"
+        # Not optimised and without the vendors' backends: what is proved is the adding, and that costs the least.
+        said = self.step("cmake", "-S", self.tree, "-B", build, "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O0",
+                         "-DBUILD_TESTING=OFF", "-DASSAY_ONEDNN=OFF", f"-DCMAKE_PREFIX_PATH={self.cached('CMAKE_PREFIX_PATH')}",
+                         f"-DCMAKE_CXX_COMPILER={self.cached('CMAKE_CXX_COMPILER')}")
+        self.assertIn("backend throwaway: built", said)
+        self.step("cmake", "--build", build, "--parallel", len(os.sched_getaffinity(0)), "--target", "assay", "assay-conv",
+                  "assay-axpy", "assay_backend_reference", "assay_backend_throwaway")
+        programs = build / "bin"
+        env = {k: v for k, v in os.environ.items() if not k.startswith("ASSAY_")}
+        shown = self.command(programs / "assay", "list", "backends", env=env, code=0).stdout
+        self.assertRegex(shown, "throwaway +available")
+        self.assertIn("axpy", self.command(programs / "assay", "list", "benchmarks", env=env, code=0).stdout)
+        self.assertIn("A suite added by one file", self.command(programs / "assay", "list", "suites", env=env, code=0).stdout)
+        done = self.command(programs / "assay", "run", "throwaway", "--out", self.out, env=env, code=0)
+        self.assertIn("10 ok", done.stdout)
+        rows = self.rows()
+        self.assertEqual(len(rows), 10)
+        self.assertTrue(all(row["verification"]["passed"] for row in rows))
+        ids = {row["id"] for row in rows}
+        self.assertTrue(any(id.startswith("axpy/fp64/reference/n100000/cold") for id in ids), ids)
+        self.assertTrue(any("/throwaway/" in id for id in ids), ids)
+        software = [environment["software"] for environment in json.loads((self.out / "result.json").read_text())["environments"]]
+        self.assertTrue(any("throwaway" in json.dumps(one) for one in software))
+        self.command(programs / "assay", "validate", self.out / "result.json", env=env, code=0)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,47 @@
+#pragma once
+// What every ratio in C++ shares: --pairs N, the alternation, the output that
+// scripts/self-benchmark reads.
+
+#include <functional>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "core/error.hpp"
+
+namespace assay::self_benchmark {
+
+inline int pairs_from(int argc, char** argv) {
+  for (int i = 1; i + 1 < argc; ++i) {
+    if (std::string(argv[i]) == "--pairs") return std::stoi(argv[i + 1]);
+  }
+  return 30;
+}
+
+/// Both sides in turn, the first of a pair swapped pair by pair, so that neither drift nor what the
+/// other side leaves in the caches favours one.
+inline nlohmann::json alternate(int pairs, const std::function<double()>& a,
+                                const std::function<double()>& b) {
+  nlohmann::json all = nlohmann::json::array();
+  for (int pair = 0; pair < pairs; ++pair) {
+    const bool swapped = pair % 2 != 0;
+    const double first = swapped ? b() : a();
+    const double second = swapped ? a() : b();
+    all.push_back(swapped ? nlohmann::json{second, first} : nlohmann::json{first, second});
+  }
+  return all;
+}
+
+/// Runs `body`, which returns {"pairs": …, "unit": …, "note": …} or {"skip": reason}, and prints
+/// it.
+inline int print(const std::function<nlohmann::json()>& body) {
+  try {
+    std::cout << body() << '\n';
+    return 0;
+  } catch (const std::exception& error) {
+    std::cerr << error.what() << '\n';
+    return 7;
+  }
+}
+
+}  // namespace assay::self_benchmark

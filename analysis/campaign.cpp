@@ -32,14 +32,15 @@ struct Campaign::Attempt {
   std::string open;                    ///< id of the case that was begun and has no row
   bool began = false;                  ///< it came as far as its first case
   bool timed_out = false;
-  int deaths = 0;                      ///< attempts in a row that died outside any case
+  int deaths = 0;  ///< attempts in a row that died outside any case
   Ended ended;
   fs::path out, err;
 };
 
 namespace {
 
-/// A case needs its row's space and more: says whether the disk still takes it. The error is thrown, as an append would.
+/// A case needs its row's space and more: says whether the disk still takes it. The error is
+/// thrown, as an append would.
 void probe_disk(const fs::path& folder) {
   const fs::path file = folder / ".space";
   const int descriptor = open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -47,8 +48,10 @@ void probe_disk(const fs::path& folder) {
   const std::string block(1 << 18, ' ');
   if (error == 0) {
     const ssize_t written = write(descriptor, block.data(), block.size());
-    if (written < 0) error = errno;
-    else if (written < static_cast<ssize_t>(block.size())) error = ENOSPC;
+    if (written < 0)
+      error = errno;
+    else if (written < static_cast<ssize_t>(block.size()))
+      error = ENOSPC;
     if (error == 0 && fsync(descriptor) != 0) error = errno;
     close(descriptor);
   }
@@ -57,7 +60,8 @@ void probe_disk(const fs::path& folder) {
 }
 
 const Case& case_of(const PlannedBenchmark& benchmark, const std::string& id) {
-  return *std::find_if(benchmark.cases.begin(), benchmark.cases.end(), [&](const Case& one) { return one.id == id; });
+  return *std::find_if(benchmark.cases.begin(), benchmark.cases.end(),
+                       [&](const Case& one) { return one.id == id; });
 }
 
 int setting(const Case& one, const std::string& name) {
@@ -67,16 +71,23 @@ int setting(const Case& one, const std::string& name) {
 
 }  // namespace
 
-std::vector<std::size_t> random_order(std::size_t count, std::uint64_t seed, int launch, int place) {
+std::vector<std::size_t> random_order(std::size_t count, std::uint64_t seed, int launch,
+                                      int place) {
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), std::size_t{0});
-  // Distinct keys for distinct (launch, place); shuffle's generator is counter based, so that near keys give unrelated orders.
-  shuffle(order, seed * 1'000'003 + static_cast<std::uint64_t>(launch) * 1'009 + static_cast<std::uint64_t>(place));
+  // Distinct keys for distinct (launch, place); shuffle's generator is counter based, so that near
+  // keys give unrelated orders.
+  shuffle(order, seed * 1'000'003 + static_cast<std::uint64_t>(launch) * 1'009 +
+                     static_cast<std::uint64_t>(place));
   return order;
 }
 
-Campaign::Campaign(CampaignOptions options, std::vector<PlannedBenchmark> benchmarks, Finished finished)
-    : options_(std::move(options)), benchmarks_(std::move(benchmarks)), finished_(std::move(finished)), progress_([this] {
+Campaign::Campaign(CampaignOptions options, std::vector<PlannedBenchmark> benchmarks,
+                   Finished finished)
+    : options_(std::move(options)),
+      benchmarks_(std::move(benchmarks)),
+      finished_(std::move(finished)),
+      progress_([this] {
         int done = 0, total = 0;
         for (const PlannedBenchmark& benchmark : benchmarks_)
           for (const Case& one : benchmark.cases)
@@ -86,28 +97,41 @@ Campaign::Campaign(CampaignOptions options, std::vector<PlannedBenchmark> benchm
       }()) {}
 
 void Campaign::run() {
-  // Rounds, not blocks: what drifts (temperature, neighbours on a shared machine) then meets every case alike.
+  // Rounds, not blocks: what drifts (temperature, neighbours on a shared machine) then meets every
+  // case alike.
   for (int launch = 0; launch < options_.launches; ++launch) {
     const auto order = random_order(benchmarks_.size(), options_.seed, launch, 0);
     for (const std::size_t index : order) {
       const PlannedBenchmark& benchmark = benchmarks_[index];
-      run_benchmark(benchmark, launch,
-                    random_order(benchmark.cases.size(), options_.seed, launch, static_cast<int>(index) + 1));
+      run_benchmark(
+          benchmark, launch,
+          random_order(benchmark.cases.size(), options_.seed, launch, static_cast<int>(index) + 1));
     }
   }
 }
 
 int Campaign::next_attempt(const std::string& benchmark, int launch) const {
-  // A plan is written before each start, so that plans count even the processes that died too early to leave a trace.
+  // A plan is written before each start, so that plans count even the processes that died too early
+  // to leave a trace.
   int attempt = 0;
-  while (fs::exists(options_.folder / fmt::format("plan-{}-{}-{}.json", launch, attempt, benchmark))) ++attempt;
+  while (
+      fs::exists(options_.folder / fmt::format("plan-{}-{}-{}.json", launch, attempt, benchmark)))
+    ++attempt;
   return attempt;
 }
 
-void Campaign::run_benchmark(const PlannedBenchmark& benchmark, int launch, const std::vector<std::size_t>& order) {
-  Attempt attempt{.benchmark = benchmark, .launch = launch, .remaining = {}, .open = {}, .ended = {}, .out = {}, .err = {}};
+void Campaign::run_benchmark(const PlannedBenchmark& benchmark, int launch,
+                             const std::vector<std::size_t>& order) {
+  Attempt attempt{.benchmark = benchmark,
+                  .launch = launch,
+                  .remaining = {},
+                  .open = {},
+                  .ended = {},
+                  .out = {},
+                  .err = {}};
   for (const std::size_t i : order)
-    if (!finished_.contains({launch, benchmark.cases[i].id})) attempt.remaining.push_back(benchmark.cases[i].id);
+    if (!finished_.contains({launch, benchmark.cases[i].id}))
+      attempt.remaining.push_back(benchmark.cases[i].id);
   while (!attempt.remaining.empty()) {
     attempt.number = next_attempt(benchmark.name, launch);
     attempt.open.clear();
@@ -118,7 +142,8 @@ void Campaign::run_benchmark(const PlannedBenchmark& benchmark, int launch, cons
 }
 
 void Campaign::run_attempt(Attempt& attempt) {
-  const std::string name = fmt::format("{}-{}-{}", attempt.launch, attempt.number, attempt.benchmark.name);
+  const std::string name =
+      fmt::format("{}-{}-{}", attempt.launch, attempt.number, attempt.benchmark.name);
   const fs::path plan = options_.folder / ("plan-" + name + ".json");
   const fs::path journal_file = options_.folder / "journal.jsonl";
   write_json(plan, attempt.remaining);
@@ -126,14 +151,15 @@ void Campaign::run_attempt(Attempt& attempt) {
   attempt.err = options_.folder / "log" / (name + ".err.txt");
   std::vector<std::string> command = options_.launcher;
   for (const std::string& word :
-       {attempt.benchmark.executable.string(), std::string("--suite"), options_.suite_file.string(), std::string("--plan"),
-        plan.string(), std::string("--journal"), journal_file.string(), std::string("--launch"),
-        std::to_string(attempt.launch), std::string("--attempt"), std::to_string(attempt.number), std::string("--seed"),
-        std::to_string(options_.seed)})
+       {attempt.benchmark.executable.string(), std::string("--suite"), options_.suite_file.string(),
+        std::string("--plan"), plan.string(), std::string("--journal"), journal_file.string(),
+        std::string("--launch"), std::to_string(attempt.launch), std::string("--attempt"),
+        std::to_string(attempt.number), std::string("--seed"), std::to_string(options_.seed)})
     command.push_back(word);
   command.insert(command.end(), options_.max_time.begin(), options_.max_time.end());
 
-  // A launcher must hear SIGTERM before SIGKILL: it is the one that can end its ranks on other nodes.
+  // A launcher must hear SIGTERM before SIGKILL: it is the one that can end its ranks on other
+  // nodes.
   const std::chrono::milliseconds grace(options_.launcher.empty() ? 0 : 3000);
   JournalFollower journal(journal_file);
   Child child(command, attempt.out, attempt.err);
@@ -186,7 +212,8 @@ void Campaign::follow(Attempt& attempt, JournalFollower& journal) {
 void Campaign::settle(Attempt& attempt) {
   if (attempt.remaining.empty()) {
     if (attempt.ended.signalled || attempt.timed_out)
-      progress_.note(fmt::format("assay-{} {} after its last row; its rows stand.", attempt.benchmark.name,
+      progress_.note(fmt::format("assay-{} {} after its last row; its rows stand.",
+                                 attempt.benchmark.name,
                                  attempt.timed_out ? "did not end" : attempt.ended.text()));
     return;
   }
@@ -195,7 +222,8 @@ void Campaign::settle(Attempt& attempt) {
   if (!attempt.ended.signalled && !attempt.timed_out) {
     // A process that meets a full disk cannot finish any case: that is no case's fault.
     probe_disk(options_.folder);
-    if (said.find("journal.jsonl: ") != std::string::npos || said.find("the journal") != std::string::npos)
+    if (said.find("journal.jsonl: ") != std::string::npos ||
+        said.find("the journal") != std::string::npos)
       throw JournalLost(said);
     if (!attempt.began && attempt.ended.code == static_cast<int>(ExitCode::usage))
       throw InputError(fmt::format("assay-{} refuses its input: {}", attempt.benchmark.name, said));
@@ -204,7 +232,8 @@ void Campaign::settle(Attempt& attempt) {
   if (!attempt.open.empty()) {
     attempt.deaths = 0;
     if (attempt.timed_out)
-      add_row(attempt, attempt.open, "timeout", fmt::format("killed after {} without a result{}", limit, quote));
+      add_row(attempt, attempt.open, "timeout",
+              fmt::format("killed after {} without a result{}", limit, quote));
     else
       add_row(attempt, attempt.open, "failed", attempt.ended.text() + " in this case" + quote);
     std::erase(attempt.remaining, attempt.open);
@@ -212,14 +241,17 @@ void Campaign::settle(Attempt& attempt) {
   }
   // Died outside any case. Once may be chance (a node's hiccup), so there is a second try.
   attempt.deaths = attempt.began ? 1 : attempt.deaths + 1;
-  const std::string how = attempt.timed_out ? fmt::format("did nothing for {}", limit) : attempt.ended.text();
-  progress_.note(fmt::format("assay-{} {} before its next case{}", attempt.benchmark.name, how, quote));
+  const std::string how =
+      attempt.timed_out ? fmt::format("did nothing for {}", limit) : attempt.ended.text();
+  progress_.note(
+      fmt::format("assay-{} {} before its next case{}", attempt.benchmark.name, how, quote));
   if (attempt.deaths < 2) return;
   const std::vector<std::string> lost = std::move(attempt.remaining);
   attempt.remaining.clear();
   for (const std::string& id : lost)
-    add_row(attempt, id, attempt.timed_out ? "timeout" : "failed",
-            fmt::format("assay-{} {} before this case, twice{}", attempt.benchmark.name, how, quote));
+    add_row(
+        attempt, id, attempt.timed_out ? "timeout" : "failed",
+        fmt::format("assay-{} {} before this case, twice{}", attempt.benchmark.name, how, quote));
 }
 
 void Campaign::add_row(const Attempt& attempt, const std::string& id, const std::string& status,
@@ -228,8 +260,8 @@ void Campaign::add_row(const Attempt& attempt, const std::string& id, const std:
   Outcome outcome;
   outcome.status = status;
   outcome.reason = reason;
-  const json row = make_row(attempt.benchmark.name, one, nullptr, outcome, 0, attempt.launch, attempt.number,
-                            setting(one, "ranks"), setting(one, "nodes"));
+  const json row = make_row(attempt.benchmark.name, one, nullptr, outcome, 0, attempt.launch,
+                            attempt.number, setting(one, "ranks"), setting(one, "nodes"));
   // Opened anew each time: opening ends a line that the dead process tore.
   Journal(options_.folder / "journal.jsonl").append({{"event", "row"}, {"row", row}});
   finished_.insert({attempt.launch, id});

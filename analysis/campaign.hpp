@@ -1,5 +1,6 @@
 #pragma once
-// `assay run`: the cases of a suite, launched in interleaved rounds of separate processes, watched to the last row.
+// `assay run`: the cases of a suite, launched in interleaved rounds of separate processes, watched
+// to the last row.
 
 #include <chrono>
 #include <cstdint>
@@ -24,10 +25,10 @@ struct PlannedBenchmark {
 };
 
 struct CampaignOptions {
-  std::filesystem::path suite_file;    ///< absolute: children may run elsewhere
-  std::filesystem::path folder;        ///< holds journal.jsonl, plans and logs
-  std::vector<std::string> launcher;   ///< words before the executable ("mpirun", "-n", "2")
-  std::vector<std::string> max_time;   ///< {"--max-time", "2.5"} or nothing, handed on
+  std::filesystem::path suite_file;   ///< absolute: children may run elsewhere
+  std::filesystem::path folder;       ///< holds journal.jsonl, plans and logs
+  std::vector<std::string> launcher;  ///< words before the executable ("mpirun", "-n", "2")
+  std::vector<std::string> max_time;  ///< {"--max-time", "2.5"} or nothing, handed on
   int launches = 1;
   std::uint64_t seed = 1;
   std::chrono::duration<double> timeout{};
@@ -36,24 +37,27 @@ struct CampaignOptions {
 /// (launch, id) that have a row already.
 using Finished = std::set<std::pair<int, std::string>>;
 
-/// Random order that depends on the recorded seed, the round and the place alone, so that anybody can make it again.
+/// Random order that depends on the recorded seed, the round and the place alone, so that anybody
+/// can make it again.
 std::vector<std::size_t> random_order(std::size_t count, std::uint64_t seed, int launch, int place);
 
 class Campaign {
  public:
   Campaign(CampaignOptions options, std::vector<PlannedBenchmark> benchmarks, Finished finished);
-  /// Runs what has no row yet. Throws Interrupted, InputError (a benchmark refuses its input) and std::system_error (the
-  /// journal cannot be written); the journal stands in any case.
+  /// Runs what has no row yet. Throws Interrupted, InputError (a benchmark refuses its input) and
+  /// std::system_error (the journal cannot be written); the journal stands in any case.
   void run();
 
  private:
   struct Attempt;
-  void run_benchmark(const PlannedBenchmark& benchmark, int launch, const std::vector<std::size_t>& order);
+  void run_benchmark(const PlannedBenchmark& benchmark, int launch,
+                     const std::vector<std::size_t>& order);
   /// One process until it ends or is killed.
   void run_attempt(Attempt& attempt);
   void follow(Attempt& attempt, class JournalFollower& journal);
   void settle(Attempt& attempt);
-  void add_row(const Attempt& attempt, const std::string& id, const std::string& status, const std::string& reason);
+  void add_row(const Attempt& attempt, const std::string& id, const std::string& status,
+               const std::string& reason);
   int next_attempt(const std::string& benchmark, int launch) const;
 
   CampaignOptions options_;

@@ -23,8 +23,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// What wait_for_signal waits for. A signal that was ignored at our start (nohup, a shell's background job) stays ignored:
-/// blocking it would make it pending, and so would undo that.
+/// What wait_for_signal waits for. A signal that was ignored at our start (nohup, a shell's
+/// background job) stays ignored: blocking it would make it pending, and so would undo that.
 const sigset_t& watched() {
   static const sigset_t set = [] {
     sigset_t all;
@@ -45,18 +45,21 @@ Ended ended_of(int status) {
   return {false, WEXITSTATUS(status)};
 }
 
-/// Between fork and exec: async-signal-safe calls only. Reports errno through `report` if exec fails.
+/// Between fork and exec: async-signal-safe calls only. Reports errno through `report` if exec
+/// fails.
 [[noreturn]] void become(char* const* arguments, int out, int err, int report, pid_t parent) {
   setpgid(0, 0);
-  // If the parent dies, so does the child: no benchmark may go on unwatched beside the next run. The parent may have
-  // died before this call took effect; then our parent is another process already.
+  // If the parent dies, so does the child: no benchmark may go on unwatched beside the next run.
+  // The parent may have died before this call took effect; then our parent is another process
+  // already.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   signal(SIGPIPE, SIG_DFL);
-  // SIGXFSZ stays ignored: a journal that meets the file size limit gives an error that can be told, not a signal.
+  // SIGXFSZ stays ignored: a journal that meets the file size limit gives an error that can be
+  // told, not a signal.
   const int null = open("/dev/null", O_RDONLY);
   dup2(null, STDIN_FILENO);
   dup2(out, STDOUT_FILENO);
@@ -70,8 +73,8 @@ Ended ended_of(int status) {
 int open_log(const fs::path& file) {
   const int descriptor = open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (descriptor < 0)
-    throw InputError(fmt::format("cannot write {} ({}). Choose another folder with --out.", file.string(),
-                                 std::strerror(errno)));
+    throw InputError(fmt::format("cannot write {} ({}). Choose another folder with --out.",
+                                 file.string(), std::strerror(errno)));
   return descriptor;
 }
 
@@ -101,19 +104,22 @@ void prepare_parent() {
 }
 
 int wait_for_signal(std::chrono::milliseconds longest) {
-  const timespec limit{static_cast<time_t>(longest.count() / 1000), static_cast<long>(longest.count() % 1000) * 1000000};
+  const timespec limit{static_cast<time_t>(longest.count() / 1000),
+                       static_cast<long>(longest.count() % 1000) * 1000000};
   const int number = sigtimedwait(&watched(), nullptr, &limit);
   return number > 0 && number != SIGCHLD ? number : 0;
 }
 
 Child::Child(const std::vector<std::string>& command, const fs::path& out, const fs::path& err) {
   std::vector<char*> arguments;
-  for (const std::string& argument : command) arguments.push_back(const_cast<char*>(argument.c_str()));
+  for (const std::string& argument : command)
+    arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
   const int out_file = open_log(out);
   const int err_file = open_log(err);
   int report[2];
-  if (pipe2(report, O_CLOEXEC) != 0) throw std::system_error(errno, std::generic_category(), "pipe");
+  if (pipe2(report, O_CLOEXEC) != 0)
+    throw std::system_error(errno, std::generic_category(), "pipe");
   const pid_t parent = getpid();
   pid_ = fork();
   if (pid_ == 0) become(arguments.data(), out_file, err_file, report[1], parent);
@@ -128,8 +134,8 @@ Child::Child(const std::vector<std::string>& command, const fs::path& out, const
   if (pid_ < 0) throw std::system_error(fork_error, std::generic_category(), "fork");
   if (got == static_cast<ssize_t>(sizeof error)) {
     waitpid(pid_, nullptr, 0);
-    throw InputError(fmt::format("cannot start {} ({}). Is it built, installed and in PATH?", command.front(),
-                                 std::strerror(error)));
+    throw InputError(fmt::format("cannot start {} ({}). Is it built, installed and in PATH?",
+                                 command.front(), std::strerror(error)));
   }
   setpgid(pid_, pid_);  // both sides do it: whoever comes first
 }
@@ -162,7 +168,8 @@ Ended Child::kill(std::chrono::milliseconds grace) {
     }
     ended_ = ended_of(status);
   }
-  // Processes that had left the group (ranks of a launcher) are ours by now, since we adopt orphans.
+  // Processes that had left the group (ranks of a launcher) are ours by now, since we adopt
+  // orphans.
   for (auto left = children(); !left.empty(); left = children())
     for (const pid_t orphan : left) {
       ::kill(orphan, SIGKILL);
@@ -178,8 +185,11 @@ std::string tail_of(const fs::path& file, std::size_t bytes) {
   const bool cut = size > bytes;
   stream.seekg(static_cast<std::streamoff>(cut ? size - bytes : 0));
   std::string text{std::istreambuf_iterator<char>(stream), {}};
-  if (cut) text.erase(0, text.find_first_of(" \n") == std::string::npos ? 0 : text.find_first_of(" \n") + 1);
-  // Reasons go into JSON: anything but printable ASCII (a cut UTF-8 sequence, colours) would break the row.
+  if (cut)
+    text.erase(0,
+               text.find_first_of(" \n") == std::string::npos ? 0 : text.find_first_of(" \n") + 1);
+  // Reasons go into JSON: anything but printable ASCII (a cut UTF-8 sequence, colours) would break
+  // the row.
   std::string line;
   for (const char c : text) {
     const auto code = static_cast<unsigned char>(c);
@@ -198,11 +208,13 @@ std::string output_of(const std::vector<std::string>& command, const fs::path& s
   Child child(command, out, err);
   const auto end = std::chrono::steady_clock::now() + timeout;
   while (!child.poll()) {
-    if (const int number = wait_for_signal(std::chrono::milliseconds(100))) throw Interrupted{number};
+    if (const int number = wait_for_signal(std::chrono::milliseconds(100)))
+      throw Interrupted{number};
     if (std::chrono::steady_clock::now() < end) continue;
     child.kill(std::chrono::milliseconds(0));
-    throw CaseError(fmt::format("{} did not answer within {} s. Raise --timeout, or run it by hand.",
-                                command.front(), timeout.count() / 1000));
+    throw CaseError(
+        fmt::format("{} did not answer within {} s. Raise --timeout, or run it by hand.",
+                    command.front(), timeout.count() / 1000));
   }
   ended = *child.poll();
   error = tail_of(err, 2000);

@@ -1,5 +1,6 @@
 #pragma once
-// One benchmark process: started in a process group of its own, tied to the life of this process, killed with all it started.
+// One benchmark process: started in a process group of its own, tied to the life of this process,
+// killed with all it started.
 
 #include <sys/types.h>
 
@@ -21,9 +22,11 @@ struct Ended {
 
 class Child final {
  public:
-  /// Starts `command` (found along PATH) with stdout and stderr into files. InputError if it cannot be started.
-  /// Must be called by the thread that lives as long as the process: the kernel kills the child when that thread ends.
-  Child(const std::vector<std::string>& command, const std::filesystem::path& out, const std::filesystem::path& err);
+  /// Starts `command` (found along PATH) with stdout and stderr into files. InputError if it cannot
+  /// be started. Must be called by the thread that lives as long as the process: the kernel kills
+  /// the child when that thread ends.
+  Child(const std::vector<std::string>& command, const std::filesystem::path& out,
+        const std::filesystem::path& err);
   /// Kills what is left.
   ~Child();
   Child(const Child&) = delete;
@@ -32,8 +35,8 @@ class Child final {
   pid_t pid() const { return pid_; }
   /// How it ended, or nothing while it runs.
   std::optional<Ended> poll();
-  /// SIGKILL to the group and to every orphan that it left to us. With `grace`, SIGTERM first: a launcher like mpirun then
-  /// ends its ranks on other nodes, which no signal of ours can reach.
+  /// SIGKILL to the group and to every orphan that it left to us. With `grace`, SIGTERM first: a
+  /// launcher like mpirun then ends its ranks on other nodes, which no signal of ours can reach.
   Ended kill(std::chrono::milliseconds grace);
 
  private:
@@ -41,16 +44,19 @@ class Child final {
   std::optional<Ended> ended_;
 };
 
-/// Blocks the signals that the parent must not die of in the middle of a line, and adopts orphans. Once, before the first Child.
+/// Blocks the signals that the parent must not die of in the middle of a line, and adopts orphans.
+/// Once, before the first Child.
 void prepare_parent();
 
-/// Sleeps until a child ends, a signal asks us to end, or `longest` is over. Returns the signal (SIGINT, SIGTERM, SIGHUP), or 0.
+/// Sleeps until a child ends, a signal asks us to end, or `longest` is over. Returns the signal
+/// (SIGINT, SIGTERM, SIGHUP), or 0.
 int wait_for_signal(std::chrono::milliseconds longest);
 
 /// The last lines of a file, at most `bytes`, control characters replaced: for the reason of a row.
 std::string tail_of(const std::filesystem::path& file, std::size_t bytes = 600);
 
-/// Runs a command to its end and returns its stdout. `error` gets the tail of its stderr, `ended` how it ended.
+/// Runs a command to its end and returns its stdout. `error` gets the tail of its stderr, `ended`
+/// how it ended.
 std::string output_of(const std::vector<std::string>& command, const std::filesystem::path& scratch,
                       std::chrono::milliseconds timeout, Ended& ended, std::string& error);
 

@@ -1,5 +1,6 @@
 #pragma once
-// The subcommands of `assay`, one source file each. They read and write result files; no benchmark is linked in.
+// The subcommands of `assay`, one source file each. They read and write result files; no benchmark
+// is linked in.
 
 #include <cstdint>
 #include <map>
@@ -27,6 +28,7 @@ std::vector<std::string> values_of(const Given& given, const std::string& flag);
 /// A positive finite number of seconds; InputError naming the flag.
 std::optional<double> seconds_of(const Given& given, const std::string& flag);
 /// A whole number from `least` to `most`; InputError naming the flag.
-std::optional<std::uint64_t> whole_of(const Given& given, const std::string& flag, std::uint64_t least, std::uint64_t most);
+std::optional<std::uint64_t> whole_of(const Given& given, const std::string& flag,
+                                      std::uint64_t least, std::uint64_t most);
 
 }  // namespace assay

@@ -14,7 +14,8 @@ int env(const Given&) {
   Plugins plugins;
   for (const std::string& name : plugins.names()) {
     const Made<Backend*> backend = plugins.open(name);
-    if (const auto* usable = std::get_if<Backend*>(&backend)) add_software(environment, name, (*usable)->software());
+    if (const auto* usable = std::get_if<Backend*>(&backend))
+      add_software(environment, name, (*usable)->software());
   }
   std::cout << environment.dump(2) << std::endl;
   return 0;

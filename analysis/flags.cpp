@@ -35,18 +35,19 @@ std::optional<double> seconds_of(const Given& given, const std::string& flag) {
   if (!text) return std::nullopt;
   const auto number = parsed<double>(*text);
   if (!number || !std::isfinite(*number) || *number <= 0)
-    throw InputError(fmt::format("--{} '{}' is no positive number of seconds. Give one like --{} 2.5.", flag,
-                                 *text, flag));
+    throw InputError(fmt::format(
+        "--{} '{}' is no positive number of seconds. Give one like --{} 2.5.", flag, *text, flag));
   return number;
 }
 
-std::optional<std::uint64_t> whole_of(const Given& given, const std::string& flag, std::uint64_t least,
-                                      std::uint64_t most) {
+std::optional<std::uint64_t> whole_of(const Given& given, const std::string& flag,
+                                      std::uint64_t least, std::uint64_t most) {
   const auto text = value_of(given, flag);
   if (!text) return std::nullopt;
   const auto number = parsed<std::uint64_t>(*text);
   if (!number || *number < least || *number > most)
-    throw InputError(fmt::format("--{} '{}' is no whole number from {} to {}.", flag, *text, least, most));
+    throw InputError(
+        fmt::format("--{} '{}' is no whole number from {} to {}.", flag, *text, least, most));
   return number;
 }
 

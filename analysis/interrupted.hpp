@@ -5,7 +5,8 @@
 
 namespace assay {
 
-/// A signal asked this process to end. Not an error: what is finished stands and the run can be resumed.
+/// A signal asked this process to end. Not an error: what is finished stands and the run can be
+/// resumed.
 struct Interrupted {
   int signal = 0;
 };

@@ -15,7 +15,8 @@ std::uintmax_t size_of_file(const std::filesystem::path& file) {
 
 }  // namespace
 
-JournalFollower::JournalFollower(std::filesystem::path file) : file_(std::move(file)), offset_(size_of_file(file_)) {}
+JournalFollower::JournalFollower(std::filesystem::path file)
+    : file_(std::move(file)), offset_(size_of_file(file_)) {}
 
 std::vector<nlohmann::json> JournalFollower::poll() {
   const std::uintmax_t size = size_of_file(file_);
@@ -29,8 +30,9 @@ std::vector<nlohmann::json> JournalFollower::poll() {
   std::size_t from = 0;
   for (std::size_t end; (end = text.find('\n', from)) != std::string::npos; from = end + 1) {
     // A line torn by a death is no event; read_journal judges the whole file at the end.
-    nlohmann::json event = nlohmann::json::parse(text.begin() + static_cast<std::ptrdiff_t>(from),
-                                                 text.begin() + static_cast<std::ptrdiff_t>(end), nullptr, false);
+    nlohmann::json event =
+        nlohmann::json::parse(text.begin() + static_cast<std::ptrdiff_t>(from),
+                              text.begin() + static_cast<std::ptrdiff_t>(end), nullptr, false);
     if (event.is_object()) events.push_back(std::move(event));
   }
   offset_ += from;

@@ -12,7 +12,8 @@ class JournalFollower {
  public:
   /// Starts behind what the file holds now.
   explicit JournalFollower(std::filesystem::path file);
-  /// Whole events appended since the last call; a line that is still being written waits for the next one.
+  /// Whole events appended since the last call; a line that is still being written waits for the
+  /// next one.
   std::vector<nlohmann::json> poll();
 
  private:

@@ -36,14 +36,16 @@ void list_backends() {
   std::vector<Line> lines;
   for (const std::string& name : plugins.names()) {
     const PluginStatus status = plugins.status(name);
-    lines.push_back({{name, status.available ? "available" : "unavailable"}, status.available ? status.file.string() : status.reason});
+    lines.push_back({{name, status.available ? "available" : "unavailable"},
+                     status.available ? status.file.string() : status.reason});
   }
   std::cout << terminal_table({{"backend"}, {"state"}}, lines);
 }
 
 void list_benchmarks() {
   std::vector<Line> lines;
-  for (const std::string& name : benchmark_names()) lines.push_back({{name}, executable_of(name).string()});
+  for (const std::string& name : benchmark_names())
+    lines.push_back({{name}, executable_of(name).string()});
   std::cout << terminal_table({{"benchmark"}}, lines);
 }
 
@@ -64,7 +66,8 @@ void list_files(const char* title, const std::vector<std::string>& names, Descri
 void list_suites() {
   list_files("suite", json_names(data_folder("suites")), [](const std::string& name) {
     const json suite = read_suite(data_folder("suites") / (name + ".json"));
-    return fmt::format("{} ({})", suite.value("description", ""), join(suite_benchmarks(suite), ", "));
+    return fmt::format("{} ({})", suite.value("description", ""),
+                       join(suite_benchmarks(suite), ", "));
   });
 }
 
@@ -77,12 +80,15 @@ void list_problems() {
     if (entry.is_directory()) benchmarks.push_back(entry.path().filename().string());
   std::sort(benchmarks.begin(), benchmarks.end());
   for (const std::string& benchmark : benchmarks)
-    for (const std::string& list : json_names(folder / benchmark)) names.push_back(benchmark + "/" + list);
+    for (const std::string& list : json_names(folder / benchmark))
+      names.push_back(benchmark + "/" + list);
   list_files("benchmark/list", names, [&](const std::string& name) {
     const json list = read_checked(folder / (name + ".json"), "problems");
     return fmt::format("{} problems: {}{} ({})", list.at("problems").size(),
                        list.at("problems").front().value("name", ""),
-                       list.at("problems").size() > 1 ? " ... " + list.at("problems").back().value("name", "") : "",
+                       list.at("problems").size() > 1
+                           ? " ... " + list.at("problems").back().value("name", "")
+                           : "",
                        list.value("source", "no source"));
   });
 }
@@ -90,9 +96,11 @@ void list_problems() {
 void list_baselines() {
   list_files("baseline", baseline_names(), [](const std::string& name) {
     const Baseline baseline = Baseline::load(name);
-    const bool published = std::any_of(baseline.rows().begin(), baseline.rows().end(),
-                                       [](const json& row) { return row.value("published", false); });
-    return fmt::format("{}, {} rows{}", baseline.system(), baseline.rows().size(), published ? ", published" : "");
+    const bool published =
+        std::any_of(baseline.rows().begin(), baseline.rows().end(),
+                    [](const json& row) { return row.value("published", false); });
+    return fmt::format("{}, {} rows{}", baseline.system(), baseline.rows().size(),
+                       published ? ", published" : "");
   });
 }
 

@@ -46,8 +46,8 @@ Axes axes_of(const std::vector<Series>& all, const std::string& by) {
   return axes;
 }
 
-std::string pivot_table(const std::vector<NamedResult>& results, const std::vector<Series>& all, const Axes& axes,
-                        const TableOptions& options) {
+std::string pivot_table(const std::vector<NamedResult>& results, const std::vector<Series>& all,
+                        const Axes& axes, const TableOptions& options) {
   std::vector<std::string> values;
   std::map<std::string, std::map<std::string, const Series*>> lines;  // what stays → value → series
   std::vector<std::string> order;
@@ -55,8 +55,9 @@ std::string pivot_table(const std::vector<NamedResult>& results, const std::vect
     json rest = series.first().at("parameters");
     const std::string value = series.parameter(options.by);
     rest.erase(options.by);
-    const std::string key = fmt::format("{} {} {} {}", series.result, text_of(series.first(), "benchmark"),
-                                        text_of(series.first().at("problem"), "descriptor"), rest.dump());
+    const std::string key =
+        fmt::format("{} {} {} {}", series.result, text_of(series.first(), "benchmark"),
+                    text_of(series.first().at("problem"), "descriptor"), rest.dump());
     if (!lines.contains(key)) order.push_back(key);
     if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
     lines[key].emplace(value, &series);
@@ -76,7 +77,8 @@ std::string pivot_table(const std::vector<NamedResult>& results, const std::vect
   for (const std::string& axis : axes.shown) columns.push_back({axis});
   for (const std::string& value : values) {
     columns.push_back({value.empty() ? "(none)" : value, true});
-    if (value != values.front()) columns.push_back({fmt::format("{} / {}", values.front(), value), true});
+    if (value != values.front())
+      columns.push_back({fmt::format("{} / {}", values.front(), value), true});
   }
 
   std::vector<Line> table;
@@ -98,21 +100,26 @@ std::string pivot_table(const std::vector<NamedResult>& results, const std::vect
         cells.cells.push_back(human_seconds(series->median) + (series->published ? "*" : ""));
         published = published || series->published;
       } else if (series != nullptr) {
-        notes.push_back(fmt::format("[{}] {}: {}", notes.size() + 1, series->status, series->reason));
+        notes.push_back(
+            fmt::format("[{}] {}: {}", notes.size() + 1, series->status, series->reason));
         cells.cells.push_back(fmt::format("{} [{}]", series->status, notes.size()));
       } else {
         cells.cells.push_back("-");
       }
       if (value == values.front()) continue;
-      const bool both = ok && base != line.end() && base->second->status == "ok" && series->median > 0;
-      cells.cells.push_back(both ? fmt::format("{:.3g}", base->second->median / series->median) : "-");
+      const bool both =
+          ok && base != line.end() && base->second->status == "ok" && series->median > 0;
+      cells.cells.push_back(both ? fmt::format("{:.3g}", base->second->median / series->median)
+                                 : "-");
     }
     table.push_back(std::move(cells));
   }
-  std::string text = options.markdown ? markdown_table(columns, table) : terminal_table(columns, table);
+  std::string text =
+      options.markdown ? markdown_table(columns, table) : terminal_table(columns, table);
   const std::string base = values.empty() ? "-" : values.front();
   text += fmt::format(
-      "\n{} / x: time of {} over time of x, above 1 x is faster. It is no verdict: `assay table` shows, it does not compare.\n",
+      "\n{} / x: time of {} over time of x, above 1 x is faster. It is no verdict: `assay table` "
+      "shows, it does not compare.\n",
       base, base);
   if (published) text += "* published, not measured by Assay.\n";
   for (const std::string& note : notes) text += note + "\n";

@@ -15,12 +15,13 @@ struct Axes {
   std::vector<std::string> constants;  ///< "cache hot": equal in every row, told once
 };
 
-/// The four that everybody asks for, and every other parameter that differs between rows; `by` gets no column of its own.
-/// InputError with the nearest name if no row has the parameter `by`.
+/// The four that everybody asks for, and every other parameter that differs between rows; `by` gets
+/// no column of its own. InputError with the nearest name if no row has the parameter `by`.
 Axes axes_of(const std::vector<Series>& all, const std::string& by);
 
-/// One line per case without `options.by`, a column for each of its values, and the ratio of each to the first; reasons below.
-std::string pivot_table(const std::vector<NamedResult>& results, const std::vector<Series>& all, const Axes& axes,
-                        const TableOptions& options);
+/// One line per case without `options.by`, a column for each of its values, and the ratio of each
+/// to the first; reasons below.
+std::string pivot_table(const std::vector<NamedResult>& results, const std::vector<Series>& all,
+                        const Axes& axes, const TableOptions& options);
 
 }  // namespace assay

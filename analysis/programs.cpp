@@ -21,7 +21,8 @@ std::vector<std::string> benchmark_names() {
   std::error_code unreadable;
   for (const auto& entry : fs::directory_iterator(executable_folder(), unreadable)) {
     const std::string file = entry.path().filename().string();
-    if (file.starts_with(prefix) && entry.is_regular_file() && access(entry.path().c_str(), X_OK) == 0)
+    if (file.starts_with(prefix) && entry.is_regular_file() &&
+        access(entry.path().c_str(), X_OK) == 0)
       names.push_back(file.substr(prefix.size()));
   }
   std::sort(names.begin(), names.end());
@@ -31,8 +32,8 @@ std::vector<std::string> benchmark_names() {
 fs::path executable_of(const std::string& benchmark) {
   const auto names = benchmark_names();
   if (std::find(names.begin(), names.end(), benchmark) == names.end())
-    throw InputError(unknown_name("benchmark", benchmark, names) + " (Looked for assay-" + benchmark + " in " +
-                     executable_folder().string() + ".)");
+    throw InputError(unknown_name("benchmark", benchmark, names) + " (Looked for assay-" +
+                     benchmark + " in " + executable_folder().string() + ".)");
   return executable_folder() / (prefix + benchmark);
 }
 

@@ -13,7 +13,10 @@ namespace assay {
 using std::chrono::steady_clock;
 
 Progress::Progress(int done, int total)
-    : done_(done), total_(total), terminal_(isatty(STDERR_FILENO) != 0), start_(steady_clock::now()) {}
+    : done_(done),
+      total_(total),
+      terminal_(isatty(STDERR_FILENO) != 0),
+      start_(steady_clock::now()) {}
 
 std::string time_left(double seconds_so_far, int done, int remaining) {
   if (done < 1 || remaining < 1) return "";
@@ -35,7 +38,8 @@ void Progress::row(const nlohmann::json& row) {
   std::string what = status;
   if (status == "ok") {
     const auto& time = row.at("time_s");
-    const double median = time.at("median"), low = time.at("ci95").at(0), high = time.at("ci95").at(1);
+    const double median = time.at("median"), low = time.at("ci95").at(0),
+                 high = time.at("ci95").at(1);
     what = fmt::format("{} ({:.1f} %)", human_seconds(median), 50 * (high - low) / median);
   } else if (row.contains("reason") && row["reason"].is_string()) {
     what += ": " + row["reason"].get<std::string>();

@@ -9,8 +9,8 @@ namespace assay {
 
 class Progress {
  public:
-  /// `done` of `total` cases were finished by an earlier run. Without a terminal lines are rate-limited: a log of a week's
-  /// run stays readable. Rows that are not ok are always told.
+  /// `done` of `total` cases were finished by an earlier run. Without a terminal lines are
+  /// rate-limited: a log of a week's run stays readable. Rows that are not ok are always told.
   Progress(int done, int total);
   void row(const nlohmann::json& row);
   void note(const std::string& text);

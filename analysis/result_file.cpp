@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <tuple>
@@ -46,16 +47,26 @@ json collect(const std::vector<json>& events, const std::vector<Baseline>& basel
   for (const json& event : events)
     if (run == nullptr && event.value("event", "") == "run") run = &event;
   if (run == nullptr)
-    throw InputError("the journal names no run (it was not written by `assay run`). Start one with another --out.");
+    throw InputError(
+        "the journal names no run (it was not written by `assay run`). Start one with another "
+        "--out.");
 
-  json result = make_result(run->value("id", ""), run->value("suite", ""), run->value("command", ""),
-                            run->value("seed", std::uint64_t{1}), run->value("started", ""));
+  json result =
+      make_result(run->value("id", ""), run->value("suite", ""), run->value("command", ""),
+                  run->value("seed", std::uint64_t{1}), run->value("started", ""));
+  for (const char* field : {"suite_hash", "launches", "filter", "launcher", "max_time"})
+    if (run->contains(field)) result["run"][field] = run->at(field);
+  result["run"]["resumed"] = std::count_if(events.begin(), events.end(), [](const json& event) {
+    return event.value("event", "") == "resume";
+  });
   json environments = json::array();
   std::map<Process, int> places;
-  int own = -1;  // of `assay run` itself, for rows of processes that died before they could tell theirs
+  int own =
+      -1;  // of `assay run` itself, for rows of processes that died before they could tell theirs
   for (const json& event : events) {
     if (event.value("event", "") != "launch") continue;
-    const auto [place, fresh] = places.emplace(process_of(event), static_cast<int>(environments.size()));
+    const auto [place, fresh] =
+        places.emplace(process_of(event), static_cast<int>(environments.size()));
     if (fresh) environments.push_back(event.at("environment"));
   }
   json rows = json::array();
@@ -63,7 +74,8 @@ json collect(const std::vector<json>& events, const std::vector<Baseline>& basel
   for (const json& event : events) {
     if (event.value("event", "") != "row") continue;
     json row = event.at("row");
-    if (!known.emplace(row.value("launch", 0), row.value("id", "")).second) continue;  // the first row of a launch counts
+    if (!known.emplace(row.value("launch", 0), row.value("id", "")).second)
+      continue;  // the first row of a launch counts
     if (const auto place = places.find(process_of(row)); place != places.end()) {
       row["environment"] = place->second;
     } else {
@@ -87,9 +99,10 @@ json write_result(const std::filesystem::path& folder, const std::vector<Baselin
   const std::filesystem::path file = folder / "result.json";
   // A file that breaks the public schema must not exist under the name of a result.
   if (const auto errors = schema_errors(result, "result", file.string()); !errors.empty())
-    throw std::runtime_error(fmt::format("the result of this run breaks its own schema ({}). The journal {} is kept; please "
-                                         "report this as a bug of Assay.",
-                                         errors.front(), (folder / "journal.jsonl").string()));
+    throw std::runtime_error(fmt::format(
+        "the result of this run breaks its own schema ({}). The journal {} is kept; please "
+        "report this as a bug of Assay.",
+        errors.front(), (folder / "journal.jsonl").string()));
   write_json(file, result);
   return result;
 }

@@ -10,12 +10,14 @@
 
 namespace assay {
 
-/// The result document of a journal's events: header from its "run" event, one environment for each process that told one,
-/// every row with the index of its own, and the first of `baselines` that has a comparable number. InputError if the
-/// events hold no "run".
-nlohmann::json collect(const std::vector<nlohmann::json>& events, const std::vector<Baseline>& baselines);
+/// The result document of a journal's events: header from its "run" event, one environment for each
+/// process that told one, every row with the index of its own, and the first of `baselines` that
+/// has a comparable number. InputError if the events hold no "run".
+nlohmann::json collect(const std::vector<nlohmann::json>& events,
+                       const std::vector<Baseline>& baselines);
 
 /// collect, checked against the schema before it is called good, written to `folder`/result.json.
-nlohmann::json write_result(const std::filesystem::path& folder, const std::vector<Baseline>& baselines);
+nlohmann::json write_result(const std::filesystem::path& folder,
+                            const std::vector<Baseline>& baselines);
 
 }  // namespace assay

@@ -35,7 +35,8 @@ using nlohmann::json;
 
 namespace {
 
-/// Everything that decides what a run is. Recorded in the journal; a resumed run must be the same run.
+/// Everything that decides what a run is. Recorded in the journal; a resumed run must be the same
+/// run.
 struct RunPlan {
   json suite;
   std::string suite_name, suite_hash;
@@ -59,7 +60,8 @@ std::vector<std::string> words(const std::string& text) {
 
 fs::path folder_of(const Given& given, const std::string& suite_name) {
   if (const auto out = value_of(given, "out")) return fs::absolute(*out).lexically_normal();
-  return fs::absolute(fmt::format("results/{}-{:%Y%m%dT%H%M%SZ}", suite_name, fmt::gmtime(std::time(nullptr))));
+  return fs::absolute(
+      fmt::format("results/{}-{:%Y%m%dT%H%M%SZ}", suite_name, fmt::gmtime(std::time(nullptr))));
 }
 
 void set_max_time(RunPlan& plan, std::optional<double> seconds, const Given& given) {
@@ -69,8 +71,8 @@ void set_max_time(RunPlan& plan, std::optional<double> seconds, const Given& giv
   const json timing = plan.suite.value("timing", json::object());
   const double max_time = seconds.value_or(timing.value("max_time", TimingOptions{}.max_time));
   // Set-up and verification take their time too: a slow case must not be taken for a hanging one.
-  plan.campaign.timeout =
-      std::chrono::duration<double>(seconds_of(given, "timeout").value_or(std::max(60.0, 20 * max_time)));
+  plan.campaign.timeout = std::chrono::duration<double>(
+      seconds_of(given, "timeout").value_or(std::max(60.0, 20 * max_time)));
 }
 
 RunPlan plan_of(const Given& given) {
@@ -87,32 +89,41 @@ RunPlan plan_of(const Given& given) {
   plan.filter = value_of(given, "filter").value_or("");
   plan.baselines = values_of(given, "baseline");
   if (plan.baselines.empty())
-    for (const json& name : plan.suite.value("baseline", json::array())) plan.baselines.push_back(name);
+    for (const json& name : plan.suite.value("baseline", json::array()))
+      plan.baselines.push_back(name);
   return plan;
 }
 
 /// The cases of one benchmark, as its executable tells them.
-std::vector<Case> listed_cases(const RunPlan& plan, const std::string& name, const fs::path& executable) {
+std::vector<Case> listed_cases(const RunPlan& plan, const std::string& name,
+                               const fs::path& executable) {
   std::vector<std::string> command = plan.campaign.launcher;
   for (const std::string& word :
-       {executable.string(), std::string("--suite"), plan.campaign.suite_file.string(), std::string("--list"), std::string("--json")})
+       {executable.string(), std::string("--suite"), plan.campaign.suite_file.string(),
+        std::string("--list"), std::string("--json")})
     command.push_back(word);
   Ended ended;
   std::string said;
   const auto timeout = std::chrono::duration_cast<std::chrono::milliseconds>(plan.campaign.timeout);
-  const std::string text = output_of(command, plan.campaign.folder / "log" / ("list-" + name), timeout, ended, said);
+  const std::string text =
+      output_of(command, plan.campaign.folder / "log" / ("list-" + name), timeout, ended, said);
   if (ended.signalled || ended.code != 0) {
-    const std::string message = fmt::format("assay-{} cannot list its cases ({}): {}", name, ended.text(), said);
-    if (!ended.signalled && ended.code == static_cast<int>(ExitCode::usage)) throw InputError(message);
+    const std::string message =
+        fmt::format("assay-{} cannot list its cases ({}): {}", name, ended.text(), said);
+    if (!ended.signalled && ended.code == static_cast<int>(ExitCode::usage))
+      throw InputError(message);
     throw CaseError(message);
   }
   std::vector<Case> cases;
   try {
     for (const json& one : json::parse(text))
-      cases.push_back({one.at("id"), one.at("settings"), one.at("names"), one.value("required", false)});
+      cases.push_back(
+          {one.at("id"), one.at("settings"), one.at("names"), one.value("required", false)});
   } catch (const json::exception& error) {
-    throw CaseError(fmt::format("assay-{} lists its cases in a way that cannot be read ({}). Are `assay` and assay-{} of one build?",
-                                name, error.what(), name));
+    throw CaseError(
+        fmt::format("assay-{} lists its cases in a way that cannot be read ({}). Are `assay` and "
+                    "assay-{} of one build?",
+                    name, error.what(), name));
   }
   return cases;
 }
@@ -128,13 +139,16 @@ std::vector<PlannedBenchmark> planned_benchmarks(const RunPlan& plan) {
   try {
     filter = std::regex(plan.filter, std::regex::ECMAScript);
   } catch (const std::regex_error& error) {
-    throw InputError(fmt::format("--filter '{}' is no regular expression ({}). It searches ids and names, ECMAScript syntax.",
-                                 plan.filter, error.what()));
+    throw InputError(
+        fmt::format("--filter '{}' is no regular expression ({}). It searches ids and names, "
+                    "ECMAScript syntax.",
+                    plan.filter, error.what()));
   }
   std::vector<PlannedBenchmark> benchmarks;
   std::size_t all = 0;
-  // Here `assay-stream`, once it exists, will bracket the rounds to give every row its ceiling (docs/design.md): one more
-  // planned benchmark at both ends of a round. Until then rows have a null ceiling with that reason.
+  // Here `assay-stream`, once it exists, will bracket the rounds to give every row its ceiling
+  // (docs/design.md): one more planned benchmark at both ends of a round. Until then rows have a
+  // null ceiling with that reason.
   for (const std::string& name : suite_benchmarks(plan.suite)) {
     PlannedBenchmark benchmark{name, executable_of(name), {}};
     for (Case& one : listed_cases(plan, name, benchmark.executable)) {
@@ -146,17 +160,22 @@ std::vector<PlannedBenchmark> planned_benchmarks(const RunPlan& plan) {
   if (benchmarks.empty())
     throw InputError(plan.filter.empty()
                          ? fmt::format("suite {} has no cases.", plan.suite_name)
-                         : fmt::format("--filter '{}' matches none of the {} cases of suite {}. See `assay-{} --suite {} --list`.",
-                                       plan.filter, all, plan.suite_name, suite_benchmarks(plan.suite).front(),
+                         : fmt::format("--filter '{}' matches none of the {} cases of suite {}. "
+                                       "See `assay-{} --suite {} --list`.",
+                                       plan.filter, all, plan.suite_name,
+                                       suite_benchmarks(plan.suite).front(),
                                        plan.campaign.suite_file.string()));
   return benchmarks;
 }
 
-/// One run at a time in a folder. Held until the process ends; file systems without locks are trusted.
+/// One run at a time in a folder. Held until the process ends; file systems without locks are
+/// trusted.
 void lock(const fs::path& folder) {
   const int descriptor = open((folder / ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (descriptor >= 0 && flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-    throw InputError(fmt::format("another `assay run` is at work in {}. Wait for it, or choose another --out.", folder.string()));
+    throw InputError(
+        fmt::format("another `assay run` is at work in {}. Wait for it, or choose another --out.",
+                    folder.string()));
 }
 
 json settings_of(const RunPlan& plan) {
@@ -166,25 +185,29 @@ json settings_of(const RunPlan& plan) {
           {"launcher", plan.campaign.launcher}};
 }
 
-/// What the journal says is done; refuses to go on with a run that was another one. InputError names what differs.
+/// What the journal says is done; refuses to go on with a run that was another one. InputError
+/// names what differs.
 Finished finished_of(const RunPlan& plan, const std::vector<json>& events) {
   Finished finished;
   const json wanted = settings_of(plan);
   for (const json& event : events) {
     const std::string kind = event.value("event", "");
-    if (kind == "row") finished.insert({event.at("row").value("launch", 0), event.at("row").value("id", "")});
+    if (kind == "row")
+      finished.insert({event.at("row").value("launch", 0), event.at("row").value("id", "")});
     if (kind != "run") continue;
     for (const auto& [name, value] : wanted.items())
       if (const json before = event.value(name, json()); before != value)
-        throw InputError(fmt::format("cannot resume {} ({} was {} there, now it is {}). Use the same, or another --out.",
-                                     plan.campaign.folder.string(), name == "suite_hash" ? "the suite's content" : name,
-                                     before.dump(), value.dump()));
+        throw InputError(fmt::format(
+            "cannot resume {} ({} was {} there, now it is {}). Use the same, or another --out.",
+            plan.campaign.folder.string(), name == "suite_hash" ? "the suite's content" : name,
+            before.dump(), value.dump()));
   }
   return finished;
 }
 
 bool names_a_run(const std::vector<json>& events) {
-  return std::any_of(events.begin(), events.end(), [](const json& event) { return event.value("event", "") == "run"; });
+  return std::any_of(events.begin(), events.end(),
+                     [](const json& event) { return event.value("event", "") == "run"; });
 }
 
 std::string command_line(const Given& given) {
@@ -200,7 +223,9 @@ std::vector<json> earlier_events(const fs::path& folder, bool resume) {
   const fs::path file = folder / "journal.jsonl";
   if (!fs::exists(file) || fs::file_size(file) == 0) return {};
   if (!resume)
-    throw InputError(fmt::format("{} already holds a run. Continue it with --resume, or choose another --out.", folder.string()));
+    throw InputError(
+        fmt::format("{} already holds a run. Continue it with --resume, or choose another --out.",
+                    folder.string()));
   return read_journal(file);
 }
 
@@ -209,9 +234,11 @@ void recall(RunPlan& plan, const Given& given, const std::vector<json>& events) 
   for (const json& event : events) {
     if (event.value("event", "") != "run") continue;
     if (!given.contains("seed")) plan.campaign.seed = event.value("seed", plan.campaign.seed);
-    if (!given.contains("launches")) plan.campaign.launches = event.value("launches", plan.campaign.launches);
+    if (!given.contains("launches"))
+      plan.campaign.launches = event.value("launches", plan.campaign.launches);
     if (!given.contains("filter")) plan.filter = event.value("filter", plan.filter);
-    if (!given.contains("launcher")) plan.campaign.launcher = event.value("launcher", plan.campaign.launcher);
+    if (!given.contains("launcher"))
+      plan.campaign.launcher = event.value("launcher", plan.campaign.launcher);
     if (!given.contains("baseline")) plan.baselines = event.value("baselines", plan.baselines);
     if (!given.contains("max-time") && event.contains("max_time") && event["max_time"].is_number())
       set_max_time(plan, event["max_time"].get<double>(), given);
@@ -223,7 +250,8 @@ void recall(RunPlan& plan, const Given& given, const std::vector<json>& events) 
 void announce(const RunPlan& plan, const Given& given, bool resumed) {
   json event = settings_of(plan);
   event.update({{"event", resumed ? "resume" : "run"},
-                {"id", fmt::format("{}-{:%Y%m%dT%H%M%SZ}-{}", plan.suite_name, fmt::gmtime(std::time(nullptr)), getpid())},
+                {"id", fmt::format("{}-{:%Y%m%dT%H%M%SZ}-{}", plan.suite_name,
+                                   fmt::gmtime(std::time(nullptr)), getpid())},
                 {"suite", plan.suite_name},
                 {"suite_file", plan.campaign.suite_file.string()},
                 {"command", command_line(given)},
@@ -236,8 +264,10 @@ void announce(const RunPlan& plan, const Given& given, bool resumed) {
 }
 
 int interrupted(const RunPlan& plan, const std::string& why) {
-  std::cerr << fmt::format("assay run: {}. What is finished is kept in {}. Continue with the same command and --out {} --resume.\n",
-                           why, (plan.campaign.folder / "journal.jsonl").string(), plan.campaign.folder.string());
+  std::cerr << fmt::format(
+      "assay run: {}. What is finished is kept in {}. Continue with the same command and --out {} "
+      "--resume.\n",
+      why, (plan.campaign.folder / "journal.jsonl").string(), plan.campaign.folder.string());
   return static_cast<int>(ExitCode::failed);
 }
 
@@ -246,14 +276,15 @@ void make_folder(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder / "log", error);
   if (error)
-    throw InputError(fmt::format("cannot make {} ({}). Choose another folder with --out.", (folder / "log").string(),
-                                 error.message()));
+    throw InputError(fmt::format("cannot make {} ({}). Choose another folder with --out.",
+                                 (folder / "log").string(), error.message()));
   lock(folder);
 }
 
 int run(const Given& given) {
   RunPlan plan = plan_of(given);
-  for (const std::string& name : suite_benchmarks(plan.suite)) executable_of(name);  // unknown names before anything else
+  for (const std::string& name : suite_benchmarks(plan.suite))
+    executable_of(name);  // unknown names before anything else
   make_folder(plan.campaign.folder);
   const std::vector<json> events = earlier_events(plan.campaign.folder, given.contains("resume"));
   recall(plan, given, events);
@@ -273,8 +304,8 @@ int run(const Given& given) {
     return interrupted(plan, fmt::format("cannot go on ({})", error.what()));
   }
   const json result = write_result(plan.campaign.folder, baselines);
-  std::cout << render_table({{"", result}}, {}, {}) << "\nresult: " << (plan.campaign.folder / "result.json").string()
-            << std::endl;
+  std::cout << render_table({{"", result}}, {}, {})
+            << "\nresult: " << (plan.campaign.folder / "result.json").string() << std::endl;
   return static_cast<int>(exit_code(result.at("rows")));
 }
 

@@ -10,17 +10,18 @@
 namespace assay {
 
 struct NamedResult {
-  std::string name;       ///< "" where there is only one
+  std::string name;  ///< "" where there is only one
   nlohmann::json result;
 };
 
 struct Series {
-  std::size_t result = 0;       ///< index into the results given
+  std::size_t result = 0;  ///< index into the results given
   std::vector<nlohmann::json> rows;
-  std::string status;           ///< the gravest of its launches: one wrong launch makes the others' times worthless
+  std::string
+      status;  ///< the gravest of its launches: one wrong launch makes the others' times worthless
   std::string reason;
-  double median = 0;            ///< of the launches' medians; only where status is ok
-  Interval interval;            ///< one launch: of its samples; several: of the launches' medians
+  double median = 0;  ///< of the launches' medians; only where status is ok
+  Interval interval;  ///< one launch: of its samples; several: of the launches' medians
   bool has_interval = false;
   bool published = false;
   const nlohmann::json& first() const { return rows.front(); }

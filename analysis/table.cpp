@@ -27,16 +27,18 @@ json beside(const Series& series, const Baseline* baseline, const std::string& s
   json match;
   if (baseline != nullptr)
     match = baseline->match(row);
-  else if (row.contains("baseline") && row["baseline"].is_object() && row["baseline"].at("system") == system)
+  else if (row.contains("baseline") && row["baseline"].is_object() &&
+           row["baseline"].at("system") == system)
     match = row["baseline"];
   // The ratio is to the value shown, not to that of the first launch.
-  if (match.is_object() && series.median > 0) match["speedup"] = match.at("value").get<double>() / series.median;
+  if (match.is_object() && series.median > 0)
+    match["speedup"] = match.at("value").get<double>() / series.median;
   return match;
 }
 
 /// The systems that stand beside the rows: those asked for, else those in the rows.
-std::vector<std::pair<std::string, const Baseline*>> systems_of(const std::vector<Series>& all,
-                                                                const std::vector<Baseline>& baselines) {
+std::vector<std::pair<std::string, const Baseline*>> systems_of(
+    const std::vector<Series>& all, const std::vector<Baseline>& baselines) {
   std::vector<std::pair<std::string, const Baseline*>> systems;
   for (const Baseline& baseline : baselines) systems.emplace_back(baseline.system(), &baseline);
   if (!systems.empty()) return systems;
@@ -53,7 +55,8 @@ std::vector<std::pair<std::string, const Baseline*>> systems_of(const std::vecto
 std::string counts(const std::vector<Series>& all) {
   std::string text;
   for (const char* status : {"ok", "unsupported", "incorrect", "failed", "timeout"}) {
-    const auto n = std::count_if(all.begin(), all.end(), [&](const Series& one) { return one.status == status; });
+    const auto n = std::count_if(all.begin(), all.end(),
+                                 [&](const Series& one) { return one.status == status; });
     if (n > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", n, status);
   }
   return text.empty() ? "no rows" : text;
@@ -65,24 +68,32 @@ class Legend {
   void add(const std::string& line) {
     if (seen_.insert(line).second) lines_.push_back(line);
   }
-  void cite(const std::string& system, const std::string& citation) { citations_[system].insert(citation); }
+  void cite(const std::string& system, const std::string& citation) {
+    citations_[system].insert(citation);
+  }
   std::string text(bool markdown) const {
     std::string text;
-    auto put = [&](const std::string& line) { text += fmt::format("{}{}\n", markdown ? "- " : "", line); };
+    auto put = [&](const std::string& line) {
+      text += fmt::format("{}{}\n", markdown ? "- " : "", line);
+    };
     for (const auto& [system, cited] : citations_)
-      put(fmt::format("\\* {}: published, not measured by Assay, without interval: {}", system, common(cited)).substr(markdown ? 0 : 1));
+      put(fmt::format("\\* {}: published, not measured by Assay, without interval: {}", system,
+                      common(cited))
+              .substr(markdown ? 0 : 1));
     for (const std::string& line : lines_) put(line);
     return text;
   }
 
  private:
-  /// "file 'sheet'!... (12 places, the result file names each)" of citations that differ in the middle.
+  /// "file 'sheet'!... (12 places, the result file names each)" of citations that differ in the
+  /// middle.
   static std::string common(const std::set<std::string>& cited) {
     // Sorted: what the first and the last have in common at the start, all have.
     const std::string &first = *cited.begin(), &last = *cited.rbegin();
     if (cited.size() == 1) return first;
     const auto [end, other] = std::mismatch(first.begin(), first.end(), last.begin(), last.end());
-    return fmt::format("{}... ({} places; the result file names each)", std::string(first.begin(), end), cited.size());
+    return fmt::format("{}... ({} places; the result file names each)",
+                       std::string(first.begin(), end), cited.size());
   }
 
   std::set<std::string> seen_;
@@ -95,19 +106,21 @@ void add_note(Legend& legend, const std::string& system, const std::string& note
   std::vector<std::string> rest;
   for (const std::string& part : split(note, ';')) {
     const std::string text = part.substr(std::min(part.find_first_not_of(' '), part.size()));
-    if (!text.empty() && !text.starts_with("published") && !text.starts_with("another algorithm")) rest.push_back(text);
+    if (!text.empty() && !text.starts_with("published") && !text.starts_with("another algorithm"))
+      rest.push_back(text);
   }
   if (!rest.empty()) legend.add(fmt::format("{}: {}", system, join(rest, "; ")));
 }
 
-void add_title(std::string& text, const std::vector<NamedResult>& results, const std::vector<std::string>& constants,
-               bool markdown) {
+void add_title(std::string& text, const std::vector<NamedResult>& results,
+               const std::vector<std::string>& constants, bool markdown) {
   for (const NamedResult& one : results) {
     const json& run = one.result.at("run");
     const std::string suite = text_of(run, "suite");
     text += fmt::format("{}system {}{}, {}{}\n", one.name.empty() ? "" : one.name + ": ",
-                        text_of(one.result.at("system"), "name"), suite.empty() ? "" : ", suite " + suite,
-                        text_of(run, "started"), markdown ? "  " : "");
+                        text_of(one.result.at("system"), "name"),
+                        suite.empty() ? "" : ", suite " + suite, text_of(run, "started"),
+                        markdown ? "  " : "");
   }
   if (!constants.empty()) text += "all rows: " + join(constants, ", ") + "\n";
   text += "\n";
@@ -115,8 +128,8 @@ void add_title(std::string& text, const std::vector<NamedResult>& results, const
 
 }  // namespace
 
-std::string render_table(const std::vector<NamedResult>& results, const std::vector<Baseline>& baselines,
-                         const TableOptions& options) {
+std::string render_table(const std::vector<NamedResult>& results,
+                         const std::vector<Baseline>& baselines, const TableOptions& options) {
   const std::vector<Series> all = series_of(results);
   const Axes axes = axes_of(all, options.by);
   if (!options.by.empty()) {
@@ -134,7 +147,8 @@ std::string render_table(const std::vector<NamedResult>& results, const std::vec
   columns.push_back({"problem"});
   for (const std::string& axis : axes.shown) columns.push_back({axis});
   if (several_launches) columns.push_back({"launches", true});
-  for (const char* title : {"time", "95 % interval", "rate", "error"}) columns.push_back({title, true});
+  for (const char* title : {"time", "95 % interval", "rate", "error"})
+    columns.push_back({title, true});
   for (const auto& [system, baseline] : systems) {
     columns.push_back({system, true});
     columns.push_back({"ran"});
@@ -163,18 +177,22 @@ std::string render_table(const std::vector<NamedResult>& results, const std::vec
     const json& row = series.first();
     if (several_launches) line.cells.push_back(std::to_string(series.rows.size()));
     line.cells.push_back(human_seconds(series.median) + (series.published ? "*" : ""));
-    line.cells.push_back(series.has_interval ? fmt::format("{} .. {}", human_seconds(series.interval.low),
-                                                           human_seconds(series.interval.high))
-                                             : "-");
+    line.cells.push_back(series.has_interval
+                             ? fmt::format("{} .. {}", human_seconds(series.interval.low),
+                                           human_seconds(series.interval.high))
+                             : "-");
     const json flops = row.at("problem").value("flops", json());
     line.cells.push_back(flops.is_number() && series.median > 0 && flops > 0
-                             ? human(flops.get<double>() / series.median, "FLOP/s") + (series.published ? "*" : "")
+                             ? human(flops.get<double>() / series.median, "FLOP/s") +
+                                   (series.published ? "*" : "")
                              : "-");
     const json verification = row.value("verification", json());
     line.cells.push_back(verification.is_object() && verification.at("max_error").is_number()
                              ? human_error(verification.at("max_error"))
                              : (series.published ? "published" : "-"));
-    if (series.published) legend.cite(text_of(results[series.result].result.at("system"), "name"), text_of(row, "citation"));
+    if (series.published)
+      legend.cite(text_of(results[series.result].result.at("system"), "name"),
+                  text_of(row, "citation"));
     for (const auto& [system, baseline] : systems) {
       const json match = beside(series, baseline, system);
       if (!match.is_object()) {
@@ -191,17 +209,24 @@ std::string render_table(const std::vector<NamedResult>& results, const std::vec
     lines.push_back(std::move(line));
   }
   if (!systems.empty())
-    legend.add("ran: the other system's algorithm. speedup = other system's time / this time: above 1 this run is faster.");
+    legend.add(
+        "ran: the other system's algorithm. speedup = other system's time / this time: above 1 "
+        "this run is faster.");
   if (several_launches)
-    legend.add("Several launches: median of the launch medians, and its interval (with fewer than 6 launches: their range).");
+    legend.add(
+        "Several launches: median of the launch medians, and its interval (with fewer than 6 "
+        "launches: their range).");
   if (!all.empty())
-    legend.add("rate: nominal operations (2 per multiply-add of the direct algorithm) / time. error: largest error / RMS of "
-               "the fp64 reference.");
+    legend.add(
+        "rate: nominal operations (2 per multiply-add of the direct algorithm) / time. error: "
+        "largest error / RMS of "
+        "the fp64 reference.");
 
   std::string text;
   add_title(text, results, axes.constants, options.markdown);
   text += options.markdown ? markdown_table(columns, lines) : terminal_table(columns, lines);
-  return text + "\n" + legend.text(options.markdown) + (options.markdown ? "\n" : "") + counts(all) + "\n";
+  return text + "\n" + legend.text(options.markdown) + (options.markdown ? "\n" : "") +
+         counts(all) + "\n";
 }
 
 }  // namespace assay

@@ -7,8 +7,9 @@
 namespace assay {
 
 std::size_t shown_width(const std::string& text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+  }));
 }
 
 namespace {
@@ -39,7 +40,8 @@ std::string terminal_table(const std::vector<Column>& columns, const std::vector
   std::vector<std::size_t> widths;
   for (const Column& column : columns) widths.push_back(shown_width(column.title));
   for (const Line& line : lines)
-    for (std::size_t i = 0; i < line.cells.size(); ++i) widths[i] = std::max(widths[i], shown_width(line.cells[i]));
+    for (std::size_t i = 0; i < line.cells.size(); ++i)
+      widths[i] = std::max(widths[i], shown_width(line.cells[i]));
   std::string head, rule, text;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     head += padded(columns[i].title, widths[i], columns[i].right) + "  ";
@@ -48,7 +50,8 @@ std::string terminal_table(const std::vector<Column>& columns, const std::vector
   text = trimmed(head) + "\n" + trimmed(rule) + "\n";
   for (const Line& line : lines) {
     std::string row;
-    for (std::size_t i = 0; i < line.cells.size(); ++i) row += padded(line.cells[i], widths[i], columns[i].right) + "  ";
+    for (std::size_t i = 0; i < line.cells.size(); ++i)
+      row += padded(line.cells[i], widths[i], columns[i].right) + "  ";
     text += trimmed(row + line.note) + "\n";
   }
   return text;

@@ -11,7 +11,8 @@ struct Column {
   bool right = false;  ///< numbers are set right, so that sizes can be seen
 };
 
-/// A line of cells. `note` stands instead of the cells from its place on: a reason where there is no number.
+/// A line of cells. `note` stands instead of the cells from its place on: a reason where there is
+/// no number.
 struct Line {
   std::vector<std::string> cells;
   std::string note;

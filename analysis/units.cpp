@@ -9,7 +9,8 @@ namespace assay {
 
 namespace {
 
-/// Three significant digits, no exponent, for 1 <= value < 1000 (rounding up to 1000 is the caller's care).
+/// Three significant digits, no exponent, for 1 <= value < 1000 (rounding up to 1000 is the
+/// caller's care).
 std::string three_digits(double value) {
   if (value < 9.995) return fmt::format("{:.2f}", value);
   if (value < 99.95) return fmt::format("{:.1f}", value);
@@ -19,7 +20,8 @@ std::string three_digits(double value) {
 }  // namespace
 
 std::string human(double value, const std::string& unit) {
-  static constexpr std::array<const char*, 10> prefixes{"n", "\u00b5", "m", "", "k", "M", "G", "T", "P", "E"};
+  static constexpr std::array<const char*, 10> prefixes{"n", "\u00b5", "m", "",  "k",
+                                                        "M", "G",      "T", "P", "E"};
   if (!std::isfinite(value)) return "?";
   if (value == 0) return "0 " + unit;
   const double size = std::fabs(value);

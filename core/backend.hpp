@@ -1,11 +1,13 @@
 #pragma once
 // A backend is a plugin: one shared library beside the executables, one C entry point, one Backend.
 //
-//   kernels/<backend>/backend.cpp   defines `assay_backend_entry` with ASSAY_BACKEND and the folder's maker table
-//   kernels/<backend>/<kind>.cpp    adds a maker: static const assay::Maker add{makers(), "conv", &make_conv};
+//   kernels/<backend>/backend.cpp   defines `assay_backend_entry` with ASSAY_BACKEND and the
+//   folder's maker table kernels/<backend>/<kind>.cpp    adds a maker: static const assay::Maker
+//   add{makers(), "conv", &make_conv};
 //
-// The maker table is a function of the folder's own namespace, compiled with hidden visibility: an `inline` variable
-// in this header would be one object for the whole process (STB_GNU_UNIQUE), whatever RTLD_LOCAL says.
+// The maker table is a function of the folder's own namespace, compiled with hidden visibility: an
+// `inline` variable in this header would be one object for the whole process (STB_GNU_UNIQUE),
+// whatever RTLD_LOCAL says.
 
 #include <map>
 #include <memory>
@@ -25,17 +27,20 @@ class Backend {
   virtual std::string name() const = 0;
   /// Library names and versions for the environment: {"onednn": "3.2.0", "runtime": "OpenMP", …}.
   virtual nlohmann::json software() const = 0;
-  /// The device that `options` select ("device" setting), or why there is none. Lives as long as the backend.
+  /// The device that `options` select ("device" setting), or why there is none. Lives as long as
+  /// the backend.
   virtual Made<Device*> device(const Options& options) = 0;
   /// Prepares an operation; its arguments are then allocated on device(options).
-  virtual Made<std::unique_ptr<Operation>> make(const Problem& problem, const Options& options, Communicator& ranks) = 0;
+  virtual Made<std::unique_ptr<Operation>> make(const Problem& problem, const Options& options,
+                                                Communicator& ranks) = 0;
   /// The names of algorithms for a kind of problem, beyond "auto".
   virtual std::vector<std::string> algorithms(const std::string& kind) const = 0;
   /// A transport joins the ranks that a launcher started. Only backends under comm/ have one.
   virtual Made<std::unique_ptr<Communicator>> connect(const Options& options);
 };
 
-using MakeOperation = Made<std::unique_ptr<Operation>> (*)(Device&, const Problem&, const Options&, Communicator&);
+using MakeOperation = Made<std::unique_ptr<Operation>> (*)(Device&, const Problem&, const Options&,
+                                                           Communicator&);
 
 /// One kind of problem that a backend can make.
 struct MakerEntry {
@@ -46,10 +51,12 @@ using Makers = std::map<std::string, MakerEntry>;
 
 /// Adds an entry to a backend's table while the plugin is loaded.
 struct Maker {
-  Maker(Makers& makers, const std::string& kind, MakeOperation make, std::vector<std::string> algorithms);
+  Maker(Makers& makers, const std::string& kind, MakeOperation make,
+        std::vector<std::string> algorithms);
 };
 
-/// What a plugin hands over. `create` returns a Backend, or null with the reason in `reason` (a missing device or library).
+/// What a plugin hands over. `create` returns a Backend, or null with the reason in `reason` (a
+/// missing device or library).
 struct BackendEntry {
   const char* interface_version;
   Backend* (*create)(std::string& reason);
@@ -57,10 +64,11 @@ struct BackendEntry {
 
 }  // namespace assay
 
-/// Defines the one C entry point of a plugin. A macro, because an exported C symbol cannot come from a template.
-#define ASSAY_BACKEND(create_function)                                                       \
-  extern "C" __attribute__((visibility("default"))) const ::assay::BackendEntry*             \
-  assay_backend_entry() {                                                                    \
-    static const ::assay::BackendEntry entry{::assay::interface_version, create_function};   \
-    return &entry;                                                                           \
+/// Defines the one C entry point of a plugin. A macro, because an exported C symbol cannot come
+/// from a template.
+#define ASSAY_BACKEND(create_function)                                                     \
+  extern "C" __attribute__((visibility("default"))) const ::assay::BackendEntry*           \
+  assay_backend_entry() {                                                                  \
+    static const ::assay::BackendEntry entry{::assay::interface_version, create_function}; \
+    return &entry;                                                                         \
   }

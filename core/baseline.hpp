@@ -8,17 +8,21 @@
 
 namespace assay {
 
-/// One system's rows, found by what was computed: benchmark, problem and the parameters that define the work (direction, precision).
+/// One system's rows, found by what was computed: benchmark, problem and the parameters that define
+/// the work (direction, precision).
 class Baseline {
  public:
-  /// A result file, or the name of one in results-schema/baselines/. InputError with the nearest name.
+  /// A result file, or the name of one in results-schema/baselines/. InputError with the nearest
+  /// name.
   static Baseline load(const std::string& file_or_name);
   const std::string& system() const { return system_; }
   const std::vector<nlohmann::json>& rows() const { return rows_; }
 
-  /// The "baseline" object for a row: {"system","value","unit","speedup","published","citation","algorithm"}; speedup is
-  /// base time / row time (> 1: the row is faster). Where this baseline has no comparable number: null, and `why` says which
-  /// field differs. A row of another algorithm matches if no row of the same one exists (the fastest counts); that is said.
+  /// The "baseline" object for a row:
+  /// {"system","value","unit","speedup","published","citation","algorithm"}; speedup is base time /
+  /// row time (> 1: the row is faster). Where this baseline has no comparable number: null, and
+  /// `why` says which field differs. A row of another algorithm matches if no row of the same one
+  /// exists (the fastest counts); that is said.
   nlohmann::json match(const nlohmann::json& row, std::string* why = nullptr) const;
 
  private:

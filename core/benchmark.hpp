@@ -1,6 +1,7 @@
 #pragma once
-// A benchmark: one executable `assay-<name>`. It declares its dimensions, understands its problems and prepares workloads;
-// core does the rest (flags, suites, lists, verification, timing, rows, files, exit code).
+// A benchmark: one executable `assay-<name>`. It declares its dimensions, understands its problems
+// and prepares workloads; core does the rest (flags, suites, lists, verification, timing, rows,
+// files, exit code).
 
 #include <cstdint>
 #include <memory>
@@ -34,20 +35,22 @@ class Benchmark {
   /// The problem of a case, or null for workloads that are no single problem.
   virtual std::unique_ptr<Problem> problem(const Settings& settings) const = 0;
   virtual Made<std::unique_ptr<Workload>> prepare(const Case& one, CaseContext& context) const = 0;
-  /// The ranks that a launcher started, as one job: the runner's own talk (agreement, slowest rank) goes through it. A benchmark
-  /// that compares transports connects those per case, in prepare(). Default: the serial one.
+  /// The ranks that a launcher started, as one job: the runner's own talk (agreement, slowest rank)
+  /// goes through it. A benchmark that compares transports connects those per case, in prepare().
+  /// Default: the serial one.
   virtual std::unique_ptr<Communicator> connect(Plugins& plugins) const;
 };
 
 namespace dimension {
 Dimension backend(std::vector<std::string> defaults);
 Dimension precision(std::vector<std::string> values, std::vector<std::string> defaults);
-Dimension algorithm(std::vector<std::string> values);  ///< default auto; names of loaded backends are valid too
+Dimension algorithm(
+    std::vector<std::string> values);  ///< default auto; names of loaded backends are valid too
 Dimension problem(std::vector<std::string> defaults);
-Dimension cache();                                     ///< hot | cold
-Dimension threads();                                   ///< default: processors this process may use
-Dimension layout(std::vector<std::string> values);     ///< default any, left out of the id
-Dimension device();                                    ///< cpu | gpu, cpu left out of the id
+Dimension cache();                                  ///< hot | cold
+Dimension threads();                                ///< default: processors this process may use
+Dimension layout(std::vector<std::string> values);  ///< default any, left out of the id
+Dimension device();                                 ///< cpu | gpu, cpu left out of the id
 }  // namespace dimension
 
 /// A benchmark of single operations: give the problem and the oracle, get prepare().

@@ -22,7 +22,8 @@ using nlohmann::json;
 namespace {
 
 /// The cases that the command line or the suite asks for; with a plan, only those and in its order.
-std::vector<Case> selected_cases(const Benchmark& benchmark, RunRequest& request, Plugins& plugins) {
+std::vector<Case> selected_cases(const Benchmark& benchmark, RunRequest& request,
+                                 Plugins& plugins) {
   std::vector<Case> cases;
   if (request.suite.empty()) {
     cases = expand(benchmark, request.chosen, plugins, request.required);
@@ -31,18 +32,22 @@ std::vector<Case> selected_cases(const Benchmark& benchmark, RunRequest& request
     const json suite = read_suite(file);
     cases = expand_suite(benchmark, suite, file.string(), plugins);
     const json timing = suite.value("timing", json::object());
-    if (!request.max_time_given) request.timing.max_time = timing.value("max_time", request.timing.max_time);
+    if (!request.max_time_given)
+      request.timing.max_time = timing.value("max_time", request.timing.max_time);
     if (!request.precision_target_given)
-      request.timing.precision_target = timing.value("precision_target", request.timing.precision_target);
+      request.timing.precision_target =
+          timing.value("precision_target", request.timing.precision_target);
     if (request.required)
       for (Case& one : cases) one.required = true;
   }
   if (request.plan.empty()) return cases;
   std::vector<Case> planned;
   for (const json& id : read_json(request.plan)) {
-    const auto found = std::find_if(cases.begin(), cases.end(), [&](const Case& one) { return one.id == id; });
+    const auto found =
+        std::find_if(cases.begin(), cases.end(), [&](const Case& one) { return one.id == id; });
     if (found == cases.end())
-      throw InputError(request.plan + ": no case '" + id.dump() + "' in suite '" + request.suite + "'. Plan and suite differ.");
+      throw InputError(request.plan + ": no case '" + id.dump() + "' in suite '" + request.suite +
+                       "'. Plan and suite differ.");
     planned.push_back(*found);
   }
   return planned;
@@ -52,7 +57,10 @@ void print_list(const std::vector<Case>& cases, bool as_json) {
   json list = json::array();
   for (const Case& one : cases) {
     if (as_json)
-      list.push_back({{"id", one.id}, {"names", one.names}, {"settings", one.settings}, {"required", one.required}});
+      list.push_back({{"id", one.id},
+                      {"names", one.names},
+                      {"settings", one.settings},
+                      {"required", one.required}});
     else
       std::cout << one.id << (one.names.empty() ? "" : "  " + join(one.names, ",")) << '\n';
   }
@@ -72,14 +80,17 @@ void print_row(const json& row) {
   std::string line = row.at("id").get<std::string>() + "\n    ";
   if (status == "ok") {
     const json& time = row.at("time_s");
-    line += fmt::format("{:.6g} ms  [{:.6g}, {:.6g}]  n={}  {}", time.at("median").get<double>() * 1e3,
-                        time.at("ci95")[0].get<double>() * 1e3, time.at("ci95")[1].get<double>() * 1e3,
-                        time.at("n").get<int>(), rate_text(row));
+    line +=
+        fmt::format("{:.6g} ms  [{:.6g}, {:.6g}]  n={}  {}", time.at("median").get<double>() * 1e3,
+                    time.at("ci95")[0].get<double>() * 1e3, time.at("ci95")[1].get<double>() * 1e3,
+                    time.at("n").get<int>(), rate_text(row));
     line += "  " + row.at("executed").value("implementation", json()).dump();
     const json& baseline = row.at("baseline");
     if (baseline.is_object())
-      line += fmt::format("\n    {}: {:.6g} ms{}, speedup {:.3g}", baseline.at("system").get<std::string>(),
-                          baseline.at("value").get<double>() * 1e3, baseline.at("published") == true ? " (published)" : "",
+      line += fmt::format("\n    {}: {:.6g} ms{}, speedup {:.3g}",
+                          baseline.at("system").get<std::string>(),
+                          baseline.at("value").get<double>() * 1e3,
+                          baseline.at("published") == true ? " (published)" : "",
                           baseline.at("speedup").get<double>());
   } else {
     line += status + ": " + row.at("reason").get<std::string>();
@@ -97,11 +108,13 @@ std::string command_line(int argc, const char* const* argv) {
 json environment_of(const std::vector<Case>& cases, Plugins& plugins) {
   std::set<std::string> names;
   for (const Case& one : cases)
-    if (const auto backend = one.settings.find("backend"); backend != one.settings.end()) names.insert(backend->second);
+    if (const auto backend = one.settings.find("backend"); backend != one.settings.end())
+      names.insert(backend->second);
   json environment = capture_environment();
   for (const std::string& name : names) {
     const Made<Backend*> backend = plugins.open(name);
-    if (const auto* usable = std::get_if<Backend*>(&backend)) add_software(environment, name, (*usable)->software());
+    if (const auto* usable = std::get_if<Backend*>(&backend))
+      add_software(environment, name, (*usable)->software());
   }
   return environment;
 }
@@ -131,7 +144,10 @@ int run(const Benchmark& benchmark, RunRequest& request, const std::string& comm
     fields["event"] = event;
     journal->append(fields);
   };
-  note("launch", {{"benchmark", benchmark.name()}, {"environment", environment}, {"command", command}, {"started", started}});
+  note("launch", {{"benchmark", benchmark.name()},
+                  {"environment", environment},
+                  {"command", command},
+                  {"started", started}});
 
   CaseContext context{plugins, *ranks, request.seed, request.reference_budget};
   json rows = json::array();
@@ -139,8 +155,8 @@ int run(const Benchmark& benchmark, RunRequest& request, const std::string& comm
     note("begin", {{"id", one.id}, {"started", now()}});
     const std::unique_ptr<Problem> problem = benchmark.problem(one.settings);
     const Outcome outcome = run_case(benchmark, one, context, request.timing);
-    json row = make_row(benchmark.name(), one, problem.get(), outcome, 0, request.launch, request.attempt, ranks->size(),
-                        ranks->nodes());
+    json row = make_row(benchmark.name(), one, problem.get(), outcome, 0, request.launch,
+                        request.attempt, ranks->size(), ranks->nodes());
     for (const Baseline& baseline : baselines)
       if (row.at("baseline").is_null()) row["baseline"] = baseline.match(row);
     if (journal) journal->append({{"event", "row"}, {"row", row}});
@@ -151,7 +167,8 @@ int run(const Benchmark& benchmark, RunRequest& request, const std::string& comm
 
   const ExitCode code = exit_code(rows);
   if (speaks && !request.out.empty()) {
-    json result = make_result(benchmark.name() + "-" + started, request.suite, command, request.seed, started);
+    json result = make_result(benchmark.name() + "-" + started, request.suite, command,
+                              request.seed, started);
     result["environments"] = json::array({environment});
     result["rows"] = std::move(rows);
     result["run"]["finished"] = now();
@@ -165,7 +182,8 @@ int run(const Benchmark& benchmark, RunRequest& request, const std::string& comm
 
 std::unique_ptr<Communicator> Benchmark::connect(Plugins&) const { return serial_communicator(); }
 
-Made<std::unique_ptr<Workload>> OperationBenchmark::prepare(const Case& one, CaseContext& context) const {
+Made<std::unique_ptr<Workload>> OperationBenchmark::prepare(const Case& one,
+                                                            CaseContext& context) const {
   const std::unique_ptr<Problem> what = problem(one.settings);
   Made<Backend*> opened = context.plugins.open(one.settings.at("backend"));
   if (auto* refusal = std::get_if<Unsupported>(&opened)) return std::move(*refusal);
@@ -188,8 +206,8 @@ Made<std::unique_ptr<Workload>> OperationBenchmark::prepare(const Case& one, Cas
   setup.cold = cache != one.settings.end() && cache->second == "cold";
   setup.seed = context.seed;
   setup.reference_budget = context.reference_budget;
-  return operation_workload(*what, std::move(std::get<std::unique_ptr<Operation>>(made)), *std::get<Device*>(device),
-                            oracle(*what), create_seconds, setup);
+  return operation_workload(*what, std::move(std::get<std::unique_ptr<Operation>>(made)),
+                            *std::get<Device*>(device), oracle(*what), create_seconds, setup);
 }
 
 int benchmark_main(const Benchmark& benchmark, int argc, const char* const* argv) {

@@ -9,26 +9,29 @@ namespace assay {
 
 /// One axis along which cases differ. A benchmark declares its axes in the order of the id.
 struct Dimension {
-  std::string name;                 ///< "direction": flag --direction, key in suites, field in a row's parameters
+  std::string name;  ///< "direction": flag --direction, key in suites, field in a row's parameters
   std::string help;
-  std::vector<std::string> values;  ///< valid values; empty: any text that the benchmark accepts
+  std::vector<std::string> values;    ///< valid values; empty: any text that the benchmark accepts
   std::vector<std::string> defaults;  ///< used when the caller gives none
-  std::string prefix;               ///< written before the value in the id ("t" for threads)
-  std::string omit;                 ///< value at which the id leaves the axis out; other values then read "name=value"
+  std::string prefix;                 ///< written before the value in the id ("t" for threads)
+  std::string
+      omit;  ///< value at which the id leaves the axis out; other values then read "name=value"
 };
 
 using Settings = std::map<std::string, std::string>;
 
 struct Case {
   std::string id;
-  Settings settings;                ///< a value for every dimension; "problem" is canonical
-  std::vector<std::string> names;   ///< names under which lists know the problem: "resnet50/res2a_branch2b"
-  bool required = false;            ///< a suite demands it: unsupported is then a failure
+  Settings settings;  ///< a value for every dimension; "problem" is canonical
+  std::vector<std::string>
+      names;              ///< names under which lists know the problem: "resnet50/res2a_branch2b"
+  bool required = false;  ///< a suite demands it: unsupported is then a failure
 };
 
-/// "conv/forward/fp32/onednn/winograd/mb16…/hot/t2[/layout=nhwc]". Complete: equal ids are equal series. Throws
-/// std::logic_error if a dimension has no value.
-std::string make_id(const std::string& benchmark, const std::vector<Dimension>& dimensions, const Settings& settings);
+/// "conv/forward/fp32/onednn/winograd/mb16…/hot/t2[/layout=nhwc]". Complete: equal ids are equal
+/// series. Throws std::logic_error if a dimension has no value.
+std::string make_id(const std::string& benchmark, const std::vector<Dimension>& dimensions,
+                    const Settings& settings);
 
 /// Merges cases of equal id into one with all names, keeping the first one's place.
 std::vector<Case> merge_equal(std::vector<Case> cases);

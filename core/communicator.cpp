@@ -19,7 +19,9 @@ class Done final : public Request {
   bool done() override { return true; }
 };
 
-std::size_t bytes(const Buffer& buffer) { return static_cast<std::size_t>(buffer.count) * size_of(buffer.type); }
+std::size_t bytes(const Buffer& buffer) {
+  return static_cast<std::size_t>(buffer.count) * size_of(buffer.type);
+}
 
 class Serial final : public Communicator {
  public:
@@ -45,7 +47,8 @@ class Serial final : public Communicator {
     check_peer(from);
     const auto message = sent_.find(tag);
     if (message == sent_.end())
-      throw CaseError("receive from oneself would wait for ever (nothing was sent with tag " + std::to_string(tag) + ")");
+      throw CaseError("receive from oneself would wait for ever (nothing was sent with tag " +
+                      std::to_string(tag) + ")");
     if (message->second.size() != bytes(data))
       throw CaseError("received " + std::to_string(message->second.size()) + " bytes where " +
                       std::to_string(bytes(data)) + " were expected");
@@ -53,12 +56,16 @@ class Serial final : public Communicator {
     sent_.erase(message);
     return std::make_unique<Done>();
   }
-  Requests allreduce(Buffer send, Buffer receive, ReduceOp, Stream&) override { return copy(send, receive); }
+  Requests allreduce(Buffer send, Buffer receive, ReduceOp, Stream&) override {
+    return copy(send, receive);
+  }
   Requests reduce(Buffer send, Buffer receive, ReduceOp, int root, Stream&) override {
     check_peer(root);
     return copy(send, receive);
   }
-  Requests reduce_scatter(Buffer send, Buffer receive, ReduceOp, Stream&) override { return copy(send, receive); }
+  Requests reduce_scatter(Buffer send, Buffer receive, ReduceOp, Stream&) override {
+    return copy(send, receive);
+  }
   Requests allgather(Buffer send, Buffer receive, Stream&) override { return copy(send, receive); }
   Requests broadcast(Buffer, int root, Stream&) override {
     check_peer(root);
@@ -76,7 +83,9 @@ class Serial final : public Communicator {
 
  private:
   static void check_peer(int peer) {
-    if (peer != 0) throw CaseError("no rank " + std::to_string(peer) + " (the serial communicator has rank 0 alone)");
+    if (peer != 0)
+      throw CaseError("no rank " + std::to_string(peer) +
+                      " (the serial communicator has rank 0 alone)");
   }
   static Requests copy(Buffer from, Buffer to) {
     if (from.type != to.type || from.count != to.count)

@@ -1,5 +1,6 @@
 #pragma once
-// Ranks of one job. Every benchmark runs over a Communicator; without a launcher it is rank 0 of 1 (the serial one).
+// Ranks of one job. Every benchmark runs over a Communicator; without a launcher it is rank 0 of 1
+// (the serial one).
 
 #include <cstddef>
 #include <cstdint>
@@ -32,15 +33,16 @@ class Request {
 };
 using Requests = std::unique_ptr<Request>;
 
-/// Collective calls are made by all ranks in the same order. Transfers are ordered on `stream` (host transports run at
-/// the call). In place: send.data == receive.data. Counts: reduce_scatter receives, and allgather sends, count/size
-/// elements a rank. Errors of the transport throw CaseError with its own text.
+/// Collective calls are made by all ranks in the same order. Transfers are ordered on `stream`
+/// (host transports run at the call). In place: send.data == receive.data. Counts: reduce_scatter
+/// receives, and allgather sends, count/size elements a rank. Errors of the transport throw
+/// CaseError with its own text.
 class Communicator {
  public:
   virtual ~Communicator() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  virtual int node() const = 0;             ///< index of this rank's node, 0 … nodes()-1
+  virtual int node() const = 0;  ///< index of this rank's node, 0 … nodes()-1
   virtual int nodes() const = 0;
   virtual std::string host() const = 0;
   virtual std::unique_ptr<Communicator> split(int color, int key) = 0;
@@ -66,7 +68,8 @@ class Communicator {
   virtual std::vector<std::string> gather(const std::string& text) = 0;
 };
 
-/// Rank 0 of 1. Collectives are copies (or nothing, in place); send and receive to oneself match by tag.
+/// Rank 0 of 1. Collectives are copies (or nothing, in place); send and receive to oneself match by
+/// tag.
 std::unique_ptr<Communicator> serial_communicator();
 
 }  // namespace assay

@@ -10,13 +10,15 @@
 
 namespace assay {
 
-/// An in-order queue and its clock. The clock lives here so that a GPU is timed by its own events: `mark` never waits.
+/// An in-order queue and its clock. The clock lives here so that a GPU is timed by its own events:
+/// `mark` never waits.
 class Stream {
  public:
   virtual ~Stream() = default;
   /// Records the time at which everything submitted so far is done, under a small number (0 … 15).
   virtual void mark(int which) = 0;
-  /// Blocks until everything submitted is done. Throws CaseError with the library's own text on an asynchronous error.
+  /// Blocks until everything submitted is done. Throws CaseError with the library's own text on an
+  /// asynchronous error.
   virtual void wait() = 0;
   /// Seconds between two marks, after wait().
   virtual double seconds(int from, int to) const = 0;
@@ -24,14 +26,16 @@ class Stream {
   virtual void* native() { return nullptr; }
 };
 
-/// Memory and data movement of one device. put and get convert between plain fp64 and the tensor's type and layout.
+/// Memory and data movement of one device. put and get convert between plain fp64 and the tensor's
+/// type and layout.
 class Device {
  public:
   virtual ~Device() = default;
   virtual std::string name() const = 0;  ///< "cpu", "gpu"
   virtual Stream& stream() = 0;
   virtual std::unique_ptr<Tensor> allocate(const TensorSpec& spec) = 0;
-  /// Fills a tensor; padding of a layout is zeroed. May use a plain copy of the tensor while it runs, never an fp64 one.
+  /// Fills a tensor; padding of a layout is zeroed. May use a plain copy of the tensor while it
+  /// runs, never an fp64 one.
   virtual void put(Tensor& tensor, const Source& source) = 0;
   /// Shows every logical element.
   virtual void get(Tensor& tensor, const Sink& sink) = 0;
@@ -39,7 +43,8 @@ class Device {
   virtual std::size_t memory_available() const = 0;
   /// Largest cache of the device in bytes, which a cold rotation must exceed; 0 if unknown.
   virtual std::size_t cache_bytes() const = 0;
-  /// Seconds spent so far in converting between plain layouts and the backend's (a user pays it once per tensor).
+  /// Seconds spent so far in converting between plain layouts and the backend's (a user pays it
+  /// once per tensor).
   virtual double reorder_seconds() const { return 0; }
 };
 

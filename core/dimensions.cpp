@@ -4,7 +4,9 @@
 namespace assay::dimension {
 
 Dimension backend(std::vector<std::string> defaults) {
-  return {"backend", "who computes: a plugin's name (assay list backends)", {}, std::move(defaults), "", ""};
+  return {"backend", "who computes: a plugin's name (assay list backends)",
+          {},        std::move(defaults),
+          "",        ""};
 }
 
 Dimension precision(std::vector<std::string> values, std::vector<std::string> defaults) {
@@ -12,15 +14,27 @@ Dimension precision(std::vector<std::string> values, std::vector<std::string> de
 }
 
 Dimension algorithm(std::vector<std::string> values) {
-  return {"algorithm", "how; auto is the library's own choice, and backends may know more", std::move(values), {"auto"}, "", ""};
+  return {"algorithm",
+          "how; auto is the library's own choice, and backends may know more",
+          std::move(values),
+          {"auto"},
+          "",
+          ""};
 }
 
 Dimension problem(std::vector<std::string> defaults) {
-  return {"problem", "a descriptor, a list, or LIST/NAME; fields after @ override (resnet50@mb32)", {}, std::move(defaults), "", ""};
+  return {"problem", "a descriptor, a list, or LIST/NAME; fields after @ override (resnet50@mb32)",
+          {},        std::move(defaults),
+          "",        ""};
 }
 
 Dimension cache() {
-  return {"cache", "data of an iteration in cache, or rotated through memory", {"hot", "cold"}, {"hot"}, "", ""};
+  return {"cache",
+          "data of an iteration in cache, or rotated through memory",
+          {"hot", "cold"},
+          {"hot"},
+          "",
+          ""};
 }
 
 Dimension threads() {
@@ -28,7 +42,8 @@ Dimension threads() {
 }
 
 Dimension layout(std::vector<std::string> values) {
-  return {"layout", "tensor layout; any is the backend's choice", std::move(values), {"any"}, "", "any"};
+  return {"layout", "tensor layout; any is the backend's choice", std::move(values), {"any"}, "",
+          "any"};
 }
 
 Dimension device() { return {"device", "where", {"cpu", "gpu"}, {"cpu"}, "", "cpu"}; }

@@ -6,13 +6,20 @@ namespace {
 
 int gravity(ExitCode code) {
   switch (code) {
-    case ExitCode::usage: return 6;
-    case ExitCode::incorrect: return 5;
-    case ExitCode::failed: return 4;
-    case ExitCode::incomparable: return 3;
-    case ExitCode::slower: return 2;
-    case ExitCode::inconclusive: return 1;
-    case ExitCode::ok: return 0;
+    case ExitCode::usage:
+      return 6;
+    case ExitCode::incorrect:
+      return 5;
+    case ExitCode::failed:
+      return 4;
+    case ExitCode::incomparable:
+      return 3;
+    case ExitCode::slower:
+      return 2;
+    case ExitCode::inconclusive:
+      return 1;
+    case ExitCode::ok:
+      return 0;
   }
   return 6;
 }

@@ -10,13 +10,13 @@ namespace assay {
 
 /// Exit codes of every executable.
 enum class ExitCode : int {
-  ok = 0,             ///< all rows ok, or unsupported where nothing required them
-  usage = 2,          ///< bad usage or bad input file
-  incorrect = 3,      ///< a row has incorrect numerics
-  slower = 4,         ///< slower than allowed
-  inconclusive = 5,   ///< the data cannot decide
-  incomparable = 6,   ///< not comparable, or rows are missing
-  failed = 7,         ///< a row failed or timed out, or a required backend is unavailable
+  ok = 0,            ///< all rows ok, or unsupported where nothing required them
+  usage = 2,         ///< bad usage or bad input file
+  incorrect = 3,     ///< a row has incorrect numerics
+  slower = 4,        ///< slower than allowed
+  inconclusive = 5,  ///< the data cannot decide
+  incomparable = 6,  ///< not comparable, or rows are missing
+  failed = 7,        ///< a row failed or timed out, or a required backend is unavailable
 };
 
 /// The gravest of several codes, in the order 2, 3, 7, 6, 4, 5, 0.
@@ -29,7 +29,8 @@ class InputError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// One case cannot be done for a reason of the machine (memory, a library's error): its row is `failed`, the next case runs.
+/// One case cannot be done for a reason of the machine (memory, a library's error): its row is
+/// `failed`, the next case runs.
 class CaseError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

@@ -1,5 +1,6 @@
 #pragma once
-// Plain host memory and the steady clock: the device of backends that compute on the processor with row-major tensors.
+// Plain host memory and the steady clock: the device of backends that compute on the processor with
+// row-major tensors.
 
 #include "core/device.hpp"
 
@@ -31,7 +32,8 @@ class HostDevice final : public Device {
   HostStream stream_;
 };
 
-/// Fills packed elements of `type` at `data` from a source in blocks, in parallel; put() of every host device is made of it.
+/// Fills packed elements of `type` at `data` from a source in blocks, in parallel; put() of every
+/// host device is made of it.
 void fill_packed(DataType type, std::int64_t elements, void* data, const Source& source);
 /// Shows packed elements in order, in blocks.
 void show_packed(DataType type, std::int64_t elements, const void* data, const Sink& sink);

@@ -1,10 +1,12 @@
 #pragma once
-// The journal: one synced line an event, appended by the process that makes the row, so that what is finished survives any death.
+// The journal: one synced line an event, appended by the process that makes the row, so that what
+// is finished survives any death.
 //
 // {"event":"run", …}                                   the run's header, by `assay run`
 // {"event":"launch","launch":n,"attempt":a,"benchmark":…,"environment":{…}}   a process started
 // {"event":"begin","id":…,"launch":n,"attempt":a}      a case was begun
-// {"event":"row","row":{…}}                            and ended ("environment" in it is meaningless until the file is made)
+// {"event":"row","row":{…}}                            and ended ("environment" in it is
+// meaningless until the file is made)
 // {"event":"end","launch":n,"attempt":a}               the process ended by itself
 
 #include <filesystem>
@@ -16,12 +18,14 @@ namespace assay {
 
 class Journal {
  public:
-  /// Opens for appending (O_APPEND), making it if needed; a torn last line is ended first. InputError if it cannot be opened.
+  /// Opens for appending (O_APPEND), making it if needed; a torn last line is ended first.
+  /// InputError if it cannot be opened.
   explicit Journal(const std::filesystem::path& file);
   ~Journal();
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
-  /// Appends one line and syncs it to disk. Throws std::system_error (a full disk): the caller ends with what is there.
+  /// Appends one line and syncs it to disk. Throws std::system_error (a full disk): the caller ends
+  /// with what is there.
   void append(const nlohmann::json& event);
 
  private:
@@ -29,7 +33,8 @@ class Journal {
   int descriptor_ = -1;
 };
 
-/// All whole events of a journal, in order. A torn last line is left out; any other damage is an InputError with the line's number.
+/// All whole events of a journal, in order. A torn last line is left out; any other damage is an
+/// InputError with the line's number.
 std::vector<nlohmann::json> read_journal(const std::filesystem::path& file);
 
 }  // namespace assay

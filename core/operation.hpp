@@ -1,5 +1,6 @@
 #pragma once
-// The contract between a benchmark, which knows what is to be computed, and a backend, which knows how.
+// The contract between a benchmark, which knows what is to be computed, and a backend, which knows
+// how.
 
 #include <map>
 #include <memory>
@@ -18,20 +19,23 @@ namespace assay {
 class Problem {
  public:
   virtual ~Problem() = default;
-  virtual std::string kind() const = 0;       ///< "conv": which benchmark, and which maker of a backend
-  virtual std::string canonical() const = 0;  ///< normalised shape descriptor; equal problems have equal text
-  virtual nlohmann::json json() const = 0;    ///< the shape as named integers, for the row's "problem"
-  virtual double flops() const = 0;           ///< direct-equivalent floating-point operations of one run
-  virtual double bytes() const = 0;           ///< compulsory traffic of one run: every operand moved once
+  virtual std::string kind() const = 0;  ///< "conv": which benchmark, and which maker of a backend
+  virtual std::string canonical()
+      const = 0;  ///< normalised shape descriptor; equal problems have equal text
+  virtual nlohmann::json json()
+      const = 0;                     ///< the shape as named integers, for the row's "problem"
+  virtual double flops() const = 0;  ///< direct-equivalent floating-point operations of one run
+  virtual double bytes() const = 0;  ///< compulsory traffic of one run: every operand moved once
 };
 
-/// The problem as the type that its kind promises. Checked by kind, not by RTTI: type information is not
-/// shared between plugins opened with RTLD_LOCAL on every platform.
+/// The problem as the type that its kind promises. Checked by kind, not by RTTI: type information
+/// is not shared between plugins opened with RTLD_LOCAL on every platform.
 template <class P>
 const P& problem_cast(const Problem& problem);
 
-/// How it is to be computed. `settings` holds the case's value of every dimension by name; a backend honours "algorithm",
-/// "layout" and "device" or refuses them (Unsupported), it never ignores one.
+/// How it is to be computed. `settings` holds the case's value of every dimension by name; a
+/// backend honours "algorithm", "layout" and "device" or refuses them (Unsupported), it never
+/// ignores one.
 struct Options {
   std::map<std::string, std::string> settings;
   int threads = 1;
@@ -50,23 +54,26 @@ using Made = std::variant<T, Unsupported>;
 
 /// What really ran. Unknown is empty, and becomes null.
 struct Executed {
-  std::string algorithm;       ///< the field's name of the algorithm that ran
-  std::string implementation;  ///< the library's own name of the kernel
+  std::string algorithm;                     ///< the field's name of the algorithm that ran
+  std::string implementation;                ///< the library's own name of the kernel
   std::string storage, compute, accumulate;  ///< element types
   std::string layout;
   std::size_t workspace_bytes = 0;
   std::string evidence = "requested";  ///< "library" | "trace" | "numerical" | "requested"
-  double algorithmic_flops = 0;        ///< operations that the algorithm really does; 0: as Problem::flops()
+  double algorithmic_flops =
+      0;  ///< operations that the algorithm really does; 0: as Problem::flops()
   std::map<std::string, double> numbers;  ///< anything else worth a field ("tile": 4)
 };
 
-/// A prepared computation. Owns no tensor. `run` is asynchronous on the device's stream and allocates nothing.
+/// A prepared computation. Owns no tensor. `run` is asynchronous on the device's stream and
+/// allocates nothing.
 class Operation {
  public:
   virtual ~Operation() = default;
   /// Specs of all arguments, in the order that bind() takes them; workspaces last.
   virtual const std::vector<TensorSpec>& arguments() const = 0;
-  /// Sets the tensors of the following runs; cheap, untimed, so that a cold rotation can bind before each run.
+  /// Sets the tensors of the following runs; cheap, untimed, so that a cold rotation can bind
+  /// before each run.
   virtual void bind(std::span<Tensor* const> tensors) = 0;
   virtual void run(Stream& stream) = 0;
   virtual Executed executed() const = 0;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <iostream>
 
-
 #include "core/error.hpp"
 #include "core/text.hpp"
 #include "core/version.hpp"
@@ -29,18 +28,23 @@ int parse(CLI::App& app, int argc, const char* const* argv) {
   } catch (const CLI::Success& wanted) {
     app.exit(wanted, std::cout, std::cerr);
     return 0;
-  } catch (const CLI::ExtrasError&) {
+  } catch (const CLI::ParseError& error) {
+    // An unknown flag or command is told first: its value may have overflowed a positional
+    // argument, and CLI11 tells only that.
     const CLI::App* where = &app;
     while (!where->get_subcommands().empty()) where = where->get_subcommands().front();
-    for (const std::string& extra : app.remaining(true))
+    const std::vector<std::string> extras = app.remaining(true);
+    for (const std::string& extra : extras)
       if (extra.starts_with("-"))
-        throw InputError(unknown_name("flag", extra.substr(0, extra.find('=')), flag_names(*where)) + " See --help.");
+        throw InputError(
+            unknown_name("flag", extra.substr(0, extra.find('=')), flag_names(*where)) +
+            " See --help.");
     std::vector<std::string> commands;
     for (const CLI::App* command : app.get_subcommands({})) commands.push_back(command->get_name());
-    const std::string extra = app.remaining(true).front();
-    if (where == &app && !commands.empty()) throw InputError(unknown_name("command", extra, commands) + " See --help.");
-    throw InputError("unexpected argument '" + extra + "'. See --help.");
-  } catch (const CLI::ParseError& error) {
+    if (!extras.empty() && where == &app && !commands.empty())
+      throw InputError(unknown_name("command", extras.front(), commands) + " See --help.");
+    if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !extras.empty())
+      throw InputError("unexpected argument '" + extras.front() + "'. See --help.");
     throw InputError(std::string(error.what()) + ". See --help.");
   }
   return -1;
@@ -51,7 +55,9 @@ std::vector<std::string> commas(const std::string& flag, const std::vector<std::
   std::vector<std::string> values;
   for (const std::string& text : given)
     for (const std::string& value : split(text, ',')) {
-      if (value.empty()) throw InputError("empty value in " + flag + " '" + text + "'. Separate values by single commas.");
+      if (value.empty())
+        throw InputError("empty value in " + flag + " '" + text +
+                         "'. Separate values by single commas.");
       values.push_back(value);
     }
   return values;
@@ -66,40 +72,69 @@ std::string axis_help(const Dimension& axis) {
 
 }  // namespace
 
-RunRequest parse_benchmark_options(const Benchmark& benchmark, int argc, const char* const* argv, int& exit) {
+RunRequest parse_benchmark_options(const Benchmark& benchmark, int argc, const char* const* argv,
+                                   int& exit) {
   CLI::App app(benchmark.description() +
-                   "\nSeveral values: separated by commas; all combinations are run. Results go to stdout, talk to stderr.",
+                   "\nSeveral values: separated by commas; all combinations are run. Results go to "
+                   "stdout, talk to stderr.",
                "assay-" + benchmark.name());
   app.footer(
-      "Exit codes: 0 ok or unsupported, 2 bad usage or input, 3 incorrect numerics, 7 failed, timed out or a required backend is "
+      "Exit codes: 0 ok or unsupported, 2 bad usage or input, 3 incorrect numerics, 7 failed, "
+      "timed out or a required backend is "
       "unavailable.");
   RunRequest request;
   std::map<std::string, std::vector<std::string>> given;
   for (const Dimension& axis : benchmark.dimensions())
-    app.add_option("--" + axis.name, given[axis.name], axis_help(axis))->type_name("NAME,…")->allow_extra_args(false);
+    app.add_option("--" + axis.name, given[axis.name], axis_help(axis))
+        ->type_name("NAME,…")
+        ->allow_extra_args(false);
   std::vector<std::string> baselines;
   std::string out;
-  app.add_option("--suite", request.suite, "run this benchmark's cases of a suite (name or file) instead")->type_name("SUITE");
-  app.add_option("--baseline", baselines, "compare with these systems (names or result files)")->type_name("NAME,…")->allow_extra_args(false);
+  app.add_option("--suite", request.suite,
+                 "run this benchmark's cases of a suite (name or file) instead")
+      ->type_name("SUITE");
+  app.add_option("--baseline", baselines, "compare with these systems (names or result files)")
+      ->type_name("NAME,…")
+      ->allow_extra_args(false);
   app.add_option("--out", out, "write a result file")->type_name("FILE");
-  auto* max_time = app.add_option("--max-time", request.timing.max_time, "longest timed region of a case in seconds")
-                       ->type_name("S")->check(CLI::PositiveNumber)->capture_default_str();
-  auto* target = app.add_option("--precision-target", request.timing.precision_target,
-                                "stop when the 95 % interval of the median is narrower than this part of it")
-                     ->type_name("X")->check(CLI::PositiveNumber)->capture_default_str();
-  app.add_option("--min-samples", request.timing.min_samples, "samples of a case at least, if time allows")
-      ->type_name("N")->check(CLI::Range(1, 1000000))->capture_default_str();
-  app.add_option("--seed", request.seed, "seed of data, samples and orders")->type_name("N")->capture_default_str();
-  app.add_option("--reference-budget", request.reference_budget, "multiply-adds of the fp64 reference per check")
-      ->type_name("N")->check(CLI::PositiveNumber)->capture_default_str();
+  auto* max_time = app.add_option("--max-time", request.timing.max_time,
+                                  "longest timed region of a case in seconds")
+                       ->type_name("S")
+                       ->check(CLI::PositiveNumber)
+                       ->capture_default_str();
+  auto* target =
+      app.add_option("--precision-target", request.timing.precision_target,
+                     "stop when the 95 % interval of the median is narrower than this part of it")
+          ->type_name("X")
+          ->check(CLI::PositiveNumber)
+          ->capture_default_str();
+  app.add_option("--min-samples", request.timing.min_samples,
+                 "samples of a case at least, if time allows")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  app.add_option("--seed", request.seed, "seed of data, samples and orders")
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--reference-budget", request.reference_budget,
+                 "multiply-adds of the fp64 reference per check")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   app.add_flag("--required", request.required, "unsupported counts as failed (exit 7)");
   app.add_flag("--list", request.list, "print the ids of the cases, run nothing");
   app.add_flag("--json", request.json, "with --list: as JSON");
   const std::string group = "Used by `assay run`";
-  app.add_option("--plan", request.plan, "JSON list of ids: the only cases to run, in this order")->type_name("FILE")->group(group);
-  app.add_option("--journal", request.journal, "append rows to this journal")->type_name("FILE")->group(group);
+  app.add_option("--plan", request.plan, "JSON list of ids: the only cases to run, in this order")
+      ->type_name("FILE")
+      ->group(group);
+  app.add_option("--journal", request.journal, "append rows to this journal")
+      ->type_name("FILE")
+      ->group(group);
   app.add_option("--launch", request.launch, "number of this launch")->type_name("N")->group(group);
-  app.add_option("--attempt", request.attempt, "number of this attempt")->type_name("N")->group(group);
+  app.add_option("--attempt", request.attempt, "number of this attempt")
+      ->type_name("N")
+      ->group(group);
 
   exit = parse(app, argc, argv);
   if (exit >= 0) return request;
@@ -112,12 +147,13 @@ RunRequest parse_benchmark_options(const Benchmark& benchmark, int argc, const c
   if (!request.suite.empty() && !request.chosen.empty())
     throw InputError("--suite and --" + request.chosen.begin()->first +
                      " exclude each other (a suite names its own cases). Use one of them.");
-  if (request.json && !request.list) throw InputError("--json goes with --list (a result file is JSON already). Use --out FILE.");
+  if (request.json && !request.list)
+    throw InputError("--json goes with --list (a result file is JSON already). Use --out FILE.");
   return request;
 }
 
-int command_main(const std::string& program, const std::string& description, const std::vector<Command>& commands,
-                 int argc, const char* const* argv) {
+int command_main(const std::string& program, const std::string& description,
+                 const std::vector<Command>& commands, int argc, const char* const* argv) {
   return guarded_main(program, [&] {
     CLI::App app(description, program);
     app.require_subcommand(1);
@@ -136,10 +172,12 @@ int command_main(const std::string& program, const std::string& description, con
         if (flag.value.empty() && flag.name.starts_with("--")) {
           option = sub->add_flag(flag.name, flag.help);
         } else {
-          const std::string help = flag.otherwise.empty() ? flag.help : flag.help + " [" + flag.otherwise + "]";
+          const std::string help =
+              flag.otherwise.empty() ? flag.help : flag.help + " [" + flag.otherwise + "]";
           option = sub->add_option(flag.name, store.values[f], help);
           if (!flag.value.empty()) option->type_name(flag.value);
-          // A flag takes one value at a time, so that "--baseline a FILE" leaves FILE to the positional argument.
+          // A flag takes one value at a time, so that "--baseline a FILE" leaves FILE to the
+          // positional argument.
           if (flag.name.starts_with("--")) option->allow_extra_args(false);
           if (!flag.many) option->expected(1);
         }

@@ -1,5 +1,6 @@
 #pragma once
-// What a benchmark knows of the right answer, in fp64, without storing a tensor: inputs are functions of the element index.
+// What a benchmark knows of the right answer, in fp64, without storing a tensor: inputs are
+// functions of the element index.
 
 #include <cstdint>
 #include <map>
@@ -19,8 +20,10 @@ using Inputs = std::map<std::string, Values, std::less<>>;
 /// The right value of one output element and how far a correct implementation may be from it.
 struct Expected {
   double value = 0;      ///< fp64, not rounded to the output's type
-  double max_bound = 0;  ///< |computed - value| must not exceed this (0: must equal value rounded to the output's type)
-  double rms_bound = 0;  ///< contribution to the norm test: ||computed - value||_2 <= ||rms_bound||_2 over the sample
+  double max_bound = 0;  ///< |computed - value| must not exceed this (0: must equal value rounded
+                         ///< to the output's type)
+  double rms_bound = 0;  ///< contribution to the norm test: ||computed - value||_2 <=
+                         ///< ||rms_bound||_2 over the sample
 };
 
 /// Reference and error bound of one kind of problem. docs/method.md derives the bounds.
@@ -28,22 +31,29 @@ class Oracle {
  public:
   virtual ~Oracle() = default;
 
-  /// Magnitude of the small integers for which every sum is exact in `executed`'s arithmetic (direct sums of products),
-  /// or 0 where the algorithm is not exact on integers (Winograd) or no magnitude is small enough.
+  /// Magnitude of the small integers for which every sum is exact in `executed`'s arithmetic
+  /// (direct sums of products), or 0 where the algorithm is not exact on integers (Winograd) or no
+  /// magnitude is small enough.
   virtual int exact_magnitude(const Executed& executed) const = 0;
-  /// Magnitude of Values for the full-significand pass of an integer type (ignored for floating types).
+  /// Magnitude of Values for the full-significand pass of an integer type (ignored for floating
+  /// types).
   virtual int full_magnitude(const TensorSpec& argument) const = 0;
 
-  /// Output elements to check, sorted and distinct: all of them if their reference costs at most `budget` multiply-adds,
-  /// else corners, edges, the last block of every tile, and a random remainder from `seed` within the budget.
-  virtual std::vector<std::int64_t> sample(const TensorSpec& output, double budget, std::uint64_t seed) const = 0;
+  /// Output elements to check, sorted and distinct: all of them if their reference costs at most
+  /// `budget` multiply-adds, else corners, edges, the last block of every tile, and a random
+  /// remainder from `seed` within the budget.
+  virtual std::vector<std::int64_t> sample(const TensorSpec& output, double budget,
+                                           std::uint64_t seed) const = 0;
 
-  /// Fills `expected` for the elements `indices` of `output`. `exact`: inputs are integers of exact_magnitude, bounds are 0.
-  virtual void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed, bool exact,
-                      std::span<const std::int64_t> indices, std::span<Expected> expected) const = 0;
+  /// Fills `expected` for the elements `indices` of `output`. `exact`: inputs are integers of
+  /// exact_magnitude, bounds are 0.
+  virtual void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed,
+                      bool exact, std::span<const std::int64_t> indices,
+                      std::span<Expected> expected) const = 0;
 
-  /// Sum of all elements of `output` (before rounding to its type), from the inputs, by an independent and cheap way;
-  /// nothing where there is none. With integer inputs it is exact, so that one wrong element anywhere shows.
+  /// Sum of all elements of `output` (before rounding to its type), from the inputs, by an
+  /// independent and cheap way; nothing where there is none. With integer inputs it is exact, so
+  /// that one wrong element anywhere shows.
   virtual std::optional<double> checksum(const TensorSpec& output, const Inputs& inputs) const = 0;
 };
 

@@ -1,8 +1,11 @@
 #include "core/plugins.hpp"
 
 #include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
 
 #include <cstdlib>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
@@ -24,6 +27,19 @@ std::string plugin_name(const fs::path& file) {
   name = name.substr(std::string(file_prefix).size());
   name.resize(name.size() - std::string(file_suffix).size());
   return name == "core" ? "" : name;
+}
+
+/// Whether a library ends before its own table of sections, which linkers write last: an
+/// interrupted copy or a full disk. The loader maps such a file unseen and dies of SIGBUS.
+bool incomplete(const fs::path& file) {
+  ElfW(Ehdr) header{};
+  std::ifstream stream(file, std::ios::binary);
+  stream.read(reinterpret_cast<char*>(&header), sizeof header);
+  if (!stream || std::string_view(reinterpret_cast<const char*>(header.e_ident), SELFMAG) != ELFMAG)
+    return false;  // dlopen tells
+  std::error_code unknown;
+  const std::uintmax_t size = fs::file_size(file, unknown);
+  return !unknown && size < header.e_shoff + std::uintmax_t{header.e_shnum} * header.e_shentsize;
 }
 
 std::vector<fs::path> default_folders() {
@@ -73,8 +89,13 @@ Made<Backend*> Plugins::open(const std::string& name) {
     std::string& reason = opened->reason;
     // RTLD_NOW: a missing symbol is told here, not by a crash in the middle of a run.
     // RTLD_LOCAL: two backends may bring two versions of one library.
-    void* library = dlopen(fs::absolute(file->second).c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) {
+    const bool cut = incomplete(file->second);
+    void* library =
+        cut ? nullptr : dlopen(fs::absolute(file->second).c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (cut) {
+      reason = file->second.string() +
+               " is incomplete (the file ends before its own section table). Install it again";
+    } else if (library == nullptr) {
       const char* error = dlerror();
       reason = error == nullptr ? "cannot be opened" : error;
     } else if (void* symbol = dlsym(library, "assay_backend_entry"); symbol == nullptr) {
@@ -114,8 +135,8 @@ fs::path data_folder(const std::string& name) {
   if (const char* path = std::getenv("ASSAY_DATA_PATH")) roots.emplace_back(path);
   const fs::path prefix = executable_folder().parent_path();
   roots.push_back(prefix / "share" / "assay");
-  // A build tree: <source>/build/bin, or any folder below a source tree. Its own suites come before the compiled-in path, so
-  // that a moved checkout uses its own data.
+  // A build tree: <source>/build/bin, or any folder below a source tree. Its own suites come before
+  // the compiled-in path, so that a moved checkout uses its own data.
   for (fs::path up = prefix; up.has_relative_path(); up = up.parent_path())
     if (fs::exists(up / "results-schema")) roots.push_back(up);
 #ifdef ASSAY_SOURCE_DIR
@@ -123,8 +144,9 @@ fs::path data_folder(const std::string& name) {
 #endif
   for (const fs::path& root : roots)
     if (fs::is_directory(root / name)) return root / name;
-  throw InputError("cannot find the folder '" + name + "' (looked in " + roots.back().string() +
-                   " and beside the executables). Set ASSAY_DATA_PATH to the folder that holds it.");
+  throw InputError(
+      "cannot find the folder '" + name + "' (looked in " + roots.back().string() +
+      " and beside the executables). Set ASSAY_DATA_PATH to the folder that holds it.");
 }
 
 }  // namespace assay

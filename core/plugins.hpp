@@ -1,5 +1,6 @@
 #pragma once
-// Finds and opens backend plugins. A plugin that cannot be used is one line of reason, never a crash.
+// Finds and opens backend plugins. A plugin that cannot be used is one line of reason, never a
+// crash.
 
 #include <filesystem>
 #include <map>
@@ -13,16 +14,17 @@ namespace assay {
 
 /// A plugin that was found: usable, or why not.
 struct PluginStatus {
-  std::string name;             ///< "onednn", from libassay_onednn.so
+  std::string name;  ///< "onednn", from libassay_onednn.so
   std::filesystem::path file;
   bool available = false;
-  std::string reason;           ///< "libcudnn.so.9: cannot open shared object file…"
+  std::string reason;  ///< "libcudnn.so.9: cannot open shared object file…"
 };
 
 /// All plugins of a process. Opened lazily with RTLD_NOW | RTLD_LOCAL, never closed.
 class Plugins {
  public:
-  /// Looks in each folder of ASSAY_PLUGIN_PATH (colons), then in ../lib/assay beside the executable's folder.
+  /// Looks in each folder of ASSAY_PLUGIN_PATH (colons), then in ../lib/assay beside the
+  /// executable's folder.
   Plugins();
   explicit Plugins(std::vector<std::filesystem::path> folders);
   ~Plugins();
@@ -39,9 +41,11 @@ class Plugins {
   std::map<std::string, std::unique_ptr<Opened>> opened_;
 };
 
-/// Folder of the running executable, resolved; how plugins, suites and schemas are found in a build and an install tree.
+/// Folder of the running executable, resolved; how plugins, suites and schemas are found in a build
+/// and an install tree.
 std::filesystem::path executable_folder();
-/// The folder `name` ("suites", "results-schema") : ASSAY_DATA_PATH, the install tree's share/assay, or the source tree.
+/// The folder `name` ("suites", "results-schema") : ASSAY_DATA_PATH, the install tree's
+/// share/assay, or the source tree.
 std::filesystem::path data_folder(const std::string& name);
 
 }  // namespace assay

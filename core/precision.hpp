@@ -19,17 +19,20 @@ DataType data_type(std::string_view name);
 /// Bytes of one element.
 std::size_t size_of(DataType type);
 bool is_integer(DataType type);
-/// Unit roundoff u = 2^-p for a p-bit significand and round to nearest (fp64 2^-53, fp32 2^-24, fp16 2^-11, bf16 2^-8); 0 for integers.
+/// Unit roundoff u = 2^-p for a p-bit significand and round to nearest (fp64 2^-53, fp32 2^-24,
+/// fp16 2^-11, bf16 2^-8); 0 for integers.
 double unit_roundoff(DataType type);
-/// The value nearest to `value` that `type` holds: round to nearest even; integers saturate. Exact where already representable.
+/// The value nearest to `value` that `type` holds: round to nearest even; integers saturate. Exact
+/// where already representable.
 double round_to(DataType type, double value);
 
-/// Converts `values` to `type`, packed at `out` (values.size() * size_of(type) bytes), and back. round_to's rounding.
+/// Converts `values` to `type`, packed at `out` (values.size() * size_of(type) bytes), and back.
+/// round_to's rounding.
 void encode(DataType type, std::span<const double> values, void* out);
 void decode(DataType type, const void* in, std::span<double> values);
 
-/// The precisions of a benchmark row. A precision names the storage of the tensors; what was computed in is in `executed`.
-/// `int8` stores u8 activations, s8 weights and s32 results.
+/// The precisions of a benchmark row. A precision names the storage of the tensors; what was
+/// computed in is in `executed`. `int8` stores u8 activations, s8 weights and s32 results.
 enum class Precision { fp64, fp32, bf16, fp16, int8 };
 std::string_view name(Precision precision);
 Precision precision(std::string_view name);

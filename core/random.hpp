@@ -1,6 +1,7 @@
 #pragma once
-// Synthetic tensor data that any element can be asked for: value = f(seed, stream, index), from Random123's Philox4x32-10.
-// So a reference needs no copy of its inputs, and every rank and thread can make its own part.
+// Synthetic tensor data that any element can be asked for: value = f(seed, stream, index), from
+// Random123's Philox4x32-10. So a reference needs no copy of its inputs, and every rank and thread
+// can make its own part.
 
 #include <cstdint>
 #include <span>
@@ -14,14 +15,18 @@ namespace assay {
 class Values {
  public:
   enum class Kind {
-    mantissa,  ///< uniform in (-1, 1) with full significands, |v| >= 2^-10 (no denormals arise); integers: full allowed range
-    integer,   ///< small integers in [-magnitude, magnitude] ([0, magnitude] for u8), exact in every type
+    mantissa,  ///< uniform in (-1, 1) with full significands, |v| >= 2^-10 (no denormals arise);
+               ///< integers: full allowed range
+    integer,  ///< small integers in [-magnitude, magnitude] ([0, magnitude] for u8), exact in every
+              ///< type
   };
-  /// `stream` separates tensors of one seed (its name is hashed). For Kind::mantissa of an integer type the range is
+  /// `stream` separates tensors of one seed (its name is hashed). For Kind::mantissa of an integer
+  /// type the range is
   /// [-magnitude, magnitude] ([0, 2 magnitude + 1] for u8).
   Values(Kind kind, std::uint64_t seed, std::string_view stream, DataType type, int magnitude);
 
-  /// The same tensor as another rank has it (0: this constructor's): what a collective's reference needs.
+  /// The same tensor as another rank has it (0: this constructor's): what a collective's reference
+  /// needs.
   Values of_rank(int rank) const;
 
   /// Element `index`, already rounded to the storage type.
@@ -38,7 +43,8 @@ class Values {
   std::uint32_t rank_ = 0;
 };
 
-/// A permutation of 0 … n-1 from a seed; orders of cases and launches (recorded, reproducible anywhere).
+/// A permutation of 0 … n-1 from a seed; orders of cases and launches (recorded, reproducible
+/// anywhere).
 void shuffle(std::span<std::size_t> indices, std::uint64_t seed);
 
 }  // namespace assay

@@ -23,21 +23,23 @@ struct Outcome {
   std::optional<Verification> verification;
   std::optional<Executed> executed;
   std::optional<Timing> timing;
-  std::map<std::string, double> work;   ///< Workload::work()
+  std::map<std::string, double> work;  ///< Workload::work()
   std::map<std::string, double> setup;
 };
 
-/// A row without "baseline" (see baseline.hpp). An incorrect row keeps its verification but no time and no rate: a wrong number
-/// is never reported as a result.
-nlohmann::json make_row(const std::string& benchmark, const Case& one, const Problem* problem, const Outcome& outcome, int environment,
-                        int launch, int attempt, int ranks, int nodes);
+/// A row without "baseline" (see baseline.hpp). An incorrect row keeps its verification but no time
+/// and no rate: a wrong number is never reported as a result.
+nlohmann::json make_row(const std::string& benchmark, const Case& one, const Problem* problem,
+                        const Outcome& outcome, int environment, int launch, int attempt, int ranks,
+                        int nodes);
 
 /// A result document without rows. An empty `run_id` becomes one of time and process.
-nlohmann::json make_result(const std::string& run_id, const std::string& suite, const std::string& command, std::uint64_t seed,
+nlohmann::json make_result(const std::string& run_id, const std::string& suite,
+                           const std::string& command, std::uint64_t seed,
                            const std::string& started);
 
-/// Reads a result file: schema, version ("written by a newer version …"), unique (id, environment, launch, attempt), finite
-/// non-negative times. A folder stands for its result.json.
+/// Reads a result file: schema, version ("written by a newer version …"), unique (id, environment,
+/// launch, attempt), finite non-negative times. A folder stands for its result.json.
 nlohmann::json read_result(const std::filesystem::path& file);
 
 /// The exit code that these rows ask for; `required` unsupported rows count as failed.

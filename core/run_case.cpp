@@ -30,7 +30,9 @@ Finding attempt(const Step& step) {
   } catch (const InputError&) {
     throw;  // bad usage that only shows here still ends the program
   } catch (const std::bad_alloc&) {
-    return {broken, "out of memory (an allocation failed). Use a smaller problem or a machine with more memory."};
+    return {broken,
+            "out of memory (an allocation failed). Use a smaller problem or a machine with more "
+            "memory."};
   } catch (const std::exception& error) {
     return {broken, error.what()};
   }
@@ -56,7 +58,8 @@ Finding agreed(const Finding& mine, Communicator& ranks) {
 
 }  // namespace
 
-Outcome run_case(const Benchmark& benchmark, const Case& one, CaseContext& context, const TimingOptions& options) {
+Outcome run_case(const Benchmark& benchmark, const Case& one, CaseContext& context,
+                 const TimingOptions& options) {
   Outcome outcome;
   std::unique_ptr<Workload> workload;
   // Returns whether to go on.
@@ -70,9 +73,12 @@ Outcome run_case(const Benchmark& benchmark, const Case& one, CaseContext& conte
   auto check = [&](Verification checked) -> Finding {
     const bool passed = checked.passed;
     // The worse of the two checks is the row's: a late fault must not hide behind an early success.
-    if (!outcome.verification || !passed || checked.error_over_bound > outcome.verification->error_over_bound)
+    if (!outcome.verification || !passed ||
+        checked.error_over_bound > outcome.verification->error_over_bound)
       outcome.verification = checked;
-    return passed ? Finding{} : Finding{wrong, checked.reason.empty() ? "differs from the reference" : checked.reason};
+    return passed ? Finding{}
+                  : Finding{wrong,
+                            checked.reason.empty() ? "differs from the reference" : checked.reason};
   };
 
   bool good = step([&]() -> Finding {

@@ -6,8 +6,10 @@
 
 namespace assay {
 
-/// Prepares, verifies, times and verifies again. After each step the ranks agree: the gravest status of any rank is everybody's,
-/// so that no rank goes on into a collective call that another will never make. Exceptions become `failed` outcomes.
-Outcome run_case(const Benchmark& benchmark, const Case& one, CaseContext& context, const TimingOptions& timing);
+/// Prepares, verifies, times and verifies again. After each step the ranks agree: the gravest
+/// status of any rank is everybody's, so that no rank goes on into a collective call that another
+/// will never make. Exceptions become `failed` outcomes.
+Outcome run_case(const Benchmark& benchmark, const Case& one, CaseContext& context,
+                 const TimingOptions& timing);
 
 }  // namespace assay

@@ -1,5 +1,6 @@
 #pragma once
-// Reading JSON that others wrote: syntax, schema and version, with an error that names file, pointer, found and expected.
+// Reading JSON that others wrote: syntax, schema and version, with an error that names file,
+// pointer, found and expected.
 
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
@@ -8,20 +9,25 @@
 
 namespace assay {
 
-/// Parses a file. InputError: "<file>: … (line, column). …" for what cannot be read or parsed (NaN and infinity included).
+/// Parses a file. InputError: "<file>: … (line, column). …" for what cannot be read or parsed (NaN
+/// and infinity included).
 nlohmann::json read_json(const std::filesystem::path& file);
 
-/// One violation: "<file> at /rows/3/status: found \"okay\", expected one of ok, …. Did you mean 'ok'?"
-std::vector<std::string> schema_errors(const nlohmann::json& document, const std::string& schema_name, const std::string& shown_as);
+/// One violation: "<file> at /rows/3/status: found \"okay\", expected one of ok, …. Did you mean
+/// 'ok'?"
+std::vector<std::string> schema_errors(const nlohmann::json& document,
+                                       const std::string& schema_name, const std::string& shown_as);
 
-/// read_json, then the schema results-schema/<schema_name>.schema.json; throws InputError with the first violations (up to 5).
+/// read_json, then the schema results-schema/<schema_name>.schema.json; throws InputError with the
+/// first violations (up to 5).
 nlohmann::json read_checked(const std::filesystem::path& file, const std::string& schema_name);
 
-/// Writes beside, syncs, renames. Refuses NaN and infinity (std::logic_error with the pointer). InputError for an unwritable place
-/// or a full disk; the old file then stands.
+/// Writes beside, syncs, renames. Refuses NaN and infinity (std::logic_error with the pointer).
+/// InputError for an unwritable place or a full disk; the old file then stands.
 void write_json(const std::filesystem::path& file, const nlohmann::json& document);
 
-/// InputError unless the file could be written (its folder exists or can be made, is writable): asked before anything is timed.
+/// InputError unless the file could be written (its folder exists or can be made, is writable):
+/// asked before anything is timed.
 void check_writable(const std::filesystem::path& file);
 
 }  // namespace assay

@@ -1,5 +1,6 @@
 #pragma once
-// Statistics of one comparison. Everything is robust (order statistics): benchmark times are skewed and heavy-tailed.
+// Statistics of one comparison. Everything is robust (order statistics): benchmark times are skewed
+// and heavy-tailed.
 
 #include <cstdint>
 #include <span>
@@ -18,12 +19,12 @@ struct Interval {
   double low = 0, high = 0;
 };
 
-/// n / (1 + 2 sum rho_k): samples that independent data would need for the same information. Autocorrelations of the ranks,
-/// summed over Geyer's initial positive sequence. Between 1 and n.
+/// n / (1 + 2 sum rho_k): samples that independent data would need for the same information.
+/// Autocorrelations of the ranks, summed over Geyer's initial positive sequence. Between 1 and n.
 double effective_samples(std::span<const double> values);
 
-/// Confidence interval of the median from binomial order statistics, with the effective number of samples. Whole range
-/// if there are too few for the confidence.
+/// Confidence interval of the median from binomial order statistics, with the effective number of
+/// samples. Whole range if there are too few for the confidence.
 Interval median_interval(std::span<const double> values, double confidence = 0.95);
 
 /// Summary of the samples of one row, in seconds.
@@ -35,8 +36,8 @@ struct Summary {
 };
 Summary summarize(std::span<const double> samples);
 
-/// A ratio a/b of paired measurements: the median of the paired ratios with its order-statistics interval.
-/// (Ratios of medians missed 3 % in A/A trials; paired ratios never 2 %.)
+/// A ratio a/b of paired measurements: the median of the paired ratios with its order-statistics
+/// interval. (Ratios of medians missed 3 % in A/A trials; paired ratios never 2 %.)
 struct Ratio {
   double value = 1;
   Interval ci95;
@@ -44,9 +45,10 @@ struct Ratio {
 };
 Ratio paired_ratio(std::span<const double> a, std::span<const double> b);
 
-/// Ratio new/base of launch medians of two independent groups of process launches: Hodges-Lehmann estimate on logarithms
-/// with the exact Mann-Whitney interval (normal approximation above 50 a side); p is two-sided, exact.
-/// With too few launches for 95 % (3 and 3) the interval is the whole range of differences; p then exceeds 0.05.
+/// Ratio new/base of launch medians of two independent groups of process launches: Hodges-Lehmann
+/// estimate on logarithms with the exact Mann-Whitney interval (normal approximation above 50 a
+/// side); p is two-sided, exact. With too few launches for 95 % (3 and 3) the interval is the whole
+/// range of differences; p then exceeds 0.05.
 struct LaunchComparison {
   double ratio = 1;
   Interval ci95;

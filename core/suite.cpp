@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cctype>
+#include <charconv>
 
 #include "core/environment.hpp"
 #include "core/error.hpp"
@@ -31,12 +31,15 @@ std::vector<std::string> json_files(const fs::path& folder) {
   return names;
 }
 
-/// A descriptor's fields ("mb16ic64" → mb16, ic64); what is no field stays one piece, for the benchmark to refuse by name.
+/// A descriptor's fields ("mb16ic64" → mb16, ic64); what is no field stays one piece, for the
+/// benchmark to refuse by name.
 std::vector<std::string> fields(const std::string& descriptor) {
   std::vector<std::string> pieces;
   for (std::size_t at = 0; at < descriptor.size();) {
     std::size_t end = at;
-    auto is_digit = [&](std::size_t i) { return std::isdigit(static_cast<unsigned char>(descriptor[i])) != 0; };
+    auto is_digit = [&](std::size_t i) {
+      return std::isdigit(static_cast<unsigned char>(descriptor[i])) != 0;
+    };
     while (end < descriptor.size() && !is_digit(end)) ++end;
     while (end < descriptor.size() && is_digit(end)) ++end;
     pieces.push_back(descriptor.substr(at, end - at));
@@ -45,9 +48,12 @@ std::vector<std::string> fields(const std::string& descriptor) {
   return pieces;
 }
 
-std::string field_name(const std::string& field) { return field.substr(0, field.find_first_of("0123456789")); }
+std::string field_name(const std::string& field) {
+  return field.substr(0, field.find_first_of("0123456789"));
+}
 
-/// `descriptor` with the fields of `others` added; one that stands in both is `others`'s if `replace`, else stays.
+/// `descriptor` with the fields of `others` added; one that stands in both is `others`'s if
+/// `replace`, else stays.
 std::string with_fields(const std::string& descriptor, const std::string& others, bool replace) {
   std::vector<std::string> mine = fields(descriptor);
   for (const std::string& other : fields(others)) {
@@ -96,7 +102,8 @@ std::vector<std::string> checked(const Dimension& axis, const std::vector<std::s
       for (const std::string& name : plugins.names()) {
         const Made<Backend*> backend = plugins.open(name);
         if (const auto* usable = std::get_if<Backend*>(&backend))
-          for (const std::string& algorithm : (*usable)->algorithms(benchmark)) valid.push_back(algorithm);
+          for (const std::string& algorithm : (*usable)->algorithms(benchmark))
+            valid.push_back(algorithm);
       }
       known = std::find(valid.begin(), valid.end(), value) != valid.end();
     }
@@ -119,7 +126,8 @@ std::vector<NamedProblem> find_problems(const Benchmark& benchmark, const std::s
   const std::string list_name = what.substr(0, what.find('/'));
   const std::vector<std::string> lists = problem_lists(benchmark.name());
   if (std::find(lists.begin(), lists.end(), list_name) == lists.end()) {
-    // A descriptor has digits, and so may a list's name: what is near to a list is taken for its misspelling.
+    // A descriptor has digits, and so may a list's name: what is near to a list is taken for its
+    // misspelling.
     const std::string near = nearest(list_name, lists);
     try {
       return {{benchmark.canonical(with_fields(what, overrides, true)), ""}};
@@ -129,7 +137,8 @@ std::vector<NamedProblem> find_problems(const Benchmark& benchmark, const std::s
                        " (As a descriptor: " + error.what() + ")");
     }
   }
-  const json list = read_checked(lists_folder(benchmark.name()) / (list_name + ".json"), "problems");
+  const json list =
+      read_checked(lists_folder(benchmark.name()) / (list_name + ".json"), "problems");
   std::vector<NamedProblem> problems;
   std::vector<std::string> names;
   const bool whole = what == list_name;
@@ -139,7 +148,8 @@ std::vector<NamedProblem> find_problems(const Benchmark& benchmark, const std::s
       problems.push_back(listed(benchmark, list, list_name, problem, overrides));
   }
   if (problems.empty())
-    throw InputError(unknown_name("problem of list '" + list_name + "':", what.substr(list_name.size() + 1), names));
+    throw InputError(unknown_name(
+        "problem of list '" + list_name + "':", what.substr(list_name.size() + 1), names));
   return problems;
 }
 
@@ -150,7 +160,8 @@ fs::path find_suite(const std::string& name) {
   const fs::path shipped = data_folder("suites") / (name + ".json");
   if (fs::is_regular_file(shipped)) return shipped;
   throw InputError(unknown_name("suite", name, json_files(data_folder("suites"))) +
-                   " A suite is a JSON file or the name of one in " + data_folder("suites").string() + ".");
+                   " A suite is a JSON file or the name of one in " +
+                   data_folder("suites").string() + ".");
 }
 
 std::vector<std::string> suite_benchmarks(const json& suite) {
@@ -162,7 +173,8 @@ std::vector<std::string> suite_benchmarks(const json& suite) {
   return names;
 }
 
-std::vector<Case> expand(const Benchmark& benchmark, const std::map<std::string, std::vector<std::string>>& chosen,
+std::vector<Case> expand(const Benchmark& benchmark,
+                         const std::map<std::string, std::vector<std::string>>& chosen,
                          Plugins& plugins, bool required) {
   const std::vector<Dimension> axes = benchmark.dimensions();
   std::vector<std::string> axis_names;
@@ -199,7 +211,8 @@ std::vector<Case> expand(const Benchmark& benchmark, const std::map<std::string,
       multiply(axis.name, values, names);
     }
   for (const Dimension& axis : axes)
-    if (axis.name != "problem") multiply(axis.name, checked(axis, given(axis), benchmark.name(), plugins), {});
+    if (axis.name != "problem")
+      multiply(axis.name, checked(axis, given(axis), benchmark.name(), plugins), {});
   for (Case& one : cases) {
     one.required = required;
     one.id = make_id(benchmark.name(), axes, one.settings);
@@ -207,8 +220,8 @@ std::vector<Case> expand(const Benchmark& benchmark, const std::map<std::string,
   return merge_equal(std::move(cases));
 }
 
-std::vector<Case> expand_suite(const Benchmark& benchmark, const json& suite, const std::string& shown_as,
-                               Plugins& plugins) {
+std::vector<Case> expand_suite(const Benchmark& benchmark, const json& suite,
+                               const std::string& shown_as, Plugins& plugins) {
   std::vector<Case> cases;
   std::size_t index = 0;
   for (const json& group : suite.at("cases")) {
@@ -218,7 +231,8 @@ std::vector<Case> expand_suite(const Benchmark& benchmark, const json& suite, co
     for (const auto& [key, value] : group.items()) {
       if (key == "benchmark" || key == "required" || key == "comment") continue;
       const json list = value.is_array() ? value : json::array({value});
-      for (const json& item : list) chosen[key].push_back(item.is_string() ? item.get<std::string>() : item.dump());
+      for (const json& item : list)
+        chosen[key].push_back(item.is_string() ? item.get<std::string>() : item.dump());
     }
     try {
       for (Case& one : expand(benchmark, chosen, plugins, group.value("required", false)))

@@ -1,5 +1,6 @@
 #pragma once
-// What an operation asks for and a device gives: named, typed, shaped memory whose layout only its backend knows.
+// What an operation asks for and a device gives: named, typed, shaped memory whose layout only its
+// backend knows.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,20 +15,21 @@
 namespace assay {
 
 enum class Role {
-  input,      ///< read by run
-  output,     ///< written whole by run
-  inout,      ///< read and written (an in-place sum): refilled, untimed, before each timed iteration
+  input,   ///< read by run
+  output,  ///< written whole by run
+  inout,   ///< read and written (an in-place sum): refilled, untimed, before each timed iteration
   workspace,  ///< scratch: never filled nor verified; counted in workspace_bytes
 };
 
-/// One argument of an operation. `dims` are logical, outermost first, and are all that models and verification see.
+/// One argument of an operation. `dims` are logical, outermost first, and are all that models and
+/// verification see.
 struct TensorSpec {
-  std::string name;                      ///< "src", "weights", "dst": names the data stream too
+  std::string name;  ///< "src", "weights", "dst": names the data stream too
   Role role = Role::input;
   DataType type = DataType::fp32;
-  std::vector<std::int64_t> dims;        ///< logical extents, row-major element order; {} for a workspace
-  std::size_t bytes = 0;                 ///< memory it needs in the backend's layout (padding included)
-  std::shared_ptr<const void> layout;    ///< backend's own description, null for plain row-major
+  std::vector<std::int64_t> dims;  ///< logical extents, row-major element order; {} for a workspace
+  std::size_t bytes = 0;           ///< memory it needs in the backend's layout (padding included)
+  std::shared_ptr<const void> layout;  ///< backend's own description, null for plain row-major
 
   /// Number of logical elements (product of dims).
   std::int64_t elements() const;
@@ -42,9 +44,11 @@ class Tensor {
   virtual void* data() = 0;
 };
 
-/// Writes elements [first, first + values.size()) of the logical row-major order into `values`. Called from several threads.
+/// Writes elements [first, first + values.size()) of the logical row-major order into `values`.
+/// Called from several threads.
 using Source = std::function<void(std::int64_t first, std::span<double> values)>;
-/// Is shown elements [first, first + values.size()) in logical row-major order; calls come in order, from one thread.
+/// Is shown elements [first, first + values.size()) in logical row-major order; calls come in
+/// order, from one thread.
 using Sink = std::function<void(std::int64_t first, std::span<const double> values)>;
 
 }  // namespace assay

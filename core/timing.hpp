@@ -1,5 +1,6 @@
 #pragma once
-// The timing loop: Google Benchmark in chunks of a fixed number of iterations, all samples kept, a stop rule between chunks.
+// The timing loop: Google Benchmark in chunks of a fixed number of iterations, all samples kept, a
+// stop rule between chunks.
 
 #include <string>
 #include <vector>
@@ -10,24 +11,27 @@
 namespace assay {
 
 struct TimingOptions {
-  double max_time = 5;             ///< seconds of timed iterations, warm-up not counted
-  double precision_target = 0.01;  ///< stop when the 95 % interval of the median is narrower than this part of it
+  double max_time = 5;  ///< seconds of timed iterations, warm-up not counted
+  double precision_target =
+      0.01;  ///< stop when the 95 % interval of the median is narrower than this part of it
   int min_samples = 10;
   int max_samples = 10000;
 };
 
 struct Timing {
-  std::vector<double> samples;   ///< seconds per run, one per timed iteration (the mean of `batch` runs where batch > 1)
-  int batch = 1;                 ///< runs between two marks: 1 unless one run is too short for the clock
+  std::vector<double> samples;  ///< seconds per run, one per timed iteration (the mean of `batch`
+                                ///< runs where batch > 1)
+  int batch = 1;  ///< runs between two marks: 1 unless one run is too short for the clock
   int warmup_runs = 0;
   double warmup_s = 0;
-  std::string stopped_by;        ///< "precision" | "max_time" | "max_samples" | "slow: one iteration exceeds the budget"
-  int slowest_rank = 0;          ///< rank that was slowest in the most samples
+  std::string stopped_by;  ///< "precision" | "max_time" | "max_samples" | "slow: one iteration
+                           ///< exceeds the budget"
+  int slowest_rank = 0;    ///< rank that was slowest in the most samples
 };
 
-/// Warms up until the pilot's times are steady (at most a fifth of max_time, at least one run), chooses the batch, then
-/// samples. With several ranks a sample is the slowest rank's time and rank 0 decides when to stop. Rank r's samples are
-/// its own clock; no clock is compared with another's.
+/// Warms up until the pilot's times are steady (at most a fifth of max_time, at least one run),
+/// chooses the batch, then samples. With several ranks a sample is the slowest rank's time and rank
+/// 0 decides when to stop. Rank r's samples are its own clock; no clock is compared with another's.
 Timing measure(Workload& workload, Communicator& ranks, const TimingOptions& options);
 
 }  // namespace assay

@@ -1,13 +1,14 @@
 #pragma once
-// The version of this build, in a translation unit of its own: the commit changes often, and what includes it recompiles.
+// The version of this build, in a translation unit of its own: the commit changes often, and what
+// includes it recompiles.
 
 #include <string>
 
 namespace assay {
 
-std::string version();      ///< "0.1.0"
-std::string git_commit();   ///< full hash, "" if unknown
-bool git_dirty();           ///< built from a tree with uncommitted changes (true if unknown)
+std::string version();     ///< "0.1.0"
+std::string git_commit();  ///< full hash, "" if unknown
+bool git_dirty();          ///< built from a tree with uncommitted changes (true if unknown)
 /// "0.1.0 (commit 1a2b3c4d, dirty)"
 std::string version_text();
 

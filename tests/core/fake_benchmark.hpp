@@ -51,7 +51,9 @@ class FakeWorkload final : public Workload {
 
 class FakeBenchmark final : public Benchmark {
  public:
-  std::string name() const override { return "conv"; }  // so that the shipped lists of conv can be asked for
+  std::string name() const override {
+    return "conv";
+  }  // so that the shipped lists of conv can be asked for
   std::string description() const override { return "fake"; }
   std::vector<Dimension> dimensions() const override {
     return {{"direction", "", {"forward", "bwd_data"}, {"forward"}, "", ""},
@@ -61,7 +63,8 @@ class FakeBenchmark final : public Benchmark {
   }
   std::string canonical(const std::string& descriptor) const override {
     if (descriptor.find("ic0") != std::string::npos) throw InputError("field ic is zero");
-    if (!descriptor.starts_with("mb") && !descriptor.starts_with("ic")) throw InputError("no descriptor '" + descriptor + "'");
+    if (!descriptor.starts_with("mb") && !descriptor.starts_with("ic"))
+      throw InputError("no descriptor '" + descriptor + "'");
     return descriptor;
   }
   std::unique_ptr<Problem> problem(const Settings&) const override { return nullptr; }

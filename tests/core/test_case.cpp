@@ -7,15 +7,20 @@
 namespace assay {
 namespace {
 
-const std::vector<Dimension> axes{
-    {"direction", "", {}, {}, "", ""}, {"problem", "", {}, {}, "", ""}, {"threads", "", {}, {}, "t", ""},
-    {"layout", "", {}, {"any"}, "", "any"}};
+const std::vector<Dimension> axes{{"direction", "", {}, {}, "", ""},
+                                  {"problem", "", {}, {}, "", ""},
+                                  {"threads", "", {}, {}, "t", ""},
+                                  {"layout", "", {}, {"any"}, "", "any"}};
 
 TEST(Case, IdNamesEveryDimensionInOrder) {
-  EXPECT_EQ(make_id("conv", axes, {{"direction", "forward"}, {"problem", "mb1"}, {"threads", "2"}, {"layout", "any"}}),
-            "conv/forward/mb1/t2");
-  EXPECT_EQ(make_id("conv", axes, {{"direction", "forward"}, {"problem", "mb1"}, {"threads", "2"}, {"layout", "nhwc"}}),
-            "conv/forward/mb1/t2/layout=nhwc");
+  EXPECT_EQ(
+      make_id("conv", axes,
+              {{"direction", "forward"}, {"problem", "mb1"}, {"threads", "2"}, {"layout", "any"}}),
+      "conv/forward/mb1/t2");
+  EXPECT_EQ(
+      make_id("conv", axes,
+              {{"direction", "forward"}, {"problem", "mb1"}, {"threads", "2"}, {"layout", "nhwc"}}),
+      "conv/forward/mb1/t2/layout=nhwc");
 }
 
 TEST(Case, AMissingSettingIsAProgrammingError) {
@@ -23,7 +28,8 @@ TEST(Case, AMissingSettingIsAProgrammingError) {
 }
 
 TEST(Case, EqualCasesBecomeOneWithAllNames) {
-  const std::vector<Case> merged = merge_equal({{"a", {}, {"x"}, false}, {"b", {}, {}, false}, {"a", {}, {"y", "x"}, true}});
+  const std::vector<Case> merged =
+      merge_equal({{"a", {}, {"x"}, false}, {"b", {}, {}, false}, {"a", {}, {"y", "x"}, true}});
   ASSERT_EQ(merged.size(), 2u);
   EXPECT_EQ(merged[0].id, "a");
   EXPECT_EQ(merged[0].names, (std::vector<std::string>{"x", "y"}));

@@ -25,7 +25,8 @@ class PluginFolder : public ::testing::Test {
 };
 
 TEST_F(PluginFolder, NamesComeFromFiles) {
-  for (const char* file : {"libassay_b.so", "libassay_a.so", "libassay_core.so", "libother.so", "notes.txt"})
+  for (const char* file :
+       {"libassay_b.so", "libassay_a.so", "libassay_core.so", "libother.so", "notes.txt"})
     std::ofstream(folder_ / file) << "x";
   EXPECT_EQ(Plugins({folder_}).names(), (std::vector<std::string>{"a", "b"}));
   EXPECT_TRUE(Plugins({folder_ / "missing"}).names().empty());
@@ -43,7 +44,8 @@ TEST_F(PluginFolder, AFileThatIsNoLibraryIsOneLineOfReason) {
 
 TEST_F(PluginFolder, ALibraryWithoutEntryPointIsNamedSo) {
   // Any library that is no plugin will do; core's own is at hand.
-  fs::create_symlink(fs::path(ASSAY_BUILD_DIR) / "lib" / "libassay_core.so", folder_ / "libassay_foreign.so");
+  fs::create_symlink(fs::path(ASSAY_BUILD_DIR) / "lib" / "libassay_core.so",
+                     folder_ / "libassay_foreign.so");
   Plugins plugins({folder_});
   EXPECT_NE(reason(plugins.open("foreign")).find("no Assay plugin"), std::string::npos);
 }

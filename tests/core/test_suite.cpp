@@ -46,8 +46,10 @@ TEST_F(Suite, DefaultsFillEveryDimension) {
 }
 
 TEST_F(Suite, SeveralValuesAreTheProductWithProblemsSlowest) {
-  const std::vector<Case> cases =
-      expand(benchmark_, {{"threads", {"1"}}, {"direction", {"forward", "bwd_data"}}, {"problem", {"mb1", "mb2"}}}, plugins_);
+  const std::vector<Case> cases = expand(
+      benchmark_,
+      {{"threads", {"1"}}, {"direction", {"forward", "bwd_data"}}, {"problem", {"mb1", "mb2"}}},
+      plugins_);
   ASSERT_EQ(cases.size(), 4u);
   EXPECT_EQ(cases[0].id, "conv/forward/auto/mb1/t1");
   EXPECT_EQ(cases[1].id, "conv/bwd_data/auto/mb1/t1");
@@ -55,7 +57,10 @@ TEST_F(Suite, SeveralValuesAreTheProductWithProblemsSlowest) {
 }
 
 TEST_F(Suite, TheSameProblemTwiceIsOneCase) {
-  EXPECT_EQ(expand(benchmark_, {{"problem", {"mb1", "mb1"}}, {"direction", {"forward", "forward"}}}, plugins_).size(), 1u);
+  EXPECT_EQ(expand(benchmark_, {{"problem", {"mb1", "mb1"}}, {"direction", {"forward", "forward"}}},
+                   plugins_)
+                .size(),
+            1u);
 }
 
 TEST_F(Suite, WrongNamesAreToldWithTheNearest) {
@@ -64,7 +69,8 @@ TEST_F(Suite, WrongNamesAreToldWithTheNearest) {
   };
   EXPECT_NE(told({{"direction", {"foward"}}}).find("Did you mean 'forward'?"), std::string::npos);
   EXPECT_NE(told({{"algorithm", {"drect"}}}).find("Did you mean 'direct'?"), std::string::npos);
-  EXPECT_NE(told({{"directoin", {"forward"}}}).find("Did you mean 'direction'?"), std::string::npos);
+  EXPECT_NE(told({{"directoin", {"forward"}}}).find("Did you mean 'direction'?"),
+            std::string::npos);
   EXPECT_NE(told({{"problem", {"ic0"}}}).find("ic is zero"), std::string::npos);
   for (const char* threads : {"0", "-1", "two", "2x", "", "99999999999999999999"})
     EXPECT_NE(told({{"threads", {threads}}}).find("threads"), std::string::npos) << threads;
@@ -86,15 +92,21 @@ TEST_F(Suite, ListsGiveNamesAndFieldsAfterAtOverride) {
     EXPECT_NE(problem.descriptor.find("mb3"), std::string::npos);
     EXPECT_EQ(problem.descriptor.find("mb16"), std::string::npos);
   }
-  EXPECT_NE(message([&] { find_problems(benchmark_, "coral3"); }).find("'coral2'"), std::string::npos);
-  EXPECT_NE(message([&] { find_problems(benchmark_, "coral2/winograt"); }).find("Did you mean 'winograd'?"), std::string::npos);
+  EXPECT_NE(message([&] { find_problems(benchmark_, "coral3"); }).find("'coral2'"),
+            std::string::npos);
+  EXPECT_NE(message([&] {
+              find_problems(benchmark_, "coral2/winograt");
+            }).find("Did you mean 'winograd'?"),
+            std::string::npos);
 }
 
 TEST_F(Suite, ASuiteTellsFilePointerFoundAndExpected) {
-  const std::string good = R"({"schema": "assay-suite/1", "name": "s", "description": "d", "cases": [
+  const std::string good =
+      R"({"schema": "assay-suite/1", "name": "s", "description": "d", "cases": [
       {"benchmark": "conv", "problem": ["mb1", "mb2"], "direction": "bwd_data", "threads": 2, "required": true}]})";
   const fs::path file = write("good.json", good);
-  const std::vector<Case> cases = expand_suite(benchmark_, read_suite(file), file.string(), plugins_);
+  const std::vector<Case> cases =
+      expand_suite(benchmark_, read_suite(file), file.string(), plugins_);
   ASSERT_EQ(cases.size(), 2u);
   EXPECT_EQ(cases[1].id, "conv/bwd_data/auto/mb2/t2");
   EXPECT_TRUE(cases[0].required);
@@ -102,14 +114,15 @@ TEST_F(Suite, ASuiteTellsFilePointerFoundAndExpected) {
   std::string bad = good;
   bad.replace(bad.find("bwd_data"), 8, "bwd_date");
   const fs::path wrong_value = write("wrong_value.json", bad);
-  const std::string told =
-      message([&] { expand_suite(benchmark_, read_suite(wrong_value), wrong_value.string(), plugins_); });
+  const std::string told = message(
+      [&] { expand_suite(benchmark_, read_suite(wrong_value), wrong_value.string(), plugins_); });
   EXPECT_NE(told.find("wrong_value.json at /cases/0"), std::string::npos) << told;
   EXPECT_NE(told.find("Did you mean 'bwd_data'?"), std::string::npos) << told;
 
   std::string no_cases = good;
   no_cases.replace(no_cases.find("\"cases\""), 7, "\"casse\"");
-  EXPECT_NE(message([&] { read_suite(write("no_cases.json", no_cases)); }).find("no_cases.json"), std::string::npos);
+  EXPECT_NE(message([&] { read_suite(write("no_cases.json", no_cases)); }).find("no_cases.json"),
+            std::string::npos);
 }
 
 TEST_F(Suite, AnUnknownSuiteGetsTheNearestName) {

@@ -14,11 +14,11 @@ TEST(Text, SplitKeepsEmptyParts) {
 }
 
 TEST(Text, NearestFindsSlips) {
-  EXPECT_EQ(nearest("onednm", backends), "onednn");      // substitution
-  EXPECT_EQ(nearest("ondnn", backends), "onednn");       // deletion
-  EXPECT_EQ(nearest("oendnn", backends), "onednn");      // swap
+  EXPECT_EQ(nearest("onednm", backends), "onednn");  // substitution
+  EXPECT_EQ(nearest("ondnn", backends), "onednn");   // deletion
+  EXPECT_EQ(nearest("oendnn", backends), "onednn");  // swap
   EXPECT_EQ(nearest("referense", backends), "reference");
-  EXPECT_EQ(nearest("ref", backends), "reference");      // prefix
+  EXPECT_EQ(nearest("ref", backends), "reference");  // prefix
 }
 
 TEST(Text, NearestIsSilentWhenNothingIsNear) {
@@ -28,8 +28,9 @@ TEST(Text, NearestIsSilentWhenNothingIsNear) {
 }
 
 TEST(Text, UnknownNameTellsValidOnesAndTheNearest) {
-  EXPECT_EQ(unknown_name("backend", "onednm", backends),
-            "unknown backend 'onednm' (valid: onednn, reference, native, cuda). Did you mean 'onednn'?");
+  EXPECT_EQ(
+      unknown_name("backend", "onednm", backends),
+      "unknown backend 'onednm' (valid: onednn, reference, native, cuda). Did you mean 'onednn'?");
   std::vector<std::string> many;
   for (int i = 0; i < 20; ++i) many.push_back("name" + std::to_string(i));
   EXPECT_EQ(unknown_name("thing", "nome7", many), "unknown thing 'nome7'. Did you mean 'name7'?");

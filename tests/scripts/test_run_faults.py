@@ -57,6 +57,13 @@ class Faults(RunTest):
         crash = [row for row in self.rows() if last_part(row) == "crash"][0]
         self.assertRegex(crash["reason"], r"killed by signal 11 \(Segmentation fault\)|AddressSanitizer")
 
+    def test_what_a_launcher_started_elsewhere_dies_too(self):
+        # setsid puts the benchmark into a session of its own, as mpirun does with ranks: out of reach of a group's signal.
+        suite = self.suite([group(["direct", "hang"])])
+        self.run_suite(suite, "--timeout", 5, "--launcher", "setsid --wait", code=7)
+        self.assertEqual(sorted(row["status"] for row in self.rows()), ["ok", "timeout"])
+        self.assertEqual(self.children_at_work(), [])
+
     def test_launches_are_interleaved_and_orders_recorded(self):
         suite = self.suite([group(["direct"], [SMALL, "mb2ic8ih8oc8oh8kh3ph1", "mb3ic8ih8oc8oh8kh3ph1", "mb4ic8ih8oc8oh8kh3ph1"])])
         self.run_suite(suite, "--launches", 3, "--seed", 11, code=0)

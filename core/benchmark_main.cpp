@@ -205,6 +205,7 @@ Made<std::unique_ptr<Workload>> OperationBenchmark::prepare(const Case& one,
   const auto cache = one.settings.find("cache");
   setup.cold = cache != one.settings.end() && cache->second == "cold";
   setup.seed = context.seed;
+  setup.rank = context.ranks.rank();
   setup.reference_budget = context.reference_budget;
   return operation_workload(*what, std::move(std::get<std::unique_ptr<Operation>>(made)),
                             *std::get<Device*>(device), oracle(*what), create_seconds, setup);

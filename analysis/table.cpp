@@ -52,6 +52,19 @@ std::vector<std::pair<std::string, const Baseline*>> systems_of(
   return systems;
 }
 
+/// Whether any launch was timed while more than a twentieth of a processor was missing.
+bool was_shared(const Series& series) {
+  return std::any_of(series.rows.begin(), series.rows.end(), [](const json& row) {
+    const json time = row.value("time_s", json());
+    if (!time.is_object()) return false;
+    const auto above = [&](const char* name) {
+      const json part = time.value(name, json());
+      return part.is_number() && part.get<double>() > 0.05;
+    };
+    return above("waiting") || above("stolen");
+  });
+}
+
 std::string counts(const std::vector<Series>& all) {
   std::string text;
   for (const char* status : {"ok", "unsupported", "incorrect", "failed", "timeout"}) {
@@ -176,7 +189,14 @@ std::string render_table(const std::vector<NamedResult>& results,
     }
     const json& row = series.first();
     if (several_launches) line.cells.push_back(std::to_string(series.rows.size()));
-    line.cells.push_back(human_seconds(series.median) + (series.published ? "*" : ""));
+    const bool shared = was_shared(series);
+    line.cells.push_back(human_seconds(series.median) + (series.published ? "*" : "") +
+                         (shared ? "!" : ""));
+    if (shared)
+      legend.add(
+          "! Other work wanted the processors while this was timed (time_s.waiting or .stolen is "
+          "above 5 % of one). Repeat on a "
+          "quiet machine.");
     line.cells.push_back(series.has_interval
                              ? fmt::format("{} .. {}", human_seconds(series.interval.low),
                                            human_seconds(series.interval.high))

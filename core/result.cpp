@@ -85,6 +85,10 @@ json verification_json(const Verification& one) {
           {"reason", known(one.reason)}};
 }
 
+json optional_json(const std::optional<double>& value) {
+  return value ? json(*value) : json(nullptr);
+}
+
 json time_json(const Timing& timing, const Summary& summary) {
   return {{"median", summary.median},
           {"mad", summary.mad},
@@ -98,6 +102,8 @@ json time_json(const Timing& timing, const Summary& summary) {
           {"batch", timing.batch},
           {"warmup_runs", timing.warmup_runs},
           {"warmup_s", timing.warmup_s},
+          {"waiting", optional_json(timing.contention.waiting)},
+          {"stolen", optional_json(timing.contention.stolen)},
           {"timing_rank", nullptr},
           {"slowest_rank", timing.slowest_rank}};
 }

@@ -96,6 +96,7 @@ Timing measure(Workload& workload, Communicator& ranks, const TimingOptions& opt
   std::vector<double> wins(static_cast<std::size_t>(ranks.size()));
   const int most = std::max(options.max_samples, 1);
   const int least = std::clamp(options.min_samples, 1, most);
+  const Contention before = contention();
   const auto start = Clock::now();
   double timed = 0;
   double sample_seconds = run_seconds * timing.batch;
@@ -147,6 +148,7 @@ Timing measure(Workload& workload, Communicator& ranks, const TimingOptions& opt
     }
     decision = static_cast<int>(ranks.agree(choice));
   }
+  timing.contention = between(before, contention(), since(start));
   timing.stopped_by = text(decision);
   ranks.maximum(wins);  // each rank knows its own count alone
   timing.slowest_rank = static_cast<int>(std::max_element(wins.begin(), wins.end()) - wins.begin());

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/communicator.hpp"
+#include "core/contention.hpp"
 #include "core/workload.hpp"
 
 namespace assay {
@@ -27,6 +28,7 @@ struct Timing {
   std::string stopped_by;  ///< "precision" | "max_time" | "max_samples" | "slow: one iteration
                            ///< exceeds the budget"
   int slowest_rank = 0;    ///< rank that was slowest in the most samples
+  Contention contention;   ///< of this rank while it was timed, as averages (see between)
 };
 
 /// Warms up until the pilot's times are steady (at most a fifth of max_time, at least one run),

@@ -40,6 +40,19 @@ TEST(Table, ShowsValueIntervalRateAndError) {
   EXPECT_TRUE(has(text, "1 ok")) << text;
 }
 
+TEST(Table, TimesOfABusyMachineAreMarked) {
+  const std::string quiet = table({row("ok", 2e-3)});
+  EXPECT_FALSE(has(quiet, "!")) << quiet;
+  for (const char* reading : {"waiting", "stolen"}) {
+    nlohmann::json one = row("ok", 2e-3);
+    one["time_s"][reading] = 0.04;
+    EXPECT_FALSE(has(table({one}), "!"));
+    one["time_s"][reading] = 0.5;
+    EXPECT_TRUE(has(table({one}), "2.00 ms!")) << table({one});
+    EXPECT_TRUE(has(table({one}), "Repeat on a quiet machine"));
+  }
+}
+
 TEST(Table, RowsThatAreNotOkShowTheirReasonAndNoNumber) {
   const std::regex number(R"(\d (ns|µs|ms|s)\b|FLOP/s|\de-\d)");
   for (const char* status : {"incorrect", "failed", "timeout", "unsupported"})

@@ -22,15 +22,6 @@ using nlohmann::json;
 
 namespace {
 
-std::vector<std::string> json_names(const fs::path& folder) {
-  std::vector<std::string> names;
-  std::error_code missing;
-  for (const auto& entry : fs::directory_iterator(folder, missing))
-    if (entry.path().extension() == ".json") names.push_back(entry.path().stem().string());
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
 void list_backends() {
   Plugins plugins;
   std::vector<Line> lines;

@@ -55,6 +55,19 @@ struct Maker {
         std::vector<std::string> algorithms);
 };
 
+/// A backend of single operations: its table of makers does the rest, and what is left to say is
+/// its name, software and devices.
+class MakerBackend : public Backend {
+ public:
+  explicit MakerBackend(const Makers& makers) : makers_(makers) {}
+  Made<std::unique_ptr<Operation>> make(const Problem& problem, const Options& options,
+                                        Communicator& ranks) final;
+  std::vector<std::string> algorithms(const std::string& kind) const final;
+
+ private:
+  const Makers& makers_;
+};
+
 /// What a plugin hands over. `create` returns a Backend, or null with the reason in `reason` (a
 /// missing device or library).
 struct BackendEntry {

@@ -9,6 +9,7 @@
 #include "core/error.hpp"
 #include "core/plugins.hpp"
 #include "core/result.hpp"
+#include "core/schema.hpp"
 #include "core/statistics.hpp"
 #include "core/text.hpp"
 
@@ -185,13 +186,6 @@ json Baseline::match(const json& row, std::string* why) const {
           {"note", notes.empty() ? json(nullptr) : json(join(notes, "; "))}};
 }
 
-std::vector<std::string> baseline_names() {
-  std::vector<std::string> names;
-  std::error_code missing;
-  for (const auto& entry : fs::directory_iterator(baselines_folder(), missing))
-    if (entry.path().extension() == ".json") names.push_back(entry.path().stem().string());
-  std::sort(names.begin(), names.end());
-  return names;
-}
+std::vector<std::string> baseline_names() { return json_names(baselines_folder()); }
 
 }  // namespace assay

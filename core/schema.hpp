@@ -30,4 +30,7 @@ void write_json(const std::filesystem::path& file, const nlohmann::json& documen
 /// asked before anything is timed.
 void check_writable(const std::filesystem::path& file);
 
+/// Names (without .json) of the JSON files in a folder, sorted; none where there is no such folder.
+std::vector<std::string> json_names(const std::filesystem::path& folder);
+
 }  // namespace assay

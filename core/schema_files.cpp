@@ -288,4 +288,13 @@ void check_writable(const fs::path& file) {
   ::unlink(temporary.c_str());
 }
 
+std::vector<std::string> json_names(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code missing;
+  for (const auto& entry : fs::directory_iterator(folder, missing))
+    if (entry.path().extension() == ".json") names.push_back(entry.path().stem().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 }  // namespace assay

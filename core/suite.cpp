@@ -22,15 +22,6 @@ fs::path lists_folder(const std::string& benchmark) {
   return data_folder("suites") / "problems" / benchmark;
 }
 
-std::vector<std::string> json_files(const fs::path& folder) {
-  std::vector<std::string> names;
-  std::error_code missing;
-  for (const auto& entry : fs::directory_iterator(folder, missing))
-    if (entry.path().extension() == ".json") names.push_back(entry.path().stem().string());
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
 /// A descriptor's fields ("mb16ic64" → mb16, ic64); what is no field stays one piece, for the
 /// benchmark to refuse by name.
 std::vector<std::string> fields(const std::string& descriptor) {
@@ -116,7 +107,7 @@ std::vector<std::string> checked(const Dimension& axis, const std::vector<std::s
 }  // namespace
 
 std::vector<std::string> problem_lists(const std::string& benchmark) {
-  return json_files(lists_folder(benchmark));
+  return json_names(lists_folder(benchmark));
 }
 
 std::vector<NamedProblem> find_problems(const Benchmark& benchmark, const std::string& text) {
@@ -159,7 +150,7 @@ fs::path find_suite(const std::string& name) {
   if (fs::is_regular_file(name)) return name;
   const fs::path shipped = data_folder("suites") / (name + ".json");
   if (fs::is_regular_file(shipped)) return shipped;
-  throw InputError(unknown_name("suite", name, json_files(data_folder("suites"))) +
+  throw InputError(unknown_name("suite", name, json_names(data_folder("suites"))) +
                    " A suite is a JSON file or the name of one in " +
                    data_folder("suites").string() + ".");
 }

@@ -72,8 +72,9 @@ std::string instruction_set() {
   }
 }
 
-class OneDnnBackend final : public Backend {
+class OneDnnBackend final : public MakerBackend {
  public:
+  OneDnnBackend() : MakerBackend(makers()) {}
   std::string name() const override { return "onednn"; }
 
   nlohmann::json software() const override {
@@ -108,21 +109,6 @@ class OneDnnBackend final : public Backend {
                                      words(error))};
     }
     return &*slot;
-  }
-
-  Made<std::unique_ptr<Operation>> make(const Problem& problem, const Options& options,
-                                        Communicator& ranks) override {
-    const auto found = makers().find(problem.kind());
-    if (found == makers().end())
-      return Unsupported{fmt::format("onednn has no {}", problem.kind())};
-    Made<Device*> place = device(options);
-    if (const auto* no = std::get_if<Unsupported>(&place)) return *no;
-    return found->second.make(*std::get<Device*>(place), problem, options, ranks);
-  }
-
-  std::vector<std::string> algorithms(const std::string& kind) const override {
-    const auto found = makers().find(kind);
-    return found == makers().end() ? std::vector<std::string>{} : found->second.algorithms;
   }
 
  private:

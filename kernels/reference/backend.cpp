@@ -15,8 +15,9 @@ Makers& makers() {
 
 namespace {
 
-class ReferenceBackend final : public Backend {
+class ReferenceBackend final : public MakerBackend {
  public:
+  ReferenceBackend() : MakerBackend(makers()) {}
   std::string name() const override { return "reference"; }
   nlohmann::json software() const override {
     return nlohmann::json::object();
@@ -28,21 +29,6 @@ class ReferenceBackend final : public Backend {
       return Unsupported{fmt::format(
           "reference has no device '{}' (it computes on the processor). Use cpu.", wanted)};
     return &device_;
-  }
-
-  Made<std::unique_ptr<Operation>> make(const Problem& problem, const Options& options,
-                                        Communicator& ranks) override {
-    const auto found = makers().find(problem.kind());
-    if (found == makers().end())
-      return Unsupported{fmt::format("reference has no {}", problem.kind())};
-    Made<Device*> place = device(options);
-    if (const auto* no = std::get_if<Unsupported>(&place)) return *no;
-    return found->second.make(*std::get<Device*>(place), problem, options, ranks);
-  }
-
-  std::vector<std::string> algorithms(const std::string& kind) const override {
-    const auto found = makers().find(kind);
-    return found == makers().end() ? std::vector<std::string>{} : found->second.algorithms;
   }
 
  private:

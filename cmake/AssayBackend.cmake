@@ -114,7 +114,8 @@ function(assay_note_backend name text)
   set_property(GLOBAL APPEND PROPERTY ASSAY_BACKEND_NOTES "${name}: ${text}")
 endfunction()
 
-# One line per backend, at the end of configuring; and a warning for an option that no backend has declared.
+# One line per backend, at the end of configuring. An option that no backend has declared demands what this tree does not have
+# (ON: an error), or has no effect (a warning).
 function(assay_report_backends)
   get_property(notes GLOBAL PROPERTY ASSAY_BACKEND_NOTES)
   foreach(note IN LISTS notes)
@@ -126,6 +127,9 @@ function(assay_report_backends)
   foreach(variable IN LISTS variables)
     if(NOT variable IN_LIST options)
       list(JOIN options " " known)
+      if("${${variable}}" STREQUAL "ON")
+        message(FATAL_ERROR "${variable}=ON cannot be had (this tree has no backend of that name). Known: ${known}.")
+      endif()
       message(WARNING "${variable}=${${variable}} has no effect (no backend of that name in this tree). Known: ${known}.")
     endif()
   endforeach()

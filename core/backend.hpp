@@ -1,5 +1,5 @@
 #pragma once
-// A backend is a plugin: one shared library beside the executables, one C entry point, one Backend.
+// A backend is a plugin: one shared library in lib/assay, one C entry point, one Backend.
 //
 //   kernels/<backend>/backend.cpp   defines `assay_backend_entry` with ASSAY_BACKEND and the
 //   folder's maker table kernels/<backend>/<kind>.cpp    adds a maker: static const assay::Maker

@@ -7,10 +7,10 @@
 #include <map>
 
 #include "core/error.hpp"
+#include "core/launches.hpp"
 #include "core/plugins.hpp"
 #include "core/result.hpp"
 #include "core/schema.hpp"
-#include "core/statistics.hpp"
 #include "core/text.hpp"
 
 namespace assay {
@@ -79,27 +79,6 @@ std::string difference(const json& row, const json& base) {
   return "";
 }
 
-/// One series of the baseline: the rows of an id. Several launches have a median; of what is
-/// published the best one is quoted.
-struct Series {
-  const json* row = nullptr;
-  double seconds = 0;
-};
-
-Series series_of(const std::vector<const json*>& rows) {
-  const auto seconds = [](const json* row) { return (*row)["time_s"]["median"].get<double>(); };
-  Series one;
-  one.row = *std::min_element(rows.begin(), rows.end(), [&](const json* a, const json* b) {
-    return seconds(a) < seconds(b);
-  });
-  one.seconds = seconds(one.row);
-  if (one.row->value("published", false)) return one;
-  std::vector<double> all;
-  for (const json* row : rows) all.push_back(seconds(row));
-  one.seconds = median(all);
-  return one;
-}
-
 }  // namespace
 
 Baseline Baseline::load(const std::string& file_or_name) {
@@ -116,7 +95,10 @@ Baseline Baseline::load(const std::string& file_or_name) {
   json document = read_result(file);
   Baseline baseline;
   baseline.system_ = document["system"]["name"];
-  for (json& row : document["rows"]) baseline.rows_.push_back(std::move(row));
+  for (json& row : document["rows"]) {
+    baseline.environments_.push_back(environment_key(document, row));
+    baseline.rows_.push_back(std::move(row));
+  }
   return baseline;
 }
 
@@ -131,57 +113,68 @@ json Baseline::match(const json& row, std::string* why) const {
   const double mine = row.at("time_s").at("median");
   if (!(mine > 0)) return none("the row's time is below the clock's resolution");
 
-  std::map<std::string, std::vector<const json*>> series;
+  std::map<std::string, LaunchGroups> ids;
   bool knows_problem = false;
-  for (const json& base : rows_) {
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    const json& base = rows_[i];
     if (base["benchmark"] != row.at("benchmark") ||
         base["problem"]["descriptor"] != row.at("problem").at("descriptor"))
       continue;
     knows_problem = true;
     const std::string other = difference(row, base);
-    if (!other.empty()) {
+    if (!other.empty())
       reason = reason.empty() ? other : reason;
-    } else if (base.contains("incomparable")) {
+    else if (base.contains("incomparable"))
       reason = base["incomparable"];
-    } else if (base["status"] != "ok") {
-      reason = fmt::format("its row is {}", base["status"].get<std::string>());
-    } else if (!(base["time_s"]["median"].get<double>() > 0)) {
-      reason = "its time is below the clock's resolution";
-    } else {
-      series[base["id"]].push_back(&base);
-    }
+    else
+      ids[base["id"]].add(base, environments_[i]);
   }
   if (!knows_problem) return none(fmt::format("{} has no row of this problem", system_));
-  if (series.empty()) return none(fmt::format("{}: {}", system_, reason));
 
-  Series best;
+  Launches best;
   bool best_is_same = false;
-  for (const auto& [id, rows] : series) {
-    const Series one = series_of(rows);
-    const bool same = same_algorithm(row, *one.row);
-    if (best.row == nullptr || (same && !best_is_same) ||
-        (same == best_is_same && one.seconds < best.seconds)) {
-      best = one;
-      best_is_same = same;
+  std::size_t environments = 1;  // in which the id that is quoted ran
+  for (const auto& [id, groups] : ids) {
+    const std::vector<Launches> all = groups.summarized();
+    for (const Launches& one : all) {
+      // All launches of an id count: one wrong launch leaves no number to compare with.
+      if (one.status != "ok") {
+        reason = fmt::format("its row is {} ({})", one.status, one.reason);
+        continue;
+      }
+      if (!(one.median > 0)) {
+        reason = "its time is below the clock's resolution";
+        continue;
+      }
+      const bool same = same_algorithm(row, one.first());
+      if (best.rows.empty() || (same && !best_is_same) ||
+          (same == best_is_same && one.median < best.median)) {
+        best = one;
+        best_is_same = same;
+        environments = all.size();
+      }
     }
   }
-  const bool published = best.row->value("published", false);
-  const std::string its = algorithm(*best.row);
+  if (best.rows.empty()) return none(fmt::format("{}: {}", system_, reason));
+  const json& base = best.first();
+  const bool published = best.published;
+  const std::string its = algorithm(base);
   std::vector<std::string> notes;
   if (published) notes.push_back("published, not measured: no interval");
   if (its != algorithm(row) && !its.empty())
     notes.push_back(fmt::format("another algorithm: {} there, {} here", its, algorithm(row)));
-  const json their_backend = parameter(*best.row, "backend"),
-             my_backend = parameter(row, "backend");
+  const json their_backend = parameter(base, "backend"), my_backend = parameter(row, "backend");
   if (!their_backend.is_null() && their_backend != my_backend)
     notes.push_back(fmt::format("by {}", their_backend.get<std::string>()));
+  if (environments > 1)
+    notes.push_back(fmt::format("one of the {} environments in which it ran", environments));
   if (why != nullptr) why->clear();
   return {{"system", system_},
-          {"value", best.seconds},
+          {"value", best.median},
           {"unit", "s"},
-          {"speedup", best.seconds / mine},
+          {"speedup", best.median / mine},
           {"published", published},
-          {"citation", best.row->contains("citation") ? (*best.row)["citation"] : json(nullptr)},
+          {"citation", base.contains("citation") ? base["citation"] : json(nullptr)},
           {"algorithm", its.empty() ? json(nullptr) : json(its)},
           {"note", notes.empty() ? json(nullptr) : json(join(notes, "; "))}};
 }

@@ -22,12 +22,14 @@ class Baseline {
   /// {"system","value","unit","speedup","published","citation","algorithm"}; speedup is base time /
   /// row time (> 1: the row is faster). Where this baseline has no comparable number: null, and
   /// `why` says which field differs. A row of another algorithm matches if no row of the same one
-  /// exists (the fastest counts); that is said.
+  /// exists (the fastest counts); that is said. The launches of an id in one environment are
+  /// brought to one number, or to none if one of them has none (core/launches.hpp).
   nlohmann::json match(const nlohmann::json& row, std::string* why = nullptr) const;
 
  private:
   std::string system_;
   std::vector<nlohmann::json> rows_;
+  std::vector<std::string> environments_;  ///< environment_key of each row
 };
 
 /// Names of the baselines that are shipped.

@@ -7,6 +7,7 @@
 
 #include "core/baseline.hpp"
 #include "core/environment.hpp"
+#include "core/error.hpp"
 #include "core/journal.hpp"
 #include "core/options.hpp"
 #include "core/result.hpp"
@@ -14,6 +15,7 @@
 #include "core/schema.hpp"
 #include "core/suite.hpp"
 #include "core/text.hpp"
+#include "core/threads.hpp"
 
 namespace assay {
 
@@ -37,6 +39,8 @@ std::vector<Case> selected_cases(const Benchmark& benchmark, RunRequest& request
     if (!request.precision_target_given)
       request.timing.precision_target =
           timing.value("precision_target", request.timing.precision_target);
+    if (!request.min_samples_given)
+      request.timing.min_samples = timing.value("min_samples", request.timing.min_samples);
     if (request.required)
       for (Case& one : cases) one.required = true;
   }
@@ -74,17 +78,25 @@ std::string rate_text(const json& row) {
   return "";
 }
 
+std::string interval_text(const json& time) {
+  const json& ci = time.at("ci95");
+  const int n = time.at("n");
+  if (!ci.is_array()) return fmt::format("n={}, no interval", n);
+  return fmt::format("[{:.6g}, {:.6g}]  n={}", ci[0].get<double>() * 1e3, ci[1].get<double>() * 1e3,
+                     n);
+}
+
 /// The line of a finished row: a value with its interval, or the reason why there is none.
 void print_row(const json& row) {
   const std::string status = row.at("status");
   std::string line = row.at("id").get<std::string>() + "\n    ";
   if (status == "ok") {
     const json& time = row.at("time_s");
-    line +=
-        fmt::format("{:.6g} ms  [{:.6g}, {:.6g}]  n={}  {}", time.at("median").get<double>() * 1e3,
-                    time.at("ci95")[0].get<double>() * 1e3, time.at("ci95")[1].get<double>() * 1e3,
-                    time.at("n").get<int>(), rate_text(row));
+    line += fmt::format("{:.6g} ms{}  {}  {}", time.at("median").get<double>() * 1e3,
+                        was_shared(row) ? "!" : "", interval_text(time), rate_text(row));
     line += "  " + row.at("executed").value("implementation", json()).dump();
+    if (was_shared(row))
+      line += "\n    ! other work wanted the processors: repeat when it is quiet";
     const json& baseline = row.at("baseline");
     if (baseline.is_object())
       line += fmt::format("\n    {}: {:.6g} ms{}, speedup {:.3g}",
@@ -172,7 +184,14 @@ int run(const Benchmark& benchmark, RunRequest& request, const std::string& comm
     result["environments"] = json::array({environment});
     result["rows"] = std::move(rows);
     result["run"]["finished"] = now();
-    write_json(request.out, result);
+    try {
+      write_json(request.out, result);
+    } catch (const InputError& error) {
+      // The disk has filled up, or the folder has gone, since check_writable: what was measured is
+      // not thrown away.
+      std::cout << result.dump(1) << std::endl;
+      throw CaseError(std::string(error.what()) + " The result is on stdout instead.");
+    }
     std::cerr << "wrote " << request.out.string() << '\n';
   }
   return static_cast<int>(code);
@@ -194,6 +213,12 @@ Made<std::unique_ptr<Workload>> OperationBenchmark::prepare(const Case& one,
     options.threads = std::stoi(threads->second);
   Made<Device*> device = backend.device(options);
   if (auto* refusal = std::get_if<Unsupported>(&device)) return std::move(*refusal);
+  OperationSetup setup;
+  // Before the operation is made: a library may divide its work among the threads that there are.
+  if (one.settings.contains("threads") && std::get<Device*>(device)->name() == "cpu") {
+    if (auto why = why_not_threads(options.threads)) return Unsupported{std::move(*why)};
+    setup.threads = options.threads;
+  }
 
   using Clock = std::chrono::steady_clock;
   const Clock::time_point before = Clock::now();
@@ -201,7 +226,6 @@ Made<std::unique_ptr<Workload>> OperationBenchmark::prepare(const Case& one,
   const double create_seconds = std::chrono::duration<double>(Clock::now() - before).count();
   if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
 
-  OperationSetup setup;
   const auto cache = one.settings.find("cache");
   setup.cold = cache != one.settings.end() && cache->second == "cold";
   setup.seed = context.seed;

@@ -4,14 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <boost/uuid/name_generator_sha1.hpp>
-#include <boost/uuid/uuid_io.hpp>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "core/environment_parts.hpp"
+#include "core/hash.hpp"
 
 namespace assay {
 namespace {
@@ -19,16 +18,9 @@ namespace {
 using nlohmann::json;
 namespace parts = environment;
 
-/// Keys of a json object are sorted, so equal content has equal text.
-std::string hash(const std::string& part, const json& content) {
-  const boost::uuids::name_generator_sha1 generator(boost::uuids::ns::url());
-  return boost::uuids::to_string(generator(
-      "assay:" + part + ":" + content.dump(-1, ' ', false, json::error_handler_t::replace)));
-}
-
 void make_hashes(json& environment) {
-  environment["hashes"] = {{"hardware", hash("hardware", environment.at("hardware"))},
-                           {"software", hash("software", environment.at("software"))}};
+  environment["hashes"] = {{"hardware", content_hash("hardware", environment.at("hardware"))},
+                           {"software", content_hash("software", environment.at("software"))}};
 }
 
 std::string host_name() {

@@ -59,9 +59,9 @@ struct Executed {
   std::string storage, compute, accumulate;  ///< element types
   std::string layout;
   std::size_t workspace_bytes = 0;
-  std::string evidence = "requested";  ///< "library" | "trace" | "numerical" | "requested"
-  double algorithmic_flops =
-      0;  ///< operations that the algorithm really does; 0: as Problem::flops()
+  std::string evidence = "requested";     ///< "library" | "trace" | "numerical" | "requested"
+  double algorithmic_flops = 0;           ///< operations that the algorithm really does; 0: as
+                                          ///< Problem::flops() for direct sums, unknown for others
   std::map<std::string, double> numbers;  ///< anything else worth a field ("tile": 4)
 };
 

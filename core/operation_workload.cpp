@@ -143,13 +143,15 @@ class OperationWorkload final : public Workload {
     return result;
   }
 
-  Executed executed() const override { return operation_->executed(); }
+  Executed executed() const override {
+    Executed ran = operation_->executed();
+    if (setup_.threads > 0) ran.numbers["threads"] = setup_.threads;
+    return ran;
+  }
 
   std::map<std::string, double> work() const override {
     std::map<std::string, double> amounts;
-    const double algorithmic = executed().algorithmic_flops;
     if (flops_ > 0) amounts["flops_per_s"] = flops_;
-    if (flops_ > 0) amounts["algorithmic_flops_per_s"] = algorithmic > 0 ? algorithmic : flops_;
     if (bytes_ > 0) amounts["bytes_per_s"] = bytes_;
     return amounts;
   }

@@ -1,10 +1,13 @@
 #include "core/options.hpp"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
 
 #include "core/error.hpp"
+#include "core/numbers.hpp"
 #include "core/text.hpp"
 #include "core/version.hpp"
 
@@ -19,6 +22,32 @@ std::vector<std::string> flag_names(const CLI::App& app) {
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   return names;
 }
+
+/// CLI11's words for what was left out, as PROBLEM (WHY). SUGGESTION.
+std::string explained(const CLI::App& app, const CLI::ParseError& error) {
+  const std::string told = error.what();
+  std::string program = app.get_name();
+  for (const CLI::App* up = app.get_parent(); up != nullptr; up = up->get_parent())
+    program = up->get_name() + " " + program;
+  const std::string help = ". See " + program + " --help.";
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
+    const std::string name = told.substr(0, told.find(" is required"));
+    if (const CLI::Option* option = app.get_option_no_throw(name))
+      return name + " is missing (" + option->get_description() + ")" + help;
+    return "no command was given" + help;
+  }
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
+    const std::string name = told.substr(0, told.find(':'));
+    if (const CLI::Option* option = app.get_option_no_throw(name))
+      return option->count() > 1
+                 ? name + " was given more than once (it has one value). Give it once."
+                 : name + " needs a value. Use " + name + " " + option->get_type_name() + ".";
+  }
+  return told + help;
+}
+
+/// A number as --help shows it: "20000000", "0.01".
+std::string shown(double number) { return fmt::format("{}", number); }
 
 /// Parses. Returns -1 to go on, or the exit code after --help and --version (printed to stdout).
 int parse(CLI::App& app, int argc, const char* const* argv) {
@@ -45,7 +74,7 @@ int parse(CLI::App& app, int argc, const char* const* argv) {
       throw InputError(unknown_name("command", extras.front(), commands) + " See --help.");
     if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !extras.empty())
       throw InputError("unexpected argument '" + extras.front() + "'. See --help.");
-    throw InputError(std::string(error.what()) + ". See --help.");
+    throw InputError(explained(*where, error));
   }
   return -1;
 }
@@ -97,30 +126,20 @@ RunRequest parse_benchmark_options(const Benchmark& benchmark, int argc, const c
       ->type_name("NAME,…")
       ->allow_extra_args(false);
   app.add_option("--out", out, "write a result file")->type_name("FILE");
-  auto* max_time = app.add_option("--max-time", request.timing.max_time,
-                                  "longest timed region of a case in seconds")
-                       ->type_name("S")
-                       ->check(CLI::PositiveNumber)
-                       ->capture_default_str();
-  auto* target =
-      app.add_option("--precision-target", request.timing.precision_target,
-                     "stop when the 95 % interval of the median is narrower than this part of it")
-          ->type_name("X")
-          ->check(CLI::PositiveNumber)
-          ->capture_default_str();
-  app.add_option("--min-samples", request.timing.min_samples,
-                 "samples of a case at least, if time allows")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1000000))
-      ->capture_default_str();
-  app.add_option("--seed", request.seed, "seed of data, samples and orders")
-      ->type_name("N")
-      ->capture_default_str();
-  app.add_option("--reference-budget", request.reference_budget,
-                 "multiply-adds of the fp64 reference per check")
-      ->type_name("N")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  // Numbers are taken as words: CLI11 would let "nan" and "-1" for an unsigned number pass.
+  std::map<std::string, std::string> numbers;
+  const auto number = [&](const std::string& name, const std::string& help, const char* type) {
+    return app.add_option(name, numbers[name], help)->type_name(type);
+  };
+  number("--max-time", max_time_help, "S")->default_str(shown(request.timing.max_time));
+  number("--precision-target", precision_target_help, "X")
+      ->default_str(shown(request.timing.precision_target));
+  number("--min-samples", min_samples_help, "N")
+      ->default_str(std::to_string(request.timing.min_samples));
+  number("--seed", "seed of data, samples and orders", "N")
+      ->default_str(std::to_string(request.seed));
+  number("--reference-budget", reference_budget_help, "N")
+      ->default_str(shown(request.reference_budget));
   app.add_flag("--required", request.required, "unsupported counts as failed (exit 7)");
   app.add_flag("--list", request.list, "print the ids of the cases, run nothing");
   app.add_flag("--json", request.json, "with --list: as JSON");
@@ -131,10 +150,8 @@ RunRequest parse_benchmark_options(const Benchmark& benchmark, int argc, const c
   app.add_option("--journal", request.journal, "append rows to this journal")
       ->type_name("FILE")
       ->group(group);
-  app.add_option("--launch", request.launch, "number of this launch")->type_name("N")->group(group);
-  app.add_option("--attempt", request.attempt, "number of this attempt")
-      ->type_name("N")
-      ->group(group);
+  number("--launch", "number of this launch", "N")->group(group);
+  number("--attempt", "number of this attempt", "N")->group(group);
 
   exit = parse(app, argc, argv);
   if (exit >= 0) return request;
@@ -142,8 +159,25 @@ RunRequest parse_benchmark_options(const Benchmark& benchmark, int argc, const c
     if (!values.empty()) request.chosen[name] = commas("--" + name, values);
   request.baselines = commas("--baseline", baselines);
   request.out = out;
-  request.max_time_given = max_time->count() > 0;
-  request.precision_target_given = target->count() > 0;
+  const auto given_number = [&](const std::string& name, auto& target, auto parsed) {
+    if (app.count(name) == 0) return false;
+    target = static_cast<std::decay_t<decltype(target)>>(parsed(name, numbers[name]));
+    return true;
+  };
+  const auto whole = [](std::uint64_t least, std::uint64_t most) {
+    return [=](const std::string& name, const std::string& text) {
+      return whole_number(name, text, least, most);
+    };
+  };
+  request.max_time_given = given_number("--max-time", request.timing.max_time, seconds_number);
+  request.precision_target_given =
+      given_number("--precision-target", request.timing.precision_target, precision_target_number);
+  request.min_samples_given =
+      given_number("--min-samples", request.timing.min_samples, whole(1, most_samples));
+  given_number("--seed", request.seed, whole(0, UINT64_MAX));
+  given_number("--reference-budget", request.reference_budget, reference_budget_number);
+  given_number("--launch", request.launch, whole(0, 1000000));
+  given_number("--attempt", request.attempt, whole(0, 1000000));
   if (!request.suite.empty() && !request.chosen.empty())
     throw InputError("--suite and --" + request.chosen.begin()->first +
                      " exclude each other (a suite names its own cases). Use one of them.");

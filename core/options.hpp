@@ -30,7 +30,7 @@ struct RunRequest {
   std::uint64_t seed = 1;
   double reference_budget = 2e7;
   TimingOptions timing;
-  bool max_time_given = false, precision_target_given = false;
+  bool max_time_given = false, precision_target_given = false, min_samples_given = false;
 };
 
 /// Parses; on --help or --version prints to stdout and sets `exit` >= 0. Usage errors: InputError

@@ -124,7 +124,9 @@ PluginStatus Plugins::status(const std::string& name) {
   if (const auto file = files_.find(name); file != files_.end()) status.file = file->second;
   const Made<Backend*> made = open(name);
   status.available = std::holds_alternative<Backend*>(made);
-  if (!status.available) status.reason = std::get<Unsupported>(made).reason;
+  // The status names the plugin itself: its reason need not do so again.
+  if (!status.available)
+    status.reason = std::get<Unsupported>(made).reason.substr((name + ": unavailable: ").size());
   return status;
 }
 

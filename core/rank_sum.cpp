@@ -57,9 +57,8 @@ std::size_t rank_sum_critical(std::size_t m, std::size_t n, double alpha) {
   const std::vector<double> probability = subset_sums(scores, m);
   const std::size_t least = m * (m + 1) / 2;  // U = W - least
   std::size_t k = 0;
-  for (double tail = probability[least]; tail <= alpha / 2 * (1 + 1e-12);
-       tail += probability[least + k])
-    ++k;
+  double tail = probability[least];
+  while (tail <= alpha / 2 * (1 + 1e-12)) tail += probability[least + ++k];
   return k;
 }
 

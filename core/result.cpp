@@ -12,6 +12,7 @@
 #include <tuple>
 
 #include "core/environment.hpp"
+#include "core/result_check.hpp"
 #include "core/schema.hpp"
 
 namespace assay {
@@ -95,16 +96,20 @@ json time_json(const Timing& timing, const Summary& summary) {
           {"min", summary.min},
           {"p95", summary.p95},
           {"p99", summary.p99},
-          {"ci95", {summary.ci95.low, summary.ci95.high}},
+          {"ci95", summary.ci95 ? json{summary.ci95->low, summary.ci95->high} : json(nullptr)},
+          {"ci95_reason",
+           summary.ci95 ? json(nullptr)
+                        : json(fmt::format("{:.3g} effective samples, a 95 % interval needs {}",
+                                           summary.n_effective, least_for_interval))},
           {"n", summary.n},
           {"n_effective", summary.n_effective},
           {"stopped_by", timing.stopped_by},
           {"batch", timing.batch},
+          {"clock_s", finite(timing.clock_s)},
           {"warmup_runs", timing.warmup_runs},
           {"warmup_s", timing.warmup_s},
           {"waiting", optional_json(timing.contention.waiting)},
           {"stolen", optional_json(timing.contention.stolen)},
-          {"timing_rank", nullptr},
           {"slowest_rank", timing.slowest_rank}};
 }
 
@@ -115,12 +120,11 @@ json rates_json(const Outcome& outcome, double median) {
   // Winograd and FFT do fewer operations than the direct sum that everybody quotes: an efficiency
   // above 100 % explains itself.
   const auto direct = outcome.work.find("flops_per_s");
-  if (direct != outcome.work.end()) {
-    const double really = outcome.executed && outcome.executed->algorithmic_flops > 0
-                              ? outcome.executed->algorithmic_flops
-                              : direct->second;
-    all["algorithmic_flops_per_s"] = finite(really / median);
-  }
+  if (direct == outcome.work.end()) return all;
+  if (outcome.executed->algorithmic_flops > 0)
+    all["algorithmic_flops_per_s"] = finite(outcome.executed->algorithmic_flops / median);
+  else if (!saves_operations(outcome.executed->algorithm))
+    all["algorithmic_flops_per_s"] = finite(direct->second / median);
   return all;
 }
 
@@ -150,34 +154,6 @@ Outcome judged(const Outcome& given) {
   }
   if (outcome.status == "incorrect" && outcome.verification) outcome.verification->passed = false;
   return outcome;
-}
-
-[[noreturn]] void refuse(const std::string& file, std::size_t row, const std::string& what) {
-  throw InputError(fmt::format("{} at /rows/{}{}", file, row, what));
-}
-
-/// What a schema cannot say of one row.
-void check_row(const json& row, std::size_t index, std::size_t environments,
-               const std::string& file) {
-  const std::size_t environment = row.at("environment");
-  if (environment >= environments)
-    refuse(
-        file, index,
-        fmt::format("/environment: found {}, expected less than {} (the number of environments).",
-                    environment, environments));
-  if (row.at("status") != "ok" || row.value("published", false)) return;
-  const std::vector<double> samples = row.at("samples_s");
-  const json& time = row.at("time_s");
-  if (time.at("n") != samples.size())
-    refuse(file, index,
-           fmt::format("/time_s/n: found {}, expected {} (the number of samples).",
-                       time.at("n").dump(), samples.size()));
-  const double median_now = median(samples), told = time.at("median");
-  if (std::fabs(told - median_now) > 1e-9 * median_now)
-    refuse(file, index,
-           fmt::format("/time_s/median: found {}, expected {} (the median of samples_s). The file "
-                       "was changed by hand.",
-                       told, median_now));
 }
 
 }  // namespace
@@ -245,7 +221,7 @@ json read_result(const std::filesystem::path& given) {
   for (const json& row : result["rows"]) {
     check_row(row, index, result["environments"].size(), file.string());
     if (!keys.emplace(row["id"], row["environment"], row["launch"], row["attempt"]).second)
-      refuse(
+      refuse_row(
           file.string(), index,
           fmt::format(
               ": found a second row of id {}, environment {}, launch {}, attempt {}, expected one.",
@@ -279,6 +255,16 @@ ExitCode exit_code(const json& rows) {
     }
   }
   return code;
+}
+
+bool was_shared(const json& row) {
+  const json time = row.value("time_s", json());
+  if (!time.is_object()) return false;
+  const auto above = [&](const char* name) {
+    const json part = time.value(name, json());
+    return part.is_number() && part.get<double>() > shared_above;
+  };
+  return above("waiting") || above("stolen");
 }
 
 std::string now() {

@@ -39,11 +39,17 @@ nlohmann::json make_result(const std::string& run_id, const std::string& suite,
                            const std::string& started);
 
 /// Reads a result file: schema, version ("written by a newer version …"), unique (id, environment,
-/// launch, attempt), finite non-negative times. A folder stands for its result.json.
+/// launch, attempt), finite non-negative times, numbers that follow from each other
+/// (core/result_check.hpp). A folder stands for its result.json.
 nlohmann::json read_result(const std::filesystem::path& file);
 
 /// The exit code that these rows ask for; `required` unsupported rows count as failed.
 ExitCode exit_code(const nlohmann::json& rows);
+
+/// Part of one processor that, missing while a row was timed, makes its times doubtful.
+inline constexpr double shared_above = 0.05;
+/// Whether others wanted the processors while the row was timed (time_s.waiting or .stolen).
+bool was_shared(const nlohmann::json& row);
 
 /// UTC time as RFC 3339 with milliseconds.
 std::string now();

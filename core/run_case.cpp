@@ -70,7 +70,7 @@ Outcome run_case(const Benchmark& benchmark, const Case& one, CaseContext& conte
     outcome.reason = finding.reason;
     return false;
   };
-  auto check = [&](Verification checked) -> Finding {
+  auto check = [&](const Verification& checked) -> Finding {
     const bool passed = checked.passed;
     // The worse of the two checks is the row's: a late fault must not hide behind an early success.
     if (!outcome.verification || !passed ||

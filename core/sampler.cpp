@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/statistics.hpp"
 
 namespace assay {
 namespace {
@@ -54,6 +55,24 @@ double Sampler::once() noexcept {
     stream_.mark(1);
     stream_.wait();
     return stream_.seconds(0, 1) / batch_;
+  } catch (...) {
+    failure_ = std::current_exception();
+    return 0;
+  }
+}
+
+double Sampler::clock() noexcept {
+  constexpr std::size_t pairs = 31;
+  if (stopped_ || lost_ || failure_) return 0;
+  try {
+    std::vector<double> costs;
+    while (costs.size() < pairs) {
+      stream_.mark(0);
+      stream_.mark(1);
+      stream_.wait();
+      costs.push_back(stream_.seconds(0, 1));
+    }
+    return median(costs);
   } catch (...) {
     failure_ = std::current_exception();
     return 0;

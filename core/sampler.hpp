@@ -22,6 +22,9 @@ class Sampler {
   /// Seconds per run of one iteration on this rank; 0 after a failure. With several ranks all begin
   /// together.
   double once() noexcept;
+  /// Seconds between two marks with nothing between them, the median of a few dozen pairs; 0 after
+  /// a failure.
+  double clock() noexcept;
   /// Called by all ranks after the same number of iterations: throws on every rank if any has
   /// failed, the rank's own exception where it failed and CaseError naming that rank elsewhere.
   void settle();

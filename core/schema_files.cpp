@@ -217,7 +217,7 @@ json read_json(const fs::path& file) {
       words = "text that is not UTF-8; " + words;
     // C and Python write such numbers; the longest name first.
     const std::size_t token =
-        text.find_first_not_of("-", text.find_last_of(" \t\n\r:,[{", byte) + 1);
+        text.find_first_not_of('-', text.find_last_of(" \t\n\r:,[{", byte) + 1);
     for (const char* name : {"NaN", "nan", "Infinity", "Inf", "inf"})
       if (token != std::string::npos && words.find("no JSON number") == std::string::npos &&
           text.compare(token, std::char_traits<char>::length(name), name) == 0)

@@ -144,7 +144,8 @@ Summary summarize(std::span<const double> samples) {
   summary.min = ordered.front();
   summary.p95 = quantile_of_sorted(ordered, 0.95);
   summary.p99 = quantile_of_sorted(ordered, 0.99);
-  summary.ci95 = interval_of_sorted(ordered, summary.n_effective, 0.95);
+  if (summary.n_effective >= least_for_interval)
+    summary.ci95 = interval_of_sorted(ordered, summary.n_effective, 0.95);
   return summary;
 }
 

@@ -3,6 +3,7 @@
 // and heavy-tailed.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,10 +28,13 @@ double effective_samples(std::span<const double> values);
 /// samples. Whole range if there are too few for the confidence.
 Interval median_interval(std::span<const double> values, double confidence = 0.95);
 
+/// Independent samples below which no pair of order statistics holds the median with 95 %.
+inline constexpr int least_for_interval = 6;
+
 /// Summary of the samples of one row, in seconds.
 struct Summary {
   double median = 0, mad = 0, min = 0, p95 = 0, p99 = 0;
-  Interval ci95;
+  std::optional<Interval> ci95;  ///< nothing with too few effective samples for 95 %
   int n = 0;
   double n_effective = 0;
 };

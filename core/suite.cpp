@@ -67,11 +67,47 @@ NamedProblem listed(const Benchmark& benchmark, const json& list, const std::str
   return {benchmark.canonical(text), list_name + "/" + problem.at("name").get<std::string>()};
 }
 
+/// What stands after '@' is fields with values: a slip there is told as such, not as a fault of
+/// the descriptor that it would have changed.
+void check_overrides(const std::string& text, const std::string& overrides) {
+  const std::string where = " (in '" + text + "'). Give fields with values, like @mb32.";
+  if (overrides.empty()) throw InputError("nothing stands after @" + where);
+  for (const std::string& field : fields(overrides)) {
+    const std::string name = field_name(field);
+    if (name == field) throw InputError("'" + field + "' after @ has no value" + where);
+    if (name.empty()) throw InputError("'" + field + "' after @ has no name" + where);
+    if (!std::all_of(name.begin(), name.end(),
+                     [](unsigned char c) { return c == '_' || std::isalpha(c) != 0; }))
+      throw InputError("'" + field + "' after @ is no field" + where);
+  }
+}
+
+/// Wrong values of one dimension: a suite tells its key in the pointer.
+class DimensionError final : public InputError {
+ public:
+  DimensionError(std::string name, const std::string& what)
+      : InputError(what), name_(std::move(name)) {}
+  const std::string& name() const { return name_; }
+
+ private:
+  std::string name_;
+};
+
+/// Runs `body`, whose faults are those of dimension `name`.
+template <class Body>
+void on_behalf_of(const std::string& name, Body body) {
+  try {
+    body();
+  } catch (const InputError& error) {
+    throw DimensionError(name, error.what());
+  }
+}
+
 std::string check_threads(const std::string& text) {
   int count = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
   if (error != std::errc() || end != text.data() + text.size() || count < 1 || count > 65536)
-    throw InputError("'" + text + "' is no number of threads (1 … 65536). This process may use " +
+    throw InputError("'" + text + "' is no number of threads (1 to 65536). This process may use " +
                      std::to_string(processors()) + " processors.");
   return std::to_string(count);
 }
@@ -94,7 +130,8 @@ std::vector<std::string> checked(const Dimension& axis, const std::vector<std::s
         const Made<Backend*> backend = plugins.open(name);
         if (const auto* usable = std::get_if<Backend*>(&backend))
           for (const std::string& algorithm : (*usable)->algorithms(benchmark))
-            valid.push_back(algorithm);
+            if (std::find(valid.begin(), valid.end(), algorithm) == valid.end())
+              valid.push_back(algorithm);
       }
       known = std::find(valid.begin(), valid.end(), value) != valid.end();
     }
@@ -114,6 +151,7 @@ std::vector<NamedProblem> find_problems(const Benchmark& benchmark, const std::s
   const std::size_t at = text.find('@');
   const std::string overrides = at == std::string::npos ? "" : text.substr(at + 1);
   const std::string what = text.substr(0, at);
+  if (at != std::string::npos) check_overrides(text, overrides);
   const std::string list_name = what.substr(0, what.find('/'));
   const std::vector<std::string> lists = problem_lists(benchmark.name());
   if (std::find(lists.begin(), lists.end(), list_name) == lists.end()) {
@@ -172,7 +210,8 @@ std::vector<Case> expand(const Benchmark& benchmark,
   for (const Dimension& axis : axes) axis_names.push_back(axis.name);
   for (const auto& [name, values] : chosen)
     if (std::find(axis_names.begin(), axis_names.end(), name) == axis_names.end())
-      throw InputError(unknown_name("dimension of " + benchmark.name(), name, axis_names));
+      throw DimensionError(name,
+                           unknown_name("dimension of " + benchmark.name(), name, axis_names));
 
   // Problems vary slowest: rows of one problem stand together.
   std::vector<Case> cases(1);
@@ -194,16 +233,20 @@ std::vector<Case> expand(const Benchmark& benchmark,
   for (const Dimension& axis : axes)
     if (axis.name == "problem") {
       std::vector<std::string> values, names;
-      for (const std::string& text : given(axis))
-        for (NamedProblem& problem : find_problems(benchmark, text)) {
-          values.push_back(problem.descriptor);
-          names.push_back(problem.name);
-        }
+      on_behalf_of(axis.name, [&] {
+        for (const std::string& text : given(axis))
+          for (NamedProblem& problem : find_problems(benchmark, text)) {
+            values.push_back(problem.descriptor);
+            names.push_back(problem.name);
+          }
+      });
       multiply(axis.name, values, names);
     }
   for (const Dimension& axis : axes)
     if (axis.name != "problem")
-      multiply(axis.name, checked(axis, given(axis), benchmark.name(), plugins), {});
+      on_behalf_of(axis.name, [&] {
+        multiply(axis.name, checked(axis, given(axis), benchmark.name(), plugins), {});
+      });
   for (Case& one : cases) {
     one.required = required;
     one.id = make_id(benchmark.name(), axes, one.settings);
@@ -228,6 +271,8 @@ std::vector<Case> expand_suite(const Benchmark& benchmark, const json& suite,
     try {
       for (Case& one : expand(benchmark, chosen, plugins, group.value("required", false)))
         cases.push_back(std::move(one));
+    } catch (const DimensionError& error) {
+      throw InputError(pointer + "/" + error.name() + ": " + error.what());
     } catch (const InputError& error) {
       throw InputError(pointer + ": " + error.what());
     }

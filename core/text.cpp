@@ -49,8 +49,8 @@ std::string nearest(std::string_view name, std::span<const std::string> valid) {
     const std::size_t longer = std::max(name.size(), candidate.size());
     const std::size_t far = (longer + 2) / 3;
     std::size_t d = distance(name, candidate);
-    // A prefix is a likely slip ("onedn", "deepbench"), however much is missing.
-    if (name.size() >= 3 && candidate.starts_with(name)) d = std::min(d, far);
+    // A part is a likely slip ("onedn", "deepbench", "v100"), however much is missing.
+    if (name.size() >= 3 && candidate.find(name) != std::string::npos) d = std::min(d, far);
     if (d <= far && d < least) {
       least = d;
       best = candidate;
@@ -62,7 +62,7 @@ std::string nearest(std::string_view name, std::span<const std::string> valid) {
 std::string unknown_name(std::string_view what, std::string_view name,
                          std::span<const std::string> valid) {
   std::string message = fmt::format("unknown {} '{}'", what, name);
-  if (!valid.empty() && valid.size() <= 12)
+  if (!valid.empty() && valid.size() <= 20)
     message += fmt::format(" (valid: {})", join(valid, ", "));
   const std::string near = nearest(name, valid);
   return message + (near.empty() ? "." : fmt::format(". Did you mean '{}'?", near));

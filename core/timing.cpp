@@ -88,6 +88,9 @@ Timing measure(Workload& workload, Communicator& ranks, const TimingOptions& opt
   Timing timing;
   Sampler sampler(workload, ranks);
   const double run_seconds = ranks.agree(warm_up(sampler, ranks, options.max_time / 5, timing));
+  timing.clock_s = sampler.clock();
+  sampler.settle();
+  ranks.maximum(std::span(&timing.clock_s, 1));
   const double batchable = workload.batchable() && run_seconds < shortest_sample ? 1 : 0;
   if (ranks.agree(batchable) != 0) timing.batch = choose_batch(sampler, ranks, run_seconds, timing);
 
@@ -138,8 +141,8 @@ Timing measure(Workload& workload, Communicator& ranks, const TimingOptions& opt
     int choice = go_on;
     if (n < least) {
       if (sample_seconds > options.max_time) choice = by_slowness;
-    } else if (summary.n_effective >= 6 &&  // fewer have no 95 % interval
-               summary.ci95.high - summary.ci95.low <= options.precision_target * summary.median) {
+    } else if (summary.ci95 && summary.ci95->high - summary.ci95->low <=
+                                   options.precision_target * summary.median) {
       choice = by_precision;
     } else if (n >= most) {
       choice = by_count;

@@ -28,7 +28,9 @@ struct Timing {
   std::string stopped_by;  ///< "precision" | "max_time" | "max_samples" | "slow: one iteration
                            ///< exceeds the budget"
   int slowest_rank = 0;    ///< rank that was slowest in the most samples
-  Contention contention;   ///< of this rank while it was timed, as averages (see between)
+  double clock_s = 0;     ///< what two marks with nothing between them measure, the slowest rank's:
+                          ///< that much of every sample of `batch` runs is the clock's own
+  Contention contention;  ///< of this rank while it was timed, as averages (see between)
 };
 
 /// Warms up until the pilot's times are steady (at most a fifth of max_time, at least one run),

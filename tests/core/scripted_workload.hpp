@@ -11,10 +11,13 @@ namespace assay::testing_fakes {
 
 class ScriptedStream final : public Stream {
  public:
-  void mark(int which) override { marks_[which & 15] = now; }
+  void mark(int which) override {
+    marks_[which & 15] = now;
+    now += clock_cost;
+  }
   void wait() override { ++waits; }
   double seconds(int from, int to) const override { return marks_[to & 15] - marks_[from & 15]; }
-  double now = 0;
+  double now = 0, clock_cost = 0;
   int waits = 0;
 
  private:

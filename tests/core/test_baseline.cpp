@@ -117,6 +117,8 @@ Baseline made(const std::vector<json>& rows) {
   const Folder folder;
   json document = fixture::result(rows);
   document["system"]["name"] = "other";
+  document["environments"].push_back(document["environments"][0]);
+  document["environments"][1]["hashes"]["hardware"] = "another machine";
   write_json(folder.path() / "b.json", document);
   return Baseline::load((folder.path() / "b.json").string());
 }
@@ -125,7 +127,10 @@ Baseline made(const std::vector<json>& rows) {
 json timed(json row, double seconds) {
   for (json& sample : row["samples_s"]) sample = seconds;
   for (const char* key : {"median", "min", "p95", "p99"}) row["time_s"][key] = seconds;
+  row["time_s"]["mad"] = 0;
+  row["time_s"]["n_effective"] = row["samples_s"].size();
   row["time_s"]["ci95"] = {seconds, seconds};
+  row["rates"] = json::object();
   row["id"] = row["id"].get<std::string>() + row["parameters"]["algorithm"].get<std::string>();
   return row;
 }
@@ -205,8 +210,8 @@ TEST(Match, TheSameAlgorithmElseTheFastest) {
 }
 
 TEST(Match, WhatRanCountsBeforeWhatWasAsked) {
-  json chosen = timed(measured("p", "fp32", "direct"), 0.3);  // "auto" that ran direct
-  chosen["parameters"]["algorithm"] = "auto";
+  json chosen = timed(measured("p", "fp32", "auto"), 0.3);  // "auto" that ran direct
+  chosen["executed"]["algorithm"] = "direct";
   const Baseline baseline = made({chosen, timed(measured("p", "fp32", "winograd"), 0.2)});
   EXPECT_DOUBLE_EQ(baseline.match(timed(measured("p", "fp32", "direct"), 0.1))["value"], 0.3);
 }
@@ -218,6 +223,46 @@ TEST(Match, LaunchesHaveAMedian) {
     rows.back()["launch"] = static_cast<int>(rows.size());
   }
   EXPECT_DOUBLE_EQ(made(rows).match(rows[0])["value"], 0.2);
+}
+
+/// A launch of the same case as `timed`, without a time.
+json without_time(const std::string& status, int launch) {
+  Outcome outcome = fixture::good_outcome();
+  outcome.status = status;
+  outcome.reason = "why it is " + status + ".";
+  json row = fixture::row(outcome, launch);
+  const json like = timed(measured("p"), 1);
+  for (const char* part : {"id", "problem"}) row[part] = like[part];
+  return row;
+}
+
+TEST(Match, OneBadLaunchLeavesNoNumber) {
+  const json ok = timed(measured("p"), 0.2);
+  for (const char* status : {"incorrect", "failed", "timeout"}) {
+    std::string why;
+    EXPECT_TRUE(made({ok, without_time(status, 1)}).match(ok, &why).is_null()) << status;
+    EXPECT_NE(why.find(std::string(status) + " (in 1 of 2 launches: why"), std::string::npos)
+        << why;
+  }
+  // A later attempt at the same launch makes good a crash, never a wrong result; in any order.
+  json again = ok;
+  again["attempt"] = 1;
+  EXPECT_FALSE(made({without_time("failed", 0), again}).match(ok).is_null());
+  EXPECT_FALSE(made({again, without_time("failed", 0)}).match(ok).is_null());
+  EXPECT_TRUE(made({without_time("incorrect", 0), again}).match(ok).is_null());
+  EXPECT_TRUE(made({again, without_time("incorrect", 0)}).match(ok).is_null());
+}
+
+TEST(Match, EnvironmentsAreNotMixed) {
+  std::vector<json> rows;
+  for (const double seconds : {0.1, 0.2, 0.7, 0.8, 0.9}) {
+    rows.push_back(timed(measured("p"), seconds));
+    rows.back()["launch"] = static_cast<int>(rows.size());
+    rows.back()["environment"] = seconds < 0.5 ? 1 : 0;
+  }
+  const json match = made(rows).match(rows[0]);
+  EXPECT_DOUBLE_EQ(match["value"], (0.1 + 0.2) / 2);  // all five together: 0.7
+  EXPECT_NE(match["note"].get<std::string>().find("one of the 2 environments"), std::string::npos);
 }
 
 TEST(Match, GivesAValidBaselineObject) {

@@ -47,6 +47,45 @@ TEST(Row, AlgorithmicRateCountsWhatTheAlgorithmDoes) {
                    row["rates"]["flops_per_s"].get<double>());
 }
 
+TEST(Row, AnUnknownNumberOfOperationsHasNoRate) {
+  for (const char* algorithm : {"winograd", "winograd_nonfused", "fft", "fft_tiling"}) {
+    Outcome outcome = good_outcome();
+    outcome.executed->algorithm = algorithm;
+    EXPECT_FALSE(fixture::row(outcome)["rates"].contains("algorithmic_flops_per_s")) << algorithm;
+    outcome.executed->algorithmic_flops = 161;
+    EXPECT_DOUBLE_EQ(fixture::row(outcome)["rates"]["algorithmic_flops_per_s"], 161 / 0.161);
+  }
+  Outcome outcome = good_outcome();
+  outcome.executed->algorithm = "implicit_gemm";
+  const json row = fixture::row(outcome);
+  EXPECT_EQ(row["rates"]["algorithmic_flops_per_s"], row["rates"]["flops_per_s"]);
+}
+
+TEST(Row, FewSamplesHaveNoIntervalButAReason) {
+  Outcome outcome = good_outcome();
+  EXPECT_TRUE(fixture::row(outcome)["time_s"]["ci95"].is_array());
+  outcome.timing->samples = {0.2};
+  json row = fixture::row(outcome);
+  expect_valid(row);
+  EXPECT_TRUE(row["time_s"]["ci95"].is_null());
+  EXPECT_EQ(row["time_s"]["ci95_reason"], "1 effective samples, a 95 % interval needs 6");
+  row["time_s"]["ci95_reason"] = nullptr;
+  EXPECT_FALSE(schema_errors(fixture::result({row}), "result", "x.json").empty());
+}
+
+TEST(Row, SharedProcessorsAreTold) {
+  for (const char* reading : {"waiting", "stolen"}) {
+    json row = fixture::row(good_outcome());
+    EXPECT_FALSE(was_shared(row));
+    row["time_s"][reading] = 0.05;
+    EXPECT_FALSE(was_shared(row));
+    row["time_s"][reading] = 0.051;
+    EXPECT_TRUE(was_shared(row));
+    row["time_s"] = nullptr;
+    EXPECT_FALSE(was_shared(row));
+  }
+}
+
 TEST(Row, AnIncorrectRowHasItsErrorsButNoTime) {
   Outcome outcome = good_outcome();
   outcome.verification->passed = false;
@@ -150,6 +189,47 @@ TEST(Result, RefusesWhatASchemaCannotSee) {
   shortened["rows"][0]["samples_s"].erase(0);
   EXPECT_NE(refusal(shortened).find("/rows/0/time_s/n"), std::string::npos) << refusal(shortened);
   EXPECT_EQ(refusal(good), "accepted");
+}
+
+TEST(Result, NumbersMustFollowFromEachOther) {
+  json good = fixture::result({fixture::row(good_outcome())});
+  json& row = good["rows"][0];
+  row["problem"]["flops"] = 29595009024.0;
+  row["baseline"] = {
+      {"system", "x"},      {"value", 0.322},
+      {"unit", "s"},        {"speedup", 0.322 / row["time_s"]["median"].get<double>()},
+      {"published", false}, {"citation", nullptr}};
+  ASSERT_EQ(refusal(good), "accepted");
+  const auto refused = [&](const std::string& pointer, const json& value, const std::string& said) {
+    json spoilt = good;
+    spoilt.at(json::json_pointer("/rows/0" + pointer)) = value;
+    const std::string message = refusal(spoilt);
+    EXPECT_NE(message.find("/rows/0" + said), std::string::npos) << pointer << ": " << message;
+  };
+  for (const char* part : {"mad", "min", "p95", "p99", "n_effective"})
+    refused("/time_s/" + std::string(part), 0.01, "/time_s/" + std::string(part) + ": found 0.01");
+  refused("/time_s/ci95/0", 0.1609, "/time_s/ci95/0: found 0.1609");
+  refused("/time_s/ci95/1", 0.1611, "/time_s/ci95/1: found 0.1611");
+  refused("/rates/flops_per_s", 1e12, "/rates/flops_per_s: found 1000000000000.0");
+  refused("/problem/flops", 1e10, "/rates/flops_per_s: found");
+  refused("/rates/algorithmic_flops_per_s", 1e12, "/rates/algorithmic_flops_per_s: found");
+  refused("/executed/algorithmic_flops", 1e9, "/rates/algorithmic_flops_per_s: found");
+  refused("/executed/algorithm", "winograd",
+          "/rates/algorithmic_flops_per_s: found");  // of unknown operations
+  refused("/baseline/speedup", 3, "/baseline/speedup: found 3");
+  refused("/verification/error_over_bound", 1.5, "/verification/error_over_bound: found 1.5");
+  refused("/parameters/precision", "bf16", "/parameters/precision: found \"bf16\"");
+  refused("/parameters/backend", "reference", "/parameters/backend: found \"reference\"");
+  refused("/parameters/cache", "cold", "/parameters/cache: found \"cold\"");
+  // One sample has no interval, whoever writes one.
+  Outcome single = good_outcome();
+  single.timing->samples = {0.2};
+  json one = fixture::result({fixture::row(single)});
+  EXPECT_EQ(refusal(one), "accepted");
+  one["rows"][0]["time_s"]["ci95"] = {0.2, 0.2};
+  EXPECT_NE(refusal(one).find("/rows/0/time_s/ci95: found [0.2,0.2], expected null"),
+            std::string::npos)
+      << refusal(one);
 }
 
 TEST(Result, ANewerVersionSaysSo) {

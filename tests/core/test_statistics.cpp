@@ -156,9 +156,19 @@ TEST(Summary, HoldsWhatItSays) {
   EXPECT_DOUBLE_EQ(s.p95, 95.05);
   EXPECT_DOUBLE_EQ(s.p99, 99.01);
   EXPECT_DOUBLE_EQ(s.mad, 25);
-  EXPECT_LE(s.ci95.low, s.median);
-  EXPECT_GE(s.ci95.high, s.median);
+  ASSERT_TRUE(s.ci95);
+  EXPECT_LE(s.ci95->low, s.median);
+  EXPECT_GE(s.ci95->high, s.median);
   EXPECT_THROW(summarize({}), std::invalid_argument);
+}
+
+TEST(Summary, FewEffectiveSamplesHaveNoInterval) {
+  EXPECT_FALSE(summarize(std::vector<double>{1}).ci95);
+  EXPECT_FALSE(summarize(std::vector<double>{1, 5, 2, 4, 3}).ci95);
+  EXPECT_TRUE(summarize(std::vector<double>{1, 6, 2, 5, 3, 4}).ci95);
+  std::vector<double> trend(50);  // many samples, little information
+  std::iota(trend.begin(), trend.end(), 1.0);
+  EXPECT_FALSE(summarize(trend).ci95);
 }
 
 TEST(PairedRatio, SeesWhatDriftHides) {

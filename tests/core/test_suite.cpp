@@ -116,13 +116,24 @@ TEST_F(Suite, ASuiteTellsFilePointerFoundAndExpected) {
   const fs::path wrong_value = write("wrong_value.json", bad);
   const std::string told = message(
       [&] { expand_suite(benchmark_, read_suite(wrong_value), wrong_value.string(), plugins_); });
-  EXPECT_NE(told.find("wrong_value.json at /cases/0"), std::string::npos) << told;
+  EXPECT_NE(told.find("wrong_value.json at /cases/0/direction: "), std::string::npos) << told;
   EXPECT_NE(told.find("Did you mean 'bwd_data'?"), std::string::npos) << told;
 
   std::string no_cases = good;
   no_cases.replace(no_cases.find("\"cases\""), 7, "\"casse\"");
   EXPECT_NE(message([&] { read_suite(write("no_cases.json", no_cases)); }).find("no_cases.json"),
             std::string::npos);
+}
+
+TEST_F(Suite, OverridesAreFieldsWithValues) {
+  auto told = [&](const std::string& text) {
+    return message([&] { find_problems(benchmark_, text); });
+  };
+  for (const std::string text : {"coral2/winograd@mb", "mb1@mb", "coral2@ic8mb"})
+    EXPECT_TRUE(told(text).starts_with("'mb' after @ has no value")) << told(text);
+  EXPECT_TRUE(told("mb1@7").starts_with("'7' after @ has no name")) << told("mb1@7");
+  EXPECT_TRUE(told("mb1@mb=2").starts_with("'mb=2' after @ is no field")) << told("mb1@mb=2");
+  EXPECT_TRUE(told("mb1@").starts_with("nothing stands after @")) << told("mb1@");
 }
 
 TEST_F(Suite, AnUnknownSuiteGetsTheNearestName) {

@@ -19,6 +19,8 @@ TEST(Text, NearestFindsSlips) {
   EXPECT_EQ(nearest("oendnn", backends), "onednn");  // swap
   EXPECT_EQ(nearest("referense", backends), "reference");
   EXPECT_EQ(nearest("ref", backends), "reference");  // prefix
+  EXPECT_EQ(nearest("v100", std::vector<std::string>{"summit", "deepbench-v100"}),
+            "deepbench-v100");  // any part
 }
 
 TEST(Text, NearestIsSilentWhenNothingIsNear) {
@@ -33,6 +35,8 @@ TEST(Text, UnknownNameTellsValidOnesAndTheNearest) {
       "unknown backend 'onednm' (valid: onednn, reference, native, cuda). Did you mean 'onednn'?");
   std::vector<std::string> many;
   for (int i = 0; i < 20; ++i) many.push_back("name" + std::to_string(i));
+  EXPECT_NE(unknown_name("thing", "nome7", many).find("valid: name0, "), std::string::npos);
+  many.push_back("name20");
   EXPECT_EQ(unknown_name("thing", "nome7", many), "unknown thing 'nome7'. Did you mean 'name7'?");
 }
 

@@ -64,7 +64,8 @@ TEST(Measure, NoisyTimesTakeMoreSamplesUntilTheIntervalIsNarrow) {
   EXPECT_EQ(timing.stopped_by, "precision");
   EXPECT_GT(timing.samples.size(), 20u);
   const Summary summary = summarize(timing.samples);
-  EXPECT_LE(summary.ci95.high - summary.ci95.low, 0.01 * summary.median);
+  ASSERT_TRUE(summary.ci95);
+  EXPECT_LE(summary.ci95->high - summary.ci95->low, 0.01 * summary.median);
 }
 
 TEST(Measure, TheBudgetEndsWhatIsTooNoisy) {
@@ -141,6 +142,18 @@ TEST(Measure, WhatMustBeResetIsNeverBatched) {
   const auto ranks = serial_communicator();
   EXPECT_EQ(measure(workload, *ranks, {}).batch, 1);
   EXPECT_EQ(workload.runs, workload.resets);
+}
+
+TEST(Measure, TheClocksOwnCostIsTold) {
+  ScriptedWorkload workload([](int) { return 1e-6; }, false);
+  const auto ranks = serial_communicator();
+  EXPECT_EQ(measure(workload, *ranks, {}).clock_s, 0);
+  ScriptedWorkload dear([](int) { return 1e-6; }, false);
+  static_cast<testing_fakes::ScriptedStream&>(dear.stream()).clock_cost = 30e-9;
+  const Timing timing = measure(dear, *ranks, {});
+  EXPECT_NEAR(timing.clock_s, 30e-9, 1e-9);
+  EXPECT_NEAR(timing.samples[0], 1.03e-6, 1e-9);
+  EXPECT_EQ(dear.runs, dear.resets) << "it is measured without a run";
 }
 
 TEST(Measure, AnExceptionInTheLoopComesOutAndTheNextCaseRuns) {

@@ -1,0 +1,34 @@
+#pragma once
+// Numbers of the command line: the whole word must be one, finite and in range.
+
+#include <cstdint>
+#include <string>
+
+namespace assay {
+
+/// A positive finite number up to `most`. `flag` ("--max-time") is for the message, and so is
+/// `what` ("number of seconds"). InputError.
+double positive_number(const std::string& flag, const std::string& text, const std::string& what,
+                       double most);
+
+/// A time in seconds. The limit (some thirty years) keeps every clock arithmetic in range.
+double seconds_number(const std::string& flag, const std::string& text);
+
+double precision_target_number(const std::string& flag, const std::string& text);
+double reference_budget_number(const std::string& flag, const std::string& text);
+constexpr std::uint64_t most_samples = 1000000;
+
+/// A whole number from `least` to `most`, without sign. InputError.
+std::uint64_t whole_number(const std::string& flag, const std::string& text, std::uint64_t least,
+                           std::uint64_t most);
+
+/// Flags that the benchmarks and `assay run` share.
+constexpr const char* max_time_help =
+    "longest timed region of a case in seconds (at least 10 samples are taken unless one alone "
+    "exceeds it)";
+constexpr const char* precision_target_help =
+    "stop when the 95 % interval of the median is narrower than this part of it";
+constexpr const char* min_samples_help = "samples of a case at least, if time allows";
+constexpr const char* reference_budget_help = "multiply-adds of the fp64 reference per check";
+
+}  // namespace assay

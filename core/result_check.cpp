@@ -1,0 +1,176 @@
+#include "core/result_check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <tuple>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/statistics.hpp"
+#include "core/text.hpp"
+
+namespace assay {
+
+using nlohmann::json;
+
+namespace {
+
+/// One row of a file, and the refusal of what does not hold.
+class RowCheck {
+ public:
+  RowCheck(const json& row, std::size_t index, const std::string& file)
+      : row_(row), index_(index), file_(file) {}
+
+  void all() const {
+    times();
+    rates();
+    verification();
+    baseline();
+    id();
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& what) const { refuse_row(file_, index_, what); }
+
+  static bool near(double a, double b) {
+    // Written with all digits and recomputed alike: more than rounding is another number.
+    return std::fabs(a - b) <= 1e-9 * std::max(std::fabs(a), std::fabs(b));
+  }
+
+  void expect(const std::string& pointer, const json& found, double expected,
+              const std::string& origin) const {
+    if (found.is_number() && near(found.get<double>(), expected)) return;
+    refuse(fmt::format("{}: found {}, expected {} ({}). The file was changed by hand.", pointer,
+                       found.dump(), json(expected).dump(), origin));
+  }
+
+  void times() const {
+    const std::vector<double> samples = row_.at("samples_s");
+    const json& time = row_.at("time_s");
+    if (time.at("n") != samples.size())
+      refuse(fmt::format("/time_s/n: found {}, expected {} (the number of samples).",
+                         time.at("n").dump(), samples.size()));
+    const Summary now = summarize(samples);
+    const std::array<std::tuple<const char*, double, const char*>, 6> parts{
+        {{"median", now.median, "the median of samples_s"},
+         {"mad", now.mad, "the median deviation of samples_s"},
+         {"min", now.min, "the least of samples_s"},
+         {"p95", now.p95, "the 95th percentile of samples_s"},
+         {"p99", now.p99, "the 99th percentile of samples_s"},
+         {"n_effective", now.n_effective, "from the autocorrelation of samples_s"}}};
+    for (const auto& [name, value, origin] : parts)
+      expect(fmt::format("/time_s/{}", name), time.at(name), value, origin);
+    const json& interval = time.at("ci95");
+    if (!now.ci95) {
+      if (!interval.is_null())
+        refuse(
+            fmt::format("/time_s/ci95: found {}, expected null ({:.3g} effective samples, an "
+                        "interval needs {}).",
+                        interval.dump(), now.n_effective, least_for_interval));
+      return;
+    }
+    if (!interval.is_array())
+      refuse(fmt::format("/time_s/ci95: found {}, expected the interval of samples_s.",
+                         interval.dump()));
+    expect("/time_s/ci95/0", interval.at(0), now.ci95->low, "the interval of samples_s");
+    expect("/time_s/ci95/1", interval.at(1), now.ci95->high, "the interval of samples_s");
+  }
+
+  void rate(const char* name, const json& amount, const char* origin) const {
+    const json& rates = row_.at("rates");
+    const double median = row_.at("time_s").at("median");
+    if (!amount.is_number() || !rates.contains(name) || rates[name].is_null()) return;
+    if (!(median > 0))
+      refuse(
+          fmt::format("/rates/{}: found {}, expected none (the time is below the clock's "
+                      "resolution).",
+                      name, rates[name].dump()));
+    expect(fmt::format("/rates/{}", name), rates[name], amount.get<double>() / median, origin);
+  }
+
+  void rates() const {
+    const json& problem = row_.at("problem");
+    rate("flops_per_s", problem.value("flops", json()), "/problem/flops over the median");
+    rate("bytes_per_s", problem.value("bytes", json()), "/problem/bytes over the median");
+    const json& rates = row_.at("rates");
+    const json really = row_.at("executed").value("algorithmic_flops", json());
+    rate("algorithmic_flops_per_s", really, "/executed/algorithmic_flops over the median");
+    const json own = rates.value("algorithmic_flops_per_s", json());
+    if (really.is_number() || own.is_null()) return;
+    const json algorithm = row_.at("executed").at("algorithm");
+    if (algorithm.is_string() && saves_operations(algorithm))
+      refuse(
+          fmt::format("/rates/algorithmic_flops_per_s: found {}, expected null (how many "
+                      "operations {} did is not known).",
+                      own.dump(), algorithm.get<std::string>()));
+    const json direct = rates.value("flops_per_s", json());
+    if (direct.is_number())
+      expect("/rates/algorithmic_flops_per_s", own, direct, "/rates/flops_per_s");
+  }
+
+  void verification() const {
+    const json part = row_.at("verification").value("error_over_bound", json());
+    if (part.is_number() && part.get<double>() > 1)
+      refuse(
+          fmt::format("/verification/error_over_bound: found {}, expected at most 1 (the row is "
+                      "ok).",
+                      part.dump()));
+  }
+
+  void baseline() const {
+    const json& baseline = row_.at("baseline");
+    const double median = row_.at("time_s").at("median");
+    if (!baseline.is_object() || !(median > 0)) return;
+    expect("/baseline/speedup", baseline.at("speedup"), baseline.at("value").get<double>() / median,
+           "/baseline/value over the median");
+  }
+
+  /// An id that make_id has made names these parameters, as /value or /name=value.
+  void id() const {
+    const std::string id = row_.at("id"), benchmark = row_.at("benchmark");
+    if (!id.starts_with(benchmark + "/")) return;
+    const std::vector<std::string> parts = split(id, '/');
+    for (const char* name : {"direction", "precision", "backend", "algorithm", "cache"}) {
+      const json value = row_.at("parameters").value(name, json());
+      if (!value.is_string()) continue;
+      const std::string text = value;
+      const bool named = std::any_of(parts.begin(), parts.end(), [&](const std::string& part) {
+        return part == text || part == name + ("=" + text);
+      });
+      if (!named)
+        refuse(fmt::format("/parameters/{}: found {}, expected a value that stands in the id {}.",
+                           name, value.dump(), row_.at("id").dump()));
+    }
+  }
+
+  const json& row_;
+  std::size_t index_;
+  const std::string& file_;
+};
+
+}  // namespace
+
+bool saves_operations(const std::string& algorithm) {
+  return algorithm.starts_with("winograd") || algorithm.starts_with("fft");
+}
+
+void refuse_row(const std::string& file, std::size_t index, const std::string& what) {
+  throw InputError(fmt::format("{} at /rows/{}{}", file, index, what));
+}
+
+void check_row(const json& row, std::size_t index, std::size_t environments,
+               const std::string& file) {
+  const std::size_t environment = row.at("environment");
+  if (environment >= environments)
+    refuse_row(
+        file, index,
+        fmt::format("/environment: found {}, expected less than {} (the number of environments).",
+                    environment, environments));
+  // What somebody else printed has no samples to recompute it from.
+  if (row.at("status") == "ok" && !row.value("published", false)) RowCheck(row, index, file).all();
+}
+
+}  // namespace assay

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
+#include "core/text.hpp"
 #include "kernels/conv_geometry.hpp"
 
 namespace assay {
@@ -31,6 +33,47 @@ std::vector<std::int64_t> with_depth(bool there, std::vector<std::int64_t> dims,
 }
 
 }  // namespace
+
+const std::vector<std::string>& conv_direction_names() {
+  static const std::vector<std::string> names{"forward", "bwd_data", "bwd_weights"};
+  return names;
+}
+
+const std::string& name(ConvDirection direction) {
+  return conv_direction_names().at(static_cast<std::size_t>(direction));
+}
+
+ConvDirection conv_direction(const std::string& name) {
+  const std::vector<std::string>& names = conv_direction_names();
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) throw InputError(unknown_name("direction", name, names));
+  return static_cast<ConvDirection>(found - names.begin());
+}
+
+std::optional<std::string> why_not_integers(const ConvProblem& problem) {
+  if (problem.precision() != Precision::int8 || problem.direction() == ConvDirection::forward)
+    return std::nullopt;
+  return "int8 convolution is forward alone (gradients are not integers). Use another precision.";
+}
+
+double winograd_flops(const ConvProblem& problem, int tile) {
+  const ConvShape& s = problem.shape();
+  const bool plane = s.kd == 1 && s.sd == 1 && s.dd == 0 && s.pd == 0;  // depth is one more batch
+  if (tile < 1 || !plane || s.sh != 1 || s.sw != 1 || s.dh != 0 || s.dw != 0) return 0;
+  // Lavin & Gray, "Fast Algorithms for Convolutional Neural Networks" (arXiv:1509.09308), sections
+  // 3 and 4: F(m x m, r x r) takes (m+r-1)^2 products for each tile of m x m outputs, and each pair
+  // of channels. bwd_data is a convolution whose outputs are diff_src's. bwd_weights is
+  // F(r x r, m x m): tiles of m x m of diff_dst are the filters, and their sum is taken before the
+  // one transform back.
+  const bool data = problem.direction() == ConvDirection::bwd_data;
+  const auto products = [tile](std::int64_t extent, std::int64_t taps) {
+    const std::int64_t tiles = (extent + tile - 1) / tile;
+    return static_cast<double>(tiles) * static_cast<double>(tile + taps - 1);
+  };
+  const double pairs = static_cast<double>(s.oc) * static_cast<double>(s.ic / s.g);
+  return 2 * static_cast<double>(s.mb) * static_cast<double>(data ? s.id : s.od) * pairs *
+         products(data ? s.ih : s.oh, s.kh) * products(data ? s.iw : s.ow, s.kw);
+}
 
 ConvProblem::ConvProblem(const ConvShape& shape, ConvDirection direction, Precision precision)
     : shape_(shape), direction_(direction), precision_(precision) {

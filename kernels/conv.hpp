@@ -11,7 +11,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "core/operation.hpp"
 #include "core/oracle.hpp"
@@ -42,6 +44,11 @@ ConvShape parse_conv(const std::string& descriptor);
 std::string to_descriptor(const ConvShape& shape);
 
 enum class ConvDirection { forward, bwd_data, bwd_weights };
+/// Names of directions, in the enumeration's order.
+const std::vector<std::string>& conv_direction_names();
+const std::string& name(ConvDirection direction);
+/// The direction of that name; InputError for a name that is none.
+ConvDirection conv_direction(const std::string& name);
 
 class ConvProblem final : public Problem {
  public:
@@ -67,6 +74,14 @@ class ConvProblem final : public Problem {
   ConvDirection direction_;
   Precision precision_;
 };
+
+/// Why no backend computes this problem in integers; nothing where one may.
+std::optional<std::string> why_not_integers(const ConvProblem& problem);
+
+/// Operations of Winograd's F(tile x tile, kh x kw) in each direction: the products in the
+/// transformed domain and their additions; the transforms themselves are left out. 0 where this is
+/// unknown: the tile is not given, or the shape is none that Winograd computes.
+double winograd_flops(const ConvProblem& problem, int tile);
 
 /// fp64 values of single outputs, bounds by reduction length, precision and algorithm
 /// (docs/method.md).

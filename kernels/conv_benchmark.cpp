@@ -1,26 +1,8 @@
 #include "kernels/conv_benchmark.hpp"
 
-#include "core/error.hpp"
-#include "core/text.hpp"
 #include "kernels/conv.hpp"
 
 namespace assay {
-namespace {
-
-const std::vector<std::string>& direction_names() {
-  static const std::vector<std::string> names{"forward", "bwd_data", "bwd_weights"};
-  return names;
-}
-
-ConvDirection direction_of(const std::string& name) {
-  if (name == "forward") return ConvDirection::forward;
-  if (name == "bwd_data") return ConvDirection::bwd_data;
-  if (name == "bwd_weights") return ConvDirection::bwd_weights;
-  throw InputError(unknown_name("direction", name, direction_names()));
-}
-
-}  // namespace
-
 std::string ConvBenchmark::description() const {
   return "convolution, forward and backward, of one layer";
 }
@@ -29,7 +11,7 @@ std::vector<Dimension> ConvBenchmark::dimensions() const {
   Dimension direction;
   direction.name = "direction";
   direction.help = "pass to time";
-  direction.values = direction_names();
+  direction.values = conv_direction_names();
   direction.defaults = {"forward"};
   // cuDNN's names of forward algorithms, in lower case, are the field's.
   return {direction,
@@ -50,7 +32,7 @@ std::string ConvBenchmark::canonical(const std::string& descriptor) const {
 
 std::unique_ptr<Problem> ConvBenchmark::problem(const Settings& settings) const {
   return std::make_unique<ConvProblem>(parse_conv(settings.at("problem")),
-                                       direction_of(settings.at("direction")),
+                                       conv_direction(settings.at("direction")),
                                        precision(settings.at("precision")));
 }
 

@@ -252,8 +252,8 @@ class ConvOracle final : public Oracle {
     // applies (10: a margin over what checksum() itself demands of the data); else within the
     // type's range.
     const double exact = std::ldexp(1, significand_bits(out));
-    for (double small = m; small >= 1; --small)
-      if (tail(k, small, exact) < never - 10) return static_cast<int>(small);
+    for (int small = static_cast<int>(m); small >= 1; --small)
+      if (tail(k, small, exact) < never - 10) return small;
     while (m >= 1 && out == DataType::fp16 && tail(k, m, 65504) > never) --m;
     return static_cast<int>(m);
   }

@@ -103,9 +103,17 @@ Chosen choose(const ConvProblem& problem, const dnnl::engine& engine, algorithm 
 /// The type that products are formed in, as far as the implementation's name and the processor
 /// tell; "" where they do not.
 std::string compute_type(Precision precision, const std::string& implementation, bool gpu) {
-  if (precision == Precision::fp32 || precision == Precision::int8)
-    return std::string(name(precision));
+  // fpmath_mode::strict, which choose() sets, forbids to lower fp32: the library's own contract,
+  // and the evidence whatever the name.
+  if (precision == Precision::fp32) return std::string(name(precision));
   if (gpu) return "";
+  // Instructions that multiply bytes: "avx512_core_vnni", "avx2_vnni", "avx512_core_amx". Without
+  // them bytes are first widened, or summed in 16 bits: the name does not say which.
+  if (precision == Precision::int8)
+    return implementation.find("vnni") != std::string::npos ||
+                   implementation.find("amx") != std::string::npos
+               ? std::string(name(precision))
+               : "";
   if (implementation.starts_with("ref")) return std::string(name(DataType::fp32));
   // "jit_bf16:avx512_core" is bf16 emulated by fp32 instructions: the instruction set after the
   // colon decides.
@@ -164,19 +172,15 @@ class Convolution final : public Operation {
     executed_.implementation = chosen.implementation;
     executed_.storage = std::string(name(problem.precision()));
     executed_.compute = compute_type(problem.precision(), chosen.implementation, gpu);
+    // Documented for every implementation (Developer Guide, "Primitive Attributes: accumulation
+    // mode": the default is strict, f32 for floating point, s32 for integers).
     executed_.accumulate =
         std::string(name(problem.precision() == Precision::int8 ? DataType::s32 : DataType::fp32));
     executed_.evidence = "library";
-    if (const int tile = winograd_tile(chosen.implementation); winograd && tile > 0) {
-      const ConvShape& s = problem.shape();
-      const auto tiles = [&](std::int64_t extent) {
-        return static_cast<double>((extent + tile - 1) / tile * (tile + s.kh - 1));
-      };
-      executed_.numbers["tile"] = tile;
-      // Multiplications in the transformed domain, with their additions; the transforms themselves
-      // are left out.
-      executed_.algorithmic_flops = 2.0 * static_cast<double>(s.mb * s.oc) *
-                                    static_cast<double>(s.ic / s.g) * tiles(s.oh) * tiles(s.ow);
+    if (winograd) {
+      const int tile = winograd_tile(chosen.implementation);
+      if (tile > 0) executed_.numbers["tile"] = tile;
+      executed_.algorithmic_flops = winograd_flops(problem, tile);
     }
   }
 
@@ -210,12 +214,6 @@ class Convolution final : public Operation {
   Executed executed_;
 };
 
-const char* name_of(ConvDirection direction) {
-  return direction == ConvDirection::forward    ? "forward"
-         : direction == ConvDirection::bwd_data ? "bwd_data"
-                                                : "bwd_weights";
-}
-
 Made<std::unique_ptr<Operation>> make_conv(Device& device, const Problem& problem,
                                            const Options& options, Communicator&) {
   const ConvProblem& conv = problem_cast<ConvProblem>(problem);
@@ -223,7 +221,7 @@ Made<std::unique_ptr<Operation>> make_conv(Device& device, const Problem& proble
   const std::string wanted = options.get("algorithm", "auto"),
                     layout = options.get("layout", "any");
   const std::string request =
-      fmt::format("{} convolution, {}, {}, {}, layout {}", wanted, name_of(conv.direction()),
+      fmt::format("{} convolution, {}, {}, {}, layout {}", wanted, name(conv.direction()),
                   name(conv.precision()), conv.canonical(), layout);
   algorithm how = algorithm::convolution_auto;
   if (wanted == "direct")
@@ -237,9 +235,7 @@ Made<std::unique_ptr<Operation>> make_conv(Device& device, const Problem& proble
     return Unsupported{fmt::format("onednn has no layout {}. Use any, nchw or nhwc.", layout)};
   if (conv.precision() == Precision::fp64)
     return Unsupported{fmt::format("onednn has no fp64 convolution ({})", request)};
-  if (conv.precision() == Precision::int8 && conv.direction() != ConvDirection::forward)
-    return Unsupported{
-        "int8 convolution is forward alone (gradients are not integers). Use another precision."};
+  if (const auto why = why_not_integers(conv)) return Unsupported{*why};
 
   const bool gpu = place.engine().get_kind() == dnnl::engine::kind::gpu;
   if (!gpu)

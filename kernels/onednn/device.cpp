@@ -169,7 +169,7 @@ void OneDnnDevice::put(Tensor& tensor, const Source& source) {
     fill_packed(spec.type, spec.elements(), Mapped(staging).data(), source);
     reorder(staging, own.get());
   } catch (const dnnl::error& error) {
-    fail(fmt::format("filling {}", spec.name), error);
+    fail(fmt::format("filling {} ({} bytes)", spec.name, spec.bytes), error);
   }
 }
 
@@ -187,7 +187,7 @@ void OneDnnDevice::get(Tensor& tensor, const Sink& sink) {
     reorder(own.get(), staging);
     show_packed(spec.type, spec.elements(), Mapped(staging).data(), sink);
   } catch (const dnnl::error& error) {
-    fail(fmt::format("reading {}", spec.name), error);
+    fail(fmt::format("reading {} ({} bytes)", spec.name, spec.bytes), error);
   }
 }
 

@@ -51,25 +51,39 @@ class DirectConvolution final : public Operation {
           windows_.push_back({z, y, x, inside(z, s.sd, s.id, s.od), inside(y, s.sh, s.ih, s.oh),
                               inside(x, s.sw, s.iw, s.ow)});
         }
-    // Scratch of each thread: one plane of src and of dst, a block of accumulators, and a block of
-    // filters.
+    // Scratch of each thread: one plane of src and of dst, a block of accumulators, and a filter.
     const std::size_t widest = direction_ == ConvDirection::forward    ? out_
                                : direction_ == ConvDirection::bwd_data ? in_
                                                                        : taps_;
     block_ = channels_at_once(widest);
+    plane_ = direction_ == ConvDirection::forward ? in_ : out_;
+    other_ = direction_ == ConvDirection::bwd_weights ? in_ : 0;
+    sums_ = widest * static_cast<std::size_t>(block_);
     scratch_.resize(static_cast<std::size_t>(threads_));
-    for (Scratch& scratch : scratch_) {
-      scratch.plane.resize(direction_ == ConvDirection::forward ? in_ : out_);
-      scratch.other.resize(direction_ == ConvDirection::bwd_weights ? in_ : 0);
-      scratch.sums.resize(widest * static_cast<std::size_t>(block_));
-      scratch.filter.resize(taps_);
-    }
+    // The runner allocates it, after it has seen that there is enough memory for everything.
+    TensorSpec scratchpad;
+    scratchpad.name = "scratchpad";
+    scratchpad.role = Role::workspace;
+    scratchpad.type = DataType::u8;
+    scratchpad.bytes = scratch_.size() * scratch_values() * sizeof(double);
+    arguments_.push_back(std::move(scratchpad));
   }
 
   const std::vector<TensorSpec>& arguments() const override { return arguments_; }
 
   void bind(std::span<Tensor* const> tensors) override {
     for (std::size_t i = 0; i < 3; ++i) data_[i] = static_cast<std::byte*>(tensors[i]->data());
+    auto* values = static_cast<double*>(tensors[3]->data());
+    for (Scratch& scratch : scratch_) {
+      double* next = values;
+      const auto take = [&next](std::size_t count) {
+        const std::span<double> part(next, count);
+        next += count;
+        return part;
+      };
+      scratch = {take(plane_), take(other_), take(sums_), take(taps_)};
+      values += scratch_values();
+    }
   }
 
   void run(Stream&) override {
@@ -108,21 +122,22 @@ class DirectConvolution final : public Operation {
     if (arguments_[0].type == DataType::u8) out.storage = std::string(name(Precision::int8));
     out.compute = out.accumulate = std::string(name(DataType::fp64));
     out.layout = shape_.kd == 1 && shape_.id == 1 ? "nchw" : "ncdhw";
-    for (const Scratch& s : scratch_)
-      out.workspace_bytes +=
-          (s.plane.size() + s.other.size() + s.sums.size() + s.filter.size()) * sizeof(double);
+    out.workspace_bytes = arguments_[3].bytes;
     out.evidence = "library";
     return out;
   }
 
  private:
   struct Scratch {
-    std::vector<double> plane, other, sums, filter;
+    std::span<double> plane, other, sums, filter;
   };
   struct Window {
     std::int64_t z, y, x;  ///< input coordinate read by output 0
     Range out_z, out_y, out_x;
   };
+
+  /// fp64 values of one thread's scratch, in whole cache lines: threads do not share one.
+  std::size_t scratch_values() const { return (plane_ + other_ + sums_ + taps_ + 7) / 8 * 8; }
 
   void read(std::size_t argument, std::size_t element, std::span<double> values) const {
     const DataType type = arguments_[argument].type;
@@ -228,8 +243,9 @@ class DirectConvolution final : public Operation {
   ConvDirection direction_;
   std::vector<TensorSpec> arguments_;
   int threads_;
-  std::int64_t block_ = 1;                   ///< channels of one work item
-  std::size_t in_ = 0, out_ = 0, taps_ = 0;  ///< elements of one plane, and of one filter
+  std::int64_t block_ = 1;                        ///< channels of one work item
+  std::size_t in_ = 0, out_ = 0, taps_ = 0;       ///< elements of one plane, and of one filter
+  std::size_t plane_ = 0, other_ = 0, sums_ = 0;  ///< elements of the parts of a Scratch
   std::vector<Window> windows_;
   std::vector<Scratch> scratch_;
   std::byte* data_[3] = {};
@@ -246,9 +262,7 @@ Made<std::unique_ptr<Operation>> make_conv(Device&, const Problem& problem, cons
   if (layout != "any" && layout != "nchw")
     return Unsupported{
         fmt::format("reference has no layout {} (it has nchw alone). Use any.", layout)};
-  if (conv.precision() == Precision::int8 && conv.direction() != ConvDirection::forward)
-    return Unsupported{
-        "int8 convolution is forward alone (gradients are not integers). Use another precision."};
+  if (const auto why = why_not_integers(conv)) return Unsupported{*why};
   return std::make_unique<DirectConvolution>(conv, std::max(1, options.threads));
 }
 

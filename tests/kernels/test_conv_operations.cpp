@@ -1,0 +1,113 @@
+// What operations tell before they run: the memory that they need, and what will be executed.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <functional>
+
+#include "core/error.hpp"
+#include "core/plugins.hpp"
+#include "core/workload.hpp"
+#include "kernels/conv.hpp"
+
+namespace assay {
+namespace {
+
+class ConvOperation : public testing::Test {
+ protected:
+  /// The backend and its device, or the reason why not.
+  std::string open(const std::string& name) {
+    Made<Backend*> made = plugins_.open(name);
+    if (const auto* no = std::get_if<Unsupported>(&made)) return no->reason;
+    backend_ = std::get<Backend*>(made);
+    device_ = std::get<Device*>(backend_->device(options_));
+    return "";
+  }
+  /// Null where it is unsupported.
+  std::unique_ptr<Operation> make(const ConvProblem& problem,
+                                  const std::string& algorithm = "auto") {
+    options_.settings["algorithm"] = algorithm;
+    auto made = backend_->make(problem, options_, *ranks_);
+    if (std::holds_alternative<Unsupported>(made)) return nullptr;
+    return std::move(std::get<std::unique_ptr<Operation>>(made));
+  }
+  static std::string told(const std::function<void()>& body) {
+    try {
+      body();
+    } catch (const CaseError& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  Plugins plugins_{{std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"}};
+  Options options_;
+  std::unique_ptr<Communicator> ranks_ = serial_communicator();
+  Backend* backend_ = nullptr;
+  Device* device_ = nullptr;
+};
+
+TEST_F(ConvOperation, TheReferencesScratchIsCountedAndNotTakenBeforehand) {
+  ASSERT_EQ(open("reference"), "");
+  options_.threads = 3;
+  // 4e12 outputs: 14.6 TiB a tensor, and planes of fp64 for each thread.
+  const ConvProblem problem(parse_conv("mb1ic1ih2000000oc1oh2000000kh1"), ConvDirection::forward,
+                            Precision::fp32);
+  std::unique_ptr<Operation> operation = make(problem);
+  ASSERT_TRUE(operation);
+  const TensorSpec& scratch = operation->arguments().back();
+  EXPECT_EQ(scratch.role, Role::workspace);
+  EXPECT_GE(static_cast<double>(scratch.bytes), 3 * 2 * 4e12 * sizeof(double));
+  EXPECT_EQ(operation->executed().workspace_bytes, scratch.bytes);
+  const std::string reason = told([&] {
+    operation_workload(problem, std::move(operation), *device_, conv_oracle(problem), 0, {});
+  });
+  EXPECT_NE(reason.find("needs "), std::string::npos) << reason;
+  EXPECT_NE(reason.find("are available"), std::string::npos) << reason;
+}
+
+TEST_F(ConvOperation, ALibrarysRefusalNamesTheNeed) {
+  if (const std::string why = open("onednn"); !why.empty()) GTEST_SKIP() << why;
+  TensorSpec spec;
+  spec.name = "scratchpad";
+  spec.role = Role::workspace;
+  spec.type = DataType::u8;
+  spec.bytes = std::size_t{1} << 50;  // more than an address space of 47 bits
+  const std::string reason = told([&] { device_->allocate(spec); });
+  EXPECT_NE(reason.find("1125899906842624 bytes for scratchpad"), std::string::npos) << reason;
+}
+
+TEST_F(ConvOperation, ByteProductsAreCalledSoOnlyWhereTheNameTells) {
+  if (const std::string why = open("onednn"); !why.empty()) GTEST_SKIP() << why;
+  for (const char* text : {"mb1ic64ih14oc64kh3ph1", "g3mb1ic9ih7oc9kh3dh2"}) {
+    const auto operation =
+        make(ConvProblem(parse_conv(text), ConvDirection::forward, Precision::int8));
+    if (!operation) continue;
+    const Executed executed = operation->executed();
+    const std::string& by = executed.implementation;
+    const bool bytes = by.find("vnni") != std::string::npos || by.find("amx") != std::string::npos;
+    EXPECT_EQ(executed.compute, bytes ? "int8" : "") << by;
+    EXPECT_EQ(executed.accumulate, "s32") << by;
+  }
+}
+
+TEST_F(ConvOperation, WinogradsOperationsAreCountedOrUnknown) {
+  if (const std::string why = open("onednn"); !why.empty()) GTEST_SKIP() << why;
+  for (const std::string& direction : conv_direction_names()) {
+    const ConvProblem problem(parse_conv("mb1ic64ih14oc64kh3ph1"), conv_direction(direction),
+                              Precision::fp32);
+    const auto operation = make(problem, "winograd");
+    if (!operation) continue;
+    const Executed executed = operation->executed();
+    const auto tile = executed.numbers.find("tile");
+    EXPECT_EQ(executed.algorithmic_flops,
+              tile == executed.numbers.end()
+                  ? 0
+                  : winograd_flops(problem, static_cast<int>(tile->second)))
+        << executed.implementation;
+    EXPECT_LT(executed.algorithmic_flops, problem.flops());
+  }
+}
+
+}  // namespace
+}  // namespace assay

@@ -156,7 +156,7 @@ void Campaign::run_attempt(Attempt& attempt) {
         std::string("--launch"), std::to_string(attempt.launch), std::string("--attempt"),
         std::to_string(attempt.number), std::string("--seed"), std::to_string(options_.seed)})
     command.push_back(word);
-  command.insert(command.end(), options_.max_time.begin(), options_.max_time.end());
+  command.insert(command.end(), options_.handed_on.begin(), options_.handed_on.end());
 
   // A launcher must hear SIGTERM before SIGKILL: it is the one that can end its ranks on other
   // nodes.

@@ -25,10 +25,10 @@ struct PlannedBenchmark {
 };
 
 struct CampaignOptions {
-  std::filesystem::path suite_file;   ///< absolute: children may run elsewhere
-  std::filesystem::path folder;       ///< holds journal.jsonl, plans and logs
-  std::vector<std::string> launcher;  ///< words before the executable ("mpirun", "-n", "2")
-  std::vector<std::string> max_time;  ///< {"--max-time", "2.5"} or nothing, handed on
+  std::filesystem::path suite_file;    ///< absolute: children may run elsewhere
+  std::filesystem::path folder;        ///< holds journal.jsonl, plans and logs
+  std::vector<std::string> launcher;   ///< words before the executable ("mpirun", "-n", "2")
+  std::vector<std::string> handed_on;  ///< {"--max-time", "2.5", …}: flags for every benchmark
   int launches = 1;
   std::uint64_t seed = 1;
   std::chrono::duration<double> timeout{};

@@ -55,9 +55,9 @@ std::string pivot_table(const std::vector<NamedResult>& results, const std::vect
     json rest = series.first().at("parameters");
     const std::string value = series.parameter(options.by);
     rest.erase(options.by);
-    const std::string key =
-        fmt::format("{} {} {} {}", series.result, text_of(series.first(), "benchmark"),
-                    text_of(series.first().at("problem"), "descriptor"), rest.dump());
+    const std::string key = fmt::format(
+        "{} {} {} {} {}", series.result, series.environment, text_of(series.first(), "benchmark"),
+        text_of(series.first().at("problem"), "descriptor"), rest.dump());
     if (!lines.contains(key)) order.push_back(key);
     if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
     lines[key].emplace(value, &series);
@@ -83,7 +83,7 @@ std::string pivot_table(const std::vector<NamedResult>& results, const std::vect
 
   std::vector<Line> table;
   std::vector<std::string> notes;
-  bool published = false;
+  bool published = false, shared = false;
   for (const std::string& key : order) {
     const auto& line = lines.at(key);
     const Series& any = *line.begin()->second;
@@ -97,8 +97,10 @@ std::string pivot_table(const std::vector<NamedResult>& results, const std::vect
       const Series* series = found == line.end() ? nullptr : found->second;
       const bool ok = series != nullptr && series->status == "ok";
       if (ok) {
-        cells.cells.push_back(human_seconds(series->median) + (series->published ? "*" : ""));
+        cells.cells.push_back(human_seconds(series->median) + (series->published ? "*" : "") +
+                              (any_shared(*series) ? "!" : ""));
         published = published || series->published;
+        shared = shared || any_shared(*series);
       } else if (series != nullptr) {
         notes.push_back(
             fmt::format("[{}] {}: {}", notes.size() + 1, series->status, series->reason));
@@ -122,6 +124,8 @@ std::string pivot_table(const std::vector<NamedResult>& results, const std::vect
       "shows, it does not compare.\n",
       base, base);
   if (published) text += "* published, not measured by Assay.\n";
+  if (shared) text += std::string(shared_note) + "\n";
+  if (ids_repeat(all)) text += std::string(environments_note) + "\n";
   for (const std::string& note : notes) text += note + "\n";
   return text;
 }

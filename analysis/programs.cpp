@@ -1,9 +1,12 @@
 #include "analysis/programs.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
+#include "analysis/child.hpp"
 #include "core/error.hpp"
 #include "core/plugins.hpp"
 #include "core/text.hpp"
@@ -35,6 +38,43 @@ fs::path executable_of(const std::string& benchmark) {
     throw InputError(unknown_name("benchmark", benchmark, names) + " (Looked for assay-" +
                      benchmark + " in " + executable_folder().string() + ".)");
   return executable_folder() / (prefix + benchmark);
+}
+
+std::vector<Case> listed_cases(const std::string& benchmark, const fs::path& suite,
+                               const std::vector<std::string>& launcher, const fs::path& scratch,
+                               std::chrono::duration<double> timeout) {
+  using nlohmann::json;
+  std::vector<std::string> command = launcher;
+  for (const std::string& word : {executable_of(benchmark).string(), std::string("--suite"),
+                                  suite.string(), std::string("--list"), std::string("--json")})
+    command.push_back(word);
+  Ended ended;
+  std::string said;
+  const std::string text =
+      output_of(command, scratch, std::chrono::duration_cast<std::chrono::milliseconds>(timeout),
+                ended, said);
+  const std::string name = prefix + benchmark;
+  if (!ended.signalled && ended.code == static_cast<int>(ExitCode::usage) && !said.empty()) {
+    // The fault is the suite's: who asked wants to read of it, not of the process that saw it.
+    if (said.starts_with(name + ": ")) said.erase(0, name.size() + 2);
+    throw InputError(said);
+  }
+  if (ended.signalled || ended.code != 0)
+    throw CaseError(fmt::format("{} cannot list its cases ({}{}{}). Try `{} --suite {} --list`.",
+                                name, ended.text(), said.empty() ? "" : ": ", said, name,
+                                suite.string()));
+  std::vector<Case> cases;
+  try {
+    for (const json& one : json::parse(text))
+      cases.push_back(
+          {one.at("id"), one.at("settings"), one.at("names"), one.value("required", false)});
+  } catch (const json::exception& error) {
+    throw CaseError(
+        fmt::format("{} lists its cases in a way that cannot be read ({}). Are `assay` and "
+                    "{} of one build?",
+                    name, error.what(), name));
+  }
+  return cases;
 }
 
 }  // namespace assay

@@ -7,6 +7,7 @@
 #include <iostream>
 
 #include "analysis/units.hpp"
+#include "core/result.hpp"
 
 namespace assay {
 
@@ -38,9 +39,14 @@ void Progress::row(const nlohmann::json& row) {
   std::string what = status;
   if (status == "ok") {
     const auto& time = row.at("time_s");
-    const double median = time.at("median"), low = time.at("ci95").at(0),
-                 high = time.at("ci95").at(1);
-    what = fmt::format("{} ({:.1f} %)", human_seconds(median), 50 * (high - low) / median);
+    const double median = time.at("median");
+    const auto ci = time.value("ci95", nlohmann::json());
+    what = human_seconds(median) + (was_shared(row) ? "!" : "");
+    if (ci.is_array() && median > 0)
+      what += fmt::format(" ({:.1f} %)",
+                          50 * (ci.at(1).get<double>() - ci.at(0).get<double>()) / median);
+    else
+      what += fmt::format(" (n={}, no interval)", time.at("n").get<int>());
   } else if (row.contains("reason") && row["reason"].is_string()) {
     what += ": " + row["reason"].get<std::string>();
   }

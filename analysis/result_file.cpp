@@ -35,7 +35,8 @@ void add_baseline(json& row, const std::vector<Baseline>& baselines) {
       row["baseline_reason"] = nullptr;
       return;
     }
-    reasons.push_back(baseline.system() + ": " + why);
+    // The reason names the system where it depends on it.
+    if (std::find(reasons.begin(), reasons.end(), why) == reasons.end()) reasons.push_back(why);
   }
   if (!reasons.empty()) row["baseline_reason"] = join(reasons, "; ");
 }

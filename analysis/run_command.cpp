@@ -4,8 +4,6 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include <boost/uuid/name_generator_sha1.hpp>
-#include <boost/uuid/uuid_io.hpp>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
@@ -22,7 +20,9 @@
 #include "analysis/table.hpp"
 #include "core/environment.hpp"
 #include "core/error.hpp"
+#include "core/hash.hpp"
 #include "core/journal.hpp"
+#include "core/numbers.hpp"
 #include "core/result.hpp"
 #include "core/schema.hpp"
 #include "core/suite.hpp"
@@ -41,15 +41,11 @@ struct RunPlan {
   json suite;
   std::string suite_name, suite_hash;
   CampaignOptions campaign;
-  std::optional<double> max_time;
+  /// What the command line sets of the timing, by flag without dashes; the rest is the suite's.
+  std::map<std::string, json> timing;
   std::vector<std::string> baselines;
   std::string filter;
 };
-
-std::string hash_of(const json& document) {
-  // The canonical text: spaces and the order of keys do not make another suite.
-  return to_string(boost::uuids::name_generator_sha1(boost::uuids::ns::url())(document.dump()));
-}
 
 std::vector<std::string> words(const std::string& text) {
   std::vector<std::string> all;
@@ -64,15 +60,40 @@ fs::path folder_of(const Given& given, const std::string& suite_name) {
       fmt::format("results/{}-{:%Y%m%dT%H%M%SZ}", suite_name, fmt::gmtime(std::time(nullptr))));
 }
 
-void set_max_time(RunPlan& plan, std::optional<double> seconds, const Given& given) {
-  plan.max_time = seconds;
-  plan.campaign.max_time.clear();
-  if (seconds) plan.campaign.max_time = {"--max-time", fmt::format("{}", *seconds)};
-  const json timing = plan.suite.value("timing", json::object());
-  const double max_time = seconds.value_or(timing.value("max_time", TimingOptions{}.max_time));
+constexpr const char* timing_flags[] = {"max-time", "precision-target", "min-samples",
+                                        "reference-budget"};
+
+/// "max-time" as the journal names it.
+std::string field_of(std::string flag) {
+  std::replace(flag.begin(), flag.end(), '-', '_');
+  return flag;
+}
+
+std::map<std::string, json> timing_of(const Given& given) {
+  std::map<std::string, json> timing;
+  if (const auto seconds = seconds_of(given, "max-time")) timing["max-time"] = *seconds;
+  if (const auto text = value_of(given, "precision-target"))
+    timing["precision-target"] = precision_target_number("--precision-target", *text);
+  if (const auto count = whole_of(given, "min-samples", 1, most_samples))
+    timing["min-samples"] = *count;
+  if (const auto text = value_of(given, "reference-budget"))
+    timing["reference-budget"] = reference_budget_number("--reference-budget", *text);
+  return timing;
+}
+
+/// The time limit of a case, unless one is given, follows from the timed region.
+void set_timing(RunPlan& plan, std::optional<double> timeout) {
+  plan.campaign.handed_on.clear();
+  for (const auto& [flag, value] : plan.timing) {
+    plan.campaign.handed_on.push_back("--" + flag);
+    plan.campaign.handed_on.push_back(value.dump());
+  }
+  double max_time =
+      plan.suite.value("timing", json::object()).value("max_time", TimingOptions{}.max_time);
+  if (plan.timing.contains("max-time")) max_time = plan.timing["max-time"];
   // Set-up and verification take their time too: a slow case must not be taken for a hanging one.
-  plan.campaign.timeout = std::chrono::duration<double>(
-      seconds_of(given, "timeout").value_or(std::max(60.0, 20 * max_time)));
+  plan.campaign.timeout =
+      std::chrono::duration<double>(timeout.value_or(std::max(60.0, 20 * max_time)));
 }
 
 RunPlan plan_of(const Given& given) {
@@ -80,52 +101,19 @@ RunPlan plan_of(const Given& given) {
   plan.campaign.suite_file = fs::absolute(find_suite(*value_of(given, "SUITE"))).lexically_normal();
   plan.suite = read_suite(plan.campaign.suite_file);
   plan.suite_name = plan.suite.value("name", plan.campaign.suite_file.stem().string());
-  plan.suite_hash = hash_of(plan.suite);
+  plan.suite_hash = content_hash("suite", plan.suite);
   plan.campaign.folder = folder_of(given, plan.suite_name);
   plan.campaign.launcher = words(value_of(given, "launcher").value_or(""));
   plan.campaign.launches = static_cast<int>(whole_of(given, "launches", 1, 10000).value_or(1));
   plan.campaign.seed = whole_of(given, "seed", 0, UINT64_MAX).value_or(1);
-  set_max_time(plan, seconds_of(given, "max-time"), given);
+  plan.timing = timing_of(given);
+  set_timing(plan, seconds_of(given, "timeout"));
   plan.filter = value_of(given, "filter").value_or("");
   plan.baselines = values_of(given, "baseline");
   if (plan.baselines.empty())
     for (const json& name : plan.suite.value("baseline", json::array()))
       plan.baselines.push_back(name);
   return plan;
-}
-
-/// The cases of one benchmark, as its executable tells them.
-std::vector<Case> listed_cases(const RunPlan& plan, const std::string& name,
-                               const fs::path& executable) {
-  std::vector<std::string> command = plan.campaign.launcher;
-  for (const std::string& word :
-       {executable.string(), std::string("--suite"), plan.campaign.suite_file.string(),
-        std::string("--list"), std::string("--json")})
-    command.push_back(word);
-  Ended ended;
-  std::string said;
-  const auto timeout = std::chrono::duration_cast<std::chrono::milliseconds>(plan.campaign.timeout);
-  const std::string text =
-      output_of(command, plan.campaign.folder / "log" / ("list-" + name), timeout, ended, said);
-  if (ended.signalled || ended.code != 0) {
-    const std::string message =
-        fmt::format("assay-{} cannot list its cases ({}): {}", name, ended.text(), said);
-    if (!ended.signalled && ended.code == static_cast<int>(ExitCode::usage))
-      throw InputError(message);
-    throw CaseError(message);
-  }
-  std::vector<Case> cases;
-  try {
-    for (const json& one : json::parse(text))
-      cases.push_back(
-          {one.at("id"), one.at("settings"), one.at("names"), one.value("required", false)});
-  } catch (const json::exception& error) {
-    throw CaseError(
-        fmt::format("assay-{} lists its cases in a way that cannot be read ({}). Are `assay` and "
-                    "assay-{} of one build?",
-                    name, error.what(), name));
-  }
-  return cases;
 }
 
 bool wanted(const Case& one, const std::regex& filter) {
@@ -151,7 +139,9 @@ std::vector<PlannedBenchmark> planned_benchmarks(const RunPlan& plan) {
   // null ceiling with that reason.
   for (const std::string& name : suite_benchmarks(plan.suite)) {
     PlannedBenchmark benchmark{name, executable_of(name), {}};
-    for (Case& one : listed_cases(plan, name, benchmark.executable)) {
+    for (Case& one :
+         listed_cases(name, plan.campaign.suite_file, plan.campaign.launcher,
+                      plan.campaign.folder / "log" / ("list-" + name), plan.campaign.timeout)) {
       ++all;
       if (plan.filter.empty() || wanted(one, filter)) benchmark.cases.push_back(std::move(one));
     }
@@ -179,10 +169,14 @@ void lock(const fs::path& folder) {
 }
 
 json settings_of(const RunPlan& plan) {
-  return {{"suite_hash", plan.suite_hash},
-          {"seed", plan.campaign.seed},
-          {"max_time", plan.max_time ? json(*plan.max_time) : json()},
-          {"launcher", plan.campaign.launcher}};
+  json settings = {{"suite_hash", plan.suite_hash},
+                   {"seed", plan.campaign.seed},
+                   {"launcher", plan.campaign.launcher}};
+  for (const char* flag : timing_flags) {
+    const auto given = plan.timing.find(flag);
+    settings[field_of(flag)] = given == plan.timing.end() ? json() : given->second;
+  }
+  return settings;
 }
 
 /// What the journal says is done; refuses to go on with a run that was another one. InputError
@@ -203,6 +197,35 @@ Finished finished_of(const RunPlan& plan, const std::vector<json>& events) {
             before.dump(), value.dump()));
   }
   return finished;
+}
+
+/// Rows of two machines, or of one before and after an update, make no one result: refuses unless
+/// that is wanted. Parent is compared with parent, since a benchmark adds what its plugins load.
+void check_machine(const RunPlan& plan, const json& environment, const std::vector<json>& events) {
+  const auto run = std::find_if(events.begin(), events.end(), [](const json& event) {
+    return event.value("event", "") == "run" && event.contains("environment");
+  });
+  if (run == events.end()) return;
+  const json& before = run->at("environment");
+  for (const char* part : {"hardware", "software"}) {
+    if (before.at("hashes").at(part) == environment.at("hashes").at(part)) continue;
+    std::string what;
+    int told = 0;
+    for (const json& step : json::diff(before.at(part), environment.at(part))) {
+      if (++told > 3) break;
+      const json::json_pointer at(step.at("path").get<std::string>());
+      const auto shown = [&](const json& side) {
+        return side.contains(at) ? side.at(at).dump() : std::string("absent");
+      };
+      what +=
+          fmt::format("{}{} was {} there, now it is {}", what.empty() ? "" : "; ",
+                      part + at.to_string(), shown(before.at(part)), shown(environment.at(part)));
+    }
+    throw InputError(fmt::format(
+        "cannot resume {} (its {} was another one: {}). Resume where it was begun, choose another "
+        "--out, or say --allow-mixed.",
+        plan.campaign.folder.string(), part, what));
+  }
 }
 
 bool names_a_run(const std::vector<json>& events) {
@@ -240,14 +263,20 @@ void recall(RunPlan& plan, const Given& given, const std::vector<json>& events) 
     if (!given.contains("launcher"))
       plan.campaign.launcher = event.value("launcher", plan.campaign.launcher);
     if (!given.contains("baseline")) plan.baselines = event.value("baselines", plan.baselines);
-    if (!given.contains("max-time") && event.contains("max_time") && event["max_time"].is_number())
-      set_max_time(plan, event["max_time"].get<double>(), given);
+    for (const char* flag : timing_flags)
+      if (const json before = event.value(field_of(flag), json());
+          !given.contains(flag) && before.is_number())
+        plan.timing[flag] = before;
+    std::optional<double> timeout = seconds_of(given, "timeout");
+    if (const json before = event.value("timeout", json()); !timeout && before.is_number())
+      timeout = before.get<double>();
+    set_timing(plan, timeout);
     return;
   }
 }
 
 /// Announces this run, or that an interrupted one is taken up.
-void announce(const RunPlan& plan, const Given& given, bool resumed) {
+void announce(const RunPlan& plan, const Given& given, bool resumed, const json& environment) {
   json event = settings_of(plan);
   event.update({{"event", resumed ? "resume" : "run"},
                 {"id", fmt::format("{}-{:%Y%m%dT%H%M%SZ}-{}", plan.suite_name,
@@ -258,8 +287,9 @@ void announce(const RunPlan& plan, const Given& given, bool resumed) {
                 {"started", now()},
                 {"launches", plan.campaign.launches},
                 {"filter", plan.filter},
+                {"timeout", plan.campaign.timeout.count()},
                 {"baselines", plan.baselines},
-                {"environment", capture_environment()}});
+                {"environment", environment}});
   Journal(plan.campaign.folder / "journal.jsonl").append(event);
 }
 
@@ -281,20 +311,49 @@ void make_folder(const fs::path& folder) {
   lock(folder);
 }
 
+/// Removes what make_folder has made, for a run that is refused: the folder itself, and those above
+/// it that were not there and hold nothing else.
+void remove_made(const fs::path& folder, const std::vector<fs::path>& missing) {
+  std::error_code stays;
+  if (fs::exists(folder / "journal.jsonl", stays)) return;  // never what another run has written
+  if (!missing.empty()) fs::remove_all(folder, stays);
+  for (std::size_t i = 1; i < missing.size(); ++i) fs::remove(missing[i], stays);
+}
+
+/// `folder` and those above it that do not exist, the deepest first; empty if it exists.
+std::vector<fs::path> missing_folders(fs::path folder) {
+  std::vector<fs::path> missing;
+  std::error_code unknown;
+  for (; folder.has_relative_path() && !fs::exists(folder, unknown); folder = folder.parent_path())
+    missing.push_back(folder);
+  return missing;
+}
+
 int run(const Given& given) {
   RunPlan plan = plan_of(given);
   for (const std::string& name : suite_benchmarks(plan.suite))
     executable_of(name);  // unknown names before anything else
-  make_folder(plan.campaign.folder);
-  const std::vector<json> events = earlier_events(plan.campaign.folder, given.contains("resume"));
-  recall(plan, given, events);
-  Finished finished = finished_of(plan, events);
   std::vector<Baseline> baselines;
-  for (const std::string& name : plan.baselines) baselines.push_back(Baseline::load(name));
+  const fs::path& folder = plan.campaign.folder;
+  const std::vector<fs::path> missing = missing_folders(folder);
+  make_folder(folder);
   prepare_parent();
   try {
-    std::vector<PlannedBenchmark> benchmarks = planned_benchmarks(plan);
-    announce(plan, given, names_a_run(events));
+    std::vector<PlannedBenchmark> benchmarks;
+    Finished finished;
+    try {
+      const std::vector<json> events = earlier_events(folder, given.contains("resume"));
+      recall(plan, given, events);
+      finished = finished_of(plan, events);
+      const json environment = capture_environment();
+      if (!given.contains("allow-mixed")) check_machine(plan, environment, events);
+      for (const std::string& name : plan.baselines) baselines.push_back(Baseline::load(name));
+      benchmarks = planned_benchmarks(plan);
+      announce(plan, given, names_a_run(events), environment);
+    } catch (const InputError&) {
+      remove_made(folder, missing);
+      throw;
+    }
     Campaign(plan.campaign, std::move(benchmarks), std::move(finished)).run();
   } catch (const Interrupted& signal) {
     return interrupted(plan, fmt::format("stopped by {}", strsignal(signal.signal)));
@@ -318,7 +377,12 @@ Command run_command() {
            {"--out", "folder for journal, logs and result.json", "DIR", "results/<suite>-<time>"},
            {"--launches", "process launches of each case, interleaved", "N", "1"},
            {"--resume", "go on with the run in --out: only what has no row yet", "", ""},
-           {"--max-time", "longest timed region of a case in seconds", "S", "the suite's"},
+           {"--allow-mixed", "resume although hardware or software differ", "", ""},
+           {"--max-time", max_time_help, "S", "the suite's"},
+           {"--precision-target", precision_target_help, "X", "the suite's"},
+           {"--min-samples", min_samples_help, "N", std::to_string(TimingOptions{}.min_samples)},
+           {"--reference-budget", reference_budget_help, "N",
+            fmt::format("{}", RunRequest{}.reference_budget)},
            {"--timeout", "a case open longer than this is killed", "S", "max(60, 20 x max-time)"},
            {"--filter", "only cases whose id or name has a match", "REGEX", ""},
            {"--seed", "seed of orders and data", "N", "1"},

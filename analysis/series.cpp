@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
+#include <set>
 #include <tuple>
+
+#include "core/result.hpp"
 
 namespace assay {
 
@@ -37,56 +39,18 @@ std::string Series::problem() const {
 
 namespace {
 
-int gravity(const std::string& status) {
-  static constexpr std::array<const char*, 5> order{"ok", "unsupported", "timeout", "failed",
-                                                    "incorrect"};
-  const auto found = std::find(order.begin(), order.end(), status);
-  return static_cast<int>(found - order.begin());
-}
-
-void summarize_series(Series& series) {
-  std::vector<double> medians;
-  for (const json& row : series.rows) {
-    const std::string status = row.at("status");
-    if (series.status.empty() || gravity(status) > gravity(series.status)) {
-      series.status = status;
-      series.reason = text_of(row, "reason");
-    }
-    if (status == "ok") medians.push_back(row.at("time_s").at("median"));
-  }
-  series.published = series.first().value("published", false);
-  const std::size_t launches = series.rows.size();
-  if (series.status != "ok") {
-    const auto same = std::count_if(series.rows.begin(), series.rows.end(), [&](const json& row) {
-      return row.at("status") == series.status;
-    });
-    if (launches > 1 && static_cast<std::size_t>(same) < launches)
-      series.reason = fmt::format("in {} of {} launches: {}", same, launches, series.reason);
-    return;
-  }
-  series.median = median(medians);
+void add_interval(Series& series) {
+  if (series.status != "ok") return;
   const json ci = series.first().at("time_s").value("ci95", json());
-  if (launches > 1) {
+  if (series.rows.size() > 1 && !series.published) {
     // The launch is the unit: samples within one share its memory layout and binding, and their
     // interval is too narrow.
-    series.interval = median_interval(medians);
+    series.interval = median_interval(series.medians);
     series.has_interval = true;
   } else if (ci.is_array()) {
     series.interval = {ci.at(0), ci.at(1)};
     series.has_interval = true;
   }
-}
-
-/// A later attempt makes good a crash, never a wrong result.
-void add_launch(std::vector<json>& rows, const json& row) {
-  for (json& earlier : rows) {
-    if (earlier.at("launch") != row.at("launch") || earlier.at("attempt") == row.at("attempt"))
-      continue;
-    if (earlier.at("status") == "incorrect") return;
-    if (earlier.at("attempt") < row.at("attempt")) earlier = row;
-    return;
-  }
-  rows.push_back(row);
 }
 
 using SortKey = std::tuple<std::string, std::string, int, std::string, std::string, std::string,
@@ -109,20 +73,33 @@ SortKey sort_key(const Series& series) {
 
 }  // namespace
 
+bool any_shared(const Series& series) {
+  return std::any_of(series.rows.begin(), series.rows.end(), was_shared);
+}
+
+bool ids_repeat(const std::vector<Series>& all) {
+  std::set<std::pair<std::size_t, std::string>> seen;
+  return std::any_of(all.begin(), all.end(), [&](const Series& one) {
+    return !seen.emplace(one.result, text_of(one.first(), "id")).second;
+  });
+}
+
 std::vector<Series> series_of(const std::vector<NamedResult>& results) {
   std::vector<Series> all;
-  std::map<std::pair<std::size_t, std::string>, std::size_t> place;
-  for (std::size_t r = 0; r < results.size(); ++r)
-    for (const json& row : results[r].result.at("rows")) {
-      const auto [at, fresh] =
-          place.emplace(std::pair(r, row.at("id").get<std::string>()), all.size());
-      if (fresh) {
-        all.emplace_back();
-        all.back().result = r;
+  for (std::size_t r = 0; r < results.size(); ++r) {
+    const json& result = results[r].result;
+    std::map<std::string, LaunchGroups> ids;
+    for (const json& row : result.at("rows"))
+      ids[row.at("id").get<std::string>()].add(row, environment_key(result, row));
+    for (const auto& [id, groups] : ids)
+      for (Launches& launches : groups.summarized()) {
+        Series series;
+        static_cast<Launches&>(series) = std::move(launches);
+        series.result = r;
+        add_interval(series);
+        all.push_back(std::move(series));
       }
-      add_launch(all[at->second].rows, row);
-    }
-  for (Series& series : all) summarize_series(series);
+  }
   // A run has its cases in random order; people look for a problem, and compare what stands
   // together.
   std::stable_sort(all.begin(), all.end(),

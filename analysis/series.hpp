@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/launches.hpp"
 #include "core/statistics.hpp"
 
 namespace assay {
@@ -14,17 +15,11 @@ struct NamedResult {
   nlohmann::json result;
 };
 
-struct Series {
+/// The launches of one id in one environment of one result.
+struct Series : Launches {
   std::size_t result = 0;  ///< index into the results given
-  std::vector<nlohmann::json> rows;
-  std::string
-      status;  ///< the gravest of its launches: one wrong launch makes the others' times worthless
-  std::string reason;
-  double median = 0;  ///< of the launches' medians; only where status is ok
-  Interval interval;  ///< one launch: of its samples; several: of the launches' medians
+  Interval interval;       ///< one launch: of its samples; several: of the launches' medians
   bool has_interval = false;
-  bool published = false;
-  const nlohmann::json& first() const { return rows.front(); }
   std::string parameter(const std::string& name) const;
   /// The algorithm that ran, with the one asked for where that is another.
   std::string algorithm() const;
@@ -32,8 +27,23 @@ struct Series {
   std::string problem() const;
 };
 
-/// All series of some results, by problem and settings, equal ids of several results together.
+/// All series of some results, by problem and settings, equal ids of several results together. An
+/// id whose launches ran in several environments (hardware or software) is several series.
 std::vector<Series> series_of(const std::vector<NamedResult>& results);
+
+/// Whether any of its launches was timed on processors that others wanted.
+bool any_shared(const Series& series);
+inline constexpr const char* shared_note =
+    "! Other work wanted the processors while this was timed (time_s.waiting or .stolen is above 5 "
+    "% "
+    "of one). Repeat on a quiet machine.";
+
+/// Whether an id stands more than once in a result, its launches having run in environments that
+/// differ.
+bool ids_repeat(const std::vector<Series>& all);
+inline constexpr const char* environments_note =
+    "One id stands more than once: the hardware or the software of its launches differed "
+    "(environment: index in the result file), and such launches are never brought to one number.";
 
 /// A parameter's value as text ("2" for the number 2), "" for what is absent or null.
 std::string text_of(const nlohmann::json& object, const std::string& key);

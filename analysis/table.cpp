@@ -9,6 +9,7 @@
 #include "analysis/pivot.hpp"
 #include "analysis/text_table.hpp"
 #include "analysis/units.hpp"
+#include "core/result.hpp"
 #include "core/text.hpp"
 
 namespace assay {
@@ -50,19 +51,6 @@ std::vector<std::pair<std::string, const Baseline*>> systems_of(
         if (seen.insert(system).second) systems.emplace_back(system, nullptr);
       }
   return systems;
-}
-
-/// Whether any launch was timed while more than a twentieth of a processor was missing.
-bool was_shared(const Series& series) {
-  return std::any_of(series.rows.begin(), series.rows.end(), [](const json& row) {
-    const json time = row.value("time_s", json());
-    if (!time.is_object()) return false;
-    const auto above = [&](const char* name) {
-      const json part = time.value(name, json());
-      return part.is_number() && part.get<double>() > 0.05;
-    };
-    return above("waiting") || above("stolen");
-  });
 }
 
 std::string counts(const std::vector<Series>& all) {
@@ -154,11 +142,13 @@ std::string render_table(const std::vector<NamedResult>& results,
   Legend legend;
   std::vector<Column> columns;
   const bool several_results = results.size() > 1;
+  const bool several_environments = ids_repeat(all);
   const bool several_launches =
       std::any_of(all.begin(), all.end(), [](const Series& one) { return one.rows.size() > 1; });
   if (several_results) columns.push_back({"result"});
   columns.push_back({"problem"});
   for (const std::string& axis : axes.shown) columns.push_back({axis});
+  if (several_environments) columns.push_back({"environment", true});
   if (several_launches) columns.push_back({"launches", true});
   for (const char* title : {"time", "95 % interval", "rate", "error"})
     columns.push_back({title, true});
@@ -175,6 +165,8 @@ std::string render_table(const std::vector<NamedResult>& results,
     line.cells.push_back(series.problem());
     for (const std::string& axis : axes.shown)
       line.cells.push_back(axis == "algorithm" ? series.algorithm() : series.parameter(axis));
+    if (several_environments)
+      line.cells.push_back(std::to_string(series.first().at("environment").get<std::size_t>()));
     if (series.status != "ok") {
       line.note = series.status + ": " + series.reason;
       if (!options.markdown && line.note.size() > longest_note) {
@@ -189,18 +181,18 @@ std::string render_table(const std::vector<NamedResult>& results,
     }
     const json& row = series.first();
     if (several_launches) line.cells.push_back(std::to_string(series.rows.size()));
-    const bool shared = was_shared(series);
+    const bool shared = any_shared(series);
     line.cells.push_back(human_seconds(series.median) + (series.published ? "*" : "") +
                          (shared ? "!" : ""));
-    if (shared)
-      legend.add(
-          "! Other work wanted the processors while this was timed (time_s.waiting or .stolen is "
-          "above 5 % of one). Repeat on a "
-          "quiet machine.");
+    if (shared) legend.add(shared_note);
     line.cells.push_back(series.has_interval
                              ? fmt::format("{} .. {}", human_seconds(series.interval.low),
                                            human_seconds(series.interval.high))
                              : "-");
+    if (!series.has_interval && !series.published)
+      legend.add(fmt::format(
+          "95 % interval -: fewer than {} effective samples (autocorrelation counted) have none.",
+          least_for_interval));
     const json flops = row.at("problem").value("flops", json());
     line.cells.push_back(flops.is_number() && series.median > 0 && flops > 0
                              ? human(flops.get<double>() / series.median, "FLOP/s") +
@@ -232,6 +224,7 @@ std::string render_table(const std::vector<NamedResult>& results,
     legend.add(
         "ran: the other system's algorithm. speedup = other system's time / this time: above 1 "
         "this run is faster.");
+  if (several_environments) legend.add(environments_note);
   if (several_launches)
     legend.add(
         "Several launches: median of the launch medians, and its interval (with fewer than 6 "

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cmath>
+#include <cstddef>
 
 namespace assay {
 
@@ -31,7 +32,7 @@ std::string human(double value, const std::string& unit) {
   if (step < -3 || step > 6) return fmt::format("{:.2e} {}", value, unit);
   const double scaled = size / std::pow(1000.0, step);
   return fmt::format("{}{} {}{}", value < 0 ? "-" : "", three_digits(scaled),
-                     prefixes[static_cast<std::size_t>(step + 3)], unit);
+                     prefixes[static_cast<std::size_t>(std::ptrdiff_t{step} + 3)], unit);
 }
 
 std::string human_seconds(double seconds) {

@@ -1,10 +1,15 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "analysis/child.hpp"
 #include "analysis/commands.hpp"
+#include "analysis/interrupted.hpp"
+#include "analysis/programs.hpp"
+#include "core/baseline.hpp"
 #include "core/error.hpp"
 #include "core/result.hpp"
 #include "core/schema.hpp"
@@ -14,6 +19,47 @@
 namespace assay {
 
 namespace {
+
+/// A folder for what a benchmark says, gone with the object.
+class Scratch final {
+ public:
+  Scratch() { std::filesystem::create_directories(folder); }
+  ~Scratch() {
+    std::error_code stays;
+    std::filesystem::remove_all(folder, stays);
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / fmt::format("assay-validate-{}", getpid());
+};
+
+/// What no schema knows: the benchmarks that there are, their dimensions and values, the baselines.
+/// Returns the number of cases.
+std::size_t checked_suite(const std::filesystem::path& file) {
+  const nlohmann::json suite = read_suite(file);
+  std::size_t index = 0;
+  const auto prefixed = [&](const std::string& pointer, const auto& body) {
+    try {
+      body();
+    } catch (const InputError& error) {
+      throw InputError(fmt::format("{} at {}: {}", file.string(), pointer, error.what()));
+    }
+  };
+  for (const nlohmann::json& group : suite.at("cases"))
+    prefixed(fmt::format("/cases/{}/benchmark", index++),
+             [&] { executable_of(group.at("benchmark")); });
+  index = 0;
+  for (const nlohmann::json& name : suite.value("baseline", nlohmann::json::array()))
+    prefixed(fmt::format("/baseline/{}", index++), [&] { Baseline::load(name); });
+  const Scratch scratch;
+  std::size_t cases = 0;
+  for (const std::string& name : suite_benchmarks(suite))
+    cases += listed_cases(name, std::filesystem::absolute(file), {}, scratch.folder / name,
+                          std::chrono::seconds(60))
+                 .size();
+  return cases;
+}
 
 /// What the file is, and how much of it: "assay-result/1, 12 rows". InputError for anything wrong.
 std::string validated(std::filesystem::path file) {
@@ -30,8 +76,7 @@ std::string validated(std::filesystem::path file) {
   const std::string kind = name.substr(0, name.find('/'));
   if (kind == "assay-result")
     return fmt::format("{}, {} rows", name, read_result(file).at("rows").size());
-  if (kind == "assay-suite")
-    return fmt::format("{}, {} groups of cases", name, read_suite(file).at("cases").size());
+  if (kind == "assay-suite") return fmt::format("{}, {} cases", name, checked_suite(file));
   if (kind == "assay-problems")
     return fmt::format("{}, {} problems", name,
                        read_checked(file, "problems").at("problems").size());
@@ -42,12 +87,15 @@ std::string validated(std::filesystem::path file) {
 
 int validate(const Given& given) {
   bool good = true;
+  prepare_parent();
   for (const std::string& file : values_of(given, "FILE")) {
     try {
       std::cout << fmt::format("{}: ok ({})\n", file, validated(file)) << std::flush;
     } catch (const InputError& error) {
       good = false;
       std::cerr << "assay: " << error.what() << std::endl;
+    } catch (const Interrupted&) {
+      return static_cast<int>(ExitCode::failed);
     }
   }
   return static_cast<int>(good ? ExitCode::ok : ExitCode::usage);
@@ -57,7 +105,8 @@ int validate(const Given& given) {
 
 Command validate_command() {
   return {"validate",
-          "Check result files, suites and lists of problems against their schemas.",
+          "Check result files, suites and lists of problems against their schemas, and suites "
+          "against their benchmarks.",
           {{"FILE", "file, or the folder of a run", "FILE", "", true, true}},
           &validate};
 }

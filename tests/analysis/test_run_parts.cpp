@@ -178,6 +178,37 @@ TEST(Collect, EnvironmentsAreThoseOfTheProcessesThatMadeTheRows) {
   EXPECT_THROW(collect(events, {}), InputError);
 }
 
+TEST(Collect, AMissingBaselineIsNamedOnce) {
+  const std::string name = baseline_names().front();
+  json row = test::row("ok", 1e-3, 0);
+  row["problem"]["descriptor"] = "of nobody";
+  const std::vector<json> events{
+      {{"event", "run"}, {"id", "x"}, {"started", now()}, {"environment", json::object()}},
+      {{"event", "row"}, {"row", row}}};
+  const Baseline baseline = Baseline::load(name);
+  const json result = collect(events, {baseline, baseline});
+  const std::string reason = result.at("rows").at(0).at("baseline_reason");
+  const std::size_t first = reason.find(baseline.system());
+  EXPECT_NE(first, std::string::npos) << reason;
+  EXPECT_EQ(reason.find(baseline.system(), first + 1), std::string::npos) << reason;
+}
+
+TEST(Progress, TellsTheIntervalOrThatThereIsNone) {
+  const auto told = [](const json& row) {
+    Progress progress(0, 1);
+    testing::internal::CaptureStderr();
+    progress.row(row);
+    return testing::internal::GetCapturedStderr();
+  };
+  json row = test::row("ok", 2e-3);
+  EXPECT_NE(told(row).find(" %)"), std::string::npos) << told(row);
+  EXPECT_EQ(told(row).find("2.00 ms!"), std::string::npos) << told(row);
+  row["time_s"]["ci95"] = nullptr;
+  row["time_s"]["n"] = 1;
+  row["time_s"]["stolen"] = 0.5;
+  EXPECT_NE(told(row).find("2.00 ms! (n=1, no interval)"), std::string::npos) << told(row);
+}
+
 TEST(Progress, TimeLeft) {
   EXPECT_EQ(time_left(10, 0, 5), "");
   EXPECT_EQ(time_left(10, 10, 0), "");

@@ -53,6 +53,49 @@ TEST(Table, TimesOfABusyMachineAreMarked) {
   }
 }
 
+TEST(Table, PivotMarksABusyMachineToo) {
+  nlohmann::json one = row("ok", 2e-3);
+  EXPECT_FALSE(has(table({one}, {false, "precision"}), "!"));
+  one["time_s"]["waiting"] = 0.5;
+  const std::string text = table({one}, {false, "precision"});
+  EXPECT_TRUE(has(text, "2.00 ms!")) << text;
+  EXPECT_TRUE(has(text, "Repeat on a quiet machine")) << text;
+}
+
+TEST(Table, NoIntervalIsADashAndExplained) {
+  EXPECT_FALSE(has(table({row("ok", 2e-3)}), "effective samples"));
+  nlohmann::json one = row("ok", 2e-3);
+  one["time_s"]["ci95"] = nullptr;
+  const std::string text = table({one});
+  EXPECT_FALSE(has(line_with(text, "list/first"), " .. ")) << text;
+  EXPECT_TRUE(has(text, "fewer than 6 effective samples")) << text;
+}
+
+TEST(Table, EnvironmentsAreNeverMerged) {
+  const auto environment = [](const char* hardware, const char* software) {
+    return nlohmann::json{{"host", "h"},
+                          {"hashes", {{"hardware", hardware}, {"software", software}}}};
+  };
+  std::vector<nlohmann::json> rows;
+  for (const double seconds : {1e-3, 2e-3, 5e-3, 8e-3}) {
+    rows.push_back(row("ok", seconds, static_cast<int>(rows.size())));
+    rows.back()["environment"] = rows.size() - 1;
+  }
+  nlohmann::json document = result(rows);
+  // The first two differ in what is volatile alone; then other software, then other hardware.
+  document["environments"] = {environment("a", "a"), environment("a", "a"), environment("a", "b"),
+                              environment("b", "a")};
+  for (const char* by : {"", "precision"}) {
+    const std::string text = render_table({{"", document}}, {}, {false, by});
+    for (const char* time : {"1.50 ms", "5.00 ms", "8.00 ms"}) EXPECT_TRUE(has(text, time)) << text;
+    EXPECT_TRUE(has(text, "One id stands more than once")) << text;
+  }
+  document["environments"][2] = document["environments"][3] = environment("a", "a");
+  const std::string text = render_table({{"", document}}, {}, {});
+  EXPECT_TRUE(has(line_with(text, "list/first"), "3.50 ms")) << text;
+  EXPECT_FALSE(has(text, "One id stands more than once")) << text;
+}
+
 TEST(Table, RowsThatAreNotOkShowTheirReasonAndNoNumber) {
   const std::regex number(R"(\d (ns|µs|ms|s)\b|FLOP/s|\de-\d)");
   for (const char* status : {"incorrect", "failed", "timeout", "unsupported"})

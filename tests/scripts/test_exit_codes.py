@@ -2,6 +2,7 @@
 """Exit codes of `assay` and the benchmarks, and what the messages name."""
 import json
 import os
+import re
 import unittest
 
 from run_helper import ASSAY, CONV, PLUGINS, SMALL, SOURCE, RunTest, group
@@ -19,7 +20,11 @@ class Usage(RunTest):
         self.refused(ASSAY, "run", "smoke", "--lanches", 2, names=["--lanches", "--launches"])
         self.refused(ASSAY, "list", "backend", names=["backends"])
         self.refused(ASSAY, "table")
-        self.refused(ASSAY, "run")
+        self.assertIn("SUITE is missing (", self.refused(ASSAY, "run").stderr)
+        self.assertIn("assay validate --help", self.refused(ASSAY, "validate").stderr)
+        self.assertIn("no command was given", self.refused(ASSAY).stderr)
+        self.assertIn("--seed needs a value. Use --seed N.", self.refused(ASSAY, "run", "smoke", "--seed").stderr)
+        self.assertNotIn("1797", self.command(CONV, "--help", code=0).stdout)
         self.command(ASSAY, "--help", code=0)
         for command in ("run", "table", "validate", "env", "list"):
             self.assertIn("--help", self.command(ASSAY, command, "--help", code=0).stdout)
@@ -27,20 +32,36 @@ class Usage(RunTest):
     def test_values_of_flags(self):
         suite = self.suite([group(["direct"])])
         for words in (["--launches", "0"], ["--launches", "two"], ["--max-time", "-1"], ["--max-time", "inf"], ["--timeout", "0"],
-                      ["--seed", "1.5"], ["--filter", "("], ["--filter", "matches-nothing"], ["--baseline", "deepbench-v10"]):
+                      ["--seed", "1.5"], ["--seed", "-1"],
+                      ["--precision-target", "nan"], ["--min-samples", "0"], ["--reference-budget", "inf"], ["--filter", "("], ["--filter", "matches-nothing"], ["--baseline", "deepbench-v10"]):
             with self.subTest(words):
                 self.refused(ASSAY, "run", suite, "--out", self.out, *words, names=[words[1]])
-                self.assertFalse((self.out / "result.json").exists())
+                self.assertFalse(self.out.exists(), "a folder was made for a run that was refused")
+        self.out.mkdir()
+        self.refused(ASSAY, "run", suite, "--out", self.out, "--filter", "matches-nothing")
+        self.assertTrue(self.out.exists(), "a folder was removed that was there before")
 
     def test_suites(self):
         self.refused(ASSAY, "run", "smoky", "--out", self.out, names=["smoke"])
         benchmark = self.suite([{"benchmark": "konv"}])
         self.refused(ASSAY, "run", benchmark, "--out", self.out, names=["konv", "conv"])
         self.assertFalse(self.out.exists(), "a folder was made for a suite that cannot be run")
+        self.refused(ASSAY, "validate", benchmark, names=["/cases/0/benchmark", "konv"])
         for bad, names in ((group(["dirct"]), ["direct"]), (group(["direct"], backend="reference", precision=["fp33"]), ["fp32"]),
                            (group(["direct"], backend="onednm"), ["onednn"]), (group(["direct"], ["mb0ic1ih1oc1kh1"]), ["mb"])):
             with self.subTest(names):
-                self.refused(ASSAY, "run", self.suite([bad]), "--out", self.folder / "x", names=names)
+                suite = self.suite([group(["direct"], backend="reference"), bad])
+                key = {"direct": "algorithm", "fp32": "precision", "onednn": "backend", "mb": "problem"}[names[0]]
+                told = f"assay: {suite} at /cases/1/{key}: "
+                done = self.refused(ASSAY, "run", suite, "--out", self.folder / "x" / "y", names=names)
+                self.assertTrue(done.stderr.startswith(told), done.stderr)
+                self.assertFalse((self.folder / "x").exists(), "a folder was made for a suite that cannot be run")
+                # What a run would refuse is not valid.
+                done = self.refused(ASSAY, "validate", suite, names=names)
+                self.assertTrue(done.stderr.startswith(told), done.stderr)
+                for valid in re.findall(r"\(valid: ([^)]*)\)", done.stderr):
+                    self.assertEqual(len(valid.split(", ")), len(set(valid.split(", "))), "a valid name is told twice")
+        self.refused(ASSAY, "validate", self.suite([group(["direct"])], baseline=["v10"]), names=["/baseline/0", "v10"])
         broken = self.folder / "broken.json"
         broken.write_text('{"schema": "assay-suite/1", "name": "x", "cases": [{"benchmark": 7}]}')
         self.refused(ASSAY, "run", broken, "--out", self.out, names=["broken.json", "/cases/0/benchmark"])
@@ -58,6 +79,12 @@ class Usage(RunTest):
             with self.subTest(place):
                 self.refused(ASSAY, "run", suite, "--out", place)
         self.refused(CONV, "--problem", SMALL, "--backend", "reference", "--out", file / "below" / "x.json")
+
+    def test_a_full_disk_after_timing_loses_no_result(self):
+        done = self.command(CONV, "--problem", SMALL, "--backend", "reference", "--out", "/dev/full", code=7)
+        self.assertIn("/dev/full", done.stderr)
+        result = json.loads(done.stdout[done.stdout.index("\n{") :])
+        self.assertEqual([row["status"] for row in result["rows"]], ["ok"])
 
     def test_validate(self):
         self.refused(ASSAY, "validate", self.folder / "absent.json", names=["absent.json"])
@@ -108,6 +135,7 @@ class Rows(RunTest):
                 self.run_suite(self.suite([group(["auto"], backend=name, required=True)]), code=7)
         shown = self.command(ASSAY, "list", "backends", code=0).stdout
         self.assertRegex(shown, r"oldinterface +unavailable .*0123456789abcdef")
+        self.assertNotIn(": unavailable", shown)  # name and state have columns of their own
         self.assertRegex(shown, r"reference +available")
 
 

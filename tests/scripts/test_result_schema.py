@@ -74,7 +74,8 @@ MEASURED = {
     "launch": 0, "attempt": 0, "required": False, "parameters": {"direction": "forward"},
     "executed": {"algorithm": "direct", "evidence": "library"}, "status": "ok", "reason": None,
     "verification": {"passed": True, "reference": "fp64", "max_error": 0.0, "norm_error": 0.0, "bound": 1e-6},
-    "setup_s": {}, "samples_s": [0.5], "time_s": {"median": 0.5, "mad": 0.0, "min": 0.5, "p95": 0.5, "p99": 0.5, "ci95": [0.5, 0.5], "n": 1,
+    "setup_s": {}, "samples_s": [0.5], "time_s": {"median": 0.5, "mad": 0.0, "min": 0.5, "p95": 0.5, "p99": 0.5, "ci95": None,
+                                                  "ci95_reason": "1 effective sample", "n": 1,
                                                   "n_effective": 1.0, "stopped_by": "slow"},
     "rates": {}, "ceiling": None, "ceiling_reason": "x", "energy_j": None, "energy_reason": "x", "baseline": None,
 }
@@ -103,7 +104,8 @@ def spoilt():
         "ok without samples": {"samples_s": []}, "ok with reason": {"reason": "x"}, "negative sample": {"samples_s": [-1.0]},
         "not passed": {"verification": dict(MEASURED["verification"], passed=False)}, "unknown field": {"extra": 1},
         "published without source": {"published": True}, "failed with time": {"status": "failed", "reason": "x"},
-        "text launch": {"launch": "0"}, "no interval": {"time_s": dict(MEASURED["time_s"], ci95=None)},
+        "text launch": {"launch": "0"}, "no interval": {"time_s": dict(MEASURED["time_s"], ci95_reason=None)},
+        "interval of one": {"time_s": dict(MEASURED["time_s"], ci95=[0.5])},
         "unknown time": {"time_s": dict(MEASURED["time_s"], mean=1)}, "evidence": {"executed": {"algorithm": None, "evidence": "guess"}},
         "incorrect unverified": {"status": "incorrect", "reason": "x", "time_s": None, "samples_s": [], "verification": None},
         "failed without reason": {"status": "failed", "time_s": None, "samples_s": []},
@@ -152,6 +154,8 @@ def generated(binaries):
             return
         document = load(file)
         check(len(document["rows"]) > 0, "the generated result has no rows")
+        alone = [row for row in document["rows"] if row["status"] == "ok" and row["time_s"]["ci95"] is None]
+        check(run.stdout.count("no interval") == len(alone), f"{len(alone)} rows have no interval, stdout says: {run.stdout}")
         check(any(row["status"] == "ok" for row in document["rows"]), "no generated row is ok")
         for error in errors(document, "result")[:5]:
             failures.append(f"generated result at /{'/'.join(map(str, error.absolute_path))}: {error.message}")

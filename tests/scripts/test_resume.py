@@ -96,7 +96,7 @@ class Resume(RunTest):
         suite = self.suite([group(["direct"], PROBLEMS[:2])])
         self.run_suite(suite, "--seed", 5, code=0)
         before = self.journal()
-        for words in (["--seed", 6], ["--max-time", 3]):
+        for words in (["--seed", 6], ["--max-time", 3], ["--precision-target", 0.5], ["--min-samples", 3], ["--reference-budget", 1e5]):
             done = self.run_suite(suite, "--resume", *words, code=2)
             self.assertIn("cannot resume", done.stderr)
         self.suite([group(["direct"], PROBLEMS[:3])])
@@ -112,6 +112,40 @@ class Resume(RunTest):
         self.run_suite(suite, code=0)
         self.run_suite(suite, "--resume", "--launches", 3, code=0)
         self.assertEqual(sorted(row["launch"] for row in self.rows()), [0, 0, 1, 1, 2, 2])
+
+    def test_timing_is_handed_on_and_recalled(self):
+        suite = self.suite([group(["direct"], PROBLEMS[:1])])
+        flags = ["--max-time", 0.03, "--precision-target", 0.5, "--min-samples", 3, "--reference-budget", 1e5, "--timeout", 77]
+        self.run_suite(suite, *flags, code=0)
+        self.run_suite(suite, "--resume", "--launches", 2, code=0)
+        events = self.journal()
+        commands = [event["command"] for event in events if event["event"] == "launch"]
+        self.assertEqual(len(commands), 2)
+        for command in commands:
+            for words in ("--max-time 0.03", "--precision-target 0.5", "--min-samples 3", "--reference-budget 100000.0"):
+                self.assertIn(words, command)
+        self.assertEqual([event["timeout"] for event in events if event["event"] in ("run", "resume")], [77, 77])
+
+    def test_another_machine_is_refused(self):
+        suite = self.suite([group(["direct"], PROBLEMS[:1])])
+        self.run_suite(suite, code=0)
+        before = self.journal()
+        other = self.environment(OMP_WAIT_POLICY="passive")
+        done = self.run_suite(suite, "--resume", "--launches", 2, env=other, code=2)
+        for words in ("cannot resume", "software", "OMP_WAIT_POLICY", "--allow-mixed"):
+            self.assertIn(words, done.stderr)
+        self.assertEqual(self.journal(), before)
+        # As if the file had come from a machine with other hardware.
+        file = self.out / "journal.jsonl"
+        text = file.read_text()
+        first = json.loads(text.split("\n")[0])
+        first["environment"]["hardware"]["moved"] = True
+        first["environment"]["hashes"]["hardware"] = "another"
+        file.write_text("\n".join([json.dumps(first)] + text.split("\n")[1:]))
+        self.assertIn("hardware/moved was true there, now it is absent",
+                      self.run_suite(suite, "--resume", "--launches", 2, code=2).stderr)
+        self.run_suite(suite, "--resume", "--launches", 2, "--allow-mixed", env=other, code=0)
+        self.assertEqual(len(self.rows()), 2)
 
     def test_two_runs_in_one_folder_exclude_each_other(self):
         suite, process, _ = self.start_and_wait_for_the_hang()

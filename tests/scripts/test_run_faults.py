@@ -55,7 +55,7 @@ class Faults(RunTest):
         self.run_suite(suite, "--timeout", 5, "--filter", "/(direct|crash)/", code=7)
         self.assertEqual(sorted(map(last_part, self.rows())), ["crash", "direct"])
         crash = [row for row in self.rows() if last_part(row) == "crash"][0]
-        self.assertRegex(crash["reason"], r"killed by signal 11 \(Segmentation fault\)|AddressSanitizer")
+        self.assertRegex(crash["reason"], r"killed by signal 11 \(Segmentation fault\)|AddressSanitizer|runtime error")
 
     def test_what_a_launcher_started_elsewhere_dies_too(self):
         # setsid puts the benchmark into a session of its own, as mpirun does with ranks: out of reach of a group's signal.

@@ -1,0 +1,31 @@
+#!/usr/bin/env python3
+"""The threads in a row are those that ran, whatever OpenMP's environment says."""
+import json
+import unittest
+
+from run_helper import CONV, SMALL, RunTest
+
+
+class Threads(RunTest):
+    def row(self, **environment):
+        file = self.folder / "result.json"
+        self.command(CONV, "--problem", SMALL, "--backend", "reference", "--threads", 2, "--max-time", 0.02, "--out", file,
+                     env=self.environment(**environment), code=0)
+        return json.loads(file.read_text())["rows"][0]
+
+    def test_as_asked(self):
+        row = self.row()
+        self.assertEqual((row["status"], row["executed"]["threads"], row["parameters"]["threads"]), ("ok", 2, 2))
+
+    def test_a_limit_is_told(self):
+        row = self.row(OMP_THREAD_LIMIT="1")
+        self.assertEqual(row["status"], "unsupported")
+        self.assertEqual(row["reason"], "2 threads were asked for, OpenMP gives 1 (OMP_THREAD_LIMIT=1). Unset it or ask for fewer.")
+
+    def test_dynamic_teams_are_overruled(self):
+        row = self.row(OMP_DYNAMIC="true")
+        self.assertEqual((row["status"], row["executed"]["threads"]), ("ok", 2))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

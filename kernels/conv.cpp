@@ -70,7 +70,8 @@ double winograd_flops(const ConvProblem& problem, int tile) {
     const std::int64_t tiles = (extent + tile - 1) / tile;
     return static_cast<double>(tiles) * static_cast<double>(tile + taps - 1);
   };
-  const double pairs = static_cast<double>(s.oc) * static_cast<double>(s.ic / s.g);
+  const std::int64_t group = s.ic / s.g;  // g divides ic: exact
+  const double pairs = static_cast<double>(s.oc) * static_cast<double>(group);
   return 2 * static_cast<double>(s.mb) * static_cast<double>(data ? s.id : s.od) * pairs *
          products(data ? s.ih : s.oh, s.kh) * products(data ? s.iw : s.ow, s.kw);
 }
@@ -107,8 +108,9 @@ nlohmann::json ConvProblem::json() const {
 
 double ConvProblem::flops() const {
   const ConvShape& s = shape_;
+  const std::int64_t reduction = s.ic / s.g * convolution::taps(s);  // g divides ic: exact
   return 2.0 * static_cast<double>(s.mb * s.oc * convolution::outputs(s)) *
-         static_cast<double>(s.ic / s.g * convolution::taps(s));
+         static_cast<double>(reduction);
 }
 
 double ConvProblem::bytes() const {

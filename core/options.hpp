@@ -42,7 +42,7 @@ RunRequest parse_benchmark_options(const Benchmark& benchmark, int argc, const c
 struct Flag {
   std::string name;  ///< "--out", or "FILE" for a positional argument
   std::string help;
-  std::string value;      ///< placeholder ("DIR"); empty: a switch
+  std::string value;      ///< its name in --help ("DIR"); empty: a switch
   std::string otherwise;  ///< default shown
   bool required = false;
   bool many = false;  ///< takes several values (commas, repeats)

@@ -60,7 +60,7 @@ struct Plugins::Opened {
 
 Plugins::Plugins() : Plugins(default_folders()) {}
 
-Plugins::Plugins(std::vector<fs::path> folders) {
+Plugins::Plugins(const std::vector<fs::path>& folders) {
   for (const fs::path& folder : folders) {
     std::error_code missing;
     for (const auto& entry : fs::directory_iterator(folder, missing)) {

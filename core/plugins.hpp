@@ -26,7 +26,7 @@ class Plugins {
   /// Looks in each folder of ASSAY_PLUGIN_PATH (colons), then in ../lib/assay beside the
   /// executable's folder.
   Plugins();
-  explicit Plugins(std::vector<std::filesystem::path> folders);
+  explicit Plugins(const std::vector<std::filesystem::path>& folders);
   ~Plugins();
 
   /// Names of all plugin files found, sorted; the first folder that has a name wins.

@@ -1,12 +1,19 @@
 #pragma once
-// A valid outcome, row and result file for tests to spoil.
+// A valid outcome, row and result file for tests to spoil, a folder for them, and what is said
+// about them.
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "core/environment.hpp"
+#include "core/error.hpp"
 #include "core/result.hpp"
 
 namespace assay::fixture {
@@ -62,6 +69,35 @@ inline nlohmann::json result(std::vector<nlohmann::json> rows) {
   document["environments"].push_back(capture_environment());
   for (nlohmann::json& one : rows) document["rows"].push_back(std::move(one));
   return document;
+}
+
+/// What is said when `body` refuses its input.
+inline std::string message_of(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+#define EXPECT_SAYS(message, part) \
+  EXPECT_NE(std::string(message).find(part), std::string::npos) << message
+
+/// Runs `body` in a child process, where limits and identity may be changed; its exit status.
+inline int in_child(const std::function<int()>& body) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    int result = 99;
+    try {
+      result = body();
+    } catch (...) {
+    }
+    ::_exit(result);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 /// A folder of its own for each test, removed at its end.

@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -10,28 +9,13 @@
 
 #include "core/environment.hpp"
 #include "core/environment_parts.hpp"
+#include "result_fixture.hpp"
 
 namespace assay {
 namespace {
 
+using fixture::in_child;
 using nlohmann::json;
-
-/// Exit status of `body` in a child: state of a process is changed there alone.
-template <class Body>
-int in_child(Body body) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    int result = 99;
-    try {
-      result = body();
-    } catch (...) {
-    }
-    ::_exit(result);
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
 
 TEST(Environment, TwoCapturesHaveEqualHashes) {
   const json first = capture_environment(), second = capture_environment();

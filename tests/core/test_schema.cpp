@@ -1,7 +1,6 @@
 // The schemas themselves, and the messages about what breaks them.
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <map>
 #include <set>
 
@@ -13,19 +12,8 @@ namespace assay {
 namespace {
 
 using fixture::Folder;
+using fixture::message_of;
 using nlohmann::json;
-
-std::string message_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "accepted";
-}
-
-#define EXPECT_SAYS(message, part) \
-  EXPECT_NE(std::string(message).find(part), std::string::npos) << message
 
 const json& schema_text(const std::string& name) {
   static std::map<std::string, json> all;

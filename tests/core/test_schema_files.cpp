@@ -1,11 +1,9 @@
 // read_json, write_json and check_writable.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <sstream>
 
@@ -17,19 +15,9 @@ namespace {
 
 namespace fs = std::filesystem;
 using fixture::Folder;
+using fixture::in_child;
+using fixture::message_of;
 using nlohmann::json;
-
-std::string message_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const InputError& error) {
-    return error.what();
-  }
-  return "accepted";
-}
-
-#define EXPECT_SAYS(message, part) \
-  EXPECT_NE(std::string(message).find(part), std::string::npos) << message
 
 TEST(ReadJson, SaysWhereAndWhat) {
   const Folder folder;
@@ -118,22 +106,6 @@ TEST(WriteJson, InvalidUtf8IsReplaced) {
   const Folder folder;
   write_json(folder.path() / "x.json", {{"reason", "driver: \xff"}});
   EXPECT_SAYS(read_json(folder.path() / "x.json")["reason"].get<std::string>(), "driver: ");
-}
-
-/// Runs `body` in a child process, where limits and identity may be changed; its exit status.
-int in_child(const std::function<int()>& body) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    int result = 99;
-    try {
-      result = body();
-    } catch (...) {
-    }
-    ::_exit(result);
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 TEST(WriteJson, AFullDiskKeepsTheOldFile) {

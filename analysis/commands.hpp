@@ -1,6 +1,7 @@
 #pragma once
-// The subcommands of `assay`, one source file each. They read and write result files; no benchmark
-// is linked in.
+// The subcommands of `assay`, one file <name>_command.cpp each, with a function `Command
+// <name>_command()`; the build collects them. They read and write result files; no benchmark is
+// linked in.
 
 #include <cstdint>
 #include <map>
@@ -15,11 +16,8 @@ namespace assay {
 /// Values by flag name without dashes, as core/options.hpp hands them over.
 using Given = std::map<std::string, std::vector<std::string>>;
 
-Command run_command();
-Command validate_command();
-Command env_command();
-Command list_command();
-Command table_command();
+/// All of them, in the order of their names.
+std::vector<Command> all_commands();
 
 /// The single value of a flag, or nothing.
 std::optional<std::string> value_of(const Given& given, const std::string& flag);
@@ -30,5 +28,15 @@ std::optional<double> seconds_of(const Given& given, const std::string& flag);
 /// A whole number from `least` to `most`; InputError naming the flag.
 std::optional<std::uint64_t> whole_of(const Given& given, const std::string& flag,
                                       std::uint64_t least, std::uint64_t most);
+
+/// One of `valid`, the first where the flag is not given; InputError with the nearest name.
+std::string choice_of(const Given& given, const std::string& flag,
+                      const std::vector<std::string>& valid);
+/// A number from `least` to `most`; InputError naming the flag.
+std::optional<double> number_of(const Given& given, const std::string& flag, double least,
+                                double most);
+
+/// Writes `text` where --out says (beside, synced, renamed), else to stdout.
+void emit(const Given& given, const std::string& text);
 
 }  // namespace assay

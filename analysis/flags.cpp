@@ -1,5 +1,14 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <iostream>
+
 #include "analysis/commands.hpp"
+#include "core/error.hpp"
 #include "core/numbers.hpp"
+#include "core/schema.hpp"
+#include "core/text.hpp"
 
 namespace assay {
 
@@ -24,6 +33,34 @@ std::optional<std::uint64_t> whole_of(const Given& given, const std::string& fla
   const auto text = value_of(given, flag);
   if (!text) return std::nullopt;
   return whole_number("--" + flag, *text, least, most);
+}
+
+std::string choice_of(const Given& given, const std::string& flag,
+                      const std::vector<std::string>& valid) {
+  const std::string value = value_of(given, flag).value_or(valid.front());
+  if (std::find(valid.begin(), valid.end(), value) == valid.end())
+    throw InputError(unknown_name("--" + flag, value, valid));
+  return value;
+}
+
+std::optional<double> number_of(const Given& given, const std::string& flag, double least,
+                                double most) {
+  const auto text = value_of(given, flag);
+  if (!text) return std::nullopt;
+  double value = 0;
+  const char* end = text->data() + text->size();
+  const auto [stop, error] = std::from_chars(text->data(), end, value);
+  if (error != std::errc() || stop != end || !(value >= least && value <= most))
+    throw InputError(fmt::format("--{} {} is not a number from {} to {}. Give one, like {}.", flag,
+                                 *text, least, most, least));
+  return value;
+}
+
+void emit(const Given& given, const std::string& text) {
+  if (const auto file = value_of(given, "out"))
+    write_text(*file, text);
+  else
+    std::cout << text << std::flush;
 }
 
 }  // namespace assay

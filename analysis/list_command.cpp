@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/commands.hpp"
-#include "analysis/programs.hpp"
+#include "analysis/run/programs.hpp"
 #include "analysis/text_table.hpp"
 #include "core/baseline.hpp"
 #include "core/error.hpp"

@@ -25,6 +25,8 @@ nlohmann::json read_checked(const std::filesystem::path& file, const std::string
 /// Writes beside, syncs, renames. Refuses NaN and infinity (std::logic_error with the pointer).
 /// InputError for an unwritable place or a full disk; the old file then stands.
 void write_json(const std::filesystem::path& file, const nlohmann::json& document);
+/// The same for text that is no JSON (Markdown, XML, HTML).
+void write_text(const std::filesystem::path& file, const std::string& text);
 
 /// InputError unless the file could be written (its folder exists or can be made, is writable):
 /// asked before anything is timed.

@@ -238,10 +238,13 @@ json read_json(const fs::path& file) {
 
 void write_json(const fs::path& file, const json& document) {
   check_finite(document, "");
+  write_text(file, file_text(document));
+}
+
+void write_text(const fs::path& file, const std::string& text) {
   refuse_folder(file);
   make_folder(file);
   survive_size_limit();
-  const std::string text = file_text(document);
   const fs::path target = target_of(file);
   const std::string suggestion =
       "Free space or choose another folder; what was there before is unchanged.";

@@ -1,4 +1,4 @@
-#include "analysis/pivot.hpp"
+#include "analysis/table/pivot.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "analysis/table.hpp"
+#include "analysis/table/table.hpp"
 #include "analysis/text_table.hpp"
 #include "analysis/units.hpp"
 #include "core/error.hpp"

@@ -1,4 +1,4 @@
-#include "analysis/progress.hpp"
+#include "analysis/run/progress.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>

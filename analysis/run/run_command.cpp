@@ -11,13 +11,13 @@
 #include <regex>
 #include <system_error>
 
-#include "analysis/campaign.hpp"
-#include "analysis/child.hpp"
 #include "analysis/commands.hpp"
-#include "analysis/interrupted.hpp"
-#include "analysis/programs.hpp"
-#include "analysis/result_file.hpp"
-#include "analysis/table.hpp"
+#include "analysis/run/campaign.hpp"
+#include "analysis/run/child.hpp"
+#include "analysis/run/interrupted.hpp"
+#include "analysis/run/programs.hpp"
+#include "analysis/run/result_file.hpp"
+#include "analysis/table/table.hpp"
 #include "core/environment.hpp"
 #include "core/error.hpp"
 #include "core/hash.hpp"

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/progress.hpp"
+#include "analysis/run/progress.hpp"
 #include "core/case.hpp"
 
 namespace assay {

@@ -1,4 +1,4 @@
-#include "analysis/journal_follower.hpp"
+#include "analysis/run/journal_follower.hpp"
 
 #include <fstream>
 #include <string>

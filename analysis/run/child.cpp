@@ -1,4 +1,4 @@
-#include "analysis/child.hpp"
+#include "analysis/run/child.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "analysis/interrupted.hpp"
+#include "analysis/run/interrupted.hpp"
 #include "core/error.hpp"
 
 namespace assay {

@@ -1,4 +1,4 @@
-#include "analysis/result_file.hpp"
+#include "analysis/run/result_file.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "analysis/campaign.hpp"
+#include "analysis/run/campaign.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -9,9 +9,9 @@
 #include <numeric>
 #include <system_error>
 
-#include "analysis/child.hpp"
-#include "analysis/interrupted.hpp"
-#include "analysis/journal_follower.hpp"
+#include "analysis/run/child.hpp"
+#include "analysis/run/interrupted.hpp"
+#include "analysis/run/journal_follower.hpp"
 #include "core/error.hpp"
 #include "core/journal.hpp"
 #include "core/random.hpp"

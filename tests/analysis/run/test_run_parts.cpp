@@ -9,11 +9,11 @@
 #include <fstream>
 #include <iterator>
 
-#include "analysis/campaign.hpp"
-#include "analysis/child.hpp"
-#include "analysis/journal_follower.hpp"
-#include "analysis/progress.hpp"
-#include "analysis/result_file.hpp"
+#include "analysis/run/campaign.hpp"
+#include "analysis/run/child.hpp"
+#include "analysis/run/journal_follower.hpp"
+#include "analysis/run/progress.hpp"
+#include "analysis/run/result_file.hpp"
 #include "core/environment.hpp"
 #include "core/error.hpp"
 #include "core/journal.hpp"

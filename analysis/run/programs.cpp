@@ -1,4 +1,4 @@
-#include "analysis/programs.hpp"
+#include "analysis/run/programs.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "analysis/child.hpp"
+#include "analysis/run/child.hpp"
 #include "core/error.hpp"
 #include "core/plugins.hpp"
 #include "core/text.hpp"

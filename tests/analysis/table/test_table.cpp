@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <regex>
 
-#include "analysis/table.hpp"
+#include "analysis/table/table.hpp"
 #include "core/error.hpp"
 #include "core/schema.hpp"
 #include "core/text.hpp"

@@ -1,0 +1,66 @@
+#include "analysis/load.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "core/error.hpp"
+#include "core/result.hpp"
+#include "core/schema.hpp"
+
+namespace assay {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Plans, suites and comparisons may lie beside results.
+bool is_result(const fs::path& file) {
+  if (file.filename() == "result.json") return true;
+  const nlohmann::json document = read_json(file);
+  return document.is_object() && document.contains("schema") && document["schema"].is_string() &&
+         document["schema"].get<std::string>().starts_with("assay-result/");
+}
+
+std::vector<fs::path> files_of(const fs::path& name) {
+  if (!fs::is_directory(name)) return {name};
+  if (fs::exists(name / "result.json")) return {name / "result.json"};
+  std::vector<fs::path> files;
+  for (auto entry = fs::recursive_directory_iterator(name); entry != fs::end(entry); ++entry) {
+    if (entry->is_directory() && fs::exists(entry->path() / "result.json")) {
+      files.push_back(entry->path() / "result.json");
+      entry.disable_recursion_pending();  // its plans are no results
+    } else if (entry->is_regular_file() && entry->path().extension() == ".json" &&
+               is_result(entry->path())) {
+      files.push_back(entry->path());
+    }
+  }
+  if (files.empty())
+    throw InputError(
+        fmt::format("{} holds no result (no result.json, no file of schema assay-result). Name "
+                    "the folder of a run, or make one with `assay run`.",
+                    name.string()));
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+}  // namespace
+
+std::vector<NamedResult> load_results(const std::vector<std::string>& names) {
+  std::vector<NamedResult> results;
+  std::set<fs::path> seen;
+  for (const std::string& name : names)
+    for (const fs::path& file : files_of(name)) {
+      if (!seen.insert(fs::weakly_canonical(file)).second)
+        throw InputError(fmt::format(
+            "{} is given twice (its rows would count twice). Name it once.", file.string()));
+      const bool whole = fs::is_directory(name) && file == fs::path(name) / "result.json";
+      results.push_back({whole ? name : file.string(), read_result(file)});
+    }
+  if (results.size() == 1) results.front().name.clear();
+  return results;
+}
+
+}  // namespace assay

@@ -57,8 +57,8 @@ std::size_t checked_suite(const std::filesystem::path& file) {
   const Scratch scratch;
   std::size_t cases = 0;
   for (const std::string& name : suite_benchmarks(suite))
-    cases += listed_cases(name, std::filesystem::absolute(file), {}, scratch.folder / name,
-                          std::chrono::seconds(60))
+    cases += listed_cases(executable_of(name), std::filesystem::absolute(file), {},
+                          scratch.folder / name, std::chrono::seconds(60))
                  .size();
   return cases;
 }

@@ -64,7 +64,8 @@ void print_list(const std::vector<Case>& cases, bool as_json) {
       list.push_back({{"id", one.id},
                       {"names", one.names},
                       {"settings", one.settings},
-                      {"required", one.required}});
+                      {"required", one.required},
+                      {"tolerance", one.tolerance ? json(*one.tolerance) : json()}});
     else
       std::cout << one.id << (one.names.empty() ? "" : "  " + join(one.names, ",")) << '\n';
   }
@@ -175,13 +176,15 @@ int run(const Benchmark& benchmark, RunRequest& request, const std::string& comm
     if (speaks) print_row(row);
     rows.push_back(std::move(row));
   }
-  note("end", json::object());
+  const json after = capture_volatile();  // beside the state before: what the run has done to it
+  note("end", {{"benchmark", benchmark.name()}, {"volatile", after}});
 
   const ExitCode code = exit_code(rows);
   if (speaks && !request.out.empty()) {
     json result = make_result(benchmark.name() + "-" + started, request.suite, command,
                               request.seed, started);
     result["environments"] = json::array({environment});
+    result["environments"][0]["volatile_after"] = after;
     result["rows"] = std::move(rows);
     result["run"]["finished"] = now();
     try {

@@ -1,5 +1,6 @@
 #include "core/case.hpp"
 
+#include <algorithm>
 #include <stdexcept>
 #include <unordered_map>
 
@@ -36,6 +37,9 @@ std::vector<Case> merge_equal(std::vector<Case> cases) {
       if (!known) first.names.push_back(std::move(name));
     }
     first.required = first.required || one.required;
+    // The narrower promise holds.
+    if (one.tolerance)
+      first.tolerance = std::min(first.tolerance.value_or(*one.tolerance), *one.tolerance);
   }
   return merged;
 }

@@ -2,6 +2,7 @@
 // A case is one series of numbers: a complete set of settings, from which its id is generated.
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct Case {
   std::vector<std::string>
       names;              ///< names under which lists know the problem: "resnet50/res2a_branch2b"
   bool required = false;  ///< a suite demands it: unsupported is then a failure
+  std::optional<double> tolerance{};  ///< of the suite: part by which a later run may be slower
 };
 
 /// "conv/forward/fp32/onednn/winograd/mb16…/hot/t2[/layout=nhwc]". Complete: equal ids are equal

@@ -59,6 +59,8 @@ json capture_environment() {
   return environment;
 }
 
+json capture_volatile() { return parts::volatile_state(); }
+
 void add_software(json& environment, const std::string& backend, const json& versions) {
   environment.at("software")["libraries"][backend] = versions;
   make_hashes(environment);

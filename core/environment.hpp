@@ -19,6 +19,9 @@ namespace assay {
 /// allowed (binding), time. Hashes are SHA-1 UUIDs of the canonical JSON text of the part.
 nlohmann::json capture_environment();
 
+/// Its "volatile" part alone, as it is now.
+nlohmann::json capture_volatile();
+
 /// Adds a backend's library versions (Backend::software()) and makes the hashes anew.
 void add_software(nlohmann::json& environment, const std::string& backend,
                   const nlohmann::json& versions);

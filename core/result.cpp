@@ -185,6 +185,7 @@ json make_row(const std::string& benchmark, const Case& one, const Problem* prob
               {"energy_j", nullptr},
               {"energy_reason", "energy counters are not read yet"},
               {"baseline", nullptr}};
+  if (one.tolerance) row["tolerance"] = *one.tolerance;
   for (const auto& [name, seconds] : outcome.setup) row["setup_s"][name] = finite(seconds);
   if (outcome.status != "ok") return row;
   const Summary summary = summarize(outcome.timing->samples);

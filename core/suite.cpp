@@ -263,14 +263,18 @@ std::vector<Case> expand_suite(const Benchmark& benchmark, const json& suite,
     if (group.at("benchmark") != benchmark.name()) continue;
     std::map<std::string, std::vector<std::string>> chosen;
     for (const auto& [key, value] : group.items()) {
-      if (key == "benchmark" || key == "required" || key == "comment") continue;
+      if (key == "benchmark" || key == "required" || key == "tolerance" || key == "comment")
+        continue;
       const json list = value.is_array() ? value : json::array({value});
       for (const json& item : list)
         chosen[key].push_back(item.is_string() ? item.get<std::string>() : item.dump());
     }
     try {
-      for (Case& one : expand(benchmark, chosen, plugins, group.value("required", false)))
+      const json tolerance = group.value("tolerance", suite.value("tolerance", json()));
+      for (Case& one : expand(benchmark, chosen, plugins, group.value("required", false))) {
+        if (tolerance.is_number()) one.tolerance = tolerance.get<double>();
         cases.push_back(std::move(one));
+      }
     } catch (const DimensionError& error) {
       throw InputError(pointer + "/" + error.name() + ": " + error.what());
     } catch (const InputError& error) {

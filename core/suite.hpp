@@ -28,7 +28,8 @@ std::vector<std::string> problem_lists(const std::string& benchmark);
 /// A suite file, checked against suite.schema.json:
 /// { "schema": "assay-suite/1", "name", "description", "cases": [ { "benchmark": "conv", "problem":
 /// ["coral2"], "direction": ["forward"],
-///   …any dimension…, "required": false } ], "timing": {"max_time", "precision_target"} }
+///   …any dimension…, "required": false, "tolerance": 0.02 } ], "timing": {"max_time",
+///   "precision_target"} }
 nlohmann::json read_suite(const std::filesystem::path& file);
 /// `name` as a path, or as the name of a file in suites/.
 std::filesystem::path find_suite(const std::string& name);

@@ -93,20 +93,18 @@ Campaign::Campaign(CampaignOptions options, std::vector<PlannedBenchmark> benchm
           for (const Case& one : benchmark.cases)
             for (int launch = 0; launch < options_.launches; ++launch, ++total)
               done += finished_.contains({launch, one.id}) ? 1 : 0;
-        return Progress(done, total);
+        return Progress(done, total, options_.label);
       }()) {}
 
-void Campaign::run() {
-  // Rounds, not blocks: what drifts (temperature, neighbours on a shared machine) then meets every
-  // case alike.
-  for (int launch = 0; launch < options_.launches; ++launch) {
-    const auto order = random_order(benchmarks_.size(), options_.seed, launch, 0);
-    for (const std::size_t index : order) {
-      const PlannedBenchmark& benchmark = benchmarks_[index];
-      run_benchmark(
-          benchmark, launch,
-          random_order(benchmark.cases.size(), options_.seed, launch, static_cast<int>(index) + 1));
-    }
+// Rounds, not blocks: what drifts (temperature, neighbours on a shared machine) then meets every
+// case alike.
+void Campaign::run_round(int launch) {
+  const auto order = random_order(benchmarks_.size(), options_.seed, launch, 0);
+  for (const std::size_t index : order) {
+    const PlannedBenchmark& benchmark = benchmarks_[index];
+    run_benchmark(
+        benchmark, launch,
+        random_order(benchmark.cases.size(), options_.seed, launch, static_cast<int>(index) + 1));
   }
 }
 

@@ -32,6 +32,7 @@ struct CampaignOptions {
   int launches = 1;
   std::uint64_t seed = 1;
   std::chrono::duration<double> timeout{};
+  std::string label;  ///< before the progress of one of several runs
 };
 
 /// (launch, id) that have a row already.
@@ -44,9 +45,10 @@ std::vector<std::size_t> random_order(std::size_t count, std::uint64_t seed, int
 class Campaign {
  public:
   Campaign(CampaignOptions options, std::vector<PlannedBenchmark> benchmarks, Finished finished);
-  /// Runs what has no row yet. Throws Interrupted, InputError (a benchmark refuses its input) and
-  /// std::system_error (the journal cannot be written); the journal stands in any case.
-  void run();
+  /// Runs what has no row yet of one launch. Throws Interrupted, InputError (a benchmark refuses
+  /// its input) and std::system_error (the journal cannot be written); the journal stands in any
+  /// case.
+  void run_round(int launch);
 
  private:
   struct Attempt;

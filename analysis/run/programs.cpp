@@ -19,10 +19,10 @@ namespace {
 const std::string prefix = "assay-";
 }
 
-std::vector<std::string> benchmark_names() {
+std::vector<std::string> benchmark_names(const fs::path& folder) {
   std::vector<std::string> names;
   std::error_code unreadable;
-  for (const auto& entry : fs::directory_iterator(executable_folder(), unreadable)) {
+  for (const auto& entry : fs::directory_iterator(folder, unreadable)) {
     const std::string file = entry.path().filename().string();
     if (file.starts_with(prefix) && entry.is_regular_file() &&
         access(entry.path().c_str(), X_OK) == 0)
@@ -32,28 +32,28 @@ std::vector<std::string> benchmark_names() {
   return names;
 }
 
-fs::path executable_of(const std::string& benchmark) {
-  const auto names = benchmark_names();
+fs::path executable_of(const std::string& benchmark, const fs::path& folder) {
+  const auto names = benchmark_names(folder);
   if (std::find(names.begin(), names.end(), benchmark) == names.end())
     throw InputError(unknown_name("benchmark", benchmark, names) + " (Looked for assay-" +
-                     benchmark + " in " + executable_folder().string() + ".)");
-  return executable_folder() / (prefix + benchmark);
+                     benchmark + " in " + folder.string() + ".)");
+  return folder / (prefix + benchmark);
 }
 
-std::vector<Case> listed_cases(const std::string& benchmark, const fs::path& suite,
+std::vector<Case> listed_cases(const fs::path& executable, const fs::path& suite,
                                const std::vector<std::string>& launcher, const fs::path& scratch,
                                std::chrono::duration<double> timeout) {
   using nlohmann::json;
   std::vector<std::string> command = launcher;
-  for (const std::string& word : {executable_of(benchmark).string(), std::string("--suite"),
-                                  suite.string(), std::string("--list"), std::string("--json")})
+  for (const std::string& word : {executable.string(), std::string("--suite"), suite.string(),
+                                  std::string("--list"), std::string("--json")})
     command.push_back(word);
   Ended ended;
   std::string said;
   const std::string text =
       output_of(command, scratch, std::chrono::duration_cast<std::chrono::milliseconds>(timeout),
                 ended, said);
-  const std::string name = prefix + benchmark;
+  const std::string name = executable.filename().string();
   if (!ended.signalled && ended.code == static_cast<int>(ExitCode::usage) && !said.empty()) {
     // The fault is the suite's: who asked wants to read of it, not of the process that saw it.
     if (said.starts_with(name + ": ")) said.erase(0, name.size() + 2);
@@ -65,9 +65,12 @@ std::vector<Case> listed_cases(const std::string& benchmark, const fs::path& sui
                                 suite.string()));
   std::vector<Case> cases;
   try {
-    for (const json& one : json::parse(text))
+    for (const json& one : json::parse(text)) {
+      const json tolerance = one.value("tolerance", json());
       cases.push_back(
-          {one.at("id"), one.at("settings"), one.at("names"), one.value("required", false)});
+          {one.at("id"), one.at("settings"), one.at("names"), one.value("required", false),
+           tolerance.is_number() ? std::optional(tolerance.get<double>()) : std::nullopt});
+    }
   } catch (const json::exception& error) {
     throw CaseError(
         fmt::format("{} lists its cases in a way that cannot be read ({}). Are `assay` and "

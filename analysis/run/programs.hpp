@@ -7,19 +7,22 @@
 #include <vector>
 
 #include "core/case.hpp"
+#include "core/plugins.hpp"
 
 namespace assay {
 
-/// Names of the benchmarks, sorted: "conv" for an executable file assay-conv in
-/// executable_folder().
-std::vector<std::string> benchmark_names();
+/// Names of the benchmarks, sorted: "conv" for an executable file assay-conv in `folder`, which is
+/// executable_folder() unless another build is meant.
+std::vector<std::string> benchmark_names(const std::filesystem::path& folder = executable_folder());
 /// The executable of a benchmark. InputError with the nearest name if there is none.
-std::filesystem::path executable_of(const std::string& benchmark);
+std::filesystem::path executable_of(const std::string& benchmark,
+                                    const std::filesystem::path& folder = executable_folder());
 
-/// The cases of one benchmark in a suite, as its executable tells them: it alone knows its
+/// The cases of a benchmark in a suite, as its executable tells them: it alone knows its
 /// dimensions and values. `scratch`: start of the names of two files for what it says. InputError
 /// in the executable's own words if it refuses the suite, CaseError if it cannot tell.
-std::vector<Case> listed_cases(const std::string& benchmark, const std::filesystem::path& suite,
+std::vector<Case> listed_cases(const std::filesystem::path& executable,
+                               const std::filesystem::path& suite,
                                const std::vector<std::string>& launcher,
                                const std::filesystem::path& scratch,
                                std::chrono::duration<double> timeout);

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <iostream>
+#include <utility>
 
 #include "analysis/units.hpp"
 #include "core/result.hpp"
@@ -13,9 +14,10 @@ namespace assay {
 
 using std::chrono::steady_clock;
 
-Progress::Progress(int done, int total)
+Progress::Progress(int done, int total, std::string label)
     : done_(done),
       total_(total),
+      label_(std::move(label)),
       terminal_(isatty(STDERR_FILENO) != 0),
       start_(steady_clock::now()) {}
 
@@ -52,8 +54,8 @@ void Progress::row(const nlohmann::json& row) {
   }
   const double spent = std::chrono::duration<double>(now - start_).count();
   const std::string left = time_left(spent, here_, total_ - done_);
-  std::cerr << fmt::format("[{}/{}] {}  {}{}{}\n", done_, total_, row.value("id", "?"), what,
-                           left.empty() ? "" : "  ", left)
+  std::cerr << fmt::format("[{}{}/{}] {}  {}{}{}\n", label_, done_, total_, row.value("id", "?"),
+                           what, left.empty() ? "" : "  ", left)
             << std::flush;
 }
 

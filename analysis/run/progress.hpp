@@ -11,12 +11,14 @@ class Progress {
  public:
   /// `done` of `total` cases were finished by an earlier run. Without a terminal lines are
   /// rate-limited: a log of a week's run stays readable. Rows that are not ok are always told.
-  Progress(int done, int total);
+  /// `label` stands before the count, where several runs take turns.
+  Progress(int done, int total, std::string label = "");
   void row(const nlohmann::json& row);
   void note(const std::string& text);
 
  private:
   int done_, total_, here_ = 0;
+  std::string label_;
   bool terminal_;
   std::chrono::steady_clock::time_point start_, told_;
 };

@@ -55,7 +55,9 @@ json collect(const std::vector<json>& events, const std::vector<Baseline>& basel
   json result =
       make_result(run->value("id", ""), run->value("suite", ""), run->value("command", ""),
                   run->value("seed", std::uint64_t{1}), run->value("started", ""));
-  for (const char* field : {"suite_hash", "launches", "filter", "launcher", "max_time"})
+  for (const char* field :
+       {"suite_hash", "suite_file", "programs", "launches", "filter", "cases", "launcher",
+        "max_time", "precision_target", "min_samples", "reference_budget", "timeout"})
     if (run->contains(field)) result["run"][field] = run->at(field);
   result["run"]["resumed"] = std::count_if(events.begin(), events.end(), [](const json& event) {
     return event.value("event", "") == "resume";
@@ -70,6 +72,11 @@ json collect(const std::vector<json>& events, const std::vector<Baseline>& basel
         places.emplace(process_of(event), static_cast<int>(environments.size()));
     if (fresh) environments.push_back(event.at("environment"));
   }
+  for (const json& event : events)
+    if (const auto place = places.find(process_of(event));
+        event.value("event", "") == "end" && place != places.end() && event.contains("volatile"))
+      environments[static_cast<std::size_t>(place->second)]["volatile_after"] =
+          event.at("volatile");
   json rows = json::array();
   std::set<std::pair<int, std::string>> known;
   for (const json& event : events) {

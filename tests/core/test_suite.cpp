@@ -56,6 +56,18 @@ TEST_F(Suite, SeveralValuesAreTheProductWithProblemsSlowest) {
   EXPECT_EQ(cases[2].id, "conv/forward/auto/mb2/t1");
 }
 
+TEST_F(Suite, TheNarrowestToleranceOfACaseHolds) {
+  const fs::path file =
+      write("t.json", R"({"schema": "assay-suite/1", "name": "t", "tolerance": 0.05, "cases": [
+      {"benchmark": "conv", "problem": ["mb1", "mb2"]},
+      {"benchmark": "conv", "problem": ["mb2", "mb3"], "tolerance": 0.02},
+      {"benchmark": "conv", "problem": ["mb3"], "tolerance": 0.2}]})");
+  std::map<std::string, double> found;
+  for (const Case& one : expand_suite(benchmark_, read_suite(file), "t.json", plugins_))
+    found[one.settings.at("problem")] = one.tolerance.value_or(-1);
+  EXPECT_EQ(found, (std::map<std::string, double>{{"mb1", 0.05}, {"mb2", 0.02}, {"mb3", 0.02}}));
+}
+
 TEST_F(Suite, TheSameProblemTwiceIsOneCase) {
   EXPECT_EQ(expand(benchmark_, {{"problem", {"mb1", "mb1"}}, {"direction", {"forward", "forward"}}},
                    plugins_)

@@ -1,0 +1,165 @@
+#include "analysis/run/run.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <system_error>
+
+#include "analysis/run/child.hpp"
+#include "analysis/run/interrupted.hpp"
+#include "analysis/run/result_file.hpp"
+#include "core/environment.hpp"
+#include "core/error.hpp"
+#include "core/journal.hpp"
+#include "core/schema.hpp"
+
+namespace assay {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+/// One run at a time in a folder. Held until the process ends; file systems without locks are
+/// trusted.
+void lock(const fs::path& folder) {
+  const int descriptor = open((folder / ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (descriptor >= 0 && flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    throw InputError(
+        fmt::format("another `assay run` is at work in {}. Wait for it, or choose another --out.",
+                    folder.string()));
+}
+
+bool names_a_run(const std::vector<json>& events) {
+  return std::any_of(events.begin(), events.end(),
+                     [](const json& event) { return event.value("event", "") == "run"; });
+}
+
+/// The events of the run that --out holds already, which only --resume may continue.
+std::vector<json> earlier_events(const fs::path& folder, bool resume) {
+  const fs::path file = folder / "journal.jsonl";
+  if (!fs::exists(file) || fs::file_size(file) == 0) return {};
+  if (!resume)
+    throw InputError(
+        fmt::format("{} already holds a run. Continue it with --resume, or choose another --out.",
+                    folder.string()));
+  return read_journal(file);
+}
+
+void make_folder(const fs::path& folder) {
+  check_writable(folder / "result.json");
+  std::error_code error;
+  fs::create_directories(folder / "log", error);
+  if (error)
+    throw InputError(fmt::format("cannot make {} ({}). Choose another folder with --out.",
+                                 (folder / "log").string(), error.message()));
+  lock(folder);
+}
+
+/// Removes what make_folder has made, for a run that is refused: the folder itself, and those above
+/// it that were not there and hold nothing else.
+void remove_made(const fs::path& folder, const std::vector<fs::path>& missing) {
+  std::error_code stays;
+  if (fs::exists(folder / "journal.jsonl", stays)) return;  // never what another run has written
+  if (!missing.empty()) fs::remove_all(folder, stays);
+  for (std::size_t i = 1; i < missing.size(); ++i) fs::remove(missing[i], stays);
+}
+
+/// `folder` and those above it that do not exist, the deepest first; empty if it exists.
+std::vector<fs::path> missing_folders(fs::path folder) {
+  std::vector<fs::path> missing;
+  std::error_code unknown;
+  for (; folder.has_relative_path() && !fs::exists(folder, unknown); folder = folder.parent_path())
+    missing.push_back(folder);
+  return missing;
+}
+
+/// One plan on its way.
+struct Side {
+  explicit Side(RunPlan given)
+      : plan(std::move(given)), missing(missing_folders(plan.campaign.folder)) {}
+  RunPlan plan;
+  std::vector<fs::path> missing;  ///< folders that were made for it
+  std::vector<Baseline> baselines;
+  std::unique_ptr<Campaign> campaign;
+  json announcement;
+};
+
+void prepare(Side& side) {
+  RunPlan& plan = side.plan;
+  const fs::path& folder = plan.campaign.folder;
+  const std::vector<json> events = earlier_events(folder, plan.resume);
+  recall(plan, events);
+  Finished finished = finished_of(plan, events);
+  const json environment = capture_environment();
+  check_machine(plan, environment, events);
+  for (const std::string& name : plan.baselines) side.baselines.push_back(Baseline::load(name));
+  std::vector<PlannedBenchmark> benchmarks = planned_benchmarks(plan);
+  side.announcement = announcement(plan, names_a_run(events), environment);
+  side.campaign =
+      std::make_unique<Campaign>(plan.campaign, std::move(benchmarks), std::move(finished));
+}
+
+void run_rounds(std::vector<Side>& sides) {
+  const CampaignOptions& options = sides.front().plan.campaign;
+  // The order of the sides changes from launch to launch: the second of two finds a warmer machine.
+  constexpr int place_of_sides = 1000;
+  for (int launch = 0; launch < options.launches; ++launch)
+    for (const std::size_t i : random_order(sides.size(), options.seed, launch, place_of_sides))
+      sides[i].campaign->run_round(launch);
+}
+
+Unfinished unfinished(const std::vector<Side>& sides, const std::string& why) {
+  const std::string folder = sides.front().plan.campaign.folder.string();
+  return Unfinished(fmt::format(
+      "{}. What is finished is kept in {}/journal.jsonl. Continue with the same command and --out "
+      "{} --resume.",
+      why, folder, folder));
+}
+
+}  // namespace
+
+std::vector<json> run_side_by_side(std::vector<RunPlan> plans) {
+  std::vector<Side> sides;
+  sides.reserve(plans.size());
+  for (RunPlan& plan : plans) {
+    sides.emplace_back(std::move(plan));
+    make_folder(sides.back().plan.campaign.folder);
+  }
+  prepare_parent();
+  try {
+    try {
+      for (Side& side : sides) prepare(side);
+    } catch (const InputError&) {
+      for (auto side = sides.rbegin(); side != sides.rend(); ++side)
+        remove_made(side->plan.campaign.folder, side->missing);
+      throw;
+    }
+    // Not before every side is known to be possible: a refused run leaves nothing behind.
+    for (std::size_t i = 1; i < sides.size(); ++i) {
+      auto& id = sides[i].announcement["id"].get_ref<std::string&>();
+      id += fmt::format("-{}", i);  // begun in one second by one process
+    }
+    for (const Side& side : sides)
+      Journal(side.plan.campaign.folder / "journal.jsonl").append(side.announcement);
+    run_rounds(sides);
+  } catch (const Interrupted& signal) {
+    throw unfinished(sides, fmt::format("stopped by {}", strsignal(signal.signal)));
+  } catch (const JournalLost& lost) {
+    throw unfinished(sides, fmt::format("a benchmark cannot write its rows ({})", lost.what()));
+  } catch (const std::system_error& error) {
+    throw unfinished(sides, fmt::format("cannot go on ({})", error.what()));
+  }
+  std::vector<json> results;
+  for (const Side& side : sides)
+    results.push_back(write_result(side.plan.campaign.folder, side.baselines));
+  return results;
+}
+
+}  // namespace assay

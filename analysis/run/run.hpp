@@ -1,0 +1,24 @@
+#pragma once
+// Runs of suites, in their folders, from the first process to result.json.
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "analysis/run/run_plan.hpp"
+
+namespace assay {
+
+/// A run that ended before its last case; what is finished stands in the journal.
+class Unfinished : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Runs the plans side by side and returns their results: launch by launch, within a launch one
+/// plan after the other in a recorded random order. What drifts (temperature, neighbours on a
+/// shared machine) then meets every side alike, which is what makes two builds comparable. All
+/// plans have the same number of launches. InputError before anything is measured, with the folders
+/// removed that were made for it; Unfinished for what ends a run (a signal, a full disk).
+std::vector<nlohmann::json> run_side_by_side(std::vector<RunPlan> plans);
+
+}  // namespace assay

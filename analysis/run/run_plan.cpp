@@ -1,0 +1,235 @@
+#include "analysis/run/run_plan.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <ctime>
+#include <regex>
+
+#include "analysis/run/programs.hpp"
+#include "core/error.hpp"
+#include "core/hash.hpp"
+#include "core/plugins.hpp"
+#include "core/result.hpp"
+#include "core/suite.hpp"
+#include "core/text.hpp"
+#include "core/timing.hpp"
+
+namespace assay {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+/// "max-time" as the journal names it.
+std::string field_of(std::string flag) {
+  std::replace(flag.begin(), flag.end(), '-', '_');
+  return flag;
+}
+
+bool wanted(const Case& one, const std::regex& filter) {
+  if (std::regex_search(one.id, filter)) return true;
+  return std::any_of(one.names.begin(), one.names.end(),
+                     [&](const std::string& name) { return std::regex_search(name, filter); });
+}
+
+json settings_of(const RunPlan& plan) {
+  json settings = {{"suite_hash", plan.suite_hash},
+                   {"seed", plan.campaign.seed},
+                   {"launcher", plan.campaign.launcher}};
+  for (const char* flag : timing_flags) {
+    const auto given = plan.timing.find(flag);
+    settings[field_of(flag)] = given == plan.timing.end() ? json() : given->second;
+  }
+  return settings;
+}
+
+void read_into(RunPlan& plan, const fs::path& suite_file) {
+  plan.campaign.suite_file = fs::absolute(suite_file).lexically_normal();
+  plan.suite = read_suite(plan.campaign.suite_file);
+  plan.suite_name = plan.suite.value("name", plan.campaign.suite_file.stem().string());
+  plan.suite_hash = content_hash("suite", plan.suite);
+}
+
+/// What an announcement, or the "run" of a result made from it, says of how it was run.
+void adopt(RunPlan& plan, const json& event) {
+  const auto open = [&](const char* flag) { return !plan.given.contains(flag); };
+  if (open("seed")) plan.campaign.seed = event.value("seed", plan.campaign.seed);
+  if (open("launches")) plan.campaign.launches = event.value("launches", plan.campaign.launches);
+  if (open("filter")) plan.filter = event.value("filter", plan.filter);
+  if (open("cases")) plan.ids = event.value("cases", plan.ids);
+  if (open("launcher")) plan.campaign.launcher = event.value("launcher", plan.campaign.launcher);
+  if (open("baseline")) plan.baselines = event.value("baselines", plan.baselines);
+  for (const char* flag : timing_flags)
+    if (const json before = event.value(field_of(flag), json()); open(flag) && before.is_number())
+      plan.timing[flag] = before;
+  std::optional<double> timeout;
+  if (const json before = event.value("timeout", json()); before.is_number())
+    timeout = before.get<double>();
+  if (!open("timeout")) timeout = plan.campaign.timeout.count();
+  set_timing(plan, timeout);
+}
+
+}  // namespace
+
+RunPlan plan_of_suite(const std::string& suite) {
+  RunPlan plan;
+  read_into(plan, find_suite(suite));
+  for (const json& name : plan.suite.value("baseline", json::array()))
+    plan.baselines.push_back(name);
+  plan.programs = executable_folder();
+  return plan;
+}
+
+RunPlan plan_of_result(const json& result) {
+  const json& run = result.at("run");
+  for (const char* field : {"suite_file", "programs", "suite_hash"})
+    if (!run.contains(field) || !run[field].is_string())
+      throw InputError(fmt::format(
+          "the result {} cannot be run again from here (its run names no {}). Make it with `assay "
+          "run` of this version.",
+          run.at("id").dump(), field));
+  RunPlan plan;
+  read_into(plan, run["suite_file"].get<std::string>());
+  if (plan.suite_hash != run["suite_hash"])
+    throw InputError(
+        fmt::format("{} has changed since the run {} (its hash is another one). Put it back, or "
+                    "run both sides again.",
+                    plan.campaign.suite_file.string(), run.at("id").dump()));
+  plan.programs = run["programs"].get<std::string>();
+  adopt(plan, run);
+  return plan;
+}
+
+void set_timing(RunPlan& plan, std::optional<double> timeout) {
+  plan.campaign.handed_on.clear();
+  for (const auto& [flag, value] : plan.timing) {
+    plan.campaign.handed_on.push_back("--" + flag);
+    plan.campaign.handed_on.push_back(value.dump());
+  }
+  double max_time =
+      plan.suite.value("timing", json::object()).value("max_time", TimingOptions{}.max_time);
+  if (plan.timing.contains("max-time")) max_time = plan.timing["max-time"];
+  // Set-up and verification take their time too: a slow case must not be taken for a hanging one.
+  plan.campaign.timeout =
+      std::chrono::duration<double>(timeout.value_or(std::max(60.0, 20 * max_time)));
+}
+
+json announcement(const RunPlan& plan, bool resumed, const json& environment) {
+  json event = settings_of(plan);
+  event.update({{"event", resumed ? "resume" : "run"},
+                {"id", fmt::format("{}-{:%Y%m%dT%H%M%SZ}-{}", plan.suite_name,
+                                   fmt::gmtime(std::time(nullptr)), getpid())},
+                {"suite", plan.suite_name},
+                {"suite_file", plan.campaign.suite_file.string()},
+                {"programs", plan.programs.string()},
+                {"command", plan.command},
+                {"started", now()},
+                {"launches", plan.campaign.launches},
+                {"filter", plan.filter},
+                {"cases", plan.ids},
+                {"timeout", plan.campaign.timeout.count()},
+                {"baselines", plan.baselines},
+                {"environment", environment}});
+  return event;
+}
+
+void recall(RunPlan& plan, const std::vector<json>& events) {
+  const auto run = std::find_if(events.begin(), events.end(), [](const json& event) {
+    return event.value("event", "") == "run";
+  });
+  if (run != events.end()) adopt(plan, *run);
+}
+
+Finished finished_of(const RunPlan& plan, const std::vector<json>& events) {
+  Finished finished;
+  const json wanted = settings_of(plan);
+  for (const json& event : events) {
+    const std::string kind = event.value("event", "");
+    if (kind == "row")
+      finished.insert({event.at("row").value("launch", 0), event.at("row").value("id", "")});
+    if (kind != "run") continue;
+    for (const auto& [name, value] : wanted.items())
+      if (const json before = event.value(name, json()); before != value)
+        throw InputError(fmt::format(
+            "cannot resume {} ({} was {} there, now it is {}). Use the same, or another --out.",
+            plan.campaign.folder.string(), name == "suite_hash" ? "the suite's content" : name,
+            before.dump(), value.dump()));
+  }
+  return finished;
+}
+
+void check_machine(const RunPlan& plan, const json& environment, const std::vector<json>& events) {
+  if (plan.allow_mixed) return;
+  const auto run = std::find_if(events.begin(), events.end(), [](const json& event) {
+    return event.value("event", "") == "run" && event.contains("environment");
+  });
+  if (run == events.end()) return;
+  const json& before = run->at("environment");
+  for (const char* part : {"hardware", "software"}) {
+    if (before.at("hashes").at(part) == environment.at("hashes").at(part)) continue;
+    std::string what;
+    int told = 0;
+    for (const json& step : json::diff(before.at(part), environment.at(part))) {
+      if (++told > 3) break;
+      const json::json_pointer at(step.at("path").get<std::string>());
+      const auto shown = [&](const json& side) {
+        return side.contains(at) ? side.at(at).dump() : std::string("absent");
+      };
+      what +=
+          fmt::format("{}{} was {} there, now it is {}", what.empty() ? "" : "; ",
+                      part + at.to_string(), shown(before.at(part)), shown(environment.at(part)));
+    }
+    throw InputError(fmt::format(
+        "cannot resume {} (its {} was another one: {}). Resume where it was begun, choose another "
+        "--out, or say --allow-mixed.",
+        plan.campaign.folder.string(), part, what));
+  }
+}
+
+std::vector<PlannedBenchmark> planned_benchmarks(const RunPlan& plan) {
+  std::regex filter;
+  try {
+    filter = std::regex(plan.filter, std::regex::ECMAScript);
+  } catch (const std::regex_error& error) {
+    throw InputError(
+        fmt::format("--filter '{}' is no regular expression ({}). It searches ids and names, "
+                    "ECMAScript syntax.",
+                    plan.filter, error.what()));
+  }
+  const std::set<std::string> chosen(plan.ids.begin(), plan.ids.end());
+  std::vector<PlannedBenchmark> benchmarks;
+  std::vector<std::string> all;
+  // Here `assay-stream`, once it exists, will bracket the rounds to give every row its ceiling
+  // (docs/design.md): one more planned benchmark at both ends of a round. Until then rows have a
+  // null ceiling with that reason.
+  for (const std::string& name : suite_benchmarks(plan.suite)) {
+    PlannedBenchmark benchmark{name, executable_of(name, plan.programs), {}};
+    for (Case& one :
+         listed_cases(benchmark.executable, plan.campaign.suite_file, plan.campaign.launcher,
+                      plan.campaign.folder / "log" / ("list-" + name), plan.campaign.timeout)) {
+      all.push_back(one.id);
+      if ((plan.filter.empty() || wanted(one, filter)) &&
+          (chosen.empty() || chosen.contains(one.id)))
+        benchmark.cases.push_back(std::move(one));
+    }
+    if (!benchmark.cases.empty()) benchmarks.push_back(std::move(benchmark));
+  }
+  for (const std::string& id : plan.ids)
+    if (std::find(all.begin(), all.end(), id) == all.end())
+      throw InputError(unknown_name("case of suite " + plan.suite_name, id, all));
+  if (benchmarks.empty())
+    throw InputError(plan.filter.empty()
+                         ? fmt::format("suite {} has no cases.", plan.suite_name)
+                         : fmt::format("--filter '{}' matches none of the {} cases of suite {}. "
+                                       "See `assay-{} --suite {} --list`.",
+                                       plan.filter, all.size(), plan.suite_name,
+                                       suite_benchmarks(plan.suite).front(),
+                                       plan.campaign.suite_file.string()));
+  return benchmarks;
+}
+
+}  // namespace assay

@@ -1,0 +1,61 @@
+#pragma once
+// What decides what a run is: recorded in its journal, so that a resumed run is the same run.
+
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "analysis/run/campaign.hpp"
+
+namespace assay {
+
+struct RunPlan {
+  nlohmann::json suite;
+  std::string suite_name, suite_hash;
+  CampaignOptions campaign;
+  /// What the command line sets of the timing, by flag without dashes; the rest is the suite's.
+  std::map<std::string, nlohmann::json> timing;
+  std::vector<std::string> baselines;
+  std::string filter;              ///< only cases whose id or name has a match
+  std::vector<std::string> ids;    ///< only these cases; empty: all
+  std::filesystem::path programs;  ///< folder of the benchmarks' executables
+  std::string command;             ///< the command line, for the record
+  std::set<std::string> given;  ///< flags of the command line: what a resumed run does not recall
+  bool resume = false;
+  bool allow_mixed = false;  ///< resume although hardware or software differ
+};
+
+/// Suite file and what follows from it. InputError if it is none.
+RunPlan plan_of_suite(const std::string& suite);
+/// The plan of a run of which a result tells, to be done again on this machine; without folder.
+/// InputError if the result was not written by `assay run`.
+RunPlan plan_of_result(const nlohmann::json& result);
+
+/// Flags of the timing, handed on to every benchmark.
+inline constexpr const char* timing_flags[] = {"max-time", "precision-target", "min-samples",
+                                               "reference-budget"};
+/// The flags for the benchmarks, and the time limit of a case: unless one is given it follows from
+/// the timed region.
+void set_timing(RunPlan& plan, std::optional<double> timeout);
+
+/// The journal's event that announces this run, or that an interrupted one is taken up.
+nlohmann::json announcement(const RunPlan& plan, bool resumed, const nlohmann::json& environment);
+/// What the command line leaves open is as it was in the run that is resumed.
+void recall(RunPlan& plan, const std::vector<nlohmann::json>& events);
+/// What the journal says is done; refuses to go on with a run that was another one. InputError
+/// names what differs.
+Finished finished_of(const RunPlan& plan, const std::vector<nlohmann::json>& events);
+/// Rows of two machines, or of one before and after an update, make no one result: InputError
+/// unless that is wanted. Parent is compared with parent, since a benchmark adds what its plugins
+/// load.
+void check_machine(const RunPlan& plan, const nlohmann::json& environment,
+                   const std::vector<nlohmann::json>& events);
+
+/// The executables and the cases that the plan asks for. InputError if there are none.
+std::vector<PlannedBenchmark> planned_benchmarks(const RunPlan& plan);
+
+}  // namespace assay

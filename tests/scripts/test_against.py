@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""`assay run --against`: two builds in turns, launch by launch; --cases; what a row and an environment gain from it."""
+import json
+import signal
+import unittest
+
+from run_helper import BIN, SMALL, RunTest, group
+
+HONEST = {"ASSAY_FAULT_OFF": "1"}
+OTHER_SMALL = "mb2ic8ih8oc8oh8kh3ph1"
+
+
+class Against(RunTest):
+    def other_build(self, *benchmarks):
+        folder = self.folder / "other" / "bin"
+        folder.mkdir(parents=True)
+        for name in benchmarks:
+            (folder / name).symlink_to(BIN / name)
+        return folder.parent
+
+    def two_cases(self, **more):
+        return self.suite([group(["direct"], [SMALL, OTHER_SMALL], backend="reference", **more)])
+
+    def events(self, folder):
+        file = folder / "journal.jsonl"
+        return [json.loads(line) for line in file.read_text().split("\n")[:-1]] if file.exists() else []
+
+    def launches(self, folder):
+        return [event for event in self.events(folder) if event["event"] == "launch"]
+
+    def test_takes_turns(self):
+        other = self.other_build("assay-conv")
+        done = self.run_suite(self.two_cases(), "--launches", 6, "--against", other, code=0)
+        self.assertIn(f"assay compare {self.out}/against {self.out} --vary software", done.stdout)
+        here, there = self.launches(self.out), self.launches(self.out / "against")
+        self.assertEqual([e["launch"] for e in here], list(range(6)))
+        self.assertEqual([e["launch"] for e in there], list(range(6)))
+        first = []
+        for mine, its in zip(here, there):
+            # No launch of a side begins before both sides have finished the launch before.
+            first.append(mine["started"] < its["started"])
+        for before, after in zip(zip(here, there), list(zip(here, there))[1:]):
+            self.assertLess(max(e["started"] for e in before), min(e["started"] for e in after))
+        self.assertEqual(len(set(first)), 2, "one side always began: what drifts within a launch would favour it")
+        self.assertTrue(all(str(other / "bin") in e["command"] for e in there), there[0]["command"])
+        mine = json.loads((self.out / "result.json").read_text())
+        its = json.loads((self.out / "against" / "result.json").read_text())
+        self.assertEqual({r["id"] for r in mine["rows"]}, {r["id"] for r in its["rows"]})
+        self.assertEqual((len(mine["rows"]), len(its["rows"])), (12, 12))
+        self.assertNotEqual(mine["run"]["id"], its["run"]["id"])
+        self.assertEqual(its["run"]["programs"], str(other / "bin"))
+        for environment in mine["environments"]:
+            self.assertEqual(set(environment["volatile"]), set(environment["volatile_after"]))
+            self.assertLessEqual(environment["volatile"]["time"], environment["volatile_after"]["time"])
+
+    def test_refusals_leave_nothing(self):
+        suite = self.two_cases()
+        done = self.run_suite(suite, "--against", BIN.parent, code=2)
+        self.assertIn("is this build itself", done.stderr)
+        done = self.run_suite(suite, "--against", self.other_build(), code=2)
+        self.assertIn("unknown benchmark 'conv'", done.stderr)
+        self.assertFalse(self.out.exists())
+        broken = self.folder / "other" / "bin" / "assay-conv"  # tells its cases' refusal only once it is started
+        broken.write_text("#!/bin/sh\necho 'no such suite' >&2\nexit 2\n")
+        broken.chmod(0o755)
+        done = self.run_suite(suite, "--against", self.folder / "other", code=2)
+        self.assertIn("no such suite", done.stderr)
+        self.assertFalse(self.out.exists())
+
+    def test_resumes_both(self):
+        suite = self.suite([group(["direct"], [SMALL, OTHER_SMALL]), group(["hang"])])
+        other = self.other_build("assay-conv")
+        process = self.start_suite(suite, "--against", other, "--launches", 2, "--timeout", 10000)
+        self.wait_until(lambda: any(e["event"] == "begin" and "/hang/" in e["id"] for e in self.events(self.out) +
+                                    self.events(self.out / "against")), process)
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(), 7)
+        self.run_suite(suite, "--against", other, "--resume", env=self.environment(**HONEST), code=0)
+        for folder in (self.out, self.out / "against"):
+            rows = json.loads((folder / "result.json").read_text())["rows"]
+            self.assertEqual(len({(r["id"], r["launch"]) for r in rows}), 6)
+            self.assertEqual({r["status"] for r in rows}, {"ok"})
+
+    def test_cases_of_a_file(self):
+        suite = self.two_cases()
+        self.run_suite(suite, code=0)
+        wanted = self.rows()[0]["id"]
+        self.out = self.folder / "chosen"
+        flagged = self.folder / "flagged.json"
+        flagged.write_text(json.dumps([wanted]))
+        self.run_suite(suite, "--cases", flagged, "--launches", 2, code=0)
+        self.assertEqual([r["id"] for r in self.rows()], [wanted] * 2)
+        self.assertEqual(json.loads((self.out / "result.json").read_text())["run"]["cases"], [wanted])
+        self.out = self.folder / "wrong"
+        flagged.write_text(json.dumps([wanted[:-1] + "9"]))
+        self.assertIn("Did you mean", self.run_suite(suite, "--cases", flagged, code=2).stderr)
+        for text in ("[]", "{}", "[1]"):
+            flagged.write_text(text)
+            self.assertIn("no list of ids", self.run_suite(suite, "--cases", flagged, code=2).stderr)
+        self.assertFalse(self.out.exists())
+
+    def test_tolerances_reach_the_rows(self):
+        suite = self.suite([group(["direct"], [SMALL], backend="reference"),
+                            group(["direct"], [OTHER_SMALL], backend="reference", tolerance=0.1)], tolerance=0.03)
+        self.run_suite(suite, code=0)
+        self.assertEqual({SMALL: 0.03, OTHER_SMALL: 0.1},
+                         {r["problem"]["descriptor"]: r["tolerance"] for r in self.rows()})
+        bad = self.suite([group(["direct"])], name="bad", tolerance=-1)
+        self.out = self.folder / "bad-out"
+        self.assertIn("/tolerance", self.run_suite(bad, code=2).stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

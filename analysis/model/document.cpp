@@ -60,7 +60,8 @@ Meaning meaning_of(const Design& design, const DesignColumn& column, const json&
   if (column.parts.empty()) return {false, ""};
   if (!column.against_reference) {
     if (column.parts.size() > 1) return {false, "interaction"};
-    return {false, column.parts.front().level < 0 ? "number" : "the level itself, beside no other"};
+    return {false, column.parts.front().level < 0 ? "per unit of " + column.name
+                                                  : "the level itself, beside no other"};
   }
   std::vector<std::string> at;
   for (const Variable* partner : design.partners(column)) {
@@ -130,8 +131,22 @@ std::vector<std::size_t> groups_of(const Frame& frame, const std::string& by) {
   return groups;
 }
 
+/// Sums of squares of all columns stay far inside the range of a double.
+void check_range(const std::string& name, const std::vector<double>& values) {
+  constexpr double most = 1e100;
+  double largest = 0;
+  for (const double one : values) largest = std::max(largest, std::fabs(one));
+  if (largest > most || (largest > 0 && largest < 1 / most))
+    throw InputError(
+        fmt::format("{} has numbers of the size {} (the fit would overflow). Use its logarithm.",
+                    name, largest));
+}
+
 void check_fittable(const Design& design, const LeastSquares& fit, const Formula& formula) {
   const auto& y = design.response();
+  if (fit.kept.empty())
+    throw InputError(
+        "no term can have a coefficient (all their numbers are zero). Add a term that varies.");
   if (fit.n() <= fit.kept.size())
     throw InputError(fmt::format(
         "{} observation{} for {} coefficients (none is left to tell an error from). Name more "
@@ -143,13 +158,6 @@ void check_fittable(const Design& design, const LeastSquares& fit, const Formula
         fmt::format("the response {} is {} in every observation (nothing varies that "
                     "a model could explain). Name results that differ.",
                     formula.response.text(), *low));
-  const auto finite = [](const std::vector<double>& all) {
-    return std::all_of(all.begin(), all.end(), [](double one) { return std::isfinite(one); });
-  };
-  if (!finite(fit.estimates) || !finite(fit.residuals) || !finite(fit.leverage) ||
-      !std::all_of(fit.inverse.begin(), fit.inverse.end(), finite))
-    throw InputError(
-        "the fit overflows (a column's numbers are too large or too small). Use its logarithm.");
 }
 
 json observations_of(const Frame& frame, const LeastSquares& fit, const Factor& response) {
@@ -189,6 +197,9 @@ json model_document(const std::vector<NamedResult>& results, const ModelOptions&
     if (frame.numeric(column) && std::find(columns.begin(), columns.end(), column) != columns.end())
       level = level_name(number_cell("--reference", column, level));
   const Design design(formula, frame, references);
+  check_range(formula.response.text(), design.response());
+  for (std::size_t j = 0; j < design.columns().size(); ++j)
+    check_range(design.columns()[j].name, design.values()[j]);
   const LeastSquares fit = least_squares(design.values(), design.response());
   check_fittable(design, fit, formula);
 

@@ -113,6 +113,13 @@ const char* const no_error_left =
 LeastSquares least_squares(const Columns& x, const std::vector<double>& y) {
   LeastSquares fit;
   find_aliases(x, y.size(), fit);
+  if (fit.kept.empty()) {  // every column is zero
+    fit.residuals = y;
+    fit.fitted.assign(y.size(), 0);
+    fit.leverage.assign(y.size(), 0);
+    fit.squares = as_vector(y).squaredNorm();
+    return fit;
+  }
   const MatrixXd kept = chosen(x, fit.kept, y.size());
   const auto k = kept.cols();
   const auto response = as_vector(y);

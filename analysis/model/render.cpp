@@ -20,10 +20,11 @@ std::string number(const json& value) {
   return value.is_number() ? fmt::format("{:.4g}", value.get<double>()) : "-";
 }
 
-std::string p_value(const json& value) {
+/// Below 1e-16 a probability says nothing more of any data.
+std::string p_value(const json& value, const char* equal = "", const char* below = "<") {
   if (!value.is_number()) return "-";
   const auto p = value.get<double>();
-  return p < 1e-16 ? "<1e-16" : fmt::format("{:.2g}", p);
+  return p < 1e-16 ? fmt::format("{}1e-16", below) : fmt::format("{}{:.2g}", equal, p);
 }
 
 std::string interval(const json& value) {
@@ -69,8 +70,8 @@ std::vector<Line> lines_of(const json& list, const Make& make) {
 
 std::string f_words(const json& f) {
   if (!f.at("value").is_number()) return "- (" + f.at("reason").get<std::string>() + ")";
-  return fmt::format("F({}, {}) = {}, p = {}", f.at("df1").get<int>(), f.at("df2").get<int>(),
-                     number(f.at("value")), p_value(f.at("p")));
+  return fmt::format("F({}, {}) = {}, p {}", f.at("df1").get<int>(), f.at("df2").get<int>(),
+                     number(f.at("value")), p_value(f.at("p"), "= ", "< "));
 }
 
 void add_head(Page& page, const json& document) {
@@ -169,7 +170,7 @@ void add_checks(Page& page, const json& document) {
                                   number(out["observed"][1])));
     for (const json& level : one.at("unseen"))
       notes.push_back("UNSEEN: " + level.get<std::string>());
-    if (one.at("reason").is_string()) notes.push_back(one.at("reason"));
+    if (one.at("reason").is_string() && one.at("unseen").empty()) notes.push_back(one.at("reason"));
     const json& range = one.at("interval");
     lines.push_back({{join(given, ", "), in_unit(one.at("value"), unit),
                       range.is_array() ? fmt::format("{} .. {}", in_unit(range[0], unit),

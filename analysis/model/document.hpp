@@ -1,0 +1,31 @@
+#pragma once
+// The document of `assay model` (results-schema/model.schema.json), made and rendered.
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "analysis/series.hpp"
+
+namespace assay {
+
+struct ModelOptions {
+  std::string formula;
+  std::map<std::string, std::string> references;  ///< column → level
+  /// launch, none, or a column; "": launch where a launch gave several rows.
+  std::string cluster;
+  std::vector<std::map<std::string, std::string>> predictions;  ///< column → value
+  std::string command;
+};
+
+/// InputError for a formula that cannot be fitted to these results, with the reason; NothingToModel
+/// (frame.hpp) if no row can be used.
+nlohmann::json model_document(const std::vector<NamedResult>& results, const ModelOptions& options);
+
+/// The whole document as a page of tables.
+std::string render_model(const nlohmann::json& document, bool markdown);
+/// The coefficients as RFC 4180 has it, all digits.
+std::string model_csv(const nlohmann::json& document);
+
+}  // namespace assay

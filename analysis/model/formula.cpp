@@ -1,0 +1,175 @@
+#include "analysis/model/formula.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+
+#include "core/error.hpp"
+#include "core/text.hpp"
+
+namespace assay {
+
+namespace {
+
+/// `a*b*c` stands for all their products: 2^n terms.
+constexpr std::size_t most_factors = 6;
+
+const std::vector<std::string> functions{"log", "log2", "sqrt", "factor"};
+
+/// Recursive descent:
+///   formula = factor '~' ['-'] sum;  sum = part { ('+'|'-') part };  part = '1' | '0' | product
+///   product = interaction { '*' interaction };  interaction = factor { ':' factor }
+///   factor = NAME | FUNCTION '(' NAME ')'
+class Parser {
+ public:
+  explicit Parser(const std::string& text) : text_(text) {}
+
+  Formula parse() {
+    Formula formula;
+    formula.text = text_;
+    formula.response = factor();
+    if (formula.response.function == "factor")
+      refuse(0, "the response is a factor (it must be a number). Model a number");
+    if (!take('~')) expected("'~' after the response");
+    bool minus = take('-');
+    do {
+      part(formula, minus);
+      minus = peek() == '-';
+    } while (take('+') || take('-'));
+    if (peek() != '\0') expected("+, -, *, : or the end");
+    if (formula.terms.empty() && !formula.intercept)
+      refuse(at_, "there is no term, not even the intercept");
+    for (const Term& term : formula.terms)
+      for (const Factor& one : term)
+        if (one.column == formula.response.column)
+          refuse(0, fmt::format("{} stands on both sides (it would explain itself). Leave it out "
+                                "on the right",
+                                one.column));
+    std::stable_sort(formula.terms.begin(), formula.terms.end(),
+                     [](const Term& a, const Term& b) { return a.size() < b.size(); });
+    return formula;
+  }
+
+ private:
+  [[noreturn]] void refuse(std::size_t at, const std::string& what) const {
+    throw InputError(
+        fmt::format("the formula at character {}: {}. (Formula: {})", at + 1, what, text_));
+  }
+  [[noreturn]] void expected(const std::string& what) {
+    const char found = peek();
+    refuse(at_, fmt::format("found {}, expected {}",
+                            found == '\0' ? "the end" : fmt::format("'{}'", found), what));
+  }
+
+  char peek() {
+    while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_]))) ++at_;
+    return at_ < text_.size() ? text_[at_] : '\0';
+  }
+  bool take(char c) {
+    if (peek() != c || c == '\0') return false;
+    ++at_;
+    return true;
+  }
+  static bool in_name(char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.';
+  }
+
+  std::string name() {
+    const char first = peek();
+    if (!std::isalpha(static_cast<unsigned char>(first)) && first != '_')
+      expected("the name of a column");
+    const std::size_t from = at_;
+    while (at_ < text_.size() && in_name(text_[at_])) ++at_;
+    return text_.substr(from, at_ - from);
+  }
+
+  Factor factor() {
+    peek();
+    const std::size_t from = at_;
+    const std::string word = name();
+    if (!take('(')) return {"", word};
+    if (std::find(functions.begin(), functions.end(), word) == functions.end())
+      refuse(from, unknown_name("function", word, functions));
+    Factor made{word, name()};
+    if (!take(')')) expected("')'");
+    return made;
+  }
+
+  Term interaction() {
+    Term term;
+    do {
+      const Factor one = factor();
+      if (std::find(term.begin(), term.end(), one) == term.end()) term.push_back(one);
+    } while (take(':'));
+    return term;
+  }
+
+  void part(Formula& formula, bool minus) {
+    const char first = peek();
+    if (first == '0' || first == '1') {
+      const std::size_t from = at_++;
+      if (at_ < text_.size() && in_name(text_[at_]))
+        refuse(from, "only the numbers 0 and 1 are terms (without and with intercept)");
+      formula.intercept = (first == '1') != minus;
+      return;
+    }
+    if (minus) expected("1 after '-' (only the intercept can be taken away)");
+    const std::size_t from = at_;
+    std::vector<Term> parts{interaction()};
+    while (take('*')) parts.push_back(interaction());
+    if (parts.size() > most_factors)
+      refuse(from, fmt::format("more than {} factors are crossed", most_factors));
+    for (unsigned chosen = 1; chosen < 1U << parts.size(); ++chosen) {
+      Term term;
+      for (std::size_t i = 0; i < parts.size(); ++i)
+        if ((chosen >> i & 1U) != 0)
+          for (const Factor& one : parts[i])
+            if (std::find(term.begin(), term.end(), one) == term.end()) term.push_back(one);
+      add(formula, std::move(term));
+    }
+  }
+
+  /// a:b and b:a are one term.
+  static void add(Formula& formula, Term term) {
+    const bool known =
+        std::any_of(formula.terms.begin(), formula.terms.end(), [&](const Term& other) {
+          return std::is_permutation(term.begin(), term.end(), other.begin(), other.end());
+        });
+    if (!known) formula.terms.push_back(std::move(term));
+  }
+
+  const std::string& text_;
+  std::size_t at_ = 0;
+};
+
+}  // namespace
+
+std::string Factor::text() const {
+  return function.empty() ? column : fmt::format("{}({})", function, column);
+}
+
+std::vector<std::string> Formula::columns() const {
+  std::vector<std::string> all{response.column};
+  for (const Term& term : terms)
+    for (const Factor& one : term)
+      if (std::find(all.begin(), all.end(), one.column) == all.end()) all.push_back(one.column);
+  return all;
+}
+
+Formula parse_formula(const std::string& text) { return Parser(text).parse(); }
+
+double apply_function(const std::string& function, double value) {
+  if (function == "log") return std::log(value);
+  if (function == "log2") return std::log2(value);
+  return function == "sqrt" ? std::sqrt(value) : value;
+}
+
+double undo_function(const std::string& function, double value) {
+  if (function == "log") return std::exp(value);
+  if (function == "log2") return std::exp2(value);
+  return function == "sqrt" ? value * value : value;
+}
+
+}  // namespace assay

@@ -1,0 +1,124 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+
+#include "analysis/commands.hpp"
+#include "analysis/load.hpp"
+#include "analysis/model/document.hpp"
+#include "analysis/model/frame.hpp"
+#include "core/baseline.hpp"
+#include "core/error.hpp"
+#include "core/plugins.hpp"
+#include "core/schema.hpp"
+#include "core/text.hpp"
+
+namespace assay {
+
+namespace {
+
+/// Names of shipped baselines become their files; a file or folder that exists is meant as such.
+std::vector<std::string> with_baselines(std::vector<std::string> names) {
+  const std::vector<std::string> shipped = baseline_names();
+  for (std::string& name : names) {
+    std::error_code none;
+    if (std::filesystem::exists(name, none)) continue;
+    if (std::find(shipped.begin(), shipped.end(), name) != shipped.end())
+      name = (data_folder("results-schema") / "baselines" / (name + ".json")).string();
+    else if (name.find_first_of("/.") == std::string::npos)
+      throw InputError(unknown_name("result or baseline", name, shipped));
+  }
+  return names;
+}
+
+/// "column=value" as its two parts.
+std::pair<std::string, std::string> assignment(const std::string& flag, const std::string& text) {
+  const std::size_t at = text.find('=');
+  if (at == 0 || at == std::string::npos || at + 1 == text.size())
+    throw InputError(
+        fmt::format("{} '{}' is no COLUMN=VALUE. Write it like architecture=Power9.", flag, text));
+  return {text.substr(0, at), text.substr(at + 1)};
+}
+
+std::string shell_word(const std::string& word) {
+  const bool plain = std::all_of(word.begin(), word.end(), [](unsigned char c) {
+    return std::isalnum(c) ||
+           std::string_view("-_./=,:+%@").find(static_cast<char>(c)) != std::string_view::npos;
+  });
+  if (plain && !word.empty()) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? "'\\''" : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string command_line(const Given& given) {
+  std::string text = "assay model";
+  for (const std::string& file : values_of(given, "FILE")) text += " " + shell_word(file);
+  for (const char* flag : {"formula", "reference", "cluster", "predict"})
+    if (given.contains(flag))
+      text += fmt::format(" --{} {}", flag, shell_word(join(values_of(given, flag), ",")));
+  return text;
+}
+
+int model(const Given& given) {
+  const std::string format = choice_of(given, "format", {"terminal", "markdown", "json", "csv"});
+  ModelOptions options;
+  options.formula = value_of(given, "formula").value_or("");
+  options.cluster = value_of(given, "cluster").value_or("");
+  for (const std::string& text : values_of(given, "reference"))
+    if (!options.references.insert(assignment("--reference", text)).second)
+      throw InputError(fmt::format("--reference names {} twice. Name one level of a column.",
+                                   assignment("--reference", text).first));
+  // Each prediction names every column once: a column that comes again begins the next.
+  for (const std::string& text : values_of(given, "predict")) {
+    const auto [column, value] = assignment("--predict", text);
+    if (options.predictions.empty() || options.predictions.back().contains(column))
+      options.predictions.emplace_back();
+    options.predictions.back()[column] = value;
+  }
+  options.command = command_line(given);
+  if (const auto out = value_of(given, "out")) check_writable(*out);
+  const std::vector<NamedResult> results = load_results(with_baselines(values_of(given, "FILE")));
+  nlohmann::json document;
+  try {
+    document = model_document(results, options);
+  } catch (const NothingToModel& nothing) {
+    std::cerr << "assay: " << nothing.what() << std::endl;
+    return static_cast<int>(ExitCode::incomparable);
+  }
+  if (const auto errors = schema_errors(document, "model", "the model"); !errors.empty())
+    throw std::runtime_error(
+        fmt::format("the model breaks its own schema ({}). Please report this as a bug of Assay.",
+                    errors.front()));
+  if (format == "json")
+    emit(given, document.dump(1) + "\n");
+  else
+    emit(given,
+         format == "csv" ? model_csv(document) : render_model(document, format == "markdown"));
+  return static_cast<int>(ExitCode::ok);
+}
+
+}  // namespace
+
+Command model_command() {
+  return {"model",
+          "Explain results by a log-linear model: adjusted speedups with their intervals.",
+          {{"FILE", "result file, folder of a run, or name of a shipped baseline", "FILE", "", true,
+            true},
+           {"--formula",
+            "\"log(time) ~ architecture + log(size) + workload\" (+ - : * log log2 sqrt "
+            "factor)",
+            "FORMULA", "", true},
+           {"--reference", "reference levels", "COLUMN=LEVEL,...",
+            "the level of the first row: name the baseline's file first", false, true},
+           {"--cluster", "launch, none, or a column: what may share errors", "COLUMN",
+            "launch, where a launch gave several rows"},
+           {"--predict", "a value for every column of the formula; repeat it for more predictions",
+            "COLUMN=VALUE,...", "", false, true},
+           {"--format", "terminal, markdown, json or csv", "FORMAT", "terminal"},
+           {"--out", "file to write", "FILE", "stdout"}},
+          &model};
+}
+
+}  // namespace assay

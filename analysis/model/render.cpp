@@ -1,0 +1,243 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/model/document.hpp"
+#include "analysis/text_table.hpp"
+#include "analysis/units.hpp"
+#include "core/text.hpp"
+
+namespace assay {
+
+using nlohmann::json;
+
+namespace {
+
+/// A page shows so many entries of a list; the document has them all.
+constexpr std::size_t most_shown = 12;
+
+std::string number(const json& value) {
+  return value.is_number() ? fmt::format("{:.4g}", value.get<double>()) : "-";
+}
+
+/// Below 1e-16 a probability says nothing more of any data.
+std::string p_value(const json& value, const char* equal = "", const char* below = "<") {
+  if (!value.is_number()) return "-";
+  const auto p = value.get<double>();
+  return p < 1e-16 ? fmt::format("{}1e-16", below) : fmt::format("{}{:.2g}", equal, p);
+}
+
+std::string interval(const json& value) {
+  return value.is_array() ? fmt::format("{} .. {}", number(value[0]), number(value[1])) : "-";
+}
+
+std::string in_unit(const json& value, const std::string& unit) {
+  if (!value.is_number()) return "-";
+  if (unit == "s") return human_seconds(value);
+  return unit.empty() ? number(value) : human(value, unit);
+}
+
+/// Tables alone: they make names from files harmless for the terminal and for Markdown.
+class Page {
+ public:
+  explicit Page(bool markdown) : markdown_(markdown) {}
+  void table(const std::vector<Column>& columns, const std::vector<Line>& lines) {
+    if (lines.empty()) return;
+    if (!text_.empty()) text_ += "\n";
+    text_ += markdown_ ? markdown_table(columns, lines) : terminal_table(columns, lines);
+  }
+  const std::string& text() const { return text_; }
+
+ private:
+  bool markdown_;
+  std::string text_;
+};
+
+/// Lines of a list, the rest counted.
+template <class Make>
+std::vector<Line> lines_of(const json& list, const Make& make) {
+  std::vector<Line> lines;
+  for (const json& one : list) {
+    if (lines.size() == most_shown) {
+      lines.push_back(
+          {{}, fmt::format("... and {} more (--format json)", list.size() - most_shown)});
+      break;
+    }
+    lines.push_back(make(one));
+  }
+  return lines;
+}
+
+std::string f_words(const json& f) {
+  if (!f.at("value").is_number()) return "- (" + f.at("reason").get<std::string>() + ")";
+  return fmt::format("F({}, {}) = {}, p {}", f.at("df1").get<int>(), f.at("df2").get<int>(),
+                     number(f.at("value")), p_value(f.at("p"), "= ", "< "));
+}
+
+void add_head(Page& page, const json& document) {
+  std::vector<Line> lines;
+  const auto say = [&](const std::string& what, const std::string& text) {
+    lines.push_back({{what, text}, ""});
+  };
+  say("observations", std::to_string(document.at("n").get<std::size_t>()));
+  for (const json& one : document.at("left_out"))
+    say("left out", fmt::format("{}: {}", one.at("rows").get<std::size_t>(),
+                                one.at("reason").get<std::string>()));
+  std::vector<std::string> references;
+  for (const auto& [column, level] : document.at("reference").items())
+    references.push_back(fmt::format("{}={}", column, level.get<std::string>()));
+  if (!references.empty()) say("reference", join(references, ", "));
+  const json& cluster = document.at("cluster");
+  say("errors",
+      cluster.is_null()
+          ? fmt::format("each observation stands for itself, t with {} degrees of freedom",
+                        document.at("df").get<std::size_t>())
+          : fmt::format("clustered by {}: {} groups, t with {} degrees of freedom",
+                        cluster.at("by").get<std::string>(),
+                        cluster.at("groups").get<std::size_t>(),
+                        cluster.at("df").get<std::size_t>()));
+  say("R2", fmt::format("{}, adjusted {}", number(document.at("r2")),
+                        number(document.at("adjusted_r2"))));
+  say("residuals", fmt::format("sigma {} ({}), {} degrees of freedom", number(document.at("sigma")),
+                               document.at("response").at("scale").get<std::string>() + " scale",
+                               document.at("df").get<std::size_t>()));
+  say("all terms", f_words(document.at("f")));
+  page.table({{"model"}, {document.at("formula").get<std::string>()}}, lines);
+}
+
+void add_coefficients(Page& page, const json& document) {
+  bool speedups = false;
+  for (const json& one : document.at("coefficients"))
+    speedups = speedups || one.at("speedup").is_number();
+  std::vector<Column> columns{{"term"},    {"estimate", true}, {"SE", true},
+                              {"t", true}, {"p", true},        {"95 % interval", true}};
+  if (speedups) {
+    columns.push_back({"speedup", true});
+    columns.push_back({"95 % interval", true});
+  }
+  columns.push_back({"note"});
+  std::vector<Line> lines;
+  for (const json& one : document.at("coefficients")) {
+    Line line{{one.at("term"), number(one.at("estimate")), number(one.at("se")),
+               number(one.at("t")), p_value(one.at("p")), interval(one.at("interval"))},
+              ""};
+    if (speedups) {
+      line.cells.push_back(one.at("speedup").is_number() ? number(one.at("speedup")) + "x" : "-");
+      line.cells.push_back(interval(one.at("speedup_interval")));
+    }
+    std::vector<std::string> notes;
+    for (const char* what : {"note", "reason"})
+      if (one.at(what).is_string()) notes.push_back(one.at(what));
+    line.cells.push_back(join(notes, "; "));
+    lines.push_back(std::move(line));
+  }
+  page.table(columns, lines);
+}
+
+void add_checks(Page& page, const json& document) {
+  page.table({{"aliased term"}, {"because"}}, lines_of(document.at("aliased"), [](const json& one) {
+               return Line{{one.at("term"), one.at("because")}, ""};
+             }));
+  page.table({{"left out, then predicted"},
+              {"n", true},
+              {"RMS error", true},
+              {"worst ratio", true},
+              {"worst"}},
+             lines_of(document.at("validation"), [](const json& one) {
+               Line line{{one.at("left_out").is_string() ? one.at("left_out").get<std::string>()
+                                                         : one.at("kind").get<std::string>(),
+                          std::to_string(one.at("n").get<std::size_t>())},
+                         ""};
+               if (one.at("reason").is_string()) {
+                 line.note = one.at("reason");
+                 return line;
+               }
+               line.cells.push_back(number(one.at("rms_error")));
+               line.cells.push_back(number(one.at("worst_ratio")));
+               line.cells.push_back(one.at("worst"));
+               return line;
+             }));
+  const std::string unit = document.at("response").at("unit");
+  std::vector<Line> lines;
+  for (const json& one : document.at("predictions")) {
+    std::vector<std::string> given, notes;
+    for (const auto& [column, value] : one.at("given").items())
+      given.push_back(fmt::format("{}={}", column,
+                                  value.is_string() ? value.get<std::string>() : number(value)));
+    for (const json& out : one.at("extrapolated"))
+      notes.push_back(fmt::format("EXTRAPOLATED: {} was observed from {} to {}",
+                                  out.at("column").get<std::string>(), number(out["observed"][0]),
+                                  number(out["observed"][1])));
+    for (const json& level : one.at("unseen"))
+      notes.push_back("UNSEEN: " + level.get<std::string>());
+    if (one.at("reason").is_string() && one.at("unseen").empty()) notes.push_back(one.at("reason"));
+    const json& range = one.at("interval");
+    lines.push_back({{join(given, ", "), in_unit(one.at("value"), unit),
+                      range.is_array() ? fmt::format("{} .. {}", in_unit(range[0], unit),
+                                                     in_unit(range[1], unit))
+                                       : "-",
+                      join(notes, "; ")},
+                     ""});
+  }
+  page.table({{"predicted for"},
+              {document.at("response").at("column").get<std::string>(), true},
+              {"95 % interval", true},
+              {"note"}},
+             lines);
+}
+
+}  // namespace
+
+std::string render_model(const json& document, bool markdown) {
+  Page page(markdown);
+  add_head(page, document);
+  add_coefficients(page, document);
+  add_checks(page, document);
+  std::vector<Line> notes;
+  for (const json& one : document.at("coefficients"))
+    if (one.at("speedup").is_number()) {
+      notes.push_back({{"speedup: of the level over its reference, all else equal; above 1 is "
+                        "faster"},
+                       ""});
+      break;
+    }
+  if (!document.at("predictions").empty())
+    notes.push_back({{"predictions: the interval holds one new observation with 95 %"}, ""});
+  for (const json& one : document.at("notes")) notes.push_back({{one.get<std::string>()}, ""});
+  for (Line& line : lines_of(document.at("citations"), [](const json& one) {
+         return Line{{"published: " + one.get<std::string>()}, ""};
+       }))
+    notes.push_back(std::move(line));
+  page.table({{"notes"}}, notes);
+  return page.text();
+}
+
+std::string model_csv(const json& document) {
+  const auto quoted = [](const json& value) -> std::string {
+    if (!value.is_string()) return value.is_null() ? "" : value.dump();
+    std::string text;
+    for (const char c : value.get_ref<const std::string&>())
+      text += c == '"' ? "\"\"" : std::string(1, c);
+    return '"' + text + '"';
+  };
+  std::string text = "term,estimate,se,t,p,low,high,speedup,speedup_low,speedup_high,note\r\n";
+  for (const json& one : document.at("coefficients")) {
+    const auto end = [&](const char* name, std::size_t i) {
+      const json& range = one.at(name);
+      return range.is_array() ? range[i] : json();
+    };
+    const json& note = one.at("reason").is_string() ? one.at("reason") : one.at("note");
+    std::vector<std::string> cells;
+    for (const json& cell : {one.at("term"), one.at("estimate"), one.at("se"), one.at("t"),
+                             one.at("p"), end("interval", 0), end("interval", 1), one.at("speedup"),
+                             end("speedup_interval", 0), end("speedup_interval", 1), note})
+      cells.push_back(quoted(cell));
+    text += join(cells, ",") + "\r\n";
+  }
+  for (const json& one : document.at("aliased"))
+    text += fmt::format("{},,,,,,,,,,{}\r\n", quoted(one.at("term")),
+                        quoted("aliased: " + one.at("because").get<std::string>()));
+  return text;
+}
+
+}  // namespace assay

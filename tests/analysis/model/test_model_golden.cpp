@@ -1,0 +1,97 @@
+// The fit against statsmodels' numbers (tests/support/make_model_golden.py), to 1e-9 relative.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <set>
+
+#include "core/schema.hpp"
+#include "model_data.hpp"
+
+namespace assay::test {
+namespace {
+
+using nlohmann::json;
+
+const std::filesystem::path folder = std::filesystem::path(ASSAY_SOURCE_DIR) / "tests/golden/model";
+
+void expect_near(const json& mine, const json& theirs, const std::string& what) {
+  ASSERT_TRUE(mine.is_number()) << what;
+  const double expected = theirs;
+  EXPECT_NEAR(mine.get<double>(), expected, 1e-9 * std::fabs(expected)) << what;
+}
+
+class Golden : public testing::TestWithParam<std::string> {};
+
+TEST_P(Golden, Agrees) {
+  const json golden = read_json(folder / (GetParam() + ".json"));
+  const json& expected = golden.at("expected");
+  ModelOptions options;
+  options.cluster = golden.at("cluster");
+  for (const json& one : expected.at("predictions")) {
+    std::map<std::string, std::string> given;
+    for (const auto& [column, value] : one.at("given").items())
+      given[column] = value.is_string() ? value.get<std::string>() : value.dump();
+    options.predictions.push_back(given);
+  }
+  const json document = model_of(golden.at("rows"), golden.at("formula"), options);
+  EXPECT_TRUE(schema_errors(document, "model", "golden").empty());
+
+  ASSERT_EQ(document.at("coefficients").size(), expected.at("coefficients").size());
+  for (const json& theirs : expected.at("coefficients")) {
+    const std::string term = theirs.at("term");
+    const json* mine = coefficient_of(document, term);
+    ASSERT_NE(mine, nullptr) << term;
+    for (const char* field : {"estimate", "se", "t"})
+      expect_near(mine->at(field), theirs.at(field), term + " " + field);
+    if (theirs.at("p").get<double>() > 1e-290)
+      expect_near(mine->at("p"), theirs.at("p"), term + " p");
+    for (const std::size_t end : {0U, 1U}) {
+      // An end beside zero is a difference of numbers of the estimate's size.
+      const double size = std::fabs(theirs.at("estimate").get<double>());
+      EXPECT_NEAR(mine->at("interval")[end].get<double>(), theirs.at("interval")[end].get<double>(),
+                  1e-9 * size)
+          << term;
+    }
+  }
+  std::set<std::string> mine, theirs;
+  for (const json& one : document.at("aliased")) mine.insert(one.at("term"));
+  for (const json& one : expected.at("aliased")) theirs.insert(one);
+  EXPECT_EQ(mine, theirs);
+
+  for (const char* field : {"r2", "adjusted_r2", "sigma"})
+    expect_near(document.at(field), expected.at(field), field);
+  EXPECT_EQ(document.at("df"), expected.at("df"));
+  for (const char* field : {"value", "df1", "df2", "p"})
+    expect_near(document.at("f").at(field), expected.at("f").at(field), field);
+  ASSERT_EQ(document.at("observations").size(), expected.at("residuals").size());
+  // The results have the rows by system, and the golden data come sorted so.
+  for (std::size_t i = 0; i < expected.at("residuals").size(); ++i) {
+    EXPECT_NEAR(document["observations"][i]["residual"].get<double>(),
+                expected["residuals"][i].get<double>(), 1e-9);
+    EXPECT_NEAR(document["observations"][i]["leverage"].get<double>(),
+                expected["leverage"][i].get<double>(), 1e-9);
+  }
+  for (std::size_t i = 0; i < expected.at("predictions").size(); ++i) {
+    const json &one = document["predictions"][i], &other = expected["predictions"][i];
+    expect_near(one.at("value"), other.at("value"), "prediction");
+    expect_near(one.at("interval")[0], other.at("interval")[0], "prediction, low");
+    expect_near(one.at("interval")[1], other.at("interval")[1], "prediction, high");
+  }
+}
+
+std::vector<std::string> golden_names() { return json_names(folder); }
+
+INSTANTIATE_TEST_SUITE_P(Model, Golden, testing::ValuesIn(golden_names()),
+                         [](const auto& info) { return info.param; });
+
+TEST(ModelGolden, AllKindsAreThere) {
+  for (const char* one : {"power", "deficient", "generated", "clustered"}) {
+    const auto names = golden_names();
+    EXPECT_NE(std::find(names.begin(), names.end(), one), names.end()) << one;
+  }
+}
+
+}  // namespace
+}  // namespace assay::test

@@ -54,9 +54,11 @@ std::string algorithm(const json& row) {
   return asked.is_string() ? asked.get<std::string>() : "";
 }
 
-/// The same algorithm over the same transport with the same SMT: preferred where there is a choice.
+/// The same algorithm and framework over the same transport with the same SMT: preferred where
+/// there is a choice.
+constexpr std::array same_ways{"transport", "smt", "framework", "tuning"};
 bool same_way(const json& a, const json& b) {
-  for (const char* name : {"transport", "smt"})
+  for (const char* name : same_ways)
     if (parameter(a, name) != parameter(b, name)) return false;
   const json asked = parameter(a, "algorithm");
   return (!asked.is_null() && asked == parameter(b, "algorithm")) || algorithm(a) == algorithm(b);
@@ -165,6 +167,14 @@ Baseline Baseline::load(const std::string& file_or_name) {
   return baseline;
 }
 
+Baseline Baseline::of(const std::string& system, const std::vector<json>& rows) {
+  Baseline baseline;
+  baseline.system_ = system;
+  baseline.rows_ = rows;
+  baseline.environments_.resize(rows.size());
+  return baseline;
+}
+
 Baseline Baseline::where(const std::string& parameter, const std::string& value) const {
   Baseline part;
   part.system_ = system_;
@@ -251,7 +261,7 @@ json Baseline::match(const json& row, std::string* why) const {
   const json their_backend = parameter(base, "backend"), my_backend = parameter(row, "backend");
   if (!their_backend.is_null() && their_backend != my_backend)
     notes.push_back(fmt::format("by {}", their_backend.get<std::string>()));
-  for (const char* name : {"smt", "transport"})
+  for (const char* name : same_ways)
     if (const json theirs = parameter(base, name), mine = parameter(row, name); theirs != mine)
       notes.push_back(fmt::format("{} is {} there, {} here", name, shown(theirs), shown(mine)));
   if (row.at("problem").contains("global_batch_size") !=

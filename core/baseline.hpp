@@ -15,6 +15,8 @@ class Baseline {
   /// A result file, or the name of one in results-schema/baselines/. InputError with the nearest
   /// name.
   static Baseline load(const std::string& file_or_name);
+  /// Rows at hand, all of one environment.
+  static Baseline of(const std::string& system, const std::vector<nlohmann::json>& rows);
   const std::string& system() const { return system_; }
   const std::vector<nlohmann::json>& rows() const { return rows_; }
 

@@ -36,11 +36,6 @@ std::string marked_quantity(const Series& series) {
          (any_shared(series) ? "!" : "");
 }
 
-double speedup(const Quantity& mine, const Quantity& base) {
-  if (mine.unit != base.unit || !(mine.value > 0) || !(base.value > 0)) return 0;
-  return mine.unit == "s" ? base.value / mine.value : mine.value / base.value;
-}
-
 json beside(const Series& series, const Baseline* baseline, const std::string& system,
             std::string* why) {
   const Quantity mine = quantity_of(series);
@@ -60,8 +55,11 @@ json beside(const Series& series, const Baseline* baseline, const std::string& s
     return nullptr;
   json match = row["baseline"];
   const std::string unit = match.at("unit");
-  const Quantity same{unit == "s" ? mine.value : row["rates"].value(unit, 0.0), unit};
-  match["speedup"] = speedup(same, quantity_of(match));
+  const double value = match.at("value");
+  if (match.at("unit") == "s")
+    match["speedup"] = series.median > 0 ? value / series.median : 0;
+  else if (value > 0)
+    match["speedup"] = row["rates"].value(match["unit"].get<std::string>(), 0.0) / value;
   return match;
 }
 
@@ -78,6 +76,12 @@ std::string printed_note(const Series& series, const json& match) {
       "its ratio is kept.",
       printed_mark, text_of(series.first(), "id"), match.at("ratio_printed").get<std::string>(),
       human_quantity(quantity_of(series)), human_quantity(quantity_of(match)));
+}
+
+bool several_benchmarks(const std::vector<Series>& all) {
+  return std::any_of(all.begin(), all.end(), [&](const Series& one) {
+    return one.first().at("benchmark") != all.front().first().at("benchmark");
+  });
 }
 
 std::string counts(const std::vector<Series>& all) {

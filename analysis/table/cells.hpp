@@ -24,9 +24,6 @@ std::string human_quantity(const Quantity& quantity);
 /// With the marks of the legend: * published, ! taken on a busy machine.
 std::string marked_quantity(const Series& series);
 
-/// How many times faster `mine` is than `base`; 0 where their units differ or one is zero.
-double speedup(const Quantity& mine, const Quantity& base);
-
 /// Another system's number for a series as Baseline::match gives it, null with the reason in `why`.
 /// With `system` and no `baseline`: the number that the row itself holds of it.
 nlohmann::json beside(const Series& series, const Baseline* baseline, const std::string& system,
@@ -40,6 +37,9 @@ std::string ratio_cell(const std::string& ratio, bool absolutes, const Quantity&
 inline constexpr const char* printed_mark = "\u2020";
 /// The legend's line for a ratio that its source prints and that its own numbers contradict.
 std::string printed_note(const Series& series, const nlohmann::json& match);
+
+/// Whether the problem alone does not tell what was run.
+bool several_benchmarks(const std::vector<Series>& all);
 
 /// "3 ok, 1 failed"
 std::string counts(const std::vector<Series>& all);

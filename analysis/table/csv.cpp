@@ -84,22 +84,13 @@ class Csv {
 
 void add_pivot(Csv& csv, const std::vector<Series>& all, const std::string& by) {
   const Pivot pivot = pivot_of(all, by);
-  const std::string first = pivot.values.empty() ? "" : pivot.values.front();
-  for (const PivotLine& line : pivot.lines) {
-    const auto base = line.series.find(first);
+  for (const PivotLine& line : pivot.lines)
     for (const auto& [value, series] : line.series) {
-      json match;
-      if (value != first && base != line.series.end()) {
-        const Quantity mine = quantity_of(*series), its = quantity_of(*base->second);
-        if (const double faster = speedup(mine, its); faster > 0)
-          match = {{"value", its.value},
-                   {"unit", its.unit},
-                   {"speedup", faster},
-                   {"published", base->second->published}};
-      }
-      csv.add(*series, value == first ? "" : by + " " + first, match, "");
+      std::string why;
+      const json match = beside_first(line, pivot, *series, by, &why);
+      csv.add(*series, value == pivot.values.front() ? "" : by + " " + pivot.values.front(), match,
+              why);
     }
-  }
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ std::string common(const std::set<std::string>& cited) {
   const std::string &first = *cited.begin(), &last = *cited.rbegin();
   if (cited.size() == 1) return first;
   const auto [end, other] = std::mismatch(first.begin(), first.end(), last.begin(), last.end());
+  if (end == first.begin()) return join(std::vector(cited.begin(), cited.end()), "; ");
   return fmt::format("{}... ({} places; the result file names each)",
                      std::string(first.begin(), end), cited.size());
 }

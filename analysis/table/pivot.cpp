@@ -18,6 +18,20 @@ namespace assay {
 
 using nlohmann::json;
 
+namespace {
+
+/// "Volta / Pascal" where the series of a line differ in it all the same.
+std::string shared_parameter(const PivotLine& line, const std::string& name) {
+  std::vector<std::string> values;
+  for (const auto& [value, series] : line.series)
+    if (const std::string text = series->parameter(name);
+        !text.empty() && std::find(values.begin(), values.end(), text) == values.end())
+      values.push_back(text);
+  return join(values, " / ");
+}
+
+}  // namespace
+
 Axes axes_of(const std::vector<Series>& all, const std::string& by) {
   Axes axes;
   std::vector<std::string> names{"direction", "precision", "backend", "algorithm"};
@@ -88,6 +102,19 @@ Pivot pivot_of(const std::vector<Series>& all, const std::string& by) {
   return pivot;
 }
 
+json beside_first(const PivotLine& line, const Pivot& pivot, const Series& series,
+                  const std::string& by, std::string* why) {
+  const auto base = line.series.find(pivot.values.front());
+  if (base == line.series.end() || base->second == &series || status_of(*base->second) != "ok")
+    return nullptr;
+  // The one parameter that is meant to differ does not stand in the way; everything else does.
+  Series same = series;
+  same.rows.front()["parameters"][by] = base->second->first().at("parameters").value(by, json());
+  const std::string system = by == "system" ? base->first : by + " " + base->first;
+  const Baseline first = Baseline::of(system, base->second->rows);
+  return beside(same, &first, system, why);
+}
+
 std::string pivot_table(const std::vector<NamedResult>& results, const std::vector<Series>& all,
                         const Axes& axes, const TableOptions& options) {
   const Pivot pivot = pivot_of(all, options.by);
@@ -96,6 +123,7 @@ std::string pivot_table(const std::vector<NamedResult>& results, const std::vect
 
   std::vector<Column> columns;
   if (tell_result) columns.push_back({"result"});
+  if (several_benchmarks(all)) columns.push_back({"benchmark"});
   columns.push_back({"problem"});
   for (const std::string& axis : axes.shown) columns.push_back({axis});
   for (const std::string& value : values) {
@@ -104,15 +132,16 @@ std::string pivot_table(const std::vector<NamedResult>& results, const std::vect
       columns.push_back({fmt::format("{} / {}", values.front(), value), true});
   }
 
+  Legend legend;
   std::vector<Line> table;
   std::vector<std::string> notes;
   bool published = false, shared = false;
   for (const PivotLine& line : pivot.lines) {
     Line cells;
     if (tell_result) cells.cells.push_back(results[line.any->result].name);
+    if (several_benchmarks(all)) cells.cells.push_back(text_of(line.any->first(), "benchmark"));
     cells.cells.push_back(line.any->problem());
-    for (const std::string& axis : axes.shown) cells.cells.push_back(line.any->parameter(axis));
-    const auto base = line.series.find(values.front());
+    for (const std::string& axis : axes.shown) cells.cells.push_back(shared_parameter(line, axis));
     for (const std::string& value : values) {
       const auto found = line.series.find(value);
       const Series* series = found == line.series.end() ? nullptr : found->second;
@@ -129,12 +158,22 @@ std::string pivot_table(const std::vector<NamedResult>& results, const std::vect
         cells.cells.push_back("-");
       }
       if (value == values.front()) continue;
-      std::string ratio = "-";
-      if (ok && base != line.series.end() && status_of(*base->second) == "ok") {
-        const Quantity mine = quantity_of(*series), its = quantity_of(*base->second);
-        if (const double faster = speedup(mine, its); faster > 0)
-          ratio = ratio_cell(fmt::format("{:.3g}", faster), options.absolutes,
-                             mine.unit == "s" ? its : mine, mine.unit == "s" ? mine : its);
+      std::string ratio = "-", why;
+      if (ok) {
+        const json match = beside_first(line, pivot, *series, options.by, &why);
+        const Quantity mine = quantity_of(*series);
+        if (match.is_object()) {
+          const Quantity its = quantity_of(match);
+          ratio = fmt::format("{:.3g}", match.at("speedup").get<double>());
+          if (match.contains("ratio_printed")) {
+            ratio += printed_mark;
+            legend.add(printed_note(*series, match));
+          }
+          ratio = its.unit == "s" ? ratio_cell(ratio, options.absolutes, its, mine)
+                                  : ratio_cell(ratio, options.absolutes, mine, its);
+        } else if (!why.empty()) {
+          legend.add("No ratio (-): " + why + ".");
+        }
       }
       cells.cells.push_back(ratio);
     }
@@ -144,7 +183,6 @@ std::string pivot_table(const std::vector<NamedResult>& results, const std::vect
       options.markdown ? markdown_table(columns, table) : terminal_table(columns, table);
   const std::string base = values.empty() ? "-" : values.front();
   text += "\n";
-  Legend legend;
   legend.add(
       fmt::format("{} / x: time of {} over time of x, above 1 x is faster. It is no verdict: "
                   "`assay table` shows, it does not compare.",

@@ -29,6 +29,9 @@ struct Pivot {
   std::vector<std::string> values;  ///< the first is what the others are set against
   std::vector<PivotLine> lines;
 };
+/// The first value's number for the same case as Baseline::match gives it; null with the reason.
+nlohmann::json beside_first(const PivotLine& line, const Pivot& pivot, const Series& series,
+                            const std::string& by, std::string* why = nullptr);
 Pivot pivot_of(const std::vector<Series>& all, const std::string& by);
 
 /// One line per case without `options.by`, a column for each of its values, and the ratio of each

@@ -81,6 +81,7 @@ std::string render_table(const std::vector<NamedResult>& given,
   const bool several_launches =
       std::any_of(all.begin(), all.end(), [](const Series& one) { return one.rows.size() > 1; });
   if (several_results) columns.push_back({"result"});
+  if (several_benchmarks(all)) columns.push_back({"benchmark"});
   columns.push_back({"problem"});
   for (const std::string& axis : axes.shown) columns.push_back({axis});
   if (several_environments) columns.push_back({"environment", true});
@@ -98,6 +99,7 @@ std::string render_table(const std::vector<NamedResult>& given,
   for (const Series& series : all) {
     Line line;
     if (several_results) line.cells.push_back(results[series.result].name);
+    if (several_benchmarks(all)) line.cells.push_back(text_of(series.first(), "benchmark"));
     line.cells.push_back(series.problem());
     for (const std::string& axis : axes.shown)
       line.cells.push_back(axis == "algorithm" ? series.algorithm() : series.parameter(axis));
@@ -174,7 +176,14 @@ std::string render_table(const std::vector<NamedResult>& given,
         "ran: the other system's algorithm. speedup = other system's time / this time: above 1 "
         "this run is faster.");
   if (several_environments) legend.add(environments_note);
-  if (several_launches)
+  const auto several = [&](bool published) {
+    return std::any_of(all.begin(), all.end(), [&](const Series& one) {
+      return one.rows.size() > 1 && one.published == published;
+    });
+  };
+  if (several(true))
+    legend.add("Of several published numbers of one case the best is shown, with its citation.");
+  if (several(false))
     legend.add(
         "Several launches: median of the launch medians, and its interval (with fewer than 6 "
         "launches: their range).");

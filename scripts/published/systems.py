@@ -3,9 +3,10 @@ import json
 
 from .common import environment, result, row, write
 
-FUGAKU_SOURCE = "K. Sato (RIKEN R-CCS), DL4Fugaku: AI frameworks on Fugaku, 11th JLESC Workshop, 9 September 2020 (seed document 002)"
-SUMMIT_SOURCE = "Prabhat and M. Houston, Scaling on Summit of exascale deep learning, blog.tensorflow.org, February 2019 (seed document 003)"
-RECORDS_SOURCE = "J. Yin, Early experiences with ML and DL on Summit/SummitDev (seed document 004), table 1 of State-of-the-art ImageNet training"
+FUGAKU_SOURCE = "K. Sato (RIKEN R-CCS), DL4Fugaku: AI frameworks on Fugaku, 11th JLESC Workshop, September 2020 (seed document 002)"
+SUMMIT_SOURCE = "Prabhat and M. Houston, Scaling on Summit of exascale deep learning, blog.tensorflow.org, 2019 (seed document 003)"
+RECORDS_SOURCE = ("J. Yin, Early experiences with Machine Learning and Deep Learning on Summit/SummitDev (seed document 004), "
+                  "table 1 of State-of-the-art ImageNet training")
 LABELS_RUN_TOGETHER = "damaged: in the text the labels of the bars run together"
 
 
@@ -48,7 +49,8 @@ def resnet50(direction, precision, framework, text, images, citation, nodes=1, *
         problem["global_batch_size"] = batch
     if batch_printed:
         problem["batch_printed"] = batch_printed
-    parts = ["resnet50", direction, precision or "precision-not-given", framework.split()[0].lower() if framework else "any", f"nodes{nodes}"]
+    parts = ["resnet50", direction, precision or "precision-not-given", framework.split()[0].lower() if framework else "any",
+             f"nodes{nodes}"]
     return row("/".join(parts) + variant, "resnet50", problem,
                dict({"direction": direction, "precision": precision, "framework": framework, "workload": "ResNet-50", "nodes": nodes},
                     **(parameters or {})),
@@ -112,7 +114,8 @@ EXAMPLES = "NVIDIA DeepLearningExamples"
 TODAY = [  # file, description, processor, rows: (precision, framework, text, images/s, citation)
     ("v100", "NVIDIA V100: ResNet-50 training", "NVIDIA V100", "Volta",
      [(None, None, "905", 905, FUGAKU_SOURCE + ", quoting NVIDIA"), ("fp32", "MXNet", "384", 384, EXAMPLES),
-      ("mixed", "MXNet", "1,376", 1376, EXAMPLES), ("fp32", "PyTorch", "367", 367, EXAMPLES), ("mixed", "PyTorch", "1,200", 1200, EXAMPLES)]),
+      ("mixed", "MXNet", "1,376", 1376, EXAMPLES),
+      ("fp32", "PyTorch", "367", 367, EXAMPLES), ("mixed", "PyTorch", "1,200", 1200, EXAMPLES)]),
     ("a100", "NVIDIA A100: ResNet-50 training", "NVIDIA A100", "Ampere",
      [("tf32", "MXNet", "1,056", 1056, EXAMPLES), ("mixed", "MXNet", "3,411", 3411, EXAMPLES),
       ("tf32", "PyTorch", "938", 938, EXAMPLES), ("mixed", "PyTorch", "2,470", 2470, EXAMPLES)]),
@@ -125,12 +128,14 @@ TODAY = [  # file, description, processor, rows: (precision, framework, text, im
 def resnet50_today(folder, sources):
     sources.on_page("V100 384 fp32 / 1,376 mixed; A100 1,056 tf32 / 3,411 mixed (NVIDIA DeepLearningExamples, MXNet)",
                     "PyTorch V100 367/1,200, A100 938/2,470; H100 7,155 fp16 per GPU (MLPerf Training 4.0)",
-                    "Sapphire Rapids socket 268 bf16 (MLPerf Training 2.1)", "| V100 reference quoted beside it, training | 905 (precision not given) | – |")
+                    "Sapphire Rapids socket 268 bf16 (MLPerf Training 2.1)",
+                    "| V100 reference quoted beside it, training | 905 (precision not given) | – |")
     sources.in_document("002", "NVIDIA GPU v100: 905 ips")
     for name, description, processor, architecture, printed in TODAY:
-        rows = [resnet50("training", precision, framework, text, images, citation, parameters={"architecture": architecture, "ranks": None if name == "sapphire-rapids" else 1},
-                         note="per socket" if name == "sapphire-rapids" else "per GPU; framework and precision not given"
-                         if precision is None else "per GPU")
+        unit = "socket" if name == "sapphire-rapids" else "GPU"
+        rows = [resnet50("training", precision, framework, text, images, citation,
+                         parameters={"architecture": architecture, "ranks": 1 if unit == "GPU" else None},
+                         note=f"per {unit}" + ("" if precision else "; framework and precision not given"))
                 for precision, framework, text, images, citation in printed]
         write_system(folder, name, description, rows, [environment(processor, "not published", "not published")])
 
@@ -138,7 +143,8 @@ def resnet50_today(folder, sources):
 RECORDS = [  # year, who, batch as printed, processor, how many, library, time as printed, seconds, accuracy as printed, as on the page
     (2016, "He et al.", "256", "Tesla P100", 8, "Caffe", "29 hours", 29 * 3600, "75.3%", "He 256×8 P100 29 h 75.3 %"),
     (2017, "Goyal et al.", "8K", "Tesla P100", 256, "Caffe2", "1 hour", 3600, "76.3%", "Goyal 8K×256 P100 1 h 76.3 %"),
-    (2017, "Smith et al.", "8K→16K", "full TPU Pod", None, "TensorFlow", "30 mins", 1800, "76.1%", "Smith 8K→16K full TPU Pod 30 min 76.1 %"),
+    (2017, "Smith et al.", "8K→16K", "full TPU Pod", None, "TensorFlow", "30 mins", 1800, "76.1%",
+     "Smith 8K→16K full TPU Pod 30 min 76.1 %"),
     (2017, "Akiba et al.", "32K", "Tesla P100", 1024, "Chainer", "15 mins", 900, "74.9%", "Akiba 32K×1024 P100 15 min 74.9 %"),
     (2018, "Jia et al.", "64K", "Tesla P40", 2048, "TensorFlow", "6.6 mins", 396, "75.8%", "Jia 64K×2048 P40 6.6 min 75.8 %"),
     (2018, "Mikami et al.", "34K→68K", "Tesla V100", 2176, "NNL", "224 secs", 224, "75.03%", "Mikami 34K→68K×2176 V100 224 s 75.03 %"),
@@ -162,8 +168,8 @@ def imagenet_records(folder, sources):
             executed["scaling_efficiency"] = 0.66
             note += "; 2D-torus allreduce, 66 % scaling efficiency"
         rows.append(row(f"resnet50/to-accuracy/{name}-{year}", "resnet50", problem,
-                        {"direction": "training", "precision": None, "framework": library, "workload": "ResNet-50", "architecture": processor,
-                         "ranks": count, "nodes": None},
+                        {"direction": "training", "precision": None, "framework": library, "workload": "ResNet-50",
+                         "architecture": processor, "ranks": count, "nodes": None},
                         RECORDS_SOURCE, text, text.split()[1], float(text.split()[0]), seconds=seconds, note=note, executed=executed,
                         environment=len(environments)))
         environments.append(environment(f"{processor} x{count}" if count else processor, "not published", library))
@@ -172,10 +178,12 @@ def imagenet_records(folder, sources):
 
 
 def summit_exascale(folder, sources):
-    sources.on_page("27,000+ V100 on Summit, DeepLabv3+, fp16 compute with fp32 accumulation, exaflop class, about 40 of 125 TFLOP/s per GPU",
+    sources.on_page("27,000+ V100 on Summit, DeepLabv3+, fp16 compute with fp32 accumulation, exaflop class, "
+                    "about 40 of 125 TFLOP/s per GPU",
                     "20 TB data set, about 4 TB/s of reads")
-    sources.in_document("003", "27,000+", "~40 teraflops per GPU", "125 teraflops in mixed-precision", "~4 terabyte per second sustained I/O",
-                        "20 terabyte dataset", "breaking the ExaFLOP barrier", "FP16 and accumulates results in FP32")
+    sources.in_document("003", "27,000+", "~40 teraflops per GPU", "125 teraflops in mixed-precision",
+                        "~4 terabyte per second sustained I/O", "20 terabyte dataset", "breaking the ExaFLOP barrier",
+                        "FP16 and accumulates results in FP32")
     executed = {"implementation": "TensorFlow, Horovod", "storage": "fp16", "compute": "fp16", "accumulate": "fp32"}
     parameters = {"direction": "training", "precision": "mixed", "workload": "DeepLabv3+", "architecture": "Volta", "ranks": None,
                   "nodes": None}

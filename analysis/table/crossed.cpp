@@ -94,10 +94,13 @@ Crossed cross(const std::vector<NamedResult>& results, const std::vector<Series>
     }
     crossed.lines.push_back(std::move(line));
   }
+  // A source is followed in its own order; a run has its cases in random order.
   const auto order = places(results);
   const auto place = [&](const CrossedLine& line) {
-    return std::pair{line.series->result,
-                     order.at({line.series->result, text_of(line.series->first(), "id")})};
+    const Series& series = *line.series;
+    return std::pair{series.result, series.published
+                                        ? order.at({series.result, text_of(series.first(), "id")})
+                                        : static_cast<std::size_t>(&series - all.data())};
   };
   std::stable_sort(crossed.lines.begin(), crossed.lines.end(),
                    [&](const CrossedLine& a, const CrossedLine& b) { return place(a) < place(b); });
@@ -129,7 +132,8 @@ std::string crossed_table(const std::vector<NamedResult>& results, const Crossed
   for (const CrossedLine& line : crossed.lines) {
     const Series& series = *line.series;
     const std::string status = status_of(series);
-    if (const std::string key = absolutes_key(line); key != group) {
+    // A row without a number asks for no other's.
+    if (const std::string key = absolutes_key(line); status == "ok" && key != group) {
       group = key;
       Line head{{label(series), join(systems, ", ")}, ""};
       head.cells.resize(3 + axes.shown.size());
@@ -141,9 +145,8 @@ std::string crossed_table(const std::vector<NamedResult>& results, const Crossed
           if (published) legend.cite(crossed.columns[i].system, text_of(match, "citation"));
         } else {
           head.cells.push_back("-");
-          if (status == "ok")
-            legend.add(fmt::format("{} at {} {}: {}.", label(series), options.by,
-                                   crossed.columns[i].value, line.why[i]));
+          legend.add(fmt::format("{} at {} {}: {}.", label(series), options.by,
+                                 crossed.columns[i].value, line.why[i]));
         }
       }
       lines.push_back(std::move(head));
@@ -160,12 +163,14 @@ std::string crossed_table(const std::vector<NamedResult>& results, const Crossed
     if (series.published)
       legend.cite(text_of(results[series.result].result.at("system"), "name"),
                   text_of(series.first(), "citation"));
-    for (const json& match : line.matches) {
+    for (std::size_t i = 0; i < line.matches.size(); ++i) {
+      const json& match = line.matches[i];
       const double faster = match.is_object() ? match.at("speedup").get<double>() : 0;
       if (!(faster > 0)) {
         cells.cells.push_back("-");
         continue;
       }
+      legend.note(crossed.columns[i].system, text_of(match, "note"), false);
       std::string ratio = fmt::format("{:.2f}x", 1 / faster);
       if (match.contains("ratio_printed")) {
         ratio += printed_mark;

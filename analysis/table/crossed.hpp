@@ -26,7 +26,7 @@ struct CrossedLine {
 
 struct Crossed {
   std::vector<CrossedColumn> columns;
-  std::vector<CrossedLine> lines;  ///< in the order of the files
+  std::vector<CrossedLine> lines;  ///< by result; what is published in its source's order
   std::size_t left_out = 0;        ///< series whose problem no column has
 };
 

@@ -37,6 +37,17 @@ void Legend::cite(const std::string& system, const std::string& citation) {
   citations_[system].insert(citation);
 }
 
+void Legend::note(const std::string& system, const std::string& note, bool algorithm_shown) {
+  std::vector<std::string> rest;
+  for (const std::string& part : split(note, ';')) {
+    const std::string text = part.substr(std::min(part.find_first_not_of(' '), part.size()));
+    if (!text.empty() && !text.starts_with("published") &&
+        !(algorithm_shown && text.starts_with("another algorithm")))
+      rest.push_back(text);
+  }
+  if (!rest.empty()) add(fmt::format("{}: {}", system, join(rest, "; ")));
+}
+
 std::string Legend::text(bool markdown) const {
   std::string text;
   auto put = [&](const std::string& line) {

@@ -15,6 +15,8 @@ class Legend {
  public:
   void add(const std::string& line);
   void cite(const std::string& system, const std::string& citation);
+  /// What a baseline's note says beyond the table's own columns and marks.
+  void note(const std::string& system, const std::string& note, bool algorithm_shown);
   std::string text(bool markdown) const;
 
  private:

@@ -23,17 +23,6 @@ namespace {
 
 constexpr std::size_t longest_note = 160;
 
-/// What a note says beyond the table's own columns and marks.
-void add_note(Legend& legend, const std::string& system, const std::string& note) {
-  std::vector<std::string> rest;
-  for (const std::string& part : split(note, ';')) {
-    const std::string text = part.substr(std::min(part.find_first_not_of(' '), part.size()));
-    if (!text.empty() && !text.starts_with("published") && !text.starts_with("another algorithm"))
-      rest.push_back(text);
-  }
-  if (!rest.empty()) legend.add(fmt::format("{}: {}", system, join(rest, "; ")));
-}
-
 }  // namespace
 
 std::vector<std::pair<std::string, const Baseline*>> systems_of(
@@ -166,7 +155,7 @@ std::string render_table(const std::vector<NamedResult>& given,
                                ? ratio_cell(ratio, options.absolutes && its.unit == "s", its, mine)
                                : ratio);
       if (published) legend.cite(system, text_of(match, "citation"));
-      add_note(legend, system, text_of(match, "note"));
+      legend.note(system, text_of(match, "note"), true);
     }
     lines.push_back(std::move(line));
   }

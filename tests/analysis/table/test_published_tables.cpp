@@ -154,6 +154,11 @@ TEST(CrossedTable, AMeasuredRowStandsBesideEachPrecision) {
   const std::string text =
       render_table({{"", test::result({test::row("ok", 2e-3)})}}, {base}, {false, "precision"});
   EXPECT_TRUE(std::regex_search(text, std::regex(R"(2\.00 ms +2\.00x +4\.00x\n)"))) << text;
+  EXPECT_FALSE(has(text, "another algorithm")) << text;
+  fp32["executed"]["algorithm"] = fp32["parameters"]["algorithm"] = "winograd";
+  EXPECT_TRUE(has(render_table({{"", test::result({test::row("ok", 2e-3)})}},
+                               {Baseline::of("other", {fp32})}, {false, "precision"}),
+                  "other: another algorithm: winograd there, direct here"));
   // Another FLOP count is other work.
   fp16["problem"]["flops"] = 2e9;
   const std::string other =

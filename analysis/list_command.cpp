@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "analysis/commands.hpp"
 #include "analysis/run/programs.hpp"
@@ -11,6 +12,7 @@
 #include "core/baseline.hpp"
 #include "core/error.hpp"
 #include "core/plugins.hpp"
+#include "core/result.hpp"
 #include "core/schema.hpp"
 #include "core/suite.hpp"
 #include "core/text.hpp"
@@ -84,14 +86,29 @@ void list_problems() {
   });
 }
 
+/// "30 rows in s, published; conv, pca, ...: what it is": which rows a `--baseline` could match.
 void list_baselines() {
   list_files("baseline", baseline_names(), [](const std::string& name) {
-    const Baseline baseline = Baseline::load(name);
-    const bool published =
-        std::any_of(baseline.rows().begin(), baseline.rows().end(),
-                    [](const json& row) { return row.value("published", false); });
-    return fmt::format("{}, {} rows{}", baseline.system(), baseline.rows().size(),
-                       published ? ", published" : "");
+    const json document = read_result(baseline_file(name));
+    std::set<std::string> units, benchmarks;
+    std::size_t missing = 0;
+    bool published = false;
+    for (const json& row : document.at("rows")) {
+      benchmarks.insert(row.at("benchmark"));
+      published = published || row.value("published", false);
+      if (row.at("status") != "ok") ++missing;
+      if (row.at("time_s").is_object())
+        units.insert("s");
+      else
+        for (const auto& [rate, value] : row.at("rates").items()) units.insert(rate);
+    }
+    const auto list = [](const std::set<std::string>& set) {
+      return join(std::vector<std::string>(set.begin(), set.end()), ", ");
+    };
+    return fmt::format("{} rows{} in {}{}; {}: {}", document.at("rows").size(),
+                       missing > 0 ? fmt::format(" ({} without a number)", missing) : "",
+                       list(units), published ? ", published" : "", list(benchmarks),
+                       document.at("system").value("description", "no description"));
   });
 }
 

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <set>
 
+#include "core/baseline.hpp"
 #include "core/error.hpp"
 #include "core/result.hpp"
 #include "core/schema.hpp"
@@ -24,7 +25,14 @@ bool is_result(const fs::path& file) {
          document["schema"].get<std::string>().starts_with("assay-result/");
 }
 
+/// The name of a shipped baseline, which no file of that name hides.
+bool is_baseline(const std::string& name) {
+  const std::vector<std::string> names = baseline_names();
+  return !fs::exists(name) && std::find(names.begin(), names.end(), name) != names.end();
+}
+
 std::vector<fs::path> files_of(const fs::path& name) {
+  if (is_baseline(name)) return {baseline_file(name)};
   if (!fs::is_directory(name)) return {name};
   if (fs::exists(name / "result.json")) return {name / "result.json"};
   std::vector<fs::path> files;
@@ -56,7 +64,8 @@ std::vector<NamedResult> load_results(const std::vector<std::string>& names) {
       if (!seen.insert(fs::weakly_canonical(file)).second)
         throw InputError(fmt::format(
             "{} is given twice (its rows would count twice). Name it once.", file.string()));
-      const bool whole = fs::is_directory(name) && file == fs::path(name) / "result.json";
+      const bool whole =
+          is_baseline(name) || (fs::is_directory(name) && file == fs::path(name) / "result.json");
       results.push_back({whole ? name : file.string(), read_result(file)});
     }
   if (results.size() == 1) results.front().name.clear();

@@ -99,10 +99,12 @@ void print_row(const json& row) {
     if (was_shared(row))
       line += "\n    ! other work wanted the processors: repeat when it is quiet";
     const json& baseline = row.at("baseline");
+    const bool in_seconds = baseline.is_object() && baseline.at("unit") == "s";
     if (baseline.is_object())
-      line += fmt::format("\n    {}: {:.6g} ms{}, speedup {:.3g}",
+      line += fmt::format("\n    {}: {:.6g} {}{}, speedup {:.3g}",
                           baseline.at("system").get<std::string>(),
-                          baseline.at("value").get<double>() * 1e3,
+                          baseline.at("value").get<double>() * (in_seconds ? 1e3 : 1),
+                          in_seconds ? "ms" : baseline.at("unit").get<std::string>(),
                           baseline.at("published") == true ? " (published)" : "",
                           baseline.at("speedup").get<double>());
   } else {

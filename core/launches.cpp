@@ -41,6 +41,21 @@ void summarize(Launches& series) {
       series.reason = fmt::format("in {} of {} launches: {}", same, launches, series.reason);
     return;
   }
+  const auto timeless = std::find_if(series.rows.begin(), series.rows.end(),
+                                     [](const json& row) { return row.at("time_s").is_null(); });
+  if (series.published && timeless != series.rows.end()) {
+    std::string name;  // the schema asks for at least one rate
+    for (const auto& [rate, value] : timeless->at("rates").items())
+      if (value.is_number() && name.empty()) name = rate;
+    const auto rate_of = [&](const json& row) { return row.at("rates").value(name, 0.0); };
+    std::stable_sort(series.rows.begin(), series.rows.end(),
+                     [&](const json& a, const json& b) { return rate_of(a) > rate_of(b); });
+    series.rate = rate_of(series.first());
+    series.rate_name = name;
+    series.status = "unsupported";
+    series.reason = fmt::format("published as a rate ({}), without a time", name);
+    return;
+  }
   const auto seconds = [](const json& row) { return row.at("time_s").at("median").get<double>(); };
   if (series.published)
     // The best that its source prints is quoted, with its own citation.

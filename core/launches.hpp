@@ -22,6 +22,10 @@ struct Launches {
   std::vector<double> medians;  ///< of each launch; only where status is ok
   double median = 0;  ///< of the launches' medians; of what is published the best is quoted
   bool published = false;
+  /// A published row may have a rate alone: it is then `unsupported` for whoever wants a time, and
+  /// the greatest rate of its launches and that rate's name stand here.
+  double rate = 0;
+  std::string rate_name;
   const nlohmann::json& first() const { return rows.front(); }
 };
 

@@ -124,6 +124,16 @@ class RowCheck {
     const json& baseline = row_.at("baseline");
     const double median = row_.at("time_s").at("median");
     if (!baseline.is_object() || !(median > 0)) return;
+    if (const std::string unit = baseline.at("unit"); unit != "s") {
+      const json mine = row_.at("rates").value(unit, json());
+      if (!mine.is_number())
+        refuse(fmt::format("/baseline/unit: found {}, expected s or a rate of the row.",
+                           baseline["unit"].dump()));
+      expect("/baseline/speedup", baseline.at("speedup"),
+             mine.get<double>() / baseline.at("value").get<double>(),
+             "/rates/" + unit + " over /baseline/value");
+      return;
+    }
     expect("/baseline/speedup", baseline.at("speedup"), baseline.at("value").get<double>() / median,
            "/baseline/value over the median");
   }

@@ -232,7 +232,8 @@ class Explainer {
           Limit{"exclusiveMinimum", "more than {}"}, Limit{"exclusiveMaximum", "less than {}"},
           Limit{"minLength", "a text of at least {} characters"},
           Limit{"minItems", "a list of at least {}"}, Limit{"maxItems", "a list of at most {}"},
-          Limit{"maxProperties", "at most {} fields"}, Limit{"pattern", "a text that matches {}"}})
+          Limit{"minProperties", "at least {} fields"}, Limit{"maxProperties", "at most {} fields"},
+          Limit{"pattern", "a text that matches {}"}})
       if (fails(limit.keyword))
         say(pointer, fmt::format("found {}, expected {}{}.", shown(value),
                                  fmt::format(fmt::runtime(limit.text), node[limit.keyword].dump()),

@@ -6,9 +6,10 @@
 #include <map>
 #include <set>
 
+#include "analysis/table/cells.hpp"
+#include "analysis/table/legend.hpp"
 #include "analysis/table/table.hpp"
 #include "analysis/text_table.hpp"
-#include "analysis/units.hpp"
 #include "core/error.hpp"
 #include "core/precision.hpp"
 #include "core/text.hpp"
@@ -16,6 +17,20 @@
 namespace assay {
 
 using nlohmann::json;
+
+namespace {
+
+/// "Volta / Pascal" where the series of a line differ in it all the same.
+std::string shared_parameter(const PivotLine& line, const std::string& name) {
+  std::vector<std::string> values;
+  for (const auto& [value, series] : line.series)
+    if (const std::string text = series->parameter(name);
+        !text.empty() && std::find(values.begin(), values.end(), text) == values.end())
+      values.push_back(text);
+  return join(values, " / ");
+}
+
+}  // namespace
 
 Axes axes_of(const std::vector<Series>& all, const std::string& by) {
   Axes axes;
@@ -46,33 +61,69 @@ Axes axes_of(const std::vector<Series>& all, const std::string& by) {
   return axes;
 }
 
-std::string pivot_table(const std::vector<NamedResult>& results, const std::vector<Series>& all,
-                        const Axes& axes, const TableOptions& options) {
-  std::vector<std::string> values;
-  std::map<std::string, std::map<std::string, const Series*>> lines;  // what stays → value → series
-  std::vector<std::string> order;
+Pivot pivot_of(const std::vector<Series>& all, const std::string& by) {
+  Pivot pivot;
+  std::map<std::string, std::size_t> lines;  // what stays → its line
   for (const Series& series : all) {
     json rest = series.first().at("parameters");
-    const std::string value = series.parameter(options.by);
-    rest.erase(options.by);
-    const std::string key = fmt::format(
-        "{} {} {} {} {}", series.result, series.environment, text_of(series.first(), "benchmark"),
-        text_of(series.first().at("problem"), "descriptor"), rest.dump());
-    if (!lines.contains(key)) order.push_back(key);
-    if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
-    lines[key].emplace(value, &series);
+    const std::string value = series.parameter(by);
+    rest.erase(by);
+    // Two systems are in two results and environments, and of two architectures; how their threads
+    // make up an SMT level is theirs.
+    const bool systems = by == "system";
+    if (systems) rest.erase("architecture");
+    if (systems && rest.contains("smt"))
+      for (const char* layout : {"threads", "ranks"}) rest.erase(layout);
+    std::string key =
+        fmt::format("{} {} {} {} {}", systems ? 0 : series.result,
+                    systems ? "" : series.environment, text_of(series.first(), "benchmark"),
+                    text_of(series.first().at("problem"), "descriptor"), rest.dump());
+    // The same case once more in another environment of one result: never in the same line.
+    while (lines.contains(key) && pivot.lines[lines.at(key)].series.contains(value)) key += '+';
+    if (lines.emplace(key, pivot.lines.size()).second) pivot.lines.push_back({&series, {}});
+    pivot.lines[lines.at(key)].series.emplace(value, &series);
+    if (std::find(pivot.values.begin(), pivot.values.end(), value) == pivot.values.end())
+      pivot.values.push_back(value);
   }
+  std::vector<std::string> order;
+  // From wide to narrow: a gain over the wide one is what is asked for.
+  if (by == "precision") order = precision_names();
+  // The first system given is the one that the others are set against.
+  if (by == "system") {
+    std::vector<std::pair<std::size_t, std::string>> given;
+    for (const Series& series : all) given.emplace_back(series.result, series.parameter(by));
+    std::sort(given.begin(), given.end());
+    for (const auto& [result, system] : given) order.push_back(system);
+  }
+  std::stable_sort(
+      pivot.values.begin(), pivot.values.end(), [&](const std::string& a, const std::string& b) {
+        return std::find(order.begin(), order.end(), a) < std::find(order.begin(), order.end(), b);
+      });
+  return pivot;
+}
 
-  if (options.by == "precision") {
-    // From wide to narrow: a gain over the wide one is what is asked for.
-    const auto wide = precision_names();
-    std::stable_sort(values.begin(), values.end(), [&](const std::string& a, const std::string& b) {
-      return std::find(wide.begin(), wide.end(), a) < std::find(wide.begin(), wide.end(), b);
-    });
-  }
+json beside_first(const PivotLine& line, const Pivot& pivot, const Series& series,
+                  const std::string& by, std::string* why) {
+  const auto base = line.series.find(pivot.values.front());
+  if (base == line.series.end() || base->second == &series || status_of(*base->second) != "ok")
+    return nullptr;
+  // The one parameter that is meant to differ does not stand in the way; everything else does.
+  Series same = series;
+  same.rows.front()["parameters"][by] = base->second->first().at("parameters").value(by, json());
+  const std::string system = by == "system" ? base->first : by + " " + base->first;
+  const Baseline first = Baseline::of(system, base->second->rows);
+  return beside(same, &first, system, why);
+}
+
+std::string pivot_table(const std::vector<NamedResult>& results, const std::vector<Series>& all,
+                        const Axes& axes, const TableOptions& options) {
+  const Pivot pivot = pivot_of(all, options.by);
+  const std::vector<std::string>& values = pivot.values;
+  const bool tell_result = results.size() > 1 && options.by != "system";
 
   std::vector<Column> columns;
-  if (results.size() > 1) columns.push_back({"result"});
+  if (tell_result) columns.push_back({"result"});
+  if (several_benchmarks(all)) columns.push_back({"benchmark"});
   columns.push_back({"problem"});
   for (const std::string& axis : axes.shown) columns.push_back({axis});
   for (const std::string& value : values) {
@@ -81,24 +132,22 @@ std::string pivot_table(const std::vector<NamedResult>& results, const std::vect
       columns.push_back({fmt::format("{} / {}", values.front(), value), true});
   }
 
+  Legend legend;
   std::vector<Line> table;
   std::vector<std::string> notes;
   bool published = false, shared = false;
-  for (const std::string& key : order) {
-    const auto& line = lines.at(key);
-    const Series& any = *line.begin()->second;
+  for (const PivotLine& line : pivot.lines) {
     Line cells;
-    if (results.size() > 1) cells.cells.push_back(results[any.result].name);
-    cells.cells.push_back(any.problem());
-    for (const std::string& axis : axes.shown) cells.cells.push_back(any.parameter(axis));
-    const auto base = line.find(values.front());
+    if (tell_result) cells.cells.push_back(results[line.any->result].name);
+    if (several_benchmarks(all)) cells.cells.push_back(text_of(line.any->first(), "benchmark"));
+    cells.cells.push_back(line.any->problem());
+    for (const std::string& axis : axes.shown) cells.cells.push_back(shared_parameter(line, axis));
     for (const std::string& value : values) {
-      const auto found = line.find(value);
-      const Series* series = found == line.end() ? nullptr : found->second;
-      const bool ok = series != nullptr && series->status == "ok";
+      const auto found = line.series.find(value);
+      const Series* series = found == line.series.end() ? nullptr : found->second;
+      const bool ok = series != nullptr && status_of(*series) == "ok";
       if (ok) {
-        cells.cells.push_back(human_seconds(series->median) + (series->published ? "*" : "") +
-                              (any_shared(*series) ? "!" : ""));
+        cells.cells.push_back(marked_quantity(*series));
         published = published || series->published;
         shared = shared || any_shared(*series);
       } else if (series != nullptr) {
@@ -109,25 +158,40 @@ std::string pivot_table(const std::vector<NamedResult>& results, const std::vect
         cells.cells.push_back("-");
       }
       if (value == values.front()) continue;
-      const bool both =
-          ok && base != line.end() && base->second->status == "ok" && series->median > 0;
-      cells.cells.push_back(both ? fmt::format("{:.3g}", base->second->median / series->median)
-                                 : "-");
+      std::string ratio = "-", why;
+      if (ok) {
+        const json match = beside_first(line, pivot, *series, options.by, &why);
+        const Quantity mine = quantity_of(*series);
+        if (match.is_object()) {
+          const Quantity its = quantity_of(match);
+          ratio = fmt::format("{:.3g}", match.at("speedup").get<double>());
+          if (match.contains("ratio_printed")) {
+            ratio += printed_mark;
+            legend.add(printed_note(*series, match));
+          }
+          ratio = its.unit == "s" ? ratio_cell(ratio, options.absolutes, its, mine)
+                                  : ratio_cell(ratio, options.absolutes, mine, its);
+        } else if (!why.empty()) {
+          legend.add("No ratio (-): " + why + ".");
+        }
+      }
+      cells.cells.push_back(ratio);
     }
     table.push_back(std::move(cells));
   }
   std::string text =
       options.markdown ? markdown_table(columns, table) : terminal_table(columns, table);
   const std::string base = values.empty() ? "-" : values.front();
-  text += fmt::format(
-      "\n{} / x: time of {} over time of x, above 1 x is faster. It is no verdict: `assay table` "
-      "shows, it does not compare.\n",
-      base, base);
-  if (published) text += "* published, not measured by Assay.\n";
-  if (shared) text += std::string(shared_note) + "\n";
-  if (ids_repeat(all)) text += std::string(environments_note) + "\n";
-  for (const std::string& note : notes) text += note + "\n";
-  return text;
+  text += "\n";
+  legend.add(
+      fmt::format("{} / x: time of {} over time of x, above 1 x is faster. It is no verdict: "
+                  "`assay table` shows, it does not compare.",
+                  base, base));
+  if (published) legend.add(published_note);
+  if (shared) legend.add(shared_note);
+  if (ids_repeat(all)) legend.add(environments_note);
+  for (const std::string& note : notes) legend.add(note);
+  return text + legend.text(options.markdown);
 }
 
 }  // namespace assay

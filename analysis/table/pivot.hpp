@@ -1,6 +1,7 @@
 #pragma once
 // Which parameters a table shows, and tables with one parameter's values side by side.
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,20 @@ struct Axes {
 /// The four that everybody asks for, and every other parameter that differs between rows; `by` gets
 /// no column of its own. InputError with the nearest name if no row has the parameter `by`.
 Axes axes_of(const std::vector<Series>& all, const std::string& by);
+
+/// Series that differ in one parameter alone, side by side.
+struct PivotLine {
+  const Series* any;                            ///< for what they share
+  std::map<std::string, const Series*> series;  ///< by value of the parameter
+};
+struct Pivot {
+  std::vector<std::string> values;  ///< the first is what the others are set against
+  std::vector<PivotLine> lines;
+};
+/// The first value's number for the same case as Baseline::match gives it; null with the reason.
+nlohmann::json beside_first(const PivotLine& line, const Pivot& pivot, const Series& series,
+                            const std::string& by, std::string* why = nullptr);
+Pivot pivot_of(const std::vector<Series>& all, const std::string& by);
 
 /// One line per case without `options.by`, a column for each of its values, and the ratio of each
 /// to the first; reasons below.

@@ -6,6 +6,9 @@
 #include <map>
 #include <set>
 
+#include "analysis/table/cells.hpp"
+#include "analysis/table/crossed.hpp"
+#include "analysis/table/legend.hpp"
 #include "analysis/table/pivot.hpp"
 #include "analysis/text_table.hpp"
 #include "analysis/units.hpp"
@@ -20,24 +23,8 @@ namespace {
 
 constexpr std::size_t longest_note = 160;
 
-/// Another system's number for one series; null where there is none.
-json beside(const Series& series, const Baseline* baseline, const std::string& system) {
-  if (series.status != "ok") return nullptr;
-  json row = series.first();
-  row["time_s"]["median"] = series.median;
-  json match;
-  if (baseline != nullptr)
-    match = baseline->match(row);
-  else if (row.contains("baseline") && row["baseline"].is_object() &&
-           row["baseline"].at("system") == system)
-    match = row["baseline"];
-  // The ratio is to the value shown, not to that of the first launch.
-  if (match.is_object() && series.median > 0)
-    match["speedup"] = match.at("value").get<double>() / series.median;
-  return match;
-}
+}  // namespace
 
-/// The systems that stand beside the rows: those asked for, else those in the rows.
 std::vector<std::pair<std::string, const Baseline*>> systems_of(
     const std::vector<Series>& all, const std::vector<Baseline>& baselines) {
   std::vector<std::pair<std::string, const Baseline*>> systems;
@@ -53,91 +40,28 @@ std::vector<std::pair<std::string, const Baseline*>> systems_of(
   return systems;
 }
 
-std::string counts(const std::vector<Series>& all) {
-  std::string text;
-  for (const char* status : {"ok", "unsupported", "incorrect", "failed", "timeout"}) {
-    const auto n = std::count_if(all.begin(), all.end(),
-                                 [&](const Series& one) { return one.status == status; });
-    if (n > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", n, status);
+std::vector<NamedResult> prepared(std::vector<NamedResult> results, const std::string& by) {
+  if (by != "system") return results;
+  std::map<std::string, int> systems;
+  for (const NamedResult& one : results) ++systems[one.result.at("system").at("name")];
+  for (NamedResult& one : results) {
+    const std::string system = one.result.at("system").at("name");
+    for (json& row : one.result.at("rows"))
+      row["parameters"]["system"] = systems[system] > 1 ? one.name : system;
   }
-  return text.empty() ? "no rows" : text;
+  return results;
 }
 
-/// What the numbers mean, below the table: each thing once, and the citations of a system as one.
-class Legend {
- public:
-  void add(const std::string& line) {
-    if (seen_.insert(line).second) lines_.push_back(line);
-  }
-  void cite(const std::string& system, const std::string& citation) {
-    citations_[system].insert(citation);
-  }
-  std::string text(bool markdown) const {
-    std::string text;
-    auto put = [&](const std::string& line) {
-      text += fmt::format("{}{}\n", markdown ? "- " : "", line);
-    };
-    for (const auto& [system, cited] : citations_)
-      put(fmt::format("\\* {}: published, not measured by Assay, without interval: {}", system,
-                      common(cited))
-              .substr(markdown ? 0 : 1));
-    for (const std::string& line : lines_) put(line);
-    return text;
-  }
-
- private:
-  /// "file 'sheet'!... (12 places, the result file names each)" of citations that differ in the
-  /// middle.
-  static std::string common(const std::set<std::string>& cited) {
-    // Sorted: what the first and the last have in common at the start, all have.
-    const std::string &first = *cited.begin(), &last = *cited.rbegin();
-    if (cited.size() == 1) return first;
-    const auto [end, other] = std::mismatch(first.begin(), first.end(), last.begin(), last.end());
-    return fmt::format("{}... ({} places; the result file names each)",
-                       std::string(first.begin(), end), cited.size());
-  }
-
-  std::set<std::string> seen_;
-  std::vector<std::string> lines_;
-  std::map<std::string, std::set<std::string>> citations_;
-};
-
-/// What a note says beyond the table's own columns and marks.
-void add_note(Legend& legend, const std::string& system, const std::string& note) {
-  std::vector<std::string> rest;
-  for (const std::string& part : split(note, ';')) {
-    const std::string text = part.substr(std::min(part.find_first_not_of(' '), part.size()));
-    if (!text.empty() && !text.starts_with("published") && !text.starts_with("another algorithm"))
-      rest.push_back(text);
-  }
-  if (!rest.empty()) legend.add(fmt::format("{}: {}", system, join(rest, "; ")));
-}
-
-void add_title(std::string& text, const std::vector<NamedResult>& results,
-               const std::vector<std::string>& constants, bool markdown) {
-  for (const NamedResult& one : results) {
-    const json& run = one.result.at("run");
-    const std::string suite = text_of(run, "suite");
-    text += fmt::format("{}system {}{}, {}{}\n", one.name.empty() ? "" : one.name + ": ",
-                        text_of(one.result.at("system"), "name"),
-                        suite.empty() ? "" : ", suite " + suite, text_of(run, "started"),
-                        markdown ? "  " : "");
-  }
-  if (!constants.empty()) text += "all rows: " + join(constants, ", ") + "\n";
-  text += "\n";
-}
-
-}  // namespace
-
-std::string render_table(const std::vector<NamedResult>& results,
+std::string render_table(const std::vector<NamedResult>& given,
                          const std::vector<Baseline>& baselines, const TableOptions& options) {
+  const std::vector<NamedResult> results = prepared(given, options.by);
   const std::vector<Series> all = series_of(results);
+  if (!options.by.empty() && !baselines.empty())
+    return crossed_table(results, cross(results, all, baselines, options.by), all, options);
   const Axes axes = axes_of(all, options.by);
-  if (!options.by.empty()) {
-    std::string text;
-    add_title(text, results, axes.constants, options.markdown);
-    return text + pivot_table(results, all, axes, options) + "\n" + counts(all) + "\n";
-  }
+  if (!options.by.empty())
+    return table_title(results, axes.constants, options.markdown) +
+           pivot_table(results, all, axes, options) + "\n" + counts(all) + "\n";
   const auto systems = systems_of(all, baselines);
   Legend legend;
   std::vector<Column> columns;
@@ -146,6 +70,7 @@ std::string render_table(const std::vector<NamedResult>& results,
   const bool several_launches =
       std::any_of(all.begin(), all.end(), [](const Series& one) { return one.rows.size() > 1; });
   if (several_results) columns.push_back({"result"});
+  if (several_benchmarks(all)) columns.push_back({"benchmark"});
   columns.push_back({"problem"});
   for (const std::string& axis : axes.shown) columns.push_back({axis});
   if (several_environments) columns.push_back({"environment", true});
@@ -159,15 +84,17 @@ std::string render_table(const std::vector<NamedResult>& results,
   }
 
   std::vector<Line> lines;
+  std::set<std::string> without;  // why there is no ratio, each reason once
   for (const Series& series : all) {
     Line line;
     if (several_results) line.cells.push_back(results[series.result].name);
+    if (several_benchmarks(all)) line.cells.push_back(text_of(series.first(), "benchmark"));
     line.cells.push_back(series.problem());
     for (const std::string& axis : axes.shown)
       line.cells.push_back(axis == "algorithm" ? series.algorithm() : series.parameter(axis));
     if (several_environments)
       line.cells.push_back(std::to_string(series.first().at("environment").get<std::size_t>()));
-    if (series.status != "ok") {
+    if (status_of(series) != "ok") {
       line.note = series.status + ": " + series.reason;
       if (!options.markdown && line.note.size() > longest_note) {
         // Not in the middle of a UTF-8 sequence.
@@ -181,10 +108,9 @@ std::string render_table(const std::vector<NamedResult>& results,
     }
     const json& row = series.first();
     if (several_launches) line.cells.push_back(std::to_string(series.rows.size()));
-    const bool shared = any_shared(series);
-    line.cells.push_back(human_seconds(series.median) + (series.published ? "*" : "") +
-                         (shared ? "!" : ""));
-    if (shared) legend.add(shared_note);
+    const bool timed = series.status == "ok";
+    line.cells.push_back(timed ? marked_quantity(series) : "-");
+    if (any_shared(series)) legend.add(shared_note);
     line.cells.push_back(series.has_interval
                              ? fmt::format("{} .. {}", human_seconds(series.interval.low),
                                            human_seconds(series.interval.high))
@@ -194,10 +120,13 @@ std::string render_table(const std::vector<NamedResult>& results,
           "95 % interval -: fewer than {} effective samples (autocorrelation counted) have none.",
           least_for_interval));
     const json flops = row.at("problem").value("flops", json());
-    line.cells.push_back(flops.is_number() && series.median > 0 && flops > 0
-                             ? human(flops.get<double>() / series.median, "FLOP/s") +
-                                   (series.published ? "*" : "")
-                             : "-");
+    if (!timed)
+      line.cells.push_back(marked_quantity(series));
+    else
+      line.cells.push_back(flops.is_number() && series.median > 0 && flops > 0
+                               ? human(flops.get<double>() / series.median, "FLOP/s") +
+                                     (series.published ? "*" : "")
+                               : "-");
     const json verification = row.value("verification", json());
     line.cells.push_back(verification.is_object() && verification.at("max_error").is_number()
                              ? human_error(verification.at("max_error"))
@@ -206,26 +135,44 @@ std::string render_table(const std::vector<NamedResult>& results,
       legend.cite(text_of(results[series.result].result.at("system"), "name"),
                   text_of(row, "citation"));
     for (const auto& [system, baseline] : systems) {
-      const json match = beside(series, baseline, system);
+      std::string why;
+      const json match = beside(series, baseline, system, &why);
       if (!match.is_object()) {
         line.cells.insert(line.cells.end(), {"-", "", "-"});
+        if (!why.empty()) without.insert(why.starts_with(system) ? why : system + ": " + why);
         continue;
       }
       const bool published = match.at("published") == true;
-      line.cells.push_back(human_seconds(match.at("value")) + (published ? "*" : ""));
+      const Quantity mine = quantity_of(series), its = quantity_of(match);
+      line.cells.push_back(human_quantity(its) + (published ? "*" : ""));
       line.cells.push_back(text_of(match, "algorithm"));
-      line.cells.push_back(fmt::format("{:.3g}", match.at("speedup").get<double>()));
+      std::string ratio = fmt::format("{:.3g}", match.at("speedup").get<double>());
+      if (match.contains("ratio_printed")) {
+        ratio += printed_mark;
+        legend.add(printed_note(series, match));
+      }
+      line.cells.push_back(its.unit == mine.unit
+                               ? ratio_cell(ratio, options.absolutes && its.unit == "s", its, mine)
+                               : ratio);
       if (published) legend.cite(system, text_of(match, "citation"));
-      add_note(legend, system, text_of(match, "note"));
+      legend.note(system, text_of(match, "note"), true);
     }
     lines.push_back(std::move(line));
   }
+  for (const std::string& why : without) legend.add("No ratio (-): " + why + ".");
   if (!systems.empty())
     legend.add(
         "ran: the other system's algorithm. speedup = other system's time / this time: above 1 "
         "this run is faster.");
   if (several_environments) legend.add(environments_note);
-  if (several_launches)
+  const auto several = [&](bool published) {
+    return std::any_of(all.begin(), all.end(), [&](const Series& one) {
+      return one.rows.size() > 1 && one.published == published;
+    });
+  };
+  if (several(true))
+    legend.add("Of several published numbers of one case the best is shown, with its citation.");
+  if (several(false))
     legend.add(
         "Several launches: median of the launch medians, and its interval (with fewer than 6 "
         "launches: their range).");
@@ -235,11 +182,9 @@ std::string render_table(const std::vector<NamedResult>& results,
         "largest error / RMS of "
         "the fp64 reference.");
 
-  std::string text;
-  add_title(text, results, axes.constants, options.markdown);
-  text += options.markdown ? markdown_table(columns, lines) : terminal_table(columns, lines);
-  return text + "\n" + legend.text(options.markdown) + (options.markdown ? "\n" : "") +
-         counts(all) + "\n";
+  return table_title(results, axes.constants, options.markdown) +
+         (options.markdown ? markdown_table(columns, lines) : terminal_table(columns, lines)) +
+         "\n" + legend.text(options.markdown) + (options.markdown ? "\n" : "") + counts(all) + "\n";
 }
 
 }  // namespace assay

@@ -11,14 +11,29 @@ namespace assay {
 
 struct TableOptions {
   bool markdown = false;
-  std::string by;  ///< a parameter whose values become columns ("precision"), or ""
+  std::string by;          ///< a parameter whose values become columns ("precision"), or ""
+  bool absolutes = false;  ///< both absolute values in every cell that has a ratio
 };
 
 /// One line per id (or, with `by`, per id without that parameter): value, interval, rate, error,
 /// and beside each other system's number its absolute value and the speedup. A row that is not ok
-/// shows its reason, never a number. Without `baselines` those that the rows hold are shown.
-/// InputError for a `by` that no row has.
+/// shows its reason, never a number. Without `baselines` those that the rows hold are shown. With
+/// `by` and `baselines`: the baselines' values of that parameter as columns (crossed.hpp). `by` may
+/// be "system": a column for each result. InputError for a `by` that no row has.
 std::string render_table(const std::vector<NamedResult>& results,
                          const std::vector<Baseline>& baselines, const TableOptions& options);
+
+/// The same numbers for other programs: a line for each series and each number beside it, all
+/// digits, SI units without prefixes.
+std::string render_csv(const std::vector<NamedResult>& results,
+                       const std::vector<Baseline>& baselines, const std::string& by);
+
+/// The systems that stand beside the rows: those asked for, else those in the rows.
+std::vector<std::pair<std::string, const Baseline*>> systems_of(
+    const std::vector<Series>& all, const std::vector<Baseline>& baselines);
+
+/// The results as `by` wants them: with a parameter "system" for that (the result's name where two
+/// are of one system).
+std::vector<NamedResult> prepared(std::vector<NamedResult> results, const std::string& by);
 
 }  // namespace assay

@@ -1,5 +1,3 @@
-#include <iostream>
-
 #include "analysis/commands.hpp"
 #include "analysis/load.hpp"
 #include "analysis/table/table.hpp"
@@ -11,17 +9,16 @@ namespace {
 
 int table(const Given& given) {
   TableOptions options;
-  options.markdown = choice_of(given, "format", {"terminal", "markdown"}) == "markdown";
+  const std::string format = choice_of(given, "format", {"terminal", "markdown", "csv"});
+  options.markdown = format == "markdown";
   options.by = value_of(given, "by").value_or("");
-  if (!options.by.empty() && given.contains("baseline"))
-    throw InputError(
-        "--by and --baseline exclude each other (--by sets this run's own rows side by side). Use "
-        "one of them.");
+  options.absolutes = given.contains("absolutes");
   const std::vector<NamedResult> results = load_results(values_of(given, "FILE"));
   std::vector<Baseline> baselines;
   for (const std::string& name : values_of(given, "baseline"))
     baselines.push_back(Baseline::load(name));
-  std::cout << render_table(results, baselines, options);
+  emit(given, format == "csv" ? render_csv(results, baselines, options.by)
+                              : render_table(results, baselines, options));
   return static_cast<int>(ExitCode::ok);
 }
 
@@ -30,12 +27,17 @@ int table(const Given& given) {
 Command table_command() {
   return {"table",
           "Show result files as a table, beside other systems' numbers.",
-          {{"FILE", "result file, or the folder of a run", "FILE", "", true, true},
+          {{"FILE", "result file, folder of a run, or name of a shipped baseline", "FILE", "", true,
+            true},
            {"--baseline", "systems to show beside (names or result files)", "NAME,...",
             "the rows' own", false, true},
-           {"--format", "terminal or markdown", "FORMAT", "terminal"},
-           {"--by", "a parameter whose values become columns: backend, precision, ...", "PARAMETER",
-            ""}},
+           {"--by",
+            "a parameter whose values become columns: system, backend, precision, threads, ...; "
+            "with --baseline its values there",
+            "PARAMETER", ""},
+           {"--format", "terminal, markdown or csv", "FORMAT", "terminal"},
+           {"--absolutes", "both absolute values in every cell that has a ratio", "", ""},
+           {"--out", "write to this file", "FILE", "stdout"}},
           &table};
 }
 

@@ -36,4 +36,32 @@ TEST(TextTable, MarkdownRowsHaveAsManyCellsAsTheHead) {
   EXPECT_EQ(lines[1], "|---|---:|---|");
 }
 
+TEST(TextTable, WhatIsNoTextIsShownAsSuch) {
+  EXPECT_EQ(visible("a\tb\r\nc"), "a b  c");
+  EXPECT_EQ(visible("\x1b[31mred\x07"), "\uFFFD[31mred\uFFFD");
+  EXPECT_EQ(visible("\u00b5 \u2020 \U0001F600"), "\u00b5 \u2020 \U0001F600");
+  EXPECT_EQ(visible("\xc2\x9b"
+                    "1m"),
+            "\uFFFD1m");                                     // a control character of ISO 6429
+  EXPECT_EQ(visible("a\u202eb\u2066c"), "a\uFFFDb\uFFFDc");  // turns the direction of writing
+  EXPECT_EQ(visible("\xff\xc3"), "\uFFFD\uFFFD");            // no UTF-8, and cut off
+  EXPECT_EQ(visible("\xc0\xaf"), "\uFFFD\uFFFD");            // overlong
+  EXPECT_EQ(visible(std::string("a\0b", 3)), "a\uFFFDb");
+}
+
+TEST(TextTable, MarkdownEscapesWhatHasAMeaning) {
+  EXPECT_EQ(markdown_text("a|b`c`*d*_e_<f>[g](h)\n"), R"(a\|b\`c\`\*d\*\_e\_\<f\>\[g\](h) )");
+}
+
+TEST(TextTable, CsvByItsRules) {
+  const std::string text = csv_table(
+      {{"a"}, {"b,c"}, {"d"}},
+      {{{"1.5e-07", "say \"x\"", "-3"}, ""}, {{"=1+1", "+x", "@y"}, ""}, {{"-z", "a\nb"}, ""}});
+  EXPECT_EQ(text,
+            "a,\"b,c\",d\r\n"
+            "1.5e-07,\"say \"\"x\"\"\",-3\r\n"
+            "'=1+1,'+x,'@y\r\n"
+            "'-z,a b,\r\n");
+}
+
 }  // namespace

@@ -24,76 +24,6 @@ json measured(const std::string& problem, const std::string& precision = "fp32",
   return row;
 }
 
-TEST(ShippedBaselines, AreValidCitedAndCanonical) {
-  const std::vector<std::string> names = baseline_names();
-  EXPECT_EQ(names.size(), 14u);
-  std::size_t rows = 0;
-  for (const std::string& name : names) {
-    const Baseline baseline = Baseline::load(name);
-    EXPECT_EQ(baseline.system(), name);
-    for (const json& row : baseline.rows()) {
-      ++rows;
-      ASSERT_TRUE(row.value("published", false)) << row["id"];
-      ASSERT_FALSE(row["citation"].get<std::string>().empty());
-      const std::string descriptor = row["problem"]["descriptor"];
-      const ConvShape shape = parse_conv(descriptor);
-      ASSERT_EQ(to_descriptor(shape), descriptor);
-      ASSERT_NE(row["id"].get<std::string>().find("/" + descriptor + "/"), std::string::npos);
-      const std::map<std::string, ConvDirection> directions{
-          {"forward", ConvDirection::forward},
-          {"bwd_data", ConvDirection::bwd_data},
-          {"bwd_weights", ConvDirection::bwd_weights}};
-      const ConvProblem problem(shape, directions.at(row["parameters"]["direction"]),
-                                precision(row["parameters"]["precision"].get<std::string>()));
-      ASSERT_EQ(problem.flops(), row["problem"]["flops"].get<double>()) << row["id"];
-      const double printed = row["printed"]["value"],
-                   scale = row["printed"]["unit"] == "ms" ? 1e-3 : 1;
-      ASSERT_NEAR(row["time_s"]["median"].get<double>(), printed * scale, 1e-12 * printed);
-      if (row["rates"].contains("flops_per_s")) {
-        ASSERT_NEAR(row["rates"]["flops_per_s"].get<double>() *
-                        row["time_s"]["median"].get<double>() / problem.flops(),
-                    1, 1e-8);
-      }
-    }
-  }
-  EXPECT_EQ(rows, 4502u - 188u + 4u);  // all conv times of the public data without the sheets' own
-                                       // sums, and CORAL-2's four
-}
-
-TEST(ShippedBaselines, HoldKnownCells) {
-  const Baseline v100 = Baseline::load("deepbench-v100");
-  json row = measured("mb16ic2048ih7oc512oh7kh1");
-  std::string why;
-  const json match = v100.match(row, &why);
-  ASSERT_FALSE(match.is_null()) << why;
-  EXPECT_DOUBLE_EQ(match["value"], 0.000236);  // DeepBench_NV_V100.xlsx 'Results FP32'!N269
-  EXPECT_EQ(match["published"], true);
-  EXPECT_NE(match["citation"].get<std::string>().find("'Results FP32'!N269"), std::string::npos);
-  EXPECT_NE(match["citation"].get<std::string>().find("Apache-2.0"), std::string::npos);
-  EXPECT_EQ(match["algorithm"], "implicit_gemm");
-  EXPECT_DOUBLE_EQ(match["speedup"], 0.000236 / row["time_s"]["median"].get<double>());
-  EXPECT_TRUE(why.empty());
-}
-
-TEST(ShippedBaselines, UnknownIterationCountsAreNotCompared) {
-  for (const char* name : {"summit", "summitdev"}) {
-    const Baseline baseline = Baseline::load(name);
-    std::string why;
-    EXPECT_TRUE(
-        baseline.match(measured("mb16ic64ih112oc128oh112kh3ph1", "fp16", "winograd_nonfused"), &why)
-            .is_null());
-    EXPECT_NE(why.find("iteration count not published"), std::string::npos) << why;
-  }
-  // The ratio that the source prints follows from the two cells.
-  const auto summit = Baseline::load("summit").rows(),
-             summitdev = Baseline::load("summitdev").rows();
-  const double printed[] = {1.71, 1.57};
-  for (std::size_t i = 0; i < 2; ++i)
-    EXPECT_NEAR(summitdev[i]["time_s"]["median"].get<double>() /
-                    summit[i]["time_s"]["median"].get<double>(),
-                printed[i], 0.005);
-}
-
 TEST(Baseline, AnUnknownNameGetsTheNearest) {
   try {
     Baseline::load("deepbench-v10");
@@ -178,6 +108,61 @@ TEST(Match, TheFlopDefinitionMustAgree) {
   EXPECT_NE(why.find("FLOP count"), std::string::npos) << why;
   row["problem"]["flops"] = 100.0;
   EXPECT_FALSE(made({base}).match(row).is_null());
+}
+
+TEST(Match, TheGlobalBatchMustAgree) {
+  json base = timed(measured("p"), 0.2), row = timed(measured("p"), 0.1);
+  base["problem"]["global_batch_size"] = 256;
+  row["problem"]["global_batch_size"] = 512;
+  std::string why;
+  EXPECT_TRUE(made({base}).match(row, &why).is_null());
+  EXPECT_NE(why.find("the global batch size is 512 here and 256 there"), std::string::npos) << why;
+  row["problem"].erase("global_batch_size");
+  EXPECT_NE(made({base}).match(row)["note"].get<std::string>().find("batch"), std::string::npos);
+}
+
+TEST(Match, RanksOfOneWholeProblemMayDiffer) {
+  json base = timed(measured("p"), 0.2), row = timed(measured("p"), 0.1);
+  base["parameters"]["ranks"] = 42;
+  EXPECT_TRUE(made({base}).match(row).is_null());
+  base["problem"]["size"] = row["problem"]["size"] = 8e9;
+  EXPECT_FALSE(made({base}).match(row).is_null());
+}
+
+TEST(Match, WherePicksByValue) {
+  json base = timed(measured("p"), 0.2), other = timed(measured("p"), 0.1);
+  base["parameters"]["smt"] = 1;
+  other["parameters"]["smt"] = 2;
+  other["id"] = "other";
+  const Baseline both = made({base, other});
+  EXPECT_DOUBLE_EQ(both.where("smt", "1").match(timed(measured("p"), 0.1))["value"], 0.2);
+  EXPECT_DOUBLE_EQ(both.where("smt", "2").match(timed(measured("p"), 0.1))["value"], 0.1);
+  EXPECT_TRUE(both.where("smt", "3").rows().empty());
+}
+
+/// The errors of a published row with these parts.
+std::vector<std::string> published_errors(const json& time, const json& rates, bool published) {
+  json row = measured("p");
+  for (const char* part : {"samples_s", "verification"}) row.erase(part);
+  row["published"] = published;
+  row["citation"] = "Paper";
+  row["printed"] = {{"value", 1}, {"unit", "x"}, {"text", "1"}, {"reason", nullptr}};
+  row["time_s"] = time;
+  row["rates"] = rates;
+  return schema_errors(fixture::result({row}), "result", "x");
+}
+
+TEST(PublishedRows, HaveATimeOrARate) {
+  EXPECT_TRUE(published_errors({{"median", 1.0}}, json::object(), true).empty());
+  EXPECT_TRUE(published_errors(nullptr, {{"images_per_s", 905}}, true).empty());
+  EXPECT_FALSE(published_errors(nullptr, json::object(), true).empty());
+  EXPECT_FALSE(published_errors(nullptr, {{"images_per_s", nullptr}}, true).empty());
+  EXPECT_FALSE(published_errors(nullptr, {{"images_per_s", 0}}, true).empty());
+  EXPECT_FALSE(published_errors(nullptr, {{"images_per_s", 905}}, false).empty());
+  json measured_row = measured("p");
+  measured_row["time_s"] = nullptr;
+  measured_row["rates"] = {{"images_per_s", 905}};
+  EXPECT_FALSE(schema_errors(fixture::result({measured_row}), "result", "x").empty());
 }
 
 TEST(Match, OnlyOkRowsHaveARatio) {

@@ -1,0 +1,97 @@
+#include "analysis/table/cells.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/units.hpp"
+
+namespace assay {
+
+using nlohmann::json;
+
+Quantity quantity_of(const Series& series) {
+  if (series.status == "ok") return {series.median, "s"};
+  return {series.rate, series.rate_name};
+}
+
+Quantity quantity_of(const json& match) { return {match.at("value"), match.at("unit")}; }
+
+std::string status_of(const Series& series) {
+  return quantity_of(series).unit.empty() ? series.status : "ok";
+}
+
+std::string human_quantity(const Quantity& quantity) {
+  if (quantity.unit == "s") return human_seconds(quantity.value);
+  if (quantity.unit.ends_with("flops_per_s")) return human(quantity.value, "FLOP/s");
+  if (quantity.unit.ends_with("bytes_per_s")) return human(quantity.value, "B/s");
+  const std::size_t per = quantity.unit.find("_per_s");
+  return per == std::string::npos
+             ? fmt::format("{:.6g} {}", quantity.value, quantity.unit)
+             : fmt::format("{:.6g} {}/s", quantity.value, quantity.unit.substr(0, per));
+}
+
+std::string marked_quantity(const Series& series) {
+  return human_quantity(quantity_of(series)) + (series.published ? "*" : "") +
+         (any_shared(series) ? "!" : "");
+}
+
+json beside(const Series& series, const Baseline* baseline, const std::string& system,
+            std::string* why) {
+  const Quantity mine = quantity_of(series);
+  if (mine.unit.empty()) return nullptr;
+  json row = series.first();
+  if (mine.unit == "s") {
+    // The ratio is of the value shown, not of the first launch.
+    const double first = row["time_s"]["median"];
+    row["time_s"]["median"] = series.median;
+    for (auto& [name, rate] : row["rates"].items())
+      if (rate.is_number() && series.median > 0)
+        rate = rate.get<double>() * (first / series.median);
+  }
+  if (baseline != nullptr) return baseline->match(row, why);
+  if (!row.contains("baseline") || !row["baseline"].is_object() ||
+      row["baseline"].at("system") != system)
+    return nullptr;
+  json match = row["baseline"];
+  const std::string unit = match.at("unit");
+  const double value = match.at("value");
+  if (match.at("unit") == "s")
+    match["speedup"] = series.median > 0 ? value / series.median : 0;
+  else if (value > 0)
+    match["speedup"] = row["rates"].value(match["unit"].get<std::string>(), 0.0) / value;
+  return match;
+}
+
+std::string ratio_cell(const std::string& ratio, bool absolutes, const Quantity& over,
+                       const Quantity& under) {
+  if (!absolutes) return ratio;
+  return fmt::format("{} ({} / {})", ratio, human_quantity(over), human_quantity(under));
+}
+
+std::string printed_note(const Series& series, const json& match) {
+  return fmt::format(
+      "{} {}: the source prints {}, which does not follow from the rounded {} and {} that it "
+      "prints: "
+      "its ratio is kept.",
+      printed_mark, text_of(series.first(), "id"), match.at("ratio_printed").get<std::string>(),
+      human_quantity(quantity_of(series)), human_quantity(quantity_of(match)));
+}
+
+bool several_benchmarks(const std::vector<Series>& all) {
+  return std::any_of(all.begin(), all.end(), [&](const Series& one) {
+    return one.first().at("benchmark") != all.front().first().at("benchmark");
+  });
+}
+
+std::string counts(const std::vector<Series>& all) {
+  std::string text;
+  for (const char* status : {"ok", "unsupported", "incorrect", "failed", "timeout"}) {
+    const auto n = std::count_if(all.begin(), all.end(),
+                                 [&](const Series& one) { return status_of(one) == status; });
+    if (n > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", n, status);
+  }
+  return text.empty() ? "no rows" : text;
+}
+
+}  // namespace assay

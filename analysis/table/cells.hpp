@@ -1,0 +1,50 @@
+#pragma once
+// What the tables share: a series' number with its unit, marks, and other systems' numbers for it.
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "analysis/series.hpp"
+#include "core/baseline.hpp"
+
+namespace assay {
+
+/// A time, or the rate that a published row has instead; unit "" where there is no number.
+struct Quantity {
+  double value = 0;
+  std::string unit;
+};
+Quantity quantity_of(const Series& series);
+/// "ok" where there is a number; its reason is then empty.
+std::string status_of(const Series& series);
+
+/// "1.90 s", "905 images/s".
+std::string human_quantity(const Quantity& quantity);
+/// With the marks of the legend: * published, ! taken on a busy machine.
+std::string marked_quantity(const Series& series);
+
+/// Another system's number for a series as Baseline::match gives it, null with the reason in `why`.
+/// With `system` and no `baseline`: the number that the row itself holds of it.
+nlohmann::json beside(const Series& series, const Baseline* baseline, const std::string& system,
+                      std::string* why = nullptr);
+Quantity quantity_of(const nlohmann::json& match);
+
+/// "2.50", with both absolutes "2.50 (5.00 s / 2.00 s)".
+std::string ratio_cell(const std::string& ratio, bool absolutes, const Quantity& over,
+                       const Quantity& under);
+
+inline constexpr const char* printed_mark = "\u2020";
+/// The legend's line for a ratio that its source prints and that its own numbers contradict.
+std::string printed_note(const Series& series, const nlohmann::json& match);
+
+/// Whether the problem alone does not tell what was run.
+bool several_benchmarks(const std::vector<Series>& all);
+
+/// "3 ok, 1 failed"
+std::string counts(const std::vector<Series>& all);
+
+inline constexpr const char* published_note =
+    "* published, not measured by Assay: no samples, no interval.";
+
+}  // namespace assay

@@ -1,0 +1,43 @@
+#pragma once
+// The table of the CORAL-2 documents: one system's settings as columns, another's rows below them.
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "analysis/series.hpp"
+#include "core/baseline.hpp"
+
+namespace assay {
+
+struct TableOptions;
+
+/// One column: the rows of a system whose parameter has one value.
+struct CrossedColumn {
+  std::string system, value;
+  Baseline rows;
+};
+
+struct CrossedLine {
+  const Series* series;
+  std::vector<nlohmann::json> matches;  ///< by column; null where there is none
+  std::vector<std::string> why;         ///< by column; why there is none
+};
+
+struct Crossed {
+  std::vector<CrossedColumn> columns;
+  std::vector<CrossedLine> lines;  ///< by result; what is published in its source's order
+  std::size_t left_out = 0;        ///< series whose problem no column has
+};
+
+/// Each series beside every column's number for the same work; that the parameter differs is no
+/// hindrance here, being what the table shows. InputError if no baseline's row has the parameter.
+Crossed cross(const std::vector<NamedResult>& results, const std::vector<Series>& all,
+              const std::vector<Baseline>& baselines, const std::string& by);
+
+/// For every problem a line with the columns' absolute values, below it a line for each series with
+/// its value and, in every column, the ratio of its time to the column's.
+std::string crossed_table(const std::vector<NamedResult>& results, const Crossed& crossed,
+                          const std::vector<Series>& all, const TableOptions& options);
+
+}  // namespace assay

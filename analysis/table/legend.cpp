@@ -1,0 +1,80 @@
+#include "analysis/table/legend.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/text_table.hpp"
+#include "core/text.hpp"
+
+namespace assay {
+
+namespace {
+
+std::string shown(const std::string& text, bool markdown) {
+  return markdown ? markdown_text(text) : visible(text);
+}
+
+/// "file 'sheet'!... (12 places, the result file names each)" of citations that differ in the
+/// middle.
+std::string common(const std::set<std::string>& cited) {
+  // Sorted: what the first and the last have in common at the start, all have.
+  const std::string &first = *cited.begin(), &last = *cited.rbegin();
+  if (cited.size() == 1) return first;
+  const auto [end, other] = std::mismatch(first.begin(), first.end(), last.begin(), last.end());
+  if (end == first.begin()) return join(std::vector(cited.begin(), cited.end()), "; ");
+  return fmt::format("{}... ({} places; the result file names each)",
+                     std::string(first.begin(), end), cited.size());
+}
+
+}  // namespace
+
+void Legend::add(const std::string& line) {
+  if (seen_.insert(line).second) lines_.push_back(line);
+}
+
+void Legend::cite(const std::string& system, const std::string& citation) {
+  citations_[system].insert(citation);
+}
+
+void Legend::note(const std::string& system, const std::string& note, bool algorithm_shown) {
+  std::vector<std::string> rest;
+  for (const std::string& part : split(note, ';')) {
+    const std::string text = part.substr(std::min(part.find_first_not_of(' '), part.size()));
+    if (!text.empty() && !text.starts_with("published") &&
+        !(algorithm_shown && text.starts_with("another algorithm")))
+      rest.push_back(text);
+  }
+  if (!rest.empty()) add(fmt::format("{}: {}", system, join(rest, "; ")));
+}
+
+std::string Legend::text(bool markdown) const {
+  std::string text;
+  auto put = [&](const std::string& line) {
+    text += fmt::format("{}{}\n", markdown ? "- " : "", shown(line, markdown));
+  };
+  for (const auto& [system, cited] : citations_)
+    put(fmt::format("* {}: published, not measured by Assay, without interval: {}", system,
+                    common(cited)));
+  for (const std::string& line : lines_) put(line);
+  return text;
+}
+
+std::string table_title(const std::vector<NamedResult>& results,
+                        const std::vector<std::string>& constants, bool markdown) {
+  std::string text;
+  for (const NamedResult& one : results) {
+    const nlohmann::json& run = one.result.at("run");
+    const std::string suite = text_of(run, "suite"), started = text_of(run, "started");
+    text += shown(fmt::format("{}system {}{}{}", one.name.empty() ? "" : one.name + ": ",
+                              text_of(one.result.at("system"), "name"),
+                              suite.empty() ? "" : ", suite " + suite,
+                              started.empty() ? "" : ", " + started),
+                  markdown) +
+            (markdown ? "  \n" : "\n");
+  }
+  if (!constants.empty()) text += shown("all rows: " + join(constants, ", "), markdown) + "\n";
+  return text + "\n";
+}
+
+}  // namespace assay

@@ -1,0 +1,32 @@
+#pragma once
+// What stands around a table: whose it is, and what its numbers mean.
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "analysis/series.hpp"
+
+namespace assay {
+
+/// Below the table: each thing once, and the citations of a system as one.
+class Legend {
+ public:
+  void add(const std::string& line);
+  void cite(const std::string& system, const std::string& citation);
+  /// What a baseline's note says beyond the table's own columns and marks.
+  void note(const std::string& system, const std::string& note, bool algorithm_shown);
+  std::string text(bool markdown) const;
+
+ private:
+  std::set<std::string> seen_;
+  std::vector<std::string> lines_;
+  std::map<std::string, std::set<std::string>> citations_;
+};
+
+/// The systems, suites and times of the results, and what all rows share.
+std::string table_title(const std::vector<NamedResult>& results,
+                        const std::vector<std::string>& constants, bool markdown);
+
+}  // namespace assay

@@ -1,0 +1,76 @@
+"""What every converter shares: a published row, a result file, and the check of its constants against their sources."""
+import json
+import sys
+from collections import OrderedDict
+
+
+class Sources:
+    """The page of published results and the documents that it was made from; either may be absent."""
+
+    def __init__(self, page=None):
+        self.page = page.read_text(encoding="utf-8") if page else None
+        folder = page.parent / "seeds" if page else None
+        self.documents = {} if folder is None else {
+            file.name[:3]: file.read_text(encoding="utf-8") for file in sorted(folder.glob("*.txt"))}
+
+    def on_page(self, *texts):
+        """Each text must stand on the page: a typing error in a constant of ours would show here."""
+        for text in texts:
+            if self.page is not None and text not in self.page:
+                sys.exit(f"the page of published results lacks {text!r}")
+
+    def in_document(self, number, *texts):
+        for text in texts:
+            if number in self.documents and text not in self.documents[number]:
+                sys.exit(f"document {number} lacks {text!r}")
+
+    def row_in_document(self, number, *cells):
+        """A table row of the document that ends with these cells, empty ones left out."""
+        if number not in self.documents:
+            return
+        for line in self.documents[number].splitlines():
+            found = [cell for cell in line.split("\t") if cell]
+            if found[-len(cells):] == list(cells):
+                return
+        sys.exit(f"document {number} has no row that ends with {cells}")
+
+
+def row(id, benchmark, problem, parameters, citation, text, unit, value, *, seconds=None, rates=None, why_none=None, note=None,
+        executed=None, environment=0, launch=0, names=(), ratios=None, **more):
+    """A published row. `text`, `unit` and `value` as printed; without `seconds` and `rates` it has no number, and `why_none` says why."""
+    ok = why_none is None
+    assert ok == (seconds is not None or bool(rates)), id
+    printed = {"value": value if ok else None, "unit": unit, "text": text, "reason": note if ok else why_none}
+    if ratios:
+        printed["ratios"] = ratios
+    return OrderedDict([
+        ("id", id), ("names", list(names)), ("benchmark", benchmark), ("problem", problem), ("environment", environment),
+        ("launch", launch), ("attempt", 0), ("parameters", parameters),
+        ("executed", dict({"algorithm": None, "evidence": "published"}, **(executed or {}))),
+        ("status", "ok" if ok else "unsupported"), ("reason", why_none),
+        ("time_s", None if seconds is None else {"median": seconds}), ("rates", rates or {}),
+        ("published", True), ("citation", citation), ("printed", printed), *more.items()])
+
+
+def environment(device, system, software):
+    return {"host": device, "hardware": {"processor": device, "host_system": system}, "software": {"published": software},
+            "volatile": {}, "hashes": {"hardware": None, "software": None}}
+
+
+def result(name, run_id, environments, rows, system):
+    run = {"id": run_id, "suite": None, "command": None, "seed": None, "started": None, "finished": None}
+    return OrderedDict(schema="assay-result/1", run=run, system=dict(name=name, **system), environments=environments, rows=rows)
+
+
+def write(path, document, lists=("environments", "rows", "problems")):
+    """As write_json does: a line for each top-level member and for each element of a list of objects."""
+    def dump(value):
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+    parts = []
+    for key, value in document.items():
+        text = "[\n" + ",\n".join(dump(one) for one in value) + "]" if key in lists else dump(value)
+        parts.append(f"{json.dumps(key)}: {text}")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")
+    print(f"{path}: {len(document.get('rows', document.get('problems', [])))}")

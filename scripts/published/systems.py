@@ -1,0 +1,210 @@
+"""Titan, Fugaku, ResNet-50 on GPUs and CPUs, the ImageNet records, the exascale record on Summit."""
+import json
+
+from .common import environment, result, row, write
+
+FUGAKU_SOURCE = "K. Sato (RIKEN R-CCS), DL4Fugaku: AI frameworks on Fugaku, 11th JLESC Workshop, September 2020 (seed document 002)"
+SUMMIT_SOURCE = "Prabhat and M. Houston, Scaling on Summit of exascale deep learning, blog.tensorflow.org, 2019 (seed document 003)"
+RECORDS_SOURCE = ("J. Yin, Early experiences with Machine Learning and Deep Learning on Summit/SummitDev (seed document 004), "
+                  "table 1 of State-of-the-art ImageNet training")
+LABELS_RUN_TOGETHER = "damaged: in the text the labels of the bars run together"
+
+
+def write_system(folder, name, description, rows, environments):
+    write(folder / f"{name}.json", result(name, f"published-{name}", environments, rows, {"description": description}))
+
+
+def titan(folder, sources, data):
+    sources.on_page("K-means 1.8, PCA 6.0, SVM 0.24 TB/s", "128-node jobs, 250 columns, ≥ 1 TB")
+    found = [one for one in json.loads((data / "published-results.json").read_text()) if one["system"] == "Titan (OLCF)"]
+    rows = []
+    for one in found:
+        benchmark = one["benchmark"].split("/")[1]
+        problem = {"descriptor": "1024GB-250columns", "size": 1024 * 10**9, "columns": 250}
+        workload = {"pca": "PCA", "kmeans": "K-means", "svm": "SVM"}.get(benchmark)
+        parameters = {"precision": one["precision"], "workload": workload, "architecture": "Titan", "ranks": None, "nodes": 128}
+        if one["metric"] == "FOM":
+            assert one["unit"] == "TB/s", one
+            rate = float(f"{one['value'] * 1e12:.12g}")
+            # The figure is of the whole ensemble: with the node count of one job it would be taken for 146 times a job's rate.
+            rows.append(row(f"{benchmark}/1024GB/fp64/fom", benchmark, problem, dict(parameters, nodes=146 * 128, jobs=146),
+                            one["source"] + " (BSD-2-Clause)", str(one["value"]), "TB/s", one["value"],
+                            rates={"input_bytes_per_s": rate},
+                            note=f"{one['definition']}. {one['note']}. {one['problem']}"))
+        elif one["unit"] == "s":
+            rows.append(row(f"{benchmark}/1024GB/fp64/job", benchmark, problem, parameters, one["source"] + " (BSD-2-Clause)",
+                            str(one["value"]), "s", one["value"], seconds=one["value"], note=one["note"]))
+        else:  # the improvement that the procurement expected is no result
+            assert one["metric"] == "target_improvement", one
+    assert [one["rates"].get("input_bytes_per_s") for one in rows] == [1.8e12, 6e12, 2.4e11, None], rows
+    write_system(folder, "titan", "Titan (OLCF, Cray XK7): figures of merit of the CORAL-2 analytics, projected to the whole machine", rows,
+                 [environment("AMD Opteron 6274", "Titan (Cray XK7)", found[0]["software"])])
+
+
+def resnet50(direction, precision, framework, text, images, citation, nodes=1, *, batch=None, batch_printed=None, variant="",
+             parameters=None, **more):
+    """images/s of ResNet-50; precision None where the source gives none."""
+    problem = {"descriptor": "resnet50-imagenet"}
+    if batch:
+        problem["global_batch_size"] = batch
+    if batch_printed:
+        problem["batch_printed"] = batch_printed
+    parts = ["resnet50", direction, precision or "precision-not-given", framework.split()[0].lower() if framework else "any",
+             f"nodes{nodes}"]
+    return row("/".join(parts) + variant, "resnet50", problem,
+               dict({"direction": direction, "precision": precision, "framework": framework, "workload": "ResNet-50", "nodes": nodes},
+                    **(parameters or {})),
+               citation, text, "images/s", images, rates={"images_per_s": images} if images else None, **more)
+
+
+def fugaku(folder, sources):
+    sources.on_page(
+        "| A64FX node, training, tuned (speedup over untuned ×9.2 for PyTorch) | 98.7 (98.2 in the scaling plot) | 86.9 (85.6) |",
+        "| A64FX node, inference | 323.6 | 294.8 (293) |",
+        "| 4 / 8 nodes, training (Horovod) | 390.7 / 781.5 | 330.1 / 651.5 (×7.61) |",
+        "48 cores, 2.7 TFLOP/s fp64, 1024 GB/s HBM2 (STREAM triad 80 %, DGEMM 90 % of peak)", "Fugaku: 442,010 TFLOP/s HPL")
+    sources.in_document("002", "98.7", "86.9*4", "323.60", "294.8 *5293.1", "390.7651.5", "781.5/98.2", "330.146", "651.5/85.6 7.61",
+                        "*4: Batch Size 61 x 4", "*5: Batch Size 128 x 4", "*3: Batch Size 512 x 4", "DP performance 2.7 TFLOPS, 90%@DGEMM",
+                        "1024 GB/s, 80%@STREAM Triad", "*1: Batch Size 36 x 4*2: Batch Size 75 x 4")
+    pytorch, tensorflow = "PyTorch 1.5.0", "TensorFlow 2.1.0"
+
+    def node(direction, framework, text, images, **more):
+        return resnet50(direction, "fp32", framework, text, images, FUGAKU_SOURCE,
+                        parameters={"architecture": "A64FX", "tuning": more.pop("tuning", "tuned"), "ranks": None}, **more)
+
+    torch_batch = "batch 36 x 4 or 75 x 4: which mark belongs to which bar is not legible"
+    plot = "as in the scaling plot"
+    rows = [
+        node("training", pytorch, "98.7", 98.7, note=torch_batch),
+        node("training", pytorch, "98.2", 98.2, launch=1, note=f"{plot}; {torch_batch}"),
+        node("training", tensorflow, "86.9", 86.9, batch=244, batch_printed="61 x 4"),
+        node("training", tensorflow, "85.6", 85.6, launch=1, batch=244, batch_printed="61 x 4", note=plot),
+        node("inference", pytorch, "323.6", 323.6, batch=2048, batch_printed="512 x 4",
+             note="the text also has 384.5 (x1.2), without a bar to which it belongs"),
+        node("inference", tensorflow, "294.8", 294.8, batch=512, batch_printed="128 x 4"),
+        node("inference", tensorflow, "293.1", 293.1, launch=1, batch=512, batch_printed="128 x 4",
+             note="beside 294.8; which of the two is without tcmalloc is not legible"),
+        node("training", pytorch, "390.7", 390.7, nodes=4, note="Horovod; batch not given"),
+        node("training", pytorch, "781.5", 781.5, nodes=8, note="Horovod; batch not given"),
+        node("training", tensorflow, "330.1", 330.1, nodes=4, note="Horovod; batch not given"),
+        node("training", tensorflow, "651.5", 651.5, nodes=8, note="Horovod; batch not given; x7.61 over one node (85.6)"),
+    ]
+    for direction, framework, seen in (("training", pytorch, "25.1 and x3.2 stand without their bar"),
+                                       ("training", tensorflow, "9.3 and x9.2 stand without their bar"),
+                                       ("inference", pytorch, "99.1 and x3.3 stand without their bar"),
+                                       ("inference", tensorflow, "7.7 stands without its bar")):
+        rows.append(node(direction, framework, "", None, tuning="untuned", variant="/untuned",
+                         why_none=f"{LABELS_RUN_TOGETHER}: {seen}"))
+    a64fx = {"architecture": "A64FX", "precision": "fp64", "ranks": None, "nodes": 1}
+    rows += [
+        row("hpl/fugaku", "hpl", {"descriptor": "hpl"}, {"precision": "fp64", "architecture": "A64FX", "ranks": None, "nodes": None},
+            "Fugaku, HPL (TOP500)", "442,010", "TFLOP/s", 442010, rates={"flops_per_s": 442010 * 10**12},
+            note="the whole machine; node count not given"),
+        row("stream/triad", "stream", {"descriptor": "triad"}, a64fx, FUGAKU_SOURCE, "80%", "% of 1024 GB/s", 80,
+            rates={"bytes_per_s": 0.8 * 1024e9}, note="computed from the fraction of the peak, which is what is printed"),
+        row("gemm/dgemm", "gemm", {"descriptor": "dgemm"}, a64fx, FUGAKU_SOURCE, "90%", "% of 2.7 TFLOP/s", 90,
+            rates={"flops_per_s": 0.9 * 2.7e12}, note="computed from the fraction of the peak, which is what is printed"),
+    ]
+    write_system(folder, "fugaku", "Fugaku (Fujitsu A64FX): ResNet-50 on a node and on 4 and 8 nodes, HPL, STREAM, DGEMM", rows,
+                 [environment("Fujitsu A64FX, 48 cores, 2.2 GHz, HBM2 32 GB", "Fugaku",
+                              "Fujitsu compiler and SSL-II, oneDNN aarch64, tcmalloc, Horovod")])
+
+
+EXAMPLES = "NVIDIA DeepLearningExamples"
+TODAY = [  # file, description, processor, rows: (precision, framework, text, images/s, citation)
+    ("v100", "NVIDIA V100: ResNet-50 training", "NVIDIA V100", "Volta",
+     [(None, None, "905", 905, FUGAKU_SOURCE + ", quoting NVIDIA"), ("fp32", "MXNet", "384", 384, EXAMPLES),
+      ("mixed", "MXNet", "1,376", 1376, EXAMPLES),
+      ("fp32", "PyTorch", "367", 367, EXAMPLES), ("mixed", "PyTorch", "1,200", 1200, EXAMPLES)]),
+    ("a100", "NVIDIA A100: ResNet-50 training", "NVIDIA A100", "Ampere",
+     [("tf32", "MXNet", "1,056", 1056, EXAMPLES), ("mixed", "MXNet", "3,411", 3411, EXAMPLES),
+      ("tf32", "PyTorch", "938", 938, EXAMPLES), ("mixed", "PyTorch", "2,470", 2470, EXAMPLES)]),
+    ("h100", "NVIDIA H100: ResNet-50 training, per GPU", "NVIDIA H100", "Hopper", [("fp16", None, "7,155", 7155, "MLPerf Training 4.0")]),
+    ("sapphire-rapids", "Intel Xeon Sapphire Rapids, one socket: ResNet-50 training", "Intel Xeon Sapphire Rapids", "Sapphire Rapids",
+     [("bf16", None, "268", 268, "MLPerf Training 2.1")]),
+]
+
+
+def resnet50_today(folder, sources):
+    sources.on_page("V100 384 fp32 / 1,376 mixed; A100 1,056 tf32 / 3,411 mixed (NVIDIA DeepLearningExamples, MXNet)",
+                    "PyTorch V100 367/1,200, A100 938/2,470; H100 7,155 fp16 per GPU (MLPerf Training 4.0)",
+                    "Sapphire Rapids socket 268 bf16 (MLPerf Training 2.1)",
+                    "| V100 reference quoted beside it, training | 905 (precision not given) | – |")
+    sources.in_document("002", "NVIDIA GPU v100: 905 ips")
+    for name, description, processor, architecture, printed in TODAY:
+        unit = "socket" if name == "sapphire-rapids" else "GPU"
+        rows = [resnet50("training", precision, framework, text, images, citation,
+                         parameters={"architecture": architecture, "ranks": 1 if unit == "GPU" else None},
+                         note=f"per {unit}" + ("" if precision else "; framework and precision not given"))
+                for precision, framework, text, images, citation in printed]
+        write_system(folder, name, description, rows, [environment(processor, "not published", "not published")])
+
+
+RECORDS = [  # year, who, batch as printed, processor, how many, library, time as printed, seconds, accuracy as printed, as on the page
+    (2016, "He et al.", "256", "Tesla P100", 8, "Caffe", "29 hours", 29 * 3600, "75.3%", "He 256×8 P100 29 h 75.3 %"),
+    (2017, "Goyal et al.", "8K", "Tesla P100", 256, "Caffe2", "1 hour", 3600, "76.3%", "Goyal 8K×256 P100 1 h 76.3 %"),
+    (2017, "Smith et al.", "8K→16K", "full TPU Pod", None, "TensorFlow", "30 mins", 1800, "76.1%",
+     "Smith 8K→16K full TPU Pod 30 min 76.1 %"),
+    (2017, "Akiba et al.", "32K", "Tesla P100", 1024, "Chainer", "15 mins", 900, "74.9%", "Akiba 32K×1024 P100 15 min 74.9 %"),
+    (2018, "Jia et al.", "64K", "Tesla P40", 2048, "TensorFlow", "6.6 mins", 396, "75.8%", "Jia 64K×2048 P40 6.6 min 75.8 %"),
+    (2018, "Mikami et al.", "34K→68K", "Tesla V100", 2176, "NNL", "224 secs", 224, "75.03%", "Mikami 34K→68K×2176 V100 224 s 75.03 %"),
+]
+
+
+def imagenet_records(folder, sources):
+    rows, environments = [], []
+    for year, who, batch, processor, count, library, text, seconds, accuracy, on_page in RECORDS:
+        sources.on_page(on_page)
+        sources.row_in_document("004", str(year), who, batch, f"{processor} x{count}" if count else processor, library, text, accuracy)
+        name = who.split()[0].lower()
+        problem = {"descriptor": f"resnet50-imagenet-to-{accuracy[:-1]}%-top1", "batch_printed": batch}
+        if batch.isdigit():
+            problem["global_batch_size"] = int(batch)
+        executed = {"implementation": library, "top1": float(f"{float(accuracy[:-1]) / 100:.6g}")}
+        note = f"{who} {year}: training time to a top-1 validation accuracy of {accuracy}"
+        if name == "mikami":
+            sources.in_document("004", "66% scaling efficiency on 2176 V100")
+            sources.on_page("(2D-torus, 66 % efficiency)")
+            executed["scaling_efficiency"] = 0.66
+            note += "; 2D-torus allreduce, 66 % scaling efficiency"
+        rows.append(row(f"resnet50/to-accuracy/{name}-{year}", "resnet50", problem,
+                        {"direction": "training", "precision": None, "framework": library, "workload": "ResNet-50",
+                         "architecture": processor, "ranks": count, "nodes": None},
+                        RECORDS_SOURCE, text, text.split()[1], float(text.split()[0]), seconds=seconds, note=note, executed=executed,
+                        environment=len(environments)))
+        environments.append(environment(f"{processor} x{count}" if count else processor, "not published", library))
+    write_system(folder, "imagenet-records", "ImageNet/ResNet-50 training records 2016-2018: time to the accuracy that each reached", rows,
+                 environments)
+
+
+def summit_exascale(folder, sources):
+    sources.on_page("27,000+ V100 on Summit, DeepLabv3+, fp16 compute with fp32 accumulation, exaflop class, "
+                    "about 40 of 125 TFLOP/s per GPU",
+                    "20 TB data set, about 4 TB/s of reads")
+    sources.in_document("003", "27,000+", "~40 teraflops per GPU", "125 teraflops in mixed-precision",
+                        "~4 terabyte per second sustained I/O", "20 terabyte dataset", "breaking the ExaFLOP barrier",
+                        "FP16 and accumulates results in FP32")
+    executed = {"implementation": "TensorFlow, Horovod", "storage": "fp16", "compute": "fp16", "accumulate": "fp32"}
+    parameters = {"direction": "training", "precision": "mixed", "workload": "DeepLabv3+", "architecture": "Volta", "ranks": None,
+                  "nodes": None}
+    problem = {"descriptor": "deeplabv3plus-climate"}
+    rows = [
+        row("deeplabv3plus/per-gpu", "deeplabv3plus", problem, parameters, SUMMIT_SOURCE, "~40", "TFLOP/s per GPU", 40,
+            rates={"flops_per_s": 40 * 10**12}, executed=executed, note="peak, about, on 27,000+ GPUs; 125 TFLOP/s is a GPU's peak",
+            incomparable="an approximate peak figure of an application, per GPU"),
+        row("deeplabv3plus/whole-machine", "deeplabv3plus", problem, parameters, SUMMIT_SOURCE, "ExaFLOP", "FLOP/s", None,
+            executed=executed, why_none="no digits: the source says that the exaflop barrier was broken"),
+        row("input/summit", "input", {"descriptor": "20TB", "size": 20 * 10**12}, {"workload": "DeepLabv3+", "nodes": None}, SUMMIT_SOURCE,
+            "~4", "TB/s", 4, rates={"bytes_per_s": 4 * 10**12}, note="what the application needs, about; staged on node-local NVMe",
+            incomparable="a rate that was required, not one that was measured"),
+    ]
+    write_system(folder, "summit-exascale", "Summit, 27,000+ V100: DeepLabv3+ at exascale (Gordon Bell prize 2018)", rows,
+                 [environment("NVIDIA Tesla V100", "Summit", "TensorFlow, Horovod, NCCL, MPI")])
+
+
+def baselines(folder, sources, data):
+    titan(folder, sources, data)
+    fugaku(folder, sources)
+    resnet50_today(folder, sources)
+    imagenet_records(folder, sources)
+    summit_exascale(folder, sources)

@@ -9,6 +9,9 @@ namespace assay {
 
 namespace {
 
+/// p is a sum of counts over counts: its rounding must not decide what 3 against 3 can show.
+bool shows(double p, double limit) { return p <= limit * (1 + 1e-9); }
+
 /// The tolerance as a band that reads the same from either side.
 bool tolerated(double ratio, double tolerance) {
   return ratio <= 1 + tolerance && ratio >= 1 / (1 + tolerance);
@@ -54,7 +57,7 @@ const char* name_of(Verdict verdict) {
 }
 
 bool is_flagged(const LaunchComparison& screen, double tolerance) {
-  return screen.p <= screen_p && !tolerated(screen, tolerance);
+  return shows(screen.p, screen_p) && !tolerated(screen, tolerance);
 }
 
 Judgement judge_screen(const LaunchComparison& screen, double tolerance) {
@@ -73,7 +76,7 @@ Judgement judge_screen(const LaunchComparison& screen, double tolerance) {
 
 Judgement judge_fresh(const LaunchComparison& fresh, double tolerance, double limit) {
   Judgement result;
-  result.detected = fresh.p <= limit;
+  result.detected = shows(fresh.p, limit);
   if (result.detected && fresh.ratio > 1 + tolerance) {
     result.verdict = Verdict::slower;
   } else if (result.detected && fresh.ratio < 1 / (1 + tolerance)) {
@@ -83,9 +86,9 @@ Judgement judge_fresh(const LaunchComparison& fresh, double tolerance, double li
   } else if (result.detected) {
     result.reason =
         "a change is there, but not whether it is tolerated: " + not_same(fresh, tolerance);
-  } else if (least_p(fresh.n_base, fresh.n_new) > limit) {
+  } else if (!shows(least_p(fresh.n_base, fresh.n_new), limit)) {
     int enough = fresh_launches;
-    while (least_p(enough, enough) > limit) ++enough;
+    while (!shows(least_p(enough, enough), limit)) ++enough;
     result.reason = fmt::format("{} + {} fresh launches cannot reach p {:.2g}: run {} + {}",
                                 fresh.n_base, fresh.n_new, limit, enough, enough);
   } else {

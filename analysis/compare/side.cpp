@@ -27,12 +27,6 @@ std::string key_of(const json& row, bool any_precision) {
   return join(parts, "/");
 }
 
-bool has_measured(const json& result) {
-  const json& rows = result.at("rows");
-  return std::any_of(rows.begin(), rows.end(),
-                     [](const json& row) { return !row.value("published", false); });
-}
-
 }  // namespace
 
 Side::Side(std::string name, std::vector<NamedResult> results, bool any_precision)
@@ -44,39 +38,38 @@ Side::Side(std::string name, std::vector<NamedResult> results, bool any_precisio
   };
   std::map<std::string, Found> all;
   std::int64_t first_launch = 0;
-  for (const NamedResult& named : results_) {
+  for (NamedResult& named : results_) {
     const json& environments = named.result.at("environments");
     std::int64_t last_launch = 0;
-    for (const json& row : named.result.at("rows")) {
+    measured_.push_back(false);
+    for (json& row : named.result.at("rows")) {
       Found& found = all[key_of(row, any_precision)];
       const std::string environment = environment_key(named.result, row);
-      const std::int64_t launch = row.at("launch");
+      // Each run counts its launches from zero; they are all launches of this side.
+      const std::int64_t launch = first_launch + row.at("launch").get<std::int64_t>();
+      row["launch"] = launch;
       last_launch = std::max(last_launch, launch);
       found.ids.insert(row.at("id").get<std::string>());
       found.places.try_emplace(environment, &named.result,
                                &environments.at(row.at("environment").get<std::size_t>()));
-      if (first_launch == 0) {
-        found.groups.add(row, environment);
-      } else {
-        // Each run counts its launches from zero; they are all launches of this side.
-        json moved = row;
-        moved["launch"] = first_launch + launch;
-        found.groups.add(moved, environment);
-      }
+      if (!row.value("published", false)) measured_.back() = true;
+      found.groups.add(std::move(row), environment);
     }
-    first_launch += last_launch + 1;
+    named.result.erase("rows");
+    first_launch = last_launch + 1;
   }
   for (auto& [key, found] : all) {
-    std::vector<Launches> launches = found.groups.summarized();
+    std::vector<Launches> launches = found.groups.take();
     SideRow& row = rows_[key];
     std::tie(row.result, row.environment) = found.places.at(launches.front().environment);
     row.environments = launches.size();
     row.precisions = found.ids.size();
-    row.launches = launches.front();
     // What one launch got wrong is wrong, in whatever environment.
+    std::size_t chosen = 0;
     for (const char* grave : {"timeout", "failed", "incorrect"})
-      for (const Launches& other : launches)
-        if (other.status == grave) row.launches = other;
+      for (std::size_t i = 0; i < launches.size(); ++i)
+        if (launches[i].status == grave) chosen = i;
+    row.launches = std::move(launches[chosen]);
   }
 }
 
@@ -146,8 +139,9 @@ void Mismatches::add(const Side& base, const Side& updated, const std::string& v
   };
   const json* first = nullptr;
   for (const Side* side : {&base, &updated})
-    for (const NamedResult& named : side->results()) {
-      if (!has_measured(named.result)) continue;
+    for (std::size_t i = 0; i < side->results().size(); ++i) {
+      const NamedResult& named = side->results()[i];
+      if (!side->has_measured(i)) continue;
       if (first == nullptr) first = &named.result;
       for (const std::string& name : settings)
         if (const json was = setting(*first, name), is = setting(named.result, name); was != is)

@@ -27,8 +27,16 @@ struct SideRow {
 class Side {
  public:
   Side(std::string name, std::vector<NamedResult> results, bool any_precision);
+  // Rows point into the results, which stay where they are when a side is moved.
+  Side(const Side&) = delete;
+  Side& operator=(const Side&) = delete;
+  Side(Side&&) = default;
+  Side& operator=(Side&&) = default;
   const std::string& name() const { return name_; }
+  /// Without their rows, which rows() has.
   const std::vector<NamedResult>& results() const { return results_; }
+  /// Whether a result has any row that is not published.
+  bool has_measured(std::size_t result) const { return measured_[result]; }
   const std::map<std::string, SideRow>& rows() const { return rows_; }
   /// {name, system, files}
   nlohmann::json described() const;
@@ -36,6 +44,7 @@ class Side {
  private:
   std::string name_;
   std::vector<NamedResult> results_;
+  std::vector<bool> measured_;
   std::map<std::string, SideRow> rows_;
 };
 

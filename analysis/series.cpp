@@ -91,8 +91,8 @@ std::vector<Series> series_of(const std::vector<NamedResult>& results) {
     std::map<std::string, LaunchGroups> ids;
     for (const json& row : result.at("rows"))
       ids[row.at("id").get<std::string>()].add(row, environment_key(result, row));
-    for (const auto& [id, groups] : ids)
-      for (Launches& launches : groups.summarized()) {
+    for (auto& [id, groups] : ids)
+      for (Launches& launches : groups.take()) {
         Series series;
         static_cast<Launches&>(series) = std::move(launches);
         series.result = r;

@@ -75,7 +75,7 @@ std::string environment_key(const json& result, const json& row) {
   return hashes.value("hardware", json()).dump() + " " + hashes.value("software", json()).dump();
 }
 
-void LaunchGroups::add(const json& row, const std::string& environment) {
+void LaunchGroups::add(json row, const std::string& environment) {
   if (!row.value("published", false))
     for (Entry& earlier : entries_) {
       if (earlier.row.at("launch") != row.at("launch") ||
@@ -88,15 +88,17 @@ void LaunchGroups::add(const json& row, const std::string& environment) {
       // is still made good by it; two times of two environments are two series.
       if (earlier.environment != environment && has_status(before, "ok")) continue;
       const bool keep_before = has_status(before, "incorrect");
-      if (newer != keep_before) earlier = {row, environment};
+      if (newer != keep_before) earlier = {std::move(row), environment};
       return;
     }
-  entries_.push_back({row, environment});
+  entries_.push_back({std::move(row), environment});
 }
 
-std::vector<Launches> LaunchGroups::summarized() const {
+std::vector<Launches> LaunchGroups::summarized() const { return LaunchGroups(*this).take(); }
+
+std::vector<Launches> LaunchGroups::take() {
   std::vector<Launches> all;
-  for (const Entry& entry : entries_) {
+  for (Entry& entry : entries_) {
     auto place = std::find_if(all.begin(), all.end(), [&](const Launches& one) {
       return one.environment == entry.environment;
     });
@@ -104,8 +106,9 @@ std::vector<Launches> LaunchGroups::summarized() const {
       place = all.emplace(all.end());
       place->environment = entry.environment;
     }
-    place->rows.push_back(entry.row);
+    place->rows.push_back(std::move(entry.row));
   }
+  entries_.clear();
   for (Launches& one : all) summarize(one);
   return all;
 }

@@ -34,8 +34,10 @@ struct Launches {
 class LaunchGroups {
  public:
   /// A later attempt at a launch makes good a crash, never a wrong result.
-  void add(const nlohmann::json& row, const std::string& environment);
+  void add(nlohmann::json row, const std::string& environment);
   std::vector<Launches> summarized() const;
+  /// The same, with the rows moved out: nothing is left to be summarized.
+  std::vector<Launches> take();
 
  private:
   struct Entry {

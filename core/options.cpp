@@ -211,8 +211,8 @@ int command_main(const std::string& program, const std::string& description,
           option = sub->add_option(flag.name, store.values[f], help);
           if (!flag.value.empty()) option->type_name(flag.value);
           // A flag takes one value at a time, so that "--baseline a FILE" leaves FILE to the
-          // positional argument.
-          if (flag.name.starts_with("--")) option->allow_extra_args(false);
+          // positional argument, and BASE leaves the next word to NEW.
+          if (flag.name.starts_with("--") || !flag.many) option->allow_extra_args(false);
           if (!flag.many) option->expected(1);
         }
         if (flag.required) option->required();

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <mutex>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 namespace assay {
@@ -31,6 +34,35 @@ std::vector<double> subset_sums(const std::vector<std::size_t>& scores, std::siz
   return std::move(result);
 }
 
+/// Of the sums of `first` of the ranks 1 … n. Kept for the life of the
+/// process: a suite's rows have all the same number of launches, and seldom a tie.
+const std::vector<double>& untied_sums(std::size_t first, std::size_t n) {
+  static std::mutex guard;
+  static std::map<std::pair<std::size_t, std::size_t>, std::vector<double>> known;
+  const std::lock_guard lock(guard);
+  std::vector<double>& sums = known[{first, n}];  // a map's elements stay where they are
+  if (sums.empty()) {
+    std::vector<std::size_t> scores(n);
+    std::iota(scores.begin(), scores.end(), std::size_t{1});
+    sums = subset_sums(scores, first);
+  }
+  return sums;
+}
+
+bool tied(std::vector<std::size_t> scores) {
+  std::sort(scores.begin(), scores.end());
+  return std::adjacent_find(scores.begin(), scores.end()) != scores.end();
+}
+
+/// P(|W - mean| >= |found - mean|).
+double two_sided(const std::vector<double>& probability, double mean, double found) {
+  double p = 0;
+  for (std::size_t sum = 0; sum < probability.size(); ++sum)
+    if (std::abs(static_cast<double>(sum) - mean) >= std::abs(found - mean) - 1e-9)
+      p += probability[sum];
+  return std::min(p, 1.0);
+}
+
 }  // namespace
 
 double rank_sum_p(std::span<const double> ranks, std::size_t first) {
@@ -42,19 +74,12 @@ double rank_sum_p(std::span<const double> ranks, std::size_t first) {
   const auto total =
       static_cast<double>(std::accumulate(scores.begin(), scores.end(), std::size_t{0}));
   const double mean = total * static_cast<double>(first) / static_cast<double>(scores.size());
-  const std::vector<double> probability = subset_sums(scores, first);
-  double p = 0;
-  for (std::size_t sum = 0; sum < probability.size(); ++sum) {
-    if (std::abs(static_cast<double>(sum) - mean) >= std::abs(found - mean) - 1e-9)
-      p += probability[sum];
-  }
-  return std::min(p, 1.0);
+  if (!tied(scores)) return two_sided(untied_sums(first, scores.size()), mean / 2, found / 2);
+  return two_sided(subset_sums(scores, first), mean, found);
 }
 
 std::size_t rank_sum_critical(std::size_t m, std::size_t n, double alpha) {
-  std::vector<std::size_t> scores(m + n);
-  std::iota(scores.begin(), scores.end(), std::size_t{1});
-  const std::vector<double> probability = subset_sums(scores, m);
+  const std::vector<double>& probability = untied_sums(m, m + n);
   const std::size_t least = m * (m + 1) / 2;  // U = W - least
   std::size_t k = 0;
   double tail = probability[least];

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <boost/math/distributions/binomial.hpp>
 #include <boost/math/distributions/normal.hpp>
+#include <boost/math/distributions/students_t.hpp>
+#include <boost/math/special_functions/binomial.hpp>
 #include <cmath>
 #include <numeric>
 #include <stdexcept>
@@ -161,31 +163,56 @@ Ratio paired_ratio(std::span<const double> a, std::span<const double> b) {
   return {median(ratios), median_interval(ratios, 0.95), static_cast<int>(ratios.size())};
 }
 
-LaunchComparison compare_launches(std::span<const double> base, std::span<const double> updated) {
+namespace {
+
+std::vector<double> logarithms(std::span<const double> times) {
+  std::vector<double> logs;
+  for (const double time : times) {
+    need(time > 0, "a launch median that is not positive (a time is zero). Measure again.");
+    logs.push_back(std::log(time));
+  }
+  return logs;
+}
+
+/// Of the deviations from the mean.
+double square_sum(const std::vector<double>& values) {
+  const double mean =
+      std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+  return std::accumulate(values.begin(), values.end(), 0.0, [&](double sum, double value) {
+    return sum + (value - mean) * (value - mean);
+  });
+}
+
+}  // namespace
+
+LaunchComparison compare_launches(std::span<const double> base, std::span<const double> updated,
+                                  double confidence) {
   need(!base.empty() && !updated.empty(),
        "a comparison without launches (a side is empty). Run both sides.");
-  std::vector<double>
-      differences;  // logarithms: the ratio's interval is then the same read from either side
+  need(confidence > 0 && confidence < 1,
+       "a confidence outside 0 to 1 (it is a probability). Give 0.95.");
   std::vector<double> both(updated.begin(), updated.end());
   both.insert(both.end(), base.begin(), base.end());
-  for (const double value : both)
-    need(value > 0, "a launch median that is not positive (a time is zero). Measure again.");
-  for (const double after : updated) {
-    for (const double before : base) differences.push_back(std::log(after) - std::log(before));
-  }
+  const std::vector<double> ranks = midranks(both);
+  // Logarithms: the ratio's interval is then the same read from either side.
+  both = logarithms(both);
+  const auto n_base = base.size(), n_new = updated.size();
+  std::vector<double> differences;
+  differences.reserve(n_base * n_new);
+  for (std::size_t after = 0; after < n_new; ++after)
+    for (std::size_t before = n_new; before < both.size(); ++before)
+      differences.push_back(both[after] - both[before]);
   std::sort(differences.begin(), differences.end());
 
-  const auto n_base = base.size(), n_new = updated.size();
-  const std::vector<double> ranks = midranks(both);
   LaunchComparison result;
   result.n_base = static_cast<int>(n_base);
   result.n_new = static_cast<int>(n_new);
   result.ratio = std::exp(quantile_of_sorted(differences, 0.5));
-  std::size_t k = 0;  // D_(k) and D_(mn+1-k) bound the shift; 0: too few launches for 95 %, the
-                      // whole range is given
+  const double alpha = 1 - confidence;
+  std::size_t k = 0;  // D_(k) and D_(mn+1-k) bound the shift; 0: too few launches
   if (n_base <= 50 && n_new <= 50) {
     result.p = rank_sum_p(ranks, n_new);
-    k = rank_sum_critical(n_new, n_base, 0.05);
+    k = rank_sum_critical(n_new, n_base, alpha);
   } else {
     const RankSumMoments moments = rank_sum_moments(ranks, n_new);
     const boost::math::normal_distribution<> normal;
@@ -198,14 +225,41 @@ LaunchComparison compare_launches(std::span<const double> base, std::span<const 
                                            normal, distance / moments.deviation)));
     const double untied =
         std::sqrt(static_cast<double>(n_base * n_new * (n_base + n_new + 1)) / 12);
-    const double place =
-        static_cast<double>(n_base * n_new) / 2 - boost::math::quantile(normal, 0.975) * untied;
+    const double place = static_cast<double>(n_base * n_new) / 2 -
+                         boost::math::quantile(normal, 1 - alpha / 2) * untied;
     k = place < 1 ? 0 : static_cast<std::size_t>(place);
   }
-  const std::size_t index = k == 0 ? 0 : k - 1;
-  result.ci95 = {std::exp(differences[index]),
-                 std::exp(differences[differences.size() - 1 - index])};
+  if (k > 0)
+    result.interval = {std::exp(differences[k - 1]), std::exp(differences[differences.size() - k])};
   return result;
+}
+
+double least_p(int m, int n) {
+  need(m > 0 && n > 0, "a comparison without launches (a side is empty). Run both sides.");
+  return std::min(1.0, 2 / boost::math::binomial_coefficient<double>(static_cast<unsigned>(m + n),
+                                                                     static_cast<unsigned>(m)));
+}
+
+std::optional<double> launch_variation(std::span<const double> medians) {
+  if (medians.size() < 2) return std::nullopt;
+  return std::sqrt(square_sum(logarithms(medians)) / static_cast<double>(medians.size() - 1));
+}
+
+std::optional<double> minimum_detectable(std::span<const double> base,
+                                         std::span<const double> updated, double alpha,
+                                         double power) {
+  const auto m = static_cast<double>(base.size()), n = static_cast<double>(updated.size());
+  // A difference of rounding must not decide whether 5 launches against 5 can show 2/252.
+  if (base.empty() || updated.empty() || m + n < 3 ||
+      least_p(static_cast<int>(m), static_cast<int>(n)) > alpha * (1 + 1e-9))
+    return std::nullopt;
+  const double freedom = m + n - 2;
+  const double deviation =
+      std::sqrt((square_sum(logarithms(base)) + square_sum(logarithms(updated))) / freedom);
+  const boost::math::students_t_distribution<> t(freedom);
+  const double distance = boost::math::quantile(t, 1 - alpha / 2) + boost::math::quantile(t, power);
+  constexpr double efficiency = 108.0 / 125;
+  return std::expm1(distance * deviation * std::sqrt((1 / m + 1 / n) / efficiency));
 }
 
 }  // namespace assay

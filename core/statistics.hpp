@@ -51,14 +51,30 @@ Ratio paired_ratio(std::span<const double> a, std::span<const double> b);
 
 /// Ratio new/base of launch medians of two independent groups of process launches: Hodges-Lehmann
 /// estimate on logarithms with the exact Mann-Whitney interval (normal approximation above 50 a
-/// side); p is two-sided, exact. With too few launches for 95 % (3 and 3) the interval is the whole
-/// range of differences; p then exceeds 0.05.
+/// side); p is two-sided, exact.
 struct LaunchComparison {
   double ratio = 1;
-  Interval ci95;
+  std::optional<Interval> interval;  ///< nothing with too few launches for the confidence
   double p = 1;
   int n_base = 0, n_new = 0;
 };
-LaunchComparison compare_launches(std::span<const double> base, std::span<const double> updated);
+LaunchComparison compare_launches(std::span<const double> base, std::span<const double> updated,
+                                  double confidence = 0.95);
+
+/// The p of m launches against n that are all faster: no pair of groups has a smaller one.
+double least_p(int m, int n);
+
+/// Launch-to-launch variation: the standard deviation of the logarithms of the medians, in which an
+/// outlying launch counts fully. Nothing for a single launch.
+std::optional<double> launch_variation(std::span<const double> medians);
+
+/// The relative slowdown that `base` against `updated` launches show with p <= alpha as often as
+/// `power` says: exp((t_{1 - alpha/2} + t_power) s sqrt((1/m + 1/n) / e)) - 1, with the pooled
+/// standard deviation s of the logarithms, m + n - 2 degrees of freedom, and e = 108/125, below
+/// which the efficiency of the rank sum against the t test falls for no distribution (Hodges &
+/// Lehmann 1956). Nothing where least_p exceeds alpha, or where there is no variation to know.
+std::optional<double> minimum_detectable(std::span<const double> base,
+                                         std::span<const double> updated, double alpha,
+                                         double power);
 
 }  // namespace assay

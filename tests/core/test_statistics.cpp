@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <boost/math/distributions/binomial.hpp>
 #include <boost/math/distributions/normal.hpp>
 #include <cmath>
@@ -235,14 +236,111 @@ TEST(CompareLaunches, FindsTheShiftAndItsInterval) {
   const LaunchComparison c = compare_launches(base, updated);
   EXPECT_NEAR(c.ratio, 1.05, 1e-12);
   EXPECT_NEAR(c.p, 2.0 / 252, 1e-12);
-  EXPECT_GT(c.ci95.low, 1.0);
-  EXPECT_LT(c.ci95.high, 1.10);
+  EXPECT_GT(c.interval->low, 1.0);
+  EXPECT_LT(c.interval->high, 1.10);
   const LaunchComparison back = compare_launches(updated, base);
   EXPECT_NEAR(back.ratio * c.ratio, 1, 1e-12);
-  EXPECT_NEAR(back.ci95.low * c.ci95.high, 1, 1e-12);
+  EXPECT_NEAR(back.interval->low * c.interval->high, 1, 1e-12);
   EXPECT_EQ(back.p, c.p);
   EXPECT_THROW(compare_launches(base, {}), std::invalid_argument);
   EXPECT_THROW(compare_launches(base, std::vector<double>{0.0}), std::invalid_argument);
+}
+
+TEST(CompareLaunches, HasNoIntervalWhereNoneExists) {
+  const std::vector<double> three = {1, 2, 3}, four = {1, 2, 3, 4}, one = {1};
+  EXPECT_FALSE(compare_launches(three, three).interval);  // even all apart p is 0.1
+  EXPECT_FALSE(compare_launches(one, one).interval);      // a point is no interval
+  EXPECT_TRUE(compare_launches(four, four).interval);
+  EXPECT_TRUE(compare_launches(three, three, 0.9).interval);
+  EXPECT_FALSE(compare_launches(four, four, 0.99).interval);
+  const std::vector<double> many = {1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7};
+  const Interval wide = *compare_launches(many, many, 0.99).interval;
+  const Interval narrow = *compare_launches(many, many, 0.8).interval;
+  EXPECT_LT(wide.low, narrow.low);
+  EXPECT_GT(wide.high, narrow.high);
+  EXPECT_THROW(compare_launches(one, one, 1), std::invalid_argument);
+}
+
+TEST(CompareLaunches, LeastPIsThatOfGroupsApart) {
+  for (int m = 1; m <= 13; ++m)
+    for (int n = 1; n <= 13; ++n) {
+      std::vector<double> base, updated;
+      for (int i = 0; i < m; ++i) base.push_back(1 + i);
+      for (int i = 0; i < n; ++i) updated.push_back(100 + i);
+      EXPECT_NEAR(compare_launches(base, updated).p, least_p(m, n), 1e-12) << m << " " << n;
+    }
+  EXPECT_NEAR(least_p(5, 5), 2.0 / 252, 1e-15);
+  EXPECT_NEAR(least_p(12, 12), 2.0 / 2704156, 1e-18);
+  EXPECT_THROW(least_p(0, 5), std::invalid_argument);
+}
+
+TEST(CompareLaunches, TiesAndNoTiesAgreeWithTheDefinition) {
+  // All ways to choose the new launches among the 8, counted one by one.
+  for (const std::vector<double>& values : {std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8},
+                                            {1, 2, 2, 3, 3, 3, 4, 8},
+                                            {1, 1, 1, 1, 2, 2, 2, 2}}) {
+    std::vector<double> ranks;
+    for (const double v : values) {
+      double rank = 0.5;
+      for (const double w : values) rank += w < v ? 1 : w == v ? 0.5 : 0;
+      ranks.push_back(rank);
+    }
+    for (const unsigned first : {1u, 3u, 4u}) {
+      const double mean = 4.5 * first;
+      const double found = std::accumulate(ranks.begin(), ranks.begin() + first, 0.0);
+      int extreme = 0, all = 0;
+      for (unsigned mask = 0; mask < 256; ++mask) {
+        if (std::popcount(mask) != static_cast<int>(first)) continue;
+        double sum = 0;
+        for (unsigned i = 0; i < 8; ++i) sum += (mask >> i & 1) != 0 ? ranks[i] : 0;
+        ++all;
+        extreme += std::abs(sum - mean) >= std::abs(found - mean) - 1e-9;
+      }
+      EXPECT_NEAR(rank_sum_p(ranks, first), static_cast<double>(extreme) / all, 1e-12);
+    }
+  }
+}
+
+TEST(LaunchVariation, IsTheDeviationOfLogarithms) {
+  EXPECT_FALSE(launch_variation(std::vector<double>{3}));
+  EXPECT_NEAR(*launch_variation(std::vector<double>{1, M_E}), std::sqrt(0.5), 1e-12);
+  EXPECT_EQ(*launch_variation(std::vector<double>{2, 2, 2}), 0);
+  EXPECT_THROW(launch_variation(std::vector<double>{1, 0}), std::invalid_argument);
+}
+
+TEST(MinimumDetectable, IsFoundAsOftenAsItSays) {
+  Normal normal(7);
+  struct Design {
+    std::size_t launches;
+    double alpha;
+  };
+  for (const Design& design : {Design{5, 0.1}, Design{12, 0.001}, Design{12, 0.01}}) {
+    // Of the true spread: the mean of the estimates over many samples.
+    const int trials = 1500;
+    double change = 0;
+    const auto draw = [&](double shift) {
+      std::vector<double> x;
+      for (std::size_t i = 0; i < design.launches; ++i)
+        x.push_back(std::exp(shift + 0.01 * normal()));
+      return x;
+    };
+    for (int t = 0; t < 200; ++t)
+      change += *minimum_detectable(draw(0), draw(0), design.alpha, 0.8) / 200;
+    int found = 0;
+    for (int t = 0; t < trials; ++t)
+      found += compare_launches(draw(0), draw(std::log1p(change))).p <= design.alpha;
+    const double power = static_cast<double>(found) / trials;
+    EXPECT_GE(power, 0.77) << design.launches << " " << design.alpha;
+    EXPECT_LE(power, 0.92) << design.launches << " " << design.alpha;
+  }
+}
+
+TEST(MinimumDetectable, IsNothingWhereNothingCouldBeFound) {
+  const std::vector<double> five = {1, 1.01, 0.99, 1.02, 0.98}, one = {1};
+  EXPECT_TRUE(minimum_detectable(five, five, 2.0 / 252, 0.8));
+  EXPECT_FALSE(minimum_detectable(five, five, 0.007, 0.8));
+  EXPECT_FALSE(minimum_detectable(one, one, 0.1, 0.8));
+  EXPECT_GT(*minimum_detectable(five, five, 0.01, 0.8), *minimum_detectable(five, five, 0.1, 0.8));
 }
 
 TEST(CompareLaunches, HasItsSizeAndCoverageWhenNothingChanged) {
@@ -255,7 +353,7 @@ TEST(CompareLaunches, HasItsSizeAndCoverageWhenNothingChanged) {
       for (int i = 0; i < m; ++i) base.push_back(std::exp(0.02 * normal()));
       for (int i = 0; i < n; ++i) updated.push_back(1.07 * std::exp(0.02 * normal()));
       const LaunchComparison moved = compare_launches(base, updated);
-      covered += moved.ci95.low <= 1.07 && 1.07 <= moved.ci95.high;
+      covered += moved.interval->low <= 1.07 && 1.07 <= moved.interval->high;
       for (double& v : updated) v /= 1.07;
       rejected += compare_launches(base, updated).p <= 0.05;
     }
@@ -286,8 +384,8 @@ TEST(CompareLaunches, NormalApproximationJoinsTheExactTest) {
     const LaunchComparison approximate = compare_launches(base, updated);
     EXPECT_NEAR(approximate.p, rank_sum_p(ranks, 51), 0.002) << shift;
     const std::size_t k = rank_sum_critical(51, 51, 0.05);
-    EXPECT_NEAR(approximate.ci95.low, std::exp(differences[k - 1]), 1e-3);
-    EXPECT_NEAR(approximate.ci95.high, std::exp(differences[differences.size() - k]), 1e-3);
+    EXPECT_NEAR(approximate.interval->low, std::exp(differences[k - 1]), 1e-3);
+    EXPECT_NEAR(approximate.interval->high, std::exp(differences[differences.size() - k]), 1e-3);
   }
 }
 

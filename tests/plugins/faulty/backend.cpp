@@ -1,7 +1,7 @@
 // A backend that does another one's work (ASSAY_FAULT_INNER, by default `reference`) with a fault:
 // the one that --algorithm names, or else ASSAY_FAULT. Any other algorithm is handed on.
-// ASSAY_FAULT_OFF=1 takes all faults back, so that ids stay and a resumed run ends well. Of the
-// test tree alone.
+// ASSAY_FAULT_OFF=1 takes all faults back, so that ids stay and a resumed run ends well;
+// ASSAY_FAULT_PROBLEM leaves them to one problem. Of the test tree alone.
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
@@ -45,7 +45,12 @@ class FaultyOperation final : public Operation {
     if (fault_ == Fault::wrong_precision)
       for (Tensor* tensor : tensors_)
         if (tensor->spec().role == Role::input) degrade(device_, *tensor);
+    const auto began = std::chrono::steady_clock::now();
     inner_->run(stream);
+    if (fault_ == Fault::slow) {
+      stream.wait();
+      linger(began);
+    }
     const bool now = fault_ == Fault::wrong_element || fault_ == Fault::nan ||
                      (fault_ == Fault::wrong_element_late && runs_ > after_);
     if (!now) return;
@@ -82,7 +87,8 @@ class FaultyBackend final : public assay::Backend {
                                         Communicator& ranks) override {
     const Options inner_options = handed_on(options);
     const Fault asked = fault_of(options.get("algorithm", ""));
-    const bool off = environment("ASSAY_FAULT_OFF", "") == "1";
+    const std::string only = environment("ASSAY_FAULT_PROBLEM", problem.canonical());
+    const bool off = environment("ASSAY_FAULT_OFF", "") == "1" || only != problem.canonical();
     const Fault fault = off ? Fault::none : asked == Fault::none ? fault_ : asked;
     if (fault == Fault::abort_in_make) strike(fault);
     Made<Device*> device = inner_->device(inner_options);

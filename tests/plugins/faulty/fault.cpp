@@ -25,6 +25,7 @@ const std::map<std::string, Fault>& faults() {
                                                 {"quit", Fault::quit},
                                                 {"hang", Fault::hang},
                                                 {"throw", Fault::throws},
+                                                {"slow", Fault::slow},
                                                 {"abort_in_make", Fault::abort_in_make},
                                                 {"crash_in_create", Fault::crash_in_create}};
   return all;
@@ -79,6 +80,15 @@ void strike(Fault fault) {
       throw std::runtime_error("the library reports an asynchronous error (injected)");
     default:
       break;
+  }
+}
+
+void linger(std::chrono::steady_clock::time_point began) {
+  using Clock = std::chrono::steady_clock;
+  const double part = std::stod(environment("ASSAY_FAULT_SLOW", "0.05"));
+  const Clock::time_point ended = Clock::now();
+  const auto until = ended + std::chrono::duration_cast<Clock::duration>((ended - began) * part);
+  while (Clock::now() < until) {
   }
 }
 

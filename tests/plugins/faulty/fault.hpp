@@ -1,6 +1,7 @@
 #pragma once
 // The faults that a test can ask for.
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -22,6 +23,7 @@ enum class Fault {
   quit,             ///< the process ends by itself in run, as a library does that calls exit
   hang,             ///< run never returns
   throws,           ///< run throws
+  slow,             ///< run takes longer by the part ASSAY_FAULT_SLOW of its time, and is right
   abort_in_make,    ///< an assertion of the library fails while it prepares
   crash_in_create,  ///< the plugin's start kills the process
 };
@@ -34,6 +36,9 @@ std::string environment(const char* name, const std::string& otherwise);
 
 /// Does to the process what `fault` says; returns for faults of data.
 void strike(Fault fault);
+/// The moment when a run that began then and ends now is as slow as ASSAY_FAULT_SLOW says: spins
+/// until it has come.
+void linger(std::chrono::steady_clock::time_point began);
 /// Changes one element of a tensor in whatever layout it has.
 void spoil(assay::Device& device, assay::Tensor& output, Fault fault);
 /// Rounds all elements to bf16.

@@ -1,0 +1,103 @@
+#include <fmt/format.h>
+
+#include <future>
+#include <iostream>
+
+#include "analysis/commands.hpp"
+#include "analysis/compare/comparison.hpp"
+#include "core/schema.hpp"
+
+namespace assay {
+
+using nlohmann::json;
+
+namespace {
+
+const std::vector<std::string> variations = {"software", "hardware", "precision", "nothing"};
+
+std::string command_line(const Given& given) {
+  std::string line =
+      fmt::format("assay compare {} {}", *value_of(given, "BASE"), *value_of(given, "NEW"));
+  for (const auto& [flag, values] : given)
+    for (const std::string& value : values)
+      if (flag != "BASE" && flag != "NEW")
+        line += fmt::format(" --{}{}{}", flag, value.empty() ? "" : " ", value);
+  return line;
+}
+
+/// Most of the time goes into reading and checking the files: all sides at once.
+std::future<Side> reading(const std::string& name, const std::string& vary) {
+  return std::async(std::launch::async,
+                    [=] { return Side(name, load_results({name}), vary == "precision"); });
+}
+
+int compare(const Given& given) {
+  CompareOptions options;
+  options.vary = choice_of(given, "vary", variations);
+  options.command = command_line(given);
+  options.tolerance = number_of(given, "tolerance", 0, 10).value_or(options.tolerance);
+  options.false_alarm_rate =
+      number_of(given, "false-alarm-rate", 1e-9, 0.5).value_or(options.false_alarm_rate);
+  options.allow_mismatch = given.contains("allow-mismatch");
+  const std::string format = choice_of(given, "format", {"terminal", "markdown", "json"});
+  const auto fresh_base = value_of(given, "fresh-base"), fresh_new = value_of(given, "fresh-new");
+  if (fresh_base.has_value() != fresh_new.has_value())
+    throw InputError(
+        "--fresh-base and --fresh-new belong together (one side alone confirms nothing). Give "
+        "both.");
+  for (const char* flag : {"out", "flagged"})
+    if (const auto file = value_of(given, flag)) check_writable(*file);
+
+  auto base = reading(*value_of(given, "BASE"), options.vary);
+  auto updated = reading(*value_of(given, "NEW"), options.vary);
+  std::optional<Side> fresh_sides[2];
+  if (fresh_base) {
+    auto first = reading(*fresh_base, options.vary), second = reading(*fresh_new, options.vary);
+    fresh_sides[0] = first.get();
+    fresh_sides[1] = second.get();
+  }
+  const Side left = base.get(), right = updated.get();
+  const json document = comparison_document(left, right, fresh_base ? &*fresh_sides[0] : nullptr,
+                                            fresh_base ? &*fresh_sides[1] : nullptr, options);
+  if (const auto errors = schema_errors(document, "comparison", "the comparison"); !errors.empty())
+    throw std::runtime_error(fmt::format(
+        "{} (the document breaks its own schema). Please report this as a bug of Assay.",
+        errors.front()));
+  if (const auto file = value_of(given, "flagged"))
+    write_json(*file, flagged_ids(document, left, right));
+  emit(given, format == "json" ? document.dump(1) + "\n"
+                               : render_comparison(document, format == "markdown"));
+  if (document["refused"] == true)
+    std::cerr << fmt::format(
+        "assay: {} and {} are not comparable ({} fields differ that were not meant to: {}). Say "
+        "what was meant with --vary, or --allow-mismatch.\n",
+        left.name(), right.name(), document["mismatches"].size(),
+        document["mismatches"][0]["field"].get<std::string>());
+  else if (document["rows"].empty())
+    std::cerr << fmt::format("assay: {} and {} have no row that can be compared.\n", left.name(),
+                             right.name());
+  return document["exit_code"];
+}
+
+}  // namespace
+
+Command compare_command() {
+  return {"compare",
+          "Decide what became faster or slower between two results, launch by launch.",
+          {{"BASE", "result file or folder to compare with", "BASE", "", true},
+           {"NEW", "result file or folder that is judged", "NEW", "", true},
+           {"--vary", "what was meant to differ: software, hardware, precision or nothing", "WHAT",
+            "", true},
+           {"--tolerance", "change that does not matter, where the suite sets none", "X", "0.02"},
+           {"--false-alarm-rate", "probability of any false alarm in the whole suite", "X", "0.01"},
+           {"--fresh-base", "fresh launches of the flagged rows of BASE (12)", "FILE", ""},
+           {"--fresh-new", "fresh launches of the flagged rows of NEW (12)", "FILE", ""},
+           {"--flagged", "write the ids that need fresh launches here, as a JSON list", "FILE", ""},
+           {"--allow-mismatch", "compare although more differs than was meant; all output says so",
+            "", ""},
+           {"--format", "terminal, markdown or json", "FORMAT", "terminal"},
+           {"--out", "write there instead of to stdout", "FILE", ""}},
+          &compare};
+}
+
+}  // namespace assay

@@ -1,0 +1,222 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/compare/comparison.hpp"
+#include "analysis/text_table.hpp"
+#include "analysis/units.hpp"
+
+namespace assay {
+
+using nlohmann::json;
+
+namespace {
+
+/// Text of a file that others wrote: no control character (C0, DEL, C1) may reach a terminal.
+std::string plain(const json& value) {
+  const std::string text = value.is_string()
+                               ? value.get<std::string>()
+                               : value.dump(-1, ' ', false, json::error_handler_t::replace);
+  std::string safe;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto c = static_cast<unsigned char>(text[i]);
+    const bool c1 =
+        c == 0xC2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xA0;
+    if (c1) ++i;
+    safe += c < 0x20 || c == 0x7F || c1 ? '?' : text[i];
+  }
+  return safe;
+}
+
+std::string percent(const json& part) {
+  return part.is_null() ? "-" : fmt::format("{:.2g} %", 100 * part.get<double>());
+}
+
+std::string interval(const json& pair) {
+  return pair.is_null()
+             ? "-"
+             : fmt::format("{:.4f} to {:.4f}", pair[0].get<double>(), pair[1].get<double>());
+}
+
+std::string count_of(const json& side) {
+  return fmt::format("{} ({}x)", human_seconds(side.at("median")),
+                     side.at("launches").get<std::size_t>());
+}
+
+class Rendering {
+ public:
+  Rendering(const json& document, bool markdown) : document_(document), markdown_(markdown) {}
+
+  std::string text() {
+    stamp();
+    const std::vector<Column> head = {{""}, {"base"}, {"new"}};
+    std::vector<Line> lines;
+    const auto both = [&](const std::string& name, const json& base, const json& updated,
+                          const char* field) {
+      lines.push_back({{name, plain(base.at(field)), plain(updated.at(field))}, ""});
+    };
+    both("results", document_["base"], document_["new"], "name");
+    both("system", document_["base"], document_["new"], "system");
+    if (!document_["fresh_base"].is_null())
+      both("fresh launches", document_["fresh_base"], document_["fresh_new"], "name");
+    table(head, lines);
+    line(fmt::format("Meant to differ: {}. Ratios are new over base time: above 1 is slower.",
+                     plain(document_["vary"])));
+    for (const json& note : document_["notes"]) line("Note: " + plain(note) + ".");
+    mismatches();
+    rows();
+    lone("only_base", "vanished (only in base)");
+    lone("only_new", "only in new");
+    not_compared();
+    ending();
+    stamp();
+    return text_;
+  }
+
+ private:
+  void line(const std::string& text) { text_ += (markdown_ ? escaped(text) + "\n" : text) + "\n"; }
+
+  static std::string escaped(const std::string& text) {
+    std::string safe;
+    for (const char c : text) {
+      if (std::string("|<*_`\\[]#").find(c) != std::string::npos) safe += '\\';
+      safe += c;
+    }
+    return safe;
+  }
+
+  void table(const std::vector<Column>& columns, const std::vector<Line>& lines) {
+    text_ += (markdown_ ? markdown_table(columns, lines) : terminal_table(columns, lines)) + "\n";
+  }
+
+  /// At both ends: whoever sees a part of it must see this.
+  void stamp() {
+    if (document_["refused"] == true)
+      line("REFUSED: more differs than was meant to. Nothing was compared.");
+    else if (document_["allow_mismatch"] == true)
+      line(
+          fmt::format("MISMATCH ALLOWED (--allow-mismatch): {} fields differ that were not meant "
+                      "to. The ratios may have other causes than what was meant to vary.",
+                      document_["mismatches"].size()));
+  }
+
+  void mismatches() {
+    if (document_["mismatches"].empty()) return;
+    std::vector<Line> lines;
+    for (const json& one : document_["mismatches"])
+      lines.push_back({{plain(one["field"]), plain(one["base"]), plain(one["new"]),
+                        one["rows"] == 0 ? "all" : plain(one["rows"])},
+                       ""});
+    table({{"differs"}, {"base"}, {"new"}, {"rows", true}}, lines);
+  }
+
+  void rows() {
+    if (document_["rows"].empty()) return;
+    std::vector<const json*> sorted;
+    for (const json& row : document_["rows"]) sorted.push_back(&row);
+    const auto rank = [](const json& verdict) {
+      static const std::vector<json> order = {"slower", "faster", "inconclusive", "same"};
+      return std::find(order.begin(), order.end(), verdict) - order.begin();
+    };
+    std::stable_sort(sorted.begin(), sorted.end(), [&](const json* a, const json* b) {
+      return rank((*a)["verdict"]) < rank((*b)["verdict"]);
+    });
+    std::vector<Line> lines;
+    for (const json* one : sorted) {
+      const json& row = *one;
+      std::vector<std::string> remarks;
+      for (const json& note : row["notes"]) remarks.push_back(plain(note));
+      if (!row["reason"].is_null()) remarks.insert(remarks.begin(), plain(row["reason"]));
+      const std::string verdict = row["verdict"].is_null() ? "-" : plain(row["verdict"]);
+      const bool fresh = row["stage"] == "confirmed";
+      lines.push_back(
+          {{plain(row["id"]), count_of(row["base"]), count_of(row["new"]),
+            fmt::format("{:.4f}", row["ratio"].get<double>()), interval(row["interval"]),
+            row["p"].is_null() ? "-" : fmt::format("{:.2g}", row["p"].get<double>()),
+            row["detected"] == true ? "yes"
+            : fresh                 ? "no"
+                                    : "-",
+            percent(row["tolerance"]), percent(row["minimum_detectable"]),
+            percent(row["base"]["variation"]) + " / " + percent(row["new"]["variation"]),
+            verdict + (fresh ? " (fresh)" : ""), fmt::format("{}", fmt::join(remarks, "; "))},
+           ""});
+    }
+    table({{"row"},
+           {"base", true},
+           {"new", true},
+           {"ratio", true},
+           {"95 % interval", true},
+           {"p", true},
+           {"detected"},
+           {"tolerated", true},
+           {"detectable", true},
+           {"variation", true},
+           {"verdict"},
+           {"because"}},
+          lines);
+  }
+
+  void lone(const char* list, const std::string& title) {
+    if (document_[list].empty()) return;
+    std::vector<Line> lines;
+    for (const json& row : document_[list])
+      lines.push_back({{plain(row["id"]), plain(row["status"])}, ""});
+    table({{title}, {"status"}}, lines);
+  }
+
+  void not_compared() {
+    if (document_["not_compared"].empty()) return;
+    std::vector<Line> lines;
+    for (const json& row : document_["not_compared"])
+      lines.push_back({{plain(row["id"]), plain(row["base_status"]), plain(row["new_status"]),
+                        plain(row["reason"])},
+                       ""});
+    table({{"not compared"}, {"base"}, {"new"}, {"because"}}, lines);
+  }
+
+  void ending() {
+    const json& settings = document_["settings"];
+    const json& summary = document_["summary"];
+    if (document_["refused"] == true) return;
+    const json& mean = document_["geometric_mean"];
+    if (mean.is_null())
+      line(fmt::format("Geometric mean: none ({}).", plain(document_["geometric_mean_reason"])));
+    else
+      line(fmt::format(
+          "Geometric mean of the speedups: {:.4f}, {} (over {} of {} rows; above 1 is faster; of "
+          "the screen's launches).",
+          mean["speedup"].get<double>(),
+          mean["interval"].is_null() ? "without interval: " + plain(mean["interval_reason"])
+                                     : "95 % interval " + interval(mean["interval"]),
+          mean["rows"].get<std::size_t>(), mean["of"].get<std::size_t>()));
+    line(fmt::format(
+        "{} slower, {} faster, {} same, {} inconclusive ({} need fresh launches), {} without "
+        "verdict; {} vanished, {} new, {} not compared.",
+        plain(summary["slower"]), plain(summary["faster"]), plain(summary["same"]),
+        plain(summary["inconclusive"]), plain(summary["needs_confirmation"]),
+        plain(summary["without_verdict"]), document_["only_base"].size(),
+        document_["only_new"].size(), document_["not_compared"].size()));
+    line(fmt::format(
+        "{} rows flagged by the screen (p <= {:.2g}); fresh launches show a change at p <= {}: any "
+        "false alarm in the whole suite has probability {:.2g} at most. detectable: the change "
+        "found with {:.0f} % at the row's stage.",
+        settings["flagged"].get<std::size_t>(), settings["screen_p"].get<double>(),
+        settings["confirmed_p"].is_null()
+            ? "-"
+            : fmt::format("{:.2g}", settings["confirmed_p"].get<double>()),
+        settings["false_alarm_rate"].get<double>(), 100 * settings["power"].get<double>()));
+  }
+
+  const json& document_;
+  bool markdown_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string render_comparison(const json& document, bool markdown) {
+  return Rendering(document, markdown).text();
+}
+
+}  // namespace assay

@@ -1,0 +1,173 @@
+#include "analysis/compare/side.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "analysis/series.hpp"
+#include "core/text.hpp"
+
+namespace assay {
+
+using nlohmann::json;
+
+namespace {
+
+std::string key_of(const json& row, bool any_precision) {
+  const std::string id = row.at("id");
+  if (!any_precision) return id;
+  const std::string precision = text_of(row.at("parameters"), "precision");
+  std::vector<std::string> parts = split(id, '/');
+  for (std::string& part : parts) {
+    if (part != precision && part != "precision=" + precision) continue;
+    part = "*";
+    break;
+  }
+  return join(parts, "/");
+}
+
+}  // namespace
+
+Side::Side(std::string name, std::vector<NamedResult> results, bool any_precision)
+    : name_(std::move(name)), results_(std::move(results)) {
+  struct Found {
+    LaunchGroups groups;
+    std::map<std::string, std::pair<const json*, const json*>> places;  // by environment key
+    std::set<std::string> ids;
+  };
+  std::map<std::string, Found> all;
+  std::int64_t first_launch = 0;
+  for (NamedResult& named : results_) {
+    const json& environments = named.result.at("environments");
+    std::int64_t last_launch = 0;
+    measured_.push_back(false);
+    for (json& row : named.result.at("rows")) {
+      Found& found = all[key_of(row, any_precision)];
+      const std::string environment = environment_key(named.result, row);
+      // Each run counts its launches from zero; they are all launches of this side.
+      const std::int64_t launch = first_launch + row.at("launch").get<std::int64_t>();
+      row["launch"] = launch;
+      last_launch = std::max(last_launch, launch);
+      found.ids.insert(row.at("id").get<std::string>());
+      found.places.try_emplace(environment, &named.result,
+                               &environments.at(row.at("environment").get<std::size_t>()));
+      if (!row.value("published", false)) measured_.back() = true;
+      found.groups.add(std::move(row), environment);
+    }
+    named.result.erase("rows");
+    first_launch = last_launch + 1;
+  }
+  for (auto& [key, found] : all) {
+    std::vector<Launches> launches = found.groups.take();
+    SideRow& row = rows_[key];
+    std::tie(row.result, row.environment) = found.places.at(launches.front().environment);
+    row.environments = launches.size();
+    row.precisions = found.ids.size();
+    // What one launch got wrong is wrong, in whatever environment.
+    std::size_t chosen = 0;
+    for (const char* grave : {"timeout", "failed", "incorrect"})
+      for (std::size_t i = 0; i < launches.size(); ++i)
+        if (launches[i].status == grave) chosen = i;
+    row.launches = std::move(launches[chosen]);
+  }
+}
+
+json Side::described() const {
+  json files = json::array();
+  std::set<std::string> systems;
+  for (const NamedResult& named : results_) {
+    files.push_back(named.name.empty() ? name_ : named.name);
+    systems.insert(named.result.at("system").at("name").get<std::string>());
+  }
+  const std::vector<std::string> names(systems.begin(), systems.end());
+  return {{"name", name_}, {"system", join(names, ", ")}, {"files", files}};
+}
+
+void Mismatches::note(const std::string& field, const json& base, const json& updated,
+                      std::size_t rows) {
+  const auto shown = [](const json& value) {
+    return value.is_discarded() ? json("absent") : value;
+  };
+  const json left = shown(base), right = shown(updated);
+  for (json& known : all_)
+    if (known["field"] == field && known["base"] == left && known["new"] == right) {
+      known["rows"] = known["rows"].get<std::size_t>() + rows;
+      return;
+    }
+  all_.push_back({{"field", field}, {"base", left}, {"new", right}, {"rows", rows}});
+}
+
+/// `of_machine`: another machine brings its own system with it (OS, kernel, C library, drivers);
+/// what is built and chosen for a run (Assay, its flags, the libraries, the switches) must still be
+/// the same.
+void Mismatches::add_part(const std::string& field, const json& base, const json& updated,
+                          bool of_machine, std::size_t rows) {
+  if (base == updated) return;
+  if (of_machine) {
+    const std::string name = field.substr(field.rfind('/') + 1);
+    for (const char* own : {"os", "kernel", "architecture", "container", "libc", "driver"})
+      if (name == own) return;
+  }
+  if (!base.is_object() || !updated.is_object()) {
+    note(field, base, updated, rows);
+    return;
+  }
+  static const json absent(json::value_t::discarded);
+  std::set<std::string> names;
+  for (const json* side : {&base, &updated})
+    for (const auto& [name, unused] : side->items()) names.insert(name);
+  for (const std::string& name : names) {
+    const auto value = [&](const json& side) -> const json& {
+      const auto found = side.find(name);
+      return found == side.end() ? absent : *found;
+    };
+    add_part(field + "/" + name, value(base), value(updated), of_machine, rows);
+  }
+}
+
+void Mismatches::add(const Side& base, const Side& updated, const std::string& vary,
+                     const std::string& prefix) {
+  // The settings of every run must be those of the base's first.
+  std::vector<std::string> settings = {
+      "seed", "launcher", "max_time", "precision_target", "min_samples", "reference_budget"};
+  // Suites of two precisions may be two files; their cases are paired one by one.
+  if (vary != "precision") settings.insert(settings.begin(), {"suite", "suite_hash"});
+  const auto setting = [](const json& result, const std::string& name) {
+    const json& run = result.at("run");
+    return run.contains(name) ? run.at(name) : json();
+  };
+  const json* first = nullptr;
+  for (const Side* side : {&base, &updated})
+    for (std::size_t i = 0; i < side->results().size(); ++i) {
+      const NamedResult& named = side->results()[i];
+      if (!side->has_measured(i)) continue;
+      if (first == nullptr) first = &named.result;
+      for (const std::string& name : settings)
+        if (const json was = setting(*first, name), is = setting(named.result, name); was != is)
+          note(prefix + "run/" + name, was, is, 0);
+    }
+
+  // Rows of one run come from processes of several benchmarks, each with the libraries of its own:
+  // environments are compared row by row, equal pairs of them once.
+  std::map<std::pair<const json*, const json*>, std::size_t> pairs;
+  for (const auto& [key, row] : base.rows()) {
+    const auto other = updated.rows().find(key);
+    if (other == updated.rows().end() || !row.measured() || !other->second.measured()) continue;
+    ++pairs[{row.environment, other->second.environment}];
+  }
+  for (const auto& [pair, rows] : pairs)
+    for (const std::string part : {"hardware", "software"}) {
+      if (vary == part) continue;
+      const json& was = pair.first->at(part);
+      const json& is = pair.second->at(part);
+      if (pair.first->at("hashes").at(part).is_null() ||
+          pair.second->at("hashes").at(part).is_null())
+        note(prefix + part, "unknown", "unknown", rows);
+      add_part(prefix + part, was, is, vary == "hardware", rows);
+    }
+}
+
+json Mismatches::described() const { return all_; }
+
+}  // namespace assay

@@ -1,0 +1,71 @@
+#pragma once
+// One side of a comparison: its result files, and the launches of each of its rows.
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "analysis/load.hpp"
+#include "core/launches.hpp"
+
+namespace assay {
+
+/// The launches of one row, in all files of a side.
+struct SideRow {
+  Launches launches;  ///< of its first environment
+  const nlohmann::json* result = nullptr;
+  const nlohmann::json* environment = nullptr;
+  std::size_t environments = 1;  ///< in which it ran: with several there is no one number
+  std::size_t precisions = 1;    ///< that have this key
+
+  const nlohmann::json& row() const { return launches.first(); }
+  bool measured() const { return launches.status == "ok" && !launches.published; }
+};
+
+/// Whose rows are found by their key: the id, without its precision if that was meant to vary.
+class Side {
+ public:
+  Side(std::string name, std::vector<NamedResult> results, bool any_precision);
+  // Rows point into the results, which stay where they are when a side is moved.
+  Side(const Side&) = delete;
+  Side& operator=(const Side&) = delete;
+  Side(Side&&) = default;
+  Side& operator=(Side&&) = default;
+  const std::string& name() const { return name_; }
+  /// Without their rows, which rows() has.
+  const std::vector<NamedResult>& results() const { return results_; }
+  /// Whether a result has any row that is not published.
+  bool has_measured(std::size_t result) const { return measured_[result]; }
+  const std::map<std::string, SideRow>& rows() const { return rows_; }
+  /// {name, system, files}
+  nlohmann::json described() const;
+
+ private:
+  std::string name_;
+  std::vector<NamedResult> results_;
+  std::vector<bool> measured_;
+  std::map<std::string, SideRow> rows_;
+};
+
+/// What differs and was not meant to.
+class Mismatches {
+ public:
+  /// The settings of the runs, and the environments of each row that both sides measured. `vary` as
+  /// on the command line; `prefix` goes before the names of the fields.
+  void add(const Side& base, const Side& updated, const std::string& vary,
+           const std::string& prefix);
+  /// [{field, base, new, rows}]
+  nlohmann::json described() const;
+  bool empty() const { return all_.empty(); }
+
+ private:
+  void note(const std::string& field, const nlohmann::json& base, const nlohmann::json& updated,
+            std::size_t rows);
+  void add_part(const std::string& field, const nlohmann::json& base, const nlohmann::json& updated,
+                bool of_machine, std::size_t rows);
+
+  std::vector<nlohmann::json> all_;
+};
+
+}  // namespace assay

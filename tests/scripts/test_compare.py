@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""`assay compare` from the command line: files, exit codes, formats, and what bad input gets."""
+import copy
+import json
+import sys
+import unittest
+
+from run_helper import ASSAY, SOURCE, RunTest
+
+sys.path.insert(0, str(SOURCE / "tests" / "support"))
+import make_results  # noqa: E402
+
+GOLDEN = """\
+         base       new
+-------  ---------  ---------
+results  base.json  new.json
+system   synthetic  synthetic
+
+Meant to differ: software. Ratios are new over base time: above 1 is slower.
+"""
+
+
+def document(number=0, minute=0, **options):
+    return make_results.document(rows=4, noise_seed=number, variation=0.001, started=f"2026-01-05T12:{minute:02d}:00.000Z",
+                                 **options)
+
+
+class Compare(RunTest):
+    def file(self, name, content):
+        file = self.folder / name
+        file.write_text(content if isinstance(content, str) else json.dumps(content))
+        return file
+
+    def compare(self, base, new, *words, code, vary="software", **more):
+        return self.command(ASSAY, "compare", base, new, "--vary", vary, *words, code=code, cwd=self.folder, **more)
+
+    def test_two_stages(self):
+        base, new = self.file("base.json", document(1)), self.file("new.json", document(2, slow={"/mb1c0002/": 1.05}))
+        flagged = self.folder / "flagged.json"
+        done = self.compare("base.json", "new.json", "--flagged", flagged, code=5)
+        self.assertTrue(done.stdout.startswith(GOLDEN), done.stdout)
+        self.assertIn("needs confirmation", done.stdout)
+        ids = json.loads(flagged.read_text())
+        self.assertIn("conv/forward/fp32/onednn/direct/mb1c0002/hot/t2", ids)
+        fresh = [self.file(f"fresh{i}.json", document(3 + i, 9, launches=12, slow={"/mb1c0002/": 1.05} if i else {})) for i in (0, 1)]
+        words = ["--fresh-base", fresh[0], "--fresh-new", fresh[1]]
+        done = self.compare(base, new, *words, code=4)
+        self.assertRegex(done.stdout, r"mb1c0002\S* .*\(12x\).* yes .*slower \(fresh\)")
+        self.assertIn("1 slower, 0 faster, 3 same, 0 inconclusive", done.stdout)
+        out = self.folder / "comparison.json"
+        self.assertEqual(self.compare(base, new, *words, "--format", "json", "--out", out, code=4).stdout, "")
+        self.command(ASSAY, "validate", out, code=0)
+        found = json.loads(out.read_text())
+        self.assertEqual([row["verdict"] for row in found["rows"]], ["same", "same", "slower", "same"])
+        self.assertEqual(found["exit_code"], 4)
+        markdown = self.compare(base, new, *words, "--format", "markdown", code=4).stdout
+        self.assertIn("| slower (fresh) |", markdown)
+        # The other way round it is an improvement, which never fails.
+        self.compare(new, base, "--fresh-base", fresh[1], "--fresh-new", fresh[0], code=0)
+        # What the suite tolerates is no alarm.
+        self.compare(base, new, "--tolerance", "0.1", code=0)
+        # The screened launches themselves confirm nothing.
+        self.assertIn("launches confirm it", self.compare(base, new, "--fresh-base", base, "--fresh-new", new, code=2).stderr)
+
+    def test_what_was_meant_to_vary(self):
+        base = self.file("base.json", document(1))
+        other = self.file("other.json", document(2, software={"libraries": {"onednn": {"version": "3.8"}, "libc": "glibc 2.36"}}))
+        self.compare(base, other, code=0)
+        done = self.compare(base, other, code=6, vary="nothing")
+        self.assertIn("REFUSED", done.stdout)
+        self.assertRegex(done.stdout, r'software/libraries/onednn/version +3\.7 +3\.8')
+        self.assertIn("software/libraries/onednn/version", done.stderr)
+        for form in ("terminal", "markdown"):
+            self.assertEqual(self.compare(base, other, "--allow-mismatch", "--format", form, code=0, vary="nothing")
+                             .stdout.count("MISMATCH ALLOWED"), 2)
+        self.assertIs(json.loads(self.compare(base, other, "--allow-mismatch", "--format", "json", code=0, vary="nothing")
+                                 .stdout)["allow_mismatch"], True)
+        self.compare(base, self.file("suite.json", document(2, hash="other")), code=6)
+        self.compare(base, self.file("machine.json", document(2, hardware={"cores": 9})), code=6)
+        self.compare(base, self.folder / "machine.json", code=0, vary="hardware")
+        half = self.file("half.json", document(2, precisions=("bf16",)))
+        self.assertIn("no row that can be compared", self.compare(base, half, code=6).stderr)
+        self.compare(base, half, code=5, vary="precision")
+
+    def test_rows(self):
+        base = self.file("base.json", document(1))
+        for status, code in (("incorrect", 3), ("failed", 7), ("timeout", 7), ("unsupported", 6)):
+            with self.subTest(status):
+                done = self.compare(base, self.file("new.json", document(2, statuses={"c0001/": status})), code=code)
+                self.assertIn(f"new is {status}", done.stdout)
+                if status != "unsupported":
+                    self.assertIn("Geometric mean: none (withheld", done.stdout)
+        fewer = document(2)
+        fewer["rows"] = [row for row in fewer["rows"] if "c0003" not in row["id"]]
+        self.assertIn("vanished", self.compare(base, self.file("new.json", fewer), code=6).stdout)
+        self.compare(self.folder / "new.json", base, code=0)
+        fewer["rows"] = []
+        self.compare(base, self.file("empty.json", fewer), code=6)
+
+    def test_bad_input(self):
+        good = document(1)
+        base = self.file("base.json", good)
+
+        def spoilt(change):
+            made = copy.deepcopy(good)
+            change(made)
+            return made
+
+        def negative(made):
+            made["rows"][3]["samples_s"][0] = -1e-3
+
+        def doubled(made):
+            made["rows"].append(copy.deepcopy(made["rows"][3]))
+
+        def unit(made):
+            made["rows"][3]["time_s"]["unit"] = "ms"
+
+        def mixed(made):  # a time in milliseconds beside samples in seconds
+            made["rows"][3]["time_s"]["median"] *= 1000
+
+        text = json.dumps(good)
+        for name, content, told in (
+                ("truncated", text[: len(text) // 2], ["truncated.json", "line"]),
+                ("foreign", {"context": {}, "benchmarks": []}, ["foreign.json", "schema"]),
+                ("suite", (SOURCE / "suites" / "smoke.json").read_text(), ["/schema", "assay-result/1"]),
+                ("negative", spoilt(negative), ["/rows/3/samples_s/0", "-0.001"]),
+                ("nan", text.replace('"median": ', '"median": NaN, "was": ', 1), ["nan.json"]),
+                ("doubled", spoilt(doubled), [f"/rows/{len(good['rows'])}", "second row"]),
+                ("unit", spoilt(unit), ["/rows/3/time_s/unit"]),
+                ("mixed", spoilt(mixed), ["/rows/3/time_s/median"]),
+        ):
+            with self.subTest(name):
+                for sides in ((base, self.file(f"{name}.json", content)), (self.folder / f"{name}.json", base)):
+                    done = self.compare(*sides, code=2)
+                    self.assertEqual(done.stdout, "")
+                    for part in told:
+                        self.assertIn(part, done.stderr)
+        self.assertIn("absent.json", self.compare(base, "absent.json", code=2).stderr)
+        for words, told in ((["--tolerance", "-1"], "--tolerance"), (["--tolerance", "nan"], "--tolerance"),
+                            (["--false-alarm-rate", "0"], "--false-alarm-rate"), (["--fresh-base", base], "--fresh-new"),
+                            (["--format", "jsn"], "json"), (["--out", "/proc/x/y"], "/proc/x")):
+            with self.subTest(words):
+                self.assertIn(told, self.compare(base, base, *words, code=2).stderr)
+        self.assertIn("Did you mean 'software'?", self.compare(base, base, code=2, vary="softwre").stderr)
+        self.assertIn("--vary", self.command(ASSAY, "compare", base, base, code=2).stderr)
+        self.assertIn("NEW is missing", self.command(ASSAY, "compare", base, "--vary", "nothing", code=2).stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

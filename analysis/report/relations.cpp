@@ -78,16 +78,17 @@ json precision_part(const std::vector<Series>& all) {
              " " + parameters_but(all[i], {"precision", "algorithm", "problem"})]
           .push_back(i);
   json points = json::array();
-  bool other = false;
   for (const auto& [key, rows] : groups) {
+    const bool other = std::any_of(rows.begin(), rows.end(), [&](std::size_t i) {
+      return all[i].parameter("precision") != "fp32";
+    });
     std::size_t best = all.size();
     for (const std::size_t i : rows)
       if (all[i].parameter("precision") == "fp32" &&
           (best == all.size() || all[i].median < all[best].median))
         best = i;
-    if (best == all.size()) continue;
+    if (best == all.size() || !other) continue;
     for (const std::size_t i : rows) {
-      other = other || all[i].parameter("precision") != "fp32";
       double worst = 0;
       for (const json& row : all[i].rows)
         worst = std::max(worst, row.at("verification").at("max_error").get<double>());
@@ -97,7 +98,7 @@ json precision_part(const std::vector<Series>& all) {
                         {"error", worst}});
     }
   }
-  return other ? points : json();
+  return points.empty() ? json() : points;
 }
 
 json scaling_part(const std::vector<NamedResult>& results, const std::vector<Series>& all) {

@@ -1,37 +1,66 @@
 // Plots by Plotly, as SVG so that they print. Each is drawn when it comes into view, and all of them before printing.
 
 // Okabe and Ito's palette without its yellow, which white paper swallows; every series has a marker of its own too.
-const colours = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"];
-const symbols = ["circle", "square", "diamond", "triangle-up", "cross", "x", "star", "triangle-down", "hexagon"];
-const dashes = ["solid", "dash", "dot", "dashdot", "longdash"];
+const colours = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#000000'];
+const symbols = ['circle', 'square', 'diamond', 'triangle-up', 'cross', 'x', 'star', 'triangle-down', 'hexagon'];
+const dashes = ['solid', 'dash', 'dot', 'dashdot', 'longdash'];
 const most_points = 3000;
-const has_plots = typeof Plotly !== "undefined";
+const has_plots = typeof Plotly !== 'undefined';
 const all_plots = [];
 
 // Plotly reads a little markup in texts: what comes from a file is shown as it is.
-function safe(text) { return String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;"); }
-function lines(...texts) { return texts.filter(Boolean).map(safe).join("<br>"); }
-function shorter(text, most) { return text.length <= most ? text : text.slice(0, Math.ceil(most / 2) - 1) + "\u2026" + text.slice(1 - Math.floor(most / 2)); }
+function safe(text) {
+  return String(text).replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
+}
+function lines(...texts) {
+  return texts.filter(Boolean).map(safe).join('<br>');
+}
+function shorter(text, most) {
+  return text.length <= most ?
+      text :
+      text.slice(0, Math.ceil(most / 2) - 1) + '\u2026' + text.slice(1 - Math.floor(most / 2));
+}
 function thinned(list) {
   if (list.length <= most_points) return list;
-  return Array.from({ length: most_points }, (_, i) => list[Math.floor(i * list.length / most_points)]);
+  return Array.from({length: most_points}, (_, i) => list[Math.floor(i * list.length / most_points)]);
 }
 function thinned_note(list) {
-  return list.length <= most_points ? null : element("p", { class: "soft" }, most_points + " of " + list.length +
-    " points are drawn, evenly taken from all; the table has every row.");
+  return list.length <= most_points ?
+      null :
+      element(
+          'p', {class: 'soft'},
+          most_points + ' of ' + list.length + ' points are drawn, evenly taken from all; the table has every row.');
 }
-function marker(i, size) { return { color: colours[i % colours.length], symbol: symbols[i % symbols.length], size: size || 8, line: { width: 0.5, color: "#fff" } }; }
+function marker(i, size) {
+  return {
+    color: colours[i % colours.length],
+    symbol: symbols[i % symbols.length],
+    size: size || 8,
+    line: {width: 0.5, color: '#fff'}
+  };
+}
 function axis(title, more) {
-  return { title: { text: title }, gridcolor: "#e6eaee", zerolinecolor: "#b8c0c8", linecolor: "#57606a", ticks: "outside", automargin: true, ...more };
+  return {
+    title: {text: title},
+    gridcolor: '#e6eaee',
+    zerolinecolor: '#b8c0c8',
+    linecolor: '#57606a',
+    ticks: 'outside',
+    automargin: true,
+    ...more
+  };
 }
-function log_axis(title, more) { return axis(title, { type: "log", exponentformat: "SI", dtick: 1, ...more }); }
+function log_axis(title, more) {
+  return axis(title, {type: 'log', exponentformat: 'SI', dtick: 1, ...more});
+}
 
 // A place for a plot; `make()` gives {data, layout}. `title` is what a reader of the screen hears.
 function plot(title, make, kind) {
   if (!has_plots) return null;
-  const place = element("div", { class: "plot " + (kind || ""), role: "img", "aria-label": title });
+  const place = element('div', {class: 'plot ' + (kind || ''), role: 'img', 'aria-label': title});
   const one = {
-    place, done: false,
+    place,
+    done: false,
     draw() {
       if (one.done) return;
       one.done = true;
@@ -40,23 +69,42 @@ function plot(title, make, kind) {
     },
     again() {
       const made = make();
-      Plotly.react(place, made.data, {
-        font: { family: getComputedStyle(document.body).fontFamily, size: 13, color: "#1b1f24" }, paper_bgcolor: "#fff", plot_bgcolor: "#fff",
-        margin: { l: 70, r: 24, t: 26, b: 60 }, legend: { orientation: "h", y: -0.2, yanchor: "top", font: { size: 12 } }, hovermode: "closest",
-        hoverlabel: { align: "left", namelength: -1 }, ...made.layout,
-      }, { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["lasso2d", "select2d"], toImageButtonOptions: { format: "svg" } });
+      Plotly.react(
+          place, made.data, {
+            font: {family: getComputedStyle(document.body).fontFamily, size: 13, color: '#1b1f24'},
+            paper_bgcolor: '#fff',
+            plot_bgcolor: '#fff',
+            margin: {l: 70, r: 24, t: 26, b: 60},
+            legend: {orientation: 'h', y: -0.2, yanchor: 'top', font: {size: 12}},
+            hovermode: 'closest',
+            hoverlabel: {align: 'left', namelength: -1},
+            ...made.layout,
+          },
+          {
+            responsive: true,
+            displaylogo: false,
+            modeBarButtonsToRemove: ['lasso2d', 'select2d'],
+            toImageButtonOptions: {format: 'svg'}
+          });
     },
   };
   all_plots.push(one);
   watcher.observe(place);
-  one.place.redraw = () => { if (one.done) one.again(); };
+  one.place.redraw = () => {
+    if (one.done) one.again();
+  };
   return place;
 }
 const watcher = new IntersectionObserver((entries) => {
-  for (const entry of entries) if (entry.isIntersecting) all_plots.find((one) => one.place === entry.target).draw();
-}, { rootMargin: "200px" });
-window.addEventListener("beforeprint", () => all_plots.forEach((one) => { one.draw(); Plotly.relayout(one.place, { autosize: false, width: 1000 }); }));
-window.addEventListener("afterprint", () => all_plots.forEach((one) => Plotly.relayout(one.place, { autosize: true, width: null })));
+  for (const entry of entries)
+    if (entry.isIntersecting) all_plots.find((one) => one.place === entry.target).draw();
+}, {rootMargin: '200px'});
+window.addEventListener('beforeprint', () => all_plots.forEach((one) => {
+  one.draw();
+  Plotly.relayout(one.place, {autosize: false, width: 1000});
+}));
+window.addEventListener(
+    'afterprint', () => all_plots.forEach((one) => Plotly.relayout(one.place, {autosize: true, width: null})));
 
 function grouped(list, key) {
   const groups = new Map();
@@ -74,16 +122,36 @@ function roofline_plot(part) {
   const data = part.roofs.map((roof, i) => {
     const knee = roof.flops_per_s / roof.bytes_per_s;
     const x = [Math.min(low, knee / 3), knee, Math.max(high, knee * 3)];
-    return { x, y: x.map((one) => Math.min(roof.flops_per_s, roof.bytes_per_s * one)), mode: "lines", name: safe("ceiling " + roof.name),
-      line: { color: "#57606a", width: 2, dash: dashes[i % dashes.length] }, hoverinfo: "text",
-      text: lines("ceiling " + roof.name, human(roof.flops_per_s, "FLOP/s"), human(roof.bytes_per_s, "B/s")) };
+    return {
+      x,
+      y: x.map((one) => Math.min(roof.flops_per_s, roof.bytes_per_s * one)),
+      mode: 'lines',
+      name: safe('ceiling ' + roof.name),
+      line: {color: '#57606a', width: 2, dash: dashes[i % dashes.length]},
+      hoverinfo: 'text',
+      text: lines('ceiling ' + roof.name, human(roof.flops_per_s, 'FLOP/s'), human(roof.bytes_per_s, 'B/s'))
+    };
   });
   let i = 0;
-  for (const [name, group] of grouped(points, (one) => [rows[one.row].benchmark, rows[one.row].precision, rows[one.row].backend].join(" ")))
-    data.push({ x: group.map((one) => one.intensity), y: group.map((one) => one.rate), mode: "markers", name: safe(name), marker: marker(i++),
-      hoverinfo: "text", text: group.map((one) => lines(label(rows[one.row]), human(one.rate, "FLOP/s"),
-        plain(one.intensity) + " FLOP/B", known(one.fraction) ? percent(one.fraction) + " of its ceiling" : "")) });
-  return { data, layout: { xaxis: log_axis("arithmetic intensity, FLOP/B", { exponentformat: "power" }), yaxis: log_axis("rate, FLOP/s") } };
+  for (const [name, group] of grouped(
+           points, (one) => [rows[one.row].benchmark, rows[one.row].precision, rows[one.row].backend].join(' ')))
+    data.push({
+      x: group.map((one) => one.intensity),
+      y: group.map((one) => one.rate),
+      mode: 'markers',
+      name: safe(name),
+      marker: marker(i++),
+      hoverinfo: 'text',
+      text: group.map(
+          (one) => lines(
+              label(rows[one.row]), human(one.rate, 'FLOP/s'), plain(one.intensity) + ' FLOP/B',
+              known(one.fraction) ? percent(one.fraction) + ' of its ceiling' : ''))
+    });
+  return {
+    data,
+    layout:
+        {xaxis: log_axis('arithmetic intensity, FLOP/B', {exponentformat: 'power'}), yaxis: log_axis('rate, FLOP/s')}
+  };
 }
 
 function precision_plot(points) {
@@ -92,37 +160,98 @@ function precision_plot(points) {
   const data = [];
   let i = 0;
   for (const [name, group] of grouped(thinned(points), (one) => rows[one.row].precision))
-    data.push({ x: group.map((one) => one.error > 0 ? one.error : floor), y: group.map((one) => one.speedup), mode: "markers", name: safe(name),
-      marker: marker(i++), hoverinfo: "text", text: group.map((one) => lines(label(rows[one.row]), times(one.speedup) + " over fp32 (" +
-        human(rows[one.reference].median, "s") + ")", "largest error " + (one.error > 0 ? error_text(one.error) : "0 (drawn at the left edge)"))) });
-  return { data, layout: { xaxis: log_axis("largest error over the RMS of the reference", { exponentformat: "power" }), yaxis: axis("speedup over fp32", { rangemode: "tozero" }),
-    shapes: [{ type: "line", xref: "paper", x0: 0, x1: 1, y0: 1, y1: 1, line: { color: "#57606a", width: 1, dash: "dash" } }] } };
+    data.push({
+      x: group.map((one) => one.error > 0 ? one.error : floor),
+      y: group.map((one) => one.speedup),
+      mode: 'markers',
+      name: safe(name),
+      marker: marker(i++),
+      hoverinfo: 'text',
+      text: group.map(
+          (one) => lines(
+              label(rows[one.row]),
+              times(one.speedup) + ' over fp32 (' + human(rows[one.reference].median, 's') + ')',
+              'largest error ' + (one.error > 0 ? error_text(one.error) : '0 (drawn at the left edge)')))
+    });
+  return {
+    data,
+    layout: {
+      xaxis: log_axis('largest error over the RMS of the reference', {exponentformat: 'power'}),
+      yaxis: axis('speedup over fp32', {rangemode: 'tozero'}),
+      shapes: [
+        {type: 'line', xref: 'paper', x0: 0, x1: 1, y0: 1, y1: 1, line: {color: '#57606a', width: 1, dash: 'dash'}}
+      ]
+    }
+  };
 }
 
 function collectives_plot(curves) {
   const data = [];
   curves.forEach((curve, i) => {
-    data.push({ x: curve.bytes, y: curve.busbw, mode: "lines+markers", name: safe(curve.name), marker: marker(i), line: { color: colours[i % colours.length], width: 1 },
-      legendgroup: "c" + i, hoverinfo: "text", text: curve.bytes.map((size, j) => lines(curve.name, human(size, "B"), human(curve.busbw[j], "B/s"), human(curve.seconds[j], "s"))) });
+    data.push({
+      x: curve.bytes,
+      y: curve.busbw,
+      mode: 'lines+markers',
+      name: safe(curve.name),
+      marker: marker(i),
+      line: {color: colours[i % colours.length], width: 1},
+      legendgroup: 'c' + i,
+      hoverinfo: 'text',
+      text: curve.bytes.map(
+          (size, j) =>
+              lines(curve.name, human(size, 'B'), human(curve.busbw[j], 'B/s'), human(curve.seconds[j], 's')))
+    });
     if (!curve.fit) return;
     const low = Math.log10(curve.bytes[0]), high = Math.log10(curve.bytes[curve.bytes.length - 1]);
-    const x = Array.from({ length: 60 }, (_, j) => 10 ** (low + (high - low) * j / 59)), last = curve.bytes.length - 1;
+    const x = Array.from({length: 60}, (_, j) => 10 ** (low + (high - low) * j / 59)), last = curve.bytes.length - 1;
     const factor = curve.busbw[last] * curve.seconds[last] / curve.bytes[last];
-    data.push({ x, y: x.map((size) => factor * size / (curve.fit.alpha + curve.fit.beta * size)), mode: "lines", legendgroup: "c" + i, showlegend: false,
-      line: { color: colours[i % colours.length], width: 2, dash: "dot" }, hoverinfo: "skip" });
+    data.push({
+      x,
+      y: x.map((size) => factor * size / (curve.fit.alpha + curve.fit.beta * size)),
+      mode: 'lines',
+      legendgroup: 'c' + i,
+      showlegend: false,
+      line: {color: colours[i % colours.length], width: 2, dash: 'dot'},
+      hoverinfo: 'skip'
+    });
   });
-  return { data, layout: { xaxis: log_axis("message, B"), yaxis: log_axis("bus bandwidth, B/s") } };
+  return {data, layout: {xaxis: log_axis('message, B'), yaxis: log_axis('bus bandwidth, B/s')}};
 }
 
 function scaling_plot(curves, over, field, title) {
-  const data = curves.map((curve, i) => ({ x: curve.points.map((one) => one.count), y: curve.points.map((one) => one[field]), mode: "lines+markers",
-    name: safe(shorter(curve.name, 90)), marker: marker(i, 9), line: { color: colours[i % colours.length], dash: dashes[Math.floor(i / colours.length) % dashes.length] }, hoverinfo: "text",
-    text: curve.points.map((one) => lines(curve.name, one.count + " " + over, human(one.seconds, "s"), times(one.speedup) + ", ideal " + times(one.ideal), "efficiency " + percent(one.efficiency))) }));
+  const data = curves.map(
+      (curve, i) => ({
+        x: curve.points.map((one) => one.count),
+        y: curve.points.map((one) => one[field]),
+        mode: 'lines+markers',
+        name: safe(shorter(curve.name, 90)),
+        marker: marker(i, 9),
+        line: {color: colours[i % colours.length], dash: dashes[Math.floor(i / colours.length) % dashes.length]},
+        hoverinfo: 'text',
+        text: curve.points.map(
+            (one) => lines(
+                curve.name, one.count + ' ' + over, human(one.seconds, 's'),
+                times(one.speedup) + ', ideal ' + times(one.ideal), 'efficiency ' + percent(one.efficiency)))
+      }));
   const counts = [...new Set(curves.flatMap((curve) => curve.points.map((one) => one.count)))].sort((a, b) => a - b);
   const ideal = curves[0].points.map((one) => one.count);
-  data.unshift({ x: ideal, y: ideal.map((one) => field === "efficiency" ? 1 : one / ideal[0]), mode: "lines", name: "ideal", line: { color: "#57606a", dash: "dash", width: 1.5 }, hoverinfo: "skip" });
-  const ticks = { type: "log", tickvals: counts, ticktext: counts.map(String) };
-  return { data, layout: { xaxis: axis(over, ticks), yaxis: field === "efficiency" ? axis(title, { rangemode: "tozero", tickformat: ".0%" }) : axis(title, { type: "log", exponentformat: "none", dtick: "D2" }) } };
+  data.unshift({
+    x: ideal,
+    y: ideal.map((one) => field === 'efficiency' ? 1 : one / ideal[0]),
+    mode: 'lines',
+    name: 'ideal',
+    line: {color: '#57606a', dash: 'dash', width: 1.5},
+    hoverinfo: 'skip'
+  });
+  const ticks = {type: 'log', tickvals: counts, ticktext: counts.map(String)};
+  return {
+    data,
+    layout: {
+      xaxis: axis(over, ticks),
+      yaxis: field === 'efficiency' ? axis(title, {rangemode: 'tozero', tickformat: '.0%'}) :
+                                      axis(title, {type: 'log', exponentformat: 'none', dtick: 'D2'})
+    }
+  };
 }
 
 // ratios[i][j]: time of node j over the fleet's in case i; above 1 is slower.
@@ -132,55 +261,40 @@ function heat_plot(hosts, cases, ratios) {
   const steps = [1 / 2 ** extent, 1 / 2 ** (extent / 2), 1, 2 ** (extent / 2), 2 ** extent];
   const places = hosts.map((_, i) => i), levels = cases.map((_, i) => i);
   return {
-    data: [{ type: "heatmap", z: logs, x: places, y: levels, zmin: -extent, zmax: extent, xgap: 1, ygap: 1, hoverongaps: false, hoverinfo: "text",
-      colorscale: [[0, "#0072b2"], [0.5, "#f7f7f7"], [1, "#d55e00"]],
-      colorbar: { title: { text: "time over<br>fleet median" }, tickvals: steps.map(Math.log2), ticktext: steps.map((one) => one.toFixed(2)) },
-      text: ratios.map((line, i) => line.map((one, j) => lines(hosts[j], cases[i], known(one) ? times(one) + " the fleet's time" : "no number"))),
-      customdata: ratios.map((line) => line.map((one) => known(one) ? one.toFixed(2) : "")),
-      texttemplate: hosts.length * cases.length <= 400 ? "%{customdata}" : undefined, textfont: { size: 11 } }],
-    layout: { height: Math.max(300, 150 + 20 * cases.length), margin: { l: 60, r: 20, t: 10, b: 90 },
-      xaxis: axis("node", { tickvals: places, ticktext: hosts.map((one) => safe(shorter(one, 24))), showgrid: false }),
-      yaxis: axis("", { tickvals: levels, ticktext: cases.map((one) => safe(shorter(one, 56))), autorange: "reversed", showgrid: false }) },
+    data: [{
+      type: 'heatmap',
+      z: logs,
+      x: places,
+      y: levels,
+      zmin: -extent,
+      zmax: extent,
+      xgap: 1,
+      ygap: 1,
+      hoverongaps: false,
+      hoverinfo: 'text',
+      colorscale: [[0, '#0072b2'], [0.5, '#f7f7f7'], [1, '#d55e00']],
+      colorbar: {
+        title: {text: 'time over<br>fleet median'},
+        tickvals: steps.map(Math.log2),
+        ticktext: steps.map((one) => one.toFixed(2))
+      },
+      hovertext: ratios.map(
+          (line, i) => line.map(
+              (one, j) => lines(hosts[j], cases[i], known(one) ? times(one) + ' the fleet\'s time' : 'no number'))),
+      text: ratios.map((line) => line.map((one) => known(one) ? one.toFixed(2) : '')),
+      texttemplate: hosts.length * cases.length <= 400 ? '%{text}' : undefined,
+      textfont: {size: 11}
+    }],
+    layout: {
+      height: Math.max(300, 150 + 20 * cases.length),
+      margin: {l: 60, r: 20, t: 10, b: 90},
+      xaxis: axis('node', {tickvals: places, ticktext: hosts.map((one) => safe(shorter(one, 24))), showgrid: false}),
+      yaxis: axis('', {
+        tickvals: levels,
+        ticktext: cases.map((one) => safe(shorter(one, 56))),
+        autorange: 'reversed',
+        showgrid: false
+      })
+    },
   };
-}
-
-function history_plot(series) {
-  const points = series.points, mid = colours[0];
-  const at = (index) => points[Math.min(index, points.length - 1)].time;
-  const changes = series.change_points || [], events = series.events || [];
-  const data = [{ x: points.map((one) => one.time), y: points.map((one) => one.value), mode: "lines+markers", name: "median of launches", marker: marker(0), line: { color: mid, width: 1 },
-    error_y: { type: "data", symmetric: false, array: points.map((one) => known(one.high) ? one.high - one.value : 0),
-      arrayminus: points.map((one) => known(one.low) ? one.value - one.low : 0), color: mid, thickness: 1, width: 3 }, hoverinfo: "text",
-    text: points.map((one) => lines(one.time, human(one.value, "s") + " (" + range(one.low, one.high, (x) => human(x, "s")) + ")", known(one.launches) ? one.launches + " launches" : "", one.run)) }];
-  const level = (value, name, dash) => data.push({ x: [points[0].time, at(points.length)], y: [value, value], mode: "lines", name, line: { color: "#57606a", dash, width: 1.5 }, hoverinfo: "text", text: lines(name, human(value, "s")) });
-  if (series.anchored && known(series.anchored.value)) level(series.anchored.value, "anchored baseline", "dash");
-  if (series.rolling && known(series.rolling.value)) level(series.rolling.value, "rolling baseline", "dot");
-  const vertical = (x, colour, dash) => ({ type: "line", x0: x, x1: x, yref: "paper", y0: 0, y1: 1, line: { color: colour, width: 2, dash } });
-  const note = (x, text, y) => ({ x, y, yref: "paper", text: safe(shorter(text, 48)), showarrow: false, xanchor: "left", yanchor: "top", font: { size: 11 }, bgcolor: "#ffffffcc" });
-  return { data, layout: { xaxis: axis("", { type: "date" }), yaxis: axis("time, s", { exponentformat: "SI" }),
-    shapes: [...changes.map((one) => vertical(one.time, colours[1], "solid")), ...events.map((one) => vertical(one.time, colours[3], "dot"))],
-    annotations: [...changes.map((one) => note(one.time, "\u25b2 change " + times(one.ratio), 1)), ...events.map((one) => note(one.time, "\u25c6 " + one.text, 0.08))] } };
-}
-
-function coefficients_plot(model) {
-  const ratio = model.coefficients.some((one) => known(one.speedup));
-  const list = model.coefficients.filter((one) => known(ratio ? one.speedup : one.estimate));
-  const value = (one) => ratio ? one.speedup : one.estimate, interval = (one) => (ratio ? one.speedup_interval : one.interval) || [value(one), value(one)];
-  const levels = list.map((_, i) => i);
-  return { data: [{ x: list.map(value), y: levels, mode: "markers", marker: marker(0, 10), hoverinfo: "text",
-    text: list.map((one) => lines(one.term, plain(value(one)), range(...interval(one), plain))),
-    error_x: { type: "data", symmetric: false, array: list.map((one) => interval(one)[1] - value(one)), arrayminus: list.map((one) => value(one) - interval(one)[0]), color: colours[0] } }],
-  layout: { height: Math.max(260, 120 + 30 * list.length), showlegend: false, xaxis: axis(ratio ? "adjusted speedup with its interval" : "estimate with its interval", ratio ? { type: "log" } : {}),
-    yaxis: axis("", { tickvals: levels, ticktext: list.map((one) => safe(shorter(one.term, 44))), autorange: "reversed" }),
-    shapes: [{ type: "line", x0: ratio ? 1 : 0, x1: ratio ? 1 : 0, yref: "paper", y0: 0, y1: 1, line: { color: "#57606a", dash: "dash", width: 1 } }] } };
-}
-
-function residuals_plot(model) {
-  const logarithmic = (model.response && model.response.scale || "").startsWith("log");
-  const data = [];
-  let i = 0;
-  for (const [published, list] of grouped(thinned(model.observations), (one) => Boolean(one.published)))
-    data.push({ x: list.map((one) => one.fitted), y: list.map((one) => one.residual), mode: "markers", name: published ? "published" : "measured", marker: marker(i++), hoverinfo: "text",
-      text: list.map((one) => lines(one.label, "observed " + plain(one.observed), "fitted " + plain(one.fitted), "residual " + plain(one.residual), "leverage " + plain(one.leverage))) });
-  return { data, layout: { xaxis: logarithmic ? log_axis("fitted", { dtick: undefined }) : axis("fitted"), yaxis: axis("residual, on the scale of the fit") } };
 }

@@ -61,6 +61,7 @@ std::string shell_word(const std::string& word) {
 
 json worst_of(const Series& series, const char* field) {
   json worst;
+  if (series.status != "ok") return worst;
   for (const json& row : series.rows) {
     const json verification = row.value("verification", json());
     const json value = verification.is_object() ? verification.value(field, json()) : json();
@@ -101,7 +102,8 @@ std::string repeat_command(const json& result, const json& row) {
   if (row.value("published", false)) return "";
   const json run = result.at("run");
   std::vector<std::string> words;
-  if (const json launcher = run.value("launcher", json()); launcher.is_array()) {
+  if (const json launcher = run.value("launcher", json());
+      launcher.is_array() && !launcher.empty()) {
     for (const json& word : launcher)
       if (word.is_string()) words.push_back(shell_word(word.get<std::string>()));
   } else if (const json ranks = row.at("parameters").value("ranks", json());

@@ -34,7 +34,8 @@ void flatten(const json& value, const std::string& path, std::map<std::string, s
 }  // namespace
 
 json nodes_part(const std::vector<NamedResult>& results, const std::vector<Series>& all) {
-  // A fleet is what has the same processors; a node whose hardware differs otherwise belongs to it.
+  // A fleet is what has the same processors under one name (where nobody has given one, a system is
+  // named after its host); a node whose hardware differs otherwise belongs to it.
   struct Host {
     std::vector<double> medians;
     bool good = true;
@@ -45,8 +46,10 @@ json nodes_part(const std::vector<NamedResult>& results, const std::vector<Serie
     for (const json& row : series.rows) {
       const json& environment = environment_of(results, series, row);
       const std::string host = text_of(environment, "host");
-      Host& one = cases[{text_of(row, "id"), text_of(environment.value("hardware", json::object()),
-                                                     "processor")}][host];
+      const std::string system = system_of(results, series);
+      const std::string fleet = (system == host.substr(0, host.find('.')) ? "" : system) + "\n" +
+                                text_of(environment.value("hardware", json::object()), "processor");
+      Host& one = cases[{text_of(row, "id"), fleet}][host];
       if (row.at("status") == "ok" && row.at("time_s").at("median") > 0)
         one.medians.push_back(row.at("time_s").at("median"));
       else

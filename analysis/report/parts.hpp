@@ -41,6 +41,9 @@ nlohmann::json collectives_part(const std::vector<NamedResult>& results,
 nlohmann::json nodes_part(const std::vector<NamedResult>& results, const std::vector<Series>& all);
 nlohmann::json environments_part(const std::vector<NamedResult>& results);
 
+/// Records of the same fields as a column for each, a third of the size; null for an empty list.
+nlohmann::json columns_of(const nlohmann::json& records);
+
 /// An ok row with a time above the clock's resolution.
 bool has_time(const Series& series);
 /// Amount of work over the series' median, from a rate of its first row; null where there is none.

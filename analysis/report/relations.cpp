@@ -61,7 +61,7 @@ json roofline_part(const std::vector<NamedResult>& results, const std::vector<Se
                      {"flops_per_s", median(roof.flops)},
                      {"bytes_per_s", median(roof.bytes)},
                      {"rows", roof.flops.size()}});
-  return {{"roofs", lines}, {"points", points}};
+  return {{"roofs", lines}, {"points", columns_of(points)}};
 }
 
 json precision_part(const std::vector<Series>& all) {
@@ -98,7 +98,7 @@ json precision_part(const std::vector<Series>& all) {
                         {"error", worst}});
     }
   }
-  return points.empty() ? json() : points;
+  return columns_of(points);
 }
 
 json scaling_part(const std::vector<NamedResult>& results, const std::vector<Series>& all) {

@@ -12,31 +12,41 @@ function environments() {
     field('Files', (one) => few(one.files), {wide: true}),
   ];
   const made = section('environments', 'Environments', data_table('Environments', columns, part.distinct));
-  made.append(element('h3', {}, 'Differences'));
+  append(made, element('h3', {}, 'Differences'));
   if (part.differences.length) {
     const shown = part.distinct.slice(0, 8);
     if (shown.length < part.distinct.length)
-      made.append(element(
-          'p', {class: 'soft'}, 'The first 8 of ' + part.distinct.length + ' environments are set side by side.'));
-    made.append(data_table(
-        'Differences',
-        [
-          {title: 'Field', get: (one) => one.field},
-          ...shown.map((one, i) => ({title: name(one, i), get: (row) => row.values[i] ?? 'absent', wide: true}))
-        ],
-        part.differences));
+      append(
+          made,
+          element(
+              'p', {class: 'soft'},
+              'The first 8 of ' + part.distinct.length + ' environments are set side by side.'));
+    append(
+        made,
+        data_table(
+            'Differences',
+            [
+              {title: 'Field', get: (one) => one.field},
+              ...shown.map((one, i) => ({title: name(one, i), get: (row) => row.values[i] ?? 'absent', wide: true}))
+            ],
+            part.differences));
   } else
-    made.append(element(
-        'p', {}, part.distinct.length > 1 ? 'None in hardware and software.' : 'There is one environment alone.'));
-  made.append(element(
-      'details', {}, element('summary', {}, 'What all have in common (' + part.common.length + ' fields)'),
-      data_table(
-          'Common fields',
-          [
-            {title: 'Field', get: (one) => one.field},
-            {title: 'Value', get: (one) => one.value ?? 'unknown', wide: true}
-          ],
-          part.common)));
+    append(
+        made,
+        element(
+            'p', {},
+            part.distinct.length > 1 ? 'None in hardware and software.' : 'There is one environment alone.'));
+  append(
+      made,
+      element(
+          'details', {}, element('summary', {}, 'What all have in common (' + part.common.length + ' fields)'),
+          data_table(
+              'Common fields',
+              [
+                {title: 'Field', get: (one) => one.field},
+                {title: 'Value', get: (one) => one.value ?? 'unknown', wide: true}
+              ],
+              part.common)));
 }
 
 function all_rows() {
@@ -85,7 +95,7 @@ function files() {
     field('System', (one) => one.system, {kind: 'short'}),
     field('Run', (one) => one.run),
     field('Suite', (one) => one.suite),
-    field('Started', (one) => one.started),
+    field('Started', (one) => one.started, {kind: 'short'}),
     measure('Rows', (one) => one.rows ?? null, plain),
     field(
         'Command', (one) => one.command,
@@ -108,8 +118,17 @@ function navigation() {
           (has_plots ? 'Plots: plotly.js (MIT licence, in this file).' : '')));
 }
 
-for (const part
-         of [heading, summary, comparisons, acceptance, speedups, relations, histories, models, environments,
-             all_rows, files, navigation])
-  part();
+const parts = [
+  heading, summary, comparisons, acceptance, speedups, roofline, precision, collectives, scaling, nodes, histories,
+  models, environments, all_rows, files, navigation
+];
+for (const draw of parts) {
+  try {
+    draw();
+  } catch (error) {
+    // One part that fails must not take the verdicts of the others with it, nor vanish in silence.
+    console.error(error);
+    main.append(element('p', {class: 'problem'}, 'The part "' + draw.name + '" cannot be drawn (' + error + ').'));
+  }
+}
 document.documentElement.dataset.ready = 'true';

@@ -3,6 +3,11 @@
 
 const report = JSON.parse(document.getElementById('data').textContent);
 
+// What is null (a part that there is no reason for) is passed over.
+function append(parent, ...children) {
+  parent.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
+  return parent;
+}
 function element(tag, attributes, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes || {})) {
@@ -12,9 +17,7 @@ function element(tag, attributes, ...children) {
     else
       made.setAttribute(name, value === true ? '' : String(value));
   }
-  for (const child of children.flat(Infinity))
-    if (child !== null && child !== undefined) made.append(child);
-  return made;
+  return append(made, children);
 }
 
 // --- numbers: SI units in the data, three digits with a prefix for people, all digits in the tooltip
@@ -107,6 +110,14 @@ if (report.rows) {
     rows.push(row);
   }
 }
+// A list of records that came as columns.
+function records(part) {
+  const names = Object.keys(part || {});
+  return part ? part[names[0]].map((_, i) => Object.fromEntries(names.map((name) => [name, part[name][i]]))) : null;
+}
+if (report.roofline) report.roofline.points = records(report.roofline.points);
+report.precision = records(report.precision);
+report.speedups = records(report.speedups);
 function text_at(index) {
   return report.strings[index];
 }

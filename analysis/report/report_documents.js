@@ -21,8 +21,8 @@ function histories() {
         'history' + (i || ''), 'History', source_of(one), notes_of(one), data_table('History', columns, series));
     const gaps = series.flatMap((s) => each(s.gaps).map((gap) => ({...gap, id: s.id})));
     if (gaps.length)
-      made.append(
-          element('h3', {}, 'Runs without a number (nothing is filled in)'),
+      append(
+          made, element('h3', {}, 'Runs without a number (nothing is filled in)'),
           data_table(
               'Gaps',
               [
@@ -32,20 +32,20 @@ function histories() {
               ],
               gaps));
     if (each(one.passed_over).length)
-      made.append(
-          element('h3', {}, 'Passed over'),
+      append(
+          made, element('h3', {}, 'Passed over'),
           element('ul', {}, one.passed_over.map((p) => element('li', {}, p.what + ': ' + p.reason))));
     const drawn = series.filter((s) => each(s.points).length > 1);
     if (!has_plots) return;
     for (const s of drawn.slice(0, 6))
-      made.append(element('h3', {}, badge(s.state), ' ' + s.id), plot('History of ' + s.id, () => history_plot(s)));
+      append(made, element('h3', {}, badge(s.state), ' ' + s.id), plot('History of ' + s.id, () => history_plot(s)));
     if (drawn.length > 6) {
       const pick = element(
           'select', {class: 'pick', 'aria-label': 'Another series'},
           drawn.slice(6).map((s, j) => element('option', {value: j}, s.state + ': ' + s.id)));
       const place = plot('History of the series chosen', () => history_plot(drawn[6 + Number(pick.value)]));
       pick.addEventListener('change', () => place.redraw());
-      made.append(element('h3', {}, 'Another series'), pick, place);
+      append(made, element('h3', {}, 'Another series'), pick, place);
     }
   });
 }
@@ -87,20 +87,20 @@ function models() {
       interval('Interval', (c) => c.interval, plain),
       field('Note', (c) => c.note || c.reason, {wide: true}),
     ];
-    made.append(data_table('Coefficients', columns, each(one.coefficients)));
+    append(made, data_table('Coefficients', columns, each(one.coefficients)));
     if (each(one.aliased).length)
-      made.append(
-          element('h3', {}, 'Aliased terms'),
+      append(
+          made, element('h3', {}, 'Aliased terms'),
           element(
               'ul', {},
               one.aliased.map((term) => element('li', {}, element('code', {}, term.term), ': ' + term.because))));
     if (each(one.observations).length)
-      made.append(
-          element('h3', {}, 'Residuals'), plot('Residuals against fitted values', () => residuals_plot(one)),
+      append(
+          made, element('h3', {}, 'Residuals'), plot('Residuals against fitted values', () => residuals_plot(one)),
           thinned_note(one.observations));
     if (each(one.validation).length)
-      made.append(
-          element('h3', {}, 'On observations that it has not seen'),
+      append(
+          made, element('h3', {}, 'On observations that it has not seen'),
           data_table(
               'Validation',
               [
@@ -112,8 +112,8 @@ function models() {
               ],
               one.validation));
     if (each(one.predictions).length)
-      made.append(
-          element('h3', {}, 'Predictions'),
+      append(
+          made, element('h3', {}, 'Predictions'),
           data_table(
               'Predictions',
               [
@@ -139,8 +139,10 @@ function models() {
               ],
               one.predictions));
     if (each(one.citations).length)
-      made.append(element(
-          'details', {}, element('summary', {}, 'Sources'),
-          element('ul', {}, one.citations.map((c) => element('li', {}, c)))));
+      append(
+          made,
+          element(
+              'details', {}, element('summary', {}, 'Sources'),
+              element('ul', {}, one.citations.map((c) => element('li', {}, c)))));
   });
 }

@@ -55,7 +55,7 @@ function history_plot(series) {
     data,
     layout: {
       xaxis: axis('', {type: 'date'}),
-      yaxis: axis('time, s', {exponentformat: 'SI'}),
+      yaxis: axis('time', {tickformat: '~s', ticksuffix: 's'}),
       shapes: [
         ...changes.map((one) => vertical(one.time, colours[1], 'solid')),
         ...events.map((one) => vertical(one.time, colours[3], 'dot'))

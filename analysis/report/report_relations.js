@@ -26,11 +26,14 @@ function speedups() {
   const cited = [...new Set(report.speedups.map((one) => text_at(one.citation)).filter(Boolean))];
   const most = 200;
   if (cited.length)
-    made.append(element(
-        'details', {}, element('summary', {}, 'Sources of the published numbers (' + cited.length + ')'),
+    append(
+        made,
         element(
-            'ul', {}, cited.slice(0, most).map((one) => element('li', {}, one)),
-            cited.length > most ? element('li', {}, cited.length - most + ' more are in the result file') : null)));
+            'details', {}, element('summary', {}, 'Sources of the published numbers (' + cited.length + ')'),
+            element(
+                'ul', {}, cited.slice(0, most).map((one) => element('li', {}, one)),
+                cited.length > most ? element('li', {}, cited.length - most + ' more are in the result file') :
+                                      null)));
 }
 
 function roofline() {
@@ -112,13 +115,14 @@ function scaling() {
   for (const over of ['ranks', 'threads']) {
     const curves = report.scaling.filter((curve) => curve.over === over), shown = curves.slice(0, most);
     if (!curves.length) continue;
-    made.append(element('h3', {}, 'Over ' + over));
+    append(made, element('h3', {}, 'Over ' + over));
     if (has_plots)
-      made.append(
-          plot('Speedup over ' + over, () => scaling_plot(shown, over, 'speedup', 'speedup')),
+      append(
+          made, plot('Speedup over ' + over, () => scaling_plot(shown, over, 'speedup', 'speedup')),
           plot('Efficiency over ' + over, () => scaling_plot(shown, over, 'efficiency', 'efficiency')));
     if (curves.length > most)
-      made.append(
+      append(
+          made,
           element('p', {class: 'soft'}, most + ' of ' + curves.length + ' curves are drawn; the table has all.'));
     const columns = [
       field('Curve', (one) => one.name, {wide: true}),
@@ -129,7 +133,7 @@ function scaling() {
       measure('Efficiency', (one) => one.efficiency, percent),
     ];
     const points = curves.flatMap((curve) => curve.points.map((point) => ({...point, name: curve.name})));
-    made.append(data_table('Scaling over ' + over, columns, points));
+    append(made, data_table('Scaling over ' + over, columns, points));
   }
 }
 

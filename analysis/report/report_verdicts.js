@@ -39,69 +39,88 @@ function summary() {
   const made = section('summary', 'Summary and verdicts', tiles(...list));
   for (const one of each(report.comparison)) {
     const sum = one.summary || {};
-    made.append(element(
-        'h3', {},
-        'Comparison: ' + one.new.name + ' (' + one.new.system + ') against ' + one.base.name + ' (' +
-            one.base.system + ')'));
+    append(
+        made,
+        element(
+            'h3', {},
+            'Comparison: ' + one.new.name + ' (' + one.new.system + ') against ' + one.base.name + ' (' +
+                one.base.system + ')'));
     if (one.allow_mismatch && each(one.mismatches).length)
-      made.append(element(
-          'p', {class: 'problem'},
-          'Compared by --allow-mismatch although more differed than was meant: ' +
-              one.mismatches.map((m) => m.field).join(', ')));
+      append(
+          made,
+          element(
+              'p', {class: 'problem'},
+              'Compared by --allow-mismatch although more differed than was meant: ' +
+                  one.mismatches.map((m) => m.field).join(', ')));
     if (one.refused)
-      made.append(element(
-          'p', {class: 'problem'},
-          'Refused: more differed than was meant (' + each(one.mismatches).map((m) => m.field).join(', ') +
-              '). Nothing was compared.'));
-    made.append(tiles(
-        tile(sum.slower, 'slower', sum.slower > 0 ? 'bad' : ''),
-        tile(sum.faster, 'faster', sum.faster > 0 ? 'good' : ''), tile(sum.same, 'same', ''),
-        tile(sum.inconclusive, 'inconclusive', sum.inconclusive > 0 ? 'mid' : ''),
-        one.only_base && one.only_base.length ? tile(one.only_base.length, 'vanished', 'bad') : null,
-        one.only_new && one.only_new.length ? tile(one.only_new.length, 'new', '') : null,
-        one.geometric_mean ?
-            tile(
-                times(one.geometric_mean.speedup),
-                'geometric mean speedup, ' + one.geometric_mean.rows + ' of ' + one.geometric_mean.of + ' rows', '') :
-            null));
+      append(
+          made,
+          element(
+              'p', {class: 'problem'},
+              'Refused: more differed than was meant (' + each(one.mismatches).map((m) => m.field).join(', ') +
+                  '). Nothing was compared.'));
+    append(
+        made,
+        tiles(
+            tile(sum.slower, 'slower', sum.slower > 0 ? 'bad' : ''),
+            tile(sum.faster, 'faster', sum.faster > 0 ? 'good' : ''), tile(sum.same, 'same', ''),
+            tile(sum.inconclusive, 'inconclusive', sum.inconclusive > 0 ? 'mid' : ''),
+            one.only_base && one.only_base.length ? tile(one.only_base.length, 'vanished', 'bad') : null,
+            one.only_new && one.only_new.length ? tile(one.only_new.length, 'new', '') : null,
+            one.geometric_mean ?
+                tile(
+                    times(one.geometric_mean.speedup),
+                    'geometric mean speedup, ' + one.geometric_mean.rows + ' of ' + one.geometric_mean.of + ' rows',
+                    '') :
+                null));
     if (!one.geometric_mean && one.geometric_mean_reason)
-      made.append(element('p', {class: 'soft'}, 'No geometric mean: ' + one.geometric_mean_reason));
+      append(made, element('p', {class: 'soft'}, 'No geometric mean: ' + one.geometric_mean_reason));
   }
   for (const one of each(report.acceptance)) {
     const verdicts = count_of(one.nodes, 'verdict');
-    made.append(
-        element('h3', {}, 'Acceptance'),
+    append(
+        made, element('h3', {}, 'Acceptance'),
         tiles(...['PASS', 'PERF-FAIL', 'INCORRECT', 'MISSING']
                   .filter((name) => verdicts.get(name))
                   .map((name) => tile(verdicts.get(name), name, moods[name]))));
     const bad = each(one.nodes).filter((node) => node.verdict !== 'PASS');
     if (bad.length)
-      made.append(element(
-          'p', {}, bad.slice(0, 20).map((node) => [badge(node.verdict), ' ' + node.node + ' \u2002']),
-          bad.length > 20 ? 'and ' + (bad.length - 20) + ' more' : ''));
+      append(
+          made,
+          element(
+              'p', {}, bad.slice(0, 20).map((node) => [badge(node.verdict), ' ' + node.node + ' \u2002']),
+              bad.length > 20 ? 'and ' + (bad.length - 20) + ' more' : ''));
   }
   for (const one of each(report.history)) {
     const states = count_of(one.series, 'state');
-    made.append(
-        element('h3', {}, 'History'), tiles(...[...states].map(([name, count]) => tile(count, name, moods[name]))));
+    append(
+        made, element('h3', {}, 'History'),
+        tiles(...[...states].map(([name, count]) => tile(count, name, moods[name]))));
   }
   if (counts.shared > 0)
-    made.append(element(
-        'p', {class: 'notice'},
-        '! Other work wanted the processors while ' + counts.shared +
-            ' rows were timed: their times are upper limits. Repeat them on a quiet machine.'));
+    append(
+        made,
+        element(
+            'p', {class: 'notice'},
+            '! Other work wanted the processors while ' + counts.shared +
+                ' rows were timed: their times are upper limits. Repeat them on a quiet machine.'));
   if (report.several_environments)
-    made.append(element(
-        'p', {class: 'notice'},
-        'One id stands more than once: the hardware or the software of its launches differed, ' +
-            'and such launches are never brought to one number.'));
+    append(
+        made,
+        element(
+            'p', {class: 'notice'},
+            'One id stands more than once: the hardware or the software of its launches differed, ' +
+                'and such launches are never brought to one number.'));
   if (report.plotly_reason)
-    made.append(element(
-        'p', {class: 'notice'}, 'Plots are left out (' + report.plotly_reason + '). The tables hold every number.'));
+    append(
+        made,
+        element(
+            'p', {class: 'notice'},
+            'Plots are left out (' + report.plotly_reason + '). The tables hold every number.'));
   const bad = rows.filter((row) => row.status !== 'ok');
   if (bad.length)
-    made.append(
-        element('h3', {}, 'Rows without a result'),
+    append(
+        made, element('h3', {}, 'Rows without a result'),
         data_table(
             'Rows without a result',
             [
@@ -189,7 +208,7 @@ function comparisons() {
             'Ratio of launch medians, new over base time: above 1 is slower. Meant to vary: ' + one.vary +
                 '. Stage: ' + one.stage + '.'),
         notes_of(one));
-    if (each(one.rows).length) made.append(data_table('Comparison', comparison_columns(), one.rows));
+    if (each(one.rows).length) append(made, data_table('Comparison', comparison_columns(), one.rows));
     const lone = [
       ...each(one.only_base).map((row) => ({...row, what: 'only in base (vanished)'})),
       ...each(one.only_new).map((row) => ({...row, what: 'only in new'})),
@@ -200,8 +219,8 @@ function comparisons() {
                                     }))
     ];
     if (lone.length)
-      made.append(
-          element('h3', {}, 'Rows without a ratio'),
+      append(
+          made, element('h3', {}, 'Rows without a ratio'),
           data_table(
               'Rows without a ratio',
               [
@@ -212,8 +231,8 @@ function comparisons() {
               ],
               lone));
     if (each(one.mismatches).length)
-      made.append(
-          element('h3', {}, 'What differed and was not meant to'),
+      append(
+          made, element('h3', {}, 'What differed and was not meant to'),
           data_table(
               'Mismatches',
               ['field', 'base', 'new'].map(
@@ -224,7 +243,7 @@ function comparisons() {
                   })),
               one.mismatches));
     if (each(one.rows).some((row) => row.published))
-      made.append(element('p', {class: 'soft'}, '* published, not measured: no interval and no verdict.'));
+      append(made, element('p', {class: 'soft'}, '* published, not measured: no interval and no verdict.'));
   });
 }
 
@@ -232,51 +251,61 @@ function acceptance() {
   each(report.acceptance).forEach((one, i) => {
     const made = section('acceptance' + (i || ''), 'Acceptance, node by node', source_of(one), notes_of(one));
     const rank = new Map(each(one.stragglers).map((node) => [node.node, node.rank]));
-    made.append(data_table(
-        'Nodes',
-        [
-          {title: 'Verdict', get: (node) => node.verdict, show: (node) => badge(node.verdict), choose: true},
-          {title: 'Node', get: (node) => node.node},
-          {title: 'Score', right: true, down: true, get: (node) => node.score, show: (node) => change(node.score)}, {
-            title: 'Straggler',
-            right: true,
-            get: (node) => rank.get(node.node) ?? null,
-            show: (node) => rank.has(node.node) ? 'rank ' + rank.get(node.node) : '\u2013'
-          },
-          {
-            title: 'Findings',
-            wide: true,
-            get: (node) => {
-              const found = [
-                ...each(node.rows)
-                    .filter((row) => row.verdict && row.verdict !== 'PASS' && row.verdict !== 'ok')
-                    .map((row) => row.id + ': ' + (row.reason || row.verdict)),
-                ...each(node.health && node.health.findings)
-                    .filter((f) => f.verdict !== 'PASS')
-                    .map((f) => f.criterion + ': ' + (f.reason || f.verdict))
-              ];
-              return (
-                  found.length ? found.slice(0, 6).join('; ') +
-                          (found.length > 6 ? '; and ' + (found.length - 6) + ' more' : '') :
-                                 node.reason || '');
-            }
-          }
-        ],
-        each(one.nodes)));
+    append(
+        made,
+        data_table(
+            'Nodes',
+            [
+              {title: 'Verdict', get: (node) => node.verdict, show: (node) => badge(node.verdict), choose: true},
+              {title: 'Node', get: (node) => node.node}, {
+                title: 'Score',
+                right: true,
+                down: true,
+                get: (node) => node.score,
+                show: (node) => change(node.score)
+              },
+              {
+                title: 'Straggler',
+                right: true,
+                get: (node) => rank.get(node.node) ?? null,
+                show: (node) => rank.has(node.node) ? 'rank ' + rank.get(node.node) : '\u2013'
+              },
+              {
+                title: 'Findings',
+                wide: true,
+                get: (node) => {
+                  const found = [
+                    ...each(node.rows)
+                        .filter((row) => row.verdict && row.verdict !== 'PASS' && row.verdict !== 'ok')
+                        .map((row) => row.id + ': ' + (row.reason || row.verdict)),
+                    ...each(node.health && node.health.findings)
+                        .filter((f) => f.verdict !== 'PASS')
+                        .map((f) => f.criterion + ': ' + (f.reason || f.verdict))
+                  ];
+                  return (
+                      found.length ? found.slice(0, 6).join('; ') +
+                              (found.length > 6 ? '; and ' + (found.length - 6) + ' more' : '') :
+                                     node.reason || '');
+                }
+              }
+            ],
+            each(one.nodes)));
     if (each(one.unmet).length)
-      made.append(
-          element('h3', {}, 'Criteria of the fleet that are not met'),
+      append(
+          made, element('h3', {}, 'Criteria of the fleet that are not met'),
           element(
               'ul', {},
               one.unmet.map((u) => element('li', {}, badge('PERF-FAIL'), ' ' + u.criterion + ': ' + u.reason))));
     if (each(one.unexpected).length)
-      made.append(element(
-          'p', {class: 'notice'},
-          'Nodes that the criteria do not name: ' +
-              one.unexpected.map((u) => typeof u === 'string' ? u : u.node || JSON.stringify(u)).join(', ')));
+      append(
+          made,
+          element(
+              'p', {class: 'notice'},
+              'Nodes that the criteria do not name: ' +
+                  one.unexpected.map((u) => typeof u === 'string' ? u : u.node || JSON.stringify(u)).join(', ')));
     if (each(one.not_judged).length)
-      made.append(
-          element('h3', {}, 'Rows that count for nothing'),
+      append(
+          made, element('h3', {}, 'Rows that count for nothing'),
           data_table(
               'Rows that count for nothing',
               [
@@ -290,7 +319,8 @@ function acceptance() {
       const ratio = one.nodes.map((node) => new Map(each(node.rows).map((row) => [row.id, row.ratio])));
       const shown = ids.slice(0, 150);
       if (has_plots)
-        made.append(
+        append(
+            made,
             element(
                 'h3', {},
                 'Time of each node over the fleet\'s median' +

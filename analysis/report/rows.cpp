@@ -17,6 +17,13 @@ std::size_t Strings::operator()(const std::string& text) {
   return place->second;
 }
 
+json columns_of(const json& records) {
+  json columns;
+  for (const json& record : records)
+    for (const auto& [name, value] : record.items()) columns[name].push_back(value);
+  return columns;
+}
+
 bool has_time(const Series& series) { return series.status == "ok" && series.median > 0; }
 
 json rate_of(const Series& series, const std::string& name) {
@@ -229,7 +236,7 @@ json speedups_part(const std::vector<Series>& all, const std::vector<Baseline>& 
                       {"note", strings(text_of(match, "note"))}});
     }
   }
-  return list.empty() ? json() : list;
+  return columns_of(list);
 }
 
 }  // namespace assay::report

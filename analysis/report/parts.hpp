@@ -44,6 +44,11 @@ nlohmann::json environments_part(const std::vector<NamedResult>& results);
 /// Records of the same fields as a column for each, a third of the size; null for an empty list.
 nlohmann::json columns_of(const nlohmann::json& records);
 
+/// Its status; "ok" too for what was published as a rate without a time (no time can be made of
+/// it).
+std::string status_of(const Series& series);
+/// Published as a rate alone.
+bool rate_alone(const Series& series);
 /// An ok row with a time above the clock's resolution.
 bool has_time(const Series& series);
 /// Amount of work over the series' median, from a rate of its first row; null where there is none.

@@ -38,8 +38,11 @@ function human(value, unit) {
   if (step < -3 || step > 6) return value.toExponential(2) + ' ' + unit;
   return digits(value / 1000 ** step) + ' ' + prefixes[step + 3] + unit;
 }
+// Three digits of every ratio: a small one must not read as none.
 function times(value) {
-  return known(value) ? (value < 0.995 ? value.toFixed(3) : digits(value)) + '\u00d7' : '\u2013';
+  if (!known(value)) return '\u2013';
+  if (value > 0 && value < 1e-4) return value.toExponential(2) + '\u00d7';
+  return (value > 0 && value < 0.995 ? value.toPrecision(3) : digits(value)) + '\u00d7';
 }
 function percent(value) {
   return known(value) ? (100 * value).toFixed(1) + ' %' : '\u2013';

@@ -66,12 +66,13 @@ function models() {
                 '. Reference levels: ' +
                 Object.entries(one.reference || {}).map(([column, level]) => column + ' = ' + level).join(', ') +
                 '.'),
-        one.published ? element(
-                            'p', {class: 'notice'},
-                            'Some observations are published numbers, not measured ones: ' +
-                                'the intervals are of the fit, not of measurement.') :
-                        null,
-        notes_of(one), plot('Coefficients with intervals', () => coefficients_plot(one)));
+        one.published && !each(one.notes).length ?
+            element(
+                'p', {class: 'notice'},
+                'Some observations are published numbers, not measured ones: ' +
+                    'the intervals are of the fit, not of measurement.') :
+            null,
+        notes_of(one), plot('Coefficients with intervals', () => coefficients_plot(one), 'free'));
     const interval = (title, get, show) => ({
       ...measure(title, (c) => get(c) ? get(c)[0] : null, show),
       show: (c) => get(c) ? range(...get(c), show) : '\u2013'

@@ -7,8 +7,8 @@ function speedups() {
     ...of_row([time_column()]),
     field('Other system', (one) => text_at(one.system), {choose: true, kind: 'short'}),
     {
-      ...measure('Its time', (one) => one.value, seconds),
-      show: (one) => seconds(one.value) + (one.published ? '*' : '')
+      ...measure('Its value', (one) => one.value, seconds),
+      show: (one) => human(one.value, text_at(one.unit)) + (one.published ? '*' : '')
     },
     {
       ...measure('Speedup', (one) => one.speedup, times, {down: true}),
@@ -20,7 +20,8 @@ function speedups() {
       'speedups', 'Speedup over other systems',
       element(
           'p', {},
-          'Speedup is the other system\'s time over this row\'s: above 1, this row is faster. ' +
+          'Speedup is the other system\'s time over this row\'s (rates: the other way round): above 1, this row is ' +
+              'faster. ' +
               '* marks published numbers, which have no interval.'),
       data_table('Speedups', columns, report.speedups));
   const cited = [...new Set(report.speedups.map((one) => text_at(one.citation)).filter(Boolean))];
@@ -158,6 +159,6 @@ function nodes() {
               '. Above 1 is slower; an empty cell has no number.'),
       plot(
           'Heat map of nodes',
-          () => heat_plot(part.hosts, part.rows.map((row) => row.id), part.rows.map((row) => row.ratios))),
+          () => heat_plot(part.hosts, part.rows.map((row) => row.id), part.rows.map((row) => row.ratios)), 'free'),
       data_table('Nodes', columns, part.rows));
 }

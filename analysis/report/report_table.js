@@ -5,7 +5,11 @@ const all_tables = [];
 
 // columns: {title, get(row) -> value to sort by, show(row) -> text or node, tip(row), right, wide, choose (a menu of
 // its values)}
-function data_table(caption, columns, data, options) {
+function data_table(caption, all_columns, data) {
+  // What is the same in all rows is said once, above the table.
+  const same = (column) => column.fold && new Set(data.map(column.get)).size === 1;
+  const folded = data.length > 1 ? all_columns.filter(same) : [];
+  const columns = all_columns.filter((column) => !folded.includes(column));
   const state = {sort: -1, down: false, page: 0, words: '', chosen: new Map(), shown: data};
   const body = element('tbody'), count = element('span', {class: 'count', role: 'status'});
   const printed = element('p', {class: 'printed soft'});
@@ -121,6 +125,8 @@ function data_table(caption, columns, data, options) {
       tools.append(menu);
     }
   }
+  const common = folded.map((column) => column.get(data[0])).filter(Boolean).join(' \u00b7 ');
+  const said = common ? element('p', {class: 'soft'}, 'All: ' + common) : null;
   tools.append(count, previous, next);
   all_tables.push({
     print() {
@@ -134,12 +140,9 @@ function data_table(caption, columns, data, options) {
       draw(page_rows);
     },
   });
-  if (options && options.sort !== undefined)
-    sort(options.sort);
-  else
-    draw(page_rows);
+  draw(page_rows);
   return element(
-      'div', {}, tools,
+      'div', {}, said, tools,
       element(
           'div', {class: 'scroll', tabindex: '0', role: 'region', 'aria-label': caption},
           element(

@@ -133,16 +133,14 @@ function summary() {
 function work_columns() {
   const several = new Set(rows.map((row) => row.system)).size > 1;
   return [
-    several ? {title: 'System', get: (row) => row.system, choose: true, kind: 'short'} : null,
-    {title: 'Problem', get: (row) => row.problem, kind: 'short', tip: (row) => row.id, find: (row) => row.id},
-    {title: 'Benchmark', get: (row) => row.benchmark, choose: true},
-    {title: 'Direction', get: (row) => row.direction, choose: true},
-    {title: 'Precision', get: (row) => row.precision, choose: true},
-    {title: 'Backend', get: (row) => row.backend, choose: true}, {title: 'Algorithm', get: (row) => row.algorithm}
-  ].filter(Boolean)
-      .filter(
-          (column) =>
-              column.title === 'Problem' || column.title === 'System' || rows.some((row) => column.get(row) !== ''));
+    several ? field('System', (row) => row.system, {choose: true, kind: 'short'}) : null,
+    field('Problem', (row) => row.problem, {kind: 'short', tip: (row) => row.id, find: (row) => row.id}),
+    field('Benchmark', (row) => row.benchmark, {choose: true, fold: true}),
+    field('Direction', (row) => row.direction, {choose: true, fold: true}),
+    field('Precision', (row) => row.precision, {choose: true, fold: true}),
+    field('Backend', (row) => row.backend, {choose: true, fold: true}),
+    field('Algorithm', (row) => row.algorithm, {fold: true}),
+  ].filter(Boolean);
 }
 function time_column() {
   return {
@@ -329,7 +327,8 @@ function acceptance() {
                 'Heat map of nodes',
                 () => heat_plot(
                     one.nodes.map((node) => node.node), shown,
-                    shown.map((id) => ratio.map((of) => of.get(id) ?? null)))));
+                    shown.map((id) => ratio.map((of) => of.get(id) ?? null))),
+                'free'));
     }
   });
 }

@@ -26,11 +26,18 @@ json columns_of(const json& records) {
 
 bool has_time(const Series& series) { return series.status == "ok" && series.median > 0; }
 
+bool rate_alone(const Series& series) {
+  return series.published && series.first().at("status") == "ok" &&
+         series.first().at("time_s").is_null();
+}
+
+std::string status_of(const Series& series) { return rate_alone(series) ? "ok" : series.status; }
+
 json rate_of(const Series& series, const std::string& name) {
-  if (!has_time(series)) return nullptr;
   const json& row = series.first();
   const json rate = row.at("rates").value(name, json());
-  if (!rate.is_number()) return nullptr;
+  if (rate_alone(series)) return rate;
+  if (!has_time(series) || !rate.is_number()) return nullptr;
   return rate.get<double>() * row.at("time_s").at("median").get<double>() / series.median;
 }
 
@@ -156,7 +163,7 @@ json rows_part(const std::vector<NamedResult>& results, const std::vector<Series
         {"algorithm", one.algorithm()},
         {"settings",
          parameters_but(one, {"direction", "precision", "backend", "algorithm", "problem"})},
-        {"status", one.status},
+        {"status", status_of(one)},
         {"reason", ok ? "" : one.reason},
         {"repeat", repeat_command(from.result, row)},
     }};
@@ -196,7 +203,7 @@ json counts_part(const std::vector<Series>& all) {
   json counts = json::object();
   for (const char* status : {"ok", "unsupported", "incorrect", "failed", "timeout"})
     counts[status] = std::count_if(all.begin(), all.end(),
-                                   [&](const Series& one) { return one.status == status; });
+                                   [&](const Series& one) { return status_of(one) == status; });
   counts["published"] =
       std::count_if(all.begin(), all.end(), [](const Series& one) { return one.published; });
   counts["shared"] = std::count_if(all.begin(), all.end(), [](const Series& one) {
@@ -210,7 +217,7 @@ json speedups_part(const std::vector<Series>& all, const std::vector<Baseline>& 
                    Strings& strings) {
   json list = json::array();
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (!has_time(all[i])) continue;
+    if (!has_time(all[i]) && !rate_alone(all[i])) continue;
     std::vector<json> matches;
     if (baselines.empty()) {
       for (const json& row : all[i].rows)
@@ -218,18 +225,21 @@ json speedups_part(const std::vector<Series>& all, const std::vector<Baseline>& 
           matches.push_back(own);
     } else {
       json row = all[i].first();
-      row["time_s"]["median"] = all[i].median;
+      if (has_time(all[i])) row["time_s"]["median"] = all[i].median;
       for (const Baseline& baseline : baselines)
         if (const json match = baseline.match(row); match.is_object()) matches.push_back(match);
     }
     for (const json& match : matches) {
-      if (match.at("unit") != "s") continue;
       const double value = match.at("value");
+      // The ratio is to the time shown, not to that of the first launch; where the other system has
+      // a rate, or its source a ratio of its own, it is the one found.
+      const bool by_time = match.at("unit") == "s" && !match.contains("ratio_printed");
+      const json speedup = by_time ? json(value / all[i].median) : match.at("speedup");
       list.push_back({{"row", i},
                       {"system", strings(match.at("system"))},
                       {"value", value},
-                      // The ratio is to the value shown, not to that of the first launch.
-                      {"speedup", value / all[i].median},
+                      {"unit", strings(match.at("unit"))},
+                      {"speedup", speedup},
                       {"published", match.at("published")},
                       {"citation", strings(text_of(match, "citation"))},
                       {"algorithm", strings(text_of(match, "algorithm"))},

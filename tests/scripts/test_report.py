@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """`assay report`: the page that it writes, without a browser (test_report_browser.py opens it in one)."""
+
 import html.parser
 import json
 import re
@@ -63,8 +64,28 @@ class Report(RunTest):
             self.command(ASSAY, "validate", file, code=0)
         page = self.report(*files, words=["--title", "A <b> & title"])
         data = json.loads(page.texts["data"])
-        self.assertEqual([part for part in ("counts", "comparison", "acceptance", "speedups", "roofline", "precision", "collectives",
-                                            "scaling", "nodes", "history", "model", "environments", "rows") if part not in data], [])
+        self.assertEqual(
+            [
+                part
+                for part in (
+                    "counts",
+                    "comparison",
+                    "acceptance",
+                    "speedups",
+                    "roofline",
+                    "precision",
+                    "collectives",
+                    "scaling",
+                    "nodes",
+                    "history",
+                    "model",
+                    "environments",
+                    "rows",
+                )
+                if part not in data
+            ],
+            [],
+        )
         self.assertEqual(page.texts["title"], "A <b> & title")
         # Markup of the files is in the data alone, and the data hold no character that begins or ends markup.
         self.assertIn(make_report_inputs.HOSTILE, data["strings"])
@@ -96,7 +117,18 @@ class Report(RunTest):
         file = self.folder / "small.json"
         file.write_text(json.dumps(make_results.document(rows=2, launches=1)))
         data = json.loads(self.report(file).texts["data"])
-        for part in ("comparison", "acceptance", "speedups", "roofline", "precision", "collectives", "scaling", "nodes", "history", "model"):
+        for part in (
+            "comparison",
+            "acceptance",
+            "speedups",
+            "roofline",
+            "precision",
+            "collectives",
+            "scaling",
+            "nodes",
+            "history",
+            "model",
+        ):
             self.assertNotIn(part, data)
 
     def test_baselines_beside_the_rows(self):
@@ -135,9 +167,13 @@ class Report(RunTest):
     def test_bad_input(self):
         good = self.folder / "good.json"
         good.write_text(json.dumps(make_results.document(rows=2, launches=1)))
-        cases = {"cut": ('{"schema": "assay-result/1", "rows": [', "cut.json"), "foreign": ('{"a": 1}', "foreign.json"),
-                 "wrong": ('{"schema": "assay-comparison/1", "rows": 7}', "/rows"), "newer": ('{"schema": "assay-model/2"}', "newer"),
-                 "nothing": ("", "nothing.json")}
+        cases = {
+            "cut": ('{"schema": "assay-result/1", "rows": [', "cut.json"),
+            "foreign": ('{"a": 1}', "foreign.json"),
+            "wrong": ('{"schema": "assay-comparison/1", "rows": 7}', "/rows"),
+            "newer": ('{"schema": "assay-model/2"}', "newer"),
+            "nothing": ("", "nothing.json"),
+        }
         for name, (text, part) in cases.items():
             with self.subTest(name):
                 bad = self.folder / f"{name}.json"

@@ -3,6 +3,7 @@
 """`assay report` in a browser: nothing is asked of a network, no error, every plot is drawn, tables sort and filter, it prints.
 
 Chromium is Debian's, its client playwright: scripts/bootstrap --full brings both."""
+
 import glob
 import json
 import shutil
@@ -61,13 +62,32 @@ class Browser(RunTest):
     def test_every_plot_is_drawn(self):
         self.open(make_report_inputs.write(self.folder / "in"))
         ids = self.page.locator("main section").evaluate_all("all => all.map((one) => one.id)")
-        self.assertEqual(ids, ["summary", "comparison", "acceptance", "speedups", "roofline", "precision", "collectives", "scaling", "nodes",
-                               "history", "model", "environments", "rows", "files"])
+        self.assertEqual(
+            ids,
+            [
+                "summary",
+                "comparison",
+                "acceptance",
+                "speedups",
+                "roofline",
+                "precision",
+                "collectives",
+                "scaling",
+                "nodes",
+                "history",
+                "model",
+                "environments",
+                "rows",
+                "files",
+            ],
+        )
         plots = self.page.locator(".plot")
         self.assertEqual(plots.count(), 18)
         for i in range(plots.count()):
             plots.nth(i).scroll_into_view_if_needed()
-            self.page.wait_for_function("i => document.querySelectorAll('.plot')[i].querySelector('.trace, .hm, .heatmaplayer image')", arg=i)
+            self.page.wait_for_function(
+                "i => document.querySelectorAll('.plot')[i].querySelector('.trace, .hm, .heatmaplayer image')", arg=i
+            )
         for name in ("roofline", "precision", "collectives", "scaling", "nodes", "history", "model", "acceptance"):
             self.assertGreater(self.page.locator(f"#{name} .plot svg").count(), 0, name)
         # Another series is drawn when it is chosen.
@@ -105,7 +125,10 @@ class Browser(RunTest):
             column = self.page.locator("#precision thead th", has_text="Speedup over fp32")
             self.assertEqual(column.get_attribute("aria-sort"), direction)
             place = column.evaluate("one => [...one.parentNode.children].indexOf(one) + 1")
-            values = [float(v) for v in self.page.locator(f"#precision tbody td:nth-child({place})").evaluate_all("all => all.map((td) => td.title)")]
+            values = [
+                float(v)
+                for v in self.page.locator(f"#precision tbody td:nth-child({place})").evaluate_all("all => all.map((td) => td.title)")
+            ]
             self.assertEqual(len(values), 25)
             self.assertEqual(values, SORT[direction](values))
             self.heading("precision", "Speedup over fp32").click()
@@ -134,7 +157,9 @@ class Browser(RunTest):
         drawn = "document.querySelectorAll('.plot .main-svg').length"
         before = self.page.evaluate(drawn)
         self.page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
-        self.page.wait_for_function("() => document.querySelectorAll('.plot.js-plotly-plot').length === document.querySelectorAll('.plot').length")
+        self.page.wait_for_function(
+            "() => document.querySelectorAll('.plot.js-plotly-plot').length === document.querySelectorAll('.plot').length"
+        )
         self.assertGreater(self.page.evaluate(drawn), before, "plots out of view are not drawn for print")
         self.assertEqual(self.page.locator("#rows tbody tr").count(), 132, "the table is not complete")
         self.page.evaluate("window.dispatchEvent(new Event('afterprint'))")

@@ -208,7 +208,8 @@ int command_main(const std::string& program, const std::string& description,
         } else {
           const std::string help =
               flag.otherwise.empty() ? flag.help : flag.help + " [" + flag.otherwise + "]";
-          option = sub->add_option(flag.name, store.values[f], help);
+          option =
+              sub->add_option(flag.name == "--out" ? "-o,--out" : flag.name, store.values[f], help);
           if (!flag.value.empty()) option->type_name(flag.value);
           // A flag takes one value at a time, so that "--baseline a FILE" leaves FILE to the
           // positional argument, and BASE leaves the next word to NEW.

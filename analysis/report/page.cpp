@@ -1,0 +1,120 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <fstream>
+#include <sstream>
+#include <string_view>
+
+#include "analysis/report/report.hpp"
+#include "core/error.hpp"
+
+namespace assay {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* plotly_file = "plotly.min.js";
+
+std::string read_text(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  std::ostringstream text;
+  text << stream.rdbuf();
+  if (!stream)
+    throw InputError(fmt::format(
+        "cannot read {} (part of the report's page). Install Assay again, or set ASSAY_DATA_PATH.",
+        file.string()));
+  return std::move(text).str();
+}
+
+std::string markup(const std::string& text) {
+  std::string safe;
+  for (const char c : text) switch (c) {
+      case '&':
+        safe += "&amp;";
+        break;
+      case '<':
+        safe += "&lt;";
+        break;
+      case '>':
+        safe += "&gt;";
+        break;
+      case '"':
+        safe += "&quot;";
+        break;
+      default:
+        safe += c;
+    }
+  return safe;
+}
+
+}  // namespace
+
+std::string script_json(const nlohmann::json& document) {
+  // Texts from a command line may be no UTF-8; those of files are.
+  const std::string text = document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  std::string safe;
+  safe.reserve(text.size() + text.size() / 64);
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    // U+2028 and U+2029 end a line of JavaScript.
+    if (c == '\xE2' && text.compare(i + 1, 1, "\x80") == 0 && i + 2 < text.size() &&
+        (text[i + 2] == '\xA8' || text[i + 2] == '\xA9')) {
+      safe += text[i + 2] == '\xA8' ? "\\u2028" : "\\u2029";
+      i += 2;
+    } else if (c == '<' || c == '>' || c == '&') {
+      safe += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    } else {
+      safe += c;
+    }
+  }
+  return safe;
+}
+
+std::string plots_missing(const fs::path& assets) {
+  std::error_code none;
+  if (!fs::exists(assets / plotly_file, none))
+    return fmt::format("{} is not there; scripts/bootstrap brings it, and CMake then finds it",
+                       (assets / plotly_file).string());
+  return "";
+}
+
+std::string report_page(nlohmann::json document, const fs::path& assets) {
+  std::string plotly;
+  std::string missing = plots_missing(assets);
+  if (missing.empty()) {
+    plotly = read_text(assets / plotly_file);
+    // It would end the element that it stands in.
+    if (plotly.find("</script") != std::string::npos) {
+      missing = (assets / plotly_file).string() + " cannot be inlined (it holds \"</script\")";
+      plotly.clear();
+    }
+  }
+  document["plotly_reason"] = missing.empty() ? nlohmann::json() : nlohmann::json(missing);
+  std::string scripts;
+  for (const char* name :
+       {"report_base.js", "report_table.js", "report_plots.js", "report_plots_documents.js",
+        "report_verdicts.js", "report_relations.js", "report_documents.js", "report.js"})
+    scripts += read_text(assets / name);
+  const std::array<std::pair<std::string_view, std::string>, 5> places{{
+      {"@TITLE@", markup(document.at("title").get<std::string>())},
+      {"@STYLE@", read_text(assets / "report.css")},
+      {"@PLOTLY@", plotly},
+      {"@DATA@", script_json(document)},
+      {"@SCRIPT@", scripts},
+  }};
+  const std::string page = read_text(assets / "report.html.in");
+  // One pass over the template: what is put in is never searched for places.
+  std::string text;
+  std::size_t from = 0;
+  for (const auto& [name, value] : places) {
+    const std::size_t at = page.find(name, from);
+    if (at == std::string::npos)
+      throw std::logic_error(fmt::format("report.html.in lacks {} in its order", name));
+    text.append(page, from, at - from).append(value);
+    from = at + name.size();
+  }
+  return text.append(page, from);
+}
+
+}  // namespace assay

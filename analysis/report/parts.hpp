@@ -1,0 +1,70 @@
+#pragma once
+// The parts of a report's document. Each is null where the rows have no data for it. A row is its
+// index among the series; a number comes from ok rows alone.
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/report/report.hpp"
+
+namespace assay::report {
+
+/// Texts that repeat (backends, citations) stand once.
+class Strings final {
+ public:
+  std::size_t operator()(const std::string& text);
+  nlohmann::json list() const { return list_; }
+
+ private:
+  std::map<std::string, std::size_t> places_;
+  nlohmann::json list_ = nlohmann::json::array();
+};
+
+/// The command that measures a row again, in words of the shell; "" for published rows.
+std::string repeat_command(const nlohmann::json& result, const nlohmann::json& row);
+nlohmann::json rows_part(const std::vector<NamedResult>& results, const std::vector<Series>& all,
+                         Strings& strings);
+nlohmann::json counts_part(const std::vector<Series>& all);
+nlohmann::json speedups_part(const std::vector<Series>& all, const std::vector<Baseline>& baselines,
+                             Strings& strings);
+
+nlohmann::json roofline_part(const std::vector<NamedResult>& results,
+                             const std::vector<Series>& all);
+nlohmann::json precision_part(const std::vector<Series>& all);
+nlohmann::json scaling_part(const std::vector<NamedResult>& results,
+                            const std::vector<Series>& all);
+nlohmann::json collectives_part(const std::vector<NamedResult>& results,
+                                const std::vector<Series>& all);
+nlohmann::json nodes_part(const std::vector<NamedResult>& results, const std::vector<Series>& all);
+nlohmann::json environments_part(const std::vector<NamedResult>& results);
+
+/// Records of the same fields as a column for each, a third of the size; null for an empty list.
+nlohmann::json columns_of(const nlohmann::json& records);
+
+/// Its status; "ok" too for what was published as a rate without a time (no time can be made of
+/// it).
+std::string status_of(const Series& series);
+/// Published as a rate alone.
+bool rate_alone(const Series& series);
+/// An ok row with a time above the clock's resolution.
+bool has_time(const Series& series);
+/// Amount of work over the series' median, from a rate of its first row; null where there is none.
+nlohmann::json rate_of(const Series& series, const std::string& name);
+/// A finite number of row.problem, else null.
+nlohmann::json problem_number(const Series& series, const std::string& name);
+/// All parameters but `without`, as "name=value …": what two rows must share to be set in relation.
+std::string parameters_but(const Series& series, const std::vector<std::string>& without);
+std::string system_of(const std::vector<NamedResult>& results, const Series& series);
+
+/// t = alpha + beta * bytes. Least squares of the relative residuals, since the error of a time
+/// grows with it: otherwise the largest message alone would decide.
+struct AlphaBeta {
+  double alpha = 0, beta = 0;
+  double worst = 0;  ///< largest relative residual
+};
+AlphaBeta fit_alpha_beta(std::span<const double> bytes, std::span<const double> seconds);
+
+}  // namespace assay::report

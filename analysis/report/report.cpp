@@ -1,0 +1,107 @@
+#include "analysis/report/report.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "analysis/load.hpp"
+#include "analysis/report/parts.hpp"
+#include "core/error.hpp"
+#include "core/result.hpp"
+#include "core/schema.hpp"
+#include "core/version.hpp"
+
+namespace assay {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kinds[] = {"comparison", "model", "history", "acceptance"};
+
+/// The kind of a document of another command, "" for all else (a result, or what load_results
+/// refuses with a reason).
+std::string kind_of(const fs::path& file) {
+  if (fs::is_directory(file)) return "";
+  std::ifstream stream(file);
+  // Only the top of the document is kept: results are large.
+  const json top = json::parse(
+      stream, [](int depth, json::parse_event_t, const json&) { return depth <= 1; }, false);
+  if (!top.is_object() || !top.contains("schema") || !top["schema"].is_string()) return "";
+  for (const char* kind : kinds)
+    if (top["schema"].get<std::string>().starts_with(fmt::format("assay-{}/", kind))) return kind;
+  return "";
+}
+
+}  // namespace
+
+ReportInput load_report(const std::vector<std::string>& files) {
+  ReportInput input;
+  std::vector<std::string> results;
+  std::set<fs::path> seen;
+  for (const std::string& file : files) {
+    const std::string kind = kind_of(file);
+    if (kind.empty()) {
+      results.push_back(file);
+      continue;
+    }
+    if (!seen.insert(fs::weakly_canonical(file)).second)
+      throw InputError(fmt::format("{} is given twice. Name it once.", file));
+    input.documents.push_back({kind, file, read_checked(file, kind)});
+  }
+  input.results = load_results(results);
+  for (NamedResult& one : input.results)
+    for (json& row : one.result["rows"]) {
+      row.erase("samples_s");
+      row.erase("setup_s");
+    }
+  return input;
+}
+
+json report_document(const ReportInput& input) {
+  const std::vector<Series> all = series_of(input.results);
+  report::Strings strings;
+  json document = {{"title", input.title}, {"made", now()}, {"version", version()}};
+  const auto add = [&](const char* part, json value) {
+    if (!value.is_null()) document[part] = std::move(value);
+  };
+  json files = json::array();
+  for (const NamedResult& one : input.results) {
+    const json& run = one.result.at("run");
+    files.push_back({{"name", one.name},
+                     {"kind", "result"},
+                     {"system", one.result.at("system").at("name")},
+                     {"run", run.at("id")},
+                     {"suite", run.at("suite")},
+                     {"command", run.at("command")},
+                     {"started", run.at("started")},
+                     {"rows", one.result.at("rows").size()}});
+  }
+  for (const NamedDocument& one : input.documents) {
+    files.push_back({{"name", one.name}, {"kind", one.kind}, {"command", nullptr}});
+    if (const json command = one.document.value("command", json()); command.is_string())
+      files.back()["command"] = command;
+    json& list = document[one.kind];
+    if (list.is_null()) list = json::array();
+    list.push_back(one.document);
+    list.back()["file"] = one.name;
+  }
+  document["files"] = std::move(files);
+  add("rows", report::rows_part(input.results, all, strings));
+  if (!all.empty()) document["counts"] = report::counts_part(all);
+  document["several_environments"] = ids_repeat(all);
+  add("speedups", report::speedups_part(all, input.baselines, strings));
+  add("roofline", report::roofline_part(input.results, all));
+  add("precision", report::precision_part(all));
+  add("collectives", report::collectives_part(input.results, all));
+  add("scaling", report::scaling_part(input.results, all));
+  add("nodes", report::nodes_part(input.results, all));
+  add("environments", report::environments_part(input.results));
+  document["strings"] = strings.list();
+  return document;
+}
+
+}  // namespace assay

@@ -1,0 +1,137 @@
+// Plots of the documents of other commands.
+
+function history_plot(series) {
+  const points = series.points, mid = colours[0];
+  const at = (index) => points[Math.min(index, points.length - 1)].time;
+  const changes = series.change_points || [], events = series.events || [];
+  const data = [{
+    x: points.map((one) => one.time),
+    y: points.map((one) => one.value),
+    mode: 'lines+markers',
+    name: 'median of launches',
+    marker: marker(0),
+    line: {color: mid, width: 1},
+    error_y: {
+      type: 'data',
+      symmetric: false,
+      array: points.map((one) => known(one.high) ? one.high - one.value : 0),
+      arrayminus: points.map((one) => known(one.low) ? one.value - one.low : 0),
+      color: mid,
+      thickness: 1,
+      width: 3
+    },
+    hoverinfo: 'text',
+    text: points.map(
+        (one) => lines(
+            one.time, human(one.value, 's') + ' (' + range(one.low, one.high, (x) => human(x, 's')) + ')',
+            known(one.launches) ? one.launches + ' launches' : '',
+            one.shared ? '! other work wanted the processors' : '', one.run))
+  }];
+  const level = (value, name, dash) => data.push({
+    x: [points[0].time, at(points.length)],
+    y: [value, value],
+    mode: 'lines',
+    name,
+    line: {color: '#57606a', dash, width: 1.5},
+    hoverinfo: 'text',
+    text: lines(name, human(value, 's'))
+  });
+  if (series.anchored && known(series.anchored.value)) level(series.anchored.value, 'anchored baseline', 'dash');
+  if (series.rolling && known(series.rolling.value)) level(series.rolling.value, 'rolling baseline', 'dot');
+  const vertical = (x, colour, dash) =>
+      ({type: 'line', x0: x, x1: x, yref: 'paper', y0: 0, y1: 1, line: {color: colour, width: 2, dash}});
+  const note = (x, text, y) => ({
+    x,
+    y,
+    yref: 'paper',
+    text: safe(shorter(text, 48)),
+    showarrow: false,
+    xanchor: 'left',
+    yanchor: 'top',
+    font: {size: 11},
+    bgcolor: '#ffffffcc'
+  });
+  return {
+    data,
+    layout: {
+      xaxis: axis('', {type: 'date'}),
+      yaxis: axis('time', {tickformat: '~s', ticksuffix: 's'}),
+      shapes: [
+        ...changes.map((one) => vertical(one.time, colours[1], 'solid')),
+        ...events.map((one) => vertical(one.time, colours[3], 'dot'))
+      ],
+      annotations: [
+        ...changes.map((one) => note(one.time, '\u25b2 change ' + times(one.ratio), 1)),
+        ...events.map((one) => note(one.time, '\u25c6 ' + one.text, 0.08))
+      ]
+    }
+  };
+}
+
+function coefficients_plot(model) {
+  const ratio = model.coefficients.some((one) => known(one.speedup));
+  const list = model.coefficients.filter((one) => known(ratio ? one.speedup : one.estimate));
+  const value = (one) => ratio ? one.speedup : one.estimate,
+        interval = (one) => (ratio ? one.speedup_interval : one.interval) || [value(one), value(one)];
+  const levels = list.map((_, i) => i);
+  return {
+    data: [{
+      x: list.map(value),
+      y: levels,
+      mode: 'markers',
+      marker: marker(0, 10),
+      hoverinfo: 'text',
+      text: list.map((one) => lines(one.term, plain(value(one)), range(...interval(one), plain))),
+      error_x: {
+        type: 'data',
+        symmetric: false,
+        array: list.map((one) => interval(one)[1] - value(one)),
+        arrayminus: list.map((one) => value(one) - interval(one)[0]),
+        color: colours[0]
+      }
+    }],
+    layout: {
+      height: Math.max(260, 120 + 30 * list.length),
+      showlegend: false,
+      xaxis: axis(
+          ratio ? 'adjusted speedup with its interval' : 'estimate with its interval', ratio ? {type: 'log'} : {}),
+      yaxis: axis(
+          '', {tickvals: levels, ticktext: list.map((one) => safe(shorter(one.term, 44))), autorange: 'reversed'}),
+      shapes: [{
+        type: 'line',
+        x0: ratio ? 1 : 0,
+        x1: ratio ? 1 : 0,
+        yref: 'paper',
+        y0: 0,
+        y1: 1,
+        line: {color: '#57606a', dash: 'dash', width: 1}
+      }]
+    }
+  };
+}
+
+function residuals_plot(model) {
+  const logarithmic = (model.response && model.response.scale || '').startsWith('log');
+  const data = [];
+  let i = 0;
+  for (const [published, list] of grouped(thinned(model.observations), (one) => Boolean(one.published)))
+    data.push({
+      x: list.map((one) => one.fitted),
+      y: list.map((one) => one.residual),
+      mode: 'markers',
+      name: published ? 'published' : 'measured',
+      marker: marker(i++),
+      hoverinfo: 'text',
+      text: list.map(
+          (one) => lines(
+              one.label, 'observed ' + plain(one.observed), 'fitted ' + plain(one.fitted),
+              'residual ' + plain(one.residual), 'leverage ' + plain(one.leverage)))
+    });
+  return {
+    data,
+    layout: {
+      xaxis: logarithmic ? log_axis('fitted', {dtick: undefined}) : axis('fitted'),
+      yaxis: axis('residual, on the scale of the fit')
+    }
+  };
+}

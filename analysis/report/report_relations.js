@@ -1,0 +1,164 @@
+// Rows beside other rows, other systems and the machine.
+
+function speedups() {
+  if (!report.speedups) return;
+  const columns = [
+    ...of_row(work_columns()),
+    ...of_row([time_column()]),
+    field('Other system', (one) => text_at(one.system), {choose: true, kind: 'short'}),
+    {
+      ...measure('Its value', (one) => one.value, seconds),
+      show: (one) => human(one.value, text_at(one.unit)) + (one.published ? '*' : '')
+    },
+    {
+      ...measure('Speedup', (one) => one.speedup, times, {down: true}),
+      show: (one) => times(one.speedup) + (one.published ? '*' : '')
+    },
+    field('Note', (one) => text_at(one.note), {wide: true}),
+  ];
+  const made = section(
+      'speedups', 'Speedup over other systems',
+      element(
+          'p', {},
+          'Speedup is the other system\'s time over this row\'s (rates: the other way round): above 1, this row is ' +
+              'faster. ' +
+              '* marks published numbers, which have no interval.'),
+      data_table('Speedups', columns, report.speedups));
+  const cited = [...new Set(report.speedups.map((one) => text_at(one.citation)).filter(Boolean))];
+  const most = 200;
+  if (cited.length)
+    append(
+        made,
+        element(
+            'details', {}, element('summary', {}, 'Sources of the published numbers (' + cited.length + ')'),
+            element(
+                'ul', {}, cited.slice(0, most).map((one) => element('li', {}, one)),
+                cited.length > most ? element('li', {}, cited.length - most + ' more are in the result file') :
+                                      null)));
+}
+
+function roofline() {
+  const part = report.roofline;
+  if (!part) return;
+  const columns = [
+    ...of_row(work_columns()),
+    measure('Intensity, FLOP/B', (one) => one.intensity, plain),
+    measure('Rate', (one) => one.rate, (value) => human(value, 'FLOP/s'), {down: true}),
+    measure('Of its ceiling', (one) => one.fraction, percent),
+  ];
+  section(
+      'roofline', 'Roofline',
+      element(
+          'p', {},
+          'Measured rate against arithmetic intensity. The lines are what the machine did in the stream and ' +
+              'arithmetic benchmarks that bracket the rows: medians over the rows of a system and precision.'),
+      plot('Roofline plot', () => roofline_plot(part)), thinned_note(part.points),
+      data_table('Roofline', columns, part.points));
+}
+
+function precision() {
+  const part = report.precision;
+  if (!part) return;
+  const columns = [
+    ...of_row(work_columns()),
+    ...of_row([time_column()]),
+    measure('fp32', (one) => rows[one.reference].median, seconds),
+    measure('Speedup over fp32', (one) => one.speedup, times, {down: true}),
+    measure('Largest error', (one) => one.error, error_text),
+  ];
+  section(
+      'precision', 'Precision: speed against error',
+      element(
+          'p', {},
+          'Each row beside the fastest fp32 row of the same work in the same environment. The error is the largest ' +
+              'over the checked outputs, over the RMS of the fp64 reference.'),
+      plot('Speedup over fp32 against error', () => precision_plot(part)), thinned_note(part),
+      data_table('Precision', columns, part));
+}
+
+function collectives() {
+  const part = report.collectives;
+  if (!part) return;
+  const of_fit = (get) => (one) => one.fit ? get(one.fit) : null;
+  const alpha = of_fit((fit) => fit.alpha);
+  const columns = [
+    field('Series', (one) => one.name, {wide: true}),
+    measure('Sizes', (one) => one.bytes.length, plain),
+    measure('Best bandwidth', (one) => Math.max(...one.busbw), (value) => human(value, 'B/s')),
+    {
+      ...measure('\u03b1', alpha, seconds),
+      show: (one) => one.fit ? seconds(alpha(one)) + (alpha(one) <= 0 ? ' (no latency seen)' : '') : one.fit_reason
+    },
+    measure(
+        '\u03b2', of_fit((fit) => fit.beta), (value) => known(value) ? value.toExponential(2) + ' s/B' : '\u2013'),
+    measure('1/\u03b2', of_fit((fit) => fit.beta > 0 ? 1 / fit.beta : null), (value) => human(value, 'B/s')),
+    measure('Worst residual', of_fit((fit) => fit.worst), percent),
+  ];
+  section(
+      'collectives', 'Collectives',
+      element(
+          'p', {},
+          'Bus bandwidth against message size. Dotted: t = \u03b1 + \u03b2\u00b7bytes, by least squares of the ' +
+              'relative residuals. Where the worst residual is large, the line is no model of the series.'),
+      plot('Bandwidth curves of the collectives', () => collectives_plot(part), 'tall'),
+      data_table('Fits', columns, part));
+}
+
+function scaling() {
+  if (!report.scaling) return;
+  const made = section(
+      'scaling', 'Scaling',
+      element(
+          'p', {},
+          'The same problem with more of the machine. Speedup is over the smallest count of the same curve; ' +
+              'ideal is proportional.'));
+  const most = 14;
+  for (const over of ['ranks', 'threads']) {
+    const curves = report.scaling.filter((curve) => curve.over === over), shown = curves.slice(0, most);
+    if (!curves.length) continue;
+    append(made, element('h3', {}, 'Over ' + over));
+    if (has_plots)
+      append(
+          made, plot('Speedup over ' + over, () => scaling_plot(shown, over, 'speedup', 'speedup')),
+          plot('Efficiency over ' + over, () => scaling_plot(shown, over, 'efficiency', 'efficiency')));
+    if (curves.length > most)
+      append(
+          made,
+          element('p', {class: 'soft'}, most + ' of ' + curves.length + ' curves are drawn; the table has all.'));
+    const columns = [
+      field('Curve', (one) => one.name, {wide: true}),
+      measure(over, (one) => one.count, plain),
+      measure('Time', (one) => one.seconds, seconds),
+      measure('Speedup', (one) => one.speedup, times),
+      measure('Ideal', (one) => one.ideal, times),
+      measure('Efficiency', (one) => one.efficiency, percent),
+    ];
+    const points = curves.flatMap((curve) => curve.points.map((point) => ({...point, name: curve.name})));
+    append(made, data_table('Scaling over ' + over, columns, points));
+  }
+}
+
+function nodes() {
+  const part = report.nodes;
+  if (!part) return;
+  const worst = (row) =>
+      row.ratios.reduce((best, one, i) => known(one) && (best < 0 || one > row.ratios[best]) ? i : best, -1);
+  const columns = [
+    field('Row', (row) => row.id, {wide: true}),
+    measure('Fleet median', (row) => row.fleet_median, seconds),
+    field('Slowest node', (row) => part.hosts[worst(row)]),
+    measure('Its ratio', (row) => row.ratios[worst(row)], times, {down: true}),
+  ];
+  section(
+      'nodes', 'Nodes',
+      element(
+          'p', {},
+          'Time of each node over the median of the nodes, for ' +
+              (part.rows.length < part.of ? 'the ' + part.rows.length + ' rows of ' + part.of + ' that differ most' :
+                                            part.of + ' rows') +
+              '. Above 1 is slower; an empty cell has no number.'),
+      plot(
+          'Heat map of nodes',
+          () => heat_plot(part.hosts, part.rows.map((row) => row.id), part.rows.map((row) => row.ratios)), 'free'),
+      data_table('Nodes', columns, part.rows));
+}

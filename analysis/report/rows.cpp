@@ -1,0 +1,252 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "analysis/report/parts.hpp"
+#include "core/text.hpp"
+
+namespace assay::report {
+
+using nlohmann::json;
+
+std::size_t Strings::operator()(const std::string& text) {
+  const auto [place, fresh] = places_.emplace(text, places_.size());
+  if (fresh) list_.push_back(text);
+  return place->second;
+}
+
+json columns_of(const json& records) {
+  json columns;
+  for (const json& record : records)
+    for (const auto& [name, value] : record.items()) columns[name].push_back(value);
+  return columns;
+}
+
+bool has_time(const Series& series) { return series.status == "ok" && series.median > 0; }
+
+bool rate_alone(const Series& series) {
+  return series.published && series.first().at("status") == "ok" &&
+         series.first().at("time_s").is_null();
+}
+
+std::string status_of(const Series& series) { return rate_alone(series) ? "ok" : series.status; }
+
+json rate_of(const Series& series, const std::string& name) {
+  const json& row = series.first();
+  const json rate = row.at("rates").value(name, json());
+  if (rate_alone(series)) return rate;
+  if (!has_time(series) || !rate.is_number()) return nullptr;
+  return rate.get<double>() * row.at("time_s").at("median").get<double>() / series.median;
+}
+
+json problem_number(const Series& series, const std::string& name) {
+  const json value = series.first().at("problem").value(name, json());
+  return value.is_number() ? value : json(nullptr);
+}
+
+std::string parameters_but(const Series& series, const std::vector<std::string>& without) {
+  std::string text;
+  for (const auto& [name, value] : series.first().at("parameters").items())
+    if (std::find(without.begin(), without.end(), name) == without.end() && !value.is_null())
+      text += fmt::format("{}{}={}", text.empty() ? "" : " ", name,
+                          value.is_string() ? value.get<std::string>() : value.dump());
+  return text;
+}
+
+std::string system_of(const std::vector<NamedResult>& results, const Series& series) {
+  return results[series.result].result.at("system").at("name");
+}
+
+namespace {
+
+/// A word that a shell takes as it is: what comes from a file must not run when it is pasted.
+std::string shell_word(const std::string& word) {
+  const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("_-.,/:@%+=").find(c) != std::string_view::npos;
+  });
+  if (plain) return word;
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+json worst_of(const Series& series, const char* field) {
+  json worst;
+  if (series.status != "ok") return worst;
+  for (const json& row : series.rows) {
+    const json verification = row.value("verification", json());
+    const json value = verification.is_object() ? verification.value(field, json()) : json();
+    if (value.is_number() && (worst.is_null() || value > worst)) worst = value;
+  }
+  return worst;
+}
+
+/// A number of time_s of a single launch: samples of several launches are never pooled.
+json time_number(const Series& series, const char* field) {
+  if (series.status != "ok" || series.rows.size() != 1) return nullptr;
+  return series.first().at("time_s").value(field, json());
+}
+
+json ceiling_fraction(const Series& series) {
+  const json ceiling = series.first().value("ceiling", json());
+  return series.status == "ok" && ceiling.is_object() ? ceiling.value("fraction", json()) : json();
+}
+
+std::string host_of(const NamedResult& one, const json& row) {
+  const json& all = one.result.at("environments");
+  const std::size_t index = row.at("environment");
+  return index < all.size() ? all[index].at("host").get<std::string>() : "";
+}
+
+struct Text {
+  const char* key;
+  std::string value;
+};
+struct Number {
+  const char* key;
+  json value;
+};
+
+}  // namespace
+
+std::string repeat_command(const json& result, const json& row) {
+  if (row.value("published", false)) return "";
+  const json run = result.at("run");
+  std::vector<std::string> words;
+  if (const json launcher = run.value("launcher", json());
+      launcher.is_array() && !launcher.empty()) {
+    for (const json& word : launcher)
+      if (word.is_string()) words.push_back(shell_word(word.get<std::string>()));
+  } else if (const json ranks = row.at("parameters").value("ranks", json());
+             ranks.is_number() && ranks > 1) {
+    words = {"mpirun", "-n", ranks.dump()};
+  }
+  std::string program = "assay-" + row.at("benchmark").get<std::string>();
+  std::replace(program.begin(), program.end(), '_', '-');
+  words.push_back(shell_word(program));
+  words.insert(words.end(),
+               {"--problem", shell_word(row.at("problem").at("descriptor").get<std::string>())});
+  for (const auto& [name, value] : row.at("parameters").items()) {
+    // The launcher sets ranks and nodes.
+    if (value.is_null() || name == "ranks" || name == "nodes" || name == "problem") continue;
+    words.insert(words.end(),
+                 {shell_word("--" + name),
+                  shell_word(value.is_string() ? value.get<std::string>() : value.dump())});
+  }
+  if (const json seed = run.value("seed", json()); seed.is_number())
+    words.insert(words.end(), {"--seed", seed.dump()});
+  if (const json most = run.value("max_time", json()); most.is_number())
+    words.insert(words.end(), {"--max-time", most.dump()});
+  return join(words, " ");
+}
+
+json rows_part(const std::vector<NamedResult>& results, const std::vector<Series>& all,
+               Strings& strings) {
+  json columns = json::array(), texts = json::array(), values = json::array();
+  for (const Series& one : all) {
+    const NamedResult& from = results[one.result];
+    const json& row = one.first();
+    const bool ok = one.status == "ok";
+    const std::array<Text, 14> words{{
+        {"system", system_of(results, one)},
+        {"file", from.name},
+        {"host", host_of(from, row)},
+        {"id", row.at("id")},
+        {"benchmark", row.at("benchmark")},
+        {"problem", one.problem()},
+        {"direction", one.parameter("direction")},
+        {"precision", one.parameter("precision")},
+        {"backend", one.parameter("backend")},
+        {"algorithm", one.algorithm()},
+        {"settings",
+         parameters_but(one, {"direction", "precision", "backend", "algorithm", "problem"})},
+        {"status", status_of(one)},
+        {"reason", ok ? "" : one.reason},
+        {"repeat", repeat_command(from.result, row)},
+    }};
+    const std::array<Number, 17> numbers{{
+        {"median", ok ? json(one.median) : json()},
+        {"low", ok && one.has_interval ? json(one.interval.low) : json()},
+        {"high", ok && one.has_interval ? json(one.interval.high) : json()},
+        {"launches", one.rows.size()},
+        {"samples", time_number(one, "n")},
+        {"min", time_number(one, "min")},
+        {"p95", time_number(one, "p95")},
+        {"p99", time_number(one, "p99")},
+        {"flops_per_s", rate_of(one, "flops_per_s")},
+        {"bytes_per_s", rate_of(one, "bytes_per_s")},
+        {"images_per_s", rate_of(one, "images_per_s")},
+        {"fraction", ceiling_fraction(one)},
+        {"max_error", worst_of(one, "max_error")},
+        {"bound", worst_of(one, "bound")},
+        {"energy", ok ? row.value("energy_j", json()) : json()},
+        {"published", one.published ? 1 : 0},
+        {"shared", ok && any_shared(one) ? 1 : 0},
+    }};
+    if (columns.empty()) {
+      for (const Text& word : words) columns.push_back(word.key), texts.push_back(word.key);
+      for (const Number& number : numbers) columns.push_back(number.key);
+    }
+    json line = json::array();
+    for (const Text& word : words) line.push_back(strings(word.value));
+    for (const Number& number : numbers) line.push_back(number.value);
+    values.push_back(std::move(line));
+  }
+  if (values.empty()) return nullptr;
+  return {{"columns", columns}, {"texts", texts}, {"values", values}};
+}
+
+json counts_part(const std::vector<Series>& all) {
+  json counts = json::object();
+  for (const char* status : {"ok", "unsupported", "incorrect", "failed", "timeout"})
+    counts[status] = std::count_if(all.begin(), all.end(),
+                                   [&](const Series& one) { return status_of(one) == status; });
+  counts["published"] =
+      std::count_if(all.begin(), all.end(), [](const Series& one) { return one.published; });
+  counts["shared"] = std::count_if(all.begin(), all.end(), [](const Series& one) {
+    return one.status == "ok" && any_shared(one);
+  });
+  counts["rows"] = all.size();
+  return counts;
+}
+
+json speedups_part(const std::vector<Series>& all, const std::vector<Baseline>& baselines,
+                   Strings& strings) {
+  json list = json::array();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!has_time(all[i]) && !rate_alone(all[i])) continue;
+    std::vector<json> matches;
+    if (baselines.empty()) {
+      for (const json& row : all[i].rows)
+        if (const json own = row.value("baseline", json()); own.is_object() && matches.empty())
+          matches.push_back(own);
+    } else {
+      json row = all[i].first();
+      if (has_time(all[i])) row["time_s"]["median"] = all[i].median;
+      for (const Baseline& baseline : baselines)
+        if (const json match = baseline.match(row); match.is_object()) matches.push_back(match);
+    }
+    for (const json& match : matches) {
+      const double value = match.at("value");
+      // The ratio is to the time shown, not to that of the first launch; where the other system has
+      // a rate, or its source a ratio of its own, it is the one found.
+      const bool by_time = match.at("unit") == "s" && !match.contains("ratio_printed");
+      const json speedup = by_time ? json(value / all[i].median) : match.at("speedup");
+      list.push_back({{"row", i},
+                      {"system", strings(match.at("system"))},
+                      {"value", value},
+                      {"unit", strings(match.at("unit"))},
+                      {"speedup", speedup},
+                      {"published", match.at("published")},
+                      {"citation", strings(text_of(match, "citation"))},
+                      {"algorithm", strings(text_of(match, "algorithm"))},
+                      {"note", strings(text_of(match, "note"))}});
+    }
+  }
+  return columns_of(list);
+}
+
+}  // namespace assay::report

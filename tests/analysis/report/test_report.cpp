@@ -1,0 +1,291 @@
+// What the page says: numbers from ok rows alone, parts without data left out, nothing of a file
+// taken for markup.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "analysis/report/parts.hpp"
+#include "rows.hpp"
+#include "tests/core/result_fixture.hpp"
+
+namespace {
+
+using namespace assay;
+using nlohmann::json;
+using test::result;
+using test::row;
+
+json document_of(std::vector<json> rows) {
+  return report_document({"title", {{"", result(std::move(rows))}}, {}, {}});
+}
+
+/// The row's value in a column of the page's table.
+json value_of(const json& document, std::size_t index, const std::string& column) {
+  const json& rows = document.at("rows");
+  for (std::size_t i = 0; i < rows.at("columns").size(); ++i)
+    if (rows["columns"][i] == column) {
+      const json& value = rows.at("values").at(index).at(i);
+      const json& texts = rows.at("texts");
+      const bool text = std::find(texts.begin(), texts.end(), column) != texts.end();
+      return text ? document.at("strings").at(value.get<std::size_t>()) : value;
+    }
+  ADD_FAILURE() << "no column " << column;
+  return nullptr;
+}
+
+json with_ceiling(json one, double flops, double bytes, double peak, double bandwidth) {
+  one["problem"]["flops"] = flops;
+  one["problem"]["bytes"] = bytes;
+  one["ceiling"] = {
+      {"flops_per_s", peak}, {"bytes_per_s", bandwidth}, {"fraction", 0.5}, {"bound_by", "flops"}};
+  return one;
+}
+
+json collective(double bytes, double seconds) {
+  json one = row("ok", seconds, 0, {{"problem", "n" + std::to_string(static_cast<long>(bytes))}});
+  one["benchmark"] = "allreduce";
+  one["problem"]["bytes"] = bytes;
+  one["rates"] = {{"busbw", 1.75 * bytes / one["time_s"]["median"].get<double>()}};
+  return one;
+}
+
+TEST(ReportDocument, PartsWithoutDataAreLeftOut) {
+  const json document = document_of({row("ok", 1e-3)});
+  for (const char* part : {"speedups", "roofline", "precision", "collectives", "scaling", "nodes",
+                           "comparison", "model", "history", "acceptance"})
+    EXPECT_FALSE(document.contains(part)) << part;
+  EXPECT_TRUE(document.contains("rows"));
+  EXPECT_EQ(document["counts"]["ok"], 1);
+  // Nothing but a document of another command: no rows either.
+  const json alone =
+      report_document({"title", {}, {{"model", "m.json", {{"formula", "y ~ x"}}}}, {}});
+  EXPECT_FALSE(alone.contains("rows"));
+  EXPECT_FALSE(alone.contains("environments"));
+  EXPECT_EQ(alone["model"][0]["formula"], "y ~ x");
+}
+
+TEST(ReportDocument, ARowThatIsNotOkGivesNoNumber) {
+  for (const char* status : {"unsupported", "incorrect", "failed", "timeout"}) {
+    json bad = row(status, 1e-3, 0, {{"precision", "bf16"}});
+    // Even if a hand has put them there.
+    bad["ceiling"] = {{"flops_per_s", 1e12}, {"bytes_per_s", 1e11}, {"fraction", 0.5}};
+    bad["energy_j"] = 3.0;
+    bad["problem"]["bytes"] = 1e6;
+    bad["rates"] = {{"flops_per_s", 1e9}, {"busbw", 1e9}};
+    bad["baseline"] = {{"system", "other"}, {"value", 1.0},       {"unit", "s"},
+                       {"speedup", 7.0},    {"published", false}, {"citation", nullptr}};
+    const json document = document_of({bad});
+    for (const char* column :
+         {"median", "low", "high", "samples", "min", "p95", "p99", "flops_per_s", "bytes_per_s",
+          "images_per_s", "fraction", "max_error", "bound", "energy"})
+      EXPECT_TRUE(value_of(document, 0, column).is_null()) << status << " " << column;
+    EXPECT_EQ(value_of(document, 0, "status"), status);
+    EXPECT_EQ(value_of(document, 0, "reason"), std::string("why it is ") + status);
+    for (const char* part : {"speedups", "roofline", "precision", "collectives", "scaling"})
+      EXPECT_FALSE(document.contains(part)) << status << " " << part;
+    EXPECT_EQ(document["counts"][status], 1);
+    EXPECT_EQ(document["counts"]["ok"], 0);
+  }
+}
+
+TEST(ReportDocument, OneWrongLaunchMakesAllOfThemWorthless) {
+  const json document = document_of({row("ok", 1e-3, 0), row("incorrect", 1e-3, 1)});
+  EXPECT_EQ(document["rows"]["values"].size(), 1U);
+  EXPECT_EQ(value_of(document, 0, "status"), "incorrect");
+  EXPECT_TRUE(value_of(document, 0, "median").is_null());
+}
+
+TEST(ReportDocument, LaunchesAreTheUnit) {
+  const json document = document_of({row("ok", 1e-3, 0), row("ok", 2e-3, 1), row("ok", 4e-3, 2)});
+  EXPECT_DOUBLE_EQ(value_of(document, 0, "median"), 2e-3);
+  EXPECT_DOUBLE_EQ(value_of(document, 0, "low"), 1e-3);
+  EXPECT_DOUBLE_EQ(value_of(document, 0, "high"), 4e-3);
+  EXPECT_EQ(value_of(document, 0, "launches"), 3);
+  // Quantiles of samples are those of a launch.
+  EXPECT_TRUE(value_of(document, 0, "p99").is_null());
+  EXPECT_NEAR(value_of(document, 0, "flops_per_s"), 1e9 / 2e-3, 1e9);
+}
+
+TEST(ReportDocument, SpeedupIsToTheValueShown) {
+  json first = row("ok", 1e-3, 0);
+  first["baseline"] = {{"system", "V100"}, {"value", 4e-3},     {"unit", "s"},
+                       {"speedup", 4.0},   {"published", true}, {"citation", "a table"}};
+  const json document = document_of({first, row("ok", 2e-3, 1), row("ok", 2e-3, 2)});
+  const json& all = document.at("speedups");
+  EXPECT_DOUBLE_EQ(all["speedup"][0], 2);
+  EXPECT_EQ(all["published"][0], true);
+  EXPECT_EQ(document["strings"][all["citation"][0].get<std::size_t>()], "a table");
+}
+
+TEST(ReportDocument, RooflineHasPointsAndTheirCeilings) {
+  const json document =
+      document_of({with_ceiling(row("ok", 1e-3), 1e9, 1e8, 4e12, 1e11),
+                   with_ceiling(row("ok", 2e-3, 0, {{"problem", "mb2"}}), 2e9, 1e9, 4e12, 3e11),
+                   row("ok", 1e-3, 0, {{"problem", "mb3"}})});
+  const json& part = document.at("roofline");
+  ASSERT_EQ(part["points"]["row"].size(), 2U);
+  EXPECT_DOUBLE_EQ(part["points"]["intensity"][0], 10);
+  EXPECT_DOUBLE_EQ(part["points"]["rate"][0], 1e12);
+  ASSERT_EQ(part["roofs"].size(), 1U);
+  EXPECT_DOUBLE_EQ(part["roofs"][0]["bytes_per_s"], 2e11);
+}
+
+TEST(ReportDocument, PrecisionIsBesideTheFastestFp32OfTheSameWork) {
+  json half = row("ok", 1e-3, 0, {{"precision", "bf16"}});
+  half["verification"]["max_error"] = 3e-3;
+  const json document =
+      document_of({row("ok", 4e-3), row("ok", 2e-3, 0, {{"algorithm", "winograd"}}), half,
+                   row("ok", 1e-3, 0, {{"precision", "bf16"}, {"problem", "mb7"}})});
+  const json& points = document.at("precision");
+  ASSERT_EQ(points["row"].size(), 3U);  // the other problem has no fp32
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_DOUBLE_EQ(value_of(document, points["reference"][i], "median"), 2e-3);
+    if (value_of(document, points["row"][i], "precision") == "bf16") {
+      EXPECT_DOUBLE_EQ(points["speedup"][i], 2);
+      EXPECT_DOUBLE_EQ(points["error"][i], 3e-3);
+    }
+  }
+  EXPECT_FALSE(document_of({row("ok", 4e-3), row("ok", 2e-3, 0, {{"algorithm", "winograd"}})})
+                   .contains("precision"));
+}
+
+TEST(ReportDocument, AlphaAndBetaAreFoundExactly) {
+  std::vector<double> bytes, seconds;
+  const double alpha = 3.7e-6, beta = 4.1e-11;
+  for (double size = 8; size < 1e10; size *= 8) {
+    bytes.push_back(size);
+    seconds.push_back(alpha + beta * size);
+  }
+  const report::AlphaBeta fit = report::fit_alpha_beta(bytes, seconds);
+  EXPECT_NEAR(fit.alpha / alpha, 1, 1e-10);
+  EXPECT_NEAR(fit.beta / beta, 1, 1e-10);
+  EXPECT_LT(fit.worst, 1e-10);
+  // Relative residuals: 10 % of the largest message cannot move alpha.
+  seconds.back() *= 1.1;
+  EXPECT_NEAR(report::fit_alpha_beta(bytes, seconds).alpha / alpha, 1, 0.02);
+}
+
+TEST(ReportDocument, CollectivesAreCurvesBySize) {
+  std::vector<json> rows;
+  for (const double size : {1e6, 1e3, 1e9, 1e4})
+    rows.push_back(collective(size, 1e-6 + size * 1e-10));
+  const json curve = document_of(rows).at("collectives").at(0);
+  EXPECT_EQ(curve["bytes"], json({1e3, 1e4, 1e6, 1e9}));
+  EXPECT_NEAR(curve["fit"]["alpha"], 1e-6, 1e-12);
+  EXPECT_NEAR(curve["fit"]["beta"], 1e-10, 1e-16);
+  EXPECT_NEAR(curve["busbw"][3], 1.75e9 / (1e-6 + 0.1), 1e3);
+  const json few = document_of({rows[0], rows[1]}).at("collectives").at(0);
+  EXPECT_TRUE(few["fit"].is_null());
+  EXPECT_EQ(few["fit_reason"], "fewer than 3 sizes");
+}
+
+TEST(ReportDocument, ScalingIsOverTheSmallestCount) {
+  json two = row("ok", 8e-3), eight = row("ok", 4e-3, 0, {{"threads", "8"}});
+  two["parameters"]["threads"] = 2;
+  eight["parameters"]["threads"] = 8;
+  const json curve = document_of({eight, two}).at("scaling").at(0);
+  EXPECT_EQ(curve["over"], "threads");
+  EXPECT_DOUBLE_EQ(curve["points"][0]["efficiency"], 1);
+  EXPECT_DOUBLE_EQ(curve["points"][1]["speedup"], 2);
+  EXPECT_DOUBLE_EQ(curve["points"][1]["ideal"], 4);
+  EXPECT_DOUBLE_EQ(curve["points"][1]["efficiency"], 0.5);
+}
+
+TEST(ReportDocument, NodesAreBesideTheirFleet) {
+  std::vector<NamedResult> results;
+  for (const auto& [host, seconds] :
+       std::vector<std::pair<std::string, double>>{{"a", 1.0}, {"b", 1.0}, {"c", 1.08}, {"d", 1}}) {
+    json one = result({row(host == "d" ? "incorrect" : "ok", seconds)});
+    one["system"]["name"] = host;  // as where nobody has named the system
+    one["environments"] = {{{"host", host},
+                            {"hardware", {{"processor", "P"}, {"memory", host}}},
+                            {"software", json::object()},
+                            {"volatile", json::object()},
+                            {"hashes", {{"hardware", host}, {"software", "s"}}}}};
+    results.push_back({host, one});
+  }
+  NamedResult other = results.back();
+  other.name = "other";
+  other.result["system"]["name"] = "another machine of the same processors";
+  results.push_back(other);
+  const json document = report_document({"title", results, {}, {}});
+  const json& part = document.at("nodes");
+  EXPECT_EQ(part["hosts"], json({"a", "b", "c", "d"}));
+  EXPECT_DOUBLE_EQ(part["rows"][0]["ratios"][2], 1.08);
+  EXPECT_TRUE(part["rows"][0]["ratios"][3].is_null()) << "an incorrect row is no number";
+  const json& differences = document["environments"]["differences"];
+  ASSERT_EQ(differences.size(), 1U);
+  EXPECT_EQ(differences[0]["field"], "hardware.memory");
+  EXPECT_EQ(document["environments"]["common"][0]["field"], "hardware.processor");
+}
+
+TEST(ReportDocument, RepeatCommandsAreWordsOfAShell) {
+  json run = result({});
+  run["run"]["max_time"] = 0.5;
+  json one = row("ok", 1e-3);
+  EXPECT_EQ(report::repeat_command(run, one),
+            "assay-conv --problem mb1ic8ih8oc8oh8kh3ph1 --algorithm direct --backend onednn "
+            "--cache hot --direction forward --precision fp32 --threads 2 --seed 1 --max-time 0.5");
+  one["problem"]["descriptor"] = "$(rm -rf ~)'";
+  EXPECT_NE(report::repeat_command(run, one).find("--problem '$(rm -rf ~)'\\''' "),
+            std::string::npos);
+  one["parameters"]["ranks"] = 4;
+  EXPECT_TRUE(report::repeat_command(run, one).starts_with("mpirun -n 4 assay-conv "));
+  run["run"]["launcher"] = {"srun", "-n", "4"};
+  EXPECT_TRUE(report::repeat_command(run, one).starts_with("srun -n 4 assay-conv "));
+  one["published"] = true;
+  EXPECT_EQ(report::repeat_command(run, one), "");
+}
+
+TEST(ReportPage, DataCannotEndTheirElement) {
+  const std::string hostile =
+      "</script><script>alert(1)</script><!-- & \xE2\x80\xA8\xE2\x80\xA9 \xE2\x80\xA7";
+  const std::string text = script_json({{"name", hostile}});
+  for (const char* part : {"<", ">", "&", "\xE2\x80\xA8", "\xE2\x80\xA9"})
+    EXPECT_EQ(text.find(part), std::string::npos) << text;
+  EXPECT_EQ(json::parse(text)["name"], hostile);
+  EXPECT_NO_THROW(script_json({{"name", "\xFF"}})) << "no UTF-8: replaced";
+}
+
+TEST(ReportPage, IsMadeOfItsPartsInOnePass) {
+  const fixture::Folder folder;
+  const std::filesystem::path source = std::filesystem::path(ASSAY_SOURCE_DIR) / "analysis/report";
+  for (const auto& entry : std::filesystem::directory_iterator(source))
+    std::filesystem::copy(entry, folder.path() / entry.path().filename());
+  json document = document_of({row("ok", 1e-3)});
+  document["title"] = "<i>@DATA@</i> @SCRIPT@";
+  std::string page = report_page(document, folder.path());
+  EXPECT_NE(page.find("<title>&lt;i&gt;@DATA@&lt;/i&gt; @SCRIPT@</title>"), std::string::npos);
+  EXPECT_NE(page.find("default-src 'none'"), std::string::npos);
+  EXPECT_SAYS(page, "\"plotly_reason\":\"");
+  EXPECT_SAYS(plots_missing(folder.path()), "scripts/bootstrap");
+  folder.put("plotly.min.js", "/* a licence */ var Plotly = {};");
+  page = report_page(document, folder.path());
+  EXPECT_SAYS(page, "<script id=\"plotly\">/* a licence */ var Plotly = {};</script>");
+  EXPECT_SAYS(page, "\"plotly_reason\":null");
+  folder.put("plotly.min.js", "var x = '</script>';");
+  page = report_page(document, folder.path());
+  EXPECT_SAYS(page, "cannot be inlined");
+  EXPECT_SAYS(page, "<script id=\"plotly\"></script>");
+  std::filesystem::remove(folder.path() / "report.css");
+  EXPECT_SAYS(fixture::message_of([&] { report_page(document, folder.path()); }), "report.css");
+}
+
+TEST(ReportInput, FilesAreKnownByTheirSchema) {
+  const fixture::Folder folder;
+  const auto broken = folder.put("broken.json", "{\"schema\": \"assay-model/1\", \"formula\": 7}");
+  EXPECT_SAYS(fixture::message_of([&] { load_report({broken.string()}); }), "formula");
+  const auto cut = folder.put("cut.json", "{\"schema\": \"assay-result/1\", \"rows\": [");
+  EXPECT_SAYS(fixture::message_of([&] { load_report({cut.string()}); }), "cut.json");
+  const auto newer = folder.put("newer.json", "{\"schema\": \"assay-history/2\"}");
+  EXPECT_SAYS(fixture::message_of([&] { load_report({newer.string()}); }), "newer");
+  const auto foreign = folder.put("foreign.json", "[1, 2]");
+  EXPECT_SAYS(fixture::message_of([&] { load_report({foreign.string()}); }), "foreign.json");
+  const auto good =
+      folder.put("good.json", fixture::result({fixture::row(fixture::good_outcome())}).dump());
+  const ReportInput input = load_report({good.string()});
+  ASSERT_EQ(input.results.size(), 1U);
+  EXPECT_FALSE(input.results[0].result["rows"][0].contains("samples_s"));
+}
+
+}  // namespace

@@ -2,9 +2,13 @@
 
 #include <future>
 #include <iostream>
+#include <set>
 
 #include "analysis/commands.hpp"
 #include "analysis/compare/comparison.hpp"
+#include "analysis/compare/verdict.hpp"
+#include "analysis/run/run.hpp"
+#include "analysis/run/run_again.hpp"
 #include "core/schema.hpp"
 
 namespace assay {
@@ -31,6 +35,34 @@ std::future<Side> reading(const std::string& name, const std::string& vary) {
                     [=] { return Side(name, load_results({name}), vary == "precision"); });
 }
 
+/// The flagged rows of both sides once more, as their runs were run, with fresh launches in turns:
+/// the results in `folder`.
+std::vector<Side> fresh_launches_of(const json& document, const std::vector<const Side*>& sides,
+                                    const std::string& vary, const std::string& folder) {
+  std::vector<Again> again;
+  for (const Side* side : sides) {
+    if (side->results().size() != 1)
+      throw InputError(
+          fmt::format("--confirm repeats one run a side ({} holds {} results). Name the folders of "
+                      "two runs, or "
+                      "use --flagged and --fresh-base, --fresh-new.",
+                      side->name(), side->results().size()));
+    again.push_back({side->results().front().result, flagged_ids(document, *side)});
+  }
+  std::vector<Side> fresh;
+  for (json& result : run_again(again, fresh_launches, folder)) {
+    const std::string name = fmt::format("{}/{}", folder, fresh.size());
+    std::vector<NamedResult> results;
+    results.push_back({name, std::move(result)});
+    fresh.emplace_back(name, std::move(results), vary == "precision");
+  }
+  return fresh;
+}
+
+bool needs_confirmation(const json& document) {
+  return document.at("summary").at("needs_confirmation") != 0;
+}
+
 int compare(const Given& given) {
   CompareOptions options;
   options.vary = choice_of(given, "vary", variations);
@@ -45,26 +77,48 @@ int compare(const Given& given) {
     throw InputError(
         "--fresh-base and --fresh-new belong together (one side alone confirms nothing). Give "
         "both.");
+  if (fresh_base && given.contains("confirm"))
+    throw InputError(
+        "--confirm makes the fresh launches that --fresh-base and --fresh-new name. Use one way.");
   for (const char* flag : {"out", "flagged"})
     if (const auto file = value_of(given, flag)) check_writable(*file);
 
   auto base = reading(*value_of(given, "BASE"), options.vary);
   auto updated = reading(*value_of(given, "NEW"), options.vary);
-  std::optional<Side> fresh_sides[2];
+  std::vector<Side> fresh;
   if (fresh_base) {
     auto first = reading(*fresh_base, options.vary), second = reading(*fresh_new, options.vary);
-    fresh_sides[0] = first.get();
-    fresh_sides[1] = second.get();
+    fresh.push_back(first.get());
+    fresh.push_back(second.get());
   }
   const Side left = base.get(), right = updated.get();
-  const json document = comparison_document(left, right, fresh_base ? &*fresh_sides[0] : nullptr,
-                                            fresh_base ? &*fresh_sides[1] : nullptr, options);
+  const auto documented = [&] {
+    return comparison_document(left, right, fresh.empty() ? nullptr : &fresh[0],
+                               fresh.empty() ? nullptr : &fresh[1], options);
+  };
+  json document = documented();
+  if (const auto folder = value_of(given, "confirm"); folder && needs_confirmation(document)) {
+    std::cerr << fmt::format(
+        "assay compare: {} rows are flagged; {} + {} fresh launches of each.\n",
+        document["summary"]["needs_confirmation"].get<int>(), fresh_launches, fresh_launches);
+    try {
+      fresh = fresh_launches_of(document, {&left, &right}, options.vary, *folder);
+    } catch (const Unfinished& end) {
+      std::cerr << fmt::format("assay compare: {}\n", end.what());
+      return static_cast<int>(ExitCode::failed);
+    }
+    document = documented();
+  }
   if (const auto errors = schema_errors(document, "comparison", "the comparison"); !errors.empty())
     throw std::runtime_error(fmt::format(
         "{} (the document breaks its own schema). Please report this as a bug of Assay.",
         errors.front()));
-  if (const auto file = value_of(given, "flagged"))
-    write_json(*file, flagged_ids(document, left, right));
+  if (const auto file = value_of(given, "flagged")) {
+    std::set<std::string> ids;
+    for (const Side* side : {&left, &right})
+      for (std::string& id : flagged_ids(document, *side)) ids.insert(std::move(id));
+    write_json(*file, ids);
+  }
   emit(given, format == "json" ? document.dump(1) + "\n"
                                : render_comparison(document, format == "markdown"));
   if (document["refused"] == true)
@@ -90,6 +144,8 @@ Command compare_command() {
             "", true},
            {"--tolerance", "change that does not matter, where the suite sets none", "X", "0.02"},
            {"--false-alarm-rate", "probability of any false alarm in the whole suite", "X", "0.01"},
+           {"--confirm", "run the flagged rows again here, both sides in turns, results in DIR",
+            "DIR", ""},
            {"--fresh-base", "fresh launches of the flagged rows of BASE (12)", "FILE", ""},
            {"--fresh-new", "fresh launches of the flagged rows of NEW (12)", "FILE", ""},
            {"--flagged", "write the ids that need fresh launches here, as a JSON list", "FILE", ""},

@@ -375,12 +375,11 @@ json comparison_document(const Side& base, const Side& updated, const Side* fres
   return Comparison(base, updated, fresh_base, fresh_new, options).document();
 }
 
-json flagged_ids(const json& document, const Side& base, const Side& updated) {
-  std::set<std::string> ids;  // of both sides: with --vary precision they differ
+std::vector<std::string> flagged_ids(const json& document, const Side& side) {
+  std::vector<std::string> ids;
   for (const json& row : document.at("rows"))
     if (row.at("flagged") == true && row.at("stage") == "screen")
-      for (const Side* side : {&base, &updated})
-        ids.insert(find(side, row.at("id"))->row().at("id").get<std::string>());
+      ids.push_back(find(&side, row.at("id"))->row().at("id"));
   return ids;
 }
 

@@ -23,9 +23,9 @@ struct CompareOptions {
 nlohmann::json comparison_document(const Side& base, const Side& updated, const Side* fresh_base,
                                    const Side* fresh_new, const CompareOptions& options);
 
-/// Ids of the rows of `updated` that were flagged and have no fresh launches: a list for `assay run
-/// --cases`.
-nlohmann::json flagged_ids(const nlohmann::json& document, const Side& base, const Side& updated);
+/// Ids of a side's rows that were flagged and have no fresh launches. (The two sides' differ where
+/// the precision varies.)
+std::vector<std::string> flagged_ids(const nlohmann::json& document, const Side& side);
 
 std::string render_comparison(const nlohmann::json& document, bool markdown);
 

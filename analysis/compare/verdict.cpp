@@ -57,7 +57,8 @@ const char* name_of(Verdict verdict) {
 }
 
 bool is_flagged(const LaunchComparison& screen, double tolerance) {
-  return shows(screen.p, screen_p) && !tolerated(screen, tolerance);
+  return !tolerated(screen, tolerance) &&
+         (shows(screen.p, screen_p) || !tolerated(screen.ratio, tolerance));
 }
 
 Judgement judge_screen(const LaunchComparison& screen, double tolerance) {

@@ -118,9 +118,8 @@ void run_rounds(std::vector<Side>& sides) {
 Unfinished unfinished(const std::vector<Side>& sides, const std::string& why) {
   const std::string folder = sides.front().plan.campaign.folder.string();
   return Unfinished(fmt::format(
-      "{}. What is finished is kept in {}/journal.jsonl. Continue with the same command and --out "
-      "{} --resume.",
-      why, folder, folder));
+      "{}. What is finished is kept in {}/journal.jsonl. Continue with the same command{}.", why,
+      folder, sides.front().plan.resume ? "" : fmt::format(" and --out {} --resume", folder)));
 }
 
 }  // namespace

@@ -4,10 +4,10 @@
 import sys
 import unittest
 
-from run_helper import ASSAY, BUILD, SOURCE, RunTest
+from run_helper import BUILD, SOURCE, RunTest
 
 sys.path.insert(0, str(SOURCE / "tests" / "support"))
-import alternate  # noqa: E402
+import two_builds  # noqa: E402
 
 PROBLEMS = ["mb1ic16ih16oc16oh16kh3ph1", "mb1ic8ih32oc16oh32kh3ph1", "mb1ic32ih16oc32oh16kh1"]
 SLOW = 0.3  # so large that a machine which others use shows it too
@@ -15,10 +15,9 @@ SLOW = 0.3  # so large that a machine which others use shows it too
 
 class Slowdown(RunTest):
     def test_is_found_where_it_is(self):
-        honest = alternate.plugin_environment(BUILD)
-        slow = alternate.plugin_environment(BUILD, ASSAY_FAULT="slow", ASSAY_FAULT_SLOW=str(SLOW), ASSAY_FAULT_PROBLEM=PROBLEMS[1])
-        document = alternate.screened_and_confirmed(ASSAY, alternate.suite(self.folder, PROBLEMS), self.folder,
-                                                    {"honest": honest, "slow": slow})
+        slow = two_builds.build_with(BUILD, self.folder / "slow", ASSAY_FAULT="slow", ASSAY_FAULT_SLOW=SLOW,
+                                     ASSAY_FAULT_PROBLEM=PROBLEMS[1])
+        document = two_builds.compared(BUILD, two_builds.suite(self.folder, PROBLEMS), self.folder, slow)
         verdicts = {next(p for p in PROBLEMS if p in row["id"]): row for row in document["rows"]}
         self.assertEqual(sorted(verdicts), sorted(PROBLEMS))
         found = verdicts[PROBLEMS[1]]

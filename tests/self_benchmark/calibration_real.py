@@ -15,7 +15,7 @@ import tempfile
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-import alternate  # noqa: E402
+import two_builds  # noqa: E402
 
 RATE = 0.01
 PROBLEMS = [f"mb1ic{c}ih{s}oc{c}oh{s}kh{k}" + ("ph1" if k == 3 else "") for c in (8, 16) for s in (8, 12, 16) for k in (1, 3)]
@@ -40,15 +40,13 @@ def main():
     parser.add_argument("--minutes", type=float)
     given = parser.parse_args()
     build = pathlib.Path(os.environ.get("ASSAY_BUILD_DIR", pathlib.Path(__file__).resolve().parents[2] / "build"))
-    assay = str(build / "bin" / "assay")
-    environment = alternate.plugin_environment(build)
     end = time.monotonic() + 60 * given.minutes if given.minutes else None
     done, alarms, counts = 0, 0, {"faster": 0, "slower": 0, "same": 0, "inconclusive": 0, "flagged": 0}
     while time.monotonic() < end if end else done < given.pairs:
         folder = pathlib.Path(tempfile.mkdtemp(prefix="assay-aa-"))
         try:
-            document = alternate.screened_and_confirmed(assay, alternate.suite(folder, PROBLEMS, 0.01), folder,
-                                                        {"a": environment, "b": environment})
+            other = two_builds.build_with(build, folder / "other", ASSAY_FAULT_OFF=1)
+            document = two_builds.compared(build, two_builds.suite(folder, PROBLEMS, 0.01), folder, other)
         finally:
             shutil.rmtree(folder)
         done += 1

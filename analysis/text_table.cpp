@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <string_view>
 
 namespace assay {
 
@@ -25,18 +27,93 @@ std::string trimmed(std::string line) {
   return line;
 }
 
-std::string escaped(const std::string& text) {
-  std::string safe;
-  for (const char c : text) {
-    if (c == '|' || c == '<' || c == '*' || c == '_' || c == '`' || c == '\\') safe += '\\';
-    safe += c == '\n' ? ' ' : c;
+/// The length of the UTF-8 sequence at `at`, 0 where there is none. Overlong forms and surrogates
+/// are none.
+std::size_t sequence(const std::string& text, std::size_t at, char32_t& point) {
+  const auto byte = [&](std::size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
+  };
+  const unsigned first = byte(at);
+  const std::size_t length = first < 0x80             ? 1
+                             : (first & 0xE0) == 0xC0 ? 2
+                             : (first & 0xF0) == 0xE0 ? 3
+                             : (first & 0xF8) == 0xF0 ? 4
+                                                      : 0;
+  if (length == 0) return 0;
+  point = length == 1 ? first : first & (0x7Fu >> length);
+  for (std::size_t i = 1; i < length; ++i) {
+    if ((byte(at + i) & 0xC0) != 0x80) return 0;
+    point = (point << 6) | (byte(at + i) & 0x3Fu);
   }
-  return safe;
+  static constexpr char32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+  const bool surrogate = point >= 0xD800 && point <= 0xDFFF;
+  return point < least[length] || point > 0x10FFFF || surrogate ? 0 : length;
+}
+
+bool hidden(char32_t point) {
+  return point < 0x20 || (point >= 0x7F && point < 0xA0) || point == 0x061C ||
+         (point >= 0x200B && point <= 0x200F) || (point >= 0x2028 && point <= 0x202E) ||
+         (point >= 0x2060 && point <= 0x206F) || point == 0xFEFF;
+}
+
+std::string csv_text(const std::string& text) {
+  std::string safe = visible(text);
+  // "-3e-5" is a number; "=1+1", "+cmd", "-x" and "@sum" would be computed.
+  double number = 0;
+  const auto [end, error] = std::from_chars(safe.data(), safe.data() + safe.size(), number);
+  const bool is_number = error == std::errc() && end == safe.data() + safe.size();
+  if (!safe.empty() && !is_number && std::string("=+-@ ").find(safe[0]) != std::string::npos)
+    safe.insert(safe.begin(), '\'');
+  if (safe.find_first_of("\",") == std::string::npos) return safe;
+  std::string quoted = "\"";
+  for (const char c : safe) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+std::vector<Column> all_visible(std::vector<Column> columns) {
+  for (Column& column : columns) column.title = visible(column.title);
+  return columns;
+}
+
+std::vector<Line> all_visible(std::vector<Line> lines) {
+  for (Line& line : lines) {
+    for (std::string& cell : line.cells) cell = visible(cell);
+    line.note = visible(line.note);
+  }
+  return lines;
 }
 
 }  // namespace
 
-std::string terminal_table(const std::vector<Column>& columns, const std::vector<Line>& lines) {
+std::string visible(const std::string& text) {
+  std::string safe;
+  for (std::size_t at = 0; at < text.size();) {
+    char32_t point = 0;
+    const std::size_t length = sequence(text, at, point);
+    if (length == 1 && (point == '\n' || point == '\t' || point == '\r'))
+      safe += ' ';
+    else if (length == 0 || hidden(point))
+      safe += "\uFFFD";
+    else
+      safe += text.substr(at, length);
+    at += std::max<std::size_t>(length, 1);
+  }
+  return safe;
+}
+
+std::string markdown_text(const std::string& text) {
+  std::string safe;
+  for (const char c : visible(text)) {
+    if (std::string_view("|<>&*_`[]~$\\").find(c) != std::string_view::npos) safe += '\\';
+    safe += c;
+  }
+  return safe;
+}
+
+std::string terminal_table(const std::vector<Column>& raw_columns,
+                           const std::vector<Line>& raw_lines) {
+  const std::vector<Column> columns = all_visible(raw_columns);
+  const std::vector<Line> lines = all_visible(raw_lines);
   std::vector<std::size_t> widths;
   for (const Column& column : columns) widths.push_back(shown_width(column.title));
   for (const Line& line : lines)
@@ -59,7 +136,7 @@ std::string terminal_table(const std::vector<Column>& columns, const std::vector
 
 std::string markdown_table(const std::vector<Column>& columns, const std::vector<Line>& lines) {
   std::string text = "|";
-  for (const Column& column : columns) text += fmt::format(" {} |", escaped(column.title));
+  for (const Column& column : columns) text += fmt::format(" {} |", markdown_text(column.title));
   text += "\n|";
   for (const Column& column : columns) text += column.right ? "---:|" : "---|";
   text += "\n";
@@ -68,9 +145,22 @@ std::string markdown_table(const std::vector<Column>& columns, const std::vector
     for (std::size_t i = 0; i < columns.size(); ++i) {
       std::string cell = i < line.cells.size() ? line.cells[i] : "";
       if (i == line.cells.size()) cell = line.note;
-      text += fmt::format(" {} |", escaped(cell));
+      text += fmt::format(" {} |", markdown_text(cell));
     }
     text += "\n";
+  }
+  return text;
+}
+
+std::string csv_table(const std::vector<Column>& columns, const std::vector<Line>& lines) {
+  std::string text;
+  for (std::size_t i = 0; i < columns.size(); ++i)
+    text += (i > 0 ? "," : "") + csv_text(columns[i].title);
+  text += "\r\n";
+  for (const Line& line : lines) {
+    for (std::size_t i = 0; i < columns.size(); ++i)
+      text += (i > 0 ? "," : "") + (i < line.cells.size() ? csv_text(line.cells[i]) : "");
+    text += "\r\n";
   }
   return text;
 }

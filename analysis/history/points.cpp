@@ -87,6 +87,7 @@ class Collector {
     // Runs come by time: the last names count.
     one.system = result.at("system").at("name");
     one.names = row.at("names");
+    if (row.contains("tolerance")) one.tolerance = row["tolerance"].get<double>();
     return one;
   }
 

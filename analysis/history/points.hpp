@@ -32,8 +32,9 @@ struct Gap {
 struct RowHistory {
   std::string id, benchmark, descriptor, hardware, system;
   nlohmann::json names;
-  std::vector<Point> points;  ///< by time
-  std::vector<Gap> gaps;      ///< by time
+  std::optional<double> tolerance;  ///< of its suite, in the last run that tells one
+  std::vector<Point> points;        ///< by time
+  std::vector<Gap> gaps;            ///< by time
 };
 
 struct Histories {

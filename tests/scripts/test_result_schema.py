@@ -49,7 +49,8 @@ def shipped():
         check(schema["$schema"] == "http://json-schema.org/draft-07/schema#", name)
     files = [(path, "result") for path in sorted((ROOT / "results-schema" / "baselines").glob("*.json"))]
     files += [(path, "problems") for path in sorted((ROOT / "suites" / "problems").glob("*/*.json"))]
-    files += [(path, "suite") for path in sorted((ROOT / "suites").glob("*.json"))]
+    for path in sorted((ROOT / "suites").glob("*.json")):  # suites and criteria: each says what it is
+        files.append((path, str(load(path).get("schema")).split("/")[0].removeprefix("assay-")))
     check(len(files) >= 19, f"only {len(files)} shipped files")
     known = {}
     for path, kind in files:
@@ -59,7 +60,7 @@ def shipped():
         if kind == "problems":
             for one in document["problems"]:
                 known[f"{document['name']}/{one['name']}"] = document.get("defaults", "") + one["descriptor"]
-        check(kind == "suite" or path.stem in document.get("name", document.get("system", {}).get("name", "")), f"{path}: its name")
+        check(kind in ("suite", "criteria") or path.stem in document.get("name", document.get("system", {}).get("name", "")), f"{path}: its name")
     for path, kind in files:
         if kind == "result":
             for row in load(path)["rows"]:

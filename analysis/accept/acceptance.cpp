@@ -172,7 +172,7 @@ class Acceptance {
     if (sure > limit)
       return check(rule.text, ratio, limit, perf_fail,
                    fmt::format("{:.3f} of the other nodes' median time, limit {:g}{}", ratio, limit,
-                               row.spread ? fmt::format(" (all but error: {:.3f})", sure)
+                               row.spread ? fmt::format(" ({:.3f} at least, by its launches)", sure)
                                           : " (one launch)"));
     return check(rule.text, ratio, limit, pass, nullptr);
   }

@@ -77,12 +77,12 @@ std::string difference(const json& common, const json& own) {
 
 json health_of(const Node& node, const Criteria& criteria) {
   json health = {{"before", nullptr}, {"after", nullptr}, {"findings", json::array()}};
-  if (!node.environments.empty()) {
-    health["before"] = node.environments.front().at("volatile");
-    for (const json& environment : node.environments)
-      if (environment.value("volatile_after", json()).is_object())
-        health["after"] = environment["volatile_after"];
-  }
+  // Of a node without results nothing else is worth saying.
+  if (node.environments.empty()) return health;
+  health["before"] = node.environments.front().at("volatile");
+  for (const json& environment : node.environments)
+    if (environment.value("volatile_after", json()).is_object())
+      health["after"] = environment["volatile_after"];
   for (const HealthRule& rule : criteria.health) HealthCheck(rule, health);
   return health;
 }

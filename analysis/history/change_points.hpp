@@ -7,10 +7,10 @@
 // a change where a permutation test says so; both sides are then searched in the same way.
 // The permutation test needs no distribution of the noise. Two things would spoil it:
 // - Autocorrelation: neighbours alike look like levels. A first-order autoregression is estimated
-//   from the residuals about the strongest change, 0.3 at least, and taken out first.
+//   and taken out first, 0.35 at least.
 // - Outliers: they would drown the statistic. Values beyond Tukey's far fences (3 interquartile
-//   ranges) are set to them; that depends on the values alone, not on their order, so the test
-//   stays exact.
+//   ranges) are set to them; that depends on the values alone, not on their order, and so
+//   leaves them exchangeable. Several far outliers still cost power.
 // E-divisive (Matteson & James 2014) as Hunter and Otava use it was the model; its users found
 // false alarms, filled gaps and biased variances. Here nothing is filled, no variance is estimated
 // (all permutations share it), and the false-alarm rate is held for all series together.

@@ -222,7 +222,8 @@ class Judge {
 
   bool step_explains() const {
     return std::any_of(changes_.begin(), changes_.end(), [&](const json& change) {
-      return change["ratio"].get<double>() > 1 + tolerance_;
+      const bool accepted = since_ && points_[change["index"].get<std::size_t>()].time < *since_;
+      return !accepted && change["ratio"].get<double>() > 1 + tolerance_;
     });
   }
 
@@ -232,7 +233,7 @@ class Judge {
     };
     const auto say = [&](const char* state, const json& baseline, const char* what) {
       state_ = state;
-      reason_ = fmt::format("the latest {} all {} than {} by more than {:g} %", latest_.size(),
+      reason_ = fmt::format("the latest {} are all {} than {} by more than {:g} %", latest_.size(),
                             baseline["state"].get<std::string>(), what, 100 * tolerance_);
     };
     if (anchored_.is_null() && rolling_.is_null())
@@ -241,9 +242,10 @@ class Judge {
       say("slower", rolling_, "the points before them");
     else if (is(anchored_, "slower") && step_explains())
       say("slower", anchored_, "the anchored baseline");
-    else if (is(anchored_, "slower"))
-      say("drifting", anchored_, "the anchored baseline, without a step that explains it");
-    else if (is(rolling_, "faster"))
+    else if (is(anchored_, "slower")) {
+      say("drifting", anchored_, "the anchored baseline");
+      reason_ += ", without a step that explains it";
+    } else if (is(rolling_, "faster"))
       say("faster", rolling_, "the points before them");
     else if (is(anchored_, "faster"))
       say("faster", anchored_, "the anchored baseline");

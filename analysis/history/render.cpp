@@ -129,7 +129,8 @@ std::string history_csv(const json& document) {
   std::vector<Line> lines;
   for (const json& series : document["series"]) {
     std::set<std::size_t> changes;
-    for (const json& change : series["change_points"]) changes.insert(change["index"].get<std::size_t>());
+    for (const json& change : series["change_points"])
+      changes.insert(change["index"].get<std::size_t>());
     for (std::size_t i = 0; i < series["points"].size(); ++i) {
       const json& point = series["points"][i];
       lines.push_back(

@@ -21,7 +21,8 @@ except ImportError:
         os.execv(DEPS, [str(DEPS), __file__, *sys.argv[1:]])
     sys.exit("test_result_schema: jsonschema is missing (not in .deps). Run scripts/bootstrap.")
 
-SCHEMAS = {name: json.loads((ROOT / "results-schema" / f"{name}.schema.json").read_text()) for name in ("result", "suite", "problems")}
+SCHEMAS = {path.name.removesuffix(".schema.json"): json.loads(path.read_text())
+           for path in sorted((ROOT / "results-schema").glob("*.schema.json"))}
 failures = []
 
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "core/error.hpp"
+
 namespace assay {
 
 using nlohmann::json;
@@ -140,7 +142,16 @@ class Builder {
 
 Fleet fleet_of(const std::vector<NamedResult>& results, const Criteria& criteria) {
   Builder builder(criteria);
-  for (const NamedResult& named : results) builder.add(named.result);
+  std::map<std::string, std::string> runs;  // id → file
+  for (const NamedResult& named : results) {
+    const std::string id = named.result.at("run").at("id");
+    const auto [earlier, added] = runs.emplace(id, named.name);
+    if (!added)
+      throw InputError(
+          fmt::format("{} and {} are both of run {} (its launches would count twice). Name one.",
+                      earlier->second, named.name, id));
+    builder.add(named.result);
+  }
   return builder.fleet();
 }
 

@@ -36,7 +36,7 @@ struct Fleet {
 };
 
 /// Every node has an entry for every id that counts, of status "missing" where it has no such row.
-/// Nodes that the criteria name are there even without any.
+/// Nodes that the criteria name are there even without any. InputError for one run given twice.
 Fleet fleet_of(const std::vector<NamedResult>& results, const Criteria& criteria);
 
 }  // namespace assay

@@ -36,6 +36,7 @@ std::string host(int number) { return fmt::format("n{:02}", number); }
 NamedResult node(int number, std::vector<json> rows, json before = json::object(),
                  json after = nullptr, const std::string& hardware = "hw") {
   json made = test::result(std::move(rows));
+  made["run"]["id"] = host(number);
   json environment = {{"host", host(number)},
                       {"hardware", {{"sockets", hardware}}},
                       {"software", json::object()},
@@ -270,6 +271,12 @@ TEST(Accept, UnexpectedNodesAreToldAndNotJudged) {
   EXPECT_EQ(made["unexpected"], json({host(3)}));
   EXPECT_EQ(made["nodes"].size(), 3U);
   EXPECT_EQ(made["exit_code"], 0);
+}
+
+TEST(Accept, ARunGivenTwiceIsRefused) {
+  auto results = healthy(3);
+  results.push_back(results.front());
+  EXPECT_THROW(judged(results, five_percent), InputError);
 }
 
 TEST(Accept, BadCriteria) {

@@ -57,7 +57,7 @@ void list_files(const char* title, const std::vector<std::string>& names, Descri
 }
 
 void list_suites() {
-  list_files("suite", json_names(data_folder("suites")), [](const std::string& name) {
+  list_files("suite", suite_names(), [](const std::string& name) {
     const json suite = read_suite(data_folder("suites") / (name + ".json"));
     return fmt::format("{} ({})", suite.value("description", ""),
                        join(suite_benchmarks(suite), ", "));

@@ -184,11 +184,25 @@ std::vector<NamedProblem> find_problems(const Benchmark& benchmark, const std::s
 
 json read_suite(const fs::path& file) { return read_checked(file, "suite"); }
 
+std::vector<std::string> suite_names() {
+  std::vector<std::string> names;
+  for (const std::string& name : json_names(data_folder("suites"))) {
+    try {
+      const json document = read_json(data_folder("suites") / (name + ".json"));
+      if (document.is_object() && document.value("schema", json()) == "assay-criteria/1") continue;
+    } catch (const InputError&) {
+      // Whoever reads it tells what is wrong with it.
+    }
+    names.push_back(name);
+  }
+  return names;
+}
+
 fs::path find_suite(const std::string& name) {
   if (fs::is_regular_file(name)) return name;
   const fs::path shipped = data_folder("suites") / (name + ".json");
   if (fs::is_regular_file(shipped)) return shipped;
-  throw InputError(unknown_name("suite", name, json_names(data_folder("suites"))) +
+  throw InputError(unknown_name("suite", name, suite_names()) +
                    " A suite is a JSON file or the name of one in " +
                    data_folder("suites").string() + ".");
 }

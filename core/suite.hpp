@@ -33,6 +33,8 @@ std::vector<std::string> problem_lists(const std::string& benchmark);
 nlohmann::json read_suite(const std::filesystem::path& file);
 /// `name` as a path, or as the name of a file in suites/.
 std::filesystem::path find_suite(const std::string& name);
+/// Names of the suites in suites/ (what else lies there, like criteria, says so by its schema).
+std::vector<std::string> suite_names();
 /// Names of benchmarks a suite needs, in order of first mention.
 std::vector<std::string> suite_benchmarks(const nlohmann::json& suite);
 

@@ -1,0 +1,52 @@
+#include <fmt/format.h>
+
+#include "analysis/accept/acceptance.hpp"
+#include "analysis/commands.hpp"
+#include "analysis/load.hpp"
+#include "core/error.hpp"
+#include "core/schema.hpp"
+#include "core/text.hpp"
+
+namespace assay {
+
+using nlohmann::json;
+
+namespace {
+
+int accept(const Given& given) {
+  const std::string format = choice_of(given, "format", {"terminal", "markdown", "json"});
+  const std::vector<std::string> files = values_of(given, "FILE");
+  const std::string criteria_file = *value_of(given, "criteria");
+  for (const char* flag : {"out", "junit"})
+    if (const auto file = value_of(given, flag)) check_writable(*file);
+  const Criteria criteria = read_criteria(criteria_file);
+  const Fleet fleet = fleet_of(load_results(files), criteria);
+  const json document = acceptance_document(
+      fleet, criteria,
+      fmt::format("assay accept {} --criteria {}", join(files, " "), criteria_file));
+  if (const auto errors = schema_errors(document, "acceptance", "the acceptance"); !errors.empty())
+    throw std::runtime_error(fmt::format(
+        "{} (the document breaks its own schema). Please report this as a bug of Assay.",
+        errors.front()));
+  if (const auto file = value_of(given, "junit")) write_text(*file, junit_xml(document));
+  emit(given, format == "json" ? document.dump(1) + "\n"
+                               : render_acceptance(document, format == "markdown"));
+  return document["exit_code"];
+}
+
+}  // namespace
+
+Command accept_command() {
+  return {
+      "accept",
+      "Judge each node of a fleet by criteria: PASS, PERF-FAIL, INCORRECT or MISSING.",
+      {{"FILE", "result files, folders of runs, or folders with runs below", "FILE", "", true,
+        true},
+       {"--criteria", "what the nodes must keep, like suites/acceptance.json", "FILE", "", true},
+       {"--junit", "write JUnit XML there", "FILE", ""},
+       {"--format", "terminal, markdown or json", "FORMAT", "terminal"},
+       {"--out", "write there", "FILE", "stdout"}},
+      &accept};
+}
+
+}  // namespace assay

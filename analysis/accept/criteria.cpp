@@ -1,0 +1,126 @@
+#include "analysis/accept/criteria.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/error.hpp"
+#include "core/schema.hpp"
+
+namespace assay {
+
+using nlohmann::json;
+
+namespace {
+
+class Reader {
+ public:
+  explicit Reader(const std::filesystem::path& file)
+      : file_(file.string()), document_(read_checked(file, "criteria")) {}
+
+  Criteria read() const {
+    Criteria made;
+    made.name = document_["name"];
+    made.file = file_;
+    const json& nodes = document_["nodes"];
+    if (nodes.is_array()) made.node_names = nodes.get<std::vector<std::string>>();
+    if (nodes.is_number()) made.node_count = nodes.get<std::size_t>();
+    const json rows = document_.value("rows", json::object());
+    for (const auto& [key, rules] :
+         {std::pair{"include", &made.include}, {"exclude", &made.exclude}}) {
+      std::size_t index = 0;
+      for (const json& text : rows.value(key, json::array()))
+        rules->push_back(rule(text, fmt::format("/rows/{}/{}", key, index++)));
+    }
+    each("relative", [&](const json& one, const std::string& at) {
+      RelativeRule relative{rows_of(one, at), one["slower_at_most"], ""};
+      relative.text = fmt::format("at most {:g} % slower than the other nodes{}",
+                                  100 * relative.slower_at_most, of_rows(relative.rows));
+      made.relative.push_back(std::move(relative));
+    });
+    each("absolute", [&](const json& one, const std::string& at) {
+      AbsoluteRule absolute{rows_of(one, at), one["quantity"], limit(one, "at_least"),
+                            limit(one, "at_most"), ""};
+      absolute.text =
+          fmt::format("{}{}{}", absolute.quantity, bounds(absolute.at_least, absolute.at_most),
+                      of_rows(absolute.rows));
+      made.absolute.push_back(std::move(absolute));
+    });
+    each("health",
+         [&](const json& one, const std::string& at) { made.health.push_back(health(one, at)); });
+    return made;
+  }
+
+ private:
+  template <class Body>
+  void each(const char* key, Body body) const {
+    std::size_t index = 0;
+    for (const json& one : document_.value(key, json::array()))
+      body(one, fmt::format("/{}/{}", key, index++));
+  }
+
+  static std::optional<double> limit(const json& one, const char* key) {
+    return one.contains(key) ? std::optional(one[key].get<double>()) : std::nullopt;
+  }
+
+  static std::string bounds(const std::optional<double>& least, const std::optional<double>& most) {
+    std::string text;
+    if (least) text += fmt::format(" at least {:g}", *least);
+    if (most) text += fmt::format("{} at most {:g}", least ? "," : "", *most);
+    return text;
+  }
+
+  static std::string of_rows(const RowsRule& rows) {
+    return rows.text.empty() ? "" : " (rows " + rows.text + ")";
+  }
+
+  RowsRule rows_of(const json& one, const std::string& at) const {
+    return rule(one.value("rows", ""), at + "/rows");
+  }
+
+  RowsRule rule(const std::string& text, const std::string& at) const {
+    try {
+      return {text, std::regex(text)};
+    } catch (const std::regex_error& error) {
+      throw InputError(
+          fmt::format("{} at {}: found {}, expected a regular expression ({}). Escape what has a "
+                      "meaning there.",
+                      file_, at, json(text).dump(), error.what()));
+    }
+  }
+
+  HealthRule health(const json& one, const std::string& at) const {
+    HealthRule made;
+    made.text = one["quantity"];
+    try {
+      made.quantity = json::json_pointer(made.text);
+    } catch (const json::exception&) {
+      throw InputError(fmt::format(
+          "{} at {}/quantity: found {}, expected a JSON pointer into volatile, like /load/0.",
+          file_, at, json(made.text).dump()));
+    }
+    const std::string when = one.value("when", "both");
+    made.before = when != "after";
+    made.after = when != "before";
+    made.at_least = limit(one, "at_least");
+    made.at_most = limit(one, "at_most");
+    made.grows_at_most = limit(one, "grows_at_most");
+    made.required = one.value("required", false);
+    return made;
+  }
+
+  std::string file_;
+  json document_;
+};
+
+}  // namespace
+
+bool Criteria::counts(const std::string& id) const {
+  const auto holds = [&](const RowsRule& rule) { return rule.holds(id); };
+  return (include.empty() || std::any_of(include.begin(), include.end(), holds)) &&
+         std::none_of(exclude.begin(), exclude.end(), holds);
+}
+
+Criteria read_criteria(const std::filesystem::path& file) { return Reader(file).read(); }
+
+}  // namespace assay

@@ -1,0 +1,57 @@
+#pragma once
+// What a fleet must keep: suites/acceptance.json and its like (criteria.schema.json).
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <regex>
+#include <string>
+#include <vector>
+
+namespace assay {
+
+/// A regular expression that ids must hold, with its text for people.
+struct RowsRule {
+  std::string text;
+  std::regex regex;
+  bool holds(const std::string& id) const { return std::regex_search(id, regex); }
+};
+
+struct RelativeRule {
+  RowsRule rows;
+  double slower_at_most = 0;
+  std::string text;  ///< "at most 5 % slower than the other nodes (rows: .*)"
+};
+
+struct AbsoluteRule {
+  RowsRule rows;
+  std::string quantity;  ///< time_s, a rate, or ceiling_fraction
+  std::optional<double> at_least, at_most;
+  std::string text;
+};
+
+struct HealthRule {
+  nlohmann::json::json_pointer quantity;
+  bool before = true, after = true;
+  std::optional<double> at_least, at_most, grows_at_most;
+  bool required = false;
+  std::string text;  ///< the quantity's pointer
+};
+
+struct Criteria {
+  std::string name, file;
+  std::vector<std::string> node_names;    ///< expected by name, or
+  std::optional<std::size_t> node_count;  ///< by number; neither: those seen
+  std::vector<RowsRule> include, exclude;
+  std::vector<RelativeRule> relative;
+  std::vector<AbsoluteRule> absolute;
+  std::vector<HealthRule> health;
+  /// Whether a row counts.
+  bool counts(const std::string& id) const;
+};
+
+/// InputError for what breaks the schema, with the pointer for what is no regular expression or no
+/// JSON pointer.
+Criteria read_criteria(const std::filesystem::path& file);
+
+}  // namespace assay

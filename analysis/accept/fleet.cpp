@@ -1,0 +1,158 @@
+#include "analysis/accept/fleet.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "core/error.hpp"
+
+namespace assay {
+
+using nlohmann::json;
+
+namespace {
+
+/// The launches of one id on one node, of several files.
+struct Parts {
+  std::vector<LaunchGroups> files;
+  std::set<std::string> environments;
+};
+
+bool worse(const std::string& a, const std::string& b) {
+  static const std::vector<std::string> order{"missing", "ok",     "unsupported",
+                                              "timeout", "failed", "incorrect"};
+  return std::find(order.begin(), order.end(), a) > std::find(order.begin(), order.end(), b);
+}
+
+/// A file's own rule decides which of its launches count; files are then put together.
+NodeRow merged(const Parts& parts) {
+  NodeRow made;
+  std::vector<double> medians;
+  for (const LaunchGroups& groups : parts.files)
+    for (const Launches& part : groups.summarized()) {
+      if (worse(part.status, made.status)) {
+        made.status = part.status;
+        made.reason = part.reason;
+      }
+      for (const json& row : part.rows) {
+        made.required = made.required || row.value("required", false);
+        if (made.names.empty()) made.names = row.at("names").get<std::vector<std::string>>();
+        made.launches.push_back(row);
+      }
+      medians.insert(medians.end(), part.medians.begin(), part.medians.end());
+    }
+  if (made.status == "ok" && parts.environments.size() > 1) {
+    made.status = "missing";
+    made.reason = fmt::format(
+        "its launches ran in {} environments that differ in hardware or software: there is no one "
+        "number",
+        parts.environments.size());
+  }
+  if (made.status != "ok") {
+    made.launches.clear();
+    return made;
+  }
+  made.value = median(medians);
+  if (medians.size() > 1) made.spread = median_interval(medians);
+  return made;
+}
+
+class Builder {
+ public:
+  explicit Builder(const Criteria& criteria) : criteria_(criteria) {
+    for (const std::string& name : criteria.node_names) nodes_[name];
+  }
+
+  void add(const json& result) {
+    std::map<std::pair<std::string, std::string>, LaunchGroups> here;
+    for (const json& row : result.at("rows")) {
+      const std::string id = row.at("id");
+      if (!criteria_.counts(id)) continue;
+      if (row.value("published", false)) {
+        published_.insert(id);
+        continue;
+      }
+      const std::size_t place = row.at("environment");
+      const json& environment = result.at("environments").at(place);
+      const std::string host = environment.at("host");
+      if (!criteria_.node_names.empty() && !nodes_.contains(host)) {
+        unexpected_.insert(host);
+        continue;
+      }
+      NodeParts& node = nodes_[host];
+      if (node.seen.insert({&result, place}).second) node.environments.push_back(environment);
+      const std::string key = environment_key(result, row);
+      here[{host, id}].add(row, key);
+      // Where a process died before it told its environment there is no number either.
+      if (row.at("status") == "ok") node.rows[id].environments.insert(key);
+    }
+    for (auto& [place, groups] : here)
+      nodes_[place.first].rows[place.second].files.push_back(std::move(groups));
+  }
+
+  Fleet fleet() {
+    Fleet made;
+    std::set<std::string> ids, supported;
+    for (auto& [name, parts] : nodes_) {
+      Node& node = made.nodes.emplace_back();
+      node.name = name;
+      node.environments = std::move(parts.environments);
+      std::stable_sort(node.environments.begin(), node.environments.end(),
+                       [](const json& a, const json& b) {
+                         return text_of(a["volatile"], "time") < text_of(b["volatile"], "time");
+                       });
+      for (const auto& [id, row] : parts.rows) {
+        NodeRow one = merged(row);
+        ids.insert(id);
+        if (one.status != "unsupported" || one.required) supported.insert(id);
+        node.rows.emplace(id, std::move(one));
+      }
+    }
+    for (const std::string& id : ids)
+      if (supported.contains(id))
+        made.ids.push_back(id);
+      else
+        not_judged_[id] = "unsupported on every node, and the suite does not demand it";
+    for (const std::string& id : published_)
+      if (!ids.contains(id)) not_judged_[id] = "published numbers are no measurement";
+    for (Node& node : made.nodes) {
+      for (const auto& [id, why] : not_judged_) node.rows.erase(id);
+      for (const std::string& id : made.ids)
+        if (node.rows.try_emplace(id).second) node.rows[id].reason = "the node has no such row";
+    }
+    made.not_judged = not_judged_;
+    made.unexpected.assign(unexpected_.begin(), unexpected_.end());
+    return made;
+  }
+
+ private:
+  struct NodeParts {
+    std::map<std::string, Parts> rows;
+    std::vector<json> environments;
+    std::set<std::pair<const json*, std::size_t>> seen;
+  };
+  const Criteria& criteria_;
+  std::map<std::string, NodeParts> nodes_;
+  std::set<std::string> unexpected_, published_;
+  std::map<std::string, std::string> not_judged_;
+};
+
+}  // namespace
+
+Fleet fleet_of(const std::vector<NamedResult>& results, const Criteria& criteria) {
+  Builder builder(criteria);
+  std::map<std::string, std::string> runs;  // id → file
+  for (const NamedResult& named : results) {
+    const std::string id = named.result.at("run").at("id");
+    const auto [earlier, added] = runs.emplace(id, named.name);
+    if (!added)
+      throw InputError(
+          fmt::format("{} and {} are both of run {} (its launches would count twice). Name one.",
+                      earlier->second, named.name, id));
+    builder.add(named.result);
+  }
+  return builder.fleet();
+}
+
+}  // namespace assay

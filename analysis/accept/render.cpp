@@ -1,0 +1,151 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/accept/acceptance.hpp"
+#include "analysis/text_table.hpp"
+
+namespace assay {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr std::size_t shown_stragglers = 5, shown_rows = 5;
+
+std::string number(const json& value, const char* form) {
+  return value.is_null() ? "-" : fmt::format(fmt::runtime(form), value.get<double>());
+}
+
+Line line_of(const json& node) {
+  const json& rows = node["rows"];
+  const auto passed = std::count_if(rows.begin(), rows.end(),
+                                    [](const json& row) { return row["verdict"] == "PASS"; });
+  return {{node["node"], node["verdict"], number(node["score"], "{:.3f}"),
+           fmt::format("{} of {}", passed, rows.size()),
+           node["reason"].is_null() ? "" : node["reason"].get<std::string>()},
+          ""};
+}
+
+class Renderer {
+ public:
+  Renderer(const json& document, bool markdown) : document_(document), markdown_(markdown) {}
+
+  std::string text() {
+    nodes();
+    stragglers();
+    details();
+    unknown();
+    fleet();
+    const json& count = document_["summary"];
+    out_ += fmt::format(
+        "\n{} nodes by {}: {} PASS, {} PERF-FAIL, {} INCORRECT, {} MISSING. A score is the median "
+        "over rows of time / median of the other nodes (above 1: slower).\n",
+        count["nodes"].get<int>(), safe(document_["criteria"]["name"]), count["pass"].get<int>(),
+        count["perf_fail"].get<int>(), count["incorrect"].get<int>(), count["missing"].get<int>());
+    return out_;
+  }
+
+ private:
+  std::string safe(const std::string& raw) const {
+    return markdown_ ? markdown_text(raw) : visible(raw);
+  }
+  void table(const std::vector<Column>& columns, const std::vector<Line>& lines) {
+    out_ += markdown_ ? markdown_table(columns, lines) : terminal_table(columns, lines);
+  }
+  void title(const std::string& text) {
+    out_ += fmt::format("\n{}{}\n{}", markdown_ ? "### " : "", text, markdown_ ? "\n" : "");
+  }
+  void item(const std::string& text) {
+    out_ += fmt::format("{}{}\n", markdown_ ? "- " : "  ", safe(text));
+  }
+
+  void nodes() {
+    std::vector<Line> lines;
+    for (const char* verdict : {"INCORRECT", "MISSING", "PERF-FAIL", "PASS"})
+      for (const json& node : document_["nodes"])
+        if (node["verdict"] == verdict) lines.push_back(line_of(node));
+    table({{"node"}, {"verdict"}, {"score", true}, {"rows passed", true}, {"reason"}}, lines);
+  }
+
+  void stragglers() {
+    std::vector<Line> lines;
+    for (const json& one : document_["stragglers"])
+      if (lines.size() < shown_stragglers)
+        lines.push_back({{std::to_string(one["rank"].get<int>()), one["node"],
+                          number(one["score"], "{:.3f}"), number(one["deviation"], "{:+.1f}")},
+                         ""});
+    if (lines.empty()) return;
+    title("Slowest of the fleet (deviation: from the others' median, in their scaled MAD)");
+    table({{"rank", true}, {"node"}, {"score", true}, {"deviation", true}}, lines);
+  }
+
+  void details() {
+    for (const json& node : document_["nodes"]) {
+      if (node["verdict"] == "PASS" || node["reason"] == "the node has no result") continue;
+      title(fmt::format("{} ({})", safe(node["node"]), node["verdict"].get<std::string>()));
+      std::size_t left = 0, shown = 0;
+      const auto take = [&](const json& one, const std::string& what) {
+        if (one["verdict"] == "PASS" || one["verdict"] == "unknown") return;
+        if (++shown > shown_rows)
+          ++left;
+        else
+          item(fmt::format("{} {}: {}", one["verdict"].get<std::string>(), what,
+                           one["reason"].get<std::string>()));
+      };
+      for (const json& finding : node["health"]["findings"]) take(finding, finding["criterion"]);
+      for (const json& row : node["rows"]) take(row, row["id"]);
+      if (left > 0) item(fmt::format("and {} more (--format json tells all)", left));
+    }
+  }
+
+  /// What could not be known is told, though nothing required it.
+  void unknown() {
+    std::vector<std::pair<std::string, std::size_t>> counts;
+    for (const json& node : document_["nodes"])
+      for (const json& finding : node["health"]["findings"]) {
+        if (finding["verdict"] != "unknown") continue;
+        const std::string criterion = finding["criterion"];
+        const auto found = std::find_if(counts.begin(), counts.end(),
+                                        [&](const auto& one) { return one.first == criterion; });
+        if (found == counts.end())
+          counts.emplace_back(criterion, 1);
+        else
+          ++found->second;
+      }
+    if (counts.empty()) return;
+    title("Unknown (reported, not required)");
+    for (const auto& [criterion, count] : counts)
+      item(fmt::format("{}: on {} of {} nodes", criterion, count, document_["nodes"].size()));
+  }
+
+  void fleet() {
+    const auto list = [&](const char* heading, const json& all, const auto& words) {
+      if (all.empty()) return;
+      title(heading);
+      for (const json& one : all) item(words(one));
+    };
+    const auto reasoned = [](const char* key) {
+      return [key](const json& one) {
+        return fmt::format("{}: {}", one[key].template get<std::string>(),
+                           one["reason"].template get<std::string>());
+      };
+    };
+    list("Criteria that are not met", document_["unmet"], reasoned("criterion"));
+    list("Nodes that the criteria do not name (not judged)", document_["unexpected"],
+         [](const json& one) { return one.template get<std::string>(); });
+    list("Rows that are not judged", document_["not_judged"], reasoned("id"));
+  }
+
+  const json& document_;
+  bool markdown_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string render_acceptance(const json& document, bool markdown) {
+  return Renderer(document, markdown).text();
+}
+
+}  // namespace assay

@@ -1,0 +1,54 @@
+#pragma once
+// What people know beside the results: baselines that somebody answers for, and events.
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/history/points.hpp"
+
+namespace assay {
+
+/// DIR/anchors.jsonl: one decision a line, appended and never rewritten, so that who moved a
+/// baseline, when and why stays known.
+class Anchors {
+ public:
+  /// None where there is no such file. InputError with the line for what breaks
+  /// anchor.schema.json.
+  explicit Anchors(const std::filesystem::path& folder);
+
+  /// The promoted baseline that counts for a series: the last line of its id and hardware, if that
+  /// is no reset.
+  std::optional<nlohmann::json> of(const RowHistory& series) const;
+
+  /// Decides: the lines to append for every series of `id` ("all": of each). Promoted is the
+  /// point of run `run`, or the median of the last points (those that are judged). InputError for
+  /// an unknown id or run, and where there is nothing to promote.
+  static std::vector<nlohmann::json> promotions(const Histories& histories, const std::string& id,
+                                                const std::optional<std::string>& run,
+                                                const std::string& owner,
+                                                const std::string& reason);
+  std::vector<nlohmann::json> resets(const Histories& histories, const std::string& id,
+                                     const std::string& owner, const std::string& reason) const;
+
+  /// One write of whole lines at the end of the file, synced.
+  void append(const std::vector<nlohmann::json>& lines) const;
+
+  const std::filesystem::path& file() const { return file_; }
+
+ private:
+  std::filesystem::path file_;
+  std::vector<nlohmann::json> lines_;
+};
+
+struct Event {
+  double time = 0;
+  std::string when, text, hardware;  ///< hardware "": of all machines
+};
+
+/// DIR/events.json, by time; none where there is no such file.
+std::vector<Event> events_of(const std::filesystem::path& folder);
+
+}  // namespace assay

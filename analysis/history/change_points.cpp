@@ -1,0 +1,195 @@
+#include "analysis/history/change_points.hpp"
+
+#include <algorithm>
+#include <boost/math/special_functions/binomial.hpp>
+#include <cmath>
+#include <numeric>
+#include <random>
+
+#include "core/statistics.hpp"
+
+namespace assay {
+
+namespace {
+
+/// Values [first, last) against all others: 0, last is a split before `last`.
+struct Stretch {
+  std::size_t first = 0, last = 0;
+  double strength = -1;
+};
+
+/// Some fifty points tell an autocorrelation to +-0.14: what is estimated too low would be a false
+/// alarm. What weekly series usually have (0.3) is taken out in any case, and a little more; where
+/// there is none that costs power, never a false alarm.
+constexpr double least_autocorrelation = 0.35;
+
+enum class Shape { split, middle };
+
+/// The stretch whose mean differs most from the others', by the sum of squares between the two.
+/// For a given set of values that orders stretches as the t statistic with pooled variance does.
+/// `sums`: n + 1 partial sums of values with mean 0.
+Stretch strongest(std::span<const double> sums, Shape shape) {
+  const std::size_t n = sums.size() - 1, least = minimum_segment;
+  Stretch best;
+  const auto consider = [&](std::size_t first, std::size_t last) {
+    const double sum = sums[last] - sums[first];
+    const auto inside = static_cast<double>(last - first);
+    const double strength = sum * sum / (inside * (static_cast<double>(n) - inside));
+    if (strength > best.strength) best = {first, last, strength};
+  };
+  if (shape == Shape::split) {
+    for (std::size_t last = least; last + least <= n; ++last) consider(0, last);
+  } else {
+    for (std::size_t first = least; first + 2 * least <= n; ++first)
+      for (std::size_t last = first + least; last + least <= n; ++last) consider(first, last);
+  }
+  return best;
+}
+
+void sum_up(std::span<const double> values, std::vector<double>& sums) {
+  sums.resize(values.size() + 1);
+  sums[0] = 0;
+  std::partial_sum(values.begin(), values.end(), sums.begin() + 1);
+}
+
+void centre(std::vector<double>& values) {
+  const double mean =
+      std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+  for (double& value : values) value -= mean;
+}
+
+void clamp_to_fences(std::vector<double>& values) {
+  const double low = quantile(values, 0.25), high = quantile(values, 0.75);
+  const double reach = 3 * (high - low);
+  if (!(reach > 0)) return;
+  for (double& value : values) value = std::clamp(value, low - reach, high + reach);
+}
+
+Stretch strongest_of(std::vector<double> values, Shape shape) {
+  centre(values);
+  std::vector<double> sums;
+  sum_up(values, sums);
+  return strongest(sums, shape);
+}
+
+/// A series with its strongest change taken out.
+std::vector<double> residuals(std::vector<double> values, const Stretch& change) {
+  double inside = 0, outside = 0;
+  const std::size_t length = change.last - change.first;
+  const auto in = [&](std::size_t i) { return i >= change.first && i < change.last; };
+  for (std::size_t i = 0; i < values.size(); ++i) (in(i) ? inside : outside) += values[i];
+  inside /= static_cast<double>(length);
+  outside /= static_cast<double>(values.size() - length);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] -= in(i) ? inside : outside;
+  return values;
+}
+
+double lag_one(std::span<const double> values) {
+  double products = 0, squares = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    squares += values[i] * values[i];
+    if (i > 0) products += values[i] * values[i - 1];
+  }
+  return squares > 0 ? products / squares : 0;
+}
+
+/// First-order autocorrelation, estimated twice. Of what is left when the strongest change is taken
+/// out: good, but other changes look like autocorrelation. Of the differences, which is
+/// -(1 - phi) / 2: less precise, but steps are a few outliers there. The lesser counts.
+double autocorrelation(const std::vector<double>& values, const Stretch& change) {
+  const double found = lag_one(residuals(values, change));
+  // With an estimated mean it is too small by (1 + 3 phi) / n (Marriott & Pope 1954, Kendall 1954);
+  // here are two means.
+  const double corrected = found + 2 * (1 + 3 * found) / static_cast<double>(values.size());
+  std::vector<double> differences(values.size() - 1);
+  for (std::size_t i = 0; i + 1 < values.size(); ++i) differences[i] = values[i + 1] - values[i];
+  clamp_to_fences(differences);
+  const double of_differences = 1 + 2 * lag_one(differences);
+  return std::clamp(std::min(corrected, of_differences), least_autocorrelation, 0.9);
+}
+
+/// The innovations of the first-order autoregression, which can be exchanged where nothing changed.
+std::vector<double> innovations(std::vector<double> values, double phi) {
+  centre(values);
+  for (std::size_t i = values.size() - 1; i > 0; --i) values[i] -= phi * values[i - 1];
+  values[0] *= std::sqrt(1 - phi * phi);
+  return values;
+}
+
+class Search {
+ public:
+  Search(std::span<const double> values, double level, std::uint64_t seed)
+      : values_(values), level_(level), random_(seed) {}
+
+  void within(std::size_t first, std::size_t last) {
+    const std::size_t n = last - first;
+    if (n < 2 * minimum_segment) return;
+    // Each of two searches has half of the level, and a part its share: parts side by side then
+    // have the level together.
+    const double level = level_ / 2 * static_cast<double>(n) / static_cast<double>(values_.size());
+    for (const Shape shape : {Shape::split, Shape::middle}) {
+      if (shape == Shape::middle && n < 3 * minimum_segment) return;
+      std::vector<double> part(values_.begin() + static_cast<std::ptrdiff_t>(first),
+                               values_.begin() + static_cast<std::ptrdiff_t>(last));
+      clamp_to_fences(part);
+      const Stretch change = strongest_of(part, shape);
+      if (!(change.strength > 0)) return;
+      const double phi = autocorrelation(part, change);
+      const double p = probability(innovations(part, phi), shape, level);
+      if (p > level) continue;
+      within(first, first + change.first);
+      if (change.first > 0) found.push_back({first + change.first, p});
+      within(first + change.first, first + change.last);
+      if (change.last < n) found.push_back({first + change.last, p});
+      within(first + change.last, last);
+      return;
+    }
+  }
+
+  std::vector<ChangePoint> found;
+
+ private:
+  /// (b + 1) / (N + 1), b of N permutations being as strong: never too small, whatever N is
+  /// (Phipson & Smyth 2010). It ends as soon as b is too large for `level`.
+  double probability(std::vector<double> values, Shape shape, double level) {
+    clamp_to_fences(values);
+    centre(values);
+    std::vector<double> sums;
+    sum_up(values, sums);
+    const double observed = strongest(sums, shape).strength * (1 - 1e-9);
+    const double most = std::ceil(3 / level);
+    double as_strong = 0;
+    for (double trial = 1; trial < most; ++trial) {
+      // std::shuffle differs between libraries.
+      for (std::size_t i = values.size() - 1; i > 0; --i)
+        std::swap(values[i], values[random_() % (i + 1)]);
+      sum_up(values, sums);
+      if (strongest(sums, shape).strength >= observed) ++as_strong;
+      if (as_strong >= 3) return as_strong / trial;
+    }
+    return (as_strong + 1) / most;
+  }
+
+  std::span<const double> values_;
+  double level_;
+  std::mt19937_64 random_;
+};
+
+}  // namespace
+
+std::vector<ChangePoint> change_points(std::span<const double> values, double level,
+                                       std::uint64_t seed) {
+  Search search(values, level, seed);
+  search.within(0, values.size());
+  return search.found;
+}
+
+bool can_find(std::size_t n, double level) {
+  if (n < 2 * minimum_segment) return false;
+  // The clearest step is one of C(n, n/2) arrangements of two levels, and its mirror image another.
+  return 2 / boost::math::binomial_coefficient<double>(static_cast<unsigned>(n),
+                                                       static_cast<unsigned>(n / 2)) <=
+         level / 2;
+}
+
+}  // namespace assay

@@ -1,0 +1,117 @@
+#include <fmt/format.h>
+
+#include <iostream>
+
+#include "analysis/commands.hpp"
+#include "analysis/history/history.hpp"
+#include "analysis/history/times.hpp"
+#include "analysis/load.hpp"
+#include "core/error.hpp"
+#include "core/schema.hpp"
+
+namespace assay {
+
+using nlohmann::json;
+
+namespace {
+
+std::string command_line(const Given& given) {
+  std::string line = "assay history " + *value_of(given, "DIR");
+  for (const auto& [flag, values] : given)
+    for (const std::string& value : values)
+      if (flag != "DIR") line += fmt::format(" --{}{}{}", flag, value.empty() ? "" : " ", value);
+  return line;
+}
+
+std::optional<std::regex> rows_of(const Given& given) {
+  const auto text = value_of(given, "benchmark");
+  if (!text) return std::nullopt;
+  try {
+    return std::regex(*text);
+  } catch (const std::regex_error& error) {
+    throw InputError(fmt::format(
+        "--benchmark {} is no regular expression ({}). Give one that ids hold, like conv/.*fp32.",
+        *text, error.what()));
+  }
+}
+
+/// A decision about baselines is written, and nothing judged.
+int decide(const Given& given, const Histories& histories, const Anchors& anchors) {
+  const auto owner = value_of(given, "owner"), reason = value_of(given, "reason");
+  const auto promoted = value_of(given, "promote"), reset = value_of(given, "reset");
+  if (promoted && reset)
+    throw InputError(
+        "--promote and --reset exclude each other (each is a decision of its own). Give one.");
+  for (const auto& [flag, value] : {std::pair{"--owner", owner}, {"--reason", reason}})
+    if (!value || value->empty())
+      throw InputError(fmt::format(
+          "{} is missing (a baseline that nobody answers for is none). Say who moves it, and why.",
+          flag));
+  const std::vector<json> lines =
+      promoted ? Anchors::promotions(histories, *promoted, value_of(given, "value-from"), *owner,
+                                     *reason)
+               : anchors.resets(histories, *reset, *owner, *reason);
+  anchors.append(lines);
+  std::cerr << fmt::format("assay: {} {} in {}\n", lines.size(), promoted ? "promoted" : "reset",
+                           anchors.file().string());
+  return static_cast<int>(ExitCode::ok);
+}
+
+int history(const Given& given) {
+  const std::string format = choice_of(given, "format", {"terminal", "markdown", "json", "csv"});
+  HistoryOptions options;
+  options.command = command_line(given);
+  options.tolerance = number_of(given, "tolerance", 0, 10);
+  const bool deciding = given.contains("promote") || given.contains("reset");
+  for (const char* flag : {"owner", "reason", "value-from"})
+    if (given.contains(flag) && !deciding)
+      throw InputError(fmt::format(
+          "--{} decides nothing (it belongs to --promote and --reset). Give one of them.", flag));
+  std::optional<double> since;
+  if (const auto text = value_of(given, "since")) since = time_of(*text, "--since");
+  if (const auto file = value_of(given, "out")) check_writable(*file);
+
+  const std::filesystem::path folder = *value_of(given, "DIR");
+  if (!std::filesystem::is_directory(folder))
+    throw InputError(fmt::format(
+        "{} is no folder (a history is a folder with the results of many runs below it). Give one.",
+        folder.string()));
+  const Histories histories = histories_of(load_results({folder.string()}), rows_of(given), since);
+  const Anchors anchors(folder);
+  if (deciding) return decide(given, histories, anchors);
+  const json document = history_document(histories, anchors, events_of(folder), options);
+  if (const auto errors = schema_errors(document, "history", "the history"); !errors.empty())
+    throw std::runtime_error(fmt::format(
+        "{} (the document breaks its own schema). Please report this as a bug of Assay.",
+        errors.front()));
+  emit(given, format == "json"  ? document.dump(1) + "\n"
+              : format == "csv" ? history_csv(document)
+                                : render_history(document, format == "markdown"));
+  if (histories.series.empty())
+    std::cerr << "assay: no row of a dated run is left (by --benchmark, --since, or because the "
+                 "results have no time). Nothing was judged.\n";
+  return document["exit_code"];
+}
+
+}  // namespace
+
+Command history_command() {
+  return {"history",
+          "Judge the results of many runs: change points, drift, anchored and rolling baselines.",
+          {{"DIR", "folder with results somewhere below it, events.json, anchors.jsonl", "DIR", "",
+            true},
+           {"--benchmark", "only rows whose id holds this regular expression", "REGEX", "all"},
+           {"--since", "only runs from then on (2026-11-21, or RFC 3339 in UTC)", "TIME", "all"},
+           {"--tolerance", "relative slowdown that is accepted", "PART", "the suite's, else 0.05"},
+           {"--format", "terminal, markdown, json or csv", "FORMAT", "terminal"},
+           {"--out", "write there", "FILE", "stdout"},
+           {"--promote", "make its latest level the anchored baseline of this row (all: of each)",
+            "ID", ""},
+           {"--reset", "take back what was promoted for this row (all: for each)", "ID", ""},
+           {"--owner", "who answers for it", "NAME", ""},
+           {"--reason", "why", "TEXT", ""},
+           {"--value-from", "promote the value of this run instead", "RUN", ""}},
+          &history};
+}
+
+}  // namespace assay

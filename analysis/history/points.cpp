@@ -1,0 +1,172 @@
+#include "analysis/history/points.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "analysis/history/times.hpp"
+#include "core/error.hpp"
+#include "core/result.hpp"
+
+namespace assay {
+
+using nlohmann::json;
+
+namespace {
+
+struct Run {
+  std::string id, when, name;  ///< name: of its file
+  double time = 0;
+};
+
+/// What a run says of its own time. Nothing for what was not run (published numbers).
+std::optional<Run> run_of(const NamedResult& named) {
+  const json& run = named.result.at("run");
+  if (!run.at("started").is_string()) return std::nullopt;
+  const std::string shown = named.name.empty() ? "the result" : named.name;
+  Run made{run.at("id"), run.at("started"), shown, 0};
+  made.time = time_of(made.when, shown + " at /run/started");
+  const json& finished = run.at("finished");
+  if (finished.is_string() && time_of(finished, shown + " at /run/finished") < made.time)
+    throw InputError(
+        fmt::format("{} at /run/finished: found {}, before /run/started {} (the clock went "
+                    "backwards). Remove the run from the history, or repeat it.",
+                    shown, finished.get<std::string>(), made.when));
+  return made;
+}
+
+class Collector {
+ public:
+  explicit Collector(Histories& into) : into_(into) {}
+
+  void add(const NamedResult& named, const Run& run, const std::optional<std::regex>& rows) {
+    std::map<std::string, LaunchGroups> ids;
+    bool published = false;
+    for (const json& row : named.result.at("rows")) {
+      const std::string id = row.at("id");
+      if (rows && !std::regex_search(id, *rows)) continue;
+      if (row.value("published", false)) {
+        published = true;
+        continue;
+      }
+      ids[id].add(row, environment_key(named.result, row));
+    }
+    if (published)
+      into_.passed_over.emplace_back(run.name, "published numbers are no measurement of this run");
+    for (const auto& [id, groups] : ids) {
+      std::map<std::string, std::vector<Launches>> machines;
+      for (Launches& one : groups.summarized()) {
+        const json hardware = environment_of(named.result, one).at("hashes").at("hardware");
+        if (hardware.is_string())
+          machines[hardware].push_back(std::move(one));
+        else
+          into_.passed_over.emplace_back(fmt::format("{}: {}", run.name, id),
+                                         "its hardware is not known (no hash)");
+      }
+      for (const auto& [hardware, all] : machines) add_run(named.result, run, id, hardware, all);
+    }
+  }
+
+ private:
+  static const json& environment_of(const json& result, const Launches& launches) {
+    return result.at("environments").at(launches.first().at("environment").get<std::size_t>());
+  }
+
+  RowHistory& series_of(const json& result, const std::string& id, const std::string& hardware,
+                        const json& row) {
+    auto [place, added] = index_.try_emplace({id, hardware}, into_.series.size());
+    if (added) {
+      RowHistory& made = into_.series.emplace_back();
+      made.id = id;
+      made.hardware = hardware;
+      made.benchmark = row.at("benchmark");
+      made.descriptor = row.at("problem").at("descriptor");
+    }
+    RowHistory& one = into_.series[place->second];
+    // Runs come by time: the last names count.
+    one.system = result.at("system").at("name");
+    one.names = row.at("names");
+    if (row.contains("tolerance")) one.tolerance = row["tolerance"].get<double>();
+    return one;
+  }
+
+  void add_run(const json& result, const Run& run, const std::string& id,
+               const std::string& hardware, const std::vector<Launches>& all) {
+    const Launches& first = all.front();
+    RowHistory& series = series_of(result, id, hardware, first.first());
+    const std::string descriptor = first.first().at("problem").at("descriptor");
+    if (descriptor != series.descriptor || first.first().at("benchmark") != series.benchmark)
+      throw InputError(
+          fmt::format("{}: row {} is of problem {} here and of {} in an earlier run (one id stands "
+                      "for two things, so its times are not of one kind). Separate the two in "
+                      "folders of their own.",
+                      run.name, id, descriptor, series.descriptor));
+    if (all.size() > 1) {
+      series.gaps.push_back(
+          {run.time, run.when, run.id, "ambiguous",
+           fmt::format("{} softwares in one run: there is no one number", all.size())});
+      return;
+    }
+    if (first.status != "ok" || !(first.median > 0)) {
+      const bool zero = first.status == "ok";
+      series.gaps.push_back({run.time, run.when, run.id, zero ? "failed" : first.status,
+                             zero ? "its time is 0: below the clock's resolution" : first.reason});
+      return;
+    }
+    if (!series.points.empty() && series.points.back().time >= run.time)
+      throw InputError(
+          fmt::format("{}: its run {} started at {}, as did run {} of the same series {} (two runs "
+                      "at one time on one machine: a clock went backwards, or a file was copied). "
+                      "Keep one of them.",
+                      run.name, run.id, run.when, series.points.back().run, id));
+    const json& environment = environment_of(result, first);
+    Point point{run.time,
+                run.when,
+                run.id,
+                first.median,
+                std::nullopt,
+                first.medians.size(),
+                environment.at("hashes").at("software"),
+                environment.at("software"),
+                std::any_of(first.rows.begin(), first.rows.end(), was_shared)};
+    if (first.medians.size() > 1) point.spread = median_interval(first.medians);
+    series.points.push_back(std::move(point));
+  }
+
+  Histories& into_;
+  std::map<std::pair<std::string, std::string>, std::size_t> index_;
+};
+
+}  // namespace
+
+Histories histories_of(const std::vector<NamedResult>& results,
+                       const std::optional<std::regex>& rows, std::optional<double> since) {
+  Histories made;
+  std::vector<std::pair<Run, const NamedResult*>> runs;
+  std::map<std::string, std::string> names;  // run id → file
+  for (const NamedResult& named : results) {
+    const std::optional<Run> run = run_of(named);
+    if (!run) {
+      made.passed_over.emplace_back(named.name.empty() ? "the result" : named.name,
+                                    "its run has no time (run.started is null)");
+      continue;
+    }
+    const auto [earlier, added] = names.emplace(run->id, run->name);
+    if (!added)
+      throw InputError(
+          fmt::format("{} and {} are both of run {} (it would count twice). Keep one of them.",
+                      earlier->second, run->name, run->id));
+    if (!since || run->time >= *since) runs.emplace_back(*run, &named);
+  }
+  std::stable_sort(runs.begin(), runs.end(),
+                   [](const auto& a, const auto& b) { return a.first.time < b.first.time; });
+  Collector collector(made);
+  for (const auto& [run, named] : runs) collector.add(*named, run, rows);
+  std::sort(made.series.begin(), made.series.end(), [](const RowHistory& a, const RowHistory& b) {
+    return std::tie(a.id, a.hardware) < std::tie(b.id, b.hardware);
+  });
+  return made;
+}
+
+}  // namespace assay

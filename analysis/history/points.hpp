@@ -1,0 +1,52 @@
+#pragma once
+// Results of many runs as series: one per row id and hardware, one point a run.
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "analysis/series.hpp"
+
+namespace assay {
+
+struct Point {
+  double time = 0;   ///< run.started, seconds since 1970
+  std::string when;  ///< as it stands in the file
+  std::string run;
+  double value = 0;                ///< median of the launches' medians, seconds
+  std::optional<Interval> spread;  ///< of the launches; nothing with one launch
+  std::size_t launches = 0;
+  nlohmann::json software_hash;
+  nlohmann::json software;
+  bool shared = false;
+};
+
+/// A run that holds the row without a number. Nothing is put in its place.
+struct Gap {
+  double time = 0;
+  std::string when, run, status, reason;
+};
+
+struct RowHistory {
+  std::string id, benchmark, descriptor, hardware, system;
+  nlohmann::json names;
+  std::optional<double> tolerance;  ///< of its suite, in the last run that tells one
+  std::vector<Point> points;        ///< by time
+  std::vector<Gap> gaps;            ///< by time
+};
+
+struct Histories {
+  std::vector<RowHistory> series;  ///< by id and hardware
+  std::vector<std::pair<std::string, std::string>>
+      passed_over;  ///< what has no place in a history, and why
+};
+
+/// `rows`: an id must hold it. `since`: seconds since 1970. InputError for two runs of one id (run)
+/// or, in one series, of one time; for a run that ended before it began; and for one row id with
+/// two problems.
+Histories histories_of(const std::vector<NamedResult>& results,
+                       const std::optional<std::regex>& rows, std::optional<double> since);
+
+}  // namespace assay

@@ -1,0 +1,146 @@
+#include <fmt/format.h>
+
+#include <set>
+
+#include "analysis/history/history.hpp"
+#include "analysis/text_table.hpp"
+#include "analysis/units.hpp"
+
+namespace assay {
+
+using nlohmann::json;
+
+namespace {
+
+std::string date_of(const std::string& time) { return time.substr(0, 10); }
+
+std::string ratio_of(const json& baseline) {
+  return baseline.is_null() ? "-" : fmt::format("{:.3f}", baseline["ratio"].get<double>());
+}
+
+/// Machines by a short name: one may have the name of another, or change its own.
+std::string machine(const json& series, bool several) {
+  const std::string system = series["system"];
+  return several ? fmt::format("{} {}", system, series["hardware"].get<std::string>().substr(0, 8))
+                 : system;
+}
+
+Line line_of(const json& series, bool several) {
+  const json& points = series["points"];
+  const json& changes = series["change_points"];
+  std::string change = changes.empty() ? "" : date_of(changes.back()["time"]);
+  if (!changes.empty())
+    change += fmt::format(" {:+.1f} %", 100 * (changes.back()["ratio"].get<double>() - 1));
+  const bool shared = !points.empty() && points.back()["shared"] == true;
+  return {{series["id"], machine(series, several), std::to_string(points.size()),
+           points.empty() ? "-" : human_seconds(points.back()["value"]) + (shared ? " !" : ""),
+           ratio_of(series["anchored"]), ratio_of(series["rolling"]), change,
+           series["state"].get<std::string>()},
+          ""};
+}
+
+std::vector<std::string> details_of(const json& series) {
+  std::vector<std::string> lines{series["reason"]};
+  if (const json& anchor = series["anchored"]; !anchor.is_null())
+    lines.push_back(fmt::format(
+        "anchored: {} since {} ({})", human_seconds(anchor["value"]), date_of(anchor["since"]),
+        anchor["promoted"] == true ? fmt::format("{}: {}", anchor["owner"].get<std::string>(),
+                                                 anchor["reason"].get<std::string>())
+                                   : anchor["reason"].get<std::string>()));
+  if (const json& rolling = series["rolling"]; !rolling.is_null())
+    lines.push_back(fmt::format("rolling: {} of {} points", human_seconds(rolling["value"]),
+                                rolling["points"].get<int>()));
+  for (const json& change : series["change_points"])
+    lines.push_back(fmt::format("{}: {} → {} ({:+.1f} %, p {:.2g})", date_of(change["time"]),
+                                human_seconds(change["before"]), human_seconds(change["after"]),
+                                100 * (change["ratio"].get<double>() - 1),
+                                change["p"].get<double>()));
+  for (const json& event : series["events"])
+    lines.push_back(
+        fmt::format("{}: {}", date_of(event["time"]), event["text"].get<std::string>()));
+  for (const json& gap : series["gaps"])
+    lines.push_back(fmt::format("{}: no number, {}: {}", date_of(gap["time"]),
+                                gap["status"].get<std::string>(),
+                                gap["reason"].get<std::string>()));
+  return lines;
+}
+
+/// What a reader must know beyond its line.
+bool has_details(const json& series) {
+  const std::string state = series["state"];
+  return (state != "steady" && state != "too short") || !series["change_points"].empty() ||
+         !series["gaps"].empty();
+}
+
+}  // namespace
+
+std::string render_history(const json& document, bool markdown) {
+  const json& settings = document["settings"];
+  const json& all = document["series"];
+  std::set<std::string> hardware;
+  for (const json& series : all) hardware.insert(series["hardware"]);
+  const bool several = hardware.size() > 1;
+  std::vector<Line> lines;
+  bool shared = false;
+  for (const json& series : all) {
+    lines.push_back(line_of(series, several));
+    shared = shared || lines.back().cells[3].ends_with(" !");
+  }
+  const std::vector<Column> columns{{"id"},
+                                    {"machine"},
+                                    {"runs", true},
+                                    {"last", true},
+                                    {"/ anchored", true},
+                                    {"/ rolling", true},
+                                    {"last change", true},
+                                    {"state"}};
+  std::string text = markdown ? markdown_table(columns, lines) : terminal_table(columns, lines);
+  const auto safe = [&](const std::string& raw) {
+    return markdown ? markdown_text(raw) : visible(raw);
+  };
+  for (const json& series : all) {
+    if (!has_details(series)) continue;
+    text += fmt::format("\n{}{} ({}, {})\n{}", markdown ? "### " : "", safe(series["id"]),
+                        safe(machine(series, several)), series["state"].get<std::string>(),
+                        markdown ? "\n" : "");
+    for (const std::string& line : details_of(series))
+      text += fmt::format("{}{}\n", markdown ? "- " : "  ", safe(line));
+  }
+  for (const json& one : document["passed_over"])
+    text += fmt::format("\npassed over: {} ({})\n", safe(one["what"]), safe(one["reason"]));
+  const json& count = document["summary"];
+  text += fmt::format(
+      "\n{} series: {} slower, {} drifting, {} faster, {} steady, {} too short. Ratios are of the "
+      "latest {} points' median to the baseline (above 1: slower); a state needs all {} beyond the "
+      "tolerance. Change points: {:g} % false alarms in all series together.\n",
+      all.size(), count["slower"].get<int>(), count["drifting"].get<int>(),
+      count["faster"].get<int>(), count["steady"].get<int>(), count["too_short"].get<int>(),
+      settings["latest"].get<int>(), settings["latest"].get<int>(),
+      100 * settings["false_alarm_rate"].get<double>());
+  if (shared) text += std::string(shared_note) + "\n";
+  return text;
+}
+
+std::string history_csv(const json& document) {
+  const std::vector<Column> columns{{"id"},       {"hardware"}, {"system"},      {"time"},
+                                    {"run"},      {"value_s"},  {"low_s"},       {"high_s"},
+                                    {"launches"}, {"software"}, {"change_point"}};
+  const auto number = [](const json& value) { return value.is_null() ? "" : value.dump(); };
+  std::vector<Line> lines;
+  for (const json& series : document["series"]) {
+    std::set<std::size_t> changes;
+    for (const json& change : series["change_points"])
+      changes.insert(change["index"].get<std::size_t>());
+    for (std::size_t i = 0; i < series["points"].size(); ++i) {
+      const json& point = series["points"][i];
+      lines.push_back(
+          {{series["id"], series["hardware"], series["system"], point["time"], point["run"],
+            number(point["value"]), number(point["low"]), number(point["high"]),
+            number(point["launches"]), text_of(point, "software"), changes.contains(i) ? "1" : "0"},
+           ""});
+    }
+  }
+  return csv_table(columns, lines);
+}
+
+}  // namespace assay

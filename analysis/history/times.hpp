@@ -1,0 +1,12 @@
+#pragma once
+// Points of time as files hold them.
+
+#include <string>
+
+namespace assay {
+
+/// Seconds since 1970 of a date (2026-11-21) or an RFC 3339 time in UTC (2026-11-21T07:04:45.123Z).
+/// InputError, starting with `where`, for anything else.
+double time_of(const std::string& text, const std::string& where);
+
+}  // namespace assay

@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""`assay accept` as a command: a fleet of 64, JUnit XML that any reader takes, what it refuses."""
+import json
+import math
+import random
+import sys
+import unittest
+import xml.etree.ElementTree
+
+from run_helper import ASSAY, SOURCE, RunTest
+
+sys.path.insert(0, str(SOURCE / "tests" / "support"))
+import make_results  # noqa: E402
+
+MARKUP = "n63<script>&\"'\x1b[31m\x00\ufffe]]>"
+
+
+class Accept(RunTest):
+    def fleet(self, hosts, slow=None, wrong=None, spread=0.01):
+        self.results = self.folder / "results"
+        self.results.mkdir()
+        chance = random.Random(5)
+        for i, host in enumerate(hosts):
+            own = math.exp(chance.gauss(0, spread)) if host != slow else 1.08
+            document = make_results.document(rows=4, launches=5, hosts=(host,), seed=1, noise_seed=i, variation=0.005, slow={"conv": own},
+                                             statuses={"c0002": "incorrect"} if host == wrong else None, run={"id": f"run-{i}"})
+            state = {"load": [0.1, 0.1, 0.1], "temperature_celsius": 60, "throttle_events": None, "memory_available_bytes": 1e11}
+            document["environments"][0]["volatile"] = document["environments"][0]["volatile_after"] = state
+            (self.results / f"{i}.json").write_text(json.dumps(document))
+
+    def accept(self, *words, criteria=SOURCE / "suites" / "acceptance.json", code):
+        return self.command(ASSAY, "accept", self.results, "--criteria", criteria, *words, code=code)
+
+    def criteria(self, **more):
+        document = json.loads((SOURCE / "suites" / "acceptance.json").read_text())
+        document.update(more)
+        file = self.folder / "criteria.json"
+        file.write_text(json.dumps(document))
+        return file
+
+    def test_a_fleet_of_64(self):
+        hosts = [f"n{i:02}" for i in range(63)] + [MARKUP]
+        self.fleet([host for host in hosts if host != "n40"], slow="n17", wrong="n30")
+        criteria, junit, out = self.criteria(nodes=hosts), self.folder / "junit.xml", self.folder / "acceptance.json"
+        self.accept("--format", "json", "--out", out, "--junit", junit, criteria=criteria, code=3)
+        self.command(ASSAY, "validate", out, criteria, code=0)
+        document = json.loads(out.read_text())
+        verdicts = {node["node"]: node["verdict"] for node in document["nodes"]}
+        self.assertEqual({node: verdict for node, verdict in verdicts.items() if verdict != "PASS"},
+                         {"n17": "PERF-FAIL", "n30": "INCORRECT", "n40": "MISSING"})
+        self.assertEqual(document["stragglers"][0]["node"], "n17")
+
+        suites = {suite.get("name"): suite for suite in xml.etree.ElementTree.parse(junit).getroot()}
+        self.assertEqual(len(suites), 64)
+        self.assertIn("n63<script>&\"'\ufffd[31m\ufffd\ufffd]]>", suites)
+        for name, suite in suites.items():
+            for attribute, element in (("tests", "."), ("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+                found = suite.findall("testcase") if element == "." else suite.findall(f"testcase/{element}")
+                self.assertEqual(int(suite.get(attribute)), len(found), name)
+            self.assertEqual(int(suite.get("failures")) > 0, name in ("n17", "n30"), name)
+            self.assertEqual(int(suite.get("errors")) > 0, name == "n40", name)
+            self.assertEqual(int(suite.get("skipped")) > 0, name != "n40", name)  # throttle_events is null
+        self.assertEqual({e.get("type") for e in suites["n17"].iter("failure")}, {"PERF-FAIL"})
+        self.assertEqual({e.get("type") for e in suites["n30"].iter("failure")}, {"INCORRECT"})
+
+        for form in ("terminal", "markdown"):
+            text = self.accept("--format", form, criteria=criteria, code=3).stdout
+            self.assertIn("61 PASS, 1 PERF-FAIL, 1 INCORRECT, 1 MISSING", text)
+            self.assertNotIn("\x1b", text)
+        self.assertNotIn("<script>", text.replace("\\<", ""))
+
+    def test_healthy(self):
+        self.fleet([f"n{i}" for i in range(8)], spread=0.005)
+        self.assertIn("8 nodes by acceptance: 8 PASS", self.accept(code=0).stdout)
+        self.accept(criteria=self.criteria(nodes=9), code=6)
+        self.accept(criteria=self.criteria(rows={"include": ["gemm"]}), code=6)
+        ceiling = [{"rows": ".", "quantity": "ceiling_fraction", "at_least": 0.1}]
+        self.assertIn("no ceiling", self.accept(criteria=self.criteria(absolute=ceiling), code=6).stdout)
+        floor = [{"rows": ".", "quantity": "flops_per_s", "at_least": 1e30}]
+        self.accept(criteria=self.criteria(absolute=floor), code=4)
+
+    def test_bad_input(self):
+        self.fleet(["n0", "n1", "n2"])
+        for more, name in (({"relative": [{"slower_at_most": 0}]}, "/relative/0"), ({"absolute": [{"rows": "(", "quantity": "time_s",
+                           "at_most": 1}]}, "/absolute/0/rows"), ({"relativ": []}, "relative"), ({"schema": "assay-suite/1"}, "/schema")):
+            done = self.accept(criteria=self.criteria(**more), code=2)
+            self.assertIn(name, done.stderr)
+            self.assertEqual(done.stdout, "")
+        self.accept(criteria=self.folder / "none.json", code=2)
+        self.accept("--junit", self.folder / "results" / "0.json" / "x.xml", code=2)
+        (self.results / "0.json").write_text("{\"schema\": \"assay-result/1\"")
+        self.assertIn("0.json", self.accept(code=2).stderr)
+        self.assertIn("--criteria", self.command(ASSAY, "accept", self.results, code=2).stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

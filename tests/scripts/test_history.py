@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""`assay history` as a command: what it refuses, writes and answers."""
+import datetime
+import json
+import sys
+import unittest
+
+from run_helper import ASSAY, SOURCE, RunTest
+
+sys.path.insert(0, str(SOURCE / "tests" / "support"))
+import make_results  # noqa: E402
+
+SLOW = "conv/forward/fp32/onednn/direct/mb1c0001/hot/t2"
+
+
+class History(RunTest):
+    def setUp(self):
+        super().setUp()
+        self.runs = self.folder / "runs"
+        for i in range(16):
+            self.add_run(i, slow={"c0001/": 1.15} if i >= 10 else None)
+
+    def add_run(self, i, **more):
+        started = (datetime.datetime(2026, 1, 5) + datetime.timedelta(weeks=i)).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+        document = make_results.document(rows=3, launches=2, seed=1, noise_seed=i, started=started, **more)
+        folder = self.runs / f"run{i:02}"
+        folder.mkdir(parents=True)
+        (folder / "result.json").write_text(json.dumps(document))
+        return folder / "result.json"
+
+    def history(self, *words, code):
+        return self.command(ASSAY, "history", self.runs, *words, code=code)
+
+    def document(self, *words, code):
+        return json.loads(self.history("--format", "json", *words, code=code).stdout)
+
+    def refused(self, *words, names):
+        done = self.history(*words, code=2)
+        self.assertEqual(done.stdout, "")
+        for name in names:
+            self.assertIn(name, done.stderr)
+
+    def test_formats(self):
+        text = self.history(code=4).stdout
+        self.assertIn("1 slower, 0 drifting, 0 faster, 2 steady", text)
+        self.assertIn("| state |", self.history("--format", "markdown", code=4).stdout)
+        self.assertEqual(len(self.history("--format", "csv", code=4).stdout.splitlines()), 1 + 3 * 16)
+        file = self.folder / "history.json"
+        self.assertEqual(self.history("--format", "json", "--out", file, code=4).stdout, "")
+        self.command(ASSAY, "validate", file, code=0)
+        self.assertEqual({one["id"]: one["state"] for one in json.loads(file.read_text())["series"]}[SLOW], "slower")
+
+    def test_selection(self):
+        self.assertEqual(len(self.document("--benchmark", "c000[02]", code=0)["series"]), 2)
+        self.assertEqual(len(self.document("--since", "2026-03-16", code=5)["series"][0]["points"]), 6)
+        self.assertEqual(self.document("--benchmark", "gemm", code=6)["series"], [])
+        self.assertEqual(self.document("--tolerance", "0.2", code=0)["exit_code"], 0)
+
+    def test_promote_and_reset(self):
+        self.refused("--promote", SLOW, names=["--owner"])
+        self.refused("--promote", SLOW, "--owner", "me", names=["--reason"])
+        self.refused("--promote", SLOW[:-1] + "3", "--owner", "me", "--reason", "why", names=[SLOW])
+        self.refused("--promote", SLOW, "--reset", SLOW, "--owner", "me", "--reason", "why", names=["exclude"])
+        self.refused("--owner", "me", names=["--promote"])
+        self.assertFalse((self.runs / "anchors.jsonl").exists())
+        self.history("--promote", SLOW, "--owner", "me", "--reason", "new library", code=0)
+        self.assertEqual(self.document(code=0)["series"][1]["anchored"]["owner"], "me")
+        first = (self.runs / "anchors.jsonl").read_text()
+        self.history("--reset", SLOW, "--owner", "you", "--reason", "was wrong", code=0)
+        self.assertTrue((self.runs / "anchors.jsonl").read_text().startswith(first))
+        self.assertEqual(self.document(code=4)["series"][1]["anchored"]["promoted"], False)
+
+    def test_bad_input(self):
+        self.refused("--benchmark", "(", names=["regular expression"])
+        self.refused("--since", "yesterday", names=["--since", "yesterday"])
+        self.refused("--format", "jsn", names=["json"])
+        copy = self.runs / "copy"
+        copy.mkdir()
+        (copy / "result.json").write_text((self.runs / "run03" / "result.json").read_text())
+        self.refused(names=["run03", "copy", "both of run"])
+        (copy / "result.json").write_text((self.runs / "run03" / "result.json").read_text()[:1000])
+        self.refused(names=["copy"])
+        (copy / "result.json").unlink()
+        backwards = self.runs / "run04" / "result.json"
+        document = json.loads(backwards.read_text())
+        document["run"]["finished"] = "2025-01-01T00:00:00.000Z"
+        backwards.write_text(json.dumps(document))
+        self.refused(names=["run04", "/run/finished", "backwards"])
+        self.assertIn("no folder", self.command(ASSAY, "history", self.folder / "none", code=2).stderr)
+        empty = self.folder / "empty"
+        empty.mkdir()
+        self.command(ASSAY, "history", empty, code=2)
+
+    def test_wrong_last_run(self):
+        self.add_run(16, statuses={"c0002": "incorrect"})
+        self.assertEqual(self.document(code=3)["series"][2]["gaps"][0]["status"], "incorrect")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -17,7 +17,7 @@ class Slowdown(RunTest):
     def test_is_found_where_it_is(self):
         honest = alternate.plugin_environment(BUILD)
         slow = alternate.plugin_environment(BUILD, ASSAY_FAULT="slow", ASSAY_FAULT_SLOW=str(SLOW), ASSAY_FAULT_PROBLEM=PROBLEMS[1])
-        document = alternate.screened_and_confirmed(ASSAY, alternate.suite(self.folder, PROBLEMS), self.folder,
+        document = alternate.screened_and_confirmed(ASSAY, alternate.suite(self.folder, PROBLEMS, "faulty"), self.folder,
                                                     {"honest": honest, "slow": slow})
         verdicts = {next(p for p in PROBLEMS if p in row["id"]): row for row in document["rows"]}
         self.assertEqual(sorted(verdicts), sorted(PROBLEMS))

@@ -41,13 +41,13 @@ def main():
     given = parser.parse_args()
     build = pathlib.Path(os.environ.get("ASSAY_BUILD_DIR", pathlib.Path(__file__).resolve().parents[2] / "build"))
     assay = str(build / "bin" / "assay")
-    environment = alternate.plugin_environment(build)
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     end = time.monotonic() + 60 * given.minutes if given.minutes else None
     done, alarms, counts = 0, 0, {"faster": 0, "slower": 0, "same": 0, "inconclusive": 0, "flagged": 0}
     while time.monotonic() < end if end else done < given.pairs:
         folder = pathlib.Path(tempfile.mkdtemp(prefix="assay-aa-"))
         try:
-            document = alternate.screened_and_confirmed(assay, alternate.suite(folder, PROBLEMS, 0.01), folder,
+            document = alternate.screened_and_confirmed(assay, alternate.suite(folder, PROBLEMS, "reference", 0.01), folder,
                                                         {"a": environment, "b": environment})
         finally:
             shutil.rmtree(folder)

@@ -15,16 +15,9 @@ SLOW = 0.3  # so large that a machine which others use shows it too
 
 class Slowdown(RunTest):
     def test_is_found_where_it_is(self):
-<<<<<<< HEAD
         slow = two_builds.build_with(BUILD, self.folder / "slow", ASSAY_FAULT="slow", ASSAY_FAULT_SLOW=SLOW,
                                      ASSAY_FAULT_PROBLEM=PROBLEMS[1])
-        document = two_builds.compared(BUILD, two_builds.suite(self.folder, PROBLEMS), self.folder, slow)
-=======
-        honest = alternate.plugin_environment(BUILD)
-        slow = alternate.plugin_environment(BUILD, ASSAY_FAULT="slow", ASSAY_FAULT_SLOW=str(SLOW), ASSAY_FAULT_PROBLEM=PROBLEMS[1])
-        document = alternate.screened_and_confirmed(ASSAY, alternate.suite(self.folder, PROBLEMS, "faulty"), self.folder,
-                                                    {"honest": honest, "slow": slow})
->>>>>>> compare
+        document = two_builds.compared(BUILD, two_builds.suite(self.folder, PROBLEMS, "faulty"), self.folder, slow)
         verdicts = {next(p for p in PROBLEMS if p in row["id"]): row for row in document["rows"]}
         self.assertEqual(sorted(verdicts), sorted(PROBLEMS))
         found = verdicts[PROBLEMS[1]]

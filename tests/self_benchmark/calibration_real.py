@@ -40,23 +40,13 @@ def main():
     parser.add_argument("--minutes", type=float)
     given = parser.parse_args()
     build = pathlib.Path(os.environ.get("ASSAY_BUILD_DIR", pathlib.Path(__file__).resolve().parents[2] / "build"))
-<<<<<<< HEAD
-=======
-    assay = str(build / "bin" / "assay")
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
->>>>>>> compare
     end = time.monotonic() + 60 * given.minutes if given.minutes else None
     done, alarms, counts = 0, 0, {"faster": 0, "slower": 0, "same": 0, "inconclusive": 0, "flagged": 0}
     while time.monotonic() < end if end else done < given.pairs:
         folder = pathlib.Path(tempfile.mkdtemp(prefix="assay-aa-"))
         try:
-<<<<<<< HEAD
-            other = two_builds.build_with(build, folder / "other", ASSAY_FAULT_OFF=1)
-            document = two_builds.compared(build, two_builds.suite(folder, PROBLEMS, 0.01), folder, other)
-=======
-            document = alternate.screened_and_confirmed(assay, alternate.suite(folder, PROBLEMS, "reference", 0.01), folder,
-                                                        {"a": environment, "b": environment})
->>>>>>> compare
+            other = two_builds.build_with(build, folder / "other", OMP_NUM_THREADS=1)
+            document = two_builds.compared(build, two_builds.suite(folder, PROBLEMS, "reference", 0.01), folder, other)
         finally:
             shutil.rmtree(folder)
         done += 1

@@ -13,10 +13,10 @@ def environment(build):
             "OMP_NUM_THREADS": "1"}
 
 
-def suite(folder, problems, max_time=0.05):
+def suite(folder, problems, backend, max_time=0.05):
     file = pathlib.Path(folder) / "suite.json"
     file.write_text(json.dumps({"schema": "assay-suite/1", "name": "short", "timing": {"max_time": max_time}, "cases": [
-        {"benchmark": "conv", "problem": list(problems), "backend": ["faulty"], "algorithm": ["direct"], "direction": ["forward"],
+        {"benchmark": "conv", "problem": list(problems), "backend": [backend], "algorithm": ["direct"], "direction": ["forward"],
          "precision": ["fp32"], "threads": [1]}]}))
     return file
 

@@ -58,7 +58,7 @@ const char* name_of(Verdict verdict) {
 
 bool is_flagged(const LaunchComparison& screen, double tolerance) {
   return !tolerated(screen, tolerance) &&
-         (shows(screen.p, screen_p) || !tolerated(screen.ratio, tolerance));
+         (shows(screen.p, screen_p) || (tolerance > 0 && !tolerated(screen.ratio, tolerance)));
 }
 
 Judgement judge_screen(const LaunchComparison& screen, double tolerance) {

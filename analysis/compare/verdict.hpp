@@ -31,8 +31,9 @@ struct Judgement {
 };
 
 /// Whether the row may have changed: the interval is not inside the tolerance, and p <= screen_p or
-/// the ratio itself is outside. (One slow launch of five hides a change from p; the screen decides
-/// nothing, so that it may let through whatever it likes, at the price of fresh launches.)
+/// the ratio itself is outside of one that was given. (One slow launch of five hides a change from
+/// p; the screen decides nothing, so that it may let through whatever it likes, at the price of
+/// fresh launches.)
 bool is_flagged(const LaunchComparison& screen, double tolerance);
 
 /// A row of which there are the screen's launches only.

@@ -64,7 +64,7 @@ class Model(RunTest):
         file = self.folder / "model.json"
         self.assertEqual(self.model(self.old, self.new, "--formula", FORMULA, "--format", "json", "--out", file).stdout, "")
         self.assertIn("assay-model/1", self.command(ASSAY, "validate", file, code=0).stdout)
-        for form, part in (("terminal", "architecture[P9]"), ("markdown", "| architecture[P9] |")):
+        for form, part in (("terminal", "architecture[P9]"), ("markdown", r"| architecture\[P9\] |")):
             self.assertIn(part, self.model(self.old, self.new, "--formula", FORMULA, "--format", form).stdout)
         rows = list(csv.DictReader(io.StringIO(self.model(self.old, self.new, "--formula", FORMULA, "--format", "csv").stdout)))
         self.assertEqual([float(row["estimate"]) for row in rows], [one["estimate"] for one in document["coefficients"]])

@@ -52,7 +52,7 @@ def shipped():
     files += [(path, "problems") for path in sorted((ROOT / "suites" / "problems").glob("*/*.json"))]
     for path in sorted((ROOT / "suites").glob("*.json")):  # suites and criteria: each says what it is
         files.append((path, str(load(path).get("schema")).split("/")[0].removeprefix("assay-")))
-    check(len(files) >= 19, f"only {len(files)} shipped files")
+    check(len(files) >= 27, f"only {len(files)} shipped files")
     known = {}
     for path, kind in files:
         document = load(path)
@@ -172,7 +172,7 @@ def importer():
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([ROOT / "scripts" / "import-published", data, "--root", folder], check=True, capture_output=True, timeout=120)
         made = sorted(path.relative_to(folder) for path in Path(folder).rglob("*.json"))
-        check(len(made) == 19, f"import-published made {len(made)} files")
+        check(len(made) == 27, f"import-published made {len(made)} files")
         for path in made:
             check((ROOT / path).read_bytes() == (Path(folder) / path).read_bytes(), f"{path} is not what import-published makes")
 

@@ -388,7 +388,7 @@ TEST(Model, RenderingsHaveTheSameNumbers) {
   for (const char* part : {"log(time) ~ architecture", "observations", "architecture[new]",
                            "speedup", "adjusted", "F(3, 12)", "size=8"})
     expect_says(terminal, part);
-  expect_says(render_model(document, true), "workload[p\\|c\"a]");
+  expect_says(render_model(document, true), "workload\\[p\\|c\"a\\]");
   const std::string csv = model_csv(document);
   expect_says(csv, "term,estimate,se,t,p,low,high,speedup,speedup_low,speedup_high,note\r\n");
   expect_says(csv, "\"workload[p|c\"\"a]\"," +

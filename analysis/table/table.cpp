@@ -102,6 +102,46 @@ class Legend {
   std::map<std::string, std::set<std::string>> citations_;
 };
 
+/// Of what the problem is about: bytes where it has more of them than operations (STREAM), loads.
+std::string rate_text(const json& row, const Series& series) {
+  const json &problem = row.at("problem"), &rates = row.at("rates");
+  const std::string mark = series.published ? "*" : "";
+  if (!(series.median > 0)) return "-";
+  const auto amount = [&](const char* name) {
+    const json value = problem.value(name, json());
+    return value.is_number() ? value.get<double>() : 0;
+  };
+  const double flops = amount("flops"), bytes = amount("bytes");
+  if (flops > 0 && 2 * flops >= bytes) return human(flops / series.median, "FLOP/s") + mark;
+  if (bytes > 0) return human(bytes / series.median, "B/s") + mark;
+  if (rates.contains("loads_per_s"))
+    return human_seconds(1 / rates.at("loads_per_s").get<double>()) + "/load";
+  return "-";
+}
+
+/// "87 % memory" of a series: the median launch's fraction of its ceiling; "-" without ceilings.
+std::string ceiling_text(const Series& series, Legend& legend) {
+  std::vector<double> fractions;
+  std::string bound_by;
+  bool exceeded = false;
+  for (const json& row : series.rows) {
+    const json ceiling = row.value("ceiling", json());
+    if (!ceiling.is_object() || !ceiling.at("fraction").is_number()) continue;
+    fractions.push_back(ceiling.at("fraction"));
+    bound_by = text_of(ceiling, "bound_by");
+    exceeded |= ceiling.value("exceeded", false);
+  }
+  if (fractions.empty()) return "-";
+  if (exceeded)
+    legend.add(
+        "^: faster than the ceiling by more than 3 %, which cannot be: the machine was slower when "
+        "the ceiling was measured, or one of the two is wrong.");
+  legend.add(
+      "of ceiling: least time that peak arithmetic and memory allow (measured around the row by "
+      "assay-stream) / time, and which of the two bounds.");
+  return fmt::format("{:.3g} % {}{}", 100 * median(fractions), bound_by, exceeded ? "^" : "");
+}
+
 /// What a note says beyond the table's own columns and marks.
 void add_note(Legend& legend, const std::string& system, const std::string& note) {
   std::vector<std::string> rest;
@@ -150,8 +190,12 @@ std::string render_table(const std::vector<NamedResult>& results,
   for (const std::string& axis : axes.shown) columns.push_back({axis});
   if (several_environments) columns.push_back({"environment", true});
   if (several_launches) columns.push_back({"launches", true});
-  for (const char* title : {"time", "95 % interval", "rate", "error"})
-    columns.push_back({title, true});
+  const bool ceilings = std::any_of(all.begin(), all.end(), [](const Series& one) {
+    return one.status == "ok" && one.first().value("ceiling", json()).is_object();
+  });
+  for (const char* title : {"time", "95 % interval", "rate"}) columns.push_back({title, true});
+  if (ceilings) columns.push_back({"of ceiling", true});
+  columns.push_back({"error", true});
   for (const auto& [system, baseline] : systems) {
     columns.push_back({system, true});
     columns.push_back({"ran"});
@@ -193,11 +237,8 @@ std::string render_table(const std::vector<NamedResult>& results,
       legend.add(fmt::format(
           "95 % interval -: fewer than {} effective samples (autocorrelation counted) have none.",
           least_for_interval));
-    const json flops = row.at("problem").value("flops", json());
-    line.cells.push_back(flops.is_number() && series.median > 0 && flops > 0
-                             ? human(flops.get<double>() / series.median, "FLOP/s") +
-                                   (series.published ? "*" : "")
-                             : "-");
+    line.cells.push_back(rate_text(row, series));
+    if (ceilings) line.cells.push_back(ceiling_text(series, legend));
     const json verification = row.value("verification", json());
     line.cells.push_back(verification.is_object() && verification.at("max_error").is_number()
                              ? human_error(verification.at("max_error"))

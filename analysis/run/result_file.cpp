@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <set>
 #include <tuple>
 
@@ -50,11 +49,11 @@ using Around = std::map<std::pair<int, std::string>, std::vector<std::size_t>>;
 Around brackets_around(const std::vector<json>& events, std::vector<Bracket>& brackets) {
   Around around;
   std::vector<std::pair<int, std::string>> open;  // rows since the last bracket
-  std::optional<std::size_t> before;
+  std::vector<std::size_t> before;  // the last bracket of the session, if there is one
   for (const json& event : events) {
     const std::string kind = event.value("event", "");
     if (kind == "run" || kind == "resume") {
-      before.reset();
+      before.clear();
       open.clear();
     } else if (kind == "bracket") {
       const std::size_t index = brackets.size();
@@ -62,12 +61,11 @@ Around brackets_around(const std::vector<json>& events, std::vector<Bracket>& br
       brackets.back().erase("event");
       for (const auto& row : open) around[row].push_back(index);
       open.clear();
-      before = index;
+      before = {index};
     } else if (kind == "row") {
       const json& row = event.at("row");
       std::pair<int, std::string> key{row.value("launch", 0), row.value("id", "")};
-      if (!around.try_emplace(key).second) continue;  // the first row of a launch counts
-      if (before) around[key].push_back(*before);
+      if (!around.try_emplace(key, before).second) continue;  // the first row of a launch counts
       open.push_back(std::move(key));
     }
   }

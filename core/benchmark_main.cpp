@@ -74,8 +74,16 @@ void print_list(const std::vector<Case>& cases, bool as_json) {
 
 std::string rate_text(const json& row) {
   const json& rates = row.at("rates");
-  if (rates.is_object() && rates.contains("flops_per_s"))
-    return fmt::format("{:>9.1f} GFLOP/s", rates.at("flops_per_s").get<double>() * 1e-9);
+  const auto rate = [&](const char* name) {
+    const json value = rates.value(name, json());
+    return value.is_number() ? value.get<double>() : 0;
+  };
+  const double flops = rate("flops_per_s"), bytes = rate("bytes_per_s");
+  // What moves more bytes than it does operations is about memory.
+  if (2 * flops < bytes) return fmt::format("{:>9.1f} GB/s", bytes * 1e-9);
+  if (flops > 0) return fmt::format("{:>9.1f} GFLOP/s", flops * 1e-9);
+  if (const double loads = rate("loads_per_s"); loads > 0)
+    return fmt::format("{:>9.1f} ns/load", 1e9 / loads);
   return "";
 }
 

@@ -93,6 +93,7 @@ std::size_t memory_available() {
 }
 
 std::size_t cache_bytes() { return parts::last_cache_bytes(); }
+std::size_t cache_bytes(const json& hardware) { return parts::last_cache_bytes(hardware); }
 
 std::string system_name() {
   const char* name = std::getenv("ASSAY_SYSTEM");

@@ -33,6 +33,8 @@ std::size_t memory_available();
 /// Bytes of the last cache level, all its instances together (what a cold rotation must exceed), 0
 /// if unknown.
 std::size_t cache_bytes();
+/// The same of the machine that an environment's "hardware" describes.
+std::size_t cache_bytes(const nlohmann::json& hardware);
 /// Short name for "system".name: ASSAY_SYSTEM, or the host's name.
 std::string system_name();
 

@@ -167,11 +167,10 @@ json hardware() {
   return once;
 }
 
-std::size_t last_cache_bytes() {
-  const json all = hardware();
+std::size_t last_cache_bytes(const json& hardware) {
   std::size_t last = 0;
   int deepest = 0;
-  for (const json& cache : all.at("caches")) {
+  for (const json& cache : hardware.value("caches", json::array())) {
     const int level = cache.at("level");
     if (cache.at("type") == "instruction" || level < deepest) continue;
     const std::size_t bytes =
@@ -179,7 +178,11 @@ std::size_t last_cache_bytes() {
     last = level > deepest ? bytes : last + bytes;
     deepest = level;
   }
-  if (last != 0) return last;
+  return last;
+}
+
+std::size_t last_cache_bytes() {
+  if (const std::size_t last = last_cache_bytes(hardware()); last != 0) return last;
 #ifdef _SC_LEVEL3_CACHE_SIZE
   for (const int name : {_SC_LEVEL3_CACHE_SIZE, _SC_LEVEL2_CACHE_SIZE})
     if (const long bytes = ::sysconf(name); bytes > 0) return static_cast<std::size_t>(bytes);

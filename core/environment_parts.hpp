@@ -37,5 +37,7 @@ nlohmann::json volatile_state();
 
 /// Capacity of the last cache level, all instances together (hwloc); 0 if unknown.
 std::size_t last_cache_bytes();
+/// The same as "hardware" tells it.
+std::size_t last_cache_bytes(const nlohmann::json& hardware);
 
 }  // namespace assay::environment

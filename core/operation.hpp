@@ -26,6 +26,8 @@ class Problem {
       const = 0;                     ///< the shape as named integers, for the row's "problem"
   virtual double flops() const = 0;  ///< direct-equivalent floating-point operations of one run
   virtual double bytes() const = 0;  ///< compulsory traffic of one run: every operand moved once
+  /// Further amounts of one run, by the name of their rate ("loads_per_s").
+  virtual std::map<std::string, double> amounts() const { return {}; }
 };
 
 /// The problem as the type that its kind promises. Checked by kind, not by RTTI: type information

@@ -85,10 +85,11 @@ class OperationWorkload final : public Workload {
       : device_(device),
         oracle_(std::move(oracle)),
         setup_(setup),
-        flops_(problem.flops()),
-        bytes_(problem.bytes()),
+        work_(problem.amounts()),
         specs_(operation->arguments()),
         operation_(std::move(operation)) {
+    if (problem.flops() > 0) work_["flops_per_s"] = problem.flops();
+    if (problem.bytes() > 0) work_["bytes_per_s"] = problem.bytes();
     seconds_ = {
         {"create", create_seconds}, {"allocate", 0}, {"fill", 0}, {"reorder", 0}, {"verify", 0}};
     allocate();
@@ -149,12 +150,7 @@ class OperationWorkload final : public Workload {
     return ran;
   }
 
-  std::map<std::string, double> work() const override {
-    std::map<std::string, double> amounts;
-    if (flops_ > 0) amounts["flops_per_s"] = flops_;
-    if (bytes_ > 0) amounts["bytes_per_s"] = bytes_;
-    return amounts;
-  }
+  std::map<std::string, double> work() const override { return work_; }
 
   std::map<std::string, double> setup() const override { return seconds_; }
 
@@ -346,7 +342,7 @@ class OperationWorkload final : public Workload {
   Device& device_;
   std::unique_ptr<Oracle> oracle_;
   OperationSetup setup_;
-  double flops_, bytes_;
+  std::map<std::string, double> work_;
   std::vector<TensorSpec> specs_;
   std::vector<std::unique_ptr<Tensor>> tensors_;
   std::vector<std::vector<Tensor*>> sets_;

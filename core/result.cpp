@@ -181,7 +181,8 @@ json make_row(const std::string& benchmark, const Case& one, const Problem* prob
               {"time_s", nullptr},
               {"rates", json::object()},
               {"ceiling", nullptr},
-              {"ceiling_reason", "no ceiling was measured: assay-stream does not exist yet"},
+              {"ceiling_reason",
+               "no ceiling was measured: `assay run` measures it around the cases of a suite"},
               {"energy_j", nullptr},
               {"energy_reason", "energy counters are not read yet"},
               {"baseline", nullptr}};

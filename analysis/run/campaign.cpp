@@ -108,6 +108,17 @@ void Campaign::run_round(int launch) {
   }
 }
 
+bool Campaign::complete() const {
+  return std::all_of(
+      benchmarks_.begin(), benchmarks_.end(), [&](const PlannedBenchmark& benchmark) {
+        return std::all_of(benchmark.cases.begin(), benchmark.cases.end(), [&](const Case& one) {
+          for (int launch = 0; launch < options_.launches; ++launch)
+            if (!finished_.contains({launch, one.id})) return false;
+          return true;
+        });
+      });
+}
+
 int Campaign::next_attempt(const std::string& benchmark, int launch) const {
   // A plan is written before each start, so that plans count even the processes that died too early
   // to leave a trace.

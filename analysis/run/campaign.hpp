@@ -49,6 +49,8 @@ class Campaign {
   /// its input) and std::system_error (the journal cannot be written); the journal stands in any
   /// case.
   void run_round(int launch);
+  /// Whether every case has its row in every launch.
+  bool complete() const;
 
  private:
   struct Attempt;

@@ -7,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include "analysis/run/ceiling.hpp"
 #include "core/error.hpp"
 #include "core/journal.hpp"
 #include "core/result.hpp"
@@ -41,6 +42,36 @@ void add_baseline(json& row, const std::vector<Baseline>& baselines) {
   if (!reasons.empty()) row["baseline_reason"] = join(reasons, "; ");
 }
 
+/// By row (launch, id): the brackets measured before and after it. Only those of one session: what
+/// was measured before an interruption tells nothing of the machine after it.
+using Around = std::map<std::pair<int, std::string>, std::vector<std::size_t>>;
+
+Around brackets_around(const std::vector<json>& events, std::vector<Bracket>& brackets) {
+  Around around;
+  std::vector<std::pair<int, std::string>> open;  // rows since the last bracket
+  std::vector<std::size_t> before;  // the last bracket of the session, if there is one
+  for (const json& event : events) {
+    const std::string kind = event.value("event", "");
+    if (kind == "run" || kind == "resume") {
+      before.clear();
+      open.clear();
+    } else if (kind == "bracket") {
+      const std::size_t index = brackets.size();
+      brackets.push_back(event);
+      brackets.back().erase("event");
+      for (const auto& row : open) around[row].push_back(index);
+      open.clear();
+      before = {index};
+    } else if (kind == "row") {
+      const json& row = event.at("row");
+      std::pair<int, std::string> key{row.value("launch", 0), row.value("id", "")};
+      if (!around.try_emplace(key, before).second) continue;  // the first row of a launch counts
+      open.push_back(std::move(key));
+    }
+  }
+  return around;
+}
+
 }  // namespace
 
 json collect(const std::vector<json>& events, const std::vector<Baseline>& baselines) {
@@ -57,7 +88,7 @@ json collect(const std::vector<json>& events, const std::vector<Baseline>& basel
                   run->value("seed", std::uint64_t{1}), run->value("started", ""));
   for (const char* field :
        {"suite_hash", "suite_file", "programs", "launches", "filter", "cases", "launcher",
-        "max_time", "precision_target", "min_samples", "reference_budget", "timeout"})
+        "ceilings", "max_time", "precision_target", "min_samples", "reference_budget", "timeout"})
     if (run->contains(field)) result["run"][field] = run->at(field);
   result["run"]["resumed"] = std::count_if(events.begin(), events.end(), [](const json& event) {
     return event.value("event", "") == "resume";
@@ -77,6 +108,11 @@ json collect(const std::vector<json>& events, const std::vector<Baseline>& basel
         event.value("event", "") == "end" && place != places.end() && event.contains("volatile"))
       environments[static_cast<std::size_t>(place->second)]["volatile_after"] =
           event.at("volatile");
+  std::vector<Bracket> brackets;
+  const Around around = brackets_around(events, brackets);
+  const char* const none = run->value("ceilings", true)
+                               ? "no ceiling was measured before or after the row"
+                               : "ceilings were switched off (by the suite or --no-ceilings)";
   json rows = json::array();
   std::set<std::pair<int, std::string>> known;
   for (const json& event : events) {
@@ -94,10 +130,13 @@ json collect(const std::vector<json>& events, const std::vector<Baseline>& basel
       row["environment"] = own;
     }
     if (row.value("status", "") == "ok") add_baseline(row, baselines);
+    add_ceiling(row, brackets, around.at({row.value("launch", 0), row.value("id", "")}),
+                environments.at(row.at("environment").get<std::size_t>()), none);
     rows.push_back(std::move(row));
   }
   result["environments"] = std::move(environments);
   result["rows"] = std::move(rows);
+  if (!brackets.empty()) result["run"]["bracket"] = brackets;
   result["run"]["finished"] = now();
   return result;
 }

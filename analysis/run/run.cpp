@@ -8,9 +8,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iostream>
 #include <memory>
 #include <system_error>
 
+#include "analysis/run/ceiling_bracket.hpp"
 #include "analysis/run/child.hpp"
 #include "analysis/run/interrupted.hpp"
 #include "analysis/run/result_file.hpp"
@@ -88,6 +90,7 @@ struct Side {
   std::vector<fs::path> missing;  ///< folders that were made for it
   std::vector<Baseline> baselines;
   std::unique_ptr<Campaign> campaign;
+  CeilingNeeds needs;
   json announcement;
 };
 
@@ -101,18 +104,61 @@ void prepare(Side& side) {
   check_machine(plan, environment, events);
   for (const std::string& name : plan.baselines) side.baselines.push_back(Baseline::load(name));
   std::vector<PlannedBenchmark> benchmarks = planned_benchmarks(plan);
+  if (plan.ceilings) side.needs.add(benchmarks);
   side.announcement = announcement(plan, names_a_run(events), environment);
   side.campaign =
       std::make_unique<Campaign>(plan.campaign, std::move(benchmarks), std::move(finished));
 }
 
+/// The machine's ceilings, measured once for all sides: they are not the builds'. Every journal
+/// gets them, between the rows that they are next to.
+class Brackets {
+ public:
+  explicit Brackets(std::vector<Side>& sides)
+      : sides_(sides),
+        meter_(needs_of(sides), sides.front().plan.campaign, sides.front().plan.programs),
+        wanted_(std::any_of(sides.begin(), sides.end(), [](const Side& side) {
+          return side.plan.ceilings && !side.campaign->complete();
+        })) {}
+  void measure() {
+    if (!wanted_) return;
+    Bracket event = meter_.measure();
+    if (event.at("reason").is_string())
+      std::cerr << "assay run: " << event.at("reason").get<std::string>() << std::endl;
+    event["event"] = "bracket";
+    for (const Side& side : sides_)
+      if (side.plan.ceilings) Journal(side.plan.campaign.folder / "journal.jsonl").append(event);
+  }
+  void measure_if_due() {
+    if (wanted_ && meter_.due()) measure();
+  }
+
+ private:
+  static CeilingNeeds needs_of(const std::vector<Side>& sides) {
+    CeilingNeeds all;
+    for (const Side& side : sides) {
+      all.precisions.insert(side.needs.precisions.begin(), side.needs.precisions.end());
+      all.threads.insert(side.needs.threads.begin(), side.needs.threads.end());
+    }
+    return all;
+  }
+  std::vector<Side>& sides_;
+  CeilingMeter meter_;
+  bool wanted_;
+};
+
 void run_rounds(std::vector<Side>& sides) {
   const CampaignOptions& options = sides.front().plan.campaign;
+  Brackets brackets(sides);
+  brackets.measure();
   // The order of the sides changes from launch to launch: the second of two finds a warmer machine.
   constexpr int place_of_sides = 1000;
-  for (int launch = 0; launch < options.launches; ++launch)
+  for (int launch = 0; launch < options.launches; ++launch) {
+    if (launch > 0) brackets.measure_if_due();
     for (const std::size_t i : random_order(sides.size(), options.seed, launch, place_of_sides))
       sides[i].campaign->run_round(launch);
+  }
+  brackets.measure();
 }
 
 Unfinished unfinished(const std::vector<Side>& sides, const std::string& why) {

@@ -37,7 +37,8 @@ std::vector<json> run_again(const std::vector<Again>& sides, int launches,
     plan.ids = side.ids;
     plan.filter.clear();  // the ids say it all
     plan.command = "assay compare --confirm";
-    plan.resume = true;  // an interrupted confirmation goes on when it is asked for again
+    plan.resume = true;     // an interrupted confirmation goes on when it is asked for again
+    plan.ceilings = false;  // a verdict is about times
     plans.push_back(std::move(plan));
   }
   return run_side_by_side(std::move(plans));

@@ -83,6 +83,7 @@ RunPlan plan_of(const Given& given) {
   if (const auto file = value_of(given, "cases")) plan.ids = ids_in(*file);
   if (given.contains("baseline")) plan.baselines = values_of(given, "baseline");
   plan.command = command_line(given);
+  if (given.contains("no-ceilings")) plan.ceilings = false;
   plan.resume = given.contains("resume");
   plan.allow_mixed = given.contains("allow-mixed");
   return plan;
@@ -152,6 +153,7 @@ Command run_command() {
        {"--timeout", "a case open longer than this is killed", "S", "max(60, 20 x max-time)"},
        {"--filter", "only cases whose id or name has a match", "REGEX", ""},
        {"--cases", "only the ids in this file (`assay compare --flagged` writes one)", "FILE", ""},
+       {"--no-ceilings", "do not measure what the machine can do at most", "", ""},
        {"--seed", "seed of orders and data", "N", "1"},
        {"--launcher", "words put before every executable", "\"mpirun -n 2\"", ""},
        {"--baseline", "compare with these systems", "NAME,...", "the suite's", false, true}},

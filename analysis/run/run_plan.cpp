@@ -62,6 +62,7 @@ void adopt(RunPlan& plan, const json& event) {
   if (open("filter")) plan.filter = event.value("filter", plan.filter);
   if (open("cases")) plan.ids = event.value("cases", plan.ids);
   if (open("launcher")) plan.campaign.launcher = event.value("launcher", plan.campaign.launcher);
+  if (open("no-ceilings")) plan.ceilings = event.value("ceilings", plan.ceilings);
   if (open("baseline")) plan.baselines = event.value("baselines", plan.baselines);
   for (const char* flag : timing_flags)
     if (const json before = event.value(field_of(flag), json()); open(flag) && before.is_number())
@@ -80,6 +81,7 @@ RunPlan plan_of_suite(const std::string& suite) {
   read_into(plan, find_suite(suite));
   for (const json& name : plan.suite.value("baseline", json::array()))
     plan.baselines.push_back(name);
+  plan.ceilings = plan.suite.value("ceilings", true);
   plan.programs = executable_folder();
   return plan;
 }
@@ -133,6 +135,7 @@ json announcement(const RunPlan& plan, bool resumed, const json& environment) {
                 {"cases", plan.ids},
                 {"timeout", plan.campaign.timeout.count()},
                 {"baselines", plan.baselines},
+                {"ceilings", plan.ceilings},
                 {"environment", environment}});
   return event;
 }
@@ -203,9 +206,6 @@ std::vector<PlannedBenchmark> planned_benchmarks(const RunPlan& plan) {
   const std::set<std::string> chosen(plan.ids.begin(), plan.ids.end());
   std::vector<PlannedBenchmark> benchmarks;
   std::vector<std::string> all;
-  // Here `assay-stream`, once it exists, will bracket the rounds to give every row its ceiling
-  // (docs/design.md): one more planned benchmark at both ends of a round. Until then rows have a
-  // null ceiling with that reason.
   for (const std::string& name : suite_benchmarks(plan.suite)) {
     PlannedBenchmark benchmark{name, executable_of(name, plan.programs), {}};
     for (Case& one :

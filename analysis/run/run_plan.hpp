@@ -25,6 +25,7 @@ struct RunPlan {
   std::filesystem::path programs;  ///< folder of the benchmarks' executables
   std::string command;             ///< the command line, for the record
   std::set<std::string> given;  ///< flags of the command line: what a resumed run does not recall
+  bool ceilings = true;         ///< measure the machine's ceilings around the cases
   bool resume = false;
   bool allow_mixed = false;  ///< resume although hardware or software differ
 };

@@ -10,6 +10,7 @@
 #include "analysis/table/crossed.hpp"
 #include "analysis/table/legend.hpp"
 #include "analysis/table/pivot.hpp"
+#include "analysis/table/rate_cells.hpp"
 #include "analysis/text_table.hpp"
 #include "analysis/units.hpp"
 #include "core/result.hpp"
@@ -75,8 +76,10 @@ std::string render_table(const std::vector<NamedResult>& given,
   for (const std::string& axis : axes.shown) columns.push_back({axis});
   if (several_environments) columns.push_back({"environment", true});
   if (several_launches) columns.push_back({"launches", true});
-  for (const char* title : {"time", "95 % interval", "rate", "error"})
-    columns.push_back({title, true});
+  const bool ceilings = std::any_of(all.begin(), all.end(), has_ceiling);
+  for (const char* title : {"time", "95 % interval", "rate"}) columns.push_back({title, true});
+  if (ceilings) columns.push_back({"of ceiling", true});
+  columns.push_back({"error", true});
   for (const auto& [system, baseline] : systems) {
     columns.push_back({system, true});
     columns.push_back({"ran"});
@@ -119,14 +122,8 @@ std::string render_table(const std::vector<NamedResult>& given,
       legend.add(fmt::format(
           "95 % interval -: fewer than {} effective samples (autocorrelation counted) have none.",
           least_for_interval));
-    const json flops = row.at("problem").value("flops", json());
-    if (!timed)
-      line.cells.push_back(marked_quantity(series));
-    else
-      line.cells.push_back(flops.is_number() && series.median > 0 && flops > 0
-                               ? human(flops.get<double>() / series.median, "FLOP/s") +
-                                     (series.published ? "*" : "")
-                               : "-");
+    line.cells.push_back(rate_cell(series));
+    if (ceilings) line.cells.push_back(ceiling_cell(series, legend));
     const json verification = row.value("verification", json());
     line.cells.push_back(verification.is_object() && verification.at("max_error").is_number()
                              ? human_error(verification.at("max_error"))

@@ -35,7 +35,8 @@ class RunTest(unittest.TestCase):
 
     def suite(self, groups, name="test", **more):
         file = self.folder / f"{name}.json"
-        file.write_text(json.dumps({"schema": "assay-suite/1", "name": name, "timing": {"max_time": 0.02}, "cases": groups, **more}))
+        file.write_text(json.dumps({"schema": "assay-suite/1", "name": name, "timing": {"max_time": 0.02}, "ceilings": False,
+                                    "cases": groups, **more}))
         return file
 
     def environment(self, **more):

@@ -1,0 +1,44 @@
+#pragma once
+// Measures the machine's ceilings around the cases of a run, with assay-stream.
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "analysis/run/campaign.hpp"
+#include "analysis/run/ceiling.hpp"
+
+namespace assay {
+
+/// What the cases of a run ask for.
+struct CeilingNeeds {
+  std::set<std::string> precisions;
+  std::set<int> threads;
+  void add(const std::vector<PlannedBenchmark>& benchmarks);
+};
+
+class CeilingMeter {
+ public:
+  /// `options`: of the run, for its folder, launcher and time limit; `programs` holds assay-stream.
+  CeilingMeter(CeilingNeeds needs, CampaignOptions options, std::filesystem::path programs);
+  /// Runs assay-stream for every precision (its peak) and number of threads (its peak and the
+  /// bandwidth of triad, with both kinds of stores). What fails is told in the bracket's "reason":
+  /// no run fails for want of a ceiling. Throws Interrupted.
+  Bracket measure();
+  /// Whether the next cases should have a bracket of their own: the last one is long ago, by ten
+  /// times what it took.
+  bool due() const;
+
+ private:
+  nlohmann::json rows();
+  CeilingNeeds needs_;
+  CampaignOptions options_;
+  std::filesystem::path programs_;
+  std::chrono::steady_clock::time_point ended_;
+  double seconds_ = 0;
+};
+
+}  // namespace assay

@@ -1,0 +1,240 @@
+#include "kernels/native/stream.hpp"
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <algorithm>
+
+#include "core/placement.hpp"
+#include "core/statistics.hpp"
+#include "kernels/native/backend.hpp"
+
+namespace assay::native {
+namespace {
+
+constexpr std::size_t line = 64;
+
+/// What all operations of the benchmark share: tensors, threads, and the clock of the cores, read
+/// at each bind(), which is never timed and next to what is.
+class StreamOperation : public Operation {
+ public:
+  StreamOperation(const StreamProblem& problem, std::string algorithm)
+      : problem_(problem), arguments_(problem.tensors()) {
+    executed_.algorithm = std::move(algorithm);
+    executed_.layout = "any";
+    executed_.evidence = "numerical";
+    const std::string type(name(arguments_[0].type));
+    executed_.storage = executed_.compute = executed_.accumulate = type;
+  }
+  const std::vector<TensorSpec>& arguments() const final { return arguments_; }
+  void bind(std::span<Tensor* const> tensors) final {
+    data_.clear();
+    for (Tensor* tensor : tensors) data_.push_back(tensor->data());
+    bound();
+    clocks_.push_back(clock_hz(problem_.threads()));
+  }
+  Executed executed() const final {
+    Executed ran = executed_;
+    if (!clocks_.empty() && clocks_[0] > 0) ran.numbers["clock_hz"] = median(clocks_);
+    return ran;
+  }
+
+ protected:
+  virtual void bound() {}
+  template <class T>
+  T* data(std::size_t argument) const {
+    return static_cast<T*>(data_[argument]);
+  }
+
+  StreamProblem problem_;
+  std::vector<TensorSpec> arguments_;
+  Executed executed_;
+
+ private:
+  std::vector<void*> data_;
+  std::vector<double> clocks_;
+};
+
+/// The part of a thread: whole blocks as HostDevice::put divides them among threads, so that pages
+/// lie where they are used; whole cache lines of small arrays.
+struct Part {
+  std::size_t begin = 0, count = 0;
+};
+Part part_of(std::int64_t n, std::size_t size, int thread, int threads) {
+  constexpr std::int64_t put_block = 8192;
+  const std::int64_t grain =
+      n >= 8 * put_block * threads ? put_block : static_cast<std::int64_t>(line / size);
+  const std::int64_t blocks = (n + grain - 1) / grain, each = blocks / threads,
+                     more = blocks % threads;
+  const std::int64_t first = thread * each + std::min<std::int64_t>(thread, more),
+                     count = each + (thread < more ? 1 : 0);
+  const std::int64_t begin = std::min(n, first * grain), end = std::min(n, (first + count) * grain);
+  return {static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)};
+}
+
+template <class T>
+class Move final : public StreamOperation {
+ public:
+  Move(const StreamProblem& problem, bool nontemporal)
+      : StreamOperation(problem, nontemporal ? "nontemporal" : "regular"),
+        nontemporal_(nontemporal) {
+    executed_.implementation = fmt::format("highway {}", memory_instructions());
+  }
+  void run(Stream&) override {
+    const std::int64_t n = problem_.shape().n;
+    const T* const a = data<T>(0);
+    const T* const b = arguments_.size() == 3 ? data<T>(1) : nullptr;
+    T* const c = data<T>(arguments_.size() - 1);
+#pragma omp parallel num_threads(problem_.threads())
+    {
+      const Part part = part_of(n, sizeof(T), omp_get_thread_num(), omp_get_num_threads());
+      move(problem_.shape().kernel, nontemporal_, a + part.begin,
+           b == nullptr ? nullptr : b + part.begin, c + part.begin, part.count);
+    }
+  }
+
+ private:
+  bool nontemporal_;
+};
+
+template <class T>
+class Read final : public StreamOperation {
+ public:
+  explicit Read(const StreamProblem& problem) : StreamOperation(problem, "sum") {
+    executed_.implementation = fmt::format("highway {}", memory_instructions());
+  }
+  void run(Stream&) override {
+    double all = 0;
+#pragma omp parallel num_threads(problem_.threads()) reduction(+ : all)
+    {
+      const Part part =
+          part_of(problem_.shape().n, sizeof(T), omp_get_thread_num(), omp_get_num_threads());
+      all += passes(data<T>(0) + part.begin, part.count);
+    }
+    *data<double>(1) = all;
+  }
+
+ private:
+  // Sums of integers in fp32 stay exact over 2^16 of them: longer arrays are summed in pieces,
+  // shorter ones several times at once, which costs one call and one sum over the lanes a piece.
+  static constexpr std::size_t most = 1 << 16;
+  double passes(const T* a, std::size_t count) const {
+    if (count == 0) return 0;
+    const auto times = static_cast<std::size_t>(problem_.passes());
+    double all = 0;
+    if (count <= most) {
+      const std::size_t together = most / count;
+      for (std::size_t done = 0; done < times; done += together)
+        all += sum(a, count, std::min(together, times - done));
+      return all;
+    }
+    for (std::size_t pass = 0; pass < times; ++pass)
+      for (std::size_t i = 0; i < count; i += most) all += sum(a + i, std::min(most, count - i), 1);
+    return all;
+  }
+};
+
+class Latency final : public StreamOperation {
+ public:
+  explicit Latency(const StreamProblem& problem) : StreamOperation(problem, "chase") {
+    TensorSpec ring;
+    ring.name = "ring";
+    ring.role = Role::workspace;
+    ring.bytes = static_cast<std::size_t>(problem.shape().n * stream_line);
+    arguments_.push_back(ring);
+    executed_.workspace_bytes = ring.bytes;
+    executed_.implementation = "pointer chase, one random cycle of cache lines";
+    executed_.storage = executed_.compute = executed_.accumulate = "";
+  }
+  void run(Stream&) override {
+    const std::int64_t n = problem_.shape().n, loads = problem_.loads();
+    const Link* const ring = data<const Link>(2);
+    const Link* at = ring + latency_start(*data<const std::int32_t>(0), n);
+    for (std::int64_t i = 0; i < loads; ++i) at = at->next;
+    *data<std::int32_t>(1) = static_cast<std::int32_t>(at - ring);
+  }
+
+ private:
+  struct alignas(stream_line) Link {
+    const Link* next;
+  };
+  void bound() override {
+    Link* const ring = data<Link>(2);
+    const std::vector<std::size_t> order = latency_order(problem_.shape().n);
+    for (std::size_t i = 0; i < order.size(); ++i)
+      ring[order[i]].next = ring + order[(i + 1) % order.size()];
+  }
+};
+
+class Fma final : public StreamOperation {
+ public:
+  Fma(const StreamProblem& problem, const Registers& registers)
+      : StreamOperation(problem, registers.compute == registers.accumulate ? "fma" : "dot"),
+        registers_(registers) {
+    executed_.implementation = registers.instructions;
+    executed_.compute = registers.compute;
+    executed_.accumulate = registers.accumulate;
+    executed_.numbers["vector_bits"] = registers.vector_bits;
+    executed_.numbers["chains"] = registers.chains;
+  }
+  void run(Stream&) override {
+    const std::size_t bytes = static_cast<std::size_t>(stream_values) * size_of(arguments_[0].type);
+    const auto* const x = data<const std::byte>(0);
+    auto* const y = data<std::byte>(1);
+#pragma omp parallel num_threads(problem_.threads())
+    {
+      const std::size_t at = static_cast<std::size_t>(omp_get_thread_num()) * bytes;
+      registers_.run(x + at, y + at, problem_.shape().n);
+    }
+  }
+
+ private:
+  Registers registers_;
+};
+
+Made<std::unique_ptr<Operation>> make_fma(const StreamProblem& problem) {
+  const Precision precision = problem.precision();
+  const bool wide = precision == Precision::fp64 || precision == Precision::fp32;
+  Made<Registers> made = wide ? fma_registers(precision) : half_registers(precision);
+  if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
+  return std::make_unique<Fma>(problem, std::get<Registers>(made));
+}
+
+template <class T>
+std::unique_ptr<Operation> make_memory(const StreamProblem& problem, bool nontemporal) {
+  if (problem.shape().kernel == StreamKernel::read) return std::make_unique<Read<T>>(problem);
+  return std::make_unique<Move<T>>(problem, nontemporal);
+}
+
+Made<std::unique_ptr<Operation>> make_stream(Device&, const Problem& what, const Options& options,
+                                             Communicator&) {
+  const StreamProblem& problem = problem_cast<StreamProblem>(what);
+  const StreamKernel kernel = problem.shape().kernel;
+  const std::string algorithm = options.get("algorithm", "auto");
+  const bool stores = kernel <= StreamKernel::triad;
+  if (algorithm != "auto" && !(stores && (algorithm == "regular" || algorithm == "nontemporal")))
+    return Unsupported{fmt::format(
+        "native has no algorithm {} for {} (regular and nontemporal are of copy, scale, add and "
+        "triad). Use auto.",
+        algorithm, problem.canonical())};
+  if (auto why = why_not_precision(problem)) return Unsupported{std::move(*why)};
+  if (!stores && options.get("cache", "hot") == "cold")
+    return Unsupported{
+        fmt::format("{} is not run cold (its size says which cache it is in). Use --cache hot.",
+                    problem.canonical())};
+  if (kernel == StreamKernel::latency && problem.threads() != 1)
+    return Unsupported{"one thread follows a chase. Use --threads 1."};
+  if (auto why = why_not_node(options.get("numa", "any"), problem.threads()))
+    return Unsupported{std::move(*why)};
+  if (kernel == StreamKernel::fma) return make_fma(problem);
+  if (kernel == StreamKernel::latency) return std::make_unique<Latency>(problem);
+  const bool nontemporal = algorithm == "nontemporal";
+  return problem.precision() == Precision::fp32 ? make_memory<float>(problem, nontemporal)
+                                                : make_memory<double>(problem, nontemporal);
+}
+
+const Maker add_stream{
+    makers(), StreamProblem::kind_name, &make_stream, {"regular", "nontemporal"}};
+
+}  // namespace
+}  // namespace assay::native

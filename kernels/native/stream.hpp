@@ -1,0 +1,43 @@
+#pragma once
+// What the stream benchmark's operations are made of: for one thread each.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "core/operation.hpp"
+#include "kernels/stream.hpp"
+
+namespace assay::native {
+
+/// c[0 … n) from a and b (copy and scale: from a alone). `nontemporal`: stores go past the caches;
+/// c is then aligned to 64 bytes.
+void move(StreamKernel kernel, bool nontemporal, const float* a, const float* b, float* c,
+          std::size_t n);
+void move(StreamKernel kernel, bool nontemporal, const double* a, const double* b, double* c,
+          std::size_t n);
+/// The sum of n elements, `passes` times over.
+double sum(const float* a, std::size_t n, std::size_t passes);
+double sum(const double* a, std::size_t n, std::size_t passes);
+/// The instruction set that Highway has chosen for them.
+std::string memory_instructions();
+
+/// Multiply-adds in registers.
+struct Registers {
+  /// y[i] = x[i] after `updates` updates, of stream_values values.
+  void (*run)(const void* x, void* y, std::int64_t updates) = nullptr;
+  std::string instructions, compute, accumulate;
+  int vector_bits = 0;
+  int chains = 0;  ///< vectors that are updated in turn, so that none waits for its last update
+};
+/// The widest there is for the precision on this processor, or what it lacks.
+Made<Registers> fma_registers(Precision precision);   // fp64, fp32
+Made<Registers> half_registers(Precision precision);  // fp16, bf16, int8
+
+/// Clock of the cores under `threads` threads, from chains of dependent integer additions of two
+/// registers, which take one cycle each on every processor that we know of: the mean over the
+/// threads, of the fastest of a few short chains each (a thread that was interrupted is slower). 0
+/// where no such chain is written.
+double clock_hz(int threads);
+
+}  // namespace assay::native

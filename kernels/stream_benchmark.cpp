@@ -1,0 +1,42 @@
+#include "kernels/stream_benchmark.hpp"
+
+#include "kernels/stream.hpp"
+
+namespace assay {
+
+std::string StreamBenchmark::description() const {
+  return "what the machine can do at most: memory and cache bandwidth, latency, peak arithmetic";
+}
+
+std::vector<Dimension> StreamBenchmark::dimensions() const {
+  Dimension algorithm = dimension::algorithm({"auto", "regular", "nontemporal"});
+  algorithm.help = "stores of copy, scale, add, triad; auto is regular";
+  Dimension numa;
+  numa.name = "numa";
+  numa.help = "NUMA node that threads and memory are bound to, or any";
+  numa.defaults = {"any"};
+  numa.omit = "any";
+  return {dimension::precision(precision_names(), {"fp64"}),
+          dimension::backend({"native"}),
+          algorithm,
+          dimension::problem({"stream"}),
+          dimension::cache(),
+          dimension::threads(),
+          numa};
+}
+
+std::string StreamBenchmark::canonical(const std::string& descriptor) const {
+  return to_descriptor(parse_stream(descriptor));
+}
+
+std::unique_ptr<Problem> StreamBenchmark::problem(const Settings& settings) const {
+  return std::make_unique<StreamProblem>(parse_stream(settings.at("problem")),
+                                         precision(settings.at("precision")),
+                                         std::stoi(settings.at("threads")));
+}
+
+std::unique_ptr<Oracle> StreamBenchmark::oracle(const Problem& problem) const {
+  return stream_oracle(problem_cast<StreamProblem>(problem));
+}
+
+}  // namespace assay

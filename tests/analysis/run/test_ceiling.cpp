@@ -1,0 +1,244 @@
+// The ceiling of a row: roofline of what was measured around it, and nothing where that does not
+// bound it.
+#include <gtest/gtest.h>
+
+#include "analysis/run/ceiling.hpp"
+#include "analysis/run/ceiling_bracket.hpp"
+#include "analysis/run/result_file.hpp"
+#include "analysis/table/table.hpp"
+#include "core/schema.hpp"
+#include "rows.hpp"
+
+namespace {
+
+using namespace assay;
+using nlohmann::json;
+
+constexpr double cache = 32e6;
+
+json environment() {
+  return {{"host", "h"},
+          {"hardware",
+           {{"caches",
+             {{{"level", 3}, {"type", "unified"}, {"bytes", cache}, {"count", 1}},
+              {{"level", 1}, {"type", "data"}, {"bytes", 1000}, {"count", 2}}}}}},
+          {"software", json::object()},
+          {"volatile", json::object()},
+          {"hashes", {{"hardware", "a"}, {"software", "b"}}}};
+}
+
+/// A row of assay-stream: `rate` in its best sample, much less in the others.
+json stream(const std::string& descriptor, const std::string& precision, double rate,
+            const std::string& status = "ok", int threads = 2) {
+  const double work = 1e9;
+  json row = {{"id", "stream/" + precision + "/" + descriptor},
+              {"benchmark", "stream"},
+              {"problem", {{"descriptor", descriptor}, {"flops", work}, {"bytes", work}}},
+              {"parameters", {{"precision", precision}, {"threads", threads}}},
+              {"executed", nullptr},
+              {"status", status},
+              {"reason", nullptr},
+              {"verification", nullptr},
+              {"rates", json::object()},
+              {"time_s", {{"min", work / rate}, {"median", 2 * work / rate}}}};
+  if (status != "ok") {
+    row["time_s"] = nullptr;
+    row["reason"] = "why it is " + status;
+  }
+  return row;
+}
+
+Bracket bracket(std::vector<json> rows) {
+  return {
+      {"started", "2026-01-01T00:00:00.000Z"}, {"seconds", 1}, {"reason", nullptr}, {"rows", rows}};
+}
+
+/// fp32 at 1e12 FLOP/s, memory at 1e10 B/s.
+Bracket plain() {
+  return bracket({stream("fma_n2", "fp32", 1e12), stream("triad_n9", "fp64", 1e10)});
+}
+
+json row_of(double seconds, double flops, double bytes, Settings more = {}) {
+  json row = test::row("ok", seconds, 0, std::move(more), 0, flops);
+  row["problem"]["bytes"] = bytes;
+  return row;
+}
+
+json with_ceiling(json row, const std::vector<Bracket>& brackets,
+                  const std::vector<std::size_t>& around) {
+  add_ceiling(row, brackets, around, environment(), "nothing was measured");
+  return row;
+}
+
+TEST(Ceiling, BoundByCompute) {
+  const json row = with_ceiling(row_of(2, 1e12, 1e6), {plain()}, {0});
+  const json& ceiling = row["ceiling"];
+  ASSERT_TRUE(ceiling.is_object()) << row["ceiling_reason"];
+  EXPECT_DOUBLE_EQ(ceiling["flops_per_s"], 1e12);
+  EXPECT_DOUBLE_EQ(ceiling["fraction"], 0.5);
+  EXPECT_EQ(ceiling["bound_by"], "compute");
+  EXPECT_EQ(ceiling["exceeded"], false);
+  EXPECT_EQ(ceiling["memory_bytes"], 0);  // it fits the cache: no roof of memory
+  EXPECT_TRUE(ceiling["bytes_per_s"].is_null());
+  EXPECT_TRUE(row["ceiling_reason"].is_null());
+}
+
+TEST(Ceiling, BoundByMemoryForWhatTheCacheCannotHold) {
+  const json row = with_ceiling(row_of(4, 1e10, 2e10 + cache), {plain()}, {0});
+  EXPECT_DOUBLE_EQ(row["ceiling"]["memory_bytes"], 2e10);
+  EXPECT_DOUBLE_EQ(row["ceiling"]["fraction"], 0.5);
+  EXPECT_EQ(row["ceiling"]["bound_by"], "memory");
+  EXPECT_DOUBLE_EQ(row["ceiling"]["bytes_per_s"], 1e10);
+}
+
+TEST(Ceiling, ColdDataComeFromMemoryHoweverSmall) {
+  const json row = with_ceiling(row_of(1e-2, 1e6, 1e7, {{"cache", "cold"}}), {plain()}, {0});
+  EXPECT_DOUBLE_EQ(row["ceiling"]["fraction"], 0.1);
+  EXPECT_EQ(row["ceiling"]["bound_by"], "memory");
+}
+
+TEST(Ceiling, IsTheLargerOfBeforeAndAfter) {
+  const Bracket slow = bracket({stream("fma_n2", "fp32", 5e11), stream("triad_n9", "fp64", 2e10)});
+  for (const auto& brackets : {std::vector{plain(), slow}, std::vector{slow, plain()}}) {
+    const json row = with_ceiling(row_of(10, 2e12, 5e10 + cache), brackets, {0, 1});
+    EXPECT_DOUBLE_EQ(row["ceiling"]["flops_per_s"], 1e12);
+    EXPECT_DOUBLE_EQ(row["ceiling"]["bytes_per_s"], 2e10);
+    EXPECT_EQ(row["ceiling"]["brackets"], json({0, 1}));
+  }
+  // Of both kinds of stores, too; and of none that is not around the row.
+  const Bracket both = bracket({stream("triad_n9", "fp64", 1e10), stream("triad_n9", "fp64", 3e10),
+                                stream("fma_n2", "fp32", 1e12)});
+  const json row = with_ceiling(row_of(10, 2e12, 5e10 + cache), {slow, both}, {1});
+  EXPECT_DOUBLE_EQ(row["ceiling"]["bytes_per_s"], 3e10);
+  EXPECT_DOUBLE_EQ(row["ceiling"]["flops_per_s"], 1e12);
+}
+
+TEST(Ceiling, FlagsWhatExceedsItByMoreThanThreePercentAndClipsNothing) {
+  const auto at = [](double fraction) {
+    return with_ceiling(row_of(1 / fraction, 1e12, 0), {plain()}, {0})["ceiling"];
+  };
+  EXPECT_EQ(at(1.029)["exceeded"], false);
+  EXPECT_EQ(at(1.031)["exceeded"], true);
+  EXPECT_DOUBLE_EQ(at(2)["fraction"], 2);
+}
+
+TEST(Ceiling, CountsTheOperationsThatWereDone) {
+  json winograd = row_of(1, 4e12, 0);
+  winograd["executed"]["algorithm"] = "winograd";
+  EXPECT_NE(
+      with_ceiling(winograd, {plain()}, {0})["ceiling_reason"].get<std::string>().find("winograd"),
+      std::string::npos);
+  winograd["executed"]["algorithmic_flops"] = 0.9e12;
+  const json row = with_ceiling(winograd, {plain()}, {0});
+  EXPECT_DOUBLE_EQ(row["ceiling"]["fraction"], 0.9);
+}
+
+TEST(Ceiling, SixteenBitsComputedInFp32HaveThatPeak) {
+  const Bracket lacks =
+      bracket({stream("fma_n2", "bf16", 0, "unsupported"), stream("fma_n2", "fp32", 1e12)});
+  json row = row_of(2, 1e12, 0, {{"precision", "bf16"}});
+  row["executed"]["compute"] = "fp32";
+  EXPECT_DOUBLE_EQ(with_ceiling(row, {lacks}, {0})["ceiling"]["fraction"], 0.5);
+  row["executed"]["compute"] = "bf16";
+  const json none = with_ceiling(row, {lacks}, {0});
+  EXPECT_TRUE(none["ceiling"].is_null());
+  EXPECT_NE(none["ceiling_reason"].get<std::string>().find("why it is unsupported"),
+            std::string::npos);
+  // The faster unit counts, even where a library did not use it.
+  const Bracket has = bracket({stream("fma_n2", "bf16", 2e12), stream("fma_n2", "fp32", 1e12)});
+  row["executed"]["compute"] = "fp32";
+  EXPECT_DOUBLE_EQ(with_ceiling(row, {has}, {0})["ceiling"]["flops_per_s"], 2e12);
+}
+
+TEST(Ceiling, NullAndTheReason) {
+  const auto reason = [](const json& row, const std::vector<Bracket>& brackets,
+                         const std::vector<std::size_t>& around) {
+    const json made = with_ceiling(row, brackets, around);
+    EXPECT_TRUE(made["ceiling"].is_null());
+    return made["ceiling_reason"].get<std::string>();
+  };
+  const json good = row_of(1, 1e12, 1e6);
+  EXPECT_EQ(reason(good, {plain()}, {}), "nothing was measured");
+  EXPECT_EQ(reason(test::row("failed", 1), {plain()}, {0}), "the row has no time");
+  EXPECT_NE(reason(row_of(1, 1e12, 0, {{"threads", "7"}}), {plain()}, {0}).find("fp32"),
+            std::string::npos);
+  const Bracket wrong = bracket({stream("fma_n2", "fp32", 1e12, "incorrect")});
+  EXPECT_NE(reason(good, {wrong}, {0}).find("why it is incorrect"), std::string::npos);
+  Bracket lost = bracket({});
+  lost["reason"] = "ceilings could not be measured: no";
+  EXPECT_EQ(reason(good, {lost}, {0}), "ceilings could not be measured: no");
+  EXPECT_TRUE(with_ceiling(good, {lost, plain()}, {0, 1})["ceiling"].is_object());
+  json ranks = good;
+  ranks["parameters"]["ranks"] = 2;
+  EXPECT_NE(reason(ranks, {plain()}, {0}).find("several"), std::string::npos);
+  json itself = good;
+  itself["benchmark"] = "stream";
+  EXPECT_NE(reason(itself, {plain()}, {0}).find("itself"), std::string::npos);
+  const Bracket no_memory = bracket({stream("fma_n2", "fp32", 1e12)});
+  EXPECT_NE(reason(row_of(1, 1e12, 1e9), {no_memory}, {0}).find("bandwidth"), std::string::npos);
+}
+
+TEST(Ceiling, RowsHaveTheBracketsOfTheirSession) {
+  const auto row = [](const std::string& id, int launch = 0) {
+    json made = row_of(2, 1e12, 1e6);
+    made["id"] = id;
+    made["launch"] = launch;
+    return json{{"event", "row"}, {"row", made}};
+  };
+  const auto measured = [](double peak) {
+    Bracket event = bracket({stream("fma_n2", "fp32", peak)});
+    event["event"] = "bracket";
+    return event;
+  };
+  json run = {{"event", "run"}, {"id", "r"},        {"suite", "s"},
+              {"command", "c"}, {"started", now()}, {"environment", environment()}};
+  json resume = run;
+  resume["event"] = "resume";
+  const json result = collect({run, measured(1e12), row("a"), row("b"), resume, measured(2e12),
+                               row("c"), row("a"), measured(3e12), row("d", 1), measured(4e12)},
+                              {});
+  EXPECT_EQ(result["run"]["bracket"].size(), 4u);
+  const std::map<std::string, json> expected{{"a", {0}}, {"b", {0}}, {"c", {1, 2}}, {"d", {2, 3}}};
+  ASSERT_EQ(result["rows"].size(), 4u);
+  for (const json& one : result["rows"])
+    EXPECT_EQ(one["ceiling"]["brackets"], expected.at(one["id"])) << one["id"];
+  EXPECT_TRUE(schema_errors(result, "result", "test").empty())
+      << schema_errors(result, "result", "test")[0];
+}
+
+TEST(Ceiling, SwitchedOffIsSaid) {
+  json made = row_of(2, 1e12, 1e6);
+  const json run = {{"event", "run"},   {"id", "r"},        {"suite", "s"},
+                    {"command", "c"},   {"started", now()}, {"environment", environment()},
+                    {"ceilings", false}};
+  const json result = collect({run, {{"event", "row"}, {"row", made}}}, {});
+  EXPECT_TRUE(result["rows"][0]["ceiling"].is_null());
+  EXPECT_NE(result["rows"][0]["ceiling_reason"].get<std::string>().find("switched off"),
+            std::string::npos);
+}
+
+TEST(Ceiling, TableMarksWhatExceeds) {
+  const json slow = with_ceiling(row_of(2, 1e12, 0), {plain()}, {0}),
+             fast = with_ceiling(row_of(0.5, 1e12, 0, {{"backend", "other"}}), {plain()}, {0});
+  const std::string text = render_table({{"", test::result({slow, fast})}}, {}, {});
+  EXPECT_NE(text.find("50 % compute "), std::string::npos) << text;
+  EXPECT_NE(text.find("200 % compute^"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n^: faster than the ceiling"), std::string::npos) << text;
+  const std::string without = render_table({{"", test::result({test::row("ok", 1)})}}, {}, {});
+  EXPECT_EQ(without.find("ceiling"), std::string::npos) << without;
+}
+
+TEST(Ceiling, NeedsArePrecisionsAndThreadsOfTheCases) {
+  CeilingNeeds needs;
+  PlannedBenchmark conv{"conv", "", {}}, own{"stream", "", {}};
+  Case one;
+  one.settings = {{"precision", "bf16"}, {"threads", "4"}};
+  conv.cases.push_back(one);
+  one.settings = {{"precision", "fp64"}, {"threads", "8"}};
+  own.cases.push_back(one);
+  needs.add({conv, own});
+  EXPECT_EQ(needs.precisions, std::set<std::string>{"bf16"});
+  EXPECT_EQ(needs.threads, std::set<int>{4});
+}
+
+}  // namespace

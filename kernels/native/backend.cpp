@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/host_device.hpp"
+#include "kernels/native/device.hpp"
 
 namespace assay::native {
 
@@ -33,7 +33,7 @@ class NativeBackend final : public MakerBackend {
   }
 
  private:
-  HostDevice device_;
+  NativeDevice device_;
 };
 
 Backend* create(std::string&) { return new NativeBackend; }

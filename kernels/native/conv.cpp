@@ -49,7 +49,14 @@ Made<std::unique_ptr<Operation>> make_conv(Device&, const Problem& problem, cons
   const bool whole_blocks =
       s.g == 1 || (s.ic / s.g % channel_block == 0 && s.oc / s.g % channel_block == 0);
   const Request request{conv, layout == "any" && whole_blocks, std::max(1, options.threads)};
-  if (algorithm == "auto") algorithm = "implicit_gemm";
+  // The rule of auto: Winograd where it computes the problem and there are channels enough for its
+  // products to outweigh its transforms.
+  if (algorithm == "auto")
+    algorithm = why_not_winograd(conv).empty() && std::min(s.ic, s.oc) >= 2 * channel_block
+                    ? "winograd"
+                    : "implicit_gemm";
+  if (algorithm != "implicit_gemm")
+    return make_winograd(request, algorithm == "winograd_2x2" ? 2 : 4);
   return conv.direction() == ConvDirection::bwd_weights ? make_implicit_gemm_weights(request)
                                                         : make_implicit_gemm(request);
 }

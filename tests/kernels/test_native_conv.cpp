@@ -61,5 +61,24 @@ TEST_F(NativeConv, ImplicitGemmOnTailsOfEveryBlock) {
         }
 }
 
+TEST_F(NativeConv, WinogradEqualsTheOracle) {
+  // Outputs beside tiles of 2 and 4, channels beside blocks, more weights than tiles and the
+  // reverse, padding of none, one side, and more than the filter.
+  for (const char* text :
+       {"mb2ic3ih9oc17kh3ph1", "mb1ic64ih14oc64kh3ph1", "mb3ic33ih7oc50kh3ph1", "mb1ic16ih3oc16kh3",
+        "mb2ic20ih6iw11oc40kh3kw3ph0pw1", "mb1ic8ih12oc8oh15kh3ph4", "mb1ic100ih4oc200kh3ph1",
+        "mb1ic16ih1oc16kh3ph1", "mb2ic16ih10oc16oh10kh3ph2", "mb4ic64ih28oc32kh3ph1"})
+    for (ConvDirection direction : {ConvDirection::forward, ConvDirection::bwd_data})
+      for (Precision precision : precisions)
+        for (const char* layout : {"any", "nhwc"})
+          for (const char* algorithm : {"winograd_2x2", "winograd_4x4"}) {
+            bench_.use_threads(2);
+            const ConvProblem problem(parse_conv(text), direction, precision);
+            ASSERT_TRUE(bench_.make(problem, algorithm, layout)) << text << bench_.reason();
+            verify(bench_, problem, 6);
+            if (HasFatalFailure()) return;
+          }
+}
+
 }  // namespace
 }  // namespace assay

@@ -67,6 +67,10 @@ void gemm(const float* HWY_RESTRICT at, const float* HWY_RESTRICT bt,
   ASSAY_ROWS(ASSAY_STORE)
 }
 
+// Highway 1.0.3 emulates fp16 where the processor does not convert it, and then truncates: there
+// core's conversion is used, which is slow and right.
+constexpr bool converts_fp16 = (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2) || HWY_ARCH_ARM_A64;
+
 // bf16 is the upper half of fp32. Rounds to nearest even; what is not a number stays so.
 template <class DU>
 HWY_INLINE hn::Vec<DU> to_bf16_bits(DU du, V v) {
@@ -81,6 +85,12 @@ HWY_INLINE hn::Vec<DU> to_bf16_bits(DU du, V v) {
 }
 
 HWY_INLINE void load16(DataType type, const void* from, float* HWY_RESTRICT to) {
+  if (!converts_fp16 && type == DataType::fp16) {
+    double values[channel_block];
+    decode(type, from, values);
+    std::copy_n(values, channel_block, to);
+    return;
+  }
   const D d;
   const auto lanes = static_cast<std::ptrdiff_t>(hn::Lanes(d));
   for (std::ptrdiff_t i = 0; i < channel_block; i += lanes) {
@@ -101,6 +111,12 @@ HWY_INLINE void load16(DataType type, const void* from, float* HWY_RESTRICT to) 
 }
 
 HWY_INLINE void store16(DataType type, const float* HWY_RESTRICT from, void* to) {
+  if (!converts_fp16 && type == DataType::fp16) {
+    double values[channel_block];
+    std::copy_n(from, channel_block, values);
+    encode(type, values, to);
+    return;
+  }
   const D d;
   const auto lanes = static_cast<std::ptrdiff_t>(hn::Lanes(d));
   for (std::ptrdiff_t i = 0; i < channel_block; i += lanes) {

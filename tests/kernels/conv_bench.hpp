@@ -20,8 +20,8 @@ inline Plugins& plugins() {
 /// A backend, its device, and operations made and run on it.
 class Bench {
  public:
-  explicit Bench(const std::string& name) {
-    Made<Backend*> made = plugins().open(name);
+  explicit Bench(const std::string& name, Plugins& from = plugins()) {
+    Made<Backend*> made = from.open(name);
     if (const auto* no = std::get_if<Unsupported>(&made))
       reason_ = no->reason;
     else

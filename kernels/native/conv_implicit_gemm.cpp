@@ -21,8 +21,10 @@ struct Phase {
   std::vector<Tap> taps;
   Blocking blocking{};
   Window window;
-  std::ptrdiff_t blocks = 1;      ///< of input channels at once
-  std::vector<Segment> segments;  ///< [block of channels][tap]
+  std::ptrdiff_t blocks = 1;  ///< of input channels at once
+  /// Of the blocks of channels in one window after the other: [tap][block]. The taps that lie in
+  /// the plane, for one row of outputs, are then one run of segments.
+  std::vector<Segment> segments;
 };
 
 /// A block of outputs, and panels [first, last) of their channels.
@@ -133,11 +135,12 @@ class ImplicitGemm final : public Operation {
     const std::ptrdiff_t tap = channel_block * weights_.width, blocks = weights_.row_blocks();
     phase.blocks = blocks_at_once(phase.window, blocks,
                                   panel_bytes / 4 / std::max<std::ptrdiff_t>(1, taps * tap));
-    for (std::ptrdiff_t at = 0; at < blocks; ++at)
+    for (std::ptrdiff_t first = 0; first < blocks; first += phase.blocks)
       for (const Tap& one : phase.taps)
-        phase.segments.push_back({at % phase.blocks * phase.window.block() + phase.window.tap(one),
-                                  at * weights_.block() + one.index * tap,
-                                  std::min(channel_block, weights_.rows - at * channel_block)});
+        for (std::ptrdiff_t at = first; at < std::min(blocks, first + phase.blocks); ++at)
+          phase.segments.push_back({(at - first) * phase.window.block() + phase.window.tap(one),
+                                    at * weights_.block() + one.index * tap,
+                                    std::min(channel_block, weights_.rows - at * channel_block)});
     phases_.push_back(std::move(phase));
   }
 
@@ -173,12 +176,21 @@ class ImplicitGemm final : public Operation {
       if (taps > 0)
         p.window.load(table_, in_, data_[0], item.n, item.g, first, last, item.u, item.v, window);
       for (std::ptrdiff_t panel = item.first; panel < item.last; ++panel)
-        for (std::ptrdiff_t u = 0; u < height; ++u)
-          multiply(
-              table_, table_.pixels, channel_block, window + u * p.window.step_y() * p.window.row(),
-              weights + item.g * weights_.group() + panel * weights_.panel(),
-              p.segments.data() + first * taps, (last - first) * taps, width,
-              weights_.column_blocks(panel), destination(item, panel, u, width, sums), first > 0);
+        for (std::ptrdiff_t u = 0; u < height; ++u) {
+          // Rows of taps above and below the plane would multiply zeros.
+          const auto inside = [&](const Tap& tap) {
+            const std::ptrdiff_t y = (item.u + u) * step_y_ + tap.dy;
+            return y >= 0 && y < in_.height;
+          };
+          const auto begin = std::find_if(p.taps.begin(), p.taps.end(), inside),
+                     end = std::find_if_not(begin, p.taps.end(), inside);
+          multiply(table_, table_.pixels, channel_block,
+                   window + u * p.window.step_y() * p.window.row(),
+                   weights + item.g * weights_.group() + panel * weights_.panel(),
+                   p.segments.data() + first * taps + (begin - p.taps.begin()) * (last - first),
+                   (end - begin) * (last - first), width, weights_.column_blocks(panel),
+                   destination(item, panel, u, width, sums), first > 0);
+        }
     }
     if (direct_) return;
     for (std::ptrdiff_t panel = item.first; panel < item.last; ++panel)

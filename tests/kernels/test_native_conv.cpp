@@ -162,6 +162,34 @@ TEST_F(NativeConv, SaysWhatItIs) {
       (std::vector<std::string>{"implicit_gemm", "winograd", "winograd_2x2", "winograd_4x4"}));
 }
 
+TEST_F(NativeConv, WinogradLosesAccuracyInFp32AndHidesItIn16Bits) {
+  // F(4x4) costs digits, F(2x2) does not; both below the output's own rounding where that is to 16
+  // bits, since what is transformed stays fp32.
+  const auto error = [&](const char* algorithm, Precision precision) {
+    const ConvProblem problem(parse_conv("mb2ic64ih16oc32oh16kh3ph1"), ConvDirection::forward,
+                              precision);
+    EXPECT_TRUE(bench_.make(problem, algorithm)) << bench_.reason();
+    const Inputs inputs = make_inputs(problem, Values::Kind::mantissa, 63);
+    const std::vector<double> got = bench_.run(inputs);
+    const auto indices = all_of(problem.tensors()[2]);
+    const auto want = expect(problem, inputs, bench_.operation().executed(), false, indices);
+    double errors = 0, squares = 0;
+    for (std::size_t i = 0; i < want.size(); ++i) {
+      errors += (got[i] - want[i].value) * (got[i] - want[i].value);
+      squares += want[i].value * want[i].value;
+    }
+    return std::sqrt(errors / squares);
+  };
+  const double direct = error("implicit_gemm", Precision::fp32);
+  EXPECT_GT(error("winograd_4x4", Precision::fp32), 2 * direct);
+  EXPECT_LT(error("winograd_2x2", Precision::fp32), 2 * direct);
+  for (Precision precision : {Precision::bf16, Precision::fp16}) {
+    const double rounded = error("implicit_gemm", precision);
+    EXPECT_GT(rounded, 100 * direct);
+    EXPECT_NEAR(error("winograd_4x4", precision) / rounded, 1, 0.02);
+  }
+}
+
 TEST_F(NativeConv, RefusalsNameTheConditionThatFails) {
   const auto refused = [&](const char* text, ConvDirection direction, Precision precision,
                            const char* algorithm, const char* layout, const char* why) {

@@ -70,6 +70,7 @@ json switches() {
                                        "LIBOMP",
                                        "DNNL_",
                                        "ONEDNN_",
+                                       "ASSAY_NATIVE_",
                                        "NVIDIA_TF32_OVERRIDE",
                                        "CUBLAS",
                                        "CUDNN_",

@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 #include <hwy/highway.h>
 
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
-#include "core/host_device.hpp"
+#include "kernels/native/device.hpp"
 
 namespace assay::native {
 
@@ -33,10 +34,32 @@ class NativeBackend final : public MakerBackend {
   }
 
  private:
-  HostDevice device_;
+  NativeDevice device_;
 };
 
-Backend* create(std::string&) { return new NativeBackend; }
+/// ASSAY_NATIVE_TARGET=AVX2 limits the instruction set, as ONEDNN_MAX_CPU_ISA does oneDNN's. Of
+/// Highway's numbers for instruction sets, the better one is the smaller. Returns why not.
+std::string limit_target() {
+  hwy::DisableTargets(0);
+  const char* wanted = std::getenv("ASSAY_NATIVE_TARGET");
+  if (wanted == nullptr || *wanted == '\0') return "";
+  std::vector<std::string> known;
+  for (std::int64_t rest = hwy::SupportedTargets(); rest != 0; rest &= rest - 1) {
+    const std::int64_t target = rest & -rest;
+    known.emplace_back(hwy::TargetName(target));
+    if (known.back() != wanted) continue;
+    hwy::DisableTargets(target - 1);
+    return "";
+  }
+  return fmt::format(
+      "ASSAY_NATIVE_TARGET={} is no instruction set of this processor. Use one of {}.", wanted,
+      fmt::join(known, ", "));
+}
+
+Backend* create(std::string& reason) {
+  reason = limit_target();
+  return reason.empty() ? new NativeBackend : nullptr;
+}
 
 }  // namespace
 }  // namespace assay::native

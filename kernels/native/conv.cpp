@@ -1,0 +1,68 @@
+// The native backend's convolutions: which algorithm computes what, and why not.
+
+#include "kernels/conv.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "kernels/native/backend.hpp"
+#include "kernels/native/conv_parts.hpp"
+
+namespace assay::native {
+namespace {
+
+constexpr std::array algorithms{"implicit_gemm", "winograd", "winograd_2x2", "winograd_4x4"};
+
+std::string why_not(const ConvProblem& problem) {
+  const ConvShape& s = problem.shape();
+  if (problem.precision() == Precision::fp64 || problem.precision() == Precision::int8)
+    return fmt::format(
+        "native has no {} convolution (it computes in fp32, on fp32, bf16 or fp16 tensors). Use "
+        "one of these.",
+        name(problem.precision()));
+  if (problem.tensors()[0].dims.size() != 4)
+    return fmt::format(
+        "native has no convolution with depth ({}; it has two spatial dimensions). Use another "
+        "backend.",
+        to_descriptor(s));
+  return "";
+}
+
+Made<std::unique_ptr<Operation>> make_conv(Device&, const Problem& problem, const Options& options,
+                                           Communicator&) {
+  const ConvProblem& conv = problem_cast<ConvProblem>(problem);
+  const ConvShape& s = conv.shape();
+  std::string algorithm = options.get("algorithm", "auto");
+  const std::string layout = options.get("layout", "any");
+  if (algorithm != "auto" &&
+      std::find(algorithms.begin(), algorithms.end(), algorithm) == algorithms.end())
+    return Unsupported{
+        fmt::format("native has no {} convolution (its algorithms are {}). Use one of these.",
+                    algorithm, fmt::join(algorithms, ", "))};
+  if (layout != "any" && layout != "nhwc")
+    return Unsupported{fmt::format(
+        "native has no layout {} (channels are its innermost dimension). Use any or nhwc.",
+        layout)};
+  if (const std::string why = why_not(conv); !why.empty()) return Unsupported{why};
+  // Blocks of 16 channels may not belong to two groups.
+  const bool whole_blocks =
+      s.g == 1 || (s.ic / s.g % channel_block == 0 && s.oc / s.g % channel_block == 0);
+  const Request request{conv, layout == "any" && whole_blocks, std::max(1, options.threads)};
+  // The rule of auto: Winograd where it computes the problem and there are channels enough for its
+  // products to outweigh its transforms.
+  if (algorithm == "auto")
+    algorithm = why_not_winograd(conv).empty() && std::min(s.ic, s.oc) >= 2 * channel_block
+                    ? "winograd"
+                    : "implicit_gemm";
+  if (algorithm != "implicit_gemm")
+    return make_winograd(request, algorithm == "winograd_2x2" ? 2 : 4);
+  return conv.direction() == ConvDirection::bwd_weights ? make_implicit_gemm_weights(request)
+                                                        : make_implicit_gemm(request);
+}
+
+const Maker add_conv{
+    makers(), ConvProblem::kind_name, &make_conv, {algorithms.begin(), algorithms.end()}};
+
+}  // namespace
+}  // namespace assay::native

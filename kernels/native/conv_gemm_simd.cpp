@@ -1,0 +1,202 @@
+// Register blocks of matrix products, and conversion between storage and fp32.
+
+#include "kernels/native/conv_simd.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/native/conv_gemm_simd.cpp"
+#include "kernels/native/conv_targets.hpp"
+
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+HWY_BEFORE_NAMESPACE();
+namespace assay::native::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using D = HWY_CAPPED(float, 16);
+using V = hn::Vec<D>;
+
+// Vectors of SVE have no size and cannot be elements of an array: each accumulator is a variable.
+#define ASSAY_ROWS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13)
+#define ASSAY_DECLARE(r) V c##r##_0 = hn::Zero(d), c##r##_1 = hn::Zero(d);
+#define ASSAY_MULTIPLY(r)                                                \
+  if constexpr (r < kRows) {                                             \
+    const V x = hn::Set(d, a[r * kRow]);                                 \
+    c##r##_0 = hn::MulAdd(x, b0, c##r##_0);                              \
+    if constexpr (kVectors == 2) c##r##_1 = hn::MulAdd(x, b1, c##r##_1); \
+  }
+#define ASSAY_STORE(r)                                                  \
+  if constexpr (r < kRows) {                                            \
+    float* const to = c + r * row;                                      \
+    if (add) c##r##_0 = hn::Add(c##r##_0, hn::LoadU(d, to));            \
+    hn::StoreU(c##r##_0, d, to);                                        \
+    if constexpr (kVectors == 2) {                                      \
+      if (add) c##r##_1 = hn::Add(c##r##_1, hn::LoadU(d, to + vector)); \
+      hn::StoreU(c##r##_1, d, to + vector);                             \
+    }                                                                   \
+  }
+
+std::ptrdiff_t lanes_of() { return static_cast<std::ptrdiff_t>(hn::Lanes(D())); }
+
+template <int kRows, int kVectors, std::ptrdiff_t kRow, std::ptrdiff_t kStep>
+void gemm(const float* HWY_RESTRICT at, const float* HWY_RESTRICT bt,
+          const Segment* HWY_RESTRICT segments, std::ptrdiff_t count, float* HWY_RESTRICT c,
+          std::ptrdiff_t row, std::ptrdiff_t vector, bool add) {
+  const D d;
+  const auto lanes = static_cast<std::ptrdiff_t>(hn::Lanes(d));
+  const std::ptrdiff_t panel = std::max(2 * lanes, channel_block);
+  ASSAY_ROWS(ASSAY_DECLARE)
+  for (std::ptrdiff_t s = 0; s < count; ++s) {
+    const float* HWY_RESTRICT a = at + segments[s].a;
+    const float* HWY_RESTRICT b = bt + segments[s].b;
+    const float* const end = b + segments[s].k * panel;
+#pragma GCC unroll 4
+    for (; b != end; b += panel, a += kStep) {
+      const V b0 = hn::LoadU(d, b);
+      V b1 = b0;
+      if constexpr (kVectors == 2) b1 = hn::LoadU(d, b + lanes);
+      (void)b1;
+      ASSAY_ROWS(ASSAY_MULTIPLY)
+    }
+  }
+  ASSAY_ROWS(ASSAY_STORE)
+}
+
+// Highway 1.0.3 emulates fp16 where the processor does not convert it, and then truncates: there
+// core's conversion is used, which is slow and right.
+constexpr bool converts_fp16 = (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2) || HWY_ARCH_ARM_A64;
+
+// bf16 is the upper half of fp32. Rounds to nearest even; what is not a number stays so.
+template <class DU>
+HWY_INLINE hn::Vec<DU> to_bf16_bits(DU du, V v) {
+  const auto bits = hn::BitCast(du, v);
+  const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1u));
+  const auto rounded = hn::ShiftRight<16>(hn::Add(bits, hn::Add(odd, hn::Set(du, 0x7FFFu))));
+  const auto quiet = hn::Or(hn::ShiftRight<16>(bits), hn::Set(du, 0x40u));
+  const auto is_nan = hn::Gt(hn::And(hn::BitCast(hn::RebindToSigned<DU>(), bits),
+                                     hn::Set(hn::RebindToSigned<DU>(), 0x7FFFFFFF)),
+                             hn::Set(hn::RebindToSigned<DU>(), 0x7F800000));
+  return hn::IfThenElse(hn::RebindMask(du, is_nan), quiet, rounded);
+}
+
+HWY_INLINE void load16(DataType type, const void* from, float* HWY_RESTRICT to) {
+  if (!converts_fp16 && type == DataType::fp16) {
+    double values[channel_block];
+    decode(type, from, values);
+    std::copy_n(values, channel_block, to);
+    return;
+  }
+  const D d;
+  const auto lanes = static_cast<std::ptrdiff_t>(hn::Lanes(d));
+  for (std::ptrdiff_t i = 0; i < channel_block; i += lanes) {
+    if (type == DataType::fp32) {
+      hn::StoreU(hn::LoadU(d, static_cast<const float*>(from) + i), d, to + i);
+    } else if (type == DataType::bf16) {
+      const hn::Rebind<std::uint16_t, D> d16;
+      const hn::RebindToUnsigned<D> du;
+      const auto wide =
+          hn::PromoteTo(du, hn::LoadU(d16, static_cast<const std::uint16_t*>(from) + i));
+      hn::StoreU(hn::BitCast(d, hn::ShiftLeft<16>(wide)), d, to + i);
+    } else {
+      const hn::Rebind<hwy::float16_t, D> d16;
+      hn::StoreU(hn::PromoteTo(d, hn::LoadU(d16, static_cast<const hwy::float16_t*>(from) + i)), d,
+                 to + i);
+    }
+  }
+}
+
+HWY_INLINE void store16(DataType type, const float* HWY_RESTRICT from, void* to) {
+  if (!converts_fp16 && type == DataType::fp16) {
+    double values[channel_block];
+    std::copy_n(from, channel_block, values);
+    encode(type, values, to);
+    return;
+  }
+  const D d;
+  const auto lanes = static_cast<std::ptrdiff_t>(hn::Lanes(d));
+  for (std::ptrdiff_t i = 0; i < channel_block; i += lanes) {
+    const V v = hn::LoadU(d, from + i);
+    if (type == DataType::fp32) {
+      hn::StoreU(v, d, static_cast<float*>(to) + i);
+    } else if (type == DataType::bf16) {
+      const hn::RebindToUnsigned<D> du;
+      const hn::RebindToSigned<D> di;
+      const hn::Rebind<std::uint16_t, D> d16;
+      const auto bits = hn::BitCast(di, to_bf16_bits(du, v));  // below 2^16: demotion is exact
+      hn::StoreU(hn::DemoteTo(d16, bits), d16, static_cast<std::uint16_t*>(to) + i);
+    } else {
+      const hn::Rebind<hwy::float16_t, D> d16;
+      hn::StoreU(hn::DemoteTo(d16, v), d16, static_cast<hwy::float16_t*>(to) + i);
+    }
+  }
+}
+
+void load(DataType type, const void* from, std::ptrdiff_t from_step, std::ptrdiff_t pixels,
+          std::ptrdiff_t count, float* to, std::ptrdiff_t to_step) {
+  const auto size = static_cast<std::ptrdiff_t>(size_of(type));
+  const char* next = static_cast<const char*>(from);
+  for (std::ptrdiff_t p = 0; p < pixels; ++p, next += from_step * size, to += to_step) {
+    if (count >= channel_block) {
+      load16(type, next, to);
+    } else {  // a part of a block ends where another pixel's channels or the tensor's end may be
+      alignas(64) char part[channel_block * sizeof(float)] = {};
+      std::copy_n(next, count * size, part);
+      load16(type, part, to);
+    }
+  }
+}
+
+void store(DataType type, const float* from, std::ptrdiff_t from_step, std::ptrdiff_t pixels,
+           std::ptrdiff_t count, void* to, std::ptrdiff_t to_step) {
+  const auto size = static_cast<std::ptrdiff_t>(size_of(type));
+  char* next = static_cast<char*>(to);
+  for (std::ptrdiff_t p = 0; p < pixels; ++p, from += from_step, next += to_step * size) {
+    if (count >= channel_block) {
+      store16(type, from, next);
+    } else {
+      alignas(64) char part[channel_block * sizeof(float)];
+      store16(type, from, part);
+      std::copy_n(part, count * size, next);
+    }
+  }
+}
+
+template <int... kRows>
+GemmTable make_table(std::integer_sequence<int, kRows...>) {
+  GemmTable table{};
+  table.target = hwy::TargetName(HWY_TARGET);
+  table.lanes = lanes_of();
+  table.panel = std::max(2 * table.lanes, channel_block);
+  // Accumulators, two vectors of b and one of a: 31 of 32 registers, or 15 of 16.
+  table.rows = HWY_ARCH_ARM_A64 || HWY_TARGET <= HWY_AVX3 ? most_rows : 6;
+  ((table.pixels[kRows][0] = &gemm<kRows + 1, 1, channel_block, 1>,
+    table.pixels[kRows][1] = &gemm<kRows + 1, 2, channel_block, 1>,
+    table.channels[kRows][0] = &gemm<kRows + 1, 1, 1, channel_block>,
+    table.channels[kRows][1] = &gemm<kRows + 1, 2, 1, channel_block>),
+   ...);
+  table.load = &load;
+  table.store = &store;
+  return table;
+}
+
+}  // namespace
+
+const GemmTable* gemm_table_here() {
+  static const GemmTable table = make_table(std::make_integer_sequence<int, most_rows>());
+  return &table;
+}
+
+}  // namespace assay::native::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace assay::native {
+HWY_EXPORT(gemm_table_here);
+const GemmTable& gemm_table() { return *HWY_DYNAMIC_DISPATCH(gemm_table_here)(); }
+}  // namespace assay::native
+#endif

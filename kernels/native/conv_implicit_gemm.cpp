@@ -1,0 +1,247 @@
+// Implicit GEMM, forward and bwd_data: outputs are rows of a product, output channels its columns,
+// taps times input channels the reduction. The matrix of inputs is never made: rows are read where
+// they lie in a window.
+//
+// bwd_data with stride s is s_h * s_w convolutions of stride 1, one for each residue of diff_src's
+// coordinates, each with those taps alone that reach it: no product with a zero in between.
+
+#include <omp.h>
+
+#include "kernels/native/conv_window.hpp"
+
+namespace assay::native {
+namespace {
+
+/// Reduction of one panel of weights that is kept in the second-level cache.
+constexpr std::ptrdiff_t panel_bytes = 256 << 10;
+
+/// Outputs (first_y + u * step, first_x + v * step) for u < rows, v < columns, with their own taps.
+struct Phase {
+  std::ptrdiff_t first_y, first_x, rows, columns;
+  std::vector<Tap> taps;
+  Blocking blocking{};
+  Window window;
+  std::ptrdiff_t blocks = 1;  ///< of input channels at once
+  /// Of the blocks of channels in one window after the other: [tap][block]. The taps that lie in
+  /// the plane, for one row of outputs, are then one run of segments.
+  std::vector<Segment> segments;
+};
+
+/// A block of outputs, and panels [first, last) of their channels.
+struct Item {
+  const Phase* phase;
+  std::ptrdiff_t n, g, u, v, first, last;
+};
+
+class ImplicitGemm final : public Operation {
+ public:
+  explicit ImplicitGemm(const Request& request)
+      : table_(gemm_table()), shape_(request.problem.shape()), threads_(request.threads) {
+    const ConvShape& s = shape_;
+    const bool forward = request.problem.direction() == ConvDirection::forward;
+    arguments_ = request.problem.tensors();
+    in_ = lay_out_activations(arguments_[0], s.g, request.blocked);
+    out_ = lay_out_activations(arguments_[2], s.g, request.blocked);
+    weights_ = {in_.channels, out_.channels, s.kh * s.kw, table_.panel};
+    lay_out_weights(arguments_[1], weights_, forward);
+    direct_ = out_.type == DataType::fp32 && (out_.blocked || out_.channels % channel_block == 0);
+    if (forward)
+      plan_forward();
+    else
+      plan_bwd_data();
+    plan_items();
+
+    Scratch scratch;
+    wide_ = scratch.reserve(in_.type == DataType::fp32 ? 0 : s.g * weights_.group());
+    std::ptrdiff_t window = 0, sums = 0;
+    for (const Phase& phase : phases_) {
+      window = std::max(window, phase.blocks * phase.window.block());
+      sums = std::max(sums, phase.blocking.height * phase.blocking.width);
+    }
+    std::ptrdiff_t panels = 0;
+    for (const Item& item : items_) panels = std::max(panels, item.last - item.first);
+    for (int thread = 0; thread < threads_; ++thread) {
+      windows_.push_back(scratch.reserve(window));
+      sums_.push_back(scratch.reserve(direct_ ? 0 : panels * sums * weights_.width));
+    }
+    arguments_.push_back(workspace(scratch.bytes()));
+    executed_ =
+        describe(request, "implicit_gemm", scratch.bytes(), fmt_weights(forward, weights_.width));
+  }
+
+  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
+  Executed executed() const override { return executed_; }
+
+  void bind(std::span<Tensor* const> tensors) override {
+    for (std::size_t i = 0; i < 3; ++i) data_[i] = tensors[i]->data();
+    scratch_ = static_cast<float*>(tensors[3]->data());
+  }
+
+  void run(Stream&) override {
+    const bool narrow = in_.type != DataType::fp32;
+    const float* const weights = narrow ? scratch_ + wide_ : static_cast<const float*>(data_[1]);
+    const auto count = static_cast<std::ptrdiff_t>(items_.size());
+#pragma omp parallel num_threads(threads_)
+    {
+      if (narrow)
+        widen_shared(table_, in_.type, data_[1], scratch_ + wide_, shape_.g * weights_.group());
+      const auto thread = static_cast<std::size_t>(omp_get_thread_num());
+#pragma omp for schedule(dynamic, 1)
+      for (std::ptrdiff_t i = 0; i < count; ++i)
+        compute(items_[static_cast<std::size_t>(i)], weights, scratch_ + windows_[thread],
+                scratch_ + sums_[thread]);
+    }
+  }
+
+ private:
+  static std::string fmt_weights(bool forward, std::ptrdiff_t width) {
+    return (forward ? "gOIhw16i" : "gIOhw16o") + std::to_string(width) + (forward ? "o" : "i");
+  }
+
+  void plan_forward() {
+    const ConvShape& s = shape_;
+    step_y_ = s.sh;
+    step_x_ = s.sw;
+    Phase phase{0, 0, s.oh, s.ow, {}, {}, {}, 1, {}};
+    for (std::ptrdiff_t i = 0; i < s.kh; ++i)
+      for (std::ptrdiff_t j = 0; j < s.kw; ++j)
+        phase.taps.push_back({i * (s.dh + 1) - s.ph, j * (s.dw + 1) - s.pw, i * s.kw + j});
+    add(std::move(phase));
+  }
+
+  void plan_bwd_data() {
+    const ConvShape& s = shape_;
+    out_step_y_ = s.sh;
+    out_step_x_ = s.sw;
+    for (std::ptrdiff_t y = 0; y < std::min(s.sh, s.ih); ++y)
+      for (std::ptrdiff_t x = 0; x < std::min(s.sw, s.iw); ++x) {
+        Phase phase{y, x, blocks_of(s.ih - y, s.sh), blocks_of(s.iw - x, s.sw), {}, {}, {}, 1, {}};
+        for (std::ptrdiff_t i = 0; i < s.kh; ++i)
+          for (std::ptrdiff_t j = 0; j < s.kw; ++j) {
+            const std::ptrdiff_t from_y = y + s.ph - i * (s.dh + 1),
+                                 from_x = x + s.pw - j * (s.dw + 1);
+            if (from_y % s.sh == 0 && from_x % s.sw == 0)
+              phase.taps.push_back({from_y / s.sh, from_x / s.sw, i * s.kw + j});
+          }
+        add(std::move(phase));
+      }
+  }
+
+  void add(Phase phase) {
+    phase.blocking = choose_blocking(phase.taps, step_y_, step_x_, phase.rows, phase.columns);
+    phase.window =
+        Window(phase.taps, step_y_, step_x_, phase.blocking.height, phase.blocking.width);
+    const auto taps = static_cast<std::ptrdiff_t>(phase.taps.size());
+    const std::ptrdiff_t tap = channel_block * weights_.width, blocks = weights_.row_blocks();
+    phase.blocks = blocks_at_once(phase.window, blocks,
+                                  panel_bytes / 4 / std::max<std::ptrdiff_t>(1, taps * tap));
+    for (std::ptrdiff_t first = 0; first < blocks; first += phase.blocks)
+      for (const Tap& one : phase.taps)
+        for (std::ptrdiff_t at = first; at < std::min(blocks, first + phase.blocks); ++at)
+          phase.segments.push_back({(at - first) * phase.window.block() + phase.window.tap(one),
+                                    at * weights_.block() + one.index * tap,
+                                    std::min(channel_block, weights_.rows - at * channel_block)});
+    phases_.push_back(std::move(phase));
+  }
+
+  void plan_items() {
+    const ConvShape& s = shape_;
+    std::ptrdiff_t blocks = 0;
+    for (const Phase& p : phases_)
+      blocks += s.mb * s.g * blocks_of(p.rows, p.blocking.height) *
+                blocks_of(p.columns, p.blocking.width);
+    // Where images and planes give too little to share, channels are divided as well; each part
+    // then loads the window anew.
+    const std::ptrdiff_t panels = weights_.panels(),
+                         parts =
+                             std::clamp<std::ptrdiff_t>(blocks_of(4 * threads_, blocks), 1, panels);
+    for (const Phase& p : phases_)
+      for (std::ptrdiff_t n = 0; n < s.mb; ++n)
+        for (std::ptrdiff_t g = 0; g < s.g; ++g)
+          for (std::ptrdiff_t u = 0; u < p.rows; u += p.blocking.height)
+            for (std::ptrdiff_t v = 0; v < p.columns; v += p.blocking.width)
+              for (std::ptrdiff_t part = 0; part < parts; ++part)
+                items_.push_back(
+                    {&p, n, g, u, v, panels * part / parts, panels * (part + 1) / parts});
+  }
+
+  void compute(const Item& item, const float* weights, float* window, float* sums) const {
+    const Phase& p = *item.phase;
+    const std::ptrdiff_t height = std::min(p.blocking.height, p.rows - item.u),
+                         width = std::min(p.blocking.width, p.columns - item.v),
+                         taps = static_cast<std::ptrdiff_t>(p.taps.size()),
+                         blocks = weights_.row_blocks();
+    for (std::ptrdiff_t first = 0; first < blocks; first += p.blocks) {
+      const std::ptrdiff_t last = std::min(blocks, first + p.blocks);
+      if (taps > 0)
+        p.window.load(table_, in_, data_[0], item.n, item.g, first, last, item.u, item.v, window);
+      for (std::ptrdiff_t panel = item.first; panel < item.last; ++panel)
+        for (std::ptrdiff_t u = 0; u < height; ++u) {
+          // Rows of taps above and below the plane would multiply zeros.
+          const auto inside = [&](const Tap& tap) {
+            const std::ptrdiff_t y = (item.u + u) * step_y_ + tap.dy;
+            return y >= 0 && y < in_.height;
+          };
+          const auto begin = std::find_if(p.taps.begin(), p.taps.end(), inside),
+                     end = std::find_if_not(begin, p.taps.end(), inside);
+          multiply(table_, table_.pixels, channel_block,
+                   window + u * p.window.step_y() * p.window.row(),
+                   weights + item.g * weights_.group() + panel * weights_.panel(),
+                   p.segments.data() + first * taps + (begin - p.taps.begin()) * (last - first),
+                   (end - begin) * (last - first), width, weights_.column_blocks(panel),
+                   destination(item, panel, u, width, sums), first > 0);
+        }
+    }
+    if (direct_) return;
+    for (std::ptrdiff_t panel = item.first; panel < item.last; ++panel)
+      for (std::ptrdiff_t u = 0; u < height; ++u)
+        for (std::ptrdiff_t j = 0; j < weights_.column_blocks(panel); ++j) {
+          const Destination from = destination(item, panel, u, width, sums);
+          const std::ptrdiff_t at = panel * weights_.width / channel_block + j;
+          table_.store(out_.type, from.to + j * from.block, from.row, width, out_.count(at),
+                       element(data_[2], out_.type, place(item, at, u)), out_step_x_ * out_.pixel);
+        }
+  }
+
+  /// Offset of the first output of row u of the item, in block `at` of channels.
+  std::ptrdiff_t place(const Item& item, std::ptrdiff_t at, std::ptrdiff_t u) const {
+    return out_.offset(item.n, item.g, at) +
+           (item.phase->first_y + (item.u + u) * out_step_y_) * out_.row +
+           (item.phase->first_x + item.v * out_step_x_) * out_.pixel;
+  }
+
+  Destination destination(const Item& item, std::ptrdiff_t panel, std::ptrdiff_t u,
+                          std::ptrdiff_t width, float* sums) const {
+    if (direct_)
+      return {
+          static_cast<float*>(data_[2]) + place(item, panel * weights_.width / channel_block, u),
+          out_step_x_ * out_.pixel, out_.block};
+    const std::ptrdiff_t rows = item.phase->blocking.height * width;
+    return {sums + ((panel - item.first) * rows + u * width) * weights_.width, weights_.width,
+            channel_block};
+  }
+
+  const GemmTable& table_;
+  ConvShape shape_;
+  int threads_;
+  std::vector<TensorSpec> arguments_;
+  Executed executed_;
+  Activations in_, out_;
+  Panels weights_;
+  bool direct_ = true;  ///< products are stored where outputs lie
+  std::ptrdiff_t step_y_ = 1, step_x_ = 1, out_step_y_ = 1, out_step_x_ = 1;
+  std::vector<Phase> phases_;
+  std::vector<Item> items_;
+  std::ptrdiff_t wide_ = 0;                     ///< fp32 copy of 16-bit weights, in the workspace
+  std::vector<std::ptrdiff_t> windows_, sums_;  ///< of each thread, in the workspace
+  void* data_[3] = {};
+  float* scratch_ = nullptr;
+};
+
+}  // namespace
+
+Made<std::unique_ptr<Operation>> make_implicit_gemm(const Request& request) {
+  return std::make_unique<ImplicitGemm>(request);
+}
+
+}  // namespace assay::native

@@ -1,0 +1,181 @@
+// Implicit GEMM, bwd_weights: input channels are rows of a product, output channels its columns,
+// and the reduction runs over all outputs of all images, tap by tap, in windows as forward's.
+//
+// Work is divided by weights (a panel of output channels and 64 input channels) and, where that is
+// too little for the threads, by outputs: each part then has sums of its own, added at the end in a
+// fixed order, so that the result does not depend on which thread was first.
+
+#include <omp.h>
+
+#include "kernels/native/conv_window.hpp"
+
+namespace assay::native {
+namespace {
+
+/// Blocks of input channels of one unit of work.
+constexpr std::ptrdiff_t blocks_of_unit = 4;
+
+class ImplicitGemmWeights final : public Operation {
+ public:
+  explicit ImplicitGemmWeights(const Request& request)
+      : table_(gemm_table()), shape_(request.problem.shape()), threads_(request.threads) {
+    const ConvShape& s = shape_;
+    arguments_ = request.problem.tensors();
+    double tensors = 0;
+    in_ = lay_out_activations(arguments_[0], s.g, request.blocked);
+    out_ = lay_out_activations(arguments_[1], s.g, request.blocked);
+    weights_ = {in_.channels, out_.channels, s.kh * s.kw, table_.panel};
+    lay_out_weights(arguments_[2], weights_, true);
+    for (const TensorSpec& spec : arguments_) tensors += static_cast<double>(spec.bytes);
+
+    for (std::ptrdiff_t i = 0; i < s.kh; ++i)
+      for (std::ptrdiff_t j = 0; j < s.kw; ++j)
+        taps_.push_back({i * (s.dh + 1) - s.ph, j * (s.dw + 1) - s.pw, i * s.kw + j});
+    const Blocking blocking = choose_blocking(taps_, s.sh, s.sw, s.oh, s.ow);
+    window_ = Window(taps_, s.sh, s.sw, blocking.height, blocking.width);
+    at_once_ = blocks_at_once(window_, weights_.row_blocks(), blocks_of_unit);
+    for (std::ptrdiff_t n = 0; n < s.mb; ++n)
+      for (std::ptrdiff_t u = 0; u < s.oh; u += blocking.height)
+        for (std::ptrdiff_t v = 0; v < s.ow; v += blocking.width)
+          chunks_.push_back(
+              {n, u, v, std::min(blocking.height, s.oh - u), std::min(blocking.width, s.ow - v)});
+    for (std::ptrdiff_t g = 0; g < s.g; ++g)
+      for (std::ptrdiff_t panel = 0; panel < weights_.panels(); ++panel)
+        for (std::ptrdiff_t block = 0; block < weights_.row_blocks(); block += at_once_)
+          units_.push_back({g, panel, block, std::min(weights_.row_blocks(), block + at_once_)});
+
+    const std::ptrdiff_t values = s.g * weights_.group();
+    const auto units = static_cast<std::ptrdiff_t>(units_.size()),
+               chunks = static_cast<std::ptrdiff_t>(chunks_.size()),
+               affordable = static_cast<std::ptrdiff_t>(tensors / 4 / static_cast<double>(values));
+    parts_ = std::clamp<std::ptrdiff_t>(
+        std::min({blocks_of(4 * threads_, units), chunks, affordable}), 1, chunks);
+    direct_ = parts_ == 1 && in_.type == DataType::fp32;
+
+    Scratch scratch;
+    sums_ = scratch.reserve(direct_ ? 0 : parts_ * values);
+    for (int thread = 0; thread < threads_; ++thread) {
+      windows_.push_back(scratch.reserve(at_once_ * window_.block()));
+      gradients_.push_back(scratch.reserve(blocking.height * blocking.width * weights_.width));
+    }
+    segments_.resize(static_cast<std::size_t>(threads_ * blocking.height));
+    segments_of_thread_ = blocking.height;
+    arguments_.push_back(workspace(scratch.bytes()));
+    executed_ = describe(request, "implicit_gemm", scratch.bytes(),
+                         "gOIhw16i" + std::to_string(weights_.width) + "o");
+  }
+
+  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
+  Executed executed() const override { return executed_; }
+
+  void bind(std::span<Tensor* const> tensors) override {
+    for (std::size_t i = 0; i < 3; ++i) data_[i] = tensors[i]->data();
+    scratch_ = static_cast<float*>(tensors[3]->data());
+  }
+
+  void run(Stream&) override {
+    const auto units = static_cast<std::ptrdiff_t>(units_.size());
+    const std::ptrdiff_t values = shape_.g * weights_.group();
+    float* const sums = direct_ ? static_cast<float*>(data_[2]) : scratch_ + sums_;
+#pragma omp parallel num_threads(threads_)
+    {
+      const int thread = omp_get_thread_num();
+#pragma omp for schedule(dynamic, 1) collapse(2)
+      for (std::ptrdiff_t unit = 0; unit < units; ++unit)
+        for (std::ptrdiff_t part = 0; part < parts_; ++part)
+          compute(units_[static_cast<std::size_t>(unit)], part, thread, sums + part * values);
+      if (!direct_) {
+#pragma omp for schedule(static)
+        for (std::ptrdiff_t i = 0; i < values / channel_block; ++i)
+          finish(i * channel_block, values);
+      }
+    }
+  }
+
+ private:
+  /// Outputs of one image: rows [u, u + height), columns [v, v + width).
+  struct Chunk {
+    std::ptrdiff_t n, u, v, height, width;
+  };
+  /// A panel of output channels, and blocks [first, last) of input channels.
+  struct Unit {
+    std::ptrdiff_t g, panel, first, last;
+  };
+
+  void compute(const Unit& unit, std::ptrdiff_t part, int thread, float* sums) {
+    const auto slot = static_cast<std::size_t>(thread);
+    float* const window = scratch_ + windows_[slot];
+    float* const gradients = scratch_ + gradients_[slot];
+    Segment* const segments = segments_.data() + thread * segments_of_thread_;
+    const std::ptrdiff_t column_blocks = weights_.column_blocks(unit.panel);
+    const auto chunks = static_cast<std::ptrdiff_t>(chunks_.size());
+    const std::ptrdiff_t begin = chunks * part / parts_, end = chunks * (part + 1) / parts_;
+    for (std::ptrdiff_t i = begin; i < end; ++i) {
+      const Chunk& chunk = chunks_[static_cast<std::size_t>(i)];
+      window_.load(table_, in_, data_[0], chunk.n, unit.g, unit.first, unit.last, chunk.u, chunk.v,
+                   window);
+      for (std::ptrdiff_t u = 0; u < chunk.height; ++u) {
+        segments[u] = {u * window_.step_y() * window_.row(), u * chunk.width * weights_.width,
+                       chunk.width};
+        for (std::ptrdiff_t j = 0; j < column_blocks; ++j) {
+          const std::ptrdiff_t at = unit.panel * weights_.width / channel_block + j;
+          const std::ptrdiff_t from =
+              out_.offset(chunk.n, unit.g, at) + (chunk.u + u) * out_.row + chunk.v * out_.pixel;
+          table_.load(out_.type, element(data_[1], out_.type, from), out_.pixel, chunk.width,
+                      out_.count(at), gradients + segments[u].b + j * channel_block,
+                      weights_.width);
+        }
+      }
+      for (std::ptrdiff_t block = unit.first; block < unit.last; ++block)
+        for (const Tap& tap : taps_)
+          multiply(table_, table_.channels, 1,
+                   window + (block - unit.first) * window_.block() + window_.tap(tap), gradients,
+                   segments, chunk.height,
+                   std::min(channel_block, weights_.rows - block * channel_block), column_blocks,
+                   {sums + unit.g * weights_.group() + unit.panel * weights_.panel() +
+                        block * weights_.block() + tap.index * channel_block * weights_.width,
+                    weights_.width, channel_block},
+                   i > begin);
+    }
+  }
+
+  /// Adds the parts' sums of 16 weights and stores them.
+  void finish(std::ptrdiff_t at, std::ptrdiff_t values) const {
+    alignas(64) float total[channel_block];
+    const float* const first = scratch_ + sums_ + at;
+    for (std::ptrdiff_t i = 0; i < channel_block; ++i) {
+      total[i] = first[i];
+      for (std::ptrdiff_t part = 1; part < parts_; ++part) total[i] += first[part * values + i];
+    }
+    const DataType type = in_.type;
+    table_.store(type, total, 0, 1, channel_block, element(data_[2], type, at), 0);
+  }
+
+  const GemmTable& table_;
+  ConvShape shape_;
+  int threads_;
+  std::vector<TensorSpec> arguments_;
+  Executed executed_;
+  Activations in_, out_;
+  Panels weights_;
+  std::vector<Tap> taps_;
+  Window window_;
+  std::ptrdiff_t at_once_ = 1;  ///< blocks of input channels in a window
+  std::vector<Chunk> chunks_;
+  std::vector<Unit> units_;
+  std::ptrdiff_t parts_ = 1;  ///< divisions of the chunks, with sums of their own
+  bool direct_ = true;        ///< the sums are the result
+  std::ptrdiff_t sums_ = 0, segments_of_thread_ = 0;
+  std::vector<std::ptrdiff_t> windows_, gradients_;  ///< of each thread, in the workspace
+  std::vector<Segment> segments_;                    ///< of each thread
+  void* data_[3] = {};
+  float* scratch_ = nullptr;
+};
+
+}  // namespace
+
+Made<std::unique_ptr<Operation>> make_implicit_gemm_weights(const Request& request) {
+  return std::make_unique<ImplicitGemmWeights>(request);
+}
+
+}  // namespace assay::native

@@ -1,0 +1,91 @@
+#include "kernels/native/conv_window.hpp"
+
+#include <cstring>
+
+namespace assay::native {
+namespace {
+
+constexpr std::ptrdiff_t window_bytes = 192 << 10;
+constexpr std::ptrdiff_t outputs_at_once = 200, widest = 128;
+
+void clear(float* to, std::ptrdiff_t pixels) {
+  if (pixels > 0) std::memset(to, 0, static_cast<std::size_t>(pixels * channel_block) * 4);
+}
+
+}  // namespace
+
+Window::Window(const std::vector<Tap>& taps, std::ptrdiff_t step_y, std::ptrdiff_t step_x,
+               std::ptrdiff_t height, std::ptrdiff_t width)
+    : step_y_(step_y), step_x_(step_x) {
+  if (taps.empty()) return;
+  dy_ = taps[0].dy;
+  dx_ = taps[0].dx;
+  std::ptrdiff_t last_y = dy_, last_x = dx_;
+  for (const Tap& tap : taps) {
+    dy_ = std::min(dy_, tap.dy);
+    dx_ = std::min(dx_, tap.dx);
+    last_y = std::max(last_y, tap.dy);
+    last_x = std::max(last_x, tap.dx);
+  }
+  rows_ = (height - 1) * step_y + last_y - dy_ + 1;
+  columns_ = blocks_of((width - 1) * step_x + last_x - dx_ + 1, step_x);
+  row_used_.resize(static_cast<std::size_t>(rows_));
+  phase_used_.resize(static_cast<std::size_t>(step_x));
+  for (const Tap& tap : taps) {
+    phase_used_[static_cast<std::size_t>((tap.dx - dx_) % step_x)] = 1;
+    for (std::ptrdiff_t u = 0; u < height; ++u)
+      row_used_[static_cast<std::size_t>(u * step_y + tap.dy - dy_)] = 1;
+  }
+}
+
+void Window::load(const GemmTable& table, const Activations& in, const void* data, std::ptrdiff_t n,
+                  std::ptrdiff_t g, std::ptrdiff_t first, std::ptrdiff_t last, std::ptrdiff_t u,
+                  std::ptrdiff_t v, float* to) const {
+  for (std::ptrdiff_t at = first; at < last; ++at)
+    for (std::ptrdiff_t r = 0; r < rows_; ++r) {
+      if (row_used_[static_cast<std::size_t>(r)] == 0) continue;
+      const std::ptrdiff_t y = u * step_y_ + dy_ + r;
+      for (std::ptrdiff_t phase = 0; phase < step_x_; ++phase) {
+        if (phase_used_[static_cast<std::size_t>(phase)] == 0) continue;
+        float* const row =
+            to + (at - first) * block() + r * this->row() + phase * columns_ * channel_block;
+        // Columns c of this phase are input columns x + c * step_x; those in [begin, end) exist.
+        const std::ptrdiff_t x = v * step_x_ + dx_ + phase;
+        const std::ptrdiff_t begin = std::min(columns_, x >= 0 ? 0 : blocks_of(-x, step_x_));
+        std::ptrdiff_t end = x >= in.width ? 0 : blocks_of(in.width - x, step_x_);
+        end = y < 0 || y >= in.height ? begin : std::clamp(end, begin, columns_);
+        clear(row, begin);
+        if (end > begin)
+          table.load(in.type,
+                     element(data, in.type,
+                             in.offset(n, g, at) + y * in.row + (x + begin * step_x_) * in.pixel),
+                     step_x_ * in.pixel, end - begin, in.count(at), row + begin * channel_block,
+                     channel_block);
+        clear(row + end * channel_block, columns_ - end);
+      }
+    }
+}
+
+Blocking choose_blocking(const std::vector<Tap>& taps, std::ptrdiff_t step_y, std::ptrdiff_t step_x,
+                         std::ptrdiff_t rows, std::ptrdiff_t columns) {
+  Blocking out{1, columns};
+  if (columns > widest) out.width = blocks_of(columns, blocks_of(columns, widest));
+  const std::ptrdiff_t most =
+      std::min(rows, std::max<std::ptrdiff_t>(1, outputs_at_once / out.width));
+  for (; out.height < most; ++out.height) {
+    const Window next(taps, step_y, step_x, out.height + 1, out.width);
+    if (next.block() * 4 > window_bytes / 2) break;
+  }
+  // Blocks of equal height.
+  out.height = blocks_of(rows, blocks_of(rows, out.height));
+  return out;
+}
+
+std::ptrdiff_t blocks_at_once(const Window& window, std::ptrdiff_t blocks, std::ptrdiff_t most) {
+  const std::ptrdiff_t fit = window.block() == 0 ? blocks : window_bytes / (window.block() * 4);
+  const std::ptrdiff_t at_once =
+      std::clamp<std::ptrdiff_t>(fit, 1, std::max<std::ptrdiff_t>(1, most));
+  return blocks_of(blocks, blocks_of(blocks, std::min(at_once, blocks)));
+}
+
+}  // namespace assay::native

@@ -1,0 +1,50 @@
+#pragma once
+// The inputs that a block of outputs reads, as fp32 with zeros for padding, in scratch memory that
+// stays in the second-level cache: what an im2col matrix would repeat for every tap is there once.
+
+#include "kernels/native/conv_parts.hpp"
+
+namespace assay::native {
+
+/// A tap: output (u, v) reads input (u * step_y + dy, v * step_x + dx) with weight `index`.
+struct Tap {
+  std::ptrdiff_t dy, dx, index;
+};
+
+class Window {
+ public:
+  Window() = default;
+  /// For blocks of height x width outputs. Columns that are step_x apart lie side by side, so that
+  /// neighbouring outputs always read neighbouring blocks of 16 channels.
+  Window(const std::vector<Tap>& taps, std::ptrdiff_t step_y, std::ptrdiff_t step_x,
+         std::ptrdiff_t height, std::ptrdiff_t width);
+
+  std::ptrdiff_t step_y() const { return step_y_; }
+  /// fp32 values of one row, and of all rows, of one block of channels.
+  std::ptrdiff_t row() const { return step_x_ * columns_ * channel_block; }
+  std::ptrdiff_t block() const { return rows_ * row(); }
+  std::ptrdiff_t tap(const Tap& tap) const {
+    const std::ptrdiff_t x = tap.dx - dx_;
+    return (tap.dy - dy_) * row() + (x % step_x_ * columns_ + x / step_x_) * channel_block;
+  }
+  /// Blocks [first, last) of image n and group g for the outputs from (u, v) on.
+  void load(const GemmTable& table, const Activations& in, const void* data, std::ptrdiff_t n,
+            std::ptrdiff_t g, std::ptrdiff_t first, std::ptrdiff_t last, std::ptrdiff_t u,
+            std::ptrdiff_t v, float* to) const;
+
+ private:
+  std::ptrdiff_t step_y_ = 1, step_x_ = 1, dy_ = 0, dx_ = 0, rows_ = 0, columns_ = 0;
+  std::vector<char> row_used_, phase_used_;  ///< by row; by column modulo step_x
+};
+
+/// How outputs of one plane are divided into blocks that a window serves: about 200 outputs,
+/// windows of at most 192 KiB.
+struct Blocking {
+  std::ptrdiff_t height, width;
+};
+Blocking choose_blocking(const std::vector<Tap>& taps, std::ptrdiff_t step_y, std::ptrdiff_t step_x,
+                         std::ptrdiff_t rows, std::ptrdiff_t columns);
+/// How many of `blocks` blocks of channels a window holds at once, at most `most`.
+std::ptrdiff_t blocks_at_once(const Window& window, std::ptrdiff_t blocks, std::ptrdiff_t most);
+
+}  // namespace assay::native

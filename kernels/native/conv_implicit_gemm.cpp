@@ -13,7 +13,7 @@ namespace assay::native {
 namespace {
 
 /// Reduction of one panel of weights that is kept in the second-level cache.
-constexpr std::ptrdiff_t panel_bytes = 256 << 10;
+constexpr std::ptrdiff_t panel_bytes = 80 << 10;
 
 /// Outputs (first_y + u * step, first_x + v * step) for u < rows, v < columns, with their own taps.
 struct Phase {

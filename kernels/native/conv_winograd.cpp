@@ -17,7 +17,7 @@ namespace assay::native {
 namespace {
 
 /// Transformed inputs and products of one block of tiles.
-constexpr std::ptrdiff_t block_bytes = 640 << 10;
+constexpr std::ptrdiff_t block_bytes = 320 << 10;
 
 class Winograd final : public Operation {
  public:

@@ -46,6 +46,10 @@ class ConvPair {
  private:
   std::unique_ptr<Workload> make(const std::string& problem, const std::string& side) {
     const std::size_t slash = side.find('/');
+    if (const PluginStatus status = plugins_.status(side.substr(0, slash)); !status.available) {
+      reason_ = status.name + ": " + status.reason;
+      return nullptr;
+    }
     CaseContext context{plugins_, *ranks_};
     const std::vector<Case> cases = expand(benchmark_,
                                            {{"problem", {problem}},

@@ -1,0 +1,57 @@
+// ratio: assay-stream's fp32 peak of one thread over 2 * lanes * units * clock
+// target: >= 0.95
+// pairs: 30
+// The clock is that of a chain of dependent additions.
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/statistics.hpp"
+#include "core/suite.hpp"
+#include "core/timing.hpp"
+#include "kernels/stream_benchmark.hpp"
+#include "tests/self_benchmark/support/pairs.hpp"
+
+namespace {
+
+using namespace assay;
+
+/// The number of units is no thing that a processor tells: it is the least whole number that the
+/// measured rate does not exceed, so a rate that is half of what it should be passes as one unit.
+/// What the ratio shows is that nothing but the units bounds the loop.
+nlohmann::json peak(int pairs) {
+  const StreamBenchmark benchmark;
+  Plugins plugins;
+  const auto ranks = serial_communicator();
+  CaseContext context{plugins, *ranks};
+  const std::vector<Case> cases = expand(
+      benchmark, {{"problem", {"fma"}}, {"precision", {"fp32"}}, {"threads", {"1"}}}, plugins);
+  nlohmann::json result = nlohmann::json::array();
+  std::string note;
+  TimingOptions options;
+  options.max_time = 0.05;
+  for (int i = 0; i < pairs; ++i) {
+    // Prepared anew: the clock is read where the case is verified, next to what is timed.
+    auto made = benchmark.prepare(cases.at(0), context);
+    if (const auto* refusal = std::get_if<Unsupported>(&made)) return {{"skip", refusal->reason}};
+    const std::unique_ptr<Workload> workload = std::move(std::get<std::unique_ptr<Workload>>(made));
+    const Verification before = workload->verify_before();
+    if (!before.passed) throw std::runtime_error("the result is wrong (" + before.reason + ").");
+    const double seconds = median(measure(*workload, *ranks, options).samples);
+    const Executed ran = workload->executed();
+    if (!ran.numbers.contains("clock_hz"))
+      return {{"skip", "no chain of additions is written here"}};
+    const double rate = workload->work().at("flops_per_s") / seconds,
+                 one = 2 * ran.numbers.at("vector_bits") / 32 * ran.numbers.at("clock_hz"),
+                 units = std::max(1.0, std::ceil(rate / one - 0.02));
+    result.push_back({rate, units * one});
+    note = ran.implementation + ", " + std::to_string(static_cast<int>(units)) + " units";
+  }
+  return {{"pairs", result}, {"unit", "FLOP/s"}, {"note", note}};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return self_benchmark::print([&] { return peak(self_benchmark::pairs_from(argc, argv)); });
+}

@@ -23,7 +23,7 @@ using nlohmann::json;
 
 namespace {
 
-/// The cases that the command line or the suite asks for; with a plan, only those and in its order.
+/// The cases that the command line or the suite asks for.
 std::vector<Case> selected_cases(const Benchmark& benchmark, RunRequest& request,
                                  Plugins& plugins) {
   std::vector<Case> cases;
@@ -44,6 +44,11 @@ std::vector<Case> selected_cases(const Benchmark& benchmark, RunRequest& request
     if (request.required)
       for (Case& one : cases) one.required = true;
   }
+  return cases;
+}
+
+/// With a plan, only those and in its order.
+std::vector<Case> planned_cases(const RunRequest& request, std::vector<Case> cases) {
   if (request.plan.empty()) return cases;
   std::vector<Case> planned;
   for (const json& id : read_json(request.plan)) {
@@ -146,7 +151,8 @@ int run(const Benchmark& benchmark, RunRequest& request, const std::string& comm
   Plugins plugins;
   const std::unique_ptr<Communicator> ranks = benchmark.connect(plugins);
   const bool speaks = ranks->rank() == 0;  // one rank talks, writes and keeps the journal for all
-  const std::vector<Case> cases = selected_cases(benchmark, request, plugins);
+  const std::vector<Case> all = selected_cases(benchmark, request, plugins);
+  const std::vector<Case> cases = planned_cases(request, all);
   if (request.list) {
     if (speaks) print_list(cases, request.json);
     return 0;
@@ -159,7 +165,9 @@ int run(const Benchmark& benchmark, RunRequest& request, const std::string& comm
   if (speaks && !request.journal.empty()) journal = std::make_unique<Journal>(request.journal);
 
   const std::string started = now();
-  const json environment = environment_of(cases, plugins);
+  // Of all cases, not of the planned ones alone: a process that runs a part of a suite again must
+  // load, and tell, what the first one did.
+  const json environment = environment_of(all, plugins);
   const json launch = {{"launch", request.launch}, {"attempt", request.attempt}};
   auto note = [&](const char* event, json fields) {
     if (!journal) return;

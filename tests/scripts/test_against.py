@@ -4,7 +4,7 @@ import json
 import signal
 import unittest
 
-from run_helper import BIN, SMALL, RunTest, group
+from run_helper import ASSAY, BIN, SMALL, RunTest, group
 
 HONEST = {"ASSAY_FAULT_OFF": "1"}
 OTHER_SMALL = "mb2ic8ih8oc8oh8kh3ph1"
@@ -98,6 +98,27 @@ class Against(RunTest):
             flagged.write_text(text)
             self.assertIn("no list of ids", self.run_suite(suite, "--cases", flagged, code=2).stderr)
         self.assertFalse(self.out.exists())
+
+    def test_confirms_what_is_flagged(self):
+        """A part of a suite, run again, is in the environment of the whole: one of its two backends has no flagged row."""
+        suite = self.suite([group(["direct"], [SMALL], backend="reference", tolerance=1e-9),  # flagged by any ratio but 1
+                            group(["direct"], [SMALL], tolerance=10)])
+        other = self.other_build("assay-conv")
+        self.run_suite(suite, "--launches", 5, "--against", other, code=0)
+        words = [ASSAY, "compare", self.out / "against", self.out, "--vary", "nothing", "--confirm", self.folder / "fresh",
+                 "--format", "json"]
+        done = self.command(*words)
+        self.assertIn(done.returncode, (0, 4, 5), done.stderr)
+        document = json.loads(done.stdout)
+        self.assertEqual(document["mismatches"], [])
+        self.assertEqual(document["stage"], "confirmed")
+        stages = {"reference" in row["id"]: (row["stage"], row["new"]["launches"]) for row in document["rows"]}
+        self.assertEqual(stages, {True: ("confirmed", 12), False: ("screen", 5)})
+        begun = [e for e in self.events(self.folder / "fresh" / "0") if e["event"] == "begin"]
+        self.assertEqual(len(begun), 12)
+        again = self.command(*words)  # what is there already is not run once more
+        self.assertEqual(json.loads(again.stdout)["rows"], document["rows"])
+        self.assertEqual([e for e in self.events(self.folder / "fresh" / "0") if e["event"] == "begin"], begun)
 
     def test_tolerances_reach_the_rows(self):
         suite = self.suite([group(["direct"], [SMALL], backend="reference"),

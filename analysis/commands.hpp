@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,6 +36,10 @@ std::string choice_of(const Given& given, const std::string& flag,
 /// A number from `least` to `most`; InputError naming the flag.
 std::optional<double> number_of(const Given& given, const std::string& flag, double least,
                                 double most);
+
+/// What a program writes it must itself accept: runtime_error if a document breaks its schema
+/// results-schema/<kind>.schema.json.
+void check_own(const nlohmann::json& document, const std::string& kind);
 
 /// Writes `text` where --out says (beside, synced, renamed), else to stdout.
 void emit(const Given& given, const std::string& text);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <iostream>
+#include <nlohmann/json.hpp>
 
 #include "analysis/commands.hpp"
 #include "core/error.hpp"
@@ -54,6 +55,13 @@ std::optional<double> number_of(const Given& given, const std::string& flag, dou
     throw InputError(fmt::format("--{} {} is not a number from {} to {}. Give one, like {}.", flag,
                                  *text, least, most, least));
   return value;
+}
+
+void check_own(const nlohmann::json& document, const std::string& kind) {
+  if (const auto errors = schema_errors(document, kind, "the " + kind); !errors.empty())
+    throw std::runtime_error(
+        errors.front() +
+        " (The document breaks its own schema.) Please report this as a bug of Assay.");
 }
 
 void emit(const Given& given, const std::string& text) {

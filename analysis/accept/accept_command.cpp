@@ -24,10 +24,7 @@ int accept(const Given& given) {
   const json document = acceptance_document(
       fleet, criteria,
       fmt::format("assay accept {} --criteria {}", join(files, " "), criteria_file));
-  if (const auto errors = schema_errors(document, "acceptance", "the acceptance"); !errors.empty())
-    throw std::runtime_error(fmt::format(
-        "{} (the document breaks its own schema). Please report this as a bug of Assay.",
-        errors.front()));
+  check_own(document, "acceptance");
   if (const auto file = value_of(given, "junit")) write_text(*file, junit_xml(document));
   emit(given, format == "json" ? document.dump(1) + "\n"
                                : render_acceptance(document, format == "markdown"));

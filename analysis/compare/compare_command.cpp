@@ -109,10 +109,7 @@ int compare(const Given& given) {
     }
     document = documented();
   }
-  if (const auto errors = schema_errors(document, "comparison", "the comparison"); !errors.empty())
-    throw std::runtime_error(fmt::format(
-        "{} (the document breaks its own schema). Please report this as a bug of Assay.",
-        errors.front()));
+  check_own(document, "comparison");
   if (const auto file = value_of(given, "flagged")) {
     std::set<std::string> ids;
     for (const Side* side : {&left, &right})

@@ -80,10 +80,7 @@ int history(const Given& given) {
   const Anchors anchors(folder);
   if (deciding) return decide(given, histories, anchors);
   const json document = history_document(histories, anchors, events_of(folder), options);
-  if (const auto errors = schema_errors(document, "history", "the history"); !errors.empty())
-    throw std::runtime_error(fmt::format(
-        "{} (the document breaks its own schema). Please report this as a bug of Assay.",
-        errors.front()));
+  check_own(document, "history");
   emit(given, format == "json"  ? document.dump(1) + "\n"
               : format == "csv" ? history_csv(document)
                                 : render_history(document, format == "markdown"));

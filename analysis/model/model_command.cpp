@@ -87,10 +87,7 @@ int model(const Given& given) {
     std::cerr << "assay: " << nothing.what() << std::endl;
     return static_cast<int>(ExitCode::incomparable);
   }
-  if (const auto errors = schema_errors(document, "model", "the model"); !errors.empty())
-    throw std::runtime_error(
-        fmt::format("the model breaks its own schema ({}). Please report this as a bug of Assay.",
-                    errors.front()));
+  check_own(document, "model");
   if (format == "json")
     emit(given, document.dump(1) + "\n");
   else

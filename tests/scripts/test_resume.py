@@ -162,6 +162,9 @@ class FullDisk(RunTest):
 
     def check_stop(self, done, count):
         """Clean end, finished rows kept, none blamed on a case. Returns how many rows there are."""
+        if done.returncode == 0:  # fewer samples than in the honest run: all of it fitted
+            self.assertEqual(len(self.rows()), count)
+            return count
         self.assertIn(done.returncode, (2, 7), done.stderr)
         self.assertNotIn("terminate called", done.stderr)
         self.assertFalse((self.out / "result.json").exists())

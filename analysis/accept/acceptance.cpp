@@ -174,7 +174,16 @@ class Acceptance {
                    fmt::format("{:.3f} of the other nodes' median time, limit {:g}{}", ratio, limit,
                                row.spread ? fmt::format(" ({:.3f} at least, by its launches)", sure)
                                           : " (one launch)"));
-    return check(rule.text, ratio, limit, pass, nullptr);
+    if (ratio <= limit) return check(rule.text, ratio, limit, pass, nullptr);
+    // Over the limit, though perhaps by chance: it fails where it is surely slower than the others,
+    // and is undecided where not even that is sure; it never passes.
+    const std::string reason = fmt::format(
+        "{:.3f} of the other nodes' median time, limit {:g} ({:.3f} to {:.3f} by its "
+        "launches)",
+        ratio, limit, sure, row.spread->high / *place.others);
+    return sure > 1 ? check(rule.text, ratio, limit, perf_fail, reason)
+                    : check(rule.text, ratio, limit, missing,
+                            "undecided: " + reason + ": run more launches");
   }
 
   void judge_rows(const std::string& id) {
@@ -235,6 +244,12 @@ class Acceptance {
     if (criteria_.node_count && fleet_.nodes.size() > *criteria_.node_count)
       unmet(fmt::format("{} nodes", *criteria_.node_count),
             fmt::format("{} have results: more than there should be", fleet_.nodes.size()));
+    if (!fleet_.unexpected.empty())
+      unmet("nodes by name",
+            fmt::format("{} has results and is not named{}", fleet_.unexpected[0],
+                        fleet_.unexpected.size() > 1
+                            ? fmt::format(" (and {} more)", fleet_.unexpected.size() - 1)
+                            : ""));
     const auto needs_rows = [&](const RowsRule& rows, const std::string& criterion) {
       if (std::none_of(fleet_.ids.begin(), fleet_.ids.end(),
                        [&](const std::string& id) { return rows.holds(id); }))

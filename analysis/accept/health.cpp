@@ -87,33 +87,52 @@ json health_of(const Node& node, const Criteria& criteria) {
   return health;
 }
 
+namespace {
+
+/// The distinct hashes of a node's environments: a suite's processes load other plugins than
+/// another's, so that a node has several.
+std::map<std::string, const json*> hashes_of(const Node& node, const char* part) {
+  std::map<std::string, const json*> hashes;
+  for (const json& environment : node.environments)
+    hashes.try_emplace(environment.at("hashes").at(part).dump(), &environment.at(part));
+  return hashes;
+}
+
+std::string key_of(const std::map<std::string, const json*>& hashes) {
+  std::string key;
+  for (const auto& [hash, part] : hashes) key += hash;
+  return key;
+}
+
+}  // namespace
+
 std::vector<json> strangers(const Fleet& fleet) {
   std::vector<json> findings(fleet.nodes.size(), json::array());
   for (const char* part : {"hardware", "software"}) {
     // By nodes, not by processes; of equally many the first.
     std::map<std::string, std::size_t> count;
-    std::map<std::string, const json*> example;
-    std::string most;
+    std::map<std::string, const json*> most;
     for (const Node& node : fleet.nodes) {
-      if (node.environments.empty()) continue;
-      const json& first = node.environments.front();
-      const std::string hash = first.at("hashes").at(part).dump();
-      example.try_emplace(hash, &first.at(part));
-      if (++count[hash] > count[most]) most = hash;
+      const auto hashes = hashes_of(node, part);
+      if (!hashes.empty() && ++count[key_of(hashes)] > (most.empty() ? 0 : count[key_of(most)]))
+        most = hashes;
     }
-    for (std::size_t i = 0; i < fleet.nodes.size(); ++i)
-      for (const json& environment : fleet.nodes[i].environments) {
-        const json& hash = environment.at("hashes").at(part);
-        if (hash.dump() == most && !hash.is_null()) continue;
-        const std::string criterion = fmt::format("{} as the fleet's", part);
-        findings[i].push_back(
-            hash.is_null()
-                ? finding(criterion, nullptr, nullptr, "unknown", "it has no hash")
-                : finding(criterion, nullptr, nullptr, "MISSING",
-                          fmt::format("not comparable: {}",
-                                      difference(*example[most], environment.at(part)))));
-        break;
+    for (std::size_t i = 0; i < fleet.nodes.size(); ++i) {
+      const auto hashes = hashes_of(fleet.nodes[i], part);
+      if (hashes.empty()) continue;
+      const std::string criterion = fmt::format("{} as the fleet's", part);
+      if (hashes.contains("null")) {
+        findings[i].push_back(finding(criterion, nullptr, nullptr, "unknown", "it has no hash"));
+        continue;
       }
+      if (key_of(hashes) == key_of(most)) continue;
+      // One that the others do not have, or one of theirs that it lacks.
+      std::string why = "processes of another kind are missing (run the same suites on all nodes)";
+      for (const auto& [hash, its] : hashes)
+        if (!most.contains(hash)) why = difference(*most.begin()->second, *its);
+      findings[i].push_back(
+          finding(criterion, nullptr, nullptr, "MISSING", "not comparable: " + why));
+    }
   }
   return findings;
 }

@@ -67,7 +67,7 @@ int compare(const Given& given) {
   CompareOptions options;
   options.vary = choice_of(given, "vary", variations);
   options.command = command_line(given);
-  options.tolerance = number_of(given, "tolerance", 0, 10).value_or(options.tolerance);
+  options.tolerance = number_of(given, "tolerance", 0, 10);
   options.false_alarm_rate =
       number_of(given, "false-alarm-rate", 1e-9, 0.5).value_or(options.false_alarm_rate);
   options.allow_mismatch = given.contains("allow-mismatch");
@@ -139,7 +139,7 @@ Command compare_command() {
            {"NEW", "result file or folder that is judged", "NEW", "", true},
            {"--vary", "what was meant to differ: software, hardware, precision or nothing", "WHAT",
             "", true},
-           {"--tolerance", "change that does not matter, where the suite sets none", "X", "0.02"},
+           {"--tolerance", "change that does not matter", "X", "the suite's, or 0.02"},
            {"--false-alarm-rate", "probability of any false alarm in the whole suite", "X", "0.01"},
            {"--confirm", "run the flagged rows again here, both sides in turns, results in DIR",
             "DIR", ""},

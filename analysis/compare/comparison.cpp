@@ -82,12 +82,13 @@ json row_notes(const SideRow& base, const SideRow& updated) {
   return notes;
 }
 
-/// The row's own tolerance, its run's, or the one given.
-double tolerance_of(const SideRow& base, double otherwise) {
+/// The one given on the command line, else the row's own, its run's, or the usual one.
+double tolerance_of(const SideRow& base, const std::optional<double>& given) {
+  if (given) return *given;
   for (const json* place : {&base.row(), &base.result->at("run")})
     if (const auto found = place->find("tolerance"); found != place->end() && found->is_number())
       return *found;
-  return otherwise;
+  return usual_tolerance;
 }
 
 const SideRow* find(const Side* side, const std::string& key) {
@@ -150,7 +151,7 @@ class Comparison {
                       {"stage", fresh_base_ ? "confirmed" : "screen"},
                       {"settings",
                        {{"false_alarm_rate", options_.false_alarm_rate},
-                        {"tolerance", options_.tolerance},
+                        {"tolerance", options_.tolerance.value_or(usual_tolerance)},
                         {"confidence", compare_confidence},
                         {"screen_p", screen_p},
                         {"flagged", flagged_},
@@ -192,22 +193,41 @@ class Comparison {
           "run --against interleaves two builds)",
           what));
     };
+    const auto refuse_same = [](const Side& one, const Side& other, const std::string& why) {
+      for (const NamedResult& a : one.results())
+        for (const NamedResult& b : other.results()) {
+          const json &was = a.result.at("run"), &is = b.result.at("run");
+          if (was.at("id") == is.at("id") && was.at("started") == is.at("started"))
+            throw InputError(fmt::format("{} is the run {} of {} ({}", other.name(),
+                                         was.at("id").get<std::string>(), one.name(), why));
+        }
+    };
+    if (options_.vary != "precision")  // one run may hold both precisions
+      refuse_same(base_, updated_, "a run equals itself). Name two runs.");
     if (options_.vary != "hardware") note_order(base_, updated_, "the launches of base and new");
     if (fresh_base_ == nullptr) return;
+    if (options_.vary != "precision")
+      refuse_same(*fresh_base_, *fresh_new_, "a run equals itself). Name two runs.");
     if (options_.vary != "hardware")
       note_order(*fresh_base_, *fresh_new_, "the fresh launches of base and new");
+    const std::string how =
+        fmt::format("Launch afresh, with `assay run --launches {} --cases FILE`.", fresh_launches);
     for (const Side* screen : {&base_, &updated_})
       for (const Side* fresh : {fresh_base_, fresh_new_})
-        for (const NamedResult& a : screen->results())
-          for (const NamedResult& b : fresh->results()) {
-            const json &was = a.result.at("run"), &is = b.result.at("run");
-            if (was.at("id") == is.at("id") && was.at("started") == is.at("started"))
-              throw InputError(fmt::format(
-                  "{} is the run {} that was screened (a row is flagged for looking changed: the "
-                  "same launches confirm it whatever is true). Launch afresh, with `assay run "
-                  "--launches {} --cases FILE`.",
-                  fresh->name(), was.at("id").get<std::string>(), fresh_launches));
-          }
+        refuse_same(*screen, *fresh,
+                    "it was screened: a row is flagged for looking changed, the same launches "
+                    "confirm it whatever is true). " +
+                        how);
+    // By each side's own clock. What was measured before may be of another state of the build, and
+    // may have been chosen for its outcome.
+    for (const auto& [screen, fresh] :
+         {std::pair(&base_, fresh_base_), std::pair(&updated_, fresh_new_)}) {
+      const auto was = span_of(*screen), is = span_of(*fresh);
+      if (!was.first.empty() && !is.first.empty() && is.first < was.second)
+        throw InputError(fmt::format(
+            "{} began at {}, before the screen {} had ended at {} (its launches are not fresh). {}",
+            fresh->name(), is.first, screen->name(), was.second, how));
+    }
   }
 
   void pair_up() {
@@ -326,6 +346,8 @@ class Comparison {
                 {"verdict", name_of(judgement.verdict)},
                 {"reason", judgement.reason.empty() ? json(nullptr) : json(judgement.reason)},
                 {"notes", row_notes(*base, *updated)}});
+    if (confirmed && judgement.detected && (launches.ratio > 1) != (pair.screen.ratio > 1))
+      row["notes"].push_back("the screen pointed the other way");
     count(name_of(judgement.verdict));
     if (judgement.needs_confirmation) count("needs_confirmation");
     if (judgement.verdict == Verdict::slower) raise(ExitCode::slower);
@@ -344,7 +366,7 @@ class Comparison {
       rows.emplace_back(pair.base, pair.updated);
       ratios.push_back(pair.screen.ratio);
     }
-    const std::size_t of = base_.rows().size() - document_["only_base"].size();
+    const std::size_t of = base_.rows().size();
     if (!wrong_.empty())
       mean_reason_ =
           fmt::format("withheld: {}{} is incorrect or failed", wrong_.front(),

@@ -11,10 +11,13 @@
 
 namespace assay {
 
+inline constexpr double usual_tolerance = 0.02;
+
 struct CompareOptions {
   std::string command;
-  std::string vary;  ///< software | hardware | precision | nothing
-  double tolerance = 0.02, false_alarm_rate = 0.01;
+  std::string vary;                 ///< software | hardware | precision | nothing
+  std::optional<double> tolerance;  ///< stands before the suite's
+  double false_alarm_rate = 0.01;
   bool allow_mismatch = false;
 };
 

@@ -198,7 +198,8 @@ class Rendering {
         plain(summary["without_verdict"]), document_["only_base"].size(),
         document_["only_new"].size(), document_["not_compared"].size()));
     line(fmt::format(
-        "{} rows flagged by the screen (p <= {:.2g}); fresh launches show a change at p <= {}: any "
+        "{} rows flagged by the screen (p <= {:.2g}, or the ratio outside the tolerance); fresh "
+        "launches show a change at p <= {}: any "
         "false alarm in the whole suite has probability {:.2g} at most. detectable: the change "
         "found with {:.0f} % at the row's stage.",
         settings["flagged"].get<std::size_t>(), settings["screen_p"].get<double>(),

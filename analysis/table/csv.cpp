@@ -60,6 +60,8 @@ class Csv {
     put(beside ? text_of(match, "unit") : "");
     put(beside ? (match.at("published") == true ? "true" : "false") : "");
     put(beside && match.at("speedup") > 0 ? digits(match.at("speedup")) : "");
+    // As the crossed tables show it, and as sources print it: this over the other.
+    put(beside && match.at("speedup") > 0 ? digits(1 / match.at("speedup").get<double>()) : "");
     put(beside ? text_of(match, "ratio_printed") : "");
     put(beside ? text_of(match, "note") : why);
     put(beside ? text_of(match, "citation") : text_of(row, "citation"));
@@ -69,9 +71,10 @@ class Csv {
   std::string text() const {
     std::vector<Column> columns{{"result"}, {"system"}, {"id"}, {"benchmark"}, {"problem"}};
     for (const std::string& name : parameters_) columns.push_back({"parameter " + name});
-    for (const char* name : {"status", "reason", "published", "shared", "launches", "value", "unit",
-                             "low", "high", "max_error", "against", "against_value", "against_unit",
-                             "against_published", "speedup", "ratio_printed", "note", "citation"})
+    for (const char* name :
+         {"status", "reason", "published", "shared", "launches", "value", "unit", "low", "high",
+          "max_error", "against", "against_value", "against_unit", "against_published", "speedup",
+          "ratio", "ratio_printed", "note", "citation"})
       columns.push_back({name});
     return csv_table(columns, lines_);
   }

@@ -13,10 +13,15 @@ int table(const Given& given) {
   options.markdown = format == "markdown";
   options.by = value_of(given, "by").value_or("");
   options.absolutes = given.contains("absolutes");
-  const std::vector<NamedResult> results = load_results(values_of(given, "FILE"));
+  std::vector<std::string> files = values_of(given, "FILE");
   std::vector<Baseline> baselines;
-  for (const std::string& name : values_of(given, "baseline"))
-    baselines.push_back(Baseline::load(name));
+  for (const std::string& name : values_of(given, "baseline")) {
+    if (options.by == "system")
+      files.push_back(name);  // a system beside others is a result like theirs
+    else
+      baselines.push_back(Baseline::load(name));
+  }
+  const std::vector<NamedResult> results = load_results(files);
   emit(given, format == "csv" ? render_csv(results, baselines, options.by)
                               : render_table(results, baselines, options));
   return static_cast<int>(ExitCode::ok);

@@ -54,7 +54,7 @@ Side side(json result, bool any_precision = false) {
 struct Asked {
   std::string vary = "nothing";
   bool allow_mismatch = false;
-  double tolerance = 0.02;
+  std::optional<double> tolerance{};
 };
 
 json compared(const Side& base, const Side& updated, const Asked& asked = {},
@@ -208,6 +208,35 @@ TEST(Compare, TheToleranceIsTheRowsOrTheRunsOrTheOneGiven) {
   EXPECT_EQ((*row_of(document, "/a"))["flagged"], true);
   EXPECT_EQ((*row_of(document, "/b"))["tolerance"], 0.2);
   EXPECT_EQ((*row_of(document, "/b"))["verdict"], "same");
+  Asked asked;
+  asked.tolerance = 0.03;
+  EXPECT_EQ((*row_of(compared(base, updated, asked), "/b"))["tolerance"], 0.03);
+}
+
+TEST(Compare, FreshIsWhatWasLaunchedAfterTheScreenAndTwice) {
+  const auto says = [](const std::function<void()>& body) -> std::string {
+    try {
+      body();
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  const json old = joined({launches("a", 1, 5)}), slow = joined({launches("a", 1.1, 5)});
+  const Side base = side(old), updated = side(slow);
+  EXPECT_NE(says([&] { compared(base, base); }).find("a run equals itself"), std::string::npos);
+  const Side fresh = side(joined({launches("a", 1, 12)}));
+  EXPECT_NE(says([&] { compared(base, updated, {}, &fresh, &fresh); }).find("equals itself"),
+            std::string::npos);
+  json before = joined({launches("a", 1.1, 12)});
+  before["run"]["started"] = "2001-01-01T00:00:00.000Z";
+  const Side early = side(before);
+  EXPECT_NE(says([&] { compared(base, updated, {}, &fresh, &early); }).find("not fresh"),
+            std::string::npos);
+  const Side faster = side(joined({launches("a", 0.9, 12)}));
+  const json document = compared(base, updated, {}, &fresh, &faster);
+  EXPECT_EQ(document["rows"][0]["verdict"], "faster");
+  EXPECT_NE(document["rows"][0]["notes"].dump().find("the other way"), std::string::npos);
 }
 
 TEST(Compare, RowsThatAreMissingOrWrongAreToldAndDecideTheExit) {
@@ -217,7 +246,7 @@ TEST(Compare, RowsThatAreMissingOrWrongAreToldAndDecideTheExit) {
   EXPECT_EQ(vanished["exit_code"], incomparable);
   ASSERT_EQ(vanished["only_base"].size(), 1u);
   EXPECT_EQ(vanished["geometric_mean"]["rows"], 1);
-  EXPECT_EQ(vanished["geometric_mean"]["of"], 1);
+  EXPECT_EQ(vanished["geometric_mean"]["of"], 2);
   const json zero = compared(joined({launches("b", 1, 5)}), only_a);
   EXPECT_EQ(zero["exit_code"], incomparable);
   EXPECT_TRUE(zero["geometric_mean"].is_null());

@@ -1,5 +1,6 @@
-// ratio: oneDNN's direct fp32 convolution over native Winograd F(4x4)
-// (mb16ic64ih112oc128oh112kh3ph1) target: >= 1.5 pairs: 30
+// ratio: oneDNN's direct over native Winograd F(4x4), mb16ic64ih112oc128oh112kh3ph1, fp32
+// target: >= 1.5
+// pairs: 30
 
 #include "tests/self_benchmark/support/conv_pairs.hpp"
 

@@ -190,6 +190,54 @@ TEST_F(NativeConv, WinogradLosesAccuracyInFp32AndHidesItIn16Bits) {
   }
 }
 
+TEST_F(NativeConv, OutputsAreRoundedToNearestEven) {
+  // Two channels and weights of one: an output is a sum that fp32 holds and 16 bits do not.
+  // Rounding must be core's: ties to even, overflow to infinity, and what is not a number stays so.
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<std::pair<double, double>> sums{{1, 0x1p-8},
+                                                    {1.0078125, 0x1p-8},
+                                                    {1, 0x1p-11},
+                                                    {1.0009765625, 0x1p-11},
+                                                    {-1, -0x1p-8},
+                                                    {65504, 16},
+                                                    {65504, 15.9921875},
+                                                    {0x1.fep127, 0x1p119},
+                                                    {0x1p-24, 0x1p-24},
+                                                    {nan, 1},
+                                                    {0, 0},
+                                                    {-3, 0x1p-9}};
+  const auto count = static_cast<std::int64_t>(sums.size());
+  for (Precision precision : {Precision::bf16, Precision::fp16}) {
+    const DataType type = data_type(name(precision));
+    const ConvProblem problem(parse_conv("mb1ic2ih1iw12oc17oh1ow12kh1kw1"), ConvDirection::forward,
+                              precision);
+    for (const char* layout : {"any", "nhwc"}) {
+      ASSERT_TRUE(bench_.make(problem, "implicit_gemm", layout)) << bench_.reason();
+      const auto source = [&](std::int64_t i) {
+        const auto& sum = sums[static_cast<std::size_t>(i % count)];
+        return round_to(type, i < count ? sum.first : sum.second);
+      };
+      const auto put = [&](std::size_t argument, const auto& value) {
+        bench_.device().put(bench_.tensor(argument), [&](std::int64_t i, std::span<double> out) {
+          for (double& v : out) v = value(i++);
+        });
+      };
+      put(0, source);
+      put(1, [](std::int64_t) { return 1.0; });
+      bench_.operation().run(bench_.device().stream());
+      const std::vector<double> got = bench_.get(2);
+      for (std::int64_t i = 0; i < static_cast<std::int64_t>(got.size()); ++i) {
+        const double sum = source(i % count) + source(i % count + count),
+                     value = got[static_cast<std::size_t>(i)];
+        if (std::isnan(sum))
+          EXPECT_TRUE(std::isnan(value)) << value;
+        else
+          EXPECT_EQ(value, round_to(type, sum)) << layout << " " << name(precision) << " " << sum;
+      }
+    }
+  }
+}
+
 TEST_F(NativeConv, RefusalsNameTheConditionThatFails) {
   const auto refused = [&](const char* text, ConvDirection direction, Precision precision,
                            const char* algorithm, const char* layout, const char* why) {

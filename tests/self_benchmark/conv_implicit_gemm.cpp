@@ -1,4 +1,4 @@
-// ratio: oneDNN's direct fp32 convolution over native implicit GEMM (mb16ic64ih112oc128oh112kh3ph1)
+// ratio: oneDNN's direct over native implicit GEMM, mb16ic64ih112oc128oh112kh3ph1, fp32
 // target: >= 0.8
 // pairs: 30
 

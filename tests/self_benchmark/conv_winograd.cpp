@@ -1,4 +1,4 @@
-// ratio: oneDNN's direct fp32 CORAL-2 convolution over native Winograd F(4x4)
+// ratio: oneDNN's direct over native Winograd F(4x4), mb16ic64ih112oc128oh112kh3ph1, fp32
 // target: >= 1.5
 // pairs: 30
 

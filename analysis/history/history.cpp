@@ -270,7 +270,7 @@ ExitCode last_run(const RowHistory& series) {
   const Gap& last = series.gaps.back();
   if (!series.points.empty() && series.points.back().time > last.time) return ExitCode::ok;
   if (last.status == "incorrect") return ExitCode::incorrect;
-  if (last.status == "ambiguous") return ExitCode::incomparable;
+  if (last.status == "ambiguous" || last.status == "missing") return ExitCode::incomparable;
   return last.status == "unsupported" ? ExitCode::ok : ExitCode::failed;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "analysis/history/times.hpp"
 #include "core/error.hpp"
@@ -64,11 +65,39 @@ class Collector {
           into_.passed_over.emplace_back(fmt::format("{}: {}", run.name, id),
                                          "its hardware is not known (no hash)");
       }
-      for (const auto& [hardware, all] : machines) add_run(named.result, run, id, hardware, all);
+      for (const auto& [hardware, all] : machines) {
+        add_run(named.result, run, id, hardware, all);
+        seen_[{id, hardware}] = {run.id, whole_suite(named.result)};
+      }
     }
+    note_missing(named.result, run);
   }
 
  private:
+  /// Name and hash of the suite of which this run has every case; "" for a part of one.
+  static std::string whole_suite(const json& result) {
+    const json& run = result.at("run");
+    if (!run.value("filter", json()).is_null() && run["filter"] != "") return "";
+    if (!run.value("cases", json::array()).empty() || !run.at("suite").is_string()) return "";
+    return run["suite"].get<std::string>() + " " + run.value("suite_hash", json()).dump();
+  }
+
+  /// A row that the same suite had on the same machine, and has no more (a backend that went away
+  /// with an update): what vanished must not look steady.
+  void note_missing(const json& result, const Run& run) {
+    const std::string suite = whole_suite(result);
+    if (suite.empty()) return;
+    std::set<std::string> machines;
+    for (const json& environment : result.at("environments"))
+      if (const json& hash = environment.at("hashes").at("hardware"); hash.is_string())
+        machines.insert(hash);
+    for (const auto& [key, last] : seen_)
+      if (last.second == suite && last.first != run.id && machines.contains(key.second))
+        into_.series[index_.at(key)].gaps.push_back(
+            {run.time, run.when, run.id, "missing",
+             "the run has no such row, though its suite and its machine are the same"});
+  }
+
   static const json& environment_of(const json& result, const Launches& launches) {
     return result.at("environments").at(launches.first().at("environment").get<std::size_t>());
   }
@@ -136,6 +165,8 @@ class Collector {
 
   Histories& into_;
   std::map<std::pair<std::string, std::string>, std::size_t> index_;
+  /// By id and hardware: the last run that has the row, and the suite of which it has all.
+  std::map<std::pair<std::string, std::string>, std::pair<std::string, std::string>> seen_;
 };
 
 }  // namespace

@@ -63,6 +63,38 @@ class History : public testing::Test {
   fs::path folder_ = fs::path(testing::TempDir()) / fmt::format("assay-history-{}", getpid());
 };
 
+TEST_F(History, ARowThatVanishesFromItsSuiteIsMissing) {
+  const auto whole = [](int number, bool both, const std::string& hash, const json& cases) {
+    std::vector<json> rows{test::row("ok", 1, 0, {{"threads", "2"}})};
+    if (both) rows.push_back(test::row("ok", 2, 0, {{"threads", "4"}}));
+    NamedResult made = run(number, rows);
+    made.result["run"].update(
+        {{"suite", "s"}, {"suite_hash", hash}, {"filter", ""}, {"cases", cases}});
+    return made;
+  };
+  const json none = json::array();
+  std::vector<NamedResult> results;
+  for (int i = 0; i < 12; ++i) results.push_back(whole(i, true, "h", none));
+  EXPECT_EQ(document(results)["exit_code"], 0);
+  results.push_back(whole(12, false, "h", {"conv/some"}));  // a part of the suite says nothing
+  results.push_back(whole(13, false, "another", none));     // nor does another suite of its name
+  EXPECT_EQ(document(results)["exit_code"], 0);
+  results.push_back(whole(14, false, "h", none));
+  const json made = document(results);
+  EXPECT_EQ(made["exit_code"], 6);
+  int gaps = 0;
+  for (const json& series : made["series"])
+    for (const json& gap : series["gaps"]) {
+      ++gaps;
+      EXPECT_EQ(gap["status"], "missing");
+      EXPECT_EQ(gap["run"], "run-14");
+      EXPECT_NE(series["id"].get<std::string>().find("4"), std::string::npos);
+    }
+  EXPECT_EQ(gaps, 1);
+  results.push_back(whole(15, true, "h", none));
+  EXPECT_EQ(document(results)["exit_code"], 0) << "it is there again";
+}
+
 std::string refused(const std::vector<NamedResult>& results) {
   try {
     histories_of(results, std::nullopt, std::nullopt);

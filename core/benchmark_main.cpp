@@ -70,7 +70,8 @@ void print_list(const std::vector<Case>& cases, bool as_json) {
                       {"names", one.names},
                       {"settings", one.settings},
                       {"required", one.required},
-                      {"tolerance", one.tolerance ? json(*one.tolerance) : json()}});
+                      {"tolerance", one.tolerance ? json(*one.tolerance) : json()},
+                      {"part_of", one.parts}});
     else
       std::cout << one.id << (one.names.empty() ? "" : "  " + join(one.names, ",")) << '\n';
   }

@@ -187,6 +187,7 @@ json make_row(const std::string& benchmark, const Case& one, const Problem* prob
               {"energy_reason", "energy counters are not read yet"},
               {"baseline", nullptr}};
   if (one.tolerance) row["tolerance"] = *one.tolerance;
+  if (!one.parts.empty()) row["part_of"] = one.parts;
   for (const auto& [name, seconds] : outcome.setup) row["setup_s"][name] = finite(seconds);
   if (outcome.status != "ok") return row;
   const Summary summary = summarize(outcome.timing->samples);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <map>
 
 #include "core/environment.hpp"
 #include "core/error.hpp"
@@ -65,6 +66,20 @@ NamedProblem listed(const Benchmark& benchmark, const json& list, const std::str
   text = with_fields(text, list.value("defaults", ""), false);
   text = with_fields(text, overrides, true);
   return {benchmark.canonical(text), list_name + "/" + problem.at("name").get<std::string>()};
+}
+
+/// Gives each problem its part of what the list stands for; equal problems are one case, with the
+/// repeats of all.
+void add_parts(std::vector<NamedProblem>& problems, const json& list, const std::string& shown_as) {
+  const auto repeat = [&](std::size_t i) { return list.at("problems")[i].value("repeat", 1); };
+  std::map<std::string, int> repeats;
+  int all = 0;
+  for (std::size_t i = 0; i < problems.size(); ++i) {
+    repeats[problems[i].descriptor] += repeat(i);
+    all += repeat(i);
+  }
+  for (NamedProblem& problem : problems)
+    problem.part = Part{shown_as, list.at("whole"), repeats[problem.descriptor], all};
 }
 
 /// What stands after '@' is fields with values: a slip there is told as such, not as a fault of
@@ -179,6 +194,7 @@ std::vector<NamedProblem> find_problems(const Benchmark& benchmark, const std::s
   if (problems.empty())
     throw InputError(unknown_name(
         "problem of list '" + list_name + "':", what.substr(list_name.size() + 1), names));
+  if (whole && list.contains("whole")) add_parts(problems, list, text);
   return problems;
 }
 
@@ -227,16 +243,13 @@ std::vector<Case> expand(const Benchmark& benchmark,
       throw DimensionError(name,
                            unknown_name("dimension of " + benchmark.name(), name, axis_names));
 
-  // Problems vary slowest: rows of one problem stand together.
   std::vector<Case> cases(1);
-  auto multiply = [&](const std::string& name, const std::vector<std::string>& values,
-                      const std::vector<std::string>& names) {
+  const auto multiply = [&](const std::string& name, const std::vector<std::string>& values) {
     std::vector<Case> product;
     for (const Case& one : cases)
-      for (std::size_t i = 0; i < values.size(); ++i) {
+      for (const std::string& value : values) {
         product.push_back(one);
-        product.back().settings[name] = values[i];
-        if (!names.empty() && !names[i].empty()) product.back().names.push_back(names[i]);
+        product.back().settings[name] = value;
       }
     cases = std::move(product);
   };
@@ -244,22 +257,24 @@ std::vector<Case> expand(const Benchmark& benchmark,
     const auto found = chosen.find(axis.name);
     return found == chosen.end() || found->second.empty() ? axis.defaults : found->second;
   };
+  // Problems vary slowest: rows of one problem stand together.
   for (const Dimension& axis : axes)
     if (axis.name == "problem") {
-      std::vector<std::string> values, names;
+      cases.clear();
       on_behalf_of(axis.name, [&] {
         for (const std::string& text : given(axis))
           for (NamedProblem& problem : find_problems(benchmark, text)) {
-            values.push_back(problem.descriptor);
-            names.push_back(problem.name);
+            Case& one = cases.emplace_back();
+            one.settings[axis.name] = problem.descriptor;
+            if (!problem.name.empty()) one.names.push_back(problem.name);
+            if (problem.part) one.parts.push_back(std::move(*problem.part));
           }
       });
-      multiply(axis.name, values, names);
     }
   for (const Dimension& axis : axes)
     if (axis.name != "problem")
       on_behalf_of(axis.name, [&] {
-        multiply(axis.name, checked(axis, given(axis), benchmark.name(), plugins), {});
+        multiply(axis.name, checked(axis, given(axis), benchmark.name(), plugins));
       });
   for (Case& one : cases) {
     one.required = required;

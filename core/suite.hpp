@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,9 @@ namespace assay {
 
 /// A problem with the names that lists give it.
 struct NamedProblem {
-  std::string descriptor;  ///< canonical
-  std::string name;        ///< "resnet50/res2a_branch2b", "" for a bare descriptor
+  std::string descriptor;      ///< canonical
+  std::string name;            ///< "resnet50/res2a_branch2b", "" for a bare descriptor
+  std::optional<Part> part{};  ///< where the whole list was asked for and stands for a whole
 };
 
 /// Understands `text`: a descriptor, a list ("resnet50"), or one of a list ("resnet50/conv1"), each

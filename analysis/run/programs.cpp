@@ -69,7 +69,8 @@ std::vector<Case> listed_cases(const fs::path& executable, const fs::path& suite
       const json tolerance = one.value("tolerance", json());
       cases.push_back(
           {one.at("id"), one.at("settings"), one.at("names"), one.value("required", false),
-           tolerance.is_number() ? std::optional(tolerance.get<double>()) : std::nullopt});
+           tolerance.is_number() ? std::optional(tolerance.get<double>()) : std::nullopt,
+           one.value("part_of", std::vector<Part>{})});
     }
   } catch (const json::exception& error) {
     throw CaseError(

@@ -11,6 +11,7 @@
 #include "analysis/table/legend.hpp"
 #include "analysis/table/pivot.hpp"
 #include "analysis/table/rate_cells.hpp"
+#include "analysis/table/totals.hpp"
 #include "analysis/text_table.hpp"
 #include "analysis/units.hpp"
 #include "core/result.hpp"
@@ -60,9 +61,10 @@ std::string render_table(const std::vector<NamedResult>& given,
   if (!options.by.empty() && !baselines.empty())
     return crossed_table(results, cross(results, all, baselines, options.by), all, options);
   const Axes axes = axes_of(all, options.by);
+  const std::string totals = totals_table(results, all, axes_of(all, "").shown, options.markdown);
   if (!options.by.empty())
     return table_title(results, axes.constants, options.markdown) +
-           pivot_table(results, all, axes, options) + "\n" + counts(all) + "\n";
+           pivot_table(results, all, axes, options) + "\n" + totals + counts(all) + "\n";
   const auto systems = systems_of(all, baselines);
   Legend legend;
   std::vector<Column> columns;
@@ -181,7 +183,8 @@ std::string render_table(const std::vector<NamedResult>& given,
 
   return table_title(results, axes.constants, options.markdown) +
          (options.markdown ? markdown_table(columns, lines) : terminal_table(columns, lines)) +
-         "\n" + legend.text(options.markdown) + (options.markdown ? "\n" : "") + counts(all) + "\n";
+         "\n" + legend.text(options.markdown) + (options.markdown || !totals.empty() ? "\n" : "") +
+         totals + counts(all) + "\n";
 }
 
 }  // namespace assay

@@ -112,6 +112,40 @@ TEST_F(Suite, ListsGiveNamesAndFieldsAfterAtOverride) {
             std::string::npos);
 }
 
+TEST_F(Suite, AWholeListTellsHowOftenTheWholeHasEachProblem) {
+  for (const std::string list : {"resnet50", "resnet50@mb3"}) {
+    int repeats = 0;
+    for (const Case& one :
+         expand(benchmark_, {{"threads", {"1"}}, {"problem", {list, list}}}, plugins_)) {
+      ASSERT_EQ(one.parts.size(), 1u) << one.id;  // asked for twice, it is one whole
+      EXPECT_EQ(one.parts[0].list, list);
+      EXPECT_EQ(one.parts[0].whole, "the 53 convolutions of ResNet-50 v1.5");
+      EXPECT_EQ(one.parts[0].of, 53);
+      repeats += one.parts[0].repeat;
+    }
+    EXPECT_EQ(repeats, 53);
+  }
+  // One problem is no whole, and a list that stands for none has no parts.
+  for (const std::string text : {"resnet50/conv1", "deepbench-train", "mb1"})
+    for (const Case& one : expand(benchmark_, {{"problem", {text}}}, plugins_))
+      EXPECT_TRUE(one.parts.empty()) << one.id;
+}
+
+TEST_F(Suite, EqualProblemsOfAWholeCountTogether) {
+  // Overridden to the same shape, several problems of the list are one case.
+  const std::vector<Case> cases = expand(
+      benchmark_, {{"threads", {"1"}}, {"problem", {"resnet50@ic8ih8oc8oh8kh1sh1ph0"}}}, plugins_);
+  int repeats = 0;
+  bool together = false;
+  for (const Case& one : cases) {
+    repeats += one.parts.at(0).repeat;
+    together |= one.names.size() > 1 && one.parts[0].repeat > 1;
+  }
+  EXPECT_LT(cases.size(), 23u);
+  EXPECT_TRUE(together);
+  EXPECT_EQ(repeats, 53);
+}
+
 TEST_F(Suite, ASuiteTellsFilePointerFoundAndExpected) {
   const std::string good =
       R"({"schema": "assay-suite/1", "name": "s", "description": "d", "cases": [

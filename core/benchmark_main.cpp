@@ -62,18 +62,21 @@ std::vector<Case> planned_cases(const RunRequest& request, std::vector<Case> cas
   return planned;
 }
 
-void print_list(const std::vector<Case>& cases, bool as_json) {
+void print_list(const Benchmark& benchmark, const std::vector<Case>& cases, bool as_json) {
   json list = json::array();
   for (const Case& one : cases) {
-    if (as_json)
+    if (as_json) {
+      const std::unique_ptr<Problem> problem = benchmark.problem(one.settings);
       list.push_back({{"id", one.id},
                       {"names", one.names},
                       {"settings", one.settings},
                       {"required", one.required},
                       {"tolerance", one.tolerance ? json(*one.tolerance) : json()},
-                      {"part_of", one.parts}});
-    else
+                      {"part_of", one.parts},
+                      {"problem_bytes", problem == nullptr ? 0 : problem->bytes()}});
+    } else {
       std::cout << one.id << (one.names.empty() ? "" : "  " + join(one.names, ",")) << '\n';
+    }
   }
   if (as_json) std::cout << list.dump(1) << '\n';
 }
@@ -155,7 +158,7 @@ int run(const Benchmark& benchmark, RunRequest& request, const std::string& comm
   const std::vector<Case> all = selected_cases(benchmark, request, plugins);
   const std::vector<Case> cases = planned_cases(request, all);
   if (request.list) {
-    if (speaks) print_list(cases, request.json);
+    if (speaks) print_list(benchmark, cases, request.json);
     return 0;
   }
   // Whatever would make the numbers unusable is asked before any is measured.

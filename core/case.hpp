@@ -42,6 +42,7 @@ struct Case {
   bool required = false;  ///< a suite demands it: unsupported is then a failure
   std::optional<double> tolerance{};  ///< of the suite: part by which a later run may be slower
   std::vector<Part> parts{};          ///< one for each list that was asked for as a whole
+  double problem_bytes = 0;           ///< as --list --json tells it; 0: unknown
 };
 
 /// "conv/forward/fp32/onednn/winograd/mb16…/hot/t2[/layout=nhwc]". Complete: equal ids are equal

@@ -222,7 +222,7 @@ json read_result(const std::filesystem::path& given) {
   std::set<std::tuple<std::string, int, int, int>> keys;
   std::size_t index = 0;
   for (const json& row : result["rows"]) {
-    check_row(row, index, result["environments"].size(), file.string());
+    check_row(row, index, result, file.string());
     if (!keys.emplace(row["id"], row["environment"], row["launch"], row["attempt"]).second)
       refuse_row(
           file.string(), index,

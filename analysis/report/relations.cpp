@@ -39,13 +39,19 @@ json roofline_part(const std::vector<NamedResult>& results, const std::vector<Se
   std::map<std::string, Roof> roofs;
   json points = json::array();
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const json flops = problem_number(all[i], "flops"), bytes = problem_number(all[i], "bytes");
     const json ceiling = all[i].first().value("ceiling", json());
+    const json flops = problem_number(all[i], "flops");
+    // What the roof is about: less than all bytes where caches keep some of them.
+    const json bytes = ceiling.is_object() && ceiling.contains("memory_bytes")
+                           ? ceiling["memory_bytes"]
+                           : problem_number(all[i], "bytes");
     if (!has_time(all[i]) || flops.is_null() || bytes.is_null() || !(flops > 0) || !(bytes > 0) ||
         !ceiling.is_object() || !ceiling.at("flops_per_s").is_number() ||
         !ceiling.at("bytes_per_s").is_number())
       continue;
-    const std::string name = system_of(results, all[i]) + " " + all[i].parameter("precision");
+    const std::string level = ceiling.value("level", "memory");
+    const std::string name = system_of(results, all[i]) + " " + all[i].parameter("precision") +
+                             (level == "memory" ? "" : " " + level);
     roofs[name].flops.push_back(ceiling.at("flops_per_s"));
     roofs[name].bytes.push_back(ceiling.at("bytes_per_s"));
     points.push_back({{"row", i},

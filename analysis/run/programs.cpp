@@ -70,7 +70,7 @@ std::vector<Case> listed_cases(const fs::path& executable, const fs::path& suite
       cases.push_back(
           {one.at("id"), one.at("settings"), one.at("names"), one.value("required", false),
            tolerance.is_number() ? std::optional(tolerance.get<double>()) : std::nullopt,
-           one.value("part_of", std::vector<Part>{})});
+           one.value("part_of", std::vector<Part>{}), one.value("problem_bytes", 0.0)});
     }
   } catch (const json::exception& error) {
     throw CaseError(

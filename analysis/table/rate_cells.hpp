@@ -15,4 +15,9 @@ bool has_ceiling(const Series& series);
 /// "87 % memory": the median launch's fraction of its ceiling; "-" without one.
 std::string ceiling_cell(const Series& series, Legend& legend);
 
+/// Tells, for each machine whose rows have ceilings, what they were measured to be and what its
+/// maker's documents promise.
+void note_ceilings(const std::vector<NamedResult>& results, const std::vector<Series>& all,
+                   Legend& legend);
+
 }  // namespace assay

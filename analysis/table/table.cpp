@@ -158,6 +158,7 @@ std::string render_table(const std::vector<NamedResult>& given,
     }
     lines.push_back(std::move(line));
   }
+  if (ceilings) note_ceilings(results, all, legend);
   for (const std::string& why : without) legend.add("No ratio (-): " + why + ".");
   if (!systems.empty())
     legend.add(

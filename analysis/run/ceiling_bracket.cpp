@@ -27,11 +27,11 @@ json suite_of(const CeilingNeeds& needs) {
   // 16-bit data may be computed in fp32 (ceiling.cpp).
   std::set<std::string> precisions = needs.precisions;
   if (precisions.contains("bf16") || precisions.contains("fp16")) precisions.insert("fp32");
-  json cases = {
-      {{"benchmark", "stream"},
-       {"problem", "fma_n32768"},  // short: where others compute, too, some runs are whole
-       {"precision", precisions},
-       {"threads", needs.threads}}};
+  json cases = json::array();
+  cases.push_back({{"benchmark", "stream"},
+                   {"problem", "fma_n32768"},  // short: where others compute, some runs are whole
+                   {"precision", precisions},
+                   {"threads", needs.threads}});
   for (const auto& [threads, problem] : needs.data) {
     json group = {
         {"benchmark", "stream"}, {"problem", problem}, {"precision", "fp64"}, {"threads", threads}};

@@ -254,7 +254,8 @@ TEST(Result, ACeilingFollowsFromItsBrackets) {
                 {"rates", json::object()}};
   };
   const auto bracket = [](const json& one) {
-    return json{{"started", "t"}, {"seconds", 1}, {"reason", nullptr}, {"rows", {one}}};
+    return json{
+        {"started", "t"}, {"seconds", 1}, {"reason", nullptr}, {"rows", json::array({one})}};
   };
   good["run"]["bracket"] = {bracket(stream("flops", 8e11, 2)), bracket(stream("bytes", 1e10, 1))};
   ASSERT_EQ(refusal(good), "accepted");
@@ -267,7 +268,7 @@ TEST(Result, ACeilingFollowsFromItsBrackets) {
   refused({{"fraction", 0.1}}, "/fraction: found 0.1");
   refused({{"bound_by", "L3"}}, "/bound_by: found \"L3\", expected \"compute\"");
   refused({{"exceeded", true}}, "/exceeded: found true");
-  refused({{"brackets", {2}}}, "/brackets: found 2, expected less than 2");
+  refused({{"brackets", json::array({2})}}, "/brackets: found 2, expected less than 2");
   refused({{"flops_per_s", 2e11}, {"fraction", flops / 2e11 / median}},
           "/flops_per_s: found 200000000000.0, expected a rate of its brackets' rows");
   refused({{"bytes_per_s", 2e10}}, "/bytes_per_s: found 20000000000.0");

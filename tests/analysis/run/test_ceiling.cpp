@@ -310,7 +310,7 @@ TEST(Ceiling, NeedsAreTheLevelsThatMayBoundACase) {
 
 TEST(Ceiling, TellsWhatWasMeasuredAndWhatIsPromised) {
   json made = test::result({with_ceiling(row_of(2, 1e12, 1e6), {plain()}, {0})});
-  made["environments"] = {environment()};
+  made["environments"] = json::array({environment()});
   const auto shown = [&] { return render_table({{"", made}}, {}, {}); };
   EXPECT_NE(shown().find("ceilings, measured: fp32 with 2 threads 1.00 TFLOP/s; L3 with 2 threads "
                          "100 GB/s; theoretical: unknown."),

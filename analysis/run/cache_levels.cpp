@@ -11,7 +11,7 @@ using nlohmann::json;
 std::vector<CacheLevel> cache_levels(const json& hardware, int threads) {
   std::map<int, std::vector<std::pair<double, int>>> found;  // bytes and instances by level
   for (const json& cache : hardware.value("caches", json::array()))
-    if (cache.at("type") != "instruction")
+    if (cache.at("type").get<std::string>() != "instruction")
       found[cache.at("level").get<int>()].emplace_back(cache.at("bytes").get<double>(),
                                                        cache.at("count").get<int>());
   std::vector<CacheLevel> levels;

@@ -15,7 +15,8 @@ if(CUDNN_INCLUDE_DIR)
   unset(cudnn_numbers)
 endif()
 get_filename_component(cudnn_prefix "${CUDNN_INCLUDE_DIR}" DIRECTORY)
-find_library(CUDNN_LIBRARY NAMES cudnn "libcudnn.so.${CUDNN_VERSION_MAJOR}"
+# NAMES_PER_DIR: else the system's libcudnn.so would come before a wheel's libcudnn.so.9, whose headers were found.
+find_library(CUDNN_LIBRARY NAMES cudnn "libcudnn.so.${CUDNN_VERSION_MAJOR}" NAMES_PER_DIR
              HINTS "${cudnn_prefix}" ${CUDAToolkit_LIBRARY_DIR} PATH_SUFFIXES lib lib64)
 
 include(FindPackageHandleStandardArgs)

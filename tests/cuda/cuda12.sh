@@ -46,7 +46,7 @@ sed -i "s|FATBINARY|$fatbinary|" "$toolkit/bin/fatbinary"
 chmod +x "$toolkit/bin/fatbinary"
 grep -q '^#define CUDART_VERSION  *12' "$toolkit/include/cuda_runtime_api.h" || { echo "these are no headers of CUDA 12"; exit 1; }
 
-eigen=$(sed -n 's/.*-isystem \([^ ]*eigen3\).*/\1/p' "$build/compile_commands.json" | head -n 1)
+eigen=$(grep -m1 -o '[^ ]*/eigen3' "$build/compile_commands.json" || true)
 objects=()
 for source in "$root"/kernels/cuda/*.cpp "$root"/kernels/support/cuda/*.cpp; do
   object=$folder/$(basename "$(dirname "$source")")_$(basename "$source").o

@@ -7,6 +7,7 @@ copy asks for another name of it, which nobody has.
 import json
 import os
 import pathlib
+import re
 import shutil
 import unittest
 
@@ -98,11 +99,27 @@ class States(RunTest):
         self.assertRegex(reason, r'^no GPU can be used \(CUDA: ".*stub.*", error 34\)$')
 
     def test_a_plugin_of_another_version_of_assay(self):
-        import re
         version = re.search(rb'interface_version = "([0-9a-f]{16})"',
                             (BUILD / "generated" / "assay" / "interface_version.hpp").read_bytes())[1]
         reason = self.reason(self.tree(lambda content: content.replace(version, b"0123456789abcdef")))
         self.assertIn("built for interface 0123456789abcdef", reason)
+
+    def test_cmake_takes_a_wheel_for_cudnn(self):
+        # A wheel has the library under its run-time name alone, and comes before what the system has.
+        wheel = self.folder / "nvidia" / "cudnn"
+        (wheel / "include").mkdir(parents=True)
+        (wheel / "lib").mkdir()
+        (wheel / "include" / "cudnn_version.h").write_text(
+            "#define CUDNN_MAJOR 9\n#define CUDNN_MINOR 12\n#define CUDNN_PATCHLEVEL 3\n")
+        (wheel / "lib" / "libcudnn.so.9").touch()
+        (self.folder / "CMakeLists.txt").write_text(
+            "cmake_minimum_required(VERSION 3.25)\nproject(wheel LANGUAGES NONE)\n"
+            f'list(APPEND CMAKE_MODULE_PATH "{SOURCE}/cmake")\n'
+            'find_package(CUDNN 8.0)\nmessage(STATUS "${CUDNN_VERSION} ${CUDNN_LIBRARY} ${CUDNN_INCLUDE_DIR}")\n')
+        generator = os.environ.get("CMAKE_GENERATOR", "Ninja")
+        call = ("cmake", "-G", generator, "-S", self.folder, "-B", self.folder / "b", f"-DCMAKE_PREFIX_PATH={wheel}")
+        said = self.command(*call, code=0).stdout
+        self.assertIn(f"9.12.3 {wheel}/lib/libcudnn.so.9 {wheel}/include", said)
 
     def test_the_driver_is_never_linked(self):
         # It would keep the plugin from loading where there is none: dlopen would name libcuda, not the GPU.

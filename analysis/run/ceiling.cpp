@@ -146,6 +146,8 @@ json ceiling_of(const json& row, const std::vector<Bracket>& brackets,
                 const std::vector<std::size_t>& around, const json& environment) {
   const json& parameters = row.at("parameters");
   if (row.at("benchmark") == "stream") throw NoCeiling{"stream measures ceilings itself"};
+  if (parameters.value("device", "cpu") != "cpu")
+    throw NoCeiling{"the ceilings around it are the processor's, this row is a GPU's"};
   const double median = row.at("time_s").at("median");
   if (!(median > 0)) throw NoCeiling{"the time is below the clock's resolution"};
   std::vector<std::size_t> good;

@@ -60,6 +60,8 @@ void CeilingNeeds::add(const std::vector<PlannedBenchmark>& benchmarks, const js
       const auto precision = one.settings.find("precision"), count = one.settings.find("threads"),
                  cache = one.settings.find("cache");
       if (precision == one.settings.end() || count == one.settings.end()) continue;
+      const auto device = one.settings.find("device");
+      if (device != one.settings.end() && device->second != "cpu") continue;
       precisions.insert(precision->second);
       const int team = *threads.insert(std::stoi(count->second)).first;
       const std::vector<CacheLevel> levels = cache_levels(hardware, team);

@@ -61,7 +61,8 @@ function(assay_add_backend name)
   endif()
   set(target assay_backend_${name})
   add_library(${target} MODULE ${sources})
-  target_link_libraries(${target} PRIVATE assay_core $<TARGET_NAME_IF_EXISTS:assay_kernels> ${arg_LIBRARIES} assay_warnings)
+  target_link_libraries(${target} PRIVATE assay_core $<TARGET_NAME_IF_EXISTS:assay_kernels> $<TARGET_NAME_IF_EXISTS:assay_comm>
+                        ${arg_LIBRARIES} assay_warnings)
   set_target_properties(${target} PROPERTIES
     OUTPUT_NAME "assay_${name}"
     LIBRARY_OUTPUT_DIRECTORY "${ASSAY_PLUGIN_DIRECTORY}"

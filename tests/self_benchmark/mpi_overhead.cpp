@@ -1,5 +1,8 @@
-// ratio: assay-collectives' mpi/library over a bare MPI_Allreduce with the same barrier, 2 ranks, 1
-// KiB to 64 MiB, the worst size target: <= 1.03 statistic: max pairs: 30 needs: MPI MPI::MPI_CXX
+// ratio: mpi/library over a bare MPI_Allreduce loop, 2 ranks, 1 KiB to 64 MiB, the worst size
+// target: <= 1.03
+// statistic: max
+// pairs: 30
+// needs: MPI MPI::MPI_CXX
 
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1

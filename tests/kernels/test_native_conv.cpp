@@ -60,11 +60,11 @@ TEST_F(NativeConv, ImplicitGemmOnTailsOfEveryBlock) {
                            "mb2ic16ih1oc16oh1kh3ph1",
                            "mb1ic24ih11oc24kh3dh2ph3",
                            "mb1ic4ih9oc4kh1sh3",
-                           "mb2ic1030ih7oc48kh1",
-                           "mb1ic40ih3iw300oc40kh1",
+                           "mb1ic700ih7oc48kh1",
+                           "mb1ic40ih3iw300oc40kh1kw1",
                            "g2mb2ic32ih5oc64kh1",
                            "mb1ic16ih9oc32kh1sh2",
-                           "mb2ic16ih6iw1oc16kh1sh1sw2",
+                           "mb2ic16ih6iw1oc16kh1kw1sh1sw2",
                            "mb1ic16ih5oc16kh1ph1",
                            "mb1ic16ih7oc16kh1sh2ph3"})
     for (ConvDirection direction : directions)

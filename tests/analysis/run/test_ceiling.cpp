@@ -208,8 +208,8 @@ TEST(Ceiling, NullAndTheReason) {
   const Bracket no_memory = bracket({stream("fma_n2", "fp32", 1e12)});
   EXPECT_NE(reason(row_of(1, 1e12, 1e9), {no_memory}, {0}).find("no bandwidth of L3"),
             std::string::npos);
-  const Bracket no_cache = bracket(
-      {stream("fma_n2", "fp32", 1e12), stream("triad_n9", "fp64", 1e10), read(8000, 0, "failed")});
+  const Bracket no_cache =
+      bracket({stream("fma_n2", "fp32", 1e12), read(1000, 4e11), read(8000, 0, "failed")});
   EXPECT_NE(reason(good, {no_cache}, {0}).find("why it is failed"), std::string::npos);
 }
 

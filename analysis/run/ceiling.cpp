@@ -101,6 +101,8 @@ json ceiling_of(const json& row, const std::vector<Bracket>& brackets,
   if (row.at("benchmark") == "stream") throw NoCeiling{"stream measures ceilings itself"};
   if (parameters.value("ranks", 1) != 1 || parameters.value("nodes", 1) != 1)
     throw NoCeiling{"ceilings are of one process, this row is of several"};
+  if (parameters.value("device", "cpu") != "cpu")
+    throw NoCeiling{"the ceilings around it are the processor's, this row is a GPU's"};
   const double median = row.at("time_s").at("median");
   if (!(median > 0)) throw NoCeiling{"the time is below the clock's resolution"};
   std::vector<std::size_t> good;

@@ -48,6 +48,8 @@ void CeilingNeeds::add(const std::vector<PlannedBenchmark>& benchmarks) {
     for (const Case& one : benchmark.cases) {
       const auto precision = one.settings.find("precision"), count = one.settings.find("threads");
       if (precision == one.settings.end() || count == one.settings.end()) continue;
+      const auto device = one.settings.find("device");
+      if (device != one.settings.end() && device->second != "cpu") continue;
       precisions.insert(precision->second);
       threads.insert(std::stoi(count->second));
     }

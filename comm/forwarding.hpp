@@ -24,6 +24,9 @@ class ForwardingCommunicator : public Communicator {
   std::string why_not(const Call& call) const override { return under_.why_not(call); }
   void prepare(const Call& call) override { under_.prepare(call); }
   std::size_t scratch_bytes() const override { return under_.scratch_bytes(); }
+  void describe(const Call& call, Executed& executed) const override {
+    under_.describe(call, executed);
+  }
   void run(const Call& call, Stream& stream) override { under_.run(call, stream); }
   Request start(const Call& call, Stream& stream) override { return under_.start(call, stream); }
   Request send(Buffer data, int to, int tag, Stream& stream) override {

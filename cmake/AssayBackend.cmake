@@ -61,7 +61,9 @@ function(assay_add_backend name)
   endif()
   set(target assay_backend_${name})
   add_library(${target} MODULE ${sources})
-  target_link_libraries(${target} PRIVATE assay_core $<TARGET_NAME_IF_EXISTS:assay_kernels> ${arg_LIBRARIES} assay_warnings)
+  cmake_path(GET CMAKE_CURRENT_SOURCE_DIR PARENT_PATH area)
+  cmake_path(GET area FILENAME area)  # kernels or comm: the library of that folder
+  target_link_libraries(${target} PRIVATE assay_core $<TARGET_NAME_IF_EXISTS:assay_${area}> ${arg_LIBRARIES} assay_warnings)
   set_target_properties(${target} PROPERTIES
     OUTPUT_NAME "assay_${name}"
     LIBRARY_OUTPUT_DIRECTORY "${ASSAY_PLUGIN_DIRECTORY}"

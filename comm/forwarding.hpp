@@ -39,7 +39,7 @@ class ForwardingCommunicator : public Communicator {
   bool done(Request& request) override { return under_.done(request); }
   [[noreturn]] void abort(const std::string& why) override {
     under_.abort(why);
-    std::abort();  // g++ does not believe a virtual call that it never returns
+    std::abort();  // for the compiler, which does not believe a virtual function
   }
   void barrier() override { under_.barrier(); }
   void maximum(std::span<double> values) override { under_.maximum(values); }

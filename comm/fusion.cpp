@@ -37,6 +37,12 @@ class Fusion final : public ForwardingCommunicator {
   /// The fused call's count is known only when it goes: its schedule is written in the warm-up.
   void prepare(const Call& call) override { under().prepare(call); }
 
+  void describe(const Call& call, Executed& executed) const override {
+    under().describe(call, executed);
+    executed.implementation += ", fused";
+    executed.numbers["fusion_bytes"] = static_cast<double>(bytes_);
+  }
+
   Request start(const Call& call, Stream& stream) override {
     if (const std::string reason = why_not(call); !reason.empty()) throw CaseError(reason);
     stream_ = &stream;

@@ -11,6 +11,11 @@ namespace assay {
 /// the mean of integers is no integer.
 std::string why_not_reduce(DataType type, ReduceOp op);
 
+/// Whether the collective combines elements.
+bool combines(Collective what);
+/// What combine() computes in, for a row's "executed".
+std::string arithmetic_of(DataType type);
+
 /// into[i] = a[i] op b[i], `average` being the sum (scale() does the rest). 16-bit types are
 /// combined in fp32 and rounded once to nearest even; s32 wraps. `into` may be `a` or `b`. Equal
 /// types and counts are the caller's duty. Element by element in order: the same bits wherever and

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/operation.hpp"
 #include "core/statistics.hpp"
 
 namespace assay {
@@ -53,6 +54,13 @@ std::string Replay::why_not(const Call& call) const {
 
 void Replay::prepare(const Call& call) {
   each(call, [&](std::size_t, const Call& tensor) { under().prepare(tensor); });
+}
+
+void Replay::describe(const Call& call, Executed& executed) const {
+  under().describe(call, executed);
+  executed.numbers["tensors"] = static_cast<double>(settings_.counts.size());
+  executed.numbers["compute_s"] = settings_.compute_seconds;
+  if (const auto exposed = exposed_seconds()) executed.numbers["exposed_s"] = *exposed;
 }
 
 void Replay::run(const Call& call, Stream& stream) {

@@ -28,6 +28,7 @@ class Replay final : public ForwardingCommunicator {
 
   std::string why_not(const Call& call) const override;
   void prepare(const Call& call) override;
+  void describe(const Call& call, Executed& executed) const override;
   void run(const Call& call, Stream& stream) override;
   Request start(const Call& call, Stream& stream) override;
 

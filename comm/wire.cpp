@@ -8,6 +8,7 @@
 #include "comm/forwarding.hpp"
 #include "comm/reduce.hpp"
 #include "core/error.hpp"
+#include "core/operation.hpp"
 
 namespace assay {
 
@@ -36,6 +37,14 @@ class Wire final : public ForwardingCommunicator {
   }
   std::size_t scratch_bytes() const override {
     return under().scratch_bytes() + sent_.size() + received_.size() + sum_.size();
+  }
+
+  void describe(const Call& call, Executed& executed) const override {
+    under().describe(exchange(call), executed);
+    executed.implementation = "Assay wire=" + std::string(name(wire_)) + " over " +
+                              executed.implementation + " and allgather";
+    executed.compute = executed.accumulate = name(call.receive.type);
+    executed.numbers["wire_bits"] = std::round(-std::log2(unit_roundoff(wire_)));
   }
 
   void run(const Call& call, Stream& stream) override {

@@ -7,6 +7,7 @@
 // build collects them, so that adding one edits no file.
 
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -26,6 +27,9 @@ struct AlgorithmEntry {
 
 /// All of them, in the order of their names; `library`, the transport's own, is one.
 const std::vector<AlgorithmEntry>& algorithms();
+
+/// What every algorithm of ours says of itself in a row's "executed".
+void describe_own(const std::string& how, const Call& call, Executed& executed);
 
 /// Algorithms that reduce in host memory take no device buffers: the reason, or empty.
 std::string why_not_host(std::string_view algorithm, const Options& options);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "comm/algorithms/algorithm.hpp"
 #include "comm/algorithms/shared_memory.hpp"
 #include "comm/forwarding.hpp"
 #include "comm/reduce.hpp"
@@ -28,6 +29,20 @@ class HybridCommunicator final : public ForwardingCommunicator {
     hybrid_->calls(call, [](const Below& one) {
       if (one.over) one.over->prepare(one.call);
     });
+  }
+  /// The implementations below in the order of their calls, each once.
+  void describe(const Call& call, Executed& executed) const override {
+    describe_own(hybrid_->name(), call, executed);
+    std::string below;
+    hybrid_->calls(call, [&](const Below& one) {
+      if (one.over == nullptr) return;
+      Executed its;
+      one.over->describe(one.call, its);
+      if (its.implementation.empty()) its.implementation = name(one.call.what);
+      if (below.find(its.implementation) == std::string::npos)
+        below += (below.empty() ? ": " : ", ") + its.implementation;
+    });
+    executed.implementation += below;
   }
   void run(const Call& call, Stream& stream) override {
     if (const std::string reason = why_not_itself(call); !reason.empty()) throw CaseError(reason);

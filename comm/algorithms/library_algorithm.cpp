@@ -1,6 +1,7 @@
 // library: whatever the transport's own calls choose.
 #include "comm/algorithms/algorithm.hpp"
 #include "comm/forwarding.hpp"
+#include "comm/reduce.hpp"
 
 namespace assay {
 
@@ -14,6 +15,13 @@ Made<std::unique_ptr<Communicator>> make(Communicator& transport, Communicator&,
 
 AlgorithmEntry library_algorithm() {
   return {"library", "the transport's own calls, with the algorithm of its choice", &make};
+}
+
+void describe_own(const std::string& how, const Call& call, Executed& executed) {
+  executed.implementation = "Assay " + how;
+  executed.evidence = "library";
+  if (combines(call.what))
+    executed.compute = executed.accumulate = arithmetic_of(call.receive.type);
 }
 
 std::string why_not_host(std::string_view algorithm, const Options& options) {

@@ -5,14 +5,6 @@
 
 namespace assay {
 
-namespace {
-
-/// Large enough that a message's latency does not count, small enough that what has come is still
-/// in the second-level cache when it is reduced.
-constexpr std::int64_t segment_bytes = 256 * 1024;
-
-}  // namespace
-
 bool in_place(const Call& call, int rank) {
   if (call.send.data == nullptr || call.receive.data == nullptr) return false;
   if (call.what == Collective::reduce_scatter)

@@ -33,6 +33,10 @@ struct Schedule {
   std::int64_t scratch = 0;  ///< elements
 };
 
+/// The longest message: large enough that its latency does not count, small enough that what has
+/// come is still in the second-level cache when it is reduced.
+inline constexpr std::int64_t segment_bytes = 256 * 1024;
+
 /// Whether the call's receive is its send (or the rank's own part of it).
 bool in_place(const Call& call, int rank);
 

@@ -6,9 +6,11 @@
 #include <tuple>
 #include <utility>
 
+#include "comm/algorithms/algorithm.hpp"
 #include "comm/forwarding.hpp"
 #include "comm/reduce.hpp"
 #include "core/error.hpp"
+#include "core/operation.hpp"
 
 namespace assay {
 
@@ -62,9 +64,7 @@ class Scheduled final : public ForwardingCommunicator {
       return algorithm_.name + " has no " + std::string(name(call.what)) + " (it has " + has + ")";
     }
     if (const std::string reason = why_not_counts(call, size()); !reason.empty()) return reason;
-    const bool reduces = call.what == Collective::allreduce || call.what == Collective::reduce ||
-                         call.what == Collective::reduce_scatter;
-    return reduces ? why_not_reduce(call.receive.type, call.op) : "";
+    return combines(call.what) ? why_not_reduce(call.receive.type, call.op) : "";
   }
 
   void prepare(const Call& call) override {
@@ -76,6 +76,12 @@ class Scheduled final : public ForwardingCommunicator {
     std::size_t bytes = 0;
     for (const auto& execution : executions_) bytes += execution->scratch.size();
     return bytes;
+  }
+
+  void describe(const Call& call, Executed& executed) const override {
+    describe_own(
+        algorithm_.name + " over messages of at most " + std::to_string(segment_bytes) + " bytes",
+        call, executed);
   }
 
   void run(const Call& call, Stream& stream) override {

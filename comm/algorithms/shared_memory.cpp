@@ -6,6 +6,7 @@
 #include <atomic>
 #include <thread>
 
+#include "comm/algorithms/algorithm.hpp"
 #include "comm/algorithms/shared_segment.hpp"
 #include "comm/forwarding.hpp"
 #include "comm/reduce.hpp"
@@ -30,7 +31,8 @@ constexpr std::uint64_t places = 3;
 
 /// Bytes of a rank's contribution to a block; a block of all places of two ranks should stay in a
 /// second-level cache.
-constexpr std::size_t contribution_bytes = 256 * 1024;
+constexpr std::size_t contribution_bytes = 128 * 1024;
+constexpr std::size_t tile_bytes = 8 * 1024;
 constexpr std::size_t line = 128;  // two lines: neighbours are fetched in pairs
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
@@ -60,9 +62,13 @@ class SharedMemory final : public ForwardingCommunicator {
 
   std::string why_not(const Call& call) const override {
     if (const std::string reason = why_not_counts(call, size_); !reason.empty()) return reason;
-    return reduces(call.what) ? why_not_reduce(call.receive.type, call.op) : "";
+    return combines(call.what) ? why_not_reduce(call.receive.type, call.op) : "";
   }
   void prepare(const Call&) override {}
+  void describe(const Call& call, Executed& executed) const override {
+    describe_own("shared_memory in slices of at most " + std::to_string(slice_) + " bytes", call,
+                 executed);
+  }
   std::size_t scratch_bytes() const override { return segment_->bytes_of_rank(); }
   Request start(const Call& call, Stream& stream) override {
     run(call, stream);
@@ -99,11 +105,6 @@ class SharedMemory final : public ForwardingCommunicator {
     std::int64_t length = 0, step = 0;
     std::uint64_t blocks = 0;
   };
-
-  static bool reduces(Collective what) {
-    return what == Collective::allreduce || what == Collective::reduce ||
-           what == Collective::reduce_scatter;
-  }
 
   Shape shape_of(const Call& call) const {
     Shape shape;
@@ -202,25 +203,40 @@ class SharedMemory final : public ForwardingCommunicator {
       default:
         break;
     }
-    // The sum is made in the order of ranks, whoever makes it.
+    // The sum is made in the order of ranks, whoever makes it, and not in `receive`: in place that
+    // is the own contribution, which is still to be read. In tiles, so that what is copied on is
+    // still in the first-level cache.
     const Range own = range(shape, k, rank_);
-    const auto of_rank = [&](int rank) {
-      return rank == rank_ ? call.send.part(own.first, own.count)
-                           : contribution(k, rank, rank_, own.count, into.type);
-    };
-    // Not in `receive`: in place that is the own contribution, which is still to be read.
     const Buffer sum = reduced(k, rank_, own.count, into.type);
-    combine(sum, of_rank(0), of_rank(1), call.op);
-    for (int rank = 2; rank < size_; ++rank) reduce_into(sum, of_rank(rank), call.op);
-    if (call.op == ReduceOp::average) scale(sum, size_);
-    if (call.what == Collective::reduce_scatter)
-      copy(into.part(own.first - rank_ * shape.length, own.count), sum);
+    const Buffer result =
+        into.part(own.first - (call.what == Collective::reduce_scatter ? rank_ * shape.length : 0),
+                  gets_result(call) || call.what == Collective::reduce_scatter ? own.count : 0);
+    const auto tile = static_cast<std::int64_t>(tile_bytes / size_of(into.type));
+    for (std::int64_t first = 0; first < own.count; first += tile) {
+      const std::int64_t count = std::min(tile, own.count - first);
+      const auto of_rank = [&](int rank) {
+        return rank == rank_
+                   ? call.send.part(own.first + first, count)
+                   : contribution(k, rank, rank_, own.count, into.type).part(first, count);
+      };
+      const Buffer part = sum.part(first, count);
+      combine(part, of_rank(0), of_rank(1), call.op);
+      for (int rank = 2; rank < size_; ++rank) reduce_into(part, of_rank(rank), call.op);
+      if (call.op == ReduceOp::average) scale(part, size_);
+      if (result.count > 0) copy(result.part(first, count), part);
+    }
+  }
+
+  /// Whether the whole result is for this rank.
+  bool gets_result(const Call& call) const {
+    return call.what == Collective::allreduce ||
+           (call.what == Collective::reduce && rank_ == call.root);
   }
 
   void collect(const Call& call, const Shape& shape, std::uint64_t k) const {
-    const bool takes = call.what == Collective::allreduce ||
-                       (call.what == Collective::reduce && rank_ == call.root);
-    for (int slice = 0; slice < size_ && takes; ++slice) {
+    if (!gets_result(call)) return;
+    for (int slice = 0; slice < size_; ++slice) {
+      if (slice == rank_) continue;
       const Range one = range(shape, k, slice);
       copy(call.receive.part(one.first, one.count),
            reduced(k, slice, one.count, call.receive.type));

@@ -17,6 +17,9 @@ struct Dimension {
   std::string prefix;                 ///< written before the value in the id ("t" for threads)
   std::string
       omit;  ///< value at which the id leaves the axis out; other values then read "name=value"
+  bool plugin = false;  ///< values are names of plugins, of which the environment tells
+  bool found = false;   ///< found out (Benchmark::complete), not asked for: no flag, no suite key
+  std::string also{};   ///< another name of the flag and the key ("bytes")
 };
 
 using Settings = std::map<std::string, std::string>;

@@ -17,6 +17,8 @@
 
 namespace assay {
 
+struct Executed;  // core/operation.hpp
+
 enum class ReduceOp { sum, min, max, average };
 std::string_view name(ReduceOp op);
 
@@ -84,6 +86,9 @@ class Communicator {
   virtual void prepare(const Call& call) = 0;
   /// Bytes of scratch memory that prepare() has taken, on this rank.
   virtual std::size_t scratch_bytes() const { return 0; }
+  /// Adds to a row's "executed" what is known of how such a call runs (implementation, types of its
+  /// arithmetic, evidence). Nothing by default.
+  virtual void describe(const Call&, Executed&) const {}
   /// The library's blocking call: on return the rank's part is done (device transports: enqueued).
   virtual void run(const Call& call, Stream& stream) = 0;
   /// The non-blocking call. Those who have none run it whole and return a done request.

@@ -63,6 +63,11 @@ class RowCheck {
          {"n_effective", now.n_effective, "from the autocorrelation of samples_s"}}};
     for (const auto& [name, value, origin] : parts)
       expect(fmt::format("/time_s/{}", name), time.at(name), value, origin);
+    // Each sample is the slowest rank's, so its median is at least any rank's own.
+    for (const json& own : time.value("rank_medians_s", json::array()))
+      if (own.get<double>() > now.median * (1 + 1e-9))
+        refuse(fmt::format("/time_s/rank_medians_s: found {}, expected at most the median {}.",
+                           own.dump(), now.median));
     const json& interval = time.at("ci95");
     if (!now.ci95) {
       if (!interval.is_null())
@@ -95,6 +100,7 @@ class RowCheck {
     const json& problem = row_.at("problem");
     rate("flops_per_s", problem.value("flops", json()), "/problem/flops over the median");
     rate("bytes_per_s", problem.value("bytes", json()), "/problem/bytes over the median");
+    collective_rates(problem);
     const json& rates = row_.at("rates");
     const json really = row_.at("executed").value("algorithmic_flops", json());
     rate("algorithmic_flops_per_s", really, "/executed/algorithmic_flops over the median");
@@ -109,6 +115,17 @@ class RowCheck {
     const json direct = rates.value("flops_per_s", json());
     if (direct.is_number())
       expect("/rates/algorithmic_flops_per_s", own, direct, "/rates/flops_per_s");
+  }
+
+  /// nccl-tests' two bandwidths and DeepBench's own (docs/method.md).
+  void collective_rates(const json& problem) const {
+    const json bytes = problem.value("bytes", json()), ranks = problem.value("ranks", json()),
+               factor = problem.value("busbw_factor", json());
+    if (!bytes.is_number() || !ranks.is_number() || !factor.is_number()) return;
+    const double size = bytes;
+    rate("algbw", size, "/problem/bytes over the median");
+    rate("busbw", size * factor.get<double>(), "bytes x busbw_factor over the median");
+    rate("deepbench_bw", size * ranks.get<double>(), "ranks x bytes over the median");
   }
 
   void verification() const {
@@ -143,7 +160,8 @@ class RowCheck {
     const std::string id = row_.at("id"), benchmark = row_.at("benchmark");
     if (!id.starts_with(benchmark + "/")) return;
     const std::vector<std::string> parts = split(id, '/');
-    for (const char* name : {"direction", "precision", "backend", "algorithm", "cache"}) {
+    for (const char* name :
+         {"direction", "precision", "backend", "algorithm", "cache", "collective", "transport"}) {
       const json value = row_.at("parameters").value(name, json());
       if (!value.is_string()) continue;
       const std::string text = value;

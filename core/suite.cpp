@@ -122,7 +122,15 @@ std::vector<std::string> checked(const Dimension& axis, const std::vector<std::s
       values.push_back(check_threads(value));
       continue;
     }
-    if (axis.name == "backend") valid = plugins.names();
+    if (axis.plugin)  // known ones that were not built are unsupported, by their own reason
+      for (const std::string& name : plugins.names())
+        if (std::find(valid.begin(), valid.end(), name) == valid.end()) valid.push_back(name);
+    if (value == "all" && !axis.values.empty() &&
+        std::find(valid.begin(), valid.end(), value) == valid.end()) {
+      for (const std::string& every : axis.values)
+        if (std::find(values.begin(), values.end(), every) == values.end()) values.push_back(every);
+      continue;
+    }
     bool known = valid.empty() || std::find(valid.begin(), valid.end(), value) != valid.end();
     if (!known && axis.name == "algorithm") {
       // A backend may bring algorithms of its own: adding it edits no list.
@@ -218,14 +226,23 @@ std::vector<std::string> suite_benchmarks(const json& suite) {
 
 std::vector<Case> expand(const Benchmark& benchmark,
                          const std::map<std::string, std::vector<std::string>>& chosen,
-                         Plugins& plugins, bool required) {
+                         Plugins& plugins, bool required, const RankCount& started) {
   const std::vector<Dimension> axes = benchmark.dimensions();
+  std::map<std::string, std::string> axis_of;  // by its names
   std::vector<std::string> axis_names;
-  for (const Dimension& axis : axes) axis_names.push_back(axis.name);
-  for (const auto& [name, values] : chosen)
-    if (std::find(axis_names.begin(), axis_names.end(), name) == axis_names.end())
+  for (const Dimension& axis : axes)
+    for (const std::string& name : {axis.name, axis.also})
+      if (!axis.found && !name.empty() && axis_of.emplace(name, axis.name).second)
+        axis_names.push_back(name);
+  std::map<std::string, std::vector<std::string>> asked;
+  for (const auto& [name, values] : chosen) {
+    const auto axis = axis_of.find(name);
+    if (axis == axis_of.end())
       throw DimensionError(name,
                            unknown_name("dimension of " + benchmark.name(), name, axis_names));
+    std::vector<std::string>& all = asked[axis->second];
+    all.insert(all.end(), values.begin(), values.end());
+  }
 
   // Problems vary slowest: rows of one problem stand together.
   std::vector<Case> cases(1);
@@ -241,8 +258,8 @@ std::vector<Case> expand(const Benchmark& benchmark,
     cases = std::move(product);
   };
   auto given = [&](const Dimension& axis) {
-    const auto found = chosen.find(axis.name);
-    return found == chosen.end() || found->second.empty() ? axis.defaults : found->second;
+    const auto found = asked.find(axis.name);
+    return found == asked.end() || found->second.empty() ? axis.defaults : found->second;
   };
   for (const Dimension& axis : axes)
     if (axis.name == "problem") {
@@ -257,19 +274,21 @@ std::vector<Case> expand(const Benchmark& benchmark,
       multiply(axis.name, values, names);
     }
   for (const Dimension& axis : axes)
-    if (axis.name != "problem")
+    if (axis.name != "problem" && !axis.found)
       on_behalf_of(axis.name, [&] {
         multiply(axis.name, checked(axis, given(axis), benchmark.name(), plugins), {});
       });
   for (Case& one : cases) {
     one.required = required;
+    benchmark.complete(one.settings, started);
     one.id = make_id(benchmark.name(), axes, one.settings);
   }
   return merge_equal(std::move(cases));
 }
 
 std::vector<Case> expand_suite(const Benchmark& benchmark, const json& suite,
-                               const std::string& shown_as, Plugins& plugins) {
+                               const std::string& shown_as, Plugins& plugins,
+                               const RankCount& started) {
   std::vector<Case> cases;
   std::size_t index = 0;
   for (const json& group : suite.at("cases")) {
@@ -285,7 +304,8 @@ std::vector<Case> expand_suite(const Benchmark& benchmark, const json& suite,
     }
     try {
       const json tolerance = group.value("tolerance", suite.value("tolerance", json()));
-      for (Case& one : expand(benchmark, chosen, plugins, group.value("required", false))) {
+      for (Case& one :
+           expand(benchmark, chosen, plugins, group.value("required", false), started)) {
         if (tolerance.is_number()) one.tolerance = tolerance.get<double>();
         cases.push_back(std::move(one));
       }

@@ -43,9 +43,10 @@ std::vector<std::string> suite_benchmarks(const nlohmann::json& suite);
 /// values.
 std::vector<Case> expand(const Benchmark& benchmark,
                          const std::map<std::string, std::vector<std::string>>& chosen,
-                         Plugins& plugins, bool required = false);
+                         Plugins& plugins, bool required = false, const RankCount& started = {});
 /// The cases of one benchmark in a suite.
 std::vector<Case> expand_suite(const Benchmark& benchmark, const nlohmann::json& suite,
-                               const std::string& shown_as, Plugins& plugins);
+                               const std::string& shown_as, Plugins& plugins,
+                               const RankCount& started = {});
 
 }  // namespace assay

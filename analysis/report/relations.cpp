@@ -2,9 +2,9 @@
 // collectives.
 
 #include <algorithm>
-#include <set>
-#include <tuple>
+#include <cmath>
 
+#include "analysis/curves.hpp"
 #include "analysis/report/parts.hpp"
 
 namespace assay::report {
@@ -141,38 +141,24 @@ json scaling_part(const std::vector<NamedResult>& results, const std::vector<Ser
 }
 
 json collectives_part(const std::vector<NamedResult>& results, const std::vector<Series>& all) {
-  std::map<std::string, std::vector<std::tuple<double, double, double, std::size_t>>> groups;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const json busbw = rate_of(all[i], "busbw"), bytes = problem_number(all[i], "bytes");
-    if (busbw.is_number() && bytes.is_number() && bytes > 0 && !all[i].published)
-      groups[text_of(all[i].first(), "benchmark") + " " + system_of(results, all[i]) + " " +
-             parameters_but(all[i], {"problem"}) + (all[i].environment.empty() ? "" : "\n") +
-             std::to_string(all[i].result) + all[i].environment]
-          .emplace_back(bytes.get<double>(), all[i].median, busbw.get<double>(), i);
-  }
   json curves = json::array();
-  for (auto& [key, points] : groups) {
-    std::sort(points.begin(), points.end());
-    std::vector<double> bytes, seconds;
-    json rows = json::array(), busbw = json::array();
-    for (const auto& [size, time, rate, i] : points) {
-      bytes.push_back(size);
-      seconds.push_back(time);
-      busbw.push_back(rate);
-      rows.push_back(i);
-    }
-    json curve = {{"name", key.substr(0, key.find('\n'))},
-                  {"rows", rows},
-                  {"bytes", bytes},
-                  {"seconds", seconds},
-                  {"busbw", busbw},
-                  {"fit", nullptr}};
-    if (std::set<double>(bytes.begin(), bytes.end()).size() < 3) {
-      curve["fit_reason"] = "fewer than 3 sizes";
+  for (const Curve& one : curves_of(results, all)) {
+    json curve = {{"name", one.name},       {"rows", one.series}, {"bytes", one.bytes},
+                  {"seconds", one.seconds}, {"busbw", one.busbw}, {"fit", nullptr}};
+    if (one.fit) {
+      const json held_out = one.fit->held_out ? json(*one.fit->held_out) : json();
+      curve["fit"] = {{"alpha", one.fit->alpha},
+                      {"beta", one.fit->beta},
+                      {"worst", one.fit->worst},
+                      {"r_squared", one.fit->r_squared},
+                      {"held_out", held_out}};
     } else {
-      const AlphaBeta fit = fit_alpha_beta(bytes, seconds);
-      curve["fit"] = {{"alpha", fit.alpha}, {"beta", fit.beta}, {"worst", fit.worst}};
+      curve["fit_reason"] = one.reason;
     }
+    curve["rivals"] = one.rivals;
+    if (one.least)
+      curve["least"] = {one.least->first,
+                        std::isfinite(one.least->second) ? json(one.least->second) : json()};
     curves.push_back(std::move(curve));
   }
   return curves.empty() ? json() : curves;

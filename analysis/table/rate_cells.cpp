@@ -22,6 +22,8 @@ std::string rate_cell(const Series& series) {
     const json value = problem.value(name, json());
     return value.is_number() ? value.get<double>() : 0;
   };
+  if (rates.contains("busbw"))
+    return human(amount("bytes") * amount("busbw_factor") / series.median, "B/s") + " bus" + mark;
   const double flops = amount("flops"), bytes = amount("bytes");
   if (flops > 0 && 2 * flops >= bytes) return human(flops / series.median, "FLOP/s") + mark;
   if (bytes > 0) return human(bytes / series.median, "B/s") + mark;

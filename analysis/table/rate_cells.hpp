@@ -8,7 +8,8 @@
 
 namespace assay {
 
-/// Of what the problem is about: operations; bytes where it has more of them (STREAM); loads.
+/// Of what the problem is about: operations; bytes where it has more of them (STREAM); loads; of a
+/// collective its busbw.
 std::string rate_cell(const Series& series);
 
 bool has_ceiling(const Series& series);

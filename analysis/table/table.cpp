@@ -8,6 +8,7 @@
 
 #include "analysis/table/cells.hpp"
 #include "analysis/table/crossed.hpp"
+#include "analysis/table/curve_table.hpp"
 #include "analysis/table/legend.hpp"
 #include "analysis/table/pivot.hpp"
 #include "analysis/table/rate_cells.hpp"
@@ -181,7 +182,8 @@ std::string render_table(const std::vector<NamedResult>& given,
 
   return table_title(results, axes.constants, options.markdown) +
          (options.markdown ? markdown_table(columns, lines) : terminal_table(columns, lines)) +
-         "\n" + legend.text(options.markdown) + (options.markdown ? "\n" : "") + counts(all) + "\n";
+         "\n" + legend.text(options.markdown) + (options.markdown ? "\n" : "") + counts(all) +
+         "\n" + curve_table(results, all, options.markdown);
 }
 
 }  // namespace assay

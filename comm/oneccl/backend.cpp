@@ -67,6 +67,7 @@ class OneCclBackend final : public Backend {
     setenv("CCL_LOCAL_RANK", std::to_string(before).c_str(), 0);
     setenv("CCL_LOCAL_SIZE", std::to_string(all).c_str(), 0);
     setenv("CCL_OFI_LIBRARY_PATH", fabric, 0);
+    setenv("CCL_LOG_LEVEL", "error", 0);  // it warns of each variable that is set
     try {
       ccl::init();
     } catch (const ccl::exception& error) {

@@ -1,6 +1,8 @@
 #include "comm/oneccl/communicator.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <thread>
 
 #include "comm/reduce.hpp"
 #include "core/error.hpp"
@@ -86,6 +88,7 @@ std::string version() {
 }
 
 OneCclCommunicator::OneCclCommunicator(Ranks ranks) : KnownRanks(std::move(ranks)) {
+  lines_.resize(2 * static_cast<std::size_t>(size()));
   Communicator& known = *this->ranks().known;
   try {
     store_ = store_for(known);
@@ -154,6 +157,15 @@ Request OneCclCommunicator::start(const Call& call, Stream&) {
 
 void OneCclCommunicator::run(const Call& call, Stream& stream) {
   Request request = start(call, stream);
+  if (request.handle == 0) return;
+  // A message under way must not hold up the others' part in this call.
+  Transfer& transfer = transfers_[request.handle];
+  try {
+    if (std::all_of(lines_.begin(), lines_.end(), [](const auto& line) { return line.empty(); }))
+      transfer.event.wait();
+  } catch (const ccl::exception& error) {
+    throw CaseError(words(error));
+  }
   wait(request);
 }
 
@@ -161,6 +173,8 @@ Request OneCclCommunicator::remember(ccl::event event) {
   const std::uintptr_t slot = transfers_.take();
   transfers_[slot].event = std::move(event);
   transfers_[slot].average = {};
+  transfers_[slot].message = {};
+  transfers_[slot].state = Transfer::State::under_way;
   return {slot};
 }
 
@@ -170,51 +184,74 @@ void OneCclCommunicator::check_peer(int peer) const {
 }
 
 Request OneCclCommunicator::send(Buffer data, int to, int, Stream&) {
-  check_peer(to);
-  if (data.count == 0) return {};  // the library sends nothing, but its receive waits for it
-  try {
-    return remember(ccl::send(data.data, static_cast<std::size_t>(data.count), type_of(data.type),
-                              to, *library_));
-  } catch (const ccl::exception& error) {
-    throw CaseError(words(error));
-  }
+  return queue(data, to, true);
 }
 
 Request OneCclCommunicator::receive(Buffer data, int from, int, Stream&) {
-  check_peer(from);
-  if (data.count == 0) return {};
+  return queue(data, from, false);
+}
+
+Request OneCclCommunicator::queue(Buffer data, int peer, bool sending) {
+  check_peer(peer);
+  if (data.count == 0) return {};  // the library sends nothing, but its receive waits for it
+  const std::uintptr_t slot = transfers_.take();
+  Transfer& transfer = transfers_[slot];
+  transfer.average = {};
+  transfer.message = data;
+  transfer.line = static_cast<std::size_t>(sending ? peer : size() + peer);
+  transfer.state = Transfer::State::waits;
+  lines_[transfer.line].push_back(slot);
+  if (lines_[transfer.line].front() == slot) begin(transfer);
+  return {slot};
+}
+
+void OneCclCommunicator::begin(Transfer& transfer) {
+  const auto count = static_cast<std::size_t>(transfer.message.count);
+  const ccl::datatype type = type_of(transfer.message.type);
+  const bool sending = transfer.line < static_cast<std::size_t>(size());
+  const int peer = static_cast<int>(transfer.line) - (sending ? 0 : size());
   try {
-    return remember(ccl::recv(data.data, static_cast<std::size_t>(data.count), type_of(data.type),
-                              from, *library_));
+    transfer.event = sending ? ccl::send(transfer.message.data, count, type, peer, *library_)
+                             : ccl::recv(transfer.message.data, count, type, peer, *library_);
   } catch (const ccl::exception& error) {
     throw CaseError(words(error));
   }
+  transfer.state = Transfer::State::under_way;
 }
 
-void OneCclCommunicator::finish(Request& request) {
-  if (const Buffer sum = transfers_[request.handle].average; sum.count > 0) scale(sum, size());
-  transfers_.give_back(request.handle);
-  request = {};
+bool OneCclCommunicator::ended(Transfer& transfer) {
+  if (transfer.state == Transfer::State::ended) return true;
+  try {
+    if (transfer.state == Transfer::State::waits || !transfer.event.test()) return false;
+  } catch (const ccl::exception& error) {
+    throw CaseError(words(error));
+  }
+  transfer.state = Transfer::State::ended;
+  if (transfer.message.count > 0) {
+    std::deque<std::uintptr_t>& line = lines_[transfer.line];
+    line.pop_front();
+    if (!line.empty()) begin(transfers_[line.front()]);
+  }
+  if (transfer.average.count > 0) scale(transfer.average, size());
+  return true;
+}
+
+/// Whoever waits for one moves all on: the other side may wait for another.
+void OneCclCommunicator::progress() {
+  for (const std::deque<std::uintptr_t>& line : lines_)
+    if (!line.empty()) ended(transfers_[line.front()]);
 }
 
 void OneCclCommunicator::wait(Request& request) {
-  if (request.handle == 0) return;
-  try {
-    transfers_[request.handle].event.wait();
-  } catch (const ccl::exception& error) {
-    throw CaseError(words(error));
-  }
-  finish(request);
+  while (!done(request)) std::this_thread::yield();
 }
 
 bool OneCclCommunicator::done(Request& request) {
   if (request.handle == 0) return true;
-  try {
-    if (!transfers_[request.handle].event.test()) return false;
-  } catch (const ccl::exception& error) {
-    throw CaseError(words(error));
-  }
-  finish(request);
+  progress();
+  if (!ended(transfers_[request.handle])) return false;
+  transfers_.give_back(request.handle);
+  request = {};
   return true;
 }
 

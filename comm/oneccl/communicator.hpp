@@ -1,6 +1,7 @@
 #pragma once
 // oneCCL's collectives and messages as a Communicator, on host memory.
 
+#include <deque>
 #include <memory>
 #include <oneapi/ccl.hpp>
 #include <optional>
@@ -23,8 +24,8 @@ class OneCclCommunicator final : public KnownRanks {
   void describe(const Call& call, Executed& executed) const override;
   void run(const Call& call, Stream& stream) override;
   Request start(const Call& call, Stream& stream) override;
-  /// The library has no tags: messages of one pair arrive in the order of their sending, and two
-  /// that are under way at a time must be received in that order.
+  /// The library has no tags, and confuses two messages of one pair that are under way at a time.
+  /// So each waits here for the one before it, and they are received in the order of their sending.
   Request send(Buffer data, int to, int tag, Stream& stream) override;
   Request receive(Buffer data, int from, int tag, Stream& stream) override;
   void wait(Request& request) override;
@@ -34,8 +35,15 @@ class OneCclCommunicator final : public KnownRanks {
   struct Transfer {
     ccl::event event;
     Buffer average;  ///< a sum that is still to be divided, once it is there
+    Buffer message;  ///< of a message that waits for the one before it
+    std::size_t line = 0;
+    enum class State { waits, under_way, ended } state = State::under_way;
   };
-  void finish(Request& request);
+  Request queue(Buffer data, int peer, bool sending);
+  void begin(Transfer& transfer);
+  /// Whether it has ended; begins what waited for it.
+  bool ended(Transfer& transfer);
+  void progress();
   ccl::event enqueue(const Call& call);
   Request remember(ccl::event event);
   void check_peer(int peer) const;
@@ -43,6 +51,8 @@ class OneCclCommunicator final : public KnownRanks {
   ccl::shared_ptr_class<ccl::kvs> store_;  ///< rank 0 serves it as long as the communicator lives
   std::unique_ptr<ccl::communicator> library_;
   Slots<Transfer> transfers_;
+  /// Messages to each rank, then from each rank: the first is under way.
+  std::vector<std::deque<std::uintptr_t>> lines_;
 };
 
 /// "2021.13.1".

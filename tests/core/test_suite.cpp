@@ -45,6 +45,47 @@ TEST_F(Suite, DefaultsFillEveryDimension) {
   EXPECT_EQ(cases[0].id, "conv/forward/auto/mb1/t2");
 }
 
+TEST_F(Suite, AllIsEveryValueOfAClosedList) {
+  EXPECT_EQ(expand(benchmark_, {{"direction", {"all"}}, {"threads", {"1"}}}, plugins_).size(), 2u);
+  EXPECT_EQ(expand(benchmark_, {{"direction", {"forward", "all"}}, {"threads", {"1"}}}, plugins_)
+                .size(),
+            2u);
+  EXPECT_NE(message([&] { expand(benchmark_, {{"threads", {"all"}}}, plugins_); }), "");
+}
+
+/// An axis with two names, and one that is found out.
+class Ranked : public FakeBenchmark {
+ public:
+  std::vector<Dimension> dimensions() const override {
+    std::vector<Dimension> all = FakeBenchmark::dimensions();
+    all[2].also = "size";
+    Dimension ranks{"ranks", "", {}, {}, "r", ""};
+    ranks.found = true;
+    all.push_back(ranks);
+    return all;
+  }
+  void complete(Settings& settings, const RankCount& started) const override {
+    settings["ranks"] = std::to_string(started.ranks);
+    if (settings["direction"] == "bwd_data") settings["algorithm"] = "auto";
+  }
+};
+
+TEST_F(Suite, WhatIsFoundOutIsInTheIdAndCannotBeAskedFor) {
+  const Ranked ranked;
+  const std::vector<Case> cases =
+      expand(ranked, {{"threads", {"1"}}, {"size", {"mb2"}}, {"problem", {"mb3"}}}, plugins_, false,
+             {4, 2});
+  ASSERT_EQ(cases.size(), 2u) << "both names are one axis";
+  EXPECT_EQ(cases[0].id, "conv/forward/auto/mb3/t1/r4");
+  EXPECT_NE(message([&] { expand(ranked, {{"ranks", {"4"}}}, plugins_); }).find("unknown"),
+            std::string::npos);
+  // What complete() settles alike is one case.
+  EXPECT_EQ(expand(ranked, {{"direction", {"bwd_data"}}, {"algorithm", {"all"}}, {"threads", {"1"}}},
+                   plugins_)
+                .size(),
+            1u);
+}
+
 TEST_F(Suite, SeveralValuesAreTheProductWithProblemsSlowest) {
   const std::vector<Case> cases = expand(
       benchmark_,

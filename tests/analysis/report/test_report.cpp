@@ -12,6 +12,7 @@ namespace {
 
 using namespace assay;
 using nlohmann::json;
+using test::collective;
 using test::result;
 using test::row;
 
@@ -38,14 +39,6 @@ json with_ceiling(json one, double flops, double bytes, double peak, double band
   one["problem"]["bytes"] = bytes;
   one["ceiling"] = {
       {"flops_per_s", peak}, {"bytes_per_s", bandwidth}, {"fraction", 0.5}, {"bound_by", "flops"}};
-  return one;
-}
-
-json collective(double bytes, double seconds) {
-  json one = row("ok", seconds, 0, {{"problem", "n" + std::to_string(static_cast<long>(bytes))}});
-  one["benchmark"] = "allreduce";
-  one["problem"]["bytes"] = bytes;
-  one["rates"] = {{"busbw", 1.75 * bytes / one["time_s"]["median"].get<double>()}};
   return one;
 }
 
@@ -149,22 +142,6 @@ TEST(ReportDocument, PrecisionIsBesideTheFastestFp32OfTheSameWork) {
                    .contains("precision"));
 }
 
-TEST(ReportDocument, AlphaAndBetaAreFoundExactly) {
-  std::vector<double> bytes, seconds;
-  const double alpha = 3.7e-6, beta = 4.1e-11;
-  for (double size = 8; size < 1e10; size *= 8) {
-    bytes.push_back(size);
-    seconds.push_back(alpha + beta * size);
-  }
-  const report::AlphaBeta fit = report::fit_alpha_beta(bytes, seconds);
-  EXPECT_NEAR(fit.alpha / alpha, 1, 1e-10);
-  EXPECT_NEAR(fit.beta / beta, 1, 1e-10);
-  EXPECT_LT(fit.worst, 1e-10);
-  // Relative residuals: 10 % of the largest message cannot move alpha.
-  seconds.back() *= 1.1;
-  EXPECT_NEAR(report::fit_alpha_beta(bytes, seconds).alpha / alpha, 1, 0.02);
-}
-
 TEST(ReportDocument, CollectivesAreCurvesBySize) {
   std::vector<json> rows;
   for (const double size : {1e6, 1e3, 1e9, 1e4})
@@ -177,6 +154,10 @@ TEST(ReportDocument, CollectivesAreCurvesBySize) {
   const json few = document_of({rows[0], rows[1]}).at("collectives").at(0);
   EXPECT_TRUE(few["fit"].is_null());
   EXPECT_EQ(few["fit_reason"], "fewer than 3 sizes");
+  EXPECT_NEAR(curve["fit"]["r_squared"], 1, 1e-9);
+  EXPECT_LT(curve["fit"]["held_out"], 1e-6);
+  EXPECT_EQ(curve["rivals"], 0);
+  EXPECT_FALSE(curve.contains("least"));
 }
 
 TEST(ReportDocument, ScalingIsOverTheSmallestCount) {

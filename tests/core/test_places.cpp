@@ -1,4 +1,4 @@
-#include "comm/places.hpp"
+#include "core/places.hpp"
 
 #include <gtest/gtest.h>
 #include <sched.h>

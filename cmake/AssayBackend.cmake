@@ -68,7 +68,7 @@ function(assay_add_backend name)
   set(target assay_backend_${name})
   add_library(${target} MODULE ${sources})
   cmake_path(GET CMAKE_CURRENT_SOURCE_DIR PARENT_PATH area)
-  cmake_path(GET area FILENAME area)  # kernels or comm: its library has what all its backends use
+  cmake_path(GET area FILENAME area)  # kernels or comm: the library of that folder
   target_link_libraries(${target} PRIVATE assay_core $<TARGET_NAME_IF_EXISTS:assay_${area}> ${arg_LIBRARIES} assay_warnings)
   set_target_properties(${target} PROPERTIES
     OUTPUT_NAME "assay_${name}"

@@ -37,14 +37,7 @@ class BarrierWorkload final : public Workload {
   bool batchable() const override { return true; }
   Verification verify_before() override { return verify(); }
   Verification verify_after() override { return verify(); }
-  Executed executed() const override {
-    Executed ran;
-    ran.algorithm = settings_.algorithm;
-    ranks_->describe(call_, ran);
-    if (settings_.nonblocking) ran.implementation += "; started, then waited for";
-    ran.workspace_bytes = ranks_->scratch_bytes();
-    return ran;
-  }
+  Executed executed() const override { return executed_of(settings_, *ranks_, call_); }
   std::map<std::string, double> work() const override { return {}; }
   std::map<std::string, double> setup() const override { return {}; }
 

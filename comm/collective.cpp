@@ -99,7 +99,7 @@ std::vector<TensorSpec> CollectiveProblem::tensors(int rank) const {
 
 Call CollectiveProblem::call(int rank, void* const* data) const {
   Call call;
-  call.what = static_cast<Collective>(shape_.pattern);
+  if (shape_.pattern != Pattern::sendrecv) call.what = static_cast<Collective>(shape_.pattern);
   call.op = shape_.op;
   call.root = shape_.root;
   if (shape_.pattern == Pattern::barrier) return call;

@@ -43,14 +43,13 @@ class CollectiveOperation final : public Operation {
 
   Executed executed() const override {
     Executed ran;
-    ran.algorithm = settings_.algorithm;
+    if (problem_.shape().pattern != Pattern::sendrecv) {
+      ran = executed_of(settings_, *ranks_, call_);
+    } else {  // no call: messages of the transport
+      ran.algorithm = settings_.algorithm;
+      ran.implementation = settings_.transport + ": two messages, started together";
+    }
     ran.storage = name(problem_.shape().type);
-    if (problem_.shape().pattern == Pattern::sendrecv)
-      ran.implementation = "messages, started together";
-    else
-      ranks_->describe(call_, ran);
-    if (settings_.nonblocking) ran.implementation += "; started, then waited for";
-    ran.workspace_bytes = ranks_->scratch_bytes();
     return ran;
   }
 
@@ -84,6 +83,26 @@ class CollectiveOperation final : public Operation {
 };
 
 }  // namespace
+
+Executed executed_of(const CollectiveSettings& settings, const Communicator& ranks,
+                     const Call& call) {
+  Executed ran;
+  ranks.describe(call, ran);
+  ran.algorithm = settings.algorithm;
+  if (settings.algorithm != "library") {
+    const bool sums = call.what == Collective::allreduce || call.what == Collective::reduce ||
+                      call.what == Collective::reduce_scatter;
+    const DataType type = call.receive.type;
+    const bool narrow = type == DataType::bf16 || type == DataType::fp16;
+    ran.implementation = fmt::format("Assay's {} over {}", settings.algorithm, settings.transport);
+    ran.evidence = "library";
+    ran.compute = sums ? std::string(narrow ? "fp32" : name(type)) : "";
+    ran.accumulate = sums && narrow ? "fp32, rounded after each addition" : ran.compute;
+  }
+  if (settings.nonblocking) ran.implementation += "; started, then waited for";
+  ran.workspace_bytes = ranks.scratch_bytes();
+  return ran;
+}
 
 std::string why_not_collective(const CollectiveProblem& problem, const Communicator& ranks) {
   if (problem.shape().pattern == Pattern::sendrecv) return "";

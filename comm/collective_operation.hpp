@@ -11,9 +11,14 @@
 namespace assay {
 
 struct CollectiveSettings {
-  std::string algorithm;     ///< for the row's "executed"
-  bool nonblocking = false;  ///< started, then waited for
+  std::string algorithm = "library", transport{};  ///< for the row's "executed"
+  bool nonblocking = false;                        ///< started, then waited for
 };
+
+/// What is known of how such a call runs: the library's own words, or, where the algorithm is ours,
+/// its name and what our reductions (comm/reduce.hpp) compute in.
+Executed executed_of(const CollectiveSettings& settings, const Communicator& ranks,
+                     const Call& call);
 
 /// Why `ranks` cannot do the problem, or empty. The same on every rank.
 std::string why_not_collective(const CollectiveProblem& problem, const Communicator& ranks);

@@ -110,7 +110,7 @@ Made<std::unique_ptr<Workload>> collective_workload(const Case& one, const Colle
       together<Device*>(context.ranks, [&] { return backend.device(options); });
   if (const auto* refusal = std::get_if<Unsupported>(&device)) return *refusal;
 
-  CollectiveSettings settings{options.get("algorithm", "library"),
+  CollectiveSettings settings{options.get("algorithm", "library"), options.get("transport", ""),
                               options.get("mode", "blocking") == "nonblocking"};
   if (shape.pattern == Pattern::sendrecv && settings.algorithm != "library")
     return Unsupported{"sendrecv is messages: there is no algorithm but the library's"};

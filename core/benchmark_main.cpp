@@ -4,6 +4,7 @@
 #include <chrono>
 #include <iostream>
 #include <set>
+#include <thread>
 
 #include "core/baseline.hpp"
 #include "core/environment.hpp"
@@ -262,8 +263,10 @@ int benchmark_main(const Benchmark& benchmark, int argc, const char* const* argv
     try {
       request = parse_benchmark_options(benchmark, argc, argv, exit);
     } catch (const InputError&) {
-      if (launched().rank > 0) return static_cast<int>(ExitCode::usage);  // rank 0 tells it
-      throw;
+      if (launched().rank == 0) throw;
+      // Rank 0 tells it. A launcher ends all processes when one has failed: not before that.
+      std::this_thread::sleep_for(std::chrono::milliseconds(500));
+      return static_cast<int>(ExitCode::usage);
     }
     if (exit >= 0) return exit;
     return run(benchmark, request, command_line(argc, argv));

@@ -122,7 +122,21 @@ Made<std::unique_ptr<Communicator>> MpiBackend::connect(const Options& options, 
       all, node, number_of(options, "longest_call", longest_call)));
 }
 
-Backend* create(std::string&) { return new MpiBackend; }
+/// Two MPIs in one process have the same names: the first one that was made visible answers for
+/// both, and its handles are of another kind.
+Backend* create(std::string& reason) {
+#if defined(OPEN_MPI)
+  const std::string own = "Open MPI";
+#elif defined(MPICH_VERSION)
+  const std::string own = "MPICH";
+#else
+  const std::string own;
+#endif
+  if (library_name().starts_with(own)) return new MpiBackend;
+  reason = fmt::format("it was built for {}, but this process has loaded {} already", own,
+                       library_name());
+  return nullptr;
+}
 
 }  // namespace
 }  // namespace assay::mpi

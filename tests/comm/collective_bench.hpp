@@ -43,7 +43,7 @@ inline std::unique_ptr<RankCase> rank_case(const CollectiveShape& shape, Communi
                                            bool nonblocking = false) {
   auto made = std::make_unique<RankCase>();
   const CollectiveProblem problem(shape);
-  const CollectiveSettings settings{"library", nonblocking};
+  const CollectiveSettings settings{"library", "threads", nonblocking};
   OperationSetup setup;
   setup.rank = ranks.rank();
   made->workload =

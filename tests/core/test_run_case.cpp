@@ -126,8 +126,7 @@ TEST(RunCaseRanks, WhatOneRankFindsIsEverybodys) {
   }
   // A check that throws on one rank leaves the others in step.
   outcomes = on_three([](FakeBenchmark& benchmark, int rank) {
-    if (rank == 1)
-      benchmark.script.after = []() -> Verification { throw CaseError("no memory"); };
+    if (rank == 1) benchmark.script.after = []() -> Verification { throw CaseError("no memory"); };
   });
   for (const Outcome& outcome : outcomes) {
     EXPECT_EQ(outcome.status, "failed");
@@ -136,8 +135,8 @@ TEST(RunCaseRanks, WhatOneRankFindsIsEverybodys) {
 }
 
 TEST(RunCaseRanks, WhatAllRanksRefuseIsNobodysAlone) {
-  const auto outcomes = on_three(
-      [](FakeBenchmark& benchmark, int) { benchmark.refusal = "no such instructions"; });
+  const auto outcomes =
+      on_three([](FakeBenchmark& benchmark, int) { benchmark.refusal = "no such instructions"; });
   for (const Outcome& outcome : outcomes) {
     EXPECT_EQ(outcome.status, "unsupported");
     EXPECT_EQ(outcome.reason, "no such instructions");

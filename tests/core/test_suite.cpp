@@ -47,9 +47,9 @@ TEST_F(Suite, DefaultsFillEveryDimension) {
 
 TEST_F(Suite, AllIsEveryValueOfAClosedList) {
   EXPECT_EQ(expand(benchmark_, {{"direction", {"all"}}, {"threads", {"1"}}}, plugins_).size(), 2u);
-  EXPECT_EQ(expand(benchmark_, {{"direction", {"forward", "all"}}, {"threads", {"1"}}}, plugins_)
-                .size(),
-            2u);
+  EXPECT_EQ(
+      expand(benchmark_, {{"direction", {"forward", "all"}}, {"threads", {"1"}}}, plugins_).size(),
+      2u);
   EXPECT_NE(message([&] { expand(benchmark_, {{"threads", {"all"}}}, plugins_); }), "");
 }
 
@@ -77,13 +77,16 @@ TEST_F(Suite, WhatIsFoundOutIsInTheIdAndCannotBeAskedFor) {
              {4, 2});
   ASSERT_EQ(cases.size(), 2u) << "both names are one axis";
   EXPECT_EQ(cases[0].id, "conv/forward/auto/mb3/t1/r4");
-  EXPECT_NE(message([&] { expand(ranked, {{"ranks", {"4"}}}, plugins_); }).find("unknown"),
+  EXPECT_NE(message([&] {
+              expand(ranked, {{"ranks", {"4"}}}, plugins_);
+            }).find("unknown"),
             std::string::npos);
   // What complete() settles alike is one case.
-  EXPECT_EQ(expand(ranked, {{"direction", {"bwd_data"}}, {"algorithm", {"all"}}, {"threads", {"1"}}},
-                   plugins_)
-                .size(),
-            1u);
+  EXPECT_EQ(
+      expand(ranked, {{"direction", {"bwd_data"}}, {"algorithm", {"all"}}, {"threads", {"1"}}},
+             plugins_)
+          .size(),
+      1u);
 }
 
 TEST_F(Suite, SeveralValuesAreTheProductWithProblemsSlowest) {

@@ -27,11 +27,13 @@ class Collectives(RunTest):
     def start(self, ranks, *words, code=0, **more):
         out = self.folder / "c.json"
         out.unlink(missing_ok=True)
-        done = self.command(launcher(), "-n", ranks, COLLECTIVES, "--max-time", "0.02", "--out", out, *words, code=code, **more)
+        if "--out" not in words:
+            words = ("--out", out, *words)
+        done = self.command(launcher(), "-n", ranks, COLLECTIVES, "--max-time", "0.005", *words, code=code, **more)
         return done, (json.loads(out.read_text()) if out.exists() else None)
 
     def test_every_collective_is_verified_on_every_rank(self):
-        for ranks in (1, 2, 3):
+        for ranks in (1, 3):
             done, result = self.start(ranks, "--collective", "all", "--precision", "all", "--op", "all", "--placement", "all",
                                       "--mode", "all", "--bytes", "n60")
             rows = result["rows"]
@@ -94,7 +96,7 @@ class Collectives(RunTest):
         environment = self.environment(PMI_RANK="0", PMI_SIZE="2")
         done = self.command(COLLECTIVES, "--bytes", "4", env=environment)
         self.assertEqual(done.returncode, 7, done.stderr)
-        self.assertIn("cannot be joined", done.stderr)
+        self.assertIn("cannot join the 2 processes", done.stderr)
 
     def test_a_benchmark_of_one_process_measures_once(self):
         out = self.folder / "c.json"

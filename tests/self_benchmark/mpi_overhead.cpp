@@ -82,7 +82,7 @@ double ratio_of(std::int64_t bytes, int pairs, Communicator& ranks, Device& devi
     if (entry.name == "library") made = entry.make(ranks, ranks, {});
   Allreduce ours(
       collective_operation(problem, std::move(std::get<std::unique_ptr<Communicator>>(made)),
-                           {"library", false}),
+                           {"library", "mpi", false}),
       device, ranks.rank());
   TimingOptions options;
   options.max_time = 1e3;

@@ -1,9 +1,11 @@
-# assay_add_backend(<name> [PACKAGE <package> [VERSION <v>]] [FOUND <bool>] [LIBRARIES …] [REASON_IF_MISSING <text>])
+# assay_add_backend(<name> [PACKAGE <package> [VERSION <v>]] [FOUND <bool>] [LIBRARIES …] [REASON_IF_MISSING <text>]
+#                   [SOURCES_OF <folder>])
 # Builds all *.cpp (and *.cu) of the calling folder into the plugin <build>/lib/assay/libassay_<name>.so, which the core opens with
 # dlopen. Cache option ASSAY_<NAME>: AUTO builds it where its package is found, ON demands it, OFF leaves it out.
+# SOURCES_OF: a folder whose *.cpp are compiled in place of the calling folder's: one source, two libraries of one interface.
 # FOUND is for a caller that has done its own finding. A plugin is never linked by anything.
 function(assay_add_backend name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "PACKAGE;VERSION;FOUND;REASON_IF_MISSING" "LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "PACKAGE;VERSION;FOUND;REASON_IF_MISSING;SOURCES_OF" "LIBRARIES")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "assay_add_backend(${name}): unknown argument ${arg_UNPARSED_ARGUMENTS}. See cmake/AssayBackend.cmake.")
   endif()
@@ -54,7 +56,11 @@ function(assay_add_backend name)
                         "To get it: ${how}. Or set ${option}=AUTO.")
   endif()
 
-  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp" "${CMAKE_CURRENT_SOURCE_DIR}/*.cu")
+  set(folder "${CMAKE_CURRENT_SOURCE_DIR}")
+  if(arg_SOURCES_OF)
+    set(folder "${arg_SOURCES_OF}")
+  endif()
+  file(GLOB sources CONFIGURE_DEPENDS "${folder}/*.cpp" "${folder}/*.cu")
   if(NOT sources)
     assay_note_backend(${name} "not built (its folder has no *.cpp)")
     return()

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "core/places.hpp"
+
 namespace assay {
 
 using nlohmann::json;
@@ -25,6 +27,7 @@ void add_ranks(json& environment, Communicator& ranks) {
     others.push_back(std::move(other));
   }
   environment["rank_hosts"] = hosts;
+  environment["rank_places"] = places_of(ranks);
   environment["other_hosts"] = std::move(others);
 }
 

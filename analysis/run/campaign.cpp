@@ -12,6 +12,7 @@
 #include "analysis/run/child.hpp"
 #include "analysis/run/interrupted.hpp"
 #include "analysis/run/journal_follower.hpp"
+#include "analysis/run/stopped.hpp"
 #include "core/error.hpp"
 #include "core/journal.hpp"
 #include "core/random.hpp"
@@ -32,7 +33,8 @@ struct Campaign::Attempt {
   std::string open;                    ///< id of the case that was begun and has no row
   bool began = false;                  ///< it came as far as its first case
   bool timed_out = false;
-  int deaths = 0;  ///< attempts in a row that died outside any case
+  std::string stopped;  ///< processes that did not even run when the time was over
+  int deaths = 0;       ///< attempts in a row that died outside any case
   Ended ended;
   fs::path out, err;
 };
@@ -135,6 +137,7 @@ void Campaign::run_benchmark(const PlannedBenchmark& benchmark, int launch,
                   .launch = launch,
                   .remaining = {},
                   .open = {},
+                  .stopped = {},
                   .ended = {},
                   .out = {},
                   .err = {}};
@@ -193,6 +196,7 @@ void Campaign::run_attempt(Attempt& attempt) {
     }
     if (Clock::now() - since > options_.timeout) {
       attempt.timed_out = true;
+      attempt.stopped = stopped_processes();
       attempt.ended = child.kill(grace);
       follow(attempt, journal);  // a row may have come in the last moment
       return;
@@ -242,7 +246,8 @@ void Campaign::settle(Attempt& attempt) {
     attempt.deaths = 0;
     if (attempt.timed_out)
       add_row(attempt, attempt.open, "timeout",
-              fmt::format("killed after {} without a result{}", limit, quote));
+              fmt::format("killed after {} without a result{}{}", limit,
+                          attempt.stopped.empty() ? "" : ": " + attempt.stopped, quote));
     else
       add_row(attempt, attempt.open, "failed", attempt.ended.text() + " in this case" + quote);
     std::erase(attempt.remaining, attempt.open);

@@ -1,29 +1,17 @@
 #include "comm/algorithms/exascale_leaders.hpp"
 
-#include <hwloc.h>
-
 #include <map>
 #include <string>
+
+#include "core/places.hpp"
 
 namespace assay {
 
 namespace {
 
 int own_socket() {
-  hwloc_topology_t topology = nullptr;
-  if (hwloc_topology_init(&topology) != 0) return -1;
-  int socket = -1;
-  hwloc_bitmap_t bound = hwloc_bitmap_alloc();
-  if (hwloc_topology_load(topology) == 0 &&
-      hwloc_get_cpubind(topology, bound, HWLOC_CPUBIND_PROCESS) == 0) {
-    hwloc_obj_t package = nullptr;
-    while ((package = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PACKAGE, package)) != nullptr)
-      if (hwloc_bitmap_isincluded(bound, package->cpuset))
-        socket = static_cast<int>(package->logical_index);
-  }
-  hwloc_bitmap_free(bound);
-  hwloc_topology_destroy(topology);
-  return socket;
+  const std::vector<int> sockets = place_of_process().sockets;
+  return sockets.size() == 1 ? sockets.front() : -1;
 }
 
 }  // namespace

@@ -88,7 +88,7 @@ bool MpiCommunicator::in_pieces(const Call& call) const { return elements(call, 
 /// MPI_IN_PLACE of a reduce_scatter leaves the result at the beginning of the whole, ours in the
 /// rank's own part.
 bool MpiCommunicator::through_scratch(const Call& call) const {
-  return call.what == Collective::reduce_scatter && size_ > 1 &&
+  return call.what == Collective::reduce_scatter &&
          call.receive.data == call.send.part(rank_ * call.receive.count, 0).data;
 }
 
@@ -99,6 +99,12 @@ std::string MpiCommunicator::why_not(const Call& call) const {
   if (reduces(call.what))
     if (std::string reason = why_not_reduce(call.receive.type, call.op); !reason.empty())
       return reason;
+#if defined(MPICH_NUMVERSION)
+  // Every rank must know of it, and sees its own buffers alone: in place is in place everywhere.
+  if (call.what == Collective::reduce && call.root != 0 && call.send.count > 0 &&
+      call.send.data == call.receive.data)
+    return "MPI_Reduce in place crashes in MPICH (seen in 4.0.2) where the root is not rank 0";
+#endif
   const bool divisible = call.what == Collective::allreduce || call.what == Collective::reduce ||
                          call.what == Collective::broadcast;
   if (!divisible && in_pieces(call))

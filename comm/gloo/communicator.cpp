@@ -1,0 +1,308 @@
+#include "comm/gloo/communicator.hpp"
+
+#include <algorithm>  // gloo/math.h uses it
+#include <cstring>
+#include <limits>
+
+#include <gloo/allgather.h>
+#include <gloo/allreduce.h>
+#include <gloo/alltoall.h>
+#include <gloo/barrier.h>
+#include <gloo/broadcast.h>
+#include <gloo/config.h>
+#include <gloo/math.h>
+#include <gloo/reduce.h>
+#include <gloo/reduce_scatter.h>
+#include <gloo/types.h>
+
+#include "comm/reduce.hpp"
+#include "core/error.hpp"
+#include "core/operation.hpp"
+
+namespace assay::gloo_transport {
+
+namespace {
+
+/// Calls `use` with a null pointer to the type of the elements: gloo's are templates over it.
+template <class Use>
+auto with_type(DataType type, const Use& use) {
+  switch (type) {
+    case DataType::fp64:
+      return use(static_cast<double*>(nullptr));
+    case DataType::fp16:
+      return use(static_cast<gloo::float16*>(nullptr));
+    case DataType::s32:
+      return use(static_cast<std::int32_t*>(nullptr));
+    case DataType::s8:
+      return use(static_cast<std::int8_t*>(nullptr));
+    case DataType::u8:
+      return use(static_cast<std::uint8_t*>(nullptr));
+    default:
+      return use(static_cast<float*>(nullptr));
+  }
+}
+
+using Function = void (*)(void*, const void*, const void*, std::size_t);
+
+Function function_of(DataType type, ReduceOp op) {
+  return with_type(type, [op]<class T>(T*) -> Function {
+    if (op == ReduceOp::max) return &gloo::max<T>;
+    if (op == ReduceOp::min) return &gloo::min<T>;
+    return &gloo::sum<T>;
+  });
+}
+
+template <class T>
+class ReduceScatterOf final : public ReduceScatter {
+ public:
+  ReduceScatterOf(const std::shared_ptr<gloo::Context>& mesh, std::int64_t part, ReduceOp op)
+      : buffer_(static_cast<std::size_t>(part) * static_cast<std::size_t>(mesh->size)) {
+    using Function = gloo::ReductionFunction<T>;
+    const std::vector<int> parts(static_cast<std::size_t>(mesh->size), static_cast<int>(part));
+    algorithm_ = std::make_unique<gloo::ReduceScatterHalvingDoubling<T>>(
+        mesh, std::vector<T*>{buffer_.data()}, static_cast<int>(buffer_.size()), parts,
+        op == ReduceOp::max   ? Function::max
+        : op == ReduceOp::min ? Function::min
+                              : Function::sum);
+  }
+  void run(const Call& call) override {
+    std::memcpy(static_cast<void*>(buffer_.data()), call.send.data, call.send.bytes());
+    algorithm_->run();
+    std::memcpy(call.receive.data, buffer_.data(), call.receive.bytes());
+  }
+  std::size_t bytes() const override { return buffer_.size() * sizeof(T); }
+
+ private:
+  std::vector<T> buffer_;
+  std::unique_ptr<gloo::Algorithm> algorithm_;
+};
+
+template <class Options>
+void set_buffers(Options& options, const Call& call, void* out) {
+  const auto elements = static_cast<std::size_t>(call.receive.count);
+  with_type(call.receive.type, [&]<class T>(T*) {
+    // Without an input gloo takes the output's: in place.
+    if (call.send.data != out) options.setInput(static_cast<T*>(call.send.data), elements);
+    options.setOutput(static_cast<T*>(out), elements);
+  });
+}
+
+CaseError error_of(const std::exception& error) {
+  return CaseError(std::string("gloo: ") + error.what());
+}
+
+bool reduces(Collective what) {
+  return what == Collective::allreduce || what == Collective::reduce ||
+         what == Collective::reduce_scatter;
+}
+
+}  // namespace
+
+std::string version() {
+  return std::to_string(GLOO_VERSION_MAJOR) + "." + std::to_string(GLOO_VERSION_MINOR) + "." +
+         std::to_string(GLOO_VERSION_PATCH);
+}
+
+GlooCommunicator::GlooCommunicator(Ranks ranks, std::string interface)
+    : KnownRanks(std::move(ranks)),
+      interface_(std::move(interface)),
+      mesh_(std::make_shared<Mesh>(*this->ranks().known, interface_)) {}
+
+std::unique_ptr<Communicator> GlooCommunicator::split(int color, int key) {
+  return std::make_unique<GlooCommunicator>(part_of(ranks(), color, key), interface_);
+}
+
+std::string GlooCommunicator::why_not(const Call& call) const {
+  if (std::string reason = why_not_counts(call, size()); !reason.empty()) return reason;
+  if (reduces(call.what)) {
+    if (std::string reason = why_not_reduce(call.receive.type, call.op); !reason.empty())
+      return reason;
+    if (call.receive.type == DataType::bf16) return "gloo has no arithmetic for bf16";
+  }
+  if (call.what == Collective::reduce_scatter && call.send.count > std::numeric_limits<int>::max())
+    return "gloo counts a reduce_scatter's elements in an int (" + std::to_string(call.send.count) +
+           " are more)";
+  if (call.what == Collective::alltoall && call.send.count > 0 &&
+      call.send.data == call.receive.data)
+    return "gloo has no alltoall in place";
+  return "";
+}
+
+void GlooCommunicator::prepare(const Call& call) {
+  if (!why_not(call).empty() || call.receive.count == 0) return;
+  if (call.what == Collective::reduce_scatter) reduce_scatter(call);
+  if (call.what == Collective::reduce && rank() != call.root && ignored_.size() < call.send.bytes())
+    ignored_.resize(call.send.bytes());
+}
+
+std::size_t GlooCommunicator::scratch_bytes() const {
+  std::size_t bytes = ignored_.size();
+  for (const auto& [shape, prepared] : reduce_scatters_) bytes += prepared->bytes();
+  return bytes;
+}
+
+ReduceScatter& GlooCommunicator::reduce_scatter(const Call& call) {
+  std::unique_ptr<ReduceScatter>& slot =
+      reduce_scatters_[{call.receive.type, call.op, call.receive.count}];
+  if (!slot)
+    slot = with_type(call.receive.type, [&]<class T>(T*) -> std::unique_ptr<ReduceScatter> {
+      return std::make_unique<ReduceScatterOf<T>>(mesh_, call.receive.count, call.op);
+    });
+  return *slot;
+}
+
+void GlooCommunicator::run(const Call& call, Stream&) {
+  if (const std::string reason = why_not(call); !reason.empty()) throw CaseError(reason);
+  const std::uint32_t tag = calls_++;
+  const Buffer &send = call.send, &receive = call.receive;
+  if (receive.count == 0 && call.what != Collective::barrier) return;  // gloo refuses no elements
+  const auto finish = [&](auto& options, auto&& collective) {
+    options.setTag(tag);
+    options.setTimeout(no_timeout);
+    collective(options);
+  };
+  try {
+    switch (call.what) {
+      case Collective::allreduce: {
+        gloo::AllreduceOptions options(mesh_);
+        set_buffers(options, call, receive.data);
+        options.setReduceFunction(function_of(receive.type, call.op));
+        finish(options, [](gloo::AllreduceOptions& it) { gloo::allreduce(it); });
+        break;
+      }
+      case Collective::reduce: {
+        // Every rank gets a part of the sum on its way to the root: only the root's may be kept.
+        if (rank() != call.root) prepare(call);
+        gloo::ReduceOptions options(mesh_);
+        set_buffers(options, call, rank() == call.root ? receive.data : ignored_.data());
+        options.setReduceFunction(function_of(receive.type, call.op));
+        options.setRoot(call.root);
+        finish(options, [](gloo::ReduceOptions& it) { gloo::reduce(it); });
+        break;
+      }
+      case Collective::reduce_scatter:
+        reduce_scatter(call).run(call);
+        break;
+      case Collective::allgather: {
+        gloo::AllgatherOptions options(mesh_);
+        char* own =
+            static_cast<char*>(receive.data) + static_cast<std::size_t>(rank()) * send.bytes();
+        if (send.data != own) options.setInput(static_cast<char*>(send.data), send.bytes());
+        options.setOutput(static_cast<char*>(receive.data), receive.bytes());
+        finish(options, [](gloo::AllgatherOptions& it) { gloo::allgather(it); });
+        break;
+      }
+      case Collective::broadcast: {
+        gloo::BroadcastOptions options(mesh_);
+        options.setOutput(static_cast<char*>(receive.data), receive.bytes());
+        options.setRoot(call.root);
+        finish(options, [](gloo::BroadcastOptions& it) { gloo::broadcast(it); });
+        break;
+      }
+      case Collective::alltoall: {
+        gloo::AlltoallOptions options(mesh_);
+        options.setInput(static_cast<char*>(send.data), send.bytes());
+        options.setOutput(static_cast<char*>(receive.data), receive.bytes());
+        finish(options, [](gloo::AlltoallOptions& it) { gloo::alltoall(it); });
+        break;
+      }
+      case Collective::barrier: {
+        gloo::BarrierOptions options(mesh_);
+        finish(options, [](gloo::BarrierOptions& it) { gloo::barrier(it); });
+        break;
+      }
+    }
+  } catch (const CaseError&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw error_of(error);
+  }
+  if (reduces(call.what) && call.op == ReduceOp::average &&
+      (call.what != Collective::reduce || rank() == call.root))
+    scale(receive, size());
+}
+
+void GlooCommunicator::describe(const Call& call, Executed& executed) const {
+  executed.implementation =
+      "Gloo " + version() + " " + std::string(name(call.what)) + " over TCP on " + interface_;
+  if (reduces(call.what) && call.op == ReduceOp::average)
+    executed.implementation += ", then a division";
+  executed.evidence = "library";
+}
+
+Request GlooCommunicator::start(const Call& call, Stream& stream) {
+  run(call, stream);
+  return {};
+}
+
+void GlooCommunicator::check_peer(int peer) const {
+  if (peer == rank()) throw CaseError("gloo sends nothing to oneself");
+  if (peer < 0 || peer >= size()) throw CaseError("no rank " + std::to_string(peer));
+}
+
+/// The slot's message, made anew only where the buffer is another than the slot's last.
+GlooCommunicator::Message& GlooCommunicator::message(std::uintptr_t slot, Buffer data,
+                                                     bool sending) {
+  Transfer& transfer = transfers_[slot];
+  transfer.sending = sending;
+  if (!transfer.message || transfer.message->ptr != data.data ||
+      transfer.message->size != data.bytes())
+    transfer.message = mesh_->createUnboundBuffer(data.data, data.bytes());
+  return *transfer.message;
+}
+
+Request GlooCommunicator::send(Buffer data, int to, int tag, Stream&) {
+  check_peer(to);
+  const std::uintptr_t slot = transfers_.take();
+  try {
+    message(slot, data, true).send(to, static_cast<std::uint64_t>(tag));
+  } catch (const std::exception& error) {
+    throw error_of(error);
+  }
+  return {slot};
+}
+
+Request GlooCommunicator::receive(Buffer data, int from, int tag, Stream&) {
+  check_peer(from);
+  const std::uintptr_t slot = transfers_.take();
+  try {
+    message(slot, data, false).recv(from, static_cast<std::uint64_t>(tag));
+  } catch (const std::exception& error) {
+    throw error_of(error);
+  }
+  return {slot};
+}
+
+void GlooCommunicator::Transfer::wait() {
+  if (sending)
+    message->waitSend(no_timeout);
+  else
+    message->waitRecv(no_timeout);
+}
+
+void GlooCommunicator::wait(Request& request) {
+  if (request.handle == 0) return;
+  Transfer& transfer = transfers_[request.handle];
+  try {
+    if (transfer.waiting.valid())
+      transfer.waiting.get();
+    else
+      transfer.wait();
+  } catch (const std::exception& error) {
+    throw error_of(error);
+  }
+  transfers_.give_back(request.handle);
+  request = {};
+}
+
+bool GlooCommunicator::done(Request& request) {
+  if (request.handle == 0) return true;
+  Transfer& transfer = transfers_[request.handle];
+  if (!transfer.waiting.valid())
+    transfer.waiting = std::async(std::launch::async, [&transfer] { transfer.wait(); });
+  if (transfer.waiting.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return false;
+  wait(request);
+  return true;
+}
+
+}  // namespace assay::gloo_transport

@@ -1,0 +1,69 @@
+#pragma once
+// Gloo's collectives and messages as a Communicator. Gloo blocks: start() runs a collective whole.
+// It allocates in each of its calls, and that is part of its time.
+
+#include <gloo/transport/unbound_buffer.h>
+
+#include <future>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "comm/gloo/mesh.hpp"
+#include "comm/known_ranks.hpp"
+
+namespace assay::gloo_transport {
+
+/// "0.5.0".
+std::string version();
+
+/// A reduce_scatter of one shape, prepared: gloo's algorithm works in place on its own buffer.
+class ReduceScatter {
+ public:
+  virtual ~ReduceScatter() = default;
+  virtual void run(const Call& call) = 0;
+  virtual std::size_t bytes() const = 0;
+};
+
+class GlooCommunicator final : public KnownRanks {
+ public:
+  /// Collective. Throws CaseError.
+  GlooCommunicator(Ranks ranks, std::string interface);
+
+  std::unique_ptr<Communicator> split(int color, int key) override;
+  std::string why_not(const Call& call) const override;
+  void prepare(const Call& call) override;
+  std::size_t scratch_bytes() const override;
+  void describe(const Call& call, Executed& executed) const override;
+  void run(const Call& call, Stream& stream) override;
+  Request start(const Call& call, Stream& stream) override;
+  Request send(Buffer data, int to, int tag, Stream& stream) override;
+  Request receive(Buffer data, int from, int tag, Stream& stream) override;
+  void wait(Request& request) override;
+  /// Gloo can only wait: the first question about a request sends a thread to do so.
+  bool done(Request& request) override;
+
+ private:
+  using Message = gloo::transport::UnboundBuffer;
+  struct Transfer {
+    std::unique_ptr<Message> message;
+    bool sending = false;
+    std::future<void> waiting;  ///< of the thread that done() has sent to wait
+    void wait();
+  };
+  Message& message(std::uintptr_t slot, Buffer data, bool sending);
+  void check_peer(int peer) const;
+  ReduceScatter& reduce_scatter(const Call& call);
+
+  std::string interface_;
+  std::shared_ptr<Mesh> mesh_;
+  std::uint32_t calls_ = 0;    ///< the tag of a collective: two that overlap must differ
+  std::vector<char> ignored_;  ///< where gloo reduces on the ranks that get no result
+  Slots<Transfer> transfers_;
+  using Shape = std::tuple<DataType, ReduceOp, std::int64_t>;
+  std::map<Shape, std::unique_ptr<ReduceScatter>> reduce_scatters_;
+};
+
+}  // namespace assay::gloo_transport

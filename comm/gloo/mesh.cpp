@@ -1,0 +1,119 @@
+#include "comm/gloo/mesh.hpp"
+
+#include <gloo/transport/address.h>
+#include <gloo/transport/context.h>
+#include <gloo/transport/pair.h>
+#include <gloo/transport/tcp/device.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <vector>
+
+#include "comm/known_ranks.hpp"
+#include "core/error.hpp"
+
+namespace assay::gloo_transport {
+
+namespace {
+
+/// The name of the first interface that is up and is (not) the loopback; IPv4 is looked for first.
+std::string first_interface(bool loopback) {
+  ifaddrs* all = nullptr;
+  if (getifaddrs(&all) != 0) return "";
+  std::string found;
+  for (const int family : {AF_INET, AF_INET6})
+    for (const ifaddrs* one = all; one != nullptr && found.empty(); one = one->ifa_next)
+      if (one->ifa_addr != nullptr && one->ifa_addr->sa_family == family &&
+          (one->ifa_flags & IFF_UP) != 0 && ((one->ifa_flags & IFF_LOOPBACK) != 0) == loopback)
+        found = one->ifa_name;
+  freeifaddrs(all);
+  return found;
+}
+
+/// Addresses of all pairs of one rank, one after the other; the part for a rank is found by its
+/// number, since all have one length.
+std::vector<std::vector<char>> addresses_for(int rank, const std::vector<std::string>& all) {
+  std::vector<std::vector<char>> mine;
+  for (std::size_t other = 0; other < all.size(); ++other) {
+    const std::vector<char> bytes = unhex(all[other]);
+    const std::size_t length = bytes.size() / all.size();
+    const auto from = bytes.begin() + static_cast<std::ptrdiff_t>(length) * rank;
+    mine.emplace_back(from, from + static_cast<std::ptrdiff_t>(length));
+  }
+  return mine;
+}
+
+}  // namespace
+
+std::string choose_interface(Communicator& known) {
+  std::vector<std::string> hosts = known.gather(known.host());
+  std::string interface;
+  if (const char* wanted = std::getenv("GLOO_SOCKET_IFNAME"); wanted != nullptr)
+    interface = wanted;
+  else
+    interface = first_interface(std::count(hosts.begin(), hosts.end(), hosts[0]) ==
+                                static_cast<std::ptrdiff_t>(hosts.size()));
+  // A rank without one must not leave the others waiting for its address.
+  for (const std::string& theirs : known.gather(interface))
+    if (theirs.empty())
+      throw CaseError(
+          "gloo: a rank has no network interface that is up. Name one in GLOO_SOCKET_IFNAME.");
+  return interface;
+}
+
+Mesh::Mesh(Communicator& known, const std::string& interface)
+    : gloo::Context(known.rank(), known.size()) {
+  // A write to a peer that has died must be an error of the call, not the end of this process.
+  struct sigaction broken_pipe {};
+  sigaction(SIGPIPE, nullptr, &broken_pipe);
+  if (broken_pipe.sa_handler == SIG_DFL) std::signal(SIGPIPE, SIG_IGN);
+
+  std::string failure;
+  std::vector<char> listening;
+  try {
+    gloo::transport::tcp::attr attributes;
+    attributes.iface = interface;
+    device_ = gloo::transport::tcp::CreateDevice(attributes);
+    transportContext_ = device_->createContext(rank, size);
+    transportContext_->setTimeout(std::chrono::seconds(30));  // of the connecting alone
+    std::vector<std::vector<char>> addresses(static_cast<std::size_t>(size));
+    std::size_t length = 0;
+    for (int other = 0; other < size; ++other) {
+      if (other == rank) continue;
+      addresses[static_cast<std::size_t>(other)] =
+          transportContext_->createPair(other)->address().bytes();
+      length = addresses[static_cast<std::size_t>(other)].size();
+    }
+    for (std::vector<char>& address : addresses) {
+      address.resize(length);
+      listening.insert(listening.end(), address.begin(), address.end());
+    }
+  } catch (const std::exception& error) {
+    failure = error.what();
+  }
+  const std::vector<std::string> texts = known.gather(failure);
+  const std::vector<std::string> all = known.gather(hex(listening));
+  for (std::size_t other = 0; other < texts.size(); ++other)
+    if (!texts[other].empty())
+      throw CaseError("gloo: rank " + std::to_string(other) + " cannot listen on " + interface +
+                      " (" + texts[other] + "). Name another interface in GLOO_SOCKET_IFNAME.");
+  try {
+    const std::vector<std::vector<char>> theirs = addresses_for(rank, all);
+    for (int other = 0; other < size; ++other)
+      if (other != rank)
+        transportContext_->getPair(other)->connect(theirs[static_cast<std::size_t>(other)]);
+  } catch (const std::exception& error) {
+    failure = error.what();
+  }
+  for (const std::string& text : known.gather(failure))
+    if (!text.empty())
+      throw CaseError("gloo: the ranks cannot connect over " + interface + " (" + text +
+                      "). Name another interface in GLOO_SOCKET_IFNAME.");
+  setTimeout(no_timeout);
+  transportContext_->setTimeout(no_timeout);
+}
+
+}  // namespace assay::gloo_transport

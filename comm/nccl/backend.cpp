@@ -1,0 +1,98 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "comm/nccl/communicator.hpp"
+#include "core/backend.hpp"
+#include "core/error.hpp"
+#include "kernels/support/cuda/device.hpp"
+#include "kernels/support/cuda/error.hpp"
+
+namespace assay::nccl {
+namespace {
+
+class NcclBackend final : public Backend {
+ public:
+  std::string name() const override { return "nccl"; }
+  nlohmann::json software() const override { return {{"nccl", version()}}; }
+
+  Made<Device*> device(const Options& options) override {
+    const std::string wanted = options.get("device", "gpu");
+    if (wanted != "gpu")
+      return Unsupported{"nccl has no device '" + wanted + "' (it moves memory of GPUs). Use gpu."};
+    if (!device_) device_ = std::make_unique<cuda::CudaDevice>();
+    return device_.get();
+  }
+  Made<std::unique_ptr<Operation>> make(const Problem& problem, const Options&,
+                                        Communicator&) override {
+    return Unsupported{"nccl has no " + problem.kind()};
+  }
+  std::vector<std::string> algorithms(const std::string&) const override { return {}; }
+
+  Made<std::unique_ptr<Communicator>> connect(const Options& options,
+                                              Communicator& known) override {
+    if (const std::string reason = choose_gpu(known); !reason.empty()) return Unsupported{reason};
+    const Made<Device*> place = device(options);
+    if (const auto* refusal = std::get_if<Unsupported>(&place)) return *refusal;
+    return std::make_unique<NcclCommunicator>(ranks_of(known, options));
+  }
+
+ private:
+  /// Each rank of a host takes the next GPU that it sees, so that this is right where all see all
+  /// and where the launcher shows each rank its own. Why two would share one, which NCCL refuses.
+  std::string choose_gpu(Communicator& known) {
+    const std::vector<std::string> hosts = known.gather(known.host());
+    const auto before = std::count(hosts.begin(), hosts.begin() + known.rank(), known.host());
+    int gpus = 0;
+    const cudaError_t error = cudaGetDeviceCount(&gpus);
+    std::string mine, failure;
+    if (error != cudaSuccess || gpus == 0) {
+      failure = error != cudaSuccess ? cuda::words(error) : "no GPU";
+    } else {
+      const int chosen = static_cast<int>(before % gpus);
+      char bus[32] = "";
+      if (device_ == nullptr) {
+        cuda::check(cudaSetDevice(chosen), "choosing a GPU");
+        chosen_ = chosen;
+      }
+      cuda::check(cudaDeviceGetPCIBusId(bus, sizeof bus, chosen_), "asking for a GPU's address");
+      mine = known.host() + " " + bus;
+    }
+    const std::vector<std::string> failures = known.gather(failure);
+    for (std::size_t rank = 0; rank < failures.size(); ++rank)
+      if (!failures[rank].empty())
+        return fmt::format("nccl: rank {} on {} has no GPU ({})", rank, hosts[rank],
+                           failures[rank]);
+    const std::vector<std::string> places = known.gather(mine);
+    for (std::size_t rank = 0; rank < places.size(); ++rank)
+      if (const auto other = std::find(places.begin(), places.end(), places[rank]) - places.begin();
+          other != static_cast<std::ptrdiff_t>(rank))
+        return fmt::format(
+            "nccl: ranks {} and {} would share the GPU {} (NCCL takes one rank a GPU). Start at "
+            "most as many ranks on a host as it has GPUs.",
+            other, rank, places[rank]);
+    return "";
+  }
+
+  std::unique_ptr<cuda::CudaDevice> device_;
+  int chosen_ = 0;
+};
+
+Backend* create(std::string& reason) {
+  reason = cuda::why_no_gpu();
+  if (!reason.empty()) return nullptr;
+  int version = 0;
+  check(ncclGetVersion(&version), "ncclGetVersion");
+  if (version < NCCL_VERSION_CODE) {
+    reason = fmt::format("NCCL {} is loaded, but the plugin was built for {} or newer",
+                         version_text(version), version_text(NCCL_VERSION_CODE));
+    return nullptr;
+  }
+  return new NcclBackend;
+}
+
+}  // namespace
+}  // namespace assay::nccl
+
+ASSAY_BACKEND(&assay::nccl::create)

@@ -1,0 +1,250 @@
+#include "comm/nccl/communicator.hpp"
+
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "comm/reduce.hpp"
+#include "core/error.hpp"
+#include "core/operation.hpp"
+#include "kernels/support/cuda/device.hpp"
+#include "kernels/support/cuda/error.hpp"
+
+namespace assay::nccl {
+
+namespace {
+
+ncclDataType_t type_of(DataType type) {
+  switch (type) {
+    case DataType::fp64:
+      return ncclFloat64;
+    case DataType::bf16:
+      return ncclBfloat16;
+    case DataType::fp16:
+      return ncclFloat16;
+    case DataType::s32:
+      return ncclInt32;
+    case DataType::s8:
+      return ncclInt8;
+    case DataType::u8:
+      return ncclUint8;
+    default:
+      return ncclFloat32;
+  }
+}
+
+ncclRedOp_t operation_of(ReduceOp op) {
+  if (op == ReduceOp::max) return ncclMax;
+  if (op == ReduceOp::min) return ncclMin;
+  return op == ReduceOp::average ? ncclAvg : ncclSum;
+}
+
+bool reduces(Collective what) {
+  return what == Collective::allreduce || what == Collective::reduce ||
+         what == Collective::reduce_scatter;
+}
+
+cudaStream_t stream_of(Stream& stream) {
+  if (stream.native() == nullptr)
+    throw CaseError("nccl works on a stream of a GPU (the device is not one). Use --device gpu.");
+  return static_cast<cudaStream_t>(stream.native());
+}
+
+}  // namespace
+
+void check(ncclResult_t result, const std::string& what, ncclComm_t of) {
+  if (result == ncclSuccess) return;
+  std::string text = what + " failed (NCCL: " + ncclGetErrorString(result);
+  if (const char* last = ncclGetLastError(of); last != nullptr && *last != '\0')
+    text += std::string(": ") + last;
+  if (result == ncclUnhandledCudaError)
+    if (const std::string below = cuda::pending(); !below.empty()) text += "; CUDA: " + below;
+  throw CaseError(text + ")");
+}
+
+std::string version_text(int code) {
+  return std::to_string(code / 10000) + "." + std::to_string(code / 100 % 100) + "." +
+         std::to_string(code % 100);
+}
+
+std::string version() {
+  int code = 0;
+  check(ncclGetVersion(&code), "ncclGetVersion");
+  return version_text(code);
+}
+
+NcclCommunicator::Mark::Mark() {
+  cuda::check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "making an event");
+}
+NcclCommunicator::Mark::~Mark() { cudaEventDestroy(event); }
+
+NcclCommunicator::NcclCommunicator(Ranks ranks) : KnownRanks(std::move(ranks)) {
+  Communicator& known = *this->ranks().known;
+  ncclUniqueId id{};
+  std::string failure;
+  if (known.rank() == 0) {
+    try {
+      check(ncclGetUniqueId(&id), "ncclGetUniqueId");
+    } catch (const CaseError& error) {
+      failure = error.what();
+    }
+  }
+  failure = known.gather(failure)[0];
+  const std::vector<char> bytes = unhex(known.gather(hex(id.internal))[0]);
+  if (!failure.empty()) throw CaseError(failure);
+  std::memcpy(id.internal, bytes.data(), sizeof id.internal);
+  check(ncclCommInitRank(&library_, known.size(), id, known.rank()), "ncclCommInitRank");
+}
+
+NcclCommunicator::~NcclCommunicator() {
+  if (library_ != nullptr) ncclCommDestroy(library_);
+}
+
+std::unique_ptr<Communicator> NcclCommunicator::split(int color, int key) {
+  return std::make_unique<NcclCommunicator>(part_of(ranks(), color, key));
+}
+
+std::string NcclCommunicator::why_not(const Call& call) const {
+  if (std::string reason = why_not_counts(call, size()); !reason.empty()) return reason;
+  if (call.what == Collective::barrier) return "nccl has no barrier";
+  if (reduces(call.what))
+    if (std::string reason = why_not_reduce(call.receive.type, call.op); !reason.empty())
+      return reason;
+  if (call.what == Collective::alltoall && call.send.count > 0 &&
+      call.send.data == call.receive.data)
+    return "nccl has no alltoall in place";
+  return "";
+}
+
+void NcclCommunicator::enqueue(const Call& call, cudaStream_t stream) {
+  submit_messages();  // what was started before comes before
+  const Buffer &send = call.send, &receive = call.receive;
+  const auto sent = static_cast<std::size_t>(send.count);
+  const auto received = static_cast<std::size_t>(receive.count);
+  const ncclDataType_t type = type_of(receive.type);
+  const ncclRedOp_t operation = operation_of(call.op);
+  switch (call.what) {
+    case Collective::allreduce:
+      check(ncclAllReduce(send.data, receive.data, sent, type, operation, library_, stream),
+            "ncclAllReduce", library_);
+      break;
+    case Collective::reduce:
+      check(ncclReduce(send.data, receive.data, sent, type, operation, call.root, library_, stream),
+            "ncclReduce", library_);
+      break;
+    case Collective::reduce_scatter:
+      check(ncclReduceScatter(send.data, receive.data, received, type, operation, library_, stream),
+            "ncclReduceScatter", library_);
+      break;
+    case Collective::allgather:
+      check(ncclAllGather(send.data, receive.data, sent, type, library_, stream), "ncclAllGather",
+            library_);
+      break;
+    case Collective::broadcast:
+      check(ncclBroadcast(receive.data, receive.data, received, type, call.root, library_, stream),
+            "ncclBroadcast", library_);
+      break;
+    case Collective::alltoall: {
+      const std::int64_t part = send.count / size();
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 0)
+      check(ncclAlltoAll(send.data, receive.data, static_cast<std::size_t>(part), type, library_,
+                         stream),
+            "ncclAlltoAll", library_);
+#else
+      check(ncclGroupStart(), "ncclGroupStart", library_);
+      for (int peer = 0; peer < size(); ++peer) {
+        check(ncclSend(send.part(peer * part, part).data, static_cast<std::size_t>(part), type,
+                       peer, library_, stream),
+              "ncclSend", library_);
+        check(ncclRecv(receive.part(peer * part, part).data, static_cast<std::size_t>(part), type,
+                       peer, library_, stream),
+              "ncclRecv", library_);
+      }
+      check(ncclGroupEnd(), "ncclGroupEnd", library_);
+#endif
+      break;
+    }
+    case Collective::barrier:
+      break;
+  }
+}
+
+void NcclCommunicator::describe(const Call& call, Executed& executed) const {
+  executed.implementation = "NCCL " + version() + " " + std::string(name(call.what));
+  executed.evidence = "library";
+}
+
+void NcclCommunicator::run(const Call& call, Stream& stream) {
+  if (const std::string reason = why_not(call); !reason.empty()) throw CaseError(reason);
+  enqueue(call, stream_of(stream));
+}
+
+Request NcclCommunicator::start(const Call& call, Stream& stream) {
+  run(call, stream);
+  const std::uintptr_t mark = marks_.take();
+  cuda::check(cudaEventRecord(marks_[mark].event, stream_of(stream)), "recording an event");
+  return {mark};
+}
+
+Request NcclCommunicator::add(Buffer data, int peer, bool sending, Stream& stream) {
+  if (peer < 0 || peer >= size()) throw CaseError("no rank " + std::to_string(peer));
+  waiting_.push_back({data, peer, sending, stream_of(stream), marks_.take()});
+  return {waiting_.back().mark};
+}
+
+Request NcclCommunicator::send(Buffer data, int to, int, Stream& stream) {
+  return add(data, to, true, stream);
+}
+
+Request NcclCommunicator::receive(Buffer data, int from, int, Stream& stream) {
+  return add(data, from, false, stream);
+}
+
+void NcclCommunicator::submit_messages() {
+  if (waiting_.empty()) return;
+  check(ncclGroupStart(), "ncclGroupStart", library_);
+  for (const Message& message : waiting_) {
+    const auto count = static_cast<std::size_t>(message.data.count);
+    const ncclDataType_t type = type_of(message.data.type);
+    if (message.sending)
+      check(ncclSend(message.data.data, count, type, message.peer, library_, message.stream),
+            "ncclSend", library_);
+    else
+      check(ncclRecv(message.data.data, count, type, message.peer, library_, message.stream),
+            "ncclRecv", library_);
+  }
+  check(ncclGroupEnd(), "ncclGroupEnd", library_);
+  for (const Message& message : waiting_)
+    cuda::check(cudaEventRecord(marks_[message.mark].event, message.stream), "recording an event");
+  waiting_.clear();
+}
+
+/// A peer that has died or a broken link shows here alone: the kernels on the GPU would wait for
+/// ever.
+void NcclCommunicator::check_async() {
+  ncclResult_t state = ncclSuccess;
+  check(ncclCommGetAsyncError(library_, &state), "ncclCommGetAsyncError", library_);
+  if (state != ncclInProgress) check(state, "a transfer", library_);
+}
+
+bool NcclCommunicator::done(Request& request) {
+  if (request.handle == 0) return true;
+  submit_messages();
+  const cudaError_t state = cudaEventQuery(marks_[request.handle].event);
+  if (state == cudaErrorNotReady) {
+    check_async();
+    return false;
+  }
+  cuda::check(state, "a transfer");
+  marks_.give_back(request.handle);
+  request = {};
+  return true;
+}
+
+void NcclCommunicator::wait(Request& request) {
+  // Spinning first: an event that is nearly there is not worth a sleep.
+  for (int spins = 0; !done(request); ++spins)
+    if (spins > 1000) std::this_thread::sleep_for(std::chrono::microseconds(20));
+}
+
+}  // namespace assay::nccl

@@ -1,0 +1,70 @@
+#pragma once
+// NCCL's collectives and messages as a Communicator, on device memory, ordered on a CUDA stream.
+
+#include <nccl.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "comm/known_ranks.hpp"
+
+namespace assay::nccl {
+
+/// Throws CaseError where `result` is an error: "<what> failed (NCCL: …)", with what the library
+/// remembers of it.
+void check(ncclResult_t result, const std::string& what, ncclComm_t of = nullptr);
+
+/// "2.28.9" of NCCL's number of a version, and of the library that is loaded.
+std::string version_text(int code);
+std::string version();
+
+class NcclCommunicator final : public KnownRanks {
+ public:
+  /// Collective, on the current device of each rank. Throws CaseError.
+  explicit NcclCommunicator(Ranks ranks);
+  ~NcclCommunicator() override;
+
+  std::unique_ptr<Communicator> split(int color, int key) override;
+  std::string why_not(const Call& call) const override;
+  /// The library connects ranks and takes its buffers in the first call of a kind, whose own result
+  /// would then be in the caller's memory: the verification before timing is that call.
+  void prepare(const Call&) override {}
+  void describe(const Call& call, Executed& executed) const override;
+  void run(const Call& call, Stream& stream) override;
+  Request start(const Call& call, Stream& stream) override;
+  /// A send and a receive that need each other must be one group for the library, so messages are
+  /// submitted together at the next wait(), done() or collective. It has no tags: messages of one
+  /// pair are received in the order of their sending.
+  Request send(Buffer data, int to, int tag, Stream& stream) override;
+  Request receive(Buffer data, int from, int tag, Stream& stream) override;
+  void wait(Request& request) override;
+  bool done(Request& request) override;
+
+ private:
+  /// A CUDA event: recorded behind what the request is about.
+  struct Mark {
+    Mark();
+    ~Mark();
+    Mark(const Mark&) = delete;
+    Mark& operator=(const Mark&) = delete;
+    cudaEvent_t event = nullptr;
+  };
+  struct Message {
+    Buffer data;
+    int peer = 0;
+    bool sending = false;
+    cudaStream_t stream = nullptr;
+    std::uintptr_t mark = 0;
+  };
+  void enqueue(const Call& call, cudaStream_t stream);
+  void submit_messages();
+  Request add(Buffer data, int peer, bool sending, Stream& stream);
+  void check_async();
+
+  ncclComm_t library_ = nullptr;
+  Slots<Mark> marks_;
+  std::vector<Message> waiting_;  ///< started, not yet submitted
+};
+
+}  // namespace assay::nccl

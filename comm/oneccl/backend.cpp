@@ -1,0 +1,95 @@
+#include <dlfcn.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "comm/oneccl/communicator.hpp"
+#include "core/backend.hpp"
+#include "core/error.hpp"
+#include "core/host_device.hpp"
+
+namespace assay::oneccl {
+namespace {
+
+constexpr const char* fabric = "libfabric.so.1";
+
+class OneCclBackend final : public Backend {
+ public:
+  std::string name() const override { return "oneccl"; }
+  nlohmann::json software() const override {
+    nlohmann::json software = {{"oneccl", version()},
+                               {"transport", value_of("CCL_ATL_TRANSPORT", "ofi")},
+                               {"provider", nullptr}};  // libfabric's own choice
+    if (const char* provider = std::getenv("FI_PROVIDER")) software["provider"] = provider;
+    return software;
+  }
+  Made<Device*> device(const Options& options) override {
+    const std::string wanted = options.get("device", "cpu");
+    if (wanted != "cpu")
+      return Unsupported{"oneccl has no device '" + wanted +
+                         "' (this build is the library for processors)"};
+    return &device_;
+  }
+  Made<std::unique_ptr<Operation>> make(const Problem& problem, const Options&,
+                                        Communicator&) override {
+    return Unsupported{"oneccl has no " + problem.kind()};
+  }
+  std::vector<std::string> algorithms(const std::string&) const override { return {}; }
+
+  Made<std::unique_ptr<Communicator>> connect(const Options& options,
+                                              Communicator& known) override {
+    const Made<Device*> place = device(options);
+    if (const auto* refusal = std::get_if<Unsupported>(&place)) return *refusal;
+    initialise(known);
+    return std::make_unique<OneCclCommunicator>(ranks_of(known, options));
+  }
+
+ private:
+  static std::string value_of(const char* variable, const char* otherwise) {
+    const char* value = std::getenv(variable);
+    return value == nullptr ? otherwise : value;
+  }
+
+  /// The library knows the launcher of Intel's MPI alone. Without being told, each rank believes to
+  /// be the only one of its node, and pins its worker thread to the same core as all others do.
+  /// What the user has set stays.
+  void initialise(Communicator& known) {
+    if (initialised_) return;
+    const std::vector<std::string> hosts = known.gather(known.host());
+    int before = 0, all = 0;
+    for (int rank = 0; rank < known.size(); ++rank) {
+      if (hosts[static_cast<std::size_t>(rank)] != known.host()) continue;
+      ++all;
+      if (rank < known.rank()) ++before;
+    }
+    setenv("CCL_ATL_TRANSPORT", "ofi", 0);
+    setenv("CCL_PROCESS_LAUNCHER", "none", 0);
+    setenv("CCL_LOCAL_RANK", std::to_string(before).c_str(), 0);
+    setenv("CCL_LOCAL_SIZE", std::to_string(all).c_str(), 0);
+    setenv("CCL_OFI_LIBRARY_PATH", fabric, 0);
+    setenv("CCL_LOG_LEVEL", "error", 0);  // it warns of each variable that is set
+    try {
+      ccl::init();
+    } catch (const ccl::exception& error) {
+      throw CaseError(words(error));
+    }
+    initialised_ = true;
+  }
+
+  HostDevice device_;
+  bool initialised_ = false;
+};
+
+Backend* create(std::string& reason) {
+  // The library opens it when the first communicator is made, and each rank would then fail alone.
+  if (std::getenv("CCL_OFI_LIBRARY_PATH") == nullptr && dlopen(fabric, RTLD_NOW) == nullptr) {
+    reason = dlerror();
+    return nullptr;
+  }
+  return new OneCclBackend;
+}
+
+}  // namespace
+}  // namespace assay::oneccl
+
+ASSAY_BACKEND(&assay::oneccl::create)

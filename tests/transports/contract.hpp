@@ -1,0 +1,57 @@
+#pragma once
+// What core/communicator.hpp promises, checked over any Communicator: by the ranks of a launcher
+// (contract_main.cpp) and by threads (test_contract.cpp). All inputs are small integers, so every
+// result is exact in every type and order, and is compared bit for bit.
+
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/communicator.hpp"
+#include "core/host_device.hpp"
+
+namespace assay::testing {
+
+class Contract {
+ public:
+  /// `loud`: rank 0 tells each call before it makes it, for the one that does not come back.
+  explicit Contract(Communicator& ranks, bool loud = false)
+      : ranks_(ranks), loud_(loud && ranks.rank() == 0) {}
+
+  /// Every collective × type × operation × place × count × way of calling.
+  void collectives();
+  /// Messages: sizes, both directions at once, many under way, order, zero bytes.
+  void messages();
+  /// Messages that are received in another order than they were sent, told apart by tag alone.
+  void tags();
+  /// Parts by color and key, parts of parts, and the whole among them.
+  void splits();
+  /// The runner's own talk.
+  void talk();
+  /// A broadcast of more than 2^31 elements: right, or refused.
+  void large();
+
+  /// What was wrong on this rank, and what the transport said that it has not.
+  const std::vector<std::string>& failures() const { return failures_; }
+  const std::set<std::string>& refused() const { return refused_; }
+  std::size_t calls() const { return calls_; }
+
+ private:
+  /// Makes one call in one way, and looks at every element and at those around them.
+  void one_call(Collective what, DataType type, ReduceOp op, bool in_place, std::int64_t part,
+                int root, int way);
+  void expect(bool right, const std::string& what);
+  void ring_messages(std::int64_t count, int messages, bool backwards);
+
+  Communicator& ranks_;
+  bool loud_;
+  HostStream stream_;
+  std::vector<std::string> failures_;
+  std::set<std::string> refused_;
+  std::size_t calls_ = 0;
+};
+
+}  // namespace assay::testing

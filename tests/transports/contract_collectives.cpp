@@ -1,0 +1,246 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+
+#include "core/error.hpp"
+#include "tests/transports/contract.hpp"
+
+namespace assay::testing {
+
+namespace {
+
+constexpr std::int64_t margin = 8;  ///< elements before and after every buffer that must stay
+
+/// Element i of rank r: integers that differ between ranks, elements and calls. Sums over up to 30
+/// ranks are below 256: exact in bf16, too.
+double value(int rank, std::int64_t i, int salt) {
+  return static_cast<double>((i * 7 + rank * 11 + salt * 5) % 17 - 8);
+}
+
+double combined(int ranks, std::int64_t i, int salt, ReduceOp op) {
+  double result = value(0, i, salt);
+  for (int rank = 1; rank < ranks; ++rank) {
+    const double next = value(rank, i, salt);
+    if (op == ReduceOp::max)
+      result = std::max(result, next);
+    else if (op == ReduceOp::min)
+      result = std::min(result, next);
+    else
+      result += next;
+  }
+  return op == ReduceOp::average ? result / ranks : result;
+}
+
+/// Memory of one buffer with its margins.
+class Guarded {
+ public:
+  Guarded(DataType type, std::int64_t count, double fill)
+      : type_(type), count_(count), memory_((count + 2 * margin) * size_of(type)) {
+    const std::vector<double> all(static_cast<std::size_t>(count + 2 * margin), fill);
+    encode(type, all, memory_.data());
+  }
+  Buffer buffer() { return {memory_.data() + margin * size_of(type_), count_, type_}; }
+  void set(std::span<const double> values, std::int64_t first) {
+    encode(type_, values, memory_.data() + (margin + first) * size_of(type_));
+  }
+  std::vector<double> values() const {
+    std::vector<double> all(static_cast<std::size_t>(count_ + 2 * margin));
+    decode(type_, memory_.data(), all);
+    return all;
+  }
+
+ private:
+  DataType type_;
+  std::int64_t count_;
+  std::vector<std::byte> memory_;
+};
+
+bool reduces(Collective what) {
+  return what == Collective::allreduce || what == Collective::reduce ||
+         what == Collective::reduce_scatter;
+}
+
+/// Differences by more than two units in the last place: an average is divided, and so rounded.
+bool differs(DataType type, ReduceOp op, double a, double b) {
+  if (op != ReduceOp::average) return a != b;
+  return !(std::abs(a - b) <= 4 * unit_roundoff(type) * std::abs(b));
+}
+
+}  // namespace
+
+void Contract::expect(bool right, const std::string& what) {
+  if (!right && failures_.size() < 20) failures_.push_back(what);
+}
+
+void Contract::one_call(Collective what, DataType type, ReduceOp op, bool in_place,
+                        std::int64_t part, int root, int way) {
+  const int n = ranks_.size(), me = ranks_.rank();
+  const std::string title =
+      fmt::format("{} {} {} {} elements {} root {} way {}", name(what), name(type), name(op), part,
+                  in_place ? "in place" : "out of place", root, way);
+  if (loud_) std::cerr << title << std::endl;
+  const int salt = static_cast<int>(calls_ % 13);
+  const bool scatters = what == Collective::reduce_scatter, gathers = what == Collective::allgather;
+  const bool parts = scatters || gathers || what == Collective::alltoall;
+  const std::int64_t whole = parts ? part * n : part;
+  constexpr double filler = 99;
+
+  Guarded send(type, gathers ? part : whole, filler);
+  Guarded receive(type, in_place || !scatters ? whole : part, filler);
+  Call call{what, send.buffer(), receive.buffer(), op, root};
+  if (scatters && in_place) call.receive = call.receive.part(me * part, part);
+  if (what == Collective::broadcast) {
+    call.send = {};
+  } else if (in_place) {
+    call.send = receive.buffer();
+    if (gathers) call.send = call.send.part(me * part, part);
+  }
+
+  // The input.
+  std::vector<double> mine(static_cast<std::size_t>(gathers ? part : whole));
+  for (std::size_t i = 0; i < mine.size(); ++i)
+    mine[i] = value(me, static_cast<std::int64_t>(i), salt);
+  if (what == Collective::broadcast) {
+    if (me == root) receive.set(mine, 0);
+  } else if (in_place) {
+    receive.set(mine, gathers ? me * part : 0);
+  } else {
+    send.set(mine, 0);
+  }
+  const std::vector<double> sent = send.values();
+  std::vector<double> expected = receive.values();
+
+  const std::string refusal = ranks_.why_not(call);
+  const std::vector<std::string> refusals = ranks_.gather(refusal);
+  ++calls_;
+  if (std::any_of(refusals.begin(), refusals.end(),
+                  [&](const std::string& other) { return other != refusals[0]; })) {
+    expect(false, title + ": the ranks differ in why_not");
+    return;  // some would wait for the others
+  }
+  if (!refusal.empty()) {
+    refused_.insert(refusal);
+    bool refused = false;
+    try {
+      ranks_.run(call, stream_);
+    } catch (const CaseError&) {
+      refused = true;
+    }
+    expect(refused, title + ": refused by why_not (" + refusal + "), but run");
+    expect(send.values() == sent && receive.values() == expected,
+           title + ": refused, but buffers were written");
+    return;
+  }
+
+  if (way > 0) ranks_.prepare(call);
+  if (way < 2) {
+    ranks_.run(call, stream_);
+  } else {
+    Request request = ranks_.start(call, stream_);
+    while (way == 3 && !ranks_.done(request)) {
+    }
+    ranks_.wait(request);
+    ranks_.wait(request);  // done already: returns at once
+    expect(ranks_.done(request), title + ": waited for, but not done");
+  }
+  stream_.wait();
+
+  // What must be where. Only the receiver's own elements may differ from before.
+  const std::int64_t outcome = in_place && scatters ? part : receive.buffer().count;
+  const std::int64_t first = in_place && scatters ? me * part : 0;
+  std::vector<bool> free(expected.size(), false);  // scratch of an in-place call
+  if (in_place && scatters)
+    for (std::int64_t i = 0; i < whole; ++i) free[static_cast<std::size_t>(margin + i)] = true;
+  if (!(what == Collective::reduce && me != root))
+    for (std::int64_t i = 0; i < outcome; ++i) {
+      double& element = expected[static_cast<std::size_t>(margin + first + i)];
+      free[static_cast<std::size_t>(margin + first + i)] = false;
+      if (what == Collective::broadcast)
+        element = value(root, i, salt);
+      else if (gathers)
+        element = value(static_cast<int>(i / part), i % part, salt);
+      else if (what == Collective::alltoall)
+        element = value(static_cast<int>(i / part), me * part + i % part, salt);
+      else
+        element = round_to(type, combined(n, (scatters ? me * part : 0) + i, salt, op));
+    }
+  const std::vector<double> result = receive.values();
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    if (!free[i] && differs(type, reduces(what) ? op : ReduceOp::sum, result[i], expected[i])) {
+      expect(false,
+             fmt::format("{}: element {} of {} is {}, expected {}", title,
+                         static_cast<std::int64_t>(i) - margin, whole, result[i], expected[i]));
+      break;
+    }
+  expect(send.values() == sent, title + ": the input was written");
+}
+
+void Contract::collectives() {
+  const int n = ranks_.size();
+  int way = 0;
+  for (const Collective what :
+       {Collective::allreduce, Collective::reduce, Collective::reduce_scatter,
+        Collective::allgather, Collective::broadcast, Collective::alltoall}) {
+    for (const DataType type :
+         {DataType::fp64, DataType::fp32, DataType::fp16, DataType::bf16, DataType::s32})
+      for (const ReduceOp op : reduces(what) ? std::vector{ReduceOp::sum, ReduceOp::min,
+                                                           ReduceOp::max, ReduceOp::average}
+                                             : std::vector{ReduceOp::sum})
+        for (const bool in_place : {false, true})
+          for (const std::int64_t count : {0, 1, 3, 1024, 40007}) {
+            if (what == Collective::broadcast && in_place) continue;  // there is one buffer
+            one_call(what, type, op, in_place, count, way % n, way % 4);
+            ++way;
+          }
+    // Roots at both ends, whatever the counting above gave.
+    if (what == Collective::reduce || what == Collective::broadcast)
+      for (const int root : {0, n - 1})
+        one_call(what, DataType::fp32, ReduceOp::sum, false, 1000, root, 0);
+  }
+  Call barrier;
+  barrier.what = Collective::barrier;
+  if (const std::string refusal = ranks_.why_not(barrier); !refusal.empty())
+    refused_.insert(refusal);
+  else
+    for (int i = 0; i < 3; ++i) ranks_.run(barrier, stream_);
+
+  // Buffers that do not fit are refused, not cut.
+  std::vector<float> memory(static_cast<std::size_t>(4 * n + 4));
+  const auto part = [&](std::int64_t count) {
+    return Buffer{memory.data(), count, DataType::fp32};
+  };
+  for (const Call& wrong :
+       {Call{Collective::allreduce, part(4), part(3), ReduceOp::sum, 0},
+        Call{Collective::allgather, part(2), part(2 * n + 1), ReduceOp::sum, 0},
+        Call{Collective::reduce_scatter, part(2 * n + 1), part(2), ReduceOp::sum, 0}})
+    expect(!ranks_.why_not(wrong).empty(),
+           fmt::format("{} of {} into {} elements was not refused", name(wrong.what),
+                       wrong.send.count, wrong.receive.count));
+  if (n > 1)
+    expect(
+        !ranks_.why_not({Collective::alltoall, part(n + 1), part(n + 1), ReduceOp::sum, 0}).empty(),
+        "an alltoall that the ranks do not divide was not refused");
+}
+
+void Contract::large() {
+  constexpr std::int64_t count = (std::int64_t{1} << 31) + 16;
+  std::vector<std::uint8_t> memory(static_cast<std::size_t>(count));
+  const auto at = [](std::int64_t i) { return static_cast<std::uint8_t>((i * 2654435761u) >> 24); };
+  if (ranks_.rank() == 0)
+    for (std::int64_t i = 0; i < count; ++i) memory[static_cast<std::size_t>(i)] = at(i);
+  const Buffer all{memory.data(), count, DataType::u8};
+  const Call call{Collective::broadcast, {}, all, ReduceOp::sum, 0};
+  ++calls_;
+  if (const std::string refusal = ranks_.why_not(call); !refusal.empty()) {
+    refused_.insert(refusal);
+    return;
+  }
+  ranks_.run(call, stream_);
+  std::int64_t wrong = 0;
+  for (std::int64_t i = 0; i < count; ++i) wrong += memory[static_cast<std::size_t>(i)] != at(i);
+  expect(wrong == 0, fmt::format("broadcast of {} elements: {} are wrong", count, wrong));
+}
+
+}  // namespace assay::testing

@@ -1,0 +1,124 @@
+// The contract of one transport, checked by the ranks of a launcher:
+//   mpirun -n 4 contract TRANSPORT [--control mpi|mpich] [--ranks-per-node N] [--ordered] [--large]
+//   [--expect-nodes N]
+// Exit: 0 all is right, 1 something is wrong (told with its rank), 77 the transport is unavailable.
+#include <fmt/format.h>
+
+#include <cstring>
+#include <iostream>
+#include <map>
+
+#include "core/error.hpp"
+#include "core/plugins.hpp"
+#include "tests/transports/contract.hpp"
+
+namespace {
+
+using namespace assay;
+
+struct Arguments {
+  std::string transport = "mpi", control = "mpi", ranks_per_node = "0";
+  int expect_nodes = 0;
+  bool ordered = false, large = false, loud = false;
+};
+
+Arguments parse(int argc, char** argv) {
+  Arguments result;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const auto value = [&] {
+      if (++i >= argc) throw InputError(word + " needs a value");
+      return std::string(argv[i]);
+    };
+    if (word == "--control")
+      result.control = value();
+    else if (word == "--ranks-per-node")
+      result.ranks_per_node = value();
+    else if (word == "--expect-nodes")
+      result.expect_nodes = std::stoi(value());
+    else if (word == "--ordered")
+      result.ordered = true;
+    else if (word == "--loud")
+      result.loud = true;
+    else if (word == "--large")
+      result.large = true;
+    else
+      result.transport = word;
+  }
+  return result;
+}
+
+/// Every rank opens the plugin alone; all must have it.
+Backend* open(Plugins& plugins, const std::string& name, Communicator& ranks) {
+  const Made<Backend*> opened = plugins.open(name);
+  const auto* refusal = std::get_if<Unsupported>(&opened);
+  for (const std::string& reason : ranks.gather(refusal ? refusal->reason : ""))
+    if (!reason.empty()) throw CaseError(reason);
+  return std::get<Backend*>(opened);
+}
+
+std::unique_ptr<Communicator> connect(Plugins& plugins, const std::string& name,
+                                      const Options& options, Communicator& known) {
+  Made<std::unique_ptr<Communicator>> made = open(plugins, name, known)->connect(options, known);
+  if (const auto* refusal = std::get_if<Unsupported>(&made)) throw CaseError(refusal->reason);
+  return std::move(std::get<std::unique_ptr<Communicator>>(made));
+}
+
+int check(const Arguments& arguments) {
+  Plugins plugins;
+  const auto serial = serial_communicator();
+  std::unique_ptr<Communicator> control, ranks;
+  try {
+    control = connect(plugins, arguments.control, {}, *serial);
+    Options options;
+    options.settings = {{"transport", arguments.transport},
+                        {"ranks_per_node", arguments.ranks_per_node},
+                        {"device", "cpu"}};
+    ranks = connect(plugins, arguments.transport, options, *control);
+  } catch (const CaseError& error) {
+    std::cout << "unsupported: " << error.what() << std::endl;
+    return 77;
+  }
+  testing::Contract contract(*ranks, arguments.loud);
+  std::string nodes;
+  if (arguments.expect_nodes > 0 && ranks->nodes() != arguments.expect_nodes)
+    nodes = fmt::format("{} nodes, expected {}", ranks->nodes(), arguments.expect_nodes);
+  if (arguments.large) {
+    contract.large();
+  } else {
+    contract.talk();
+    contract.messages();
+    if (!arguments.ordered) contract.tags();
+    contract.collectives();
+    contract.splits();
+  }
+  std::string mine = nodes;
+  for (const std::string& failure : contract.failures()) mine += "\n  " + failure;
+  const std::vector<std::string> all = control->gather(mine);
+  bool right = true;
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    if (all[rank].empty()) continue;
+    right = false;
+    if (control->rank() == 0)
+      std::cout << "rank " << rank << " is wrong:" << all[rank] << std::endl;
+  }
+  if (control->rank() == 0) {
+    for (const std::string& refused : contract.refused())
+      std::cout << "refused: " << refused << std::endl;
+    std::cout << fmt::format("{} on {} ranks, {} nodes: {} calls, {}\n", arguments.transport,
+                             ranks->size(), ranks->nodes(), contract.calls(),
+                             right ? "all right" : "WRONG");
+  }
+  return right ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return check(parse(argc, argv));
+  } catch (const std::exception& error) {
+    std::cerr << "contract: " << error.what() << std::endl;
+    return 1;
+  }
+}

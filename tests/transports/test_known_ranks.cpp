@@ -1,0 +1,76 @@
+#include "comm/known_ranks.hpp"
+
+#include <gtest/gtest.h>
+
+#include "core/error.hpp"
+#include "tests/core/thread_communicator.hpp"
+
+namespace assay {
+namespace {
+
+using testing_fakes::on_threads;
+
+Options imposing(const std::string& ranks) {
+  Options options;
+  options.settings["ranks_per_node"] = ranks;
+  return options;
+}
+
+TEST(KnownRanks, NodesAreThoseFoundOrThoseImposed) {
+  on_threads(
+      5,
+      [](Communicator& known) {
+        EXPECT_EQ(ranks_of(known, {}).nodes, (std::vector<int>{0, 0, 1, 1, 2}));
+        EXPECT_EQ(ranks_of(known, imposing("0")).nodes, (std::vector<int>{0, 0, 1, 1, 2}));
+        EXPECT_EQ(ranks_of(known, imposing("3")).nodes, (std::vector<int>{0, 0, 0, 1, 1}));
+        EXPECT_EQ(ranks_of(known, imposing("9")).nodes, (std::vector<int>(5, 0)));
+      },
+      2);
+}
+
+TEST(KnownRanks, PartsCountTheirNodesAnewInTheOrderOfTheKeys) {
+  on_threads(5, [](Communicator& known) {
+    const Ranks all = ranks_of(known, imposing("2"));  // 0 0 1 1 2
+    const Ranks part = part_of(all, known.rank() == 0 ? 1 : 0, -known.rank());
+    if (known.rank() == 0) {
+      EXPECT_EQ(part.nodes, std::vector<int>{0});
+    } else {
+      EXPECT_EQ(part.nodes, (std::vector<int>{2, 1, 1, 0}));  // ranks 4 3 2 1 on nodes 2 1 1 0
+    }
+    const Ranks far = part_of(all, known.node() == 0 && known.rank() < 2 ? 0 : 1, known.rank());
+    if (known.rank() >= 2) EXPECT_EQ(far.nodes, (std::vector<int>{0, 0, 1}));
+  });
+}
+
+TEST(KnownRanks, RanksPerNodeIsANumber) {
+  const auto known = serial_communicator();
+  for (const char* wrong : {"two", "-1", "2x", ""})
+    EXPECT_THROW(ranks_of(*known, imposing(wrong)), InputError) << wrong;
+}
+
+TEST(KnownRanks, BytesBecomeTextAndComeBack) {
+  std::vector<char> bytes;
+  for (int i = 0; i < 256; ++i) bytes.push_back(static_cast<char>(i));
+  EXPECT_EQ(unhex(hex(bytes)), bytes);
+  EXPECT_EQ(hex(std::vector<char>{'\0', '\xff', 'A'}), "00ff41");
+  EXPECT_THROW(unhex("0g"), CaseError);
+}
+
+TEST(KnownRanks, SlotsAreUsedAgainAndStayWhereTheyAre) {
+  Slots<int> slots;
+  const std::uintptr_t first = slots.take(), second = slots.take();
+  EXPECT_NE(first, 0u);
+  EXPECT_NE(first, second);
+  int* const where = &slots[first];
+  slots[first] = 7;
+  for (int i = 0; i < 100; ++i) slots.take();
+  EXPECT_EQ(&slots[first], where);
+  EXPECT_EQ(slots[first], 7);
+  EXPECT_EQ(slots.under_way(), 102u);
+  slots.give_back(second);
+  EXPECT_EQ(slots.take(), second);
+  EXPECT_EQ(slots.under_way(), 102u);
+}
+
+}  // namespace
+}  // namespace assay

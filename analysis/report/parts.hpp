@@ -58,6 +58,18 @@ nlohmann::json problem_number(const Series& series, const std::string& name);
 /// All parameters but `without`, as "name=value …": what two rows must share to be set in relation.
 std::string parameters_but(const Series& series, const std::vector<std::string>& without);
 std::string system_of(const std::vector<NamedResult>& results, const Series& series);
+/// The machine by its hardware's hash: a ratio of two rows is one of their settings only there.
+std::string hardware_of(const std::vector<NamedResult>& results, const Series& series);
+/// Benchmark and problem.
+std::string work_of(const Series& series);
+/// A parameter that is a number, else 0.
+double parameter_number(const Series& series, const std::string& name);
+/// Whether it moved a message among ranks.
+bool is_collective(const Series& series);
+/// Gives each curve "name", what tells it apart (system, problem, settings that not all share), and
+/// "full", all of it. `series` is one of each curve's; settings named in `without` are the axis.
+void name_apart(nlohmann::json& curves, const std::vector<NamedResult>& results,
+                const std::vector<const Series*>& series, const std::vector<std::string>& without);
 
 /// t = alpha + beta * bytes. Least squares of the relative residuals, since the error of a time
 /// grows with it: otherwise the largest message alone would decide.

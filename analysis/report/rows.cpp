@@ -227,7 +227,7 @@ json rows_part(const std::vector<NamedResult>& results, const std::vector<Series
         {"problem", one.problem()},
         {"direction", one.parameter("direction")},
         {"precision", one.parameter("precision")},
-        {"backend", one.parameter("backend")},
+        {"backend", one.parameter(one.parameter("backend").empty() ? "transport" : "backend")},
         {"algorithm", one.algorithm()},
         {"settings",
          parameters_but(one, {"direction", "precision", "backend", "algorithm", "problem"})},

@@ -108,4 +108,37 @@ std::vector<Series> series_of(const std::vector<NamedResult>& results) {
   return all;
 }
 
+bool has_time(const Series& series) { return series.status == "ok" && series.median > 0; }
+
+bool rate_alone(const Series& series) {
+  return series.published && series.first().at("status") == "ok" &&
+         series.first().at("time_s").is_null();
+}
+
+nlohmann::json rate_of(const Series& series, const std::string& name) {
+  const json& row = series.first();
+  const nlohmann::json rate = row.at("rates").value(name, json());
+  if (rate_alone(series)) return rate;
+  if (!has_time(series) || !rate.is_number()) return nullptr;
+  return rate.get<double>() * row.at("time_s").at("median").get<double>() / series.median;
+}
+
+nlohmann::json problem_number(const Series& series, const std::string& name) {
+  const nlohmann::json value = series.first().at("problem").value(name, json());
+  return value.is_number() ? value : json(nullptr);
+}
+
+std::string parameters_but(const Series& series, const std::vector<std::string>& without) {
+  std::string text;
+  for (const auto& [name, value] : series.first().at("parameters").items())
+    if (std::find(without.begin(), without.end(), name) == without.end() && !value.is_null())
+      text += fmt::format("{}{}={}", text.empty() ? "" : " ", name,
+                          value.is_string() ? value.get<std::string>() : value.dump());
+  return text;
+}
+
+std::string system_of(const std::vector<NamedResult>& results, const Series& series) {
+  return results[series.result].result.at("system").at("name");
+}
+
 }  // namespace assay

@@ -34,6 +34,18 @@ struct Series : Launches {
 /// id whose launches ran in several environments (hardware or software) is several series.
 std::vector<Series> series_of(const std::vector<NamedResult>& results);
 
+/// Published as a rate alone.
+bool rate_alone(const Series& series);
+/// An ok row with a time above the clock's resolution.
+bool has_time(const Series& series);
+/// Amount of work over the series' median, from a rate of its first row; null where there is none.
+nlohmann::json rate_of(const Series& series, const std::string& name);
+/// A finite number of row.problem, else null.
+nlohmann::json problem_number(const Series& series, const std::string& name);
+/// All parameters but `without`, as "name=value …": what two rows must share to be set in relation.
+std::string parameters_but(const Series& series, const std::vector<std::string>& without);
+std::string system_of(const std::vector<NamedResult>& results, const Series& series);
+
 /// Whether any of its launches was timed on processors that others wanted.
 bool any_shared(const Series& series);
 inline constexpr const char* shared_note =

@@ -1,5 +1,5 @@
 # assay_add_backend(<name> [PACKAGE <package> [VERSION <v>]] [FOUND <bool>] [LIBRARIES …] [REASON_IF_MISSING <text>])
-# Builds all *.cpp of the calling folder into the plugin <build>/lib/assay/libassay_<name>.so, which the core opens with
+# Builds all *.cpp (and *.cu) of the calling folder into the plugin <build>/lib/assay/libassay_<name>.so, which the core opens with
 # dlopen. Cache option ASSAY_<NAME>: AUTO builds it where its package is found, ON demands it, OFF leaves it out.
 # FOUND is for a caller that has done its own finding. A plugin is never linked by anything.
 function(assay_add_backend name)
@@ -54,18 +54,22 @@ function(assay_add_backend name)
                         "To get it: ${how}. Or set ${option}=AUTO.")
   endif()
 
-  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
+  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp" "${CMAKE_CURRENT_SOURCE_DIR}/*.cu")
   if(NOT sources)
     assay_note_backend(${name} "not built (its folder has no *.cpp)")
     return()
   endif()
   set(target assay_backend_${name})
   add_library(${target} MODULE ${sources})
-  target_link_libraries(${target} PRIVATE assay_core $<TARGET_NAME_IF_EXISTS:assay_kernels> ${arg_LIBRARIES} assay_warnings)
+  target_link_libraries(${target} PRIVATE assay_core $<TARGET_NAME_IF_EXISTS:assay_kernels> $<TARGET_NAME_IF_EXISTS:assay_comm>
+                        ${arg_LIBRARIES} assay_warnings)
   set_target_properties(${target} PROPERTIES
     OUTPUT_NAME "assay_${name}"
     LIBRARY_OUTPUT_DIRECTORY "${ASSAY_PLUGIN_DIRECTORY}"
     CXX_VISIBILITY_PRESET hidden
+    CUDA_VISIBILITY_PRESET hidden
+    CUDA_RUNTIME_LIBRARY Shared
+    LINKER_LANGUAGE CXX
     VISIBILITY_INLINES_HIDDEN ON
     BUILD_WITH_INSTALL_RPATH ON
     INSTALL_RPATH "$ORIGIN/..")

@@ -2,7 +2,7 @@
 
 namespace assay {
 
-Made<std::unique_ptr<Communicator>> Backend::connect(const Options&) {
+Made<std::unique_ptr<Communicator>> Backend::connect(const Options&, Communicator&) {
   return Unsupported{name() + " is no transport"};
 }
 

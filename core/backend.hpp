@@ -36,7 +36,10 @@ class Backend {
   /// The names of algorithms for a kind of problem, beyond "auto".
   virtual std::vector<std::string> algorithms(const std::string& kind) const = 0;
   /// A transport joins the ranks that a launcher started. Only backends under comm/ have one.
-  virtual Made<std::unique_ptr<Communicator>> connect(const Options& options);
+  /// `known`: the same ranks over a transport that they have already (the serial one for the
+  /// first), through which libraries without a launcher of their own exchange their addresses; it
+  /// outlives what is made.
+  virtual Made<std::unique_ptr<Communicator>> connect(const Options& options, Communicator& known);
 };
 
 using MakeOperation = Made<std::unique_ptr<Operation>> (*)(Device&, const Problem&, const Options&,

@@ -4,6 +4,7 @@
 // files, exit code).
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,6 +22,15 @@ struct CaseContext {
   Communicator& ranks;
   std::uint64_t seed = 1;
   double reference_budget = 2e7;
+  int ranks_here = 1;  ///< ranks on this host, which share its memory
+  /// Transports that a benchmark has joined, by its own name for them: joining takes long, so the
+  /// cases share them.
+  std::map<std::string, std::unique_ptr<Communicator>> joined{};
+};
+
+/// How many processes a launcher has started.
+struct RankCount {
+  int ranks = 1, nodes = 1;
 };
 
 class Benchmark {
@@ -32,6 +42,10 @@ class Benchmark {
   virtual std::vector<Dimension> dimensions() const = 0;
   /// The canonical form of a problem descriptor; throws InputError naming the field that is wrong.
   virtual std::string canonical(const std::string& descriptor) const = 0;
+  /// Settles what follows from the other settings before the id is made: what has no meaning gets
+  /// one value, so that equal work is one case; axes that are found out get theirs. InputError for
+  /// settings that cannot be.
+  virtual void complete(Settings&, const RankCount&) const {}
   /// The problem of a case, or null for workloads that are no single problem.
   virtual std::unique_ptr<Problem> problem(const Settings& settings) const = 0;
   virtual Made<std::unique_ptr<Workload>> prepare(const Case& one, CaseContext& context) const = 0;

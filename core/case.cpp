@@ -1,10 +1,19 @@
 #include "core/case.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <unordered_map>
 
 namespace assay {
+
+void to_json(nlohmann::json& json, const Part& part) {
+  json = {{"list", part.list}, {"whole", part.whole}, {"repeat", part.repeat}, {"of", part.of}};
+}
+
+void from_json(const nlohmann::json& json, Part& part) {
+  part = {json.at("list"), json.at("whole"), json.at("repeat"), json.at("of")};
+}
 
 std::string make_id(const std::string& benchmark, const std::vector<Dimension>& dimensions,
                     const Settings& settings) {
@@ -36,6 +45,10 @@ std::vector<Case> merge_equal(std::vector<Case> cases) {
       for (const std::string& other : first.names) known = known || other == name;
       if (!known) first.names.push_back(std::move(name));
     }
+    // A list asked for twice is still one whole: its own duplicates are counted in Part::repeat.
+    for (Part& part : one.parts)
+      if (std::find(first.parts.begin(), first.parts.end(), part) == first.parts.end())
+        first.parts.push_back(std::move(part));
     first.required = first.required || one.required;
     // The narrower promise holds.
     if (one.tolerance)

@@ -2,6 +2,7 @@
 // A case is one series of numbers: a complete set of settings, from which its id is generated.
 
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,9 +18,24 @@ struct Dimension {
   std::string prefix;                 ///< written before the value in the id ("t" for threads)
   std::string
       omit;  ///< value at which the id leaves the axis out; other values then read "name=value"
+  bool plugin = false;  ///< values are names of plugins, of which the environment tells
+  bool found = false;   ///< found out (Benchmark::complete), not asked for: no flag, no suite key
+  std::string also{};   ///< another name of the flag and the key ("bytes")
 };
 
 using Settings = std::map<std::string, std::string>;
+
+/// A case's share of a whole that its list stands for (a network's pass): as often as that has it.
+struct Part {
+  std::string list;   ///< with its overrides: "resnet50@mb32"
+  std::string whole;  ///< "the convolutions of ResNet-50 v1.5"
+  int repeat = 1;     ///< how often the whole has this problem
+  int of = 1;         ///< sum of the repeats of the list
+  bool operator==(const Part&) const = default;
+};
+/// As rows hold it in "part_of".
+void to_json(nlohmann::json& json, const Part& part);
+void from_json(const nlohmann::json& json, Part& part);
 
 struct Case {
   std::string id;
@@ -28,6 +44,8 @@ struct Case {
       names;              ///< names under which lists know the problem: "resnet50/res2a_branch2b"
   bool required = false;  ///< a suite demands it: unsupported is then a failure
   std::optional<double> tolerance{};  ///< of the suite: part by which a later run may be slower
+  std::vector<Part> parts{};          ///< one for each list that was asked for as a whole
+  double problem_bytes = 0;           ///< as --list --json tells it; 0: unknown
 };
 
 /// "conv/forward/fp32/onednn/winograd/mb16…/hot/t2[/layout=nhwc]". Complete: equal ids are equal

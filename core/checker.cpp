@@ -8,6 +8,68 @@
 namespace assay {
 namespace {
 
+/// Compares elements one by one, and keeps the sums and the worst of them.
+class Judge {
+ public:
+  explicit Judge(DataType type) : type_(type) {}
+
+  void add(std::int64_t index, double found, const Expected& want) {
+    const double target = target_of(want, found);
+    const double error = std::abs(found - target);
+    ++count_;
+    reference_squares_ += want.value * want.value;
+    bound_squares_ += want.rms_bound * want.rms_bound;
+    error_squares_ += error * error;
+    if (!(error <= want.max_bound)) ++wrong_;  // NaN is wrong, too
+    const double ratio = error == 0             ? 0
+                         : std::isfinite(error) ? error / want.max_bound
+                                                : std::numeric_limits<double>::infinity();
+    if (ratio > worst_ratio_) {
+      worst_ratio_ = ratio;
+      worst_ = {index, found, target, want.max_bound};
+    }
+    if (std::isfinite(error)) max_error_ = std::max(max_error_, error);
+  }
+
+  void tell(OutputCheck& check) const {
+    check.max_error = max_error_;
+    check.error_norm = std::sqrt(error_squares_);
+    check.bound_norm = std::sqrt(bound_squares_);
+    check.reference_norm = std::sqrt(reference_squares_);
+    check.reference_rms =
+        std::sqrt(reference_squares_ / static_cast<double>(std::max<std::int64_t>(count_, 1)));
+    if (count_ == 0) return;
+    check.bound_there = worst_.bound;
+    check.error_over_bound = std::isfinite(worst_ratio_) ? worst_ratio_ : 0;
+  }
+
+  std::int64_t wrong() const { return wrong_; }
+  std::string wrong_text(const TensorSpec& spec) const {
+    return fmt::format("{} is {} (expected {} {}; {} of {} checked elements are wrong)",
+                       element_name(spec, worst_.index), worst_.found, worst_.target,
+                       worst_.bound == 0 ? "exactly" : fmt::format("within {:.3g}", worst_.bound),
+                       wrong_, count_);
+  }
+  std::int64_t count() const { return count_; }
+
+ private:
+  double target_of(const Expected& want, double found) const {
+    // What a tensor holds is representable: where it equals the value, rounding changes nothing.
+    if (want.max_bound != 0 || found == want.value) return want.value;
+    return round_to(type_, want.value);
+  }
+
+  struct Worst {
+    std::int64_t index = 0;
+    double found = 0, target = 0, bound = 0;
+  };
+  DataType type_;
+  Worst worst_;
+  std::int64_t count_ = 0, wrong_ = 0;
+  double error_squares_ = 0, bound_squares_ = 0, reference_squares_ = 0, max_error_ = 0,
+         worst_ratio_ = -1;
+};
+
 /// One pass over all elements: the sum, the first element that is no result, and the elements of
 /// the sample.
 class Scan {
@@ -102,57 +164,39 @@ std::string element_name(const TensorSpec& spec, std::int64_t index) {
 OutputCheck check_output(Device& device, Tensor& tensor, const Expectation& expectation) {
   const TensorSpec& spec = tensor.spec();
   Scan scan(spec.type, expectation.indices);
-  device.get(tensor, std::ref(scan));
+  Judge judge(spec.type);
+  std::vector<Expected> expected;
+  device.get(tensor, [&](std::int64_t first, std::span<const double> values) {
+    scan(first, values);
+    if (!expectation.whole) return;
+    const ElementRange& whole = *expectation.whole;
+    const std::int64_t from = std::max(first, whole.first);
+    const std::int64_t end =
+        std::min(first + static_cast<std::int64_t>(values.size()), whole.first + whole.count);
+    if (from >= end) return;
+    expected.resize(static_cast<std::size_t>(end - from));
+    expectation.block(from, expected);
+    for (std::int64_t i = from; i < end; ++i)
+      judge.add(i, values[static_cast<std::size_t>(i - first)],
+                expected[static_cast<std::size_t>(i - from)]);
+  });
+  for (std::size_t i = 0; i < expectation.indices.size(); ++i)
+    judge.add(expectation.indices[i], scan.found()[i], expectation.expected[i]);
 
   OutputCheck check;
-  std::int64_t wrong = 0;
-  std::size_t worst = 0;
-  double error_squares = 0, bound_squares = 0, reference_squares = 0, worst_ratio = -1;
-  for (std::size_t i = 0; i < expectation.indices.size(); ++i) {
-    const Expected& want = expectation.expected[i];
-    const double target = want.max_bound == 0 ? round_to(spec.type, want.value) : want.value;
-    const double error = std::abs(scan.found()[i] - target);
-    reference_squares += want.value * want.value;
-    bound_squares += want.rms_bound * want.rms_bound;
-    error_squares += error * error;
-    if (!(error <= want.max_bound)) ++wrong;  // NaN is wrong, too
-    const double ratio = error == 0             ? 0
-                         : std::isfinite(error) ? error / want.max_bound
-                                                : std::numeric_limits<double>::infinity();
-    if (ratio > worst_ratio) {
-      worst_ratio = ratio;
-      worst = i;
-    }
-    if (std::isfinite(error)) check.max_error = std::max(check.max_error, error);
-  }
-  const auto count = static_cast<double>(std::max<std::size_t>(expectation.indices.size(), 1));
-  check.error_norm = std::sqrt(error_squares);
-  check.bound_norm = std::sqrt(bound_squares);
-  check.reference_norm = std::sqrt(reference_squares);
-  check.reference_rms = std::sqrt(reference_squares / count);
-  if (!expectation.indices.empty()) {
-    check.bound_there = expectation.expected[worst].max_bound;
-    check.error_over_bound = std::isfinite(worst_ratio) ? worst_ratio : 0;
-  }
-
+  judge.tell(check);
   if (scan.bad() > 0) {
     const bool unwritten = spec.type == DataType::s32;
     check.failure =
         fmt::format("{} is {} ({} of {} elements {})", element_name(spec, scan.first_bad()),
                     scan.bad_value(), scan.bad(), spec.elements(),
                     unwritten ? "were not written" : "are not finite or were not written");
-  } else if (wrong > 0) {
-    const Expected& want = expectation.expected[worst];
-    const double target = want.max_bound == 0 ? round_to(spec.type, want.value) : want.value;
-    check.failure =
-        fmt::format("{} is {} (expected {} {}; {} of {} checked elements are wrong)",
-                    element_name(spec, expectation.indices[worst]), scan.found()[worst], target,
-                    want.max_bound == 0 ? "exactly" : fmt::format("within {:.3g}", want.max_bound),
-                    wrong, expectation.indices.size());
+  } else if (judge.wrong() > 0) {
+    check.failure = judge.wrong_text(spec);
   } else if (check.error_norm > check.bound_norm && check.bound_norm > 0) {
     check.failure =
         fmt::format("{}: the error's 2-norm over {} elements is {:.4g} (at most {:.4g} is allowed)",
-                    spec.name, expectation.indices.size(), check.error_norm, check.bound_norm);
+                    spec.name, judge.count(), check.error_norm, check.bound_norm);
   }
   if (check.failure.empty() && expectation.checksum) {
     const double difference = std::abs(scan.sum() - *expectation.checksum);

@@ -2,6 +2,7 @@
 // Compares one output tensor with the oracle. Internal to operation_workload.cpp.
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,11 +13,17 @@
 namespace assay {
 
 /// What one output must be: the sample's indices (sorted), their expected values, and the sum of
-/// all elements.
+/// all elements; or a range of elements that is checked whole, whose expected values are made block
+/// by block.
 struct Expectation {
   std::vector<std::int64_t> indices;
   std::vector<Expected> expected;
   std::optional<double> checksum;  ///< compared only where inputs are integers
+  std::optional<ElementRange> whole;
+  std::function<void(std::int64_t first, std::span<Expected>)> block;
+  std::int64_t checked() const {
+    return whole ? whole->count : static_cast<std::int64_t>(indices.size());
+  }
 };
 
 /// A value that no result has, with which outputs are filled before they are computed: NaN, or the
@@ -35,8 +42,8 @@ struct OutputCheck {
   bool checksum_exact = false;
 };
 
-/// Reads all of `tensor`: every element finite and written, the sample within its bounds, the norm
-/// test, the checksum. Memory: one value per index of the sample.
+/// Reads all of `tensor`: every element finite and written, the sample (or the range)
+/// within its bounds, the norm test, the checksum. Memory: one value per index of the sample.
 OutputCheck check_output(Device& device, Tensor& tensor, const Expectation& expectation);
 
 }  // namespace assay

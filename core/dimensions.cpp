@@ -6,7 +6,8 @@ namespace assay::dimension {
 Dimension backend(std::vector<std::string> defaults) {
   return {"backend", "who computes: a plugin's name (assay list backends)",
           {},        std::move(defaults),
-          "",        ""};
+          "",        "",
+          true};
 }
 
 Dimension precision(std::vector<std::string> values, std::vector<std::string> defaults) {

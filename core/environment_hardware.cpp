@@ -154,8 +154,7 @@ json capture() {
   all["virtual_machine"] =
       flags ? json((" " + *flags + " ").find(" hypervisor ") != std::string::npos) : json(nullptr);
   all["accelerators"] = accelerators();
-  all["peaks"] = nullptr;
-  all["peaks_reason"] = "the clock under vector load is not known before it is measured";
+  all["peaks"] = theoretical_peaks(all);
   if (!topology.loaded()) all["topology_reason"] = "hwloc could not read this machine";
   return all;
 }

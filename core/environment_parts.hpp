@@ -35,6 +35,10 @@ nlohmann::json hardware();
 nlohmann::json software();
 nlohmann::json volatile_state();
 
+/// What the makers' documents promise of a machine that "hardware" describes: operations and bytes
+/// a second, all cores at their highest clock; null with the reason where something is not known.
+nlohmann::json theoretical_peaks(const nlohmann::json& hardware);
+
 /// Capacity of the last cache level, all instances together (hwloc); 0 if unknown.
 std::size_t last_cache_bytes();
 /// The same as "hardware" tells it.

@@ -64,16 +64,41 @@ json openmp_runtimes() {
 
 /// Variables that change arithmetic, threading or the choice of kernels.
 json switches() {
-  static constexpr std::array prefixes{
-      "OMP_",       "KMP_",           "GOMP_",         "LIBOMP",
-      "DNNL_",      "ONEDNN_",        "ASSAY_NATIVE_", "NVIDIA_TF32_OVERRIDE",
-      "CUBLAS",     "CUDNN_",         "CUDA_",         "NCCL_",
-      "CCL_",       "MKL_",           "OPENBLAS",      "GOTO_",
-      "BLIS_",      "ROCBLAS",        "MIOPEN_",       "HIP_",
-      "HSA_",       "ROCR_",          "SYCL_",         "ONEAPI_",
-      "ZE_",        "UCX_",           "FI_",           "OMPI_MCA_",
-      "MALLOC_",    "GLIBC_TUNABLES", "HWLOC_",        "LD_PRELOAD",
-      "TF_ENABLE_", "NUMBA_"};
+  static constexpr std::array prefixes{"OMP_",
+                                       "KMP_",
+                                       "GOMP_",
+                                       "LIBOMP",
+                                       "DNNL_",
+                                       "ONEDNN_",
+                                       "ASSAY_NATIVE_",
+                                       "NVIDIA_TF32_OVERRIDE",
+                                       "CUBLAS",
+                                       "CUDNN_",
+                                       "CUDA_",
+                                       "NCCL_",
+                                       "CCL_",
+                                       "MKL_",
+                                       "OPENBLAS",
+                                       "GOTO_",
+                                       "BLIS_",
+                                       "ROCBLAS",
+                                       "MIOPEN_",
+                                       "HIP_",
+                                       "HSA_",
+                                       "ROCR_",
+                                       "SYCL_",
+                                       "ONEAPI_",
+                                       "ZE_",
+                                       "UCX_",
+                                       "FI_",
+                                       "OMPI_MCA_",
+                                       "ASSAY_CUDA_",
+                                       "MALLOC_",
+                                       "GLIBC_TUNABLES",
+                                       "HWLOC_",
+                                       "LD_PRELOAD",
+                                       "TF_ENABLE_",
+                                       "NUMBA_"};
   json all = json::object();
   for (char** one = environ; one != nullptr && *one != nullptr; ++one) {
     const std::string text = *one;

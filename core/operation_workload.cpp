@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <numeric>
 
 #include "core/checker.hpp"
 #include "core/error.hpp"
@@ -21,10 +22,10 @@ double since(Clock::time_point start) {
 }
 
 bool is_output(const TensorSpec& spec) {
-  return spec.role == Role::output || spec.role == Role::inout;
+  return spec.role == Role::output || spec.role == Role::inout || spec.role == Role::kept;
 }
 bool is_input(const TensorSpec& spec) {
-  return spec.role == Role::input || spec.role == Role::inout;
+  return spec.role == Role::input || spec.role == Role::inout || spec.role == Role::kept;
 }
 
 double plain_bytes(const TensorSpec& spec) {
@@ -160,7 +161,8 @@ class OperationWorkload final : public Workload {
     const std::size_t count = setup_.cold ? sets_needed(need, device_.cache_bytes()) : 1;
     const double tensors = need.set * static_cast<double>(count);
     const double total = tensors + need.staging + need.workspace;
-    const auto available = static_cast<double>(device_.memory_available());
+    // Ranks of one host ask at the same time, each for the same: what there is, is for all of them.
+    const double available = static_cast<double>(device_.memory_available()) / setup_.ranks_here;
     if (total > available) {
       throw CaseError(fmt::format(
           "needs {} ({} tensors in {} {}, {} for one plain copy, {} workspace) but {} are "
@@ -191,9 +193,11 @@ class OperationWorkload final : public Workload {
   /// Every set has data of its own, so that a set bound by mistake shows.
   Values values(std::size_t set, const TensorSpec& spec, bool exact) const {
     const std::string stream = set == 0 ? spec.name : spec.name + "#" + std::to_string(set);
-    return (exact ? Values(Values::Kind::integer, setup_.seed, stream, spec.type, magnitude_)
-                  : Values(Values::Kind::mantissa, setup_.seed, stream, spec.type,
-                           oracle_->full_magnitude(spec)))
+    const int bits = exact ? 0 : oracle_->fixed_bits(spec, executed());
+    return (exact      ? Values(Values::Kind::integer, setup_.seed, stream, spec.type, magnitude_)
+            : bits > 0 ? Values(Values::Kind::fixed, setup_.seed, stream, spec.type, bits)
+                       : Values(Values::Kind::mantissa, setup_.seed, stream, spec.type,
+                                oracle_->full_magnitude(spec)))
         .of_rank(setup_.rank);
   }
 
@@ -235,13 +239,24 @@ class OperationWorkload final : public Workload {
 
   std::vector<Expectation> expect(std::size_t set, bool exact) {
     Inputs inputs;
-    for (const TensorSpec& spec : specs_) {
-      if (is_input(spec)) inputs.emplace(spec.name, values(set, spec, exact));
-    }
+    for (const TensorSpec& spec : specs_)
+      if (is_input(spec) || oracle_->whole(spec))
+        inputs.emplace(spec.name, values(set, spec, exact));
     std::vector<Expectation> all;
     for (std::size_t i = 0; i < specs_.size(); ++i) {
       if (!is_output(specs_[i])) continue;
       Expectation one;
+      one.whole = oracle_->whole(specs_[i]);
+      if (one.whole) {
+        one.block = [this, spec = &specs_[i], inputs, ran = executed(), exact](
+                        std::int64_t first, std::span<Expected> expected) {
+          block_.resize(expected.size());
+          std::iota(block_.begin(), block_.end(), first);
+          oracle_->expect(*spec, inputs, ran, exact, block_, expected);
+        };
+        all.push_back(std::move(one));
+        continue;
+      }
       one.indices = indices(set, i);
       one.expected.resize(one.indices.size());
       oracle_->expect(specs_[i], inputs, executed(), exact, one.indices, one.expected);
@@ -291,7 +306,7 @@ class OperationWorkload final : public Workload {
       if (!is_output(specs_[i])) continue;
       const Expectation& expectation = expectations[next++];
       const OutputCheck check = check_output(device_, *sets_[set][i], expectation);
-      checked += static_cast<std::int64_t>(expectation.indices.size());
+      checked += expectation.checked();
       outputs += specs_[i].elements();
       summed |= check.checksum_exact;
       if (!exact) merge(check, result);
@@ -331,8 +346,7 @@ class OperationWorkload final : public Workload {
     result.reference = fmt::format("fp64, {} of {} outputs", result.checked, result.outputs);
     if (magnitude_ > 0 && !integers_.empty()) result.reference += ", " + integers_;
     if (sets_.size() > 1) {
-      const std::size_t later =
-          full_.size() > 1 && !full_[1].empty() ? full_[1][0].indices.size() : 0;
+      const std::int64_t later = full_.size() > 1 && !full_[1].empty() ? full_[1][0].checked() : 0;
       result.reference += fmt::format(", {} buffer sets", sets_.size());
       if (later > 0)
         result.reference += fmt::format(" ({} outputs of each after the first)", later);
@@ -349,6 +363,7 @@ class OperationWorkload final : public Workload {
   std::unique_ptr<Operation> operation_;  // after the tensors: gone before them
   std::vector<bool> ran_;                 // by set, since verify_before
   std::map<std::size_t, std::vector<std::int64_t>> samples_;
+  std::vector<std::int64_t> block_;  // indices of a block that is checked whole
   std::vector<std::vector<Expectation>>
       full_;  // by set: what the full-significand inputs must give
   std::map<std::string, double> seconds_;

@@ -104,8 +104,9 @@ std::string axis_help(const Dimension& axis) {
 RunRequest parse_benchmark_options(const Benchmark& benchmark, int argc, const char* const* argv,
                                    int& exit) {
   CLI::App app(benchmark.description() +
-                   "\nSeveral values: separated by commas; all combinations are run. Results go to "
-                   "stdout, talk to stderr.",
+                   "\nSeveral values: separated by commas (all: every one of a closed list); all "
+                   "combinations "
+                   "are run. Results go to stdout, talk to stderr.",
                "assay-" + benchmark.name());
   app.footer(
       "Exit codes: 0 ok or unsupported, 2 bad usage or input, 3 incorrect numerics, 7 failed, "
@@ -114,9 +115,11 @@ RunRequest parse_benchmark_options(const Benchmark& benchmark, int argc, const c
   RunRequest request;
   std::map<std::string, std::vector<std::string>> given;
   for (const Dimension& axis : benchmark.dimensions())
-    app.add_option("--" + axis.name, given[axis.name], axis_help(axis))
-        ->type_name("NAME,…")
-        ->allow_extra_args(false);
+    if (!axis.found)
+      app.add_option("--" + axis.name + (axis.also.empty() ? "" : ",--" + axis.also),
+                     given[axis.name], axis_help(axis))
+          ->type_name("NAME,…")
+          ->allow_extra_args(false);
   std::vector<std::string> baselines;
   std::string out;
   app.add_option("--suite", request.suite,

@@ -14,7 +14,8 @@
 
 namespace assay {
 
-/// The data of an operation's input arguments, by argument name.
+/// The data of an operation's arguments, by argument name: what inputs hold, and for outputs what
+/// an input of that name would (on another rank it is one).
 using Inputs = std::map<std::string, Values, std::less<>>;
 
 /// The right value of one output element and how far a correct implementation may be from it.
@@ -24,6 +25,11 @@ struct Expected {
                          ///< to the output's type)
   double rms_bound = 0;  ///< contribution to the norm test: ||computed - value||_2 <=
                          ///< ||rms_bound||_2 over the sample
+};
+
+/// Elements [first, first + count).
+struct ElementRange {
+  std::int64_t first = 0, count = 0;
 };
 
 /// Reference and error bound of one kind of problem. docs/method.md derives the bounds.
@@ -38,6 +44,13 @@ class Oracle {
   /// Magnitude of Values for the full-significand pass of an integer type (ignored for floating
   /// types).
   virtual int full_magnitude(const TensorSpec& argument) const = 0;
+  /// Bits of the full-significand pass's data where only fewer than the type's keep sums exact in
+  /// any order (Values::Kind::fixed); 0: full significands.
+  virtual int fixed_bits(const TensorSpec&, const Executed&) const { return 0; }
+
+  /// The part of `output` that is checked whole, block by block as it is read, where expect() costs
+  /// no more than that; sample() and checksum() are then not asked. Nothing: by sample.
+  virtual std::optional<ElementRange> whole(const TensorSpec&) const { return std::nullopt; }
 
   /// Output elements to check, sorted and distinct: all of them if their reference costs at most
   /// `budget` multiply-adds, else corners, edges, the last block of every tile, and a random

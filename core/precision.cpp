@@ -27,7 +27,8 @@ constexpr std::array<TypeFacts, 7> type_facts{{{DataType::fp64, "fp64", 8, 0x1p-
                                                {DataType::s32, "s32", 4, 0},
                                                {DataType::s8, "s8", 1, 0},
                                                {DataType::u8, "u8", 1, 0}}};
-constexpr std::array<std::string_view, 5> precisions{"fp64", "fp32", "bf16", "fp16", "int8"};
+constexpr std::array<std::string_view, 6> precisions{"fp64", "fp32", "tf32",
+                                                     "bf16", "fp16", "int8"};
 
 const TypeFacts& facts(DataType type) { return type_facts[static_cast<std::size_t>(type)]; }
 
@@ -152,6 +153,16 @@ std::string_view name(Precision precision) {
 }
 Precision precision(std::string_view name) {
   return static_cast<Precision>(index_of("precision", name, precisions));
+}
+DataType storage(Precision precision) {
+  switch (precision) {
+    case Precision::tf32:
+      return DataType::fp32;
+    case Precision::int8:
+      return DataType::u8;
+    default:
+      return data_type(name(precision));
+  }
 }
 std::vector<std::string> precision_names() { return {precisions.begin(), precisions.end()}; }
 

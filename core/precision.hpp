@@ -32,10 +32,14 @@ void encode(DataType type, std::span<const double> values, void* out);
 void decode(DataType type, const void* in, std::span<double> values);
 
 /// The precisions of a benchmark row. A precision names the storage of the tensors; what was
-/// computed in is in `executed`. `int8` stores u8 activations, s8 weights and s32 results.
-enum class Precision { fp64, fp32, bf16, fp16, int8 };
+/// computed in is in `executed`. `int8` stores u8 activations, s8 weights and s32 results. `tf32`
+/// stores fp32, and allows products of operands rounded to 11 significant bits: what a tensor core
+/// makes of fp32 tensors, and never what a row of fp32 may be.
+enum class Precision { fp64, fp32, tf32, bf16, fp16, int8 };
 std::string_view name(Precision precision);
 Precision precision(std::string_view name);
+/// Element type of the tensors of a precision (int8: of the activations).
+DataType storage(Precision precision);
 std::vector<std::string> precision_names();
 
 }  // namespace assay

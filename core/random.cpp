@@ -75,6 +75,15 @@ double unit_value(std::uint32_t first, std::uint32_t second) {
   return (first & 0x80000000u) != 0 ? -value : value;
 }
 
+/// One sign bit, the `bits` highest of 63 bits of magnitude.
+double fixed_value(std::uint32_t first, std::uint32_t second, int bits) {
+  const std::uint64_t magnitude = (std::uint64_t{first & 0x7fffffffu} << 32) | second;
+  const double value =
+      static_cast<double>(static_cast<std::int64_t>(magnitude >> (63 - bits))) *
+      std::bit_cast<double>(static_cast<std::uint64_t>(1023 - bits) << 52);  // 2^-bits
+  return (first & 0x80000000u) != 0 ? -value : value;
+}
+
 struct Range {
   double low;
   std::uint64_t count;
@@ -97,6 +106,11 @@ void convert(const std::uint32_t* words, const std::uint32_t* more, std::size_t 
     }
     return;
   }
+  if (kind == Values::Kind::fixed) {
+    for (std::size_t i = 0; i < count; ++i)
+      out[i] = fixed_value(words[i], type == DataType::fp64 ? more[i] : 0, magnitude);
+    return;
+  }
   switch (type) {
     case DataType::fp64:
       for (std::size_t i = 0; i < count; ++i) out[i] = unit_value(words[i], more[i]);
@@ -117,7 +131,13 @@ void convert(const std::uint32_t* words, const std::uint32_t* more, std::size_t 
 
 Values::Values(Kind kind, std::uint64_t seed, std::string_view stream, DataType type, int magnitude)
     : kind_(kind), type_(type), magnitude_(magnitude) {
-  if (kind == Kind::integer || is_integer(type)) {
+  if (kind == Kind::fixed) {
+    const double u = unit_roundoff(type);
+    if (u == 0 || magnitude < 1 || std::ldexp(u, magnitude) > 1)
+      throw std::invalid_argument("fixed-point values of " + std::to_string(magnitude) +
+                                  " bits do not exist in " + std::string(name(type)) +
+                                  " (it holds fewer, or integers). Use fewer bits.");
+  } else if (kind == Kind::integer || is_integer(type)) {
     const Range range = range_of(kind, type, magnitude);
     const double last = range.low + static_cast<double>(range.count - 1);
     const double u = unit_roundoff(type);

@@ -19,6 +19,8 @@ class Values {
                ///< integers: full allowed range
     integer,  ///< small integers in [-magnitude, magnitude] ([0, magnitude] for u8), exact in every
               ///< type
+    fixed,    ///< floating types: multiples of 2^-magnitude in (-1, 1), that is `magnitude` bits:
+              ///< sums of up to 2^(p - magnitude) of them are exact in p bits, in any order
   };
   /// `stream` separates tensors of one seed (its name is hashed). For Kind::mantissa of an integer
   /// type the range is

@@ -37,8 +37,9 @@ json parameters(const Case& one, int ranks, int nodes) {
   json all = json::object();
   for (const auto& [name, value] : one.settings)
     if (name != "problem") all[name] = setting(value);
-  all["ranks"] = ranks;
-  all["nodes"] = nodes;
+  // A case may name its own (imposed nodes).
+  all.emplace("ranks", ranks);
+  all.emplace("nodes", nodes);
   return all;
 }
 
@@ -90,27 +91,37 @@ json optional_json(const std::optional<double>& value) {
   return value ? json(*value) : json(nullptr);
 }
 
+/// What several ranks have beside their common samples, each of which is the slowest rank's.
+json ranks_json(const Timing& timing) {
+  if (timing.rank_medians.empty()) return json::object();
+  return {{"rank_medians_s", timing.rank_medians},
+          {"slowest_host", known(timing.slowest_host)},
+          {"barrier_skew_s", finite(timing.skew_s)}};
+}
+
 json time_json(const Timing& timing, const Summary& summary) {
-  return {{"median", summary.median},
-          {"mad", summary.mad},
-          {"min", summary.min},
-          {"p95", summary.p95},
-          {"p99", summary.p99},
-          {"ci95", summary.ci95 ? json{summary.ci95->low, summary.ci95->high} : json(nullptr)},
-          {"ci95_reason",
-           summary.ci95 ? json(nullptr)
-                        : json(fmt::format("{:.3g} effective samples, a 95 % interval needs {}",
-                                           summary.n_effective, least_for_interval))},
-          {"n", summary.n},
-          {"n_effective", summary.n_effective},
-          {"stopped_by", timing.stopped_by},
-          {"batch", timing.batch},
-          {"clock_s", finite(timing.clock_s)},
-          {"warmup_runs", timing.warmup_runs},
-          {"warmup_s", timing.warmup_s},
-          {"waiting", optional_json(timing.contention.waiting)},
-          {"stolen", optional_json(timing.contention.stolen)},
-          {"slowest_rank", timing.slowest_rank}};
+  json all = {{"median", summary.median},
+              {"mad", summary.mad},
+              {"min", summary.min},
+              {"p95", summary.p95},
+              {"p99", summary.p99},
+              {"ci95", summary.ci95 ? json{summary.ci95->low, summary.ci95->high} : json(nullptr)},
+              {"ci95_reason",
+               summary.ci95 ? json(nullptr)
+                            : json(fmt::format("{:.3g} effective samples, a 95 % interval needs {}",
+                                               summary.n_effective, least_for_interval))},
+              {"n", summary.n},
+              {"n_effective", summary.n_effective},
+              {"stopped_by", timing.stopped_by},
+              {"batch", timing.batch},
+              {"clock_s", finite(timing.clock_s)},
+              {"warmup_runs", timing.warmup_runs},
+              {"warmup_s", timing.warmup_s},
+              {"waiting", optional_json(timing.contention.waiting)},
+              {"stolen", optional_json(timing.contention.stolen)},
+              {"slowest_rank", timing.slowest_rank}};
+  all.update(ranks_json(timing));
+  return all;
 }
 
 json rates_json(const Outcome& outcome, double median) {
@@ -187,6 +198,7 @@ json make_row(const std::string& benchmark, const Case& one, const Problem* prob
               {"energy_reason", "energy counters are not read yet"},
               {"baseline", nullptr}};
   if (one.tolerance) row["tolerance"] = *one.tolerance;
+  if (!one.parts.empty()) row["part_of"] = one.parts;
   for (const auto& [name, seconds] : outcome.setup) row["setup_s"][name] = finite(seconds);
   if (outcome.status != "ok") return row;
   const Summary summary = summarize(outcome.timing->samples);
@@ -221,7 +233,7 @@ json read_result(const std::filesystem::path& given) {
   std::set<std::tuple<std::string, int, int, int>> keys;
   std::size_t index = 0;
   for (const json& row : result["rows"]) {
-    check_row(row, index, result["environments"].size(), file.string());
+    check_row(row, index, result, file.string());
     if (!keys.emplace(row["id"], row["environment"], row["launch"], row["attempt"]).second)
       refuse_row(
           file.string(), index,

@@ -21,12 +21,13 @@ namespace {
 /// One row of a file, and the refusal of what does not hold.
 class RowCheck {
  public:
-  RowCheck(const json& row, std::size_t index, const std::string& file)
-      : row_(row), index_(index), file_(file) {}
+  RowCheck(const json& row, std::size_t index, const json& result, const std::string& file)
+      : row_(row), index_(index), result_(result), file_(file) {}
 
   void all() const {
     times();
     rates();
+    ceiling();
     verification();
     baseline();
     id();
@@ -63,6 +64,11 @@ class RowCheck {
          {"n_effective", now.n_effective, "from the autocorrelation of samples_s"}}};
     for (const auto& [name, value, origin] : parts)
       expect(fmt::format("/time_s/{}", name), time.at(name), value, origin);
+    // Each sample is the slowest rank's, so its median is at least any rank's own.
+    for (const json& own : time.value("rank_medians_s", json::array()))
+      if (own.get<double>() > now.median * (1 + 1e-9))
+        refuse(fmt::format("/time_s/rank_medians_s: found {}, expected at most the median {}.",
+                           own.dump(), now.median));
     const json& interval = time.at("ci95");
     if (!now.ci95) {
       if (!interval.is_null())
@@ -95,6 +101,7 @@ class RowCheck {
     const json& problem = row_.at("problem");
     rate("flops_per_s", problem.value("flops", json()), "/problem/flops over the median");
     rate("bytes_per_s", problem.value("bytes", json()), "/problem/bytes over the median");
+    collective_rates(problem);
     const json& rates = row_.at("rates");
     const json really = row_.at("executed").value("algorithmic_flops", json());
     rate("algorithmic_flops_per_s", really, "/executed/algorithmic_flops over the median");
@@ -109,6 +116,76 @@ class RowCheck {
     const json direct = rates.value("flops_per_s", json());
     if (direct.is_number())
       expect("/rates/algorithmic_flops_per_s", own, direct, "/rates/flops_per_s");
+  }
+
+  /// The larger of the least times that peak and bandwidth allow, over the median.
+  void ceiling() const {
+    const double median = row_.at("time_s").at("median");
+    if (!row_.contains("ceiling") || !row_["ceiling"].is_object() || !(median > 0)) return;
+    const json& ceiling = row_["ceiling"];
+    const json& problem = row_.at("problem");
+    json work = row_.at("executed").value("algorithmic_flops", json());
+    if (!work.is_number()) work = problem.value("flops", json());
+    const json moved = ceiling.value("memory_bytes", problem.value("bytes", json()));
+    const auto seconds = [](const json& amount, const json& rate) {
+      return amount.is_number() && rate.is_number() && rate > 0
+                 ? amount.get<double>() / rate.get<double>()
+                 : 0.0;
+    };
+    const double compute = seconds(work, ceiling.at("flops_per_s")),
+                 memory = seconds(moved, ceiling.at("bytes_per_s"));
+    const double least = std::max(compute, memory);
+    expect("/ceiling/fraction", ceiling.at("fraction"), least / median,
+           "the least time that the ceilings allow over the median");
+    const std::string bound = compute >= memory ? "compute" : ceiling.value("level", "memory");
+    if (ceiling.at("bound_by") != bound && !near(compute, memory))
+      refuse(fmt::format("/ceiling/bound_by: found {}, expected \"{}\" (it takes longer).",
+                         ceiling["bound_by"].dump(), bound));
+    const bool exceeded = least > (1 + ceiling_exceeded_above) * median;
+    if (ceiling.value("exceeded", exceeded) != exceeded)
+      refuse(fmt::format("/ceiling/exceeded: found {}, expected {} (the fraction is {:.4g}).",
+                         ceiling["exceeded"].dump(), exceeded, least / median));
+    if (ceiling.contains("brackets")) {
+      bracketed("flops_per_s", "flops", ceiling);
+      bracketed("bytes_per_s", "bytes", ceiling);
+    }
+  }
+
+  /// A rate of a ceiling is the best sample of a row of its brackets.
+  void bracketed(const char* rate, const char* amount, const json& ceiling) const {
+    if (!ceiling.at(rate).is_number()) return;
+    static const json none = json::array();
+    const json& run = result_.at("run");
+    const json& brackets = run.contains("bracket") ? run["bracket"] : none;
+    for (const json& place : ceiling["brackets"]) {
+      const std::size_t index = place;
+      if (index >= brackets.size())
+        refuse(
+            fmt::format("/ceiling/brackets: found {}, expected less than {} (the number of "
+                        "brackets).",
+                        index, brackets.size()));
+      for (const json& row : brackets[index].at("rows")) {
+        const json done = row.at("problem").value(amount, json());
+        if (row.at("status") != "ok" || !done.is_number()) continue;
+        const double least = row.at("time_s").at("min");
+        if (least > 0 && near(done.get<double>() / least, ceiling[rate].get<double>())) return;
+      }
+    }
+    refuse(
+        fmt::format("/ceiling/{}: found {}, expected a rate of its brackets' rows. The file was "
+                    "changed by hand.",
+                    rate, ceiling[rate].dump()));
+  }
+
+  /// nccl-tests' two bandwidths and DeepBench's own (docs/method.md).
+  void collective_rates(const json& problem) const {
+    const json bytes = problem.value("bytes", json()), ranks = problem.value("ranks", json()),
+               factor = problem.value("busbw_factor", json());
+    if (!bytes.is_number() || !ranks.is_number() || !factor.is_number()) return;
+    const double size = bytes;
+    rate("algbw", size, "/problem/bytes over the median");
+    rate("busbw", size * factor.get<double>(), "bytes x busbw_factor over the median");
+    rate("deepbench_bw", size * ranks.get<double>(), "ranks x bytes over the median");
   }
 
   void verification() const {
@@ -143,7 +220,8 @@ class RowCheck {
     const std::string id = row_.at("id"), benchmark = row_.at("benchmark");
     if (!id.starts_with(benchmark + "/")) return;
     const std::vector<std::string> parts = split(id, '/');
-    for (const char* name : {"direction", "precision", "backend", "algorithm", "cache"}) {
+    for (const char* name :
+         {"direction", "precision", "backend", "algorithm", "cache", "collective", "transport"}) {
       const json value = row_.at("parameters").value(name, json());
       if (!value.is_string()) continue;
       const std::string text = value;
@@ -158,6 +236,7 @@ class RowCheck {
 
   const json& row_;
   std::size_t index_;
+  const json& result_;
   const std::string& file_;
 };
 
@@ -171,8 +250,8 @@ void refuse_row(const std::string& file, std::size_t index, const std::string& w
   throw InputError(fmt::format("{} at /rows/{}{}", file, index, what));
 }
 
-void check_row(const json& row, std::size_t index, std::size_t environments,
-               const std::string& file) {
+void check_row(const json& row, std::size_t index, const json& result, const std::string& file) {
+  const std::size_t environments = result.at("environments").size();
   const std::size_t environment = row.at("environment");
   if (environment >= environments)
     refuse_row(
@@ -180,7 +259,8 @@ void check_row(const json& row, std::size_t index, std::size_t environments,
         fmt::format("/environment: found {}, expected less than {} (the number of environments).",
                     environment, environments));
   // What somebody else printed has no samples to recompute it from.
-  if (row.at("status") == "ok" && !row.value("published", false)) RowCheck(row, index, file).all();
+  if (row.at("status") == "ok" && !row.value("published", false))
+    RowCheck(row, index, result, file).all();
 }
 
 }  // namespace assay

@@ -1,5 +1,7 @@
 #include "core/run_case.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <new>
 
@@ -47,6 +49,10 @@ Finding agreed(const Finding& mine, Communicator& ranks) {
   if (gravest == fine) return {};
   const std::vector<std::string> reasons = ranks.gather(mine.gravity == gravest ? mine.reason : "");
   const std::vector<std::string> hosts = ranks.gather(ranks.host());
+  // What is so on every rank is nobody's.
+  if (std::all_of(reasons.begin(), reasons.end(),
+                  [&](const std::string& reason) { return reason == reasons.front(); }))
+    return {gravest, reasons.front()};
   Finding all{gravest, ""};
   for (std::size_t rank = 0; rank < reasons.size(); ++rank)
     if (!reasons[rank].empty()) {
@@ -56,29 +62,57 @@ Finding agreed(const Finding& mine, Communicator& ranks) {
   return all;
 }
 
+/// One verification for all ranks: each has checked its own results, and the worst of them counts.
+Verification of_all(Verification mine, Communicator& ranks) {
+  if (ranks.size() == 1) return mine;
+  double worst[] = {mine.max_error, mine.norm_error, mine.error_over_bound, mine.bound,
+                    mine.norm_bound};
+  ranks.maximum(worst);
+  mine.max_error = worst[0], mine.norm_error = worst[1], mine.error_over_bound = worst[2];
+  mine.bound = worst[3], mine.norm_bound = worst[4];
+  double bad = mine.passed ? 0 : 1;
+  ranks.maximum(std::span(&bad, 1));
+  mine.passed = bad == 0;
+  std::int64_t checked = 0, outputs = 0;
+  for (const std::string& text : ranks.gather(fmt::format("{} {}", mine.checked, mine.outputs))) {
+    checked += std::stoll(text);
+    outputs += std::stoll(text.substr(text.find(' ')));
+  }
+  mine.checked = checked;
+  mine.outputs = outputs;
+  mine.reference += fmt::format("; {} of {} on all {} ranks", checked, outputs, ranks.size());
+  return mine;
+}
+
 }  // namespace
 
 Outcome run_case(const Benchmark& benchmark, const Case& one, CaseContext& context,
                  const TimingOptions& options) {
   Outcome outcome;
   std::unique_ptr<Workload> workload;
-  // Returns whether to go on.
-  auto step = [&](const auto& body) {
-    const Finding finding = agreed(attempt(body), context.ranks);
+  auto settle = [&](const Finding& finding) {
     if (finding.gravity == fine) return true;
     outcome.status = status_name(finding.gravity);
     outcome.reason = finding.reason;
     return false;
   };
-  auto check = [&](const Verification& checked) -> Finding {
-    const bool passed = checked.passed;
+  // Both return whether to go on.
+  auto step = [&](const auto& body) { return settle(agreed(attempt(body), context.ranks)); };
+  auto verify = [&](const auto& body) {
+    Verification own;
+    const Finding mine = attempt([&]() -> Finding {
+      own = body();
+      if (own.passed) return {};
+      return {wrong, own.reason.empty() ? "differs from the reference" : own.reason};
+    });
+    const Finding finding = agreed(mine, context.ranks);
+    if (finding.gravity == broken) return settle(finding);  // some rank has verified nothing
+    const Verification checked = of_all(own, context.ranks);
     // The worse of the two checks is the row's: a late fault must not hide behind an early success.
-    if (!outcome.verification || !passed ||
+    if (!outcome.verification || !checked.passed ||
         checked.error_over_bound > outcome.verification->error_over_bound)
       outcome.verification = checked;
-    return passed ? Finding{}
-                  : Finding{wrong,
-                            checked.reason.empty() ? "differs from the reference" : checked.reason};
+    return settle(finding);
   };
 
   bool good = step([&]() -> Finding {
@@ -89,7 +123,7 @@ Outcome run_case(const Benchmark& benchmark, const Case& one, CaseContext& conte
   });
   if (!good) return outcome;
   outcome.executed = workload->executed();
-  good = step([&] { return check(workload->verify_before()); });
+  good = verify([&] { return workload->verify_before(); });
   if (good)
     good = step([&]() -> Finding {
       Timing timing = measure(*workload, context.ranks, options);
@@ -97,7 +131,7 @@ Outcome run_case(const Benchmark& benchmark, const Case& one, CaseContext& conte
       outcome.timing = std::move(timing);
       return {};
     });
-  if (good) good = step([&] { return check(workload->verify_after()); });
+  if (good) good = verify([&] { return workload->verify_after(); });
   if (!good) outcome.timing.reset();
   outcome.executed = workload->executed();
   outcome.work = workload->work();

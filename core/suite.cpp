@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <map>
 
 #include "core/environment.hpp"
 #include "core/error.hpp"
@@ -67,6 +68,20 @@ NamedProblem listed(const Benchmark& benchmark, const json& list, const std::str
   return {benchmark.canonical(text), list_name + "/" + problem.at("name").get<std::string>()};
 }
 
+/// Gives each problem its part of what the list stands for; equal problems are one case, with the
+/// repeats of all.
+void add_parts(std::vector<NamedProblem>& problems, const json& list, const std::string& shown_as) {
+  const auto repeat = [&](std::size_t i) { return list.at("problems")[i].value("repeat", 1); };
+  std::map<std::string, int> repeats;
+  int all = 0;
+  for (std::size_t i = 0; i < problems.size(); ++i) {
+    repeats[problems[i].descriptor] += repeat(i);
+    all += repeat(i);
+  }
+  for (NamedProblem& problem : problems)
+    problem.part = Part{shown_as, list.at("whole"), repeats[problem.descriptor], all};
+}
+
 /// What stands after '@' is fields with values: a slip there is told as such, not as a fault of
 /// the descriptor that it would have changed.
 void check_overrides(const std::string& text, const std::string& overrides) {
@@ -122,7 +137,15 @@ std::vector<std::string> checked(const Dimension& axis, const std::vector<std::s
       values.push_back(check_threads(value));
       continue;
     }
-    if (axis.name == "backend") valid = plugins.names();
+    if (axis.plugin)  // known ones that were not built are unsupported, by their own reason
+      for (const std::string& name : plugins.names())
+        if (std::find(valid.begin(), valid.end(), name) == valid.end()) valid.push_back(name);
+    if (value == "all" && !axis.values.empty() &&
+        std::find(valid.begin(), valid.end(), value) == valid.end()) {
+      for (const std::string& every : axis.values)
+        if (std::find(values.begin(), values.end(), every) == values.end()) values.push_back(every);
+      continue;
+    }
     bool known = valid.empty() || std::find(valid.begin(), valid.end(), value) != valid.end();
     if (!known && axis.name == "algorithm") {
       // A backend may bring algorithms of its own: adding it edits no list.
@@ -179,6 +202,7 @@ std::vector<NamedProblem> find_problems(const Benchmark& benchmark, const std::s
   if (problems.empty())
     throw InputError(unknown_name(
         "problem of list '" + list_name + "':", what.substr(list_name.size() + 1), names));
+  if (whole && list.contains("whole")) add_parts(problems, list, text);
   return problems;
 }
 
@@ -218,58 +242,68 @@ std::vector<std::string> suite_benchmarks(const json& suite) {
 
 std::vector<Case> expand(const Benchmark& benchmark,
                          const std::map<std::string, std::vector<std::string>>& chosen,
-                         Plugins& plugins, bool required) {
+                         Plugins& plugins, bool required, const RankCount& started) {
   const std::vector<Dimension> axes = benchmark.dimensions();
+  std::map<std::string, std::string> axis_of;  // by its names
   std::vector<std::string> axis_names;
-  for (const Dimension& axis : axes) axis_names.push_back(axis.name);
-  for (const auto& [name, values] : chosen)
-    if (std::find(axis_names.begin(), axis_names.end(), name) == axis_names.end())
+  for (const Dimension& axis : axes)
+    for (const std::string& name : {axis.name, axis.also})
+      if (!axis.found && !name.empty() && axis_of.emplace(name, axis.name).second)
+        axis_names.push_back(name);
+  std::map<std::string, std::vector<std::string>> asked;
+  for (const auto& [name, values] : chosen) {
+    const auto axis = axis_of.find(name);
+    if (axis == axis_of.end())
       throw DimensionError(name,
                            unknown_name("dimension of " + benchmark.name(), name, axis_names));
+    std::vector<std::string>& all = asked[axis->second];
+    all.insert(all.end(), values.begin(), values.end());
+  }
 
-  // Problems vary slowest: rows of one problem stand together.
   std::vector<Case> cases(1);
-  auto multiply = [&](const std::string& name, const std::vector<std::string>& values,
-                      const std::vector<std::string>& names) {
+  const auto multiply = [&](const std::string& name, const std::vector<std::string>& values) {
     std::vector<Case> product;
     for (const Case& one : cases)
-      for (std::size_t i = 0; i < values.size(); ++i) {
+      for (const std::string& value : values) {
         product.push_back(one);
-        product.back().settings[name] = values[i];
-        if (!names.empty() && !names[i].empty()) product.back().names.push_back(names[i]);
+        product.back().settings[name] = value;
       }
     cases = std::move(product);
   };
   auto given = [&](const Dimension& axis) {
-    const auto found = chosen.find(axis.name);
-    return found == chosen.end() || found->second.empty() ? axis.defaults : found->second;
+    const auto found = asked.find(axis.name);
+    return found == asked.end() || found->second.empty() ? axis.defaults : found->second;
   };
+  // Problems vary slowest: rows of one problem stand together.
   for (const Dimension& axis : axes)
     if (axis.name == "problem") {
-      std::vector<std::string> values, names;
+      cases.clear();
       on_behalf_of(axis.name, [&] {
         for (const std::string& text : given(axis))
           for (NamedProblem& problem : find_problems(benchmark, text)) {
-            values.push_back(problem.descriptor);
-            names.push_back(problem.name);
+            Case& one = cases.emplace_back();
+            one.settings[axis.name] = problem.descriptor;
+            if (!problem.name.empty()) one.names.push_back(problem.name);
+            if (problem.part) one.parts.push_back(std::move(*problem.part));
           }
       });
-      multiply(axis.name, values, names);
     }
   for (const Dimension& axis : axes)
-    if (axis.name != "problem")
+    if (axis.name != "problem" && !axis.found)
       on_behalf_of(axis.name, [&] {
-        multiply(axis.name, checked(axis, given(axis), benchmark.name(), plugins), {});
+        multiply(axis.name, checked(axis, given(axis), benchmark.name(), plugins));
       });
   for (Case& one : cases) {
     one.required = required;
+    benchmark.complete(one.settings, started);
     one.id = make_id(benchmark.name(), axes, one.settings);
   }
   return merge_equal(std::move(cases));
 }
 
 std::vector<Case> expand_suite(const Benchmark& benchmark, const json& suite,
-                               const std::string& shown_as, Plugins& plugins) {
+                               const std::string& shown_as, Plugins& plugins,
+                               const RankCount& started) {
   std::vector<Case> cases;
   std::size_t index = 0;
   for (const json& group : suite.at("cases")) {
@@ -285,7 +319,8 @@ std::vector<Case> expand_suite(const Benchmark& benchmark, const json& suite,
     }
     try {
       const json tolerance = group.value("tolerance", suite.value("tolerance", json()));
-      for (Case& one : expand(benchmark, chosen, plugins, group.value("required", false))) {
+      for (Case& one :
+           expand(benchmark, chosen, plugins, group.value("required", false), started)) {
         if (tolerance.is_number()) one.tolerance = tolerance.get<double>();
         cases.push_back(std::move(one));
       }

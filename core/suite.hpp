@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,9 @@ namespace assay {
 
 /// A problem with the names that lists give it.
 struct NamedProblem {
-  std::string descriptor;  ///< canonical
-  std::string name;        ///< "resnet50/res2a_branch2b", "" for a bare descriptor
+  std::string descriptor;      ///< canonical
+  std::string name;            ///< "resnet50/res2a_branch2b", "" for a bare descriptor
+  std::optional<Part> part{};  ///< where the whole list was asked for and stands for a whole
 };
 
 /// Understands `text`: a descriptor, a list ("resnet50"), or one of a list ("resnet50/conv1"), each
@@ -43,9 +45,10 @@ std::vector<std::string> suite_benchmarks(const nlohmann::json& suite);
 /// values.
 std::vector<Case> expand(const Benchmark& benchmark,
                          const std::map<std::string, std::vector<std::string>>& chosen,
-                         Plugins& plugins, bool required = false);
+                         Plugins& plugins, bool required = false, const RankCount& started = {});
 /// The cases of one benchmark in a suite.
 std::vector<Case> expand_suite(const Benchmark& benchmark, const nlohmann::json& suite,
-                               const std::string& shown_as, Plugins& plugins);
+                               const std::string& shown_as, Plugins& plugins,
+                               const RankCount& started = {});
 
 }  // namespace assay

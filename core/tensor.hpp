@@ -18,6 +18,7 @@ enum class Role {
   input,   ///< read by run
   output,  ///< written whole by run
   inout,   ///< read and written (an in-place sum): refilled, untimed, before each timed iteration
+  kept,    ///< read, and checked to be as it was (the root's part of a broadcast)
   workspace,  ///< scratch: never filled nor verified; counted in workspace_bytes
 };
 

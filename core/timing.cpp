@@ -1,11 +1,15 @@
 #include "core/timing.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <optional>
 #include <span>
 
 #include "core/benchmark_loop.hpp"
+#include "core/host_device.hpp"
 #include "core/sampler.hpp"
 #include "core/statistics.hpp"
 
@@ -15,6 +19,9 @@ namespace {
 // Between two marks there must be at least this much work: a clock reading costs 20 to 40 ns, then
 // 0.2 %.
 constexpr double shortest_sample = 20e-6;
+// Ranks begin a sample as far apart as they leave the barrier before it, and who is early waits for
+// the others: at most 2 % of a sample, where batches of up to a millisecond can make it so.
+constexpr double skews_of_a_sample = 50, longest_for_skew = 1e-3;
 constexpr double window_seconds = 0.01;  // of a warm-up window: several scheduler ticks
 constexpr double steady =
     0.98;  // a window's median that falls by less than 2 % has stopped falling
@@ -63,13 +70,15 @@ double warm_up(Sampler& sampler, Communicator& ranks, double budget, Timing& tim
   }
 }
 
-/// How many runs one sample takes together, so that the clock's cost does not show.
-int choose_batch(Sampler& sampler, Communicator& ranks, double seconds, Timing& timing) {
+/// How many runs one sample takes together, so that the clock's cost does not show, nor that of
+/// ranks that do not begin at one time.
+int choose_batch(Sampler& sampler, Communicator& ranks, double seconds, double shortest,
+                 Timing& timing) {
   double batch = 1;
   // The pilot's single runs include the clock's own cost: correct the guess by runs of the batch
   // itself.
   for (int i = 0; i < 4; ++i) {
-    const double wanted = std::ceil(batch * shortest_sample / std::max(seconds * batch, 1e-9));
+    const double wanted = std::ceil(batch * shortest / std::max(seconds * batch, 1e-9));
     if (wanted <= 1.2 * batch) break;
     batch = ranks.agree(std::min<double>(wanted, largest_batch));
     sampler.set_batch(static_cast<int>(batch));
@@ -82,7 +91,89 @@ int choose_batch(Sampler& sampler, Communicator& ranks, double seconds, Timing& 
   return static_cast<int>(batch);
 }
 
+double seconds_now() {
+  return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
+}
+
+/// The clock of this rank's host less that of rank 0's (Cristian, Distributed Computing 3, 1989):
+/// the first rank of each other host asks rank 0 for its time.
+double clock_offset(Communicator& ranks) {
+  constexpr int trips = 20, tag = 19;
+  HostStream stream;
+  const std::vector<std::string> hosts = ranks.gather(ranks.host());
+  double offset = 0;
+  for (int asker = 1; asker < ranks.size(); ++asker) {
+    const auto end = hosts.begin() + asker;
+    if (std::find(hosts.begin(), end, *end) != end) continue;  // no first rank
+    double shortest = -1;
+    for (int trip = 0; trip < trips; ++trip) {
+      double theirs = 0;
+      const Buffer message{&theirs, 1, DataType::fp64};
+      const auto say = [&](int to) {
+        Request request = ranks.send(message, to, tag, stream);
+        ranks.wait(request);
+      };
+      const auto hear = [&](int from) {
+        Request request = ranks.receive(message, from, tag, stream);
+        ranks.wait(request);
+      };
+      if (ranks.rank() == asker) {
+        const double asked = seconds_now();
+        say(0);
+        hear(0);
+        const double answered = seconds_now();
+        if (shortest < 0 || answered - asked < shortest) {
+          shortest = answered - asked;
+          offset = (asked + answered) / 2 - theirs;
+        }
+      } else if (ranks.rank() == 0) {
+        hear(asker);
+        theirs = seconds_now();
+        say(asker);
+      }
+    }
+  }
+  const std::vector<std::string> offsets = ranks.gather(fmt::format("{}", offset));
+  const auto mine = std::find(hosts.begin(), hosts.end(), ranks.host()) - hosts.begin();
+  return std::stod(offsets.at(static_cast<std::size_t>(mine)));
+}
+
+/// The worst of all ranks; nothing where none can tell.
+std::optional<double> worst(Communicator& ranks, const std::optional<double>& mine) {
+  double value = mine.value_or(-1);
+  ranks.maximum(std::span(&value, 1));
+  return value < 0 ? std::nullopt : std::optional(value);
+}
+
+/// What is told of ranks beside their common samples.
+void add_ranks(Timing& timing, Communicator& ranks, const std::vector<double>& own) {
+  timing.contention.waiting = worst(ranks, timing.contention.waiting);
+  timing.contention.stolen = worst(ranks, timing.contention.stolen);
+  if (ranks.size() == 1) return;
+  for (const std::string& text : ranks.gather(fmt::format("{}", median(own))))
+    timing.rank_medians.push_back(std::stod(text));
+  timing.slowest_host =
+      ranks.gather(ranks.host()).at(static_cast<std::size_t>(timing.slowest_rank));
+}
+
 }  // namespace
+
+double barrier_skew(Communicator& ranks) {
+  constexpr std::size_t rounds = 31;
+  if (ranks.size() == 1) return 0;
+  const double offset = clock_offset(ranks);
+  std::vector<double> last;
+  for (std::size_t i = 0; i < rounds; ++i) {
+    ranks.barrier();
+    last.push_back(seconds_now() - offset);
+  }
+  std::vector<double> first;  // as its negative: what ranks find together is a maximum
+  for (const double time : last) first.push_back(-time);
+  ranks.maximum(last);
+  ranks.maximum(first);
+  for (std::size_t i = 0; i < rounds; ++i) last[i] += first[i];
+  return std::max(0.0, median(last));
+}
 
 Timing measure(Workload& workload, Communicator& ranks, const TimingOptions& options) {
   Timing timing;
@@ -91,11 +182,16 @@ Timing measure(Workload& workload, Communicator& ranks, const TimingOptions& opt
   timing.clock_s = sampler.clock();
   sampler.settle();
   ranks.maximum(std::span(&timing.clock_s, 1));
-  const double batchable = workload.batchable() && run_seconds < shortest_sample ? 1 : 0;
-  if (ranks.agree(batchable) != 0) timing.batch = choose_batch(sampler, ranks, run_seconds, timing);
+  timing.skew_s = barrier_skew(ranks);
+  const double shortest =
+      std::max(shortest_sample, std::min(skews_of_a_sample * timing.skew_s, longest_for_skew));
+  double single = workload.batchable() && run_seconds < shortest ? 0 : 1;
+  ranks.maximum(std::span(&single, 1));
+  if (single == 0) timing.batch = choose_batch(sampler, ranks, run_seconds, shortest, timing);
 
   BenchmarkLoop loop;
   std::vector<double>& samples = timing.samples;
+  std::vector<double> all_own;  // this rank's samples
   std::vector<double> wins(static_cast<std::size_t>(ranks.size()));
   const int most = std::max(options.max_samples, 1);
   const int least = std::clamp(options.min_samples, 1, most);
@@ -134,6 +230,7 @@ Timing measure(Workload& workload, Communicator& ranks, const TimingOptions& opt
       timed += slowest[i] * timing.batch;
     }
     samples.insert(samples.end(), slowest.begin(), slowest.end());
+    all_own.insert(all_own.end(), own.begin(), own.end());
 
     const Summary summary = summarize(samples);
     sample_seconds = summary.median * timing.batch;
@@ -155,6 +252,7 @@ Timing measure(Workload& workload, Communicator& ranks, const TimingOptions& opt
   timing.stopped_by = text(decision);
   ranks.maximum(wins);  // each rank knows its own count alone
   timing.slowest_rank = static_cast<int>(std::max_element(wins.begin(), wins.end()) - wins.begin());
+  add_ranks(timing, ranks, all_own);
   return timing;
 }
 

@@ -25,13 +25,22 @@ struct Timing {
   int batch = 1;  ///< runs between two marks: 1 unless one run is too short for the clock
   int warmup_runs = 0;
   double warmup_s = 0;
-  std::string stopped_by;  ///< "precision" | "max_time" | "max_samples" | "slow: one iteration
-                           ///< exceeds the budget"
-  int slowest_rank = 0;    ///< rank that was slowest in the most samples
+  std::string stopped_by;    ///< "precision" | "max_time" | "max_samples" | "slow: one iteration
+                             ///< exceeds the budget"
+  int slowest_rank = 0;      ///< rank that was slowest in the most samples
+  std::string slowest_host;  ///< and its host
+  std::vector<double> rank_medians;  ///< of each rank's own times; empty with one rank
+  double skew_s = 0;      ///< by how much ranks leave a barrier, and so begin, apart (barrier_skew)
   double clock_s = 0;     ///< what two marks with nothing between them measure, the slowest rank's:
                           ///< that much of every sample of `batch` runs is the clock's own
-  Contention contention;  ///< of this rank while it was timed, as averages (see between)
+  Contention contention;  ///< while it was timed, as averages (see between), the worst rank's
 };
+
+/// By how much the ranks leave a barrier, and so begin a sample, apart: the last one's time less
+/// the first one's, the median of a few dozen barriers; 0 for one rank. Within a host by its common
+/// clock; between hosts by clocks set from the shortest of some round trips, wrong by half of that
+/// at most. All ranks call it.
+double barrier_skew(Communicator& ranks);
 
 /// Warms up until the pilot's times are steady (at most a fifth of max_time, at least one run),
 /// chooses the batch, then samples. With several ranks a sample is the slowest rank's time and rank

@@ -58,7 +58,8 @@ struct OperationSetup {
   bool cold = false;  ///< rotate through sets of buffers larger than twice the largest cache
   std::uint64_t seed = 1;
   double reference_budget = 2e7;  ///< multiply-adds of the fp64 reference per check
-  int threads = 0;  ///< that OpenMP was seen to give, for the row's "executed"; 0: not asked
+  int threads = 0;     ///< that OpenMP was seen to give, for the row's "executed"; 0: not asked
+  int ranks_here = 1;  ///< ranks that share this host's memory
   int rank = 0;  ///< whose data: Values::of_rank; an oracle reaches the other ranks' the same way
 };
 

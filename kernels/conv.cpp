@@ -125,7 +125,7 @@ std::vector<TensorSpec> ConvProblem::tensors() const {
   const auto src = with_depth(deep, {s.mb, s.ic, s.ih, s.iw}, 2, s.id);
   const auto weights = with_depth(deep, {s.g, s.oc / s.g, s.ic / s.g, s.kh, s.kw}, 3, s.kd);
   const auto dst = with_depth(deep, {s.mb, s.oc, s.oh, s.ow}, 2, s.od);
-  const DataType type = integer ? DataType::u8 : data_type(name(precision_));
+  const DataType type = storage(precision_);
   const DataType weight_type = integer ? DataType::s8 : type,
                  out_type = integer ? DataType::s32 : type;
   switch (direction_) {

@@ -27,9 +27,17 @@ DataType type_or(const std::string& name_of_type, DataType otherwise) {
   return otherwise;
 }
 
-DataType storage(Precision precision) {
-  return precision == Precision::int8 ? DataType::s32 : data_type(name(precision));
+DataType output_type(Precision precision) {
+  return precision == Precision::int8 ? DataType::s32 : storage(precision);
 }
+
+/// Operands of a tensor core in tf32: 11 significant bits, the others rounded or merely dropped, as
+/// the library likes, so that the relative error is below 2^-10.
+constexpr double u_tf32 = 0x1p-10;
+/// Deviation of one product's relative error when both operands lose digits: see method-conv.md.
+constexpr double tf32_deviation = 0.76 * u_tf32;
+/// Products that a tensor core adds at once, at the least.
+constexpr double products_at_once = 4;
 
 }  // namespace
 
@@ -122,7 +130,7 @@ double ErrorModel::accumulator_roundoff(Precision precision, const Executed& exe
   // storage's roundoff.
   const DataType usual = precision == Precision::fp64 ? DataType::fp64 : DataType::fp32;
   const double u = unit_roundoff(type_or(executed.accumulate, usual));
-  return std::min(u == 0 ? unit_roundoff(usual) : u, unit_roundoff(storage(precision)));
+  return std::min(u == 0 ? unit_roundoff(usual) : u, unit_roundoff(output_type(precision)));
 }
 
 ErrorModel::ErrorModel(const ConvProblem& problem, const Executed& executed, std::size_t samples,
@@ -130,10 +138,17 @@ ErrorModel::ErrorModel(const ConvProblem& problem, const Executed& executed, std
     : method_(method(executed)),
       exact_(problem.precision() == Precision::int8),
       u_(accumulator_roundoff(problem.precision(), executed)),
-      u_out_(unit_roundoff(storage(problem.precision()))),
+      u_out_(unit_roundoff(output_type(problem.precision()))),
       tiny_(problem.precision() == Precision::fp16 ? 0x1p-25 : 0),
-      deviations_(deviations(samples)) {
-  const double root = std::sqrt(static_cast<double>(std::max<std::size_t>(samples, 1)));
+      deviations_(deviations(samples)),
+      rounds_operands_(problem.precision() == Precision::tf32) {
+  // A row of fp32 or fp64 promises an arithmetic of its own, whatever the backend says.
+  const bool lends = rounds_operands_ || size_of(storage(problem.precision())) == 2;
+  truncates_ = lends && executed.accumulate == truncating_fp32;
+  const double count_of = static_cast<double>(std::max<std::size_t>(samples, 1)),
+               root = std::sqrt(count_of);
+  gaussian_ = std::sqrt(2 * (std::log(2 * count_of) - std::log(false_alarm)));
+  norm_gaussian_ = 1.25 + gaussian_ / root;
   // The norm of n errors concentrates about their standard deviation; one large error may still
   // stand out.
   norm_deviations_ = 1.5 + deviations_ / root;
@@ -143,16 +158,22 @@ ErrorModel::ErrorModel(const ConvProblem& problem, const Executed& executed, std
   const ConvShape& s = problem.shape();
   const bool weights = problem.direction() == ConvDirection::bwd_weights;
   // A transform that stores its results in a 16-bit type, as some do, rounds to it.
-  const double u_transform =
-      std::max(u_, std::min(unit_roundoff(type_or(executed.compute, DataType::fp64)), u_out_)) / u_;
+  const double u_stored =
+      rounds_operands_ ? u_tf32
+                       : std::min(unit_roundoff(type_or(executed.compute, DataType::fp64)), u_out_);
+  const double u_transform = std::max(u_, u_stored) / u_;
   const double transforms = u_transform * u_transform;
+  const auto sum_of = [this](double terms) {  // as in expected(), for the transformed operands
+    const double rounded = (terms + 3) / 6, steps = std::ceil(terms / products_at_once);
+    return truncates_ ? 4 * rounded + steps * steps / 3 : rounded;
+  };
   double terms =
       static_cast<double>(problem.direction() == ConvDirection::bwd_data ? s.oc / s.g : s.ic / s.g);
   double count = static_cast<double>(reduction(s, problem.direction()));
   if (method_ == Method::fft) {
     const double points = static_cast<double>((s.id + s.kd) * (s.ih + s.kh) * (s.iw + s.kw));
     if (weights) terms = static_cast<double>(s.mb);
-    variance_ = (terms + 3) / 6 + 3 * transforms * std::log2(points + 2);
+    variance_ = sum_of(terms) + 3 * transforms * std::log2(points + 2);
   } else {
     const auto known = executed.numbers.find("tile");
     const int tile = known == executed.numbers.end()
@@ -167,7 +188,7 @@ ErrorModel::ErrorModel(const ConvProblem& problem, const Executed& executed, std
     const double reads = weights ? tile : taps;  // terms of one filter transform
     const double amplification =
         weights ? winograd_amplification(taps, tile) : winograd_amplification(tile, taps);
-    variance_ = ((terms + 3) / 6 + transforms * ((reads + 3) / 3 + 2 * (tile + taps + 2) / 3.0)) *
+    variance_ = (sum_of(terms) + transforms * ((reads + 3) / 3 + 2 * (tile + taps + 2) / 3.0)) *
                 amplification * amplification;
   }
   nominal_squares_ = count * mean_square_product;
@@ -186,6 +207,19 @@ Expected ErrorModel::expected(const Terms& terms) const {
     const double certain = k * u_ < 0.5 ? k * u_ / (1 - k * u_) * terms.absolute : terms.absolute;
     most = std::min(certain, deviations_ * deviation);
     typical = std::min(certain, norm_deviations_ * deviation);
+    if (truncates_) {
+      // At most k + k/4 errors of 2u each, all towards zero; the walk's mean sets the probable one.
+      const double norm = std::sqrt(terms.squares),
+                   drift = u_ * std::ceil(k / products_at_once) / std::sqrt(3.0) * norm;
+      const double never_more = 3 * k * u_ * terms.absolute;
+      most = std::min(never_more, 2 * deviations_ * deviation + gaussian_ * drift);
+      typical = std::min(never_more, 2 * norm_deviations_ * deviation + norm_gaussian_ * drift);
+    }
+    if (rounds_operands_) {
+      const double norm = std::sqrt(terms.squares), never_more = 2.001 * u_tf32 * terms.absolute;
+      most += std::min(never_more, gaussian_ * 2 * u_tf32 * norm);
+      typical += std::min(never_more, norm_gaussian_ * tf32_deviation * norm);
+    }
   } else {
     // A transform spreads the whole tile's error, also to outputs that read padding alone: the
     // tile's norm counts.

@@ -9,6 +9,10 @@
 
 namespace assay::convolution {
 
+/// Name of an accumulator (Executed::accumulate) with fp32's digits that drops what does not fit,
+/// as tensor cores do: CUDA's name of rounding towards zero.
+inline constexpr const char* truncating_fp32 = "fp32_rz";
+
 /// What the reference knows of one output element's sum of products.
 struct Terms {
   double value = 0;     ///< sum
@@ -56,7 +60,11 @@ class ErrorModel {
   double u_, u_out_, tiny_;  ///< accumulator, output type, and half the distance of the output's
                              ///< smallest subnormals
   double deviations_, norm_deviations_, norm_rounding_;
-  double variance_ = 0;  ///< of a transformed algorithm's error over u^2 * squares
+  double gaussian_,
+      norm_gaussian_;     ///< the same of sums of independent errors, whose tail is light
+  bool rounds_operands_;  ///< to tf32, before they are multiplied
+  bool truncates_;        ///< the accumulator drops digits instead of rounding
+  double variance_ = 0;   ///< of a transformed algorithm's error over u^2 * squares
   double nominal_squares_ = 0;
 };
 

@@ -16,13 +16,14 @@ namespace {
 
 constexpr std::int64_t most_elements = std::int64_t{1} << 40, most_lines = std::int64_t{1} << 30,
                        most_updates = std::int64_t{1} << 20, least_read = std::int64_t{1} << 26,
-                       least_loads = std::int64_t{1} << 16;
+                       least_loads = std::int64_t{1} << 16, most_rows = 46340;  // n * n < 2^31
 
 bool in_memory(StreamKernel kernel) { return kernel <= StreamKernel::triad; }
 
 /// STREAM's rule: arrays of at least four times the last level of caches, or a million elements.
 std::int64_t default_n(StreamKernel kernel) {
   if (kernel == StreamKernel::fma) return 131072;
+  if (kernel == StreamKernel::matmul) return 8192;
   const auto cache = static_cast<std::int64_t>(cache_bytes());
   const std::int64_t bytes = cache > 0 ? 4 * cache : std::int64_t{1} << 28;
   if (kernel == StreamKernel::latency) return bytes / stream_line;
@@ -47,7 +48,7 @@ DataType register_type(Precision precision) {
     case Precision::int8:
       return DataType::s32;
     default:
-      return data_type(name(precision));
+      return storage(precision);
   }
 }
 
@@ -59,7 +60,7 @@ int multiply_adds(Precision precision) {
 
 const std::vector<std::string>& stream_kernel_names() {
   static const std::vector<std::string> names{"copy", "scale",   "add", "triad",
-                                              "read", "latency", "fma"};
+                                              "read", "latency", "fma", "matmul"};
   return names;
 }
 
@@ -89,7 +90,9 @@ StreamShape parse_stream(const std::string& descriptor) {
              sums = shape.kernel == StreamKernel::fma;
   const std::int64_t least = chase || sums ? 2 : 1, most = sums    ? most_updates
                                                            : chase ? most_lines
-                                                                   : most_elements;
+                                                           : shape.kernel == StreamKernel::matmul
+                                                               ? most_rows
+                                                               : most_elements;
   if (error != std::errc() || stop != end || shape.n < least || shape.n > most ||
       (sums && shape.n % 2 != 0))
     throw InputError(
@@ -111,7 +114,7 @@ StreamProblem::StreamProblem(const StreamShape& shape, Precision precision, int 
 std::optional<std::string> why_not_precision(const StreamProblem& problem) {
   const Precision precision = problem.precision();
   const StreamKernel kernel = problem.shape().kernel;
-  if (kernel == StreamKernel::fma || precision == Precision::fp64) return std::nullopt;
+  if (kernel >= StreamKernel::fma || precision == Precision::fp64) return std::nullopt;
   if (kernel == StreamKernel::latency)
     return "a chase has no precision (it follows pointers). Use fp64.";
   if (precision == Precision::fp32) return std::nullopt;
@@ -154,6 +157,8 @@ double StreamProblem::flops() const {
       return n * static_cast<double>(passes());
     case StreamKernel::fma:
       return 2.0 * multiply_adds(precision_) * n * static_cast<double>(stream_values * threads_);
+    case StreamKernel::matmul:
+      return 2 * n * n * n;
     default:
       return 0;
   }
@@ -173,6 +178,13 @@ std::map<std::string, double> StreamProblem::amounts() const {
   return {{"loads_per_s", static_cast<double>(loads())}};
 }
 
+ConvProblem StreamProblem::as_convolution() const {
+  ConvShape shape;
+  shape.mb = shape.ic = shape.oc = shape_.n;
+  shape.ih = shape.iw = shape.oh = shape.ow = shape.kh = shape.kw = 1;
+  return {shape, ConvDirection::forward, precision_};
+}
+
 std::vector<TensorSpec> StreamProblem::tensors() const {
   const DataType type = precision_ == Precision::fp32 ? DataType::fp32 : DataType::fp64;
   switch (shape_.kernel) {
@@ -190,6 +202,8 @@ std::vector<TensorSpec> StreamProblem::tensors() const {
     case StreamKernel::latency:
       return {plain("start", Role::input, DataType::s32, {1}),
               plain("end", Role::output, DataType::s32, {1})};
+    case StreamKernel::matmul:
+      return as_convolution().tensors();
     case StreamKernel::fma:
       break;
   }

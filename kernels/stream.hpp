@@ -8,6 +8,9 @@
 // read: the sum of one array, over and over: bandwidth of the level that holds it.
 // latency: dependent loads through one random cycle of all cache lines of the working set.
 // fma: multiply-adds in registers, `n` dependent ones a value, `stream_values` values a thread.
+// matmul: dst = src * weights^T of n x n matrices, for processors whose peak only a library of
+//   matrix products reaches: the peak that this library reaches, and so called. It is verified as
+//   the 1x1 convolution that it is (kernels/conv.hpp).
 
 #include <cstdint>
 #include <memory>
@@ -17,14 +20,15 @@
 
 #include "core/operation.hpp"
 #include "core/oracle.hpp"
+#include "kernels/conv.hpp"
 
 namespace assay {
 
-enum class StreamKernel { copy, scale, add, triad, read, latency, fma };
+enum class StreamKernel { copy, scale, add, triad, read, latency, fma, matmul };
 /// Names in the enumeration's order.
 const std::vector<std::string>& stream_kernel_names();
 
-/// Elements of one array; for latency cache lines, for fma updates of one value.
+/// Elements of one array; for latency cache lines, for fma updates of one value, for matmul rows.
 struct StreamShape {
   StreamKernel kernel = StreamKernel::triad;
   std::int64_t n = 0;
@@ -36,7 +40,8 @@ inline constexpr std::int64_t stream_line = 64;  ///< bytes from one link of the
 inline constexpr std::int64_t stream_values = 768;  ///< of a thread: whole blocks of every vector
 
 /// "triad_n16777216", or "triad" for the default size: arrays of fp64 that are four times as large
-/// as the last level of caches, which STREAM demands (latency: the lines of one; fma: 131072).
+/// as the last level of the processor's caches, which STREAM demands (latency: the lines of one;
+/// fma: 131072; matmul: 8192). A GPU's arrays are given their size by who asks.
 /// InputError names what is wrong.
 StreamShape parse_stream(const std::string& descriptor);
 std::string to_descriptor(const StreamShape& shape);
@@ -61,6 +66,8 @@ class StreamProblem final : public Problem {
   std::int64_t passes() const;
   /// Loads of the chase in one run: whole rounds less one, so that it never ends where it began.
   std::int64_t loads() const;
+  /// matmul: the convolution of mb = ic = oc = n that it is.
+  ConvProblem as_convolution() const;
   /// Specs of all tensors but a workspace: the inputs, then the output.
   std::vector<TensorSpec> tensors() const;
 

@@ -22,7 +22,8 @@ std::vector<Dimension> StreamBenchmark::dimensions() const {
           dimension::problem({"stream"}),
           dimension::cache(),
           dimension::threads(),
-          numa};
+          numa,
+          dimension::device()};
 }
 
 std::string StreamBenchmark::canonical(const std::string& descriptor) const {

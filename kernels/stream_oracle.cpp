@@ -171,6 +171,7 @@ class StreamOracle final : public Oracle {
       case Precision::fp16:  // has room for 64 steps alone
         return fma_start(DataType::fp16, input) +
                static_cast<double>(fp16_rises(problem_.shape().n)) * 0x1p-10;
+      case Precision::tf32:  // of which no backend has an fma
       case Precision::fp32:
         return fma_start(DataType::fp32, input) + pairs * 0x1p-23;
       case Precision::fp64:
@@ -185,6 +186,7 @@ class StreamOracle final : public Oracle {
 }  // namespace
 
 std::unique_ptr<Oracle> stream_oracle(const StreamProblem& problem) {
+  if (problem.shape().kernel == StreamKernel::matmul) return conv_oracle(problem.as_convolution());
   return std::make_unique<StreamOracle>(problem);
 }
 

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
-#include <tuple>
+#include <cmath>
 
+#include "analysis/curves.hpp"
 #include "analysis/report/parts.hpp"
 
 namespace assay::report {
@@ -14,12 +14,11 @@ using nlohmann::json;
 
 namespace {
 
-/// The settings of a curve by size or by ranks: all but what runs along it. Rows of one curve are
-/// of one hardware and, by size, of one software.
-std::string key_of(const std::vector<NamedResult>& results, const Series& series,
-                   const std::vector<std::string>& along) {
+/// What all rows of a curve over ranks share: one hardware, and every setting but the size.
+std::string key_of(const std::vector<NamedResult>& results, const Series& series) {
   return fmt::format("{} {} {} {}", series.result, text_of(series.first(), "benchmark"),
-                     hardware_of(results, series), parameters_but(series, along));
+                     hardware_of(results, series),
+                     parameters_but(series, {"problem", "bytes", "ranks", "nodes"}));
 }
 
 /// "allreduce": what stands together in one plot.
@@ -28,44 +27,31 @@ std::string group_of(const Series& series) {
   return collective.empty() ? text_of(series.first(), "benchmark") : collective;
 }
 
-bool usable(const Series& series) {
-  const json busbw = rate_of(series, "busbw"), bytes = problem_number(series, "bytes");
-  return has_time(series) && !series.published && busbw.is_number() && busbw > 0 &&
-         bytes.is_number() && bytes > 0;
-}
-
 json by_size(const std::vector<NamedResult>& results, const std::vector<Series>& all) {
-  std::map<std::string, std::vector<std::tuple<double, double, double, std::size_t>>> groups;
-  for (std::size_t i = 0; i < all.size(); ++i)
-    if (usable(all[i]))
-      groups[key_of(results, all[i], {"problem", "bytes"}) + all[i].environment].emplace_back(
-          problem_number(all[i], "bytes").get<double>(), all[i].median,
-          rate_of(all[i], "busbw").get<double>(), i);
   json curves = json::array();
   std::vector<const Series*> firsts;
-  for (auto& [key, points] : groups) {
-    std::sort(points.begin(), points.end());
-    std::vector<double> bytes, seconds;
-    json rows = json::array(), busbw = json::array();
-    for (const auto& [size, time, rate, i] : points) {
-      bytes.push_back(size);
-      seconds.push_back(time);
-      busbw.push_back(rate);
-      rows.push_back(i);
-    }
-    firsts.push_back(&all[rows[0].get<std::size_t>()]);
+  for (const Curve& one : curves_of(results, all)) {
+    firsts.push_back(&all[one.series.front()]);
     json curve = {{"group", group_of(*firsts.back())},
-                  {"rows", rows},
-                  {"bytes", bytes},
-                  {"seconds", seconds},
-                  {"busbw", busbw},
-                  {"fit", nullptr}};
-    if (std::set<double>(bytes.begin(), bytes.end()).size() < 3) {
-      curve["fit_reason"] = "fewer than 3 sizes";
+                  {"rows", one.series},
+                  {"bytes", one.bytes},
+                  {"seconds", one.seconds},
+                  {"busbw", one.busbw},
+                  {"fit", nullptr},
+                  {"rivals", one.rivals}};
+    if (one.fit) {
+      const json held_out = one.fit->held_out ? json(*one.fit->held_out) : json();
+      curve["fit"] = {{"alpha", one.fit->alpha},
+                      {"beta", one.fit->beta},
+                      {"worst", one.fit->worst},
+                      {"r_squared", one.fit->r_squared},
+                      {"held_out", held_out}};
     } else {
-      const AlphaBeta fit = fit_alpha_beta(bytes, seconds);
-      curve["fit"] = {{"alpha", fit.alpha}, {"beta", fit.beta}, {"worst", fit.worst}};
+      curve["fit_reason"] = one.reason;
     }
+    if (one.least)
+      curve["least"] = {one.least->first,
+                        std::isfinite(one.least->second) ? json(one.least->second) : json()};
     curves.push_back(std::move(curve));
   }
   name_apart(curves, results, firsts, {"bytes"});
@@ -77,9 +63,10 @@ json by_ranks(const std::vector<NamedResult>& results, const std::vector<Series>
   std::map<std::string, std::map<double, std::map<double, std::size_t>>> groups;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const double ranks = parameter_number(all[i], "ranks");
-    if (!usable(all[i]) || !(ranks > 0)) continue;
-    auto& message = groups[key_of(results, all[i], {"problem", "bytes", "ranks", "nodes"})]
-                          [problem_number(all[i], "bytes").get<double>()];
+    const auto bytes = message_bytes(all[i]);
+    const json busbw = rate_of(all[i], "busbw");
+    if (all[i].published || !busbw.is_number() || !(busbw > 0) || !bytes || !(ranks > 0)) continue;
+    auto& message = groups[key_of(results, all[i])][*bytes];
     const auto [place, fresh] = message.emplace(ranks, i);
     if (!fresh && all[i].median < all[place->second].median) place->second = i;
   }

@@ -4,7 +4,6 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -47,17 +46,6 @@ nlohmann::json columns_of(const nlohmann::json& records);
 /// Its status; "ok" too for what was published as a rate without a time (no time can be made of
 /// it).
 std::string status_of(const Series& series);
-/// Published as a rate alone.
-bool rate_alone(const Series& series);
-/// An ok row with a time above the clock's resolution.
-bool has_time(const Series& series);
-/// Amount of work over the series' median, from a rate of its first row; null where there is none.
-nlohmann::json rate_of(const Series& series, const std::string& name);
-/// A finite number of row.problem, else null.
-nlohmann::json problem_number(const Series& series, const std::string& name);
-/// All parameters but `without`, as "name=value …": what two rows must share to be set in relation.
-std::string parameters_but(const Series& series, const std::vector<std::string>& without);
-std::string system_of(const std::vector<NamedResult>& results, const Series& series);
 /// The machine by its hardware's hash: a ratio of two rows is one of their settings only there.
 std::string hardware_of(const std::vector<NamedResult>& results, const Series& series);
 /// Benchmark and problem.
@@ -70,13 +58,5 @@ bool is_collective(const Series& series);
 /// "full", all of it. `series` is one of each curve's; settings named in `without` are the axis.
 void name_apart(nlohmann::json& curves, const std::vector<NamedResult>& results,
                 const std::vector<const Series*>& series, const std::vector<std::string>& without);
-
-/// t = alpha + beta * bytes. Least squares of the relative residuals, since the error of a time
-/// grows with it: otherwise the largest message alone would decide.
-struct AlphaBeta {
-  double alpha = 0, beta = 0;
-  double worst = 0;  ///< largest relative residual
-};
-AlphaBeta fit_alpha_beta(std::span<const double> bytes, std::span<const double> seconds);
 
 }  // namespace assay::report

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analysis/curves.hpp"
 #include "analysis/report/parts.hpp"
 #include "core/precision.hpp"
 
@@ -32,9 +33,9 @@ std::string same_work(const Series& series) {
   if (!is_collective(series))
     return work_of(series) + " " + parameters_but(series, {"precision", "algorithm", "problem"});
   const auto size = element_bytes(series.parameter("precision"));
-  const json bytes = problem_number(series, "bytes");
-  if (!size || bytes.is_null()) return "";
-  return fmt::format("{} {} {}", text_of(series.first(), "benchmark"), bytes.get<double>() / *size,
+  const auto bytes = message_bytes(series);
+  if (!size || !bytes) return "";
+  return fmt::format("{} {} {}", text_of(series.first(), "benchmark"), *bytes / *size,
                      parameters_but(series, {"precision", "algorithm", "problem", "bytes"}));
 }
 
@@ -47,13 +48,19 @@ json roofline_part(const std::vector<NamedResult>& results, const std::vector<Se
   std::map<std::string, Roof> roofs;
   json points = json::array();
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const json flops = problem_number(all[i], "flops"), bytes = problem_number(all[i], "bytes");
     const json ceiling = all[i].first().value("ceiling", json());
+    const json flops = problem_number(all[i], "flops");
+    // What the roof is about: less than all bytes where caches keep some of them.
+    const json bytes = ceiling.is_object() && ceiling.contains("memory_bytes")
+                           ? ceiling["memory_bytes"]
+                           : problem_number(all[i], "bytes");
     if (!has_time(all[i]) || flops.is_null() || bytes.is_null() || !(flops > 0) || !(bytes > 0) ||
         !ceiling.is_object() || !ceiling.at("flops_per_s").is_number() ||
         !ceiling.at("bytes_per_s").is_number())
       continue;
-    const std::string name = system_of(results, all[i]) + " " + all[i].parameter("precision");
+    const std::string level = ceiling.value("level", "memory");
+    const std::string name = system_of(results, all[i]) + " " + all[i].parameter("precision") +
+                             (level == "memory" ? "" : " " + level);
     roofs[name].flops.push_back(ceiling.at("flops_per_s"));
     roofs[name].bytes.push_back(ceiling.at("bytes_per_s"));
     points.push_back({{"row", i},

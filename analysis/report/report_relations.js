@@ -87,6 +87,15 @@ function curve_column() {
   return field('Curve', (one) => one.name, {wide: true, tip: (one) => one.full, find: (one) => one.full});
 }
 
+// The sizes for which a curve's line is the least among the algorithms that it stands beside.
+function least_sizes(one) {
+  if (!one.fit || !one.rivals) return '';
+  if (!one.least) return 'never';
+  const [from, to] = one.least;
+  if (!(from > 0)) return to === null ? 'always' : 'below ' + human(to, 'B');
+  return to === null ? 'from ' + human(from, 'B') : human(from, 'B') + ' to ' + human(to, 'B');
+}
+
 function collectives() {
   const part = report.collectives;
   if (!part) return;
@@ -104,13 +113,18 @@ function collectives() {
         '\u03b2', of_fit((fit) => fit.beta), (value) => known(value) ? value.toExponential(2) + ' s/B' : '\u2013'),
     measure('1/\u03b2', of_fit((fit) => fit.beta > 0 ? 1 / fit.beta : null), (value) => human(value, 'B/s')),
     measure('Worst residual', of_fit((fit) => fit.worst), percent),
+    measure('R\u00b2', of_fit((fit) => fit.r_squared), (value) => known(value) ? value.toFixed(4) : '\u2013'),
+    measure('Held-out error', of_fit((fit) => fit.held_out), percent),
+    field('Least time', least_sizes),
   ];
   const made = section(
       'collectives', 'Collectives',
       element(
           'p', {},
           'Bus bandwidth against message size. Dotted: t = \u03b1 + \u03b2\u00b7bytes, by least squares of the ' +
-              'relative residuals. Where the worst residual is large, the line is no model of the series.'));
+              'relative residuals. Where the worst residual is large, the line is no model of the series. Held-out: the ' +
+              'largest error for a size that the fit did not see. Least time: where this line is below those of the ' +
+              'other algorithms; beyond the measured sizes it is an extrapolation.'));
   const groups = grouped(part.sizes, (one) => one.group);
   for (const [name, curves] of groups)
     append(

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "core/environment.hpp"
+#include "analysis/run/cache_levels.hpp"
 #include "core/result_check.hpp"
 
 namespace assay {
@@ -19,27 +19,58 @@ struct NoCeiling {
   std::string reason;
 };
 
-/// The rates of some brackets.
+/// What some brackets measured in the way that a row ran: with its threads, ranks and nodes.
 class Ceilings {
  public:
   Ceilings(const std::vector<Bracket>& brackets, const std::vector<std::size_t>& around,
-           const json& threads)
-      : threads_(threads) {
+           const json& parameters, const std::vector<CacheLevel>& levels)
+      : levels_(levels) {
     for (const std::size_t index : around)
-      for (const json& row : brackets[index].at("rows")) rows_.push_back(&row);
+      for (const json& row : brackets[index].at("rows"))
+        if (same_way(row.at("parameters"), parameters)) rows_.push_back(&row);
   }
 
-  /// The largest rate of a kernel: what bounds is the best that was seen, so the best sample
-  /// counts (as in STREAM itself), of all algorithms, before and after.
-  std::optional<double> most(const std::string& kernel, const std::string& precision,
-                             const char* amount, std::string& why) const {
+  bool none() const { return rows_.empty(); }
+
+  std::optional<double> peak(const std::string& precision, std::string& why) const {
+    return most(
+        [&](const json& row) {
+          return kernel(row, "fma") && row.at("parameters").value("precision", "") == precision;
+        },
+        "flops", why);
+  }
+
+  /// Of the data that lie in a level, read or (in memory) read and written.
+  std::optional<double> bandwidth(std::size_t level, std::string& why) const {
+    return most(
+        [&](const json& row) {
+          const json& problem = row.at("problem");
+          return (kernel(row, "read") || kernel(row, "triad")) &&
+                 row.at("parameters").value("precision", "") == "fp64" &&
+                 level_of(problem.at("bytes").get<double>() / problem.value("passes", 1.0),
+                          levels_) == level;
+        },
+        "bytes", why);
+  }
+
+ private:
+  static bool same_way(const json& mine, const json& its) {
+    return mine.value("threads", json()) == its.value("threads", json()) &&
+           mine.value("ranks", 1) == its.value("ranks", 1) &&
+           mine.value("nodes", 1) == its.value("nodes", 1);
+  }
+
+  static bool kernel(const json& row, const char* name) {
+    return row.at("problem").at("descriptor").get_ref<const std::string&>().starts_with(name);
+  }
+
+  /// The largest rate: what bounds is the best that was seen, so the best sample counts (as in
+  /// STREAM itself), of all algorithms, before and after.
+  template <class Which>
+  std::optional<double> most(const Which& which, const char* amount, std::string& why) const {
     std::optional<double> most;
     for (const json* row : rows_) {
-      const json& parameters = row->at("parameters");
-      if (!row->at("problem").at("descriptor").get_ref<const std::string&>().starts_with(kernel) ||
-          parameters.value("precision", "") != precision ||
-          parameters.value("threads", json()) != threads_)
-        continue;
+      if (!which(*row)) continue;
       if (row->at("status") != "ok") {
         why = fmt::format("{}: {}", row->at("status").get<std::string>(),
                           row->at("reason").get<std::string>());
@@ -52,9 +83,8 @@ class Ceilings {
     return most;
   }
 
- private:
   std::vector<const json*> rows_;
-  json threads_;
+  const std::vector<CacheLevel>& levels_;
 };
 
 /// Operations that the row's algorithm did.
@@ -69,26 +99,43 @@ double operations(const json& row) {
   return nominal.is_number() ? nominal.get<double>() : 0;
 }
 
-/// What must come from memory in a run: all of it where buffers rotate through memory; else what
-/// the last caches cannot hold from run to run.
-double traffic(const json& row, const json& environment) {
-  const json bytes = row.at("problem").value("bytes", json());
-  if (!bytes.is_number()) return 0;
-  if (row.at("parameters").value("cache", "hot") == "cold") return bytes;
-  const auto cache = static_cast<double>(cache_bytes(environment.at("hardware")));
-  if (cache == 0) throw NoCeiling{"the size of the last level of caches is unknown"};
-  return std::max(0.0, bytes.get<double>() - cache);
+/// A bound by moving data: so many bytes from a level.
+struct Roof {
+  std::string level;
+  double bytes = 0, bytes_per_s = 0;
+  double seconds() const { return bytes_per_s > 0 ? bytes / bytes_per_s : 0; }
+};
+
+/// The highest of the roofs of a row: cold, all of its data come from memory; hot, from the levels
+/// that can hold them, each less what lies inside of it.
+Roof roof_of(const json& row, const Ceilings& ceilings, const std::vector<CacheLevel>& levels) {
+  const json given = row.at("problem").value("bytes", json());
+  if (!given.is_number() || given == 0) return {};
+  const double bytes = given;
+  const bool cold = row.at("parameters").value("cache", "hot") == "cold";
+  if (levels.empty() && !cold) throw NoCeiling{"the sizes of the caches are unknown"};
+  Roof highest;
+  for (const std::size_t level :
+       cold ? std::vector{levels.size()} : bounding_levels(bytes, levels)) {
+    std::string why = "it was not measured";
+    const auto bandwidth = ceilings.bandwidth(level, why);
+    const Roof roof{level_name(level, levels), cold ? bytes : bytes_from(level, bytes, levels),
+                    bandwidth.value_or(0)};
+    if (!bandwidth) throw NoCeiling{fmt::format("no bandwidth of {} ({})", roof.level, why)};
+    if (roof.seconds() > highest.seconds()) highest = roof;
+  }
+  return highest;
 }
 
 double peak_of(const json& row, const Ceilings& ceilings) {
   const std::string precision = row.at("parameters").value("precision", "");
   std::string why = "it was not measured";
-  std::optional<double> peak = ceilings.most("fma", precision, "flops", why);
+  std::optional<double> peak = ceilings.peak(precision, why);
   // Where a processor computes 16-bit data in fp32, and the row says that it did so.
   const json compute = row.at("executed").value("compute", json());
   if (compute == "fp32" && precision != "fp32" && precision != "fp64") {
     std::string ignored;
-    if (const auto other = ceilings.most("fma", "fp32", "flops", ignored))
+    if (const auto other = ceilings.peak("fp32", ignored))
       peak = std::max(peak.value_or(0), *other);
   }
   if (!peak) throw NoCeiling{fmt::format("no peak of {} ({})", precision, why)};
@@ -99,40 +146,43 @@ json ceiling_of(const json& row, const std::vector<Bracket>& brackets,
                 const std::vector<std::size_t>& around, const json& environment) {
   const json& parameters = row.at("parameters");
   if (row.at("benchmark") == "stream") throw NoCeiling{"stream measures ceilings itself"};
-  if (parameters.value("ranks", 1) != 1 || parameters.value("nodes", 1) != 1)
-    throw NoCeiling{"ceilings are of one process, this row is of several"};
+  if (parameters.value("device", "cpu") != "cpu")
+    throw NoCeiling{"the ceilings around it are the processor's, this row is a GPU's"};
   const double median = row.at("time_s").at("median");
   if (!(median > 0)) throw NoCeiling{"the time is below the clock's resolution"};
   std::vector<std::size_t> good;
   for (const std::size_t index : around)
     if (brackets[index].at("reason").is_null()) good.push_back(index);
   if (good.empty()) throw NoCeiling{brackets[around.front()].at("reason").get<std::string>()};
-  const Ceilings ceilings(brackets, good, parameters.value("threads", json()));
+  const std::vector<CacheLevel> levels =
+      cache_levels(environment.at("hardware"), parameters.value("threads", 1));
+  const Ceilings ceilings(brackets, good, parameters, levels);
+  if (ceilings.none())
+    throw NoCeiling{
+        fmt::format("no ceiling was measured with {} threads in each of {} ranks on {} nodes",
+                    parameters.value("threads", json()).dump(), parameters.value("ranks", 1),
+                    parameters.value("nodes", 1))};
 
-  const double work = operations(row), moved = traffic(row, environment);
-  json ceiling = {{"flops_per_s", nullptr},
-                  {"bytes_per_s", nullptr},
-                  {"memory_bytes", moved},
-                  {"brackets", good}};
-  double compute_s = 0, memory_s = 0;
+  const double work = operations(row);
+  json ceiling = {{"flops_per_s", nullptr}, {"bytes_per_s", nullptr}, {"brackets", good}};
+  double compute_s = 0;
   if (work > 0) {
     const double peak = peak_of(row, ceilings);
     ceiling["flops_per_s"] = peak;
     compute_s = work / peak;
   }
-  if (moved > 0) {
-    std::string why = "it was not measured";
-    const auto bandwidth = ceilings.most("triad", "fp64", "bytes", why);
-    if (!bandwidth) throw NoCeiling{fmt::format("no bandwidth of memory ({})", why)};
-    ceiling["bytes_per_s"] = *bandwidth;
-    memory_s = moved / *bandwidth;
+  const Roof roof = roof_of(row, ceilings, levels);
+  ceiling["memory_bytes"] = roof.bytes;
+  if (roof.bytes > 0) {
+    ceiling["bytes_per_s"] = roof.bytes_per_s;
+    ceiling["level"] = roof.level;
   }
-  const double least = std::max(compute_s, memory_s);
+  const double least = std::max(compute_s, roof.seconds());
   if (!(least > 0)) throw NoCeiling{"neither its operations nor its traffic to memory are known"};
   // Roofline: least time = max(operations / peak, bytes / bandwidth), which is the same as rate <=
   // min(peak, intensity * bandwidth).
   ceiling["fraction"] = least / median;
-  ceiling["bound_by"] = compute_s >= memory_s ? "compute" : "memory";
+  ceiling["bound_by"] = compute_s >= roof.seconds() ? "compute" : roof.level;
   ceiling["exceeded"] = least > (1 + ceiling_exceeded_above) * median;
   return ceiling;
 }

@@ -8,9 +8,6 @@
 
 namespace assay {
 
-/// A row that is faster than its ceiling by more than this part is marked.
-inline constexpr double ceiling_exceeded_above = 0.03;
-
 /// One measurement of the machine's ceilings, as the journal's event "bracket" and the result's
 /// run.bracket hold it: {"started", "seconds", "reason": null | text, "rows": rows of benchmark
 /// stream}.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analysis/run/cache_levels.hpp"
 #include "analysis/run/child.hpp"
 #include "analysis/run/programs.hpp"
 #include "core/error.hpp"
@@ -20,38 +21,63 @@ namespace {
 /// Short: a bracket is to cost a small part of a short suite, and its best sample counts.
 constexpr double max_time = 0.2;
 constexpr double longest_s = 600;
+const std::string in_memory = "triad";  // STREAM's own size: four times the last level of caches
 
 json suite_of(const CeilingNeeds& needs) {
   // 16-bit data may be computed in fp32 (ceiling.cpp).
   std::set<std::string> precisions = needs.precisions;
   if (precisions.contains("bf16") || precisions.contains("fp16")) precisions.insert("fp32");
+  json cases = json::array();
+  cases.push_back({{"benchmark", "stream"},
+                   {"problem", "fma_n32768"},  // short: where others compute, some runs are whole
+                   {"precision", precisions},
+                   {"threads", needs.threads}});
+  for (const auto& [threads, problem] : needs.data) {
+    json group = {
+        {"benchmark", "stream"}, {"problem", problem}, {"precision", "fp64"}, {"threads", threads}};
+    if (problem == in_memory) group["algorithm"] = {"regular", "nontemporal"};
+    cases.push_back(std::move(group));
+  }
   return {{"schema", "assay-suite/1"},
           {"name", "ceilings"},
           {"timing", {{"max_time", max_time}}},
-          {"cases",
-           {{{"benchmark", "stream"},
-             {"problem", "fma_n32768"},  // short: where others compute, too, some runs are whole
-             {"precision", precisions},
-             {"threads", needs.threads}},
-            {{"benchmark", "stream"},
-             {"problem", "triad"},
-             {"precision", "fp64"},
-             {"algorithm", {"regular", "nontemporal"}},
-             {"threads", needs.threads}}}}};
+          {"cases", cases}};
+}
+
+/// The problem of assay-stream that reads from a level.
+std::string probe_of(std::size_t level, const std::vector<CacheLevel>& levels) {
+  if (level == levels.size()) return in_memory;
+  const auto fp64s = static_cast<std::int64_t>(probe_bytes(level, levels) / sizeof(double));
+  return fmt::format("read_n{}", std::max<std::int64_t>(1, fp64s));
 }
 
 }  // namespace
 
-void CeilingNeeds::add(const std::vector<PlannedBenchmark>& benchmarks) {
+void CeilingNeeds::add(const std::vector<PlannedBenchmark>& benchmarks, const json& hardware) {
   for (const PlannedBenchmark& benchmark : benchmarks) {
     if (benchmark.name == "stream") continue;
     for (const Case& one : benchmark.cases) {
-      const auto precision = one.settings.find("precision"), count = one.settings.find("threads");
+      const auto precision = one.settings.find("precision"), count = one.settings.find("threads"),
+                 cache = one.settings.find("cache");
       if (precision == one.settings.end() || count == one.settings.end()) continue;
+      const auto device = one.settings.find("device");
+      if (device != one.settings.end() && device->second != "cpu") continue;
       precisions.insert(precision->second);
-      threads.insert(std::stoi(count->second));
+      const int team = *threads.insert(std::stoi(count->second)).first;
+      const std::vector<CacheLevel> levels = cache_levels(hardware, team);
+      if (cache != one.settings.end() && cache->second == "cold")
+        data.emplace(team, in_memory);
+      else if (one.problem_bytes > 0 && !levels.empty())
+        for (const std::size_t level : bounding_levels(one.problem_bytes, levels))
+          data.emplace(team, probe_of(level, levels));
     }
   }
+}
+
+void CeilingNeeds::add(const CeilingNeeds& other) {
+  precisions.insert(other.precisions.begin(), other.precisions.end());
+  threads.insert(other.threads.begin(), other.threads.end());
+  data.insert(other.data.begin(), other.data.end());
 }
 
 CeilingMeter::CeilingMeter(CeilingNeeds needs, CampaignOptions options,

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/run/campaign.hpp"
@@ -13,20 +14,23 @@
 
 namespace assay {
 
-/// What the cases of a run ask for.
+/// What the cases of a run ask for: no more is measured.
 struct CeilingNeeds {
   std::set<std::string> precisions;
   std::set<int> threads;
-  void add(const std::vector<PlannedBenchmark>& benchmarks);
+  std::set<std::pair<int, std::string>> data;  ///< threads, problem of assay-stream: "triad"
+  /// `hardware`: of the machine that runs them.
+  void add(const std::vector<PlannedBenchmark>& benchmarks, const nlohmann::json& hardware);
+  void add(const CeilingNeeds& other);
 };
 
 class CeilingMeter {
  public:
   /// `options`: of the run, for its folder, launcher and time limit; `programs` holds assay-stream.
   CeilingMeter(CeilingNeeds needs, CampaignOptions options, std::filesystem::path programs);
-  /// Runs assay-stream for every precision (its peak) and number of threads (its peak and the
-  /// bandwidth of triad, with both kinds of stores). What fails is told in the bracket's "reason":
-  /// no run fails for want of a ceiling. Throws Interrupted.
+  /// Runs assay-stream for every precision (its peak), for each number of threads, and for every
+  /// level of memory that may bound a case. What fails is told in the bracket's "reason": no run
+  /// fails for want of a ceiling. Throws Interrupted.
   Bracket measure();
   /// Whether the next cases should have a bracket of their own: the last one is long ago, by ten
   /// times what it took.

@@ -16,8 +16,22 @@ namespace assay {
 namespace fs = std::filesystem;
 
 namespace {
+
 const std::string prefix = "assay-";
+
+/// How to allow what a launcher refuses.
+std::string way_out(const std::string& said) {
+  const auto tells = [&](const char* word) { return said.find(word) != std::string::npos; };
+  if (tells("run-as-root"))
+    return " To allow it: OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1, or --launcher "
+           "'mpirun --allow-run-as-root'.";
+  if (tells("slots"))
+    return " To allow more ranks than processors: --launcher 'mpirun --oversubscribe' (their times "
+           "then tell of the scheduler, too).";
+  return "";
 }
+
+}  // namespace
 
 std::vector<std::string> benchmark_names(const fs::path& folder) {
   std::vector<std::string> names;
@@ -60,16 +74,18 @@ std::vector<Case> listed_cases(const fs::path& executable, const fs::path& suite
     throw InputError(said);
   }
   if (ended.signalled || ended.code != 0)
-    throw CaseError(fmt::format("{} cannot list its cases ({}{}{}). Try `{} --suite {} --list`.",
-                                name, ended.text(), said.empty() ? "" : ": ", said, name,
-                                suite.string()));
+    throw CaseError(
+        fmt::format("{} cannot list its cases ({}{}{}).{} Try `{}{} --suite {} --list`.", name,
+                    ended.text(), said.empty() ? "" : ": ", said, way_out(said),
+                    launcher.empty() ? "" : join(launcher, " ") + " ", name, suite.string()));
   std::vector<Case> cases;
   try {
     for (const json& one : json::parse(text)) {
       const json tolerance = one.value("tolerance", json());
       cases.push_back(
           {one.at("id"), one.at("settings"), one.at("names"), one.value("required", false),
-           tolerance.is_number() ? std::optional(tolerance.get<double>()) : std::nullopt});
+           tolerance.is_number() ? std::optional(tolerance.get<double>()) : std::nullopt,
+           one.value("part_of", std::vector<Part>{}), one.value("problem_bytes", 0.0)});
     }
   } catch (const json::exception& error) {
     throw CaseError(

@@ -104,7 +104,7 @@ void prepare(Side& side) {
   check_machine(plan, environment, events);
   for (const std::string& name : plan.baselines) side.baselines.push_back(Baseline::load(name));
   std::vector<PlannedBenchmark> benchmarks = planned_benchmarks(plan);
-  if (plan.ceilings) side.needs.add(benchmarks);
+  if (plan.ceilings) side.needs.add(benchmarks, environment.at("hardware"));
   side.announcement = announcement(plan, names_a_run(events), environment);
   side.campaign =
       std::make_unique<Campaign>(plan.campaign, std::move(benchmarks), std::move(finished));
@@ -136,10 +136,7 @@ class Brackets {
  private:
   static CeilingNeeds needs_of(const std::vector<Side>& sides) {
     CeilingNeeds all;
-    for (const Side& side : sides) {
-      all.precisions.insert(side.needs.precisions.begin(), side.needs.precisions.end());
-      all.threads.insert(side.needs.threads.begin(), side.needs.threads.end());
-    }
+    for (const Side& side : sides) all.add(side.needs);
     return all;
   }
   std::vector<Side>& sides_;

@@ -70,11 +70,23 @@ std::vector<std::string> ids_in(const std::string& file) {
   return list;
 }
 
+/// What the command line says stands before what the suite says.
+void set_launcher(RunPlan& plan, const Given& given) {
+  const auto ranks = whole_of(given, "ranks", 1, 1'000'000);
+  const auto launcher = value_of(given, "launcher");
+  const json launch = plan.suite.value("launch", json());
+  if (launcher) plan.campaign.launcher = words(*launcher);
+  if (ranks)
+    plan.campaign.launcher = launcher_of(words(launcher.value_or("")), *ranks);
+  else if (launch.is_object() && leaves_ranks_open(plan.campaign.launcher))
+    plan.campaign.launcher = launcher_of(plan.campaign.launcher, launch.at("ranks"));
+}
+
 RunPlan plan_of(const Given& given) {
   RunPlan plan = plan_of_suite(*value_of(given, "SUITE"));
   for (const auto& [flag, values] : given) plan.given.insert(flag);
   plan.campaign.folder = folder_of(given, plan.suite_name);
-  plan.campaign.launcher = words(value_of(given, "launcher").value_or(""));
+  set_launcher(plan, given);
   plan.campaign.launches = static_cast<int>(whole_of(given, "launches", 1, 10000).value_or(1));
   plan.campaign.seed = whole_of(given, "seed", 0, UINT64_MAX).value_or(1);
   plan.timing = timing_of(given);
@@ -163,6 +175,8 @@ Command run_command() {
        {"--no-ceilings", "do not measure what the machine can do at most", "", ""},
        {"--seed", "seed of orders and data", "N", "1"},
        {"--launcher", "words put before every executable", "\"mpirun -n 2\"", ""},
+       {"--ranks", "processes of benchmarks that have several, by the launcher (mpirun)", "N",
+        "the suite's"},
        {"--baseline", "compare with these systems", "NAME,...", "the suite's", false, true}},
       &run};
 }

@@ -61,7 +61,8 @@ void adopt(RunPlan& plan, const json& event) {
   if (open("launches")) plan.campaign.launches = event.value("launches", plan.campaign.launches);
   if (open("filter")) plan.filter = event.value("filter", plan.filter);
   if (open("cases")) plan.ids = event.value("cases", plan.ids);
-  if (open("launcher")) plan.campaign.launcher = event.value("launcher", plan.campaign.launcher);
+  if (open("launcher") && open("ranks"))
+    plan.campaign.launcher = event.value("launcher", plan.campaign.launcher);
   if (open("no-ceilings")) plan.ceilings = event.value("ceilings", plan.ceilings);
   if (open("baseline")) plan.baselines = event.value("baselines", plan.baselines);
   for (const char* flag : timing_flags)
@@ -82,6 +83,8 @@ RunPlan plan_of_suite(const std::string& suite) {
   for (const json& name : plan.suite.value("baseline", json::array()))
     plan.baselines.push_back(name);
   plan.ceilings = plan.suite.value("ceilings", true);
+  if (const json launch = plan.suite.value("launch", json()); launch.is_object())
+    plan.campaign.launcher = launcher_of({}, launch.at("ranks"));
   plan.programs = executable_folder();
   return plan;
 }
@@ -104,6 +107,21 @@ RunPlan plan_of_result(const json& result) {
   plan.programs = run["programs"].get<std::string>();
   adopt(plan, run);
   return plan;
+}
+
+std::vector<std::string> launcher_of(std::vector<std::string> words, std::uint64_t ranks) {
+  if (words.empty()) words = {"mpirun"};
+  words.insert(words.end(), {"-n", std::to_string(ranks)});
+  return words;
+}
+
+bool leaves_ranks_open(const std::vector<std::string>& words) {
+  if (words.empty()) return false;
+  const std::string program = fs::path(words.front()).filename().string();
+  return (program.starts_with("mpirun") || program.starts_with("mpiexec") || program == "srun") &&
+         std::none_of(words.begin(), words.end(), [](const std::string& word) {
+           return word == "-n" || word == "-np" || word == "--np" || word.starts_with("--ntasks");
+         });
 }
 
 void set_timing(RunPlan& plan, std::optional<double> timeout) {

@@ -36,6 +36,11 @@ RunPlan plan_of_suite(const std::string& suite);
 /// InputError if the result was not written by `assay run`.
 RunPlan plan_of_result(const nlohmann::json& result);
 
+/// The words that start `ranks` processes: the launcher's (mpirun where none is given) and -n.
+std::vector<std::string> launcher_of(std::vector<std::string> words, std::uint64_t ranks);
+/// Whether these words start several processes, and leave their number open.
+bool leaves_ranks_open(const std::vector<std::string>& words);
+
 /// Flags of the timing, handed on to every benchmark.
 inline constexpr const char* timing_flags[] = {"max-time", "precision-target", "min-samples",
                                                "reference-budget"};

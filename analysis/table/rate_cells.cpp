@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
 #include <vector>
 
 #include "analysis/table/cells.hpp"
 #include "analysis/units.hpp"
 #include "core/statistics.hpp"
+#include "core/text.hpp"
 
 namespace assay {
 
@@ -22,6 +25,8 @@ std::string rate_cell(const Series& series) {
     const json value = problem.value(name, json());
     return value.is_number() ? value.get<double>() : 0;
   };
+  if (rates.contains("busbw"))
+    return human(amount("bytes") * amount("busbw_factor") / series.median, "B/s") + " bus" + mark;
   const double flops = amount("flops"), bytes = amount("bytes");
   if (flops > 0 && 2 * flops >= bytes) return human(flops / series.median, "FLOP/s") + mark;
   if (bytes > 0) return human(bytes / series.median, "B/s") + mark;
@@ -47,9 +52,80 @@ std::string ceiling_cell(const Series& series, Legend& legend) {
         "^: faster than the ceiling by more than 3 %, which cannot be: the machine was slower when "
         "the ceiling was measured, or one of the two is wrong.");
   legend.add(
-      "of ceiling: least time that peak arithmetic and memory allow (measured around the row by "
-      "assay-stream) / time, and which of the two bounds.");
+      "of ceiling: least time that peak arithmetic and the memory or cache that holds the data "
+      "allow "
+      "(measured around the row by assay-stream) / time, and which of them bounds.");
   return fmt::format("{:.3g} % {}{}", 100 * median(fractions), bound_by, exceeded ? "^" : "");
+}
+
+namespace {
+
+/// The ceilings of one machine's rows, by what they are of: "fp32 with 2 threads".
+using Measured = std::map<std::string, double>;
+
+void collect(const json& row, Measured& flops, Measured& bytes) {
+  const json& ceiling = row.at("ceiling");
+  const json& parameters = row.at("parameters");
+  const std::string with = fmt::format(" with {} threads", text_of(parameters, "threads"));
+  const auto add = [](Measured& all, const std::string& what, const json& rate) {
+    if (rate.is_number()) all[what] = std::max(all[what], rate.get<double>());
+  };
+  add(flops, text_of(parameters, "precision") + with, ceiling.at("flops_per_s"));
+  add(bytes, ceiling.value("level", "memory") + with, ceiling.at("bytes_per_s"));
+}
+
+std::string listed(const Measured& all, const char* unit) {
+  std::string text;
+  for (const auto& [what, rate] : all)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", what, human(rate, unit));
+  return text;
+}
+
+std::string promised(const json& peaks) {
+  if (!peaks.is_object()) return "unknown";
+  Measured known;
+  for (const auto& [precision, rate] : peaks.at("flops_per_s").items())
+    if (rate.is_number()) known[precision] = rate;
+  const json reasons = peaks.value("reasons", json::object());
+  const auto why = [&](const char* what) {
+    return fmt::format("unknown ({})", text_of(reasons, what));
+  };
+  const json memory = peaks.at("bytes_per_s");
+  return fmt::format("arithmetic {}, memory {}",
+                     known.empty()
+                         ? why("flops_per_s")
+                         : fmt::format("{} ({})", listed(known, "FLOP/s"), text_of(peaks, "basis")),
+                     memory.is_number() ? human(memory, "B/s") : why("bytes_per_s"));
+}
+
+}  // namespace
+
+void note_ceilings(const std::vector<NamedResult>& results, const std::vector<Series>& all,
+                   Legend& legend) {
+  struct Machine {
+    json peaks;
+    Measured flops, bytes;
+  };
+  std::map<std::pair<std::size_t, std::string>, Machine> machines;
+  for (const Series& series : all)
+    for (const json& row : series.rows) {
+      if (series.status != "ok" || !row.contains("ceiling") || !row["ceiling"].is_object())
+        continue;
+      Machine& machine = machines[{series.result, series.environment}];
+      collect(row, machine.flops, machine.bytes);
+      const json& environments = results[series.result].result.at("environments");
+      if (const std::size_t place = row.at("environment"); place < environments.size())
+        machine.peaks = environments[place].at("hardware").value("peaks", json());
+    }
+  for (const auto& [place, machine] : machines) {
+    const std::string& name = results[place.first].name;
+    std::vector<std::string> parts;
+    if (!machine.flops.empty()) parts.push_back(listed(machine.flops, "FLOP/s"));
+    if (!machine.bytes.empty()) parts.push_back(listed(machine.bytes, "B/s"));
+    legend.add(fmt::format("{}ceilings, measured: {}; theoretical: {}.",
+                           name.empty() ? "" : name + ": ", join(parts, "; "),
+                           promised(machine.peaks)));
+  }
 }
 
 bool has_ceiling(const Series& series) {

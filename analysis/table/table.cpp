@@ -8,9 +8,11 @@
 
 #include "analysis/table/cells.hpp"
 #include "analysis/table/crossed.hpp"
+#include "analysis/table/curve_table.hpp"
 #include "analysis/table/legend.hpp"
 #include "analysis/table/pivot.hpp"
 #include "analysis/table/rate_cells.hpp"
+#include "analysis/table/totals.hpp"
 #include "analysis/text_table.hpp"
 #include "analysis/units.hpp"
 #include "core/result.hpp"
@@ -60,9 +62,10 @@ std::string render_table(const std::vector<NamedResult>& given,
   if (!options.by.empty() && !baselines.empty())
     return crossed_table(results, cross(results, all, baselines, options.by), all, options);
   const Axes axes = axes_of(all, options.by);
+  const std::string totals = totals_table(results, all, axes_of(all, "").shown, options.markdown);
   if (!options.by.empty())
     return table_title(results, axes.constants, options.markdown) +
-           pivot_table(results, all, axes, options) + "\n" + counts(all) + "\n";
+           pivot_table(results, all, axes, options) + "\n" + totals + counts(all) + "\n";
   const auto systems = systems_of(all, baselines);
   Legend legend;
   std::vector<Column> columns;
@@ -164,6 +167,7 @@ std::string render_table(const std::vector<NamedResult>& given,
     }
     lines.push_back(std::move(line));
   }
+  if (ceilings) note_ceilings(results, all, legend);
   for (const std::string& why : without) legend.add("No ratio (-): " + why + ".");
   if (!systems.empty())
     legend.add(
@@ -192,7 +196,8 @@ std::string render_table(const std::vector<NamedResult>& given,
 
   return table_title(results, axes.constants, options.markdown) +
          (options.markdown ? markdown_table(columns, lines) : terminal_table(columns, lines)) +
-         "\n" + legend.text(options.markdown) + (options.markdown ? "\n" : "") + counts(all) + "\n";
+         "\n" + legend.text(options.markdown) + (options.markdown || !totals.empty() ? "\n" : "") +
+         totals + counts(all) + "\n" + curve_table(results, all, options.markdown);
 }
 
 }  // namespace assay

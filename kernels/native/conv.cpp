@@ -16,11 +16,12 @@ constexpr std::array algorithms{"implicit_gemm", "winograd", "winograd_2x2", "wi
 
 std::string why_not(const ConvProblem& problem) {
   const ConvShape& s = problem.shape();
-  if (problem.precision() == Precision::fp64 || problem.precision() == Precision::int8)
+  const Precision precision = problem.precision();
+  if (precision != Precision::fp32 && precision != Precision::bf16 && precision != Precision::fp16)
     return fmt::format(
         "native has no {} convolution (it computes in fp32, on fp32, bf16 or fp16 tensors). Use "
         "one of these.",
-        name(problem.precision()));
+        name(precision));
   if (problem.tensors()[0].dims.size() != 4)
     return fmt::format(
         "native has no convolution with depth ({}; it has two spatial dimensions). Use another "

@@ -17,14 +17,17 @@ constexpr std::ptrdiff_t panel_bytes = 80 << 10;
 
 /// Outputs (first_y + u * step, first_x + v * step) for u < rows, v < columns, with their own taps.
 struct Phase {
-  std::ptrdiff_t first_y, first_x, rows, columns;
-  std::vector<Tap> taps;
+  std::ptrdiff_t first_y = 0, first_x = 0, rows = 0, columns = 0;
+  std::vector<Tap> taps{};
+  /// The inputs of one tap, with nothing between them, lie as a window would have them: they are
+  /// read in place.
+  bool in_place = false;
   Blocking blocking{};
-  Window window;
+  Window window{};
   std::ptrdiff_t blocks = 1;  ///< of input channels at once
   /// Of the blocks of channels in one window after the other: [tap][block]. The taps that lie in
   /// the plane, for one row of outputs, are then one run of segments.
-  std::vector<Segment> segments;
+  std::vector<Segment> segments{};
 };
 
 /// A block of outputs, and panels [first, last) of their channels.
@@ -55,7 +58,7 @@ class ImplicitGemm final : public Operation {
     wide_ = scratch.reserve(in_.type == DataType::fp32 ? 0 : s.g * weights_.group());
     std::ptrdiff_t window = 0, sums = 0;
     for (const Phase& phase : phases_) {
-      window = std::max(window, phase.blocks * phase.window.block());
+      if (!phase.in_place) window = std::max(window, phase.blocks * phase.window.block());
       sums = std::max(sums, phase.blocking.height * phase.blocking.width);
     }
     std::ptrdiff_t panels = 0;
@@ -102,7 +105,7 @@ class ImplicitGemm final : public Operation {
     const ConvShape& s = shape_;
     step_y_ = s.sh;
     step_x_ = s.sw;
-    Phase phase{0, 0, s.oh, s.ow, {}, {}, {}, 1, {}};
+    Phase phase{0, 0, s.oh, s.ow};
     for (std::ptrdiff_t i = 0; i < s.kh; ++i)
       for (std::ptrdiff_t j = 0; j < s.kw; ++j)
         phase.taps.push_back({i * (s.dh + 1) - s.ph, j * (s.dw + 1) - s.pw, i * s.kw + j});
@@ -115,7 +118,7 @@ class ImplicitGemm final : public Operation {
     out_step_x_ = s.sw;
     for (std::ptrdiff_t y = 0; y < std::min(s.sh, s.ih); ++y)
       for (std::ptrdiff_t x = 0; x < std::min(s.sw, s.iw); ++x) {
-        Phase phase{y, x, blocks_of(s.ih - y, s.sh), blocks_of(s.iw - x, s.sw), {}, {}, {}, 1, {}};
+        Phase phase{y, x, blocks_of(s.ih - y, s.sh), blocks_of(s.iw - x, s.sw)};
         for (std::ptrdiff_t i = 0; i < s.kh; ++i)
           for (std::ptrdiff_t j = 0; j < s.kw; ++j) {
             const std::ptrdiff_t from_y = y + s.ph - i * (s.dh + 1),
@@ -132,15 +135,20 @@ class ImplicitGemm final : public Operation {
     phase.window =
         Window(phase.taps, step_y_, step_x_, phase.blocking.height, phase.blocking.width);
     const auto taps = static_cast<std::ptrdiff_t>(phase.taps.size());
+    phase.in_place = in_.type == DataType::fp32 && in_.blocked && taps == 1 && step_y_ == 1 &&
+                     step_x_ == 1 && phase.taps[0].dy == 0 && phase.taps[0].dx == 0 &&
+                     phase.rows <= in_.height && phase.columns <= in_.width;
     const std::ptrdiff_t tap = channel_block * weights_.width, blocks = weights_.row_blocks();
-    phase.blocks = blocks_at_once(phase.window, blocks,
+    phase.blocks = blocks_at_once(phase.in_place ? Window() : phase.window, blocks,
                                   panel_bytes / 4 / std::max<std::ptrdiff_t>(1, taps * tap));
     for (std::ptrdiff_t first = 0; first < blocks; first += phase.blocks)
       for (const Tap& one : phase.taps)
         for (std::ptrdiff_t at = first; at < std::min(blocks, first + phase.blocks); ++at)
-          phase.segments.push_back({(at - first) * phase.window.block() + phase.window.tap(one),
-                                    at * weights_.block() + one.index * tap,
-                                    std::min(channel_block, weights_.rows - at * channel_block)});
+          phase.segments.push_back(
+              {phase.in_place ? (at - first) * in_.block
+                              : (at - first) * phase.window.block() + phase.window.tap(one),
+               at * weights_.block() + one.index * tap,
+               std::min(channel_block, weights_.rows - at * channel_block)});
     phases_.push_back(std::move(phase));
   }
 
@@ -171,12 +179,17 @@ class ImplicitGemm final : public Operation {
                          width = std::min(p.blocking.width, p.columns - item.v),
                          taps = static_cast<std::ptrdiff_t>(p.taps.size()),
                          blocks = weights_.row_blocks();
+    // Rows of outputs that follow each other as their inputs do are one: register blocks then end
+    // with the block, not with each of its rows.
+    const bool whole = p.in_place && width == in_.width && width == out_.width &&
+                       out_step_y_ == 1 && out_step_x_ == 1;
+    const std::ptrdiff_t rows = whole ? height : 1;
     for (std::ptrdiff_t first = 0; first < blocks; first += p.blocks) {
       const std::ptrdiff_t last = std::min(blocks, first + p.blocks);
-      if (taps > 0)
+      if (taps > 0 && !p.in_place)
         p.window.load(table_, in_, data_[0], item.n, item.g, first, last, item.u, item.v, window);
       for (std::ptrdiff_t panel = item.first; panel < item.last; ++panel)
-        for (std::ptrdiff_t u = 0; u < height; ++u) {
+        for (std::ptrdiff_t u = 0; u < height; u += rows) {
           // Rows of taps above and below the plane would multiply zeros.
           const auto inside = [&](const Tap& tap) {
             const std::ptrdiff_t y = (item.u + u) * step_y_ + tap.dy;
@@ -184,11 +197,14 @@ class ImplicitGemm final : public Operation {
           };
           const auto begin = std::find_if(p.taps.begin(), p.taps.end(), inside),
                      end = std::find_if_not(begin, p.taps.end(), inside);
-          multiply(table_, table_.pixels, channel_block,
-                   window + u * p.window.step_y() * p.window.row(),
+          const float* const from = p.in_place ? static_cast<const float*>(data_[0]) +
+                                                     in_.offset(item.n, item.g, first) +
+                                                     (item.u + u) * in_.row + item.v * in_.pixel
+                                               : window + u * p.window.step_y() * p.window.row();
+          multiply(table_, table_.pixels, channel_block, from,
                    weights + item.g * weights_.group() + panel * weights_.panel(),
                    p.segments.data() + first * taps + (begin - p.taps.begin()) * (last - first),
-                   (end - begin) * (last - first), width, weights_.column_blocks(panel),
+                   (end - begin) * (last - first), rows * width, weights_.column_blocks(panel),
                    destination(item, panel, u, width, sums), first > 0);
         }
     }

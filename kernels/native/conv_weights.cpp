@@ -126,11 +126,14 @@ class ImplicitGemmWeights final : public Operation {
                       weights_.width);
         }
       }
+      // Rows of a window without neighbours follow each other: one reduction over all of them.
+      const bool whole = window_.step_y() * window_.row() == chunk.width * channel_block;
+      if (whole) segments[0].k = chunk.height * chunk.width;
       for (std::ptrdiff_t block = unit.first; block < unit.last; ++block)
         for (const Tap& tap : taps_)
           multiply(table_, table_.channels, 1,
                    window + (block - unit.first) * window_.block() + window_.tap(tap), gradients,
-                   segments, chunk.height,
+                   segments, whole ? 1 : chunk.height,
                    std::min(channel_block, weights_.rows - block * channel_block), column_blocks,
                    {sums + unit.g * weights_.group() + unit.panel * weights_.panel() +
                         block * weights_.block() + tap.index * channel_block * weights_.width,

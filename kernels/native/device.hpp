@@ -1,25 +1,12 @@
 #pragma once
 // Host memory in the blocked layouts of native kernels.
 
-#include <cstdint>
 #include <memory>
-#include <vector>
 
 #include "core/host_device.hpp"
+#include "core/layout.hpp"
 
 namespace assay::native {
-
-/// Where element i of one logical dimension lies: (i / block) * outer + (i % block) * inner
-/// elements from the first.
-struct Split {
-  std::int64_t block, outer, inner;
-};
-
-/// The layout of a TensorSpec: one split a dimension; the rest of `elements` is padding, and zero.
-struct Layout {
-  std::vector<Split> splits;
-  std::int64_t elements;
-};
 
 class NativeDevice final : public Device {
  public:

@@ -194,6 +194,8 @@ class Fma final : public StreamOperation {
 
 Made<std::unique_ptr<Operation>> make_fma(const StreamProblem& problem) {
   const Precision precision = problem.precision();
+  if (precision == Precision::tf32)
+    return Unsupported{"native has no tf32 (a format of tensor cores). Use fp32."};
   const bool wide = precision == Precision::fp64 || precision == Precision::fp32;
   Made<Registers> made = wide ? fma_registers(precision) : half_registers(precision);
   if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
@@ -217,6 +219,8 @@ Made<std::unique_ptr<Operation>> make_stream(Device&, const Problem& what, const
         "native has no algorithm {} for {} (regular and nontemporal are of copy, scale, add and "
         "triad). Use auto.",
         algorithm, problem.canonical())};
+  if (kernel == StreamKernel::matmul)
+    return Unsupported{"native has no matmul (fma measures its peak). Use --problem fma."};
   if (auto why = why_not_precision(problem)) return Unsupported{std::move(*why)};
   if (!stores && options.get("cache", "hot") == "cold")
     return Unsupported{

@@ -233,8 +233,9 @@ Made<std::unique_ptr<Operation>> make_conv(Device& device, const Problem& proble
         fmt::format("onednn has no {} (its algorithms are auto, direct, winograd)", request)};
   if (layout != "any" && layout != "nchw" && layout != "nhwc")
     return Unsupported{fmt::format("onednn has no layout {}. Use any, nchw or nhwc.", layout)};
-  if (conv.precision() == Precision::fp64)
-    return Unsupported{fmt::format("onednn has no fp64 convolution ({})", request)};
+  if (conv.precision() == Precision::fp64 || conv.precision() == Precision::tf32)
+    return Unsupported{
+        fmt::format("onednn has no {} convolution ({})", name(conv.precision()), request)};
   if (const auto why = why_not_integers(conv)) return Unsupported{*why};
 
   const bool gpu = place.engine().get_kind() == dnnl::engine::kind::gpu;

@@ -45,6 +45,16 @@ inline nlohmann::json row(const std::string& status, double seconds, int launch 
   return made;
 }
 
+/// An allreduce of `bytes` on 8 ranks.
+inline nlohmann::json collective(double bytes, double seconds, Settings more = {}) {
+  more["problem"] = "n" + std::to_string(static_cast<long>(bytes));
+  nlohmann::json made = row("ok", seconds, 0, more);
+  made["benchmark"] = "allreduce";
+  made["problem"]["bytes"] = bytes;
+  made["rates"] = {{"busbw", 1.75 * bytes / made["time_s"]["median"].get<double>()}};
+  return made;
+}
+
 inline nlohmann::json result(std::vector<nlohmann::json> rows) {
   nlohmann::json made = make_result("id", "suite", "command", 1, now());
   made["rows"] = rows;

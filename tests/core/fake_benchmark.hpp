@@ -49,7 +49,7 @@ class FakeWorkload final : public Workload {
   HostStream stream_;
 };
 
-class FakeBenchmark final : public Benchmark {
+class FakeBenchmark : public Benchmark {
  public:
   std::string name() const override {
     return "conv";

@@ -256,57 +256,5 @@ TEST(Match, GivesAValidBaselineObject) {
   EXPECT_TRUE(schema_errors(fixture::result({row}), "result", "x").empty());
 }
 
-// ------------------------------------------------------------------------------------------------------
-// problem lists
-
-TEST(ProblemLists, AreCompleteAndCanonical) {
-  const std::map<std::string, std::pair<std::size_t, std::size_t>> expected{
-      {"coral2", {2, 0}},
-      {"resnet50", {23, 0}},
-      {"deepbench-train", {94, 4}},
-      {"deepbench-server", {107, 4}},
-      {"deepbench-device", {16, 1}}};
-  for (const auto& [name, counts] : expected) {
-    const json list =
-        read_checked(data_folder("suites") / "problems" / "conv" / (name + ".json"), "problems");
-    EXPECT_EQ(list["name"], name);
-    EXPECT_EQ(list["problems"].size(), counts.first) << name;
-    std::set<std::string> names;
-    std::map<std::string, std::string> first;  // descriptor → name
-    std::size_t duplicates = 0;
-    for (const json& problem : list["problems"]) {
-      EXPECT_TRUE(names.insert(problem["name"]).second) << problem["name"];
-      const std::string descriptor =
-          list.value("defaults", "") + problem["descriptor"].get<std::string>();
-      EXPECT_EQ(to_descriptor(parse_conv(descriptor)), descriptor);
-      const auto [known, fresh] = first.emplace(descriptor, problem["name"]);
-      EXPECT_EQ(fresh, !problem.contains("duplicate_of")) << problem["name"];
-      if (!fresh) {
-        ++duplicates;
-        EXPECT_EQ(problem["duplicate_of"], known->second);
-      }
-    }
-    EXPECT_EQ(duplicates, counts.second) << name;
-  }
-}
-
-TEST(ProblemLists, Resnet50CountsAllItsConvolutions) {
-  const json list =
-      read_checked(data_folder("suites") / "problems" / "conv" / "resnet50.json", "problems");
-  int repeats = 0;
-  double flops = 0;
-  std::set<std::string> layers;
-  for (const json& problem : list["problems"]) {
-    repeats += problem["repeat"].get<int>();
-    EXPECT_EQ(problem["layers"].size(), problem["repeat"].get<std::size_t>());
-    for (const json& layer : problem["layers"]) EXPECT_TRUE(layers.insert(layer).second) << layer;
-    const ConvProblem one(parse_conv("mb1" + problem["descriptor"].get<std::string>()),
-                          ConvDirection::forward, Precision::fp32);
-    flops += one.flops() * problem["repeat"].get<int>();
-  }
-  EXPECT_EQ(repeats, 53);
-  EXPECT_EQ(flops, 2.0 * 4087136256.0);  // multiply-adds of one 224 x 224 image
-}
-
 }  // namespace
 }  // namespace assay

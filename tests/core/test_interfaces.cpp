@@ -104,7 +104,7 @@ class AllreduceOperation final : public Operation {
     receive_ = {tensors[in_place_ ? 0 : 1]->data(), specs_[0].elements(), DataType::fp32};
   }
   void run(Stream& stream) override {
-    ranks_.allreduce(send_, receive_, ReduceOp::sum, stream)->wait();
+    ranks_.allreduce(send_, receive_, ReduceOp::sum, stream);
     after_(runs_++);
   }
   Executed executed() const override { return {}; }
@@ -262,7 +262,7 @@ class Regression final : public Workload {
           gradient_[j] += error * data_[i * width + j] / static_cast<float>(rows);
       }
       const Buffer buffer{gradient_.data(), width, DataType::fp32};
-      ranks_.allreduce(buffer, buffer, ReduceOp::average, stream)->wait();
+      ranks_.allreduce(buffer, buffer, ReduceOp::average, stream);
       for (std::size_t j = 0; j < width; ++j) weights_[j] -= sabotage_ * rate * gradient_[j];
     }
   }

@@ -152,6 +152,9 @@ TEST(Precision, BlocksAgreeWithSingleValues) {
 TEST(Precision, Names) {
   for (const DataType type : all_types) EXPECT_EQ(data_type(name(type)), type);
   for (const std::string& one : precision_names()) EXPECT_EQ(name(precision(one)), one);
+  EXPECT_EQ(storage(Precision::tf32), DataType::fp32);
+  EXPECT_EQ(storage(Precision::int8), DataType::u8);
+  EXPECT_EQ(storage(Precision::bf16), DataType::bf16);
   try {
     precision("bf61");
     FAIL();

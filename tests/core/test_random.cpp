@@ -243,5 +243,36 @@ TEST(Shuffle, EveryOrderIsEquallyLikely) {
   EXPECT_TRUE(uniform(counts));
 }
 
+TEST(Values, FixedPointSumsAreExactInAnyOrder) {
+  for (const auto& [type, bits] : {std::pair{DataType::fp32, 22}, std::pair{DataType::bf16, 6},
+                                   std::pair{DataType::fp16, 9}, std::pair{DataType::fp64, 51}}) {
+    const Values values(Values::Kind::fixed, 7, "send", type, bits);
+    std::vector<double> all(1000);
+    values.fill(0, all);
+    int wide = 0;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      EXPECT_EQ(all[i], values(static_cast<std::int64_t>(i)));
+      EXPECT_EQ(all[i], round_to(type, all[i]));
+      EXPECT_LT(std::abs(all[i]), 1);
+      const double scaled = std::ldexp(all[i], bits);
+      EXPECT_EQ(scaled, std::rint(scaled)) << "a multiple of 2^-bits";
+      wide += std::fmod(scaled, 2) != 0;
+    }
+    EXPECT_GT(wide, 400) << "the last bit is used";
+    // Four of them, added in two orders with a rounding to the type after each step.
+    for (std::size_t i = 0; i + 4 <= all.size(); i += 4) {
+      double forward = 0, backward = 0;
+      for (std::size_t j = 0; j < 4; ++j) {
+        forward = round_to(type, forward + all[i + j]);
+        backward = round_to(type, backward + all[i + 3 - j]);
+      }
+      EXPECT_EQ(forward, backward);
+    }
+  }
+  EXPECT_THROW(Values(Values::Kind::fixed, 1, "x", DataType::bf16, 9), std::invalid_argument);
+  EXPECT_THROW(Values(Values::Kind::fixed, 1, "x", DataType::s32, 4), std::invalid_argument);
+  EXPECT_THROW(Values(Values::Kind::fixed, 1, "x", DataType::fp32, 0), std::invalid_argument);
+}
+
 }  // namespace
 }  // namespace assay

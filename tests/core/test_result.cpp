@@ -232,6 +232,54 @@ TEST(Result, NumbersMustFollowFromEachOther) {
       << refusal(one);
 }
 
+TEST(Result, ACeilingFollowsFromItsBrackets) {
+  json good = fixture::result({fixture::row(good_outcome())});
+  json& row = good["rows"][0];
+  const double flops = 29595009024.0, median = row["time_s"]["median"];
+  row["problem"].update({{"flops", flops}, {"bytes", 2e8}});
+  row["ceiling"] = {{"flops_per_s", 4e11},   {"bytes_per_s", 1e10},
+                    {"memory_bytes", 1e8},   {"level", "L3"},
+                    {"bound_by", "compute"}, {"fraction", flops / 4e11 / median},
+                    {"exceeded", false},     {"brackets", {0, 1}}};
+  const auto stream = [](const char* amount, double work, double seconds) {
+    return json{{"id", "s"},
+                {"benchmark", "stream"},
+                {"problem", {{"descriptor", "d"}, {amount, work}}},
+                {"parameters", json::object()},
+                {"executed", nullptr},
+                {"status", "ok"},
+                {"reason", nullptr},
+                {"verification", nullptr},
+                {"time_s", {{"median", 2 * seconds}, {"min", seconds}}},
+                {"rates", json::object()}};
+  };
+  const auto bracket = [](const json& one) {
+    return json{
+        {"started", "t"}, {"seconds", 1}, {"reason", nullptr}, {"rows", json::array({one})}};
+  };
+  good["run"]["bracket"] = {bracket(stream("flops", 8e11, 2)), bracket(stream("bytes", 1e10, 1))};
+  ASSERT_EQ(refusal(good), "accepted");
+  const auto refused = [&](const json& changes, const std::string& said) {
+    json spoilt = good;
+    spoilt["rows"][0]["ceiling"].update(changes);
+    const std::string message = refusal(spoilt);
+    EXPECT_NE(message.find("/rows/0/ceiling" + said), std::string::npos) << changes << message;
+  };
+  refused({{"fraction", 0.1}}, "/fraction: found 0.1");
+  refused({{"bound_by", "L3"}}, "/bound_by: found \"L3\", expected \"compute\"");
+  refused({{"exceeded", true}}, "/exceeded: found true");
+  refused({{"brackets", json::array({2})}}, "/brackets: found 2, expected less than 2");
+  refused({{"flops_per_s", 2e11}, {"fraction", flops / 2e11 / median}},
+          "/flops_per_s: found 200000000000.0, expected a rate of its brackets' rows");
+  refused({{"bytes_per_s", 2e10}}, "/bytes_per_s: found 20000000000.0");
+  refused({{"memory_bytes", 1e10}}, "/fraction: found");
+  // Bound by what its data come from.
+  row["ceiling"].update(
+      {{"flops_per_s", nullptr}, {"bound_by", "L3"}, {"fraction", 1e8 / 1e10 / median}});
+  EXPECT_EQ(refusal(good), "accepted");
+  refused({{"bound_by", "compute"}}, "/bound_by: found \"compute\", expected \"L3\"");
+}
+
 TEST(Result, ANewerVersionSaysSo) {
   json document = fixture::result({});
   document["schema"] = "assay-result/2";

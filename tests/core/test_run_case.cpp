@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <mutex>
+
 #include "fake_benchmark.hpp"
+#include "thread_communicator.hpp"
 
 namespace assay {
 namespace {
@@ -74,6 +77,71 @@ TEST_F(RunCase, ExceptionsOfEveryStepBecomeFailedRows) {
   EXPECT_EQ(outcome.status, "failed");
   EXPECT_EQ(outcome.reason, "in the loop");
   EXPECT_FALSE(outcome.timing);
+}
+
+/// The outcomes of three ranks, each with a benchmark of its own that `change` has changed.
+std::vector<Outcome> on_three(const std::function<void(FakeBenchmark&, int rank)>& change) {
+  std::vector<Outcome> all(3);
+  testing_fakes::on_threads(3, [&](Communicator& ranks) {
+    Plugins plugins{std::vector<std::filesystem::path>{}};
+    CaseContext context{plugins, ranks, 1, 1e6};
+    TimingOptions timing;
+    timing.max_time = 0.01;
+    FakeBenchmark benchmark;
+    change(benchmark, ranks.rank());
+    all[static_cast<std::size_t>(ranks.rank())] =
+        run_case(benchmark, Case{"id", {}, {}, false}, context, timing);
+  });
+  return all;
+}
+
+TEST(RunCaseRanks, TheVerificationIsThatOfAllRanks) {
+  const auto outcomes = on_three([](FakeBenchmark& benchmark, int rank) {
+    benchmark.script.before = [rank] {
+      Verification one = Script::good();
+      one.checked = 10 + rank;
+      one.outputs = 20;
+      one.max_error = rank;
+      return one;
+    };
+  });
+  for (const Outcome& outcome : outcomes) {
+    EXPECT_EQ(outcome.status, "ok") << outcome.reason;
+    EXPECT_EQ(outcome.verification->checked, 33);
+    EXPECT_EQ(outcome.verification->outputs, 60);
+    EXPECT_EQ(outcome.verification->max_error, 2);
+    EXPECT_EQ(outcome.timing->rank_medians.size(), 3u);
+  }
+}
+
+TEST(RunCaseRanks, WhatOneRankFindsIsEverybodys) {
+  auto outcomes = on_three([](FakeBenchmark& benchmark, int rank) {
+    if (rank == 2) benchmark.script.before = [] { return Script::bad("dst[0] is 7"); };
+  });
+  for (const Outcome& outcome : outcomes) {
+    EXPECT_EQ(outcome.status, "incorrect");
+    EXPECT_EQ(outcome.reason, "rank 2 on threads0: dst[0] is 7");
+    EXPECT_FALSE(outcome.verification->passed);
+    EXPECT_FALSE(outcome.timing);
+  }
+  // A check that throws on one rank leaves the others in step.
+  outcomes = on_three([](FakeBenchmark& benchmark, int rank) {
+    if (rank == 1)
+      benchmark.script.after = []() -> Verification { throw CaseError("no memory"); };
+  });
+  for (const Outcome& outcome : outcomes) {
+    EXPECT_EQ(outcome.status, "failed");
+    EXPECT_EQ(outcome.reason, "rank 1 on threads0: no memory");
+  }
+}
+
+TEST(RunCaseRanks, WhatAllRanksRefuseIsNobodysAlone) {
+  const auto outcomes = on_three(
+      [](FakeBenchmark& benchmark, int) { benchmark.refusal = "no such instructions"; });
+  for (const Outcome& outcome : outcomes) {
+    EXPECT_EQ(outcome.status, "unsupported");
+    EXPECT_EQ(outcome.reason, "no such instructions");
+  }
 }
 
 }  // namespace

@@ -45,6 +45,47 @@ TEST_F(Suite, DefaultsFillEveryDimension) {
   EXPECT_EQ(cases[0].id, "conv/forward/auto/mb1/t2");
 }
 
+TEST_F(Suite, AllIsEveryValueOfAClosedList) {
+  EXPECT_EQ(expand(benchmark_, {{"direction", {"all"}}, {"threads", {"1"}}}, plugins_).size(), 2u);
+  EXPECT_EQ(expand(benchmark_, {{"direction", {"forward", "all"}}, {"threads", {"1"}}}, plugins_)
+                .size(),
+            2u);
+  EXPECT_NE(message([&] { expand(benchmark_, {{"threads", {"all"}}}, plugins_); }), "");
+}
+
+/// An axis with two names, and one that is found out.
+class Ranked : public FakeBenchmark {
+ public:
+  std::vector<Dimension> dimensions() const override {
+    std::vector<Dimension> all = FakeBenchmark::dimensions();
+    all[2].also = "size";
+    Dimension ranks{"ranks", "", {}, {}, "r", ""};
+    ranks.found = true;
+    all.push_back(ranks);
+    return all;
+  }
+  void complete(Settings& settings, const RankCount& started) const override {
+    settings["ranks"] = std::to_string(started.ranks);
+    if (settings["direction"] == "bwd_data") settings["algorithm"] = "auto";
+  }
+};
+
+TEST_F(Suite, WhatIsFoundOutIsInTheIdAndCannotBeAskedFor) {
+  const Ranked ranked;
+  const std::vector<Case> cases =
+      expand(ranked, {{"threads", {"1"}}, {"size", {"mb2"}}, {"problem", {"mb3"}}}, plugins_, false,
+             {4, 2});
+  ASSERT_EQ(cases.size(), 2u) << "both names are one axis";
+  EXPECT_EQ(cases[0].id, "conv/forward/auto/mb3/t1/r4");
+  EXPECT_NE(message([&] { expand(ranked, {{"ranks", {"4"}}}, plugins_); }).find("unknown"),
+            std::string::npos);
+  // What complete() settles alike is one case.
+  EXPECT_EQ(expand(ranked, {{"direction", {"bwd_data"}}, {"algorithm", {"all"}}, {"threads", {"1"}}},
+                   plugins_)
+                .size(),
+            1u);
+}
+
 TEST_F(Suite, SeveralValuesAreTheProductWithProblemsSlowest) {
   const std::vector<Case> cases = expand(
       benchmark_,
@@ -110,6 +151,40 @@ TEST_F(Suite, ListsGiveNamesAndFieldsAfterAtOverride) {
               find_problems(benchmark_, "coral2/winograt");
             }).find("Did you mean 'winograd'?"),
             std::string::npos);
+}
+
+TEST_F(Suite, AWholeListTellsHowOftenTheWholeHasEachProblem) {
+  for (const std::string list : {"resnet50", "resnet50@mb3"}) {
+    int repeats = 0;
+    for (const Case& one :
+         expand(benchmark_, {{"threads", {"1"}}, {"problem", {list, list}}}, plugins_)) {
+      ASSERT_EQ(one.parts.size(), 1u) << one.id;  // asked for twice, it is one whole
+      EXPECT_EQ(one.parts[0].list, list);
+      EXPECT_EQ(one.parts[0].whole, "the 53 convolutions of ResNet-50 v1.5");
+      EXPECT_EQ(one.parts[0].of, 53);
+      repeats += one.parts[0].repeat;
+    }
+    EXPECT_EQ(repeats, 53);
+  }
+  // One problem is no whole, and a list that stands for none has no parts.
+  for (const std::string text : {"resnet50/conv1", "deepbench-train", "mb1"})
+    for (const Case& one : expand(benchmark_, {{"problem", {text}}}, plugins_))
+      EXPECT_TRUE(one.parts.empty()) << one.id;
+}
+
+TEST_F(Suite, EqualProblemsOfAWholeCountTogether) {
+  // Overridden to the same shape, several problems of the list are one case.
+  const std::vector<Case> cases = expand(
+      benchmark_, {{"threads", {"1"}}, {"problem", {"resnet50@ic8ih8oc8oh8kh1sh1ph0"}}}, plugins_);
+  int repeats = 0;
+  bool together = false;
+  for (const Case& one : cases) {
+    repeats += one.parts.at(0).repeat;
+    together |= one.names.size() > 1 && one.parts[0].repeat > 1;
+  }
+  EXPECT_LT(cases.size(), 23u);
+  EXPECT_TRUE(together);
+  EXPECT_EQ(repeats, 53);
 }
 
 TEST_F(Suite, ASuiteTellsFilePointerFoundAndExpected) {

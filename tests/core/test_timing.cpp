@@ -236,6 +236,11 @@ TEST(MeasureRanks, TheSlowestCountsAndAllTakeTheSameIterations) {
     for (const Timing& timing : timings) {
       EXPECT_EQ(timing.samples, timings[0].samples);
       EXPECT_EQ(timing.slowest_rank, 1);
+      EXPECT_EQ(timing.slowest_host, "threads0");
+      ASSERT_EQ(timing.rank_medians.size(), static_cast<std::size_t>(size));
+      EXPECT_NEAR(timing.rank_medians[1], 0.02, 1e-9);
+      EXPECT_NEAR(timing.rank_medians[0], 0.015, 1e-9);
+      EXPECT_GT(timing.skew_s, 0);
       EXPECT_EQ(timing.stopped_by, timings[0].stopped_by);
       for (const double sample : timing.samples)
         EXPECT_TRUE(std::abs(sample - 0.02) < 1e-9 || std::abs(sample - 0.03) < 1e-9) << sample;

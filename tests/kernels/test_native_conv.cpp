@@ -44,13 +44,29 @@ TEST_F(NativeConv, ImplicitGemmEqualsTheOracleOverRandomShapes) {
 TEST_F(NativeConv, ImplicitGemmOnTailsOfEveryBlock) {
   // Channels beside blocks of 16 and 32, groups of whole and of broken blocks, rows beside register
   // blocks of 6 and 14, planes wider than a window, windows of several channel blocks, padding
-  // beyond the filter, taps that no output reads, and one pixel.
-  for (const char* text :
-       {"mb2ic3ih23oc27kh7sh2ph3", "mb3ic17ih7oc33kh3ph1", "mb1ic100ih9oc36kh1",
-        "mb2ic48ih15oc48kh3ph1", "mb1ic5ih3iw300oc40kh3kw5ph1pw2", "g2mb2ic32ih12oc64kh3ph1",
-        "g4mb2ic12ih9oc20kh3sh2ph1", "g16mb2ic16ih8oc16kh3ph1", "mb1ic8ih5oc8oh9kh3ph3",
-        "mb1ic400ih7oc72kh3ph1", "mb1ic20ih14oc40kh3sh2ph1", "mb2ic16ih1oc16oh1kh3ph1",
-        "mb1ic24ih11oc24kh3dh2ph3", "mb1ic4ih9oc4kh1sh3"})
+  // beyond the filter, taps that no output reads, and one pixel; 1 x 1 filters, whose inputs may be
+  // read in place: several passes over channels, planes in parts, strides, padding.
+  for (const char* text : {"mb2ic3ih23oc27kh7sh2ph3",
+                           "mb3ic17ih7oc33kh3ph1",
+                           "mb1ic100ih9oc36kh1",
+                           "mb2ic48ih15oc48kh3ph1",
+                           "mb1ic5ih3iw300oc40kh3kw5ph1pw2",
+                           "g2mb2ic32ih12oc64kh3ph1",
+                           "g4mb2ic12ih9oc20kh3sh2ph1",
+                           "g16mb2ic16ih8oc16kh3ph1",
+                           "mb1ic8ih5oc8oh9kh3ph3",
+                           "mb1ic400ih7oc72kh3ph1",
+                           "mb1ic20ih14oc40kh3sh2ph1",
+                           "mb2ic16ih1oc16oh1kh3ph1",
+                           "mb1ic24ih11oc24kh3dh2ph3",
+                           "mb1ic4ih9oc4kh1sh3",
+                           "mb2ic1030ih7oc48kh1",
+                           "mb1ic40ih3iw300oc40kh1",
+                           "g2mb2ic32ih5oc64kh1",
+                           "mb1ic16ih9oc32kh1sh2",
+                           "mb2ic16ih6iw1oc16kh1sh1sw2",
+                           "mb1ic16ih5oc16kh1ph1",
+                           "mb1ic16ih7oc16kh1sh2ph3"})
     for (ConvDirection direction : directions)
       for (Precision precision : precisions)
         for (const char* layout : {"any", "nhwc"}) {

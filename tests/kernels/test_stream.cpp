@@ -43,9 +43,9 @@ TEST(StreamDescriptor, DefaultArraysAreFourTimesTheCaches) {
 }
 
 TEST(StreamDescriptor, RefusesWhatIsNone) {
-  for (const char* text :
-       {"", "quad", "triad_5", "triad_n", "triad_n0", "triad_n-1", "triad_n1x", "triad_n1n2", "5",
-        "_n5", "latency_n1", "fma_n3", "fma_n0", "fma_n1048578", "triad_n99999999999999999999"})
+  for (const char* text : {"", "quad", "triad_5", "triad_n", "triad_n0", "triad_n-1", "triad_n1x",
+                           "triad_n1n2", "5", "_n5", "latency_n1", "matmul_n46341", "fma_n3",
+                           "fma_n0", "fma_n1048578", "triad_n99999999999999999999"})
     EXPECT_THROW(parse_stream(text), InputError) << text;
   try {
     parse_stream("tirad_n5");
@@ -250,6 +250,9 @@ TEST(NativeStream, RefusesWithAReason) {
   EXPECT_NE(refusal({{"problem", "triad_n64"}, {"numa", "4000000"}}).find("NUMA node"),
             std::string::npos);
   EXPECT_THROW(refusal({{"problem", "triad_n64"}, {"numa", "first"}}), InputError);
+  EXPECT_NE(refusal({{"problem", "matmul_n8"}}).find("--problem fma"), std::string::npos);
+  EXPECT_NE(refusal({{"problem", "fma_n64"}, {"precision", "tf32"}}).find("tensor cores"),
+            std::string::npos);
 }
 
 /// An oracle that would take anything is none. What rounds once has no room at all, triad that of
@@ -273,6 +276,38 @@ TEST(StreamOracle, LeavesNoRoomForErrors) {
               : 0;
       for (const Expected& value : expected) ASSERT_LE(value.max_bound, room) << text;
     }
+}
+
+/// dst = src * weights^T, row-major; as exactly, and with as little room, as a convolution.
+TEST(StreamOracle, MatmulIsAProductOfMatrices) {
+  constexpr std::int64_t n = 5;
+  for (const Precision precision : {Precision::fp32, Precision::tf32, Precision::int8}) {
+    const StreamProblem one = problem("matmul_n5", precision);
+    EXPECT_EQ(one.flops(), 2 * 125);
+    EXPECT_EQ(one.bytes(), 0);
+    const auto tensors = one.tensors();
+    Inputs inputs;
+    for (const TensorSpec& spec : tensors)
+      if (spec.role == Role::input)
+        inputs.emplace(spec.name, Values(Values::Kind::mantissa, 5, spec.name, spec.type, 63));
+    const Values &src = inputs.find("src")->second, &weights = inputs.find("weights")->second;
+    const auto oracle = stream_oracle(one);
+    const auto indices = oracle->sample(tensors.back(), 1e6, 1);
+    ASSERT_EQ(indices.size(), 25u);
+    std::vector<Expected> expected(indices.size());
+    oracle->expect(tensors.back(), inputs, {}, false, indices, expected);
+    for (std::int64_t i = 0; i < n; ++i)
+      for (std::int64_t j = 0; j < n; ++j) {
+        double sum = 0, absolute = 0;
+        for (std::int64_t k = 0; k < n; ++k) {
+          sum += src(i * n + k) * weights(j * n + k);
+          absolute += std::abs(src(i * n + k) * weights(j * n + k));
+        }
+        const Expected& got = expected[static_cast<std::size_t>(i * n + j)];
+        EXPECT_NEAR(got.value, sum, 1e-12 * absolute);
+        EXPECT_LE(got.max_bound, (precision == Precision::fp32 ? 1e-6 : 3e-3) * absolute);
+      }
+  }
 }
 
 TEST(StreamOracle, SamplesBothEndsAndSumsTheRest) {

@@ -35,7 +35,7 @@ def ceilings(document, flops_per_s=3.2e12, bytes_per_s=2.1e11):
             "flops_per_s": flops_per_s * factor,
             "bytes_per_s": bytes_per_s,
             "fraction": flops / median / roof,
-            "bound_by": "flops" if roof < bytes_per_s * flops / bytes_moved else "bytes",
+            "bound_by": "compute" if roof < bytes_per_s * flops / bytes_moved else "memory",
         }
         row["ceiling_reason"] = None
 

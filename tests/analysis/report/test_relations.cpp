@@ -69,22 +69,6 @@ TEST(ReportDocument, PrecisionIsBesideTheFastestFp32OfTheSameWork) {
                    .contains("precision"));
 }
 
-TEST(ReportDocument, AlphaAndBetaAreFoundExactly) {
-  std::vector<double> bytes, seconds;
-  const double alpha = 3.7e-6, beta = 4.1e-11;
-  for (double size = 8; size < 1e10; size *= 8) {
-    bytes.push_back(size);
-    seconds.push_back(alpha + beta * size);
-  }
-  const report::AlphaBeta fit = report::fit_alpha_beta(bytes, seconds);
-  EXPECT_NEAR(fit.alpha / alpha, 1, 1e-10);
-  EXPECT_NEAR(fit.beta / beta, 1, 1e-10);
-  EXPECT_LT(fit.worst, 1e-10);
-  // Relative residuals: 10 % of the largest message cannot move alpha.
-  seconds.back() *= 1.1;
-  EXPECT_NEAR(report::fit_alpha_beta(bytes, seconds).alpha / alpha, 1, 0.02);
-}
-
 TEST(ReportDocument, CollectivesAreCurvesBySize) {
   std::vector<json> rows;
   for (const double size : {1e6, 1e3, 1e9, 1e4})
@@ -97,6 +81,10 @@ TEST(ReportDocument, CollectivesAreCurvesBySize) {
   const json few = document_of({rows[0], rows[1]}).at("collectives").at("sizes").at(0);
   EXPECT_TRUE(few["fit"].is_null());
   EXPECT_EQ(few["fit_reason"], "fewer than 3 sizes");
+  EXPECT_NEAR(curve["fit"]["r_squared"], 1, 1e-9);
+  EXPECT_LT(curve["fit"]["held_out"], 1e-6);
+  EXPECT_EQ(curve["rivals"], 0);
+  EXPECT_FALSE(curve.contains("least"));
 }
 
 TEST(ReportDocument, ScalingIsOverTheSmallestCount) {

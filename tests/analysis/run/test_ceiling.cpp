@@ -53,9 +53,18 @@ Bracket bracket(std::vector<json> rows) {
       {"started", "2026-01-01T00:00:00.000Z"}, {"seconds", 1}, {"reason", nullptr}, {"rows", rows}};
 }
 
-/// fp32 at 1e12 FLOP/s, memory at 1e10 B/s.
+/// assay-stream's sum of a working set of so many bytes, many times over in a run.
+json read(double bytes, double rate, const std::string& status = "ok") {
+  json row = stream("read_n1", "fp64", rate, status);
+  row["problem"]["passes"] = 1e9 / bytes;
+  return row;
+}
+
+/// fp32 at 1e12 FLOP/s, memory at 1e10 B/s, caches (1000 bytes for each of two threads, and 32 MB)
+/// at 4e11 and 1e11 B/s.
 Bracket plain() {
-  return bracket({stream("fma_n2", "fp32", 1e12), stream("triad_n9", "fp64", 1e10)});
+  return bracket({stream("fma_n2", "fp32", 1e12), stream("triad_n9", "fp64", 1e10),
+                  read(1000, 4e11), read(8000, 1e11)});
 }
 
 json row_of(double seconds, double flops, double bytes, Settings more = {}) {
@@ -78,9 +87,30 @@ TEST(Ceiling, BoundByCompute) {
   EXPECT_DOUBLE_EQ(ceiling["fraction"], 0.5);
   EXPECT_EQ(ceiling["bound_by"], "compute");
   EXPECT_EQ(ceiling["exceeded"], false);
-  EXPECT_EQ(ceiling["memory_bytes"], 0);  // it fits the cache: no roof of memory
-  EXPECT_TRUE(ceiling["bytes_per_s"].is_null());
+  EXPECT_EQ(ceiling["level"], "L3");  // it fits the cache: no roof of memory
+  EXPECT_DOUBLE_EQ(ceiling["bytes_per_s"], 1e11);
+  EXPECT_DOUBLE_EQ(ceiling["memory_bytes"], 1e6 - 2000);  // L1 holds the rest
   EXPECT_TRUE(row["ceiling_reason"].is_null());
+}
+
+TEST(Ceiling, WhatFitsACacheIsBoundByIt) {
+  const auto at = [](double bytes, double seconds) {
+    return with_ceiling(row_of(seconds, 1, bytes), {plain()}, {0})["ceiling"];
+  };
+  const json far = at(1e7, 1e-3);
+  EXPECT_EQ(far["bound_by"], "L3");
+  EXPECT_DOUBLE_EQ(far["fraction"], (1e7 - 2000) / 1e11 / 1e-3);
+  const json near = at(800, 1e-8);
+  EXPECT_EQ(near["bound_by"], "L1");
+  EXPECT_DOUBLE_EQ(near["fraction"], 800 / 4e11 / 1e-8);
+  // A little more than L1 holds: that little at L3's rate takes shorter than all at L1's.
+  const json between = at(2100, 1e-8);
+  EXPECT_EQ(between["bound_by"], "L1");
+  EXPECT_DOUBLE_EQ(between["fraction"], 2100 / 4e11 / 1e-8);
+  // A little more than L3 holds: all but what L1 holds came from L3 at best.
+  const json beyond = at(cache + 1e5, 1e-3);
+  EXPECT_EQ(beyond["bound_by"], "L3");
+  EXPECT_DOUBLE_EQ(beyond["memory_bytes"], cache + 1e5 - 2000);
 }
 
 TEST(Ceiling, BoundByMemoryForWhatTheCacheCannotHold) {
@@ -101,13 +131,14 @@ TEST(Ceiling, IsTheLargerOfBeforeAndAfter) {
   const Bracket slow = bracket({stream("fma_n2", "fp32", 5e11), stream("triad_n9", "fp64", 2e10)});
   for (const auto& brackets : {std::vector{plain(), slow}, std::vector{slow, plain()}}) {
     const json row = with_ceiling(row_of(10, 2e12, 5e10 + cache), brackets, {0, 1});
+    EXPECT_EQ(row["ceiling"]["level"], "memory");
     EXPECT_DOUBLE_EQ(row["ceiling"]["flops_per_s"], 1e12);
     EXPECT_DOUBLE_EQ(row["ceiling"]["bytes_per_s"], 2e10);
     EXPECT_EQ(row["ceiling"]["brackets"], json({0, 1}));
   }
   // Of both kinds of stores, too; and of none that is not around the row.
   const Bracket both = bracket({stream("triad_n9", "fp64", 1e10), stream("triad_n9", "fp64", 3e10),
-                                stream("fma_n2", "fp32", 1e12)});
+                                stream("fma_n2", "fp32", 1e12), read(8000, 1e11)});
   const json row = with_ceiling(row_of(10, 2e12, 5e10 + cache), {slow, both}, {1});
   EXPECT_DOUBLE_EQ(row["ceiling"]["bytes_per_s"], 3e10);
   EXPECT_DOUBLE_EQ(row["ceiling"]["flops_per_s"], 1e12);
@@ -160,7 +191,7 @@ TEST(Ceiling, NullAndTheReason) {
   const json good = row_of(1, 1e12, 1e6);
   EXPECT_EQ(reason(good, {plain()}, {}), "nothing was measured");
   EXPECT_EQ(reason(test::row("failed", 1), {plain()}, {0}), "the row has no time");
-  EXPECT_NE(reason(row_of(1, 1e12, 0, {{"threads", "7"}}), {plain()}, {0}).find("fp32"),
+  EXPECT_NE(reason(row_of(1, 1e12, 0, {{"threads", "7"}}), {plain()}, {0}).find("7 threads"),
             std::string::npos);
   const Bracket wrong = bracket({stream("fma_n2", "fp32", 1e12, "incorrect")});
   EXPECT_NE(reason(good, {wrong}, {0}).find("why it is incorrect"), std::string::npos);
@@ -170,17 +201,42 @@ TEST(Ceiling, NullAndTheReason) {
   EXPECT_TRUE(with_ceiling(good, {lost, plain()}, {0, 1})["ceiling"].is_object());
   json ranks = good;
   ranks["parameters"]["ranks"] = 2;
-  EXPECT_NE(reason(ranks, {plain()}, {0}).find("several"), std::string::npos);
+  EXPECT_NE(reason(ranks, {plain()}, {0}).find("each of 2 ranks"), std::string::npos);
   json itself = good;
   itself["benchmark"] = "stream";
   EXPECT_NE(reason(itself, {plain()}, {0}).find("itself"), std::string::npos);
   const Bracket no_memory = bracket({stream("fma_n2", "fp32", 1e12)});
-  EXPECT_NE(reason(row_of(1, 1e12, 1e9), {no_memory}, {0}).find("bandwidth"), std::string::npos);
+  EXPECT_NE(reason(row_of(1, 1e12, 1e9), {no_memory}, {0}).find("no bandwidth of L3"),
+            std::string::npos);
+  const Bracket no_cache = bracket(
+      {stream("fma_n2", "fp32", 1e12), stream("triad_n9", "fp64", 1e10), read(8000, 0, "failed")});
+  EXPECT_NE(reason(good, {no_cache}, {0}).find("why it is failed"), std::string::npos);
+}
+
+TEST(Ceiling, OfSeveralRanksIsWhatARankHasBesideTheOthers) {
+  Bracket alone = plain(), together = plain();
+  for (json& row : together["rows"]) {
+    row["parameters"]["ranks"] = 2;
+    row["time_s"]["min"] = 2 * row["time_s"]["min"].get<double>();
+  }
+  json ranks = row_of(2, 5e11, 0);
+  ranks["parameters"]["ranks"] = 2;
+  const json row = with_ceiling(ranks, {alone, together}, {0, 1});
+  EXPECT_DOUBLE_EQ(row["ceiling"]["flops_per_s"], 5e11);
+  EXPECT_DOUBLE_EQ(row["ceiling"]["fraction"], 0.5);
+}
+
+TEST(Ceiling, TheProcessorsAreNoneOfAGpu) {
+  EXPECT_TRUE(
+      with_ceiling(row_of(2, 1e12, 0, {{"device", "cpu"}}), {plain()}, {0})["ceiling"].is_object());
+  const json row = with_ceiling(row_of(2, 1e12, 0, {{"device", "gpu"}}), {plain()}, {0});
+  EXPECT_TRUE(row["ceiling"].is_null());
+  EXPECT_NE(row["ceiling_reason"].get<std::string>().find("the processor's"), std::string::npos);
 }
 
 TEST(Ceiling, RowsHaveTheBracketsOfTheirSession) {
   const auto row = [](const std::string& id, int launch = 0) {
-    json made = row_of(2, 1e12, 1e6);
+    json made = row_of(2, 1e12, 0);
     made["id"] = id;
     made["launch"] = launch;
     return json{{"event", "row"}, {"row", made}};
@@ -236,9 +292,53 @@ TEST(Ceiling, NeedsArePrecisionsAndThreadsOfTheCases) {
   conv.cases.push_back(one);
   one.settings = {{"precision", "fp64"}, {"threads", "8"}};
   own.cases.push_back(one);
-  needs.add({conv, own});
+  one.settings = {{"precision", "tf32"}, {"threads", "16"}, {"device", "gpu"}};
+  conv.cases.push_back(one);  // the processor's ceilings are none of a GPU's
+  needs.add({conv, own}, environment()["hardware"]);
   EXPECT_EQ(needs.precisions, std::set<std::string>{"bf16"});
   EXPECT_EQ(needs.threads, std::set<int>{4});
+  EXPECT_TRUE(needs.data.empty());  // its bytes are not known
+}
+
+TEST(Ceiling, NeedsAreTheLevelsThatMayBoundACase) {
+  using Data = std::set<std::pair<int, std::string>>;
+  const auto needed = [](double bytes, const std::string& mode) {
+    PlannedBenchmark conv{"conv", "", {}};
+    Case one;
+    one.settings = {{"precision", "fp32"}, {"threads", "2"}, {"cache", mode}};
+    one.problem_bytes = bytes;
+    conv.cases.push_back(one);
+    CeilingNeeds needs;
+    needs.add({conv}, environment()["hardware"]);
+    return needs.data;
+  };
+  EXPECT_EQ(needed(100, "hot"), (Data{{2, "read_n125"}}));  // half of 2 x 1000 bytes
+  EXPECT_EQ(needed(1e6, "hot"), (Data{{2, "read_n125"}, {2, "read_n1000"}}));
+  EXPECT_EQ(needed(1e9, "hot"), (Data{{2, "read_n1000"}, {2, "triad"}}));
+  EXPECT_EQ(needed(100, "cold"), (Data{{2, "triad"}}));
+}
+
+TEST(Ceiling, TellsWhatWasMeasuredAndWhatIsPromised) {
+  json made = test::result({with_ceiling(row_of(2, 1e12, 1e6), {plain()}, {0})});
+  made["environments"] = json::array({environment()});
+  const auto shown = [&] { return render_table({{"", made}}, {}, {}); };
+  EXPECT_NE(shown().find("ceilings, measured: fp32 with 2 threads 1.00 TFLOP/s; L3 with 2 threads "
+                         "100 GB/s; theoretical: unknown."),
+            std::string::npos)
+      << shown();
+  json& peaks = made["environments"][0]["hardware"]["peaks"];
+  peaks = {{"flops_per_s", {{"fp32", nullptr}}},
+           {"bytes_per_s", nullptr},
+           {"basis", nullptr},
+           {"reasons", {{"flops_per_s", "no clock"}, {"bytes_per_s", "no channels"}}}};
+  EXPECT_NE(shown().find("arithmetic unknown (no clock), memory unknown (no channels)."),
+            std::string::npos)
+      << shown();
+  peaks["flops_per_s"]["fp32"] = 3e12;
+  peaks["basis"] = "2 cores";
+  EXPECT_NE(shown().find("arithmetic fp32 3.00 TFLOP/s (2 cores), memory unknown"),
+            std::string::npos)
+      << shown();
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "analysis/run/journal_follower.hpp"
 #include "analysis/run/progress.hpp"
 #include "analysis/run/result_file.hpp"
+#include "analysis/run/run_plan.hpp"
 #include "core/environment.hpp"
 #include "core/error.hpp"
 #include "core/journal.hpp"
@@ -43,6 +44,18 @@ TEST_F(RunParts, HowAChildEndedIsTold) {
   EXPECT_EQ(shell("exit 3").text(), "ended with exit code 3");
   EXPECT_EQ(shell("kill -SEGV $$").text(), "killed by signal 11 (Segmentation fault)");
   EXPECT_EQ(shell("kill -ABRT $$").text(), "killed by signal 6 (Aborted)");
+}
+
+TEST_F(RunParts, RanksBecomeWordsOfTheLauncher) {
+  const std::vector<std::string> four{"mpirun", "-n", "4"};
+  EXPECT_EQ(launcher_of({}, 4), four);
+  EXPECT_EQ(launcher_of({"srun", "--mpi=pmix"}, 2),
+            (std::vector<std::string>{"srun", "--mpi=pmix", "-n", "2"}));
+  EXPECT_TRUE(leaves_ranks_open({"/opt/bin/mpirun.openmpi", "--oversubscribe"}));
+  EXPECT_FALSE(leaves_ranks_open(four));
+  EXPECT_FALSE(leaves_ranks_open({"mpirun", "-np", "3"}));
+  EXPECT_FALSE(leaves_ranks_open({"taskset", "-c", "0"})) << "no launcher of ranks";
+  EXPECT_FALSE(leaves_ranks_open({}));
 }
 
 TEST_F(RunParts, StreamsGoToFiles) {

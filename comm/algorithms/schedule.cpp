@@ -1,0 +1,124 @@
+#include "comm/algorithms/schedule.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace assay {
+
+namespace {
+
+/// Large enough that a message's latency does not count, small enough that what has come is still
+/// in the second-level cache when it is reduced.
+constexpr std::int64_t segment_bytes = 256 * 1024;
+
+}  // namespace
+
+bool in_place(const Call& call, int rank) {
+  if (call.send.data == nullptr || call.receive.data == nullptr) return false;
+  if (call.what == Collective::reduce_scatter)
+    return call.receive.data == call.send.part(rank * call.receive.count, 0).data;
+  if (call.what == Collective::allgather)
+    return call.send.data == call.receive.part(rank * call.send.count, 0).data;
+  return call.send.data == call.receive.data;
+}
+
+ScheduleBuilder::ScheduleBuilder(const Call& call, int rank, int size)
+    : rank_(rank),
+      size_(size),
+      whole_send_{Part::In::send, 0, call.send.count},
+      whole_receive_{Part::In::receive, 0, call.receive.count},
+      segment_(segment_bytes / static_cast<std::int64_t>(size_of(call.receive.type))),
+      in_place_(assay::in_place(call, rank)) {
+  if (call.what == Collective::reduce_scatter) {
+    offset_ = rank * call.receive.count;
+  } else if (call.what == Collective::allgather) {
+    inner_ = Part::In::send;
+    offset_ = rank * call.send.count;
+  }
+}
+
+Part ScheduleBuilder::scratch(std::int64_t count) {
+  const Part part{Part::In::scratch, schedule_.scratch, count};
+  schedule_.scratch += count;
+  return part;
+}
+
+Part ScheduleBuilder::canonical(Part part) const {
+  if (!in_place_ || part.in != inner_) return part;
+  return {inner_ == Part::In::receive ? Part::In::send : Part::In::receive, part.first + offset_,
+          part.count};
+}
+
+bool ScheduleBuilder::overlap(Part x, Part y) const {
+  const Part a = canonical(x), b = canonical(y);
+  return a.in == b.in && a.first < b.first + b.count && b.first < a.first + a.count;
+}
+
+int ScheduleBuilder::request() {
+  if (free_requests_.empty()) return schedule_.requests++;
+  const int place = free_requests_.back();
+  free_requests_.pop_back();
+  return place;
+}
+
+template <class Which>
+void ScheduleBuilder::wait_for(Which which) {
+  std::erase_if(on_its_way_, [&](const OnItsWay& one) {
+    if (!which(one)) return false;
+    schedule_.steps.push_back({Step::Do::wait, {}, {}, {}, 0, one.request});
+    free_requests_.push_back(one.request);
+    return true;
+  });
+}
+
+void ScheduleBuilder::before_write(Part part) {
+  wait_for([&](const OnItsWay& one) { return overlap(one.part, part); });
+}
+
+void ScheduleBuilder::before_read(Part part) {
+  wait_for([&](const OnItsWay& one) { return one.receiving && overlap(one.part, part); });
+}
+
+void ScheduleBuilder::send(int peer, Part from) {
+  if (from.count == 0) return;
+  before_read(from);
+  on_its_way_.push_back({from, request(), false});
+  schedule_.steps.push_back({Step::Do::send, {}, from, {}, peer, on_its_way_.back().request});
+}
+
+void ScheduleBuilder::receive(int peer, Part into) {
+  if (into.count == 0) return;
+  before_write(into);
+  on_its_way_.push_back({into, request(), true});
+  schedule_.steps.push_back({Step::Do::receive, into, {}, {}, peer, on_its_way_.back().request});
+}
+
+void ScheduleBuilder::copy(Part into, Part from) {
+  if (into.count == 0) return;
+  const Part x = canonical(into), y = canonical(from);
+  if (x.in == y.in && x.first == y.first) return;
+  before_read(from);
+  before_write(into);
+  schedule_.steps.push_back({Step::Do::copy, into, from, {}});
+}
+
+void ScheduleBuilder::combine(Part into, Part a, Part b) {
+  if (into.count == 0) return;
+  before_read(a);
+  before_read(b);
+  before_write(into);
+  schedule_.steps.push_back({Step::Do::combine, into, a, b});
+}
+
+void ScheduleBuilder::scale(Part sum) {
+  if (sum.count == 0) return;
+  before_write(sum);
+  schedule_.steps.push_back({Step::Do::scale, sum, {}, {}});
+}
+
+Schedule ScheduleBuilder::finish() {
+  wait_for([](const OnItsWay&) { return true; });
+  return std::move(schedule_);
+}
+
+}  // namespace assay

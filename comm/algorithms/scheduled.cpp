@@ -1,0 +1,203 @@
+#include "comm/algorithms/scheduled.hpp"
+
+#include <algorithm>
+#include <map>
+#include <thread>
+#include <tuple>
+#include <utility>
+
+#include "comm/forwarding.hpp"
+#include "comm/reduce.hpp"
+#include "core/error.hpp"
+
+namespace assay {
+
+namespace {
+
+/// A call under way.
+struct Execution {
+  const Schedule* schedule = nullptr;
+  Call call;
+  Stream* stream = nullptr;
+  int tag = 0;
+  std::size_t next = 0;  ///< step
+  std::vector<Request> requests;
+  std::vector<std::byte> scratch;
+  bool active = false;
+
+  Buffer buffer(const Part& part) {
+    switch (part.in) {
+      case Part::In::send:
+        return call.send.part(part.first, part.count);
+      case Part::In::receive:
+        return call.receive.part(part.first, part.count);
+      case Part::In::scratch:
+        break;
+    }
+    return Buffer{scratch.data(), 0, call.receive.type}.part(part.first, part.count);
+  }
+};
+
+/// A schedule, and what was used to follow it: more than one only where calls of one shape were
+/// under way at the same time.
+struct Plan {
+  Schedule schedule;
+  std::size_t scratch_bytes = 0;
+  std::vector<std::size_t> executions;
+};
+
+class Scheduled final : public ForwardingCommunicator {
+ public:
+  Scheduled(Communicator& transport, ScheduledAlgorithm algorithm)
+      : ForwardingCommunicator(transport), algorithm_(std::move(algorithm)) {
+    active_.reserve(64);
+  }
+
+  std::string why_not(const Call& call) const override {
+    if (std::find(algorithm_.takes.begin(), algorithm_.takes.end(), call.what) ==
+        algorithm_.takes.end()) {
+      std::string has;
+      for (const Collective what : algorithm_.takes)
+        has += (has.empty() ? "" : ", ") + std::string(name(what));
+      return algorithm_.name + " has no " + std::string(name(call.what)) + " (it has " + has + ")";
+    }
+    if (const std::string reason = why_not_counts(call, size()); !reason.empty()) return reason;
+    const bool reduces = call.what == Collective::allreduce || call.what == Collective::reduce ||
+                         call.what == Collective::reduce_scatter;
+    return reduces ? why_not_reduce(call.receive.type, call.op) : "";
+  }
+
+  void prepare(const Call& call) override {
+    Plan& plan = plan_of(call);
+    if (plan.executions.empty()) add_execution(plan);
+  }
+
+  std::size_t scratch_bytes() const override {
+    std::size_t bytes = 0;
+    for (const auto& execution : executions_) bytes += execution->scratch.size();
+    return bytes;
+  }
+
+  void run(const Call& call, Stream& stream) override {
+    Request request = start(call, stream);
+    wait(request);
+  }
+
+  Request start(const Call& call, Stream& stream) override {
+    Plan& plan = plan_of(call);
+    auto idle = std::find_if(plan.executions.begin(), plan.executions.end(),
+                             [&](std::size_t one) { return !executions_[one]->active; });
+    const std::size_t number = idle == plan.executions.end() ? add_execution(plan) : *idle;
+    Execution& one = *executions_[number];
+    one.call = call;
+    one.stream = &stream;
+    one.next = 0;
+    // All ranks start calls in the same order, so they agree on the tag.
+    one.tag = first_schedule_tag + static_cast<int>(started_++ % (32768 - first_schedule_tag));
+    one.active = true;
+    advance(one, false);
+    if (one.active) active_.push_back(&one);
+    return own_request(number);
+  }
+
+  /// Other ranks may wait for another call first, for which they need this rank, too: all go on.
+  void wait(Request& request) override {
+    if (!is_own(request)) return ForwardingCommunicator::wait(request);
+    Execution& mine = *executions_.at(number_of(request));
+    while (mine.active) {
+      const bool alone = active_.size() == 1;
+      advance_all(alone);
+      if (!alone && mine.active) std::this_thread::yield();
+    }
+    request = {};
+  }
+  bool done(Request& request) override {
+    if (!is_own(request)) return ForwardingCommunicator::done(request);
+    advance_all(false);
+    if (executions_.at(number_of(request))->active) return false;
+    request = {};
+    return true;
+  }
+
+ private:
+  using Key = std::tuple<Collective, std::int64_t, std::int64_t, DataType, ReduceOp, int, bool>;
+
+  Plan& plan_of(const Call& call) {
+    const Key key{call.what, call.send.count, call.receive.count,    call.receive.type,
+                  call.op,   call.root,       in_place(call, rank())};
+    const auto found = plans_.find(key);
+    if (found != plans_.end()) return found->second;
+    if (const std::string reason = why_not(call); !reason.empty()) throw CaseError(reason);
+    ScheduleBuilder builder(call, rank(), size());
+    algorithm_.write(call, builder);
+    Plan plan{builder.finish(), 0, {}};
+    plan.scratch_bytes =
+        static_cast<std::size_t>(plan.schedule.scratch) * size_of(call.receive.type);
+    return plans_.emplace(key, std::move(plan)).first->second;
+  }
+
+  std::size_t add_execution(Plan& plan) {
+    auto execution = std::make_unique<Execution>();
+    execution->schedule = &plan.schedule;
+    execution->requests.resize(static_cast<std::size_t>(plan.schedule.requests));
+    execution->scratch.resize(plan.scratch_bytes);
+    executions_.push_back(std::move(execution));
+    plan.executions.push_back(executions_.size() - 1);
+    return executions_.size() - 1;
+  }
+
+  void advance_all(bool blocking) {
+    for (Execution* one : active_) advance(*one, blocking);
+    std::erase_if(active_, [](const Execution* one) { return !one->active; });
+  }
+
+  /// Follows the schedule to its end, or to a transfer that is not done.
+  void advance(Execution& one, bool blocking) {
+    const std::vector<Step>& steps = one.schedule->steps;
+    for (; one.active && one.next < steps.size(); ++one.next) {
+      const Step& step = steps[one.next];
+      switch (step.what) {
+        case Step::Do::send:
+          request_of(one, step) = under().send(one.buffer(step.a), step.peer, one.tag, *one.stream);
+          break;
+        case Step::Do::receive:
+          request_of(one, step) =
+              under().receive(one.buffer(step.into), step.peer, one.tag, *one.stream);
+          break;
+        case Step::Do::wait:
+          if (blocking)
+            under().wait(request_of(one, step));
+          else if (!under().done(request_of(one, step)))
+            return;
+          break;
+        case Step::Do::copy:
+          copy(one.buffer(step.into), one.buffer(step.a));
+          break;
+        case Step::Do::combine:
+          combine(one.buffer(step.into), one.buffer(step.a), one.buffer(step.b), one.call.op);
+          break;
+        case Step::Do::scale:
+          scale(one.buffer(step.into), size());
+          break;
+      }
+    }
+    one.active = false;
+  }
+  static Request& request_of(Execution& one, const Step& step) {
+    return one.requests[static_cast<std::size_t>(step.request)];
+  }
+
+  ScheduledAlgorithm algorithm_;
+  std::map<Key, Plan> plans_;
+  std::vector<std::unique_ptr<Execution>> executions_;
+  std::vector<Execution*> active_;
+  std::uint64_t started_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Communicator> scheduled(Communicator& transport, ScheduledAlgorithm algorithm) {
+  return std::make_unique<Scheduled>(transport, std::move(algorithm));
+}
+
+}  // namespace assay

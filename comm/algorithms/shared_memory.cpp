@@ -1,0 +1,251 @@
+#include "comm/algorithms/shared_memory.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
+#include "comm/algorithms/shared_segment.hpp"
+#include "comm/forwarding.hpp"
+#include "comm/reduce.hpp"
+#include "core/error.hpp"
+
+namespace assay {
+
+namespace {
+
+/// A call is cut into blocks, and a block into one slice for each rank. A rank puts its
+/// contribution to the other ranks' slices of a block where all see it; when all have, it reduces
+/// its own slice, and puts it where all see it; when all have, it takes the other slices. These
+/// three are done on three successive blocks in turn, so that a rank seldom waits for another:
+///   contribute(k), reduce(k - 1), collect(k - 2).
+///
+/// Each has `places` = 3 places in the segment, used in turn, and no more flags are needed to know
+/// that a place is free. Before contribute(k) this rank has done collect(k - 3), for which all had
+/// done reduce(k - 3), the last to read its contribution k - 3. Before reduce(k) all had done
+/// contribute(k), and so, before that, collect(k - 3), the last to read its slice k - 3.
+/// Blocks are counted through all calls: they never begin anew.
+constexpr std::uint64_t places = 3;
+
+/// Bytes of a rank's contribution to a block; a block of all places of two ranks should stay in a
+/// second-level cache.
+constexpr std::size_t contribution_bytes = 256 * 1024;
+constexpr std::size_t line = 128;  // two lines: neighbours are fetched in pairs
+
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+struct Flags {
+  alignas(line) std::atomic<std::uint64_t> contributed;
+  alignas(line) std::atomic<std::uint64_t> reduced;
+};
+
+class SharedMemory final : public ForwardingCommunicator {
+ public:
+  SharedMemory(Communicator& ranks, std::unique_ptr<SharedSegment> segment, std::size_t slice)
+      : ForwardingCommunicator(ranks),
+        segment_(std::move(segment)),
+        slice_(slice),
+        rank_(ranks.rank()),
+        size_(ranks.size()),
+        spins_(size_ > sysconf(_SC_NPROCESSORS_ONLN) ? 0 : 20000) {}
+
+  static std::size_t slice_of(int ranks) {
+    const std::size_t even = contribution_bytes / static_cast<std::size_t>(ranks) / line * line;
+    return std::max<std::size_t>(even, 4096);
+  }
+  static std::size_t bytes_of_rank(int ranks) {
+    return sizeof(Flags) + places * slice_of(ranks) * static_cast<std::size_t>(ranks + 1);
+  }
+
+  std::string why_not(const Call& call) const override {
+    if (const std::string reason = why_not_counts(call, size_); !reason.empty()) return reason;
+    return reduces(call.what) ? why_not_reduce(call.receive.type, call.op) : "";
+  }
+  void prepare(const Call&) override {}
+  std::size_t scratch_bytes() const override { return segment_->bytes_of_rank(); }
+  Request start(const Call& call, Stream& stream) override {
+    run(call, stream);
+    return {};
+  }
+
+  void run(const Call& call, Stream&) override {
+    if (const std::string reason = why_not(call); !reason.empty()) throw CaseError(reason);
+    const Shape shape = shape_of(call);
+    for (std::uint64_t k = 0; k < shape.blocks + 2 && shape.blocks > 0; ++k) {
+      if (k < shape.blocks) {
+        contribute(call, shape, k);
+        flags(rank_).contributed.store(block_ + k + 1, std::memory_order_release);
+      }
+      if (k >= 1 && k <= shape.blocks) {
+        for (int other = 0; other < size_; ++other) await(flags(other).contributed, block_ + k);
+        reduce(call, shape, k - 1);
+        flags(rank_).reduced.store(block_ + k, std::memory_order_release);
+      }
+      if (k >= 2) {
+        for (int other = 0; other < size_; ++other) await(flags(other).reduced, block_ + k - 1);
+        collect(call, shape, k - 2);
+      }
+    }
+    block_ += shape.blocks;
+  }
+
+ private:
+  /// How a call is cut. `parts`: the vector has one part for each rank, of `length` elements, and a
+  /// block takes some of each; else it is one vector, and a block some of it, of which each rank
+  /// has a slice.
+  struct Shape {
+    bool parts = false;
+    std::int64_t length = 0, step = 0;
+    std::uint64_t blocks = 0;
+  };
+
+  static bool reduces(Collective what) {
+    return what == Collective::allreduce || what == Collective::reduce ||
+           what == Collective::reduce_scatter;
+  }
+
+  Shape shape_of(const Call& call) const {
+    Shape shape;
+    if (call.what == Collective::barrier) {
+      shape.blocks = 1;
+      return shape;
+    }
+    const Buffer& least = call.what == Collective::allgather ? call.send : call.receive;
+    shape.parts = call.what == Collective::allgather || call.what == Collective::reduce_scatter ||
+                  call.what == Collective::alltoall;
+    shape.length = call.what == Collective::alltoall ? call.send.count / size_ : least.count;
+    const auto most =
+        static_cast<std::int64_t>(slice_ / size_of(least.type)) * (shape.parts ? 1 : size_);
+    // Four blocks at least, so that the three steps overlap, but none so small that the flags cost
+    // more than the data.
+    const auto few = static_cast<std::int64_t>(16384 / size_of(least.type));
+    shape.step = std::clamp((shape.length + 3) / 4, std::min(few, most), most);
+    shape.blocks = static_cast<std::uint64_t>((shape.length + shape.step - 1) / shape.step);
+    return shape;
+  }
+
+  /// Rank `slice`'s slice of block k: elements of the vector from .first on.
+  struct Range {
+    std::int64_t first, count;
+  };
+  Range range(const Shape& shape, std::uint64_t k, int slice) const {
+    const std::int64_t first = static_cast<std::int64_t>(k) * shape.step;
+    const std::int64_t count = std::min(shape.step, shape.length - first);
+    if (shape.parts) return {slice * shape.length + first, count};
+    const std::int64_t even = count / size_, longer = count % size_;
+    return {first + even * slice + std::min<std::int64_t>(longer, slice),
+            even + (slice < longer ? 1 : 0)};
+  }
+
+  Flags& flags(int rank) const { return *reinterpret_cast<Flags*>(segment_->of_rank(rank)); }
+  /// Where `rank`'s contribution to `slice` of block k stands.
+  Buffer contribution(std::uint64_t k, int rank, int slice, std::int64_t count,
+                      DataType type) const {
+    const std::size_t place =
+        (block_ + k) % places * static_cast<std::size_t>(size_) + static_cast<std::size_t>(slice);
+    return {segment_->of_rank(rank) + sizeof(Flags) + place * slice_, count, type};
+  }
+  /// Where `rank`'s reduced slice of block k stands.
+  Buffer reduced(std::uint64_t k, int rank, std::int64_t count, DataType type) const {
+    const std::size_t place = places * static_cast<std::size_t>(size_) + (block_ + k) % places;
+    return {segment_->of_rank(rank) + sizeof(Flags) + place * slice_, count, type};
+  }
+
+  /// A rank that finds nothing for long gives its processor away: there may be fewer of them than
+  /// ranks.
+  void await(const std::atomic<std::uint64_t>& flag, std::uint64_t value) const {
+    for (int spins = 0; flag.load(std::memory_order_acquire) < value; ++spins)
+      if (spins >= spins_) std::this_thread::yield();
+  }
+
+  void contribute(const Call& call, const Shape& shape, std::uint64_t k) const {
+    if (call.what == Collective::barrier) return;
+    const bool from_root = call.what == Collective::broadcast;
+    if (from_root && rank_ != call.root) return;
+    const Buffer& data = from_root ? call.receive : call.send;
+    if (call.what == Collective::allgather) {
+      const Range own = range(shape, k, 0);  // of my own part: it begins at 0
+      return copy(contribution(k, rank_, 0, own.count, data.type), data.part(own.first, own.count));
+    }
+    for (int slice = 0; slice < size_; ++slice) {
+      if (slice == rank_ && !from_root) continue;
+      const Range one = range(shape, k, slice);
+      copy(contribution(k, rank_, slice, one.count, data.type), data.part(one.first, one.count));
+    }
+  }
+
+  void reduce(const Call& call, const Shape& shape, std::uint64_t k) const {
+    const Buffer& into = call.receive;
+    switch (call.what) {
+      case Collective::barrier:
+        return;
+      case Collective::broadcast:
+        for (int slice = 0; slice < size_ && rank_ != call.root; ++slice) {
+          const Range one = range(shape, k, slice);
+          copy(into.part(one.first, one.count),
+               contribution(k, call.root, slice, one.count, into.type));
+        }
+        return;
+      case Collective::allgather:
+      case Collective::alltoall: {
+        const bool gathers = call.what == Collective::allgather;
+        const Range own = range(shape, k, gathers ? 0 : rank_);
+        for (int from = 0; from < size_; ++from) {
+          const Range one = range(shape, k, from);
+          copy(into.part(one.first, one.count),
+               from == rank_ ? call.send.part(own.first, own.count)
+                             : contribution(k, from, gathers ? 0 : rank_, one.count, into.type));
+        }
+        return;
+      }
+      default:
+        break;
+    }
+    // The sum is made in the order of ranks, whoever makes it.
+    const Range own = range(shape, k, rank_);
+    const auto of_rank = [&](int rank) {
+      return rank == rank_ ? call.send.part(own.first, own.count)
+                           : contribution(k, rank, rank_, own.count, into.type);
+    };
+    // Not in `receive`: in place that is the own contribution, which is still to be read.
+    const Buffer sum = reduced(k, rank_, own.count, into.type);
+    combine(sum, of_rank(0), of_rank(1), call.op);
+    for (int rank = 2; rank < size_; ++rank) reduce_into(sum, of_rank(rank), call.op);
+    if (call.op == ReduceOp::average) scale(sum, size_);
+    if (call.what == Collective::reduce_scatter)
+      copy(into.part(own.first - rank_ * shape.length, own.count), sum);
+  }
+
+  void collect(const Call& call, const Shape& shape, std::uint64_t k) const {
+    const bool takes = call.what == Collective::allreduce ||
+                       (call.what == Collective::reduce && rank_ == call.root);
+    for (int slice = 0; slice < size_ && takes; ++slice) {
+      const Range one = range(shape, k, slice);
+      copy(call.receive.part(one.first, one.count),
+           reduced(k, slice, one.count, call.receive.type));
+    }
+  }
+
+  std::unique_ptr<SharedSegment> segment_;
+  std::size_t slice_;
+  int rank_, size_;
+  int spins_;
+  std::uint64_t block_ = 0;  ///< of all calls so far
+};
+
+}  // namespace
+
+Made<std::unique_ptr<Communicator>> shared_memory(Communicator& ranks) {
+  if (ranks.nodes() > 1)
+    return Unsupported{"shared_memory needs one node (there are " + std::to_string(ranks.nodes()) +
+                       ")"};
+  if (ranks.size() == 1) return std::make_unique<ForwardingCommunicator>(ranks);
+  auto made = SharedSegment::make(ranks, SharedMemory::bytes_of_rank(ranks.size()));
+  if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
+  return std::make_unique<SharedMemory>(ranks,
+                                        std::move(std::get<std::unique_ptr<SharedSegment>>(made)),
+                                        SharedMemory::slice_of(ranks.size()));
+}
+
+}  // namespace assay

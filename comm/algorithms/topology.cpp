@@ -1,0 +1,37 @@
+#include "comm/algorithms/topology.hpp"
+
+#include <string>
+
+namespace assay {
+
+Group Topology::across() const {
+  Group group;
+  for (const Group& one : nodes)
+    group.ranks.push_back(one.ranks.at(static_cast<std::size_t>(mine().me)));
+  group.me = node;
+  return group;
+}
+
+Group Topology::leaders() const {
+  Group group;
+  for (const Group& one : nodes) group.ranks.push_back(one.ranks.front());
+  group.me = node;
+  return group;
+}
+
+Topology topology_of(Communicator& ranks) {
+  Topology topology;
+  topology.nodes.resize(static_cast<std::size_t>(ranks.nodes()));
+  const std::vector<std::string> nodes = ranks.gather(std::to_string(ranks.node()));
+  for (int rank = 0; rank < ranks.size(); ++rank) {
+    Group& group = topology.nodes.at(std::stoul(nodes[static_cast<std::size_t>(rank)]));
+    if (rank == ranks.rank()) group.me = group.size();
+    group.ranks.push_back(rank);
+  }
+  topology.node = ranks.node();
+  for (const Group& one : topology.nodes)
+    topology.equal = topology.equal && one.size() == topology.nodes.front().size();
+  return topology;
+}
+
+}  // namespace assay

@@ -1,0 +1,122 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "comm/collective_operation.hpp"
+
+namespace assay {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds late{5};
+constexpr int most_rounds = 8;  // the first ranks are late, and the last
+constexpr int entering_tag = 18;
+
+class BarrierWorkload final : public Workload {
+ public:
+  BarrierWorkload(std::unique_ptr<Communicator> ranks, Communicator& known, Device& device,
+                  const CollectiveSettings& settings)
+      : ranks_(std::move(ranks)), known_(known), device_(device), settings_(settings) {
+    ranks_->prepare(call_);
+  }
+
+  Stream& stream() override { return device_.stream(); }
+  void reset() override {}
+  void run(Stream& stream) override {
+    if (settings_.nonblocking) {
+      Request request = ranks_->start(call_, stream);
+      ranks_->wait(request);
+    } else {
+      ranks_->run(call_, stream);
+    }
+  }
+  bool batchable() const override { return true; }
+  Verification verify_before() override { return verify(); }
+  Verification verify_after() override { return verify(); }
+  Executed executed() const override {
+    Executed ran;
+    ran.algorithm = settings_.algorithm;
+    ranks_->describe(call_, ran);
+    if (settings_.nonblocking) ran.implementation += "; started, then waited for";
+    ran.workspace_bytes = ranks_->scratch_bytes();
+    return ran;
+  }
+  std::map<std::string, double> work() const override { return {}; }
+  std::map<std::string, double> setup() const override { return {}; }
+
+ private:
+  Verification verify() {
+    Verification result;
+    result.passed = true;
+    const int n = ranks_->size();
+    std::vector<int> turns;
+    for (int rank = 0; rank < n; ++rank)
+      if (rank < most_rounds - 1 || rank == n - 1) turns.push_back(rank);
+    for (const int turn : turns) {
+      const double seconds = n == 1 ? once_alone() : once(turn);
+      if (turn == ranks_->rank() || n == 1 || seconds >= seconds_late()) continue;
+      result.passed = false;
+      result.reason = fmt::format(
+          "left the barrier after {:.3g} s, although rank {} had entered {:.3g} s after it at the "
+          "earliest",
+          seconds, turn, seconds_late());
+    }
+    // Every rank judges each of its waits.
+    result.checked = result.outputs = n == 1 ? 0 : static_cast<std::int64_t>(turns.size());
+    result.reference = n == 1 ? "one rank: there is nobody to wait for"
+                              : fmt::format("causality: {} of {} ranks came {} ms late",
+                                            turns.size(), n, late.count());
+    result.exact = true;
+    return result;
+  }
+
+  double once_alone() {
+    run(stream());
+    stream().wait();
+    return 0;
+  }
+
+  /// Seconds that this rank was in a barrier to which rank `turn` came late.
+  double once(int turn) {
+    char word = 1;
+    Stream& stream = device_.stream();
+    const Buffer message{&word, 1, DataType::u8};
+    if (ranks_->rank() == turn) {
+      for (int other = 0; other < ranks_->size(); ++other) {
+        if (other == turn) continue;
+        Request request = known_.receive(message, other, entering_tag, stream);
+        known_.wait(request);
+      }
+      std::this_thread::sleep_for(late);
+    }
+    const auto start = Clock::now();
+    if (ranks_->rank() != turn) {
+      Request request = known_.send(message, turn, entering_tag, stream);
+      known_.wait(request);
+    }
+    run(stream);
+    stream.wait();
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  }
+
+  static double seconds_late() { return std::chrono::duration<double>(late).count(); }
+
+  std::unique_ptr<Communicator> ranks_;
+  Communicator& known_;
+  Device& device_;
+  CollectiveSettings settings_;
+  Call call_{Collective::barrier, {}, {}, ReduceOp::sum, 0};
+};
+
+}  // namespace
+
+std::unique_ptr<Workload> barrier_workload(std::unique_ptr<Communicator> ranks, Communicator& known,
+                                           Device& device, const CollectiveSettings& settings) {
+  return std::make_unique<BarrierWorkload>(std::move(ranks), known, device, settings);
+}
+
+}  // namespace assay

@@ -1,0 +1,102 @@
+#include "comm/collective_operation.hpp"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+
+namespace assay {
+namespace {
+
+constexpr int sendrecv_tag = 17;
+
+class CollectiveOperation final : public Operation {
+ public:
+  CollectiveOperation(const CollectiveProblem& problem, std::unique_ptr<Communicator> ranks,
+                      const CollectiveSettings& settings)
+      : problem_(problem),
+        ranks_(std::move(ranks)),
+        settings_(settings),
+        specs_(problem.tensors(ranks_->rank())) {}
+
+  const std::vector<TensorSpec>& arguments() const override { return specs_; }
+
+  void bind(std::span<Tensor* const> tensors) override {
+    void* data[2] = {tensors[0]->data(), tensors.size() > 1 ? tensors[1]->data() : nullptr};
+    if (prepared_ && data[0] == bound_[0] && data[1] == bound_[1]) return;
+    bound_[0] = data[0];
+    bound_[1] = data[1];
+    call_ = problem_.call(ranks_->rank(), data);
+    prepared_ = false;
+  }
+
+  void run(Stream& stream) override {
+    if (!prepared_) prepare();
+    if (problem_.shape().pattern == Pattern::sendrecv) {
+      exchange(stream);
+    } else if (settings_.nonblocking) {
+      Request request = ranks_->start(call_, stream);
+      ranks_->wait(request);
+    } else {
+      ranks_->run(call_, stream);
+    }
+  }
+
+  Executed executed() const override {
+    Executed ran;
+    ran.algorithm = settings_.algorithm;
+    ran.storage = name(problem_.shape().type);
+    if (problem_.shape().pattern == Pattern::sendrecv)
+      ran.implementation = "messages, started together";
+    else
+      ranks_->describe(call_, ran);
+    if (settings_.nonblocking) ran.implementation += "; started, then waited for";
+    ran.workspace_bytes = ranks_->scratch_bytes();
+    return ran;
+  }
+
+ private:
+  /// Preparing is collective, and so is the first run after a bind, which is never timed: buffers
+  /// are verified before they are timed, and by then every rank has allocated its own.
+  void prepare() {
+    if (problem_.shape().pattern != Pattern::sendrecv) ranks_->prepare(call_);
+    prepared_ = true;
+  }
+
+  void exchange(Stream& stream) {
+    const int n = ranks_->size(), rank = ranks_->rank();
+    const int next = (rank + 1) % n, before = (rank + n - 1) % n;
+    Request sent, received;
+    // A receive that is there first spares the library a copy; to oneself one sends first.
+    if (n == 1) sent = ranks_->send(call_.send, next, sendrecv_tag, stream);
+    received = ranks_->receive(call_.receive, before, sendrecv_tag, stream);
+    if (n > 1) sent = ranks_->send(call_.send, next, sendrecv_tag, stream);
+    ranks_->wait(sent);
+    ranks_->wait(received);
+  }
+
+  CollectiveProblem problem_;
+  std::unique_ptr<Communicator> ranks_;
+  CollectiveSettings settings_;
+  std::vector<TensorSpec> specs_;
+  void* bound_[2] = {};
+  Call call_;
+  bool prepared_ = false;
+};
+
+}  // namespace
+
+std::string why_not_collective(const CollectiveProblem& problem, const Communicator& ranks) {
+  if (problem.shape().pattern == Pattern::sendrecv) return "";
+  // Two places that are not one, for what asks whether a call is in place.
+  alignas(64) static std::byte places[2][64];
+  void* data[2] = {places[0], places[1]};
+  return ranks.why_not(problem.call(ranks.rank(), data));
+}
+
+std::unique_ptr<Operation> collective_operation(const CollectiveProblem& problem,
+                                                std::unique_ptr<Communicator> ranks,
+                                                const CollectiveSettings& settings) {
+  return std::make_unique<CollectiveOperation>(problem, std::move(ranks), settings);
+}
+
+}  // namespace assay

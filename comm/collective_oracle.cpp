@@ -1,0 +1,174 @@
+// What every rank must have after a collective, from the other ranks' data, which are functions of
+// seed, rank and index.
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "comm/collective.hpp"
+
+namespace assay {
+namespace {
+
+constexpr int small = 1024;  // integers of the exact pass: enough to tell any two indices apart
+
+/// Bits of a significand; integers: of the type without its sign.
+int significand(DataType type) {
+  const double u = unit_roundoff(type);
+  return u > 0 ? static_cast<int>(std::lround(-std::log2(u))) : 31;
+}
+
+int log2_up(int ranks) {
+  int bits = 0;
+  while ((1 << bits) < ranks) ++bits;
+  return bits;
+}
+
+class CollectiveOracle final : public Oracle {
+ public:
+  CollectiveOracle(const CollectiveProblem& problem, int rank)
+      : problem_(problem), shape_(problem_.shape()), rank_(rank) {}
+
+  int exact_magnitude(const Executed& executed) const override {
+    const int bits = bits_of(executed) - (sums() ? log2_up(shape_.ranks) : 0);
+    if (shape_.op == ReduceOp::average && sums()) return 0;  // their quotients are no integers
+    return bits < 1 ? 0 : std::min(small, 1 << std::min(bits, 20));
+  }
+  int full_magnitude(const TensorSpec&) const override {
+    return sums() ? 2147483647 / shape_.ranks : 2147483647;
+  }
+  /// Where a sum of all ranks' values stays within the significand, no order of additions rounds.
+  int fixed_bits(const TensorSpec&, const Executed& executed) const override {
+    if (!sums() || is_integer(shape_.type) || compressed(executed)) return 0;
+    return std::max(0, significand(shape_.type) - log2_up(shape_.ranks));
+  }
+  std::optional<ElementRange> whole(const TensorSpec& output) const override {
+    // Of a reduce_scatter in place only the rank's own part is a result.
+    if (shape_.pattern == Pattern::reduce_scatter && shape_.in_place)
+      return ElementRange{rank_ * problem_.part(), problem_.part()};
+    return ElementRange{0, output.elements()};
+  }
+  std::vector<std::int64_t> sample(const TensorSpec&, double, std::uint64_t) const override {
+    return {};
+  }
+  std::optional<double> checksum(const TensorSpec&, const Inputs&) const override {
+    return std::nullopt;
+  }
+
+  /// `indices` are consecutive (they come from whole()).
+  void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed, bool exact,
+              std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
+    if (indices.empty()) return;
+    const std::int64_t first = indices.front();
+    values_.resize(indices.size());
+    if (output.role == Role::kept) {
+      inputs.at(output.name).fill(first, values_);
+      for (std::size_t i = 0; i < values_.size(); ++i) expected[i] = {values_[i], 0, 0};
+    } else if (reduces(shape_.pattern)) {
+      reduced(inputs, executed, exact, first, expected);
+    } else {
+      moved(inputs, first, expected);
+    }
+  }
+
+ private:
+  bool sums() const {
+    return reduces(shape_.pattern) &&
+           (shape_.op == ReduceOp::sum || shape_.op == ReduceOp::average);
+  }
+  static bool compressed(const Executed& executed) {
+    return executed.numbers.contains("wire_bits");
+  }
+  /// Bits that values keep on their way.
+  int bits_of(const Executed& executed) const {
+    const int own = significand(shape_.type);
+    return compressed(executed) ? std::min(own, static_cast<int>(executed.numbers.at("wire_bits")))
+                                : own;
+  }
+
+  const Values& sent(const Inputs& inputs) const {
+    const auto found = inputs.find("send");
+    return found != inputs.end() ? found->second : inputs.at("data");
+  }
+
+  void reduced(const Inputs& inputs, const Executed& executed, bool exact, std::int64_t first,
+               std::span<Expected> expected) const {
+    // A rank's receive buffer of its own begins with its own part.
+    const bool own_part = shape_.pattern == Pattern::reduce_scatter && !shape_.in_place;
+    const std::int64_t at = own_part ? first + rank_ * problem_.part() : first;
+    sizes_.assign(values_.size(), 0);
+    for (int rank = 0; rank < shape_.ranks; ++rank) {
+      sent(inputs).of_rank(rank).fill(at, values_);
+      for (std::size_t i = 0; i < values_.size(); ++i) {
+        double& value = expected[i].value;
+        sizes_[i] += std::abs(values_[i]);
+        if (rank == 0)
+          value = values_[i];
+        else if (shape_.op == ReduceOp::min)
+          value = std::min(value, values_[i]);
+        else if (shape_.op == ReduceOp::max)
+          value = std::max(value, values_[i]);
+        else
+          value += values_[i];
+      }
+    }
+    const double bound = relative_bound(executed, exact);
+    const double mean = shape_.op == ReduceOp::average ? shape_.ranks : 1;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      expected[i].value /= mean;
+      expected[i].max_bound = expected[i].rms_bound = bound * sizes_[i] / mean;
+    }
+  }
+
+  /// Over the sum of the magnitudes of what is added; 0: exactly.
+  double relative_bound(const Executed& executed, bool exact) const {
+    const double n = shape_.ranks, u = unit_roundoff(shape_.type);
+    if (exact) return 0;
+    // Every value is rounded to the wire's bits at most once on each of the ways that it goes, and
+    // so is each of the partial sums that it is in: n + 1 roundings at most.
+    if (compressed(executed)) return (n + 1) * std::ldexp(1, -bits_of(executed)) + n * u;
+    if (!sums() || u == 0) return 0;
+    const bool rounds = significand(shape_.type) <= log2_up(shape_.ranks);
+    if (rounds) return n * u + (shape_.op == ReduceOp::average ? 4 * u : 0);
+    return shape_.op == ReduceOp::average ? 4 * u : 0;  // 2 units in the last place
+  }
+
+  void moved(const Inputs& inputs, std::int64_t first, std::span<Expected> expected) const {
+    const int n = shape_.ranks;
+    const std::int64_t part = problem_.part();
+    std::size_t done = 0;
+    while (done < expected.size()) {
+      const std::int64_t at = first + static_cast<std::int64_t>(done);
+      std::int64_t from = at, run = static_cast<std::int64_t>(expected.size() - done);
+      int source = shape_.root;
+      if (shape_.pattern == Pattern::sendrecv) {
+        source = (rank_ + n - 1) % n;
+      } else if (has_parts(shape_.pattern)) {
+        source = static_cast<int>(at / part);
+        run = std::min(run, (source + 1) * part - at);
+        if (shape_.pattern == Pattern::alltoall)
+          from = rank_ * part + at % part;
+        else if (!shape_.in_place)
+          from = at % part;
+      }
+      sent(inputs).of_rank(source).fill(
+          from, std::span(values_).subspan(done, static_cast<std::size_t>(run)));
+      done += static_cast<std::size_t>(run);
+    }
+    for (std::size_t i = 0; i < expected.size(); ++i) expected[i] = {values_[i], 0, 0};
+  }
+
+  CollectiveProblem problem_;
+  const CollectiveShape& shape_;
+  int rank_;
+  // Of one block: the oracle is asked from one thread.
+  mutable std::vector<double> values_, sizes_;
+};
+
+}  // namespace
+
+std::unique_ptr<Oracle> collective_oracle(const CollectiveProblem& problem, int rank) {
+  return std::make_unique<CollectiveOracle>(problem, rank);
+}
+
+}  // namespace assay

@@ -1,0 +1,65 @@
+#pragma once
+// A communicator over another, under which it lies: all that a derived class leaves alone goes on
+// to the one below.
+
+#include <cstdlib>
+
+#include "core/communicator.hpp"
+
+namespace assay {
+
+class ForwardingCommunicator : public Communicator {
+ public:
+  /// `under` must outlive this.
+  explicit ForwardingCommunicator(Communicator& under) : under_(under) {}
+
+  int rank() const override { return under_.rank(); }
+  int size() const override { return under_.size(); }
+  int node() const override { return under_.node(); }
+  int nodes() const override { return under_.nodes(); }
+  std::string host() const override { return under_.host(); }
+  std::unique_ptr<Communicator> split(int color, int key) override {
+    return under_.split(color, key);
+  }
+  std::string why_not(const Call& call) const override { return under_.why_not(call); }
+  void prepare(const Call& call) override { under_.prepare(call); }
+  std::size_t scratch_bytes() const override { return under_.scratch_bytes(); }
+  void describe(const Call& call, Executed& executed) const override {
+    under_.describe(call, executed);
+  }
+  void run(const Call& call, Stream& stream) override { under_.run(call, stream); }
+  Request start(const Call& call, Stream& stream) override { return under_.start(call, stream); }
+  Request send(Buffer data, int to, int tag, Stream& stream) override {
+    return under_.send(data, to, tag, stream);
+  }
+  Request receive(Buffer data, int from, int tag, Stream& stream) override {
+    return under_.receive(data, from, tag, stream);
+  }
+  void wait(Request& request) override { under_.wait(request); }
+  bool done(Request& request) override { return under_.done(request); }
+  [[noreturn]] void abort(const std::string& why) override {
+    under_.abort(why);
+    std::abort();  // for the compiler, which does not believe a virtual function
+  }
+  void barrier() override { under_.barrier(); }
+  void maximum(std::span<double> values) override { under_.maximum(values); }
+  double agree(double value) override { return under_.agree(value); }
+  std::vector<std::string> gather(const std::string& text) override { return under_.gather(text); }
+
+ protected:
+  /// Requests of a layer's own are numbers marked in the upper 16 bits, where no address of a
+  /// process, no index and no sign-extended integer has this pattern: so a layer tells its own from
+  /// those of the layers below.
+  static Request own_request(std::uint64_t number) { return {mark | number}; }
+  static bool is_own(const Request& request) { return (request.handle & mask) == mark; }
+  static std::uint64_t number_of(const Request& request) { return request.handle & ~mask; }
+
+  Communicator& under() const { return under_; }
+
+ private:
+  static constexpr std::uint64_t mask = std::uint64_t{0xffff} << 48;
+  static constexpr std::uint64_t mark = std::uint64_t{0x8a5a} << 48;
+  Communicator& under_;
+};
+
+}  // namespace assay

@@ -1,0 +1,141 @@
+#include "comm/fusion.hpp"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "comm/forwarding.hpp"
+#include "comm/reduce.hpp"
+#include "core/error.hpp"
+
+namespace assay {
+
+namespace {
+
+/// Tensors that go, or have gone, together.
+struct Batch {
+  enum class State { idle, open, flying } state = State::idle;
+  std::uint64_t number = 0;
+  std::vector<std::byte> memory;
+  std::vector<Call> members;
+  Buffer data;  ///< what is filled of `memory`; of a large tensor alone: unused
+  ReduceOp op = ReduceOp::sum;
+  Request request;
+};
+
+class Fusion final : public ForwardingCommunicator {
+ public:
+  Fusion(Communicator& under, std::size_t bytes) : ForwardingCommunicator(under), bytes_(bytes) {
+    for (Batch& batch : batches_) {
+      batch.memory.resize(bytes);
+      batch.members.reserve(1024);
+    }
+  }
+  std::size_t scratch_bytes() const override {
+    return under().scratch_bytes() + bytes_ * batches_.size();
+  }
+  /// The fused call's count is known only when it goes: its schedule is written in the warm-up.
+  void prepare(const Call& call) override { under().prepare(call); }
+
+  Request start(const Call& call, Stream& stream) override {
+    if (const std::string reason = why_not(call); !reason.empty()) throw CaseError(reason);
+    stream_ = &stream;
+    if (call.what != Collective::allreduce || call.send.bytes() > bytes_) {
+      Batch& alone = free_batch();
+      alone.request = under().start(call, stream);
+      alone.state = Batch::State::flying;
+      return own_request(alone.number);
+    }
+    Batch* open = find(Batch::State::open);
+    if (open && (open->data.type != call.send.type || open->op != call.op ||
+                 open->data.bytes() + call.send.bytes() > bytes_)) {
+      launch(*open);
+      open = nullptr;
+    }
+    if (!open) {
+      open = &free_batch();
+      open->state = Batch::State::open;
+      open->data = {open->memory.data(), 0, call.send.type};
+      open->op = call.op;
+    }
+    const std::int64_t before = open->data.count;
+    open->data.count += call.send.count;
+    copy(open->data.part(before, call.send.count), call.send);
+    open->members.push_back(call);
+    return own_request(open->number);
+  }
+
+  void wait(Request& request) override {
+    if (!is_own(request)) return ForwardingCommunicator::wait(request);
+    if (Batch* batch = find(number_of(request))) {
+      if (batch->state == Batch::State::open) launch(*batch);
+      land(*batch);
+    }
+    request = {};
+  }
+  bool done(Request& request) override {
+    if (!is_own(request)) return ForwardingCommunicator::done(request);
+    if (Batch* batch = find(number_of(request))) {
+      if (batch->state == Batch::State::open || !under().done(batch->request)) return false;
+      land(*batch);
+    }
+    request = {};
+    return true;
+  }
+
+ private:
+  Batch* find(Batch::State state) {
+    const auto found = std::find_if(batches_.begin(), batches_.end(),
+                                    [&](const Batch& one) { return one.state == state; });
+    return found == batches_.end() ? nullptr : &*found;
+  }
+  Batch* find(std::uint64_t number) {
+    const auto found = std::find_if(batches_.begin(), batches_.end(), [&](const Batch& one) {
+      return one.state != Batch::State::idle && one.number == number;
+    });
+    return found == batches_.end() ? nullptr : &*found;
+  }
+
+  /// An idle batch with a new number; where there is none, that of the oldest one under way, once
+  /// it has come.
+  Batch& free_batch() {
+    Batch* batch = find(Batch::State::idle);
+    if (!batch) {
+      for (Batch& one : batches_)
+        if (one.state == Batch::State::flying && (!batch || one.number < batch->number))
+          batch = &one;
+      land(*batch);
+    }
+    batch->number = ++last_;
+    return *batch;
+  }
+  void launch(Batch& batch) {
+    batch.request =
+        under().start({Collective::allreduce, batch.data, batch.data, batch.op, 0}, *stream_);
+    batch.state = Batch::State::flying;
+  }
+  void land(Batch& batch) {
+    under().wait(batch.request);
+    std::int64_t first = 0;
+    for (const Call& one : batch.members) {
+      copy(one.receive, batch.data.part(first, one.receive.count));
+      first += one.receive.count;
+    }
+    batch.members.clear();
+    batch.state = Batch::State::idle;
+  }
+
+  std::size_t bytes_;
+  // One fills while another is under way; the third lets a large tensor pass.
+  std::array<Batch, 3> batches_;
+  std::uint64_t last_ = 0;
+  Stream* stream_ = nullptr;
+};
+
+}  // namespace
+
+std::unique_ptr<Communicator> fused(Communicator& under, std::size_t bytes) {
+  return std::make_unique<Fusion>(under, bytes);
+}
+
+}  // namespace assay

@@ -1,0 +1,17 @@
+#pragma once
+// Fusion: small tensors share one allreduce, since many small messages cost their latency each.
+
+#include <memory>
+
+#include "core/backend.hpp"
+
+namespace assay {
+
+/// Started allreduces of at most `bytes` are gathered in a buffer of that size (copied in at their
+/// start, out at their end) and go as one call when the next one does not fit or differs in type or
+/// operation, and at the wait for one that has not gone yet. Larger ones go alone at once. Polling
+/// (done) never sends anything, since ranks poll differently often: all ranks must start, and wait,
+/// in the same order. run() and the other collectives are those below.
+std::unique_ptr<Communicator> fused(Communicator& under, std::size_t bytes);
+
+}  // namespace assay

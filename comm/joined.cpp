@@ -1,0 +1,138 @@
+#include "comm/joined.hpp"
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "comm/algorithms/algorithm.hpp"
+#include "comm/collective_operation.hpp"
+#include "core/environment.hpp"
+#include "core/error.hpp"
+
+namespace assay {
+namespace {
+
+/// Everybody's answer to a refusal that a rank may have alone: what all refuse is unsupported, what
+/// some refuse is a fault, and all ranks must hear of it before the next collective call.
+std::optional<Unsupported> agreed(const std::string& mine, Communicator& ranks) {
+  const std::vector<std::string> all = ranks.gather(mine);
+  const auto refuses = [](const std::string& reason) { return !reason.empty(); };
+  if (std::all_of(all.begin(), all.end(), refuses)) return Unsupported{mine};
+  const auto first = std::find_if(all.begin(), all.end(), refuses);
+  if (first == all.end()) return std::nullopt;
+  const std::vector<std::string> hosts = ranks.gather(ranks.host());
+  const auto rank = static_cast<std::size_t>(first - all.begin());
+  throw CaseError(
+      fmt::format("rank {} on {} alone cannot take part ({}).", rank, hosts[rank], *first));
+}
+
+template <class T>
+std::string reason_of(const Made<T>& made) {
+  const auto* refusal = std::get_if<Unsupported>(&made);
+  return refusal == nullptr ? "" : refusal->reason;
+}
+
+/// Where a rank throws in a step that all take, the others must not go on to the next one.
+template <class T, class Step>
+Made<T> together(Communicator& ranks, const Step& step) {
+  std::string thrown;
+  Made<T> made = Unsupported{""};
+  try {
+    made = step();
+  } catch (const InputError&) {
+    throw;
+  } catch (const std::exception& error) {
+    thrown = error.what();
+  }
+  const std::vector<std::string> all = ranks.gather(thrown);
+  for (std::size_t rank = 0; rank < all.size(); ++rank)
+    if (!all[rank].empty())
+      throw CaseError(ranks.size() == 1 ? all[rank] : fmt::format("rank {}: {}", rank, all[rank]));
+  if (auto refusal = agreed(reason_of(made), ranks)) return std::move(*refusal);
+  return made;
+}
+
+const AlgorithmEntry& entry_of(const std::string& name) {
+  const auto& all = algorithms();
+  return *std::find_if(all.begin(), all.end(),
+                       [&](const AlgorithmEntry& entry) { return entry.name == name; });
+}
+
+}  // namespace
+
+Made<Communicator*> join_transport(const std::string& name, const Options& options,
+                                   CaseContext& context) {
+  const std::string key =
+      fmt::format("{} {} {}", name, options.get("ranks_per_node", "0"), options.get("device", ""));
+  if (const auto known = context.joined.find(key); known != context.joined.end())
+    return known->second.get();
+  const Made<Backend*> opened =
+      together<Backend*>(context.ranks, [&] { return context.plugins.open(name); });
+  if (const auto* refusal = std::get_if<Unsupported>(&opened)) return *refusal;
+  Made<std::unique_ptr<Communicator>> made = together<std::unique_ptr<Communicator>>(
+      context.ranks, [&] { return std::get<Backend*>(opened)->connect(options, context.ranks); });
+  if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
+  std::unique_ptr<Communicator>& ranks = std::get<std::unique_ptr<Communicator>>(made);
+  if (ranks->size() != context.ranks.size() || ranks->rank() != context.ranks.rank())
+    throw CaseError(fmt::format("{} made this rank {} of {}, which is {} of {}.", name,
+                                ranks->rank(), ranks->size(), context.ranks.rank(),
+                                context.ranks.size()));
+  return context.joined.emplace(key, std::move(ranks)).first->second.get();
+}
+
+Made<std::unique_ptr<Workload>> collective_workload(const Case& one, const CollectiveShape& shape,
+                                                    CaseContext& context) {
+  if (std::string reason = why_not_problem(shape); !reason.empty())
+    return Unsupported{std::move(reason)};
+  const CollectiveProblem problem(shape);
+  // Data are made and checked by as many threads as each rank has processors: idle ones would spin
+  // beside the other ranks' calls.
+  omp_set_num_threads(std::max(1, processors() / context.ranks_here));
+  Options options;
+  options.settings = one.settings;
+  const auto start = std::chrono::steady_clock::now();
+
+  const Made<Communicator*> transport =
+      join_transport(options.get("transport", ""), options, context);
+  if (const auto* refusal = std::get_if<Unsupported>(&transport)) return *refusal;
+  Communicator& outside = *std::get<Communicator*>(transport);
+  Communicator* inside = &outside;
+  const std::string within = options.get("inside", "same");
+  if (within != "same" && within != "shared_memory") {
+    const Made<Communicator*> joined = join_transport(within, options, context);
+    if (const auto* refusal = std::get_if<Unsupported>(&joined)) return *refusal;
+    inside = std::get<Communicator*>(joined);
+  }
+  Backend& backend = *std::get<Backend*>(context.plugins.open(options.get("transport", "")));
+  const Made<Device*> device =
+      together<Device*>(context.ranks, [&] { return backend.device(options); });
+  if (const auto* refusal = std::get_if<Unsupported>(&device)) return *refusal;
+
+  CollectiveSettings settings{options.get("algorithm", "library"),
+                              options.get("mode", "blocking") == "nonblocking"};
+  if (shape.pattern == Pattern::sendrecv && settings.algorithm != "library")
+    return Unsupported{"sendrecv is messages: there is no algorithm but the library's"};
+  Made<std::unique_ptr<Communicator>> made = together<std::unique_ptr<Communicator>>(
+      context.ranks, [&] { return entry_of(settings.algorithm).make(outside, *inside, options); });
+  if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
+  std::unique_ptr<Communicator>& ranks = std::get<std::unique_ptr<Communicator>>(made);
+  if (std::string reason = why_not_collective(problem, *ranks); !reason.empty())
+    return Unsupported{std::move(reason)};
+
+  if (shape.pattern == Pattern::barrier)
+    return barrier_workload(std::move(ranks), context.ranks, *std::get<Device*>(device), settings);
+  OperationSetup setup;
+  setup.seed = context.seed;
+  setup.rank = context.ranks.rank();
+  setup.ranks_here = context.ranks_here;
+  setup.reference_budget = context.reference_budget;
+  const double create =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return operation_workload(problem, collective_operation(problem, std::move(ranks), settings),
+                            *std::get<Device*>(device), collective_oracle(problem, setup.rank),
+                            create, setup);
+}
+
+}  // namespace assay

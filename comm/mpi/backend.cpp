@@ -1,0 +1,130 @@
+// The transport of MPI. It also joins the ranks that a launcher has started, for the runner's own
+// talk.
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <exception>
+#include <nlohmann/json.hpp>
+
+#include "comm/mpi/communicator.hpp"
+#include "core/backend.hpp"
+#include "core/error.hpp"
+#include "core/host_device.hpp"
+#include "core/launched.hpp"
+
+namespace assay::mpi {
+
+namespace {
+
+/// A number of a setting; the texts are checked where they are asked for.
+std::int64_t number_of(const Options& options, const std::string& name, std::int64_t otherwise) {
+  const std::string text = options.get(name, "");
+  std::int64_t number = otherwise;
+  if (!text.empty()) std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+/// Why MPI_Init would leave this process alone although a launcher has started several, or empty.
+std::string why_not_launched() {
+  const Launched start = launched();
+  if (start.size == 1) return "";
+#if defined(OPEN_MPI)
+  const bool understood = std::getenv("OMPI_COMM_WORLD_SIZE") || std::getenv("PMIX_RANK");
+#else
+  const bool understood = std::getenv("PMI_RANK") || std::getenv("PMIX_RANK");
+#endif
+  if (understood) return "";
+  return fmt::format(
+      "{} has started {} processes, but this build's MPI is {} and each would believe to be alone. "
+      "Use the launcher of {}, or build with the other MPI",
+      start.by, start.size, library_name(), library_name());
+}
+
+/// MPI opens components of its own, which look for its symbols; a plugin is opened with
+/// RTLD_LOCAL, so the library itself must be made visible.
+void make_visible() {
+  Dl_info where{};
+  if (dladdr(reinterpret_cast<void*>(&MPI_Init_thread), &where) != 0 && where.dli_fname != nullptr)
+    dlopen(where.dli_fname, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
+}
+
+class MpiBackend final : public Backend {
+ public:
+  ~MpiBackend() override {
+    int over = 0;
+    MPI_Finalized(&over);
+    // Finalizing waits for all ranks: one that leaves by an exception must not.
+    if (ours_ && over == 0 && std::uncaught_exceptions() == 0) MPI_Finalize();
+  }
+  std::string name() const override { return ASSAY_MPI_NAME; }
+  nlohmann::json software() const override {
+    int major = 0, minor = 0;
+    MPI_Get_version(&major, &minor);
+    return {{"library", library_name()}, {"standard", fmt::format("MPI {}.{}", major, minor)}};
+  }
+  Made<Device*> device(const Options& options) override {
+    const std::string wanted = options.get("device", "cpu");
+    if (wanted != "cpu")
+      return Unsupported{fmt::format(
+          "{} moves host memory here, not that of '{}'. Use --device cpu.", name(), wanted)};
+    return &device_;
+  }
+  Made<std::unique_ptr<Operation>> make(const Problem& problem, const Options&,
+                                        Communicator&) override {
+    return Unsupported{fmt::format("{} is a transport: it has no {}", name(), problem.kind())};
+  }
+  std::vector<std::string> algorithms(const std::string&) const override { return {}; }
+  Made<std::unique_ptr<Communicator>> connect(const Options& options, Communicator&) override;
+
+ private:
+  HostDevice device_;
+  bool ours_ = false;  ///< MPI was initialised here
+};
+
+Made<std::unique_ptr<Communicator>> MpiBackend::connect(const Options& options, Communicator&) {
+  if (std::string reason = why_not_launched(); !reason.empty())
+    return Unsupported{std::move(reason)};
+  int running = 0, over = 0;
+  MPI_Initialized(&running);
+  MPI_Finalized(&over);
+  if (over != 0) return Unsupported{"MPI was finalized already (it cannot begin again)"};
+  if (running == 0) {
+    make_visible();
+    int level = 0;
+    check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &level), "MPI_Init_thread");
+    ours_ = true;
+  }
+  MPI_Comm all = MPI_COMM_NULL;
+  check(MPI_Comm_dup(MPI_COMM_WORLD, &all), "MPI_Comm_dup");
+  int rank = 0, size = 1;
+  MPI_Comm_rank(all, &rank);
+  MPI_Comm_size(all, &size);
+  if (size != launched().size)
+    return Unsupported{fmt::format(
+        "{} has started {} processes, but {} joins {} of them. Use the launcher of this MPI",
+        launched().by, launched().size, library_name(), size)};
+  const std::int64_t imposed = number_of(options, "ranks_per_node", 0);
+  int node = rank;
+  if (imposed > 0) {
+    node = rank / static_cast<int>(imposed);
+  } else {
+    // The least rank of those that share memory stands for the node.
+    MPI_Comm here = MPI_COMM_NULL;
+    check(MPI_Comm_split_type(all, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &here),
+          "MPI_Comm_split_type");
+    check(MPI_Bcast(&node, 1, MPI_INT, 0, here), "MPI_Bcast");
+    MPI_Comm_free(&here);
+  }
+  return std::unique_ptr<Communicator>(std::make_unique<MpiCommunicator>(
+      all, node, number_of(options, "longest_call", longest_call)));
+}
+
+Backend* create(std::string&) { return new MpiBackend; }
+
+}  // namespace
+}  // namespace assay::mpi
+
+ASSAY_BACKEND(&assay::mpi::create)

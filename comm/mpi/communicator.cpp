@@ -1,0 +1,238 @@
+#include "comm/mpi/communicator.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <iostream>
+
+#include "comm/reduce.hpp"
+#include "core/error.hpp"
+#include "core/operation.hpp"
+
+namespace assay::mpi {
+
+namespace {
+
+constexpr std::size_t first_slots = 256;
+
+bool reduces(Collective what) {
+  return what == Collective::allreduce || what == Collective::reduce ||
+         what == Collective::reduce_scatter;
+}
+
+int count_of(Buffer buffer) { return static_cast<int>(buffer.count); }
+
+/// The function of MPI that does such a call.
+const char* function_of(Collective what) {
+  constexpr const char* names[] = {"MPI_Allreduce", "MPI_Reduce", "MPI_Reduce_scatter_block",
+                                   "MPI_Allgather", "MPI_Bcast",  "MPI_Alltoall",
+                                   "MPI_Barrier"};
+  return names[static_cast<int>(what)];
+}
+
+/// Elements of the largest array that a call touches.
+std::int64_t elements(const Call& call, int ranks) {
+  switch (call.what) {
+    case Collective::reduce_scatter:
+      return call.receive.count * ranks;
+    case Collective::allgather:
+      return call.send.count * ranks;
+    case Collective::barrier:
+      return 0;
+    default:
+      return call.receive.count;
+  }
+}
+
+}  // namespace
+
+MpiCommunicator::MpiCommunicator(MPI_Comm comm, int node, std::int64_t longest)
+    : comm_(comm), longest_(longest) {
+  check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  check(MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
+  check(MPI_Comm_size(comm_, &size_), "MPI_Comm_size");
+  std::vector<int> all(static_cast<std::size_t>(size_));
+  check(MPI_Allgather(&node, 1, MPI_INT, all.data(), 1, MPI_INT, comm_), "MPI_Allgather");
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  nodes_ = static_cast<int>(all.size());
+  node_ = static_cast<int>(std::lower_bound(all.begin(), all.end(), node) - all.begin());
+  slots_.reserve(first_slots);
+  free_.reserve(first_slots);
+}
+
+MpiCommunicator::~MpiCommunicator() {
+  int over = 0;
+  MPI_Finalized(&over);
+  // Freeing is collective: a rank that leaves by an exception does not wait for the others.
+  if (over == 0 && std::uncaught_exceptions() == 0) MPI_Comm_free(&comm_);
+}
+
+std::string MpiCommunicator::host() const {
+  char name[256] = "";
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+std::unique_ptr<Communicator> MpiCommunicator::split(int color, int key) {
+  MPI_Comm part = MPI_COMM_NULL;
+  check(MPI_Comm_split(comm_, color, key, &part), "MPI_Comm_split");
+  return std::make_unique<MpiCommunicator>(part, node_, longest_);
+}
+
+bool MpiCommunicator::in_pieces(const Call& call) const { return elements(call, size_) > longest_; }
+
+/// MPI_IN_PLACE of a reduce_scatter leaves the result at the beginning of the whole, ours in the
+/// rank's own part.
+bool MpiCommunicator::through_scratch(const Call& call) const {
+  return call.what == Collective::reduce_scatter && size_ > 1 &&
+         call.receive.data == call.send.part(rank_ * call.receive.count, 0).data;
+}
+
+std::string MpiCommunicator::why_not(const Call& call) const {
+  if (std::string reason = why_not_counts(call, size_); !reason.empty()) return reason;
+  if (call.root < 0 || call.root >= size_)
+    return fmt::format("no rank {} among {}", call.root, size_);
+  if (reduces(call.what))
+    if (std::string reason = why_not_reduce(call.receive.type, call.op); !reason.empty())
+      return reason;
+  const bool divisible = call.what == Collective::allreduce || call.what == Collective::reduce ||
+                         call.what == Collective::broadcast;
+  if (!divisible && in_pieces(call))
+    return fmt::format(
+        "{} of {} elements (MPI counts in int, and a call of {} has at most {} here; allreduce, "
+        "reduce and broadcast go in pieces)",
+        name(call.what), elements(call, size_), function_of(call.what), longest_);
+  return "";
+}
+
+void MpiCommunicator::prepare(const Call& call) {
+  if (reduces(call.what)) operation(call.receive.type, call.op);  // made now, once
+  if (through_scratch(call)) scratch_.resize(std::max(scratch_.size(), call.receive.bytes()));
+}
+
+void MpiCommunicator::describe(const Call& call, Executed& executed) const {
+  executed.implementation = library_name() + " " + function_of(call.what);
+  executed.evidence = "library";
+  if (reduces(call.what) && own_operation(call.receive.type)) {
+    executed.implementation += " with Assay's MPI_Op (MPI has no 16-bit floats)";
+    executed.compute = executed.accumulate = "fp32, rounded after each addition";
+  }
+  if (reduces(call.what) && call.op == ReduceOp::average)
+    executed.implementation += ", then a division";
+  if (through_scratch(call)) executed.implementation += ", through scratch memory";
+  if (in_pieces(call)) executed.implementation += fmt::format(", in pieces of {}", longest_);
+}
+
+void MpiCommunicator::reduce(const Call& call) {
+  const MPI_Datatype type = moved_as(call.send.type);
+  const MPI_Op op = operation(call.send.type, call.op);
+  const bool everywhere = call.what == Collective::allreduce;
+  const bool mine = everywhere || rank_ == call.root;
+  const bool in_place = mine && call.send.data == call.receive.data;
+  for (std::int64_t first = 0; first == 0 || first < call.send.count; first += longest_) {
+    const std::int64_t count = std::min(longest_, call.send.count - first);
+    const Buffer from = call.send.part(first, count);
+    void* into = mine ? call.receive.part(first, count).data : nullptr;
+    const void* send = in_place ? MPI_IN_PLACE : from.data;
+    check(everywhere ? MPI_Allreduce(send, into, count_of(from), type, op, comm_)
+                     : MPI_Reduce(send, into, count_of(from), type, op, call.root, comm_),
+          function_of(call.what));
+  }
+  if (call.op == ReduceOp::average && mine) scale(call.receive, size_);
+}
+
+void MpiCommunicator::reduce_scatter(const Call& call) {
+  const bool detour = through_scratch(call);
+  Buffer into = call.receive;
+  if (detour) {
+    if (scratch_.size() < into.bytes()) scratch_.resize(into.bytes());
+    into.data = scratch_.data();
+  }
+  check(MPI_Reduce_scatter_block(call.send.data, into.data, count_of(into), moved_as(into.type),
+                                 operation(into.type, call.op), comm_),
+        "MPI_Reduce_scatter_block");
+  if (detour) std::memcpy(call.receive.data, into.data, into.bytes());
+  if (call.op == ReduceOp::average) scale(call.receive, size_);
+}
+
+void MpiCommunicator::move(const Call& call) {
+  const MPI_Datatype type = moved_as(call.receive.type);
+  if (call.what == Collective::broadcast) {
+    for (std::int64_t first = 0; first == 0 || first < call.receive.count; first += longest_) {
+      const Buffer part = call.receive.part(first, std::min(longest_, call.receive.count - first));
+      check(MPI_Bcast(part.data, count_of(part), type, call.root, comm_), "MPI_Bcast");
+    }
+  } else if (call.what == Collective::allgather) {
+    const int part = count_of(call.send);
+    const bool in_place = call.send.data == call.receive.part(rank_ * call.send.count, 0).data;
+    check(MPI_Allgather(in_place ? MPI_IN_PLACE : call.send.data, part, type, call.receive.data,
+                        part, type, comm_),
+          "MPI_Allgather");
+  } else {
+    const int part = static_cast<int>(call.send.count / size_);
+    const bool in_place = call.send.data == call.receive.data;
+    check(MPI_Alltoall(in_place ? MPI_IN_PLACE : call.send.data, part, type, call.receive.data,
+                       part, type, comm_),
+          "MPI_Alltoall");
+  }
+}
+
+void MpiCommunicator::run(const Call& call, Stream&) {
+  if (const std::string reason = why_not(call); !reason.empty()) throw CaseError(reason);
+  switch (call.what) {
+    case Collective::allreduce:
+    case Collective::reduce:
+      return reduce(call);
+    case Collective::reduce_scatter:
+      return reduce_scatter(call);
+    case Collective::barrier:
+      return barrier();
+    default:
+      return move(call);
+  }
+}
+
+void MpiCommunicator::abort(const std::string& why) {
+  std::cerr << why << std::endl;
+  MPI_Abort(comm_, static_cast<int>(ExitCode::failed));
+  std::_Exit(static_cast<int>(ExitCode::failed));
+}
+
+void MpiCommunicator::barrier() { check(MPI_Barrier(comm_), "MPI_Barrier"); }
+
+void MpiCommunicator::maximum(std::span<double> values) {
+  check(MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE,
+                      MPI_MAX, comm_),
+        "MPI_Allreduce");
+}
+
+double MpiCommunicator::agree(double value) {
+  check(MPI_Bcast(&value, 1, MPI_DOUBLE, 0, comm_), "MPI_Bcast");
+  return value;
+}
+
+std::vector<std::string> MpiCommunicator::gather(const std::string& text) {
+  const int mine = static_cast<int>(text.size());
+  std::vector<int> lengths(static_cast<std::size_t>(size_)), places(lengths.size());
+  check(MPI_Allgather(&mine, 1, MPI_INT, lengths.data(), 1, MPI_INT, comm_), "MPI_Allgather");
+  int total = 0;
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    places[i] = total;
+    total += lengths[i];
+  }
+  std::string joined(static_cast<std::size_t>(total), '\0');
+  check(MPI_Allgatherv(text.data(), mine, MPI_CHAR, joined.data(), lengths.data(), places.data(),
+                       MPI_CHAR, comm_),
+        "MPI_Allgatherv");
+  std::vector<std::string> texts;
+  for (std::size_t i = 0; i < lengths.size(); ++i)
+    texts.push_back(
+        joined.substr(static_cast<std::size_t>(places[i]), static_cast<std::size_t>(lengths[i])));
+  return texts;
+}
+
+}  // namespace assay::mpi

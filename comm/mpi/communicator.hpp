@@ -1,0 +1,74 @@
+#pragma once
+// An MPI communicator as ours. Collectives are MPI's own; MPI counts in int, so longer reductions
+// and broadcasts go in pieces, and what cannot is refused.
+
+#include <climits>
+#include <vector>
+
+#include "comm/mpi/library.hpp"
+
+namespace assay::mpi {
+
+/// Elements in one call of MPI at most: far below INT_MAX, since libraries compute bytes and
+/// offsets in int, too.
+inline constexpr std::int64_t longest_call = std::int64_t{1} << 28;
+
+class MpiCommunicator final : public Communicator {
+ public:
+  /// Takes `comm` over. Collective. `node`: any number that the ranks of one node have in common.
+  MpiCommunicator(MPI_Comm comm, int node, std::int64_t longest);
+  ~MpiCommunicator() override;
+  MpiCommunicator(const MpiCommunicator&) = delete;
+  MpiCommunicator& operator=(const MpiCommunicator&) = delete;
+
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  int node() const override { return node_; }
+  int nodes() const override { return nodes_; }
+  std::string host() const override;
+  std::unique_ptr<Communicator> split(int color, int key) override;
+
+  std::string why_not(const Call& call) const override;
+  void prepare(const Call& call) override;
+  std::size_t scratch_bytes() const override { return scratch_.capacity(); }
+  void describe(const Call& call, Executed& executed) const override;
+  void run(const Call& call, Stream& stream) override;
+  Request start(const Call& call, Stream& stream) override;
+  Request send(Buffer data, int to, int tag, Stream& stream) override;
+  Request receive(Buffer data, int from, int tag, Stream& stream) override;
+  void wait(Request& request) override;
+  bool done(Request& request) override;
+  [[noreturn]] void abort(const std::string& why) override;
+
+  void barrier() override;
+  void maximum(std::span<double> values) override;
+  double agree(double value) override;
+  std::vector<std::string> gather(const std::string& text) override;
+
+ private:
+  /// A started transfer. The table grows where more are under way than ever before, else starting
+  /// one allocates nothing.
+  struct Slot {
+    MPI_Request request = MPI_REQUEST_NULL;
+    Buffer average;  ///< sums that are still to be divided
+    Buffer message;  ///< that is received
+    bool is_receive = false;
+  };
+  Slot& slot(Request& request);
+  Request take();
+  void finish(Request& request, const MPI_Status& status);
+  bool in_pieces(const Call& call) const;
+  bool through_scratch(const Call& call) const;
+  void reduce(const Call& call);
+  void reduce_scatter(const Call& call);
+  void move(const Call& call);
+
+  MPI_Comm comm_;
+  int rank_ = 0, size_ = 1, node_ = 0, nodes_ = 1;
+  std::int64_t longest_;
+  std::vector<char> scratch_;
+  std::vector<Slot> slots_;
+  std::vector<std::uintptr_t> free_;  ///< handles, which are places in slots_ counted from 1
+};
+
+}  // namespace assay::mpi

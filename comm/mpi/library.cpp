@@ -1,0 +1,93 @@
+#include "comm/mpi/library.hpp"
+
+#include <fmt/format.h>
+
+#include "comm/reduce.hpp"
+#include "core/error.hpp"
+
+namespace assay::mpi {
+
+namespace {
+
+/// MPI gives its operation the elements alone; type and operation are this function's own.
+template <DataType type, ReduceOp op>
+void reduce_16_bits(void* in, void* inout, int* count, MPI_Datatype*) {
+  reduce_into({inout, *count, type}, {in, *count, type}, op);
+}
+
+template <DataType type, ReduceOp op>
+MPI_Op made() {
+  static const MPI_Op operation = [] {
+    MPI_Op one = MPI_OP_NULL;
+    check(MPI_Op_create(&reduce_16_bits<type, op>, 1, &one), "MPI_Op_create");
+    return one;
+  }();
+  return operation;
+}
+
+template <DataType type>
+MPI_Op made(ReduceOp op) {
+  switch (op) {
+    case ReduceOp::min:
+      return made<type, ReduceOp::min>();
+    case ReduceOp::max:
+      return made<type, ReduceOp::max>();
+    default:
+      return made<type, ReduceOp::sum>();
+  }
+}
+
+}  // namespace
+
+void check(int code, const char* what) {
+  if (code == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING] = "";
+  int length = 0;
+  if (MPI_Error_string(code, text, &length) != MPI_SUCCESS) length = 0;
+  throw CaseError(fmt::format("{}: {} (error {})", what,
+                              length > 0 ? std::string(text, static_cast<std::size_t>(length))
+                                         : std::string("MPI knows no text"),
+                              code));
+}
+
+std::string library_name() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  MPI_Get_library_version(text, &length);
+  std::string name(text, static_cast<std::size_t>(length));
+  name = name.substr(0, name.find_first_of(",\n"));
+  // Open MPI: "Open MPI v4.1.4"; MPICH: "MPICH Version:\t4.0.2".
+  if (const std::size_t at = name.find(" v"); at != std::string::npos) name.erase(at + 1, 1);
+  if (const std::size_t at = name.find(" Version:"); at != std::string::npos)
+    name.replace(at, std::string(" Version:").size() + 1, " ");
+  while (!name.empty() && (name.back() == ' ' || name.back() == '\0')) name.pop_back();
+  return name;
+}
+
+MPI_Datatype moved_as(DataType type) {
+  switch (type) {
+    case DataType::fp64:
+      return MPI_DOUBLE;
+    case DataType::fp32:
+      return MPI_FLOAT;
+    case DataType::bf16:
+    case DataType::fp16:
+      return MPI_UINT16_T;
+    case DataType::s32:
+      return MPI_INT32_T;
+    case DataType::s8:
+      return MPI_INT8_T;
+    default:
+      return MPI_UINT8_T;
+  }
+}
+
+bool own_operation(DataType type) { return type == DataType::bf16 || type == DataType::fp16; }
+
+MPI_Op operation(DataType type, ReduceOp op) {
+  if (type == DataType::bf16) return made<DataType::bf16>(op);
+  if (type == DataType::fp16) return made<DataType::fp16>(op);
+  return op == ReduceOp::min ? MPI_MIN : op == ReduceOp::max ? MPI_MAX : MPI_SUM;
+}
+
+}  // namespace assay::mpi

@@ -1,0 +1,31 @@
+#pragma once
+// Sums, minima and maxima of host buffers: what an algorithm of our own does between its messages.
+
+#include <string>
+
+#include "core/communicator.hpp"
+
+namespace assay {
+
+/// Why elements of `type` are not combined by `op`, or empty. 8-bit integers are only moved, and
+/// the mean of integers is no integer.
+std::string why_not_reduce(DataType type, ReduceOp op);
+
+/// into[i] = a[i] op b[i], `average` being the sum (scale() does the rest). 16-bit types are
+/// combined in fp32 and rounded once to nearest even; s32 wraps. `into` may be `a` or `b`. Equal
+/// types and counts are the caller's duty. Element by element in order: the same bits wherever and
+/// however often it runs.
+void combine(Buffer into, Buffer a, Buffer b, ReduceOp op);
+inline void reduce_into(Buffer into, Buffer from, ReduceOp op) { combine(into, into, from, op); }
+
+/// From the sum over `ranks` to their mean, by one division in the type (16-bit types: in fp32,
+/// then rounded: with p = 24 ≥ 2·11 + 2 bits the second rounding does no harm, Figueroa 1995).
+void scale(Buffer sum, int ranks);
+
+/// Plain copy; buffers of one type, that may be the same but not overlap otherwise.
+void copy(Buffer into, Buffer from);
+
+/// Copies while converting between fp32 or fp64 and fp16 or bf16, rounding to nearest even.
+void convert(Buffer into, Buffer from);
+
+}  // namespace assay

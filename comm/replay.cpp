@@ -1,0 +1,92 @@
+#include "comm/replay.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "core/error.hpp"
+#include "core/statistics.hpp"
+
+namespace assay {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::size_t remembered = 1024;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+}  // namespace
+
+Replay::Replay(Communicator& under, ReplaySettings settings)
+    : ForwardingCommunicator(under), settings_(std::move(settings)) {
+  for (const std::int64_t count : settings_.counts) total_ += count;
+  requests_.resize(settings_.counts.size());
+  exposed_.reserve(remembered);
+}
+
+template <class Body>
+void Replay::each(const Call& call, Body body) const {
+  std::int64_t first = 0;
+  for (std::size_t i = 0; i < settings_.counts.size(); ++i) {
+    const std::int64_t count = settings_.counts[i];
+    body(i, Call{call.what, call.send.part(first, count), call.receive.part(first, count), call.op,
+                 call.root});
+    first += count;
+  }
+}
+
+std::string Replay::why_not(const Call& call) const {
+  if (call.what != Collective::allreduce)
+    return "a replay has no " + std::string(name(call.what)) + " (its tensors are allreduced)";
+  if (call.send.count != total_)
+    return "the tensors of the replay have " + std::to_string(total_) + " elements, the call " +
+           std::to_string(call.send.count);
+  std::string reason = why_not_counts(call, size());
+  each(call, [&](std::size_t, const Call& tensor) {
+    if (reason.empty()) reason = under().why_not(tensor);
+  });
+  return reason;
+}
+
+void Replay::prepare(const Call& call) {
+  each(call, [&](std::size_t, const Call& tensor) { under().prepare(tensor); });
+}
+
+void Replay::run(const Call& call, Stream& stream) {
+  if (call.what != Collective::allreduce || call.send.count != total_)
+    throw CaseError(why_not(call));
+  const Clock::time_point start = Clock::now();
+  const double interval =
+      settings_.compute_seconds / static_cast<double>(std::max<std::size_t>(1, requests_.size()));
+  const bool started = settings_.started || settings_.compute_seconds > 0;
+  each(call, [&](std::size_t i, const Call& tensor) {
+    while (seconds_since(start) < interval * static_cast<double>(i + 1)) {
+    }
+    if (started)
+      requests_[i] = under().start(tensor, stream);
+    else
+      under().run(tensor, stream);
+  });
+  for (Request& request : requests_) under().wait(request);
+  const double exposed = seconds_since(start) - settings_.compute_seconds;
+  if (exposed_.size() < remembered)
+    exposed_.push_back(exposed);
+  else
+    exposed_[runs_ % remembered] = exposed;
+  ++runs_;
+}
+
+Request Replay::start(const Call& call, Stream& stream) {
+  run(call, stream);
+  return {};
+}
+
+std::optional<double> Replay::exposed_seconds() const {
+  if (exposed_.empty()) return std::nullopt;
+  return median(exposed_);
+}
+
+}  // namespace assay

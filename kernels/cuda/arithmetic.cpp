@@ -1,0 +1,32 @@
+#include "kernels/cuda/arithmetic.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <cstring>
+
+namespace assay::cuda {
+
+std::string why_not_override(Precision precision, const char* value) {
+  if (value == nullptr || *value == '\0') return "";
+  const bool forbidden = std::strcmp(value, "0") == 0;
+  if (precision == Precision::tf32 && forbidden)
+    return "tf32 is forbidden by NVIDIA_TF32_OVERRIDE=0 (fp32 would run under its name). Unset it.";
+  if (precision == Precision::fp32 && !forbidden)
+    return fmt::format(
+        "NVIDIA_TF32_OVERRIDE={} may compute fp32 in tf32 (whatever cuDNN is asked for). Unset it, "
+        "or use --precision tf32.",
+        value);
+  return "";
+}
+
+std::string why_not_precision(Precision precision, const Facts& gpu) {
+  // CUDA C++ Programming Guide, "Warp Matrix Functions": tf32 and bf16 since 8.0. Libraries would
+  // take the tensors all the same, and compute in fp32.
+  if ((precision == Precision::tf32 || precision == Precision::bf16) && gpu.major < 8)
+    return fmt::format("{} has no {} (compute capability {}.{}, it came with 8.0)", gpu.name,
+                       name(precision), gpu.major, gpu.minor);
+  return why_not_override(precision, std::getenv("NVIDIA_TF32_OVERRIDE"));
+}
+
+}  // namespace assay::cuda

@@ -1,0 +1,96 @@
+#include "kernels/cuda/backend.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "kernels/cuda/cudnn.hpp"
+#include "kernels/support/cuda/error.hpp"
+#include "kernels/support/cuda/trace.hpp"
+
+namespace assay::cuda {
+
+Makers& makers() {
+  static Makers table;
+  return table;
+}
+
+namespace {
+
+std::string version_text(int version) {
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+class CudaBackend final : public MakerBackend {
+ public:
+  CudaBackend() : MakerBackend(makers()) {}
+  std::string name() const override { return "cuda"; }
+
+  nlohmann::json software() const override {
+    int runtime = 0;
+    cudaRuntimeGetVersion(&runtime);
+    nlohmann::json all{{"cuda", version_text(runtime)},
+                       {"built_for", version_text(CUDART_VERSION)},
+                       {"cudnn", cudnn_library().substr(6)},
+                       {"trace", tracer()}};
+    // What decides whether two results are of one kind of machine, and CUDA alone knows.
+    try {
+      const Facts& gpu = place().facts();
+      all.update({{"driver", version_text(gpu.driver)},
+                  {"gpu", gpu.name},
+                  {"compute_capability", fmt::format("{}.{}", gpu.major, gpu.minor)},
+                  {"multiprocessors", gpu.processors},
+                  {"memory_bytes", gpu.memory},
+                  {"l2_bytes", gpu.l2}});
+    } catch (const CaseError& error) {
+      all["gpu"] = nullptr;
+      all["reason"] = error.what();
+    }
+    return all;
+  }
+
+  Made<Device*> device(const Options& options) override {
+    const std::string wanted = options.get("device", "gpu");
+    if (wanted != "gpu")
+      return Unsupported{
+          fmt::format("cuda has no device '{}' (it computes on GPUs). Use --device gpu.", wanted)};
+    check_usable();
+    return &place();
+  }
+
+ private:
+  /// Made at the first use: a context takes time and memory, and `assay list` needs none.
+  CudnnDevice& place() const {
+    if (!device_) device_.emplace();
+    return *device_;
+  }
+
+  mutable std::optional<CudnnDevice>
+      device_;  // stays where it is: tensors and operations point to it
+};
+
+/// Why the libraries that are loaded do not fit together, or this plugin.
+std::string why_not_libraries() {
+  const std::string library = cudnn_library();
+  if (library.substr(0, library.find('.')) != fmt::format("cuDNN {}", CUDNN_MAJOR))
+    return fmt::format("{} is loaded, but the plugin was built for cuDNN {}", library, CUDNN_MAJOR);
+  int runtime = 0;
+  cudaRuntimeGetVersion(&runtime);
+  const auto of_cudnn = static_cast<int>(cudnnGetCudartVersion());
+  if (of_cudnn != 0 && of_cudnn / 1000 != runtime / 1000)
+    return fmt::format("{} was built for CUDA {}, but CUDA {} is loaded", library,
+                       version_text(of_cudnn), version_text(runtime));
+  return "";
+}
+
+Backend* create(std::string& reason) {
+  reason = why_not_libraries();
+  if (reason.empty()) reason = why_no_gpu();
+  return reason.empty() ? new CudaBackend : nullptr;
+}
+
+}  // namespace
+}  // namespace assay::cuda
+
+ASSAY_BACKEND(&assay::cuda::create)

@@ -1,0 +1,162 @@
+#include "kernels/cuda/conv_algorithms.hpp"
+
+#include <algorithm>
+
+namespace assay::cuda {
+namespace {
+
+constexpr int most_offers = 32;  // more than a direction has algorithms, in each arithmetic
+
+template <class Perf, class Ask>
+std::vector<ConvChoice> offered(const Ask& ask) {
+  Perf found[most_offers];
+  int count = 0;
+  check(ask(most_offers, &count, found), "asking cuDNN for its best algorithm");
+  std::vector<ConvChoice> all;
+  for (int i = 0; i < count; ++i)
+    if (found[i].status == CUDNN_STATUS_SUCCESS)
+      all.push_back({static_cast<int>(found[i].algo), found[i].mathType, found[i].memory});
+  return all;
+}
+
+}  // namespace
+
+const std::vector<std::string>& conv_algorithm_names(ConvDirection direction) {
+  static const std::vector<std::string> forward{
+      "implicit_gemm", "implicit_precomp_gemm", "gemm", "direct", "fft", "fft_tiling",
+      "winograd",      "winograd_nonfused"};
+  static const std::vector<std::string> bwd_data{"algo_0",     "algo_1",   "fft",
+                                                 "fft_tiling", "winograd", "winograd_nonfused"};
+  static const std::vector<std::string> bwd_weights{
+      "algo_0", "algo_1", "fft", "algo_3", "winograd", "winograd_nonfused", "fft_tiling"};
+  static_assert(CUDNN_CONVOLUTION_FWD_ALGO_COUNT == 8 &&
+                CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED == 7 &&
+                CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT == 6 &&
+                CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD_NONFUSED == 5 &&
+                CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT == 7 &&
+                CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT_TILING == 6);
+  switch (direction) {
+    case ConvDirection::forward:
+      return forward;
+    case ConvDirection::bwd_data:
+      return bwd_data;
+    case ConvDirection::bwd_weights:
+      break;
+  }
+  return bwd_weights;
+}
+
+std::vector<std::string> all_conv_algorithm_names() {
+  std::vector<std::string> all;
+  for (const ConvDirection direction :
+       {ConvDirection::forward, ConvDirection::bwd_data, ConvDirection::bwd_weights})
+    for (const std::string& name : conv_algorithm_names(direction))
+      if (std::find(all.begin(), all.end(), name) == all.end()) all.push_back(name);
+  return all;
+}
+
+std::vector<ConvChoice> fitting(const std::vector<ConvChoice>& offers, cudnnMathType_t wanted,
+                                std::size_t most_bytes) {
+  std::vector<ConvChoice> all;
+  for (const ConvChoice& offer : offers) {
+    const bool tensor_cores =
+        offer.math == CUDNN_TENSOR_OP_MATH || offer.math == CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION;
+    if (offer.workspace > most_bytes || (wanted == CUDNN_FMA_MATH && tensor_cores) ||
+        (wanted == CUDNN_TENSOR_OP_MATH && offer.math == CUDNN_FMA_MATH))
+      continue;
+    all.push_back(offer);
+  }
+  return all;
+}
+
+ConvCall::ConvCall(const CudnnDevice& device, const ConvProblem& problem, const ConvForm& form)
+    : handle_(device.cudnn()),
+      direction_(problem.direction()),
+      parts_(conv_parts(problem.direction())),
+      descriptors_(problem, form),
+      doubles_(problem.precision() == Precision::fp64) {}
+
+std::vector<ConvChoice> ConvCall::offers() const {
+  const auto x = descriptors_.x.get(), y = descriptors_.y.get();
+  const auto w = descriptors_.w.get();
+  const auto convolution = descriptors_.convolution.get();
+  switch (direction_) {
+    case ConvDirection::forward:
+      return offered<cudnnConvolutionFwdAlgoPerf_t>([&](int most, int* count, auto* found) {
+        return cudnnGetConvolutionForwardAlgorithm_v7(handle_, x, w, convolution, y, most, count,
+                                                      found);
+      });
+    case ConvDirection::bwd_data:
+      return offered<cudnnConvolutionBwdDataAlgoPerf_t>([&](int most, int* count, auto* found) {
+        return cudnnGetConvolutionBackwardDataAlgorithm_v7(handle_, w, y, convolution, x, most,
+                                                           count, found);
+      });
+    case ConvDirection::bwd_weights:
+      break;
+  }
+  return offered<cudnnConvolutionBwdFilterAlgoPerf_t>([&](int most, int* count, auto* found) {
+    return cudnnGetConvolutionBackwardFilterAlgorithm_v7(handle_, x, y, convolution, w, most, count,
+                                                         found);
+  });
+}
+
+std::size_t ConvCall::workspace(int algorithm) const {
+  const auto x = descriptors_.x.get(), y = descriptors_.y.get();
+  const auto w = descriptors_.w.get();
+  const auto convolution = descriptors_.convolution.get();
+  std::size_t bytes = 0;
+  cudnnStatus_t status = CUDNN_STATUS_SUCCESS;
+  switch (direction_) {
+    case ConvDirection::forward:
+      status = cudnnGetConvolutionForwardWorkspaceSize(
+          handle_, x, w, convolution, y, static_cast<cudnnConvolutionFwdAlgo_t>(algorithm), &bytes);
+      break;
+    case ConvDirection::bwd_data:
+      status = cudnnGetConvolutionBackwardDataWorkspaceSize(
+          handle_, w, y, convolution, x, static_cast<cudnnConvolutionBwdDataAlgo_t>(algorithm),
+          &bytes);
+      break;
+    case ConvDirection::bwd_weights:
+      status = cudnnGetConvolutionBackwardFilterWorkspaceSize(
+          handle_, x, y, convolution, w, static_cast<cudnnConvolutionBwdFilterAlgo_t>(algorithm),
+          &bytes);
+      break;
+  }
+  check(status, "asking cuDNN for the workspace");
+  return bytes;
+}
+
+void ConvCall::set_math(cudnnMathType_t math) {
+  check(cudnnSetConvolutionMathType(descriptors_.convolution.get(), math),
+        "telling cuDNN the arithmetic");
+}
+
+cudnnStatus_t ConvCall::run(int algorithm, void* const* tensors, void* workspace,
+                            std::size_t bytes) const {
+  const auto x = descriptors_.x.get(), y = descriptors_.y.get();
+  const auto w = descriptors_.w.get();
+  const auto convolution = descriptors_.convolution.get();
+  static constexpr double one = 1, zero = 0;
+  static constexpr float one_f = 1, zero_f = 0;
+  const void* const alpha = doubles_ ? static_cast<const void*>(&one) : &one_f;
+  const void* const beta = doubles_ ? static_cast<const void*>(&zero) : &zero_f;
+  void *const at_x = tensors[parts_.x], *const at_w = tensors[parts_.w],
+              *const at_y = tensors[parts_.y];
+  switch (direction_) {
+    case ConvDirection::forward:
+      return cudnnConvolutionForward(handle_, alpha, x, at_x, w, at_w, convolution,
+                                     static_cast<cudnnConvolutionFwdAlgo_t>(algorithm), workspace,
+                                     bytes, beta, y, at_y);
+    case ConvDirection::bwd_data:
+      return cudnnConvolutionBackwardData(handle_, alpha, w, at_w, y, at_y, convolution,
+                                          static_cast<cudnnConvolutionBwdDataAlgo_t>(algorithm),
+                                          workspace, bytes, beta, x, at_x);
+    case ConvDirection::bwd_weights:
+      break;
+  }
+  return cudnnConvolutionBackwardFilter(handle_, alpha, x, at_x, y, at_y, convolution,
+                                        static_cast<cudnnConvolutionBwdFilterAlgo_t>(algorithm),
+                                        workspace, bytes, beta, w, at_w);
+}
+
+}  // namespace assay::cuda

@@ -1,0 +1,50 @@
+#pragma once
+// cuDNN's algorithms under the field's names: its enumerators in lower case. The library has one
+// set of functions for each direction; this is the one interface to them.
+
+#include <string>
+#include <vector>
+
+#include "kernels/cuda/conv_form.hpp"
+
+namespace assay::cuda {
+
+/// Names of a direction's algorithms; the place in the list is the enumerator's value.
+const std::vector<std::string>& conv_algorithm_names(ConvDirection direction);
+/// The names of all directions, each once.
+std::vector<std::string> all_conv_algorithm_names();
+
+/// One algorithm as the library offers it.
+struct ConvChoice {
+  int algorithm = 0;
+  cudnnMathType_t math = CUDNN_DEFAULT_MATH;
+  std::size_t workspace = 0;
+};
+
+/// Those of the offers, in their order, that keep to the arithmetic that a form asks for, with a
+/// workspace of at most `most_bytes`.
+std::vector<ConvChoice> fitting(const std::vector<ConvChoice>& offers, cudnnMathType_t wanted,
+                                std::size_t most_bytes);
+
+/// A convolution that cuDNN knows by its descriptors.
+class ConvCall {
+ public:
+  ConvCall(const CudnnDevice& device, const ConvProblem& problem, const ConvForm& form);
+
+  /// What the library would run, best first by its own judgement (cudnnGet…Algorithm_v7).
+  std::vector<ConvChoice> offers() const;
+  /// The workspace of an algorithm. Throws a CudnnError, which may be a not_supported one.
+  std::size_t workspace(int algorithm) const;
+  void set_math(cudnnMathType_t math);
+  /// Starts it on the device's stream. `tensors`: in the order of the form's specs.
+  cudnnStatus_t run(int algorithm, void* const* tensors, void* workspace, std::size_t bytes) const;
+
+ private:
+  cudnnHandle_t handle_;
+  ConvDirection direction_;
+  ConvParts parts_;
+  ConvDescriptors descriptors_;
+  bool doubles_;  ///< scaling factors are fp64 for fp64 tensors, and fp32 for all others
+};
+
+}  // namespace assay::cuda

@@ -1,0 +1,209 @@
+#include "kernels/cuda/conv_form.hpp"
+
+#include <fmt/format.h>
+
+#include <climits>
+
+#include "core/layout.hpp"
+
+namespace assay::cuda {
+namespace {
+
+constexpr std::int64_t channels_of_vector = 4;  // of CUDNN_DATA_INT8x4
+constexpr const char* vector_layout = "nchw_vect_c4";
+
+cudnnDataType_t data_type_of(DataType type, bool vectors) {
+  switch (type) {
+    case DataType::fp64:
+      return CUDNN_DATA_DOUBLE;
+    case DataType::fp16:
+      return CUDNN_DATA_HALF;
+    case DataType::bf16:
+      return CUDNN_DATA_BFLOAT16;
+    case DataType::s8:
+      return vectors ? CUDNN_DATA_INT8x4 : CUDNN_DATA_INT8;
+    case DataType::fp32:
+      return CUDNN_DATA_FLOAT;
+    case DataType::s32:
+    case DataType::u8:
+      break;
+  }
+  throw std::logic_error("no tensor of this backend has this type");
+}
+
+/// A layout in which dimension `channel` is the innermost, in blocks of `block` of it (its extent:
+/// channels last), the later dimensions are around it, and the earlier ones outermost.
+std::shared_ptr<const Layout> channels_inside(const TensorSpec& spec, std::size_t channel,
+                                              std::int64_t block) {
+  Layout layout{std::vector<Split>(spec.dims.size()), spec.elements()};
+  std::int64_t stride = block;
+  for (std::size_t d = spec.dims.size(); d-- > channel + 1;) {
+    layout.splits[d] = {1, stride, 0};
+    stride *= spec.dims[d];
+  }
+  layout.splits[channel] = {block, stride, 1};
+  stride *= spec.dims[channel] / block;
+  for (std::size_t d = channel; d-- > 0;) {
+    layout.splits[d] = {1, stride, 0};
+    stride *= spec.dims[d];
+  }
+  return std::make_shared<const Layout>(std::move(layout));
+}
+
+/// One spatial axis of a problem.
+struct AxisOf {
+  const char* name;
+  std::int64_t in, out, taps, stride, dilation, pad;
+};
+std::vector<AxisOf> axes_of(const ConvShape& s, bool deep) {
+  std::vector<AxisOf> axes{{"h", s.ih, s.oh, s.kh, s.sh, s.dh, s.ph},
+                           {"w", s.iw, s.ow, s.kw, s.sw, s.dw, s.pw}};
+  if (deep) axes.insert(axes.begin(), {"d", s.id, s.od, s.kd, s.sd, s.dd, s.pd});
+  return axes;
+}
+
+std::string why_not_shape(const ConvProblem& problem, const std::vector<TensorSpec>& specs) {
+  const ConvParts parts = conv_parts(problem.direction());
+  for (const TensorSpec& spec : specs)
+    if (spec.elements() > INT_MAX)
+      return fmt::format(
+          "cuDNN's descriptors hold up to {} elements ('{}' has {}). Use a smaller batch.", INT_MAX,
+          spec.name, spec.elements());
+  for (const AxisOf& a : axes_of(problem.shape(), specs[parts.x].dims.size() == 5)) {
+    const std::int64_t out =
+        (a.in + 2 * a.pad - ((a.taps - 1) * (a.dilation + 1) + 1)) / a.stride + 1;
+    if (out != a.out)
+      return fmt::format(
+          "cuDNN pads both sides of a dimension alike (with p{0}{1} it gives o{0}{2}, not "
+          "o{0}{3}). "
+          "Use another backend.",
+          a.name, a.pad, out, a.out);
+  }
+  return "";
+}
+
+}  // namespace
+
+ConvParts conv_parts(ConvDirection direction) {
+  switch (direction) {
+    case ConvDirection::forward:
+      return {0, 1, 2};
+    case ConvDirection::bwd_data:
+      return {2, 1, 0};
+    case ConvDirection::bwd_weights:
+      break;
+  }
+  return {0, 2, 1};
+}
+
+Made<ConvForm> conv_form(const ConvProblem& problem, const std::string& layout) {
+  const Precision precision = problem.precision();
+  const bool integers = precision == Precision::int8;
+  if (layout != "any" && layout != "nchw" && layout != "nhwc")
+    return Unsupported{fmt::format("cuda has no layout {}. Use any, nchw or nhwc.", layout)};
+  if (const auto why = why_not_integers(problem)) return Unsupported{*why};
+  ConvForm form;
+  form.specs = problem.tensors();
+  if (const std::string why = why_not_shape(problem, form.specs); !why.empty())
+    return Unsupported{why};
+  const ConvParts parts = conv_parts(problem.direction());
+
+  // Tensor cores take channels last; the kernels of fused multiply-adds are written for nchw.
+  const bool vector_units = precision == Precision::fp32 || precision == Precision::fp64;
+  form.layout = layout != "any" ? layout : vector_units ? "nchw" : "nhwc";
+  if (integers && form.layout == "nchw") form.layout = vector_layout;
+  if (form.layout == vector_layout) {
+    const ConvShape& s = problem.shape();
+    if (s.g != 1 || s.ic % channels_of_vector != 0)
+      return Unsupported{
+          fmt::format("cuDNN has int8 in nchw in vectors of {} channels alone (g {}, ic {}). Use "
+                      "--layout nhwc.",
+                      channels_of_vector, s.g, s.ic)};
+  }
+  if (integers) {
+    // cuDNN multiplies signed bytes by signed ones, and gives sums of 32 bits as fp32.
+    form.specs[parts.x].type = DataType::s8;
+    form.specs[parts.y].type = DataType::fp32;
+  }
+  for (std::size_t i = 0; i < form.specs.size(); ++i) {
+    TensorSpec& spec = form.specs[i];
+    const std::size_t channel = i == parts.w ? 2 : 1;  // [g, oc/g, ic/g, …] and [n, c, …]
+    if (form.layout == "nhwc")
+      spec.layout = channels_inside(spec, channel, spec.dims[channel]);
+    else if (form.layout == vector_layout && i != parts.y)
+      spec.layout = channels_inside(spec, channel, channels_of_vector);
+    spec.bytes = static_cast<std::size_t>(spec.elements()) * size_of(spec.type);
+  }
+
+  // What each math mode allows: docs/method-conv.md.
+  form.math = precision == Precision::fp32   ? CUDNN_FMA_MATH
+              : precision == Precision::fp64 ? CUDNN_DEFAULT_MATH
+                                             : CUDNN_TENSOR_OP_MATH;
+  form.compute = std::string(name(precision));
+  form.accumulate = integers       ? "s32"
+                    : vector_units ? form.compute
+                                   : "fp32_rz";  // of tensor cores: kernels/conv_bounds.hpp
+  return form;
+}
+
+ConvDescriptors::ConvDescriptors(const ConvProblem& problem, const ConvForm& form) {
+  const ConvParts parts = conv_parts(problem.direction());
+  const ConvShape& s = problem.shape();
+  const bool vectors = form.layout == vector_layout;
+  const auto ints = [](const std::vector<std::int64_t>& dims) {
+    return std::vector<int>(dims.begin(), dims.end());
+  };
+  const auto set = [&](const TensorDescriptor& descriptor, std::size_t part) {
+    const TensorSpec& spec = form.specs[part];
+    const std::vector<int> dims = ints(spec.dims);
+    const cudnnTensorFormat_t format = form.layout == "nhwc"        ? CUDNN_TENSOR_NHWC
+                                       : vectors && part != parts.y ? CUDNN_TENSOR_NCHW_VECT_C
+                                                                    : CUDNN_TENSOR_NCHW;
+    check(cudnnSetTensorNdDescriptorEx(descriptor.get(), format, data_type_of(spec.type, vectors),
+                                       static_cast<int>(dims.size()), dims.data()),
+          fmt::format("describing '{}' to cuDNN", spec.name));
+  };
+  set(x, parts.x);
+  set(y, parts.y);
+
+  // [g, oc/g, ic/g, …] is one filter of [oc, ic/g, …]: the first two are next to each other.
+  const TensorSpec& filter = form.specs[parts.w];
+  std::vector<int> dims = ints(filter.dims);
+  dims.erase(dims.begin());
+  dims[0] = static_cast<int>(s.oc);
+  check(cudnnSetFilterNdDescriptor(w.get(), data_type_of(filter.type, vectors),
+                                   form.layout == "nhwc" ? CUDNN_TENSOR_NHWC
+                                   : vectors             ? CUDNN_TENSOR_NCHW_VECT_C
+                                                         : CUDNN_TENSOR_NCHW,
+                                   static_cast<int>(dims.size()), dims.data()),
+        fmt::format("describing '{}' to cuDNN", filter.name));
+
+  std::vector<int> pads, strides, dilations;
+  for (const AxisOf& a : axes_of(s, dims.size() == 5)) {
+    pads.push_back(static_cast<int>(a.pad));
+    strides.push_back(static_cast<int>(a.stride));
+    dilations.push_back(static_cast<int>(a.dilation) + 1);  // cuDNN's 1 is dense
+  }
+  // fp16, bf16 and tf32 are summed in fp32, as mixed-precision training does it.
+  const cudnnDataType_t sums = problem.precision() == Precision::int8   ? CUDNN_DATA_INT32
+                               : problem.precision() == Precision::fp64 ? CUDNN_DATA_DOUBLE
+                                                                        : CUDNN_DATA_FLOAT;
+  check(cudnnSetConvolutionNdDescriptor(convolution.get(), static_cast<int>(pads.size()),
+                                        pads.data(), strides.data(), dilations.data(),
+                                        CUDNN_CROSS_CORRELATION, sums),
+        "describing the convolution to cuDNN");
+  check(cudnnSetConvolutionGroupCount(convolution.get(), static_cast<int>(s.g)),
+        "telling cuDNN the groups");
+  check(cudnnSetConvolutionMathType(convolution.get(), form.math), "telling cuDNN the arithmetic");
+}
+
+std::vector<std::int64_t> output_extents(const ConvDescriptors& descriptors, std::size_t dims) {
+  std::vector<int> extents(dims);
+  check(cudnnGetConvolutionNdForwardOutputDim(descriptors.convolution.get(), descriptors.x.get(),
+                                              descriptors.w.get(), static_cast<int>(dims),
+                                              extents.data()),
+        "asking cuDNN for the extents of the output");
+  return {extents.begin(), extents.end()};
+}
+
+}  // namespace assay::cuda

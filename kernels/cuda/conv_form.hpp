@@ -1,0 +1,43 @@
+#pragma once
+// A convolution as cuDNN's descriptors see it: needs the library, and no GPU.
+
+#include <string>
+#include <vector>
+
+#include "kernels/conv.hpp"
+#include "kernels/cuda/cudnn.hpp"
+
+namespace assay::cuda {
+
+/// How the tensors lie, and in what cuDNN is asked to compute.
+struct ConvForm {
+  std::string layout;             ///< "nchw", "nhwc", or "nchw_vect_c4": channels in fours (int8)
+  std::vector<TensorSpec> specs;  ///< of ConvProblem::tensors(), with the types and layouts of here
+  cudnnMathType_t math = CUDNN_DEFAULT_MATH;
+  std::string compute, accumulate;  ///< for Executed
+};
+
+/// The form of a problem in a layout ("any": the one that the precision's kernels are written for),
+/// or why cuDNN cannot take it.
+Made<ConvForm> conv_form(const ConvProblem& problem, const std::string& layout);
+
+/// Which of a form's three tensors are the input, the filter and the output of the convolution,
+/// whichever of them is computed.
+struct ConvParts {
+  std::size_t x, w, y;
+};
+ConvParts conv_parts(ConvDirection direction);
+
+/// The descriptors of a form.
+struct ConvDescriptors {
+  ConvDescriptors(const ConvProblem& problem, const ConvForm& form);
+
+  TensorDescriptor x, y;
+  FilterDescriptor w;
+  ConvolutionDescriptor convolution;
+};
+
+/// The extents of y that cuDNN itself derives from x, w and the convolution.
+std::vector<std::int64_t> output_extents(const ConvDescriptors& descriptors, std::size_t dims);
+
+}  // namespace assay::cuda

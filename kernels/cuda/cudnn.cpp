@@ -1,0 +1,68 @@
+#include "kernels/cuda/cudnn.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kernels/support/cuda/error.hpp"
+
+namespace assay::cuda {
+
+std::string cudnn_library() {
+  const std::size_t version = cudnnGetVersion();
+  // Since 9 the major version has a factor of its own.
+  const std::size_t major = version >= 90000 ? version / 10000 : version / 1000;
+  const std::size_t rest = version - major * (version >= 90000 ? 10000 : 1000);
+  return fmt::format("cuDNN {}.{}.{}", major, rest / 100, rest % 100);
+}
+
+bool not_supported(cudnnStatus_t status) {
+#if CUDNN_MAJOR >= 9
+  return status / 1000 == CUDNN_STATUS_NOT_SUPPORTED / 1000;  // a family of reasons
+#else
+  return status == CUDNN_STATUS_NOT_SUPPORTED;
+#endif
+}
+
+namespace {
+
+/// To be asked once for an error: cuDNN forgets the last one when it has told it.
+std::string library_words(cudnnStatus_t status) {
+  std::string text =
+      fmt::format("{}, status {}", cudnnGetErrorString(status), static_cast<int>(status));
+#if CUDNN_MAJOR >= 9
+  char last[1024] = "";
+  cudnnGetLastErrorString(last, sizeof last);
+  last[sizeof last - 1] = '\0';
+  if (*last != '\0') text += fmt::format(", \"{}\"", last);
+#endif
+  std::replace(text.begin(), text.end(), '\n', ' ');  // a reason is one line
+  return text;
+}
+
+std::string told(const std::string& what, const std::string& in_words) {
+  const std::string runtime = pending();  // what lies below, and whether it is for good
+  return fmt::format("{} failed ({}: {}{})", what, cudnn_library(), in_words,
+                     runtime.empty() ? "" : fmt::format("; CUDA: {}", runtime));
+}
+
+}  // namespace
+
+CudnnError::CudnnError(const std::string& what, cudnnStatus_t of)
+    : CudnnError(what, of, library_words(of)) {}
+
+CudnnError::CudnnError(const std::string& what, cudnnStatus_t of, const std::string& in_words)
+    : CaseError(told(what, in_words)), status(of), words(in_words) {}
+
+void check(cudnnStatus_t status, const std::string& what) {
+  if (status != CUDNN_STATUS_SUCCESS) throw CudnnError(what, status);
+}
+
+CudnnDevice::CudnnDevice() {
+  check(cudnnCreate(&handle_), "starting cuDNN");
+  check(cudnnSetStream(handle_, stream().get()), "giving cuDNN a stream");
+}
+
+CudnnDevice::~CudnnDevice() { cudnnDestroy(handle_); }
+
+}  // namespace assay::cuda

@@ -1,0 +1,67 @@
+#pragma once
+// cuDNN: its errors, its descriptors, and the GPU with a handle.
+
+#include <cudnn.h>
+
+#include <string>
+
+#include "core/error.hpp"
+#include "kernels/support/cuda/device.hpp"
+
+namespace assay::cuda {
+
+/// "cuDNN 9.19.0", of the library that is loaded.
+std::string cudnn_library();
+/// Whether it is the library's "no", rather than something that broke.
+bool not_supported(cudnnStatus_t status);
+
+class CudnnError final : public CaseError {
+ public:
+  CudnnError(const std::string& what, cudnnStatus_t of);
+  const cudnnStatus_t status;
+  const std::string words;  ///< the library's own, of the status and (cuDNN 9) of the last error
+
+ private:
+  CudnnError(const std::string& what, cudnnStatus_t of, const std::string& in_words);
+};
+
+/// Returns where `status` is success; else throws a CudnnError.
+void check(cudnnStatus_t status, const std::string& what);
+
+/// One of cuDNN's objects.
+template <class T, cudnnStatus_t (*create)(T*), cudnnStatus_t (*destroy)(T)>
+class Owned {
+ public:
+  Owned() { check(create(&object_), "making a cuDNN descriptor"); }
+  ~Owned() {
+    if (object_ != nullptr) destroy(object_);
+  }
+  Owned(Owned&& other) noexcept : object_(other.object_) { other.object_ = nullptr; }
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  Owned& operator=(Owned&&) = delete;
+  T get() const { return object_; }
+
+ private:
+  T object_ = nullptr;
+};
+using TensorDescriptor =
+    Owned<cudnnTensorDescriptor_t, &cudnnCreateTensorDescriptor, &cudnnDestroyTensorDescriptor>;
+using FilterDescriptor =
+    Owned<cudnnFilterDescriptor_t, &cudnnCreateFilterDescriptor, &cudnnDestroyFilterDescriptor>;
+using ConvolutionDescriptor = Owned<cudnnConvolutionDescriptor_t, &cudnnCreateConvolutionDescriptor,
+                                    &cudnnDestroyConvolutionDescriptor>;
+
+class CudnnDevice final : public CudaDevice {
+ public:
+  CudnnDevice();
+  ~CudnnDevice() override;
+  CudnnDevice(const CudnnDevice&) = delete;
+  CudnnDevice& operator=(const CudnnDevice&) = delete;
+  cudnnHandle_t cudnn() const { return handle_; }
+
+ private:
+  cudnnHandle_t handle_ = nullptr;
+};
+
+}  // namespace assay::cuda

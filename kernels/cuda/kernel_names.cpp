@@ -1,0 +1,75 @@
+#include "kernels/cuda/kernel_names.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+namespace assay::cuda {
+namespace {
+
+constexpr std::size_t longest_name = 160;
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+// Shapes of the tensor cores' instructions, m16n8k8 as "1688" behind the type of the sums, and the
+// words of cuDNN, cuBLAS and CUTLASS: volta_fp16_s884cudnn_…, …_tensor16x8x16_…,
+// cutlass_80_tensorop_…; kernels for sm_90 tell by their groups of warps. Not "tensor" alone:
+// scalePackedTensor_kernel is none.
+constexpr std::array tensor_words{"s884",     "h884",     "d884",      "s1688",     "h1688",
+                                  "s16816",   "h16816",   "i8816",     "i16832",    "i16864",
+                                  "tensorop", "tensor8x", "tensor16x", "warpgroup", "wgmma",
+                                  "hmma",     "imma",     "tf32"};
+
+bool uses_tensor_cores(const std::string& text) {
+  return std::any_of(tensor_words.begin(), tensor_words.end(),
+                     [&](const char* word) { return text.find(word) != std::string::npos; });
+}
+
+/// Without the parameters: the first parenthesis that is not one of "(anonymous namespace)" or of a
+/// template's cast, as in "kernel<(int)4>(float*)".
+std::string without_parameters(const std::string& name) {
+  int depth = 0;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (name[i] == '<') ++depth;
+    if (name[i] == '>') --depth;
+    if (name[i] == '(' && depth == 0 && name.compare(i, 11, "(anonymous ") != 0)
+      return name.substr(0, i);
+  }
+  return name;
+}
+
+}  // namespace
+
+Family family_of(const std::string& algorithm) {
+  const std::string text = lower(algorithm);
+  if (text.find("winograd") != std::string::npos) return Family::winograd;
+  if (text.find("fft") != std::string::npos) return Family::fft;
+  return Family::direct;
+}
+
+std::string why_not_arithmetic(const Seen& seen, Precision precision) {
+  if (precision == Precision::fp32 && seen.tensor_cores)
+    return "fp32 was computed on tensor cores, in another arithmetic (" + seen.names + ")";
+  if (precision == Precision::tf32 && !seen.tensor_cores)
+    return "tensor cores were not used, so this is fp32 and no tf32 (" + seen.names + ")";
+  return "";
+}
+
+Seen read_kernels(const std::vector<std::string>& kernels) {
+  Seen seen;
+  for (const std::string& kernel : kernels) {
+    const std::string text = lower(kernel);
+    if (seen.family == Family::direct) seen.family = family_of(kernel);
+    seen.tensor_cores |= uses_tensor_cores(text);
+    std::string name = without_parameters(kernel);
+    if (name.size() > longest_name) name = name.substr(0, longest_name) + "…";
+    seen.names += (seen.names.empty() ? "" : " + ") + name;
+  }
+  return seen;
+}
+
+}  // namespace assay::cuda

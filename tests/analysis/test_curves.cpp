@@ -1,0 +1,157 @@
+#include "analysis/curves.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "analysis/table/curve_table.hpp"
+#include "tests/analysis/rows.hpp"
+
+namespace assay {
+namespace {
+
+using nlohmann::json;
+using test::collective;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+struct Points {
+  std::vector<double> bytes, seconds;
+};
+Points line(double alpha, double beta) {
+  Points points;
+  for (double size = 8; size < 1e10; size *= 8) {
+    points.bytes.push_back(size);
+    points.seconds.push_back(alpha + beta * size);
+  }
+  return points;
+}
+
+TEST(AlphaBeta, AreFoundExactly) {
+  const double alpha = 3.7e-6, beta = 4.1e-11;
+  Points points = line(alpha, beta);
+  const AlphaBeta fit = fit_alpha_beta(points.bytes, points.seconds);
+  EXPECT_NEAR(fit.alpha / alpha, 1, 1e-10);
+  EXPECT_NEAR(fit.beta / beta, 1, 1e-10);
+  EXPECT_LT(fit.worst, 1e-10);
+  EXPECT_NEAR(fit.r_squared, 1, 1e-12);
+  EXPECT_LT(fit.held_out.value(), 1e-9);
+  // Relative residuals: 10 % of the largest message cannot move alpha.
+  points.seconds.back() *= 1.1;
+  EXPECT_NEAR(fit_alpha_beta(points.bytes, points.seconds).alpha / alpha, 1, 0.02);
+}
+
+TEST(AlphaBeta, HeldOutErrorIsThatOfTheSizeThatTheFitDidNotSee) {
+  Points points = line(1e-6, 1e-10);
+  points.seconds[4] *= 1.5;  // without it all others are a line
+  const AlphaBeta fit = fit_alpha_beta(points.bytes, points.seconds);
+  EXPECT_GE(fit.held_out.value(), 1 - 1 / 1.5 - 1e-9);
+  EXPECT_LT(fit.r_squared, 0.999);
+  const Points three{{8, 64, 512}, {1e-6, 2e-6, 3e-6}};
+  EXPECT_FALSE(fit_alpha_beta(three.bytes, three.seconds).held_out.has_value());
+}
+
+TEST(AlphaBeta, RSquaredIsOverTheBestConstant) {
+  // Times that size does not explain: the constant 1.5 us is as good as any line.
+  const Points points{{10, 10, 1000, 1000}, {1e-6, 2e-6, 1e-6, 2e-6}};
+  EXPECT_NEAR(fit_alpha_beta(points.bytes, points.seconds).r_squared, 0, 1e-9);
+}
+
+AlphaBeta of(double alpha, double beta) {
+  AlphaBeta one;
+  one.alpha = alpha;
+  one.beta = beta;
+  return one;
+}
+
+TEST(Fastest, LinesFollowEachOtherWhereTheyCross) {
+  const std::vector<AlphaBeta> lines{of(10, 1), of(1, 4), of(3, 2.5), of(20, 5)};
+  const std::vector<Fastest> order = fastest(lines);
+  ASSERT_EQ(order.size(), 3u);
+  EXPECT_EQ(order[0].which, 1u);
+  EXPECT_EQ(order[0].from, 0);
+  EXPECT_EQ(order[1].which, 2u);
+  EXPECT_NEAR(order[1].from, 2 / 1.5, 1e-12);
+  EXPECT_EQ(order[2].which, 0u);
+  EXPECT_NEAR(order[2].from, 7 / 1.5, 1e-12);
+  // The least everywhere, by brute force.
+  for (double size = 0.1; size < 20; size += 0.37) {
+    std::size_t now = 0;
+    while (now + 1 < order.size() && order[now + 1].from <= size) ++now;
+    for (const AlphaBeta& one : lines)
+      EXPECT_LE(lines[order[now].which].seconds(size), one.seconds(size) + 1e-12);
+  }
+}
+
+TEST(Fastest, ALineThatIsNowhereTheLeastDoesNotAppear) {
+  const std::vector<AlphaBeta> three{of(1, 3), of(6, 2.9), of(4, 1)};
+  ASSERT_EQ(fastest(three).size(), 2u);
+  EXPECT_EQ(fastest(three)[1].which, 2u);
+  const std::vector<AlphaBeta> parallel{of(2, 1), of(1, 1), of(1, 1)};
+  ASSERT_EQ(fastest(parallel).size(), 1u);
+  EXPECT_EQ(fastest(parallel)[0].which, 1u);
+  EXPECT_TRUE(fastest({}).empty());
+}
+
+std::vector<NamedResult> rivals() {
+  std::vector<json> rows;
+  for (const double size : {1e3, 1e4, 1e6, 1e9}) {
+    rows.push_back(collective(size, 1e-6 + size * 4e-10, {{"algorithm", "tree"}}));
+    rows.push_back(collective(size, 4e-6 + size * 1e-10, {{"algorithm", "ring"}}));
+    rows.push_back(collective(size, 9e-6 + size * 1e-10, {{"algorithm", "slow"}}));
+    rows.push_back(collective(size, 1e-7, {{"algorithm", "tree"}, {"backend", "other"}}));
+  }
+  return {{"", test::result(rows)}};
+}
+
+TEST(Curves, TellWhereWhichAlgorithmTakesTheLeastTime) {
+  const auto results = rivals();
+  const std::vector<Curve> curves = curves_of(results, series_of(results));
+  ASSERT_EQ(curves.size(), 4u);
+  for (const Curve& curve : curves) {
+    ASSERT_TRUE(curve.fit.has_value()) << curve.name;
+    const auto has = [&](const char* text) { return curve.name.find(text) != std::string::npos; };
+    if (has("backend=other")) {  // another transport is no rival
+      EXPECT_EQ(curve.rivals, 0u);
+      EXPECT_FALSE(curve.least.has_value());
+      continue;
+    }
+    EXPECT_EQ(curve.rivals, 2u);
+    if (has("algorithm=slow")) {
+      EXPECT_FALSE(curve.least.has_value());
+    } else if (has("algorithm=tree")) {
+      EXPECT_EQ(curve.least->first, 0);
+      EXPECT_NEAR(curve.least->second, 1e4, 1e-3);
+    } else {
+      EXPECT_NEAR(curve.least->first, 1e4, 1e-3);
+      EXPECT_EQ(curve.least->second, infinity);
+    }
+  }
+}
+
+TEST(Curves, AreBelowTheTable) {
+  const auto results = rivals();
+  const std::string text = curve_table(results, series_of(results), false);
+  for (const char* part :
+       {"below 10 kB", "from 10 kB", "never", "1 us", "10 GB/s", "1.0000", "0.0 %"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
+  const std::vector<NamedResult> none{{"", test::result({test::row("ok", 1e-3)})}};
+  EXPECT_EQ(curve_table(none, series_of(none), false), "");
+}
+
+TEST(Curves, MessageSizeIsWhatAlgbwSays) {
+  std::vector<json> rows;
+  for (const double size : {1e3, 1e4, 1e6}) {
+    json one = collective(size, 1e-6 + size * 1e-10);
+    one["problem"]["bytes"] = 2 * size;  // what is moved
+    one["rates"]["algbw"] = size / one["time_s"]["median"].get<double>();
+    rows.push_back(one);
+  }
+  const std::vector<NamedResult> results{{"", test::result(rows)}};
+  EXPECT_EQ(curves_of(results, series_of(results)).at(0).bytes,
+            (std::vector<double>{1e3, 1e4, 1e6}));
+}
+
+}  // namespace
+}  // namespace assay

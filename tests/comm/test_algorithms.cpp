@@ -1,0 +1,216 @@
+// Every algorithm over the tests' own transport, whose sends wait for their receives.
+#include <atomic>
+
+#include "tests/comm/collective_check.hpp"
+
+namespace assay {
+namespace {
+
+using namespace testing_comm;
+using testing_fakes::on_threads;
+
+const std::map<std::string, std::vector<Collective>>& takes() {
+  static const std::map<std::string, std::vector<Collective>> all{
+      {"ring", {Collective::allreduce, Collective::reduce_scatter, Collective::allgather}},
+      {"halving_doubling", {Collective::allreduce}},
+      {"tree", {Collective::allreduce, Collective::reduce, Collective::broadcast}},
+      {"hierarchical", {Collective::allreduce}},
+      {"torus2d", {Collective::allreduce}},
+      {"horovod_hybrid", {Collective::allreduce}},
+      {"exascale_hybrid", {Collective::allreduce}},
+      {"shared_memory",
+       {Collective::allreduce, Collective::reduce, Collective::reduce_scatter,
+        Collective::allgather, Collective::broadcast, Collective::alltoall}},
+      {"library",
+       {Collective::allreduce, Collective::reduce, Collective::reduce_scatter,
+        Collective::allgather, Collective::broadcast, Collective::alltoall}},
+  };
+  return all;
+}
+
+TEST(Algorithms, AreCollectedFromTheirFiles) {
+  std::vector<std::string> found, expected;
+  for (const AlgorithmEntry& one : algorithms()) {
+    found.emplace_back(one.name);
+    EXPECT_FALSE(one.help.empty());
+  }
+  for (const auto& [name, unused] : takes()) expected.push_back(name);
+  EXPECT_EQ(found, expected);
+}
+
+/// Calls of random shapes on each rank; how many were made, to know that the test tested.
+int random_calls(const std::string& name, int ranks, int per_node, const Options& options,
+                 int calls, std::string* refusal = nullptr) {
+  std::atomic<int> made = 0;
+  on_threads(
+      ranks,
+      [&](Communicator& transport) {
+        std::string reason;
+        const auto communicator = make(name, transport, options, &reason);
+        if (!communicator) {
+          if (refusal && transport.rank() == 0) *refusal = reason;
+          return;
+        }
+        std::mt19937 random(static_cast<unsigned>(ranks * 100 + per_node));
+        for (int call = 0; call < calls; ++call) {
+          const auto& collectives = takes().at(name);
+          const Shape shape =
+              random_shape(random, collectives[random() % collectives.size()], ranks);
+          check(*communicator, shape, random() % 4 == 0);
+          ++made;
+        }
+      },
+      per_node);
+  return made;
+}
+
+class EachAlgorithm : public testing::TestWithParam<std::string> {};
+
+TEST_P(EachAlgorithm, GivesTheRightResultOnOneToNineRanks) {
+  for (int ranks = 1; ranks <= 9; ++ranks) {
+    std::string refusal;
+    const int made = random_calls(GetParam(), ranks, 0, {}, 60, &refusal);
+    if (made == 0) {
+      // Only these two may refuse, and only where their definition has no meaning.
+      const bool prime = ranks < 4 || ranks == 5 || ranks == 7;
+      EXPECT_TRUE((GetParam() == "torus2d" && prime) ||
+                  (GetParam() == "exascale_hybrid" && ranks < 4))
+          << ranks << ": " << refusal;
+      EXPECT_NE(refusal, "");
+    } else {
+      EXPECT_EQ(made, 60 * ranks);
+    }
+  }
+}
+
+TEST_P(EachAlgorithm, GivesTheRightResultOnSeveralNodesEqualOrNot) {
+  for (const auto& [ranks, per_node] : std::vector<std::pair<int, int>>{
+           {2, 1}, {3, 2}, {4, 2}, {6, 2}, {6, 3}, {7, 3}, {8, 4}, {9, 4}, {9, 5}}) {
+    std::string refusal;
+    const int made = random_calls(GetParam(), ranks, per_node, {}, 30, &refusal);
+    if (GetParam() == "shared_memory") {
+      EXPECT_EQ(made, 0);
+      EXPECT_NE(refusal.find("needs one node"), std::string::npos) << refusal;
+    } else if (GetParam() == "exascale_hybrid" && ranks != 8 && !(ranks == 9 && per_node == 5)) {
+      EXPECT_EQ(made, 0) << ranks << " " << per_node;
+      EXPECT_NE(refusal.find("needs four ranks on each node"), std::string::npos) << refusal;
+    } else if (made == 0) {
+      EXPECT_EQ(GetParam(), "torus2d") << refusal;
+    } else {
+      EXPECT_EQ(made, 30 * ranks);
+    }
+  }
+}
+
+TEST_P(EachAlgorithm, GivesTheRightResultInManySegments) {
+  for (const auto& [ranks, per_node] :
+       std::vector<std::pair<int, int>>{{2, 0}, {3, 0}, {5, 0}, {8, 4}}) {
+    on_threads(
+        ranks,
+        [&](Communicator& transport) {
+          const auto communicator = make(GetParam(), transport);
+          if (!communicator) return;
+          for (const Collective what : takes().at(GetParam())) {
+            for (const bool in_place : {false, true}) {
+              if (in_place && what == Collective::broadcast) continue;
+              check(*communicator, {what, 600011, DataType::fp32, ReduceOp::sum, in_place, 1});
+              check(*communicator, {what, 500009, DataType::bf16, ReduceOp::max, in_place, 0});
+            }
+          }
+        },
+        per_node);
+  }
+}
+
+TEST_P(EachAlgorithm, SeveralCallsUnderWayDoNotMeet) {
+  on_threads(4, [&](Communicator& transport) {
+    const auto communicator = make(GetParam(), transport);
+    ASSERT_NE(communicator, nullptr);
+    HostStream stream;
+    std::vector<Shape> shapes;
+    std::vector<Prepared> all;
+    std::vector<Request> requests;
+    for (const std::int64_t count : {1000, 1000, 70000, 3, 1000})
+      shapes.push_back({Collective::allreduce, count, DataType::fp64, ReduceOp::sum, false, 0});
+    for (const Shape& shape : shapes) all.push_back(prepared(shape, transport.rank(), 4));
+    for (Prepared& one : all) requests.push_back(communicator->start(one.call, stream));
+    // Each rank waits in an order of its own.
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const std::size_t which = (i * (transport.rank() % 2 == 0 ? 1 : 4) + 2) % all.size();
+      communicator->wait(requests[which]);
+      EXPECT_EQ(requests[which].handle, 0u);
+    }
+    for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(wrong(all[i], shapes[i]), "") << i;
+  });
+}
+
+TEST_P(EachAlgorithm, RefusesWhatItHasNotWithTheConditionThatFails) {
+  on_threads(4, [&](Communicator& transport) {
+    const auto communicator = make(GetParam(), transport);
+    ASSERT_NE(communicator, nullptr);
+    std::vector<std::int32_t> data(8);
+    HostStream stream;
+    const Buffer buffer{data.data(), 8, DataType::s32};
+    const auto refused = [&](const Call& call, const std::string& why) {
+      EXPECT_NE(communicator->why_not(call).find(why), std::string::npos)
+          << communicator->why_not(call);
+      EXPECT_THROW(communicator->run(call, stream), CaseError);
+    };
+    if (GetParam() != "library")
+      refused({Collective::allreduce, buffer, buffer, ReduceOp::average, 0}, "mean of integers");
+    refused({Collective::allreduce, buffer, buffer.part(0, 7), ReduceOp::sum, 0},
+            "allreduce of 8 into 7");
+    if (takes().at(GetParam()).size() == 1)
+      refused({Collective::alltoall, buffer, buffer, ReduceOp::sum, 0}, "has no alltoall");
+  });
+}
+
+TEST_P(EachAlgorithm, RefusesDeviceBuffersWhereItReducesOnTheHost) {
+  on_threads(4, [&](Communicator& transport) {
+    std::string refusal;
+    Options options;
+    options.settings["device"] = "gpu";
+    const auto communicator = make(GetParam(), transport, options, &refusal);
+    const bool passes = GetParam() == "library" || GetParam().find("hybrid") != std::string::npos;
+    EXPECT_EQ(communicator != nullptr, passes);
+    if (!passes) {
+      EXPECT_NE(refusal.find("reduces in host memory (device=gpu)"), std::string::npos);
+    }
+  });
+}
+
+TEST_P(EachAlgorithm, MessagesOfItsUserPassBesideItsOwn) {
+  on_threads(2, [&](Communicator& transport) {
+    std::string refusal;
+    const auto communicator = make(GetParam(), transport, {}, &refusal);
+    if (!communicator) return;
+    HostStream stream;
+    float mine = static_cast<float>(transport.rank()), theirs = -1;
+    const int other = 1 - transport.rank();
+    Request received = communicator->receive({&theirs, 1, DataType::fp32}, other, 7, stream);
+    check(*communicator, {Collective::allreduce, 100, DataType::fp32, ReduceOp::sum, false, 0});
+    Request sent = communicator->send({&mine, 1, DataType::fp32}, other, 7, stream);
+    communicator->wait(sent);
+    communicator->wait(received);
+    EXPECT_EQ(theirs, static_cast<float>(other));
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EachAlgorithm,
+                         testing::Values("ring", "halving_doubling", "tree", "hierarchical",
+                                         "torus2d", "horovod_hybrid", "exascale_hybrid",
+                                         "shared_memory", "library"),
+                         [](const auto& info) { return info.param; });
+
+TEST(Hybrids, RunWithSharedMemoryInNcclsPlace) {
+  Options options;
+  options.settings["inside"] = "shared_memory";
+  for (const char* name : {"horovod_hybrid", "exascale_hybrid"}) {
+    EXPECT_EQ(random_calls(name, 8, 4, options, 40), 320) << name;
+    EXPECT_EQ(random_calls(name, 4, 0, options, 40), 160) << name;
+  }
+  EXPECT_EQ(random_calls("horovod_hybrid", 7, 3, options, 40), 280);
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,249 @@
+// Every collective as a problem: what is right passes on every rank, and one wrong bit on one rank
+// does not.
+
+#include "comm/collective.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "core/error.hpp"
+#include "tests/comm/collective_bench.hpp"
+
+namespace assay {
+namespace {
+
+using testing_fakes::on_threads;
+using testing_fakes::rank_case;
+using testing_fakes::Spoiled;
+
+constexpr DataType types[] = {DataType::fp64, DataType::fp32, DataType::fp16, DataType::bf16,
+                              DataType::s32};
+
+std::string shown(const CollectiveShape& shape) {
+  return fmt::format("{} {} {} {} bytes, {} ranks, in place {}, root {}",
+                     pattern_names()[static_cast<std::size_t>(shape.pattern)], name(shape.type),
+                     name(shape.op), shape.bytes, shape.ranks, shape.in_place, shape.root);
+}
+
+/// Every pattern, type, operation and placement that `ranks` have.
+std::vector<CollectiveShape> shapes(int ranks, std::int64_t per_part) {
+  std::vector<CollectiveShape> all;
+  for (std::size_t p = 0; p < pattern_names().size(); ++p)
+    for (const DataType type : types)
+      for (const ReduceOp op : {ReduceOp::sum, ReduceOp::min, ReduceOp::max, ReduceOp::average})
+        for (const bool in_place : {false, true}) {
+          CollectiveShape shape;
+          shape.pattern = static_cast<Pattern>(p);
+          if (shape.pattern == Pattern::barrier) continue;
+          if (!reduces(shape.pattern) && op != ReduceOp::sum) continue;
+          if (shape.pattern == Pattern::broadcast && in_place) continue;
+          shape.type = type;
+          shape.op = op;
+          shape.ranks = ranks;
+          shape.in_place = in_place;
+          shape.root = has_root(shape.pattern) ? ranks - 1 : 0;
+          shape.bytes = per_part * ranks * static_cast<std::int64_t>(size_of(type));
+          if (why_not_problem(shape).empty()) all.push_back(shape);
+        }
+  return all;
+}
+
+TEST(Collective, WhatIsRightPassesOnEveryRank) {
+  for (const int ranks : {1, 2, 3, 5})
+    for (const CollectiveShape& shape : shapes(ranks, 29))
+      on_threads(ranks, [&](Communicator& here) {
+        const auto one = rank_case(shape, here, std::make_unique<Spoiled>(here, nullptr));
+        const Verification before = one->workload->verify_before();
+        EXPECT_TRUE(before.passed) << shown(shape) << ": " << before.reason;
+        one->workload->reset();
+        one->workload->run(one->workload->stream());
+        const Verification after = one->workload->verify_after();
+        EXPECT_TRUE(after.passed) << shown(shape) << ": " << after.reason;
+        if (shape.op != ReduceOp::average) {
+          EXPECT_EQ(before.max_error, 0) << shown(shape);
+        }
+        if (before.outputs > 0) {
+          EXPECT_GT(before.checked, 0) << shown(shape);
+        }
+      });
+}
+
+TEST(Collective, NonblockingCallsAreTheSameProblem) {
+  on_threads(3, [&](Communicator& here) {
+    CollectiveShape shape;
+    shape.ranks = 3;
+    shape.bytes = 1200;
+    const auto one = rank_case(shape, here, std::make_unique<Spoiled>(here, nullptr), true);
+    EXPECT_TRUE(one->workload->verify_before().passed);
+    EXPECT_NE(one->workload->executed().implementation.find("waited for"), std::string::npos);
+  });
+}
+
+/// Changes the last bit of one element of what a call has written.
+void flip(Buffer data, std::int64_t index) {
+  auto* byte = static_cast<unsigned char*>(data.part(index, 1).data);
+  *byte ^= 1;  // little endian: the least significant bit
+}
+
+TEST(Collective, OneWrongBitOnOneRankIsIncorrect) {
+  for (const CollectiveShape& shape : shapes(3, 41)) {
+    if (shape.op == ReduceOp::average) continue;       // within 2 units in the last place it may
+    if (shape.pattern == Pattern::sendrecv) continue;  // no call: below
+    for (const int victim : {0, 2}) {
+      if (shape.pattern == Pattern::reduce && victim != shape.root) continue;  // has no output
+      std::atomic<int> wrong = 0;
+      on_threads(3, [&](Communicator& here) {
+        auto spoiled = std::make_unique<Spoiled>(here, [&](const Call& call) {
+          if (here.rank() == victim) flip(call.receive, call.receive.count - 1);
+        });
+        const auto one = rank_case(shape, here, std::move(spoiled));
+        const Verification before = one->workload->verify_before();
+        if (!before.passed) ++wrong;
+        EXPECT_EQ(before.passed, here.rank() != victim) << shown(shape) << ", rank " << here.rank();
+      });
+      EXPECT_EQ(wrong, 1) << shown(shape);
+    }
+  }
+}
+
+TEST(Collective, WhatIsNotWrittenIsIncorrect) {
+  for (const CollectiveShape& shape : shapes(2, 16)) {
+    if (shape.pattern == Pattern::sendrecv) continue;
+    std::atomic<int> wrong = 0;
+    on_threads(2, [&](Communicator& here) {
+      const auto one = rank_case(shape, here, std::make_unique<Spoiled>(here, nullptr, false));
+      if (!one->workload->verify_before().passed) ++wrong;
+    });
+    EXPECT_GE(wrong, 1) << shown(shape);
+  }
+}
+
+TEST(Collective, ARootThatLosesItsOwnDataIsIncorrect) {
+  CollectiveShape shape;
+  shape.pattern = Pattern::broadcast;
+  shape.ranks = 2;
+  shape.bytes = 64;
+  on_threads(2, [&](Communicator& here) {
+    auto spoiled = std::make_unique<Spoiled>(here, [&](const Call& call) {
+      if (here.rank() == 0) flip(call.receive, 0);
+    });
+    const auto one = rank_case(shape, here, std::move(spoiled));
+    const Verification before = one->workload->verify_before();
+    EXPECT_EQ(before.passed, here.rank() == 1);
+  });
+}
+
+TEST(Collective, SumsThatWereRoundedToLessAreIncorrect) {
+  // A transport that sums fp32 as bf16 gives small integers exactly: full significands show it.
+  CollectiveShape shape;
+  shape.ranks = 2;
+  shape.bytes = 4 * 100;
+  on_threads(2, [&](Communicator& here) {
+    auto spoiled = std::make_unique<Spoiled>(here, [&](const Call& call) {
+      auto* values = static_cast<float*>(call.receive.data);
+      for (std::int64_t i = 0; i < call.receive.count; ++i)
+        values[i] = static_cast<float>(round_to(DataType::bf16, values[i]));
+    });
+    const auto one = rank_case(shape, here, std::move(spoiled));
+    EXPECT_FALSE(one->workload->verify_before().passed);
+  });
+}
+
+TEST(Collective, AnAverageMayMissByTwoUnitsInTheLastPlaceAndNoMore) {
+  CollectiveShape shape;
+  shape.op = ReduceOp::average;
+  shape.ranks = 3;
+  shape.bytes = 4 * 300;
+  for (const int units : {1, 200})
+    on_threads(3, [&](Communicator& here) {
+      auto spoiled = std::make_unique<Spoiled>(here, [&](const Call& call) {
+        auto* values = static_cast<float*>(call.receive.data);
+        for (std::int64_t i = 0; i < call.receive.count; ++i)
+          for (int step = 0; step < units; ++step) values[i] = std::nextafter(values[i], 2.0F);
+      });
+      const auto one = rank_case(shape, here, std::move(spoiled));
+      EXPECT_EQ(one->workload->verify_before().passed, units == 1) << units;
+    });
+}
+
+TEST(Collective, ABarrierIsJudgedByCausality) {
+  CollectiveShape shape;
+  shape.pattern = Pattern::barrier;
+  shape.ranks = 3;
+  on_threads(3, [&](Communicator& here) {
+    const auto good = rank_case(shape, here, std::make_unique<Spoiled>(here, nullptr));
+    EXPECT_TRUE(good->workload->verify_before().passed);
+    // One that returns at once.
+    const auto bad = rank_case(shape, here, std::make_unique<Spoiled>(here, nullptr, false));
+    const Verification judged = bad->workload->verify_before();
+    EXPECT_FALSE(judged.passed);
+    EXPECT_NE(judged.reason.find("left the barrier"), std::string::npos) << judged.reason;
+  });
+}
+
+TEST(Collective, RatesAreThoseOfTheirSources) {
+  CollectiveShape shape;
+  shape.ranks = 4;
+  shape.bytes = 400;
+  const auto factor = [&](Pattern pattern) {
+    shape.pattern = pattern;
+    return CollectiveProblem(shape).busbw_factor();
+  };
+  EXPECT_EQ(factor(Pattern::reduce_scatter), 0.75);
+  EXPECT_EQ(factor(Pattern::allgather), 0.75);
+  EXPECT_EQ(factor(Pattern::alltoall), 0.75);
+  EXPECT_EQ(factor(Pattern::broadcast), 1);
+  EXPECT_EQ(factor(Pattern::reduce), 1);
+  EXPECT_EQ(factor(Pattern::sendrecv), 1);
+  EXPECT_EQ(factor(Pattern::allreduce), 1.5);
+  const CollectiveProblem problem(shape);
+  EXPECT_EQ(problem.amounts().at("algbw"), 400);
+  EXPECT_EQ(problem.amounts().at("busbw"), 600);
+  EXPECT_EQ(problem.amounts().at("deepbench_bw"), 1600);
+  EXPECT_EQ(problem.json().at("elements"), 100);
+  EXPECT_EQ(problem.canonical(), "400");
+}
+
+TEST(Collective, BytesThatAreNoWholeElementsAreRefused) {
+  CollectiveShape shape;
+  shape.ranks = 3;
+  const auto message = [&](Pattern pattern, std::int64_t bytes) -> std::string {
+    shape.pattern = pattern;
+    shape.bytes = bytes;
+    try {
+      const CollectiveProblem problem(shape);
+      return "";
+    } catch (const InputError& error) {
+      return error.what();
+    }
+  };
+  EXPECT_EQ(message(Pattern::allreduce, 4), "");
+  EXPECT_NE(message(Pattern::allreduce, 6).find("multiple of 4 (the nearest below is 4)"),
+            std::string::npos);
+  EXPECT_NE(message(Pattern::allreduce, 0).find("moves nothing"), std::string::npos);
+  EXPECT_EQ(message(Pattern::allgather, 12), "");
+  EXPECT_NE(message(Pattern::reduce_scatter, 16).find("for each of 3 ranks"), std::string::npos);
+  EXPECT_EQ(message(Pattern::barrier, 0), "");
+}
+
+TEST(Collective, ManyRanksInFewBitsHaveABound) {
+  // bf16 holds 8 bits: sums of more than 128 values are rounded on the way.
+  CollectiveShape shape;
+  shape.type = DataType::bf16;
+  shape.bytes = 2;
+  TensorSpec spec;
+  spec.type = DataType::bf16;
+  for (const int ranks : {4, 128, 300}) {
+    shape.ranks = ranks;
+    const auto oracle = collective_oracle(CollectiveProblem(shape), 0);
+    EXPECT_EQ(oracle->fixed_bits(spec, {}), ranks == 4 ? 6 : ranks == 128 ? 1 : 0);
+    EXPECT_EQ(oracle->exact_magnitude({}), ranks == 4 ? 64 : ranks == 128 ? 2 : 0);
+  }
+}
+
+}  // namespace
+}  // namespace assay

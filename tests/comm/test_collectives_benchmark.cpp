@@ -1,0 +1,93 @@
+#include "comm/collectives_benchmark.hpp"
+
+#include <gtest/gtest.h>
+
+#include "core/error.hpp"
+#include "core/suite.hpp"
+
+namespace assay {
+namespace {
+
+class CollectivesBenchmarkTest : public testing::Test {
+ protected:
+  std::vector<Case> cases(const std::map<std::string, std::vector<std::string>>& chosen,
+                          const RankCount& started = {4, 2}) {
+    return expand(benchmark_, chosen, plugins_, false, started);
+  }
+  std::string message(const std::map<std::string, std::vector<std::string>>& chosen) {
+    try {
+      cases(chosen);
+      return "";
+    } catch (const InputError& error) {
+      return error.what();
+    }
+  }
+
+  CollectivesBenchmark benchmark_;
+  Plugins plugins_{{std::filesystem::path(ASSAY_BUILD_DIR) / "lib/assay"}};
+};
+
+TEST_F(CollectivesBenchmarkTest, TheIdNamesRanksAndNodes) {
+  EXPECT_EQ(cases({{"bytes", {"400000"}}}).at(0).id,
+            "collectives/allreduce/fp32/mpi/library/400000/r4/n2");
+  const std::vector<Case> imposed =
+      cases({{"bytes", {"4"}}, {"ranks_per_node", {"3"}}, {"placement", {"in_place"}}}, {4, 1});
+  EXPECT_EQ(imposed.at(0).id,
+            "collectives/allreduce/fp32/mpi/library/4/r4/n2/placement=in_place/ranks_per_node=3");
+  EXPECT_EQ(imposed.at(0).settings.at("nodes"), "2");
+}
+
+TEST_F(CollectivesBenchmarkTest, SizesHaveOneForm) {
+  EXPECT_EQ(benchmark_.canonical("64KiB"), "65536");
+  EXPECT_EQ(benchmark_.canonical("16MiB"), "16777216");
+  EXPECT_EQ(benchmark_.canonical("n100000"), "n100000");
+  EXPECT_THROW(benchmark_.canonical("-4"), InputError);
+  EXPECT_THROW(benchmark_.canonical("4KB"), InputError);
+  EXPECT_THROW(benchmark_.canonical(""), InputError);
+  EXPECT_THROW(benchmark_.canonical("99999999999999999999"), InputError);
+  // Bytes and elements of one work are one case.
+  const std::vector<Case> both = cases({{"bytes", {"400000", "n100000", "coral2"}}});
+  ASSERT_EQ(both.size(), 1u);
+  EXPECT_EQ(both[0].names, std::vector<std::string>{"coral2/100000"});
+  EXPECT_EQ(cases({{"bytes", {"n100"}}, {"precision", {"fp64"}}}).at(0).settings.at("problem"),
+            "800");
+  EXPECT_EQ(cases({{"problem", {"deepbench"}}}).size(), 7u);
+  EXPECT_EQ(cases({{"problem", {"4"}}, {"bytes", {"8"}}}).size(), 2u) << "two names of one axis";
+}
+
+TEST_F(CollectivesBenchmarkTest, WhatHasNoMeaningIsOneCase) {
+  EXPECT_EQ(cases({{"collective", {"barrier"}},
+                   {"op", {"sum", "max"}},
+                   {"bytes", {"4", "8"}},
+                   {"precision", {"fp32", "fp64"}},
+                   {"placement", {"in_place", "out_of_place"}}})
+                .size(),
+            1u);
+  EXPECT_EQ(cases({{"collective", {"allgather"}}, {"op", {"all"}}, {"bytes", {"16"}}}).size(), 1u);
+  EXPECT_EQ(cases({{"collective", {"allreduce"}}, {"op", {"all"}}, {"bytes", {"16"}}}).size(), 4u);
+  EXPECT_EQ(
+      cases({{"collective", {"broadcast"}}, {"placement", {"all"}}, {"bytes", {"16"}}}).size(), 1u);
+}
+
+TEST_F(CollectivesBenchmarkTest, AllStandsForEveryValue) {
+  const std::vector<Case> all = cases({{"algorithm", {"all"}}, {"bytes", {"4"}}});
+  EXPECT_GE(all.size(), 5u);
+  std::set<std::string> names;
+  for (const Case& one : all) names.insert(one.settings.at("algorithm"));
+  EXPECT_TRUE(names.contains("library"));
+  EXPECT_TRUE(names.contains("ring"));
+}
+
+TEST_F(CollectivesBenchmarkTest, WhatCannotBeIsRefusedWithTheReason) {
+  EXPECT_NE(message({{"bytes", {"6"}}}).find("no whole number of elements"), std::string::npos);
+  EXPECT_NE(message({{"bytes", {"4"}}, {"collective", {"alltoall"}}}).find("for each of 4 ranks"),
+            std::string::npos);
+  EXPECT_NE(message({{"root", {"4"}}, {"collective", {"reduce"}}}).find("from 0 to 3"),
+            std::string::npos);
+  EXPECT_NE(message({{"transport", {"mpj"}}}).find("Did you mean 'mpi'"), std::string::npos);
+  EXPECT_NE(message({{"ranks", {"4"}}}).find("unknown dimension"), std::string::npos)
+      << "the launcher sets them";
+}
+
+}  // namespace
+}  // namespace assay

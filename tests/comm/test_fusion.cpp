@@ -1,0 +1,111 @@
+#include "comm/fusion.hpp"
+
+#include "comm/forwarding.hpp"
+#include "tests/comm/collective_check.hpp"
+
+namespace assay {
+namespace {
+
+using namespace testing_comm;
+using testing_fakes::on_threads;
+
+/// Counts what passes.
+class Counting final : public ForwardingCommunicator {
+ public:
+  using ForwardingCommunicator::ForwardingCommunicator;
+  Request start(const Call& call, Stream& stream) override {
+    counts.push_back(call.send.count);
+    return ForwardingCommunicator::start(call, stream);
+  }
+  std::vector<std::int64_t> counts;
+};
+
+struct Started {
+  std::vector<Shape> shapes;
+  std::vector<Prepared> all;
+  std::vector<Request> requests;
+
+  void start(Communicator& over, const std::vector<Shape>& wanted) {
+    shapes = wanted;
+    for (const Shape& shape : shapes) all.push_back(prepared(shape, over.rank(), over.size()));
+    for (Prepared& one : all) requests.push_back(over.start(one.call, stream_));
+  }
+  void expect_right() {
+    for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(wrong(all[i], shapes[i]), "") << i;
+  }
+
+ private:
+  HostStream stream_;
+};
+
+Shape fp32(std::int64_t count, ReduceOp op = ReduceOp::sum, bool in_place = false) {
+  return {Collective::allreduce, count, DataType::fp32, op, in_place, 0};
+}
+
+TEST(Fusion, SmallTensorsGoTogetherAsFarAsTheyFit) {
+  on_threads(3, [](Communicator& transport) {
+    Counting counting(transport);
+    const auto over = fused(counting, 400);
+    Started tensors;
+    tensors.start(*over,
+                  {fp32(30), fp32(60, ReduceOp::sum, true), fp32(20), fp32(200), fp32(0), fp32(1)});
+    // 30 + 60 go when 20 does not fit; 200 goes alone at once.
+    EXPECT_EQ(counting.counts, (std::vector<std::int64_t>{90, 200}));
+    for (Request& request : tensors.requests) over->wait(request);
+    EXPECT_EQ(counting.counts, (std::vector<std::int64_t>{90, 200, 21}));
+    tensors.expect_right();
+  });
+}
+
+TEST(Fusion, AnotherTypeOrOperationBeginsAnew) {
+  on_threads(2, [](Communicator& transport) {
+    Counting counting(transport);
+    const auto over = fused(counting, 4096);
+    Started tensors;
+    tensors.start(*over,
+                  {fp32(8),
+                   fp32(9, ReduceOp::max),
+                   fp32(10, ReduceOp::average),
+                   {Collective::allreduce, 11, DataType::bf16, ReduceOp::average, false, 0}});
+    over->wait(tensors.requests.back());
+    EXPECT_EQ(counting.counts, (std::vector<std::int64_t>{8, 9, 10, 11}));
+    for (Request& request : tensors.requests) over->wait(request);
+    tensors.expect_right();
+  });
+}
+
+TEST(Fusion, PollingSendsNothingAndWaitingDoes) {
+  on_threads(2, [](Communicator& transport) {
+    Counting counting(transport);
+    const auto over = fused(counting, 4096);
+    Started tensors;
+    tensors.start(*over, {fp32(5), fp32(6)});
+    // Ranks poll differently often.
+    for (int i = 0; i < 3 * transport.rank(); ++i) EXPECT_FALSE(over->done(tensors.requests[0]));
+    EXPECT_TRUE(counting.counts.empty());
+    over->wait(tensors.requests[0]);
+    EXPECT_TRUE(over->done(tensors.requests[1]));
+    EXPECT_EQ(counting.counts, (std::vector<std::int64_t>{11}));
+    tensors.expect_right();
+  });
+}
+
+TEST(Fusion, ComposesWithAnAlgorithmWhoseCallsStayUnderWay) {
+  on_threads(4, [](Communicator& transport) {
+    const auto ring = make("ring", transport);
+    const auto over = fused(*ring, 4000);
+    for (int round = 0; round < 5; ++round) {
+      Started tensors;
+      std::vector<Shape> shapes;
+      std::mt19937 random(static_cast<unsigned>(round));
+      for (int i = 0; i < 60; ++i) shapes.push_back(fp32(static_cast<int>(random() % 1200)));
+      tensors.start(*over, shapes);
+      for (Request& request : tensors.requests) over->wait(request);
+      tensors.expect_right();
+    }
+    EXPECT_GE(over->scratch_bytes(), 3 * 4000u);
+  });
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,192 @@
+// The shared-memory algorithm across real processes, with nothing else between them.
+#include "comm/algorithms/shared_memory.hpp"
+
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <set>
+
+#include "comm/algorithms/shared_segment.hpp"
+#include "comm/forwarding.hpp"
+#include "tests/comm/collective_check.hpp"
+
+namespace assay {
+namespace {
+
+using namespace testing_comm;
+
+/// What forked ranks share before they have a segment: enough for gather().
+struct Board {
+  std::atomic<int> arrived[2] = {};
+  std::atomic<int> left[2] = {};
+  char texts[8][256] = {};
+};
+
+/// A forked rank. It can gather; everything else is the serial communicator's, and not used.
+class ForkedRank final : public ForwardingCommunicator {
+ public:
+  ForkedRank(Communicator& serial, Board& board, int rank, int size)
+      : ForwardingCommunicator(serial), board_(board), rank_(rank), size_(size) {}
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  std::vector<std::string> gather(const std::string& text) override {
+    text.copy(board_.texts[rank_], sizeof board_.texts[0] - 1);
+    board_.texts[rank_][text.size()] = 0;
+    meet(0);
+    std::vector<std::string> all(board_.texts, board_.texts + size_);
+    meet(1);
+    return all;
+  }
+
+ private:
+  void meet(int which) {
+    const int round = ++rounds_[which];
+    ++board_.arrived[which];
+    while (board_.arrived[which] < round * size_) std::this_thread::yield();
+  }
+  Board& board_;
+  int rank_, size_;
+  int rounds_[2] = {};
+};
+
+/// Runs `body` in `size` processes; their exit codes (128 + signal where one killed it).
+std::vector<int> in_processes(int size, const std::function<bool(Communicator&)>& body) {
+  void* memory =
+      mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  Board& board = *new (memory) Board;
+  std::vector<pid_t> children;
+  for (int rank = 0; rank < size; ++rank) {
+    const pid_t child = fork();
+    if (child == 0) {
+      const auto serial = serial_communicator();
+      ForkedRank ranks(*serial, board, rank, size);
+      const bool passed = body(ranks) && !testing::Test::HasFailure();
+      _exit(passed ? 0 : 1);
+    }
+    children.push_back(child);
+  }
+  std::vector<int> codes;
+  for (const pid_t child : children) {
+    int status = 0;
+    waitpid(child, &status, 0);
+    codes.push_back(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+  }
+  munmap(memory, sizeof(Board));
+  return codes;
+}
+
+std::unique_ptr<Communicator> made_or_null(Communicator& ranks) {
+  auto made = shared_memory(ranks);
+  if (auto* refusal = std::get_if<Unsupported>(&made)) {
+    ADD_FAILURE() << refusal->reason;
+    return nullptr;
+  }
+  return std::move(std::get<std::unique_ptr<Communicator>>(made));
+}
+
+/// Names in /dev/shm that are ours.
+std::set<std::string> left_behind() {
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm"))
+    if (entry.path().filename().string().rfind("assay-", 0) == 0) names.insert(entry.path());
+  return names;
+}
+
+TEST(SharedMemoryProcesses, EveryCollectiveIsRightAmongRealProcesses) {
+  for (const int size : {2, 3, 5}) {
+    const std::vector<int> codes = in_processes(size, [](Communicator& ranks) {
+      const auto communicator = made_or_null(ranks);
+      if (!communicator) return false;
+      std::mt19937 random(3);
+      for (int call = 0; call < 150; ++call) {
+        constexpr Collective all[] = {Collective::allreduce,      Collective::reduce,
+                                      Collective::reduce_scatter, Collective::allgather,
+                                      Collective::broadcast,      Collective::alltoall};
+        check(*communicator, random_shape(random, all[random() % 6], ranks.size()));
+      }
+      check(*communicator,
+            {Collective::allreduce, 1000003, DataType::fp32, ReduceOp::sum, true, 0});
+      HostStream stream;
+      communicator->run({Collective::barrier, {}, {}, ReduceOp::sum, 0}, stream);
+      return true;
+    });
+    EXPECT_EQ(codes, std::vector<int>(static_cast<std::size_t>(size), 0)) << size;
+  }
+}
+
+TEST(SharedMemoryProcesses, AKilledRankLeavesNothingBehind) {
+  const std::set<std::string> before = left_behind();
+  const std::vector<int> codes = in_processes(3, [](Communicator& ranks) {
+    const auto communicator = made_or_null(ranks);
+    if (!communicator) return false;
+    check(*communicator, {Collective::allreduce, 100000, DataType::fp32, ReduceOp::sum, false, 0});
+    raise(SIGKILL);
+    return false;
+  });
+  EXPECT_EQ(codes, std::vector<int>(3, 128 + SIGKILL));
+  EXPECT_EQ(left_behind(), before);
+}
+
+TEST(SharedMemoryProcesses, ABarrierHoldsUntilTheLastHasCome) {
+  auto* const come =
+      static_cast<std::atomic<int>*>(mmap(nullptr, sizeof(std::atomic<int>), PROT_READ | PROT_WRITE,
+                                          MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  const std::vector<int> codes = in_processes(4, [come](Communicator& ranks) {
+    const auto communicator = made_or_null(ranks);
+    if (!communicator) return false;
+    HostStream stream;
+    for (int round = 1; round <= 200; ++round) {
+      ++*come;
+      communicator->run({Collective::barrier, {}, {}, ReduceOp::sum, 0}, stream);
+      if (*come < 4 * round) return false;
+    }
+    return true;
+  });
+  EXPECT_EQ(codes, std::vector<int>(4, 0));
+  munmap(come, sizeof(std::atomic<int>));
+}
+
+TEST(SharedSegment, IsOneMemoryForAllAndTellsWhenItCannotBeHad) {
+  const std::vector<int> codes = in_processes(2, [](Communicator& ranks) {
+    auto made = SharedSegment::make(ranks, 10000);
+    auto* segment = std::get_if<std::unique_ptr<SharedSegment>>(&made);
+    if (!segment) return false;
+    (*segment)->of_rank(ranks.rank())[9999] = std::byte(ranks.rank() + 1);
+    ranks.gather("");
+    const bool seen = (*segment)->of_rank(1 - ranks.rank())[9999] == std::byte(2 - ranks.rank());
+    // More than any /dev/shm: a reason on every rank, not a bus error at the first touch.
+    auto refused = SharedSegment::make(ranks, std::size_t{1} << 46);
+    const auto* reason = std::get_if<Unsupported>(&refused);
+    return seen && reason && reason->reason.find("no shared segment (rank") == 0;
+  });
+  EXPECT_EQ(codes, std::vector<int>(2, 0));
+}
+
+/// Says another process of the same transport has made the segment.
+class Elsewhere final : public ForwardingCommunicator {
+ public:
+  using ForwardingCommunicator::ForwardingCommunicator;
+  std::vector<std::string> gather(const std::string& text) override {
+    std::vector<std::string> all = ForwardingCommunicator::gather(text);
+    if (all[0].rfind("/proc/", 0) == 0) all[0] = "/proc/0/fd/3";
+    return all;
+  }
+};
+
+TEST(SharedSegment, OfAnotherHostIsRefusedByAll) {
+  testing_fakes::on_threads(2, [](Communicator& transport) {
+    Elsewhere ranks(transport);
+    auto made = shared_memory(ranks);
+    const auto* refusal = std::get_if<Unsupported>(&made);
+    ASSERT_NE(refusal, nullptr);
+    EXPECT_NE(refusal->reason.find("rank 1: open /proc/0/fd/3"), std::string::npos)
+        << refusal->reason;
+  });
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""The backend cuda on a fake GPU (fake/cudart.cpp, fake/cudnn.cpp), which convolves on the host by the descriptors that it is
+given: layouts, directions, groups, memory, errors. Nothing here says anything of NVIDIA's kernels."""
+import json
+import os
+import pathlib
+import unittest
+
+from run_helper import BIN, RunTest
+
+FAKES = pathlib.Path(os.environ["FAKE_CUDA"])
+PRELOAD = ":".join(str(FAKES / os.environ[name]) for name in ("CUDART_SONAME", "CUDNN_SONAME"))
+SHAPES = ["mb2ic8ih7oc4oh7kh3ph1",            # square
+          "mb1ic4ih9iw6oc8oh5ow3kh3kw4sh2sw1ph1pw0",  # nothing alike in the two dimensions
+          "g2mb2ic8ih6oc12oh4kh3",            # groups
+          "mb2ic4ih9oc4oh5kh3dh1",            # dilation
+          "mb1ic4id4ih5iw6oc4od4oh5ow6kd3kh3kw3pd1ph1pw1"]  # depth
+FORWARD = ["implicit_gemm", "implicit_precomp_gemm", "gemm", "direct", "fft", "fft_tiling", "winograd", "winograd_nonfused"]
+BWD_DATA = ["algo_0", "algo_1", "fft", "fft_tiling", "winograd", "winograd_nonfused"]
+BWD_WEIGHTS = ["algo_0", "algo_1", "fft", "algo_3", "winograd", "winograd_nonfused", "fft_tiling"]
+
+
+class Rows(RunTest):
+    def rows(self, *words, code=None, **variables):
+        out = self.folder / "rows.json"
+        out.unlink(missing_ok=True)
+        environment = self.environment(LD_PRELOAD=PRELOAD, ASSAY_CUDA_TRACE="0", **variables)
+        environment.pop("NVIDIA_TF32_OVERRIDE", None)
+        environment.update({name: value for name, value in variables.items()})
+        self.command(BIN / "assay-conv", "--backend", "cuda", "--device", "gpu", "--max-time", "0.001", "--min-samples", "2",
+                     "--out", out, *words, env=environment, code=code)
+        self.document = json.loads(out.read_text())
+        return self.document["rows"]
+
+    def all_ok(self, *words, count, **variables):
+        rows = self.rows(*words, code=0, **variables)
+        for row in rows:
+            with self.subTest(row["id"]):
+                self.assertEqual(row["status"], "ok", row["reason"])
+        self.assertEqual(len(rows), count)
+        return rows
+
+    def test_every_direction_precision_and_layout_is_right(self):
+        rows = self.all_ok("--problem", ",".join(SHAPES), "--direction", "forward,bwd_data,bwd_weights", "--precision",
+                           "fp64,fp32,tf32,fp16,bf16", "--layout", "nchw,nhwc", count=len(SHAPES) * 3 * 5 * 2)
+        for row in rows:
+            self.assertEqual(row["executed"]["layout"], row["parameters"]["layout"])
+
+    def test_int8_is_right_in_its_two_layouts(self):
+        rows = self.all_ok("--problem", SHAPES[0], "--precision", "int8", "--layout", "nchw,nhwc,any", count=3)
+        self.assertEqual([row["executed"]["layout"] for row in rows], ["nchw_vect_c4", "nhwc", "nhwc"])
+        refused = self.rows("--problem", "mb2ic3ih7oc4oh7kh3ph1", "--precision", "int8", "--layout", "nchw", code=0)[0]
+        self.assertEqual(refused["status"], "unsupported")
+        self.assertIn("vectors of 4 channels", refused["reason"])
+
+    def test_every_algorithm_runs_under_its_name(self):
+        for direction, names in (("forward", FORWARD), ("bwd_data", BWD_DATA), ("bwd_weights", BWD_WEIGHTS)):
+            rows = self.all_ok("--problem", SHAPES[0], "--direction", direction, "--algorithm", ",".join(names), count=len(names))
+            self.assertEqual([row["executed"]["algorithm"] for row in rows], names)
+            for row in rows:  # what no kernel name has proved is claimed for exact sums alone
+                exact = not any(word in row["executed"]["algorithm"] for word in ("fft", "winograd"))
+                self.assertEqual(row["executed"]["evidence"], "numerical" if exact else "requested")
+                self.assertEqual(row["executed"]["workspace_bytes"], 4096)
+                self.assertEqual(row["verification"]["reference"].count("integer"), 1 if exact else 0)
+        other = self.rows("--problem", SHAPES[0], "--direction", "bwd_data", "--algorithm", "implicit_gemm", code=0)[0]
+        self.assertEqual(other["status"], "unsupported")
+        self.assertIn("cuDNN has no implicit_gemm for bwd_data (it has auto, algo_0", other["reason"])
+
+    def test_auto_asks_the_library_and_goes_on_where_it_says_no(self):
+        # The fake offers its last algorithm first.
+        self.assertEqual(self.all_ok("--problem", SHAPES[0], count=1)[0]["executed"]["algorithm"], "winograd_nonfused")
+        for late in ("FAKE_CUDNN_REFUSES", "FAKE_CUDNN_REFUSES_LATE"):
+            row = self.all_ok("--problem", SHAPES[0], count=1, **{late: "winograd_nonfused"})[0]
+            self.assertEqual(row["executed"]["algorithm"], "winograd")
+
+    def test_the_library_s_no_is_unsupported_in_its_own_words(self):
+        for late, words in (("FAKE_CUDNN_REFUSES", "fake: no fft here"), ("FAKE_CUDNN_REFUSES_LATE", "fake: no fft after all")):
+            rows = self.rows("--problem", SHAPES[0], "--algorithm", "fft,gemm", code=0, **{late: "fft"})
+            self.assertEqual([row["status"] for row in rows], ["unsupported", "ok"])
+            self.assertIn("CUDNN_STATUS_NOT_SUPPORTED", rows[0]["reason"])
+            self.assertIn(words, rows[0]["reason"])
+
+    def test_an_error_fails_its_row_alone(self):
+        rows = self.rows("--problem", SHAPES[0], "--algorithm", "gemm,direct", code=7, FAKE_CUDNN_FAILS="gemm")
+        self.assertEqual([row["status"] for row in rows], ["failed", "ok"])
+        for part in ("CUDNN_STATUS_EXECUTION_FAILED", "fake: gemm broke", "gemm (forward)"):
+            self.assertIn(part, rows[0]["reason"])
+
+    def test_after_an_error_that_stays_every_row_says_so(self):
+        broken = self.folder / "broken"
+        broken.touch()
+        rows = self.rows("--problem", SHAPES[0], "--algorithm", "gemm,direct,fft", code=7, FAKE_GPU_BREAKS=str(broken))
+        self.assertEqual([row["status"] for row in rows], ["failed"] * 3)
+        for row in rows:
+            self.assertIn("fake: an illegal memory access was encountered", row["reason"])
+        for row in rows[1:]:
+            self.assertIn("the GPU cannot be used any more in this process", row["reason"])
+
+    def test_too_little_memory_tells_need_and_free(self):
+        # Tensors of 2 x 8 x 49 and 2 x 4 x 49 fp32 and a filter, and more workspace than there is.
+        rows = self.rows("--problem", SHAPES[0], "--algorithm", "gemm", code=7, FAKE_GPU_BYTES="2000000",
+                         FAKE_CUDNN_WORKSPACE="1073741824")
+        self.assertEqual([row["status"] for row in rows], ["failed"])
+        self.assertRegex(rows[0]["reason"], r"needs 1\.00 GiB on the GPU, 1\.00 GiB of it workspace, but 0\.00 GiB are free")
+        # auto leaves such an algorithm out.
+        rows = self.rows("--problem", SHAPES[0], code=0, FAKE_GPU_BYTES="2000000", FAKE_CUDNN_WORKSPACE="1073741824")
+        self.assertEqual(rows[0]["status"], "unsupported")
+        self.assertIn("fits into the memory that is free", rows[0]["reason"])
+
+    def test_cold_rotates_through_more_than_twice_the_l2_cache(self):
+        row = self.all_ok("--problem", SHAPES[0], "--cache", "cold", count=1)[0]
+        self.assertIn("buffer sets", row["verification"]["reference"])
+
+    def test_arithmetic_is_never_lent(self):
+        # Of an fp32 row every mode of cuDNN's but FMA_MATH would be tf32, which the fake really computes.
+        self.assertEqual(self.rows("--problem", SHAPES[0], "--precision", "fp32", code=0)[0]["status"], "ok")
+        for precision, value, status in (("fp32", "1", "unsupported"), ("fp32", "0", "ok"), ("tf32", "0", "unsupported"),
+                                         ("tf32", "1", "ok")):
+            row = self.rows("--problem", SHAPES[0], "--precision", precision, code=0, NVIDIA_TF32_OVERRIDE=value)[0]
+            self.assertEqual(row["status"], status, (precision, value, row["reason"]))
+            if status == "unsupported":
+                self.assertIn("NVIDIA_TF32_OVERRIDE", row["reason"])
+        # tf32 computes less exactly than fp32, and is not held to fp32's bound.
+        errors = {row["parameters"]["precision"]: row["verification"]["norm_error"]
+                  for row in self.rows("--problem", SHAPES[0], "--precision", "fp32,tf32", code=0)}
+        self.assertGreater(errors["tf32"], 100 * errors["fp32"])
+
+    def test_a_gpu_without_the_arithmetic(self):
+        rows = self.rows("--problem", SHAPES[0], "--precision", "tf32,bf16,fp16,fp32", code=0, FAKE_GPU_CAPABILITY="7")
+        self.assertEqual([row["status"] for row in rows], ["unsupported", "unsupported", "ok", "ok"])
+        self.assertIn("compute capability 7.0, it came with 8.0", rows[0]["reason"])
+
+    def test_what_the_descriptors_cannot_say(self):
+        row = self.rows("--problem", "mb1ic4ih7oc4oh8kh3ph1", code=0)[0]  # padded by 1 before and 2 behind
+        self.assertEqual(row["status"], "unsupported")
+        self.assertIn("pads both sides of a dimension alike (with ph1 it gives oh7, not oh8)", row["reason"])
+
+    def test_it_is_no_cpu(self):
+        out = self.folder / "cpu.json"
+        self.command(BIN / "assay-conv", "--backend", "cuda", "--problem", SHAPES[0], "--out", out, code=0,
+                     env=self.environment(LD_PRELOAD=PRELOAD))
+        self.assertIn("Use --device gpu", json.loads(out.read_text())["rows"][0]["reason"])
+
+    def test_the_environment_names_gpu_and_libraries(self):
+        self.all_ok("--problem", SHAPES[0], count=1)
+        software = self.document["environments"][0]["software"]["libraries"]["cuda"]
+        self.assertEqual(software["gpu"], "fake GPU of the tests")
+        for key in ("cuda", "cudnn", "driver", "compute_capability"):
+            self.assertRegex(software[key], r"^\d+\.\d+")
+        self.assertEqual(software["trace"], "off (ASSAY_CUDA_TRACE=0)")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -87,6 +87,16 @@ std::vector<Fastest> fastest(std::span<const AlphaBeta> lines) {
   return all;
 }
 
+std::optional<double> message_bytes(const Series& series) {
+  const nlohmann::json algbw = rate_of(series, "algbw"), bytes = problem_number(series, "bytes");
+  // algbw is message over time, so that its message is what alpha and beta are for; a file without
+  // it has the bytes of the problem.
+  const double message = algbw.is_number()   ? std::round(algbw.get<double>() * series.median)
+                         : bytes.is_number() ? bytes.get<double>()
+                                             : 0;
+  return message > 0 ? std::optional(message) : std::nullopt;
+}
+
 std::vector<Curve> curves_of(const std::vector<NamedResult>& results,
                              const std::vector<Series>& all) {
   struct Point {
@@ -104,15 +114,11 @@ std::vector<Curve> curves_of(const std::vector<NamedResult>& results,
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Series& one = all[i];
     if (one.published) continue;
-    const nlohmann::json busbw = rate_of(one, "busbw"), algbw = rate_of(one, "algbw");
-    // algbw is message over time, so that its message is what alpha and beta are for; a file
-    // without it has the bytes of the problem.
-    const nlohmann::json bytes = algbw.is_number()
-                                     ? nlohmann::json(std::round(algbw.get<double>() * one.median))
-                                     : problem_number(one, "bytes");
-    if (!busbw.is_number() || !bytes.is_number() || !(bytes > 0)) continue;
-    groups[key_of(one, {"problem"}) + "\n" + std::to_string(one.result) + one.environment]
-        .push_back({bytes, one.median, busbw, i});
+    const nlohmann::json busbw = rate_of(one, "busbw");
+    const auto bytes = message_bytes(one);
+    if (!busbw.is_number() || !bytes) continue;
+    groups[key_of(one, {"problem", "bytes"}) + "\n" + std::to_string(one.result) + one.environment]
+        .push_back({*bytes, one.median, busbw, i});
   }
   std::vector<Curve> curves;
   std::map<std::string, std::vector<std::size_t>> rivals;  // those with a fit
@@ -120,7 +126,7 @@ std::vector<Curve> curves_of(const std::vector<NamedResult>& results,
     std::sort(points.begin(), points.end());
     const Series& first = all[points.front().series];
     Curve curve;
-    curve.name = key_of(first, {"problem"});
+    curve.name = key_of(first, {"problem", "bytes"});
     for (const Point& one : points) {
       curve.series.push_back(one.series);
       curve.bytes.push_back(one.bytes);
@@ -132,8 +138,8 @@ std::vector<Curve> curves_of(const std::vector<NamedResult>& results,
     else
       curve.fit = fit_alpha_beta(curve.bytes, curve.seconds);
     if (curve.fit)
-      rivals[key_of(first, {"problem", "algorithm"}) + "\n" + std::to_string(first.result) +
-             first.environment]
+      rivals[key_of(first, {"problem", "bytes", "algorithm"}) + "\n" +
+             std::to_string(first.result) + first.environment]
           .push_back(curves.size());
     curves.push_back(std::move(curve));
   }

@@ -49,6 +49,9 @@ struct Curve {
   /// the crossovers. Empty where there are no rivals, or no such sizes.
   std::optional<std::pair<double, double>> least;
 };
+/// The message of a row with a bus bandwidth, in bytes: of its algbw, else of its problem. Nothing
+/// where there is none.
+std::optional<double> message_bytes(const Series& series);
 /// From measured rows with a bus bandwidth.
 std::vector<Curve> curves_of(const std::vector<NamedResult>& results,
                              const std::vector<Series>& all);

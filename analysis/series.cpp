@@ -47,6 +47,7 @@ void add_interval(Series& series) {
     // interval is too narrow.
     series.interval = median_interval(series.medians);
     series.has_interval = true;
+    series.is_range = series.rows.size() < static_cast<std::size_t>(least_for_interval);
   } else if (ci.is_array()) {
     series.interval = {ci.at(0), ci.at(1)};
     series.has_interval = true;

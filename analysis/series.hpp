@@ -20,6 +20,9 @@ struct Series : Launches {
   std::size_t result = 0;  ///< index into the results given
   Interval interval;       ///< one launch: of its samples; several: of the launches' medians
   bool has_interval = false;
+  /// Whether `interval` is only the range of few launches, which holds the median with less than
+  /// 95 %: it must never stand under the name of an interval.
+  bool is_range = false;
   std::string parameter(const std::string& name) const;
   /// The algorithm that ran, with the one asked for where that is another.
   std::string algorithm() const;

@@ -108,6 +108,11 @@ bool of_one_source(const json& row, const json& base) {
          row["comparable_within"] == base["comparable_within"];
 }
 
+/// What a row computed: the key by which it is found.
+std::pair<std::string, std::string> work_of(const json& row) {
+  return {row.at("benchmark"), row.at("problem").at("descriptor")};
+}
+
 /// Two numbers with one unit: seconds where both have them, else a rate that both have.
 struct Pair {
   std::string unit;  ///< "" where there is none
@@ -161,8 +166,8 @@ Baseline Baseline::load(const std::string& file_or_name) {
   Baseline baseline;
   baseline.system_ = document["system"]["name"];
   for (json& row : document["rows"]) {
-    baseline.environments_.push_back(environment_key(document, row));
-    baseline.rows_.push_back(std::move(row));
+    std::string environment = environment_key(document, row);
+    baseline.add(std::move(row), std::move(environment));
   }
   return baseline;
 }
@@ -170,9 +175,14 @@ Baseline Baseline::load(const std::string& file_or_name) {
 Baseline Baseline::of(const std::string& system, const std::vector<json>& rows) {
   Baseline baseline;
   baseline.system_ = system;
-  baseline.rows_ = rows;
-  baseline.environments_.resize(rows.size());
+  for (const json& row : rows) baseline.add(row, "");
   return baseline;
+}
+
+void Baseline::add(json row, std::string environment) {
+  places_[work_of(row)].push_back(rows_.size());
+  rows_.push_back(std::move(row));
+  environments_.push_back(std::move(environment));
 }
 
 Baseline Baseline::where(const std::string& parameter, const std::string& value) const {
@@ -182,8 +192,7 @@ Baseline Baseline::where(const std::string& parameter, const std::string& value)
     const json& all = rows_[i].at("parameters");
     if (!all.contains(parameter) || all[parameter].is_null() || shown(all[parameter]) != value)
       continue;
-    part.rows_.push_back(rows_[i]);
-    part.environments_.push_back(environments_[i]);
+    part.add(rows_[i], environments_[i]);
   }
   return part;
 }
@@ -199,14 +208,11 @@ json Baseline::match(const json& row, std::string* why) const {
   if (row.at("time_s").is_object() && !(row["time_s"].at("median").get<double>() > 0))
     return none("the row's time is below the clock's resolution");
 
+  const auto known = places_.find(work_of(row));
+  if (known == places_.end()) return none(fmt::format("{} has no row of this problem", system_));
   std::map<std::string, LaunchGroups> ids;
-  bool knows_problem = false;
-  for (std::size_t i = 0; i < rows_.size(); ++i) {
+  for (const std::size_t i : known->second) {
     const json& base = rows_[i];
-    if (base["benchmark"] != row.at("benchmark") ||
-        base["problem"]["descriptor"] != row.at("problem").at("descriptor"))
-      continue;
-    knows_problem = true;
     const std::string other = difference(row, base);
     if (!other.empty())
       reason = reason.empty() ? other : reason;
@@ -215,7 +221,6 @@ json Baseline::match(const json& row, std::string* why) const {
     else
       ids[base["id"]].add(base, environments_[i]);
   }
-  if (!knows_problem) return none(fmt::format("{} has no row of this problem", system_));
 
   Launches best;
   Pair best_pair;

@@ -2,8 +2,10 @@
 // Numbers of other systems, measured or published: result files under results-schema/baselines/.
 
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace assay {
@@ -34,9 +36,14 @@ class Baseline {
   nlohmann::json match(const nlohmann::json& row, std::string* why = nullptr) const;
 
  private:
+  void add(nlohmann::json row, std::string environment);
+
   std::string system_;
   std::vector<nlohmann::json> rows_;
   std::vector<std::string> environments_;  ///< environment_key of each row
+  /// Benchmark and problem → the rows that have them, in their order: a report asks for each of its
+  /// rows, and would else read the whole baseline each time.
+  std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> places_;
 };
 
 /// What a name means: itself where such a file or folder exists, else the file of the shipped

@@ -117,6 +117,7 @@ class Acceptance {
                         {"health", health}});
     }
     for (const std::string& id : fleet_.ids) judge_rows(id);
+    for (const auto& [id, row] : fleet_.together) judge_together(id, row);
     judge_fleet();
     json summary = {{"nodes", nodes_.size()}};
     for (const auto& [key, verdict] : {std::pair{"pass", pass},
@@ -136,7 +137,14 @@ class Acceptance {
     json not_judged = json::array();
     for (const auto& [id, why] : fleet_.not_judged)
       not_judged.push_back({{"id", id}, {"reason", why}});
-    if (!unmet_.empty()) code_ = gravest(code_, ExitCode::incomparable);
+    for (const auto& [id, row] : fleet_.together)
+      if (row.status == "unsupported" && !row.required)
+        not_judged.push_back({{"id", id}, {"reason", "unsupported: " + row.reason}});
+      else if (row.status == "ok" && !floor_of(id))
+        not_judged.push_back({{"id", id},
+                              {"reason",
+                               "several nodes ran it together: its time is none of a node's, and "
+                               "no absolute criterion holds for it"}});
     return {{"schema", "assay-acceptance/1"},
             {"command", command},
             {"criteria", {{"name", criteria_.name}, {"file", criteria_.file}}},
@@ -232,11 +240,31 @@ class Acceptance {
     }
   }
 
+  void unmet(const std::string& criterion, const std::string& reason,
+             ExitCode code = ExitCode::incomparable) {
+    unmet_.push_back({{"criterion", criterion}, {"reason", reason}});
+    code_ = gravest(code_, code);
+  }
+
+  bool floor_of(const std::string& id) const {
+    return std::any_of(criteria_.absolute.begin(), criteria_.absolute.end(),
+                       [&](const AbsoluteRule& rule) { return rule.rows.holds(id); });
+  }
+
+  /// No node can be blamed for a job of several, and none could be compared with it.
+  void judge_together(const std::string& id, const NodeRow& row) {
+    std::vector<json> checks{status_check(row)};
+    for (const AbsoluteRule& rule : criteria_.absolute)
+      if (row.status == "ok" && rule.rows.holds(id)) checks.push_back(absolute_check(row, rule));
+    const bool demanded = row.required || row.status != "unsupported";
+    for (const json& one : checks)
+      if (one["verdict"] != pass && demanded)
+        unmet(id, "several nodes together: " + one["reason"].get<std::string>(),
+              code_of(one["verdict"]));
+  }
+
   void judge_fleet() {
-    const auto unmet = [&](const std::string& criterion, const std::string& reason) {
-      unmet_.push_back({{"criterion", criterion}, {"reason", reason}});
-    };
-    if (fleet_.ids.empty()) unmet("rows", "no row of any node counts");
+    if (fleet_.ids.empty() && fleet_.together.empty()) unmet("rows", "no row of any node counts");
     if (criteria_.node_count && fleet_.nodes.size() < *criteria_.node_count)
       unmet(fmt::format("{} nodes", *criteria_.node_count),
             fmt::format("{} have results: {} are missing", fleet_.nodes.size(),
@@ -250,12 +278,15 @@ class Acceptance {
                         fleet_.unexpected.size() > 1
                             ? fmt::format(" (and {} more)", fleet_.unexpected.size() - 1)
                             : ""));
-    const auto needs_rows = [&](const RowsRule& rows, const std::string& criterion) {
+    const auto needs_rows = [&](const RowsRule& rows, const std::string& criterion,
+                                bool of_nodes = false) {
       if (std::none_of(fleet_.ids.begin(), fleet_.ids.end(),
-                       [&](const std::string& id) { return rows.holds(id); }))
+                       [&](const std::string& id) { return rows.holds(id); }) &&
+          std::none_of(fleet_.together.begin(), fleet_.together.end(),
+                       [&](const auto& one) { return !of_nodes && rows.holds(one.first); }))
         unmet(criterion, "it holds for no row: nothing was judged by it");
     };
-    for (const RelativeRule& rule : criteria_.relative) needs_rows(rule.rows, rule.text);
+    for (const RelativeRule& rule : criteria_.relative) needs_rows(rule.rows, rule.text, true);
     for (const AbsoluteRule& rule : criteria_.absolute) needs_rows(rule.rows, rule.text);
     for (const RowsRule& rule : criteria_.include)
       needs_rows(rule, fmt::format("rows that hold {}", rule.text));

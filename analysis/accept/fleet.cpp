@@ -66,6 +66,7 @@ class Builder {
 
   void add(const json& result) {
     std::map<std::pair<std::string, std::string>, LaunchGroups> here;
+    std::map<std::string, LaunchGroups> here_together;
     for (const json& row : result.at("rows")) {
       const std::string id = row.at("id");
       if (!criteria_.counts(id)) continue;
@@ -80,15 +81,22 @@ class Builder {
         unexpected_.insert(host);
         continue;
       }
+      const std::string key = environment_key(result, row);
+      const json several = row.at("parameters").value("nodes", json());
+      if (several.is_number() && several > 1) {
+        here_together[id].add(row, key);
+        if (row.at("status") == "ok") together_[id].environments.insert(key);
+        continue;
+      }
       NodeParts& node = nodes_[host];
       if (node.seen.insert({&result, place}).second) node.environments.push_back(environment);
-      const std::string key = environment_key(result, row);
       here[{host, id}].add(row, key);
       // Where a process died before it told its environment there is no number either.
       if (row.at("status") == "ok") node.rows[id].environments.insert(key);
     }
     for (auto& [place, groups] : here)
       nodes_[place.first].rows[place.second].files.push_back(std::move(groups));
+    for (auto& [id, groups] : here_together) together_[id].files.push_back(std::move(groups));
   }
 
   Fleet fleet() {
@@ -116,6 +124,7 @@ class Builder {
         not_judged_[id] = "unsupported on every node, and the suite does not demand it";
     for (const std::string& id : published_)
       if (!ids.contains(id)) not_judged_[id] = "published numbers are no measurement";
+    for (const auto& [id, parts] : together_) made.together.emplace(id, merged(parts));
     for (Node& node : made.nodes) {
       for (const auto& [id, why] : not_judged_) node.rows.erase(id);
       for (const std::string& id : made.ids)
@@ -135,6 +144,7 @@ class Builder {
   const Criteria& criteria_;
   std::map<std::string, NodeParts> nodes_;
   std::set<std::string> unexpected_, published_;
+  std::map<std::string, Parts> together_;
   std::map<std::string, std::string> not_judged_;
 };
 

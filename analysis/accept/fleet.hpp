@@ -33,6 +33,8 @@ struct Fleet {
   std::vector<std::string> unexpected;  ///< names that the criteria do not hold; not in nodes
   std::map<std::string, std::string> not_judged;  ///< id → why it counts for nothing
   std::vector<std::string> ids;                   ///< that count, sorted
+  /// Rows that several nodes ran as one job: they are of no node, and judged by themselves.
+  std::map<std::string, NodeRow> together;
 };
 
 /// Every node has an entry for every id that counts, of status "missing" where it has no such row.

@@ -6,7 +6,6 @@
 #include <map>
 #include <set>
 
-#include "analysis/history/times.hpp"
 #include "core/error.hpp"
 #include "core/result.hpp"
 
@@ -22,12 +21,20 @@ struct Run {
 };
 
 /// What a run says of its own time. Nothing for what was not run (published numbers).
-std::optional<Run> run_of(const NamedResult& named) {
+std::optional<Run> run_of(const NamedResult& named, double now) {
   const json& run = named.result.at("run");
   if (!run.at("started").is_string()) return std::nullopt;
   const std::string shown = named.name.empty() ? "the result" : named.name;
   Run made{run.at("id"), run.at("started"), shown, 0};
   made.time = time_of(made.when, shown + " at /run/started");
+  // By time it would be the latest of its series for as long as the calendar needs to get there,
+  // and every run until then would count as one before it.
+  if (made.time > now + clock_slack)
+    throw InputError(
+        fmt::format("{} at /run/started: found {}, which is in the future (the clock of that "
+                    "machine, or of this one, is wrong). Remove the run from the history, or "
+                    "repeat it.",
+                    shown, made.when));
   const json& finished = run.at("finished");
   if (finished.is_string() && time_of(finished, shown + " at /run/finished") < made.time)
     throw InputError(
@@ -172,12 +179,13 @@ class Collector {
 }  // namespace
 
 Histories histories_of(const std::vector<NamedResult>& results,
-                       const std::optional<std::regex>& rows, std::optional<double> since) {
+                       const std::optional<std::regex>& rows, std::optional<double> since,
+                       double now) {
   Histories made;
   std::vector<std::pair<Run, const NamedResult*>> runs;
   std::map<std::string, std::string> names;  // run id → file
   for (const NamedResult& named : results) {
-    const std::optional<Run> run = run_of(named);
+    const std::optional<Run> run = run_of(named, now);
     if (!run) {
       made.passed_over.emplace_back(named.name.empty() ? "the result" : named.name,
                                     "its run has no time (run.started is null)");

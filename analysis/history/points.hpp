@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/history/times.hpp"
 #include "analysis/series.hpp"
 
 namespace assay {
@@ -43,10 +44,14 @@ struct Histories {
       passed_over;  ///< what has no place in a history, and why
 };
 
+/// Clocks of machines differ by less than this many seconds, unless one is wrong.
+inline constexpr double clock_slack = 3600;
+
 /// `rows`: an id must hold it. `since`: seconds since 1970. InputError for two runs of one id (run)
-/// or, in one series, of one time; for a run that ended before it began; and for one row id with
-/// two problems.
+/// or, in one series, of one time; for a run that ended before it began, or that lies in the future
+/// of `now` (seconds since 1970); and for one row id with two problems.
 Histories histories_of(const std::vector<NamedResult>& results,
-                       const std::optional<std::regex>& rows, std::optional<double> since);
+                       const std::optional<std::regex>& rows, std::optional<double> since,
+                       double now = seconds_now());
 
 }  // namespace assay

@@ -32,4 +32,8 @@ double time_of(const std::string& text, const std::string& where) {
       where, text));
 }
 
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
 }  // namespace assay

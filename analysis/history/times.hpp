@@ -9,4 +9,7 @@ namespace assay {
 /// InputError, starting with `where`, for anything else.
 double time_of(const std::string& text, const std::string& where);
 
+/// Seconds since 1970 by this machine's clock.
+double seconds_now();
+
 }  // namespace assay

@@ -121,6 +121,51 @@ void leave_largest(const FittedModel& model, json& list) {
 
 }  // namespace
 
+std::string between_problems_note(const FittedModel& model, const std::string& clustered_by) {
+  if (clustered_by != "launch" && clustered_by != "none") return "";
+  const auto& all = model.frame.observations();
+  const std::vector<std::size_t> problem = groups_of(model.frame, "problem");
+  const std::size_t problems = 1 + *std::max_element(problem.begin(), problem.end());
+  std::vector<std::set<std::string>> launches(problems);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (!all[i].published) launches[problem[i]].insert(all[i].launch);
+  if (std::none_of(launches.begin(), launches.end(),
+                   [](const auto& one) { return one.size() > 1; }))
+    return "";
+  // Coefficients whose column is one number in all rows of a problem, the intercept among them.
+  std::vector<std::size_t> between;
+  for (std::size_t i = 0; i < model.fit.kept.size(); ++i) {
+    const std::vector<double>& column = model.design.values()[model.fit.kept[i]];
+    std::vector<double> of_problem(problems, NAN);
+    bool same = true;
+    for (std::size_t j = 0; j < column.size(); ++j) {
+      double& known = of_problem[problem[j]];
+      same = same && (std::isnan(known) || known == column[j]);
+      known = column[j];
+    }
+    if (same) between.push_back(i);
+  }
+  // As many as there are problems leave nothing of a problem unexplained: they are about these.
+  if (between.size() >= problems) return "";
+  const Errors honest = clustered_errors(model.design.values(), model.fit, problem);
+  std::vector<std::string> terms;
+  for (const std::size_t i : between) {
+    const DesignColumn& column = model.design.columns()[model.fit.kept[i]];
+    if (column.parts.empty()) continue;  // an intercept is about no term
+    const double mine = std::sqrt(model.errors.covariance[i][i]);
+    const double other = std::sqrt(honest.covariance[i][i]);
+    if (!model.errors.reasons[i].empty() || (honest.reasons[i].empty() && other <= mine)) continue;
+    terms.push_back(fmt::format(
+        "{} ({:.2g}, by problem {})", column.name, mine,
+        honest.reasons[i].empty() ? fmt::format("{:.2g}", other) : "none: " + honest.reasons[i]));
+  }
+  if (terms.empty()) return "";
+  return fmt::format(
+      "ERRORS TOO SMALL for {}: {} only between the {} problems, which were launched again and "
+      "again, and no launch tells how far another problem would be off. Use --cluster problem",
+      join(terms, ", "), terms.size() == 1 ? "it varies" : "they vary", problems);
+}
+
 json finite_or_null(double value) { return std::isfinite(value) ? json(value) : json(); }
 
 json validation_of(const FittedModel& model) {

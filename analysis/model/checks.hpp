@@ -24,6 +24,11 @@ struct FittedModel {
 /// else flops, else bytes): fitted without, predicted, compared.
 nlohmann::json validation_of(const FittedModel& model);
 
+/// "" or the warning that terms which vary only between problems have too small an error. Launches
+/// of the same problems repeat what the model gets wrong about a problem: errors by launch (or by
+/// row) then say how well these problems are known, not how well the term is.
+std::string between_problems_note(const FittedModel& model, const std::string& clustered_by);
+
 /// One prediction from "column → value"; InputError for columns that the formula lacks or that are
 /// not given, and for text where a number is needed.
 nlohmann::json prediction_of(const FittedModel& model,

@@ -120,17 +120,6 @@ json aliases_of(const Design& design, const LeastSquares& fit) {
   return list;
 }
 
-/// Group numbers of the observations.
-std::vector<std::size_t> groups_of(const Frame& frame, const std::string& by) {
-  std::map<std::string, std::size_t> known;
-  std::vector<std::size_t> groups;
-  for (const Observation& one : frame.observations())
-    groups.push_back(
-        known.emplace(by == "launch" ? one.launch : level_name(one.at(by)), known.size())
-            .first->second);
-  return groups;
-}
-
 /// Sums of squares of all columns stay far inside the range of a double.
 void check_range(const std::string& name, const std::vector<double>& values) {
   constexpr double most = 1e100;
@@ -280,6 +269,11 @@ json model_document(const std::vector<NamedResult>& results, const ModelOptions&
     notes.push_back(
         fmt::format("{} groups: clustered errors from fewer than {} tend to be too small",
                     errors.groups, few_groups));
+  if (by == "launch" && std::all_of(errors.reasons.begin(), errors.reasons.end(),
+                                    [](const std::string& one) { return !one.empty(); }))
+    notes.push_back("no errors by launch: run more launches, or name another --cluster (problem)");
+  if (const std::string note = between_problems_note(model, by); !note.empty())
+    notes.push_back(note);
   if (!fit.constant)
     notes.push_back("the terms do not span a constant: R2 is about zero, not about the mean");
   return document;

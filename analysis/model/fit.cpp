@@ -168,7 +168,8 @@ Quality quality(const LeastSquares& fit, const std::vector<double>& y) {
   made.sigma = std::sqrt(fit.squares / df);
   const double total = total_squares(y, fit.constant);
   if (total > 0) {
-    const double left = fit.squares / total;
+    // A model that explains nothing leaves everything but for rounding, which is no negative R2.
+    const double ratio = fit.squares / total, left = std::fabs(1 - ratio) < rounding ? 1 : ratio;
     made.r2 = 1 - left;
     made.adjusted_r2 = 1 - left * (static_cast<double>(fit.n()) - (fit.constant ? 1 : 0)) / df;
   }

@@ -164,4 +164,14 @@ void Frame::select(const std::vector<std::string>& columns) {
        [&](const Observation& one) { return one.scope == scope; });
 }
 
+std::vector<std::size_t> groups_of(const Frame& frame, const std::string& by) {
+  std::map<std::string, std::size_t> known;
+  std::vector<std::size_t> groups;
+  for (const Observation& one : frame.observations())
+    groups.push_back(
+        known.emplace(by == "launch" ? one.launch : level_name(one.at(by)), known.size())
+            .first->second);
+  return groups;
+}
+
 }  // namespace assay

@@ -69,4 +69,8 @@ class Frame {
 /// A cell as the name of a level: 8, 0.5, PCA.
 std::string level_name(const Cell& cell);
 
+/// Group numbers of the observations, from 0: equal where they are of one launch, or have one value
+/// of the column `by`.
+std::vector<std::size_t> groups_of(const Frame& frame, const std::string& by);
+
 }  // namespace assay

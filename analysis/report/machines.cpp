@@ -42,7 +42,8 @@ json nodes_part(const std::vector<NamedResult>& results, const std::vector<Serie
   };
   std::map<std::pair<std::string, std::string>, std::map<std::string, Host>> cases;
   for (const Series& series : all) {
-    if (series.published) continue;
+    // A time that several nodes took together is none of a node.
+    if (series.published || parameter_number(series, "nodes") > 1) continue;
     for (const json& row : series.rows) {
       const json& environment = environment_of(results, series, row);
       const std::string host = text_of(environment, "host");

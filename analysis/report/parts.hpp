@@ -46,5 +46,17 @@ nlohmann::json columns_of(const nlohmann::json& records);
 /// Its status; "ok" too for what was published as a rate without a time (no time can be made of
 /// it).
 std::string status_of(const Series& series);
+/// The machine by its hardware's hash: a ratio of two rows is one of their settings only there.
+std::string hardware_of(const std::vector<NamedResult>& results, const Series& series);
+/// Benchmark and problem.
+std::string work_of(const Series& series);
+/// A parameter that is a number, else 0.
+double parameter_number(const Series& series, const std::string& name);
+/// Whether it moved a message among ranks.
+bool is_collective(const Series& series);
+/// Gives each curve "name", what tells it apart (system, problem, settings that not all share), and
+/// "full", all of it. `series` is one of each curve's; settings named in `without` are the axis.
+void name_apart(nlohmann::json& curves, const std::vector<NamedResult>& results,
+                const std::vector<const Series*>& series, const std::vector<std::string>& without);
 
 }  // namespace assay::report

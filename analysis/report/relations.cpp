@@ -1,11 +1,12 @@
-// Rows set in relation to one another or to the machine: roofline, precision, scaling,
-// collectives.
+// Rows set in relation to one another or to the machine: roofline, precision, scaling.
+
+#include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "analysis/curves.hpp"
 #include "analysis/report/parts.hpp"
+#include "core/precision.hpp"
 
 namespace assay::report {
 
@@ -13,21 +14,29 @@ using nlohmann::json;
 
 namespace {
 
-/// Launches of one hardware: a ratio of two rows is one of their settings only there.
-std::string hardware_of(const std::vector<NamedResult>& results, const Series& series) {
-  const json& all = results[series.result].result.at("environments");
-  const std::size_t index = series.first().at("environment");
-  return index < all.size() ? all[index].at("hashes").value("hardware", json()).dump() : "";
+/// Bytes of an element of a precision; nothing where that is no type of storage.
+std::optional<double> element_bytes(const std::string& precision) {
+  for (const DataType type : {DataType::fp64, DataType::fp32, DataType::fp16, DataType::bf16})
+    if (precision == name(type)) return static_cast<double>(size_of(type));
+  return std::nullopt;
 }
 
-double number_of(const Series& series, const std::string& parameter, double otherwise) {
-  const json value = series.first().at("parameters").value(parameter, json());
-  return value.is_number() ? value.get<double>() : otherwise;
+/// Whether the problem is what all ranks do together.
+bool given_as_a_whole(const Series& series) {
+  const json& problem = series.first().at("problem");
+  return problem.contains("size") || problem.contains("global_batch_size");
 }
 
-std::string work_of(const Series& series) {
-  return text_of(series.first(), "benchmark") + " " +
-         series.first().at("problem").at("descriptor").get<std::string>();
+/// What is the same work in another precision: the same problem, or, where a message is given in
+/// bytes, one of as many elements. "" where that is not known.
+std::string same_work(const Series& series) {
+  if (!is_collective(series))
+    return work_of(series) + " " + parameters_but(series, {"precision", "algorithm", "problem"});
+  const auto size = element_bytes(series.parameter("precision"));
+  const auto bytes = message_bytes(series);
+  if (!size || !bytes) return "";
+  return fmt::format("{} {} {}", text_of(series.first(), "benchmark"), *bytes / *size,
+                     parameters_but(series, {"precision", "algorithm", "problem", "bytes"}));
 }
 
 }  // namespace
@@ -79,10 +88,9 @@ json precision_part(const std::vector<Series>& all) {
     return verification.is_object() ? verification.value("max_error", json()) : json();
   };
   for (std::size_t i = 0; i < all.size(); ++i)
-    if (has_time(all[i]) && !all[i].published && error_of(all[i]).is_number())
-      groups[std::to_string(all[i].result) + " " + all[i].environment + " " + work_of(all[i]) +
-             " " + parameters_but(all[i], {"precision", "algorithm", "problem"})]
-          .push_back(i);
+    if (const std::string work = same_work(all[i]);
+        has_time(all[i]) && !all[i].published && error_of(all[i]).is_number() && !work.empty())
+      groups[std::to_string(all[i].result) + " " + all[i].environment + " " + work].push_back(i);
   json points = json::array();
   for (const auto& [key, rows] : groups) {
     const bool other = std::any_of(rows.begin(), rows.end(), [&](std::size_t i) {
@@ -110,25 +118,31 @@ json precision_part(const std::vector<Series>& all) {
 json scaling_part(const std::vector<NamedResult>& results, const std::vector<Series>& all) {
   json curves = json::array();
   for (const std::string over : {"ranks", "threads"}) {
-    std::vector<std::string> free{"problem", over};
-    if (over == "ranks") free.push_back("nodes");
+    std::vector<std::string> along{over};
+    if (over == "ranks") along.push_back("nodes");
     std::map<std::string, std::map<double, std::size_t>> groups;
     for (std::size_t i = 0; i < all.size(); ++i) {
       // The same message among more ranks is more work: collectives have curves of their own.
-      if (!has_time(all[i]) || all[i].published || !rate_of(all[i], "busbw").is_null()) continue;
-      const double count = number_of(all[i], over, 0);
+      if (!has_time(all[i]) || all[i].published || is_collective(all[i])) continue;
+      const double count = parameter_number(all[i], over);
       if (!(count > 0)) continue;
       auto& group = groups[std::to_string(all[i].result) + " " + hardware_of(results, all[i]) +
-                           " " + work_of(all[i]) + " " + parameters_but(all[i], free)];
+                           " " + work_of(all[i]) + " " + parameters_but(all[i], along)];
       const auto [place, fresh] = group.emplace(count, i);
       if (!fresh && all[i].median < all[place->second].median) place->second = i;
     }
+    json mine = json::array();
+    std::vector<const Series*> firsts;
     for (const auto& [key, group] : groups) {
       if (group.size() < 2) continue;
       const auto& [least, first] = *group.begin();
+      // Ranks share a problem that is given as a whole; else each has its own, and more ranks do
+      // more work (weak scaling). Threads always share.
+      const bool weak = over == "ranks" && !given_as_a_whole(all[first]);
       json points = json::array();
       for (const auto& [count, i] : group) {
-        const double speedup = all[first].median / all[i].median;
+        const double work = weak ? count / least : 1;
+        const double speedup = work * all[first].median / all[i].median;
         points.push_back({{"row", i},
                           {"count", count},
                           {"seconds", all[i].median},
@@ -136,36 +150,11 @@ json scaling_part(const std::vector<NamedResult>& results, const std::vector<Ser
                           {"ideal", count / least},
                           {"efficiency", speedup * least / count}});
       }
-      curves.push_back({{"over", over},
-                        {"name", all[first].problem() + " " +
-                                     parameters_but(all[first], {"problem", "ranks", "nodes",
-                                                                 "threads", "cache"})},
-                        {"points", points}});
+      mine.push_back({{"over", over}, {"weak", weak}, {"points", points}});
+      firsts.push_back(&all[first]);
     }
-  }
-  return curves.empty() ? json() : curves;
-}
-
-json collectives_part(const std::vector<NamedResult>& results, const std::vector<Series>& all) {
-  json curves = json::array();
-  for (const Curve& one : curves_of(results, all)) {
-    json curve = {{"name", one.name},       {"rows", one.series}, {"bytes", one.bytes},
-                  {"seconds", one.seconds}, {"busbw", one.busbw}, {"fit", nullptr}};
-    if (one.fit) {
-      const json held_out = one.fit->held_out ? json(*one.fit->held_out) : json();
-      curve["fit"] = {{"alpha", one.fit->alpha},
-                      {"beta", one.fit->beta},
-                      {"worst", one.fit->worst},
-                      {"r_squared", one.fit->r_squared},
-                      {"held_out", held_out}};
-    } else {
-      curve["fit_reason"] = one.reason;
-    }
-    curve["rivals"] = one.rivals;
-    if (one.least)
-      curve["least"] = {one.least->first,
-                        std::isfinite(one.least->second) ? json(one.least->second) : json()};
-    curves.push_back(std::move(curve));
+    name_apart(mine, results, firsts, along);
+    curves.insert(curves.end(), mine.begin(), mine.end());
   }
   return curves.empty() ? json() : curves;
 }

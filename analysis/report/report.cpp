@@ -64,7 +64,10 @@ ReportInput load_report(const std::vector<std::string>& files) {
 json report_document(const ReportInput& input) {
   const std::vector<Series> all = series_of(input.results);
   report::Strings strings;
-  json document = {{"title", input.title}, {"made", now()}, {"version", version()}};
+  json document = {{"title", input.title},
+                   {"made", now()},
+                   {"version", version()},
+                   {"least_for_interval", least_for_interval}};
   const auto add = [&](const char* part, json value) {
     if (!value.is_null()) document[part] = std::move(value);
   };

@@ -55,8 +55,10 @@ function all_rows() {
       rows.some((row) => known(row[key])) ? measure(title, (row) => row[key], show) : null;
   const unit = (name) => (value) => human(value, name);
   const interval = {
-    show: (row) => range(row.low, row.high, seconds),
-    tip: (row) => known(row.low) ? row.low + ' \u2026 ' + row.high + ' s' : null
+    show: (row) => (row.range ? 'range ' : '') + range(row.low, row.high, seconds),
+    tip: (row) => known(row.low) ?
+        (row.range ? 'range of the launches: ' : '95 % interval: ') + row.low + ' \u2026 ' + row.high + ' s' :
+        null
   };
   const columns = [
     field('Status', (row) => row.status, {show: (row) => badge(row.status), tip: (row) => row.reason, choose: true}),
@@ -71,6 +73,7 @@ function all_rows() {
     number('flops_per_s', 'Rate', unit('FLOP/s')),
     number('images_per_s', 'Images', unit('/s')),
     number('bytes_per_s', 'Bandwidth', unit('B/s')),
+    number('busbw', 'Bus bandwidth', unit('B/s')),
     number('fraction', 'Of ceiling', percent),
     number('max_error', 'Largest error', error_text),
     number('bound', 'Its bound', error_text),
@@ -84,7 +87,8 @@ function all_rows() {
       element(
           'p', {},
           'The last column measures a row again. Times are the median, with a 95 % interval: of the samples of ' +
-              'one launch, or of the medians of several launches. p95 and p99 are of single launches.'),
+              'one launch, or of the medians of several launches. Fewer than ' + report.least_for_interval +
+              ' launches have none: their range is shown. p95 and p99 are of single launches.'),
       data_table('Every row', columns, rows));
 }
 

@@ -76,6 +76,7 @@ const moods = {
   'PERF-FAIL': 'bad',
   INCORRECT: 'bad',
   MISSING: 'bad',
+  'not met': 'bad',
   unsupported: 'mid',
   inconclusive: 'mid',
   'too short': 'mid',

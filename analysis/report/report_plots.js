@@ -192,14 +192,14 @@ function collectives_plot(curves) {
       x: curve.bytes,
       y: curve.busbw,
       mode: 'lines+markers',
-      name: safe(curve.name),
+      name: safe(shorter(curve.name, 90)),
       marker: marker(i),
       line: {color: colours[i % colours.length], width: 1},
       legendgroup: 'c' + i,
       hoverinfo: 'text',
       text: curve.bytes.map(
           (size, j) =>
-              lines(curve.name, human(size, 'B'), human(curve.busbw[j], 'B/s'), human(curve.seconds[j], 's')))
+              lines(curve.full, human(size, 'B'), human(curve.busbw[j], 'B/s'), human(curve.seconds[j], 's')))
     });
     if (!curve.fit) return;
     const low = Math.log10(curve.bytes[0]), high = Math.log10(curve.bytes[curve.bytes.length - 1]);
@@ -218,11 +218,12 @@ function collectives_plot(curves) {
   return {data, layout: {xaxis: log_axis('message, B'), yaxis: log_axis('bus bandwidth, B/s')}};
 }
 
-function scaling_plot(curves, over, field, title) {
+// `wanted`: speedup and efficiency have an ideal, a bandwidth has none.
+function scaling_plot(curves, over, wanted, title) {
   const data = curves.map(
       (curve, i) => ({
         x: curve.points.map((one) => one.count),
-        y: curve.points.map((one) => one[field]),
+        y: curve.points.map((one) => one[wanted]),
         mode: 'lines+markers',
         name: safe(shorter(curve.name, 90)),
         marker: marker(i, 9),
@@ -230,28 +231,27 @@ function scaling_plot(curves, over, field, title) {
         hoverinfo: 'text',
         text: curve.points.map(
             (one) => lines(
-                curve.name, one.count + ' ' + over, human(one.seconds, 's'),
-                times(one.speedup) + ', ideal ' + times(one.ideal), 'efficiency ' + percent(one.efficiency)))
+                curve.full, one.count + ' ' + over, human(one.seconds, 's'),
+                known(one.busbw) ? human(one.busbw, 'B/s') : times(one.speedup) + ', ideal ' + times(one.ideal),
+                'efficiency ' + percent(one.efficiency)))
       }));
   const counts = [...new Set(curves.flatMap((curve) => curve.points.map((one) => one.count)))].sort((a, b) => a - b);
-  const ideal = curves[0].points.map((one) => one.count);
-  data.unshift({
-    x: ideal,
-    y: ideal.map((one) => field === 'efficiency' ? 1 : one / ideal[0]),
-    mode: 'lines',
-    name: 'ideal',
-    line: {color: '#57606a', dash: 'dash', width: 1.5},
-    hoverinfo: 'skip'
-  });
+  if (wanted !== 'busbw')
+    data.unshift({
+      x: counts,
+      y: counts.map((one) => wanted === 'efficiency' ? 1 : one / counts[0]),
+      mode: 'lines',
+      name: 'ideal',
+      line: {color: '#57606a', dash: 'dash', width: 1.5},
+      hoverinfo: 'skip'
+    });
   const ticks = {type: 'log', tickvals: counts, ticktext: counts.map(String)};
-  return {
-    data,
-    layout: {
-      xaxis: axis(over, ticks),
-      yaxis: field === 'efficiency' ? axis(title, {rangemode: 'tozero', tickformat: '.0%'}) :
-                                      axis(title, {type: 'log', exponentformat: 'none', dtick: 'D2'})
-    }
+  const axes = {
+    speedup: {type: 'log', exponentformat: 'none', dtick: 'D2'},
+    efficiency: {rangemode: 'tozero', tickformat: '.0%'},
+    busbw: {rangemode: 'tozero', exponentformat: 'SI'}
   };
+  return {data, layout: {showlegend: true, xaxis: axis(over, ticks), yaxis: axis(title, axes[wanted])}};
 }
 
 // ratios[i][j]: time of node j over the fleet's in case i; above 1 is slower.

@@ -23,8 +23,12 @@ function history_plot(series) {
     hoverinfo: 'text',
     text: points.map(
         (one) => lines(
-            one.time, human(one.value, 's') + ' (' + range(one.low, one.high, (x) => human(x, 's')) + ')',
-            known(one.launches) ? one.launches + ' launches' : '',
+            one.time,
+            human(one.value, 's') +
+                (known(one.low) ? (one.launches < report.least_for_interval ? ', range ' : ', 95 % interval ') +
+                         range(one.low, one.high, (x) => human(x, 's')) :
+                                  ''),
+            known(one.launches) ? one.launches + (one.launches === 1 ? ' launch' : ' launches') : '',
             one.shared ? '! other work wanted the processors' : '', one.run))
   }];
   const level = (value, name, dash) => data.push({
@@ -94,7 +98,8 @@ function coefficients_plot(model) {
       height: Math.max(260, 120 + 30 * list.length),
       showlegend: false,
       xaxis: axis(
-          ratio ? 'adjusted speedup with its interval' : 'estimate with its interval', ratio ? {type: 'log'} : {}),
+          ratio ? 'adjusted speedup with its interval' : 'estimate with its interval',
+          ratio ? {type: 'log', dtick: 'D2', exponentformat: 'none'} : {}),
       yaxis: axis(
           '', {tickvals: levels, ticktext: list.map((one) => safe(shorter(one.term, 44))), autorange: 'reversed'}),
       shapes: [{

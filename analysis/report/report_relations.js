@@ -76,6 +76,17 @@ function precision() {
       data_table('Precision', columns, part));
 }
 
+// The first curves are drawn, since more cannot be told apart; the table has all.
+const most_curves = 12;
+function too_many(curves) {
+  return curves.length > most_curves ?
+      element('p', {class: 'soft'}, most_curves + ' of ' + curves.length + ' curves are drawn; the table has all.') :
+      null;
+}
+function curve_column() {
+  return field('Curve', (one) => one.name, {wide: true, tip: (one) => one.full, find: (one) => one.full});
+}
+
 // The sizes for which a curve's line is the least among the algorithms that it stands beside.
 function least_sizes(one) {
   if (!one.fit || !one.rivals) return '';
@@ -91,9 +102,9 @@ function collectives() {
   const of_fit = (get) => (one) => one.fit ? get(one.fit) : null;
   const alpha = of_fit((fit) => fit.alpha);
   const columns = [
-    field('Series', (one) => one.name, {wide: true}),
+    curve_column(),
     measure('Sizes', (one) => one.bytes.length, plain),
-    measure('Best bandwidth', (one) => Math.max(...one.busbw), (value) => human(value, 'B/s')),
+    measure('Best bandwidth', (one) => Math.max(...one.busbw), (value) => human(value, 'B/s'), {down: true}),
     {
       ...measure('\u03b1', alpha, seconds),
       show: (one) => one.fit ? seconds(alpha(one)) + (alpha(one) <= 0 ? ' (no latency seen)' : '') : one.fit_reason
@@ -106,16 +117,51 @@ function collectives() {
     measure('Held-out error', of_fit((fit) => fit.held_out), percent),
     field('Least time', least_sizes),
   ];
-  section(
+  const made = section(
       'collectives', 'Collectives',
       element(
           'p', {},
           'Bus bandwidth against message size. Dotted: t = \u03b1 + \u03b2\u00b7bytes, by least squares of the ' +
               'relative residuals. Where the worst residual is large, the line is no model of the series. Held-out: the ' +
               'largest error for a size that the fit did not see. Least time: where this line is below those of the ' +
-              'other algorithms; beyond the measured sizes it is an extrapolation.'),
-      plot('Bandwidth curves of the collectives', () => collectives_plot(part), 'tall'),
-      data_table('Fits', columns, part));
+              'other algorithms; beyond the measured sizes it is an extrapolation.'));
+  const groups = grouped(part.sizes, (one) => one.group);
+  for (const [name, curves] of groups)
+    append(
+        made, groups.size > 1 ? element('h3', {}, name) : null,
+        plot('Bandwidth curves of ' + name, () => collectives_plot(curves.slice(0, most_curves)), 'tall'),
+        has_plots ? too_many(curves) : null);
+  append(made, data_table('Fits', columns, part.sizes));
+  if (!part.ranks.length) return;
+  append(
+      made, element('h3', {}, 'Over ranks'),
+      element(
+          'p', {},
+          'Bus bandwidth of the largest message that ran with several numbers of ranks: a machine without ' +
+              'contention keeps it.'));
+  for (const [name, curves] of grouped(part.ranks, (one) => one.group))
+    append(
+        made,
+        plot(
+            'Bus bandwidth of ' + name + ' over ranks',
+            () => scaling_plot(curves.slice(0, most_curves), 'ranks', 'busbw', 'bus bandwidth, B/s')),
+        has_plots ? too_many(curves) : null);
+  append(
+      made,
+      data_table(
+          'Collectives over ranks',
+          [
+            curve_column(),
+            measure('Ranks', (one) => one.count, plain),
+            measure('Message', (one) => one.bytes, (value) => human(value, 'B')),
+            measure('Time', (one) => one.seconds, seconds),
+            measure('Bus bandwidth', (one) => one.busbw, (value) => human(value, 'B/s')),
+            measure('Of the fewest ranks\'', (one) => one.efficiency, percent),
+          ],
+          points_of(part.ranks)));
+}
+function points_of(curves) {
+  return curves.flatMap((curve) => curve.points.map((point) => ({...curve, ...point})));
 }
 
 function scaling() {
@@ -125,30 +171,29 @@ function scaling() {
       element(
           'p', {},
           'The same problem with more of the machine. Speedup is over the smallest count of the same curve; ' +
-              'ideal is proportional.'));
-  const most = 14;
+              'ideal is proportional.' +
+              (report.scaling.some((curve) => curve.weak) ?
+                   ' Where each rank has a problem of its own (weak), speedup counts the work of all of them.' :
+                   '')));
   for (const over of ['ranks', 'threads']) {
-    const curves = report.scaling.filter((curve) => curve.over === over), shown = curves.slice(0, most);
+    const curves = report.scaling.filter((curve) => curve.over === over), shown = curves.slice(0, most_curves);
     if (!curves.length) continue;
     append(made, element('h3', {}, 'Over ' + over));
     if (has_plots)
       append(
           made, plot('Speedup over ' + over, () => scaling_plot(shown, over, 'speedup', 'speedup')),
-          plot('Efficiency over ' + over, () => scaling_plot(shown, over, 'efficiency', 'efficiency')));
-    if (curves.length > most)
-      append(
-          made,
-          element('p', {class: 'soft'}, most + ' of ' + curves.length + ' curves are drawn; the table has all.'));
+          plot('Efficiency over ' + over, () => scaling_plot(shown, over, 'efficiency', 'efficiency')),
+          too_many(curves));
     const columns = [
-      field('Curve', (one) => one.name, {wide: true}),
+      curve_column(),
+      curves.some((curve) => curve.weak) ? field('Work', (one) => one.weak ? 'of each rank' : 'shared') : null,
       measure(over, (one) => one.count, plain),
       measure('Time', (one) => one.seconds, seconds),
       measure('Speedup', (one) => one.speedup, times),
       measure('Ideal', (one) => one.ideal, times),
       measure('Efficiency', (one) => one.efficiency, percent),
-    ];
-    const points = curves.flatMap((curve) => curve.points.map((point) => ({...point, name: curve.name})));
-    append(made, data_table('Scaling over ' + over, columns, points));
+    ].filter(Boolean);
+    append(made, data_table('Scaling over ' + over, columns, points_of(curves)));
   }
 }
 

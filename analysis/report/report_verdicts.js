@@ -293,7 +293,7 @@ function acceptance() {
           made, element('h3', {}, 'Criteria of the fleet that are not met'),
           element(
               'ul', {},
-              one.unmet.map((u) => element('li', {}, badge('PERF-FAIL'), ' ' + u.criterion + ': ' + u.reason))));
+              one.unmet.map((u) => element('li', {}, badge('not met'), ' ' + u.criterion + ': ' + u.reason))));
     if (each(one.unexpected).length)
       append(
           made,

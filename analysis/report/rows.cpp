@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <set>
 
 #include "analysis/report/parts.hpp"
 #include "core/text.hpp"
@@ -25,6 +26,70 @@ json columns_of(const json& records) {
 }
 
 std::string status_of(const Series& series) { return rate_alone(series) ? "ok" : series.status; }
+
+std::string hardware_of(const std::vector<NamedResult>& results, const Series& series) {
+  const json& all = results[series.result].result.at("environments");
+  const std::size_t index = series.first().at("environment");
+  return index < all.size() ? all[index].at("hashes").value("hardware", json()).dump() : "";
+}
+
+std::string work_of(const Series& series) {
+  return text_of(series.first(), "benchmark") + " " +
+         series.first().at("problem").at("descriptor").get<std::string>();
+}
+
+double parameter_number(const Series& series, const std::string& name) {
+  const json value = series.first().at("parameters").value(name, json());
+  return value.is_number() ? value.get<double>() : 0;
+}
+
+bool is_collective(const Series& series) {
+  return series.first().at("rates").value("busbw", json()).is_number();
+}
+
+void name_apart(json& curves, const std::vector<NamedResult>& results,
+                const std::vector<const Series*>& series, const std::vector<std::string>& without) {
+  // In the order in which people name them; a setting that speaks for itself stands without its
+  // name.
+  static const std::vector<std::string> plain{"system",     "benchmark", "problem",
+                                              "collective", "direction", "transport",
+                                              "algorithm",  "backend",   "precision"};
+  std::vector<std::map<std::string, std::string>> texts;
+  std::map<std::string, std::set<std::string>> values;
+  for (const Series* one : series) {
+    auto& mine = texts.emplace_back();
+    mine = {{"system", system_of(results, *one)},
+            {"benchmark", text_of(one->first(), "benchmark")},
+            {"problem", is_collective(*one) ? "" : one->problem()}};
+    for (const auto& [name, value] : one->first().at("parameters").items())
+      if (name != "problem" && std::find(without.begin(), without.end(), name) == without.end())
+        mine[name] = one->parameter(name);
+    if (results.size() > 1) mine["file"] = results[one->result].name;
+    // Equal hashes are one environment, whatever its index.
+    if (one->environment != series.front()->environment)
+      mine["environment"] = text_of(one->first(), "environment");
+    for (const auto& [name, text] : mine) values[name];
+  }
+  for (auto& [name, set] : values)
+    for (auto& mine : texts) set.insert(mine[name]);
+  std::vector<std::string> order = plain;
+  for (const auto& [name, set] : values)
+    if (std::find(plain.begin(), plain.end(), name) == plain.end()) order.push_back(name);
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    std::vector<std::string> apart, full, work;
+    for (const std::string& name : order) {
+      const std::string& text = texts[i][name];
+      if (text.empty()) continue;
+      const bool alone = std::find(plain.begin(), plain.end(), name) != plain.end();
+      full.push_back(alone ? text : name + " " + text);
+      if (values[name].size() > 1) apart.push_back(full.back());
+      if (alone && name != "system" && name != "benchmark") work.push_back(text);
+    }
+    // A curve alone is called by its work.
+    curves[i]["full"] = join(full, " ");
+    curves[i]["name"] = join(apart.empty() ? work : apart, " ");
+  }
+}
 
 namespace {
 
@@ -94,8 +159,11 @@ std::string repeat_command(const json& result, const json& row) {
   std::string program = "assay-" + row.at("benchmark").get<std::string>();
   std::replace(program.begin(), program.end(), '_', '-');
   words.push_back(shell_word(program));
-  words.insert(words.end(),
-               {"--problem", shell_word(row.at("problem").at("descriptor").get<std::string>())});
+  // A benchmark whose cases have no problem (a collective has a size) has no such flag: the id
+  // names every dimension.
+  const std::string descriptor = row.at("problem").at("descriptor");
+  if (row.at("id").get<std::string>().find("/" + descriptor) != std::string::npos)
+    words.insert(words.end(), {"--problem", shell_word(descriptor)});
   for (const auto& [name, value] : row.at("parameters").items()) {
     // The launcher sets ranks and nodes.
     if (value.is_null() || name == "ranks" || name == "nodes" || name == "problem") continue;
@@ -126,7 +194,7 @@ json rows_part(const std::vector<NamedResult>& results, const std::vector<Series
         {"problem", one.problem()},
         {"direction", one.parameter("direction")},
         {"precision", one.parameter("precision")},
-        {"backend", one.parameter("backend")},
+        {"backend", one.parameter(one.parameter("backend").empty() ? "transport" : "backend")},
         {"algorithm", one.algorithm()},
         {"settings",
          parameters_but(one, {"direction", "precision", "backend", "algorithm", "problem"})},
@@ -134,10 +202,11 @@ json rows_part(const std::vector<NamedResult>& results, const std::vector<Series
         {"reason", ok ? "" : one.reason},
         {"repeat", repeat_command(from.result, row)},
     }};
-    const std::array<Number, 17> numbers{{
+    const std::array<Number, 19> numbers{{
         {"median", ok ? json(one.median) : json()},
         {"low", ok && one.has_interval ? json(one.interval.low) : json()},
         {"high", ok && one.has_interval ? json(one.interval.high) : json()},
+        {"range", ok && one.is_range ? 1 : 0},
         {"launches", one.rows.size()},
         {"samples", time_number(one, "n")},
         {"min", time_number(one, "min")},
@@ -146,6 +215,7 @@ json rows_part(const std::vector<NamedResult>& results, const std::vector<Series
         {"flops_per_s", rate_of(one, "flops_per_s")},
         {"bytes_per_s", rate_of(one, "bytes_per_s")},
         {"images_per_s", rate_of(one, "images_per_s")},
+        {"busbw", rate_of(one, "busbw")},
         {"fraction", ceiling_fraction(one)},
         {"max_error", worst_of(one, "max_error")},
         {"bound", worst_of(one, "bound")},

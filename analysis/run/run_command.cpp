@@ -106,8 +106,15 @@ RunPlan against(const RunPlan& plan, const std::string& other) {
   RunPlan twin = plan;
   twin.programs = fs::absolute(other).lexically_normal();
   if (fs::is_directory(twin.programs / "bin")) twin.programs /= "bin";
-  if (fs::exists(twin.programs) && fs::exists(plan.programs) &&
-      fs::equivalent(twin.programs, plan.programs))
+  if (benchmark_names(twin.programs).empty())
+    throw InputError(fmt::format(
+        "--against {} is no build of Assay ({}). Name the folder of a build or an installation, "
+        "the one that holds bin/.",
+        other,
+        fs::exists(twin.programs)
+            ? "no executable assay-<benchmark> is in " + twin.programs.string()
+            : twin.programs.string() + " does not exist"));
+  if (fs::exists(plan.programs) && fs::equivalent(twin.programs, plan.programs))
     throw InputError(fmt::format(
         "--against {} is this build itself. Name the build or the installation to compare with.",
         other));

@@ -53,6 +53,7 @@ std::vector<CrossedColumn> columns_of(const std::vector<Baseline>& baselines,
       if (!value.empty() && std::find(values.begin(), values.end(), value) == values.end())
         values.push_back(value);
     }
+    sort_counts(values);
     for (const std::string& value : values)
       columns.push_back({baseline.system(), value, baseline.where(by, value)});
   }

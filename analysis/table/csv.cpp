@@ -51,6 +51,7 @@ class Csv {
     put(mine.unit);
     put(series.has_interval ? digits(series.interval.low) : "");
     put(series.has_interval ? digits(series.interval.high) : "");
+    put(!series.has_interval ? "" : series.is_range ? "range" : "95 %");
     const json verification = row.value("verification", json());
     const bool checked = ok && verification.is_object() && verification.at("max_error").is_number();
     put(checked ? digits(verification["max_error"]) : "");
@@ -72,9 +73,10 @@ class Csv {
     std::vector<Column> columns{{"result"}, {"system"}, {"id"}, {"benchmark"}, {"problem"}};
     for (const std::string& name : parameters_) columns.push_back({"parameter " + name});
     for (const char* name :
-         {"status", "reason", "published", "shared", "launches", "value", "unit", "low", "high",
-          "max_error", "against", "against_value", "against_unit", "against_published", "speedup",
-          "ratio", "ratio_printed", "note", "citation"})
+         {"status",    "reason",  "published",     "shared",       "launches",
+          "value",     "unit",    "low",           "high",         "interval",
+          "max_error", "against", "against_value", "against_unit", "against_published",
+          "speedup",   "ratio",   "ratio_printed", "note",         "citation"})
       columns.push_back({name});
     return csv_table(columns, lines_);
   }

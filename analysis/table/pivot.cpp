@@ -47,8 +47,10 @@ Axes axes_of(const std::vector<Series>& all, const std::string& by) {
   std::vector<std::string> known;
   for (const std::string& name : names)
     if (values.contains(name)) known.push_back(name);
-  if (!by.empty() && std::find(known.begin(), known.end(), by) == known.end())
+  if (!by.empty() && std::find(known.begin(), known.end(), by) == known.end()) {
+    known.emplace_back("system");  // for whose sake prepared() makes it a parameter
     throw InputError(unknown_name("parameter for --by", by, known));
+  }
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::string& name = names[i];
     if (name == by || !values.contains(name)) continue;
@@ -59,6 +61,17 @@ Axes axes_of(const std::vector<Series>& all, const std::string& by) {
       axes.constants.push_back(name + " " + value);
   }
   return axes;
+}
+
+void sort_counts(std::vector<std::string>& values) {
+  const bool counts = std::all_of(values.begin(), values.end(), [](const std::string& one) {
+    return !one.empty() && one.size() < 18 &&
+           one.find_first_not_of("0123456789") == std::string::npos;
+  });
+  if (!counts) return;
+  std::sort(values.begin(), values.end(), [](const std::string& a, const std::string& b) {
+    return std::stoll(a) < std::stoll(b);
+  });
 }
 
 Pivot pivot_of(const std::vector<Series>& all, const std::string& by) {
@@ -99,6 +112,7 @@ Pivot pivot_of(const std::vector<Series>& all, const std::string& by) {
       pivot.values.begin(), pivot.values.end(), [&](const std::string& a, const std::string& b) {
         return std::find(order.begin(), order.end(), a) < std::find(order.begin(), order.end(), b);
       });
+  sort_counts(pivot.values);
   return pivot;
 }
 

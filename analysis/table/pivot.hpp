@@ -34,6 +34,9 @@ nlohmann::json beside_first(const PivotLine& line, const Pivot& pivot, const Ser
                             const std::string& by, std::string* why = nullptr);
 Pivot pivot_of(const std::vector<Series>& all, const std::string& by);
 
+/// Where all values are counts, as those of threads: in their order (2, 4, 16).
+void sort_counts(std::vector<std::string>& values);
+
 /// One line per case without `options.by`, a column for each of its values, and the ratio of each
 /// to the first; reasons below.
 std::string pivot_table(const std::vector<NamedResult>& results, const std::vector<Series>& all,

@@ -80,7 +80,14 @@ std::string render_table(const std::vector<NamedResult>& given,
   if (several_environments) columns.push_back({"environment", true});
   if (several_launches) columns.push_back({"launches", true});
   const bool ceilings = std::any_of(all.begin(), all.end(), has_ceiling);
-  for (const char* title : {"time", "95 % interval", "rate"}) columns.push_back({title, true});
+  // Where all are ranges the head says it, else each range does.
+  const bool ranges =
+      std::any_of(all.begin(), all.end(), [](const Series& one) { return one.is_range; });
+  const bool ranges_alone = ranges && std::all_of(all.begin(), all.end(), [](const Series& one) {
+                              return one.is_range || !one.has_interval;
+                            });
+  for (const char* title : {"time", ranges_alone ? "range" : "95 % interval", "rate"})
+    columns.push_back({title, true});
   if (ceilings) columns.push_back({"of ceiling", true});
   columns.push_back({"error", true});
   for (const auto& [system, baseline] : systems) {
@@ -117,13 +124,14 @@ std::string render_table(const std::vector<NamedResult>& given,
     const bool timed = series.status == "ok";
     line.cells.push_back(timed ? marked_quantity(series) : "-");
     if (any_shared(series)) legend.add(shared_note);
-    line.cells.push_back(series.has_interval
-                             ? fmt::format("{} .. {}", human_seconds(series.interval.low),
-                                           human_seconds(series.interval.high))
-                             : "-");
+    line.cells.push_back(
+        series.has_interval
+            ? fmt::format("{}{} .. {}", series.is_range && !ranges_alone ? "range " : "",
+                          human_seconds(series.interval.low), human_seconds(series.interval.high))
+            : "-");
     if (!series.has_interval && !series.published)
       legend.add(fmt::format(
-          "95 % interval -: fewer than {} effective samples (autocorrelation counted) have none.",
+          "No interval (-): fewer than {} effective samples (autocorrelation counted) have none.",
           least_for_interval));
     line.cells.push_back(rate_cell(series));
     if (ceilings) line.cells.push_back(ceiling_cell(series, legend));
@@ -175,8 +183,11 @@ std::string render_table(const std::vector<NamedResult>& given,
     legend.add("Of several published numbers of one case the best is shown, with its citation.");
   if (several(false))
     legend.add(
-        "Several launches: median of the launch medians, and its interval (with fewer than 6 "
-        "launches: their range).");
+        "Several launches: median of the launch medians, and its interval" +
+        (ranges
+             ? fmt::format("; fewer than {} launches have no 95 % interval: their range is shown.",
+                           least_for_interval)
+             : "."));
   if (!all.empty())
     legend.add(
         "rate: nominal operations (2 per multiply-add of the direct algorithm) / time. error: "

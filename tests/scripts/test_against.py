@@ -4,7 +4,7 @@ import json
 import signal
 import unittest
 
-from run_helper import ASSAY, BIN, SMALL, RunTest, group
+from run_helper import ASSAY, BIN, SMALL, SOURCE, RunTest, group
 
 HONEST = {"ASSAY_FAULT_OFF": "1"}
 OTHER_SMALL = "mb2ic8ih8oc8oh8kh3ph1"
@@ -57,7 +57,12 @@ class Against(RunTest):
         suite = self.two_cases()
         done = self.run_suite(suite, "--against", BIN.parent, code=2)
         self.assertIn("is this build itself", done.stderr)
-        done = self.run_suite(suite, "--against", self.other_build(), code=2)
+        nowhere = self.folder / "nowhere"
+        done = self.run_suite(suite, "--against", nowhere, code=2)
+        self.assertIn(f"--against {nowhere} is no build of Assay ({nowhere} does not exist)", done.stderr)
+        done = self.run_suite(suite, "--against", SOURCE / "docs", code=2)
+        self.assertIn("is no build of Assay (no executable assay-<benchmark> is in", done.stderr)
+        done = self.run_suite(suite, "--against", self.other_build("assay-stream"), code=2)
         self.assertIn("unknown benchmark 'conv'", done.stderr)
         self.assertFalse(self.out.exists())
         broken = self.folder / "other" / "bin" / "assay-conv"  # tells its cases' refusal only once it is started

@@ -122,6 +122,19 @@ class Rows(RunTest):
         self.out = self.folder / "required"
         self.run_suite(self.suite([group(["direct", "winograd"], backend="reference", required=True)]), code=7)
 
+    def test_to_show_is_not_to_judge(self):
+        # What ran them says 3 and 7; who shows such rows has shown them.
+        for algorithm, status, code in (("wrong_element", "incorrect", 3), ("throw", "failed", 7)):
+            with self.subTest(status):
+                self.out = self.folder / status
+                self.run_suite(self.suite([group(["direct", algorithm])]), code=code)
+                self.assertEqual(sorted(row["status"] for row in self.rows()), sorted(["ok", status]))
+                for words in ([], ["--format", "csv"], ["--format", "markdown"], ["--by", "algorithm"]):
+                    self.assertIn(status, self.command(ASSAY, "table", self.out, *words, code=0).stdout)
+                page = self.folder / f"{status}.html"
+                self.command(ASSAY, "report", self.out, "-o", page, code=0)
+                self.assertIn(status, page.read_text())
+
     def test_unavailable_backends(self):
         for name, part in (("oldinterface", "built for interface 0123456789abcdef, this is "), ("missinglibrary", "libvanished.so"),
                            ("undefinedsymbol", "assay_test_function_that_nobody_has"), ("noentry", "assay_backend_entry")):

@@ -86,6 +86,9 @@ class History(RunTest):
         document["run"]["finished"] = "2025-01-01T00:00:00.000Z"
         backwards.write_text(json.dumps(document))
         self.refused(names=["run04", "/run/finished", "backwards"])
+        document["run"]["started"] = document["run"]["finished"] = "2999-01-01T00:00:00.000Z"
+        backwards.write_text(json.dumps(document))
+        self.refused(names=["run04", "/run/started", "2999-01-01", "in the future"])
         self.assertIn("no folder", self.command(ASSAY, "history", self.folder / "none", code=2).stderr)
         empty = self.folder / "empty"
         empty.mkdir()

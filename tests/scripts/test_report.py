@@ -10,6 +10,7 @@ import unittest
 from run_helper import ASSAY, BUILD, SOURCE, RunTest
 
 sys.path.insert(0, str(SOURCE / "tests" / "support"))
+import make_report_documents  # noqa: E402
 import make_report_inputs  # noqa: E402
 import make_results  # noqa: E402
 
@@ -88,15 +89,17 @@ class Report(RunTest):
         )
         self.assertEqual(page.texts["title"], "A <b> & title")
         # Markup of the files is in the data alone, and the data hold no character that begins or ends markup.
-        self.assertIn(make_report_inputs.HOSTILE, data["strings"])
+        self.assertIn(make_report_documents.HOSTILE, data["strings"])
         self.assertNotRegex(page.texts["data"], "[<>&]")
         self.assertNotIn("onerror", self.own(page))
         self.assertEqual(data["nodes"]["hosts"], [f"n{i:02d}" for i in range(8)], "other systems belong to no fleet")
         slow = [row["ratios"][2] for row in data["nodes"]["rows"]]
         self.assertTrue(all(1.05 < ratio < 1.12 for ratio in slow), slow)
-        fits = {curve["name"].split("backend=")[1].split()[0]: curve["fit"] for curve in data["collectives"]}
-        self.assertAlmostEqual(fits["mpi"]["alpha"], 5e-6, delta=1e-7)
-        self.assertAlmostEqual(1 / fits["mpi"]["beta"], 2.4e10, delta=2e8)
+        fits = {curve["name"]: curve["fit"] for curve in data["collectives"]["sizes"] if len(curve["bytes"]) > 2}
+        self.assertAlmostEqual(fits["allreduce mpi fp32 nodes 2 ranks 8"]["alpha"], 5e-6, delta=1e-7)
+        self.assertAlmostEqual(1 / fits["allgather mpi fp32 nodes 2 ranks 8"]["beta"], 2.4e10, delta=2e8)
+        (ranks,) = data["collectives"]["ranks"]
+        self.assertEqual([point["count"] for point in ranks["points"]], [2, 4, 8])
         self.assertEqual([d["field"] for d in data["environments"]["differences"]], ["hardware.memory_bytes"])
 
     def test_nothing_is_fetched(self):

@@ -14,6 +14,7 @@ from run_helper import ASSAY, SOURCE, RunTest
 
 sys.path.insert(0, str(SOURCE / "tests" / "support"))
 sys.path += glob.glob(str(SOURCE / ".deps" / "browser" / "lib" / "python3*" / "site-packages"))
+import make_report_documents  # noqa: E402
 import make_report_inputs  # noqa: E402
 
 try:
@@ -82,7 +83,7 @@ class Browser(RunTest):
             ],
         )
         plots = self.page.locator(".plot")
-        self.assertEqual(plots.count(), 18)
+        self.assertEqual(plots.count(), 20)
         for i in range(plots.count()):
             plots.nth(i).scroll_into_view_if_needed()
             self.page.wait_for_function(
@@ -105,17 +106,17 @@ class Browser(RunTest):
             self.page.wait_for_function("i => document.querySelectorAll('.plot')[i].querySelector('svg')", arg=i)
         self.assertEqual(self.page.locator("main img, main script, main u, main i").count(), 0)
         self.assertEqual(self.page.locator("main b").evaluate_all("all => all.filter((b) => !b.closest('.tile')).length"), 0)
-        self.assertIn(make_report_inputs.HOSTILE, self.page.locator("#summary").inner_text())
+        self.assertIn(make_report_documents.HOSTILE, self.page.locator("#summary").inner_text())
         self.assertIn("<b>bold</b>", self.page.locator("#roofline .plot").inner_text())
         self.quiet()
 
     def test_tables_sort_and_filter(self):
         self.open(make_report_inputs.write(self.folder / "in")[:1])
-        self.assertIn("84 rows", self.page.locator("#rows .count").inner_text())
-        self.page.locator("#rows input[type=search]").fill("allreduce nccl")
-        self.page.wait_for_function("() => document.querySelector('#rows .count').textContent.startsWith('9 of 84')")
+        self.assertIn("104 rows", self.page.locator("#rows .count").inner_text())
+        self.page.locator("#rows input[type=search]").fill("allreduce shared_memory")
+        self.page.wait_for_function("() => document.querySelector('#rows .count').textContent.startsWith('9 of 104')")
         self.page.locator("#rows input[type=search]").fill("")
-        self.page.wait_for_function("() => document.querySelector('#rows .count').textContent.startsWith('84 rows')")
+        self.page.wait_for_function("() => document.querySelector('#rows .count').textContent.startsWith('104 rows')")
         self.page.locator("#rows select[aria-label=Status]").select_option("incorrect")
         self.assertEqual(set(self.cells("rows", 1)), {"\u2717 incorrect"})
         self.assertEqual(len(self.cells("rows", 1)), 3)
@@ -161,7 +162,7 @@ class Browser(RunTest):
             "() => document.querySelectorAll('.plot.js-plotly-plot').length === document.querySelectorAll('.plot').length"
         )
         self.assertGreater(self.page.evaluate(drawn), before, "plots out of view are not drawn for print")
-        self.assertEqual(self.page.locator("#rows tbody tr").count(), 132, "the table is not complete")
+        self.assertEqual(self.page.locator("#rows tbody tr").count(), 152, "the table is not complete")
         self.page.evaluate("window.dispatchEvent(new Event('afterprint'))")
         self.assertEqual(self.page.locator("#rows tbody tr").count(), 25)
         pdf = self.page.pdf(landscape=True)
@@ -171,7 +172,7 @@ class Browser(RunTest):
 
     def test_a_document_alone(self):
         file = self.folder / "in.json"
-        file.write_text(json.dumps(make_report_inputs.model()))
+        file.write_text(json.dumps(make_report_documents.model()))
         self.open([file])
         self.assertEqual(self.page.locator("main section").evaluate_all("all => all.map((one) => one.id)"), ["summary", "model", "files"])
         self.assertEqual(self.page.locator(".problem").count(), 0)

@@ -69,6 +69,22 @@ def generated_data():
     return rows
 
 
+def problems_data():
+    """Few problems, each launched again and again: what the model misses of a problem is in all of its launches."""
+    random = np.random.default_rng(11)
+    rows = []
+    for p in range(9):
+        flops, missed = float(10.0 ** random.uniform(6, 11)), 0.2 * random.standard_normal()
+        for launch in range(5):
+            for algorithm, faster in (("direct", 0), ("winograd", 0.5)):
+                if random.random() < 0.1:
+                    continue
+                mean = -20 + 0.9 * np.log(flops) - faster + missed + 0.05 * (algorithm == "winograd") * random.standard_normal()
+                rows.append({"system": "one", "launch": launch, "published": False, "problem": f"p{p}", "flops": flops,
+                             "algorithm": algorithm, "time": float(np.exp(mean + 0.01 * random.standard_normal()))})
+    return rows
+
+
 def factor(column):
     return patsy.builtins.C(column.map(lambda v: f"{v:g}"), levels=[f"{v:g}" for v in dict.fromkeys(column)])
 
@@ -128,7 +144,7 @@ def golden(title, rows, formula, cluster=None, predict=()):
         expected["predictions"].append({"given": given, "value": float(scale(middle)),
                                         "interval": [float(scale(middle - reach)), float(scale(middle + reach))]})
     document = {"made_by": f"tests/support/make_model_golden.py, statsmodels {statsmodels.__version__}, patsy {patsy.__version__}",
-                "formula": formula, "cluster": "launch" if cluster else "none", "rows": rows, "expected": expected}
+                "formula": formula, "cluster": cluster[-1] if cluster else "none", "rows": rows, "expected": expected}
     assert np.isfinite(expected["f"]["value"]) or cluster, title
     text = json.dumps(document, allow_nan=False, default=float)
     (FOLDER / f"{title}.json").write_text(text.replace('{"system"', '\n{"system"').replace('"expected"', '\n"expected"')
@@ -149,6 +165,8 @@ def main():
     golden("generated", generated, "log(time) ~ system*workload + system:log(size) + log(size) + threads", predict=[given])
     golden("nested", generated, "log(time) ~ log(size) + system:workload + workload:log2(threads)")
     golden("clustered", generated, "log(time) ~ system*workload + log(size) + threads", cluster=["system", "launch"], predict=[given])
+    golden("by_problem", problems_data(), "log(time) ~ log(flops) + algorithm", cluster=["problem"],
+           predict=[{"flops": 3e9, "algorithm": "winograd"}])
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Synthetic result files: valid under results-schema/result.schema.json and core/result_check.cpp, of any size.
 
-  make_results.py OUT.json --rows 2000 --launches 5 --slow '/c0017/=1.05' --seed 3
+  make_results.py OUT.json --rows 2000 --launches 5 --slow /mb1c0017/=1.05 --seed 3
 
 rows: ids; a file has rows x launches rows. Rows of several precisions, backends or algorithms are the product with problems.
 The noise is by launch (log-normal, --variation) and within a launch (0.2 %); --drift is the relative change of the machine over

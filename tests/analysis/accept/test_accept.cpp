@@ -292,6 +292,40 @@ TEST(Accept, ANodeHasTheSoftwareOfEverySuiteItRan) {
   EXPECT_EQ(made["summary"]["pass"], 4);
 }
 
+TEST(Accept, AJobOfSeveralNodesIsOfNone) {
+  const auto fleet_with = [](const char* status) {
+    auto results = healthy(5);
+    json job = test::row(status, 1e-3, 0, {{"threads", "64"}});
+    job["parameters"]["nodes"] = 5;
+    results[2].result["rows"].push_back(job);
+    return results;
+  };
+  json made = judged(fleet_with("ok"), five_percent);
+  EXPECT_EQ(made["exit_code"], 0) << "no node lacks what all ran together";
+  EXPECT_EQ(made["summary"]["pass"], 5);
+  ASSERT_EQ(made["not_judged"].size(), 1U);
+  EXPECT_NE(made["not_judged"][0]["reason"].get<std::string>().find("several nodes"),
+            std::string::npos);
+  // A floor that was promised for it counts.
+  json criteria = five_percent;
+  criteria["absolute"] = {{{"rows", "/64"}, {"quantity", "time_s"}, {"at_most", 2e-3}}};
+  made = judged(fleet_with("ok"), criteria);
+  EXPECT_EQ(made["exit_code"], 0);
+  EXPECT_TRUE(made["not_judged"].empty());
+  criteria["absolute"][0]["at_most"] = 5e-4;
+  made = judged(fleet_with("ok"), criteria);
+  EXPECT_EQ(made["exit_code"], 4);
+  EXPECT_EQ(made["unmet"].size(), 1U);
+  EXPECT_EQ(made["summary"]["pass"], 5);
+  // Nor is one that is wrong passed over.
+  for (const auto& [status, code] :
+       {std::pair{"incorrect", 3}, {"failed", 7}, {"unsupported", 0}}) {
+    made = judged(fleet_with(status), five_percent);
+    EXPECT_EQ(made["exit_code"], code) << status;
+    EXPECT_EQ(made["summary"]["pass"], 5) << status;
+  }
+}
+
 TEST(Accept, UnexpectedNodesAreToldAndNotJudged) {
   json criteria = five_percent;
   criteria["nodes"] = {host(0), host(1), host(2)};

@@ -1,86 +1,14 @@
-// The comparison as a document, from rows made in memory.
+// What a comparison concludes from launches: verdicts, exit codes, the geometric mean.
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "analysis/compare/comparison.hpp"
-#include "core/schema.hpp"
-#include "rows.hpp"
+#include "compare_data.hpp"
+#include "core/error.hpp"
 
-namespace assay {
+namespace assay::test {
 namespace {
-
-using nlohmann::json;
-
-constexpr int ok = 0, incorrect = 3, slower = 4, inconclusive = 5, incomparable = 6, failed = 7;
-
-/// Launches of one row, a little apart: 1, 1 ± spread, 1 ± 2 spread …
-std::vector<json> launches(const std::string& problem, double seconds, int count,
-                           double spread = 0.001, const Settings& more = {}) {
-  std::vector<json> rows;
-  for (int i = 0; i < count; ++i) {
-    Settings settings = more;
-    settings["problem"] = problem;
-    const double place = (i % 2 == 0 ? 1 : -1) * ((i + 1) / 2);
-    rows.push_back(test::row("ok", seconds * (1 + spread * place), i, settings));
-  }
-  return rows;
-}
-
-json joined(std::vector<std::vector<json>> parts) {
-  std::vector<json> all;
-  for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
-  json made = test::result(all);
-  made["run"]["suite_hash"] = "s";
-  made["run"]["finished"] = made["run"]["started"];
-  made["environments"] = {
-      {{"host", "h"},
-       {"hardware", {{"processor", "p"}, {"cores", 8}}},
-       {"software",
-        {{"kernel", "k"}, {"libraries", {{"onednn", {{"version", "3.7"}}}, {"libc", "2.36"}}}}},
-       {"volatile", json::object()},
-       {"hashes", {{"hardware", "a"}, {"software", "b"}}}}};
-  return made;
-}
-
-int next_run = 0;
-
-Side side(json result, bool any_precision = false) {
-  result["run"]["id"] = "run-" + std::to_string(next_run++);
-  return Side("side", {{"", std::move(result)}}, any_precision);
-}
-
-struct Asked {
-  std::string vary = "nothing";
-  bool allow_mismatch = false;
-  std::optional<double> tolerance{};
-};
-
-json compared(const Side& base, const Side& updated, const Asked& asked = {},
-              const Side* fresh_base = nullptr, const Side* fresh_new = nullptr) {
-  CompareOptions options;
-  options.command = "assay compare";
-  options.vary = asked.vary;
-  options.allow_mismatch = asked.allow_mismatch;
-  options.tolerance = asked.tolerance;
-  const json document = comparison_document(base, updated, fresh_base, fresh_new, options);
-  EXPECT_EQ(schema_errors(document, "comparison", "it"), std::vector<std::string>{});
-  for (const bool markdown : {false, true})
-    EXPECT_EQ(render_comparison(document, markdown).find('\x1b'), std::string::npos);
-  return document;
-}
-
-json compared(const json& base, const json& updated, const Asked& asked = {}) {
-  const bool any = asked.vary == "precision";
-  return compared(side(base, any), side(updated, any), asked);
-}
-
-const json* row_of(const json& document, const std::string& part) {
-  for (const json& row : document["rows"])
-    if (row["id"].get<std::string>().find(part) != std::string::npos) return &row;
-  return nullptr;
-}
 
 TEST(Compare, TheSameIsTheSameOnlyWithinTheTolerance) {
   const json base = joined({launches("a", 1, 5), launches("b", 1, 5, 0.01)});
@@ -159,7 +87,7 @@ TEST(Compare, VerdictsRestOnFreshLaunchesAlone) {
   EXPECT_THROW(compared(base, updated, {}, &base, &updated), InputError);
   // A fresh launch that is wrong makes the row wrong.
   json wrong = joined({launches("a", 1.1, 12), launches("b", 1, 12)});
-  wrong["rows"][3] = test::row("incorrect", 1, 3, {{"problem", "a"}});
+  wrong["rows"][3] = row("incorrect", 1, 3, {{"problem", "a"}});
   const Side fresh_wrong = side(wrong);
   const json bad = compared(base, updated, {}, &fresh_base, &fresh_wrong);
   EXPECT_EQ(bad["exit_code"], incorrect);
@@ -178,7 +106,7 @@ TEST(Compare, AnImprovementNeverFails) {
   EXPECT_NEAR(document["geometric_mean"]["speedup"], 1.25, 1e-9);
   // Nor does a row that was wrong and is not any more, or one that is new.
   json broken = joined({launches("a", 1, 5), launches("b", 1, 5)});
-  broken["rows"][7] = test::row("incorrect", 1, 2, {{"problem", "b"}});
+  broken["rows"][7] = row("incorrect", 1, 2, {{"problem", "b"}});
   const json mended =
       compared(broken, joined({launches("a", 1, 5), launches("b", 1, 5), launches("c", 1, 5)}));
   EXPECT_EQ(mended["exit_code"], ok);
@@ -239,157 +167,6 @@ TEST(Compare, FreshIsWhatWasLaunchedAfterTheScreenAndTwice) {
   EXPECT_NE(document["rows"][0]["notes"].dump().find("the other way"), std::string::npos);
 }
 
-TEST(Compare, RowsThatAreMissingOrWrongAreToldAndDecideTheExit) {
-  const json base = joined({launches("a", 1, 5), launches("b", 1, 5)});
-  const json only_a = joined({launches("a", 1, 5)});
-  const json vanished = compared(base, only_a);
-  EXPECT_EQ(vanished["exit_code"], incomparable);
-  ASSERT_EQ(vanished["only_base"].size(), 1u);
-  EXPECT_EQ(vanished["geometric_mean"]["rows"], 1);
-  EXPECT_EQ(vanished["geometric_mean"]["of"], 2);
-  const json zero = compared(joined({launches("b", 1, 5)}), only_a);
-  EXPECT_EQ(zero["exit_code"], incomparable);
-  EXPECT_TRUE(zero["geometric_mean"].is_null());
-  for (const auto& [status, code] : {std::pair<const char*, int>{"incorrect", incorrect},
-                                     {"failed", failed},
-                                     {"timeout", failed},
-                                     {"unsupported", incomparable}}) {
-    json spoilt = base;
-    spoilt["rows"][2] = test::row(status, 1, 2, {{"problem", "a"}});
-    const json document = compared(base, spoilt);
-    EXPECT_EQ(document["exit_code"], code) << status;
-    EXPECT_EQ(document["rows"].size(), 1u) << status;
-    EXPECT_EQ(document["geometric_mean"].is_null(), std::string(status) != "unsupported");
-  }
-}
-
-TEST(Compare, WhatDiffersAndWasNotMeantToIsNamedAndRefused) {
-  const json base = joined({launches("a", 1, 5)});
-  struct Change {
-    const char* pointer;
-    const char* field;
-    std::vector<std::string> allowed;
-  };
-  for (const Change& change :
-       {Change{"/environments/0/hardware/cores", "hardware/cores", {"hardware"}},
-        Change{"/environments/0/software/libraries/onednn/version",
-               "software/libraries/onednn/version",
-               {"software"}},
-        Change{"/environments/0/software/kernel", "software/kernel", {"software", "hardware"}},
-        Change{"/environments/0/software/libraries/libc",
-               "software/libraries/libc",
-               {"software", "hardware"}},
-        Change{"/run/suite_hash", "run/suite_hash", {}}, Change{"/run/seed", "run/seed", {}},
-        Change{"/run/max_time", "run/max_time", {}}, Change{"/run/launcher", "run/launcher", {}}}) {
-    json updated = base;
-    updated[json::json_pointer(change.pointer)] = 7;
-    for (const std::string vary : {"nothing", "software", "hardware"}) {
-      const bool allowed =
-          std::find(change.allowed.begin(), change.allowed.end(), vary) != change.allowed.end();
-      const json document = compared(base, updated, {vary});
-      EXPECT_EQ(document["refused"], !allowed) << change.field << vary;
-      EXPECT_EQ(document["exit_code"], allowed ? ok : incomparable) << change.field << vary;
-      if (allowed) continue;
-      ASSERT_EQ(document["mismatches"].size(), 1u) << change.field << vary;
-      EXPECT_EQ(document["mismatches"][0]["field"], change.field);
-      EXPECT_EQ(document["mismatches"][0]["new"], 7);
-      EXPECT_TRUE(document["rows"].empty()) << "a number beside a refusal would be read";
-
-      const json stamped = compared(base, updated, {vary, true});
-      EXPECT_EQ(stamped["rows"].size(), 1u);
-      for (const bool markdown : {false, true}) {
-        const std::string text = render_comparison(stamped, markdown);
-        EXPECT_NE(text.find("MISMATCH ALLOWED"), text.rfind("MISMATCH ALLOWED"));
-      }
-    }
-  }
-  // What is there on one side only.
-  json updated = base;
-  updated["environments"][0]["software"]["switches"]["OMP_PLACES"] = "cores";
-  const json document = compared(base, updated);
-  EXPECT_EQ(document["mismatches"][0]["field"], "software/switches");
-  EXPECT_EQ(document["mismatches"][0]["base"], "absent");
-  // Volatile state never decides.
-  updated = base;
-  updated["environments"][0]["volatile"]["load"] = 9;
-  EXPECT_EQ(compared(base, updated)["refused"], false);
-}
-
-TEST(Compare, FreshLaunchesMustBeOfTheirSide) {
-  const Side base = side(joined({launches("a", 1, 5)})),
-             updated = side(joined({launches("a", 1.1, 5)}));
-  const Side fresh_base = side(joined({launches("a", 1, 12)}));
-  json other = joined({launches("a", 1.1, 12)});
-  other["environments"][0]["software"]["libraries"]["onednn"]["version"] = "3.8";
-  const Side fresh_new = side(other);
-  const json document = compared(base, updated, {"software"}, &fresh_base, &fresh_new);
-  EXPECT_EQ(document["exit_code"], incomparable);
-  EXPECT_EQ(document["mismatches"][0]["field"], "fresh-new/software/libraries/onednn/version");
-}
-
-TEST(Compare, PrecisionsPairByWhatElseIsTheSame) {
-  const json base = joined({launches("a", 1, 5), launches("b", 1, 5)});
-  const json half =
-      joined({launches("a", 0.5, 5, 0.001, {{"precision", "bf16"}}), launches("b", 1, 5)});
-  const json document = compared(base, half, {"precision"});
-  ASSERT_EQ(document["rows"].size(), 1u);
-  EXPECT_NEAR(document["rows"][0]["ratio"], 0.5, 1e-9);
-  EXPECT_NE(document["rows"][0]["id"].get<std::string>().find("/*/"), std::string::npos);
-  ASSERT_EQ(document["not_compared"].size(), 1u);
-  EXPECT_NE(document["not_compared"][0]["reason"].get<std::string>().find("same precision"),
-            std::string::npos);
-  // Two precisions on one side are no one row.
-  const json both =
-      joined({launches("a", 1, 5), launches("a", 0.5, 5, 0.001, {{"precision", "bf16"}})});
-  EXPECT_TRUE(compared(both, half, {"precision"})["rows"].empty());
-}
-
-TEST(Compare, PublishedRowsGiveARatioAndNoVerdict) {
-  json base = joined({launches("a", 1, 1)});
-  base["rows"][0]["published"] = true;
-  base["rows"][0]["citation"] = "Somebody";
-  base["environments"][0]["hashes"] = {{"hardware", nullptr}, {"software", nullptr}};
-  const json document = compared(base, joined({launches("a", 0.5, 5)}), {"hardware"});
-  ASSERT_EQ(document["rows"].size(), 1u);
-  const json& row = document["rows"][0];
-  EXPECT_DOUBLE_EQ(row["ratio"], 0.5);
-  EXPECT_TRUE(row["interval"].is_null() && row["p"].is_null() && row["verdict"].is_null());
-  EXPECT_EQ(row["reason"], "published: no launches");
-  EXPECT_EQ(document["exit_code"], inconclusive);
-  EXPECT_TRUE(document["geometric_mean"].is_null());
-}
-
-TEST(Compare, WhatWasCountedOtherwiseHasNoRatio) {
-  const json base = joined({launches("a", 1, 5), launches("b", 1, 5)});
-  json other = base;
-  for (json& row : other["rows"])
-    if (row["id"].get<std::string>().find("/a") != std::string::npos) row["problem"]["flops"] = 2e9;
-  const json document = compared(base, other);
-  ASSERT_EQ(document["not_compared"].size(), 1u);
-  EXPECT_NE(document["not_compared"][0]["reason"].get<std::string>().find("flops"),
-            std::string::npos);
-  EXPECT_EQ(document["exit_code"], incomparable);
-}
-
-TEST(Compare, LaunchesOfTwoEnvironmentsAreNoOneNumber) {
-  json base = joined({launches("a", 1, 5), launches("b", 1, 5)});
-  json mixed = base;
-  mixed["environments"].push_back(mixed["environments"][0]);
-  mixed["environments"][1]["hashes"]["software"] = "c";
-  mixed["rows"][1]["environment"] = 1;
-  const json document = compared(base, mixed);
-  EXPECT_EQ(document["rows"].size(), 1u);
-  EXPECT_EQ(document["exit_code"], incomparable);
-}
-
-TEST(Compare, SeveralFilesOfASideAreMoreLaunches) {
-  json first = joined({launches("a", 1, 5)}), second = joined({launches("a", 1, 5)});
-  const Side both("both", {{"x", first}, {"y", second}}, false);
-  const json document = compared(both, side(joined({launches("a", 1, 5)})));
-  EXPECT_EQ(document["rows"][0]["base"]["launches"], 10);
-  EXPECT_EQ(document["base"]["files"], json({"x", "y"}));
-}
-
 TEST(Compare, GeometricMeanIsByLaunch) {
   // Every launch disturbs all rows together: no number of rows makes up for five launches.
   std::vector<std::vector<json>> parts;
@@ -434,4 +211,4 @@ TEST(Compare, UntrustedTextReachesNoTerminal) {
 }
 
 }  // namespace
-}  // namespace assay
+}  // namespace assay::test

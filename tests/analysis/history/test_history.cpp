@@ -95,9 +95,9 @@ TEST_F(History, ARowThatVanishesFromItsSuiteIsMissing) {
   EXPECT_EQ(document(results)["exit_code"], 0) << "it is there again";
 }
 
-std::string refused(const std::vector<NamedResult>& results) {
+std::string refused(const std::vector<NamedResult>& results, double now = seconds_now()) {
   try {
-    histories_of(results, std::nullopt, std::nullopt);
+    histories_of(results, std::nullopt, std::nullopt, now);
   } catch (const InputError& error) {
     return error.what();
   }
@@ -183,6 +183,11 @@ TEST_F(History, BadInputIsNamedAndRefused) {
   NamedResult backwards = run(3, {test::row("ok", 1)});
   backwards.result["run"]["finished"] = day(2);
   EXPECT_NE(refused({backwards}).find("file-3 at /run/finished"), std::string::npos);
+  // A run of tomorrow, and one that a clock some minutes ahead has dated.
+  const double now = time_of(day(3), "now");
+  const std::vector<NamedResult> tomorrow{run(4, {test::row("ok", 1)})};
+  EXPECT_NE(refused(tomorrow, now).find("file-4 at /run/started"), std::string::npos);
+  EXPECT_EQ(refused(tomorrow, now + 86400 - 600), "not refused");
   NamedResult local = run(3, {test::row("ok", 1)});
   local.result["run"]["started"] = "2026-01-01T08:00:00+01:00";
   EXPECT_NE(refused({local}).find("file-3 at /run/started"), std::string::npos);

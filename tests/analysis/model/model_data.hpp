@@ -1,17 +1,23 @@
 #pragma once
 // Results for tests of the model: flat rows of a table as rows of result documents.
 
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "analysis/model/document.hpp"
+#include "analysis/model/frame.hpp"
+#include "core/error.hpp"
 
 namespace assay::test {
 
 /// One result for each system, in the order of the rows. A flat row has system, launch, time,
-/// published, perhaps id, status and host; size and flops go to the problem, the rest are
-/// parameters.
+/// published, perhaps id, status, host and problem (the descriptor); size and flops go to the
+/// problem, the rest are parameters.
 inline std::vector<NamedResult> results_of(const nlohmann::json& rows) {
   std::vector<NamedResult> results;
   std::size_t index = 0;
@@ -33,7 +39,7 @@ inline std::vector<NamedResult> results_of(const nlohmann::json& rows) {
     nlohmann::json row = {{"id", flat.value("id", "row " + std::to_string(index++))},
                           {"names", nlohmann::json::array()},
                           {"benchmark", "test"},
-                          {"problem", {{"descriptor", "shape"}}},
+                          {"problem", {{"descriptor", flat.value("problem", "shape")}}},
                           {"environment", 0},
                           {"launch", flat.value("launch", 0)},
                           {"attempt", 0},
@@ -50,9 +56,9 @@ inline std::vector<NamedResult> results_of(const nlohmann::json& rows) {
     for (const char* own : {"incomparable", "comparable_within", "rates"})
       if (flat.contains(own)) row[own] = flat[own];
     for (const auto& [name, value] : flat.items()) {
-      static const std::vector<std::string> known{"system",    "launch",       "time",
-                                                  "published", "id",           "status",
-                                                  "rates",     "incomparable", "comparable_within"};
+      static const std::vector<std::string> known{
+          "system", "launch", "time",         "published",         "id",
+          "status", "rates",  "incomparable", "comparable_within", "problem"};
       if (std::find(known.begin(), known.end(), name) != known.end()) continue;
       row[name == "size" || name == "flops" ? "problem" : "parameters"][name] = value;
     }
@@ -72,6 +78,64 @@ inline const nlohmann::json* coefficient_of(const nlohmann::json& document,
   for (const nlohmann::json& one : document.at("coefficients"))
     if (one.at("term") == term) return &one;
   return nullptr;
+}
+
+/// time = 2 * size * (arch new: 1/4) * (workload svm: 3), with a deviation that the terms do not
+/// explain.
+inline nlohmann::json sample(double deviation = 0.01) {
+  nlohmann::json rows = nlohmann::json::array();
+  int i = 0;
+  for (const char* arch : {"old", "new"})
+    for (const char* workload : {"pca", "svm"})
+      for (const double size : {1.0, 2.0, 4.0, 8.0}) {
+        const double noise = deviation * ((i * 7) % 5 - 2);
+        ++i;
+        rows.push_back({{"system", std::string("machine ") + arch},
+                        {"published", true},
+                        {"architecture", arch},
+                        {"workload", workload},
+                        {"size", size},
+                        {"time", 2 * size * (arch[0] == 'n' ? 0.25 : 1) *
+                                     (workload[0] == 's' ? 3 : 1) * std::exp(noise)}});
+      }
+  return rows;
+}
+
+/// `launches` launches of each of two systems with three rows each; launches share an error.
+inline nlohmann::json launched(int launches) {
+  nlohmann::json rows = nlohmann::json::array();
+  for (int s = 0; s < 2; ++s)
+    for (int launch = 0; launch < launches; ++launch)
+      for (int w = 0; w < 3; ++w)
+        rows.push_back({{"system", s == 0 ? "base" : "new"},
+                        {"id", "id " + std::to_string(w)},
+                        {"launch", launch},
+                        {"workload", std::string(1, static_cast<char>('a' + w))},
+                        {"time", std::exp(0.3 * s + w + 0.05 * ((launch * 5 + s) % 7) +
+                                          0.01 * ((launch * 3 + w * 2 + s) % 5))}});
+  return rows;
+}
+
+inline std::string refusal(const nlohmann::json& rows, const std::string& formula,
+                           ModelOptions options = {}) {
+  try {
+    model_of(rows, formula, std::move(options));
+  } catch (const InputError& error) {
+    return error.what();
+  } catch (const NothingToModel& error) {
+    return std::string("nothing: ") + error.what();
+  }
+  return "not refused";
+}
+
+inline void expect_says(const std::string& message, const std::string& part) {
+  EXPECT_NE(message.find(part), std::string::npos) << message << "\nlacks: " << part;
+}
+
+inline double number(const nlohmann::json& document, const std::string& term,
+                     const std::string& field) {
+  const nlohmann::json* one = coefficient_of(document, term);
+  return one == nullptr || !one->at(field).is_number() ? NAN : one->at(field).get<double>();
 }
 
 }  // namespace assay::test

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/model/frame.hpp"
-#include "core/error.hpp"
 #include "core/schema.hpp"
 #include "model_data.hpp"
 
@@ -12,62 +10,6 @@ namespace assay::test {
 namespace {
 
 using nlohmann::json;
-
-/// time = 2 * size * (arch new: 1/4) * (workload svm: 3), with a deviation that the terms do not
-/// explain.
-json sample(double deviation = 0.01) {
-  json rows = json::array();
-  int i = 0;
-  for (const char* arch : {"old", "new"})
-    for (const char* workload : {"pca", "svm"})
-      for (const double size : {1.0, 2.0, 4.0, 8.0}) {
-        const double noise = deviation * ((i * 7) % 5 - 2);
-        ++i;
-        rows.push_back({{"system", std::string("machine ") + arch},
-                        {"published", true},
-                        {"architecture", arch},
-                        {"workload", workload},
-                        {"size", size},
-                        {"time", 2 * size * (arch[0] == 'n' ? 0.25 : 1) *
-                                     (workload[0] == 's' ? 3 : 1) * std::exp(noise)}});
-      }
-  return rows;
-}
-
-/// `launches` launches of each of two systems with three rows each; launches share an error.
-json launched(int launches) {
-  json rows = json::array();
-  for (int s = 0; s < 2; ++s)
-    for (int launch = 0; launch < launches; ++launch)
-      for (int w = 0; w < 3; ++w)
-        rows.push_back({{"system", s == 0 ? "base" : "new"},
-                        {"id", "id " + std::to_string(w)},
-                        {"launch", launch},
-                        {"workload", std::string(1, static_cast<char>('a' + w))},
-                        {"time", std::exp(0.3 * s + w + 0.05 * ((launch * 5 + s) % 7) +
-                                          0.01 * ((launch * 3 + w * 2 + s) % 5))}});
-  return rows;
-}
-
-std::string refusal(const json& rows, const std::string& formula, ModelOptions options = {}) {
-  try {
-    model_of(rows, formula, std::move(options));
-  } catch (const InputError& error) {
-    return error.what();
-  } catch (const NothingToModel& error) {
-    return std::string("nothing: ") + error.what();
-  }
-  return "not refused";
-}
-
-void expect_says(const std::string& message, const std::string& part) {
-  EXPECT_NE(message.find(part), std::string::npos) << message << "\nlacks: " << part;
-}
-
-double number(const json& document, const std::string& term, const std::string& field) {
-  const json* one = coefficient_of(document, term);
-  return one == nullptr || !one->at(field).is_number() ? NAN : one->at(field).get<double>();
-}
 
 TEST(Model, ExactDataGiveExactCoefficientsAndNoErrors) {
   const json document = model_of(sample(0), "log(time) ~ architecture + log(size) + workload");
@@ -233,46 +175,6 @@ TEST(Model, LeavesMachinesAndTheLargestOut) {
   EXPECT_TRUE(own["validation"][2]["rms_error"].is_number());
   const json levels = model_of(sample(), "log(time) ~ architecture + factor(size) + workload");
   EXPECT_TRUE(levels["validation"][2]["rms_error"].is_null());
-}
-
-TEST(Model, LaunchesAreClustersWhereTheyGaveSeveralRows) {
-  const json document = model_of(launched(8), "log(time) ~ system + workload");
-  EXPECT_EQ(document.at("cluster"), json({{"by", "launch"}, {"groups", 16}, {"df", 15}}));
-  ModelOptions none;
-  none.cluster = "none";
-  const json plain = model_of(launched(8), "log(time) ~ system + workload", none);
-  EXPECT_TRUE(plain.at("cluster").is_null());
-  EXPECT_EQ(number(plain, "system[new]", "estimate"), number(document, "system[new]", "estimate"));
-  // What differs only between launches is known less well than independent rows would have it.
-  EXPECT_GT(number(document, "system[new]", "se"), number(plain, "system[new]", "se"));
-  EXPECT_TRUE(model_of(sample(), "log(time) ~ workload").at("cluster").is_null());
-
-  ModelOptions by_workload;
-  by_workload.cluster = "workload";
-  EXPECT_EQ(model_of(launched(8), "log(time) ~ system", by_workload).at("cluster").at("groups"), 3);
-  by_workload.cluster = "lauch";
-  expect_says(refusal(launched(8), "log(time) ~ system", by_workload), "Did you mean 'launch'");
-}
-
-TEST(Model, TooFewLaunchesGiveNoErrors) {
-  const json one = model_of(launched(1), "log(time) ~ system + workload");
-  for (const json& coefficient : one.at("coefficients")) {
-    EXPECT_TRUE(coefficient.at("se").is_null());
-    expect_says(coefficient.at("reason"), "2 groups cannot tell the errors of 2 coefficients");
-  }
-  EXPECT_TRUE(one.at("f").at("value").is_null());
-  // One system with one launch: the sandwich would call its coefficient exact.
-  json rows = json::array();
-  for (json& row : launched(6))
-    if (row["system"] == "base" || row["launch"] == 0) rows.push_back(row);
-  ModelOptions options;
-  options.predictions = {{{"system", "new"}, {"workload", "a"}}};
-  const json lone = model_of(rows, "log(time) ~ system + workload", options);
-  EXPECT_TRUE(coefficient_of(lone, "system[new]")->at("se").is_null());
-  expect_says(coefficient_of(lone, "system[new]")->at("reason"), "one group alone");
-  EXPECT_TRUE(coefficient_of(lone, "workload[b]")->at("se").is_number());
-  EXPECT_TRUE(lone["predictions"][0]["interval"].is_null());
-  EXPECT_TRUE(schema_errors(lone, "model", "x").empty());
 }
 
 TEST(Model, RowsThatAreNotOkAndTheirOtherLaunchesAreLeftOut) {

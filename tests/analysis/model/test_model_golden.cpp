@@ -87,7 +87,7 @@ INSTANTIATE_TEST_SUITE_P(Model, Golden, testing::ValuesIn(golden_names()),
                          [](const auto& info) { return info.param; });
 
 TEST(ModelGolden, AllKindsAreThere) {
-  for (const char* one : {"power", "deficient", "generated", "clustered"}) {
+  for (const char* one : {"power", "deficient", "generated", "clustered", "by_problem"}) {
     const auto names = golden_names();
     EXPECT_NE(std::find(names.begin(), names.end(), one), names.end()) << one;
   }

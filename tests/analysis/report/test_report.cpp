@@ -2,45 +2,18 @@
 // taken for markup.
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "analysis/report/parts.hpp"
-#include "rows.hpp"
+#include "report_data.hpp"
 #include "tests/core/result_fixture.hpp"
 
 namespace {
 
 using namespace assay;
 using nlohmann::json;
-using test::collective;
+using test::document_of;
 using test::result;
 using test::row;
-
-json document_of(std::vector<json> rows) {
-  return report_document({"title", {{"", result(std::move(rows))}}, {}, {}});
-}
-
-/// The row's value in a column of the page's table.
-json value_of(const json& document, std::size_t index, const std::string& column) {
-  const json& rows = document.at("rows");
-  for (std::size_t i = 0; i < rows.at("columns").size(); ++i)
-    if (rows["columns"][i] == column) {
-      const json& value = rows.at("values").at(index).at(i);
-      const json& texts = rows.at("texts");
-      const bool text = std::find(texts.begin(), texts.end(), column) != texts.end();
-      return text ? document.at("strings").at(value.get<std::size_t>()) : value;
-    }
-  ADD_FAILURE() << "no column " << column;
-  return nullptr;
-}
-
-json with_ceiling(json one, double flops, double bytes, double peak, double bandwidth) {
-  one["problem"]["flops"] = flops;
-  one["problem"]["bytes"] = bytes;
-  one["ceiling"] = {
-      {"flops_per_s", peak}, {"bytes_per_s", bandwidth}, {"fraction", 0.5}, {"bound_by", "flops"}};
-  return one;
-}
+using test::value_of;
 
 TEST(ReportDocument, PartsWithoutDataAreLeftOut) {
   const json document = document_of({row("ok", 1e-3)});
@@ -93,6 +66,7 @@ TEST(ReportDocument, LaunchesAreTheUnit) {
   EXPECT_DOUBLE_EQ(value_of(document, 0, "median"), 2e-3);
   EXPECT_DOUBLE_EQ(value_of(document, 0, "low"), 1e-3);
   EXPECT_DOUBLE_EQ(value_of(document, 0, "high"), 4e-3);
+  EXPECT_EQ(value_of(document, 0, "range"), 1) << "three launches have no 95 % interval";
   EXPECT_EQ(value_of(document, 0, "launches"), 3);
   // Quantiles of samples are those of a launch.
   EXPECT_TRUE(value_of(document, 0, "p99").is_null());
@@ -110,68 +84,6 @@ TEST(ReportDocument, SpeedupIsToTheValueShown) {
   EXPECT_EQ(document["strings"][all["citation"][0].get<std::size_t>()], "a table");
 }
 
-TEST(ReportDocument, RooflineHasPointsAndTheirCeilings) {
-  const json document =
-      document_of({with_ceiling(row("ok", 1e-3), 1e9, 1e8, 4e12, 1e11),
-                   with_ceiling(row("ok", 2e-3, 0, {{"problem", "mb2"}}), 2e9, 1e9, 4e12, 3e11),
-                   row("ok", 1e-3, 0, {{"problem", "mb3"}})});
-  const json& part = document.at("roofline");
-  ASSERT_EQ(part["points"]["row"].size(), 2U);
-  EXPECT_DOUBLE_EQ(part["points"]["intensity"][0], 10);
-  EXPECT_DOUBLE_EQ(part["points"]["rate"][0], 1e12);
-  ASSERT_EQ(part["roofs"].size(), 1U);
-  EXPECT_DOUBLE_EQ(part["roofs"][0]["bytes_per_s"], 2e11);
-}
-
-TEST(ReportDocument, PrecisionIsBesideTheFastestFp32OfTheSameWork) {
-  json half = row("ok", 1e-3, 0, {{"precision", "bf16"}});
-  half["verification"]["max_error"] = 3e-3;
-  const json document =
-      document_of({row("ok", 4e-3), row("ok", 2e-3, 0, {{"algorithm", "winograd"}}), half,
-                   row("ok", 1e-3, 0, {{"precision", "bf16"}, {"problem", "mb7"}})});
-  const json& points = document.at("precision");
-  ASSERT_EQ(points["row"].size(), 3U);  // the other problem has no fp32
-  for (std::size_t i = 0; i < 3; ++i) {
-    EXPECT_DOUBLE_EQ(value_of(document, points["reference"][i], "median"), 2e-3);
-    if (value_of(document, points["row"][i], "precision") == "bf16") {
-      EXPECT_DOUBLE_EQ(points["speedup"][i], 2);
-      EXPECT_DOUBLE_EQ(points["error"][i], 3e-3);
-    }
-  }
-  EXPECT_FALSE(document_of({row("ok", 4e-3), row("ok", 2e-3, 0, {{"algorithm", "winograd"}})})
-                   .contains("precision"));
-}
-
-TEST(ReportDocument, CollectivesAreCurvesBySize) {
-  std::vector<json> rows;
-  for (const double size : {1e6, 1e3, 1e9, 1e4})
-    rows.push_back(collective(size, 1e-6 + size * 1e-10));
-  const json curve = document_of(rows).at("collectives").at(0);
-  EXPECT_EQ(curve["bytes"], json({1e3, 1e4, 1e6, 1e9}));
-  EXPECT_NEAR(curve["fit"]["alpha"], 1e-6, 1e-12);
-  EXPECT_NEAR(curve["fit"]["beta"], 1e-10, 1e-16);
-  EXPECT_NEAR(curve["busbw"][3], 1.75e9 / (1e-6 + 0.1), 1e3);
-  const json few = document_of({rows[0], rows[1]}).at("collectives").at(0);
-  EXPECT_TRUE(few["fit"].is_null());
-  EXPECT_EQ(few["fit_reason"], "fewer than 3 sizes");
-  EXPECT_NEAR(curve["fit"]["r_squared"], 1, 1e-9);
-  EXPECT_LT(curve["fit"]["held_out"], 1e-6);
-  EXPECT_EQ(curve["rivals"], 0);
-  EXPECT_FALSE(curve.contains("least"));
-}
-
-TEST(ReportDocument, ScalingIsOverTheSmallestCount) {
-  json two = row("ok", 8e-3), eight = row("ok", 4e-3, 0, {{"threads", "8"}});
-  two["parameters"]["threads"] = 2;
-  eight["parameters"]["threads"] = 8;
-  const json curve = document_of({eight, two}).at("scaling").at(0);
-  EXPECT_EQ(curve["over"], "threads");
-  EXPECT_DOUBLE_EQ(curve["points"][0]["efficiency"], 1);
-  EXPECT_DOUBLE_EQ(curve["points"][1]["speedup"], 2);
-  EXPECT_DOUBLE_EQ(curve["points"][1]["ideal"], 4);
-  EXPECT_DOUBLE_EQ(curve["points"][1]["efficiency"], 0.5);
-}
-
 TEST(ReportDocument, NodesAreBesideTheirFleet) {
   std::vector<NamedResult> results;
   for (const auto& [host, seconds] :
@@ -185,6 +97,10 @@ TEST(ReportDocument, NodesAreBesideTheirFleet) {
                             {"hashes", {{"hardware", host}, {"software", "s"}}}}};
     results.push_back({host, one});
   }
+  // A time that two nodes took together is none of the first one's.
+  json job = row("ok", 7, 0, {{"threads", "64"}});
+  job["parameters"]["nodes"] = 2;
+  for (const std::size_t i : {0U, 1U}) results[i].result["rows"].push_back(job);
   NamedResult other = results.back();
   other.name = "other";
   other.result["system"]["name"] = "another machine of the same processors";
@@ -194,6 +110,7 @@ TEST(ReportDocument, NodesAreBesideTheirFleet) {
   EXPECT_EQ(part["hosts"], json({"a", "b", "c", "d"}));
   EXPECT_DOUBLE_EQ(part["rows"][0]["ratios"][2], 1.08);
   EXPECT_TRUE(part["rows"][0]["ratios"][3].is_null()) << "an incorrect row is no number";
+  EXPECT_EQ(part["of"], 1);
   const json& differences = document["environments"]["differences"];
   ASSERT_EQ(differences.size(), 1U);
   EXPECT_EQ(differences[0]["field"], "hardware.memory");
@@ -208,12 +125,21 @@ TEST(ReportDocument, RepeatCommandsAreWordsOfAShell) {
             "assay-conv --problem mb1ic8ih8oc8oh8kh3ph1 --algorithm direct --backend onednn "
             "--cache hot --direction forward --precision fp32 --threads 2 --seed 1 --max-time 0.5");
   one["problem"]["descriptor"] = "$(rm -rf ~)'";
+  one["id"] = "conv/$(rm -rf ~)'/hot";
   EXPECT_NE(report::repeat_command(run, one).find("--problem '$(rm -rf ~)'\\''' "),
             std::string::npos);
   one["parameters"]["ranks"] = 4;
   EXPECT_TRUE(report::repeat_command(run, one).starts_with("mpirun -n 4 assay-conv "));
   run["run"]["launcher"] = {"srun", "-n", "4"};
   EXPECT_TRUE(report::repeat_command(run, one).starts_with("srun -n 4 assay-conv "));
+  // A collective has a size and no problem: the id does not hold one.
+  one["benchmark"] = "collectives";
+  one["id"] = "collectives/allreduce/b4096";
+  one["problem"]["descriptor"] = "allreduce fp32 4096";
+  one["parameters"] = {{"collective", "allreduce"}, {"bytes", 4096}, {"ranks", 4}, {"nodes", 1}};
+  EXPECT_EQ(report::repeat_command(run, one),
+            "srun -n 4 assay-collectives --bytes 4096 --collective allreduce --seed 1 "
+            "--max-time 0.5");
   one["published"] = true;
   EXPECT_EQ(report::repeat_command(run, one), "");
 }

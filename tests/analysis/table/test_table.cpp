@@ -126,6 +126,29 @@ TEST(Table, LaunchesAreTheUnit) {
       << text;
 }
 
+TEST(Table, ARangeIsNeverCalledAnInterval) {
+  const auto launches = [](int count, const char* problem) {
+    std::vector<nlohmann::json> rows;
+    for (int i = 0; i < count; ++i) rows.push_back(row("ok", 1e-3, i, {{"problem", problem}}));
+    for (nlohmann::json& one : rows) one["names"] = {problem};
+    return rows;
+  };
+  const std::vector<nlohmann::json> few = launches(5, "few"), many = launches(6, "many");
+  const std::string ranges = table(few), intervals = table(many);
+  EXPECT_TRUE(has(line_with(ranges, "problem"), " range ")) << ranges;
+  EXPECT_FALSE(has(line_with(ranges, "problem"), "95 %")) << ranges;
+  EXPECT_TRUE(has(line_with(intervals, "problem"), "95 % interval")) << intervals;
+  EXPECT_FALSE(has(intervals, "range ")) << intervals;
+  std::vector<nlohmann::json> both = few;
+  both.insert(both.end(), many.begin(), many.end());
+  const std::string mixed = table(both);
+  EXPECT_TRUE(has(line_with(mixed, "few"), "range 1.00 ms .. ")) << mixed;
+  EXPECT_FALSE(has(line_with(mixed, "many"), "range")) << mixed;
+  const std::string csv = render_csv({{"", result(both)}}, {}, "");
+  EXPECT_TRUE(has(line_with(csv, "few"), ",range,")) << csv;
+  EXPECT_TRUE(has(line_with(csv, "many"), ",95 %,")) << csv;
+}
+
 TEST(Table, LaterAttemptMakesGoodACrashButNoWrongResult) {
   EXPECT_TRUE(has(line_with(table({row("failed", 0, 0), row("ok", 2e-3, 0, {}, 1)}), "list/first"),
                   "2.00 ms"));
@@ -172,12 +195,28 @@ TEST(Table, PivotPutsValuesSideBySide) {
       << bad;
 }
 
+TEST(Table, PivotOverCountsIsInTheirOrder) {
+  std::vector<nlohmann::json> rows;
+  for (const int threads : {16, 2, 4}) {
+    rows.push_back(row("ok", 16e-3 / threads, 0, {{"threads", std::to_string(threads)}}));
+  }
+  const std::string text = table(rows, {false, "threads"});
+  EXPECT_TRUE(
+      std::regex_search(line_with(text, "problem"), std::regex(R"( 2 +4 +2 / 4 +16 +2 / 16$)")))
+      << text;
+  EXPECT_TRUE(std::regex_search(line_with(text, "list/first"),
+                                std::regex(R"(8\.00 ms +4\.00 ms +2 +1\.00 ms +8$)")))
+      << text;
+}
+
 TEST(Table, UnknownParameterIsRefusedWithTheNearest) {
-  try {
-    table({row("ok", 1e-3)}, {false, "precison"});
-    FAIL();
-  } catch (const InputError& error) {
-    EXPECT_TRUE(has(error.what(), "'precision'")) << error.what();
+  for (const auto& [wrong, right] : {std::pair{"precison", "'precision'"}, {"sytem", "'system'"}}) {
+    try {
+      table({row("ok", 1e-3)}, {false, wrong});
+      FAIL();
+    } catch (const InputError& error) {
+      EXPECT_TRUE(has(error.what(), right)) << error.what();
+    }
   }
 }
 

@@ -1,0 +1,105 @@
+// Collectives: bandwidth by size with the alpha-beta line, and by ranks.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/curves.hpp"
+#include "analysis/report/parts.hpp"
+
+namespace assay::report {
+
+using nlohmann::json;
+
+namespace {
+
+/// What all rows of a curve over ranks share: one hardware, and every setting but the size.
+std::string key_of(const std::vector<NamedResult>& results, const Series& series) {
+  return fmt::format("{} {} {} {}", series.result, text_of(series.first(), "benchmark"),
+                     hardware_of(results, series),
+                     parameters_but(series, {"problem", "bytes", "ranks", "nodes"}));
+}
+
+/// "allreduce": what stands together in one plot.
+std::string group_of(const Series& series) {
+  const std::string collective = series.parameter("collective");
+  return collective.empty() ? text_of(series.first(), "benchmark") : collective;
+}
+
+json by_size(const std::vector<NamedResult>& results, const std::vector<Series>& all) {
+  json curves = json::array();
+  std::vector<const Series*> firsts;
+  for (const Curve& one : curves_of(results, all)) {
+    firsts.push_back(&all[one.series.front()]);
+    json curve = {{"group", group_of(*firsts.back())},
+                  {"rows", one.series},
+                  {"bytes", one.bytes},
+                  {"seconds", one.seconds},
+                  {"busbw", one.busbw},
+                  {"fit", nullptr},
+                  {"rivals", one.rivals}};
+    if (one.fit) {
+      const json held_out = one.fit->held_out ? json(*one.fit->held_out) : json();
+      curve["fit"] = {{"alpha", one.fit->alpha},
+                      {"beta", one.fit->beta},
+                      {"worst", one.fit->worst},
+                      {"r_squared", one.fit->r_squared},
+                      {"held_out", held_out}};
+    } else {
+      curve["fit_reason"] = one.reason;
+    }
+    if (one.least)
+      curve["least"] = {one.least->first,
+                        std::isfinite(one.least->second) ? json(one.least->second) : json()};
+    curves.push_back(std::move(curve));
+  }
+  name_apart(curves, results, firsts, {"bytes"});
+  return curves;
+}
+
+/// Of each series of ranks its largest message: where bandwidth counts and not latency.
+json by_ranks(const std::vector<NamedResult>& results, const std::vector<Series>& all) {
+  std::map<std::string, std::map<double, std::map<double, std::size_t>>> groups;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const double ranks = parameter_number(all[i], "ranks");
+    const auto bytes = message_bytes(all[i]);
+    const json busbw = rate_of(all[i], "busbw");
+    if (all[i].published || !busbw.is_number() || !(busbw > 0) || !bytes || !(ranks > 0)) continue;
+    auto& message = groups[key_of(results, all[i])][*bytes];
+    const auto [place, fresh] = message.emplace(ranks, i);
+    if (!fresh && all[i].median < all[place->second].median) place->second = i;
+  }
+  json curves = json::array();
+  std::vector<const Series*> firsts;
+  for (const auto& [key, messages] : groups) {
+    const auto largest = std::find_if(messages.rbegin(), messages.rend(),
+                                      [](const auto& one) { return one.second.size() > 1; });
+    if (largest == messages.rend()) continue;
+    json points = json::array();
+    const double first = rate_of(all[largest->second.begin()->second], "busbw");
+    for (const auto& [ranks, i] : largest->second) {
+      const double busbw = rate_of(all[i], "busbw");
+      points.push_back({{"row", i},
+                        {"count", ranks},
+                        {"seconds", all[i].median},
+                        {"busbw", busbw},
+                        {"efficiency", busbw / first}});
+    }
+    firsts.push_back(&all[largest->second.begin()->second]);
+    curves.push_back(
+        {{"group", group_of(*firsts.back())}, {"bytes", largest->first}, {"points", points}});
+  }
+  name_apart(curves, results, firsts, {"ranks", "nodes"});
+  return curves;
+}
+
+}  // namespace
+
+json collectives_part(const std::vector<NamedResult>& results, const std::vector<Series>& all) {
+  json sizes = by_size(results, all);
+  if (sizes.empty()) return nullptr;
+  return {{"sizes", std::move(sizes)}, {"ranks", by_ranks(results, all)}};
+}
+
+}  // namespace assay::report

@@ -1,0 +1,86 @@
+#pragma once
+// Sides of a comparison for its tests, from rows made in memory.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "analysis/compare/comparison.hpp"
+#include "core/schema.hpp"
+#include "rows.hpp"
+
+namespace assay::test {
+
+using nlohmann::json;
+
+inline constexpr int ok = 0, incorrect = 3, slower = 4, inconclusive = 5, incomparable = 6,
+                     failed = 7;
+
+/// Launches of one row, a little apart: 1, 1 ± spread, 1 ± 2 spread …
+inline std::vector<json> launches(const std::string& problem, double seconds, int count,
+                                  double spread = 0.001, const Settings& more = {}) {
+  std::vector<json> rows;
+  for (int i = 0; i < count; ++i) {
+    Settings settings = more;
+    settings["problem"] = problem;
+    const double place = (i % 2 == 0 ? 1 : -1) * ((i + 1) / 2);
+    rows.push_back(row("ok", seconds * (1 + spread * place), i, settings));
+  }
+  return rows;
+}
+
+inline json joined(std::vector<std::vector<json>> parts) {
+  std::vector<json> all;
+  for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
+  json made = result(all);
+  made["run"]["suite_hash"] = "s";
+  made["run"]["finished"] = made["run"]["started"];
+  made["environments"] = {
+      {{"host", "h"},
+       {"hardware", {{"processor", "p"}, {"cores", 8}}},
+       {"software",
+        {{"kernel", "k"}, {"libraries", {{"onednn", {{"version", "3.7"}}}, {"libc", "2.36"}}}}},
+       {"volatile", json::object()},
+       {"hashes", {{"hardware", "a"}, {"software", "b"}}}}};
+  return made;
+}
+
+inline int next_run = 0;
+
+inline Side side(json result, bool any_precision = false) {
+  result["run"]["id"] = "run-" + std::to_string(next_run++);
+  return Side("side", {{"", std::move(result)}}, any_precision);
+}
+
+struct Asked {
+  std::string vary = "nothing";
+  bool allow_mismatch = false;
+  std::optional<double> tolerance{};
+};
+
+inline json compared(const Side& base, const Side& updated, const Asked& asked = {},
+                     const Side* fresh_base = nullptr, const Side* fresh_new = nullptr) {
+  CompareOptions options;
+  options.command = "assay compare";
+  options.vary = asked.vary;
+  options.allow_mismatch = asked.allow_mismatch;
+  options.tolerance = asked.tolerance;
+  const json document = comparison_document(base, updated, fresh_base, fresh_new, options);
+  EXPECT_EQ(schema_errors(document, "comparison", "it"), std::vector<std::string>{});
+  for (const bool markdown : {false, true})
+    EXPECT_EQ(render_comparison(document, markdown).find('\x1b'), std::string::npos);
+  return document;
+}
+
+inline json compared(const json& base, const json& updated, const Asked& asked = {}) {
+  const bool any = asked.vary == "precision";
+  return compared(side(base, any), side(updated, any), asked);
+}
+
+inline const json* row_of(const json& document, const std::string& part) {
+  for (const json& row : document["rows"])
+    if (row["id"].get<std::string>().find(part) != std::string::npos) return &row;
+  return nullptr;
+}
+
+}  // namespace assay::test

@@ -1,0 +1,165 @@
+// What may be compared with what: rows that are missing, wrong, of other work or another machine.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "compare_data.hpp"
+#include "core/error.hpp"
+
+namespace assay::test {
+namespace {
+
+TEST(Compare, RowsThatAreMissingOrWrongAreToldAndDecideTheExit) {
+  const json base = joined({launches("a", 1, 5), launches("b", 1, 5)});
+  const json only_a = joined({launches("a", 1, 5)});
+  const json vanished = compared(base, only_a);
+  EXPECT_EQ(vanished["exit_code"], incomparable);
+  ASSERT_EQ(vanished["only_base"].size(), 1u);
+  EXPECT_EQ(vanished["geometric_mean"]["rows"], 1);
+  EXPECT_EQ(vanished["geometric_mean"]["of"], 2);
+  const json zero = compared(joined({launches("b", 1, 5)}), only_a);
+  EXPECT_EQ(zero["exit_code"], incomparable);
+  EXPECT_TRUE(zero["geometric_mean"].is_null());
+  for (const auto& [status, code] : {std::pair<const char*, int>{"incorrect", incorrect},
+                                     {"failed", failed},
+                                     {"timeout", failed},
+                                     {"unsupported", incomparable}}) {
+    json spoilt = base;
+    spoilt["rows"][2] = row(status, 1, 2, {{"problem", "a"}});
+    const json document = compared(base, spoilt);
+    EXPECT_EQ(document["exit_code"], code) << status;
+    EXPECT_EQ(document["rows"].size(), 1u) << status;
+    EXPECT_EQ(document["geometric_mean"].is_null(), std::string(status) != "unsupported");
+  }
+}
+
+TEST(Compare, WhatDiffersAndWasNotMeantToIsNamedAndRefused) {
+  const json base = joined({launches("a", 1, 5)});
+  struct Change {
+    const char* pointer;
+    const char* field;
+    std::vector<std::string> allowed;
+  };
+  for (const Change& change :
+       {Change{"/environments/0/hardware/cores", "hardware/cores", {"hardware"}},
+        Change{"/environments/0/software/libraries/onednn/version",
+               "software/libraries/onednn/version",
+               {"software"}},
+        Change{"/environments/0/software/kernel", "software/kernel", {"software", "hardware"}},
+        Change{"/environments/0/software/libraries/libc",
+               "software/libraries/libc",
+               {"software", "hardware"}},
+        Change{"/run/suite_hash", "run/suite_hash", {}}, Change{"/run/seed", "run/seed", {}},
+        Change{"/run/max_time", "run/max_time", {}}, Change{"/run/launcher", "run/launcher", {}}}) {
+    json updated = base;
+    updated[json::json_pointer(change.pointer)] = 7;
+    for (const std::string vary : {"nothing", "software", "hardware"}) {
+      const bool allowed =
+          std::find(change.allowed.begin(), change.allowed.end(), vary) != change.allowed.end();
+      const json document = compared(base, updated, {vary});
+      EXPECT_EQ(document["refused"], !allowed) << change.field << vary;
+      EXPECT_EQ(document["exit_code"], allowed ? ok : incomparable) << change.field << vary;
+      if (allowed) continue;
+      ASSERT_EQ(document["mismatches"].size(), 1u) << change.field << vary;
+      EXPECT_EQ(document["mismatches"][0]["field"], change.field);
+      EXPECT_EQ(document["mismatches"][0]["new"], 7);
+      EXPECT_TRUE(document["rows"].empty()) << "a number beside a refusal would be read";
+
+      const json stamped = compared(base, updated, {vary, true});
+      EXPECT_EQ(stamped["rows"].size(), 1u);
+      for (const bool markdown : {false, true}) {
+        const std::string text = render_comparison(stamped, markdown);
+        EXPECT_NE(text.find("MISMATCH ALLOWED"), text.rfind("MISMATCH ALLOWED"));
+      }
+    }
+  }
+  // What is there on one side only.
+  json updated = base;
+  updated["environments"][0]["software"]["switches"]["OMP_PLACES"] = "cores";
+  const json document = compared(base, updated);
+  EXPECT_EQ(document["mismatches"][0]["field"], "software/switches");
+  EXPECT_EQ(document["mismatches"][0]["base"], "absent");
+  // Volatile state never decides.
+  updated = base;
+  updated["environments"][0]["volatile"]["load"] = 9;
+  EXPECT_EQ(compared(base, updated)["refused"], false);
+}
+
+TEST(Compare, FreshLaunchesMustBeOfTheirSide) {
+  const Side base = side(joined({launches("a", 1, 5)})),
+             updated = side(joined({launches("a", 1.1, 5)}));
+  const Side fresh_base = side(joined({launches("a", 1, 12)}));
+  json other = joined({launches("a", 1.1, 12)});
+  other["environments"][0]["software"]["libraries"]["onednn"]["version"] = "3.8";
+  const Side fresh_new = side(other);
+  const json document = compared(base, updated, {"software"}, &fresh_base, &fresh_new);
+  EXPECT_EQ(document["exit_code"], incomparable);
+  EXPECT_EQ(document["mismatches"][0]["field"], "fresh-new/software/libraries/onednn/version");
+}
+
+TEST(Compare, PrecisionsPairByWhatElseIsTheSame) {
+  const json base = joined({launches("a", 1, 5), launches("b", 1, 5)});
+  const json half =
+      joined({launches("a", 0.5, 5, 0.001, {{"precision", "bf16"}}), launches("b", 1, 5)});
+  const json document = compared(base, half, {"precision"});
+  ASSERT_EQ(document["rows"].size(), 1u);
+  EXPECT_NEAR(document["rows"][0]["ratio"], 0.5, 1e-9);
+  EXPECT_NE(document["rows"][0]["id"].get<std::string>().find("/*/"), std::string::npos);
+  ASSERT_EQ(document["not_compared"].size(), 1u);
+  EXPECT_NE(document["not_compared"][0]["reason"].get<std::string>().find("same precision"),
+            std::string::npos);
+  // Two precisions on one side are no one row.
+  const json both =
+      joined({launches("a", 1, 5), launches("a", 0.5, 5, 0.001, {{"precision", "bf16"}})});
+  EXPECT_TRUE(compared(both, half, {"precision"})["rows"].empty());
+}
+
+TEST(Compare, PublishedRowsGiveARatioAndNoVerdict) {
+  json base = joined({launches("a", 1, 1)});
+  base["rows"][0]["published"] = true;
+  base["rows"][0]["citation"] = "Somebody";
+  base["environments"][0]["hashes"] = {{"hardware", nullptr}, {"software", nullptr}};
+  const json document = compared(base, joined({launches("a", 0.5, 5)}), {"hardware"});
+  ASSERT_EQ(document["rows"].size(), 1u);
+  const json& row = document["rows"][0];
+  EXPECT_DOUBLE_EQ(row["ratio"], 0.5);
+  EXPECT_TRUE(row["interval"].is_null() && row["p"].is_null() && row["verdict"].is_null());
+  EXPECT_EQ(row["reason"], "published: no launches");
+  EXPECT_EQ(document["exit_code"], inconclusive);
+  EXPECT_TRUE(document["geometric_mean"].is_null());
+}
+
+TEST(Compare, WhatWasCountedOtherwiseHasNoRatio) {
+  const json base = joined({launches("a", 1, 5), launches("b", 1, 5)});
+  json other = base;
+  for (json& row : other["rows"])
+    if (row["id"].get<std::string>().find("/a") != std::string::npos) row["problem"]["flops"] = 2e9;
+  const json document = compared(base, other);
+  ASSERT_EQ(document["not_compared"].size(), 1u);
+  EXPECT_NE(document["not_compared"][0]["reason"].get<std::string>().find("flops"),
+            std::string::npos);
+  EXPECT_EQ(document["exit_code"], incomparable);
+}
+
+TEST(Compare, LaunchesOfTwoEnvironmentsAreNoOneNumber) {
+  json base = joined({launches("a", 1, 5), launches("b", 1, 5)});
+  json mixed = base;
+  mixed["environments"].push_back(mixed["environments"][0]);
+  mixed["environments"][1]["hashes"]["software"] = "c";
+  mixed["rows"][1]["environment"] = 1;
+  const json document = compared(base, mixed);
+  EXPECT_EQ(document["rows"].size(), 1u);
+  EXPECT_EQ(document["exit_code"], incomparable);
+}
+
+TEST(Compare, SeveralFilesOfASideAreMoreLaunches) {
+  json first = joined({launches("a", 1, 5)}), second = joined({launches("a", 1, 5)});
+  const Side both("both", {{"x", first}, {"y", second}}, false);
+  const json document = compared(both, side(joined({launches("a", 1, 5)})));
+  EXPECT_EQ(document["rows"][0]["base"]["launches"], 10);
+  EXPECT_EQ(document["base"]["files"], json({"x", "y"}));
+}
+
+}  // namespace
+}  // namespace assay::test

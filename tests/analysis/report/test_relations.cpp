@@ -1,0 +1,176 @@
+// Rows beside one another: roofline, precision, scaling, collectives.
+#include <gtest/gtest.h>
+
+#include "analysis/report/parts.hpp"
+#include "report_data.hpp"
+
+namespace {
+
+using namespace assay;
+using nlohmann::json;
+using test::document_of;
+using test::row;
+using test::value_of;
+
+json with_ceiling(json one, double flops, double bytes, double peak, double bandwidth) {
+  one["problem"]["flops"] = flops;
+  one["problem"]["bytes"] = bytes;
+  one["ceiling"] = {
+      {"flops_per_s", peak}, {"bytes_per_s", bandwidth}, {"fraction", 0.5}, {"bound_by", "flops"}};
+  return one;
+}
+
+/// A row as assay-collectives writes it: the size is a setting, and so in the id.
+json collective(double bytes, double seconds, const Settings& more = {}, int ranks = 8) {
+  Settings settings{{"collective", "allreduce"},
+                    {"transport", "mpi"},
+                    {"bytes", std::to_string(static_cast<long>(bytes))}};
+  for (const auto& [name, value] : more) settings[name] = value;
+  json one = row("ok", seconds, 0, settings);
+  one["id"] = one["id"].get<std::string>() + "/r" + std::to_string(ranks);
+  one["benchmark"] = "collectives";
+  one["problem"] = {{"descriptor", "allreduce"}, {"flops", nullptr}, {"bytes", bytes}};
+  one["parameters"]["ranks"] = ranks;
+  one["parameters"]["nodes"] = ranks / 4 + 1;
+  const double passes = 2 * (ranks - 1.0) / ranks;
+  one["rates"] = {{"busbw", passes * bytes / one["time_s"]["median"].get<double>()}};
+  return one;
+}
+
+TEST(ReportDocument, RooflineHasPointsAndTheirCeilings) {
+  const json document =
+      document_of({with_ceiling(row("ok", 1e-3), 1e9, 1e8, 4e12, 1e11),
+                   with_ceiling(row("ok", 2e-3, 0, {{"problem", "mb2"}}), 2e9, 1e9, 4e12, 3e11),
+                   row("ok", 1e-3, 0, {{"problem", "mb3"}})});
+  const json& part = document.at("roofline");
+  ASSERT_EQ(part["points"]["row"].size(), 2U);
+  EXPECT_DOUBLE_EQ(part["points"]["intensity"][0], 10);
+  EXPECT_DOUBLE_EQ(part["points"]["rate"][0], 1e12);
+  ASSERT_EQ(part["roofs"].size(), 1U);
+  EXPECT_DOUBLE_EQ(part["roofs"][0]["bytes_per_s"], 2e11);
+}
+
+TEST(ReportDocument, PrecisionIsBesideTheFastestFp32OfTheSameWork) {
+  json half = row("ok", 1e-3, 0, {{"precision", "bf16"}});
+  half["verification"]["max_error"] = 3e-3;
+  const json document =
+      document_of({row("ok", 4e-3), row("ok", 2e-3, 0, {{"algorithm", "winograd"}}), half,
+                   row("ok", 1e-3, 0, {{"precision", "bf16"}, {"problem", "mb7"}})});
+  const json& points = document.at("precision");
+  ASSERT_EQ(points["row"].size(), 3U);  // the other problem has no fp32
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_DOUBLE_EQ(value_of(document, points["reference"][i], "median"), 2e-3);
+    if (value_of(document, points["row"][i], "precision") == "bf16") {
+      EXPECT_DOUBLE_EQ(points["speedup"][i], 2);
+      EXPECT_DOUBLE_EQ(points["error"][i], 3e-3);
+    }
+  }
+  EXPECT_FALSE(document_of({row("ok", 4e-3), row("ok", 2e-3, 0, {{"algorithm", "winograd"}})})
+                   .contains("precision"));
+}
+
+TEST(ReportDocument, CollectivesAreCurvesBySize) {
+  std::vector<json> rows;
+  for (const double size : {1e6, 1e3, 1e9, 1e4})
+    rows.push_back(collective(size, 1e-6 + size * 1e-10));
+  const json curve = document_of(rows).at("collectives").at("sizes").at(0);
+  EXPECT_EQ(curve["bytes"], json({1e3, 1e4, 1e6, 1e9}));
+  EXPECT_NEAR(curve["fit"]["alpha"], 1e-6, 1e-12);
+  EXPECT_NEAR(curve["fit"]["beta"], 1e-10, 1e-16);
+  EXPECT_NEAR(curve["busbw"][3], 1.75e9 / (1e-6 + 0.1), 1e3);
+  const json few = document_of({rows[0], rows[1]}).at("collectives").at("sizes").at(0);
+  EXPECT_TRUE(few["fit"].is_null());
+  EXPECT_EQ(few["fit_reason"], "fewer than 3 sizes");
+  EXPECT_NEAR(curve["fit"]["r_squared"], 1, 1e-9);
+  EXPECT_LT(curve["fit"]["held_out"], 1e-6);
+  EXPECT_EQ(curve["rivals"], 0);
+  EXPECT_FALSE(curve.contains("least"));
+}
+
+TEST(ReportDocument, ScalingIsOverTheSmallestCount) {
+  json two = row("ok", 8e-3), eight = row("ok", 4e-3, 0, {{"threads", "8"}});
+  two["parameters"]["threads"] = 2;
+  eight["parameters"]["threads"] = 8;
+  const json curve = document_of({eight, two}).at("scaling").at(0);
+  EXPECT_EQ(curve["over"], "threads");
+  EXPECT_DOUBLE_EQ(curve["points"][0]["efficiency"], 1);
+  EXPECT_DOUBLE_EQ(curve["points"][1]["speedup"], 2);
+  EXPECT_DOUBLE_EQ(curve["points"][1]["ideal"], 4);
+  EXPECT_DOUBLE_EQ(curve["points"][1]["efficiency"], 0.5);
+}
+
+TEST(ReportDocument, CollectivesAreToldApartByWhatDiffers) {
+  std::vector<json> rows;
+  for (const double size : {1e3, 1e4, 1e6}) {
+    rows.push_back(collective(size, 1e-6 + size * 1e-10));
+    rows.push_back(collective(size, 2e-6 + size * 1e-10, {{"transport", "gloo"}}));
+    rows.push_back(collective(size, 3e-6 + size * 1e-10, {{"collective", "broadcast"}}));
+  }
+  const json part = document_of(rows).at("collectives");
+  ASSERT_EQ(part["sizes"].size(), 3U);
+  std::map<std::string, std::string> groups;
+  for (const json& curve : part["sizes"]) {
+    groups[curve["name"]] = curve["group"];
+    EXPECT_NE(curve["full"].get<std::string>().find("direct onednn fp32"), std::string::npos);
+    EXPECT_EQ(curve["bytes"].size(), 3U);
+  }
+  EXPECT_EQ(groups, (std::map<std::string, std::string>{{"allreduce mpi", "allreduce"},
+                                                        {"allreduce gloo", "allreduce"},
+                                                        {"broadcast mpi", "broadcast"}}));
+  EXPECT_TRUE(part["ranks"].empty());
+}
+
+TEST(ReportDocument, CollectivesOverRanksAreOfTheLargestMessage) {
+  std::vector<json> rows;
+  for (const int ranks : {2, 4, 8}) {
+    rows.push_back(collective(1e3, 1e-6 * ranks, {}, ranks));
+    rows.push_back(collective(1e6, 1e-3 * ranks, {}, ranks));
+  }
+  rows.push_back(collective(1e9, 1, {}, 8));  // one number of ranks alone is no curve
+  const json part = document_of(rows).at("collectives");
+  ASSERT_EQ(part["ranks"].size(), 1U);
+  const json& curve = part["ranks"][0];
+  EXPECT_EQ(curve["bytes"], 1e6);
+  ASSERT_EQ(curve["points"].size(), 3U);
+  EXPECT_EQ(curve["points"][2]["count"], 8);
+  // 2 (n - 1) / n of the message: 1 of it by 2 ranks in 2 ms, 7/4 of it by 8 in 8 ms.
+  EXPECT_NEAR(curve["points"][2]["efficiency"], 1.75 / 4, 1e-9);
+  EXPECT_FALSE(document_of(rows).contains("scaling")) << "more ranks move more bytes";
+}
+
+TEST(ReportDocument, PrecisionOfAMessageIsOfAsManyElements) {
+  json half = collective(2e6, 1e-3, {{"precision", "fp16"}});
+  half["verification"]["max_error"] = 2e-4;
+  const std::vector<json> rows{collective(4e6, 2e-3), collective(2e6, 1.5e-3), half};
+  const json document = document_of(rows);
+  const json& points = document.at("precision");
+  ASSERT_EQ(points["row"].size(), 2U) << "2 MB of fp32 are other work than 2 MB of fp16";
+  for (std::size_t i = 0; i < 2; ++i)
+    if (value_of(document, points["row"][i], "precision") == "fp16") {
+      EXPECT_DOUBLE_EQ(points["speedup"][i], 2);
+      EXPECT_DOUBLE_EQ(points["error"][i], 2e-4);
+    }
+}
+
+TEST(ReportDocument, RanksWithAProblemEachDoMoreWork) {
+  const auto curve_with = [](const char* whole) {
+    json one = row("ok", 1e-3, 0, {{"cache", "hot"}}), four = row("ok", 1.25e-3);
+    four["id"] = "four";
+    four["parameters"]["ranks"] = 4;
+    for (json* each : {&one, &four})
+      if (*whole != 0) (*each)["problem"][whole] = 64;
+    return document_of({one, four}).at("scaling").at(0);
+  };
+  const json weak = curve_with("");
+  EXPECT_EQ(weak["weak"], true);
+  EXPECT_DOUBLE_EQ(weak["points"][1]["efficiency"], 0.8);
+  EXPECT_DOUBLE_EQ(weak["points"][1]["speedup"], 3.2);
+  for (const char* whole : {"size", "global_batch_size"}) {
+    const json strong = curve_with(whole);
+    EXPECT_EQ(strong["weak"], false);
+    EXPECT_DOUBLE_EQ(strong["points"][1]["speedup"], 0.8);
+    EXPECT_DOUBLE_EQ(strong["points"][1]["efficiency"], 0.2);
+  }
+}
+
+}  // namespace

@@ -189,9 +189,9 @@ std::unique_ptr<Communicator> CollectivesBenchmark::connect(Plugins& plugins) co
     if (auto* ranks = std::get_if<std::unique_ptr<Communicator>>(&made)) return std::move(*ranks);
     reasons.push_back(std::get<Unsupported>(made).reason);
   }
-  throw CaseError(fmt::format(
-      "rank {} on {} cannot join the {} processes that {} has started ({}).", start.rank,
-      alone->host(), start.size, start.by, join(reasons, "; ")));
+  throw CaseError(
+      fmt::format("rank {} on {} cannot join the {} processes that {} has started ({}).",
+                  start.rank, alone->host(), start.size, start.by, join(reasons, "; ")));
 }
 
 }  // namespace assay

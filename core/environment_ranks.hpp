@@ -7,9 +7,9 @@
 
 namespace assay {
 
-/// Adds to this rank's environment the host and the place of every rank, and of the first rank of each other host
-/// its state, hashes and, where they are others than rank 0's, hardware and software. Nothing for
-/// one rank. Collective.
+/// Adds to this rank's environment the host and the place of every rank, and of the first rank of
+/// each other host its state, hashes and, where they are others than rank 0's, hardware and
+/// software. Nothing for one rank. Collective.
 void add_ranks(nlohmann::json& environment, Communicator& ranks);
 
 /// Ranks on this rank's host, itself included. Collective.

@@ -38,7 +38,9 @@ TEST(KnownRanks, PartsCountTheirNodesAnewInTheOrderOfTheKeys) {
       EXPECT_EQ(part.nodes, (std::vector<int>{2, 1, 1, 0}));  // ranks 4 3 2 1 on nodes 2 1 1 0
     }
     const Ranks far = part_of(all, known.node() == 0 && known.rank() < 2 ? 0 : 1, known.rank());
-    if (known.rank() >= 2) EXPECT_EQ(far.nodes, (std::vector<int>{0, 0, 1}));
+    if (known.rank() >= 2) {
+      EXPECT_EQ(far.nodes, (std::vector<int>{0, 0, 1}));
+    }
   });
 }
 

@@ -13,8 +13,8 @@ std::vector<Dimension> ConvBenchmark::dimensions() const {
   direction.help = "pass to time";
   direction.values = conv_direction_names();
   direction.defaults = {"forward"};
-  // cuDNN's names, in lower case, are the field's. All are valid where cuDNN is not, too: a suite for
-  // GPUs is then unsupported, and no misuse.
+  // cuDNN's names, in lower case, are the field's. All are valid where cuDNN is not, too: a suite
+  // for GPUs is then unsupported, and no misuse.
   return {direction,
           dimension::precision(precision_names(), {"fp32"}),
           dimension::backend({"onednn"}),

@@ -1,33 +1,30 @@
 #!/usr/bin/env python3
 # full
-"""Ranks on two hosts (namespaces of this machine): transports see two nodes and keep their contract."""
+"""Ranks on two hosts (namespaces of this machine): transports see two nodes and keep their contract, and a cut cable ends a case."""
+import json
 import os
-import pathlib
-import shutil
 import subprocess
-import tempfile
 import unittest
 
-from hosts_helper import Hosts, why_not
-from run_helper import BUILD
+from hosts_helper import HOSTS, Hosts, why_not
+from run_helper import ASSAY, BIN, BUILD, RunTest
 
 CONTRACT = BUILD / "tests" / "bin" / "contract"
 REASON = why_not()
 
 
 @unittest.skipIf(REASON, f"unsupported: {REASON}")
-class SeveralHosts(unittest.TestCase):
+class SeveralHosts(RunTest):
     def setUp(self):
-        folder = pathlib.Path(tempfile.mkdtemp(prefix="assay-hosts-"))
-        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
-        self.hosts = self.enterContext(Hosts(folder))
-        self.environment = {**os.environ, "ASSAY_PLUGIN_PATH": str(BUILD / "lib" / "assay"), "OMP_NUM_THREADS": "1",
-                            "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        super().setUp()
+        self.hosts = self.enterContext(Hosts(self.folder))
+        self.variables = {**os.environ, "ASSAY_PLUGIN_PATH": str(BUILD / "lib" / "assay"), "OMP_NUM_THREADS": "1",
+                          "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
     def contract(self, transport, ranks, *words):
         command = self.hosts.on_first(*self.hosts.mpirun(ranks), "-x", "ASSAY_PLUGIN_PATH", "-x", "OMP_NUM_THREADS", CONTRACT,
                                       transport, "--expect-nodes", 2, *words)
-        done = subprocess.run(command, env=self.environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600)
+        done = subprocess.run(command, env=self.variables, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600)
         if "unsupported: " in done.stdout:
             self.skipTest(done.stdout)
         self.assertEqual(done.returncode, 0, done.stdout)
@@ -41,6 +38,38 @@ class SeveralHosts(unittest.TestCase):
 
     def test_oneccl(self):
         self.contract("oneccl", 2, "--ordered")
+
+    def test_algorithms_over_nodes(self):
+        file = self.folder / "x.json"
+        command = self.hosts.on_first(*self.hosts.mpirun(4), BIN / "assay-collectives", "--transport", "mpi", "--algorithm",
+                                      "hierarchical,horovod_hybrid", "--bytes", "400000", "--max-time", "0.05", "--out", file)
+        done = subprocess.run(command, env=self.variables, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        result = json.loads(file.read_text())
+        self.assertEqual([row["status"] for row in result["rows"]], ["ok", "ok"])
+        self.assertEqual([row["parameters"]["nodes"] for row in result["rows"]], [2, 2])
+        hosts = list(HOSTS)
+        self.assertEqual(result["environments"][0]["rank_hosts"], [hosts[0]] * 2 + [hosts[1]] * 2)
+        self.assertEqual([place["node"] for place in result["environments"][0]["rank_places"]], [0, 0, 1, 1])
+
+    def test_a_cable_that_is_cut(self):
+        suite = self.suite([{"benchmark": "collectives", "collective": ["allreduce"], "problem": ["4000"],
+                             "op": ["sum", "min", "max"], "placement": ["out_of_place", "in_place"]}])
+        command = self.hosts.on_first(ASSAY, "run", suite, "--out", self.out, "--timeout", 10, "--max-time", 1,
+                                      "--launcher", " ".join(self.hosts.mpirun(4)))
+        process = subprocess.Popen(command, env=self.variables, stdout=subprocess.DEVNULL, stderr=open(self.folder / "stderr.txt", "w"))
+        self.addCleanup(lambda: process.poll() is None and (process.kill(), process.wait()))
+        self.wait_until(lambda: len(self.journal_rows()) >= 1, process)
+        self.hosts.cut()
+        process.wait(timeout=600)
+        self.assertEqual(process.returncode, 7, (self.folder / "stderr.txt").read_text())
+        rows = self.rows()
+        self.assertEqual(len(rows), 6)
+        self.assertEqual(rows[0]["status"], "ok", "a finished row was lost")
+        self.assertTrue({row["status"] for row in rows} & {"failed", "timeout"})
+        for row in rows:
+            self.assertEqual(row["time_s"] is None, row["status"] != "ok", row["reason"])
+        self.assertEqual(self.children_at_work(), [], "a process was left behind")
 
 
 if __name__ == "__main__":

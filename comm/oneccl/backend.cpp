@@ -1,6 +1,9 @@
 #include <dlfcn.h>
+#include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
+#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "comm/oneccl/communicator.hpp"
@@ -12,6 +15,29 @@ namespace assay::oneccl {
 namespace {
 
 constexpr const char* fabric = "libfabric.so.1";
+
+/// The library logs to stdout, which is for results. While one of these lives, stdout is stderr.
+class Aside {
+ public:
+  Aside() {
+    std::fflush(stdout);
+    std::cout.flush();
+    saved_ = dup(STDOUT_FILENO);
+    if (saved_ >= 0) dup2(STDERR_FILENO, STDOUT_FILENO);
+  }
+  ~Aside() {
+    if (saved_ < 0) return;
+    std::fflush(stdout);
+    std::cout.flush();
+    dup2(saved_, STDOUT_FILENO);
+    close(saved_);
+  }
+  Aside(const Aside&) = delete;
+  Aside& operator=(const Aside&) = delete;
+
+ private:
+  int saved_ = -1;
+};
 
 class OneCclBackend final : public Backend {
  public:
@@ -40,6 +66,7 @@ class OneCclBackend final : public Backend {
                                               Communicator& known) override {
     const Made<Device*> place = device(options);
     if (const auto* refusal = std::get_if<Unsupported>(&place)) return *refusal;
+    const Aside talk;
     initialise(known);
     return std::make_unique<OneCclCommunicator>(ranks_of(known, options));
   }

@@ -89,16 +89,7 @@ Executed executed_of(const CollectiveSettings& settings, const Communicator& ran
   Executed ran;
   ranks.describe(call, ran);
   ran.algorithm = settings.algorithm;
-  if (settings.algorithm != "library") {
-    const bool sums = call.what == Collective::allreduce || call.what == Collective::reduce ||
-                      call.what == Collective::reduce_scatter;
-    const DataType type = call.receive.type;
-    const bool narrow = type == DataType::bf16 || type == DataType::fp16;
-    ran.implementation = fmt::format("Assay's {} over {}", settings.algorithm, settings.transport);
-    ran.evidence = "library";
-    ran.compute = sums ? std::string(narrow ? "fp32" : name(type)) : "";
-    ran.accumulate = sums && narrow ? "fp32, rounded after each addition" : ran.compute;
-  }
+  if (settings.algorithm != "library") ran.implementation += ", over " + settings.transport;
   if (settings.nonblocking) ran.implementation += "; started, then waited for";
   ran.workspace_bytes = ranks.scratch_bytes();
   return ran;

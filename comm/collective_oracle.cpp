@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "comm/collective.hpp"
+#include "comm/wire.hpp"
 
 namespace assay {
 namespace {
@@ -79,6 +80,10 @@ class CollectiveOracle final : public Oracle {
   static bool compressed(const Executed& executed) {
     return executed.numbers.contains("wire_bits");
   }
+  static DataType wire_of(const Executed& executed) {
+    const auto bits = static_cast<int>(executed.numbers.at("wire_bits"));
+    return bits == significand(DataType::fp16) ? DataType::fp16 : DataType::bf16;
+  }
   /// Bits that values keep on their way.
   int bits_of(const Executed& executed) const {
     const int own = significand(shape_.type);
@@ -112,21 +117,22 @@ class CollectiveOracle final : public Oracle {
           value += values_[i];
       }
     }
-    const double bound = relative_bound(executed, exact);
+    const double bound = relative_bound(exact);
     const double mean = shape_.op == ReduceOp::average ? shape_.ranks : 1;
     for (std::size_t i = 0; i < expected.size(); ++i) {
       expected[i].value /= mean;
-      expected[i].max_bound = expected[i].rms_bound = bound * sizes_[i] / mean;
+      const bool wired = compressed(executed) && !exact;
+      expected[i].max_bound = expected[i].rms_bound =
+          wired ? wire_bound(wire_of(executed), shape_.type, shape_.op, shape_.ranks,
+                             expected[i].value, sizes_[i])
+                : bound * sizes_[i] / mean;
     }
   }
 
   /// Over the sum of the magnitudes of what is added; 0: exactly.
-  double relative_bound(const Executed& executed, bool exact) const {
+  double relative_bound(bool exact) const {
     const double n = shape_.ranks, u = unit_roundoff(shape_.type);
     if (exact) return 0;
-    // Every value is rounded to the wire's bits at most once on each of the ways that it goes, and
-    // so is each of the partial sums that it is in: n + 1 roundings at most.
-    if (compressed(executed)) return (n + 1) * std::ldexp(1, -bits_of(executed)) + n * u;
     if (!sums() || u == 0) return 0;
     const bool rounds = significand(shape_.type) <= log2_up(shape_.ranks);
     if (rounds) return n * u + (shape_.op == ReduceOp::average ? 4 * u : 0);

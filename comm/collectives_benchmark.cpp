@@ -9,6 +9,7 @@
 #include "comm/algorithms/algorithm.hpp"
 #include "comm/collective.hpp"
 #include "comm/joined.hpp"
+#include "comm/layers.hpp"
 #include "core/error.hpp"
 #include "core/launched.hpp"
 #include "core/text.hpp"
@@ -91,26 +92,29 @@ std::vector<Dimension> CollectivesBenchmark::dimensions() const {
   bytes.also = "bytes";
   bytes.help =
       "bytes of a rank's whole vector (4, 64KiB), elements (n100000), a list, or LIST/NAME";
-  return {axis("collective", "what is called", pattern_names(), {"allreduce"}),
-          dimension::precision({"fp64", "fp32", "fp16", "bf16", "int32"}, {"fp32"}),
-          transport,
-          axis("algorithm", "library is the transport's own", algorithm_names(), {"library"}),
-          bytes,
-          counted("ranks", "r"),
-          counted("nodes", "n"),
-          axis("op", "of what reduces", op_names(), {"sum"}, "sum"),
-          axis("placement", "two buffers, or one for both", {"out_of_place", "in_place"},
-               {"out_of_place"}, "out_of_place"),
-          axis("mode", "the blocking call, or started and waited for", {"blocking", "nonblocking"},
-               {"blocking"}, "blocking"),
-          axis("root", "rank that broadcasts, or is reduced to", {}, {"0"}, "0"),
-          axis("inside",
-               "what a hybrid uses within a node in NCCL's place: a transport, shared_memory, or "
-               "same (as between nodes)",
-               {}, {"same"}, "same"),
-          axis("ranks_per_node", "impose nodes of so many consecutive ranks; 0: as they are", {},
-               {"0"}, "0"),
-          dimension::device()};
+  std::vector<Dimension> all{
+      axis("collective", "what is called", pattern_names(), {"allreduce"}),
+      dimension::precision({"fp64", "fp32", "fp16", "bf16", "int32"}, {"fp32"}),
+      transport,
+      axis("algorithm", "library is the transport's own", algorithm_names(), {"library"}),
+      bytes,
+      counted("ranks", "r"),
+      counted("nodes", "n"),
+      axis("op", "of what reduces", op_names(), {"sum"}, "sum"),
+      axis("placement", "two buffers, or one for both", {"out_of_place", "in_place"},
+           {"out_of_place"}, "out_of_place"),
+      axis("mode", "the blocking call, or started and waited for", {"blocking", "nonblocking"},
+           {"blocking"}, "blocking"),
+      axis("root", "rank that broadcasts, or is reduced to", {}, {"0"}, "0"),
+      axis("inside",
+           "what a hybrid uses within a node in NCCL's place: a transport, shared_memory, or "
+           "same (as between nodes)",
+           {}, {"same"}, "same"),
+      axis("ranks_per_node", "impose nodes of so many consecutive ranks; 0: as they are", {}, {"0"},
+           "0"),
+      dimension::device()};
+  for (Dimension& one : layer_dimensions()) all.push_back(std::move(one));
+  return all;
 }
 
 std::string CollectivesBenchmark::canonical(const std::string& descriptor) const {
@@ -152,6 +156,7 @@ void CollectivesBenchmark::complete(Settings& settings, const RankCount& started
   settings["root"] =
       std::to_string(whole(settings.at("root"), "rank of this job", started.ranks - 1));
 
+  complete_layers(*this, settings);
   std::string& problem = settings.at("problem");
   if (problem.starts_with("n"))
     problem = std::to_string(std::stoll(problem.substr(1)) *
@@ -189,9 +194,9 @@ std::unique_ptr<Communicator> CollectivesBenchmark::connect(Plugins& plugins) co
     if (auto* ranks = std::get_if<std::unique_ptr<Communicator>>(&made)) return std::move(*ranks);
     reasons.push_back(std::get<Unsupported>(made).reason);
   }
-  throw CaseError(fmt::format(
-      "rank {} on {} cannot join the {} processes that {} has started ({}).", start.rank,
-      alone->host(), start.size, start.by, join(reasons, "; ")));
+  throw CaseError(
+      fmt::format("rank {} on {} cannot join the {} processes that {} has started ({}).",
+                  start.rank, alone->host(), start.size, start.by, join(reasons, "; ")));
 }
 
 }  // namespace assay

@@ -8,6 +8,8 @@
 
 #include "comm/algorithms/algorithm.hpp"
 #include "comm/collective_operation.hpp"
+#include "comm/collectives_benchmark.hpp"
+#include "comm/layers.hpp"
 #include "core/environment.hpp"
 #include "core/error.hpp"
 
@@ -114,10 +116,13 @@ Made<std::unique_ptr<Workload>> collective_workload(const Case& one, const Colle
                               options.get("mode", "blocking") == "nonblocking"};
   if (shape.pattern == Pattern::sendrecv && settings.algorithm != "library")
     return Unsupported{"sendrecv is messages: there is no algorithm but the library's"};
+  if (shape.pattern == Pattern::sendrecv && options.get("wire", "none") != "none")
+    return Unsupported{"sendrecv is messages: they travel as they are, whatever --wire says"};
   Made<std::unique_ptr<Communicator>> made = together<std::unique_ptr<Communicator>>(
       context.ranks, [&] { return entry_of(settings.algorithm).make(outside, *inside, options); });
   if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
-  std::unique_ptr<Communicator>& ranks = std::get<std::unique_ptr<Communicator>>(made);
+  std::unique_ptr<Communicator> ranks = layered(
+      std::move(std::get<std::unique_ptr<Communicator>>(made)), CollectivesBenchmark(), options);
   if (std::string reason = why_not_collective(problem, *ranks); !reason.empty())
     return Unsupported{std::move(reason)};
 

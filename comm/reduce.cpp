@@ -131,11 +131,6 @@ bool combines(Collective what) {
          what == Collective::reduce_scatter;
 }
 
-std::string arithmetic_of(DataType type) {
-  const bool narrow = type == DataType::fp16 || type == DataType::bf16;
-  return narrow ? "fp32, rounded after each addition" : std::string(name(type));
-}
-
 void combine(Buffer into, Buffer a, Buffer b, ReduceOp op) {
   dispatch(into.type, [&](auto format) {
     using Format = decltype(format);

@@ -13,8 +13,6 @@ std::string why_not_reduce(DataType type, ReduceOp op);
 
 /// Whether the collective combines elements.
 bool combines(Collective what);
-/// What combine() computes in, for a row's "executed".
-std::string arithmetic_of(DataType type);
 
 /// into[i] = a[i] op b[i], `average` being the sum (scale() does the rest). 16-bit types are
 /// combined in fp32 and rounded once to nearest even; s32 wraps. `into` may be `a` or `b`. Equal

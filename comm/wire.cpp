@@ -41,7 +41,7 @@ class Wire final : public ForwardingCommunicator {
 
   void describe(const Call& call, Executed& executed) const override {
     under().describe(exchange(call), executed);
-    executed.implementation = "Assay wire=" + std::string(name(wire_)) + " over " +
+    executed.implementation = "Assay's wire=" + std::string(name(wire_)) + " over " +
                               executed.implementation + " and allgather";
     executed.compute = executed.accumulate = name(call.receive.type);
     executed.numbers["wire_bits"] = std::round(-std::log2(unit_roundoff(wire_)));
@@ -134,7 +134,7 @@ double wire_bound(DataType wire, DataType type, ReduceOp op, int ranks, double s
   const double u = unit_roundoff(wire), v = unit_roundoff(type);
   // Below the least normal number the rounding error is absolute: half the least subnormal one.
   const double least = wire == DataType::fp16 ? 0x1p-25 : 0x1p-134;
-  if (op == ReduceOp::min || op == ReduceOp::max) return u * absolute + least;
+  if (op == ReduceOp::min || op == ReduceOp::max) return u * std::fabs(sum) + least;
   const double n = ranks;
   const double additions = (n - 1) * v / (1 - (n - 1) * v);
   const double contributions = (u + additions * (1 + u)) * absolute + n * least * (1 + additions);

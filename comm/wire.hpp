@@ -14,7 +14,8 @@ namespace assay {
 std::unique_ptr<Communicator> wire_compressed(Communicator& under, DataType wire);
 
 /// How far the result may be from the exact one (docs/method.md): `sum` is the exact result of op,
-/// `absolute` the sum of the magnitudes of the contributions (min, max: the largest of them).
+/// `absolute` the sum of the magnitudes of the contributions (min and max need none: rounding keeps
+/// the order of values, so the result is the exact one rounded once).
 /// Valid below the wire's overflow.
 double wire_bound(DataType wire, DataType type, ReduceOp op, int ranks, double sum,
                   double absolute);

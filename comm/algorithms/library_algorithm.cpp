@@ -18,10 +18,13 @@ AlgorithmEntry library_algorithm() {
 }
 
 void describe_own(const std::string& how, const Call& call, Executed& executed) {
-  executed.implementation = "Assay " + how;
+  executed.implementation = "Assay's " + how;
   executed.evidence = "library";
-  if (combines(call.what))
-    executed.compute = executed.accumulate = arithmetic_of(call.receive.type);
+  if (!combines(call.what)) return;
+  const DataType type = call.receive.type;
+  const bool narrow = type == DataType::fp16 || type == DataType::bf16;
+  executed.compute = narrow ? "fp32" : name(type);
+  executed.accumulate = narrow ? "fp32, rounded after each addition" : name(type);
 }
 
 std::string why_not_host(std::string_view algorithm, const Options& options) {

@@ -1,0 +1,27 @@
+// ratio: ResNet-50's 161 allreduces by mpi on 2 ranks, unfused over fused (64 MiB)
+// target: >= 2
+// pairs: 30
+
+#include <numeric>
+
+#include "comm/collectives_benchmark.hpp"
+#include "comm/fusion.hpp"
+#include "comm/layers.hpp"
+#include "comm/replay.hpp"
+#include "tests/self_benchmark/support/allreduce_pairs.hpp"
+
+int main(int argc, char** argv) {
+  using namespace assay;
+  return self_benchmark::main_on_two_ranks(
+      argc, argv, [](self_benchmark::MpiRanks& ranks, int pairs) -> nlohmann::json {
+        const std::vector<std::int64_t> counts = replay_counts(CollectivesBenchmark(), "resnet50");
+        const auto library = ranks.algorithm("library");
+        const auto fusion = fused(*library, 64 << 20);
+        Replay apart(*library, {counts, false, 0}), together(*fusion, {counts, true, 0});
+        const std::int64_t bytes =
+            4 * std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+        return {{"pairs", self_benchmark::allreduce_pairs(*ranks, apart, together, bytes, pairs)},
+                {"unit", "s"},
+                {"note", std::to_string(counts.size()) + " tensors, 3 replays a side"}};
+      });
+}

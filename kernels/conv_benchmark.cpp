@@ -13,12 +13,14 @@ std::vector<Dimension> ConvBenchmark::dimensions() const {
   direction.help = "pass to time";
   direction.values = conv_direction_names();
   direction.defaults = {"forward"};
-  // cuDNN's names of forward algorithms, in lower case, are the field's.
+  // cuDNN's names, in lower case, are the field's. All are valid where cuDNN is not, too: a suite
+  // for GPUs is then unsupported, and no misuse.
   return {direction,
           dimension::precision(precision_names(), {"fp32"}),
           dimension::backend({"onednn"}),
           dimension::algorithm({"auto", "direct", "winograd", "winograd_nonfused", "implicit_gemm",
-                                "implicit_precomp_gemm", "gemm", "fft", "fft_tiling"}),
+                                "implicit_precomp_gemm", "gemm", "fft", "fft_tiling", "algo_0",
+                                "algo_1", "algo_3"}),
           dimension::problem({"coral2/winograd"}),
           dimension::cache(),
           dimension::threads(),

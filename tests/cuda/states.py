@@ -51,7 +51,8 @@ class States(RunTest):
         lines = [line for line in listed.splitlines() if "cuda" in line]
         out = self.folder / "row.json"
         reasons = set()
-        for program, words in (("assay-conv", ("--problem", SMALL)), ("assay-stream", ("--problem", "triad_n1000"))):
+        for program, words in (("assay-conv", ("--problem", SMALL, "--direction", "bwd_data", "--algorithm", "algo_0")),
+                               ("assay-stream", ("--problem", "triad_n1000"))):
             call = (root / "bin" / program, "--backend", "cuda", "--device", "gpu", *words, "--out", out)
             said = self.command(*call, env=environment, code=0)
             self.assertEqual(said.stderr.strip(), f"wrote {out}")  # nothing else is told, least of all by a loader

@@ -127,9 +127,10 @@ std::string check_threads(const std::string& text) {
   return std::to_string(count);
 }
 
-/// The checked values of one axis, without problems.
+/// The checked values of one axis, without problems. `asked`: the plugins that the cases name.
 std::vector<std::string> checked(const Dimension& axis, const std::vector<std::string>& given,
-                                 const std::string& benchmark, Plugins& plugins) {
+                                 const std::string& benchmark, Plugins& plugins,
+                                 const std::vector<std::string>& asked) {
   std::vector<std::string> values;
   for (const std::string& value : given) {
     std::vector<std::string> valid = axis.values;
@@ -148,8 +149,9 @@ std::vector<std::string> checked(const Dimension& axis, const std::vector<std::s
     }
     bool known = valid.empty() || std::find(valid.begin(), valid.end(), value) != valid.end();
     if (!known && axis.name == "algorithm") {
-      // A backend may bring algorithms of its own: adding it edits no list.
-      for (const std::string& name : plugins.names()) {
+      // A backend may bring algorithms of its own: adding it edits no list. Others are not opened:
+      // what a library does to the process when it is loaded is no part of these measurements.
+      for (const std::string& name : asked) {
         const Made<Backend*> backend = plugins.open(name);
         if (const auto* usable = std::get_if<Backend*>(&backend))
           for (const std::string& algorithm : (*usable)->algorithms(benchmark))
@@ -288,10 +290,14 @@ std::vector<Case> expand(const Benchmark& benchmark,
           }
       });
     }
+  std::vector<std::string> named;
+  for (const Dimension& axis : axes)
+    if (axis.name == "backend" || axis.plugin)
+      for (const std::string& name : given(axis)) named.push_back(name);
   for (const Dimension& axis : axes)
     if (axis.name != "problem" && !axis.found)
       on_behalf_of(axis.name, [&] {
-        multiply(axis.name, checked(axis, given(axis), benchmark.name(), plugins));
+        multiply(axis.name, checked(axis, given(axis), benchmark.name(), plugins, named));
       });
   for (Case& one : cases) {
     one.required = required;

@@ -230,7 +230,9 @@ void Campaign::settle(Attempt& attempt) {
                                  attempt.timed_out ? "did not end" : attempt.ended.text()));
     return;
   }
-  const std::string said = tail_of(attempt.err);
+  std::string said = tail_of(attempt.err);
+  // MPICH's launcher tells on stdout which rank died and where.
+  if (said.empty() && !options_.launcher.empty()) said = tail_of(attempt.out);
   const std::string quote = said.empty() ? "" : fmt::format(". It said: {}", said);
   if (!attempt.ended.signalled && !attempt.timed_out) {
     // A process that meets a full disk cannot finish any case: that is no case's fault.

@@ -134,7 +134,7 @@ TEST(Curves, AreBelowTheTable) {
   const auto results = rivals();
   const std::string text = curve_table(results, series_of(results), false);
   for (const char* part :
-       {"below 10 kB", "from 10 kB", "never", "1 us", "10 GB/s", "1.0000", "0.0 %"})
+       {"below 10.0 kB", "from 10.0 kB", "never", "1.00 µs", "10.0 GB/s", "1.0000", "0.0 %"})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   const std::vector<NamedResult> none{{"", test::result({test::row("ok", 1e-3)})}};
   EXPECT_EQ(curve_table(none, series_of(none), false), "");

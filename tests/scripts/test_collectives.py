@@ -80,7 +80,7 @@ class Collectives(RunTest):
         for words, text in ((("--bytes", "0"), "moves nothing"), (("--bytes", "6"), "whole number of elements"),
                             (("--collective", "allgather", "--bytes", "4"), "for each of 2 ranks"),
                             (("--root", "2", "--collective", "reduce"), "from 0 to 1"), (("--bites", "4"), "--bytes"),
-                            (("--out", "/nonexistent/c.json"), "/nonexistent")):
+                            (("--out", "/dev/null/c.json"), "/dev/null")):
             done, _ = self.start(2, *words, code=2)
             self.assertEqual(done.stderr.count("assay-collectives: "), 1, done.stderr)
             self.assertIn(text, done.stderr)

@@ -124,7 +124,8 @@ class Sizes(RunTest):
     def test_empty_and_not_divisible(self):
         launcher = LAUNCHERS["openmpi"].split()
         environment = self.environment(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-        self.command(*launcher, COLLECTIVES, "--bytes", "0", "--collective", "allreduce", "--max-time", 0.02, env=environment, code=0)
+        done = self.command(*launcher, COLLECTIVES, "--bytes", "0", "--collective", "allreduce", "--max-time", 0.02, env=environment, code=2)
+        self.assertIn("0 bytes moves nothing", done.stderr)
         self.command(*launcher, COLLECTIVES, "--bytes", "28", "--collective", "allreduce", "--max-time", 0.02, env=environment, code=0)
         for words in (["--collective", "allgather", "--bytes", "28"], ["--collective", "allreduce", "--bytes", "3"]):
             with self.subTest(words):

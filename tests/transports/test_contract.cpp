@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <map>
 
 #include "comm/forwarding.hpp"
 #include "core/error.hpp"
@@ -83,11 +84,19 @@ class Spoiled final : public ForwardingCommunicator {
   Request receive(Buffer data, int from, int tag, Stream& stream) override {
     // One tag for all: messages are then told apart by their order alone.
     Request request = under().receive(data, from, fault_ == Fault::order ? 0 : tag, stream);
-    if (fault_ == Fault::message && data.count > 1000) {
-      under().wait(request);
-      static_cast<std::int32_t*>(data.data)[data.count / 2] += 1;
-    }
+    if (fault_ == Fault::message && data.count > 1000) under_way_[request.handle] = data;
     return request;
+  }
+  void wait(Request& request) override {
+    const std::uintptr_t handle = request.handle;
+    under().wait(request);
+    arrived(handle);
+  }
+  bool done(Request& request) override {
+    const std::uintptr_t handle = request.handle;
+    const bool is = under().done(request);
+    if (is) arrived(handle);
+    return is;
   }
   Request send(Buffer data, int to, int tag, Stream& stream) override {
     return under().send(data, to, fault_ == Fault::order ? 0 : tag, stream);
@@ -101,7 +110,15 @@ class Spoiled final : public ForwardingCommunicator {
   }
 
  private:
+  void arrived(std::uintptr_t handle) {
+    const auto message = under_way_.find(handle);
+    if (message == under_way_.end()) return;
+    const Buffer data = message->second;
+    static_cast<std::int32_t*>(data.data)[data.count / 2] += 1;
+    under_way_.erase(message);
+  }
   Fault fault_;
+  std::map<std::uintptr_t, Buffer> under_way_;
 };
 
 /// Buffered sends: one of the faults waits for a message before it sends its own.

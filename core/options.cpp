@@ -99,6 +99,15 @@ std::string axis_help(const Dimension& axis) {
   return help;
 }
 
+/// --ranks-per-node, as flags are written, and --ranks_per_node, as a suite has it.
+std::string flags_of(const Dimension& axis) {
+  std::string dashed = axis.name;
+  std::replace(dashed.begin(), dashed.end(), '_', '-');
+  std::string all = "--" + dashed;
+  if (dashed != axis.name) all += ",--" + axis.name;
+  return axis.also.empty() ? all : all + ",--" + axis.also;
+}
+
 }  // namespace
 
 RunRequest parse_benchmark_options(const Benchmark& benchmark, int argc, const char* const* argv,
@@ -116,8 +125,7 @@ RunRequest parse_benchmark_options(const Benchmark& benchmark, int argc, const c
   std::map<std::string, std::vector<std::string>> given;
   for (const Dimension& axis : benchmark.dimensions())
     if (!axis.found)
-      app.add_option("--" + axis.name + (axis.also.empty() ? "" : ",--" + axis.also),
-                     given[axis.name], axis_help(axis))
+      app.add_option(flags_of(axis), given[axis.name], axis_help(axis))
           ->type_name("NAME,…")
           ->allow_extra_args(false);
   std::vector<std::string> baselines;

@@ -13,6 +13,7 @@
 
 #include "comm/gloo/mesh.hpp"
 #include "comm/known_ranks.hpp"
+#include "comm/slots.hpp"
 
 namespace assay::gloo_transport {
 

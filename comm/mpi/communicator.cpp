@@ -16,13 +16,6 @@ namespace assay::mpi {
 
 namespace {
 
-constexpr std::size_t first_slots = 256;
-
-bool reduces(Collective what) {
-  return what == Collective::allreduce || what == Collective::reduce ||
-         what == Collective::reduce_scatter;
-}
-
 int count_of(Buffer buffer) { return static_cast<int>(buffer.count); }
 
 /// The function of MPI that does such a call.
@@ -60,8 +53,6 @@ MpiCommunicator::MpiCommunicator(MPI_Comm comm, int node, std::int64_t longest)
   all.erase(std::unique(all.begin(), all.end()), all.end());
   nodes_ = static_cast<int>(all.size());
   node_ = static_cast<int>(std::lower_bound(all.begin(), all.end(), node) - all.begin());
-  slots_.reserve(first_slots);
-  free_.reserve(first_slots);
 }
 
 MpiCommunicator::~MpiCommunicator() {
@@ -96,7 +87,7 @@ std::string MpiCommunicator::why_not(const Call& call) const {
   if (std::string reason = why_not_counts(call, size_); !reason.empty()) return reason;
   if (call.root < 0 || call.root >= size_)
     return fmt::format("no rank {} among {}", call.root, size_);
-  if (reduces(call.what))
+  if (combines(call.what))
     if (std::string reason = why_not_reduce(call.receive.type, call.op); !reason.empty())
       return reason;
 #if defined(MPICH_NUMVERSION)
@@ -116,18 +107,18 @@ std::string MpiCommunicator::why_not(const Call& call) const {
 }
 
 void MpiCommunicator::prepare(const Call& call) {
-  if (reduces(call.what)) operation(call.receive.type, call.op);  // made now, once
+  if (combines(call.what)) operation(call.receive.type, call.op);  // made now, once
   if (through_scratch(call)) scratch_.resize(std::max(scratch_.size(), call.receive.bytes()));
 }
 
 void MpiCommunicator::describe(const Call& call, Executed& executed) const {
   executed.implementation = library_name() + " " + function_of(call.what);
   executed.evidence = "library";
-  if (reduces(call.what) && own_operation(call.receive.type)) {
+  if (combines(call.what) && own_operation(call.receive.type)) {
     executed.implementation += " with Assay's MPI_Op (MPI has no 16-bit floats)";
     executed.compute = executed.accumulate = "fp32, rounded after each addition";
   }
-  if (reduces(call.what) && call.op == ReduceOp::average)
+  if (combines(call.what) && call.op == ReduceOp::average)
     executed.implementation += ", then a division";
   if (through_scratch(call)) executed.implementation += ", through scratch memory";
   if (in_pieces(call)) executed.implementation += fmt::format(", in pieces of {}", longest_);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "comm/mpi/library.hpp"
+#include "comm/slots.hpp"
 
 namespace assay::mpi {
 
@@ -46,15 +47,13 @@ class MpiCommunicator final : public Communicator {
   std::vector<std::string> gather(const std::string& text) override;
 
  private:
-  /// A started transfer. The table grows where more are under way than ever before, else starting
-  /// one allocates nothing.
-  struct Slot {
+  /// A started transfer.
+  struct Transfer {
     MPI_Request request = MPI_REQUEST_NULL;
     Buffer average;  ///< sums that are still to be divided
     Buffer message;  ///< that is received
     bool is_receive = false;
   };
-  Slot& slot(Request& request);
   Request take();
   void finish(Request& request, const MPI_Status& status);
   bool in_pieces(const Call& call) const;
@@ -67,8 +66,7 @@ class MpiCommunicator final : public Communicator {
   int rank_ = 0, size_ = 1, node_ = 0, nodes_ = 1;
   std::int64_t longest_;
   std::vector<char> scratch_;
-  std::vector<Slot> slots_;
-  std::vector<std::uintptr_t> free_;  ///< handles, which are places in slots_ counted from 1
+  Slots<Transfer> transfers_;
 };
 
 }  // namespace assay::mpi

@@ -36,21 +36,20 @@ class LongType {
   MPI_Datatype type_ = MPI_DATATYPE_NULL;
 };
 
-}  // namespace
-
-MpiCommunicator::Slot& MpiCommunicator::slot(Request& request) {
-  return slots_.at(request.handle - 1);
+/// `call` with the count and the type of the message.
+template <class MpiCall>
+void pass(Buffer data, std::int64_t longest, const char* what, MpiCall call) {
+  if (data.count > longest)
+    check(call(1, LongType(data, longest).get()), what);
+  else
+    check(call(static_cast<int>(data.count), moved_as(data.type)), what);
 }
 
+}  // namespace
+
 Request MpiCommunicator::take() {
-  if (free_.empty()) {
-    slots_.emplace_back();
-    free_.reserve(slots_.capacity());
-    free_.push_back(slots_.size());
-  }
-  const Request request{free_.back()};
-  free_.pop_back();
-  slots_[request.handle - 1] = {};
+  const Request request{transfers_.take()};
+  transfers_[request.handle] = {};
   return request;
 }
 
@@ -62,7 +61,7 @@ Request MpiCommunicator::start(const Call& call, Stream& stream) {
     return {};
   }
   Request request = take();
-  MPI_Request* const handle = &slot(request).request;
+  MPI_Request* const handle = &transfers_[request.handle].request;
   const MPI_Datatype type = moved_as(call.receive.type);
   const auto count = static_cast<int>(call.receive.count);
   const bool same = call.send.data == call.receive.data;
@@ -104,43 +103,32 @@ Request MpiCommunicator::start(const Call& call, Stream& stream) {
       check(MPI_Ibarrier(comm_, handle), "MPI_Ibarrier");
       break;
   }
-  const bool summed = call.what == Collective::allreduce || call.what == Collective::reduce ||
-                      call.what == Collective::reduce_scatter;
-  if (summed && call.op == ReduceOp::average && mine) slot(request).average = call.receive;
+  if (combines(call.what) && call.op == ReduceOp::average && mine) transfers_[request.handle].average = call.receive;
   return request;
 }
 
 Request MpiCommunicator::send(Buffer data, int to, int tag, Stream&) {
-  Request request = take();
-  MPI_Request* const handle = &slot(request).request;
-  if (data.count > longest_)
-    check(MPI_Isend(data.data, 1, LongType(data, longest_).get(), to, tag, comm_, handle),
-          "MPI_Isend");
-  else
-    check(MPI_Isend(data.data, static_cast<int>(data.count), moved_as(data.type), to, tag, comm_,
-                    handle),
-          "MPI_Isend");
+  const Request request = take();
+  pass(data, longest_, "MPI_Isend", [&](int count, MPI_Datatype type) {
+    return MPI_Isend(data.data, count, type, to, tag, comm_, &transfers_[request.handle].request);
+  });
   return request;
 }
 
 Request MpiCommunicator::receive(Buffer data, int from, int tag, Stream&) {
-  Request request = take();
-  slot(request).is_receive = true;
-  slot(request).message = data;
-  MPI_Request* const handle = &slot(request).request;
-  if (data.count > longest_)
-    check(MPI_Irecv(data.data, 1, LongType(data, longest_).get(), from, tag, comm_, handle),
-          "MPI_Irecv");
-  else
-    check(MPI_Irecv(data.data, static_cast<int>(data.count), moved_as(data.type), from, tag, comm_,
-                    handle),
-          "MPI_Irecv");
+  const Request request = take();
+  Transfer& transfer = transfers_[request.handle];
+  transfer.is_receive = true;
+  transfer.message = data;
+  pass(data, longest_, "MPI_Irecv", [&](int count, MPI_Datatype type) {
+    return MPI_Irecv(data.data, count, type, from, tag, comm_, &transfer.request);
+  });
   return request;
 }
 
 void MpiCommunicator::finish(Request& request, const MPI_Status& status) {
-  const Slot ended = slot(request);
-  free_.push_back(request.handle);
+  const Transfer ended = transfers_[request.handle];
+  transfers_.give_back(request.handle);
   request = {};
   if (ended.average.count > 0) scale(ended.average, size_);
   if (!ended.is_receive) return;
@@ -154,7 +142,7 @@ void MpiCommunicator::finish(Request& request, const MPI_Status& status) {
 void MpiCommunicator::wait(Request& request) {
   if (request.handle == 0) return;
   MPI_Status status;
-  check(MPI_Wait(&slot(request).request, &status), "MPI_Wait");
+  check(MPI_Wait(&transfers_[request.handle].request, &status), "MPI_Wait");
   finish(request, status);
 }
 
@@ -162,7 +150,7 @@ bool MpiCommunicator::done(Request& request) {
   if (request.handle == 0) return true;
   MPI_Status status;
   int finished = 0;
-  check(MPI_Test(&slot(request).request, &finished, &status), "MPI_Test");
+  check(MPI_Test(&transfers_[request.handle].request, &finished, &status), "MPI_Test");
   if (finished == 0) return false;
   finish(request, status);
   return true;

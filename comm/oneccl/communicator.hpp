@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "comm/known_ranks.hpp"
+#include "comm/slots.hpp"
 
 namespace assay::oneccl {
 

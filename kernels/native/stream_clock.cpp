@@ -39,10 +39,13 @@ double own_clock() {
 
 }  // namespace
 
-double clock_hz(int threads) {
+double clock_hz(int threads, const std::function<void()>& before) {
   double all = 0;
 #pragma omp parallel for num_threads(threads) reduction(+ : all) schedule(static)
-  for (int thread = 0; thread < threads; ++thread) all += own_clock();
+  for (int thread = 0; thread < threads; ++thread) {
+    before();
+    all += own_clock();
+  }
   return all / threads;
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "core/error.hpp"
+#include "core/options.hpp"
 #include "core/suite.hpp"
 
 namespace assay {
@@ -35,6 +36,15 @@ TEST_F(CollectivesBenchmarkTest, TheIdNamesRanksAndNodes) {
   EXPECT_EQ(imposed.at(0).id,
             "collectives/allreduce/fp32/mpi/library/4/r4/n2/placement=in_place/ranks_per_node=3");
   EXPECT_EQ(imposed.at(0).settings.at("nodes"), "2");
+}
+
+TEST_F(CollectivesBenchmarkTest, FlagsAreWrittenWithDashesOrAsInASuite) {
+  for (const char* flag : {"--ranks-per-node", "--ranks_per_node"}) {
+    const char* words[] = {"assay-collectives", flag, "2"};
+    int exit = -1;
+    const RunRequest request = parse_benchmark_options(benchmark_, 3, words, exit);
+    EXPECT_EQ(request.chosen.at("ranks_per_node"), std::vector<std::string>{"2"}) << flag;
+  }
 }
 
 TEST_F(CollectivesBenchmarkTest, SizesHaveOneForm) {

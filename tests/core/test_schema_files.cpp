@@ -127,7 +127,7 @@ TEST(WriteJson, AFullDiskKeepsTheOldFile) {
 }
 
 TEST(WriteJson, ADeviceIsWrittenNotReplaced) {
-  if (!fs::is_character_file("/dev/full")) GTEST_SKIP();
+  if (!fs::is_character_file("/dev/full")) GTEST_SKIP() << "this system has no /dev/full";
   EXPECT_SAYS(message_of([] { write_json("/dev/full", std::string(100000, 'x')); }),
               "No space left");
   write_json("/dev/null", 1);

@@ -137,7 +137,12 @@ TEST_F(OneDnn, EqualsTheOracleOnRealisticChannels) {
           for (const char* layout : {"any", "nchw", "nhwc"}) {
             if (algorithm == std::string("auto") && layout != std::string("any")) continue;
             const ConvProblem problem(parse_conv(text), direction, precision);
-            if (!bench_.make(problem, algorithm, layout)) continue;
+            if (!bench_.make(problem, algorithm, layout)) {
+              // Whatever else a processor lacks, every one has these.
+              EXPECT_FALSE(precision == Precision::fp32 && algorithm == std::string("auto"))
+                  << text << ": " << bench_.reason();
+              continue;
+            }
             const Executed executed = bench_.operation().executed();
             if (algorithm != std::string("auto")) {
               EXPECT_EQ(executed.algorithm, algorithm);
@@ -229,12 +234,16 @@ TEST_F(OneDnn, Fp32StaysFp32WhateverTheEnvironmentSays) {
 TEST_F(OneDnn, ComputeTypeFollowsTheInstructionSet) {
   const ConvProblem problem(parse_conv("mb1ic64ih14oc64kh3ph1"), ConvDirection::forward,
                             Precision::bf16);
-  if (!bench_.make(problem)) GTEST_SKIP() << bench_.reason();
+  std::ifstream file("/proc/cpuinfo");
+  const std::string cpu((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  if (!bench_.make(problem)) {
+    // oneDNN 3.2 has bf16 from AVX-512 on: there a refusal is a fault.
+    ASSERT_EQ(cpu.find("avx512bw"), std::string::npos) << bench_.reason();
+    GTEST_SKIP() << bench_.reason();
+  }
   const Executed executed = bench_.operation().executed();
   EXPECT_EQ(executed.storage, "bf16");
   EXPECT_EQ(executed.accumulate, "fp32");
-  std::ifstream file("/proc/cpuinfo");
-  const std::string cpu((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   if (cpu.find("avx512_bf16") == std::string::npos && cpu.find("amx_bf16") == std::string::npos) {
     EXPECT_NE(executed.compute, "bf16")
         << executed.implementation;  // bf16 made in fp32 is not called bf16 arithmetic

@@ -90,7 +90,7 @@ TEST_F(ConvOperation, ByteProductsAreCalledSoOnlyWhereTheNameTells) {
   for (const char* text : {"mb1ic64ih14oc64kh3ph1", "g3mb1ic9ih7oc9kh3dh2"}) {
     const auto operation =
         make(ConvProblem(parse_conv(text), ConvDirection::forward, Precision::int8));
-    if (!operation) continue;
+    ASSERT_TRUE(operation) << text;  // oneDNN has int8 for every processor
     const Executed executed = operation->executed();
     const std::string& by = executed.implementation;
     const bool bytes = by.find("vnni") != std::string::npos || by.find("amx") != std::string::npos;
@@ -103,11 +103,13 @@ TEST_F(ConvOperation, WinogradsOperationsAreCountedOrUnknown) {
   const std::string why = open("onednn");
   if (not_built(why)) GTEST_SKIP() << why;
   ASSERT_EQ(why, "");
+  int made = 0;
   for (const std::string& direction : conv_direction_names()) {
     const ConvProblem problem(parse_conv("mb1ic64ih14oc64kh3ph1"), conv_direction(direction),
                               Precision::fp32);
     const auto operation = make(problem, "winograd");
     if (!operation) continue;
+    ++made;
     const Executed executed = operation->executed();
     const auto tile = executed.numbers.find("tile");
     EXPECT_EQ(executed.algorithmic_flops,
@@ -117,6 +119,7 @@ TEST_F(ConvOperation, WinogradsOperationsAreCountedOrUnknown) {
         << executed.implementation;
     EXPECT_LT(executed.algorithmic_flops, problem.flops());
   }
+  if (made == 0) GTEST_SKIP() << "this oneDNN has no Winograd for this processor";
 }
 
 }  // namespace

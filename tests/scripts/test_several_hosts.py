@@ -22,11 +22,11 @@ class SeveralHosts(RunTest):
                           "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
     def contract(self, transport, ranks, *words):
+        if not (BUILD / "lib" / "assay" / f"libassay_{transport}.so").exists():
+            self.skipTest(f"the transport {transport} was not built")
         command = self.hosts.on_first(*self.hosts.mpirun(ranks), "-x", "ASSAY_PLUGIN_PATH", "-x", "OMP_NUM_THREADS", CONTRACT,
                                       transport, "--expect-nodes", 2, *words)
         done = subprocess.run(command, env=self.variables, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600)
-        if "unsupported: " in done.stdout:
-            self.skipTest(done.stdout)
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertIn(f"{transport} on {ranks} ranks, 2 nodes", done.stdout)
 

@@ -1,7 +1,7 @@
 // The contract of one transport, checked by the ranks of a launcher:
 //   mpirun -n 4 contract TRANSPORT [--control mpi|mpich] [--ranks-per-node N] [--ordered] [--large]
 //   [--expect-nodes N]
-// Exit: 0 all is right, 1 something is wrong (told with its rank), 77 the transport is unavailable.
+// Exit: 0 all is right, 1 something is wrong (told with its rank) or the transport is unavailable.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -76,8 +76,8 @@ int check(const Arguments& arguments) {
                         {"device", "cpu"}};
     ranks = connect(plugins, arguments.transport, options, *control);
   } catch (const CaseError& error) {
-    std::cout << "unsupported: " << error.what() << std::endl;
-    return 77;
+    std::cout << error.what() << std::endl;
+    return 1;
   }
   testing::Contract contract(*ranks, arguments.loud);
   std::string nodes;

@@ -16,7 +16,11 @@ class CollectiveOperation final : public Operation {
       : problem_(problem),
         ranks_(std::move(ranks)),
         settings_(settings),
-        specs_(problem.tensors(ranks_->rank())) {}
+        specs_(problem.tensors(ranks_->rank())) {
+    if (settings.registered)
+      for (TensorSpec& spec : specs_)
+        spec.memory = [this](std::size_t bytes) { return ranks_->allocate(bytes); };
+  }
 
   const std::vector<TensorSpec>& arguments() const override { return specs_; }
 

@@ -13,6 +13,7 @@ namespace assay {
 struct CollectiveSettings {
   std::string algorithm = "library", transport{};  ///< for the row's "executed"
   bool nonblocking = false;                        ///< started, then waited for
+  bool registered = false;                         ///< buffers in memory of Communicator::allocate
 };
 
 /// What is known of how such a call runs: the library's own words, or, where the algorithm is ours,

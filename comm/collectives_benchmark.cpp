@@ -103,6 +103,11 @@ std::vector<Dimension> CollectivesBenchmark::dimensions() const {
       axis("op", "of what reduces", op_names(), {"sum"}, "sum"),
       axis("placement", "two buffers, or one for both", {"out_of_place", "in_place"},
            {"out_of_place"}, "out_of_place"),
+      axis("buffers",
+           "in ordinary memory, or in what the algorithm or its library gives for it "
+           "(MPI_Alloc_mem, "
+           "memory that the ranks of a node see; nccl-tests' -R)",
+           {"ordinary", "registered"}, {"ordinary"}, "ordinary"),
       axis("mode", "the blocking call, or started and waited for", {"blocking", "nonblocking"},
            {"blocking"}, "blocking"),
       axis("root", "rank that broadcasts, or is reduced to", {}, {"0"}, "0"),
@@ -151,6 +156,7 @@ void CollectivesBenchmark::complete(Settings& settings, const RankCount& started
   if (!reduces(pattern)) settings["op"] = "sum";
   if (pattern == Pattern::barrier || pattern == Pattern::broadcast)
     settings["placement"] = "out_of_place";  // no buffer, or one for both
+  if (pattern == Pattern::barrier) settings["buffers"] = "ordinary";
   if (pattern == Pattern::sendrecv) settings["mode"] = "blocking";
   if (!has_root(pattern)) settings["root"] = "0";
   settings["root"] =

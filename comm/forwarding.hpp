@@ -23,6 +23,7 @@ class ForwardingCommunicator : public Communicator {
   }
   std::string why_not(const Call& call) const override { return under_.why_not(call); }
   void prepare(const Call& call) override { under_.prepare(call); }
+  std::shared_ptr<void> allocate(std::size_t bytes) override { return under_.allocate(bytes); }
   std::size_t scratch_bytes() const override { return under_.scratch_bytes(); }
   void describe(const Call& call, Executed& executed) const override {
     under_.describe(call, executed);

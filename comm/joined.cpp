@@ -113,7 +113,8 @@ Made<std::unique_ptr<Workload>> collective_workload(const Case& one, const Colle
   if (const auto* refusal = std::get_if<Unsupported>(&device)) return *refusal;
 
   CollectiveSettings settings{options.get("algorithm", "library"), options.get("transport", ""),
-                              options.get("mode", "blocking") == "nonblocking"};
+                              options.get("mode", "blocking") == "nonblocking",
+                              options.get("buffers", "ordinary") == "registered"};
   if (shape.pattern == Pattern::sendrecv && settings.algorithm != "library")
     return Unsupported{"sendrecv is messages: there is no algorithm but the library's"};
   if (shape.pattern == Pattern::sendrecv && options.get("wire", "none") != "none")
@@ -125,6 +126,11 @@ Made<std::unique_ptr<Workload>> collective_workload(const Case& one, const Colle
       std::move(std::get<std::unique_ptr<Communicator>>(made)), CollectivesBenchmark(), options);
   if (std::string reason = why_not_collective(problem, *ranks); !reason.empty())
     return Unsupported{std::move(reason)};
+  if (settings.registered && options.get("device", "cpu") != "cpu")
+    return Unsupported{"registered buffers are memory of the host here. Use --device cpu."};
+  if (settings.registered && !ranks->allocate(1))
+    return Unsupported{settings.algorithm + " over " + settings.transport +
+                       " has no memory of its own for buffers. Use --buffers ordinary."};
 
   if (shape.pattern == Pattern::barrier)
     return barrier_workload(std::move(ranks), context.ranks, *std::get<Device*>(device), settings);

@@ -41,6 +41,7 @@ class KnownRanks : public ForwardingCommunicator {
   std::unique_ptr<Communicator> split(int color, int key) override = 0;
   std::string why_not(const Call& call) const override = 0;
   void prepare(const Call& call) override = 0;
+  std::shared_ptr<void> allocate(std::size_t) override { return nullptr; }
   std::size_t scratch_bytes() const override { return 0; }
   void run(const Call& call, Stream& stream) override = 0;
   Request start(const Call& call, Stream& stream) override = 0;

@@ -84,6 +84,10 @@ class Communicator {
   /// Collective, untimed: makes room (scratch memory, connections, registration) for calls like
   /// this one, so that they allocate nothing. Calls that nobody prepared are right, too.
   virtual void prepare(const Call& call) = 0;
+  /// Memory from which this communicator moves data at less cost than from any other, for calls
+  /// that prepare() has seen (registered with a network, visible to the other ranks); null where it
+  /// has none. Not collective. CaseError where there is not enough.
+  virtual std::shared_ptr<void> allocate(std::size_t /*bytes*/) { return nullptr; }
   /// Bytes of scratch memory that prepare() has taken, on this rank.
   virtual std::size_t scratch_bytes() const { return 0; }
   /// Adds to a row's "executed" what is known of how such a call runs (implementation, types of its

@@ -25,22 +25,20 @@ class HostTensor final : public Tensor {
     const auto packed = static_cast<std::size_t>(spec.elements()) * size_of(spec.type);
     if (spec.role != Role::workspace) spec_.bytes = std::max(spec.bytes, packed);
     const std::size_t bytes = std::max<std::size_t>((spec_.bytes + 63) / 64 * 64, 64);
-    data_ = std::aligned_alloc(64, bytes);
+    data_ = spec.memory ? spec.memory(bytes)
+                        : std::shared_ptr<void>(std::aligned_alloc(64, bytes), &std::free);
     if (data_ == nullptr) {
       throw CaseError(fmt::format(
           "cannot allocate {} bytes for '{}' (the system refused). Use a smaller problem.", bytes,
           spec.name));
     }
   }
-  ~HostTensor() override { std::free(data_); }
-  HostTensor(const HostTensor&) = delete;
-  HostTensor& operator=(const HostTensor&) = delete;
   const TensorSpec& spec() const override { return spec_; }
-  void* data() override { return data_; }
+  void* data() override { return data_.get(); }
 
  private:
   TensorSpec spec_;
-  void* data_ = nullptr;
+  std::shared_ptr<void> data_;
 };
 
 }  // namespace

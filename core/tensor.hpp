@@ -31,6 +31,8 @@ struct TensorSpec {
   std::vector<std::int64_t> dims;  ///< logical extents, row-major element order; {} for a workspace
   std::size_t bytes = 0;           ///< memory it needs in the backend's layout (padding included)
   std::shared_ptr<const void> layout;  ///< backend's own description, null for plain row-major
+  /// Gives its memory on a host, aligned to 64 bytes; empty: ordinary memory.
+  std::function<std::shared_ptr<void>(std::size_t bytes)> memory{};
 
   /// Number of logical elements (product of dims).
   std::int64_t elements() const;

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "comm/algorithms/algorithm.hpp"
+#include "comm/algorithms/registered_memory.hpp"
 #include "comm/algorithms/shared_segment.hpp"
 #include "comm/forwarding.hpp"
 #include "comm/reduce.hpp"
@@ -27,6 +28,13 @@ namespace {
 /// done reduce(k - 3), the last to read its contribution k - 3. Before reduce(k) all had done
 /// contribute(k), and so, before that, collect(k - 3), the last to read its slice k - 3.
 /// Blocks are counted through all calls: they never begin anew.
+///
+/// A buffer in registered memory, which all see as it is, needs no places: the others read the
+/// contribution where it stands, and put their slices of the result where they belong. Each rank
+/// tells, before its first `contributed` of a call, where its buffers are; the others look after
+/// they have seen it, and for the last time before their last `reduced`, for which this rank waits.
+/// In place, too: only the rank that reduces a slice reads it from anyone, and it writes a tile
+/// after it has read it everywhere.
 constexpr std::uint64_t places = 3;
 
 /// Bytes of a rank's contribution to a block; a block of all places of two ranks should stay in a
@@ -40,6 +48,7 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 struct Flags {
   alignas(line) std::atomic<std::uint64_t> contributed;
   alignas(line) std::atomic<std::uint64_t> reduced;
+  alignas(line) RegisteredMemory::Place send, receive;
 };
 
 class SharedMemory final : public ForwardingCommunicator {
@@ -50,7 +59,9 @@ class SharedMemory final : public ForwardingCommunicator {
         slice_(slice),
         rank_(ranks.rank()),
         size_(ranks.size()),
-        spins_(size_ > sysconf(_SC_NPROCESSORS_ONLN) ? 0 : 20000) {}
+        spins_(size_ > sysconf(_SC_NPROCESSORS_ONLN) ? 0 : 20000),
+        registered_(ranks),
+        seen_(static_cast<std::size_t>(size_)) {}
 
   static std::size_t slice_of(int ranks) {
     const std::size_t even = contribution_bytes / static_cast<std::size_t>(ranks) / line * line;
@@ -64,10 +75,13 @@ class SharedMemory final : public ForwardingCommunicator {
     if (const std::string reason = why_not_counts(call, size_); !reason.empty()) return reason;
     return combines(call.what) ? why_not_reduce(call.receive.type, call.op) : "";
   }
-  void prepare(const Call&) override {}
+  void prepare(const Call&) override { registered_.show(); }
+  std::shared_ptr<void> allocate(std::size_t bytes) override { return registered_.allocate(bytes); }
   void describe(const Call& call, Executed& executed) const override {
-    describe_own("shared_memory in slices of at most " + std::to_string(slice_) + " bytes", call,
-                 executed);
+    std::string how = "shared_memory in slices of at most " + std::to_string(slice_) + " bytes";
+    if (place_of_send(call).object != 0) how += ", contributions read where they stand";
+    if (place_of_result(call).object != 0) how += ", results put where they belong";
+    describe_own(how, call, executed);
   }
   std::size_t scratch_bytes() const override { return segment_->bytes_of_rank(); }
   Request start(const Call& call, Stream& stream) override {
@@ -78,6 +92,8 @@ class SharedMemory final : public ForwardingCommunicator {
   void run(const Call& call, Stream&) override {
     if (const std::string reason = why_not(call); !reason.empty()) throw CaseError(reason);
     const Shape shape = shape_of(call);
+    flags(rank_).send = place_of_send(call);
+    flags(rank_).receive = place_of_result(call);
     for (std::uint64_t k = 0; k < shape.blocks + 2 && shape.blocks > 0; ++k) {
       if (k < shape.blocks) {
         contribute(call, shape, k);
@@ -85,6 +101,7 @@ class SharedMemory final : public ForwardingCommunicator {
       }
       if (k >= 1 && k <= shape.blocks) {
         for (int other = 0; other < size_; ++other) await(flags(other).contributed, block_ + k);
+        if (k == 1) look();
         reduce(call, shape, k - 1);
         flags(rank_).reduced.store(block_ + k, std::memory_order_release);
       }
@@ -140,12 +157,34 @@ class SharedMemory final : public ForwardingCommunicator {
   }
 
   Flags& flags(int rank) const { return *reinterpret_cast<Flags*>(segment_->of_rank(rank)); }
-  /// Where `rank`'s contribution to `slice` of block k stands.
-  Buffer contribution(std::uint64_t k, int rank, int slice, std::int64_t count,
-                      DataType type) const {
+  /// Where `rank`'s contribution to `slice` of block k is put.
+  Buffer place(std::uint64_t k, int rank, int slice, std::int64_t count, DataType type) const {
     const std::size_t place =
         (block_ + k) % places * static_cast<std::size_t>(size_) + static_cast<std::size_t>(slice);
     return {segment_->of_rank(rank) + sizeof(Flags) + place * slice_, count, type};
+  }
+  /// Where another rank's stands.
+  Buffer contribution(std::uint64_t k, int rank, int slice, Range range, DataType type) const {
+    if (std::byte* const send = seen_[static_cast<std::size_t>(rank)].send)
+      return Buffer{send, range.first + range.count, type}.part(range.first, range.count);
+    return place(k, rank, slice, range.count, type);
+  }
+
+  RegisteredMemory::Place place_of_send(const Call& call) const {
+    if (call.what == Collective::broadcast)
+      return rank_ == call.root ? registered_.place(call.receive) : RegisteredMemory::Place();
+    // In place, what another rank has still to read of an alltoall would be overwritten.
+    if (call.what == Collective::alltoall && call.send.data == call.receive.data) return {};
+    return registered_.place(call.send);
+  }
+  RegisteredMemory::Place place_of_result(const Call& call) const {
+    return gets_result(call) ? registered_.place(call.receive) : RegisteredMemory::Place();
+  }
+  void look() {
+    for (int other = 0; other < size_; ++other)
+      if (other != rank_)
+        seen_[static_cast<std::size_t>(other)] = {registered_.at(other, flags(other).send),
+                                                  registered_.at(other, flags(other).receive)};
   }
   /// Where `rank`'s reduced slice of block k stands.
   Buffer reduced(std::uint64_t k, int rank, std::int64_t count, DataType type) const {
@@ -165,14 +204,15 @@ class SharedMemory final : public ForwardingCommunicator {
     const bool from_root = call.what == Collective::broadcast;
     if (from_root && rank_ != call.root) return;
     const Buffer& data = from_root ? call.receive : call.send;
+    if (flags(rank_).send.object != 0) return;
     if (call.what == Collective::allgather) {
       const Range own = range(shape, k, 0);  // of my own part: it begins at 0
-      return copy(contribution(k, rank_, 0, own.count, data.type), data.part(own.first, own.count));
+      return copy(place(k, rank_, 0, own.count, data.type), data.part(own.first, own.count));
     }
     for (int slice = 0; slice < size_; ++slice) {
       if (slice == rank_ && !from_root) continue;
       const Range one = range(shape, k, slice);
-      copy(contribution(k, rank_, slice, one.count, data.type), data.part(one.first, one.count));
+      copy(place(k, rank_, slice, one.count, data.type), data.part(one.first, one.count));
     }
   }
 
@@ -184,19 +224,18 @@ class SharedMemory final : public ForwardingCommunicator {
       case Collective::broadcast:
         for (int slice = 0; slice < size_ && rank_ != call.root; ++slice) {
           const Range one = range(shape, k, slice);
-          copy(into.part(one.first, one.count),
-               contribution(k, call.root, slice, one.count, into.type));
+          copy(into.part(one.first, one.count), contribution(k, call.root, slice, one, into.type));
         }
         return;
       case Collective::allgather:
       case Collective::alltoall: {
         const bool gathers = call.what == Collective::allgather;
-        const Range own = range(shape, k, gathers ? 0 : rank_);
+        const Range own = range(shape, k, gathers ? 0 : rank_);  // of what each rank sends
         for (int from = 0; from < size_; ++from) {
           const Range one = range(shape, k, from);
           copy(into.part(one.first, one.count),
                from == rank_ ? call.send.part(own.first, own.count)
-                             : contribution(k, from, gathers ? 0 : rank_, one.count, into.type));
+                             : contribution(k, from, gathers ? 0 : rank_, own, into.type));
         }
         return;
       }
@@ -212,18 +251,23 @@ class SharedMemory final : public ForwardingCommunicator {
         into.part(own.first - (call.what == Collective::reduce_scatter ? rank_ * shape.length : 0),
                   gets_result(call) || call.what == Collective::reduce_scatter ? own.count : 0);
     const auto tile = static_cast<std::int64_t>(tile_bytes / size_of(into.type));
+    bool collected = false;  // by some rank, from `sum`; else one tile of it is room enough
+    for (int rank = 0; rank < size_; ++rank)
+      collected |= rank != rank_ && seen_[static_cast<std::size_t>(rank)].receive == nullptr;
     for (std::int64_t first = 0; first < own.count; first += tile) {
       const std::int64_t count = std::min(tile, own.count - first);
       const auto of_rank = [&](int rank) {
-        return rank == rank_
-                   ? call.send.part(own.first + first, count)
-                   : contribution(k, rank, rank_, own.count, into.type).part(first, count);
+        return rank == rank_ ? call.send.part(own.first + first, count)
+                             : contribution(k, rank, rank_, own, into.type).part(first, count);
       };
-      const Buffer part = sum.part(first, count);
+      const Buffer part = sum.part(collected ? first : 0, count);
       combine(part, of_rank(0), of_rank(1), call.op);
       for (int rank = 2; rank < size_; ++rank) reduce_into(part, of_rank(rank), call.op);
       if (call.op == ReduceOp::average) scale(part, size_);
       if (result.count > 0) copy(result.part(first, count), part);
+      for (int rank = 0; rank < size_; ++rank)
+        if (std::byte* const receive = seen_[static_cast<std::size_t>(rank)].receive)
+          copy(Buffer{receive, into.count, into.type}.part(own.first + first, count), part);
     }
   }
 
@@ -234,7 +278,7 @@ class SharedMemory final : public ForwardingCommunicator {
   }
 
   void collect(const Call& call, const Shape& shape, std::uint64_t k) const {
-    if (!gets_result(call)) return;
+    if (!gets_result(call) || flags(rank_).receive.object != 0) return;
     for (int slice = 0; slice < size_; ++slice) {
       if (slice == rank_) continue;
       const Range one = range(shape, k, slice);
@@ -247,6 +291,13 @@ class SharedMemory final : public ForwardingCommunicator {
   std::size_t slice_;
   int rank_, size_;
   int spins_;
+  RegisteredMemory registered_;
+  /// Where the buffers of each other rank's call are seen; null: its contribution is in its places,
+  /// its result is collected.
+  struct Seen {
+    std::byte *send = nullptr, *receive = nullptr;
+  };
+  std::vector<Seen> seen_;
   std::uint64_t block_ = 0;  ///< of all calls so far
 };
 

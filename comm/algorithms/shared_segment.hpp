@@ -1,34 +1,38 @@
 #pragma once
-// Memory that all ranks of one machine see.
+// Room for each rank of a machine that all of them see.
 
-#include <cstddef>
 #include <memory>
+#include <string>
 
+#include "comm/algorithms/shared_object.hpp"
 #include "core/backend.hpp"
+#include "core/error.hpp"
 
 namespace assay {
 
-/// A POSIX shared-memory object whose name is gone before anyone else opens it: the others reach it
-/// through /proc/<rank 0>/fd, so that no crash at any moment leaves anything behind.
 class SharedSegment {
  public:
-  /// Collective: the same number of bytes for each rank, zeroed, in pages of its own on the memory
-  /// of its own node. Memory that cannot be had is a reason, not a bus error later.
-  static Made<std::unique_ptr<SharedSegment>> make(Communicator& ranks, std::size_t bytes_of_rank);
-  SharedSegment(std::byte* data, std::size_t bytes_of_rank, std::size_t bytes)
-      : data_(data), bytes_of_rank_(bytes_of_rank), bytes_(bytes) {}
-  SharedSegment(const SharedSegment&) = delete;
-  SharedSegment& operator=(const SharedSegment&) = delete;
-  ~SharedSegment();
-
-  std::byte* of_rank(int rank) const {
-    return data_ + static_cast<std::size_t>(rank) * bytes_of_rank_;
+  /// Collective: the same number of bytes for each rank, zeroed. Memory that cannot be had, or
+  /// seen, is a reason, the same on all ranks.
+  static Made<std::unique_ptr<SharedSegment>> make(Communicator& ranks, std::size_t bytes_of_rank) {
+    std::vector<std::shared_ptr<SharedObject>> mine;
+    std::string problem;
+    try {
+      mine.push_back(std::make_shared<SharedObject>(bytes_of_rank));
+    } catch (const CaseError& error) {
+      problem = error.what();
+    }
+    auto segment = std::make_unique<SharedSegment>();
+    if (std::string reason = show(ranks, std::move(mine), problem, segment->all_); !reason.empty())
+      return Unsupported{"no shared segment (" + reason + ")"};
+    return segment;
   }
-  std::size_t bytes_of_rank() const { return bytes_of_rank_; }
+
+  std::byte* of_rank(int rank) const { return all_[static_cast<std::size_t>(rank)][0]->data(); }
+  std::size_t bytes_of_rank() const { return all_[0][0]->bytes(); }
 
  private:
-  std::byte* data_;
-  std::size_t bytes_of_rank_, bytes_;
+  SharedObjects all_;
 };
 
 }  // namespace assay

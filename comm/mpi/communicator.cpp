@@ -111,6 +111,12 @@ void MpiCommunicator::prepare(const Call& call) {
   if (through_scratch(call)) scratch_.resize(std::max(scratch_.size(), call.receive.bytes()));
 }
 
+std::shared_ptr<void> MpiCommunicator::allocate(std::size_t bytes) {
+  void* data = nullptr;
+  check(MPI_Alloc_mem(static_cast<MPI_Aint>(bytes), MPI_INFO_NULL, &data), "MPI_Alloc_mem");
+  return {data, [](void* mine) { MPI_Free_mem(mine); }};
+}
+
 void MpiCommunicator::describe(const Call& call, Executed& executed) const {
   executed.implementation = library_name() + " " + function_of(call.what);
   executed.evidence = "library";

@@ -31,6 +31,7 @@ class MpiCommunicator final : public Communicator {
 
   std::string why_not(const Call& call) const override;
   void prepare(const Call& call) override;
+  std::shared_ptr<void> allocate(std::size_t bytes) override;
   std::size_t scratch_bytes() const override { return scratch_.capacity(); }
   void describe(const Call& call, Executed& executed) const override;
   void run(const Call& call, Stream& stream) override;

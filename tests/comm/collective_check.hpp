@@ -6,8 +6,11 @@
 
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <limits>
+#include <memory>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -37,11 +40,17 @@ inline double value(int rank, std::int64_t index) {
   return static_cast<double>((rank * 7 + index * 13 + index / 5) % 17 - 8);
 }
 
+/// Where a buffer's memory comes from; empty: ordinary memory.
+using Allocate = std::function<std::shared_ptr<void>(std::size_t)>;
+
 /// Elements with 16 more behind them that nobody may touch.
 class Memory {
  public:
-  Memory(DataType type, std::int64_t count)
-      : type_(type), count_(count), bytes_((static_cast<std::size_t>(count) + 16) * size_of(type)) {
+  Memory(DataType type, std::int64_t count, const Allocate& allocate = {})
+      : type_(type), count_(count) {
+    const std::size_t bytes = (static_cast<std::size_t>(count) + 16) * size_of(type);
+    memory_ = allocate ? allocate(bytes) : std::make_shared<std::byte[]>(bytes);
+    bytes_ = {static_cast<std::byte*>(memory_.get()), bytes};
     std::memset(bytes_.data(), 0x5a, bytes_.size());
   }
   Buffer buffer() { return {bytes_.data(), count_, type_}; }
@@ -62,7 +71,8 @@ class Memory {
  private:
   DataType type_;
   std::int64_t count_;
-  std::vector<std::byte> bytes_;
+  std::shared_ptr<void> memory_;
+  std::span<std::byte> bytes_;
 };
 
 /// The call's buffers on one rank, filled, and what must come out.
@@ -87,14 +97,19 @@ inline double combined(const Shape& shape, int ranks, std::int64_t index) {
   return shape.op == ReduceOp::average ? result / ranks : result;
 }
 
-inline Prepared prepared(const Shape& shape, int rank, int ranks) {
+inline Prepared prepared(const Shape& shape, int rank, int ranks, const Allocate& sent_from = {},
+                         const Allocate& got_in = {}) {
   const bool scatters = shape.what == Collective::reduce_scatter;
   const bool gathers = shape.what == Collective::allgather;
   const bool sends = shape.what != Collective::broadcast;
   const std::int64_t total =
       shape.count * (scatters || gathers || shape.what == Collective::alltoall ? ranks : 1);
   const std::int64_t sent = gathers ? shape.count : total, got = scatters ? shape.count : total;
-  Prepared all{Memory(shape.type, sends ? sent : 0), Memory(shape.type, got), {}, true, {}};
+  Prepared all{Memory(shape.type, sends ? sent : 0, sent_from),
+               Memory(shape.type, got, got_in),
+               {},
+               true,
+               {}};
   std::vector<double> data;
   for (std::int64_t i = 0; i < sent; ++i) data.push_back(value(rank, i));
   all.call = {shape.what, {}, all.receive.buffer(), shape.op, shape.root};
@@ -154,9 +169,10 @@ inline std::string wrong(Prepared& all, const Shape& shape) {
 }
 
 /// Makes the call on this rank, blocking or not, and checks its result.
-inline void check(Communicator& ranks, const Shape& shape, bool started = false) {
+inline void check(Communicator& ranks, const Shape& shape, bool started = false,
+                  const Allocate& sent_from = {}, const Allocate& got_in = {}) {
   HostStream stream;
-  Prepared all = prepared(shape, ranks.rank(), ranks.size());
+  Prepared all = prepared(shape, ranks.rank(), ranks.size(), sent_from, got_in);
   ASSERT_EQ(ranks.why_not(all.call), "") << shape.text();
   ranks.prepare(all.call);
   if (started) {

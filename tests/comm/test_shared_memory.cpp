@@ -118,6 +118,58 @@ TEST(SharedMemoryProcesses, EveryCollectiveIsRightAmongRealProcesses) {
   }
 }
 
+TEST(SharedMemoryProcesses, RegisteredBuffersAreReadAndWrittenWhereTheyAre) {
+  for (const int size : {2, 3, 5}) {
+    const std::vector<int> codes = in_processes(size, [](Communicator& ranks) {
+      const auto communicator = made_or_null(ranks);
+      if (!communicator) return false;
+      const Allocate registered = [&](std::size_t bytes) { return communicator->allocate(bytes); };
+      // Each rank has its own buffers where it likes.
+      std::mt19937 random(5), own(static_cast<unsigned>(ranks.rank()));
+      for (int call = 0; call < 150; ++call) {
+        constexpr Collective all[] = {Collective::allreduce,      Collective::reduce,
+                                      Collective::reduce_scatter, Collective::allgather,
+                                      Collective::broadcast,      Collective::alltoall};
+        const Shape shape = random_shape(random, all[random() % 6], ranks.size());
+        const bool everywhere = random() % 2 == 0;
+        check(*communicator, shape, false, everywhere || own() % 2 == 0 ? registered : Allocate(),
+              everywhere || own() % 2 == 0 ? registered : Allocate());
+      }
+      for (const bool in_place : {false, true})
+        for (const Collective what : {Collective::allreduce, Collective::alltoall})
+          check(*communicator, {what, 300007, DataType::fp32, ReduceOp::sum, in_place, 0}, false,
+                registered, registered);
+      return true;
+    });
+    EXPECT_EQ(codes, std::vector<int>(static_cast<std::size_t>(size), 0)) << size;
+  }
+}
+
+/// The row says how the data went, and nothing is put into the places of the segment.
+TEST(SharedMemoryProcesses, RegisteredBuffersAreSaidToBe) {
+  const std::vector<int> codes = in_processes(2, [](Communicator& ranks) {
+    const auto communicator = made_or_null(ranks);
+    if (!communicator) return false;
+    const Allocate registered = [&](std::size_t bytes) { return communicator->allocate(bytes); };
+    const Shape shape{Collective::allreduce, 1000, DataType::fp32, ReduceOp::sum, false, 0};
+    Prepared all = prepared(shape, ranks.rank(), 2, registered, registered),
+             ordinary = prepared(shape, ranks.rank(), 2);
+    const auto said = [&](const Prepared& one) {
+      Executed executed;
+      communicator->describe(one.call, executed);
+      return executed.implementation;
+    };
+    EXPECT_EQ(said(all).find("read where they stand"), std::string::npos) << "not yet prepared";
+    communicator->prepare(all.call);
+    EXPECT_NE(said(all).find("contributions read where they stand, results put where they belong"),
+              std::string::npos)
+        << said(all);
+    EXPECT_EQ(said(ordinary).find("where they"), std::string::npos) << said(ordinary);
+    return true;
+  });
+  EXPECT_EQ(codes, std::vector<int>(2, 0));
+}
+
 TEST(SharedMemoryProcesses, AKilledRankLeavesNothingBehind) {
   const std::set<std::string> before = left_behind();
   const std::vector<int> codes = in_processes(3, [](Communicator& ranks) {
@@ -172,7 +224,9 @@ class Elsewhere final : public ForwardingCommunicator {
   using ForwardingCommunicator::ForwardingCommunicator;
   std::vector<std::string> gather(const std::string& text) override {
     std::vector<std::string> all = ForwardingCommunicator::gather(text);
-    if (all[0].rfind("/proc/", 0) == 0) all[0] = "/proc/0/fd/3";
+    // "=<process> <file> …"
+    if (all[0].starts_with('='))
+      all[0] = "=0 3" + all[0].substr(all[0].find(' ', all[0].find(' ') + 1));
     return all;
   }
 };

@@ -4,9 +4,8 @@ given: layouts, directions, groups, memory, errors. Nothing here says anything o
 import json
 import os
 import pathlib
-import unittest
 
-from run_helper import BIN, RunTest
+from run_helper import BIN, RunTest, main
 
 FAKES = pathlib.Path(os.environ["FAKE_CUDA"])
 PRELOAD = ":".join(str(FAKES / os.environ[name]) for name in ("CUDART_SONAME", "CUDNN_SONAME"))
@@ -151,4 +150,4 @@ class Rows(RunTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -9,9 +9,8 @@ import os
 import pathlib
 import re
 import shutil
-import unittest
 
-from run_helper import BIN, BUILD, SMALL, SOURCE, RunTest
+from run_helper import BIN, BUILD, SMALL, SOURCE, RunTest, main
 
 CUDART, CUDNN = os.environ["CUDART_SONAME"], os.environ["CUDNN_SONAME"]
 STUBS = pathlib.Path(os.environ["CUDA_STUBS"])
@@ -130,4 +129,4 @@ class States(RunTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

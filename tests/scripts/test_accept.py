@@ -4,10 +4,9 @@ import json
 import math
 import random
 import sys
-import unittest
 import xml.etree.ElementTree
 
-from run_helper import ASSAY, SOURCE, RunTest
+from run_helper import ASSAY, SOURCE, RunTest, main
 
 sys.path.insert(0, str(SOURCE / "tests" / "support"))
 import make_results  # noqa: E402
@@ -94,4 +93,4 @@ class Accept(RunTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

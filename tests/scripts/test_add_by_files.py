@@ -6,9 +6,8 @@ import os
 import pathlib
 import shutil
 import subprocess
-import unittest
 
-from run_helper import BUILD, SOURCE, RunTest
+from run_helper import BUILD, SOURCE, RunTest, main
 
 THROWAWAY = SOURCE / "tests" / "throwaway"
 PARTS = ("core", "kernels", "analysis", "cmake", "suites", "results-schema", "CMakeLists.txt")
@@ -81,4 +80,4 @@ class AddByFiles(RunTest):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main(verbosity=2)

@@ -2,9 +2,8 @@
 """`assay run --against`: two builds in turns, launch by launch; --cases; what a row and an environment gain from it."""
 import json
 import signal
-import unittest
 
-from run_helper import ASSAY, BIN, SMALL, SOURCE, RunTest, group
+from run_helper import ASSAY, BIN, SMALL, SOURCE, RunTest, group, main
 
 HONEST = {"ASSAY_FAULT_OFF": "1"}
 OTHER_SMALL = "mb2ic8ih8oc8oh8kh3ph1"
@@ -137,4 +136,4 @@ class Against(RunTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

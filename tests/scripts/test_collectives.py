@@ -4,7 +4,7 @@ import json
 import shutil
 import unittest
 
-from run_helper import ASSAY, BIN, BUILD, SOURCE, RunTest
+from run_helper import ASSAY, BIN, BUILD, SOURCE, RunTest, main
 
 COLLECTIVES = str(BIN / "assay-collectives")
 MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
@@ -135,4 +135,4 @@ class Collectives(RunTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -3,9 +3,8 @@
 import copy
 import json
 import sys
-import unittest
 
-from run_helper import ASSAY, SOURCE, RunTest
+from run_helper import ASSAY, SOURCE, RunTest, main
 
 sys.path.insert(0, str(SOURCE / "tests" / "support"))
 import make_results  # noqa: E402
@@ -147,4 +146,4 @@ class Compare(RunTest):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main(verbosity=2)

@@ -2,9 +2,8 @@
 # full
 """A real slowdown of one kernel on this machine: `assay compare` finds that row, and no other."""
 import sys
-import unittest
 
-from run_helper import BUILD, SOURCE, RunTest
+from run_helper import BUILD, SOURCE, RunTest, main
 
 sys.path.insert(0, str(SOURCE / "tests" / "support"))
 import two_builds  # noqa: E402
@@ -30,4 +29,4 @@ class Slowdown(RunTest):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main(verbosity=2)

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """scripts/deepbench-table puts the table of a result, with its machine and date, between the marks of a page, and nothing else."""
-import unittest
 
-from run_helper import BIN, SOURCE, RunTest, group
+from run_helper import BIN, SOURCE, RunTest, group, main
 
 BEGIN, END = "<!-- scripts/deepbench-table: begin -->\n", "<!-- scripts/deepbench-table: end -->\n"
 
@@ -44,4 +43,4 @@ class DeepBenchTable(RunTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

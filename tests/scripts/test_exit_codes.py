@@ -3,9 +3,8 @@
 import json
 import os
 import re
-import unittest
 
-from run_helper import ASSAY, CONV, PLUGINS, SMALL, SOURCE, RunTest, group
+from run_helper import ASSAY, CONV, PLUGINS, SMALL, SOURCE, RunTest, group, main
 
 
 class Usage(RunTest):
@@ -153,4 +152,4 @@ class Rows(RunTest):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main(verbosity=2)

@@ -3,9 +3,8 @@
 import datetime
 import json
 import sys
-import unittest
 
-from run_helper import ASSAY, SOURCE, RunTest
+from run_helper import ASSAY, SOURCE, RunTest, main
 
 sys.path.insert(0, str(SOURCE / "tests" / "support"))
 import make_results  # noqa: E402
@@ -100,4 +99,4 @@ class History(RunTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

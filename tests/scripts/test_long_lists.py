@@ -3,9 +3,8 @@
 """The lists as they are used: no problem of them may be refused, fail or be wrong."""
 import collections
 import os
-import unittest
 
-from run_helper import SOURCE, RunTest, group
+from run_helper import SOURCE, RunTest, group, main
 
 # Batches that two cores and 24 GiB can do; what a list does not name is run as it stands.
 OVERRIDES = {"resnet50": "@mb2"}
@@ -30,4 +29,4 @@ class LongLists(RunTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -5,9 +5,8 @@ import csv
 import io
 import json
 import math
-import unittest
 
-from run_helper import ASSAY, SOURCE, RunTest
+from run_helper import ASSAY, SOURCE, RunTest, main
 
 FORMULA = "log(time) ~ architecture + log(size) + workload"
 
@@ -131,4 +130,4 @@ class Model(RunTest):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main(verbosity=2)

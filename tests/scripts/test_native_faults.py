@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 """A wrong element, a late one and a wrong precision are seen in each algorithm, direction and storage of the convolutions."""
 import re
-import unittest
 
-from run_helper import CONV, SMALL, RunTest, group, last_part
+from run_helper import CONV, SMALL, RunTest, group, last_part, main
 
 PROBLEM = "mb2ic32ih8oc32oh8kh3ph1"
 EVERYWHERE = ["forward", "bwd_data", "bwd_weights"]
@@ -68,4 +67,4 @@ class ConvolutionFaults(RunTest):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main(verbosity=2)

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import unittest
 
-from run_helper import ASSAY, SOURCE, RunTest
+from run_helper import ASSAY, SOURCE, RunTest, main
 
 SHARED = pathlib.Path(os.environ.get("ASSAY_PUBLIC_DATA", SOURCE.parent / "shared" / "data")).parent
 PAGE = SHARED / "published-results.md"
@@ -102,4 +102,4 @@ class Converter(RunTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -5,7 +5,7 @@ import shutil
 import socket
 import unittest
 
-from run_helper import ASSAY, BIN, BUILD, PLUGINS, RunTest
+from run_helper import ASSAY, BIN, BUILD, PLUGINS, RunTest, main
 
 COLLECTIVES = BIN / "assay-collectives"
 LAUNCHERS = {"openmpi": "mpirun.openmpi -n 3 --oversubscribe", "mpich": "mpirun.mpich -n 3"}
@@ -147,4 +147,4 @@ class Sizes(RunTest):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main(verbosity=2)

@@ -5,9 +5,8 @@ import html.parser
 import json
 import re
 import sys
-import unittest
 
-from run_helper import ASSAY, BUILD, SOURCE, RunTest
+from run_helper import ASSAY, BUILD, SOURCE, RunTest, main
 
 sys.path.insert(0, str(SOURCE / "tests" / "support"))
 import make_report_documents  # noqa: E402
@@ -193,4 +192,4 @@ class Report(RunTest):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main(verbosity=2)

@@ -10,7 +10,7 @@ import shutil
 import sys
 import unittest
 
-from run_helper import ASSAY, SOURCE, RunTest
+from run_helper import ASSAY, SOURCE, RunTest, main
 
 sys.path.insert(0, str(SOURCE / "tests" / "support"))
 sys.path += glob.glob(str(SOURCE / ".deps" / "browser" / "lib" / "python3*" / "site-packages"))
@@ -180,4 +180,4 @@ class Browser(RunTest):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main(verbosity=2)

@@ -5,9 +5,8 @@ import os
 import resource
 import signal
 import subprocess
-import unittest
 
-from run_helper import ASSAY, SMALL, RunTest, group
+from run_helper import ASSAY, SMALL, RunTest, group, main
 
 PROBLEMS = [f"mb{n}ic8ih8oc8oh8kh3ph1" for n in range(1, 7)]
 HONEST = {"ASSAY_FAULT_OFF": "1"}
@@ -219,4 +218,4 @@ class FullDisk(RunTest):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main(verbosity=2)

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 """Every injected fault becomes the row that it deserves, and the other cases are finished."""
 import json
-import unittest
 
-from run_helper import CONV, SMALL, RunTest, group, last_part
+from run_helper import CONV, SMALL, RunTest, group, last_part, main
 
 EXPECTED = {
     "direct": ("ok", None),
@@ -112,4 +111,4 @@ class Faults(RunTest):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main(verbosity=2)

@@ -7,7 +7,7 @@ import subprocess
 import unittest
 
 from hosts_helper import HOSTS, Hosts, why_not
-from run_helper import ASSAY, BIN, BUILD, RunTest
+from run_helper import ASSAY, BIN, BUILD, RunTest, main
 
 CONTRACT = BUILD / "tests" / "bin" / "contract"
 REASON = why_not()
@@ -73,4 +73,4 @@ class SeveralHosts(RunTest):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main(verbosity=2)

@@ -2,9 +2,8 @@
 """assay run measures the machine's ceilings around the cases, anew in each session, and never fails for want of one."""
 import json
 import shutil
-import unittest
 
-from run_helper import BIN, BUILD, RunTest, group
+from run_helper import BIN, BUILD, RunTest, group, main
 
 
 class Ceilings(RunTest):
@@ -84,4 +83,4 @@ class Ceilings(RunTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

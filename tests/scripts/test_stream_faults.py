@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 """A wrong result of any kernel of assay-stream makes its row incorrect, whenever it goes wrong."""
 import json
-import unittest
 
-from run_helper import BIN, RunTest
+from run_helper import BIN, RunTest, main
 
 # A problem, its precisions, and the size of the fault in units of the output's RMS (integers need a whole one).
 KERNELS = [("copy_n5000", "fp64,fp32", "1e-3"), ("scale_n5000", "fp64,fp32", "1e-3"), ("add_n5000", "fp64,fp32", "1e-3"),
@@ -48,4 +47,4 @@ class StreamFaults(RunTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 """stdout is for results, stderr for talk: a script can read the one and a person the other."""
 import json
-import unittest
 
-from run_helper import ASSAY, CONV, SMALL, RunTest, group
+from run_helper import ASSAY, CONV, SMALL, RunTest, group, main
 
 
 class Streams(RunTest):
@@ -48,4 +47,4 @@ class Streams(RunTest):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main(verbosity=2)

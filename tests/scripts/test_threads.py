@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 """The threads in a row are those that ran, whatever OpenMP's environment says."""
 import json
-import unittest
 
-from run_helper import CONV, SMALL, RunTest
+from run_helper import CONV, SMALL, RunTest, main
 
 
 class Threads(RunTest):
@@ -28,4 +27,4 @@ class Threads(RunTest):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    main(verbosity=2)

@@ -1,6 +1,8 @@
-// ratio: ResNet-50's 161 allreduces by mpi on 2 ranks, unfused over fused (64 MiB)
+// ratio: ResNet-50's 161 allreduces by gloo over TCP, 2 ranks, unfused over fused (64 MiB)
 // target: >= 2
 // pairs: 30
+// Through the memory of one node a message costs too little for fusion to pay: over mpi here, which
+// is fastest with messages that stay in a cache, 64 MiB at a time are slower than tensor by tensor.
 
 #include <numeric>
 
@@ -15,9 +17,12 @@ int main(int argc, char** argv) {
   return self_benchmark::main_on_two_ranks(
       argc, argv, [](self_benchmark::MpiRanks& ranks, int pairs) -> nlohmann::json {
         const std::vector<std::int64_t> counts = replay_counts(CollectivesBenchmark(), "resnet50");
-        const auto library = ranks.algorithm("library");
-        const auto fusion = fused(*library, 64 << 20);
-        Replay apart(*library, {counts, false, 0}), together(*fusion, {counts, true, 0});
+        Made<std::unique_ptr<Communicator>> made = ranks.by("gloo");
+        if (const auto* refusal = std::get_if<Unsupported>(&made))
+          return {{"skip", refusal->reason}};
+        Communicator& gloo = *std::get<std::unique_ptr<Communicator>>(made);
+        const auto fusion = fused(gloo, 64 << 20);
+        Replay apart(gloo, {counts, false, 0}), together(*fusion, {counts, true, 0});
         const std::int64_t bytes =
             4 * std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
         return {{"pairs", self_benchmark::allreduce_pairs(*ranks, apart, together, bytes, pairs)},

@@ -95,6 +95,7 @@ Executed executed_of(const CollectiveSettings& settings, const Communicator& ran
   ran.algorithm = settings.algorithm;
   if (settings.algorithm != "library") ran.implementation += ", over " + settings.transport;
   if (settings.nonblocking) ran.implementation += "; started, then waited for";
+  if (settings.registered) ran.implementation += "; registered buffers";
   ran.workspace_bytes = ranks.scratch_bytes();
   return ran;
 }

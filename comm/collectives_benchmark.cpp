@@ -157,6 +157,7 @@ void CollectivesBenchmark::complete(Settings& settings, const RankCount& started
   if (pattern == Pattern::barrier || pattern == Pattern::broadcast)
     settings["placement"] = "out_of_place";  // no buffer, or one for both
   if (pattern == Pattern::barrier) settings["buffers"] = "ordinary";
+  if (settings.at("transport") == "nccl") settings["device"] = "gpu";  // it has no other
   if (pattern == Pattern::sendrecv) settings["mode"] = "blocking";
   if (!has_root(pattern)) settings["root"] = "0";
   settings["root"] =

@@ -16,7 +16,7 @@ namespace {
 struct Batch {
   enum class State { idle, open, flying } state = State::idle;
   std::uint64_t number = 0;
-  std::shared_ptr<void> memory;
+  std::vector<std::byte> memory;
   std::vector<Call> members;
   Buffer data;  ///< what is filled of `memory`; of a large tensor alone: unused
   ReduceOp op = ReduceOp::sum;
@@ -27,8 +27,7 @@ class Fusion final : public ForwardingCommunicator {
  public:
   Fusion(Communicator& under, std::size_t bytes) : ForwardingCommunicator(under), bytes_(bytes) {
     for (Batch& batch : batches_) {
-      batch.memory = under.allocate(bytes);
-      if (!batch.memory) batch.memory = std::make_shared<std::byte[]>(bytes);
+      batch.memory.resize(bytes);
       batch.members.reserve(1024);
     }
   }
@@ -62,7 +61,7 @@ class Fusion final : public ForwardingCommunicator {
     if (!open) {
       open = &free_batch();
       open->state = Batch::State::open;
-      open->data = {open->memory.get(), 0, call.send.type};
+      open->data = {open->memory.data(), 0, call.send.type};
       open->op = call.op;
     }
     const std::int64_t before = open->data.count;

@@ -62,6 +62,28 @@ const AlgorithmEntry& entry_of(const std::string& name) {
                        [&](const AlgorithmEntry& entry) { return entry.name == name; });
 }
 
+/// Layers and what stands in NCCL's place touch data on the host, and the layers have memory of
+/// their own.
+std::string why_not_together(const CollectiveSettings& settings, const Options& options) {
+  const std::string inside = options.get("inside", "same"), wire = options.get("wire", "none");
+  if (options.get("device", "cpu") != "cpu") {
+    if (settings.registered) return "registered buffers are memory of the host. Use --device cpu.";
+    if (wire != "none") return "data are converted for the wire on the host. Use --device cpu.";
+    if (options.get("fusion", "0") != "0") return "data are fused on the host. Use --device cpu.";
+    if (inside != "same" && inside != "nccl")
+      return inside + " moves memory of the host (--inside). Use --device cpu.";
+  }
+  if (settings.registered && wire != "none")
+    return "what goes over a wire of another type is sent from memory of its own. Use --buffers "
+           "ordinary.";
+  if (settings.registered && options.get("fusion", "0") != "0")
+    return "fused data are sent from memory of its own. Use --buffers ordinary.";
+  if (settings.registered && inside != "same")
+    return "buffers are registered with the transport, not with " + inside +
+           " (--inside). Use --buffers ordinary.";
+  return "";
+}
+
 }  // namespace
 
 Made<Communicator*> join_transport(const std::string& name, const Options& options,
@@ -119,6 +141,8 @@ Made<std::unique_ptr<Workload>> collective_workload(const Case& one, const Colle
     return Unsupported{"sendrecv is messages: there is no algorithm but the library's"};
   if (shape.pattern == Pattern::sendrecv && options.get("wire", "none") != "none")
     return Unsupported{"sendrecv is messages: they travel as they are, whatever --wire says"};
+  if (std::string reason = why_not_together(settings, options); !reason.empty())
+    return Unsupported{std::move(reason)};
   Made<std::unique_ptr<Communicator>> made = together<std::unique_ptr<Communicator>>(
       context.ranks, [&] { return entry_of(settings.algorithm).make(outside, *inside, options); });
   if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
@@ -126,8 +150,6 @@ Made<std::unique_ptr<Workload>> collective_workload(const Case& one, const Colle
       std::move(std::get<std::unique_ptr<Communicator>>(made)), CollectivesBenchmark(), options);
   if (std::string reason = why_not_collective(problem, *ranks); !reason.empty())
     return Unsupported{std::move(reason)};
-  if (settings.registered && options.get("device", "cpu") != "cpu")
-    return Unsupported{"registered buffers are memory of the host here. Use --device cpu."};
   if (settings.registered && !ranks->allocate(1))
     return Unsupported{settings.algorithm + " over " + settings.transport +
                        " has no memory of its own for buffers. Use --buffers ordinary."};

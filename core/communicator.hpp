@@ -86,7 +86,7 @@ class Communicator {
   virtual void prepare(const Call& call) = 0;
   /// Memory from which this communicator moves data at less cost than from any other, for calls
   /// that prepare() has seen (registered with a network, visible to the other ranks); null where it
-  /// has none. Not collective. CaseError where there is not enough.
+  /// has none. Aligned to 64 bytes. Not collective. CaseError where there is not enough.
   virtual std::shared_ptr<void> allocate(std::size_t /*bytes*/) { return nullptr; }
   /// Bytes of scratch memory that prepare() has taken, on this rank.
   virtual std::size_t scratch_bytes() const { return 0; }

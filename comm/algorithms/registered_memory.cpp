@@ -1,6 +1,8 @@
 #include "comm/algorithms/registered_memory.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <sstream>
 
 namespace assay {
 
@@ -11,34 +13,49 @@ std::shared_ptr<void> RegisteredMemory::allocate(std::size_t bytes) {
 }
 
 void RegisteredMemory::show() {
+  // "+number" of what is new, "-number" of what is gone.
   std::vector<std::shared_ptr<SharedObject>> fresh;
-  std::string numbers;
+  std::string news;
   for (std::size_t i = 0; i < own_.size(); ++i) {
-    if (own_[i].asked) continue;
-    own_[i].asked = true;
-    auto object = own_[i].object.lock();
+    Own& own = own_[i];
+    auto object = own.object.lock();
+    if (own.seen && !own.gone && !object) {
+      own.gone = true;
+      news += "-" + std::to_string(i) + " ";
+    }
+    if (own.asked) continue;
+    own.asked = true;
     if (!object) continue;
     fresh.push_back(std::move(object));
-    numbers += std::to_string(i) + " ";
+    news += "+" + std::to_string(i) + " ";
   }
-  const std::vector<std::string> all = ranks_.gather(numbers);
-  if (std::all_of(all.begin(), all.end(), [](const std::string& one) { return one.empty(); }))
-    return;
+  const std::vector<std::string> all = ranks_.gather(news);
+  std::vector<std::vector<std::size_t>> numbers(all.size());
+  bool some = false;
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    std::istringstream text(all[rank]);
+    char sign = 0;
+    for (std::size_t number = 0; text >> sign >> number;) {
+      if (sign == '+')
+        numbers[rank].push_back(number);
+      else if (static_cast<int>(rank) != ranks_.rank())
+        theirs_[rank][number].reset();
+    }
+    some |= !numbers[rank].empty();
+  }
+  if (!some) return;
   SharedObjects objects;
   if (!assay::show(ranks_, std::move(fresh), "", objects).empty()) return;
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
-    std::size_t at = 0;
-    for (const auto& object : objects[rank]) {
-      std::size_t length = 0;
-      const std::size_t number = std::stoul(all[rank].substr(at), &length);
-      at += length;
+    for (std::size_t i = 0; i < objects[rank].size(); ++i) {
+      const std::size_t number = numbers[rank][i];
       if (static_cast<int>(rank) == ranks_.rank()) {
         own_[number].seen = true;
         continue;
       }
       auto& known = theirs_[rank];
       known.resize(std::max(known.size(), number + 1));
-      known[number] = object;
+      known[number] = objects[rank][i];
     }
   }
 }

@@ -24,7 +24,7 @@ class RegisteredMemory {
   /// Not collective. CaseError where there is none left.
   std::shared_ptr<void> allocate(std::size_t bytes);
   /// Collective: what was allocated here since the last time is seen by all ranks, or, where one of
-  /// them cannot, by none.
+  /// them cannot, by none; what was freed since then is let go by all.
   void show();
   /// Allocates nothing.
   Place place(const Buffer& buffer) const;
@@ -33,12 +33,12 @@ class RegisteredMemory {
 
  private:
   struct Own {
-    std::weak_ptr<SharedObject> object;  ///< its users keep it
-    bool asked = false, seen = false;
+    std::weak_ptr<SharedObject> object;              ///< its users keep it
+    bool asked = false, seen = false, gone = false;  ///< gone: the others know that it is
   };
   Communicator& ranks_;
   std::vector<Own> own_;  ///< object i + 1
-  /// By rank and number. They stay, so that a number is never another object's.
+  /// By rank and number, which is never given to another object.
   std::vector<std::vector<std::shared_ptr<SharedObject>>> theirs_;
 };
 

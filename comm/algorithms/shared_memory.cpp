@@ -48,7 +48,11 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 struct Flags {
   alignas(line) std::atomic<std::uint64_t> contributed;
   alignas(line) std::atomic<std::uint64_t> reduced;
+  /// Of the call under way.
   alignas(line) RegisteredMemory::Place send, receive;
+  std::int64_t length;
+  DataType type;
+  Collective what;
 };
 
 class SharedMemory final : public ForwardingCommunicator {
@@ -79,8 +83,13 @@ class SharedMemory final : public ForwardingCommunicator {
   std::shared_ptr<void> allocate(std::size_t bytes) override { return registered_.allocate(bytes); }
   void describe(const Call& call, Executed& executed) const override {
     std::string how = "shared_memory in slices of at most " + std::to_string(slice_) + " bytes";
-    if (place_of_send(call).object != 0) how += ", contributions read where they stand";
-    if (place_of_result(call).object != 0) how += ", results put where they belong";
+    // Of the last call, on the root, where it alone sends or gets.
+    const bool sends = call.what != Collective::broadcast || rank_ == call.root;
+    const bool gets = call.what != Collective::reduce || rank_ == call.root;
+    if ((sends ? place_of_send(call) : flags(call.root).send).object != 0)
+      how += ", contributions read where they stand";
+    if ((gets ? place_of_result(call) : flags(call.root).receive).object != 0)
+      how += ", results put where they belong";
     describe_own(how, call, executed);
   }
   std::size_t scratch_bytes() const override { return segment_->bytes_of_rank(); }
@@ -92,8 +101,12 @@ class SharedMemory final : public ForwardingCommunicator {
   void run(const Call& call, Stream&) override {
     if (const std::string reason = why_not(call); !reason.empty()) throw CaseError(reason);
     const Shape shape = shape_of(call);
-    flags(rank_).send = place_of_send(call);
-    flags(rank_).receive = place_of_result(call);
+    Flags& mine = flags(rank_);
+    mine.send = place_of_send(call);
+    mine.receive = place_of_result(call);
+    mine.length = shape.length;
+    mine.type = call.receive.type;
+    mine.what = call.what;
     for (std::uint64_t k = 0; k < shape.blocks + 2 && shape.blocks > 0; ++k) {
       if (k < shape.blocks) {
         contribute(call, shape, k);
@@ -101,7 +114,7 @@ class SharedMemory final : public ForwardingCommunicator {
       }
       if (k >= 1 && k <= shape.blocks) {
         for (int other = 0; other < size_; ++other) await(flags(other).contributed, block_ + k);
-        if (k == 1) look();
+        if (k == 1) look(mine);
         reduce(call, shape, k - 1);
         flags(rank_).reduced.store(block_ + k, std::memory_order_release);
       }
@@ -180,11 +193,21 @@ class SharedMemory final : public ForwardingCommunicator {
   RegisteredMemory::Place place_of_result(const Call& call) const {
     return gets_result(call) ? registered_.place(call.receive) : RegisteredMemory::Place();
   }
-  void look() {
-    for (int other = 0; other < size_; ++other)
+  /// What the others have told of their call. One of another size would be read and written beyond
+  /// its end.
+  void look(const Flags& mine) {
+    for (int other = 0; other < size_; ++other) {
+      const Flags& theirs = flags(other);
+      if (theirs.length != mine.length || theirs.type != mine.type || theirs.what != mine.what)
+        throw CaseError("rank " + std::to_string(other) + " makes another call (" +
+                        std::string(name(theirs.what)) + " of " + std::to_string(theirs.length) +
+                        " " + std::string(name(theirs.type)) + ") than rank " +
+                        std::to_string(rank_) + " (" + std::string(name(mine.what)) + " of " +
+                        std::to_string(mine.length) + " " + std::string(name(mine.type)) + ")");
       if (other != rank_)
-        seen_[static_cast<std::size_t>(other)] = {registered_.at(other, flags(other).send),
-                                                  registered_.at(other, flags(other).receive)};
+        seen_[static_cast<std::size_t>(other)] = {registered_.at(other, theirs.send),
+                                                  registered_.at(other, theirs.receive)};
+    }
   }
   /// Where `rank`'s reduced slice of block k stands.
   Buffer reduced(std::uint64_t k, int rank, std::int64_t count, DataType type) const {

@@ -58,6 +58,8 @@ SharedObject::SharedObject(const std::string& address) {
     throw CaseError(path + " is another object here: another host or container");
   }
   map();
+  close(fd_);  // a mapping needs none; the owner's is the one that others open
+  fd_ = -1;
 }
 
 void SharedObject::map() {
@@ -72,7 +74,7 @@ void SharedObject::map() {
 
 SharedObject::~SharedObject() {
   munmap(data_, bytes_);
-  close(fd_);
+  if (fd_ >= 0) close(fd_);
 }
 
 std::string SharedObject::address() const {

@@ -25,7 +25,7 @@ class SharedObject {
 
   std::byte* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
-  std::string address() const;
+  std::string address() const;  ///< of one's own
 
  private:
   void map();

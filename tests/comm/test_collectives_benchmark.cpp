@@ -38,6 +38,13 @@ TEST_F(CollectivesBenchmarkTest, TheIdNamesRanksAndNodes) {
   EXPECT_EQ(imposed.at(0).settings.at("nodes"), "2");
 }
 
+TEST_F(CollectivesBenchmarkTest, NcclIsOfTheGpuAndAllTransportsAreOneTable) {
+  const std::vector<Case> all = cases({{"bytes", {"4"}}, {"transport", {"mpi", "nccl"}}});
+  ASSERT_EQ(all.size(), 2u);
+  EXPECT_EQ(all[0].settings.at("device"), "cpu");
+  EXPECT_EQ(all[1].settings.at("device"), "gpu");
+}
+
 TEST_F(CollectivesBenchmarkTest, FlagsAreWrittenWithDashesOrAsInASuite) {
   for (const char* flag : {"--ranks-per-node", "--ranks_per_node"}) {
     const char* words[] = {"assay-collectives", flag, "2"};

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "comm/forwarding.hpp"
 #include "core/error.hpp"
 #include "tests/core/thread_communicator.hpp"
@@ -57,6 +59,34 @@ TEST(RegisteredMemory, HasNoPlaceForOtherMemory) {
     mine.reset();
     EXPECT_EQ(memory.place(bytes_of(data, 10)).object, 0u) << "it is gone";
     EXPECT_THROW(memory.allocate(std::size_t{1} << 46), CaseError);
+  });
+}
+
+/// Mappings of shared memory in this process.
+std::size_t mappings() {
+  std::ifstream file("/proc/self/maps");
+  std::size_t count = 0;
+  for (std::string line; std::getline(file, line);)
+    count += line.find("/dev/shm/assay-") != std::string::npos ? 1u : 0u;
+  return count;
+}
+
+TEST(RegisteredMemory, ThatIsFreedIsLetGoByAll) {
+  const std::size_t before = mappings();
+  testing_fakes::on_threads(2, [before](Communicator& ranks) {
+    RegisteredMemory memory(ranks);
+    for (int round = 0; round < 50; ++round) {
+      const auto mine = memory.allocate(4096);
+      memory.show();
+      EXPECT_NE(memory.place(bytes_of(mine.get(), 4096)).object, 0u);
+      // Mine, the other rank's, and the last round's that its reader has not yet let go.
+      EXPECT_LE(mappings(), before + 8);
+      ranks.barrier();
+    }
+    memory.show();
+    ranks.barrier();
+    EXPECT_EQ(mappings(), before);
+    ranks.barrier();
   });
 }
 

@@ -12,6 +12,7 @@
 
 #include "comm/algorithms/shared_segment.hpp"
 #include "comm/forwarding.hpp"
+#include "core/error.hpp"
 #include "tests/comm/collective_check.hpp"
 
 namespace assay {
@@ -142,6 +143,34 @@ TEST(SharedMemoryProcesses, RegisteredBuffersAreReadAndWrittenWhereTheyAre) {
       return true;
     });
     EXPECT_EQ(codes, std::vector<int>(static_cast<std::size_t>(size), 0)) << size;
+  }
+}
+
+/// The longer call would else write beyond the end of the shorter one's buffer.
+TEST(SharedMemoryProcesses, CallsOfUnequalSizesAreRefusedBeforeAnythingIsWritten) {
+  for (const bool registered : {false, true}) {
+    const std::vector<int> codes = in_processes(2, [registered](Communicator& ranks) {
+      const auto communicator = made_or_null(ranks);
+      if (!communicator) return false;
+      const std::int64_t count = ranks.rank() == 0 ? 1000 : 1000000;
+      const auto memory = [&](std::size_t bytes) {
+        return registered ? communicator->allocate(bytes)
+                          : std::shared_ptr<void>(std::make_shared<std::byte[]>(bytes));
+      };
+      Prepared all =
+          prepared({Collective::allreduce, count, DataType::fp32, ReduceOp::sum, false, 0},
+                   ranks.rank(), 2, memory, memory);
+      communicator->prepare(all.call);
+      HostStream stream;
+      try {
+        communicator->run(all.call, stream);
+      } catch (const CaseError& error) {
+        return std::string(error.what()).find("makes another call (allreduce of 100") !=
+               std::string::npos;
+      }
+      return false;
+    });
+    EXPECT_EQ(codes, std::vector<int>(2, 0)) << registered;
   }
 }
 

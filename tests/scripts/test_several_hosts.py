@@ -21,9 +21,12 @@ class SeveralHosts(RunTest):
         self.variables = {**os.environ, "ASSAY_PLUGIN_PATH": str(BUILD / "lib" / "assay"), "OMP_NUM_THREADS": "1",
                           "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
-    def contract(self, transport, ranks, *words):
+    def need(self, transport):
         if not (BUILD / "lib" / "assay" / f"libassay_{transport}.so").exists():
             self.skipTest(f"the transport {transport} was not built")
+
+    def contract(self, transport, ranks, *words):
+        self.need(transport)
         command = self.hosts.on_first(*self.hosts.mpirun(ranks), "-x", "ASSAY_PLUGIN_PATH", "-x", "OMP_NUM_THREADS", CONTRACT,
                                       transport, "--expect-nodes", 2, *words)
         done = subprocess.run(command, env=self.variables, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600)
@@ -40,6 +43,7 @@ class SeveralHosts(RunTest):
         self.contract("oneccl", 2, "--ordered")
 
     def test_algorithms_over_nodes(self):
+        self.need("gloo")
         file = self.folder / "x.json"
         command = self.hosts.on_first(*self.hosts.mpirun(4), BIN / "assay-collectives", "--transport", "mpi,gloo", "--algorithm",
                                       "hierarchical,horovod_hybrid", "--bytes", "400000", "--max-time", "0.05", "--out", file)
@@ -53,6 +57,7 @@ class SeveralHosts(RunTest):
         self.assertEqual([place["node"] for place in result["environments"][0]["rank_places"]], [0, 0, 1, 1])
 
     def a_cable_that_is_cut(self, transport):
+        self.need(transport)
         suite = self.suite([{"benchmark": "collectives", "collective": ["allreduce"], "problem": ["4000"],
                              "transport": [transport], "op": ["sum", "min", "max"], "placement": ["out_of_place", "in_place"]}])
         command = self.hosts.on_first(ASSAY, "run", suite, "--out", self.out, "--timeout", 10, "--max-time", 1,
@@ -80,6 +85,9 @@ class SeveralHosts(RunTest):
 
     def test_a_cable_that_is_cut_under_gloo(self):
         self.a_cable_that_is_cut("gloo")
+
+    def test_a_cable_that_is_cut_under_oneccl(self):
+        self.a_cable_that_is_cut("oneccl")
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@
 #include "analysis/run/interrupted.hpp"
 #include "analysis/run/journal_follower.hpp"
 #include "analysis/run/stopped.hpp"
+#include "analysis/run/unanswering.hpp"
 #include "core/error.hpp"
 #include "core/journal.hpp"
 #include "core/random.hpp"
@@ -207,7 +208,11 @@ void Campaign::run_attempt(Attempt& attempt) {
 void Campaign::follow(Attempt& attempt, JournalFollower& journal) {
   for (const json& event : journal.poll()) {
     const std::string kind = event.value("event", "");
-    if (kind == "begin") {
+    if (kind == "launch") {
+      const json environment = event.value("environment", json::object());
+      if (environment.contains("rank_hosts"))
+        rank_hosts_ = environment.at("rank_hosts").get<std::vector<std::string>>();
+    } else if (kind == "begin") {
       attempt.open = event.value("id", "");
       attempt.began = true;
     } else if (kind == "row") {
@@ -231,8 +236,8 @@ void Campaign::settle(Attempt& attempt) {
     return;
   }
   std::string said = tail_of(attempt.err);
-  // MPICH's launcher tells on stdout which rank died and where.
-  if (said.empty() && !options_.launcher.empty()) said = tail_of(attempt.out);
+  // MPICH's launcher tells on stdout which rank died and where. Where none did, there are rows.
+  if (said.empty() && !options_.launcher.empty() && !attempt.timed_out) said = tail_of(attempt.out);
   const std::string quote = said.empty() ? "" : fmt::format(". It said: {}", said);
   if (!attempt.ended.signalled && !attempt.timed_out) {
     // A process that meets a full disk cannot finish any case: that is no case's fault.
@@ -243,15 +248,18 @@ void Campaign::settle(Attempt& attempt) {
     if (!attempt.began && attempt.ended.code == static_cast<int>(ExitCode::usage))
       throw InputError(fmt::format("assay-{} refuses its input: {}", attempt.benchmark.name, said));
   }
+  std::string who = attempt.timed_out && !attempt.stopped.empty() ? ": " + attempt.stopped : "";
+  if (const std::string silent = unanswering_hosts(rank_hosts_); !silent.empty())
+    who += (who.empty() ? ": " : "; ") + silent;
   const std::string limit = fmt::format("{:.6g} s", options_.timeout.count());
   if (!attempt.open.empty()) {
     attempt.deaths = 0;
     if (attempt.timed_out)
       add_row(attempt, attempt.open, "timeout",
-              fmt::format("killed after {} without a result{}{}", limit,
-                          attempt.stopped.empty() ? "" : ": " + attempt.stopped, quote));
+              fmt::format("killed after {} without a result{}{}", limit, who, quote));
     else
-      add_row(attempt, attempt.open, "failed", attempt.ended.text() + " in this case" + quote);
+      add_row(attempt, attempt.open, "failed",
+              attempt.ended.text() + " in this case" + who + quote);
     std::erase(attempt.remaining, attempt.open);
     return;
   }
@@ -265,9 +273,9 @@ void Campaign::settle(Attempt& attempt) {
   const std::vector<std::string> lost = std::move(attempt.remaining);
   attempt.remaining.clear();
   for (const std::string& id : lost)
-    add_row(
-        attempt, id, attempt.timed_out ? "timeout" : "failed",
-        fmt::format("assay-{} {} before this case, twice{}", attempt.benchmark.name, how, quote));
+    add_row(attempt, id, attempt.timed_out ? "timeout" : "failed",
+            fmt::format("assay-{} {} before this case, twice{}{}", attempt.benchmark.name, how, who,
+                        quote));
 }
 
 void Campaign::add_row(const Attempt& attempt, const std::string& id, const std::string& status,

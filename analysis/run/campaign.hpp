@@ -67,6 +67,7 @@ class Campaign {
   CampaignOptions options_;
   std::vector<PlannedBenchmark> benchmarks_;
   Finished finished_;
+  std::vector<std::string> rank_hosts_;  ///< of the last process group that told, by rank
   Progress progress_;
 };
 

@@ -1,6 +1,8 @@
 #include "comm/oneccl/communicator.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 
@@ -52,6 +54,12 @@ bool processor_can_add(DataType type) {
   return true;
 }
 
+/// How the library's threads wait; its own default where nothing is set.
+std::string yield() {
+  const char* value = std::getenv("CCL_YIELD");
+  return value == nullptr ? "" : value;
+}
+
 ccl::shared_ptr_class<ccl::kvs> store_for(Communicator& known) {
   std::string failure, address;
   ccl::shared_ptr_class<ccl::kvs> store;
@@ -87,7 +95,8 @@ std::string version() {
          std::to_string(version.update);
 }
 
-OneCclCommunicator::OneCclCommunicator(Ranks ranks) : KnownRanks(std::move(ranks)) {
+OneCclCommunicator::OneCclCommunicator(Ranks ranks)
+    : KnownRanks(std::move(ranks)), sleeps_(yield() == "sleep") {
   lines_.resize(2 * static_cast<std::size_t>(size()));
   Communicator& known = *this->ranks().known;
   try {
@@ -243,7 +252,12 @@ void OneCclCommunicator::progress() {
 }
 
 void OneCclCommunicator::wait(Request& request) {
-  while (!done(request)) std::this_thread::yield();
+  while (!done(request)) {
+    if (sleeps_)
+      std::this_thread::sleep_for(std::chrono::nanoseconds(1));  // as the library does
+    else
+      std::this_thread::yield();
+  }
 }
 
 bool OneCclCommunicator::done(Request& request) {
@@ -259,6 +273,8 @@ void OneCclCommunicator::describe(const Call& call, Executed& executed) const {
   executed.implementation = "oneCCL " + version() + " " + std::string(name(call.what));
   if (reduces(call.what) && call.op == ReduceOp::average)
     executed.implementation += ", then a division";
+  if (const std::string how = yield(); !how.empty())
+    executed.implementation += ", CCL_YIELD=" + how;
   executed.evidence = "library";
 }
 

@@ -49,6 +49,7 @@ class OneCclCommunicator final : public KnownRanks {
   Request remember(ccl::event event);
   void check_peer(int peer) const;
 
+  bool sleeps_ = false;                    ///< waiting threads leave their processor to others
   ccl::shared_ptr_class<ccl::kvs> store_;  ///< rank 0 serves it as long as the communicator lives
   std::unique_ptr<ccl::communicator> library_;
   Slots<Transfer> transfers_;

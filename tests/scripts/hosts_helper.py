@@ -73,11 +73,13 @@ class Hosts:
         return [*self.enter(host, self.spaces[host]), *map(str, words)]
 
     def mpirun(self, ranks):
-        """The launcher's words: as many ranks on each host."""
+        """The launcher's words: as many ranks on each host. Each host's daemon believes that all processors are its own, so it would
+        bind its ranks to the same ones as the other does, where they would spin for a slice of the scheduler a message."""
         each = ",".join(f"{host}:{ranks // 2}" for host in HOSTS)
         return ["mpirun.openmpi", "-n", str(ranks), "--host", each, "--mca", "plm_rsh_agent", str(self.agent),
                 "--mca", "btl", "tcp,vader,self", "--mca", "btl_tcp_if_include", "10.213.77.0/24",
-                "--mca", "oob_tcp_if_include", "10.213.77.0/24"]
+                "--mca", "oob_tcp_if_include", "10.213.77.0/24",
+                "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1"]
 
     def cut(self):
         self.inside(next(iter(HOSTS)), "link", "set", self.cables[0], "down")

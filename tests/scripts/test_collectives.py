@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """assay-collectives under mpirun: every collective verified on every rank, rows complete, bad input refused."""
 import json
+import os
 import shutil
 import unittest
 
@@ -126,6 +127,14 @@ class Collectives(RunTest):
         self.assertIn("slots", done.stderr)
         self.assertIn("--oversubscribe", done.stderr)
         self.assertNotEqual(done.returncode, 0)
+
+    @unittest.skipUnless((BUILD / "lib/assay/libassay_oneccl.so").exists(), "oneccl was not built")
+    def test_oneccl_s_threads_give_way_where_they_share_processors(self):
+        alone = ("taskset", "-c", min(os.sched_getaffinity(0)))
+        for given, how in (({}, "sleep"), ({"CCL_YIELD": "sched_yield"}, "sched_yield")):
+            done = self.command(*alone, launcher(), "--bind-to", "none", "-n", 2, COLLECTIVES, "--transport", "oneccl", "--bytes", 4,
+                                "--max-time", "0.005", env=self.environment(**given), code=0)
+            self.assertIn(f", CCL_YIELD={how}", done.stdout)
 
     def test_shipped_suites_are_understood(self):
         for name in ("coral2-comm", "deepbench-allreduce"):

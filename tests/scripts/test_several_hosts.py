@@ -21,9 +21,12 @@ class SeveralHosts(RunTest):
         self.variables = {**os.environ, "ASSAY_PLUGIN_PATH": str(BUILD / "lib" / "assay"), "OMP_NUM_THREADS": "1",
                           "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
-    def contract(self, transport, ranks, *words):
+    def need(self, transport):
         if not (BUILD / "lib" / "assay" / f"libassay_{transport}.so").exists():
             self.skipTest(f"the transport {transport} was not built")
+
+    def contract(self, transport, ranks, *words):
+        self.need(transport)
         command = self.hosts.on_first(*self.hosts.mpirun(ranks), "-x", "ASSAY_PLUGIN_PATH", "-x", "OMP_NUM_THREADS", CONTRACT,
                                       transport, "--expect-nodes", 2, *words)
         done = subprocess.run(command, env=self.variables, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600)
@@ -40,24 +43,27 @@ class SeveralHosts(RunTest):
         self.contract("oneccl", 2, "--ordered")
 
     def test_algorithms_over_nodes(self):
+        self.need("gloo")
         file = self.folder / "x.json"
-        command = self.hosts.on_first(*self.hosts.mpirun(4), BIN / "assay-collectives", "--transport", "mpi", "--algorithm",
+        command = self.hosts.on_first(*self.hosts.mpirun(4), BIN / "assay-collectives", "--transport", "mpi,gloo", "--algorithm",
                                       "hierarchical,horovod_hybrid", "--bytes", "400000", "--max-time", "0.05", "--out", file)
         done = subprocess.run(command, env=self.variables, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300)
         self.assertEqual(done.returncode, 0, done.stdout)
         result = json.loads(file.read_text())
-        self.assertEqual([row["status"] for row in result["rows"]], ["ok", "ok"])
-        self.assertEqual([row["parameters"]["nodes"] for row in result["rows"]], [2, 2])
+        self.assertEqual([row["status"] for row in result["rows"]], ["ok"] * 4)
+        self.assertEqual([row["parameters"]["nodes"] for row in result["rows"]], [2] * 4)
         hosts = list(HOSTS)
         self.assertEqual(result["environments"][0]["rank_hosts"], [hosts[0]] * 2 + [hosts[1]] * 2)
         self.assertEqual([place["node"] for place in result["environments"][0]["rank_places"]], [0, 0, 1, 1])
 
-    def test_a_cable_that_is_cut(self):
+    def a_cable_that_is_cut(self, transport):
+        self.need(transport)
         suite = self.suite([{"benchmark": "collectives", "collective": ["allreduce"], "problem": ["4000"],
-                             "op": ["sum", "min", "max"], "placement": ["out_of_place", "in_place"]}])
+                             "transport": [transport], "op": ["sum", "min", "max"], "placement": ["out_of_place", "in_place"]}])
         command = self.hosts.on_first(ASSAY, "run", suite, "--out", self.out, "--timeout", 10, "--max-time", 1,
                                       "--launcher", " ".join(self.hosts.mpirun(4)))
-        process = subprocess.Popen(command, env=self.variables, stdout=subprocess.DEVNULL, stderr=open(self.folder / "stderr.txt", "w"))
+        with open(self.folder / "stderr.txt", "w") as errors:
+            process = subprocess.Popen(command, env=self.variables, stdout=subprocess.DEVNULL, stderr=errors)
         self.addCleanup(lambda: process.poll() is None and (process.kill(), process.wait()))
         self.wait_until(lambda: len(self.journal_rows()) >= 1, process)
         self.hosts.cut()
@@ -66,10 +72,22 @@ class SeveralHosts(RunTest):
         rows = self.rows()
         self.assertEqual(len(rows), 6)
         self.assertEqual(rows[0]["status"], "ok", "a finished row was lost")
-        self.assertTrue({row["status"] for row in rows} & {"failed", "timeout"})
+        lost = [row for row in rows if row["status"] in ("failed", "timeout")]
+        self.assertTrue(lost)
+        for row in lost:  # those that were under way, and those that could not begin any more
+            self.assertIn(f"ranks 2, 3 on {list(HOSTS)[1]}, which does not answer", row["reason"])
         for row in rows:
             self.assertEqual(row["time_s"] is None, row["status"] != "ok", row["reason"])
         self.assertEqual(self.children_at_work(), [], "a process was left behind")
+
+    def test_a_cable_that_is_cut_under_mpi(self):
+        self.a_cable_that_is_cut("mpi")
+
+    def test_a_cable_that_is_cut_under_gloo(self):
+        self.a_cable_that_is_cut("gloo")
+
+    def test_a_cable_that_is_cut_under_oneccl(self):
+        self.a_cable_that_is_cut("oneccl")
 
 
 if __name__ == "__main__":

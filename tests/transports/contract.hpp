@@ -31,7 +31,8 @@ class Contract {
   void splits();
   /// The runner's own talk.
   void talk();
-  /// A broadcast of more than 2^31 elements: right, or refused.
+  /// Collectives and a message of more than 2^31 elements: right, or refused, or not tried where
+  /// there is too little memory, which refused() then tells.
   void large();
 
   /// What was wrong on this rank, and what the transport said that it has not.
@@ -44,6 +45,11 @@ class Contract {
   void one_call(Collective what, DataType type, ReduceOp op, bool in_place, std::int64_t part,
                 int root, int way);
   void expect(bool right, const std::string& what);
+  template <class Element>
+  void large_call(Collective what, DataType type);
+  void large_message();
+  /// Whether every rank has memory for so many bytes of its own. Collective.
+  bool enough_memory(double bytes, const std::string& title);
   void ring_messages(std::int64_t count, int messages, bool backwards);
 
   Communicator& ranks_;

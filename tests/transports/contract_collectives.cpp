@@ -224,23 +224,4 @@ void Contract::collectives() {
         "an alltoall that the ranks do not divide was not refused");
 }
 
-void Contract::large() {
-  constexpr std::int64_t count = (std::int64_t{1} << 31) + 16;
-  std::vector<std::uint8_t> memory(static_cast<std::size_t>(count));
-  const auto at = [](std::int64_t i) { return static_cast<std::uint8_t>((i * 2654435761u) >> 24); };
-  if (ranks_.rank() == 0)
-    for (std::int64_t i = 0; i < count; ++i) memory[static_cast<std::size_t>(i)] = at(i);
-  const Buffer all{memory.data(), count, DataType::u8};
-  const Call call{Collective::broadcast, {}, all, ReduceOp::sum, 0};
-  ++calls_;
-  if (const std::string refusal = ranks_.why_not(call); !refusal.empty()) {
-    refused_.insert(refusal);
-    return;
-  }
-  ranks_.run(call, stream_);
-  std::int64_t wrong = 0;
-  for (std::int64_t i = 0; i < count; ++i) wrong += memory[static_cast<std::size_t>(i)] != at(i);
-  expect(wrong == 0, fmt::format("broadcast of {} elements: {} are wrong", count, wrong));
-}
-
 }  // namespace assay::testing

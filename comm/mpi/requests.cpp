@@ -103,7 +103,8 @@ Request MpiCommunicator::start(const Call& call, Stream& stream) {
       check(MPI_Ibarrier(comm_, handle), "MPI_Ibarrier");
       break;
   }
-  if (combines(call.what) && call.op == ReduceOp::average && mine) transfers_[request.handle].average = call.receive;
+  if (combines(call.what) && call.op == ReduceOp::average && mine)
+    transfers_[request.handle].average = call.receive;
   return request;
 }
 

@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 
+#include "core/error.hpp"
 #include "core/plugins.hpp"
 #include "core/schema.hpp"
 #include "core/suite.hpp"

@@ -11,13 +11,15 @@ std::string StreamBenchmark::description() const {
 std::vector<Dimension> StreamBenchmark::dimensions() const {
   Dimension algorithm = dimension::algorithm({"auto", "regular", "nontemporal"});
   algorithm.help = "stores of copy, scale, add, triad; auto is regular";
+  Dimension backend = dimension::backend({"native"});
+  backend.values = {"cuda", "native"};  // known where they were not built, too
   Dimension numa;
   numa.name = "numa";
   numa.help = "NUMA node that threads and memory are bound to, or any";
   numa.defaults = {"any"};
   numa.omit = "any";
   return {dimension::precision(precision_names(), {"fp64"}),
-          dimension::backend({"native"}),
+          backend,
           algorithm,
           dimension::problem({"stream"}),
           dimension::cache(),

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 #include <exception>
 #include <iostream>
 #include <memory>
@@ -163,7 +162,7 @@ void MpiCommunicator::reduce_scatter(const Call& call) {
   check(MPI_Reduce_scatter_block(call.send.data, into.data, count_of(into), moved_as(into.type),
                                  operation(into.type, call.op), comm_),
         "MPI_Reduce_scatter_block");
-  if (detour) std::memcpy(call.receive.data, into.data, into.bytes());
+  if (detour) copy(call.receive, into);
   if (call.op == ReduceOp::average) scale(call.receive, size_);
 }
 

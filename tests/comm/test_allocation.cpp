@@ -14,16 +14,26 @@ namespace {
 std::atomic<bool> counting = false;
 std::atomic<long> allocations = 0;
 
-void* counted(std::size_t bytes) {
+void* counted_or_null(std::size_t bytes) noexcept {
   if (counting) ++allocations;
-  if (void* place = std::malloc(bytes == 0 ? 1 : bytes)) return place;
+  return std::malloc(bytes == 0 ? 1 : bytes);
+}
+void* counted(std::size_t bytes) {
+  if (void* place = counted_or_null(bytes)) return place;
   throw std::bad_alloc();
 }
 }  // namespace
 
-// Of the whole program: the core, a shared library, calls these, too.
+// Of the whole program: the core, a shared library, calls these, too. All of them, since a
+// sanitizer has its own of those that are left, and minds a pair of two makers.
 void* operator new(std::size_t bytes) { return counted(bytes); }
 void* operator new[](std::size_t bytes) { return counted(bytes); }
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+  return counted_or_null(bytes);
+}
+void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept {
+  return counted_or_null(bytes);
+}
 void operator delete(void* place) noexcept { std::free(place); }
 void operator delete[](void* place) noexcept { std::free(place); }
 void operator delete(void* place, std::size_t) noexcept { std::free(place); }

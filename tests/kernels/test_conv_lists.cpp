@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 
+#include "core/error.hpp"
 #include "core/plugins.hpp"
 #include "core/schema.hpp"
 #include "core/suite.hpp"
@@ -184,6 +185,16 @@ TEST(ConvSuites, Resnet50KnowsHowOftenTheNetworkHasEachProblem) {
     repeats += one.parts[0].repeat;
   }
   EXPECT_EQ(repeats, 53);
+}
+
+TEST(ConvSuites, NameBackendsThatNeedNotBeBuiltHere) {
+  Plugins none({std::filesystem::path(ASSAY_BUILD_DIR) / "no such folder"});
+  for (const char* suite : {"smoke", "deepbench-train", "deepbench-server", "deepbench-device",
+                            "resnet50-conv", "coral2-dls", "coral2-gpu"})
+    EXPECT_FALSE(expand_suite(ConvBenchmark(), read_suite(find_suite(suite)), suite, none).empty())
+        << suite;
+  EXPECT_FALSE(expand(ConvBenchmark(), {}, none).empty());
+  EXPECT_THROW(expand(ConvBenchmark(), {{"backend", {"onednm"}}}, none), InputError);
 }
 
 }  // namespace

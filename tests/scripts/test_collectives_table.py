@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """scripts/collectives-table puts the tables of both results, with machine and date, between the marks of a page."""
-import unittest
 
-from run_helper import BIN, SOURCE, RunTest
+from run_helper import BIN, SOURCE, RunTest, main
 
 BEGIN, END = "<!-- scripts/collectives-table: begin -->\n", "<!-- scripts/collectives-table: end -->\n"
 
@@ -41,4 +40,4 @@ class CollectivesTable(RunTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    main()

@@ -1,5 +1,9 @@
 #include "comm/oneccl/communicator.hpp"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -48,8 +52,11 @@ bool reduces(Collective what) {
 bool processor_can_add(DataType type) {
 #if defined(__x86_64__)
   if (type == DataType::bf16) return __builtin_cpu_supports("avx512f") != 0;
-  if (type == DataType::fp16)
-    return __builtin_cpu_supports("f16c") != 0 || __builtin_cpu_supports("avx512f") != 0;
+  if (type == DataType::fp16) {  // clang 14's builtin does not know f16c
+    unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+    const bool f16c = __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
+    return f16c && __builtin_cpu_supports("avx") != 0;
+  }
 #endif
   return true;
 }

@@ -108,8 +108,8 @@ TEST_P(EachAlgorithm, GivesTheRightResultOnSeveralNodesEqualOrNot) {
 }
 
 TEST_P(EachAlgorithm, GivesTheRightResultInManySegments) {
-  for (const auto& [ranks, per_node] :
-       std::vector<std::pair<int, int>>{{2, 0}, {3, 0}, {5, 0}, {8, 4}}) {
+  for (const auto& both : std::vector<std::pair<int, int>>{{2, 0}, {3, 0}, {5, 0}, {8, 4}}) {
+    const int ranks = both.first, per_node = both.second;  // clang 14 captures no binding
     on_threads(
         ranks,
         [&](Communicator& transport) {

@@ -38,7 +38,7 @@ Made<Registers> half_registers(Precision precision);  // fp16, bf16, int8
 /// Clock of the cores under `threads` threads, from chains of dependent integer additions of two
 /// registers, which take one cycle each on every processor that we know of: the mean over the
 /// threads, of the fastest of a few short chains each (a thread that was interrupted is slower).
-/// Each thread calls `before` just before its chains. 0 where no such chain is written.
+/// Each thread calls `before` just before each chain. 0 where no such chain is written.
 double clock_hz(
     int threads, const std::function<void()>& before = [] {});
 

@@ -20,12 +20,13 @@ inline void add_chain(std::uint64_t& sum, std::uint64_t step) {
 #endif
 }
 
-double own_clock() {
+double own_clock(const std::function<void()>& before) {
 #if defined(__x86_64__) || defined(__aarch64__)
   using Clock = std::chrono::steady_clock;
   std::uint64_t sum = 1;
   double fastest = 0;
   for (int reading = 0; reading < readings; ++reading) {
+    before();
     const Clock::time_point start = Clock::now();
     for (int i = 0; i < rounds; ++i) add_chain(sum, 3);
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
@@ -33,6 +34,7 @@ double own_clock() {
   }
   return fastest;
 #else
+  (void)before;
   return 0;
 #endif
 }
@@ -42,10 +44,7 @@ double own_clock() {
 double clock_hz(int threads, const std::function<void()>& before) {
   double all = 0;
 #pragma omp parallel for num_threads(threads) reduction(+ : all) schedule(static)
-  for (int thread = 0; thread < threads; ++thread) {
-    before();
-    all += own_clock();
-  }
+  for (int thread = 0; thread < threads; ++thread) all += own_clock(before);
   return all / threads;
 }
 

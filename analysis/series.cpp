@@ -57,13 +57,20 @@ void add_interval(Series& series) {
 using SortKey = std::tuple<std::string, std::string, int, std::string, std::string, std::string,
                            std::string, std::size_t>;
 
+/// Sizes stand in their own order: 4, 400000, 16777216.
+std::string in_order(std::string problem) {
+  const bool size = problem.find_first_not_of("0123456789") == std::string::npos;
+  if (size) problem.insert(0, 20 - std::min<std::size_t>(problem.size(), 20), '0');
+  return problem;
+}
+
 SortKey sort_key(const Series& series) {
   // Training's own order, not the alphabet's.
   const std::string direction = series.parameter("direction");
   const int pass = direction == "forward" ? 0 : direction == "bwd_data" ? 1 : 2;
   const json& row = series.first();
   return {text_of(row, "benchmark"),
-          series.problem(),
+          in_order(series.problem()),
           pass,
           series.parameter("precision"),
           series.parameter("algorithm"),

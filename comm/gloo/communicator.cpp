@@ -91,11 +91,6 @@ CaseError error_of(const std::exception& error) {
   return CaseError(std::string("gloo: ") + error.what());
 }
 
-bool reduces(Collective what) {
-  return what == Collective::allreduce || what == Collective::reduce ||
-         what == Collective::reduce_scatter;
-}
-
 }  // namespace
 
 std::string version() {
@@ -114,7 +109,7 @@ std::unique_ptr<Communicator> GlooCommunicator::split(int color, int key) {
 
 std::string GlooCommunicator::why_not(const Call& call) const {
   if (std::string reason = why_not_counts(call, size()); !reason.empty()) return reason;
-  if (reduces(call.what)) {
+  if (combines(call.what)) {
     if (std::string reason = why_not_reduce(call.receive.type, call.op); !reason.empty())
       return reason;
     if (call.receive.type == DataType::bf16) return "gloo has no arithmetic for bf16";
@@ -217,7 +212,7 @@ void GlooCommunicator::run(const Call& call, Stream&) {
   } catch (const std::exception& error) {
     throw error_of(error);
   }
-  if (reduces(call.what) && call.op == ReduceOp::average &&
+  if (combines(call.what) && call.op == ReduceOp::average &&
       (call.what != Collective::reduce || rank() == call.root))
     scale(receive, size());
 }
@@ -225,7 +220,7 @@ void GlooCommunicator::run(const Call& call, Stream&) {
 void GlooCommunicator::describe(const Call& call, Executed& executed) const {
   executed.implementation =
       "Gloo " + version() + " " + std::string(name(call.what)) + " over TCP on " + interface_;
-  if (reduces(call.what) && call.op == ReduceOp::average)
+  if (combines(call.what) && call.op == ReduceOp::average)
     executed.implementation += ", then a division";
   executed.evidence = "library";
 }

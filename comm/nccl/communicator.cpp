@@ -39,11 +39,6 @@ ncclRedOp_t operation_of(ReduceOp op) {
   return op == ReduceOp::average ? ncclAvg : ncclSum;
 }
 
-bool reduces(Collective what) {
-  return what == Collective::allreduce || what == Collective::reduce ||
-         what == Collective::reduce_scatter;
-}
-
 cudaStream_t stream_of(Stream& stream) {
   if (stream.native() == nullptr)
     throw CaseError("nccl works on a stream of a GPU (the device is not one). Use --device gpu.");
@@ -107,7 +102,7 @@ std::unique_ptr<Communicator> NcclCommunicator::split(int color, int key) {
 std::string NcclCommunicator::why_not(const Call& call) const {
   if (std::string reason = why_not_counts(call, size()); !reason.empty()) return reason;
   if (call.what == Collective::barrier) return "nccl has no barrier";
-  if (reduces(call.what))
+  if (combines(call.what))
     if (std::string reason = why_not_reduce(call.receive.type, call.op); !reason.empty())
       return reason;
   if (call.what == Collective::alltoall && call.send.count > 0 &&

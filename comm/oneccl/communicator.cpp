@@ -43,11 +43,6 @@ ccl::reduction operation_of(ReduceOp op) {
   return ccl::reduction::sum;
 }
 
-bool reduces(Collective what) {
-  return what == Collective::allreduce || what == Collective::reduce ||
-         what == Collective::reduce_scatter;
-}
-
 /// The library computes in 16-bit types with vector instructions alone, and fails without them.
 bool processor_can_add(DataType type) {
 #if defined(__x86_64__)
@@ -121,7 +116,7 @@ std::unique_ptr<Communicator> OneCclCommunicator::split(int color, int key) {
 
 std::string OneCclCommunicator::why_not(const Call& call) const {
   if (std::string reason = why_not_counts(call, size()); !reason.empty()) return reason;
-  if (!reduces(call.what)) return "";
+  if (!combines(call.what)) return "";
   if (std::string reason = why_not_reduce(call.receive.type, call.op); !reason.empty())
     return reason;
   if (!processor_can_add(call.receive.type))
@@ -162,7 +157,7 @@ Request OneCclCommunicator::start(const Call& call, Stream&) {
   if (call.receive.count == 0 && call.what != Collective::barrier) return {};
   try {
     Request request = remember(enqueue(call));
-    if (reduces(call.what) && call.op == ReduceOp::average &&
+    if (combines(call.what) && call.op == ReduceOp::average &&
         (call.what != Collective::reduce || rank() == call.root))
       transfers_[request.handle].average = call.receive;
     return request;
@@ -278,7 +273,7 @@ bool OneCclCommunicator::done(Request& request) {
 
 void OneCclCommunicator::describe(const Call& call, Executed& executed) const {
   executed.implementation = "oneCCL " + version() + " " + std::string(name(call.what));
-  if (reduces(call.what) && call.op == ReduceOp::average)
+  if (combines(call.what) && call.op == ReduceOp::average)
     executed.implementation += ", then a division";
   if (const std::string how = yield(); !how.empty())
     executed.implementation += ", CCL_YIELD=" + how;

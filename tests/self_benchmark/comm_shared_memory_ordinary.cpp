@@ -6,13 +6,5 @@
 #include "tests/self_benchmark/support/allreduce_pairs.hpp"
 
 int main(int argc, char** argv) {
-  using namespace assay;
-  return self_benchmark::main_against_the_faster_mpi(
-      argc, argv, [](self_benchmark::MpiRanks& ranks, int pairs) -> nlohmann::json {
-        const auto library = ranks.algorithm("library"), ours = ranks.algorithm("shared_memory");
-        return {{"pairs",
-                 self_benchmark::allreduce_pairs(*ranks, *library, *ours, 16 << 20, pairs, false)},
-                {"unit", "s"},
-                {"note", "out of place, both in the same buffers, 3 calls a side"}};
-      });
+  return assay::self_benchmark::main_of_shared_memory(argc, argv, false);
 }

@@ -17,6 +17,7 @@
 #include "core/plugins.hpp"
 #include "core/statistics.hpp"
 #include "core/timing.hpp"
+#include "tests/self_benchmark/support/bound_operation.hpp"
 #include "tests/self_benchmark/support/pairs.hpp"
 #include "tests/self_benchmark/support/ranks.hpp"
 
@@ -39,39 +40,6 @@ using namespace assay;
 
 constexpr int samples = 5;  // of each side in a pair
 
-/// The operation on tensors that the bare loop uses, too.
-class Allreduce final : public Workload {
- public:
-  Allreduce(std::unique_ptr<Operation> operation, Device& device, int rank)
-      : operation_(std::move(operation)), device_(device) {
-    std::vector<Tensor*> bound;
-    for (const TensorSpec& spec : operation_->arguments()) {
-      tensors_.push_back(device.allocate(spec));
-      const Values values = Values(Values::Kind::fixed, 1, spec.name, spec.type, 20).of_rank(rank);
-      device.put(*tensors_.back(),
-                 [&](std::int64_t first, std::span<double> out) { values.fill(first, out); });
-      bound.push_back(tensors_.back().get());
-    }
-    operation_->bind(bound);
-    operation_->run(device.stream());  // prepares
-  }
-  Stream& stream() override { return device_.stream(); }
-  void reset() override {}
-  void run(Stream& stream) override { operation_->run(stream); }
-  bool batchable() const override { return true; }
-  Verification verify_before() override { return {}; }
-  Verification verify_after() override { return {}; }
-  Executed executed() const override { return operation_->executed(); }
-  std::map<std::string, double> work() const override { return {}; }
-  std::map<std::string, double> setup() const override { return {}; }
-  void* data(std::size_t i) { return tensors_[i]->data(); }
-
- private:
-  std::unique_ptr<Operation> operation_;
-  Device& device_;
-  std::vector<std::unique_ptr<Tensor>> tensors_;
-};
-
 double clock_now() { return MPI_Wtime(); }
 
 /// The paired ratio of one size.
@@ -83,10 +51,13 @@ double ratio_of(std::int64_t bytes, int pairs, Communicator& ranks, Device& devi
   auto made = algorithms().at(0).make(ranks, ranks, {});
   for (const AlgorithmEntry& entry : algorithms())
     if (entry.name == "library") made = entry.make(ranks, ranks, {});
-  Allreduce ours(
+  self_benchmark::BoundOperation ours(
       collective_operation(problem, std::move(std::get<std::unique_ptr<Communicator>>(made)),
                            {"library", "mpi", false}),
-      device, ranks.rank());
+      device, [&](const TensorSpec& spec) {
+        return Values(Values::Kind::fixed, 1, spec.name, spec.type, 20).of_rank(ranks.rank());
+      });
+  ours.run(ours.stream());  // prepares
   TimingOptions options;
   options.max_time = 1e3;
   options.min_samples = options.max_samples = samples;

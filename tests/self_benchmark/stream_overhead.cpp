@@ -11,6 +11,7 @@
 #include "core/timing.hpp"
 #include "kernels/stream.hpp"
 #include "kernels/stream_benchmark.hpp"
+#include "tests/self_benchmark/support/bound_operation.hpp"
 #include "tests/self_benchmark/support/pairs.hpp"
 
 namespace {
@@ -18,40 +19,6 @@ namespace {
 using namespace assay;
 
 constexpr int samples = 5;  // of each side in a pair, after one run that is not counted
-
-/// The operation on tensors that the bare loop uses, too: in arrays of its own, of which the pages
-/// lie elsewhere, the very same loop is up to 7 % faster or slower.
-class Triad final : public Workload {
- public:
-  Triad(std::unique_ptr<Operation> operation, Device& device)
-      : operation_(std::move(operation)), device_(device) {
-    std::vector<Tensor*> bound;
-    for (const TensorSpec& spec : operation_->arguments()) {
-      tensors_.push_back(device.allocate(spec));
-      const Values values(Values::Kind::mantissa, 1, spec.name, spec.type, 0);
-      device.put(*tensors_.back(),
-                 [&](std::int64_t first, std::span<double> out) { values.fill(first, out); });
-      bound.push_back(tensors_.back().get());
-    }
-    operation_->bind(bound);
-  }
-  Stream& stream() override { return device_.stream(); }
-  void reset() override {}
-  void run(Stream& stream) override { operation_->run(stream); }
-  bool batchable() const override { return true; }
-  Verification verify_before() override { return {}; }
-  Verification verify_after() override { return {}; }
-  Executed executed() const override { return operation_->executed(); }
-  std::map<std::string, double> work() const override { return {}; }
-  std::map<std::string, double> setup() const override { return {}; }
-
-  double* array(std::size_t i) { return static_cast<double*>(tensors_[i]->data()); }
-
- private:
-  std::unique_ptr<Operation> operation_;
-  Device& device_;
-  std::vector<std::unique_ptr<Tensor>> tensors_;
-};
 
 /// McCalpin's loop as he writes it.
 void bare_triad(const double* a, const double* b, double* c, std::int64_t n, int threads) {
@@ -75,9 +42,13 @@ nlohmann::json overhead(int pairs) {
   Device& device = *std::get<Device*>(std::get<Backend*>(backend)->device(options));
   auto made = std::get<Backend*>(backend)->make(problem, options, *ranks);
   if (const auto* refusal = std::get_if<Unsupported>(&made)) return {{"skip", refusal->reason}};
-  Triad triad(std::move(std::get<std::unique_ptr<Operation>>(made)), device);
-  const double *const a = triad.array(0), *const b = triad.array(1);
-  double* const c = triad.array(2);
+  self_benchmark::BoundOperation triad(
+      std::move(std::get<std::unique_ptr<Operation>>(made)), device, [](const TensorSpec& spec) {
+        return Values(Values::Kind::mantissa, 1, spec.name, spec.type, 0);
+      });
+  const auto array = [&](std::size_t i) { return static_cast<double*>(triad.data(i)); };
+  const double *const a = array(0), *const b = array(1);
+  double* const c = array(2);
 
   const auto bare = [&] {
     std::vector<double> times;

@@ -132,8 +132,7 @@ inline double median_ratio(const nlohmann::json& pairs) {
 /// Runs this program again with two ranks under each MPI that is installed, `--transport` telling
 /// which, and takes the MPI against which the ratio a/b is the smallest.
 inline nlohmann::json against_the_faster_mpi(int argc, char** argv) {
-  setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
-  setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
+  allow_root();
   nlohmann::json worst;
   double least = 0;
   std::string note;
@@ -179,11 +178,15 @@ int main_on_two_ranks(int argc, char** argv, Body body) {
   }
 }
 
-/// The same against the faster of the MPIs.
-template <class Body>
-int main_against_the_faster_mpi(int argc, char** argv, Body body) {
-  if (launched().size > 1) return main_on_two_ranks(argc, argv, body);
-  return print([&] { return against_the_faster_mpi(argc, argv); });
+/// The whole of a main(): the faster MPI's own allreduce of 16 MiB over shared_memory's.
+inline int main_of_shared_memory(int argc, char** argv, bool registered) {
+  if (launched().size == 1) return print([&] { return against_the_faster_mpi(argc, argv); });
+  return main_on_two_ranks(argc, argv, [&](MpiRanks& ranks, int pairs) -> nlohmann::json {
+    const auto library = ranks.algorithm("library"), ours = ranks.algorithm("shared_memory");
+    return {{"pairs", allreduce_pairs(*ranks, *library, *ours, 16 << 20, pairs, registered)},
+            {"unit", "s"},
+            {"note", "out of place, both in the same buffers, 3 calls a side"}};
+  });
 }
 
 }  // namespace assay::self_benchmark

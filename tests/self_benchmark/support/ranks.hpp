@@ -14,13 +14,17 @@
 
 namespace assay::self_benchmark {
 
+/// The machine's own limits are for those who share it; this program knows how many it starts.
+inline void allow_root() {
+  setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
+  setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
+}
+
 /// Where no launcher has started this program, becomes mpirun with `ranks` of it. Returns only
 /// under a launcher; where there is no mpirun, prints why the ratio is unavailable and ends.
 inline void on_ranks(int ranks, int argc, char** argv) {
   if (launched().size > 1) return;
-  // The machine's own limits are for those who share it; this program knows how many it starts.
-  setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 0);
-  setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 0);
+  allow_root();
   std::vector<std::string> words{"mpirun", "-n", std::to_string(ranks), "/proc/self/exe"};
   char self[4096] = "";
   if (const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1); length > 0)

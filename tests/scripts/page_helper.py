@@ -1,0 +1,33 @@
+"""What the tests of scripts share that put a measured table into a page."""
+from run_helper import SOURCE
+
+
+class PageTests:
+    """Beside RunTest. `script`: its name; make(page, code): runs it on a page without measuring."""
+
+    @classmethod
+    def marks(cls):
+        return [f"<!-- scripts/{cls.script}: {mark} -->\n" for mark in ("begin", "end")]
+
+    def made_twice(self):
+        """What stands between the marks of a page, after the first time and after the table was replaced."""
+        begin, end = self.marks()
+        page = self.folder / "page.md"
+        page.write_text(f"before\n{begin}old\n{end}after\n")
+        for _ in range(2):
+            self.make(page)
+            text = page.read_text()
+            self.assertTrue(text.startswith(f"before\n{begin}<details><summary>"))
+            self.assertTrue(text.endswith(f"</details>\n{end}after\n"))
+            self.assertNotIn("old", text)
+            yield text
+
+    def test_a_page_without_marks_is_left_alone(self):
+        page = self.folder / "page.md"
+        page.write_text("text\n")
+        self.assertIn("lacks the marks", self.make(page, code=1).stderr)
+        self.assertEqual(page.read_text(), "text\n")
+
+    def test_the_readme_has_the_marks(self):
+        text = (SOURCE / "README.md").read_text()
+        self.assertEqual([text.count(mark) for mark in self.marks()], [1, 1])

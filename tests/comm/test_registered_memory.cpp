@@ -81,6 +81,7 @@ TEST(RegisteredMemory, ThatIsFreedIsLetGoByAll) {
       EXPECT_NE(memory.place(bytes_of(mine.get(), 4096)).object, 0u);
       // Mine, the other rank's, and the last round's that its reader has not yet let go.
       EXPECT_LE(mappings(), before + 8);
+      EXPECT_GT(mappings(), before) << "they are seen by their name";
       ranks.barrier();
     }
     memory.show();

@@ -1,0 +1,43 @@
+// ratio: workspace of native's algorithms over the tensors, sizes of the other conv_ ratios
+// target: <= 2
+// pairs: 15
+// statistic: max
+// Forward, fp32, 2 threads. Very small problems, or many threads on them, need more.
+
+#include "core/suite.hpp"
+#include "kernels/conv_benchmark.hpp"
+#include "tests/self_benchmark/support/pairs.hpp"
+
+namespace {
+
+using namespace assay;
+
+nlohmann::json workspaces() {
+  const ConvBenchmark benchmark;
+  Plugins plugins;
+  const auto ranks = serial_communicator();
+  Made<Backend*> backend = plugins.open("native");
+  if (const auto* refusal = std::get_if<Unsupported>(&backend)) return {{"skip", refusal->reason}};
+  nlohmann::json all = nlohmann::json::array();
+  for (const Case& one : expand(benchmark,
+                                {{"problem",
+                                  {"mb16ic64ih112oc128oh112kh3ph1", "mb16ic64ih56oc64oh56kh3ph1",
+                                   "mb16ic128ih28oc128oh28kh3ph1", "mb16ic256ih14oc256oh14kh3ph1",
+                                   "mb16ic512ih7oc512oh7kh3ph1"}},
+                                 {"backend", {"native"}},
+                                 {"algorithm", {"implicit_gemm", "winograd_2x2", "winograd_4x4"}},
+                                 {"threads", {"2"}}},
+                                plugins)) {
+    const auto problem = benchmark.problem(one.settings);
+    auto made = std::get<Backend*>(backend)->make(*problem, {one.settings, 2}, *ranks);
+    if (const auto* refusal = std::get_if<Unsupported>(&made))
+      throw std::runtime_error(refusal->reason);
+    const auto& operation = *std::get<std::unique_ptr<Operation>>(made);
+    all.push_back({static_cast<double>(operation.executed().workspace_bytes), problem->bytes()});
+  }
+  return {{"pairs", all}, {"unit", "B"}, {"note", std::to_string(all.size()) + " cases"}};
+}
+
+}  // namespace
+
+int main() { return assay::self_benchmark::print(workspaces); }

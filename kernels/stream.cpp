@@ -22,7 +22,7 @@ bool in_memory(StreamKernel kernel) { return kernel <= StreamKernel::triad; }
 
 /// STREAM's rule: arrays of at least four times the last level of caches, or a million elements.
 std::int64_t default_n(StreamKernel kernel) {
-  if (kernel == StreamKernel::fma) return 131072;
+  if (kernel == StreamKernel::fma) return 65536;
   if (kernel == StreamKernel::matmul) return 8192;
   const auto cache = static_cast<std::int64_t>(cache_bytes());
   const std::int64_t bytes = cache > 0 ? 4 * cache : std::int64_t{1} << 28;
@@ -99,7 +99,7 @@ StreamShape parse_stream(const std::string& descriptor) {
         fmt::format("'{}' is no problem of stream (n of {} is {}number from {} to {}). "
                     "Write {}_n{}.",
                     descriptor, kernel, sums ? "an even " : "a ", least, most, kernel,
-                    sums ? 131072 : 1000000));
+                    sums ? 65536 : 1000000));
   return shape;
 }
 

@@ -37,11 +37,11 @@ struct StreamShape {
 
 inline constexpr double stream_scalar = 3;
 inline constexpr std::int64_t stream_line = 64;  ///< bytes from one link of the chase to the next
-inline constexpr std::int64_t stream_values = 768;  ///< of a thread: whole blocks of every vector
+inline constexpr std::int64_t stream_values = 1536;  ///< of a thread: whole blocks of every vector
 
 /// "triad_n16777216", or "triad" for the default size: arrays of fp64 that are four times as large
 /// as the last level of the processor's caches, which STREAM demands (latency: the lines of one;
-/// fma: 131072; matmul: 8192). A GPU's arrays are given their size by who asks.
+/// fma: 65536; matmul: 8192). A GPU's arrays are given their size by who asks.
 /// InputError names what is wrong.
 StreamShape parse_stream(const std::string& descriptor);
 std::string to_descriptor(const StreamShape& shape);

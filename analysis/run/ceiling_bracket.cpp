@@ -29,7 +29,7 @@ json suite_of(const CeilingNeeds& needs) {
   if (precisions.contains("bf16") || precisions.contains("fp16")) precisions.insert("fp32");
   json cases = json::array();
   cases.push_back({{"benchmark", "stream"},
-                   {"problem", "fma_n32768"},  // short: where others compute, some runs are whole
+                   {"problem", "fma_n16384"},  // short: where others compute, some runs are whole
                    {"precision", precisions},
                    {"threads", needs.threads}});
   for (const auto& [threads, problem] : needs.data) {

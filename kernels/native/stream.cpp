@@ -241,7 +241,8 @@ Made<std::unique_ptr<Operation>> make_stream(Device&, const Problem& what, const
                     problem.canonical())};
   if (kernel == StreamKernel::latency && problem.threads() != 1)
     return Unsupported{"one thread follows a chase. Use --threads 1."};
-  if (auto why = why_not_node(options.get("numa", "any"), problem.threads()))
+  if (auto why = why_not_placed({options.get("numa", "any"), options.get("smt", "any")},
+                                problem.threads()))
     return Unsupported{std::move(*why)};
   if (kernel == StreamKernel::fma) return make_fma(problem);
   if (kernel == StreamKernel::latency) return std::make_unique<Latency>(problem);

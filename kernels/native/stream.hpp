@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "core/operation.hpp"
@@ -34,6 +35,8 @@ struct Registers {
 /// The widest there is for the precision on this processor, or what it lacks.
 Made<Registers> fma_registers(Precision precision);   // fp64, fp32
 Made<Registers> half_registers(Precision precision);  // fp16, bf16, int8
+/// Tile units in place of vectors; nothing where there are none for the precision.
+std::optional<Made<Registers>> tile_registers(Precision precision);
 
 /// Clock of the cores under `threads` threads, from chains of dependent integer additions of two
 /// registers, which take one cycle each on every processor that we know of: the mean over the

@@ -1,5 +1,5 @@
 // Peak of 16-bit and 8-bit multiply-adds of x86, which Highway 1.0 does not have: AVX512-FP16
-// arithmetic, and the dot products of AVX512-BF16 and AVX512-VNNI.
+// arithmetic, and the dot products of AVX512-BF16 and AVX512-VNNI. Tiles: stream_tiles.cpp.
 
 #include <fmt/format.h>
 
@@ -14,6 +14,7 @@
 #include <hwy/highway.h>
 
 #include <bit>
+#include <optional>
 #include <utility>
 
 namespace assay::native {
@@ -25,14 +26,12 @@ constexpr std::size_t chains = 24;
 
 /// What the processor has and the system lets us use.
 struct Features {
-  bool fp16 = false, bf16 = false, vnni = false, amx_bf16 = false, amx_int8 = false;
+  bool fp16 = false, bf16 = false, vnni = false;
   Features() {
     unsigned a = 0, b = 0, c = 0, d = 0;
     if (!__builtin_cpu_supports("avx512bw") || !__get_cpuid_count(7, 0, &a, &b, &c, &d)) return;
     vnni = (c >> 11 & 1) != 0;
-    amx_bf16 = (d >> 22 & 1) != 0;
     fp16 = (d >> 23 & 1) != 0;
-    amx_int8 = (d >> 25 & 1) != 0;
     const unsigned parts = a;
     if (parts >= 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d)) bf16 = (a >> 5 & 1) != 0;
   }
@@ -160,15 +159,7 @@ HWY_POP_ATTRIBUTES
 
 Made<Registers> half_registers(Precision precision) {
   static const Features have;
-  // A peak that leaves out the faster unit would be no ceiling.
-  if (precision == Precision::bf16 && have.amx_bf16)
-    return Unsupported{
-        "this processor has AMX tiles for bf16, whose peak is not measured yet (that of its "
-        "vectors would be no ceiling)."};
-  if (precision == Precision::int8 && have.amx_int8)
-    return Unsupported{
-        "this processor has AMX tiles for int8, whose peak is not measured yet (that of its "
-        "vectors would be no ceiling)."};
+  if (std::optional<Made<Registers>> tiles = tile_registers(precision)) return std::move(*tiles);
   if (precision == Precision::bf16 && have.bf16)
     return Registers{&run_bf16, "AVX512_BF16", "bf16", "fp32", 512, chains};
   if (precision == Precision::int8 && have.vnni)

@@ -49,8 +49,8 @@ TEST(Peaks, OfEachPrecision) {
   const json tiles = theoretical_peaks(machine("GenuineIntel", 6, 143));
   EXPECT_DOUBLE_EQ(tiles["flops_per_s"]["fp64"], 32 * 3e10);
   EXPECT_DOUBLE_EQ(tiles["flops_per_s"]["fp32"], 64 * 3e10);
-  EXPECT_DOUBLE_EQ(tiles["flops_per_s"]["bf16"], 2048 * 3e10);
-  EXPECT_DOUBLE_EQ(tiles["flops_per_s"]["int8"], 4096 * 3e10);
+  EXPECT_DOUBLE_EQ(tiles["flops_per_s"]["bf16"], 1024 * 3e10);
+  EXPECT_DOUBLE_EQ(tiles["flops_per_s"]["int8"], 2048 * 3e10);
   EXPECT_EQ(tiles["basis"], "10 cores x 2 units of 512 bits x 3 GHz, the highest clock");
   EXPECT_FALSE(tiles["reasons"].contains("flops_per_s"));
   const json plain = theoretical_peaks(machine("GenuineIntel", 6, 79));

@@ -63,10 +63,10 @@ class ImplicitGemm final : public Operation {
     }
     std::ptrdiff_t panels = 0;
     for (const Item& item : items_) panels = std::max(panels, item.last - item.first);
-    for (int thread = 0; thread < threads_; ++thread) {
-      windows_.push_back(scratch.reserve(window));
-      sums_.push_back(scratch.reserve(direct_ ? 0 : panels * sums * weights_.width));
-    }
+    window_ = padded(window, channel_block);
+    shares_.plan(scratch, threads_, static_cast<std::ptrdiff_t>(items_.size()),
+                 window_ + (direct_ ? 0 : panels * sums * weights_.width),
+                 workspace_limit(request.problem));
     arguments_.push_back(workspace(scratch.bytes()));
     executed_ =
         describe(request, "implicit_gemm", scratch.bytes(), fmt_weights(forward, weights_.width));
@@ -83,16 +83,14 @@ class ImplicitGemm final : public Operation {
   void run(Stream&) override {
     const bool narrow = in_.type != DataType::fp32;
     const float* const weights = narrow ? scratch_ + wide_ : static_cast<const float*>(data_[1]);
-    const auto count = static_cast<std::ptrdiff_t>(items_.size());
+    shares_.begin();
 #pragma omp parallel num_threads(threads_)
     {
       if (narrow)
         widen_shared(table_, in_.type, data_[1], scratch_ + wide_, shape_.g * weights_.group());
-      const auto thread = static_cast<std::size_t>(omp_get_thread_num());
-#pragma omp for schedule(dynamic, 1)
-      for (std::ptrdiff_t i = 0; i < count; ++i)
-        compute(items_[static_cast<std::size_t>(i)], weights, scratch_ + windows_[thread],
-                scratch_ + sums_[thread]);
+      shares_.each(scratch_, [&](std::ptrdiff_t item, float* own) {
+        compute(items_[static_cast<std::size_t>(item)], weights, own, own + window_);
+      });
     }
   }
 
@@ -248,8 +246,9 @@ class ImplicitGemm final : public Operation {
   std::ptrdiff_t step_y_ = 1, step_x_ = 1, out_step_y_ = 1, out_step_x_ = 1;
   std::vector<Phase> phases_;
   std::vector<Item> items_;
-  std::ptrdiff_t wide_ = 0;                     ///< fp32 copy of 16-bit weights, in the workspace
-  std::vector<std::ptrdiff_t> windows_, sums_;  ///< of each thread, in the workspace
+  std::ptrdiff_t wide_ = 0;    ///< fp32 copy of 16-bit weights, in the workspace
+  std::ptrdiff_t window_ = 0;  ///< floats of a thread's window; its sums come after it
+  Shares shares_;
   void* data_[3] = {};
   float* scratch_ = nullptr;
 };

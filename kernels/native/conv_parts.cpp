@@ -61,6 +61,12 @@ TensorSpec workspace(std::size_t bytes) {
   return spec;
 }
 
+std::ptrdiff_t workspace_limit(const ConvProblem& problem) {
+  std::ptrdiff_t floats = 0;
+  for (const TensorSpec& spec : problem.tensors()) floats += 2 * spec.elements();
+  return floats;
+}
+
 void multiply(const GemmTable& table, const GemmKernel (*kernels)[2], std::ptrdiff_t a_row,
               const float* a, const float* b, const Segment* segments, std::ptrdiff_t count,
               std::ptrdiff_t rows, std::ptrdiff_t column_blocks, const Destination& c, bool add) {

@@ -3,6 +3,7 @@
 // of whole blocks.
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -74,6 +75,7 @@ class Scratch {
     size_ += padded(floats, 16);
     return at;
   }
+  std::ptrdiff_t floats() const { return size_; }
   std::size_t bytes() const { return static_cast<std::size_t>(size_) * sizeof(float); }
 
  private:
@@ -81,6 +83,38 @@ class Scratch {
 };
 
 TensorSpec workspace(std::size_t bytes);
+
+/// Floats that a workspace may have: twice the tensors, in fp32 whatever they are stored in.
+std::ptrdiff_t workspace_limit(const ConvProblem& problem);
+
+/// Work in parts, which go to the threads as they come, and memory of each thread's own.
+class Shares {
+ public:
+  /// `each` floats for every thread, but for no more of them than there are parts, and, after the
+  /// first, than keep the scratch within `most` floats: what is small needs no more threads.
+  void plan(Scratch& scratch, std::ptrdiff_t threads, std::ptrdiff_t parts, std::ptrdiff_t each,
+            std::ptrdiff_t most) {
+    parts_ = parts;
+    const std::ptrdiff_t owners = std::min(threads, parts);
+    while (static_cast<std::ptrdiff_t>(own_.size()) < owners &&
+           (own_.empty() || scratch.floats() + padded(each, 16) <= most))
+      own_.push_back(scratch.reserve(each));
+  }
+  /// Before the threads come.
+  void begin() { taken_ = next_ = 0; }
+  /// On each thread: body(part, own memory) for its parts. Threads do not wait for each other.
+  template <class Body>
+  void each(float* scratch, Body body) {
+    const auto owner = static_cast<std::size_t>(taken_++);
+    if (owner >= own_.size()) return;
+    for (std::ptrdiff_t part; (part = next_++) < parts_;) body(part, scratch + own_[owner]);
+  }
+
+ private:
+  std::ptrdiff_t parts_ = 0;
+  std::vector<std::ptrdiff_t> own_;  ///< places in the workspace
+  std::atomic<std::ptrdiff_t> taken_ = 0, next_ = 0;
+};
 
 /// Where a block of products goes: row r of 16-column block j to to[r*row + j*block].
 struct Destination {

@@ -54,10 +54,10 @@ class ImplicitGemmWeights final : public Operation {
 
     Scratch scratch;
     sums_ = scratch.reserve(direct_ ? 0 : parts_ * values);
-    for (int thread = 0; thread < threads_; ++thread) {
-      windows_.push_back(scratch.reserve(at_once_ * window_.block()));
-      gradients_.push_back(scratch.reserve(blocking.height * blocking.width * weights_.width));
-    }
+    gradients_ = padded(at_once_ * window_.block(), channel_block);
+    shares_.plan(scratch, threads_, units * parts_,
+                 gradients_ + blocking.height * blocking.width * weights_.width,
+                 workspace_limit(request.problem));
     segments_.resize(static_cast<std::size_t>(threads_ * blocking.height));
     segments_of_thread_ = blocking.height;
     arguments_.push_back(workspace(scratch.bytes()));
@@ -74,17 +74,17 @@ class ImplicitGemmWeights final : public Operation {
   }
 
   void run(Stream&) override {
-    const auto units = static_cast<std::ptrdiff_t>(units_.size());
     const std::ptrdiff_t values = shape_.g * weights_.group();
     float* const sums = direct_ ? static_cast<float*>(data_[2]) : scratch_ + sums_;
+    shares_.begin();
 #pragma omp parallel num_threads(threads_)
     {
-      const int thread = omp_get_thread_num();
-#pragma omp for schedule(dynamic, 1) collapse(2)
-      for (std::ptrdiff_t unit = 0; unit < units; ++unit)
-        for (std::ptrdiff_t part = 0; part < parts_; ++part)
-          compute(units_[static_cast<std::size_t>(unit)], part, thread, sums + part * values);
+      shares_.each(scratch_, [&](std::ptrdiff_t at, float* own) {
+        const std::ptrdiff_t part = at % parts_;
+        compute(units_[static_cast<std::size_t>(at / parts_)], part, own, sums + part * values);
+      });
       if (!direct_) {
+#pragma omp barrier
 #pragma omp for schedule(static)
         for (std::ptrdiff_t i = 0; i < values / channel_block; ++i)
           finish(i * channel_block, values);
@@ -102,11 +102,9 @@ class ImplicitGemmWeights final : public Operation {
     std::ptrdiff_t g, panel, first, last;
   };
 
-  void compute(const Unit& unit, std::ptrdiff_t part, int thread, float* sums) {
-    const auto slot = static_cast<std::size_t>(thread);
-    float* const window = scratch_ + windows_[slot];
-    float* const gradients = scratch_ + gradients_[slot];
-    Segment* const segments = segments_.data() + thread * segments_of_thread_;
+  void compute(const Unit& unit, std::ptrdiff_t part, float* window, float* sums) {
+    float* const gradients = window + gradients_;
+    Segment* const segments = segments_.data() + omp_get_thread_num() * segments_of_thread_;
     const std::ptrdiff_t column_blocks = weights_.column_blocks(unit.panel);
     const auto chunks = static_cast<std::ptrdiff_t>(chunks_.size());
     const std::ptrdiff_t begin = chunks * part / parts_, end = chunks * (part + 1) / parts_;
@@ -169,8 +167,9 @@ class ImplicitGemmWeights final : public Operation {
   std::ptrdiff_t parts_ = 1;  ///< divisions of the chunks, with sums of their own
   bool direct_ = true;        ///< the sums are the result
   std::ptrdiff_t sums_ = 0, segments_of_thread_ = 0;
-  std::vector<std::ptrdiff_t> windows_, gradients_;  ///< of each thread, in the workspace
-  std::vector<Segment> segments_;                    ///< of each thread
+  std::ptrdiff_t gradients_ = 0;  ///< where they begin in a thread's memory, after its window
+  Shares shares_;
+  std::vector<Segment> segments_;  ///< of each thread
   void* data_[3] = {};
   float* scratch_ = nullptr;
 };

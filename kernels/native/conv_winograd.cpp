@@ -7,6 +7,8 @@
 // is made in blocks that stay in the second-level cache, by the thread that multiplies them:
 //   tiles in blocks:   all weights, then for each block of tiles: inputs, products, outputs;
 //   weights in blocks: all inputs, then for each panel of weights: weights, products, outputs.
+// Blocks are made smaller until the workspace is within twice the tensors in fp32, where that is
+// possible.
 
 #include <fmt/format.h>
 #include <omp.h>
@@ -45,7 +47,7 @@ class Winograd final : public Operation {
     tile_columns_ = blocks_of(out_.width, tile_);
     tiles_ = images_ * tile_rows_ * tile_columns_;
     weights_ = {in_.channels, out_.channels, 1, table_.panel};
-    plan(request);
+    plan(request.problem);
     executed_ = describe(request, fmt::format("winograd_{0}x{0}", tile), arguments_[3].bytes,
                          forward ? "OIhw16o" : "IOhw16i");
     executed_.algorithm = "winograd";
@@ -62,16 +64,12 @@ class Winograd final : public Operation {
   }
 
   void run(Stream&) override {
+    shares_.begin();
 #pragma omp parallel num_threads(threads_)
-    {
-      const auto thread = static_cast<std::size_t>(omp_get_thread_num());
-      float* const own = scratch_ + own_[thread];
-      float* const products = scratch_ + products_[thread];
-      if (tiles_in_blocks_)
-        by_tiles(own, products);
-      else
-        by_weights(own, products);
-    }
+    if (plan_.by_tiles)
+      by_tiles();
+    else
+      by_weights();
   }
 
  private:
@@ -92,65 +90,108 @@ class Winograd final : public Operation {
     turned_ = !forward;
   }
 
-  void plan(const Request&) {
-    const std::ptrdiff_t channels = weights_.row_blocks() * channel_block;
-    const std::ptrdiff_t all_weights = frequencies_ * weights_.group(),
-                         all_inputs = frequencies_ * tiles_ * channels;
-    tiles_in_blocks_ = all_weights <= all_inputs;
-    // A block of tiles is a whole number of register blocks.
-    const std::ptrdiff_t each = frequencies_ * (channels + weights_.width) * 4;
-    const std::ptrdiff_t fit = std::max<std::ptrdiff_t>(1, block_bytes / (each * table_.rows));
-    at_once_ = std::min(tiles_, fit * table_.rows);
-    at_once_ = blocks_of(tiles_, blocks_of(tiles_, at_once_));
+  /// What is whole, and the sizes of blocks. In floats where it is memory.
+  struct Plan {
+    bool by_tiles = true;
+    std::ptrdiff_t tiles = 1;   ///< of a block
+    std::ptrdiff_t blocks = 1;  ///< of 16 input channels whose weights are transformed at once
+    std::ptrdiff_t parts = 1;   ///< what threads share out
+    std::ptrdiff_t whole = 0, own = 0, products = 0;
+  };
+  /// With `owners` threads that have memory of their own.
+  std::ptrdiff_t total(const Plan& plan, std::ptrdiff_t owners) const {
+    return plan.whole + owners * (plan.own + plan.products);
+  }
+  /// A thread that gets no part needs none.
+  std::ptrdiff_t owners(const Plan& plan) const {
+    return std::min<std::ptrdiff_t>(threads_, plan.parts);
+  }
+  Plan sized(bool by_tiles, std::ptrdiff_t tiles, std::ptrdiff_t blocks) const {
+    const std::ptrdiff_t channels = weights_.row_blocks() * channel_block,
+                         inputs = frequencies_ * tiles * channels,
+                         groups = blocks_of(tiles_, tiles);
+    Plan plan;
+    plan.by_tiles = by_tiles;
+    plan.tiles = tiles;
+    plan.blocks = blocks;
+    plan.parts = by_tiles ? groups : weights_.panels();
+    plan.whole = by_tiles ? frequencies_ * weights_.group() : groups * inputs;
+    plan.own = by_tiles ? inputs : frequencies_ * blocks * weights_.block();
+    plan.products = frequencies_ * tiles * weights_.width;
+    return plan;
+  }
+  /// The fastest plan of its kind, then smaller ones, until it is within `most` floats.
+  Plan fitted(bool by_tiles, std::ptrdiff_t most) const {
+    // A block of tiles is a whole number of register blocks, and there is one for each thread.
+    const std::ptrdiff_t channels = weights_.row_blocks() * channel_block,
+                         each = frequencies_ * (channels + weights_.width) * 4;
+    std::ptrdiff_t tiles =
+        std::max<std::ptrdiff_t>(1, block_bytes / (each * table_.rows)) * table_.rows;
+    if (by_tiles) tiles = std::min(tiles, padded(blocks_of(tiles_, threads_), table_.rows));
+    tiles = blocks_of(tiles_, blocks_of(tiles_, std::min(tiles_, tiles)));
+    Plan plan = sized(by_tiles, tiles, weights_.row_blocks());
+    while (total(plan, owners(plan)) > most && plan.tiles > table_.rows)
+      plan = sized(by_tiles, blocks_of(plan.tiles, 2), plan.blocks);
+    while (total(plan, owners(plan)) > most && !by_tiles && plan.blocks > 1)
+      plan = sized(by_tiles, plan.tiles, blocks_of(plan.blocks, 2));
+    return plan;
+  }
 
+  void plan(const ConvProblem& problem) {
+    const std::ptrdiff_t most = workspace_limit(problem);
+    const Plan tiles = fitted(true, most), weights = fitted(false, most);
+    plan_ = tiles.whole <= weights.whole ? tiles : weights;
+    if (total(plan_, 1) > most) plan_ = total(tiles, 1) <= total(weights, 1) ? tiles : weights;
     Scratch scratch;
-    const std::ptrdiff_t inputs = frequencies_ * at_once_ * channels,
-                         panel = frequencies_ * weights_.panel();
-    shared_ =
-        scratch.reserve(tiles_in_blocks_ ? all_weights : blocks_of(tiles_, at_once_) * inputs);
-    for (int thread = 0; thread < threads_; ++thread) {
-      own_.push_back(scratch.reserve(tiles_in_blocks_ ? inputs : panel));
-      products_.push_back(scratch.reserve(frequencies_ * at_once_ * weights_.width));
-    }
+    shared_ = scratch.reserve(plan_.whole);
+    shares_.plan(scratch, threads_, plan_.parts, plan_.own + plan_.products, most);
     for (std::ptrdiff_t at = 0; at < weights_.row_blocks(); ++at)
-      segments_.push_back({at * at_once_ * channel_block, at * weights_.block(),
+      segments_.push_back({at * plan_.tiles * channel_block, at % plan_.blocks * weights_.block(),
                            std::min(channel_block, weights_.rows - at * channel_block)});
     arguments_.push_back(workspace(scratch.bytes()));
   }
 
-  void by_tiles(float* inputs, float* products) {
-    const std::ptrdiff_t panels = weights_.panels(), blocks = weights_.row_blocks();
+  void by_tiles() {
+    const std::ptrdiff_t panels = weights_.panels(), blocks = weights_.row_blocks(),
+                         panel_floats = frequencies_ * weights_.panel();
     float* const weights = scratch_ + shared_;
 #pragma omp for schedule(static) collapse(2)
     for (std::ptrdiff_t panel = 0; panel < panels; ++panel)
       for (std::ptrdiff_t block = 0; block < blocks; ++block)
-        filters(panel, block, weights + panel * frequencies_ * weights_.panel());
-#pragma omp for schedule(dynamic, 1)
-    for (std::ptrdiff_t first = 0; first < tiles_; first += at_once_) {
-      const std::ptrdiff_t last = std::min(tiles_, first + at_once_);
+        filters(panel, block, weights + panel * panel_floats);
+    shares_.each(scratch_, [&](std::ptrdiff_t part, float* inputs) {
+      float* const products = inputs + plan_.own;
+      const std::ptrdiff_t first = part * plan_.tiles, last = std::min(tiles_, first + plan_.tiles);
       for (std::ptrdiff_t tile = first; tile < last; ++tile) input(tile, tile - first, inputs);
-      for (std::ptrdiff_t panel = 0; panel < panels; ++panel)
-        multiply_and_store(first, last, panel, inputs,
-                           weights + panel * frequencies_ * weights_.panel(), products);
-    }
+      for (std::ptrdiff_t panel = 0; panel < panels; ++panel) {
+        multiply_all(first, last, panel, 0, inputs, weights + panel * panel_floats, products);
+        store(first, last, panel, products);
+      }
+    });
   }
 
-  void by_weights(float* weights, float* products) {
-    const std::ptrdiff_t panels = weights_.panels();
-    const std::ptrdiff_t block_of_tiles =
-        frequencies_ * at_once_ * weights_.row_blocks() * channel_block;
+  void by_weights() {
+    const std::ptrdiff_t blocks = weights_.row_blocks(),
+                         block_of_tiles = frequencies_ * plan_.tiles * blocks * channel_block;
     float* const inputs = scratch_ + shared_;
 #pragma omp for schedule(static)
     for (std::ptrdiff_t tile = 0; tile < tiles_; ++tile)
-      input(tile, tile % at_once_, inputs + tile / at_once_ * block_of_tiles);
-#pragma omp for schedule(dynamic, 1)
-    for (std::ptrdiff_t panel = 0; panel < panels; ++panel) {
-      for (std::ptrdiff_t block = 0; block < weights_.row_blocks(); ++block)
-        filters(panel, block, weights);
-      for (std::ptrdiff_t first = 0; first < tiles_; first += at_once_)
-        multiply_and_store(first, std::min(tiles_, first + at_once_), panel,
-                           inputs + first / at_once_ * block_of_tiles, weights, products);
-    }
+      input(tile, tile % plan_.tiles, inputs + tile / plan_.tiles * block_of_tiles);
+    shares_.each(scratch_, [&](std::ptrdiff_t panel, float* weights) {
+      float* const products = weights + plan_.own;
+      for (std::ptrdiff_t first = 0; first < tiles_; first += plan_.tiles) {
+        const std::ptrdiff_t last = std::min(tiles_, first + plan_.tiles);
+        // Where not all weights of a panel are there at once, each block of tiles makes them again.
+        for (std::ptrdiff_t from = 0; from < blocks; from += plan_.blocks) {
+          if (first == 0 || plan_.blocks < blocks)
+            for (std::ptrdiff_t at = from; at < std::min(blocks, from + plan_.blocks); ++at)
+              filters(panel, at, weights);
+          multiply_all(first, last, panel, from, inputs + first / plan_.tiles * block_of_tiles,
+                       weights, products);
+        }
+        store(first, last, panel, products);
+      }
+    });
   }
 
   struct Place {
@@ -166,10 +207,10 @@ class Winograd final : public Operation {
   void input(std::ptrdiff_t tile, std::ptrdiff_t at, float* inputs) const {
     const Place p = place(tile);
     const std::ptrdiff_t y = p.y - top_, x = p.x - left_, blocks = weights_.row_blocks(),
-                         frequency = blocks * at_once_ * channel_block;
+                         frequency = blocks * plan_.tiles * channel_block;
     const bool inside = y >= 0 && x >= 0 && y + points_ <= in_.height && x + points_ <= in_.width;
     for (std::ptrdiff_t block = 0; block < blocks; ++block) {
-      float* const to = inputs + (block * at_once_ + at) * channel_block;
+      float* const to = inputs + (block * plan_.tiles + at) * channel_block;
       const std::ptrdiff_t from = in_.offset(p.n, 0, block) + y * in_.row + x * in_.pixel;
       if (inside && in_.type == DataType::fp32 && in_.count(block) == channel_block) {
         transform_input_(static_cast<const float*>(data_[0]) + from, in_.row, in_.pixel, to,
@@ -188,10 +229,12 @@ class Winograd final : public Operation {
     }
   }
 
-  /// Transforms 16 input channels' filters of a panel into [frequency][input channel][column].
+  /// Transforms 16 input channels' filters of a panel into [frequency][input channel][column], of
+  /// the blocks of channels that are there at once.
   void filters(std::ptrdiff_t panel, std::ptrdiff_t block, float* weights) const {
     const std::ptrdiff_t filter = 9 * channel_block,
-                         last = std::min(weights_.rows, (block + 1) * channel_block);
+                         last = std::min(weights_.rows, (block + 1) * channel_block),
+                         before = block / plan_.blocks * plan_.blocks * channel_block;
     for (std::ptrdiff_t c = block * channel_block; c < last; ++c)
       for (std::ptrdiff_t j = 0; j < weights_.column_blocks(panel); ++j) {
         const std::ptrdiff_t outputs = panel * weights_.width / channel_block + j;
@@ -201,24 +244,33 @@ class Winograd final : public Operation {
             element(data_[1], in_.type,
                     (outputs * weights_.rows + c) * filter + (turned_ ? 8 * channel_block : 0)),
             turned_ ? -channel_block : channel_block, 9, channel_block, taps, channel_block);
-        transform_filter_(taps, weights + c * weights_.width + j * channel_block, weights_.panel());
+        transform_filter_(taps, weights + (c - before) * weights_.width + j * channel_block,
+                          plan_.blocks * weights_.block());
       }
   }
 
-  void multiply_and_store(std::ptrdiff_t first, std::ptrdiff_t last, std::ptrdiff_t panel,
-                          const float* inputs, const float* weights, float* products) const {
-    const std::ptrdiff_t column_blocks = weights_.column_blocks(panel),
-                         frequency = at_once_ * weights_.width;
+  /// Products of a block of tiles with the panel's weights from block `from` of channels on, added
+  /// to those of the blocks before.
+  void multiply_all(std::ptrdiff_t first, std::ptrdiff_t last, std::ptrdiff_t panel,
+                    std::ptrdiff_t from, const float* inputs, const float* weights,
+                    float* products) const {
+    const std::ptrdiff_t count = std::min(plan_.blocks, weights_.row_blocks() - from);
     for (std::ptrdiff_t f = 0; f < frequencies_; ++f)
       multiply(table_, table_.pixels, channel_block,
-               inputs + f * weights_.row_blocks() * at_once_ * channel_block,
-               weights + f * weights_.panel(), segments_.data(), weights_.row_blocks(),
-               last - first, column_blocks,
-               {products + f * frequency, weights_.width, channel_block}, false);
+               inputs + f * weights_.row_blocks() * plan_.tiles * channel_block,
+               weights + f * plan_.blocks * weights_.block(), segments_.data() + from, count,
+               last - first, weights_.column_blocks(panel),
+               {products + f * plan_.tiles * weights_.width, weights_.width, channel_block},
+               from > 0);
+  }
+
+  void store(std::ptrdiff_t first, std::ptrdiff_t last, std::ptrdiff_t panel,
+             const float* products) const {
     for (std::ptrdiff_t tile = first; tile < last; ++tile)
-      for (std::ptrdiff_t j = 0; j < column_blocks; ++j)
+      for (std::ptrdiff_t j = 0; j < weights_.column_blocks(panel); ++j)
         output(place(tile), panel * weights_.width / channel_block + j,
-               products + (tile - first) * weights_.width + j * channel_block, frequency);
+               products + (tile - first) * weights_.width + j * channel_block,
+               plan_.tiles * weights_.width);
   }
 
   void output(const Place& p, std::ptrdiff_t block, const float* products,
@@ -251,11 +303,10 @@ class Winograd final : public Operation {
   Panels weights_;       ///< of one frequency
   bool turned_ = false;  ///< filters are read from the last tap to the first
   std::ptrdiff_t top_ = 0, left_ = 0, images_ = 0, tile_rows_ = 0, tile_columns_ = 0, tiles_ = 0;
-  bool tiles_in_blocks_ = true;
-  std::ptrdiff_t at_once_ = 1;  ///< tiles of a block
+  Plan plan_;
+  Shares shares_;
   std::vector<Segment> segments_;
-  std::ptrdiff_t shared_ = 0;                   ///< the side that is whole, in the workspace
-  std::vector<std::ptrdiff_t> own_, products_;  ///< of each thread, in the workspace
+  std::ptrdiff_t shared_ = 0;  ///< the side that is whole, in the workspace
   void* data_[3] = {};
   float* scratch_ = nullptr;
 };

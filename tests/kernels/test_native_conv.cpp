@@ -78,6 +78,25 @@ TEST_F(NativeConv, ImplicitGemmOnTailsOfEveryBlock) {
         }
 }
 
+TEST_F(NativeConv, SmallProblemsOnManyThreadsEqualTheOracle) {
+  // More threads than parts, or than there is memory for; panels whose weights are made in several
+  // blocks of channels, and blocks of tiles that are small for the threads' sake.
+  for (const char* text : {"mb1ic64ih14oc64kh3ph1", "mb1ic80ih7oc96kh3ph1", "mb1ic160ih4oc64kh3ph1",
+                           "mb2ic32ih30oc16kh3ph1"})
+    for (ConvDirection direction : directions)
+      for (const char* algorithm : {"implicit_gemm", "winograd_2x2", "winograd_4x4"})
+        for (int threads : {3, 16}) {
+          bench_.use_threads(threads);
+          const ConvProblem problem(parse_conv(text), direction, Precision::fp32);
+          if (!bench_.make(problem, algorithm)) {
+            ASSERT_EQ(direction, ConvDirection::bwd_weights) << text << bench_.reason();
+            continue;
+          }
+          verify(bench_, problem, 6);
+          if (HasFatalFailure()) return;
+        }
+}
+
 TEST_F(NativeConv, WinogradEqualsTheOracle) {
   // Outputs beside tiles of 2 and 4, channels beside blocks, more weights than tiles and the
   // reverse, padding of none, one side, and more than the filter.
@@ -323,6 +342,30 @@ TEST_F(NativeConv, WorkspaceStaysBelowTwiceTheTensors) {
         EXPECT_LE(static_cast<double>(executed.workspace_bytes), 2 * problem.bytes())
             << text << " " << algorithm;
       }
+}
+
+TEST_F(NativeConv, IdleThreadsNeedNoMemory) {
+  // Whole blocks of channels, and images that waste no more than a third of their tiles.
+  const auto ranks = serial_communicator();
+  for (const char* text :
+       {"mb1ic64ih14oc64kh3ph1", "mb1ic16ih56oc16kh3ph1", "mb1ic256ih14oc32kh3ph1",
+        "mb1ic32ih28oc256kh3ph1", "mb1ic512ih7oc512kh3ph1", "mb2ic128ih28oc128kh3ph1",
+        "mb8ic64ih56oc64kh3ph1"})
+    for (ConvDirection direction : directions)
+      for (const char* algorithm : {"implicit_gemm", "winograd_2x2", "winograd_4x4"})
+        for (int threads : {1, 2, 8, 64}) {
+          const ConvProblem problem(parse_conv(text), direction, Precision::fp32);
+          Options options;
+          options.settings["algorithm"] = algorithm;
+          options.threads = threads;
+          auto made = bench_.backend().make(problem, options, *ranks);
+          if (direction == ConvDirection::bwd_weights && std::holds_alternative<Unsupported>(made))
+            continue;
+          ASSERT_FALSE(std::holds_alternative<Unsupported>(made));
+          const auto executed = std::get<std::unique_ptr<Operation>>(made)->executed();
+          EXPECT_LE(static_cast<double>(executed.workspace_bytes), 2 * problem.bytes())
+              << text << " " << algorithm << " " << threads;
+        }
 }
 
 }  // namespace

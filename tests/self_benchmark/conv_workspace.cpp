@@ -1,8 +1,8 @@
-// ratio: workspace of native's algorithms over the tensors, sizes of the other conv_ ratios
+// ratio: workspace of native's algorithms over the tensors, on 2 and on 64 threads, the worst case
 // target: <= 2
 // pairs: 15
 // statistic: max
-// Forward, fp32, 2 threads. Very small problems, or many threads on them, need more.
+// Forward, fp32: the sizes of the other conv_ ratios, and a small one.
 
 #include "core/suite.hpp"
 #include "kernels/conv_benchmark.hpp"
@@ -23,13 +23,14 @@ nlohmann::json workspaces() {
                                 {{"problem",
                                   {"mb16ic64ih112oc128oh112kh3ph1", "mb16ic64ih56oc64oh56kh3ph1",
                                    "mb16ic128ih28oc128oh28kh3ph1", "mb16ic256ih14oc256oh14kh3ph1",
-                                   "mb16ic512ih7oc512oh7kh3ph1"}},
+                                   "mb16ic512ih7oc512oh7kh3ph1", "mb1ic64ih14oc64oh14kh3ph1"}},
                                  {"backend", {"native"}},
                                  {"algorithm", {"implicit_gemm", "winograd_2x2", "winograd_4x4"}},
-                                 {"threads", {"2"}}},
+                                 {"threads", {"2", "64"}}},
                                 plugins)) {
     const auto problem = benchmark.problem(one.settings);
-    auto made = std::get<Backend*>(backend)->make(*problem, {one.settings, 2}, *ranks);
+    auto made = std::get<Backend*>(backend)->make(
+        *problem, {one.settings, std::stoi(one.settings.at("threads"))}, *ranks);
     if (const auto* refusal = std::get_if<Unsupported>(&made))
       throw std::runtime_error(refusal->reason);
     const auto& operation = *std::get<std::unique_ptr<Operation>>(made);

@@ -21,6 +21,7 @@ struct Dimension {
   bool plugin = false;  ///< values are names of plugins, of which the environment tells
   bool found = false;   ///< found out (Benchmark::complete), not asked for: no flag, no suite key
   std::string also{};   ///< another name of the flag and the key ("bytes")
+  std::vector<std::string> every{};  ///< what "all" stands for on this machine; empty: `values`
 };
 
 using Settings = std::map<std::string, std::string>;

@@ -39,7 +39,12 @@ Dimension cache() {
 }
 
 Dimension threads() {
-  return {"threads", "threads of a rank", {}, {std::to_string(processors())}, "t", ""};
+  Dimension made{"threads", "threads of a rank; all: 1, 2, 4 … and as many as there are processors",
+                 {},        {std::to_string(processors())},
+                 "t",       ""};
+  for (int count = 1; count < processors(); count *= 2) made.every.push_back(std::to_string(count));
+  made.every.push_back(std::to_string(processors()));
+  return made;
 }
 
 Dimension layout(std::vector<std::string> values) {

@@ -1,14 +1,25 @@
 #pragma once
-// Where on a machine of several memories a case runs.
+// Where on a machine of several memories, and of cores with several hardware threads, a case runs.
 
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace assay {
 
-/// Binds this process (all its threads, and those that they start) to the processors of a NUMA node
-/// and the next `threads` OpenMP threads' memory to that node's; "any" takes an earlier binding
-/// back. Why it cannot, or nothing. InputError for a text that is no node.
-std::optional<std::string> why_not_node(const std::string& node, int threads);
+/// "any" leaves the choice to the system.
+struct Placement {
+  std::string numa = "any";  ///< number of the NUMA node, as the system counts
+  std::string smt = "any";   ///< hardware threads that are used of each core
+};
+
+/// Binds the next `threads` OpenMP threads: to the processors and the memory of a NUMA node, and
+/// each to a hardware thread of its own, `smt` of them on each core, core by core. "any" takes an
+/// earlier binding back. Why it cannot, or nothing. InputError for a text that is no number.
+std::optional<std::string> why_not_placed(const Placement& placement, int threads);
+
+/// What this process may use: NUMA nodes, and numbers of hardware threads of a core ("1", "2").
+std::vector<std::string> numa_nodes();
+std::vector<std::string> smt_levels();
 
 }  // namespace assay

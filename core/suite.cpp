@@ -134,17 +134,18 @@ std::vector<std::string> checked(const Dimension& axis, const std::vector<std::s
   std::vector<std::string> values;
   for (const std::string& value : given) {
     std::vector<std::string> valid = axis.values;
-    if (axis.name == "threads") {
-      values.push_back(check_threads(value));
-      continue;
-    }
     if (axis.plugin)  // known ones that were not built are unsupported, by their own reason
       for (const std::string& name : plugins.names())
         if (std::find(valid.begin(), valid.end(), name) == valid.end()) valid.push_back(name);
-    if (value == "all" && !axis.values.empty() &&
+    const std::vector<std::string>& every = axis.every.empty() ? axis.values : axis.every;
+    if (value == "all" && !every.empty() &&
         std::find(valid.begin(), valid.end(), value) == valid.end()) {
-      for (const std::string& every : axis.values)
-        if (std::find(values.begin(), values.end(), every) == values.end()) values.push_back(every);
+      for (const std::string& one : every)
+        if (std::find(values.begin(), values.end(), one) == values.end()) values.push_back(one);
+      continue;
+    }
+    if (axis.name == "threads") {
+      values.push_back(check_threads(value));
       continue;
     }
     bool known = valid.empty() || std::find(valid.begin(), valid.end(), value) != valid.end();

@@ -1,5 +1,8 @@
 #include "kernels/stream_benchmark.hpp"
 
+#include <utility>
+
+#include "core/placement.hpp"
 #include "kernels/stream.hpp"
 
 namespace assay {
@@ -13,19 +16,26 @@ std::vector<Dimension> StreamBenchmark::dimensions() const {
   algorithm.help = "stores of copy, scale, add, triad; auto is regular";
   Dimension backend = dimension::backend({"native"});
   backend.values = {"cuda", "native"};  // known where they were not built, too
-  Dimension numa;
-  numa.name = "numa";
-  numa.help = "NUMA node that threads and memory are bound to, or any";
-  numa.defaults = {"any"};
-  numa.omit = "any";
-  return {dimension::precision(precision_names(), {"fp64"}),
-          backend,
-          algorithm,
-          dimension::problem({"stream"}),
-          dimension::cache(),
-          dimension::threads(),
-          numa,
-          dimension::device()};
+  const auto place = [](const char* name, const char* help, std::vector<std::string> every) {
+    Dimension made;
+    made.name = name;
+    made.help = help;
+    made.defaults = {"any"};
+    made.omit = "any";
+    made.every = std::move(every);
+    return made;
+  };
+  return {
+      dimension::precision(precision_names(), {"fp64"}),
+      backend,
+      algorithm,
+      dimension::problem({"stream"}),
+      dimension::cache(),
+      dimension::threads(),
+      place("numa", "NUMA node that threads and memory are bound to, any, or all", numa_nodes()),
+      place("smt", "hardware threads of a core, each bound to one of the threads, any, or all",
+            smt_levels()),
+      dimension::device()};
 }
 
 std::string StreamBenchmark::canonical(const std::string& descriptor) const {

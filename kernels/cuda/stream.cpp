@@ -281,8 +281,10 @@ Made<std::unique_ptr<Operation>> make_stream(Device& place, const Problem& what,
     return Unsupported{
         fmt::format("{} is not run cold (its size says which cache it is in). Use --cache hot.",
                     problem.canonical())};
-  if (options.get("numa", "any") != "any")
-    return Unsupported{"a GPU has no NUMA nodes of the processor. Use --numa any."};
+  for (const char* place : {"numa", "smt"})
+    if (options.get(place, "any") != "any")
+      return Unsupported{
+          fmt::format("a GPU has no NUMA nodes and cores of the processor. Use --{} any.", place)};
   if (std::string why = why_not_precision(problem.precision(), device.facts()); !why.empty())
     return Unsupported{std::move(why)};
   if (kernel == StreamKernel::matmul) return make_product(device, problem);

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <functional>
 
+#include "core/environment.hpp"
 #include "fake_benchmark.hpp"
 
 namespace assay {
@@ -50,7 +51,13 @@ TEST_F(Suite, AllIsEveryValueOfAClosedList) {
   EXPECT_EQ(
       expand(benchmark_, {{"direction", {"forward", "all"}}, {"threads", {"1"}}}, plugins_).size(),
       2u);
-  EXPECT_NE(message([&] { expand(benchmark_, {{"threads", {"all"}}}, plugins_); }), "");
+  EXPECT_NE(message([&] { expand(benchmark_, {{"threads", {"some"}}}, plugins_); }), "");
+  // All numbers of threads: by doubling, and as many as there are processors.
+  const std::vector<Case> sweep =
+      expand(benchmark_, {{"direction", {"forward"}}, {"threads", {"all"}}}, plugins_);
+  for (std::size_t i = 0; i + 1 < sweep.size(); ++i)
+    EXPECT_EQ(sweep[i].settings.at("threads"), std::to_string(1 << i));
+  EXPECT_EQ(sweep.back().settings.at("threads"), std::to_string(processors()));
 }
 
 /// An axis with two names, and one that is found out.

@@ -78,9 +78,9 @@ TEST(StreamProblem, CountsPassesLoadsAndUpdates) {
     EXPECT_EQ(chase.amounts().at("loads_per_s"), static_cast<double>(chase.loads()));
     EXPECT_EQ(chase.bytes(), 0);
   }
-  EXPECT_EQ(problem("fma_n1000", Precision::fp32, 3).flops(), 2.0 * 1000 * 768 * 3);
-  EXPECT_EQ(problem("fma_n1000", Precision::bf16, 1).flops(), 4.0 * 1000 * 768);
-  EXPECT_EQ(problem("fma_n1000", Precision::int8, 1).flops(), 8.0 * 1000 * 768);
+  EXPECT_EQ(problem("fma_n1000", Precision::fp32, 3).flops(), 2.0 * 1000 * 1536 * 3);
+  EXPECT_EQ(problem("fma_n1000", Precision::bf16, 1).flops(), 4.0 * 1000 * 1536);
+  EXPECT_EQ(problem("fma_n1000", Precision::int8, 1).flops(), 8.0 * 1000 * 1536);
 }
 
 /// Two steps raise x by one unit in the last place, whatever x is: what the whole check of fma
@@ -156,7 +156,8 @@ Made<std::unique_ptr<Workload>> prepare(const Settings& given) {
   const StreamBenchmark benchmark;
   Case one;
   one.settings = {{"precision", "fp64"}, {"backend", "native"}, {"algorithm", "auto"},
-                  {"cache", "hot"},      {"threads", "1"},      {"numa", "any"}};
+                  {"cache", "hot"},      {"threads", "1"},      {"numa", "any"},
+                  {"smt", "any"}};
   for (const auto& [name, value] : given) one.settings[name] = value;
   CaseContext context{plugins, *ranks};
   return benchmark.prepare(one, context);
@@ -239,6 +240,23 @@ TEST(NativeStream, TellsTheClockAndTheVectors) {
 #endif
 }
 
+/// A peak of vectors beside tiles that are 8 times as fast would be no ceiling.
+TEST(NativeStream, UsesTheTilesOfAProcessorThatHasThem) {
+  const nlohmann::json flags = capture_environment()["hardware"]["instruction_sets"];
+  for (const char* precision : {"bf16", "int8"}) {
+    const std::string unit = std::string("amx_") + precision;
+    const bool has = std::find(flags.begin(), flags.end(), unit) != flags.end();
+    auto made = prepare({{"problem", "fma_n64"}, {"precision", precision}});
+    if (const auto* no = std::get_if<Unsupported>(&made)) {
+      EXPECT_TRUE(!has || no->reason.find("does not permit") != std::string::npos) << no->reason;
+      continue;
+    }
+    const Executed ran = std::get<std::unique_ptr<Workload>>(made)->executed();
+    EXPECT_EQ(has, ran.implementation.starts_with("AMX")) << ran.implementation;
+    EXPECT_EQ(ran.algorithm, "dot");
+  }
+}
+
 TEST(NativeStream, RefusesWithAReason) {
   EXPECT_NE(refusal({{"problem", "triad_n64"}, {"precision", "bf16"}}).find("fp64 and fp32"),
             std::string::npos);
@@ -250,6 +268,8 @@ TEST(NativeStream, RefusesWithAReason) {
   EXPECT_NE(refusal({{"problem", "fma_n64"}, {"algorithm", "nontemporal"}}).find("nontemporal"),
             std::string::npos);
   EXPECT_NE(refusal({{"problem", "triad_n64"}, {"numa", "4000000"}}).find("NUMA node"),
+            std::string::npos);
+  EXPECT_NE(refusal({{"problem", "triad_n64"}, {"smt", "999"}}).find("999 hardware threads"),
             std::string::npos);
   EXPECT_THROW(refusal({{"problem", "triad_n64"}, {"numa", "first"}}), InputError);
   EXPECT_NE(refusal({{"problem", "matmul_n8"}}).find("--problem fma"), std::string::npos);

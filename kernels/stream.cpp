@@ -95,11 +95,10 @@ StreamShape parse_stream(const std::string& descriptor) {
                                                                : most_elements;
   if (error != std::errc() || stop != end || shape.n < least || shape.n > most ||
       (sums && shape.n % 2 != 0))
-    throw InputError(
-        fmt::format("'{}' is no problem of stream (n of {} is {}number from {} to {}). "
-                    "Write {}_n{}.",
-                    descriptor, kernel, sums ? "an even " : "a ", least, most, kernel,
-                    sums ? 65536 : 1000000));
+    throw InputError(fmt::format(
+        "'{}' is no problem of stream (n of {} is {}number from {} to {}). "
+        "Write {}_n{}.",
+        descriptor, kernel, sums ? "an even " : "a ", least, most, kernel, sums ? 65536 : 1000000));
   return shape;
 }
 

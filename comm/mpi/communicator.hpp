@@ -66,6 +66,7 @@ class MpiCommunicator final : public Communicator {
   MPI_Comm comm_;
   int rank_ = 0, size_ = 1, node_ = 0, nodes_ = 1;
   std::int64_t longest_;
+  Call allowed_{Collective::barrier, {}, {}, ReduceOp::sum, -1};  ///< the last one that was
   std::vector<char> scratch_;
   Slots<Transfer> transfers_;
 };

@@ -214,6 +214,19 @@ class Convolution final : public Operation {
   Executed executed_;
 };
 
+/// oneDNN's reference loops, which it falls back to, are there to be right: 0.05 GFLOP/s of a
+/// thread (3.2). Why one run of them would outlast what a case may take, or nothing.
+std::string why_not_reference(const std::string& implementation, double flops, int threads) {
+  constexpr double rate = 5e7, most_seconds = 10;
+  const double seconds = flops / (rate * threads);
+  if (!implementation.starts_with("ref") || seconds < most_seconds) return "";
+  return fmt::format(
+      "onednn has its reference loops alone for this ({}), of which one run would take about "
+      "{:.0f} "
+      "s",
+      implementation, seconds);
+}
+
 Made<std::unique_ptr<Operation>> make_conv(Device& device, const Problem& problem,
                                            const Options& options, Communicator&) {
   const ConvProblem& conv = problem_cast<ConvProblem>(problem);
@@ -249,6 +262,11 @@ Made<std::unique_ptr<Operation>> make_conv(Device& device, const Problem& proble
       return Unsupported{
           fmt::format("onednn would run {} ({}) where {} was asked for ({}). Ask for auto or {}.",
                       ran.algorithm, ran.implementation, wanted, request, ran.algorithm)};
+    if (const std::string why = gpu ? ""
+                                    : why_not_reference(operation->executed().implementation,
+                                                        conv.flops(), std::max(1, options.threads));
+        !why.empty())
+      return Unsupported{fmt::format("{} ({})", why, request)};
     return operation;
   } catch (const dnnl::error& error) {
     if (error.status == dnnl_out_of_memory)

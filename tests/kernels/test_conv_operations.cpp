@@ -28,7 +28,10 @@ class ConvOperation : public testing::Test {
                                   const std::string& algorithm = "auto") {
     options_.settings["algorithm"] = algorithm;
     auto made = backend_->make(problem, options_, *ranks_);
-    if (std::holds_alternative<Unsupported>(made)) return nullptr;
+    if (const auto* no = std::get_if<Unsupported>(&made)) {
+      refusal_ = no->reason;
+      return nullptr;
+    }
     return std::move(std::get<std::unique_ptr<Operation>>(made));
   }
   /// Left out of the build by choice: nothing to test. Built and unusable is a failure.
@@ -49,6 +52,7 @@ class ConvOperation : public testing::Test {
   std::unique_ptr<Communicator> ranks_ = serial_communicator();
   Backend* backend_ = nullptr;
   Device* device_ = nullptr;
+  std::string refusal_;
 };
 
 TEST_F(ConvOperation, TheReferencesScratchIsCountedAndNotTakenBeforehand) {
@@ -97,6 +101,25 @@ TEST_F(ConvOperation, ByteProductsAreCalledSoOnlyWhereTheNameTells) {
     EXPECT_EQ(executed.compute, bytes ? "int8" : "") << by;
     EXPECT_EQ(executed.accumulate, "s32") << by;
   }
+}
+
+/// int8 in nchw has nothing else on any processor (oneDNN 3.2).
+TEST_F(ConvOperation, ReferenceLoopsAreNotRunWhereTheyTakeMinutes) {
+  const std::string why = open("onednn");
+  if (not_built(why)) GTEST_SKIP() << why;
+  ASSERT_EQ(why, "");
+  options_.settings["layout"] = "nchw";
+  const auto problem = [](const char* text) {
+    return ConvProblem(parse_conv(text), ConvDirection::forward, Precision::int8);
+  };
+  const auto small = make(problem("mb1ic16ih7oc16kh3ph1"));
+  ASSERT_TRUE(small) << refusal_;
+  if (!small->executed().implementation.starts_with("ref"))
+    GTEST_SKIP() << "this oneDNN has a kernel: " << small->executed().implementation;
+  EXPECT_FALSE(make(problem("mb16ic64ih112oc128oh112kh3ph1")));
+  EXPECT_NE(refusal_.find("its reference loops alone for this (ref:any), of which one run"),
+            std::string::npos)
+      << refusal_;
 }
 
 TEST_F(ConvOperation, WinogradsOperationsAreCountedOrUnknown) {

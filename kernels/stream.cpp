@@ -241,9 +241,10 @@ double fma_start(DataType type, double input) {
 }
 
 DotConstants dot_constants(Precision precision) {
-  // With first[1] = first[0] + 1, second less back is one unit in total.
+  // With first[1] = first[0] + 1, second less back is one unit in total. Bytes have signs on some
+  // processors and none on others: `first` is below 128.
   if (precision == Precision::bf16) return {{213, 214, 0, 0}, {181, 235, 0, 0}, {-182, -234, 0, 0}};
-  return {{213, 214, 171, 147}, {83, -75, 101, 67}, {-84, 76, -101, -67}};
+  return {{113, 114, 101, 97}, {83, -75, 101, 67}, {-84, 76, -101, -67}};
 }
 
 }  // namespace assay

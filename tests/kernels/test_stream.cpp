@@ -128,6 +128,7 @@ TEST(StreamConstants, DotProductsRiseByOneUnit) {
       largest += std::abs(c.first[i] * c.second[i]);
       EXPECT_LT(c.first[i], 256);
       if (precision == Precision::int8) {
+        EXPECT_LE(c.first[i], 127);
         EXPECT_LE(std::abs(c.second[i]), 127);
         EXPECT_LE(std::abs(c.back[i]), 127);
       }

@@ -140,6 +140,14 @@ void load(DataType type, const void* from, std::ptrdiff_t from_step, std::ptrdif
           std::ptrdiff_t count, float* to, std::ptrdiff_t to_step) {
   const auto size = static_cast<std::ptrdiff_t>(size_of(type));
   const char* next = static_cast<const char*>(from);
+  if (type == DataType::fp32 && count <= few_channels) {
+    for (std::ptrdiff_t p = 0; p < pixels; ++p, next += from_step * size, to += to_step) {
+      const auto* const values = reinterpret_cast<const float*>(next);
+      for (std::ptrdiff_t c = 0; c < few_channels; ++c) to[c] = c < count ? values[c] : 0;
+      for (std::ptrdiff_t c = few_channels; c < to_step; ++c) to[c] = 0;
+    }
+    return;
+  }
   for (std::ptrdiff_t p = 0; p < pixels; ++p, next += from_step * size, to += to_step) {
     if (count >= channel_block) {
       load16(type, next, to);
@@ -176,6 +184,8 @@ GemmTable make_table(std::integer_sequence<int, kRows...>) {
   table.rows = HWY_ARCH_ARM_A64 || HWY_TARGET <= HWY_AVX3 ? most_rows : 6;
   ((table.pixels[kRows][0] = &gemm<kRows + 1, 1, channel_block, 1>,
     table.pixels[kRows][1] = &gemm<kRows + 1, 2, channel_block, 1>,
+    table.few_pixels[kRows][0] = &gemm<kRows + 1, 1, few_channels, 1>,
+    table.few_pixels[kRows][1] = &gemm<kRows + 1, 2, few_channels, 1>,
     table.channels[kRows][0] = &gemm<kRows + 1, 1, 1, channel_block>,
     table.channels[kRows][1] = &gemm<kRows + 1, 2, 1, channel_block>),
    ...);

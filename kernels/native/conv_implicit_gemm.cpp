@@ -47,6 +47,8 @@ class ImplicitGemm final : public Operation {
     out_ = lay_out_activations(arguments_[2], s.g, request.blocked);
     weights_ = {in_.channels, out_.channels, s.kh * s.kw, table_.panel};
     lay_out_weights(arguments_[1], weights_, forward);
+    // One tap alone reads every pixel once: packing them closer would save nothing.
+    pixel_ = in_.channels <= few_channels && weights_.taps > 1 ? few_channels : channel_block;
     direct_ = out_.type == DataType::fp32 && (out_.blocked || out_.channels % channel_block == 0);
     if (forward)
       plan_forward();
@@ -58,7 +60,8 @@ class ImplicitGemm final : public Operation {
     wide_ = scratch.reserve(in_.type == DataType::fp32 ? 0 : s.g * weights_.group());
     std::ptrdiff_t window = 0, sums = 0;
     for (const Phase& phase : phases_) {
-      if (!phase.in_place) window = std::max(window, phase.blocks * phase.window.block());
+      if (!phase.in_place)
+        window = std::max(window, phase.blocks * phase.window.block() + phase.window.slack());
       sums = std::max(sums, phase.blocking.height * phase.blocking.width);
     }
     std::ptrdiff_t panels = 0;
@@ -129,13 +132,15 @@ class ImplicitGemm final : public Operation {
   }
 
   void add(Phase phase) {
-    phase.blocking = choose_blocking(phase.taps, step_y_, step_x_, phase.rows, phase.columns);
+    phase.blocking =
+        choose_blocking(phase.taps, step_y_, step_x_, phase.rows, phase.columns, pixel_);
     phase.window =
-        Window(phase.taps, step_y_, step_x_, phase.blocking.height, phase.blocking.width);
+        Window(phase.taps, step_y_, step_x_, phase.blocking.height, phase.blocking.width, pixel_);
     const auto taps = static_cast<std::ptrdiff_t>(phase.taps.size());
-    phase.in_place = in_.type == DataType::fp32 && in_.blocked && taps == 1 && step_y_ == 1 &&
-                     step_x_ == 1 && phase.taps[0].dy == 0 && phase.taps[0].dx == 0 &&
-                     phase.rows <= in_.height && phase.columns <= in_.width;
+    phase.in_place = pixel_ == channel_block && in_.type == DataType::fp32 && in_.blocked &&
+                     taps == 1 && step_y_ == 1 && step_x_ == 1 && phase.taps[0].dy == 0 &&
+                     phase.taps[0].dx == 0 && phase.rows <= in_.height &&
+                     phase.columns <= in_.width;
     const std::ptrdiff_t tap = channel_block * weights_.width, blocks = weights_.row_blocks();
     phase.blocks = blocks_at_once(phase.in_place ? Window() : phase.window, blocks,
                                   panel_bytes / 4 / std::max<std::ptrdiff_t>(1, taps * tap));
@@ -199,7 +204,7 @@ class ImplicitGemm final : public Operation {
                                                      in_.offset(item.n, item.g, first) +
                                                      (item.u + u) * in_.row + item.v * in_.pixel
                                                : window + u * p.window.step_y() * p.window.row();
-          multiply(table_, table_.pixels, channel_block, from,
+          multiply(table_, pixel_ == few_channels ? table_.few_pixels : table_.pixels, pixel_, from,
                    weights + item.g * weights_.group() + panel * weights_.panel(),
                    p.segments.data() + first * taps + (begin - p.taps.begin()) * (last - first),
                    (end - begin) * (last - first), rows * width, weights_.column_blocks(panel),
@@ -242,7 +247,8 @@ class ImplicitGemm final : public Operation {
   Executed executed_;
   Activations in_, out_;
   Panels weights_;
-  bool direct_ = true;  ///< products are stored where outputs lie
+  std::ptrdiff_t pixel_ = channel_block;  ///< values of a window's pixel
+  bool direct_ = true;                    ///< products are stored where outputs lie
   std::ptrdiff_t step_y_ = 1, step_x_ = 1, out_step_y_ = 1, out_step_x_ = 1;
   std::vector<Phase> phases_;
   std::vector<Item> items_;

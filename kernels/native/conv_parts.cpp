@@ -4,16 +4,23 @@
 
 namespace assay::native {
 
+namespace {
+
+/// Blocks of 16 would be padding for the most part, and all of it be moved.
+bool few(const TensorSpec& activations) { return activations.dims[1] <= few_channels; }
+
+}  // namespace
+
 Activations lay_out_activations(TensorSpec& spec, std::int64_t groups, bool blocked) {
   Activations a;
   const std::int64_t n = spec.dims[0], all = spec.dims[1];
   a.type = spec.type;
-  a.blocked = blocked;
+  a.blocked = blocked && !few(spec);
   a.channels = all / groups;
   a.height = spec.dims[2];
   a.width = spec.dims[3];
   Layout layout;
-  if (blocked) {
+  if (a.blocked) {
     // Groups share no block of 16: only groups of whole blocks are laid out so (or one group).
     const std::ptrdiff_t blocks = blocks_of(all, channel_block);
     a.pixel = channel_block;
@@ -99,10 +106,11 @@ Executed describe(const Request& request, const std::string& algorithm, std::siz
   out.implementation = fmt::format("{}:{}", algorithm, gemm_table().target);
   out.storage = std::string(name(request.problem.precision()));
   out.compute = out.accumulate = std::string(name(DataType::fp32));
-  const std::string activations = request.blocked ? "nChw16c" : "nhwc";
   for (const TensorSpec& spec : request.problem.tensors())
     out.layout += fmt::format("{}{}={}", out.layout.empty() ? "" : " ", spec.name,
-                              spec.dims.size() == 5 ? weights_layout : activations);
+                              spec.dims.size() == 5           ? weights_layout
+                              : request.blocked && !few(spec) ? "nChw16c"
+                                                              : "nhwc");
   out.workspace_bytes = workspace_bytes;
   out.evidence = "library";
   return out;

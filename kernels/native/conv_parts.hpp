@@ -42,7 +42,8 @@ struct Activations {
   }
 };
 
-/// The activations that a spec describes, laid out as asked for; sets the spec's layout and bytes.
+/// The activations that a spec describes, laid out as asked for (those of few channels as nhwc);
+/// sets the spec's layout and bytes.
 Activations lay_out_activations(TensorSpec& spec, std::int64_t groups, bool blocked);
 
 /// Weights as panels of columns: [group][panel][row block][tap][16 rows][panel columns]. `rows` is

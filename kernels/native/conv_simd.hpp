@@ -13,6 +13,8 @@
 namespace assay::native {
 
 inline constexpr std::ptrdiff_t channel_block = 16;
+/// Distance of pixels that have no more channels than this: four of them share a cache line.
+inline constexpr std::ptrdiff_t few_channels = 4;
 /// Most rows of one register block on any processor.
 inline constexpr int most_rows = 14;
 
@@ -32,12 +34,14 @@ struct GemmTable {
   std::ptrdiff_t lanes;  ///< of a vector of fp32, at most 16
   std::ptrdiff_t panel;  ///< columns of one panel of b: two vectors, at least 16
   int rows;              ///< best number of rows
-  /// By [rows - 1][vectors - 1]. `pixels`: rows of a are 16 apart, k is contiguous. `channels`: the
-  /// other way round. Both: b[k] and b[k + 1] are `panel` apart.
+  /// By [rows - 1][vectors - 1]. `pixels`: rows of a are 16 (few_pixels: 4) apart, k is contiguous.
+  /// `channels`: the other way round. All: b[k] and b[k + 1] are `panel` apart.
   GemmKernel pixels[most_rows][2];
+  GemmKernel few_pixels[most_rows][2];
   GemmKernel channels[most_rows][2];
   /// Copies `count` channels of each of `pixels` pixels, whose first channels lie `from_step`
-  /// elements of `type` apart, to fp32 that lies `to_step` apart; channels count … 16 become zero.
+  /// elements of `type` apart, to fp32 that lies `to_step` apart; channels count … 16 become zero
+  /// (and the first ones of the pixels behind, where to_step is less).
   void (*load)(DataType type, const void* from, std::ptrdiff_t from_step, std::ptrdiff_t pixels,
                std::ptrdiff_t count, float* to, std::ptrdiff_t to_step);
   /// The way back: rounds to nearest even, and writes `count` channels alone.

@@ -8,15 +8,15 @@ namespace {
 constexpr std::ptrdiff_t window_bytes = 192 << 10;
 constexpr std::ptrdiff_t outputs_at_once = 200, widest = 128;
 
-void clear(float* to, std::ptrdiff_t pixels) {
-  if (pixels > 0) std::memset(to, 0, static_cast<std::size_t>(pixels * channel_block) * 4);
+void clear(float* to, std::ptrdiff_t values) {
+  if (values > 0) std::memset(to, 0, static_cast<std::size_t>(values) * 4);
 }
 
 }  // namespace
 
 Window::Window(const std::vector<Tap>& taps, std::ptrdiff_t step_y, std::ptrdiff_t step_x,
-               std::ptrdiff_t height, std::ptrdiff_t width)
-    : step_y_(step_y), step_x_(step_x) {
+               std::ptrdiff_t height, std::ptrdiff_t width, std::ptrdiff_t pixel)
+    : step_y_(step_y), step_x_(step_x), pixel_(pixel) {
   if (taps.empty()) return;
   dy_ = taps[0].dy;
   dx_ = taps[0].dx;
@@ -41,6 +41,7 @@ Window::Window(const std::vector<Tap>& taps, std::ptrdiff_t step_y, std::ptrdiff
 void Window::load(const GemmTable& table, const Activations& in, const void* data, std::ptrdiff_t n,
                   std::ptrdiff_t g, std::ptrdiff_t first, std::ptrdiff_t last, std::ptrdiff_t u,
                   std::ptrdiff_t v, float* to) const {
+  // In the order of memory: what a pixel writes into those behind it is overwritten by them.
   for (std::ptrdiff_t at = first; at < last; ++at)
     for (std::ptrdiff_t r = 0; r < rows_; ++r) {
       if (row_used_[static_cast<std::size_t>(r)] == 0) continue;
@@ -48,32 +49,31 @@ void Window::load(const GemmTable& table, const Activations& in, const void* dat
       for (std::ptrdiff_t phase = 0; phase < step_x_; ++phase) {
         if (phase_used_[static_cast<std::size_t>(phase)] == 0) continue;
         float* const row =
-            to + (at - first) * block() + r * this->row() + phase * columns_ * channel_block;
+            to + (at - first) * block() + r * this->row() + phase * columns_ * pixel_;
         // Columns c of this phase are input columns x + c * step_x; those in [begin, end) exist.
         const std::ptrdiff_t x = v * step_x_ + dx_ + phase;
         const std::ptrdiff_t begin = std::min(columns_, x >= 0 ? 0 : blocks_of(-x, step_x_));
         std::ptrdiff_t end = x >= in.width ? 0 : blocks_of(in.width - x, step_x_);
         end = y < 0 || y >= in.height ? begin : std::clamp(end, begin, columns_);
-        clear(row, begin);
+        clear(row, begin * pixel_);
         if (end > begin)
           table.load(in.type,
                      element(data, in.type,
                              in.offset(n, g, at) + y * in.row + (x + begin * step_x_) * in.pixel),
-                     step_x_ * in.pixel, end - begin, in.count(at), row + begin * channel_block,
-                     channel_block);
-        clear(row + end * channel_block, columns_ - end);
+                     step_x_ * in.pixel, end - begin, in.count(at), row + begin * pixel_, pixel_);
+        clear(row + end * pixel_, (columns_ - end) * pixel_);
       }
     }
 }
 
 Blocking choose_blocking(const std::vector<Tap>& taps, std::ptrdiff_t step_y, std::ptrdiff_t step_x,
-                         std::ptrdiff_t rows, std::ptrdiff_t columns) {
+                         std::ptrdiff_t rows, std::ptrdiff_t columns, std::ptrdiff_t pixel) {
   Blocking out{1, columns};
   if (columns > widest) out.width = blocks_of(columns, blocks_of(columns, widest));
   const std::ptrdiff_t most =
       std::min(rows, std::max<std::ptrdiff_t>(1, outputs_at_once / out.width));
   for (; out.height < most; ++out.height) {
-    const Window next(taps, step_y, step_x, out.height + 1, out.width);
+    const Window next(taps, step_y, step_x, out.height + 1, out.width, pixel);
     if (next.block() * 4 > window_bytes / 2) break;
   }
   // Blocks of equal height.

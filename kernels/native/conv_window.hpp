@@ -15,25 +15,29 @@ class Window {
  public:
   Window() = default;
   /// For blocks of height x width outputs. Columns that are step_x apart lie side by side, so that
-  /// neighbouring outputs always read neighbouring blocks of 16 channels.
+  /// neighbouring outputs always read neighbouring pixels, which have `pixel` values each: 16, or 4
+  /// where there are no more channels.
   Window(const std::vector<Tap>& taps, std::ptrdiff_t step_y, std::ptrdiff_t step_x,
-         std::ptrdiff_t height, std::ptrdiff_t width);
+         std::ptrdiff_t height, std::ptrdiff_t width, std::ptrdiff_t pixel = channel_block);
 
   std::ptrdiff_t step_y() const { return step_y_; }
   /// fp32 values of one row, and of all rows, of one block of channels.
-  std::ptrdiff_t row() const { return step_x_ * columns_ * channel_block; }
+  std::ptrdiff_t row() const { return step_x_ * columns_ * pixel_; }
   std::ptrdiff_t block() const { return rows_ * row(); }
   std::ptrdiff_t tap(const Tap& tap) const {
     const std::ptrdiff_t x = tap.dx - dx_;
-    return (tap.dy - dy_) * row() + (x % step_x_ * columns_ + x / step_x_) * channel_block;
+    return (tap.dy - dy_) * row() + (x % step_x_ * columns_ + x / step_x_) * pixel_;
   }
+  /// What load() may write beyond the last block.
+  std::ptrdiff_t slack() const { return channel_block - pixel_; }
   /// Blocks [first, last) of image n and group g for the outputs from (u, v) on.
   void load(const GemmTable& table, const Activations& in, const void* data, std::ptrdiff_t n,
             std::ptrdiff_t g, std::ptrdiff_t first, std::ptrdiff_t last, std::ptrdiff_t u,
             std::ptrdiff_t v, float* to) const;
 
  private:
-  std::ptrdiff_t step_y_ = 1, step_x_ = 1, dy_ = 0, dx_ = 0, rows_ = 0, columns_ = 0;
+  std::ptrdiff_t step_y_ = 1, step_x_ = 1, dy_ = 0, dx_ = 0, rows_ = 0, columns_ = 0,
+                 pixel_ = channel_block;
   std::vector<char> row_used_, phase_used_;  ///< by row; by column modulo step_x
 };
 
@@ -43,7 +47,8 @@ struct Blocking {
   std::ptrdiff_t height, width;
 };
 Blocking choose_blocking(const std::vector<Tap>& taps, std::ptrdiff_t step_y, std::ptrdiff_t step_x,
-                         std::ptrdiff_t rows, std::ptrdiff_t columns);
+                         std::ptrdiff_t rows, std::ptrdiff_t columns,
+                         std::ptrdiff_t pixel = channel_block);
 /// How many of `blocks` blocks of channels a window holds at once, at most `most`.
 std::ptrdiff_t blocks_at_once(const Window& window, std::ptrdiff_t blocks, std::ptrdiff_t most);
 

@@ -66,7 +66,10 @@ TEST_F(NativeConv, ImplicitGemmOnTailsOfEveryBlock) {
                            "mb1ic16ih9oc32kh1sh2",
                            "mb2ic16ih6iw1oc16kh1kw1sh1sw2",
                            "mb1ic16ih5oc16kh1ph1",
-                           "mb1ic16ih7oc16kh1sh2ph3"})
+                           "mb1ic16ih7oc16kh1sh2ph3",
+                           "mb2ic1ih9iw30oc24kh3kw7sh2sw3ph1pw0",
+                           "mb1ic2ih11oc24kh3dh2ph3",
+                           "mb3ic4ih10oc3kh3ph1"})
     for (ConvDirection direction : directions)
       for (Precision precision : precisions)
         for (const char* layout : {"any", "nhwc"}) {

@@ -10,6 +10,7 @@
 #include "comm/collective_operation.hpp"
 #include "comm/collectives_benchmark.hpp"
 #include "comm/layers.hpp"
+#include "comm/staged.hpp"
 #include "core/environment.hpp"
 #include "core/error.hpp"
 
@@ -62,15 +63,32 @@ const AlgorithmEntry& entry_of(const std::string& name) {
                        [&](const AlgorithmEntry& entry) { return entry.name == name; });
 }
 
+/// The transport that moves memory of GPUs. It also chooses the GPU of each rank, for the others,
+/// which move the host's and are staged.
+const std::string of_gpus = "nccl";
+
+bool on_gpu(const Options& options) { return options.get("device", "cpu") != "cpu"; }
+bool is_staged(const Options& options) {
+  return on_gpu(options) && options.get("transport", "") != of_gpus;
+}
+/// Nothing beneath takes the GPU's memory: the algorithm runs on the host, staged as a whole.
+bool all_staged(const Options& options) {
+  return is_staged(options) && options.get("inside", "same") != of_gpus;
+}
+Options on_host(Options options) {
+  options.settings["device"] = "cpu";
+  return options;
+}
+
 /// Layers and what stands in NCCL's place touch data on the host, and the layers have memory of
 /// their own.
 std::string why_not_together(const CollectiveSettings& settings, const Options& options) {
   const std::string inside = options.get("inside", "same"), wire = options.get("wire", "none");
-  if (options.get("device", "cpu") != "cpu") {
+  if (on_gpu(options)) {
     if (settings.registered) return "registered buffers are memory of the host. Use --device cpu.";
     if (wire != "none") return "data are converted for the wire on the host. Use --device cpu.";
     if (options.get("fusion", "0") != "0") return "data are fused on the host. Use --device cpu.";
-    if (inside != "same" && inside != "nccl")
+    if (inside != "same" && inside != of_gpus && !all_staged(options))
       return inside + " moves memory of the host (--inside). Use --device cpu.";
   }
   if (settings.registered && wire != "none")
@@ -82,6 +100,53 @@ std::string why_not_together(const CollectiveSettings& settings, const Options& 
     return "buffers are registered with the transport, not with " + inside +
            " (--inside). Use --buffers ordinary.";
   return "";
+}
+
+/// Who moves a case's data, and where they lie.
+struct Joined {
+  Communicator* outside = nullptr;
+  Communicator* inside = nullptr;  ///< what a hybrid uses within a node
+  Device* device = nullptr;
+};
+
+/// Collective.
+Made<Joined> join_all(const Options& options, CaseContext& context) {
+  const std::string transport = options.get("transport", "");
+  const bool guest = is_staged(options);
+  const std::string host = guest ? of_gpus : transport;
+  const Made<Communicator*> first = join_transport(host, options, context);
+  if (const auto* refusal = std::get_if<Unsupported>(&first))
+    return guest ? Unsupported{fmt::format("{} moves memory of the host; a GPU's is staged, on the "
+                                           "GPU that {} chooses ({})",
+                                           transport, host, refusal->reason)}
+                 : *refusal;
+  const Made<Device*> device = together<Device*>(context.ranks, [&] {
+    return std::get<Backend*>(context.plugins.open(host))->device(options);
+  });
+  if (const auto* refusal = std::get_if<Unsupported>(&device)) return *refusal;
+
+  Joined joined{std::get<Communicator*>(first), nullptr, std::get<Device*>(device)};
+  if (guest) {
+    const Made<Communicator*> moves = join_transport(transport, on_host(options), context);
+    if (const auto* refusal = std::get_if<Unsupported>(&moves)) return *refusal;
+    joined.outside = std::get<Communicator*>(moves);
+    if (!all_staged(options)) {
+      std::unique_ptr<Communicator>& known =
+          context
+              .joined[fmt::format("{} {} staged", transport, options.get("ranks_per_node", "0"))];
+      if (known == nullptr) known = staged(*joined.outside, *joined.device);
+      joined.outside = known.get();
+    }
+  }
+  joined.inside = joined.outside;
+  const std::string within = options.get("inside", "same");
+  if (within != "same" && within != "shared_memory") {
+    const Made<Communicator*> other =
+        join_transport(within, all_staged(options) ? on_host(options) : options, context);
+    if (const auto* refusal = std::get_if<Unsupported>(&other)) return *refusal;
+    joined.inside = std::get<Communicator*>(other);
+  }
+  return joined;
 }
 
 }  // namespace
@@ -118,21 +183,10 @@ Made<std::unique_ptr<Workload>> collective_workload(const Case& one, const Colle
   options.settings = one.settings;
   const auto start = std::chrono::steady_clock::now();
 
-  const Made<Communicator*> transport =
-      join_transport(options.get("transport", ""), options, context);
-  if (const auto* refusal = std::get_if<Unsupported>(&transport)) return *refusal;
-  Communicator& outside = *std::get<Communicator*>(transport);
-  Communicator* inside = &outside;
-  const std::string within = options.get("inside", "same");
-  if (within != "same" && within != "shared_memory") {
-    const Made<Communicator*> joined = join_transport(within, options, context);
-    if (const auto* refusal = std::get_if<Unsupported>(&joined)) return *refusal;
-    inside = std::get<Communicator*>(joined);
-  }
-  Backend& backend = *std::get<Backend*>(context.plugins.open(options.get("transport", "")));
-  const Made<Device*> device =
-      together<Device*>(context.ranks, [&] { return backend.device(options); });
-  if (const auto* refusal = std::get_if<Unsupported>(&device)) return *refusal;
+  const Made<Joined> all = join_all(options, context);
+  if (const auto* refusal = std::get_if<Unsupported>(&all)) return *refusal;
+  const Joined& joined = std::get<Joined>(all);
+  const bool whole = all_staged(options);
 
   CollectiveSettings settings{options.get("algorithm", "library"), options.get("transport", ""),
                               options.get("mode", "blocking") == "nonblocking",
@@ -141,13 +195,21 @@ Made<std::unique_ptr<Workload>> collective_workload(const Case& one, const Colle
     return Unsupported{"sendrecv is messages: there is no algorithm but the library's"};
   if (shape.pattern == Pattern::sendrecv && options.get("wire", "none") != "none")
     return Unsupported{"sendrecv is messages: they travel as they are, whatever --wire says"};
+  if (shape.pattern == Pattern::sendrecv && is_staged(options))
+    settings.transport += std::string(", ") + staged_words;
   if (std::string reason = why_not_together(settings, options); !reason.empty())
     return Unsupported{std::move(reason)};
-  Made<std::unique_ptr<Communicator>> made = together<std::unique_ptr<Communicator>>(
-      context.ranks, [&] { return entry_of(settings.algorithm).make(outside, *inside, options); });
+  Made<std::unique_ptr<Communicator>> made =
+      together<std::unique_ptr<Communicator>>(context.ranks, [&] {
+        return entry_of(settings.algorithm)
+            .make(*joined.outside, *joined.inside, whole ? on_host(options) : options);
+      });
   if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
-  std::unique_ptr<Communicator> ranks = layered(
-      std::move(std::get<std::unique_ptr<Communicator>>(made)), CollectivesBenchmark(), options);
+  std::unique_ptr<Communicator> algorithm =
+      std::move(std::get<std::unique_ptr<Communicator>>(made));
+  if (whole) algorithm = staged(std::move(algorithm), *joined.device);
+  std::unique_ptr<Communicator> ranks =
+      layered(std::move(algorithm), CollectivesBenchmark(), options);
   if (std::string reason = why_not_collective(problem, *ranks); !reason.empty())
     return Unsupported{std::move(reason)};
   if (settings.registered && !ranks->allocate(1))
@@ -155,17 +217,16 @@ Made<std::unique_ptr<Workload>> collective_workload(const Case& one, const Colle
                        " has no memory of its own for buffers. Use --buffers ordinary."};
 
   if (shape.pattern == Pattern::barrier)
-    return barrier_workload(std::move(ranks), context.ranks, *std::get<Device*>(device), settings);
+    return barrier_workload(std::move(ranks), context.ranks, *joined.device, settings);
   OperationSetup setup;
   setup.seed = context.seed;
   setup.rank = context.ranks.rank();
-  setup.ranks_here = context.ranks_here;
+  setup.ranks_here = on_gpu(options) ? 1 : context.ranks_here;  // who share the data's memory
   setup.reference_budget = context.reference_budget;
   const double create =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return operation_workload(problem, collective_operation(problem, std::move(ranks), settings),
-                            *std::get<Device*>(device), collective_oracle(problem, setup.rank),
-                            create, setup);
+                            *joined.device, collective_oracle(problem, setup.rank), create, setup);
 }
 
 }  // namespace assay

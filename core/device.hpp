@@ -39,6 +39,12 @@ class Device {
   virtual void put(Tensor& tensor, const Source& source) = 0;
   /// Shows every logical element.
   virtual void get(Tensor& tensor, const Sink& sink) = 0;
+  /// Copies bytes between memory of this device and of the host, either way, in order on stream():
+  /// who reads them on the host waits first. By default at once, where the device's is the host's.
+  virtual void copy(void* to, const void* from, std::size_t bytes);
+  /// Memory of the host that copy() reaches at its full speed (for a GPU page-locked), aligned to
+  /// 64 bytes. CaseError where there is not enough.
+  virtual std::shared_ptr<void> host_memory(std::size_t bytes);
   /// Bytes that allocate() can still give; the runner asks before it allocates.
   virtual std::size_t memory_available() const = 0;
   /// Largest cache of the device in bytes, which a cold rotation must exceed; 0 if unknown.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <new>
 #include <vector>
@@ -19,19 +20,29 @@ namespace {
 // and tensor.
 constexpr std::int64_t block = 8192;
 
+/// `bytes` is a multiple of the alignment; null where the system refuses.
+std::shared_ptr<void> ordinary_memory(std::size_t bytes) {
+  return {std::aligned_alloc(64, bytes), &std::free};
+}
+
+std::size_t in_whole_lines(std::size_t bytes) {
+  return std::max<std::size_t>((bytes + 63) / 64 * 64, 64);
+}
+
+CaseError refused(std::size_t bytes, const std::string& what) {
+  return CaseError(
+      fmt::format("cannot allocate {} bytes for '{}' (the system refused). Use a smaller problem.",
+                  bytes, what));
+}
+
 class HostTensor final : public Tensor {
  public:
   explicit HostTensor(const TensorSpec& spec) : spec_(spec) {
     const auto packed = static_cast<std::size_t>(spec.elements()) * size_of(spec.type);
     if (spec.role != Role::workspace) spec_.bytes = std::max(spec.bytes, packed);
-    const std::size_t bytes = std::max<std::size_t>((spec_.bytes + 63) / 64 * 64, 64);
-    data_ = spec.memory ? spec.memory(bytes)
-                        : std::shared_ptr<void>(std::aligned_alloc(64, bytes), &std::free);
-    if (data_ == nullptr) {
-      throw CaseError(fmt::format(
-          "cannot allocate {} bytes for '{}' (the system refused). Use a smaller problem.", bytes,
-          spec.name));
-    }
+    const std::size_t bytes = in_whole_lines(spec_.bytes);
+    data_ = spec.memory ? spec.memory(bytes) : ordinary_memory(bytes);
+    if (data_ == nullptr) throw refused(bytes, spec.name);
   }
   const TensorSpec& spec() const override { return spec_; }
   void* data() override { return data_.get(); }
@@ -42,6 +53,16 @@ class HostTensor final : public Tensor {
 };
 
 }  // namespace
+
+void Device::copy(void* to, const void* from, std::size_t bytes) {
+  if (bytes > 0) std::memcpy(to, from, bytes);
+}
+
+std::shared_ptr<void> Device::host_memory(std::size_t bytes) {
+  std::shared_ptr<void> memory = ordinary_memory(in_whole_lines(bytes));
+  if (memory == nullptr) throw refused(bytes, "host memory");
+  return memory;
+}
 
 void HostStream::mark(int which) {
   // Seconds since the first reading, not since boot: a double then resolves nanoseconds after a

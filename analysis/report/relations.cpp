@@ -59,8 +59,11 @@ json roofline_part(const std::vector<NamedResult>& results, const std::vector<Se
         !ceiling.at("bytes_per_s").is_number())
       continue;
     const std::string level = ceiling.value("level", "memory");
-    const std::string name = system_of(results, all[i]) + " " + all[i].parameter("precision") +
-                             (level == "memory" ? "" : " " + level);
+    const json device = all[i].first().at("parameters").value("device", json());
+    const std::string name =
+        system_of(results, all[i]) + " " + all[i].parameter("precision") +
+        (device.is_string() && device != "cpu" ? " " + device.get<std::string>() : "") +
+        (level == "memory" ? "" : " " + level);
     roofs[name].flops.push_back(ceiling.at("flops_per_s"));
     roofs[name].bytes.push_back(ceiling.at("bytes_per_s"));
     points.push_back({{"row", i},

@@ -31,6 +31,12 @@ std::vector<CacheLevel> cache_levels(const json& hardware, int threads) {
   return levels;
 }
 
+std::vector<CacheLevel> device_levels(const json& told) {
+  const json bytes = told.value("l2_bytes", json());
+  if (!bytes.is_number() || bytes == 0) return {};
+  return {{"L2", bytes.get<double>()}};
+}
+
 std::size_t level_of(double bytes, const std::vector<CacheLevel>& levels) {
   const auto holds = [&](const CacheLevel& level) { return bytes <= level.bytes; };
   return static_cast<std::size_t>(std::find_if(levels.begin(), levels.end(), holds) -

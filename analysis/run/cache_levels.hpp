@@ -18,6 +18,10 @@ struct CacheLevel {
 /// own and is left out. Empty where the machine does not tell its caches.
 std::vector<CacheLevel> cache_levels(const nlohmann::json& hardware, int threads);
 
+/// Of a device, by what its backend tells of it: the cache that all of its processors share. Those
+/// inside of it begin each kernel empty, so that whatever a run needs comes through this one.
+std::vector<CacheLevel> device_levels(const nlohmann::json& told);
+
 /// The innermost level that holds so much: an index into `levels`, their number for memory.
 std::size_t level_of(double bytes, const std::vector<CacheLevel>& levels);
 /// "L2", "memory".

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "analysis/run/cache_levels.hpp"
+#include "analysis/run/ceiling_place.hpp"
 #include "core/result_check.hpp"
 
 namespace assay {
@@ -19,45 +20,70 @@ struct NoCeiling {
   std::string reason;
 };
 
-/// What some brackets measured in the way that a row ran: with its threads, ranks and nodes.
+/// The best that was seen, and how much a run of it did.
+struct Rate {
+  double per_s = 0, of = 0;
+};
+
+/// What some brackets measured in the way that a row ran: with its threads, or on its device, ranks
+/// and nodes.
 class Ceilings {
  public:
   Ceilings(const std::vector<Bracket>& brackets, const std::vector<std::size_t>& around,
-           const json& parameters, const std::vector<CacheLevel>& levels)
-      : levels_(levels) {
+           const json& parameters, const json& device, const std::vector<CacheLevel>& levels)
+      : place_(ceiling_place(parameters)), levels_(levels) {
     for (const std::size_t index : around)
       for (const json& row : brackets[index].at("rows"))
-        if (same_way(row.at("parameters"), parameters)) rows_.push_back(&row);
+        if (same_way(row.at("parameters"), parameters) && same_device(row, device))
+          rows_.push_back(&row);
   }
 
   bool none() const { return rows_.empty(); }
 
-  std::optional<double> peak(const std::string& precision, std::string& why) const {
+  std::optional<Rate> peak(const std::string& precision, std::string& why) const {
     return most(
         [&](const json& row) {
-          return kernel(row, "fma") && row.at("parameters").value("precision", "") == precision;
+          return kernel(row, place_.is_processor() ? "fma" : "matmul") &&
+                 row.at("parameters").value("precision", "") == precision;
         },
         "flops", why);
   }
 
   /// Of the data that lie in a level, read or (in memory) read and written.
-  std::optional<double> bandwidth(std::size_t level, std::string& why) const {
-    return most(
-        [&](const json& row) {
-          const json& problem = row.at("problem");
-          return (kernel(row, "read") || kernel(row, "triad")) &&
-                 row.at("parameters").value("precision", "") == "fp64" &&
-                 level_of(problem.at("bytes").get<double>() / problem.value("passes", 1.0),
-                          levels_) == level;
-        },
-        "bytes", why);
+  std::optional<Rate> bandwidth(std::size_t level, std::string& why) const {
+    const auto measures = [&](const json& row) {
+      return (kernel(row, "read") || kernel(row, "triad") || kernel(row, "copy")) &&
+             row.at("parameters").value("precision", "") == "fp64" &&
+             level_of(bytes_of(row), levels_) == level;
+    };
+    // Of arrays in memory the largest ones that there was room for: of smaller ones the cache holds
+    // more.
+    double largest = 0;
+    if (level == levels_.size())
+      for (const json* row : rows_)
+        if (measures(*row) && row->at("status") == "ok")
+          largest = std::max(largest, bytes_of(*row));
+    return most([&](const json& row) { return measures(row) && 2 * bytes_of(row) >= largest; },
+                "bytes", why);
   }
 
  private:
-  static bool same_way(const json& mine, const json& its) {
-    return mine.value("threads", json()) == its.value("threads", json()) &&
+  bool same_way(const json& mine, const json& its) const {
+    return ceiling_place(mine) == place_ &&
+           (!place_.is_processor() ||
+            mine.value("threads", json()) == its.value("threads", json())) &&
            mine.value("ranks", 1) == its.value("ranks", 1) &&
            mine.value("nodes", 1) == its.value("nodes", 1);
+  }
+  /// Of what was not measured the reason counts, wherever it was tried.
+  bool same_device(const json& row, const json& device) const {
+    return place_.is_processor() || row.at("status") != "ok" ||
+           (device.is_string() && row.value("measured_on", json()) == device);
+  }
+  /// The working set.
+  static double bytes_of(const json& row) {
+    const json& problem = row.at("problem");
+    return problem.at("bytes").get<double>() / problem.value("passes", 1.0);
   }
 
   static bool kernel(const json& row, const char* name) {
@@ -67,8 +93,8 @@ class Ceilings {
   /// The largest rate: what bounds is the best that was seen, so the best sample counts (as in
   /// STREAM itself), of all algorithms, before and after.
   template <class Which>
-  std::optional<double> most(const Which& which, const char* amount, std::string& why) const {
-    std::optional<double> most;
+  std::optional<Rate> most(const Which& which, const char* amount, std::string& why) const {
+    std::optional<Rate> most;
     for (const json* row : rows_) {
       if (!which(*row)) continue;
       if (row->at("status") != "ok") {
@@ -77,12 +103,13 @@ class Ceilings {
         continue;
       }
       const double seconds = row->at("time_s").at("min");
-      if (seconds > 0)
-        most = std::max(most.value_or(0), row->at("problem").at(amount).get<double>() / seconds);
+      const double done = row->at("problem").at(amount);
+      if (seconds > 0 && (!most || done / seconds > most->per_s)) most = Rate{done / seconds, done};
     }
     return most;
   }
 
+  CeilingPlace place_;
   std::vector<const json*> rows_;
   const std::vector<CacheLevel>& levels_;
 };
@@ -113,15 +140,19 @@ Roof roof_of(const json& row, const Ceilings& ceilings, const std::vector<CacheL
   if (!given.is_number() || given == 0) return {};
   const double bytes = given;
   const bool cold = row.at("parameters").value("cache", "hot") == "cold";
+  const bool on_device = !ceiling_place(row.at("parameters")).is_processor();
   if (levels.empty() && !cold) throw NoCeiling{"the sizes of the caches are unknown"};
   Roof highest;
   for (const std::size_t level :
        cold ? std::vector{levels.size()} : bounding_levels(bytes, levels)) {
     std::string why = "it was not measured";
     const auto bandwidth = ceilings.bandwidth(level, why);
-    const Roof roof{level_name(level, levels), cold ? bytes : bytes_from(level, bytes, levels),
-                    bandwidth.value_or(0)};
+    Roof roof{level_name(level, levels), cold ? bytes : bytes_from(level, bytes, levels)};
     if (!bandwidth) throw NoCeiling{fmt::format("no bandwidth of {} ({})", roof.level, why)};
+    roof.bytes_per_s = bandwidth->per_s;
+    // A run of the probe is short beside the launch of a kernel, which a row has, too: it takes no
+    // less than the probe if it moves no less, but more may go at a higher rate.
+    if (on_device && level < levels.size()) roof.bytes = std::min(roof.bytes, bandwidth->of);
     if (roof.seconds() > highest.seconds()) highest = roof;
   }
   return highest;
@@ -130,24 +161,23 @@ Roof roof_of(const json& row, const Ceilings& ceilings, const std::vector<CacheL
 double peak_of(const json& row, const Ceilings& ceilings) {
   const std::string precision = row.at("parameters").value("precision", "");
   std::string why = "it was not measured";
-  std::optional<double> peak = ceilings.peak(precision, why);
+  std::optional<Rate> peak = ceilings.peak(precision, why);
   // Where a processor computes 16-bit data in fp32, and the row says that it did so.
   const json compute = row.at("executed").value("compute", json());
   if (compute == "fp32" && precision != "fp32" && precision != "fp64") {
     std::string ignored;
-    if (const auto other = ceilings.peak("fp32", ignored))
-      peak = std::max(peak.value_or(0), *other);
+    const auto other = ceilings.peak("fp32", ignored);
+    if (other && (!peak || other->per_s > peak->per_s)) peak = other;
   }
   if (!peak) throw NoCeiling{fmt::format("no peak of {} ({})", precision, why)};
-  return *peak;
+  return peak->per_s;
 }
 
 json ceiling_of(const json& row, const std::vector<Bracket>& brackets,
                 const std::vector<std::size_t>& around, const json& environment) {
   const json& parameters = row.at("parameters");
   if (row.at("benchmark") == "stream") throw NoCeiling{"stream measures ceilings itself"};
-  if (parameters.value("device", "cpu") != "cpu")
-    throw NoCeiling{"the ceilings around it are the processor's, this row is a GPU's"};
+  const CeilingPlace place = ceiling_place(parameters);
   const double median = row.at("time_s").at("median");
   if (!(median > 0)) throw NoCeiling{"the time is below the clock's resolution"};
   std::vector<std::size_t> good;
@@ -155,13 +185,19 @@ json ceiling_of(const json& row, const std::vector<Bracket>& brackets,
     if (brackets[index].at("reason").is_null()) good.push_back(index);
   if (good.empty()) throw NoCeiling{brackets[around.front()].at("reason").get<std::string>()};
   const std::vector<CacheLevel> levels =
-      cache_levels(environment.at("hardware"), parameters.value("threads", 1));
-  const Ceilings ceilings(brackets, good, parameters, levels);
+      place.is_processor()
+          ? cache_levels(environment.at("hardware"), parameters.value("threads", 1))
+          : device_levels(told_of(place, environment));
+  const json device = device_name(place, environment);
+  const Ceilings ceilings(brackets, good, parameters, device, levels);
   if (ceilings.none())
-    throw NoCeiling{
-        fmt::format("no ceiling was measured with {} threads in each of {} ranks on {} nodes",
-                    parameters.value("threads", json()).dump(), parameters.value("ranks", 1),
-                    parameters.value("nodes", 1))};
+    throw NoCeiling{fmt::format(
+        "no ceiling was measured {} in each of {} ranks on {} nodes",
+        place.is_processor()
+            ? fmt::format("with {} threads", parameters.value("threads", json()).dump())
+            : fmt::format("by {} on this {} ({})", place.backend, place.device,
+                          device.is_string() ? device.get<std::string>() : "which has no name"),
+        parameters.value("ranks", 1), parameters.value("nodes", 1))};
 
   const double work = operations(row);
   json ceiling = {{"flops_per_s", nullptr}, {"bytes_per_s", nullptr}, {"brackets", good}};

@@ -23,21 +23,44 @@ constexpr double max_time = 0.2;
 constexpr double longest_s = 600;
 const std::string in_memory = "triad";  // STREAM's own size: four times the last level of caches
 
-json suite_of(const CeilingNeeds& needs) {
-  // 16-bit data may be computed in fp32 (ceiling.cpp).
-  std::set<std::string> precisions = needs.precisions;
+/// 16-bit data may be computed in fp32 (ceiling.cpp).
+std::set<std::string> with_fp32(std::set<std::string> precisions) {
   if (precisions.contains("bf16") || precisions.contains("fp16")) precisions.insert("fp32");
+  return precisions;
+}
+
+/// What a device can do, whichever it is. Its memory by arrays of 1 GiB, and by smaller ones where
+/// there is no room for these (they count there alone: ceiling.cpp). Its L2 cache by 2 MiB, which
+/// every one holds since Volta, and by 16 MiB, which give all processors of a large GPU enough.
+void add_device(json& cases, const CeilingPlace& place, const std::set<std::string>& precisions) {
+  const auto add = [&](json problems, json of, json algorithms) {
+    cases.push_back({{"benchmark", "stream"},
+                     {"problem", problems},
+                     {"precision", of},
+                     {"algorithm", algorithms},
+                     {"backend", place.backend},
+                     {"device", place.device}});
+  };
+  add("matmul_n8192", with_fp32(precisions), "auto");
+  add({"triad_n134217728", "copy_n134217728", "triad_n33554432"}, "fp64",
+      {"regular", "nontemporal"});
+  add({"read_n262144", "read_n2097152"}, "fp64", "auto");
+}
+
+json suite_of(const CeilingNeeds& needs) {
   json cases = json::array();
-  cases.push_back({{"benchmark", "stream"},
-                   {"problem", "fma_n16384"},  // short: where others compute, some runs are whole
-                   {"precision", precisions},
-                   {"threads", needs.threads}});
+  if (!needs.threads.empty())
+    cases.push_back({{"benchmark", "stream"},
+                     {"problem", "fma_n16384"},  // short: where others compute, some runs are whole
+                     {"precision", with_fp32(needs.precisions)},
+                     {"threads", needs.threads}});
   for (const auto& [threads, problem] : needs.data) {
     json group = {
         {"benchmark", "stream"}, {"problem", problem}, {"precision", "fp64"}, {"threads", threads}};
     if (problem == in_memory) group["algorithm"] = {"regular", "nontemporal"};
     cases.push_back(std::move(group));
   }
+  for (const auto& [place, precisions] : needs.devices) add_device(cases, place, precisions);
   return {{"schema", "assay-suite/1"},
           {"name", "ceilings"},
           {"timing", {{"max_time", max_time}}},
@@ -58,10 +81,15 @@ void CeilingNeeds::add(const std::vector<PlannedBenchmark>& benchmarks, const js
     if (benchmark.name == "stream") continue;
     for (const Case& one : benchmark.cases) {
       const auto precision = one.settings.find("precision"), count = one.settings.find("threads"),
-                 cache = one.settings.find("cache");
-      if (precision == one.settings.end() || count == one.settings.end()) continue;
-      const auto device = one.settings.find("device");
-      if (device != one.settings.end() && device->second != "cpu") continue;
+                 cache = one.settings.find("cache"), backend = one.settings.find("backend"),
+                 device = one.settings.find("device");
+      if (precision == one.settings.end()) continue;
+      if (device != one.settings.end() && device->second != "cpu") {
+        if (backend != one.settings.end())
+          devices[ceiling_place(backend->second, device->second)].insert(precision->second);
+        continue;
+      }
+      if (count == one.settings.end()) continue;
       precisions.insert(precision->second);
       const int team = *threads.insert(std::stoi(count->second)).first;
       const std::vector<CacheLevel> levels = cache_levels(hardware, team);
@@ -78,6 +106,7 @@ void CeilingNeeds::add(const CeilingNeeds& other) {
   precisions.insert(other.precisions.begin(), other.precisions.end());
   threads.insert(other.threads.begin(), other.threads.end());
   data.insert(other.data.begin(), other.data.end());
+  for (const auto& [place, its] : other.devices) devices[place].insert(its.begin(), its.end());
 }
 
 CeilingMeter::CeilingMeter(CeilingNeeds needs, CampaignOptions options,
@@ -104,13 +133,18 @@ json CeilingMeter::rows() {
   if (ended.signalled || !std::filesystem::exists(out))
     throw CaseError(
         fmt::format("assay-stream {}{}{}", ended.text(), said.empty() ? "" : ": ", said));
-  json rows = read_result(out).at("rows");
+  const json result = read_result(out);
+  json rows = result.at("rows");
   // They are no rows of this result: what places them there is left out, and so are samples that
   // only they would need.
-  for (json& row : rows)
+  for (json& row : rows) {
+    if (const CeilingPlace place = ceiling_place(row.at("parameters")); !place.is_processor())
+      row["measured_on"] = device_name(
+          place, result.at("environments").at(row.at("environment").get<std::size_t>()));
     for (const char* field : {"environment", "launch", "attempt", "samples_s", "baseline",
                               "ceiling", "ceiling_reason", "energy_j", "energy_reason"})
       row.erase(field);
+  }
   return rows;
 }
 
@@ -119,7 +153,8 @@ Bracket CeilingMeter::measure() {
   Bracket bracket = {
       {"started", now()}, {"seconds", 0}, {"reason", nullptr}, {"rows", json::array()}};
   try {
-    if (needs_.threads.empty()) throw CaseError("no case tells its precision and its threads.");
+    if (needs_.none())
+      throw CaseError("no case tells its precision, and its threads or its device's backend.");
     bracket["rows"] = rows();
   } catch (const CaseError& error) {
     bracket["reason"] = fmt::format("ceilings could not be measured: {}", error.what());

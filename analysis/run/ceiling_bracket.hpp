@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include "analysis/run/campaign.hpp"
 #include "analysis/run/ceiling.hpp"
+#include "analysis/run/ceiling_place.hpp"
 
 namespace assay {
 
@@ -19,6 +21,10 @@ struct CeilingNeeds {
   std::set<std::string> precisions;
   std::set<int> threads;
   std::set<std::pair<int, std::string>> data;  ///< threads, problem of assay-stream: "triad"
+  /// Precisions by device, beside the processor's above. Its caches are not known before a case
+  /// has run there, so the levels of its memory are all measured.
+  std::map<CeilingPlace, std::set<std::string>> devices;
+  bool none() const { return threads.empty() && devices.empty(); }
   /// `hardware`: of the machine that runs them.
   void add(const std::vector<PlannedBenchmark>& benchmarks, const nlohmann::json& hardware);
   void add(const CeilingNeeds& other);
@@ -29,8 +35,9 @@ class CeilingMeter {
   /// `options`: of the run, for its folder, launcher and time limit; `programs` holds assay-stream.
   CeilingMeter(CeilingNeeds needs, CampaignOptions options, std::filesystem::path programs);
   /// Runs assay-stream for every precision (its peak), for each number of threads, and for every
-  /// level of memory that may bound a case. What fails is told in the bracket's "reason": no run
-  /// fails for want of a ceiling. Throws Interrupted.
+  /// level of memory that may bound a case, on the processor and on every device of the cases. What
+  /// fails is told in the bracket's "reason": no run fails for want of a ceiling. Throws
+  /// Interrupted.
   Bracket measure();
   /// Whether the next cases should have a bracket of their own: the last one is long ago, by ten
   /// times what it took.

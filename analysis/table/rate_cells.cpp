@@ -60,13 +60,16 @@ std::string ceiling_cell(const Series& series, Legend& legend) {
 
 namespace {
 
-/// The ceilings of one machine's rows, by what they are of: "fp32 with 2 threads".
+/// The ceilings of one machine's rows, by what they are of: "fp32 with 2 threads", "fp16 on gpu".
 using Measured = std::map<std::string, double>;
 
 void collect(const json& row, Measured& flops, Measured& bytes) {
   const json& ceiling = row.at("ceiling");
   const json& parameters = row.at("parameters");
-  const std::string with = fmt::format(" with {} threads", text_of(parameters, "threads"));
+  const std::string device = parameters.value("device", "cpu");
+  const std::string with = device == "cpu"
+                               ? fmt::format(" with {} threads", text_of(parameters, "threads"))
+                               : " on " + device;
   const auto add = [](Measured& all, const std::string& what, const json& rate) {
     if (rate.is_number()) all[what] = std::max(all[what], rate.get<double>());
   };

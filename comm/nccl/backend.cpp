@@ -21,7 +21,7 @@ class NcclBackend final : public Backend {
     const std::string wanted = options.get("device", "gpu");
     if (wanted != "gpu")
       return Unsupported{"nccl has no device '" + wanted + "' (it moves memory of GPUs). Use gpu."};
-    if (!device_) device_ = std::make_unique<cuda::CudaDevice>();
+    if (!device_) device_ = std::make_unique<cuda::CudaDevice>(chosen_);
     return device_.get();
   }
   Made<std::unique_ptr<Operation>> make(const Problem& problem, const Options&,
@@ -52,10 +52,7 @@ class NcclBackend final : public Backend {
     } else {
       const int chosen = static_cast<int>(before % gpus);
       char bus[32] = "";
-      if (device_ == nullptr) {
-        cuda::check(cudaSetDevice(chosen), "choosing a GPU");
-        chosen_ = chosen;
-      }
+      if (device_ == nullptr) chosen_ = chosen;  // else it stays: tensors lie there
       cuda::check(cudaDeviceGetPCIBusId(bus, sizeof bus, chosen_), "asking for a GPU's address");
       mine = known.host() + " " + bus;
     }
@@ -76,7 +73,7 @@ class NcclBackend final : public Backend {
   }
 
   std::unique_ptr<cuda::CudaDevice> device_;
-  int chosen_ = 0;
+  int chosen_ = 0;  ///< of the GPUs that this rank sees
 };
 
 Backend* create(std::string& reason) {

@@ -134,6 +134,30 @@ class Rows(RunTest):
         self.assertEqual(row["status"], "unsupported")
         self.assertIn("pads both sides of a dimension alike (with ph1 it gives oh7, not oh8)", row["reason"])
 
+    def test_a_row_without_a_ceiling_says_which_probe_of_its_gpu_failed(self):
+        # The fake launches no kernels and cuBLAS finds no driver: the bracket has its rows, each with the reason.
+        suite = self.suite([{"benchmark": "conv", "problem": [SHAPES[0]], "precision": ["fp32"], "backend": ["cuda"], "device": ["gpu"],
+                             "algorithm": ["direct"], "cache": ["hot", "cold"]}], ceilings=True)
+        self.run_suite(suite, code=0, env=self.environment(LD_PRELOAD=PRELOAD, ASSAY_CUDA_TRACE="0", FAKE_GPU_BYTES="300000000"))
+        self.check_file()
+        result = json.loads((self.out / "result.json").read_text())
+        self.assertEqual(len(result["rows"]), 2)
+        for row in result["rows"]:
+            self.assertEqual(row["status"], "ok", row["reason"])
+            self.assertIsNone(row["ceiling"])
+            self.assertRegex(row["ceiling_reason"], r"no peak of fp32 \(failed: ")
+        for bracket in result["run"]["bracket"]:
+            self.assertIsNone(bracket["reason"])
+            self.assertEqual({row["problem"]["descriptor"] for row in bracket["rows"]},
+                             {"matmul_n8192", "triad_n134217728", "copy_n134217728", "triad_n33554432", "read_n262144", "read_n2097152"})
+            for row in bracket["rows"]:
+                self.assertIn(row["status"], ("failed", "incorrect"))
+                self.assertEqual(row["parameters"]["device"], "gpu")
+                self.assertEqual(row["measured_on"], "fake GPU of the tests")
+            short = [row["reason"] for row in bracket["rows"] if row["problem"]["descriptor"] == "triad_n134217728"]
+            self.assertEqual(len(short), 2, "both kinds of stores")
+            self.assertIn("are available", short[0])
+
     def test_it_is_no_cpu(self):
         out = self.folder / "cpu.json"
         self.command(BIN / "assay-conv", "--backend", "cuda", "--problem", SHAPES[0], "--out", out, code=0,

@@ -89,6 +89,22 @@ class States(RunTest):
         self.assertRegex(reason, r'^no GPU can be used \(CUDA: "(CUDA driver version is insufficient for CUDA runtime version", '
                                  r'error 35|no CUDA-capable device is detected", error 100)\)$')
 
+    def test_a_suite_without_a_gpu_says_so_of_every_row_and_of_its_ceilings(self):
+        environment = self.environment(CUDA_VISIBLE_DEVICES="")
+        self.run_suite(SOURCE / "suites" / "coral2-gpu.json", code=0, env=environment)
+        self.check_file()
+        result = json.loads((self.out / "result.json").read_text())
+        self.assertGreater(len(result["rows"]), 100)
+        self.assertGreaterEqual(len(result["run"]["bracket"]), 2)
+        for row in [row for bracket in result["run"]["bracket"] for row in bracket["rows"]] + result["rows"]:
+            self.assertEqual(row["status"], "unsupported")
+            self.assertIn("no GPU can be used", row["reason"])
+        for row in result["rows"]:
+            self.assertIsNone(row["ceiling"])
+            self.assertTrue(row["ceiling_reason"])
+        peaks = {row["parameters"]["precision"] for row in result["run"]["bracket"][0]["rows"] if "matmul" in row["id"]}
+        self.assertEqual(peaks, {"fp32", "tf32", "fp16", "bf16", "int8"})
+
     def test_the_driver_is_a_stub(self):
         # As on a login node whose LD_LIBRARY_PATH leads to the toolkit's folder of stubs.
         folder = self.folder / "stubs"

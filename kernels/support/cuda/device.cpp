@@ -13,10 +13,10 @@
 namespace assay::cuda {
 namespace {
 
-Facts ask() {
-  check(cudaSetDevice(0), "choosing the GPU");
+Facts ask(int gpu) {
+  check(cudaSetDevice(gpu), "choosing the GPU");
   cudaDeviceProp properties{};
-  check(cudaGetDeviceProperties(&properties, 0), "asking the GPU what it is");
+  check(cudaGetDeviceProperties(&properties, gpu), "asking the GPU what it is");
   Facts facts;
   facts.name = properties.name;
   facts.major = properties.major;
@@ -30,7 +30,7 @@ Facts ask() {
 }
 
 /// Host memory that is written before it is read, so that nothing is spent on zeroing it.
-std::unique_ptr<std::byte[]> host_memory(std::size_t bytes) {
+std::unique_ptr<std::byte[]> unwritten_memory(std::size_t bytes) {
   return std::unique_ptr<std::byte[]>(new std::byte[bytes]);
 }
 
@@ -101,7 +101,7 @@ CudaTensor::CudaTensor(const TensorSpec& spec) : spec_(spec) {
 
 CudaTensor::~CudaTensor() { cudaFree(data_); }
 
-CudaDevice::CudaDevice() : facts_(ask()) {}
+CudaDevice::CudaDevice(int gpu) : facts_(ask(gpu)) {}
 
 std::unique_ptr<Tensor> CudaDevice::allocate(const TensorSpec& spec) {
   return std::make_unique<CudaTensor>(spec);
@@ -109,10 +109,10 @@ std::unique_ptr<Tensor> CudaDevice::allocate(const TensorSpec& spec) {
 
 void CudaDevice::put(Tensor& tensor, const Source& source) {
   const TensorSpec& spec = tensor.spec();
-  std::unique_ptr<std::byte[]> data = host_memory(packed_bytes(spec));
+  std::unique_ptr<std::byte[]> data = unwritten_memory(packed_bytes(spec));
   fill_packed(spec.type, spec.elements(), data.get(), source);
   if (const Layout* const layout = layout_of(spec)) {
-    std::unique_ptr<std::byte[]> placed = host_memory(spec.bytes);
+    std::unique_ptr<std::byte[]> placed = unwritten_memory(spec.bytes);
     const auto start = std::chrono::steady_clock::now();
     place(spec, *layout, data.get(), placed.get());
     reorder_seconds_ +=
@@ -127,13 +127,13 @@ void CudaDevice::put(Tensor& tensor, const Source& source) {
 
 void CudaDevice::get(Tensor& tensor, const Sink& sink) {
   const TensorSpec& spec = tensor.spec();
-  std::unique_ptr<std::byte[]> data = host_memory(spec.bytes);
+  std::unique_ptr<std::byte[]> data = unwritten_memory(spec.bytes);
   check(
       cudaMemcpyAsync(data.get(), tensor.data(), spec.bytes, cudaMemcpyDeviceToHost, stream_.get()),
       fmt::format("copying '{}' from the GPU", spec.name));
   stream_.wait();
   if (const Layout* const layout = layout_of(spec)) {
-    std::unique_ptr<std::byte[]> packed = host_memory(packed_bytes(spec));
+    std::unique_ptr<std::byte[]> packed = unwritten_memory(packed_bytes(spec));
     const auto start = std::chrono::steady_clock::now();
     pack(spec, *layout, data.get(), packed.get());
     reorder_seconds_ +=
@@ -141,6 +141,19 @@ void CudaDevice::get(Tensor& tensor, const Sink& sink) {
     data = std::move(packed);
   }
   show_packed(spec.type, spec.elements(), data.get(), sink);
+}
+
+void CudaDevice::copy(void* to, const void* from, std::size_t bytes) {
+  // One address space: the runtime knows whose memory each address is.
+  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_.get()),
+        "copying between GPU and host");
+}
+
+std::shared_ptr<void> CudaDevice::host_memory(std::size_t bytes) {
+  void* data = nullptr;
+  check(cudaHostAlloc(&data, std::max<std::size_t>(bytes, 1), cudaHostAllocDefault),
+        fmt::format("page-locking {} bytes of host memory", bytes));
+  return {data, &cudaFreeHost};
 }
 
 std::size_t CudaDevice::memory_available() const {

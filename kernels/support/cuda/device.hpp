@@ -56,16 +56,18 @@ class CudaTensor final : public Tensor {
   void* data_ = nullptr;
 };
 
-/// The first GPU that CUDA_VISIBLE_DEVICES shows. TensorSpec::layout is null or a Layout
-/// (core/layout.hpp).
+/// One of the GPUs that CUDA_VISIBLE_DEVICES shows, by its place among them; it becomes the
+/// process's current one. TensorSpec::layout is null or a Layout (core/layout.hpp).
 class CudaDevice : public Device {
  public:
-  CudaDevice();
+  explicit CudaDevice(int gpu = 0);
   std::string name() const override { return "gpu"; }
   CudaStream& stream() override { return stream_; }
   std::unique_ptr<Tensor> allocate(const TensorSpec& spec) override;
   void put(Tensor& tensor, const Source& source) override;
   void get(Tensor& tensor, const Sink& sink) override;
+  void copy(void* to, const void* from, std::size_t bytes) override;
+  std::shared_ptr<void> host_memory(std::size_t bytes) override;
   std::size_t memory_available() const override;
   /// The L2 cache: what a cold rotation must push out.
   std::size_t cache_bytes() const override { return facts_.l2; }

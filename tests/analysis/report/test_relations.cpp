@@ -50,6 +50,17 @@ TEST(ReportDocument, RooflineHasPointsAndTheirCeilings) {
   EXPECT_DOUBLE_EQ(part["roofs"][0]["bytes_per_s"], 2e11);
 }
 
+TEST(ReportDocument, RooflineKeepsADevicesRoofApart) {
+  const json document =
+      document_of({with_ceiling(row("ok", 1e-3), 1e9, 1e8, 4e12, 1e11),
+                   with_ceiling(row("ok", 1e-4, 0, {{"backend", "cuda"}, {"device", "gpu"}}), 1e9,
+                                1e8, 6e13, 3e12)});
+  const json& roofs = document.at("roofline")["roofs"];
+  ASSERT_EQ(roofs.size(), 2U);
+  EXPECT_NE(roofs[1]["name"].get<std::string>().find(" fp32 gpu"), std::string::npos);
+  EXPECT_DOUBLE_EQ(roofs[1]["bytes_per_s"], 3e12);
+}
+
 TEST(ReportDocument, PrecisionIsBesideTheFastestFp32OfTheSameWork) {
   json half = row("ok", 1e-3, 0, {{"precision", "bf16"}});
   half["verification"]["max_error"] = 3e-3;

@@ -226,14 +226,6 @@ TEST(Ceiling, OfSeveralRanksIsWhatARankHasBesideTheOthers) {
   EXPECT_DOUBLE_EQ(row["ceiling"]["fraction"], 0.5);
 }
 
-TEST(Ceiling, TheProcessorsAreNoneOfAGpu) {
-  EXPECT_TRUE(
-      with_ceiling(row_of(2, 1e12, 0, {{"device", "cpu"}}), {plain()}, {0})["ceiling"].is_object());
-  const json row = with_ceiling(row_of(2, 1e12, 0, {{"device", "gpu"}}), {plain()}, {0});
-  EXPECT_TRUE(row["ceiling"].is_null());
-  EXPECT_NE(row["ceiling_reason"].get<std::string>().find("the processor's"), std::string::npos);
-}
-
 TEST(Ceiling, RowsHaveTheBracketsOfTheirSession) {
   const auto row = [](const std::string& id, int launch = 0) {
     json made = row_of(2, 1e12, 0);
@@ -292,8 +284,6 @@ TEST(Ceiling, NeedsArePrecisionsAndThreadsOfTheCases) {
   conv.cases.push_back(one);
   one.settings = {{"precision", "fp64"}, {"threads", "8"}};
   own.cases.push_back(one);
-  one.settings = {{"precision", "tf32"}, {"threads", "16"}, {"device", "gpu"}};
-  conv.cases.push_back(one);  // the processor's ceilings are none of a GPU's
   needs.add({conv, own}, environment()["hardware"]);
   EXPECT_EQ(needs.precisions, std::set<std::string>{"bf16"});
   EXPECT_EQ(needs.threads, std::set<int>{4});

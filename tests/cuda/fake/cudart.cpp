@@ -2,28 +2,48 @@
 // returns. It exists to test what Assay's plugin does with memory, errors and order; it computes
 // nothing that a GPU would, and no number of it means anything.
 //
+//   FAKE_GPU_COUNT=N            how many there are (default 1)
+//   FAKE_GPU_GUARDED=1          no processor may touch its memory but through these calls and
+//                               fake_gpu_memory(): who does dies, as with a real one
 //   FAKE_GPU_BYTES=N            the memory that it has (default 256 MiB)
 //   FAKE_GPU_CAPABILITY=MAJOR   its compute capability (default 9)
 //   FAKE_GPU_BREAKS=FILE        from the synchronisation on that finds FILE, every call fails, as
 //                               after an illegal address
 #include <cuda_runtime_api.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <new>
+#include <utility>
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-std::map<void*, std::size_t>& allocated() {
-  static std::map<void*, std::size_t> all;
+struct Allocated {
+  std::size_t bytes = 0;
+  char* real = nullptr;  ///< where the data are: elsewhere than the address says, if guarded
+  int gpu = 0;
+};
+std::map<char*, Allocated>& allocated() {
+  static std::map<char*, Allocated> all;
   return all;
 }
+const std::pair<char* const, Allocated>* allocation_of(const void* address) {
+  auto* const at = static_cast<char*>(const_cast<void*>(address));
+  auto above = allocated().upper_bound(at);
+  if (above == allocated().begin()) return nullptr;
+  const auto& found = *std::prev(above);
+  return at < found.first + found.second.bytes ? &found : nullptr;
+}
 std::size_t in_use = 0;
+int current = 0;
 cudaError_t last = cudaSuccess;
 bool broken = false;
 
@@ -31,6 +51,7 @@ std::size_t number(const char* name, std::size_t otherwise) {
   const char* const text = std::getenv(name);
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
+int gpus() { return static_cast<int>(number("FAKE_GPU_COUNT", 1)); }
 std::size_t capacity() { return number("FAKE_GPU_BYTES", std::size_t{256} << 20); }
 
 cudaError_t done(cudaError_t error = cudaSuccess) {
@@ -56,11 +77,21 @@ struct CUevent_st {
 extern "C" {
 
 cudaError_t cudaGetDeviceCount(int* count) {
-  *count = 1;
+  *count = gpus();
   return done();
 }
 cudaError_t cudaSetDevice(int device) {
-  return done(device == 0 ? cudaSuccess : cudaErrorInvalidDevice);
+  if (device < 0 || device >= gpus()) return done(cudaErrorInvalidDevice);
+  current = device;
+  return done();
+}
+cudaError_t cudaGetDevice(int* device) {
+  *device = current;
+  return done();
+}
+cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device) {
+  std::snprintf(text, static_cast<std::size_t>(length), "0000:%02x:00.0", device + 1);
+  return done();
 }
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* of, int) {
   std::memset(of, 0, sizeof *of);
@@ -97,21 +128,50 @@ const char* cudaGetErrorString(cudaError_t error) {
   }
 }
 
+/// Where the data of an address of this GPU are, which must be the current one; null where it is
+/// none of it. For other fakes, which compute on them.
+void* fake_gpu_memory(const void* address) {
+  const auto* const found = allocation_of(address);
+  if (found == nullptr || found->second.gpu != current) return nullptr;
+  return found->second.real + (static_cast<const char*>(address) - found->first);
+}
+
 cudaError_t cudaMalloc(void** data, std::size_t bytes) {
   if (broken) return done();
   if (in_use + bytes > capacity()) return done(cudaErrorMemoryAllocation);
-  *data = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
-  std::memset(*data, 0xff, bytes);  // NaN: nothing may rely on what fresh memory holds
-  allocated()[*data] = bytes;
+  Allocated made{bytes, nullptr, current};
+  if (number("FAKE_GPU_GUARDED", 0) == 0) {
+    *data = made.real = static_cast<char*>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
+  } else {
+    made.real = static_cast<char*>(
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    *data = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  }
+  std::memset(made.real, 0xff, bytes);  // NaN: nothing may rely on what fresh memory holds
+  allocated()[static_cast<char*>(*data)] = made;
   in_use += bytes;
   return done();
 }
 cudaError_t cudaFree(void* data) {
-  const auto found = allocated().find(data);
+  const auto found = allocated().find(static_cast<char*>(data));
   if (found == allocated().end())
     return done(data == nullptr ? cudaSuccess : cudaErrorInvalidValue);
-  in_use -= found->second;
+  const Allocated& of = found->second;
+  in_use -= of.bytes;
+  if (of.real == data) {
+    std::free(data);
+  } else {
+    munmap(data, of.bytes);
+    munmap(of.real, of.bytes);
+  }
   allocated().erase(found);
+  return done();
+}
+cudaError_t cudaHostAlloc(void** data, std::size_t bytes, unsigned) {
+  *data = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  return done(*data == nullptr ? cudaErrorMemoryAllocation : cudaSuccess);
+}
+cudaError_t cudaFreeHost(void* data) {
   std::free(data);
   return done();
 }
@@ -122,7 +182,10 @@ cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
 }
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind,
                             cudaStream_t) {
-  if (!broken) std::memcpy(to, from, bytes);
+  if (broken) return done();
+  void* const into = fake_gpu_memory(to);
+  const void* const of = fake_gpu_memory(from);
+  std::memcpy(into == nullptr ? to : into, of == nullptr ? from : of, bytes);
   return done();
 }
 
@@ -130,7 +193,7 @@ cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpy
   return cudaMemcpyAsync(to, from, bytes, kind, nullptr);
 }
 cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t) {
-  if (!broken) std::memset(to, value, bytes);
+  if (void* const at = fake_gpu_memory(to); !broken) std::memset(at, value, bytes);
   return done();
 }
 
@@ -149,6 +212,10 @@ cudaError_t cudaEventCreate(cudaEvent_t* event) {
   *event = new CUevent_st;
   return done();
 }
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
+  return cudaEventCreate(event);
+}
+cudaError_t cudaEventQuery(cudaEvent_t) { return done(); }
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
   delete event;
   return done();

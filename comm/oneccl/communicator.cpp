@@ -275,9 +275,12 @@ void OneCclCommunicator::describe(const Call& call, Executed& executed) const {
   executed.implementation = "oneCCL " + version() + " " + std::string(name(call.what));
   if (combines(call.what) && call.op == ReduceOp::average)
     executed.implementation += ", then a division";
-  if (const std::string how = yield(); !how.empty())
-    executed.implementation += ", CCL_YIELD=" + how;
   executed.evidence = "library";
+}
+
+std::string OneCclCommunicator::remark() const {
+  const std::string how = yield();
+  return how.empty() ? "" : "CCL_YIELD=" + how;
 }
 
 }  // namespace assay::oneccl

@@ -28,6 +28,7 @@ class ForwardingCommunicator : public Communicator {
   void describe(const Call& call, Executed& executed) const override {
     under_.describe(call, executed);
   }
+  std::string remark() const override { return under_.remark(); }
   void run(const Call& call, Stream& stream) override { under_.run(call, stream); }
   Request start(const Call& call, Stream& stream) override { return under_.start(call, stream); }
   Request send(Buffer data, int to, int tag, Stream& stream) override {

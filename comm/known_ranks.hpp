@@ -43,6 +43,7 @@ class KnownRanks : public ForwardingCommunicator {
   void prepare(const Call& call) override = 0;
   std::shared_ptr<void> allocate(std::size_t) override { return nullptr; }
   std::size_t scratch_bytes() const override { return 0; }
+  std::string remark() const override { return ""; }
   void run(const Call& call, Stream& stream) override = 0;
   Request start(const Call& call, Stream& stream) override = 0;
   Request send(Buffer data, int to, int tag, Stream& stream) override = 0;

@@ -65,7 +65,11 @@ std::vector<Dimension> layer_dimensions() {
           axis("compute",
                "of a replay: seconds of a computation that makes the tensors; what it does not "
                "hide is executed.exposed_s",
-               {}, "0")};
+               {}, "0"),
+          axis("progress",
+               "of a replay with a computation: left to the library, as where this processor "
+               "computes, or polled by this processor, as where an accelerator does",
+               {"library", "polled"}, "library")};
 }
 
 void complete_layers(const Benchmark& benchmark, Settings& settings) {
@@ -75,6 +79,7 @@ void complete_layers(const Benchmark& benchmark, Settings& settings) {
   settings["compute"] = fmt::format(
       "{}",
       replays ? number_of(settings["compute"], "length of a computation", most_seconds) : 0.0);
+  if (settings["compute"] == "0") settings["progress"] = "library";  // nothing to poll in
   if (!replays) return;
   if (settings.at("collective") != "allreduce")
     throw InputError(
@@ -112,7 +117,8 @@ std::unique_ptr<Communicator> layered(std::unique_ptr<Communicator> algorithm,
     layers.push_back(std::make_unique<Replay>(
         *layers.back(),
         ReplaySettings{replay_counts(benchmark, replay), fusion > 0,
-                       number_of(options.get("compute", "0"), "compute", most_seconds)}));
+                       number_of(options.get("compute", "0"), "compute", most_seconds),
+                       options.get("progress", "library") == "polled"}));
   }
   if (layers.size() == 1) return std::move(layers.front());
   return std::make_unique<Stack>(std::move(layers));

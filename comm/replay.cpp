@@ -2,18 +2,17 @@
 
 #include <algorithm>
 #include <chrono>
+#include <span>
 #include <utility>
 
 #include "core/error.hpp"
 #include "core/operation.hpp"
-#include "core/statistics.hpp"
 
 namespace assay {
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::size_t remembered = 1024;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -25,7 +24,6 @@ Replay::Replay(Communicator& under, ReplaySettings settings)
     : ForwardingCommunicator(under), settings_(std::move(settings)) {
   for (const std::int64_t count : settings_.counts) total_ += count;
   requests_.resize(settings_.counts.size());
-  exposed_.reserve(remembered);
 }
 
 template <class Body>
@@ -60,7 +58,7 @@ void Replay::describe(const Call& call, Executed& executed) const {
   under().describe(call, executed);
   executed.numbers["tensors"] = static_cast<double>(settings_.counts.size());
   executed.numbers["compute_s"] = settings_.compute_seconds;
-  if (const auto exposed = exposed_seconds()) executed.numbers["exposed_s"] = *exposed;
+  if (settings_.polled) executed.implementation += ", polled meanwhile";
 }
 
 void Replay::run(const Call& call, Stream& stream) {
@@ -72,6 +70,8 @@ void Replay::run(const Call& call, Stream& stream) {
   const bool started = settings_.started || settings_.compute_seconds > 0;
   each(call, [&](std::size_t i, const Call& tensor) {
     while (seconds_since(start) < interval * static_cast<double>(i + 1)) {
+      if (!settings_.polled) continue;
+      for (Request& earlier : std::span(requests_).first(i)) under().done(earlier);
     }
     if (started)
       requests_[i] = under().start(tensor, stream);
@@ -79,22 +79,11 @@ void Replay::run(const Call& call, Stream& stream) {
       under().run(tensor, stream);
   });
   for (Request& request : requests_) under().wait(request);
-  const double exposed = seconds_since(start) - settings_.compute_seconds;
-  if (exposed_.size() < remembered)
-    exposed_.push_back(exposed);
-  else
-    exposed_[runs_ % remembered] = exposed;
-  ++runs_;
 }
 
 Request Replay::start(const Call& call, Stream& stream) {
   run(call, stream);
   return {};
-}
-
-std::optional<double> Replay::exposed_seconds() const {
-  if (exposed_.empty()) return std::nullopt;
-  return median(exposed_);
 }
 
 }  // namespace assay

@@ -2,7 +2,6 @@
 // The allreduces of a training step: the tensors of a list one after the other, as one call.
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "comm/forwarding.hpp"
@@ -15,9 +14,13 @@ struct ReplaySettings {
   /// next (fusion has calls to start alone).
   bool started = false;
   /// Length of a computation that makes the tensors, at equal intervals, the last one at its end;
-  /// 0: all are there at once. It keeps the processor busy, as a backward pass on it does; a
-  /// transport can go on in it by itself, or at each tensor's coming.
+  /// 0: all are there at once. What a run takes beyond it is exposed (the row's
+  /// executed.exposed_s, which core makes of the samples).
   double compute_seconds = 0;
+  /// Whether what is under way is polled meanwhile, as a host can whose accelerator computes. Else
+  /// the computation keeps this processor, as a backward pass on it does: a transport then goes on
+  /// by itself, or at each tensor's coming.
+  bool polled = false;
 };
 
 /// An allreduce of all the tensors' elements, side by side in the buffers, is made tensor by tensor
@@ -32,10 +35,6 @@ class Replay final : public ForwardingCommunicator {
   void run(const Call& call, Stream& stream) override;
   Request start(const Call& call, Stream& stream) override;
 
-  /// Communication that the computation did not hide: the median over the last runs of what a run
-  /// took on this rank beyond the computation's length.
-  std::optional<double> exposed_seconds() const;
-
  private:
   /// Shows each tensor's part of a call.
   template <class Body>
@@ -44,8 +43,6 @@ class Replay final : public ForwardingCommunicator {
   ReplaySettings settings_;
   std::int64_t total_ = 0;
   std::vector<Request> requests_;
-  std::vector<double> exposed_;  ///< of the last runs, in turn
-  std::size_t runs_ = 0;
 };
 
 }  // namespace assay

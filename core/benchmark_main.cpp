@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -10,6 +11,7 @@
 #include "core/environment.hpp"
 #include "core/environment_ranks.hpp"
 #include "core/error.hpp"
+#include "core/hash.hpp"
 #include "core/journal.hpp"
 #include "core/launched.hpp"
 #include "core/options.hpp"
@@ -123,6 +125,19 @@ void on_rank_0(Communicator& ranks, const Body& body) {
   if (!problem.empty()) throw InputError(problem);
 }
 
+/// Ranks that were given different words would meet in one call with different sizes.
+void expect_same_cases(Communicator& ranks, const std::vector<Case>& cases) {
+  json ids = json::array();
+  for (const Case& one : cases) ids.push_back(one.id);
+  const std::vector<std::string> all = ranks.gather(content_hash("cases", ids));
+  for (std::size_t rank = 1; rank < all.size(); ++rank)
+    if (all[rank] != all.front())
+      throw InputError(
+          fmt::format("rank {} was given other cases than rank 0 (their ids differ). Start all "
+                      "ranks with the same words.",
+                      rank));
+}
+
 void write_result(json result, json rows, const json& after, const RunRequest& request) {
   result["environments"][0]["volatile_after"] = after;
   result["rows"] = std::move(rows);
@@ -144,6 +159,7 @@ int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
   const std::vector<Case> all =
       selected_cases(benchmark, request, plugins, {ranks.size(), ranks.nodes()});
   const std::vector<Case> cases = planned_cases(request, all);
+  expect_same_cases(ranks, cases);
   if (request.list) {
     if (speaks) print_list(benchmark, cases, request.json);
     return 0;
@@ -162,6 +178,8 @@ int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
   // load, and tell, what the first one did.
   const json environment = environment_of(benchmark, all, plugins, ranks);
   const json launch = {{"launch", request.launch}, {"attempt", request.attempt}};
+  // For whoever finds a process, and must tell which rank it is.
+  const std::vector<std::string> processes = ranks.gather(std::to_string(getpid()));
   auto note = [&](const char* event, json fields) {
     if (!journal) return;
     fields.update(launch);
@@ -170,6 +188,7 @@ int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
   };
   note("launch", {{"benchmark", benchmark.name()},
                   {"environment", environment},
+                  {"rank_processes", processes},
                   {"command", command},
                   {"started", started}});
 

@@ -93,6 +93,9 @@ class Communicator {
   /// Adds to a row's "executed" what is known of how such a call runs (implementation, types of its
   /// arithmetic, evidence). Nothing by default.
   virtual void describe(const Call&, Executed&) const {}
+  /// A setting of the library that decides the times of all that goes over it, messages, too
+  /// ("CCL_YIELD=sleep"); empty where nothing is to be said. For the row's "executed".
+  virtual std::string remark() const { return ""; }
   /// The library's blocking call: on return the rank's part is done (device transports: enqueued).
   virtual void run(const Call& call, Stream& stream) = 0;
   /// The non-blocking call. Those who have none run it whole and return a done request.

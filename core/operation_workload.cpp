@@ -90,7 +90,8 @@ class OperationWorkload final : public Workload {
         specs_(operation->arguments()),
         operation_(std::move(operation)) {
     if (problem.flops() > 0) work_["flops_per_s"] = problem.flops();
-    if (problem.bytes() > 0) work_["bytes_per_s"] = problem.bytes();
+    // A collective's bytes have a name of their own already.
+    if (problem.bytes() > 0 && !work_.contains("algbw")) work_["bytes_per_s"] = problem.bytes();
     seconds_ = {
         {"create", create_seconds}, {"allocate", 0}, {"fill", 0}, {"reorder", 0}, {"verify", 0}};
     allocate();
@@ -167,7 +168,7 @@ class OperationWorkload final : public Workload {
       throw CaseError(fmt::format(
           "needs {} ({} tensors in {} {}, {} for one plain copy, {} workspace) but {} are "
           "available. Use a "
-          "smaller batch{}.",
+          "smaller problem{}.",
           gib(total), gib(tensors), count, count == 1 ? "set" : "sets", gib(need.staging),
           gib(need.workspace), gib(available), setup_.cold ? " or --cache hot" : ""));
     }

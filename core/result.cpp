@@ -204,6 +204,10 @@ json make_row(const std::string& benchmark, const Case& one, const Problem* prob
   const Summary summary = summarize(outcome.timing->samples);
   row["samples_s"] = outcome.timing->samples;
   row["time_s"] = time_json(*outcome.timing, summary);
+  // Of what goes on beside a computation: what that does not hide. As the samples are, it is of
+  // timed runs alone and of the slowest rank of each; a computation's length is every rank's.
+  if (const json compute = row["executed"].value("compute_s", json()); compute.is_number())
+    row["executed"]["exposed_s"] = summary.median - compute.get<double>();
   row["rates"] = rates_json(outcome, summary.median);
   return row;
 }

@@ -6,6 +6,7 @@
 #include <new>
 
 #include "core/error.hpp"
+#include "core/lone_failure.hpp"
 
 namespace assay {
 
@@ -105,6 +106,7 @@ Outcome run_case(const Benchmark& benchmark, const Case& one, CaseContext& conte
       if (own.passed) return {};
       return {wrong, own.reason.empty() ? "differs from the reference" : own.reason};
     });
+    if (mine.gravity == broken) tell_failure(context.ranks, mine.reason);
     const Finding finding = agreed(mine, context.ranks);
     if (finding.gravity == broken) return settle(finding);  // some rank has verified nothing
     const Verification checked = of_all(own, context.ranks);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/lone_failure.hpp"
 #include "core/statistics.hpp"
 
 namespace assay {
@@ -57,6 +58,7 @@ double Sampler::once() noexcept {
     return stream_.seconds(0, 1) / batch_;
   } catch (...) {
     failure_ = std::current_exception();
+    tell_failure(ranks_, text_of(failure_).substr(1));
     return 0;
   }
 }

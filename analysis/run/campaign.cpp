@@ -34,8 +34,8 @@ struct Campaign::Attempt {
   std::string open;                    ///< id of the case that was begun and has no row
   bool began = false;                  ///< it came as far as its first case
   bool timed_out = false;
-  std::string stopped;  ///< processes that did not even run when the time was over
-  int deaths = 0;       ///< attempts in a row that died outside any case
+  std::string waited_for;  ///< ranks that were stopped or silent when the time was over
+  int deaths = 0;          ///< attempts in a row that died outside any case
   Ended ended;
   fs::path out, err;
 };
@@ -65,6 +65,10 @@ void probe_disk(const fs::path& folder) {
 const Case& case_of(const PlannedBenchmark& benchmark, const std::string& id) {
   return *std::find_if(benchmark.cases.begin(), benchmark.cases.end(),
                        [&](const Case& one) { return one.id == id; });
+}
+
+std::string both(const std::string& one, const std::string& other) {
+  return one + (one.empty() || other.empty() ? "" : "; ") + other;
 }
 
 int setting(const Case& one, const std::string& name) {
@@ -138,7 +142,7 @@ void Campaign::run_benchmark(const PlannedBenchmark& benchmark, int launch,
                   .launch = launch,
                   .remaining = {},
                   .open = {},
-                  .stopped = {},
+                  .waited_for = {},
                   .ended = {},
                   .out = {},
                   .err = {}};
@@ -150,7 +154,6 @@ void Campaign::run_benchmark(const PlannedBenchmark& benchmark, int launch,
     attempt.open.clear();
     attempt.began = attempt.timed_out = false;
     run_attempt(attempt);
-    settle(attempt);
   }
 }
 
@@ -193,13 +196,18 @@ void Campaign::run_attempt(Attempt& attempt) {
     }
     if (ended) {
       attempt.ended = child.kill(std::chrono::milliseconds(0));  // and whatever it left behind
-      return;
+      return settle(attempt);
     }
     if (Clock::now() - since > options_.timeout) {
+      attempt.waited_for = waited_for(attempt);
+      follow(attempt, journal);
+      if (attempt.open != watched || attempt.remaining.size() != left) continue;  // it goes on
+      // Before the end: a launcher that ends its ranks lets those go on that were stopped, and one
+      // may still come to a row, the time of which no one should see. The first row counts.
       attempt.timed_out = true;
-      attempt.stopped = stopped_processes();
+      settle(attempt);
       attempt.ended = child.kill(grace);
-      follow(attempt, journal);  // a row may have come in the last moment
+      follow(attempt, journal);
       return;
     }
   }
@@ -218,12 +226,26 @@ void Campaign::follow(Attempt& attempt, JournalFollower& journal) {
     } else if (kind == "row") {
       const json& row = event.at("row");
       const std::string id = row.value("id", "");
-      std::erase(attempt.remaining, id);
+      if (std::erase(attempt.remaining, id) == 0) continue;  // after its time was over
       finished_.insert({attempt.launch, id});
       attempt.open.clear();
       progress_.row(row);
     }
   }
+}
+
+/// Whom a job waits for that does not go on. Asked while it is there: what is killed tells nothing.
+std::string Campaign::waited_for(const Attempt& attempt) const {
+  const std::string silent = unanswering_hosts(rank_hosts_);
+  std::vector<Stopped> stopped = stopped_here();
+  std::string unknown;
+  if (silent.empty() && std::set(rank_hosts_.begin(), rank_hosts_.end()).size() > 1)
+    for (const Stopped& one :
+         stopped_anywhere(options_.launcher, attempt.benchmark.executable.parent_path() / "assay",
+                          (options_.folder / "journal.jsonl").string(),
+                          options_.folder / "log" / "stopped", rank_hosts_, unknown))
+      stopped.push_back(one);
+  return both(text_of(std::move(stopped), rank_hosts_), both(silent, unknown));
 }
 
 /// Decides whose fault the end of the process was, and gives the case that it died in its row.
@@ -248,9 +270,8 @@ void Campaign::settle(Attempt& attempt) {
     if (!attempt.began && attempt.ended.code == static_cast<int>(ExitCode::usage))
       throw InputError(fmt::format("assay-{} refuses its input: {}", attempt.benchmark.name, said));
   }
-  std::string who = attempt.timed_out && !attempt.stopped.empty() ? ": " + attempt.stopped : "";
-  if (const std::string silent = unanswering_hosts(rank_hosts_); !silent.empty())
-    who += (who.empty() ? ": " : "; ") + silent;
+  std::string who = attempt.timed_out ? attempt.waited_for : unanswering_hosts(rank_hosts_);
+  if (!who.empty()) who = ": " + who;
   const std::string limit = fmt::format("{:.6g} s", options_.timeout.count());
   if (!attempt.open.empty()) {
     attempt.deaths = 0;

@@ -59,6 +59,7 @@ class Campaign {
   /// One process until it ends or is killed.
   void run_attempt(Attempt& attempt);
   void follow(Attempt& attempt, class JournalFollower& journal);
+  std::string waited_for(const Attempt& attempt) const;
   void settle(Attempt& attempt);
   void add_row(const Attempt& attempt, const std::string& id, const std::string& status,
                const std::string& reason);

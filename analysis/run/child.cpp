@@ -13,6 +13,7 @@
 #include <ctime>
 #include <fstream>
 #include <iterator>
+#include <set>
 
 #include "analysis/run/interrupted.hpp"
 #include "core/error.hpp"
@@ -78,6 +79,12 @@ int open_log(const fs::path& file) {
   return descriptor;
 }
 
+/// The processes of all that are not over.
+std::set<pid_t>& watched_children() {
+  static std::set<pid_t> all;
+  return all;
+}
+
 /// Direct children of this process as the kernel lists them (empty where it does not).
 std::vector<pid_t> children() {
   std::vector<pid_t> all;
@@ -86,6 +93,13 @@ std::vector<pid_t> children() {
     std::ifstream list(task.path() / "children");
     all.insert(all.end(), std::istream_iterator<pid_t>(list), std::istream_iterator<pid_t>());
   }
+  return all;
+}
+
+/// Those that nobody watches any more: what a child that is over has left to us.
+std::vector<pid_t> orphans() {
+  std::vector<pid_t> all = children();
+  std::erase_if(all, [](pid_t one) { return watched_children().contains(one); });
   return all;
 }
 
@@ -137,11 +151,13 @@ Child::Child(const std::vector<std::string>& command, const fs::path& out, const
     throw InputError(fmt::format("cannot start {} ({}). Is it built, installed and in PATH?",
                                  command.front(), std::strerror(error)));
   }
+  watched_children().insert(pid_);
   setpgid(pid_, pid_);  // both sides do it: whoever comes first
 }
 
 Child::~Child() {
   if (!ended_) kill(std::chrono::milliseconds(0));
+  watched_children().erase(pid_);
 }
 
 std::optional<Ended> Child::poll() {
@@ -170,7 +186,8 @@ Ended Child::kill(std::chrono::milliseconds grace) {
   }
   // Processes that had left the group (ranks of a launcher) are ours by now, since we adopt
   // orphans.
-  for (auto left = children(); !left.empty(); left = children())
+  watched_children().erase(pid_);
+  for (auto left = orphans(); !left.empty(); left = orphans())
     for (const pid_t orphan : left) {
       ::kill(orphan, SIGKILL);
       waitpid(orphan, nullptr, 0);

@@ -4,12 +4,15 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
+#include <chrono>
 #include <fstream>
 #include <iterator>
 #include <map>
-#include <vector>
+#include <set>
+#include <sstream>
 
+#include "analysis/run/child.hpp"
+#include "core/error.hpp"
 #include "core/text.hpp"
 
 namespace assay {
@@ -54,22 +57,83 @@ std::string rank_of(int process) {
   const std::string variables = all_of(fmt::format("/proc/{}/environ", process));
   for (const char* name : {"OMPI_COMM_WORLD_RANK=", "PMI_RANK=", "PMIX_RANK=", "SLURM_PROCID="})
     for (const std::string& variable : split(variables, '\0'))
-      if (variable.starts_with(name)) return "rank " + variable.substr(variable.find('=') + 1);
-  return "a process";
+      if (variable.starts_with(name)) return variable.substr(variable.find('=') + 1);
+  return "";
+}
+
+bool has_word(int process, const std::string& word) {
+  const std::vector<std::string> words =
+      split(all_of(fmt::format("/proc/{}/cmdline", process)), '\0');
+  return std::find(words.begin(), words.end(), word) != words.end();
 }
 
 }  // namespace
 
-std::string stopped_processes() {
+std::vector<Stopped> stopped_here(const std::string& word) {
   const std::map<int, Process> all = processes();
   char host[256] = "";
   gethostname(host, sizeof host - 1);
-  std::vector<std::string> stopped;
-  for (const auto& [number, process] : all)
-    if ((process.state == 'T' || process.state == 't') && below(number, getpid(), all))
-      stopped.push_back(
-          fmt::format("{} (process {} on {}) is stopped", rank_of(number), number, host));
-  return join(stopped, ", ");
+  std::vector<Stopped> stopped;
+  for (const auto& [number, process] : all) {
+    if (process.state != 'T' && process.state != 't') continue;
+    if (word.empty() ? below(number, getpid(), all) : has_word(number, word))
+      stopped.push_back({number, rank_of(number), host});
+  }
+  return stopped;
+}
+
+std::vector<Stopped> stopped_anywhere(const std::vector<std::string>& launcher,
+                                      const fs::path& assay, const std::string& word,
+                                      const fs::path& scratch,
+                                      const std::vector<std::string>& rank_hosts,
+                                      std::string& unknown) {
+  constexpr std::chrono::seconds patience(10);
+  std::vector<std::string> command = launcher;
+  command.insert(command.end(), {assay.string(), "stopped", word});
+  std::string answer;
+  try {
+    Ended ended;
+    std::string error;
+    answer = output_of(command, scratch, patience, ended, error);
+  } catch (const CaseError&) {   // nothing within that time
+  } catch (const InputError&) {  // it cannot be started
+  }
+  std::vector<Stopped> stopped;
+  std::set<std::string> asked;
+  for (const std::string& line : split(answer, '\n')) {
+    std::istringstream words(line);
+    std::string host, what;
+    Stopped one;
+    if (!(words >> host >> what)) continue;
+    if (what == "asked") asked.insert(host);
+    if (what != "stopped" || !(words >> one.process)) continue;
+    words >> one.rank;
+    one.host = host;
+    stopped.push_back(one);
+  }
+  std::map<std::string, std::string> silent;
+  for (std::size_t rank = 0; rank < rank_hosts.size(); ++rank)
+    if (const std::string& host = rank_hosts[rank]; !asked.contains(host))
+      silent[host] += (silent[host].empty() ? "" : ", ") + std::to_string(rank);
+  for (const auto& [host, theirs] : silent)
+    unknown += fmt::format("{}whether rank {} on {} is stopped could not be asked",
+                           unknown.empty() ? "" : "; ", theirs, host);
+  return stopped;
+}
+
+std::string text_of(std::vector<Stopped> stopped, const std::vector<std::string>& rank_hosts) {
+  std::vector<std::string> texts;
+  for (Stopped& one : stopped) {
+    const bool known =
+        !one.rank.empty() && one.rank.find_first_not_of("0123456789") == std::string::npos;
+    if (known && std::stoul(one.rank) < rank_hosts.size())
+      one.host = rank_hosts[std::stoul(one.rank)];
+    const std::string text =
+        fmt::format("{} (process {} on {}) is stopped",
+                    one.rank.empty() ? "a process" : "rank " + one.rank, one.process, one.host);
+    if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(text);
+  }
+  return join(texts, ", ");
 }
 
 }  // namespace assay

@@ -33,7 +33,7 @@ class HybridCommunicator final : public ForwardingCommunicator {
   /// The implementations below in the order of their calls, each once.
   void describe(const Call& call, Executed& executed) const override {
     describe_own(hybrid_->name(), call, executed);
-    std::string below;
+    std::string below, remarks;
     hybrid_->calls(call, [&](const Below& one) {
       if (one.over == nullptr) return;
       Executed its;
@@ -41,9 +41,12 @@ class HybridCommunicator final : public ForwardingCommunicator {
       if (its.implementation.empty()) its.implementation = name(one.call.what);
       if (below.find(its.implementation) == std::string::npos)
         below += (below.empty() ? ": " : ", ") + its.implementation;
+      const std::string remark = one.over->remark();
+      if (!remark.empty() && remarks.find(remark) == std::string::npos) remarks += ", " + remark;
     });
-    executed.implementation += below;
+    executed.implementation += below + remarks;
   }
+  std::string remark() const override { return ""; }  // those below say theirs
   void run(const Call& call, Stream& stream) override {
     if (const std::string reason = why_not_itself(call); !reason.empty()) throw CaseError(reason);
     // A device's library only enqueues: what follows on the host would overtake it.

@@ -26,6 +26,10 @@ struct Execution {
   std::vector<Request> requests;
   std::vector<std::byte> scratch;
   bool active = false;
+  /// From the start of its call until its request is done: how many are in use at a time then
+  /// depends on the calls that are made, never on how fast they go, and what the first runs have
+  /// allocated is enough for all.
+  bool taken = false;
 
   Buffer buffer(const Part& part) {
     switch (part.in) {
@@ -51,9 +55,7 @@ struct Plan {
 class Scheduled final : public ForwardingCommunicator {
  public:
   Scheduled(Communicator& transport, ScheduledAlgorithm algorithm)
-      : ForwardingCommunicator(transport), algorithm_(std::move(algorithm)) {
-    active_.reserve(64);
-  }
+      : ForwardingCommunicator(transport), algorithm_(std::move(algorithm)) {}
 
   std::string why_not(const Call& call) const override {
     if (std::find(algorithm_.takes.begin(), algorithm_.takes.end(), call.what) ==
@@ -92,7 +94,7 @@ class Scheduled final : public ForwardingCommunicator {
   Request start(const Call& call, Stream& stream) override {
     Plan& plan = plan_of(call);
     auto idle = std::find_if(plan.executions.begin(), plan.executions.end(),
-                             [&](std::size_t one) { return !executions_[one]->active; });
+                             [&](std::size_t one) { return !executions_[one]->taken; });
     const std::size_t number = idle == plan.executions.end() ? add_execution(plan) : *idle;
     Execution& one = *executions_[number];
     one.call = call;
@@ -100,7 +102,7 @@ class Scheduled final : public ForwardingCommunicator {
     one.next = 0;
     // All ranks start calls in the same order, so they agree on the tag.
     one.tag = first_schedule_tag + static_cast<int>(started_++ % (32768 - first_schedule_tag));
-    one.active = true;
+    one.active = one.taken = true;
     advance(one, false);
     if (one.active) active_.push_back(&one);
     return own_request(number);
@@ -115,12 +117,15 @@ class Scheduled final : public ForwardingCommunicator {
       advance_all(alone);
       if (!alone && mine.active) std::this_thread::yield();
     }
+    mine.taken = false;
     request = {};
   }
   bool done(Request& request) override {
     if (!is_own(request)) return ForwardingCommunicator::done(request);
     advance_all(false);
-    if (executions_.at(number_of(request))->active) return false;
+    Execution& mine = *executions_.at(number_of(request));
+    if (mine.active) return false;
+    mine.taken = false;
     request = {};
     return true;
   }
@@ -148,6 +153,7 @@ class Scheduled final : public ForwardingCommunicator {
     execution->requests.resize(static_cast<std::size_t>(plan.schedule.requests));
     execution->scratch.resize(plan.scratch_bytes);
     executions_.push_back(std::move(execution));
+    active_.reserve(executions_.size());
     plan.executions.push_back(executions_.size() - 1);
     return executions_.size() - 1;
   }

@@ -95,6 +95,9 @@ Made<std::unique_ptr<Communicator>> MpiBackend::connect(const Options& options, 
     make_visible();
     int level = 0;
     check(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &level), "MPI_Init_thread");
+    // MPICH hands some errors of a message to the world's handler, which would end the job.
+    for (const MPI_Comm comm : {MPI_COMM_WORLD, MPI_COMM_SELF})
+      check(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     ours_ = true;
   }
   MPI_Comm all = MPI_COMM_NULL;

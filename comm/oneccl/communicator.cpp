@@ -239,8 +239,8 @@ bool OneCclCommunicator::ended(Transfer& transfer) {
   }
   transfer.state = Transfer::State::ended;
   if (transfer.message.count > 0) {
-    std::deque<std::uintptr_t>& line = lines_[transfer.line];
-    line.pop_front();
+    std::vector<std::uintptr_t>& line = lines_[transfer.line];
+    line.erase(line.begin());
     if (!line.empty()) begin(transfers_[line.front()]);
   }
   if (transfer.average.count > 0) scale(transfer.average, size());
@@ -249,7 +249,7 @@ bool OneCclCommunicator::ended(Transfer& transfer) {
 
 /// Whoever waits for one moves all on: the other side may wait for another.
 void OneCclCommunicator::progress() {
-  for (const std::deque<std::uintptr_t>& line : lines_)
+  for (const std::vector<std::uintptr_t>& line : lines_)
     if (!line.empty()) ended(transfers_[line.front()]);
 }
 
@@ -275,9 +275,12 @@ void OneCclCommunicator::describe(const Call& call, Executed& executed) const {
   executed.implementation = "oneCCL " + version() + " " + std::string(name(call.what));
   if (combines(call.what) && call.op == ReduceOp::average)
     executed.implementation += ", then a division";
-  if (const std::string how = yield(); !how.empty())
-    executed.implementation += ", CCL_YIELD=" + how;
   executed.evidence = "library";
+}
+
+std::string OneCclCommunicator::remark() const {
+  const std::string how = yield();
+  return how.empty() ? "" : "CCL_YIELD=" + how;
 }
 
 }  // namespace assay::oneccl

@@ -1,7 +1,6 @@
 #pragma once
 // oneCCL's collectives and messages as a Communicator, on host memory.
 
-#include <deque>
 #include <memory>
 #include <oneapi/ccl.hpp>
 #include <optional>
@@ -23,6 +22,7 @@ class OneCclCommunicator final : public KnownRanks {
   std::string why_not(const Call& call) const override;
   void prepare(const Call&) override {}  // the library caches what it makes for a call, by its size
   void describe(const Call& call, Executed& executed) const override;
+  std::string remark() const override;
   void run(const Call& call, Stream& stream) override;
   Request start(const Call& call, Stream& stream) override;
   /// The library has no tags, and confuses two messages of one pair that are under way at a time.
@@ -53,8 +53,8 @@ class OneCclCommunicator final : public KnownRanks {
   ccl::shared_ptr_class<ccl::kvs> store_;  ///< rank 0 serves it as long as the communicator lives
   std::unique_ptr<ccl::communicator> library_;
   Slots<Transfer> transfers_;
-  /// Messages to each rank, then from each rank: the first is under way.
-  std::vector<std::deque<std::uintptr_t>> lines_;
+  /// Messages to each rank, then from each rank: the first is under way. (A deque would allocate.)
+  std::vector<std::vector<std::uintptr_t>> lines_;
 };
 
 /// "2021.13.1".

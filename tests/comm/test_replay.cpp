@@ -1,9 +1,15 @@
 #include "comm/replay.hpp"
 
 #include <chrono>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <thread>
 
 #include "comm/forwarding.hpp"
 #include "comm/fusion.hpp"
+#include "core/result.hpp"
+#include "core/timing.hpp"
+#include "tests/comm/collective_bench.hpp"
 #include "tests/comm/collective_check.hpp"
 
 namespace assay {
@@ -24,7 +30,12 @@ class Noting final : public ForwardingCommunicator {
     started.push_back(call.send.count);
     return ForwardingCommunicator::start(call, stream);
   }
+  bool done(Request& request) override {
+    ++polls;
+    return ForwardingCommunicator::done(request);
+  }
   std::vector<std::int64_t> ran, started;
+  long polls = 0;
 };
 
 const std::vector<std::int64_t> counts{10, 2000, 1, 0, 30, 500};
@@ -36,7 +47,6 @@ TEST(Replay, MakesOneCallATensorInTheirOrder) {
   on_threads(3, [](Communicator& transport) {
     Noting noting(transport);
     Replay replay(noting, {counts, false, 0});
-    EXPECT_FALSE(replay.exposed_seconds().has_value());
     check(replay, all_of());
     EXPECT_EQ(noting.ran, counts);
     EXPECT_TRUE(noting.started.empty());
@@ -59,15 +69,58 @@ TEST(Replay, FusedTensorsGoTogether) {
   });
 }
 
-TEST(Replay, LastsAsLongAsTheComputationAndTellsWhatComesOnTop) {
+TEST(Replay, LastsAsLongAsTheComputationAndPollsOnlyWhereItIsToldTo) {
+  for (const bool polled : {false, true})
+    on_threads(2, [polled](Communicator& transport) {
+      Noting noting(transport);
+      Replay replay(noting, {counts, false, 0.05, polled});
+      const auto start = std::chrono::steady_clock::now();
+      check(replay, all_of());
+      EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(50));
+      EXPECT_EQ(noting.started, counts);
+      EXPECT_EQ(noting.polls > 0, polled);
+    });
+}
+
+/// Rank 1 is late in each of its calls; how late, the test says.
+class Late final : public ForwardingCommunicator {
+ public:
+  using ForwardingCommunicator::ForwardingCommunicator;
+  Request start(const Call& call, Stream& stream) override {
+    const Request request = ForwardingCommunicator::start(call, stream);
+    if (rank() == 1) std::this_thread::sleep_for(late);
+    return request;
+  }
+  std::chrono::milliseconds late{0};
+};
+
+TEST(Replay, WhatIsExposedIsOfTheSlowestRankAndOfTimedRunsAlone) {
+  constexpr double compute = 0.005;
   on_threads(2, [](Communicator& transport) {
-    Noting noting(transport);
-    Replay replay(noting, {counts, false, 0.05});
-    const auto start = std::chrono::steady_clock::now();
-    check(replay, all_of());
-    EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(50));
-    EXPECT_EQ(noting.started, counts);
-    EXPECT_GE(replay.exposed_seconds().value(), 0);
+    CollectiveShape shape;
+    shape.ranks = 2;
+    shape.bytes = 40;
+    Late late(transport);
+    late.late = std::chrono::milliseconds(300);
+    const auto stack = testing_fakes::rank_case(
+        shape, transport, std::make_unique<Replay>(late, ReplaySettings{{10}, false, compute}));
+    ASSERT_TRUE(stack->workload->verify_before().passed);
+    late.late = std::chrono::milliseconds(20);
+    TimingOptions few;
+    few.max_time = 0.1;
+    Outcome outcome;
+    outcome.timing = measure(*stack->workload, transport, few);
+    late.late = std::chrono::milliseconds(300);
+    outcome.verification = stack->workload->verify_after();
+    outcome.executed = stack->workload->executed();
+    outcome.status = "ok";
+    Case one;
+    one.id = "replay";
+    const nlohmann::json row =
+        make_row("collectives", one, nullptr, outcome, 0, 0, 0, transport.size(), 1);
+    const double exposed = row["executed"]["exposed_s"];
+    EXPECT_GE(exposed, 0.020) << "of rank " << transport.rank();
+    EXPECT_LT(exposed, 0.300);
   });
 }
 

@@ -61,6 +61,17 @@ TEST(Row, AnUnknownNumberOfOperationsHasNoRate) {
   EXPECT_EQ(row["rates"]["algorithmic_flops_per_s"], row["rates"]["flops_per_s"]);
 }
 
+TEST(Row, WhatAComputationDoesNotHideIsOfTheSamples) {
+  Outcome outcome = good_outcome();
+  EXPECT_FALSE(fixture::row(outcome)["executed"].contains("exposed_s"));
+  outcome.executed->numbers["compute_s"] = 0.1;
+  const json row = fixture::row(outcome);
+  expect_valid(row);
+  EXPECT_DOUBLE_EQ(row["executed"]["exposed_s"], 0.161 - 0.1);
+  outcome.status = "failed";
+  EXPECT_FALSE(fixture::row(outcome)["executed"].contains("exposed_s")) << "nothing was timed";
+}
+
 TEST(Row, FewSamplesHaveNoIntervalButAReason) {
   Outcome outcome = good_outcome();
   EXPECT_TRUE(fixture::row(outcome)["time_s"]["ci95"].is_array());

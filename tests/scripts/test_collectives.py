@@ -133,8 +133,13 @@ class Collectives(RunTest):
         alone = ("taskset", "-c", min(os.sched_getaffinity(0)))
         for given, how in (({}, "sleep"), ({"CCL_YIELD": "sched_yield"}, "sched_yield")):
             done = self.command(*alone, launcher(), "--bind-to", "none", "-n", 2, COLLECTIVES, "--transport", "oneccl", "--bytes", 4,
-                                "--max-time", "0.005", env=self.environment(**given), code=0)
-            self.assertIn(f", CCL_YIELD={how}", done.stdout)
+                                "--algorithm", "library,ring,horovod_hybrid", "--collective", "allreduce,sendrecv", "--max-time", "0.005",
+                                "--out", self.folder / f"{how}.json", env=self.environment(**given), code=0)
+            ran = [row["executed"]["implementation"] for row in json.loads((self.folder / f"{how}.json").read_text())["rows"]
+                   if row["status"] == "ok"]
+            self.assertEqual(len(ran), 4, done.stdout)  # sendrecv has library alone
+            for one in ran:
+                self.assertEqual(one.count(f", CCL_YIELD={how}"), 1, one)
 
     def test_shipped_suites_are_understood(self):
         for name in ("coral2-comm", "deepbench-allreduce"):

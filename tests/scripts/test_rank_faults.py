@@ -23,17 +23,23 @@ def why_not(mpi):
 
 class Faults:
     """The same for each launcher."""
+    names_the_stopped = ("killed after ", "rank 1 (process ", f"on {socket.gethostname()}) is stopped")
 
     def environment(self, **more):
-        return super().environment(ASSAY_FAULT_INNER=TRANSPORTS[self.mpi], ASSAY_FAULT_AFTER="2", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-                                   **more)
+        return super().environment(**{"ASSAY_FAULT_INNER": TRANSPORTS[self.mpi], "ASSAY_FAULT_AFTER": "2", "OMPI_ALLOW_RUN_AS_ROOT": "1",
+                                      "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", **more})
 
-    def start(self, fault, transports=None, code=7, **more):
+    def start(self, fault, transports=None, code=7, timing=None, timeout=TIMEOUT, variables=None, **more):
         suite = self.suite([{"benchmark": "collectives", "collective": ["allreduce"], "precision": ["fp32"], "problem": ["4000", "40000"],
-                             "transport": transports or [TRANSPORTS[self.mpi], "faultyranks"], **more}])
-        done = self.run_suite(suite, "--timeout", TIMEOUT, "--launcher", LAUNCHERS[self.mpi],
-                              env=self.environment(ASSAY_FAULT=fault), code=code)
+                             "transport": transports or [TRANSPORTS[self.mpi], "faultyranks"], **more}],
+                           **({"timing": timing} if timing else {}))
+        done = self.run_suite(suite, "--timeout", timeout, "--launcher", LAUNCHERS[self.mpi],
+                              env=self.environment(ASSAY_FAULT=fault, **(variables or {})), code=code)
         self.assertEqual(self.children_at_work(), [], "a process was left behind")
+        started = {int(process) for event in self.journal() for process in event.get("rank_processes", [])}
+        self.assertTrue(started or code == 0)
+        self.assertEqual([name for name in os.listdir("/dev/shm")
+                          if name.startswith("assay-") and int(name.split("-")[1]) in started], [], "shared memory was left behind")
         self.check_file()
         for row in self.rows():
             if row["parameters"]["transport"] != "faultyranks":
@@ -41,16 +47,25 @@ class Faults:
                 self.assertEqual(row["parameters"]["ranks"], 3)
         return done, [row for row in self.rows() if row["parameters"]["transport"] == "faultyranks"]
 
-    def faulty(self, fault, status, *words):
-        done, rows = self.start(fault)
-        self.assertEqual(len(self.rows()), 4, "a row was lost")
-        self.assertEqual(len(rows), 2)
+    def faulty(self, fault, status, *words, **more):
+        done, rows = self.start(fault, **more)
+        self.assertEqual(len(self.rows()), 2 * len(rows), "a row was lost")
+        self.assertEqual(len(rows), len(more.get("problem", "12")) * len(more.get("algorithm", "1")))
         for row in rows:
             self.assertEqual(row["status"], status, row["reason"])
             self.assertIsNone(row["time_s"])
             for word in words:
                 self.assertIn(word, row["reason"])
         return done
+
+    def within_messages(self, fault, status, *words, after=6):
+        """In the midst of an algorithm of ours: in a message of its first call."""
+        self.faulty(fault, status, *words, algorithm=["ring", "halving_doubling"], variables={"ASSAY_FAULT_AFTER": str(after)})
+
+    def within_shared_memory(self, fault, status, *words):
+        """Which makes no calls that could be struck: some time in two seconds of it."""
+        self.faulty(fault, status, *words, algorithm=["shared_memory"], problem=["4000000"],
+                    timing={"max_time": 3, "precision_target": 1e-9}, timeout=25, variables={"ASSAY_FAULT_LATER": "1500"})
 
     def test_none(self):
         done, rows = self.start("", code=0)
@@ -63,7 +78,7 @@ class Faults:
         self.faulty("exit", "failed", "in this case")
 
     def test_stopped(self):
-        self.faulty("stop", "timeout", f"killed after {TIMEOUT} s", "rank 1 (process ", f"on {socket.gethostname()}) is stopped")
+        self.faulty("stop", "timeout", *self.names_the_stopped)
 
     def test_plugin_that_one_rank_cannot_load(self):
         self.faulty("load", "failed", "rank 1", socket.gethostname(), "libfabric.so.1: cannot open shared object file (injected)")
@@ -77,20 +92,49 @@ class Faults:
             self.assertEqual(row["status"], "incorrect", row["reason"])
             self.assertIn(f"rank 1 on {socket.gethostname()}", row["reason"])
 
+    def test_killed_within(self):
+        self.within_messages("kill", "failed", "in this case", *self.names_the_dead)
+
+    def test_killed_within_shared_memory(self):
+        self.within_shared_memory("kill", "failed", "in this case", *self.names_the_dead)
+
+    def test_stopped_within(self):
+        self.within_messages("stop", "timeout", *self.names_the_stopped)
+
+    def test_stopped_within_shared_memory(self):
+        self.within_shared_memory("stop", "timeout", *self.names_the_stopped)
+
+    def test_unequal_within(self):
+        # Whoever finds it says so; the others wait for what it will not send any more.
+        for after in (6, 7):  # a message that is received and one that is sent, in turn
+            with self.subTest(after):
+                self.within_messages("unequal", "timeout", f"killed after {TIMEOUT} s", f" on {socket.gethostname()}: ", after=after)
+                for row in self.rows():
+                    if row["status"] != "ok":
+                        self.assertRegex(row["reason"], r"rank [012] on \S+: (MPI_(Test|Wait): .*[Tt]runcated|received \d+ elements where \d+ were expected)")
+            shutil.rmtree(self.out)
+
     def test_unequal_sizes(self):
-        # MPI says what it makes of them (an error, or a wait for ever); a number is never the outcome.
-        _, rows = self.start("unequal", code=None)
+        status, words, code = self.unequal
+        _, rows = self.start("unequal", code=code)
         self.assertEqual(len(self.rows()), 4, "a row was lost")
         for row in rows:
-            self.assertIn(row["status"], ("failed", "timeout", "incorrect"), row["reason"])
-            self.assertTrue(row["reason"])
+            self.assertEqual(row["status"], status, row["reason"])
+            self.assertRegex(row["reason"], f"rank [012] on {socket.gethostname()}: {words}")
             self.assertIsNone(row["time_s"])
+
+    def test_other_words_on_one_rank(self):
+        case = [COLLECTIVES, "--transport", TRANSPORTS[self.mpi], "--max-time", "0.02", "--bytes"]
+        done = self.command(*LAUNCHERS[self.mpi].split()[:1], *LAUNCHERS[self.mpi].split()[3:], "-n", 2, *case, 4000, ":", "-n", 1, *case, 8000,
+                            env=self.environment(), code=2)
+        self.assertIn("rank 2 was given other cases than rank 0", done.stderr)
 
 
 @unittest.skipIf(why_not("openmpi"), f"unsupported: {why_not('openmpi')}")
 class OpenMpi(Faults, RunTest):
     mpi = "openmpi"
     names_the_dead = ("rank 1", socket.gethostname(), "signal 9 (Killed)")
+    unequal = ("timeout", "MPI_Allreduce: MPI_ERR_TRUNCATE", 7)
 
     def test_more_ranks_than_slots(self):
         suite = self.suite([{"benchmark": "collectives", "problem": ["4000"]}])
@@ -104,7 +148,9 @@ class OpenMpi(Faults, RunTest):
 @unittest.skipIf(why_not("mpich"), f"unsupported: {why_not('mpich')}")
 class Mpich(Faults, RunTest):
     mpi = "mpich"
-    names_the_dead = (socket.gethostname(), "EXIT CODE: 9")
+    # Its launcher names a process, but not always the one that ended first.
+    names_the_dead = (f"RUNNING AT {socket.gethostname()}", "EXIT CODE: 9")
+    unequal = ("incorrect", r"receive\[", 3)  # it says nothing; the numbers are wrong, and are seen to be
 
     @unittest.skipIf(why_not("openmpi"), "the other MPI is not here")
     def test_the_other_mpi_s_launcher_is_refused(self):

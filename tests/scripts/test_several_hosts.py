@@ -3,6 +3,7 @@
 """Ranks on two hosts (namespaces of this machine): transports see two nodes and keep their contract, and a cut cable ends a case."""
 import json
 import os
+import signal
 import subprocess
 import unittest
 
@@ -42,21 +43,38 @@ class SeveralHosts(RunTest):
     def test_oneccl(self):
         self.contract("oneccl", 2, "--ordered")
 
-    def test_algorithms_over_nodes(self):
+    def algorithms(self, names, *words):
+        """Each over mpi and gloo, on two hosts of two ranks: all right."""
         self.need("gloo")
         file = self.folder / "x.json"
         command = self.hosts.on_first(*self.hosts.mpirun(4), BIN / "assay-collectives", "--transport", "mpi,gloo", "--algorithm",
-                                      "hierarchical,horovod_hybrid", "--bytes", "400000", "--max-time", "0.05", "--out", file)
+                                      ",".join(names), "--bytes", "400000", "--max-time", "0.05", "--out", file, *words)
         done = subprocess.run(command, env=self.variables, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300)
         self.assertEqual(done.returncode, 0, done.stdout)
         result = json.loads(file.read_text())
-        self.assertEqual([row["status"] for row in result["rows"]], ["ok"] * 4)
-        self.assertEqual([row["parameters"]["nodes"] for row in result["rows"]], [2] * 4)
+        self.assertEqual([(row["status"], row["parameters"]["nodes"]) for row in result["rows"]], [("ok", 2)] * 2 * len(names), done.stdout)
+        self.assertEqual({row["executed"]["algorithm"] for row in result["rows"]}, set(names))
+        return result
+
+    def test_a_hybrid_with_shared_memory_inside(self):
+        result = self.algorithms(["horovod_hybrid"], "--inside", "shared_memory")
+        for row in result["rows"]:
+            self.assertIn("shared_memory", row["executed"]["implementation"])
+
+    def test_shared_memory_does_not_reach_another_host(self):
+        done = subprocess.run(self.hosts.on_first(*self.hosts.mpirun(4), BIN / "assay-collectives", "--algorithm", "shared_memory", "--bytes", "4"),
+                              env=self.variables, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertIn("unsupported: shared_memory needs one node (there are 2)", done.stdout)
+
+    def test_algorithms_over_nodes(self):
+        result = self.algorithms(["hierarchical", "horovod_hybrid", "torus2d"])
         hosts = list(HOSTS)
         self.assertEqual(result["environments"][0]["rank_hosts"], [hosts[0]] * 2 + [hosts[1]] * 2)
         self.assertEqual([place["node"] for place in result["environments"][0]["rank_places"]], [0, 0, 1, 1])
 
-    def a_cable_that_is_cut(self, transport):
+    def struck(self, transport, strike):
+        """The rows of a suite of six over two hosts that something strikes after its first row."""
         self.need(transport)
         suite = self.suite([{"benchmark": "collectives", "collective": ["allreduce"], "problem": ["4000"],
                              "transport": [transport], "op": ["sum", "min", "max"], "placement": ["out_of_place", "in_place"]}])
@@ -66,7 +84,7 @@ class SeveralHosts(RunTest):
             process = subprocess.Popen(command, env=self.variables, stdout=subprocess.DEVNULL, stderr=errors)
         self.addCleanup(lambda: process.poll() is None and (process.kill(), process.wait()))
         self.wait_until(lambda: len(self.journal_rows()) >= 1, process)
-        self.hosts.cut()
+        strike()
         process.wait(timeout=600)
         self.assertEqual(process.returncode, 7, (self.folder / "stderr.txt").read_text())
         rows = self.rows()
@@ -74,11 +92,27 @@ class SeveralHosts(RunTest):
         self.assertEqual(rows[0]["status"], "ok", "a finished row was lost")
         lost = [row for row in rows if row["status"] in ("failed", "timeout")]
         self.assertTrue(lost)
-        for row in lost:  # those that were under way, and those that could not begin any more
-            self.assertIn(f"ranks 2, 3 on {list(HOSTS)[1]}, which does not answer", row["reason"])
         for row in rows:
             self.assertEqual(row["time_s"] is None, row["status"] != "ok", row["reason"])
         self.assertEqual(self.children_at_work(), [], "a process was left behind")
+        return lost
+
+    def a_cable_that_is_cut(self, transport):
+        for row in self.struck(transport, self.hosts.cut):  # those that were under way, and those that could not begin any more
+            self.assertIn(f"ranks 2, 3 on {list(HOSTS)[1]}, which does not answer", row["reason"])
+
+    def test_a_rank_that_is_stopped_on_the_other_host(self):
+        def stop():
+            self.process = int([event for event in self.journal() if event["event"] == "launch"][-1]["rank_processes"][3])
+            os.kill(self.process, signal.SIGSTOP)
+        (row,) = self.struck("mpi", stop)
+        self.assertEqual(row["status"], "timeout")
+        self.assertIn(f": rank 3 (process {self.process} on {list(HOSTS)[1]}) is stopped", row["reason"])
+        # Each host was asked by the launcher itself; this machine's /proc alone would show the process here, too.
+        answers = (self.out / "log" / "stopped.out.txt").read_text().split("\n")
+        for host in HOSTS:
+            self.assertIn(f"{host} asked", answers)
+            self.assertIn(f"{host} stopped {self.process} 3", answers)
 
     def test_a_cable_that_is_cut_under_mpi(self):
         self.a_cable_that_is_cut("mpi")

@@ -32,12 +32,14 @@ class Contract {
   /// The runner's own talk.
   void talk();
   /// Collectives and a message of more than 2^31 elements: right, or refused, or not tried where
-  /// there is too little memory, which refused() then tells.
-  void large();
+  /// there is less memory than `memory_factor` times the buffers.
+  void large(double memory_factor);
 
-  /// What was wrong on this rank, and what the transport said that it has not.
+  /// What was wrong on this rank, what the transport said that it has not, and what there was too
+  /// little memory for.
   const std::vector<std::string>& failures() const { return failures_; }
   const std::set<std::string>& refused() const { return refused_; }
+  const std::set<std::string>& not_tried() const { return not_tried_; }
   std::size_t calls() const { return calls_; }
 
  private:
@@ -56,7 +58,8 @@ class Contract {
   bool loud_;
   HostStream stream_;
   std::vector<std::string> failures_;
-  std::set<std::string> refused_;
+  std::set<std::string> refused_, not_tried_;
+  double memory_factor_ = 1;
   std::size_t calls_ = 0;
 };
 

@@ -94,15 +94,14 @@ class LargeCall {
 }  // namespace
 
 bool Contract::enough_memory(double bytes, const std::string& title) {
-  // All ranks of the contract share one host, or have one each: the worse is assumed. The library
-  // may need as much again.
-  const double need = 2 * bytes * ranks_.size();
+  // All ranks of the contract share one host, or have one each: the worse is assumed.
+  const double need = memory_factor_ * bytes * ranks_.size();
   const bool enough = static_cast<double>(HostDevice().memory_available()) > need;
   const std::vector<std::string> all = ranks_.gather(enough ? "" : "no");
   if (std::all_of(all.begin(), all.end(), [](const std::string& no) { return no.empty(); }))
     return true;
-  refused_.insert(
-      fmt::format("{}: not tried, {:.0f} GiB of memory would be needed", title, need / (1 << 30)));
+  not_tried_.insert(
+      fmt::format("{}: {:.0f} GiB of memory would be needed", title, need / (1 << 30)));
   return false;
 }
 
@@ -150,7 +149,8 @@ void Contract::large_message() {
   expect(wrong == 0, fmt::format("a message of {} elements: {} are wrong", count, wrong));
 }
 
-void Contract::large() {
+void Contract::large(double memory_factor) {
+  memory_factor_ = memory_factor;
   for (const Collective what : {Collective::broadcast, Collective::allgather, Collective::alltoall})
     large_call<std::uint8_t>(what, DataType::u8);
   for (const Collective what : {Collective::allreduce, Collective::reduce_scatter})

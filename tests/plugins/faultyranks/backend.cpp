@@ -1,16 +1,22 @@
 // A transport that does another one's work (ASSAY_FAULT_INNER, by default `mpi`) until the fault
-// ASSAY_FAULT strikes rank ASSAY_FAULT_RANK (1) in its collective call number ASSAY_FAULT_AFTER
-// (8):
-//   kill   SIGKILL, as the kernel's when memory is short      stop   SIGSTOP: there, and never
-//   answers throw  the call fails on this rank alone                  exit   the process ends by
-//   itself wrong  one element of the result is wrong on this rank    unequal  this rank gives fewer
-//   elements
+// ASSAY_FAULT strikes rank ASSAY_FAULT_RANK (1) in its call number ASSAY_FAULT_AFTER (8):
+//   kill     SIGKILL, as the kernel's when memory is short
+//   stop     SIGSTOP: there, and never answers
+//   throw    the call fails on this rank alone
+//   exit     the process ends by itself
+//   wrong    one element of the result is wrong on this rank (collectives alone)
+//   unequal  this rank gives fewer elements
 // and two that strike earlier: `load` (the plugin cannot be opened) and `connect` (it refuses).
-// ASSAY_FAULT_OFF=1 takes all back. Of the test tree alone.
+// Calls are collectives and messages: an algorithm of ours makes none but messages, and is struck
+// in its midst. One that makes neither (shared_memory) is struck ASSAY_FAULT_LATER milliseconds
+// after it has first asked where the other ranks' memory is, by kill or stop. ASSAY_FAULT_OFF=1
+// takes all back. Of the test tree alone.
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <thread>
 
 #include "comm/forwarding.hpp"
 #include "core/backend.hpp"
@@ -61,8 +67,33 @@ class FaultyCommunicator final : public ForwardingCommunicator {
     strike(mine);
     return under().start(mine, stream);
   }
+  Request send(Buffer data, int to, int tag, Stream& stream) override {
+    return under().send(now() ? struck(data) : data, to, tag, stream);
+  }
+  Request receive(Buffer data, int from, int tag, Stream& stream) override {
+    return under().receive(now() ? struck(data) : data, from, tag, stream);
+  }
+  std::vector<std::string> gather(const std::string& text) override {
+    const std::string later = environment("ASSAY_FAULT_LATER", "");
+    if (struck_ && !later.empty() && !later_.joinable())
+      later_ = std::thread([this, wait = std::chrono::milliseconds(std::stol(later))] {
+        std::this_thread::sleep_for(wait);
+        Call none;
+        strike(none);
+      });
+    return under().gather(text);
+  }
+  ~FaultyCommunicator() override {
+    if (later_.joinable()) later_.detach();
+  }
 
  private:
+  Buffer struck(Buffer data) const {
+    Call call;
+    call.send = data;
+    strike(call);
+    return call.send;
+  }
   bool now() { return struck_ && calls_++ >= after_; }
   void strike(Call& call) const {
     if (fault_ == "kill") std::raise(SIGKILL);
@@ -84,6 +115,7 @@ class FaultyCommunicator final : public ForwardingCommunicator {
   std::string fault_;
   bool struck_;
   long after_, calls_ = 0;
+  std::thread later_;
 };
 
 class FaultyBackend final : public Backend {

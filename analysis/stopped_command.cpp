@@ -1,0 +1,32 @@
+#include <unistd.h>
+
+#include <iostream>
+
+#include "analysis/commands.hpp"
+#include "analysis/run/stopped.hpp"
+
+namespace assay {
+
+namespace {
+
+int stopped(const Given& given) {
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  std::string answer = std::string(host) + " asked\n";
+  for (const Stopped& one : stopped_here(*value_of(given, "WORD")))
+    answer += one.host + " stopped " + std::to_string(one.process) + " " + one.rank + "\n";
+  std::cout << answer << std::flush;  // one write: those of several hosts meet in one pipe
+  return 0;
+}
+
+}  // namespace
+
+Command stopped_command() {
+  return {
+      "stopped",
+      "List this host's stopped processes with a word in their command (run asks all hosts so).",
+      {{"WORD", "a word of the command, as a whole", "WORD", "", true}},
+      &stopped};
+}
+
+}  // namespace assay

@@ -170,8 +170,10 @@ std::optional<std::string> why_not_placed(const Placement& placement, int thread
   const std::string why = std::strerror(errno);
   release(here, threads);
   bound = false;
-  return fmt::format("the system does not bind to NUMA node {} with {} threads of a core ({}).",
-                     placement.numa, placement.smt, why);
+  return fmt::format("the system does not bind to {}{}{} ({}).",
+                     node == nullptr ? "" : fmt::format("NUMA node {}", number),
+                     node == nullptr || each == 0 ? "" : ", ",
+                     each == 0 ? "" : fmt::format("{} hardware threads of each core", each), why);
 }
 
 std::vector<std::string> numa_nodes() {
@@ -191,6 +193,25 @@ std::vector<std::string> smt_levels() {
       most = std::max(most, core.size());
   std::vector<std::string> all;
   for (std::size_t each = 1; each <= most; ++each) all.push_back(std::to_string(each));
+  return all;
+}
+
+std::vector<int> full_teams() {
+  const Machine& here = machine();
+  std::vector<int> all;
+  const auto add = [&](hwloc_const_bitmap_t within) {
+    all.push_back(hwloc_bitmap_weight(within));
+    all.push_back(static_cast<int>(cores_of(here, within).size()));
+  };
+  if (!here.topology) return all;
+  add(here.processors.get());
+  for (hwloc_obj_t node = nullptr;
+       (node = hwloc_get_next_obj_by_type(here.topology.get(), HWLOC_OBJ_NUMANODE, node)) !=
+       nullptr;) {
+    const Processors within = no_processors();
+    hwloc_bitmap_and(within.get(), here.processors.get(), node->cpuset);
+    add(within.get());
+  }
   return all;
 }
 

@@ -21,5 +21,7 @@ std::optional<std::string> why_not_placed(const Placement& placement, int thread
 /// What this process may use: NUMA nodes, and numbers of hardware threads of a core ("1", "2").
 std::vector<std::string> numa_nodes();
 std::vector<std::string> smt_levels();
+/// Threads that fill a part of the machine: all cores, all hardware threads, those of each node.
+std::vector<int> full_teams();
 
 }  // namespace assay

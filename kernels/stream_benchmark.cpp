@@ -1,5 +1,6 @@
 #include "kernels/stream_benchmark.hpp"
 
+#include <set>
 #include <utility>
 
 #include "core/placement.hpp"
@@ -25,13 +26,21 @@ std::vector<Dimension> StreamBenchmark::dimensions() const {
     made.every = std::move(every);
     return made;
   };
+  // A sweep also fills each part of the machine.
+  Dimension threads = dimension::threads();
+  std::set<int> counts;
+  for (const std::string& count : threads.every) counts.insert(std::stoi(count));
+  for (const int count : full_teams())
+    if (count > 0 && count <= *counts.rbegin()) counts.insert(count);
+  threads.every.clear();
+  for (const int count : counts) threads.every.push_back(std::to_string(count));
   return {
       dimension::precision(precision_names(), {"fp64"}),
       backend,
       algorithm,
       dimension::problem({"stream"}),
       dimension::cache(),
-      dimension::threads(),
+      std::move(threads),
       place("numa", "NUMA node that threads and memory are bound to, any, or all", numa_nodes()),
       place("smt", "hardware threads of a core, each bound to one of the threads, any, or all",
             smt_levels()),

@@ -178,6 +178,7 @@ json ceiling_of(const json& row, const std::vector<Bracket>& brackets,
   const json& parameters = row.at("parameters");
   if (row.at("benchmark") == "stream") throw NoCeiling{"stream measures ceilings itself"};
   const CeilingPlace place = ceiling_place(parameters);
+  if (place.backend.empty()) throw NoCeiling{"a transport's ceilings are not measured"};
   const double median = row.at("time_s").at("median");
   if (!(median > 0)) throw NoCeiling{"the time is below the clock's resolution"};
   std::vector<std::size_t> good;

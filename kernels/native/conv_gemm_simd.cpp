@@ -141,10 +141,11 @@ void load(DataType type, const void* from, std::ptrdiff_t from_step, std::ptrdif
   const auto size = static_cast<std::ptrdiff_t>(size_of(type));
   const char* next = static_cast<const char*>(from);
   if (type == DataType::fp32 && count <= few_channels) {
+    const std::ptrdiff_t cleared = std::min(to_step, channel_block);
     for (std::ptrdiff_t p = 0; p < pixels; ++p, next += from_step * size, to += to_step) {
       const auto* const values = reinterpret_cast<const float*>(next);
       for (std::ptrdiff_t c = 0; c < few_channels; ++c) to[c] = c < count ? values[c] : 0;
-      for (std::ptrdiff_t c = few_channels; c < to_step; ++c) to[c] = 0;
+      for (std::ptrdiff_t c = few_channels; c < cleared; ++c) to[c] = 0;
     }
     return;
   }

@@ -71,8 +71,8 @@ class ImplicitGemm final : public Operation {
                  window_ + (direct_ ? 0 : panels * sums * weights_.width),
                  workspace_limit(request.problem));
     arguments_.push_back(workspace(scratch.bytes()));
-    executed_ =
-        describe(request, "implicit_gemm", scratch.bytes(), fmt_weights(forward, weights_.width));
+    executed_ = describe(request, "implicit_gemm", scratch.bytes(), shares_,
+                         fmt_weights(forward, weights_.width));
   }
 
   const std::vector<TensorSpec>& arguments() const override { return arguments_; }

@@ -2,6 +2,8 @@
 // What native convolutions share: where activations and weights lie, scratch memory, and products
 // of whole blocks.
 
+#include <omp.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -103,10 +105,14 @@ class Shares {
   }
   /// Before the threads come.
   void begin() { taken_ = next_ = 0; }
+  /// Threads that compute.
+  double owners() const { return static_cast<double>(own_.size()); }
   /// On each thread: body(part, own memory) for its parts. Threads do not wait for each other.
   template <class Body>
   void each(float* scratch, Body body) {
-    const auto owner = static_cast<std::size_t>(taken_++);
+    // Where all have memory, each keeps its own, which its core's caches may still hold.
+    const bool all = own_.size() >= static_cast<std::size_t>(omp_get_num_threads());
+    const auto owner = static_cast<std::size_t>(all ? omp_get_thread_num() : taken_++);
     if (owner >= own_.size()) return;
     for (std::ptrdiff_t part; (part = next_++) < parts_;) body(part, scratch + own_[owner]);
   }
@@ -149,9 +155,9 @@ struct Request {
   int threads;
 };
 
-/// Storage, arithmetic, layout and workspace: what is the same for all algorithms.
+/// Storage, arithmetic, layout, workspace and threads: what is the same for all algorithms.
 Executed describe(const Request& request, const std::string& algorithm, std::size_t workspace_bytes,
-                  const std::string& weights_layout);
+                  const Shares& shares, const std::string& weights_layout);
 
 Made<std::unique_ptr<Operation>> make_implicit_gemm(const Request& request);
 Made<std::unique_ptr<Operation>> make_implicit_gemm_weights(const Request& request);

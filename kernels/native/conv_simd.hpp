@@ -40,8 +40,8 @@ struct GemmTable {
   GemmKernel few_pixels[most_rows][2];
   GemmKernel channels[most_rows][2];
   /// Copies `count` channels of each of `pixels` pixels, whose first channels lie `from_step`
-  /// elements of `type` apart, to fp32 that lies `to_step` apart; channels count … 16 become zero
-  /// (and the first ones of the pixels behind, where to_step is less).
+  /// elements of `type` apart, to fp32 that lies `to_step` apart; channels count … 16 become zero;
+  /// where to_step is less, some of them may stay as they were, and pixels behind be overwritten.
   void (*load)(DataType type, const void* from, std::ptrdiff_t from_step, std::ptrdiff_t pixels,
                std::ptrdiff_t count, float* to, std::ptrdiff_t to_step);
   /// The way back: rounds to nearest even, and writes `count` channels alone.

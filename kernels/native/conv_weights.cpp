@@ -61,7 +61,7 @@ class ImplicitGemmWeights final : public Operation {
     segments_.resize(static_cast<std::size_t>(threads_ * blocking.height));
     segments_of_thread_ = blocking.height;
     arguments_.push_back(workspace(scratch.bytes()));
-    executed_ = describe(request, "implicit_gemm", scratch.bytes(),
+    executed_ = describe(request, "implicit_gemm", scratch.bytes(), shares_,
                          "gOIhw16i" + std::to_string(weights_.width) + "o");
   }
 

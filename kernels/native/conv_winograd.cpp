@@ -49,7 +49,7 @@ class Winograd final : public Operation {
     weights_ = {in_.channels, out_.channels, 1, table_.panel};
     plan(request.problem);
     executed_ = describe(request, fmt::format("winograd_{0}x{0}", tile), arguments_[3].bytes,
-                         forward ? "OIhw16o" : "IOhw16i");
+                         shares_, forward ? "OIhw16o" : "IOhw16i");
     executed_.algorithm = "winograd";
     executed_.numbers["tile"] = tile;
     executed_.algorithmic_flops = winograd_flops(request.problem, tile);

@@ -8,7 +8,6 @@
 #include <set>
 #include <vector>
 
-#include "core/environment.hpp"
 #include "core/error.hpp"
 
 namespace assay {
@@ -28,8 +27,8 @@ std::vector<std::set<int>> allowed(int threads) {
 }
 
 TEST(Placement, EachThreadHasAHardwareThreadOfItsOwn) {
-  const int threads = processors();
-  const std::string smt = smt_levels().back();  // all of each core
+  const std::string smt = smt_levels().back();  // all of a core
+  const int threads = std::stoi(smt);
   const std::vector<std::set<int>> before = allowed(threads);
   const auto why = why_not_placed({"any", smt}, threads);
   ASSERT_FALSE(why) << *why;
@@ -41,6 +40,14 @@ TEST(Placement, EachThreadHasAHardwareThreadOfItsOwn) {
   EXPECT_EQ(used.size(), static_cast<std::size_t>(threads));
   ASSERT_FALSE(why_not_placed({}, threads));
   EXPECT_EQ(allowed(threads), before);
+}
+
+TEST(Placement, FullTeamsFillAllAndEachNode) {
+  const std::vector<int> teams = full_teams();
+  ASSERT_EQ(teams.size(), 2 + 2 * numa_nodes().size());
+  for (const int team : teams) EXPECT_LE(team, teams[0]);
+  EXPECT_GE(teams[0], teams[1]);  // hardware threads, cores
+  EXPECT_GE(teams[1], 1);
 }
 
 TEST(Placement, ANodeOfTheMachineBindsAndAnyTakesItBack) {
@@ -73,7 +80,9 @@ TEST(Placement, RefusesWhatTheMachineHasNot) {
 /// hwloc is told of a machine of one core with two hardware threads; the processors are this
 /// machine's first two.
 TEST(PlacementDeathTest, CoresOfSeveralThreadsAreFilledOneByOne) {
-  if (processors() < 2) GTEST_SKIP() << "one processor cannot pass for two hardware threads";
+  const std::set<int> here = allowed(1)[0];
+  if (!here.contains(0) || !here.contains(1))
+    GTEST_SKIP() << "processors 0 and 1 must be this process's to pass for a core's two threads";
   GTEST_FLAG_SET(death_test_style, "threadsafe");  // a process that has read no machine yet
   const auto told = [] {
     setenv("HWLOC_SYNTHETIC", "numa:1 core:1 pu:2", 1);

@@ -69,7 +69,9 @@ TEST_F(NativeConv, ImplicitGemmOnTailsOfEveryBlock) {
                            "mb1ic16ih7oc16kh1sh2ph3",
                            "mb2ic1ih9iw30oc24kh3kw7sh2sw3ph1pw0",
                            "mb1ic2ih11oc24kh3dh2ph3",
-                           "mb3ic4ih10oc3kh3ph1"})
+                           "mb3ic4ih10oc3kh3ph1",
+                           "mb1ic5ih9oc20kh3ph1",
+                           "g2mb1ic32ih7oc40kh3ph1"})
     for (ConvDirection direction : directions)
       for (Precision precision : precisions)
         for (const char* layout : {"any", "nhwc"}) {
@@ -368,6 +370,8 @@ TEST_F(NativeConv, IdleThreadsNeedNoMemory) {
           const auto executed = std::get<std::unique_ptr<Operation>>(made)->executed();
           EXPECT_LE(static_cast<double>(executed.workspace_bytes), 2 * problem.bytes())
               << text << " " << algorithm << " " << threads;
+          EXPECT_LE(executed.numbers.at("working_threads"), threads);
+          EXPECT_GE(executed.numbers.at("working_threads"), 1);
         }
 }
 

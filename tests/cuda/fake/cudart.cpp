@@ -193,7 +193,9 @@ cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpy
   return cudaMemcpyAsync(to, from, bytes, kind, nullptr);
 }
 cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t) {
-  if (void* const at = fake_gpu_memory(to); !broken) std::memset(at, value, bytes);
+  void* const at = fake_gpu_memory(to);
+  if (at == nullptr) return done(cudaErrorInvalidValue);  // not this GPU's
+  if (!broken) std::memset(at, value, bytes);
   return done();
 }
 

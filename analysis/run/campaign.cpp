@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "analysis/run/child.hpp"
+#include "analysis/run/given_up.hpp"
 #include "analysis/run/interrupted.hpp"
 #include "analysis/run/journal_follower.hpp"
 #include "analysis/run/stopped.hpp"
@@ -34,7 +35,9 @@ struct Campaign::Attempt {
   std::string open;                    ///< id of the case that was begun and has no row
   bool began = false;                  ///< it came as far as its first case
   bool timed_out = false;
+  std::size_t rows = 0;    ///< that it has written itself, in time
   std::string waited_for;  ///< ranks that were stopped or silent when the time was over
+  std::string said;        ///< on stderr, of its open case
   int deaths = 0;          ///< attempts in a row that died outside any case
   Ended ended;
   fs::path out, err;
@@ -143,6 +146,7 @@ void Campaign::run_benchmark(const PlannedBenchmark& benchmark, int launch,
                   .remaining = {},
                   .open = {},
                   .waited_for = {},
+                  .said = {},
                   .ended = {},
                   .out = {},
                   .err = {}};
@@ -152,6 +156,7 @@ void Campaign::run_benchmark(const PlannedBenchmark& benchmark, int launch,
   while (!attempt.remaining.empty()) {
     attempt.number = next_attempt(benchmark.name, launch);
     attempt.open.clear();
+    attempt.rows = 0;
     attempt.began = attempt.timed_out = false;
     run_attempt(attempt);
   }
@@ -196,19 +201,20 @@ void Campaign::run_attempt(Attempt& attempt) {
     }
     if (ended) {
       attempt.ended = child.kill(std::chrono::milliseconds(0));  // and whatever it left behind
+      attempt.said = tail_of(attempt.err);
       return settle(attempt);
     }
     if (Clock::now() - since > options_.timeout) {
       attempt.waited_for = waited_for(attempt);
       follow(attempt, journal);
       if (attempt.open != watched || attempt.remaining.size() != left) continue;  // it goes on
-      // Before the end: a launcher that ends its ranks lets those go on that were stopped, and one
-      // may still come to a row, the time of which no one should see. The first row counts.
+      // A launcher that ends its ranks lets those go on that were stopped: what it and they say and
+      // write from now on does not count. Nothing is written before they are dead: one may have
+      // been stopped with the journal's lock in its hands.
       attempt.timed_out = true;
-      settle(attempt);
+      attempt.said = tail_of(attempt.err);
       attempt.ended = child.kill(grace);
-      follow(attempt, journal);
-      return;
+      return settle(attempt);
     }
   }
 }
@@ -221,12 +227,18 @@ void Campaign::follow(Attempt& attempt, JournalFollower& journal) {
       if (environment.contains("rank_hosts"))
         rank_hosts_ = environment.at("rank_hosts").get<std::vector<std::string>>();
     } else if (kind == "begin") {
-      attempt.open = event.value("id", "");
+      const std::string id = event.value("id", "");
+      if (std::find(attempt.remaining.begin(), attempt.remaining.end(), id) ==
+          attempt.remaining.end())
+        continue;
+      attempt.open = id;
       attempt.began = true;
     } else if (kind == "row") {
       const json& row = event.at("row");
       const std::string id = row.value("id", "");
-      if (std::erase(attempt.remaining, id) == 0) continue;  // after its time was over
+      if (row.value("attempt", -1) != attempt.number || std::erase(attempt.remaining, id) == 0)
+        continue;  // of one that was given up, on a host where no signal has reached it
+      ++attempt.rows;
       finished_.insert({attempt.launch, id});
       attempt.open.clear();
       progress_.row(row);
@@ -257,7 +269,8 @@ void Campaign::settle(Attempt& attempt) {
                                  attempt.timed_out ? "did not end" : attempt.ended.text()));
     return;
   }
-  std::string said = tail_of(attempt.err);
+  if (attempt.timed_out) give_up(attempt);
+  std::string said = attempt.said;
   // MPICH's launcher tells on stdout which rank died and where. Where none did, there are rows.
   if (said.empty() && !options_.launcher.empty() && !attempt.timed_out) said = tail_of(attempt.out);
   const std::string quote = said.empty() ? "" : fmt::format(". It said: {}", said);
@@ -297,6 +310,11 @@ void Campaign::settle(Attempt& attempt) {
     add_row(attempt, id, attempt.timed_out ? "timeout" : "failed",
             fmt::format("assay-{} {} before this case, twice{}{}", attempt.benchmark.name, how, who,
                         quote));
+}
+
+void Campaign::give_up(const Attempt& attempt) const {
+  Journal(options_.folder / "journal.jsonl")
+      .append(given_up(attempt.benchmark.name, attempt.launch, attempt.number, attempt.rows));
 }
 
 void Campaign::add_row(const Attempt& attempt, const std::string& id, const std::string& status,

@@ -222,26 +222,23 @@ void Campaign::run_attempt(Attempt& attempt) {
 void Campaign::follow(Attempt& attempt, JournalFollower& journal) {
   for (const json& event : journal.poll()) {
     const std::string kind = event.value("event", "");
+    const json& from = kind == "row" ? event.at("row") : event;
+    // One that was given up may still be there, on a host where no signal has reached it.
+    if (from.value("attempt", -1) != attempt.number) continue;
     if (kind == "launch") {
       const json environment = event.value("environment", json::object());
       if (environment.contains("rank_hosts"))
         rank_hosts_ = environment.at("rank_hosts").get<std::vector<std::string>>();
     } else if (kind == "begin") {
-      const std::string id = event.value("id", "");
-      if (std::find(attempt.remaining.begin(), attempt.remaining.end(), id) ==
-          attempt.remaining.end())
-        continue;
-      attempt.open = id;
+      attempt.open = event.value("id", "");
       attempt.began = true;
     } else if (kind == "row") {
-      const json& row = event.at("row");
-      const std::string id = row.value("id", "");
-      if (row.value("attempt", -1) != attempt.number || std::erase(attempt.remaining, id) == 0)
-        continue;  // of one that was given up, on a host where no signal has reached it
+      const std::string id = from.value("id", "");
+      if (std::erase(attempt.remaining, id) == 0) continue;
       ++attempt.rows;
       finished_.insert({attempt.launch, id});
       attempt.open.clear();
-      progress_.row(row);
+      progress_.row(from);
     }
   }
 }

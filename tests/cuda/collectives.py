@@ -95,13 +95,13 @@ class Collectives(RunTest):
         self.all_ok(self.rows(2, "--transport", "nccl,mpi", "--bytes", "2MiB", FAKE_GPU_BYTES=str(10 << 20)), 2)
 
     def test_staging_asks_whether_the_host_has_the_memory(self):
-        # Two ranks, each of which stages two vectors of 2 GiB: the fake GPU has them, the host's 6 GB of addresses do not.
+        # Two ranks, each of which stages two vectors of 2 GiB, or both together one of 8 GiB: the fake GPU has them, the host's
+        # 6 GB of addresses do not.
         limited = ("bash", "-c", 'ulimit -v 6000000; exec "$@"', "limited")
-        words = ("--bytes", "2GiB", "--ranks-per-node", "2")
-        for more in ((), ("--inside", "nccl", "--algorithm", "horovod_hybrid")):
-            row = self.rows(2, "--transport", "mpi", *words, *more, code=7, before=limited, FAKE_GPU_BYTES=str(1 << 40))[0]
+        for words in (("--bytes", "2GiB"), ("--bytes", "8GiB", "--inside", "nccl", "--algorithm", "horovod_hybrid")):
+            row = self.rows(2, "--transport", "mpi", *words, code=7, before=limited, FAKE_GPU_BYTES=str(1 << 40))[0]
             self.assertEqual(row["status"], "failed")
-            self.assertRegex(row["reason"], r"staging needs 8 GiB of page-locked memory \(for the 2 rank\(s\) of this host\) but [\d.]+ GiB are available")
+            self.assertRegex(row["reason"], r"staging needs 8 GiB of this host's memory, page-locked, but [\d.]+ GiB are available")
         self.all_ok(self.rows(2, "--transport", "mpi", "--bytes", "4", before=limited), 1)
 
     def test_without_a_gpu_or_where_data_are_the_host_s_it_says_so(self):

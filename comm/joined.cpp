@@ -80,6 +80,23 @@ Options on_host(Options options) {
   return options;
 }
 
+/// Page-locked memory is taken from all on the host, and is not given back under pressure: what is
+/// not there must not be asked for. Each rank stages what it sends and what it gets; of a hybrid,
+/// the ranks of a node stage one vector together, in place.
+void expect_room_to_stage(const CollectiveProblem& problem, const Options& options,
+                          const CaseContext& context) {
+  double need = 0;
+  for (const TensorSpec& spec : problem.tensors(context.ranks.rank()))
+    need += static_cast<double>(spec.elements()) * static_cast<double>(size_of(spec.type));
+  need = all_staged(options) ? need * context.ranks_here : problem.bytes();
+  const auto available = static_cast<double>(memory_available());
+  if (need > available)
+    throw CaseError(
+        fmt::format("staging needs {:.3g} GiB of this host's memory, page-locked, but {:.3g} GiB "
+                    "are available. Use a smaller problem or --transport nccl.",
+                    need / (1 << 30), available / (1 << 30)));
+}
+
 /// Layers and what stands in NCCL's place touch data on the host, and the layers have memory of
 /// their own.
 std::string why_not_together(const CollectiveSettings& settings, const Options& options) {
@@ -201,6 +218,7 @@ Made<std::unique_ptr<Workload>> collective_workload(const Case& one, const Colle
     return Unsupported{std::move(reason)};
   Made<std::unique_ptr<Communicator>> made =
       together<std::unique_ptr<Communicator>>(context.ranks, [&] {
+        if (is_staged(options)) expect_room_to_stage(problem, options, context);
         return entry_of(settings.algorithm)
             .make(*joined.outside, *joined.inside, whole ? on_host(options) : options);
       });

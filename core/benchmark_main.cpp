@@ -198,6 +198,9 @@ int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
     note("begin", {{"id", one.id}, {"started", now()}});
     const std::unique_ptr<Problem> problem = benchmark.problem(one.settings);
     const Outcome outcome = run_case(benchmark, one, context, request.timing);
+    // Before the row is synced: the other ranks are in the next case already, and may say
+    // something.
+    if (journal) std::cerr << "end of " << one.id << end_of_case << std::endl;
     json row = make_row(benchmark.name(), one, problem.get(), outcome, 0, request.launch,
                         request.attempt, ranks.size(), ranks.nodes());
     for (const Baseline& baseline : baselines)

@@ -8,6 +8,8 @@
 // {"event":"row","row":{…}}                            and ended ("environment" in it is
 // meaningless until the file is made)
 // {"event":"end","launch":n,"attempt":a}               the process ended by itself
+// {"event":"given_up","benchmark":…,"launch":n,"attempt":a,"rows":k}   by `assay run`: its time was
+// over when it had k rows
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -15,6 +17,10 @@
 #include <vector>
 
 namespace assay {
+
+/// Rank 0 ends the part of a case in the log (stderr) with this (ASCII's record separator), so that
+/// what is said later is not put down to that case. One byte: no cut leaves a half of it.
+inline constexpr char end_of_case = '\x1e';
 
 class Journal {
  public:

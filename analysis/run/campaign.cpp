@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "analysis/run/child.hpp"
+#include "analysis/run/given_up.hpp"
 #include "analysis/run/interrupted.hpp"
 #include "analysis/run/journal_follower.hpp"
 #include "analysis/run/stopped.hpp"
@@ -34,7 +35,9 @@ struct Campaign::Attempt {
   std::string open;                    ///< id of the case that was begun and has no row
   bool began = false;                  ///< it came as far as its first case
   bool timed_out = false;
+  std::size_t rows = 0;    ///< that it has written itself, in time
   std::string waited_for;  ///< ranks that were stopped or silent when the time was over
+  std::string said;        ///< on stderr, of its open case
   int deaths = 0;          ///< attempts in a row that died outside any case
   Ended ended;
   fs::path out, err;
@@ -143,6 +146,7 @@ void Campaign::run_benchmark(const PlannedBenchmark& benchmark, int launch,
                   .remaining = {},
                   .open = {},
                   .waited_for = {},
+                  .said = {},
                   .ended = {},
                   .out = {},
                   .err = {}};
@@ -152,6 +156,7 @@ void Campaign::run_benchmark(const PlannedBenchmark& benchmark, int launch,
   while (!attempt.remaining.empty()) {
     attempt.number = next_attempt(benchmark.name, launch);
     attempt.open.clear();
+    attempt.rows = 0;
     attempt.began = attempt.timed_out = false;
     run_attempt(attempt);
   }
@@ -196,19 +201,20 @@ void Campaign::run_attempt(Attempt& attempt) {
     }
     if (ended) {
       attempt.ended = child.kill(std::chrono::milliseconds(0));  // and whatever it left behind
+      attempt.said = tail_of(attempt.err);
       return settle(attempt);
     }
     if (Clock::now() - since > options_.timeout) {
       attempt.waited_for = waited_for(attempt);
       follow(attempt, journal);
       if (attempt.open != watched || attempt.remaining.size() != left) continue;  // it goes on
-      // Before the end: a launcher that ends its ranks lets those go on that were stopped, and one
-      // may still come to a row, the time of which no one should see. The first row counts.
+      // A launcher that ends its ranks lets those go on that were stopped: what it and they say and
+      // write from now on does not count. Nothing is written before they are dead: one may have
+      // been stopped with the journal's lock in its hands.
       attempt.timed_out = true;
-      settle(attempt);
+      attempt.said = tail_of(attempt.err);
       attempt.ended = child.kill(grace);
-      follow(attempt, journal);
-      return;
+      return settle(attempt);
     }
   }
 }
@@ -216,6 +222,9 @@ void Campaign::run_attempt(Attempt& attempt) {
 void Campaign::follow(Attempt& attempt, JournalFollower& journal) {
   for (const json& event : journal.poll()) {
     const std::string kind = event.value("event", "");
+    const json& from = kind == "row" ? event.at("row") : event;
+    // One that was given up may still be there, on a host where no signal has reached it.
+    if (from.value("attempt", -1) != attempt.number) continue;
     if (kind == "launch") {
       const json environment = event.value("environment", json::object());
       if (environment.contains("rank_hosts"))
@@ -224,12 +233,12 @@ void Campaign::follow(Attempt& attempt, JournalFollower& journal) {
       attempt.open = event.value("id", "");
       attempt.began = true;
     } else if (kind == "row") {
-      const json& row = event.at("row");
-      const std::string id = row.value("id", "");
-      if (std::erase(attempt.remaining, id) == 0) continue;  // after its time was over
+      const std::string id = from.value("id", "");
+      if (std::erase(attempt.remaining, id) == 0) continue;
+      ++attempt.rows;
       finished_.insert({attempt.launch, id});
       attempt.open.clear();
-      progress_.row(row);
+      progress_.row(from);
     }
   }
 }
@@ -257,7 +266,8 @@ void Campaign::settle(Attempt& attempt) {
                                  attempt.timed_out ? "did not end" : attempt.ended.text()));
     return;
   }
-  std::string said = tail_of(attempt.err);
+  if (attempt.timed_out) give_up(attempt);
+  std::string said = attempt.said;
   // MPICH's launcher tells on stdout which rank died and where. Where none did, there are rows.
   if (said.empty() && !options_.launcher.empty() && !attempt.timed_out) said = tail_of(attempt.out);
   const std::string quote = said.empty() ? "" : fmt::format(". It said: {}", said);
@@ -297,6 +307,11 @@ void Campaign::settle(Attempt& attempt) {
     add_row(attempt, id, attempt.timed_out ? "timeout" : "failed",
             fmt::format("assay-{} {} before this case, twice{}{}", attempt.benchmark.name, how, who,
                         quote));
+}
+
+void Campaign::give_up(const Attempt& attempt) const {
+  Journal(options_.folder / "journal.jsonl")
+      .append(given_up(attempt.benchmark.name, attempt.launch, attempt.number, attempt.rows));
 }
 
 void Campaign::add_row(const Attempt& attempt, const std::string& id, const std::string& status,

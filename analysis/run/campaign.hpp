@@ -61,6 +61,7 @@ class Campaign {
   void follow(Attempt& attempt, class JournalFollower& journal);
   std::string waited_for(const Attempt& attempt) const;
   void settle(Attempt& attempt);
+  void give_up(const Attempt& attempt) const;
   void add_row(const Attempt& attempt, const std::string& id, const std::string& status,
                const std::string& reason);
   int next_attempt(const std::string& benchmark, int launch) const;

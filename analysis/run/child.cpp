@@ -17,6 +17,7 @@
 
 #include "analysis/run/interrupted.hpp"
 #include "core/error.hpp"
+#include "core/journal.hpp"
 
 namespace assay {
 
@@ -199,9 +200,13 @@ std::string tail_of(const fs::path& file, std::size_t bytes) {
   std::ifstream stream(file, std::ios::binary | std::ios::ate);
   if (!stream) return "";
   const auto size = static_cast<std::size_t>(stream.tellg());
-  const bool cut = size > bytes;
+  bool cut = size > bytes;
   stream.seekg(static_cast<std::streamoff>(cut ? size - bytes : 0));
   std::string text{std::istreambuf_iterator<char>(stream), {}};
+  if (const std::size_t mark = text.rfind(end_of_case); mark != std::string::npos) {
+    text.erase(0, mark + 1);
+    cut = false;
+  }
   if (cut)
     text.erase(0,
                text.find_first_of(" \n") == std::string::npos ? 0 : text.find_first_of(" \n") + 1);

@@ -8,8 +8,8 @@
 #include <tuple>
 
 #include "analysis/run/ceiling.hpp"
+#include "analysis/run/given_up.hpp"
 #include "core/error.hpp"
-#include "core/journal.hpp"
 #include "core/result.hpp"
 #include "core/schema.hpp"
 #include "core/text.hpp"
@@ -142,7 +142,7 @@ json collect(const std::vector<json>& events, const std::vector<Baseline>& basel
 }
 
 json write_result(const std::filesystem::path& folder, const std::vector<Baseline>& baselines) {
-  const json result = collect(read_journal(folder / "journal.jsonl"), baselines);
+  const json result = collect(read_run(folder / "journal.jsonl"), baselines);
   const std::filesystem::path file = folder / "result.json";
   // A file that breaks the public schema must not exist under the name of a result.
   if (const auto errors = schema_errors(result, "result", file.string()); !errors.empty())

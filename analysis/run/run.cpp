@@ -14,6 +14,7 @@
 
 #include "analysis/run/ceiling_bracket.hpp"
 #include "analysis/run/child.hpp"
+#include "analysis/run/given_up.hpp"
 #include "analysis/run/interrupted.hpp"
 #include "analysis/run/result_file.hpp"
 #include "core/environment.hpp"
@@ -51,7 +52,7 @@ std::vector<json> earlier_events(const fs::path& folder, bool resume) {
     throw InputError(
         fmt::format("{} already holds a run. Continue it with --resume, or choose another --out.",
                     folder.string()));
-  return read_journal(file);
+  return read_run(file);
 }
 
 void make_folder(const fs::path& folder) {

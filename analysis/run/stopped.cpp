@@ -82,19 +82,27 @@ std::vector<Stopped> stopped_here(const std::string& word) {
   return stopped;
 }
 
+std::vector<std::string> asking(std::vector<std::string> launcher, const fs::path& assay,
+                                const std::string& word) {
+  const auto srun = std::find_if(launcher.begin(), launcher.end(), [](const std::string& one) {
+    return fs::path(one).filename() == "srun";
+  });
+  if (srun != launcher.end()) launcher.insert(srun + 1, "--overlap");
+  launcher.insert(launcher.end(), {assay.string(), "stopped", word});
+  return launcher;
+}
+
 std::vector<Stopped> stopped_anywhere(const std::vector<std::string>& launcher,
                                       const fs::path& assay, const std::string& word,
                                       const fs::path& scratch,
                                       const std::vector<std::string>& rank_hosts,
                                       std::string& unknown) {
   constexpr std::chrono::seconds patience(10);
-  std::vector<std::string> command = launcher;
-  command.insert(command.end(), {assay.string(), "stopped", word});
   std::string answer;
   try {
     Ended ended;
     std::string error;
-    answer = output_of(command, scratch, patience, ended, error);
+    answer = output_of(asking(launcher, assay, word), scratch, patience, ended, error);
   } catch (const CaseError&) {   // nothing within that time
   } catch (const InputError&) {  // it cannot be started
   }

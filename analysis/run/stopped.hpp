@@ -18,6 +18,11 @@ struct Stopped {
 /// have it among the words of their command.
 std::vector<Stopped> stopped_here(const std::string& word = "");
 
+/// The words that start `assay stopped` beside the running job: srun would wait for the job's end
+/// unless it is told to overlap it.
+std::vector<std::string> asking(std::vector<std::string> launcher,
+                                const std::filesystem::path& assay, const std::string& word);
+
 /// Asks all hosts of a job, by its own launcher, for stopped processes that have `word` in their
 /// command (`assay stopped`); what did not answer within ten seconds is told in `unknown`. A host
 /// that cannot be reached is asked in vain: find those first (unanswering_hosts).

@@ -15,7 +15,7 @@ STAGED = "staged through pinned host memory"
 
 
 class Collectives(RunTest):
-    def rows(self, ranks, *words, code=0, fakes=PRELOAD, **variables):
+    def rows(self, ranks, *words, code=0, fakes=PRELOAD, before=(), **variables):
         out = self.folder / "c.json"
         out.unlink(missing_ok=True)
         environment = self.environment(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
@@ -23,7 +23,7 @@ class Collectives(RunTest):
                                        **{"FAKE_GPU_COUNT": str(ranks), **variables})
         environment.pop("ASSAY_PLUGIN_PATH")
         preload = ("env", f"LD_PRELOAD={fakes}") if fakes else ()
-        self.command(MPIRUN, "-n", ranks, *preload, BIN / "assay-collectives", "--device", "gpu", "--max-time", "0.002",
+        self.command(MPIRUN, "-n", ranks, *before, *preload, BIN / "assay-collectives", "--device", "gpu", "--max-time", "0.002",
                      "--min-samples", "2", "--out", out, *words, env=environment, code=code)
         return json.loads(out.read_text())["rows"]
 
@@ -93,6 +93,16 @@ class Collectives(RunTest):
         self.assertIn("ranks 0 and 1 would share the GPU", row["reason"])
         # And all of its memory: two vectors and the copy that fills them need 6 MiB of 10.
         self.all_ok(self.rows(2, "--transport", "nccl,mpi", "--bytes", "2MiB", FAKE_GPU_BYTES=str(10 << 20)), 2)
+
+    def test_staging_asks_whether_the_host_has_the_memory(self):
+        # Two ranks, each of which stages two vectors of 2 GiB, or both together one of 8 GiB: the fake GPU has them, the host's
+        # 6 GB of addresses do not.
+        limited = ("bash", "-c", 'ulimit -v 6000000; exec "$@"', "limited")
+        for words in (("--bytes", "2GiB"), ("--bytes", "8GiB", "--inside", "nccl", "--algorithm", "horovod_hybrid")):
+            row = self.rows(2, "--transport", "mpi", *words, code=7, before=limited, FAKE_GPU_BYTES=str(1 << 40))[0]
+            self.assertEqual(row["status"], "failed")
+            self.assertRegex(row["reason"], r"staging needs 8 GiB of this host's memory, page-locked, but [\d.]+ GiB are available")
+        self.all_ok(self.rows(2, "--transport", "mpi", "--bytes", "4", before=limited), 1)
 
     def test_without_a_gpu_or_where_data_are_the_host_s_it_says_so(self):
         row = self.rows(2, "--transport", "mpi", "--bytes", "4", fakes="")[0]

@@ -11,6 +11,7 @@
 
 #include "analysis/run/campaign.hpp"
 #include "analysis/run/child.hpp"
+#include "analysis/run/given_up.hpp"
 #include "analysis/run/journal_follower.hpp"
 #include "analysis/run/progress.hpp"
 #include "analysis/run/result_file.hpp"
@@ -110,6 +111,16 @@ TEST_F(RunParts, TailsAreCutAtAWordAndAreAscii) {
   EXPECT_EQ(tail_of(folder_ / "absent"), "");
 }
 
+TEST_F(RunParts, TailsBeginBehindTheCaseBeforeWhereverTheyAreCut) {
+  std::ofstream(folder_ / "t") << "one said\nend of a" << end_of_case << "\ntwo said\nend of some b"
+                               << end_of_case << "\nthree\nsaid\n";
+  for (std::size_t bytes = 13; bytes < 100; ++bytes)
+    EXPECT_EQ(tail_of(folder_ / "t", bytes), "three; said") << bytes;
+  EXPECT_EQ(tail_of(folder_ / "t", 8), "... said");
+  std::ofstream(folder_ / "t", std::ios::app) << "end of c" << end_of_case << "\n";
+  EXPECT_EQ(tail_of(folder_ / "t"), "");
+}
+
 TEST_F(RunParts, FollowerSeesWholeEventsOnceWhereverTheWritesAreCut) {
   const std::string text =
       "{\"event\":\"begin\",\"id\":\"a\"}\n{\"event\":\"end\"}\n{\"event\":\"row\"}\n";
@@ -189,6 +200,28 @@ TEST(Collect, EnvironmentsAreThoseOfTheProcessesThatMadeTheRows) {
   EXPECT_EQ(schema_errors(result, "result", "made"), std::vector<std::string>{});
   events.erase(events.begin());
   EXPECT_THROW(collect(events, {}), InputError);
+}
+
+TEST(GivenUp, RowsThatCameTooLateDoNotCountWhereverTheEventStands) {
+  const auto row = [](const std::string& status, int launch, const char* cache, int attempt) {
+    return json{{"event", "row"},
+                {"row", test::row(status, 1e-3, launch, {{"cache", cache}}, attempt)}};
+  };
+  const std::string benchmark = row("ok", 0, "a", 0)["row"]["benchmark"];
+  const json event = given_up(benchmark, 0, 1, 1);
+  const std::vector<json> counted{row("ok", 0, "a", 0), row("ok", 0, "b", 1), row("ok", 1, "b", 1),
+                                  row("timeout", 0, "c", 1), row("ok", 0, "d", 2)};
+  for (std::size_t place = 0; place < 6; ++place) {
+    std::vector<json> events = counted;
+    // Of the case that was open, and of the next one.
+    const std::vector<json> late{row("ok", 0, "c", 1), row("failed", 0, "d", 1)};
+    events.insert(events.begin() + 2, late.begin(), late.end());
+    events.insert(events.begin() + static_cast<std::ptrdiff_t>(place), event);
+    std::erase(events = without_late_rows(std::move(events)), event);
+    EXPECT_EQ(events, counted) << place;
+  }
+  EXPECT_EQ(without_late_rows({given_up("other", 0, 1, 0), counted[1]}).size(), 2u);
+  EXPECT_EQ(without_late_rows({given_up(benchmark, 0, 1, 0), counted[1]}).size(), 1u);
 }
 
 TEST(Collect, AMissingBaselineIsNamedOnce) {

@@ -72,6 +72,18 @@ TEST(Stopped, IsFoundOnAnotherHostByTheLauncherOfTheJob) {
             "could not be asked");
 }
 
+TEST(Stopped, SrunIsToldNotToWaitForTheJobThatItAsksAfter) {
+  using Words = std::vector<std::string>;
+  EXPECT_EQ(asking({"mpirun", "-n", "2"}, "/b/assay", "w"),
+            (Words{"mpirun", "-n", "2", "/b/assay", "stopped", "w"}));
+  EXPECT_EQ(
+      asking({"/usr/bin/srun", "--mpi=pmix", "-n", "2"}, "/b/assay", "w"),
+      (Words{"/usr/bin/srun", "--overlap", "--mpi=pmix", "-n", "2", "/b/assay", "stopped", "w"}));
+  EXPECT_EQ(asking({"env", "A=1", "srun"}, "/b/assay", "w"),
+            (Words{"env", "A=1", "srun", "--overlap", "/b/assay", "stopped", "w"}));
+  EXPECT_EQ(asking({}, "/b/assay", "w"), (Words{"/b/assay", "stopped", "w"}));
+}
+
 TEST(Stopped, ALauncherThatDoesNotAnswerIsGivenUpAndNothingElseEnds) {
   prepare_parent();
   const fixture::Folder folder;

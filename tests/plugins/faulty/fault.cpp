@@ -5,6 +5,7 @@
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
+#include <iostream>
 #include <limits>
 #include <map>
 #include <random>
@@ -26,6 +27,8 @@ const std::map<std::string, Fault>& faults() {
                                                 {"hang", Fault::hang},
                                                 {"throw", Fault::throws},
                                                 {"slow", Fault::slow},
+                                                {"mutter", Fault::mutter},
+                                                {"mutter_and_abort", Fault::mutter_and_abort},
                                                 {"abort_in_make", Fault::abort_in_make},
                                                 {"crash_in_create", Fault::crash_in_create}};
   return all;
@@ -74,6 +77,11 @@ void strike(Fault fault) {
       _exit(0);
     case Fault::abort_in_make:
       std::abort();
+    case Fault::mutter:
+    case Fault::mutter_and_abort:
+      std::cerr << "muttered (injected)" << std::endl;
+      if (fault == Fault::mutter_and_abort) std::abort();
+      break;
     case Fault::hang:
       for (;;) pause();
     case Fault::throws:

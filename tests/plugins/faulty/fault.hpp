@@ -18,14 +18,16 @@ enum class Fault {
   wrong_element_late,  ///< the same after ASSAY_FAULT_AFTER runs: only the check behind the timing
                        ///< can see it
   nan,                 ///< one output element is NaN
-  wrong_precision,  ///< inputs are rounded to bf16 first: a library that quietly computes in less
-  crash,            ///< a segmentation fault in run
-  quit,             ///< the process ends by itself in run, as a library does that calls exit
-  hang,             ///< run never returns
-  throws,           ///< run throws
-  slow,             ///< run takes longer by the part ASSAY_FAULT_SLOW of its time, and is right
-  abort_in_make,    ///< an assertion of the library fails while it prepares
-  crash_in_create,  ///< the plugin's start kills the process
+  wrong_precision,   ///< inputs are rounded to bf16 first: a library that quietly computes in less
+  crash,             ///< a segmentation fault in run
+  quit,              ///< the process ends by itself in run, as a library does that calls exit
+  hang,              ///< run never returns
+  throws,            ///< run throws
+  mutter,            ///< run says something on stderr, and is right
+  mutter_and_abort,  ///< run says it, and the process dies
+  slow,              ///< run takes longer by the part ASSAY_FAULT_SLOW of its time, and is right
+  abort_in_make,     ///< an assertion of the library fails while it prepares
+  crash_in_create,   ///< the plugin's start kills the process
 };
 
 /// Names as --algorithm and ASSAY_FAULT know them ("throws" is "throw").

@@ -1,7 +1,6 @@
 #include "analysis/run/given_up.hpp"
 
 #include <map>
-#include <tuple>
 
 #include "core/journal.hpp"
 
@@ -9,15 +8,9 @@ namespace assay {
 
 using nlohmann::json;
 
-namespace {
-
-using Process = std::tuple<std::string, int, int>;  // benchmark, launch, attempt
-
 Process process_of(const json& one) {
   return {one.value("benchmark", ""), one.value("launch", 0), one.value("attempt", 0)};
 }
-
-}  // namespace
 
 json given_up(const std::string& benchmark, int launch, int attempt, std::size_t rows) {
   return {{"event", "given_up"},

@@ -4,9 +4,14 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace assay {
+
+/// Which process of a run an event or a row is of: benchmark, launch, attempt.
+using Process = std::tuple<std::string, int, int>;
+Process process_of(const nlohmann::json& one);
 
 /// The event that says of a process: its time was over when it had written `rows` rows.
 nlohmann::json given_up(const std::string& benchmark, int launch, int attempt, std::size_t rows);

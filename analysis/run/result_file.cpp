@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <tuple>
 
 #include "analysis/run/ceiling.hpp"
 #include "analysis/run/given_up.hpp"
@@ -19,12 +18,6 @@ namespace assay {
 using nlohmann::json;
 
 namespace {
-
-using Process = std::tuple<std::string, int, int>;  // benchmark, launch, attempt
-
-Process process_of(const json& event) {
-  return {event.value("benchmark", ""), event.value("launch", 0), event.value("attempt", 0)};
-}
 
 /// The first comparable number counts; where there is none, the row says why.
 void add_baseline(json& row, const std::vector<Baseline>& baselines) {

@@ -4,6 +4,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 
 #include "core/placement.hpp"
@@ -11,6 +12,20 @@
 #include "kernels/native/backend.hpp"
 
 namespace assay::native {
+
+std::uint32_t dot_group(Precision precision, const int (&factors)[4]) {
+  std::uint32_t word = 0;
+  if (precision == Precision::int8) {
+    for (int i = 3; i >= 0; --i) word = word << 8 | (static_cast<std::uint32_t>(factors[i]) & 0xFF);
+    return word;
+  }
+  // A bf16 is the upper half of an fp32, and these have no more than 8 significant bits.
+  for (int i = 1; i >= 0; --i)
+    word =
+        word << 16 | std::bit_cast<std::uint32_t>(static_cast<float>(factors[i]) * 0x1p-7F) >> 16;
+  return word;
+}
+
 namespace {
 
 constexpr std::size_t line = 64;

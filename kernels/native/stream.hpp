@@ -35,6 +35,8 @@ struct Registers {
 /// The widest there is for the precision on this processor, or what it lacks.
 Made<Registers> fma_registers(Precision precision);   // fp64, fp32
 Made<Registers> half_registers(Precision precision);  // fp16, bf16, int8
+/// A group of factors of dot products as one word: two bf16, in units of 2^-7, or four bytes.
+std::uint32_t dot_group(Precision precision, const int (&factors)[4]);
 /// Tile units in place of vectors; nothing where there are none for the precision.
 std::optional<Made<Registers>> tile_registers(Precision precision);
 

@@ -13,7 +13,6 @@
 #include <hwy/base.h>
 #include <hwy/highway.h>
 
-#include <bit>
 #include <optional>
 #include <utility>
 
@@ -82,12 +81,8 @@ HWY_POP_ATTRIBUTES
 HWY_PUSH_ATTRIBUTES("avx512f,avx512bw,avx512vl,avx512dq,avx512bf16")
 namespace {
 
-/// Pairs of integers in units of 2^-7: a bf16 is the upper half of an fp32, and these have no more
-/// than 8 significant bits.
 HWY_INLINE __m512bh pairs_bf16(const int (&v)[4]) {
-  const auto low = std::bit_cast<std::uint32_t>(static_cast<float>(v[0]) * 0x1p-7F),
-             high = std::bit_cast<std::uint32_t>(static_cast<float>(v[1]) * 0x1p-7F);
-  return (__m512bh)_mm512_set1_epi32(static_cast<int>(low >> 16 | high));
+  return (__m512bh)_mm512_set1_epi32(static_cast<int>(dot_group(Precision::bf16, v)));
 }
 
 template <class... X>
@@ -126,9 +121,7 @@ HWY_PUSH_ATTRIBUTES("avx512f,avx512bw,avx512vl,avx512dq,avx512vnni")
 namespace {
 
 HWY_INLINE __m512i fours_int8(const int (&v)[4]) {
-  std::uint32_t word = 0;
-  for (int i = 3; i >= 0; --i) word = word << 8 | (static_cast<std::uint32_t>(v[i]) & 0xFF);
-  return _mm512_set1_epi32(static_cast<int>(word));
+  return _mm512_set1_epi32(static_cast<int>(dot_group(Precision::int8, v)));
 }
 
 template <class... X>

@@ -13,7 +13,6 @@
 #include <hwy/base.h>
 #include <hwy/highway.h>
 
-#include <bit>
 #include <utility>
 
 #include "kernels/native/stream.hpp"
@@ -31,31 +30,20 @@ namespace {
 
 constexpr std::int64_t chains = 24;
 
-std::uint64_t pair_bf16(const int (&v)[4]) {
-  const auto half = [](int value) {
-    return std::uint64_t{std::bit_cast<std::uint32_t>(static_cast<float>(value) * 0x1p-7F) >> 16};
-  };
-  return half(v[0]) | half(v[1]) << 16;
-}
-
-std::uint64_t four_int8(const int (&v)[4]) {
-  std::uint64_t word = 0;
-  for (int i = 3; i >= 0; --i) word = word << 8 | (static_cast<std::uint64_t>(v[i]) & 0xFF);
-  return word;
-}
-
 /// Factors of a whole pair of updates: in each half of a vector of 128 bits a row of the first
 /// matrix, and one (transposed) of the second, whose parts add and take away.
 struct Matrices {
   std::uint64_t first, second;
-  template <class Group>
-  Matrices(Precision precision, Group group) {
+  explicit Matrices(Precision precision) {
     const DotConstants c = dot_constants(precision);
-    first = group(c.first) | group(c.first) << 32;
-    second = group(c.second) | group(c.back) << 32;
+    const auto twice = [&](const int(&low)[4], const int(&high)[4]) {
+      return dot_group(precision, low) | std::uint64_t{dot_group(precision, high)} << 32;
+    };
+    first = twice(c.first, c.first);
+    second = twice(c.second, c.back);
   }
 };
-const Matrices bf16_factors(Precision::bf16, pair_bf16), int8_factors(Precision::int8, four_int8);
+const Matrices bf16_factors(Precision::bf16), int8_factors(Precision::int8);
 /// Whole units, to nearest even: a number above 2^23 has no place for less.
 constexpr float many = 0x1p20F, whole = 0x1.8p23F, unit = 0x1p-14F;
 

@@ -20,7 +20,6 @@
 #endif
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 namespace assay::native {
@@ -61,24 +60,10 @@ struct alignas(64) Factors {
   }
 };
 
-/// bf16 is the upper half of an fp32, and integers of 8 bits in units of 2^-7 have no more.
-std::uint32_t group_bf16(const int (&v)[4]) {
-  const auto half = [](int value) {
-    return std::bit_cast<std::uint32_t>(static_cast<float>(value) * 0x1p-7F) >> 16;
-  };
-  return half(v[0]) | half(v[1]) << 16;
-}
-
-std::uint32_t group_int8(const int (&v)[4]) {
-  std::uint32_t word = 0;
-  for (int i = 3; i >= 0; --i) word = word << 8 | (static_cast<std::uint32_t>(v[i]) & 0xFF);
-  return word;
-}
-
-template <class Group>
-Factors factors_of(Precision precision, Group group, std::int64_t updates) {
+Factors factors_of(Precision precision, std::int64_t updates) {
   const DotConstants c = dot_constants(precision);
-  return {group(c.first), group(c.second), group(c.back), updates};
+  return {dot_group(precision, c.first), dot_group(precision, c.second),
+          dot_group(precision, c.back), updates};
 }
 
 }  // namespace
@@ -115,8 +100,8 @@ namespace {
   _tile_release();
 
 void run_bf16(const void* x, void* y, std::int64_t updates) {
-  static const Factors whole = factors_of(Precision::bf16, group_bf16, together);
-  const Factors rest = factors_of(Precision::bf16, group_bf16, updates % together);
+  static const Factors whole = factors_of(Precision::bf16, together);
+  const Factors rest = factors_of(Precision::bf16, updates % together);
   const auto* const from = static_cast<const float*>(x);
   auto* const to = static_cast<float*>(y);
   for (std::int64_t i = 0; i < stream_values; ++i)
@@ -125,8 +110,8 @@ void run_bf16(const void* x, void* y, std::int64_t updates) {
 }
 
 void run_int8(const void* x, void* y, std::int64_t updates) {
-  static const Factors whole = factors_of(Precision::int8, group_int8, together);
-  const Factors rest = factors_of(Precision::int8, group_int8, updates % together);
+  static const Factors whole = factors_of(Precision::int8, together);
+  const Factors rest = factors_of(Precision::int8, updates % together);
   auto* const to = static_cast<std::int32_t*>(y);
   std::copy_n(static_cast<const std::int32_t*>(x), stream_values, to);
   ASSAY_RUN(to, updates, whole, rest, _tile_dpbusd)

@@ -32,12 +32,7 @@ class Rows(RunTest):
         return self.document["rows"]
 
     def all_ok(self, *words, count, **variables):
-        rows = self.rows(*words, code=0, **variables)
-        for row in rows:
-            with self.subTest(row["id"]):
-                self.assertEqual(row["status"], "ok", row["reason"])
-        self.assertEqual(len(rows), count)
-        return rows
+        return self.expect_ok(self.rows(*words, code=0, **variables), count)
 
     def test_every_direction_precision_and_layout_is_right(self):
         rows = self.all_ok("--problem", ",".join(SHAPES), "--direction", "forward,bwd_data,bwd_weights", "--precision",

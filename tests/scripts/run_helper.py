@@ -51,6 +51,13 @@ class RunTest(unittest.TestCase):
             self.assertEqual(done.returncode, code, f"{words}\n{done.stdout}\n{done.stderr}")
         return done
 
+    def expect_ok(self, rows, count):
+        for row in rows:
+            with self.subTest(row["id"]):
+                self.assertEqual(row["status"], "ok", row["reason"])
+        self.assertEqual(len(rows), count)
+        return rows
+
     def run_suite(self, suite, *words, env=None, code=None, **more):
         return self.command(ASSAY, "run", suite, "--out", self.out, *words, env=env, code=code, **more)
 

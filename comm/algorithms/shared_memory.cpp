@@ -9,6 +9,7 @@
 #include "comm/algorithms/algorithm.hpp"
 #include "comm/algorithms/registered_memory.hpp"
 #include "comm/algorithms/shared_segment.hpp"
+#include "comm/algorithms/streamed_copy.hpp"
 #include "comm/forwarding.hpp"
 #include "comm/reduce.hpp"
 #include "core/error.hpp"
@@ -35,6 +36,9 @@ namespace {
 /// they have seen it, and for the last time before their last `reduced`, for which this rank waits.
 /// In place, too: only the rank that reduces a slice reads it from anyone, and it writes a tile
 /// after it has read it everywhere.
+///
+/// A long result that is not in place is written past the caches, and ordered before the flag that
+/// tells of it by a fence, since such writes are not ordered by the flag's own store.
 constexpr std::uint64_t places = 3;
 
 /// Bytes of a rank's contribution to a block; a block of all places of two ranks should stay in a
@@ -90,6 +94,7 @@ class SharedMemory final : public ForwardingCommunicator {
       how += ", contributions read where they stand";
     if ((gets ? place_of_result(call) : flags(call.root).receive).object != 0)
       how += ", results put where they belong";
+    if (streams(call)) how += ", results written past the caches";
     describe_own(how, call, executed);
   }
   std::size_t scratch_bytes() const override { return segment_->bytes_of_rank(); }
@@ -107,6 +112,7 @@ class SharedMemory final : public ForwardingCommunicator {
     mine.length = shape.length;
     mine.type = call.receive.type;
     mine.what = call.what;
+    streamed_ = streams(call);
     for (std::uint64_t k = 0; k < shape.blocks + 2 && shape.blocks > 0; ++k) {
       if (k < shape.blocks) {
         contribute(call, shape, k);
@@ -116,6 +122,7 @@ class SharedMemory final : public ForwardingCommunicator {
         for (int other = 0; other < size_; ++other) await(flags(other).contributed, block_ + k);
         if (k == 1) look(mine);
         reduce(call, shape, k - 1);
+        if (streamed_) streamed_fence();
         flags(rank_).reduced.store(block_ + k, std::memory_order_release);
       }
       if (k >= 2) {
@@ -123,10 +130,22 @@ class SharedMemory final : public ForwardingCommunicator {
         collect(call, shape, k - 2);
       }
     }
+    if (streamed_) streamed_fence();
     block_ += shape.blocks;
   }
 
  private:
+  /// In place, the lines of the result have just been read.
+  bool streams(const Call& call) const {
+    static const std::size_t least = streamed_from_bytes();
+    const bool in_place = call.what == Collective::broadcast ? rank_ == call.root
+                                                             : call.send.data == call.receive.data;
+    return !in_place && call.receive.bytes() > least;
+  }
+  void put(Buffer into, Buffer from) const {
+    streamed_ ? streamed_copy(into, from) : copy(into, from);
+  }
+
   /// How a call is cut. `parts`: the vector has one part for each rank, of `length` elements, and a
   /// block takes some of each; else it is one vector, and a block some of it, of which each rank
   /// has a slice.
@@ -247,7 +266,7 @@ class SharedMemory final : public ForwardingCommunicator {
       case Collective::broadcast:
         for (int slice = 0; slice < size_ && rank_ != call.root; ++slice) {
           const Range one = range(shape, k, slice);
-          copy(into.part(one.first, one.count), contribution(k, call.root, slice, one, into.type));
+          put(into.part(one.first, one.count), contribution(k, call.root, slice, one, into.type));
         }
         return;
       case Collective::allgather:
@@ -256,9 +275,9 @@ class SharedMemory final : public ForwardingCommunicator {
         const Range own = range(shape, k, gathers ? 0 : rank_);  // of what each rank sends
         for (int from = 0; from < size_; ++from) {
           const Range one = range(shape, k, from);
-          copy(into.part(one.first, one.count),
-               from == rank_ ? call.send.part(own.first, own.count)
-                             : contribution(k, from, gathers ? 0 : rank_, own, into.type));
+          put(into.part(one.first, one.count),
+              from == rank_ ? call.send.part(own.first, own.count)
+                            : contribution(k, from, gathers ? 0 : rank_, own, into.type));
         }
         return;
       }
@@ -287,10 +306,10 @@ class SharedMemory final : public ForwardingCommunicator {
       combine(part, of_rank(0), of_rank(1), call.op);
       for (int rank = 2; rank < size_; ++rank) reduce_into(part, of_rank(rank), call.op);
       if (call.op == ReduceOp::average) scale(part, size_);
-      if (result.count > 0) copy(result.part(first, count), part);
+      if (result.count > 0) put(result.part(first, count), part);
       for (int rank = 0; rank < size_; ++rank)
         if (std::byte* const receive = seen_[static_cast<std::size_t>(rank)].receive)
-          copy(Buffer{receive, into.count, into.type}.part(own.first + first, count), part);
+          put(Buffer{receive, into.count, into.type}.part(own.first + first, count), part);
     }
   }
 
@@ -305,8 +324,7 @@ class SharedMemory final : public ForwardingCommunicator {
     for (int slice = 0; slice < size_; ++slice) {
       if (slice == rank_) continue;
       const Range one = range(shape, k, slice);
-      copy(call.receive.part(one.first, one.count),
-           reduced(k, slice, one.count, call.receive.type));
+      put(call.receive.part(one.first, one.count), reduced(k, slice, one.count, call.receive.type));
     }
   }
 
@@ -322,6 +340,7 @@ class SharedMemory final : public ForwardingCommunicator {
   };
   std::vector<Seen> seen_;
   std::uint64_t block_ = 0;  ///< of all calls so far
+  bool streamed_ = false;    ///< the call under way writes its result past the caches
 };
 
 }  // namespace

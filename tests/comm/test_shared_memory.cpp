@@ -11,6 +11,7 @@
 #include <set>
 
 #include "comm/algorithms/shared_segment.hpp"
+#include "comm/algorithms/streamed_copy.hpp"
 #include "comm/forwarding.hpp"
 #include "core/error.hpp"
 #include "tests/comm/collective_check.hpp"
@@ -146,6 +147,27 @@ TEST(SharedMemoryProcesses, RegisteredBuffersAreReadAndWrittenWhereTheyAre) {
   }
 }
 
+/// What is written past the caches is seen by the ranks that are told of it.
+TEST(SharedMemoryProcesses, LongResultsAreRight) {
+  const std::size_t bytes = std::min(streamed_from_bytes(), std::size_t{32} << 20);
+  const std::vector<int> codes = in_processes(2, [bytes](Communicator& ranks) {
+    const auto communicator = made_or_null(ranks);
+    if (!communicator) return false;
+    const Allocate registered = [&](std::size_t some) { return communicator->allocate(some); };
+    for (const Allocate& memory : {Allocate(), registered})
+      for (const Collective what :
+           {Collective::allreduce, Collective::reduce, Collective::reduce_scatter,
+            Collective::allgather, Collective::broadcast, Collective::alltoall}) {
+        const bool parts = what == Collective::allgather || what == Collective::alltoall;
+        const auto count = static_cast<std::int64_t>(bytes / (parts ? 8 : 4) + 37);
+        check(*communicator, {what, count, DataType::fp32, ReduceOp::sum, false, 0}, false, memory,
+              memory);
+      }
+    return true;
+  });
+  EXPECT_EQ(codes, std::vector<int>(2, 0));
+}
+
 /// The longer call would else write beyond the end of the shorter one's buffer.
 TEST(SharedMemoryProcesses, CallsOfUnequalSizesAreRefusedBeforeAnythingIsWritten) {
   for (const bool registered : {false, true}) {
@@ -180,6 +202,17 @@ TEST(SharedMemoryProcesses, RegisteredBuffersAreSaidToBe) {
     const auto communicator = made_or_null(ranks);
     if (!communicator) return false;
     const Allocate registered = [&](std::size_t bytes) { return communicator->allocate(bytes); };
+    if (streamed_from_bytes() < std::size_t{1} << 28) {
+      const auto count = static_cast<std::int64_t>(streamed_from_bytes() / 4);
+      const Buffer sent{nullptr, count + 1, DataType::fp32};
+      std::byte elsewhere{};
+      for (const std::int64_t more : {0, 1}) {
+        Executed executed;
+        communicator->describe(
+            {Collective::allreduce, sent, {&elsewhere, count + more, DataType::fp32}}, executed);
+        EXPECT_EQ(executed.implementation.find("past the caches") != std::string::npos, more == 1);
+      }
+    }
     const Shape shape{Collective::allreduce, 1000, DataType::fp32, ReduceOp::sum, false, 0};
     Prepared all = prepared(shape, ranks.rank(), 2, registered, registered),
              ordinary = prepared(shape, ranks.rank(), 2);

@@ -40,6 +40,9 @@ struct OutputCheck {
   double error_norm = 0, bound_norm = 0, reference_norm = 0;    ///< ||.||_2 over the sample
   double reference_rms = 0;
   bool checksum_exact = false;
+  /// The bounds are wider than the results, so that a wrong one could not be told from a right one;
+  /// `failure` says so. Of 16 elements and more, of which a few may happen to be small.
+  bool undecided = false;
 };
 
 /// Reads all of `tensor`: every element finite and written, the sample (or the range)

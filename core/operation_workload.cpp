@@ -313,6 +313,7 @@ class OperationWorkload final : public Workload {
       if (!exact) merge(check, result);
       if (check.failure.empty()) continue;
       result.passed = false;
+      result.undecided = check.undecided;
       result.reason = fmt::format(
           "{}; {} inputs, {}{}", check.failure, exact ? "integer" : "full-significand", when,
           sets_.size() > 1 ? fmt::format(", buffer set {} of {}", set + 1, sets_.size()) : "");

@@ -104,6 +104,7 @@ Outcome run_case(const Benchmark& benchmark, const Case& one, CaseContext& conte
     const Finding mine = attempt([&]() -> Finding {
       own = body();
       if (own.passed) return {};
+      if (own.undecided) return {no, own.reason};
       return {wrong, own.reason.empty() ? "differs from the reference" : own.reason};
     });
     if (mine.gravity == broken) tell_failure(context.ranks, mine.reason);

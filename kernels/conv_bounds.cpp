@@ -161,7 +161,11 @@ ErrorModel::ErrorModel(const ConvProblem& problem, const Executed& executed, std
   const double u_stored =
       rounds_operands_ ? u_tf32
                        : std::min(unit_roundoff(type_or(executed.compute, DataType::fp64)), u_out_);
-  const double u_transform = std::max(u_, u_stored) / u_;
+  // Where all of that is so many roundings of transformed operands, the transforms are as precise
+  // as the sums.
+  const auto roundings = executed.numbers.find("operand_roundings");
+  const bool counted = roundings != executed.numbers.end() && u_stored > u_;
+  const double u_transform = counted ? 1 : std::max(u_, u_stored) / u_;
   const double transforms = u_transform * u_transform;
   const auto sum_of = [this](double terms) {  // as in expected(), for the transformed operands
     const double rounded = (terms + 3) / 6, steps = std::ceil(terms / products_at_once);
@@ -190,6 +194,7 @@ ErrorModel::ErrorModel(const ConvProblem& problem, const Executed& executed, std
         weights ? winograd_amplification(taps, tile) : winograd_amplification(tile, taps);
     variance_ = (sum_of(terms) + transforms * ((reads + 3) / 3 + 2 * (tile + taps + 2) / 3.0)) *
                 amplification * amplification;
+    if (counted) rounding_ = roundings->second / 3 * std::pow(amplification * u_stored / u_, 2);
   }
   nominal_squares_ = count * mean_square_product;
 }
@@ -223,9 +228,11 @@ Expected ErrorModel::expected(const Terms& terms) const {
   } else {
     // A transform spreads the whole tile's error, also to outputs that read padding alone: the
     // tile's norm counts.
-    const double deviation = u_ * std::sqrt(variance_ * std::max(terms.squares, nominal_squares_));
-    most = deviations_ * deviation;
-    typical = norm_deviations_ * deviation;
+    const double norm = std::sqrt(std::max(terms.squares, nominal_squares_)),
+                 deviation = u_ * std::sqrt(variance_) * norm,
+                 rounding = u_ * std::sqrt(rounding_) * norm;
+    most = deviations_ * deviation + 2 * gaussian_ * rounding;
+    typical = norm_deviations_ * deviation + norm_gaussian_ * rounding;
   }
   const double size = std::abs(terms.value);
   out.max_bound = most + u_out_ * (size + most) + tiny_;

@@ -12,7 +12,8 @@
 namespace assay::native {
 namespace {
 
-constexpr std::array algorithms{"implicit_gemm", "winograd", "winograd_2x2", "winograd_4x4"};
+constexpr std::array algorithms{"implicit_gemm", "winograd",           "winograd_2x2",
+                                "winograd_4x4",  "winograd_2x2_16bit", "winograd_4x4_16bit"};
 
 std::string why_not(const ConvProblem& problem) {
   const ConvShape& s = problem.shape();
@@ -57,7 +58,8 @@ Made<std::unique_ptr<Operation>> make_conv(Device&, const Problem& problem, cons
                     ? "winograd"
                     : "implicit_gemm";
   if (algorithm != "implicit_gemm")
-    return make_winograd(request, algorithm == "winograd_2x2" ? 2 : 4);
+    return make_winograd(request, algorithm.find("2x2") != std::string::npos ? 2 : 4,
+                         algorithm.ends_with("_16bit"));
   return conv.direction() == ConvDirection::bwd_weights ? make_implicit_gemm_weights(request)
                                                         : make_implicit_gemm(request);
 }

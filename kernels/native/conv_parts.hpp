@@ -161,8 +161,9 @@ Executed describe(const Request& request, const std::string& algorithm, std::siz
 
 Made<std::unique_ptr<Operation>> make_implicit_gemm(const Request& request);
 Made<std::unique_ptr<Operation>> make_implicit_gemm_weights(const Request& request);
-/// tile 2 or 4; Unsupported with the condition that fails.
-Made<std::unique_ptr<Operation>> make_winograd(const Request& request, int tile);
+/// tile 2 or 4; Unsupported with the condition that fails. `narrow`: transformed operands are
+/// stored in the tensors' 16 bits, as libraries for GPUs do it, else in fp32.
+Made<std::unique_ptr<Operation>> make_winograd(const Request& request, int tile, bool narrow);
 /// Nothing where Winograd computes the problem, else the condition that fails.
 std::string why_not_winograd(const ConvProblem& problem);
 

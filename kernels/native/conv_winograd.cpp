@@ -9,6 +9,10 @@
 //   weights in blocks: all inputs, then for each panel of weights: weights, products, outputs.
 // Blocks are made smaller until the workspace is within twice the tensors in fp32, where that is
 // possible.
+//
+// Transformed operands are fp32, or, where that is asked for, of the tensors' 16 bits: then the
+// side that is held whole is stored so and widened again by the thread that multiplies it, and the
+// other one is rounded alike, so that the error does not depend on which is which.
 
 #include <fmt/format.h>
 #include <omp.h>
@@ -23,8 +27,9 @@ constexpr std::ptrdiff_t block_bytes = 320 << 10;
 
 class Winograd final : public Operation {
  public:
-  Winograd(const Request& request, int tile)
+  Winograd(const Request& request, int tile, DataType stored)
       : table_(gemm_table()),
+        stored_(stored),
         tile_(tile),
         points_(tile + 2),
         frequencies_(points_ * points_),
@@ -48,9 +53,12 @@ class Winograd final : public Operation {
     tiles_ = images_ * tile_rows_ * tile_columns_;
     weights_ = {in_.channels, out_.channels, 1, table_.panel};
     plan(request.problem);
-    executed_ = describe(request, fmt::format("winograd_{0}x{0}", tile), arguments_[3].bytes,
-                         shares_, forward ? "OIhw16o" : "IOhw16i");
+    executed_ =
+        describe(request, fmt::format("winograd_{0}x{0}{1}", tile, narrow() ? "_16bit" : ""),
+                 arguments_[3].bytes, shares_, forward ? "OIhw16o" : "IOhw16i");
     executed_.algorithm = "winograd";
+    executed_.compute = std::string(name(stored_));
+    if (narrow()) executed_.numbers["operand_roundings"] = 2;
     executed_.numbers["tile"] = tile;
     executed_.algorithmic_flops = winograd_flops(request.problem, tile);
   }
@@ -90,17 +98,21 @@ class Winograd final : public Operation {
     turned_ = !forward;
   }
 
+  bool narrow() const { return stored_ != DataType::fp32; }
+
   /// What is whole, and the sizes of blocks. In floats where it is memory.
   struct Plan {
     bool by_tiles = true;
     std::ptrdiff_t tiles = 1;   ///< of a block
     std::ptrdiff_t blocks = 1;  ///< of 16 input channels whose weights are transformed at once
     std::ptrdiff_t parts = 1;   ///< what threads share out
-    std::ptrdiff_t whole = 0, own = 0, products = 0;
+    std::ptrdiff_t whole = 0, own = 0, products = 0, widened = 0;
+    /// Of each thread that computes.
+    std::ptrdiff_t each() const { return own + products + widened; }
   };
   /// With `owners` threads that have memory of their own.
   std::ptrdiff_t total(const Plan& plan, std::ptrdiff_t owners) const {
-    return plan.whole + owners * (plan.own + plan.products);
+    return plan.whole + owners * plan.each();
   }
   /// A thread that gets no part needs none.
   std::ptrdiff_t owners(const Plan& plan) const {
@@ -115,9 +127,13 @@ class Winograd final : public Operation {
     plan.tiles = tiles;
     plan.blocks = blocks;
     plan.parts = by_tiles ? groups : weights_.panels();
-    plan.whole = by_tiles ? frequencies_ * weights_.group() : groups * inputs;
+    plan.whole = blocks_of((by_tiles ? frequencies_ * weights_.group() : groups * inputs) *
+                               static_cast<std::ptrdiff_t>(size_of(stored_)),
+                           sizeof(float));
     plan.own = by_tiles ? inputs : frequencies_ * blocks * weights_.block();
     plan.products = frequencies_ * tiles * weights_.width;
+    // One frequency of a panel, or of a block of tiles.
+    if (narrow()) plan.widened = by_tiles ? weights_.panel() : tiles * channels;
     return plan;
   }
   /// The fastest plan of its kind, then smaller ones, until it is within `most` floats.
@@ -144,7 +160,7 @@ class Winograd final : public Operation {
     if (total(plan_, 1) > most) plan_ = total(tiles, 1) <= total(weights, 1) ? tiles : weights;
     Scratch scratch;
     shared_ = scratch.reserve(plan_.whole);
-    shares_.plan(scratch, threads_, plan_.parts, plan_.own + plan_.products, most);
+    shares_.plan(scratch, threads_, plan_.parts, plan_.each(), most);
     for (std::ptrdiff_t at = 0; at < weights_.row_blocks(); ++at)
       segments_.push_back({at * plan_.tiles * channel_block, at % plan_.blocks * weights_.block(),
                            std::min(channel_block, weights_.rows - at * channel_block)});
@@ -153,18 +169,18 @@ class Winograd final : public Operation {
 
   void by_tiles() {
     const std::ptrdiff_t panels = weights_.panels(), blocks = weights_.row_blocks(),
-                         panel_floats = frequencies_ * weights_.panel();
-    float* const weights = scratch_ + shared_;
+                         of_panel = frequencies_ * weights_.panel();
 #pragma omp for schedule(static) collapse(2)
     for (std::ptrdiff_t panel = 0; panel < panels; ++panel)
       for (std::ptrdiff_t block = 0; block < blocks; ++block)
-        filters(panel, block, weights + panel * panel_floats);
+        filters(panel, block, whole(panel * of_panel), stored_);
     shares_.each(scratch_, [&](std::ptrdiff_t part, float* inputs) {
       float* const products = inputs + plan_.own;
       const std::ptrdiff_t first = part * plan_.tiles, last = std::min(tiles_, first + plan_.tiles);
-      for (std::ptrdiff_t tile = first; tile < last; ++tile) input(tile, tile - first, inputs);
+      for (std::ptrdiff_t tile = first; tile < last; ++tile)
+        input(tile, tile - first, inputs, DataType::fp32);
       for (std::ptrdiff_t panel = 0; panel < panels; ++panel) {
-        multiply_all(first, last, panel, 0, inputs, weights + panel * panel_floats, products);
+        multiply_all(first, last, panel, 0, inputs, whole(panel * of_panel), products);
         store(first, last, panel, products);
       }
     });
@@ -173,10 +189,9 @@ class Winograd final : public Operation {
   void by_weights() {
     const std::ptrdiff_t blocks = weights_.row_blocks(),
                          block_of_tiles = frequencies_ * plan_.tiles * blocks * channel_block;
-    float* const inputs = scratch_ + shared_;
 #pragma omp for schedule(static)
     for (std::ptrdiff_t tile = 0; tile < tiles_; ++tile)
-      input(tile, tile % plan_.tiles, inputs + tile / plan_.tiles * block_of_tiles);
+      input(tile, tile % plan_.tiles, whole(tile / plan_.tiles * block_of_tiles), stored_);
     shares_.each(scratch_, [&](std::ptrdiff_t panel, float* weights) {
       float* const products = weights + plan_.own;
       for (std::ptrdiff_t first = 0; first < tiles_; first += plan_.tiles) {
@@ -185,13 +200,30 @@ class Winograd final : public Operation {
         for (std::ptrdiff_t from = 0; from < blocks; from += plan_.blocks) {
           if (first == 0 || plan_.blocks < blocks)
             for (std::ptrdiff_t at = from; at < std::min(blocks, from + plan_.blocks); ++at)
-              filters(panel, at, weights);
-          multiply_all(first, last, panel, from, inputs + first / plan_.tiles * block_of_tiles,
+              filters(panel, at, weights, DataType::fp32);
+          multiply_all(first, last, panel, from, whole(first / plan_.tiles * block_of_tiles),
                        weights, products);
         }
         store(first, last, panel, products);
       }
     });
+  }
+
+  /// Element `at` of the side that is held whole.
+  void* whole(std::ptrdiff_t at) const { return element(scratch_ + shared_, stored_, at); }
+
+  /// Puts 16 transformed values of each frequency, rounded as they are stored, to elements `at`,
+  /// `at + step`, … of `to`.
+  void keep(const float* values, void* to, DataType type, std::ptrdiff_t at,
+            std::ptrdiff_t step) const {
+    if (type == stored_)
+      return table_.store(type, values, channel_block, frequencies_, channel_block,
+                          element(to, type, at), step);
+    alignas(64) std::uint16_t rounded[36 * channel_block];
+    table_.store(stored_, values, channel_block, frequencies_, channel_block, rounded,
+                 channel_block);
+    table_.load(stored_, rounded, channel_block, frequencies_, channel_block,
+                static_cast<float*>(to) + at, step);
   }
 
   struct Place {
@@ -204,17 +236,19 @@ class Winograd final : public Operation {
   }
 
   /// Transforms all channels of a tile into slot `at` of [frequency][channel block][slot][16].
-  void input(std::ptrdiff_t tile, std::ptrdiff_t at, float* inputs) const {
+  void input(std::ptrdiff_t tile, std::ptrdiff_t at, void* inputs, DataType type) const {
     const Place p = place(tile);
     const std::ptrdiff_t y = p.y - top_, x = p.x - left_, blocks = weights_.row_blocks(),
                          frequency = blocks * plan_.tiles * channel_block;
     const bool inside = y >= 0 && x >= 0 && y + points_ <= in_.height && x + points_ <= in_.width;
     for (std::ptrdiff_t block = 0; block < blocks; ++block) {
-      float* const to = inputs + (block * plan_.tiles + at) * channel_block;
+      const std::ptrdiff_t first = (block * plan_.tiles + at) * channel_block;
+      alignas(64) float values[36 * channel_block];
+      float* const to = narrow() ? values : static_cast<float*>(inputs) + first;
+      const std::ptrdiff_t step = narrow() ? channel_block : frequency;
       const std::ptrdiff_t from = in_.offset(p.n, 0, block) + y * in_.row + x * in_.pixel;
       if (inside && in_.type == DataType::fp32 && in_.count(block) == channel_block) {
-        transform_input_(static_cast<const float*>(data_[0]) + from, in_.row, in_.pixel, to,
-                         frequency);
+        transform_input_(static_cast<const float*>(data_[0]) + from, in_.row, in_.pixel, to, step);
         continue;
       }
       alignas(64) float patch[36 * channel_block] = {};
@@ -225,14 +259,15 @@ class Winograd final : public Operation {
           table_.load(in_.type, element(data_[0], in_.type, from + i * in_.row + left * in_.pixel),
                       in_.pixel, right - left, in_.count(block),
                       patch + (i * points_ + left) * channel_block, channel_block);
-      transform_input_(patch, points_ * channel_block, channel_block, to, frequency);
+      transform_input_(patch, points_ * channel_block, channel_block, to, step);
+      if (narrow()) keep(values, inputs, type, first, frequency);
     }
   }
 
   /// Transforms 16 input channels' filters of a panel into [frequency][input channel][column], of
   /// the blocks of channels that are there at once.
-  void filters(std::ptrdiff_t panel, std::ptrdiff_t block, float* weights) const {
-    const std::ptrdiff_t filter = 9 * channel_block,
+  void filters(std::ptrdiff_t panel, std::ptrdiff_t block, void* weights, DataType type) const {
+    const std::ptrdiff_t filter = 9 * channel_block, frequency = plan_.blocks * weights_.block(),
                          last = std::min(weights_.rows, (block + 1) * channel_block),
                          before = block / plan_.blocks * plan_.blocks * channel_block;
     for (std::ptrdiff_t c = block * channel_block; c < last; ++c)
@@ -244,24 +279,46 @@ class Winograd final : public Operation {
             element(data_[1], in_.type,
                     (outputs * weights_.rows + c) * filter + (turned_ ? 8 * channel_block : 0)),
             turned_ ? -channel_block : channel_block, 9, channel_block, taps, channel_block);
-        transform_filter_(taps, weights + (c - before) * weights_.width + j * channel_block,
-                          plan_.blocks * weights_.block());
+        const std::ptrdiff_t first = (c - before) * weights_.width + j * channel_block;
+        if (!narrow()) {
+          transform_filter_(taps, static_cast<float*>(weights) + first, frequency);
+          continue;
+        }
+        alignas(64) float values[36 * channel_block];
+        transform_filter_(taps, values, channel_block);
+        keep(values, weights, type, first, frequency);
       }
   }
 
   /// Products of a block of tiles with the panel's weights from block `from` of channels on, added
   /// to those of the blocks before.
   void multiply_all(std::ptrdiff_t first, std::ptrdiff_t last, std::ptrdiff_t panel,
-                    std::ptrdiff_t from, const float* inputs, const float* weights,
+                    std::ptrdiff_t from, const void* inputs, const void* weights,
                     float* products) const {
-    const std::ptrdiff_t count = std::min(plan_.blocks, weights_.row_blocks() - from);
-    for (std::ptrdiff_t f = 0; f < frequencies_; ++f)
-      multiply(table_, table_.pixels, channel_block,
-               inputs + f * weights_.row_blocks() * plan_.tiles * channel_block,
-               weights + f * plan_.blocks * weights_.block(), segments_.data() + from, count,
+    const std::ptrdiff_t count = std::min(plan_.blocks, weights_.row_blocks() - from),
+                         tile_block = plan_.tiles * channel_block;
+    float* const widened = products + plan_.products;
+    for (std::ptrdiff_t f = 0; f < frequencies_; ++f) {
+      const std::ptrdiff_t input = f * weights_.row_blocks() * tile_block,
+                           weight = f * plan_.blocks * weights_.block();
+      const float* const a = plan_.by_tiles
+                                 ? static_cast<const float*>(inputs) + input
+                                 : wide(inputs, input, weights_.row_blocks() * tile_block, widened);
+      const float* const b = plan_.by_tiles
+                                 ? wide(weights, weight, count * weights_.block(), widened)
+                                 : static_cast<const float*>(weights) + weight;
+      multiply(table_, table_.pixels, channel_block, a, b, segments_.data() + from, count,
                last - first, weights_.column_blocks(panel),
                {products + f * plan_.tiles * weights_.width, weights_.width, channel_block},
                from > 0);
+    }
+  }
+  /// A part of the side that is held whole, in fp32.
+  const float* wide(const void* from, std::ptrdiff_t at, std::ptrdiff_t count, float* to) const {
+    if (!narrow()) return static_cast<const float*>(from) + at;
+    table_.load(stored_, element(from, stored_, at), channel_block, count / channel_block,
+                channel_block, to, channel_block);
+    return to;
   }
 
   void store(std::ptrdiff_t first, std::ptrdiff_t last, std::ptrdiff_t panel,
@@ -292,6 +349,7 @@ class Winograd final : public Operation {
   }
 
   const GemmTable& table_;
+  DataType stored_;                             ///< of transformed operands
   std::ptrdiff_t tile_, points_, frequencies_;  ///< outputs, inputs of a tile; products of a tile
   int threads_;
   WinogradTable::Input transform_input_ = nullptr;
@@ -328,10 +386,16 @@ std::string why_not_winograd(const ConvProblem& problem) {
   return "";
 }
 
-Made<std::unique_ptr<Operation>> make_winograd(const Request& request, int tile) {
+Made<std::unique_ptr<Operation>> make_winograd(const Request& request, int tile, bool narrow) {
   if (std::string why = why_not_winograd(request.problem); !why.empty())
     return Unsupported{std::move(why)};
-  return std::make_unique<Winograd>(request, tile);
+  const DataType type = storage(request.problem.precision());
+  if (narrow && size_of(type) != 2)
+    return Unsupported{fmt::format(
+        "native stores transformed operands in 16 bits for tensors of 16 bits alone ({} was asked "
+        "for). Use winograd_{}x{}.",
+        name(type), tile, tile)};
+  return std::make_unique<Winograd>(request, tile, narrow ? type : DataType::fp32);
 }
 
 }  // namespace assay::native

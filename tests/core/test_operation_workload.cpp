@@ -179,37 +179,66 @@ TEST(OperationWorkload, ALowerPrecisionFailsOnFullSignificandsOnly) {
   EXPECT_NE(v.reason.find("full-significand"), std::string::npos) << v.reason;
 }
 
+/// The product's, whose results and bounds a test may change.
+class ChangedOracle final : public Oracle {
+ public:
+  using Change = std::function<void(Expected&)>;
+  ChangedOracle(Shape shape, Change change) : real_(shape), change_(std::move(change)) {}
+  int exact_magnitude(const Executed&) const override { return 0; }
+  int full_magnitude(const TensorSpec& spec) const override { return real_.full_magnitude(spec); }
+  std::vector<std::int64_t> sample(const TensorSpec& o, double b, std::uint64_t s) const override {
+    return real_.sample(o, b, s);
+  }
+  void expect(const TensorSpec& o, const Inputs& in, const Executed& e, bool exact,
+              std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
+    real_.expect(o, in, e, exact, indices, expected);
+    for (Expected& one : expected) change_(one);
+  }
+  std::optional<double> checksum(const TensorSpec&, const Inputs&) const override { return {}; }
+
+ private:
+  ProductOracle real_;
+  Change change_;
+};
+
+Verification verified(const Shape& shape, ChangedOracle::Change change) {
+  SmallHost device;
+  return operation_workload(Product(shape), std::make_unique<ProductOperation>(shape), device,
+                            std::make_unique<ChangedOracle>(shape, std::move(change)), 0, {})
+      ->verify_before();
+}
+
+TEST(OperationWorkload, BoundsWiderThanTheResultsDecideNothing) {
+  const auto widened = [](double to) {
+    return [to](Expected& one) { one.max_bound = one.rms_bound = to; };
+  };
+  // a, b in (-1, 1), 40 products a result: a root mean square of about 2.
+  const Verification decided = verified({}, widened(0.5));
+  EXPECT_TRUE(decided.passed) << decided.reason;
+  EXPECT_FALSE(decided.undecided);
+  const Verification undecided = verified({}, widened(8));
+  EXPECT_FALSE(undecided.passed);
+  EXPECT_TRUE(undecided.undecided);
+  EXPECT_NE(undecided.reason.find("cannot tell a wrong result from a right one"), std::string::npos)
+      << undecided.reason;
+  Shape few;
+  few.rows = 15;  // some of so few may happen to be small
+  EXPECT_FALSE(verified(few, widened(8)).undecided);
+  // What is wrong is wrong, however wide the bound.
+  const Verification wrong = verified({}, [](Expected& one) {
+    one.max_bound = one.rms_bound = 8;
+    one.value += 100;
+  });
+  EXPECT_FALSE(wrong.passed);
+  EXPECT_FALSE(wrong.undecided) << wrong.reason;
+}
+
 TEST(OperationWorkload, ASmallErrorEverywhereFailsTheNormTest) {
   // Each within its maximum bound, all together not.
-  class Biased final : public Oracle {
-   public:
-    explicit Biased(Shape shape) : real_(shape) {}
-    int exact_magnitude(const Executed&) const override { return 0; }
-    int full_magnitude(const TensorSpec& spec) const override { return real_.full_magnitude(spec); }
-    std::vector<std::int64_t> sample(const TensorSpec& o, double b,
-                                     std::uint64_t s) const override {
-      return real_.sample(o, b, s);
-    }
-    void expect(const TensorSpec& o, const Inputs& in, const Executed& e, bool exact,
-                std::span<const std::int64_t> indices,
-                std::span<Expected> expected) const override {
-      real_.expect(o, in, e, exact, indices, expected);
-      for (Expected& one : expected) {
-        one.value += one.rms_bound * 1.5;
-        one.max_bound = one.rms_bound * 3;
-      }
-    }
-    std::optional<double> checksum(const TensorSpec&, const Inputs&) const override { return {}; }
-
-   private:
-    ProductOracle real_;
-  };
-  SmallHost device;
-  const Shape shape;
-  const auto workload =
-      operation_workload(Product(shape), std::make_unique<ProductOperation>(shape), device,
-                         std::make_unique<Biased>(shape), 0, {});
-  const Verification v = workload->verify_before();
+  const Verification v = verified({}, [](Expected& one) {
+    one.value += one.rms_bound * 1.5;
+    one.max_bound = one.rms_bound * 3;
+  });
   EXPECT_FALSE(v.passed);
   EXPECT_NE(v.reason.find("2-norm"), std::string::npos) << v.reason;
   EXPECT_LE(v.error_over_bound, 1);

@@ -56,6 +56,18 @@ TEST_F(RunCase, AWrongResultBeforeTimingIsNeverTimed) {
   EXPECT_EQ(runs, 0);
 }
 
+TEST_F(RunCase, WhatItsBoundCannotDecideIsUnsupported) {
+  benchmark_.script.before = [] {
+    Verification one = Script::bad("an error bound of 8 times the results");
+    one.undecided = true;
+    return one;
+  };
+  const Outcome outcome = run();
+  EXPECT_EQ(outcome.status, "unsupported");
+  EXPECT_EQ(outcome.reason, "an error bound of 8 times the results");
+  EXPECT_FALSE(outcome.timing);
+}
+
 TEST_F(RunCase, AWrongResultAfterTimingTakesTheTimesAway) {
   benchmark_.script.after = [] { return Script::bad("late"); };
   const Outcome outcome = run();

@@ -141,8 +141,8 @@ std::vector<float> sandwich(const std::vector<float>& t, std::size_t rows, std::
   return out;
 }
 
-/// A whole fp32 Winograd convolution of a padded square problem; transformed operands are rounded
-/// to `bits` (24: not at all).
+/// A whole Winograd convolution, in fp32, of a padded square problem; transformed operands are
+/// rounded to `bits` (24: not at all).
 std::vector<double> winograd(const ConvProblem& problem, const Inputs& inputs, const Winograd& w,
                              int bits) {
   const ConvShape& s = problem.shape();
@@ -201,12 +201,19 @@ std::vector<double> winograd(const ConvProblem& problem, const Inputs& inputs, c
   return out;
 }
 
-Judged judge_winograd(const char* text, const Winograd& w, int bits, double tile) {
-  const ConvProblem problem(parse_conv(text), ConvDirection::forward, Precision::fp32);
+/// Tensors of 16 bits: one whose transformed operands are stored in them.
+Judged judge_winograd(const char* text, const Winograd& w, int bits, double tile,
+                      Precision precision = Precision::fp32) {
+  const ConvProblem problem(parse_conv(text), ConvDirection::forward, precision);
   const Inputs inputs = make_inputs(problem, Values::Kind::mantissa, 0);
-  Executed executed = honest(Precision::fp32, "winograd");
+  Executed executed = honest(precision, "winograd");
   if (tile > 0) executed.numbers["tile"] = tile;
-  const Vector got = winograd(problem, inputs, w, bits);
+  if (precision != Precision::fp32) {
+    executed.compute = std::string(name(precision));
+    executed.numbers["operand_roundings"] = 2;
+  }
+  Vector got = winograd(problem, inputs, w, bits);
+  for (double& value : got) value = round_to(storage(precision), value);
   const std::vector<Expected> want =
       expect(problem, inputs, executed, false, all_of(problem.tensors()[2]));
   Judged judged;
@@ -232,6 +239,20 @@ TEST(ConvBounds, HonestWinogradPassesAndTf32WinogradFails) {
       EXPECT_FALSE(judge_winograd(text, w, 11, tile).passed()) << text << " tile " << tile;
       EXPECT_FALSE(judge_winograd(text, w, 8, tile).passed()) << text << " tile " << tile;
     }
+  }
+}
+
+TEST(ConvBounds, TransformedOperandsOfFewerDigitsThanTheTensorsFail) {
+  for (const char* text : {"mb1ic3ih12oc4kh3ph1", "mb1ic64ih18oc4kh3ph1", "mb1ic300ih8oc4kh3ph1"}) {
+    for (const auto& [w, tile] : {std::pair{f2(), 2.0}, {f4(), 4.0}})
+      for (const auto& [precision, bits] : {std::pair{Precision::fp16, 11}, {Precision::bf16, 8}}) {
+        const Judged honest_one = judge_winograd(text, w, bits, tile, precision);
+        EXPECT_LT(honest_one.largest, 0.7) << text << " tile " << tile << " bits " << bits;
+        EXPECT_LT(honest_one.norm, 0.8) << text << " tile " << tile << " bits " << bits;
+        EXPECT_GT(honest_one.norm, 0.05) << text << " tile " << tile << " bits " << bits;
+        EXPECT_FALSE(judge_winograd(text, w, bits - 4, tile, precision).passed())
+            << text << " tile " << tile << " bits " << bits;
+      }
   }
 }
 

@@ -89,10 +89,13 @@ TEST_F(NativeConv, SmallProblemsOnManyThreadsEqualTheOracle) {
   for (const char* text : {"mb1ic64ih14oc64kh3ph1", "mb1ic80ih7oc96kh3ph1", "mb1ic160ih4oc64kh3ph1",
                            "mb2ic32ih30oc16kh3ph1"})
     for (ConvDirection direction : directions)
-      for (const char* algorithm : {"implicit_gemm", "winograd_2x2", "winograd_4x4"})
+      for (const char* algorithm :
+           {"implicit_gemm", "winograd_2x2", "winograd_4x4", "winograd_2x2_16bit"})
         for (int threads : {3, 16}) {
           bench_.use_threads(threads);
-          const ConvProblem problem(parse_conv(text), direction, Precision::fp32);
+          const bool narrow = std::string(algorithm).ends_with("_16bit");
+          const ConvProblem problem(parse_conv(text), direction,
+                                    narrow ? Precision::bf16 : Precision::fp32);
           if (!bench_.make(problem, algorithm)) {
             ASSERT_EQ(direction, ConvDirection::bwd_weights) << text << bench_.reason();
             continue;
@@ -112,9 +115,12 @@ TEST_F(NativeConv, WinogradEqualsTheOracle) {
     for (ConvDirection direction : {ConvDirection::forward, ConvDirection::bwd_data})
       for (Precision precision : precisions)
         for (const char* layout : {"any", "nhwc"})
-          for (const char* algorithm : {"winograd_2x2", "winograd_4x4"}) {
+          for (const char* algorithm :
+               {"winograd_2x2", "winograd_4x4", "winograd_2x2_16bit", "winograd_4x4_16bit"}) {
             bench_.use_threads(2);
             const ConvProblem problem(parse_conv(text), direction, precision);
+            if (precision == Precision::fp32 && std::string(algorithm).ends_with("_16bit"))
+              continue;
             ASSERT_TRUE(bench_.make(problem, algorithm, layout)) << text << bench_.reason();
             verify(bench_, problem, 6);
             if (HasFatalFailure()) return;
@@ -150,7 +156,8 @@ TEST_F(NativeConv, EveryInstructionSetEqualsTheOracle) {
     for (const char* text : {"mb2ic35ih9oc49kh3ph1", "mb1ic3ih13oc27kh5sh2ph2"})
       for (ConvDirection direction : directions)
         for (Precision precision : precisions)
-          for (const char* algorithm : {"implicit_gemm", "winograd_2x2", "winograd_4x4"}) {
+          for (const char* algorithm :
+               {"implicit_gemm", "winograd_2x2", "winograd_4x4", "winograd_4x4_16bit"}) {
             const ConvProblem problem(parse_conv(text), direction, precision);
             if (!limited.bench().make(problem, algorithm)) continue;
             const Executed executed = limited.bench().operation().executed();
@@ -187,6 +194,16 @@ TEST_F(NativeConv, SaysWhatItIs) {
   executed = bench_.operation().executed();
   EXPECT_EQ(executed.numbers["tile"], 2);
   EXPECT_NE(executed.layout.find("src=nhwc"), std::string::npos);
+  ASSERT_TRUE(bench_.make(bf16, "winograd_4x4"));
+  const std::size_t wide = bench_.operation().executed().workspace_bytes;
+  ASSERT_TRUE(bench_.make(bf16, "winograd_4x4_16bit"));
+  executed = bench_.operation().executed();
+  EXPECT_EQ(executed.algorithm, "winograd");
+  EXPECT_EQ(executed.implementation.find("winograd_4x4_16bit:"), 0u) << executed.implementation;
+  EXPECT_EQ(executed.compute, "bf16");
+  EXPECT_EQ(executed.accumulate, "fp32");
+  EXPECT_EQ(executed.numbers["operand_roundings"], 2);
+  EXPECT_LT(executed.workspace_bytes, wide);
   // The rule of auto.
   const auto automatic = [&](const char* text, ConvDirection direction) {
     EXPECT_TRUE(bench_.make(ConvProblem(parse_conv(text), direction, Precision::fp32)));
@@ -197,14 +214,14 @@ TEST_F(NativeConv, SaysWhatItIs) {
   EXPECT_EQ(automatic("mb2ic64ih14oc64kh3ph1", ConvDirection::bwd_weights), "implicit_gemm");
   EXPECT_EQ(automatic("mb2ic64ih14oc64kh3sh2ph1", ConvDirection::forward), "implicit_gemm");
   EXPECT_EQ(automatic("mb2ic3ih14oc64kh3ph1", ConvDirection::forward), "implicit_gemm");
-  EXPECT_EQ(
-      bench_.backend().algorithms("conv"),
-      (std::vector<std::string>{"implicit_gemm", "winograd", "winograd_2x2", "winograd_4x4"}));
+  EXPECT_EQ(bench_.backend().algorithms("conv"),
+            (std::vector<std::string>{"implicit_gemm", "winograd", "winograd_2x2", "winograd_4x4",
+                                      "winograd_2x2_16bit", "winograd_4x4_16bit"}));
 }
 
-TEST_F(NativeConv, WinogradLosesAccuracyInFp32AndHidesItIn16Bits) {
-  // F(4x4) costs digits, F(2x2) does not; both below the output's own rounding where that is to 16
-  // bits, since what is transformed stays fp32.
+TEST_F(NativeConv, WinogradLosesAccuracyWhereTransformedOperandsAreRounded) {
+  // F(4x4) costs digits, F(2x2) does not; with tensors of 16 bits both are below the output's own
+  // rounding while what is transformed stays fp32, and above it where that is stored in 16 bits.
   const auto error = [&](const char* algorithm, Precision precision) {
     const ConvProblem problem(parse_conv("mb2ic64ih16oc32oh16kh3ph1"), ConvDirection::forward,
                               precision);
@@ -227,6 +244,9 @@ TEST_F(NativeConv, WinogradLosesAccuracyInFp32AndHidesItIn16Bits) {
     const double rounded = error("implicit_gemm", precision);
     EXPECT_GT(rounded, 100 * direct);
     EXPECT_NEAR(error("winograd_4x4", precision) / rounded, 1, 0.02);
+    EXPECT_GT(error("winograd_2x2_16bit", precision), 1.2 * rounded);
+    EXPECT_LT(error("winograd_2x2_16bit", precision), 4 * rounded);
+    EXPECT_GT(error("winograd_4x4_16bit", precision), 5 * rounded);
   }
 }
 
@@ -297,6 +317,8 @@ TEST_F(NativeConv, RefusalsNameTheConditionThatFails) {
     refused(plain, forward, Precision::int8, algorithm, "any", "int8");
     refused(plain, forward, Precision::fp64, algorithm, "any", "fp64");
   }
+  refused(plain, forward, Precision::fp32, "winograd_4x4_16bit", "any",
+          "tensors of 16 bits alone (fp32 was asked for)");
   refused(plain, forward, Precision::fp32, "direct", "any", "implicit_gemm, winograd");
   refused(plain, forward, Precision::fp32, "auto", "nchw", "nchw");
   bench_.options().settings["device"] = "gpu";

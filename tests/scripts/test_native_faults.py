@@ -7,6 +7,8 @@ from run_helper import CONV, SMALL, RunTest, group, last_part, main
 PROBLEM = "mb2ic32ih8oc32oh8kh3ph1"
 EVERYWHERE = ["forward", "bwd_data", "bwd_weights"]
 NATIVE = {"implicit_gemm": EVERYWHERE, "winograd": EVERYWHERE[:2], "winograd_2x2": EVERYWHERE[:2], "winograd_4x4": EVERYWHERE[:2]}
+# Their transformed operands are rounded to 16 bits: an element is wrong by more before it shows, and a wrong precision is lost in it.
+NARROW = {("winograd_2x2_16bit", "fp16"): "0.05", ("winograd_2x2_16bit", "bf16"): "0.5", ("winograd_4x4_16bit", "fp16"): "1"}
 FAULTS = ["wrong_element", "wrong_element_late", "nan", "wrong_precision"]
 # Part of the outputs' RMS by which one is wrong: a few times what rounding the output allows for. bf16's inputs are what
 # "wrong precision" would make of them.
@@ -14,15 +16,15 @@ SIZES = {"fp32": "1e-3", "fp16": "0.02", "bf16": "0.1"}
 
 
 class ConvolutionFaults(RunTest):
-    def spoilt(self, backend, algorithm, precision, directions, **more):
+    def spoilt(self, backend, algorithm, precision, directions, size=None, without=(), **more):
         """Rows of each fault, and of none, by an algorithm of a backend."""
         self.out = self.folder / f"{backend}-{algorithm}-{precision}"
-        faults = [fault for fault in FAULTS if (fault, precision) != ("wrong_precision", "bf16")]
+        faults = [fault for fault in FAULTS if (fault, precision) != ("wrong_precision", "bf16") and fault not in without]
         suite = self.suite([group([*faults, algorithm], [PROBLEM], direction=directions, precision=[precision], **more)],
                            name=self.out.name)
         # Late is after the runs of the first check: on a busy machine the timing may be of one run alone.
         self.run_suite(suite, env=self.environment(ASSAY_FAULT_INNER=backend, ASSAY_FAULT_ALGORITHM=algorithm,
-                                                   ASSAY_FAULT_SIZE=SIZES[precision], ASSAY_FAULT_AFTER="2"))
+                                                   ASSAY_FAULT_SIZE=size or SIZES[precision], ASSAY_FAULT_AFTER="2"))
         rows = self.rows()
         self.assertEqual(len(rows), len(directions) * (len(faults) + 1))
         return rows
@@ -39,6 +41,16 @@ class ConvolutionFaults(RunTest):
             for algorithm, directions in NATIVE.items():
                 self.check(self.spoilt("native", algorithm, precision, directions), algorithm)
 
+    def test_transformed_operands_of_16_bits(self):
+        for (algorithm, precision), size in NARROW.items():
+            self.check(self.spoilt("native", algorithm, precision, EVERYWHERE[:2], size, ["wrong_precision"]), algorithm)
+
+    def test_what_a_bound_cannot_decide_is_unsupported(self):
+        rows = self.spoilt("native", "winograd_4x4_16bit", "bf16", EVERYWHERE[:2], "1", ["wrong_precision", "nan"])
+        for row in rows:
+            self.assertEqual(row["status"], "unsupported", row["id"])
+            self.assertIn("cannot tell a wrong result from a right one", row["reason"])
+
     def test_two_threads(self):
         self.check(self.spoilt("native", "winograd", "fp32", EVERYWHERE[:2], threads=[2]), "winograd")
         self.check(self.spoilt("native", "implicit_gemm", "fp32", EVERYWHERE, threads=[2]), "implicit_gemm")
@@ -47,10 +59,11 @@ class ConvolutionFaults(RunTest):
         done = self.command(CONV, "--problem", SMALL, "--backend", "native", "--algorithm", "direct", code=0)
         names = re.search(r"its algorithms are ([a-z0-9_, ]+)\)", done.stdout)
         self.assertIsNotNone(names, done.stdout)
-        self.assertEqual(set(names[1].split(", ")), set(NATIVE))
-        for algorithm in sorted(set(NATIVE) - {"implicit_gemm"}):
+        narrow = {algorithm for algorithm, _ in NARROW}
+        self.assertEqual(set(names[1].split(", ")), set(NATIVE) | narrow)
+        for algorithm in sorted((set(NATIVE) | narrow) - {"implicit_gemm"}):
             done = self.command(CONV, "--problem", PROBLEM, "--backend", "native", "--algorithm", algorithm, "--direction",
-                                "bwd_weights", code=0)
+                                "bwd_weights", "--precision", "fp16", code=0)
             self.assertIn("unsupported: ", done.stdout)
 
     def test_what_onednn_has(self):

@@ -36,6 +36,9 @@ DataType output_type(Precision precision) {
 constexpr double u_tf32 = 0x1p-10;
 /// Deviation of one product's relative error when both operands lose digits: see method-conv.md.
 constexpr double tf32_deviation = 0.76 * u_tf32;
+/// Roundings to 16 bits in an algorithm of transforms that stores what it transforms so: both
+/// operands and their products.
+constexpr double stored_roundings = 3;
 /// Products that a tensor core adds at once, at the least.
 constexpr double products_at_once = 4;
 
@@ -161,12 +164,7 @@ ErrorModel::ErrorModel(const ConvProblem& problem, const Executed& executed, std
   const double u_stored =
       rounds_operands_ ? u_tf32
                        : std::min(unit_roundoff(type_or(executed.compute, DataType::fp64)), u_out_);
-  // Where all of that is so many roundings of transformed operands, the transforms are as precise
-  // as the sums.
-  const auto roundings = executed.numbers.find("operand_roundings");
-  const bool counted = roundings != executed.numbers.end() && u_stored > u_;
-  const double u_transform = counted ? 1 : std::max(u_, u_stored) / u_;
-  const double transforms = u_transform * u_transform;
+  const double stored = std::max(u_, u_stored) / u_;
   const auto sum_of = [this](double terms) {  // as in expected(), for the transformed operands
     const double rounded = (terms + 3) / 6, steps = std::ceil(terms / products_at_once);
     return truncates_ ? 4 * rounded + steps * steps / 3 : rounded;
@@ -177,7 +175,7 @@ ErrorModel::ErrorModel(const ConvProblem& problem, const Executed& executed, std
   if (method_ == Method::fft) {
     const double points = static_cast<double>((s.id + s.kd) * (s.ih + s.kh) * (s.iw + s.kw));
     if (weights) terms = static_cast<double>(s.mb);
-    variance_ = sum_of(terms) + 3 * transforms * std::log2(points + 2);
+    variance_ = sum_of(terms) + 3 * stored * stored * std::log2(points + 2);
   } else {
     const auto known = executed.numbers.find("tile");
     const int tile = known == executed.numbers.end()
@@ -192,9 +190,12 @@ ErrorModel::ErrorModel(const ConvProblem& problem, const Executed& executed, std
     const double reads = weights ? tile : taps;  // terms of one filter transform
     const double amplification =
         weights ? winograd_amplification(taps, tile) : winograd_amplification(tile, taps);
-    variance_ = (sum_of(terms) + transforms * ((reads + 3) / 3 + 2 * (tile + taps + 2) / 3.0)) *
-                amplification * amplification;
-    if (counted) rounding_ = roundings->second / 3 * std::pow(amplification * u_stored / u_, 2);
+    variance_ = (sum_of(terms) + (reads + 3) / 3 + 2 * (tile + taps + 2) / 3.0) * amplification *
+                amplification;
+    const auto roundings = executed.numbers.find("operand_roundings");
+    if (stored > 1)
+      rounding_ = (roundings == executed.numbers.end() ? stored_roundings : roundings->second) / 3 *
+                  std::pow(amplification * stored, 2);
   }
   nominal_squares_ = count * mean_square_product;
 }

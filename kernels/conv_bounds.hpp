@@ -65,7 +65,7 @@ class ErrorModel {
   bool rounds_operands_;  ///< to tf32, before they are multiplied
   bool truncates_;        ///< the accumulator drops digits instead of rounding
   double variance_ = 0;   ///< of a transformed algorithm's error over u^2 * squares
-  double rounding_ = 0;   ///< of its operands' rounding, where that is all, likewise
+  double rounding_ = 0;   ///< of the rounding of what is stored between its steps, likewise
   double nominal_squares_ = 0;
 };
 

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <iostream>
+#include <optional>
 #include <set>
 #include <thread>
 
@@ -16,6 +18,7 @@
 #include "core/launched.hpp"
 #include "core/options.hpp"
 #include "core/print_row.hpp"
+#include "core/rank_file.hpp"
 #include "core/result.hpp"
 #include "core/run_case.hpp"
 #include "core/schema.hpp"
@@ -178,6 +181,11 @@ int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
   // load, and tell, what the first one did.
   const json environment = environment_of(benchmark, all, plugins, ranks);
   const json launch = {{"launch", request.launch}, {"attempt", request.attempt}};
+  // Before the event `launch`: whoever reads that knows of all ranks that they had begun.
+  std::optional<RankFile> alive;
+  if (!request.journal.empty() && ranks.size() > 1 && ranks.nodes() == 1)
+    alive.emplace(std::filesystem::path(request.journal).parent_path() /
+                  rank_file_name(benchmark.name(), request.launch, request.attempt, ranks.rank()));
   // For whoever finds a process, and must tell which rank it is.
   const std::vector<std::string> processes = ranks.gather(std::to_string(getpid()));
   auto note = [&](const char* event, json fields) {

@@ -13,6 +13,7 @@
 #include "analysis/run/given_up.hpp"
 #include "analysis/run/interrupted.hpp"
 #include "analysis/run/journal_follower.hpp"
+#include "analysis/run/rank_ends.hpp"
 #include "analysis/run/stopped.hpp"
 #include "analysis/run/unanswering.hpp"
 #include "core/error.hpp"
@@ -35,10 +36,12 @@ struct Campaign::Attempt {
   std::string open;                    ///< id of the case that was begun and has no row
   bool began = false;                  ///< it came as far as its first case
   bool timed_out = false;
-  std::size_t rows = 0;    ///< that it has written itself, in time
-  std::string waited_for;  ///< ranks that were stopped or silent when the time was over
-  std::string said;        ///< on stderr, of its open case
-  int deaths = 0;          ///< attempts in a row that died outside any case
+  std::size_t rows = 0;                ///< that it has written itself, in time
+  std::string waited_for;              ///< ranks that were stopped or silent when the time was over
+  std::vector<std::string> processes;  ///< by rank, once they are told
+  std::string ended_first;             ///< which rank did, where that was seen
+  std::string said;                    ///< on stderr, of its open case
+  int deaths = 0;                      ///< attempts in a row that died outside any case
   Ended ended;
   fs::path out, err;
 };
@@ -146,6 +149,8 @@ void Campaign::run_benchmark(const PlannedBenchmark& benchmark, int launch,
                   .remaining = {},
                   .open = {},
                   .waited_for = {},
+                  .processes = {},
+                  .ended_first = {},
                   .said = {},
                   .ended = {},
                   .out = {},
@@ -156,6 +161,7 @@ void Campaign::run_benchmark(const PlannedBenchmark& benchmark, int launch,
   while (!attempt.remaining.empty()) {
     attempt.number = next_attempt(benchmark.name, launch);
     attempt.open.clear();
+    attempt.processes.clear();
     attempt.rows = 0;
     attempt.began = attempt.timed_out = false;
     run_attempt(attempt);
@@ -183,6 +189,7 @@ void Campaign::run_attempt(Attempt& attempt) {
   // nodes.
   const std::chrono::milliseconds grace(options_.launcher.empty() ? 0 : 3000);
   JournalFollower journal(journal_file);
+  RankEnds ends(journal_file, {attempt.benchmark.name, attempt.launch, attempt.number});
   Child child(command, attempt.out, attempt.err);
   Clock::time_point since = Clock::now();
   std::string watched;
@@ -201,6 +208,7 @@ void Campaign::run_attempt(Attempt& attempt) {
     }
     if (ended) {
       attempt.ended = child.kill(std::chrono::milliseconds(0));  // and whatever it left behind
+      attempt.ended_first = ends.first(attempt.processes, rank_hosts_);
       attempt.said = tail_of(attempt.err);
       return settle(attempt);
     }
@@ -229,6 +237,7 @@ void Campaign::follow(Attempt& attempt, JournalFollower& journal) {
       const json environment = event.value("environment", json::object());
       if (environment.contains("rank_hosts"))
         rank_hosts_ = environment.at("rank_hosts").get<std::vector<std::string>>();
+      attempt.processes = event.value("rank_processes", std::vector<std::string>{});
     } else if (kind == "begin") {
       attempt.open = event.value("id", "");
       attempt.began = true;
@@ -280,7 +289,8 @@ void Campaign::settle(Attempt& attempt) {
     if (!attempt.began && attempt.ended.code == static_cast<int>(ExitCode::usage))
       throw InputError(fmt::format("assay-{} refuses its input: {}", attempt.benchmark.name, said));
   }
-  std::string who = attempt.timed_out ? attempt.waited_for : unanswering_hosts(rank_hosts_);
+  std::string who = attempt.timed_out ? attempt.waited_for
+                                      : both(attempt.ended_first, unanswering_hosts(rank_hosts_));
   if (!who.empty()) who = ": " + who;
   const std::string limit = fmt::format("{:.6g} s", options_.timeout.count());
   if (!attempt.open.empty()) {

@@ -58,6 +58,16 @@ class Faults:
                 self.assertIn(word, row["reason"])
         return done
 
+    def names_the_first(self):
+        """Whatever the launcher says, the row names the struck rank by the order in which the kernel ended them."""
+        processes = {event["attempt"]: event["rank_processes"] for event in self.journal() if event["event"] == "launch"}
+        failed = [row for row in self.rows() if row["status"] == "failed"]
+        self.assertTrue(failed)
+        for row in failed:
+            self.assertIn(f" in this case: rank 1 (process {processes[row['attempt']][1]} on {socket.gethostname()}) ended first",
+                          row["reason"])
+        self.assertEqual(list(self.out.glob("rank-*")), [], "files of dead ranks were left behind")
+
     def within_messages(self, fault, status, *words, after=6):
         """In the midst of an algorithm of ours: in a message of its first call."""
         self.faulty(fault, status, *words, algorithm=["ring", "halving_doubling"], variables={"ASSAY_FAULT_AFTER": str(after)})
@@ -72,10 +82,12 @@ class Faults:
         self.assertEqual([row["status"] for row in rows], ["ok", "ok"], done.stderr)
 
     def test_killed(self):
-        self.faulty("kill", "failed", "in this case", *self.names_the_dead)
+        self.faulty("kill", "failed", *self.names_the_dead)
+        self.names_the_first()
 
     def test_ended(self):
-        self.faulty("exit", "failed", "in this case")
+        self.faulty("exit", "failed")
+        self.names_the_first()
 
     def test_stopped(self):
         self.faulty("stop", "timeout", *self.names_the_stopped)
@@ -93,10 +105,12 @@ class Faults:
             self.assertIn(f"rank 1 on {socket.gethostname()}", row["reason"])
 
     def test_killed_within(self):
-        self.within_messages("kill", "failed", "in this case", *self.names_the_dead)
+        self.within_messages("kill", "failed", *self.names_the_dead)
+        self.names_the_first()
 
     def test_killed_within_shared_memory(self):
-        self.within_shared_memory("kill", "failed", "in this case", *self.names_the_dead)
+        self.within_shared_memory("kill", "failed", *self.names_the_dead)
+        self.names_the_first()
 
     def test_stopped_within(self):
         self.within_messages("stop", "timeout", *self.names_the_stopped)
@@ -133,7 +147,7 @@ class Faults:
 @unittest.skipIf(why_not("openmpi"), f"unsupported: {why_not('openmpi')}")
 class OpenMpi(Faults, RunTest):
     mpi = "openmpi"
-    names_the_dead = ("rank 1", socket.gethostname(), "signal 9 (Killed)")
+    names_the_dead = ("noticed that process rank 1 ", "signal 9 (Killed)")
     unequal = ("timeout", "MPI_Allreduce: MPI_ERR_TRUNCATE", 7)
 
     def test_more_ranks_than_slots(self):
@@ -148,7 +162,7 @@ class OpenMpi(Faults, RunTest):
 @unittest.skipIf(why_not("mpich"), f"unsupported: {why_not('mpich')}")
 class Mpich(Faults, RunTest):
     mpi = "mpich"
-    # Its launcher names a process, but not always the one that ended first.
+    # Of its launcher: no rank, and a process that is not always the one that ended first.
     names_the_dead = (f"RUNNING AT {socket.gethostname()}", "EXIT CODE: 9")
     unequal = ("incorrect", r"receive\[", 3)  # it says nothing; the numbers are wrong, and are seen to be
 

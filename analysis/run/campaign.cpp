@@ -196,7 +196,9 @@ void Campaign::run_attempt(Attempt& attempt) {
   std::size_t left = attempt.remaining.size();
   for (;;) {
     if (const int number = wait_for_signal(std::chrono::milliseconds(100))) {
+      follow(attempt, journal);
       child.kill(grace);
+      give_up(attempt);  // what it wrote while it was being ended does not count
       throw Interrupted{number};
     }
     const auto ended = child.poll();
@@ -319,6 +321,7 @@ void Campaign::settle(Attempt& attempt) {
                         quote));
 }
 
+/// Tells which rows of a process count: those that it had written when its time was over.
 void Campaign::give_up(const Attempt& attempt) const {
   Journal(options_.folder / "journal.jsonl")
       .append(given_up(attempt.benchmark.name, attempt.launch, attempt.number, attempt.rows));

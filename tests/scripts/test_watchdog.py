@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 """How the watchdog ends what does not go on: it waits for nobody, and counts nothing that comes while a job is being ended."""
+import pathlib
+import signal
 import sys
+import time
 
 from run_helper import DEADLINE, SMALL, RunTest, group, last_part, main
 
@@ -58,6 +61,31 @@ class Watchdog(RunTest):
         (self.out / "result.json").unlink()
         self.run_suite(suite, "--resume", *words, code=7)
         self.assertEqual(self.rows(), rows)
+
+    def test_rows_of_a_job_that_is_ended_by_hand_do_not_count(self):
+        suite = self.suite([group(["direct"], PROBLEMS)], timing={"max_time": 0.5, "precision_target": 1e-9})
+        process = self.start_suite(suite, *self.launcher(RESUMES_THE_STOPPED))
+        deadline = time.monotonic() + DEADLINE
+        while "T" not in self.states_of_children() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(timeout=DEADLINE), 7)
+        self.assertEqual(self.children_at_work(), [])
+        self.assertGreater(len(self.journal_rows()), 0, "nothing came while it was being ended: this tests nothing")
+        self.run_suite(suite, "--resume", code=0)
+        rows = self.rows()
+        self.assertEqual(len(rows), len(PROBLEMS))
+        self.assertEqual({row["attempt"] for row in rows}, {1})
+        self.check_file()
+
+    def states_of_children(self):
+        states = ""
+        for process in self.children_at_work():
+            try:
+                states += pathlib.Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0]
+            except OSError:
+                pass
+        return states
 
     def test_a_row_does_not_quote_the_case_before(self):
         suite = self.suite([group(["mutter"], PROBLEMS), group(["hang", "mutter_and_abort"])])

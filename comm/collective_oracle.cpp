@@ -31,7 +31,7 @@ class CollectiveOracle final : public Oracle {
       : problem_(problem), shape_(problem_.shape()), rank_(rank) {}
 
   int exact_magnitude(const Executed& executed) const override {
-    const int bits = bits_of(executed) - (sums() ? log2_up(shape_.ranks) : 0);
+    const int bits = bits_of(executed) - (sums() ? log2_up(adders(executed)) : 0);
     if (shape_.op == ReduceOp::average && sums()) return 0;  // their quotients are no integers
     return bits < 1 ? 0 : std::min(small, 1 << std::min(bits, 20));
   }
@@ -41,7 +41,14 @@ class CollectiveOracle final : public Oracle {
   /// Where a sum of all ranks' values stays within the significand, no order of additions rounds.
   int fixed_bits(const TensorSpec&, const Executed& executed) const override {
     if (!sums() || is_integer(shape_.type) || compressed(executed)) return 0;
-    return std::max(0, significand(shape_.type) - log2_up(shape_.ranks));
+    return std::max(0, significand(shape_.type) - log2_up(adders(executed)));
+  }
+  /// More ranks than a sum without rounding can have add up in turn, each group at other elements,
+  /// with a bit more than the least.
+  int groups(const Executed& executed) const override {
+    if (!sums() || is_integer(shape_.type) || compressed(executed)) return 1;
+    const int most = 1 << (significand(shape_.type) - 1 < 30 ? significand(shape_.type) - 1 : 30);
+    return shape_.ranks <= most ? 1 : (shape_.ranks + most / 2 - 1) / (most / 2);
   }
   std::optional<ElementRange> whole(const TensorSpec& output) const override {
     // Of a reduce_scatter in place only the rank's own part is a result.
@@ -76,6 +83,11 @@ class CollectiveOracle final : public Oracle {
   bool sums() const {
     return reduces(shape_.pattern) &&
            (shape_.op == ReduceOp::sum || shape_.op == ReduceOp::average);
+  }
+  /// Ranks whose values add up at one element, at most.
+  int adders(const Executed& executed) const {
+    const int all = groups(executed);
+    return (shape_.ranks + all - 1) / all;
   }
   static bool compressed(const Executed& executed) {
     return executed.numbers.contains("wire_bits");
@@ -131,12 +143,9 @@ class CollectiveOracle final : public Oracle {
 
   /// Over the sum of the magnitudes of what is added; 0: exactly.
   double relative_bound(bool exact) const {
-    const double n = shape_.ranks, u = unit_roundoff(shape_.type);
-    if (exact) return 0;
-    if (!sums() || u == 0) return 0;
-    const bool rounds = significand(shape_.type) <= log2_up(shape_.ranks);
-    if (rounds) return n * u + (shape_.op == ReduceOp::average ? 4 * u : 0);
-    return shape_.op == ReduceOp::average ? 4 * u : 0;  // 2 units in the last place
+    if (exact || !sums()) return 0;
+    // 2 units in the last place; integers have no average.
+    return shape_.op == ReduceOp::average ? 4 * unit_roundoff(shape_.type) : 0;
   }
 
   void moved(const Inputs& inputs, std::int64_t first, std::span<Expected> expected) const {

@@ -183,7 +183,7 @@ int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
   const json launch = {{"launch", request.launch}, {"attempt", request.attempt}};
   // Before the event `launch`: whoever reads that knows of all ranks that they had begun.
   std::optional<RankFile> alive;
-  if (!request.journal.empty() && ranks.size() > 1 && ranks.nodes() == 1)
+  if (!request.journal.empty() && ranks.size() > 1)
     alive.emplace(std::filesystem::path(request.journal).parent_path() /
                   rank_file_name(benchmark.name(), request.launch, request.attempt, ranks.rank()));
   // For whoever finds a process, and must tell which rank it is.

@@ -41,7 +41,7 @@ struct OutputCheck {
   double reference_rms = 0;
   bool checksum_exact = false;
   /// The bounds are wider than the results, so that a wrong one could not be told from a right one;
-  /// `failure` says so. Of 16 elements and more, of which a few may happen to be small.
+  /// `failure` says so.
   bool undecided = false;
 };
 

@@ -199,7 +199,8 @@ class OperationWorkload final : public Workload {
             : bits > 0 ? Values(Values::Kind::fixed, setup_.seed, stream, spec.type, bits)
                        : Values(Values::Kind::mantissa, setup_.seed, stream, spec.type,
                                 oracle_->full_magnitude(spec)))
-        .of_rank(setup_.rank);
+        .of_rank(setup_.rank)
+        .in_groups(oracle_->groups(executed()));
   }
 
   template <class Which>
@@ -286,7 +287,7 @@ class OperationWorkload final : public Workload {
       operation_->run(device_.stream());
     }
     device_.stream().wait();
-    for (std::size_t set = 0; set < sets_.size() && result.passed; ++set) {
+    for (std::size_t set = 0; set < sets_.size() && !result.wrong(); ++set) {
       std::vector<Expectation> expectations = expect(set, exact);
       if (exact) {
         check_set(set, expectations, exact, when, result);
@@ -311,13 +312,14 @@ class OperationWorkload final : public Workload {
       outputs += specs_[i].elements();
       summed |= check.checksum_exact;
       if (!exact) merge(check, result);
-      if (check.failure.empty()) continue;
+      // What is wrong counts more than what cannot be decided.
+      if (check.failure.empty() || (check.undecided && !result.passed)) continue;
       result.passed = false;
       result.undecided = check.undecided;
       result.reason = fmt::format(
           "{}; {} inputs, {}{}", check.failure, exact ? "integer" : "full-significand", when,
           sets_.size() > 1 ? fmt::format(", buffer set {} of {}", set + 1, sets_.size()) : "");
-      break;
+      if (result.wrong()) break;
     }
     if (set == 0) {
       result.checked = std::max(result.checked, checked);

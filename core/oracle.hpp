@@ -48,6 +48,10 @@ class Oracle {
   /// any order (Values::Kind::fixed); 0: full significands.
   virtual int fixed_bits(const TensorSpec&, const Executed&) const { return 0; }
 
+  /// Groups of ranks, of which one at a time has values other than zero at an element
+  /// (Values::in_groups): for sums of more ranks than the type could add without rounding.
+  virtual int groups(const Executed&) const { return 1; }
+
   /// The part of `output` that is checked whole, block by block as it is read, where expect() costs
   /// no more than that; sample() and checksum() are then not asked. Nothing: by sample.
   virtual std::optional<ElementRange> whole(const TensorSpec&) const { return std::nullopt; }

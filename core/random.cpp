@@ -162,11 +162,26 @@ Values Values::of_rank(int rank) const {
   return other;
 }
 
+Values Values::in_groups(int groups) const {
+  Values other = *this;
+  other.groups_ = groups;
+  return other;
+}
+
 void Values::block(std::uint64_t counter, double (&out)[4]) const {
   std::uint32_t words[4], more[4] = {};
   draw(key_, rank_, counter, 0, 1, words);
   if (type_ == DataType::fp64) draw(key_, rank_, counter, 1, 1, more);
   convert(words, more, 4, kind_, type_, magnitude_, out);
+  clear_others(4 * counter, out);
+}
+
+/// Zeroes what is another group's.
+void Values::clear_others(std::uint64_t first, std::span<double> out) const {
+  if (groups_ == 1) return;
+  const auto groups = static_cast<std::uint64_t>(groups_), own = rank_ % groups;
+  for (std::size_t i = 0; i < out.size(); ++i)
+    if ((first + i) % groups != own) out[i] = 0;
 }
 
 double Values::operator()(std::int64_t index) const {
@@ -193,6 +208,7 @@ void Values::fill(std::int64_t first, std::span<double> out) const {
     draw(key_, rank_, index / 4, 0, blocks, words);
     if (type_ == DataType::fp64) draw(key_, rank_, index / 4, 1, blocks, more);
     convert(words, more, 4 * blocks, kind_, type_, magnitude_, out.data() + done);
+    clear_others(index, out.subspan(done, 4 * blocks));
     done += 4 * blocks;
   }
 }

@@ -30,6 +30,9 @@ class Values {
   /// The same tensor as another rank has it (0: this constructor's): what a collective's reference
   /// needs.
   Values of_rank(int rank) const;
+  /// The same, but zero at element i of all ranks other than i, i + groups, i + 2 groups, …, modulo
+  /// `groups`: fewer of them then add up at an element than there are.
+  Values in_groups(int groups) const;
 
   /// Element `index`, already rounded to the storage type.
   double operator()(std::int64_t index) const;
@@ -38,11 +41,13 @@ class Values {
 
  private:
   void block(std::uint64_t counter, double (&out)[4]) const;
+  void clear_others(std::uint64_t first, std::span<double> out) const;
   Kind kind_;
   DataType type_;
   int magnitude_;
   std::uint32_t key_[2];
   std::uint32_t rank_ = 0;
+  int groups_ = 1;
 };
 
 /// A permutation of 0 … n-1 from a seed; orders of cases and launches (recorded, reproducible

@@ -193,9 +193,10 @@ ErrorModel::ErrorModel(const ConvProblem& problem, const Executed& executed, std
     variance_ = (sum_of(terms) + (reads + 3) / 3 + 2 * (tile + taps + 2) / 3.0) * amplification *
                 amplification;
     const auto roundings = executed.numbers.find("operand_roundings");
-    if (stored > 1)
-      rounding_ = (roundings == executed.numbers.end() ? stored_roundings : roundings->second) / 3 *
-                  std::pow(amplification * stored, 2);
+    const double times = roundings == executed.numbers.end()
+                             ? stored_roundings
+                             : std::clamp(roundings->second, 0.0, stored_roundings);
+    if (stored > 1) rounding_ = times / 3 * std::pow(amplification * stored, 2);
   }
   nominal_squares_ = count * mean_square_product;
 }

@@ -194,13 +194,14 @@ void Campaign::run_attempt(Attempt& attempt) {
   Clock::time_point since = Clock::now();
   std::string watched;
   std::size_t left = attempt.remaining.size();
+  const auto end_by_hand = [&](int number) {
+    follow(attempt, journal);
+    child.kill(grace);
+    give_up(attempt);  // what it wrote while it was being ended does not count
+    throw Interrupted{number};
+  };
   for (;;) {
-    if (const int number = wait_for_signal(std::chrono::milliseconds(100))) {
-      follow(attempt, journal);
-      child.kill(grace);
-      give_up(attempt);  // what it wrote while it was being ended does not count
-      throw Interrupted{number};
-    }
+    if (const int number = wait_for_signal(std::chrono::milliseconds(100))) end_by_hand(number);
     const auto ended = child.poll();
     follow(attempt, journal);  // after poll: an ended child has written all that it ever will
     if (attempt.open != watched || attempt.remaining.size() != left) {
@@ -209,13 +210,18 @@ void Campaign::run_attempt(Attempt& attempt) {
       since = Clock::now();
     }
     if (ended) {
+      // A launcher that was itself killed says nothing of its ranks, which end after it.
+      if (!ended->signalled) attempt.ended_first = ends.first(attempt.processes, rank_hosts_);
       attempt.ended = child.kill(std::chrono::milliseconds(0));  // and whatever it left behind
-      attempt.ended_first = ends.first(attempt.processes, rank_hosts_);
       attempt.said = tail_of(attempt.err);
       return settle(attempt);
     }
     if (Clock::now() - since > options_.timeout) {
-      attempt.waited_for = waited_for(attempt);
+      try {
+        attempt.waited_for = waited_for(attempt);
+      } catch (const Interrupted& now) {  // asking other hosts takes a while
+        end_by_hand(now.signal);
+      }
       follow(attempt, journal);
       if (attempt.open != watched || attempt.remaining.size() != left) continue;  // it goes on
       // A launcher that ends its ranks lets those go on that were stopped: what it and they say and

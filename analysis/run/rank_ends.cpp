@@ -18,9 +18,10 @@ RankEnds::RankEnds(const std::filesystem::path& journal, const Process& job)
 }
 
 RankEnds::~RankEnds() {
-  read_notices();
   std::error_code gone;
-  for (const std::string& name : begun_) std::filesystem::remove(folder_ / name, gone);
+  for (const auto& entry : std::filesystem::directory_iterator(folder_, gone))
+    if (entry.path().filename().string().starts_with(beginning()))
+      std::filesystem::remove(entry.path(), gone);
   if (notices_ >= 0) close(notices_);
 }
 
@@ -43,17 +44,21 @@ std::string RankEnds::first(const std::vector<std::string>& processes,
   return "";
 }
 
-void RankEnds::read_notices() {
+std::string RankEnds::beginning() const {
   const auto& [benchmark, launch, attempt] = job_;
-  const std::string start = rank_file_name(benchmark, launch, attempt, 0);
-  const std::string beginning = start.substr(0, start.size() - 1);
+  const std::string of_rank_0 = rank_file_name(benchmark, launch, attempt, 0);
+  return of_rank_0.substr(0, of_rank_0.size() - 1);
+}
+
+void RankEnds::read_notices() {
+  const std::string ours = beginning();
   alignas(inotify_event) char buffer[65536];
   for (ssize_t size; (size = read(notices_, buffer, sizeof buffer)) > 0;)
     for (const char* at = buffer; at < buffer + size;) {
       const auto& notice = *reinterpret_cast<const inotify_event*>(at);
       at += sizeof notice + notice.len;
       const std::string name = notice.len > 0 ? notice.name : "";
-      if (!name.starts_with(beginning)) continue;
+      if (!name.starts_with(ours)) continue;
       if ((notice.mask & IN_CREATE) != 0) begun_.insert(name);
       if ((notice.mask & IN_CLOSE_WRITE) != 0) ended_.push_back(name);
     }

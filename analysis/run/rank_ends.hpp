@@ -16,7 +16,7 @@ class RankEnds final {
  public:
   /// Begins to watch. To be made before the job is started.
   RankEnds(const std::filesystem::path& journal, const Process& job);
-  /// Removes the files that dead ranks have left.
+  /// Removes the files that dead ranks have left, those of other hosts, too.
   ~RankEnds();
   RankEnds(const RankEnds&) = delete;
   RankEnds& operator=(const RankEnds&) = delete;
@@ -28,6 +28,8 @@ class RankEnds final {
                     const std::vector<std::string>& hosts);
 
  private:
+  /// Of the names of all ranks' files.
+  std::string beginning() const;
   void read_notices();
 
   std::filesystem::path folder_;

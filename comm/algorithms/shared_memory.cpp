@@ -90,11 +90,11 @@ class SharedMemory final : public ForwardingCommunicator {
     // Of the last call, on the root, where it alone sends or gets.
     const bool sends = call.what != Collective::broadcast || rank_ == call.root;
     const bool gets = call.what != Collective::reduce || rank_ == call.root;
+    const bool seen = (gets ? place_of_result(call) : flags(call.root).receive).object != 0;
     if ((sends ? place_of_send(call) : flags(call.root).send).object != 0)
       how += ", contributions read where they stand";
-    if ((gets ? place_of_result(call) : flags(call.root).receive).object != 0)
-      how += ", results put where they belong";
-    if (streams(call)) how += ", results written past the caches";
+    if (seen) how += ", results put where they belong";
+    if (streams(call) && (gets || seen)) how += ", results written past the caches";
     describe_own(how, call, executed);
   }
   std::size_t scratch_bytes() const override { return segment_->bytes_of_rank(); }

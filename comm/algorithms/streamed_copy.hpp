@@ -15,9 +15,10 @@ void streamed_copy(Buffer into, Buffer from);
 void streamed_fence();
 
 /// The bytes of a destination from which it is worth it: four second-level caches (of 1 MiB where
-/// the size is unknown), with what it is made of more than a rank's share of a usual third-level
-/// cache. Two ranks of a Sapphire Rapids (2 MiB) lose 5 % at 8 MiB and gain 1.3 to 1.6 times at
-/// 64 MiB. The greatest number where no instruction for it is known here.
+/// the size is unknown). That is measured on one machine: two ranks of a Sapphire Rapids (2 MiB)
+/// lose 5 % at 8 MiB and gain 1.3 to 1.6 times at 64 MiB. Elsewhere, above all where third-level
+/// caches are large, it is a guess, which costs time and nothing else. The greatest number where no
+/// instruction for it is known here.
 std::size_t streamed_from_bytes();
 
 }  // namespace assay

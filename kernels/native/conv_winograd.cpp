@@ -303,7 +303,9 @@ class Winograd final : public Operation {
                            weight = f * plan_.blocks * weights_.block();
       const float* const a = plan_.by_tiles
                                  ? static_cast<const float*>(inputs) + input
-                                 : wide(inputs, input, weights_.row_blocks() * tile_block, widened);
+                                 : wide(inputs, input + from * tile_block, count * tile_block,
+                                        widened + from * tile_block) -
+                                       from * tile_block;
       const float* const b = plan_.by_tiles
                                  ? wide(weights, weight, count * weights_.block(), widened)
                                  : static_cast<const float*>(weights) + weight;

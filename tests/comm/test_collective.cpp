@@ -230,8 +230,8 @@ TEST(Collective, BytesThatAreNoWholeElementsAreRefused) {
   EXPECT_EQ(message(Pattern::barrier, 0), "");
 }
 
-TEST(Collective, ManyRanksInFewBitsHaveABound) {
-  // bf16 holds 8 bits: sums of more than 128 values are rounded on the way.
+TEST(Collective, ManyRanksInFewBitsAddUpInGroups) {
+  // bf16 holds 8 bits: sums of more than 128 values would be rounded on the way.
   CollectiveShape shape;
   shape.type = DataType::bf16;
   shape.bytes = 2;
@@ -240,9 +240,54 @@ TEST(Collective, ManyRanksInFewBitsHaveABound) {
   for (const int ranks : {4, 128, 300}) {
     shape.ranks = ranks;
     const auto oracle = collective_oracle(CollectiveProblem(shape), 0);
-    EXPECT_EQ(oracle->fixed_bits(spec, {}), ranks == 4 ? 6 : ranks == 128 ? 1 : 0);
-    EXPECT_EQ(oracle->exact_magnitude({}), ranks == 4 ? 64 : ranks == 128 ? 2 : 0);
+    EXPECT_EQ(oracle->groups({}), ranks == 300 ? 5 : 1);
+    EXPECT_EQ(oracle->fixed_bits(spec, {}), ranks == 4 ? 6 : ranks == 128 ? 1 : 2);
+    EXPECT_EQ(oracle->exact_magnitude({}), ranks == 4 ? 64 : ranks == 128 ? 2 : 4);
   }
+}
+
+TEST(Collective, SumsOfManyRanksInFewBitsAreExactInAnyOrder) {
+  for (const DataType type : {DataType::bf16, DataType::fp16})
+    for (const int ranks : {129, 256, 300, 1000, 5000}) {
+      CollectiveShape shape;
+      shape.type = type;
+      shape.bytes = 64;
+      shape.ranks = ranks;
+      const auto oracle = collective_oracle(CollectiveProblem(shape), 0);
+      TensorSpec spec;
+      spec.name = "receive";
+      spec.role = Role::output;
+      spec.type = type;
+      for (const bool exact : {false, true}) {
+        const Values sent =
+            Values(exact ? Values::Kind::integer : Values::Kind::fixed, 1, "send", type,
+                   exact ? oracle->exact_magnitude({}) : oracle->fixed_bits(spec, {}))
+                .in_groups(oracle->groups({}));
+        std::vector<double> sums(32), some(32);
+        std::vector<bool> seen(static_cast<std::size_t>(ranks));
+        for (int rank = ranks; rank-- > 0;) {  // the other order than the oracle's
+          sent.of_rank(rank).fill(0, some);
+          for (std::size_t i = 0; i < sums.size(); ++i) {
+            sums[i] = round_to(type, sums[i] + some[i]);
+            if (some[i] != 0) seen[static_cast<std::size_t>(rank)] = true;
+          }
+        }
+        std::vector<std::int64_t> indices(32);
+        std::iota(indices.begin(), indices.end(), 0);
+        std::vector<Expected> expected(32);
+        oracle->expect(spec, {{"send", sent}}, {}, exact, indices, expected);
+        double largest = 0;
+        for (std::size_t i = 0; i < sums.size(); ++i) {
+          ASSERT_EQ(sums[i], expected[i].value) << name(type) << " " << ranks << " " << i;
+          ASSERT_EQ(expected[i].max_bound, 0);
+          largest = std::max(largest, std::abs(sums[i]));
+        }
+        EXPECT_GT(largest, 0);
+        // 32 elements show at least one rank of each group, and most of all.
+        if (oracle->groups({}) <= 8)
+          EXPECT_GT(std::count(seen.begin(), seen.end(), true), ranks / 2) << ranks;
+      }
+    }
 }
 
 }  // namespace

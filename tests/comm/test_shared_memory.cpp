@@ -147,9 +147,11 @@ TEST(SharedMemoryProcesses, RegisteredBuffersAreReadAndWrittenWhereTheyAre) {
   }
 }
 
-/// What is written past the caches is seen by the ranks that are told of it.
+/// Results long enough to be written past the caches.
 TEST(SharedMemoryProcesses, LongResultsAreRight) {
-  const std::size_t bytes = std::min(streamed_from_bytes(), std::size_t{32} << 20);
+  const std::size_t bytes = streamed_from_bytes();
+  if (bytes > std::size_t{1} << 28)
+    GTEST_SKIP() << "nothing is written past this processor's caches";
   const std::vector<int> codes = in_processes(2, [bytes](Communicator& ranks) {
     const auto communicator = made_or_null(ranks);
     if (!communicator) return false;

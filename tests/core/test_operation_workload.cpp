@@ -201,10 +201,12 @@ class ChangedOracle final : public Oracle {
   Change change_;
 };
 
-Verification verified(const Shape& shape, ChangedOracle::Change change) {
+Verification verified(const Shape& shape, ChangedOracle::Change change, Fault fault = {},
+                      const OperationSetup& setup = {}) {
   SmallHost device;
-  return operation_workload(Product(shape), std::make_unique<ProductOperation>(shape), device,
-                            std::make_unique<ChangedOracle>(shape, std::move(change)), 0, {})
+  return operation_workload(Product(shape),
+                            std::make_unique<ProductOperation>(shape, std::move(fault)), device,
+                            std::make_unique<ChangedOracle>(shape, std::move(change)), 0, setup)
       ->verify_before();
 }
 
@@ -223,7 +225,8 @@ TEST(OperationWorkload, BoundsWiderThanTheResultsDecideNothing) {
       << undecided.reason;
   Shape few;
   few.rows = 15;  // some of so few may happen to be small
-  EXPECT_FALSE(verified(few, widened(8)).undecided);
+  EXPECT_FALSE(verified(few, widened(1)).undecided);
+  EXPECT_TRUE(verified(few, widened(40)).undecided);
   // What is wrong is wrong, however wide the bound.
   const Verification wrong = verified({}, [](Expected& one) {
     one.max_bound = one.rms_bound = 8;
@@ -231,6 +234,14 @@ TEST(OperationWorkload, BoundsWiderThanTheResultsDecideNothing) {
   });
   EXPECT_FALSE(wrong.passed);
   EXPECT_FALSE(wrong.undecided) << wrong.reason;
+  // In a later buffer set, too.
+  const auto late = [](int run, float* y) {
+    if (run == 2) y[7] = std::numeric_limits<float>::quiet_NaN();
+  };
+  const Verification second = verified({}, widened(8), late, cold());
+  EXPECT_FALSE(second.passed);
+  EXPECT_FALSE(second.undecided) << second.reason;
+  EXPECT_NE(second.reason.find("y["), std::string::npos) << second.reason;
 }
 
 TEST(OperationWorkload, ASmallErrorEverywhereFailsTheNormTest) {

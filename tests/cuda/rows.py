@@ -52,6 +52,10 @@ class Rows(RunTest):
                 else:  # of F(4x4), which `auto` of the fake library chooses first where it can
                     self.assertIn("cannot tell a wrong result from a right one", row["reason"])
 
+        for direction, algorithm in (("forward", "implicit_gemm"), ("bwd_data", "algo_1"), ("bwd_weights", "algo_1")):
+            self.all_ok("--problem", ",".join(SHAPES), "--direction", direction, "--precision", "bf16", "--algorithm", algorithm,
+                        "--layout", "nchw,nhwc", count=len(SHAPES) * 2)
+
     def test_int8_is_right_in_its_two_layouts(self):
         rows = self.all_ok("--problem", SHAPES[0], "--precision", "int8", "--layout", "nchw,nhwc,any", count=3)
         self.assertEqual([row["executed"]["layout"] for row in rows], ["nchw_vect_c4", "nhwc", "nhwc"])

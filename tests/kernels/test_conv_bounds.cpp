@@ -127,13 +127,15 @@ Winograd f4() {
 }
 
 /// out (rows x rows) = T x T^t, all in fp32.
+template <class Staged>
 std::vector<float> sandwich(const std::vector<float>& t, std::size_t rows, std::size_t inner,
-                            const std::vector<float>& x) {
+                            const std::vector<float>& x, const Staged& staged) {
   std::vector<float> half(rows * inner), out(rows * rows);
   for (std::size_t i = 0; i < rows; ++i)
     for (std::size_t j = 0; j < inner; ++j)
       for (std::size_t k = 0; k < inner; ++k)
         half[i * inner + j] += t[i * inner + k] * x[k * inner + j];
+  half = staged(half);
   for (std::size_t i = 0; i < rows; ++i)
     for (std::size_t j = 0; j < rows; ++j)
       for (std::size_t k = 0; k < inner; ++k)
@@ -142,9 +144,15 @@ std::vector<float> sandwich(const std::vector<float>& t, std::size_t rows, std::
 }
 
 /// A whole Winograd convolution, in fp32, of a padded square problem; transformed operands are
-/// rounded to `bits` (24: not at all).
+/// rounded to `bits` (24: not at all), or, where `all_stages`, whatever a stage of a transform
+/// gives, and the products' sums.
 std::vector<double> winograd(const ConvProblem& problem, const Inputs& inputs, const Winograd& w,
-                             int bits) {
+                             int bits, bool all_stages) {
+  const auto staged = [&](std::vector<float> values) {
+    for (float& value : values)
+      if (all_stages) value = static_cast<float>(round_bits(static_cast<double>(value), bits));
+    return values;
+  };
   const ConvShape& s = problem.shape();
   const auto specs = problem.tensors();
   const Vector src = materialize(inputs.find("src")->second, specs[0].elements()),
@@ -169,12 +177,13 @@ std::vector<double> winograd(const ConvProblem& problem, const Inputs& inputs, c
             for (std::size_t i = 0; i < 9; ++i)
               filter[i] =
                   static_cast<float>(weights[static_cast<std::size_t>(o * s.ic + c) * 9 + i]);
-            const std::vector<float> v = sandwich(w.input, n, n, tile);
+            const std::vector<float> v = sandwich(w.input, n, n, tile, staged);
             std::vector<float> half(n * 3), u(n * n);
             for (std::size_t i = 0; i < n; ++i)
               for (std::size_t j = 0; j < 3; ++j)
                 for (std::size_t k = 0; k < 3; ++k)
                   half[i * 3 + j] += w.filter[i * 3 + k] * filter[k * 3 + j];
+            half = staged(half);
             for (std::size_t i = 0; i < n; ++i)
               for (std::size_t j = 0; j < n; ++j)
                 for (std::size_t k = 0; k < 3; ++k)
@@ -183,11 +192,13 @@ std::vector<double> winograd(const ConvProblem& problem, const Inputs& inputs, c
               sum[i] += static_cast<float>(round_bits(static_cast<double>(v[i]), bits)) *
                         static_cast<float>(round_bits(static_cast<double>(u[i]), bits));
           }
+          sum = staged(sum);
           std::vector<float> half(static_cast<std::size_t>(m) * n);
           for (std::size_t i = 0; i < static_cast<std::size_t>(m); ++i)
             for (std::size_t j = 0; j < n; ++j)
               for (std::size_t k = 0; k < n; ++k)
                 half[i * n + j] += w.output[i * n + k] * sum[k * n + j];
+          half = staged(half);
           for (std::int64_t y = 0; y < std::min(m, s.oh - ty); ++y)
             for (std::int64_t x = 0; x < std::min(m, s.ow - tx); ++x) {
               float value = 0;
@@ -201,18 +212,20 @@ std::vector<double> winograd(const ConvProblem& problem, const Inputs& inputs, c
   return out;
 }
 
-/// Tensors of 16 bits: one whose transformed operands are stored in them.
+/// Tensors of 16 bits: one whose transformed operands are stored in them; `roundings` is what it
+/// says of itself (0: nothing).
 Judged judge_winograd(const char* text, const Winograd& w, int bits, double tile,
-                      Precision precision = Precision::fp32) {
+                      Precision precision = Precision::fp32, int roundings = 2,
+                      bool all_stages = false) {
   const ConvProblem problem(parse_conv(text), ConvDirection::forward, precision);
   const Inputs inputs = make_inputs(problem, Values::Kind::mantissa, 0);
   Executed executed = honest(precision, "winograd");
   if (tile > 0) executed.numbers["tile"] = tile;
   if (precision != Precision::fp32) {
     executed.compute = std::string(name(precision));
-    executed.numbers["operand_roundings"] = 2;
+    if (roundings > 0) executed.numbers["operand_roundings"] = roundings;
   }
-  Vector got = winograd(problem, inputs, w, bits);
+  Vector got = winograd(problem, inputs, w, bits, all_stages);
   for (double& value : got) value = round_to(storage(precision), value);
   const std::vector<Expected> want =
       expect(problem, inputs, executed, false, all_of(problem.tensors()[2]));
@@ -254,6 +267,19 @@ TEST(ConvBounds, TransformedOperandsOfFewerDigitsThanTheTensorsFail) {
             << text << " tile " << tile << " bits " << bits;
       }
   }
+}
+
+TEST(ConvBounds, LibrariesMayRoundEveryStageOfWinogradTo16Bits) {
+  // What says nothing of its roundings is held to three; transforms that round each of their stages
+  // are within that, too.
+  for (const char* text : {"mb1ic3ih12oc4kh3ph1", "mb1ic64ih18oc4kh3ph1", "mb1ic300ih8oc4kh3ph1"})
+    for (const auto& [w, tile] : {std::pair{f2(), 2.0}, {f4(), 4.0}, {f4(), 0.0}})
+      for (const auto& [precision, bits] : {std::pair{Precision::fp16, 11}, {Precision::bf16, 8}}) {
+        const Judged judged = judge_winograd(text, w, bits, tile, precision, 0, true);
+        EXPECT_LT(judged.largest, 1) << text << " tile " << tile << " bits " << bits;
+        EXPECT_LT(judged.norm, 1) << text << " tile " << tile << " bits " << bits;
+        EXPECT_GT(judged.norm, 0.05) << text << " tile " << tile << " bits " << bits;
+      }
 }
 
 TEST(ConvBounds, WinogradIsNotForgivenAsDirect) {

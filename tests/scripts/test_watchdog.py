@@ -3,7 +3,6 @@
 import pathlib
 import signal
 import sys
-import time
 
 from run_helper import DEADLINE, SMALL, RunTest, group, last_part, main
 
@@ -65,17 +64,17 @@ class Watchdog(RunTest):
     def test_rows_of_a_job_that_is_ended_by_hand_do_not_count(self):
         suite = self.suite([group(["direct"], PROBLEMS)], timing={"max_time": 0.5, "precision_target": 1e-9})
         process = self.start_suite(suite, *self.launcher(RESUMES_THE_STOPPED))
-        deadline = time.monotonic() + DEADLINE
-        while "T" not in self.states_of_children() and time.monotonic() < deadline:
-            time.sleep(0.01)
+        self.wait_until(lambda: "T" in self.states_of_children(), process)
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.wait(timeout=DEADLINE), 7)
         self.assertEqual(self.children_at_work(), [])
-        self.assertGreater(len(self.journal_rows()), 0, "nothing came while it was being ended: this tests nothing")
+        (left,) = [event for event in self.journal() if event["event"] == "given_up"]
+        written = [row["id"] for row in self.journal_rows()]
+        self.assertGreater(len(written), left["rows"], "nothing came while it was being ended: this tests nothing")
         self.run_suite(suite, "--resume", code=0)
-        rows = self.rows()
-        self.assertEqual(len(rows), len(PROBLEMS))
-        self.assertEqual({row["attempt"] for row in rows}, {1})
+        self.assertEqual({row["id"]: row["attempt"] for row in self.rows()},
+                         {row["id"]: 0 if row["id"] in written[:left["rows"]] else 1 for row in self.rows()})
+        self.assertEqual(len(self.rows()), len(PROBLEMS))
         self.check_file()
 
     def states_of_children(self):

@@ -284,8 +284,9 @@ TEST(Collective, SumsOfManyRanksInFewBitsAreExactInAnyOrder) {
         }
         EXPECT_GT(largest, 0);
         // 32 elements show at least one rank of each group, and most of all.
-        if (oracle->groups({}) <= 8)
+        if (oracle->groups({}) <= 8) {
           EXPECT_GT(std::count(seen.begin(), seen.end(), true), ranks / 2) << ranks;
+        }
       }
     }
 }

@@ -47,7 +47,7 @@ class CollectiveOracle final : public Oracle {
   /// with a bit more than the least.
   int groups(const Executed& executed) const override {
     if (!sums() || is_integer(shape_.type) || compressed(executed)) return 1;
-    const int most = 1 << (significand(shape_.type) - 1 < 30 ? significand(shape_.type) - 1 : 30);
+    const int most = 1 << std::min(significand(shape_.type) - 1, 30);
     return shape_.ranks <= most ? 1 : (shape_.ranks + most / 2 - 1) / (most / 2);
   }
   std::optional<ElementRange> whole(const TensorSpec& output) const override {

@@ -26,9 +26,9 @@ struct Verification {
   std::int64_t checked = 0;  ///< output elements compared with the reference
   std::int64_t outputs = 0;  ///< output elements there are (all scanned for NaN and infinity)
   bool exact = false;        ///< an exact integer pass was part of it
+  bool undecided = false;    ///< not passed only because the bound is wider than the results
+  std::string reason;  ///< why it failed: "dst[3,1,0,7] is 2.5 (expected 2.25 within 1e-6)…"
   bool wrong() const { return !passed && !undecided; }
-  bool undecided = false;  ///< not passed only because the bound is wider than the results
-  std::string reason;      ///< why it failed: "dst[3,1,0,7] is 2.5 (expected 2.25 within 1e-6)…"
 };
 
 /// One prepared case. The loop calls reset() untimed and run() timed; a workload may make many

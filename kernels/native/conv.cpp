@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "kernels/native/backend.hpp"
@@ -12,8 +13,30 @@
 namespace assay::native {
 namespace {
 
-constexpr std::array algorithms{"implicit_gemm", "winograd",           "winograd_2x2",
-                                "winograd_4x4",  "winograd_2x2_16bit", "winograd_4x4_16bit"};
+struct Algorithm {
+  const char* name;
+  int tile;     ///< Winograd's; 0: implicit GEMM
+  bool narrow;  ///< transformed operands are stored in the tensors' 16 bits
+};
+constexpr std::array algorithms{
+    Algorithm{"implicit_gemm", 0, false},     Algorithm{"winograd", 4, false},
+    Algorithm{"winograd_2x2", 2, false},      Algorithm{"winograd_4x4", 4, false},
+    Algorithm{"winograd_2x2_16bit", 2, true}, Algorithm{"winograd_4x4_16bit", 4, true}};
+
+std::vector<std::string> names() {
+  std::vector<std::string> all;
+  for (const Algorithm& one : algorithms) all.emplace_back(one.name);
+  return all;
+}
+
+/// Winograd where it computes the problem and there are channels enough for its products to
+/// outweigh its transforms.
+std::string best_for(const ConvProblem& problem) {
+  const ConvShape& s = problem.shape();
+  return why_not_winograd(problem).empty() && std::min(s.ic, s.oc) >= 2 * channel_block
+             ? "winograd"
+             : "implicit_gemm";
+}
 
 std::string why_not(const ConvProblem& problem) {
   const ConvShape& s = problem.shape();
@@ -35,13 +58,14 @@ Made<std::unique_ptr<Operation>> make_conv(Device&, const Problem& problem, cons
                                            Communicator&) {
   const ConvProblem& conv = problem_cast<ConvProblem>(problem);
   const ConvShape& s = conv.shape();
-  std::string algorithm = options.get("algorithm", "auto");
+  const std::string asked = options.get("algorithm", "auto");
+  const std::string algorithm = asked == "auto" ? best_for(conv) : asked;
   const std::string layout = options.get("layout", "any");
-  if (algorithm != "auto" &&
-      std::find(algorithms.begin(), algorithms.end(), algorithm) == algorithms.end())
+  const auto found = std::ranges::find(algorithms, algorithm, &Algorithm::name);
+  if (found == algorithms.end())
     return Unsupported{
         fmt::format("native has no {} convolution (its algorithms are {}). Use one of these.",
-                    algorithm, fmt::join(algorithms, ", "))};
+                    algorithm, fmt::join(names(), ", "))};
   if (layout != "any" && layout != "nhwc")
     return Unsupported{fmt::format(
         "native has no layout {} (channels are its innermost dimension). Use any or nhwc.",
@@ -51,21 +75,12 @@ Made<std::unique_ptr<Operation>> make_conv(Device&, const Problem& problem, cons
   const bool whole_blocks =
       s.g == 1 || (s.ic / s.g % channel_block == 0 && s.oc / s.g % channel_block == 0);
   const Request request{conv, layout == "any" && whole_blocks, std::max(1, options.threads)};
-  // The rule of auto: Winograd where it computes the problem and there are channels enough for its
-  // products to outweigh its transforms.
-  if (algorithm == "auto")
-    algorithm = why_not_winograd(conv).empty() && std::min(s.ic, s.oc) >= 2 * channel_block
-                    ? "winograd"
-                    : "implicit_gemm";
-  if (algorithm != "implicit_gemm")
-    return make_winograd(request, algorithm.find("2x2") != std::string::npos ? 2 : 4,
-                         algorithm.ends_with("_16bit"));
+  if (found->tile > 0) return make_winograd(request, found->tile, found->narrow);
   return conv.direction() == ConvDirection::bwd_weights ? make_implicit_gemm_weights(request)
                                                         : make_implicit_gemm(request);
 }
 
-const Maker add_conv{
-    makers(), ConvProblem::kind_name, &make_conv, {algorithms.begin(), algorithms.end()}};
+const Maker add_conv{makers(), ConvProblem::kind_name, &make_conv, names()};
 
 }  // namespace
 }  // namespace assay::native

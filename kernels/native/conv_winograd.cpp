@@ -212,10 +212,14 @@ class Winograd final : public Operation {
   /// Element `at` of the side that is held whole.
   void* whole(std::ptrdiff_t at) const { return element(scratch_ + shared_, stored_, at); }
 
-  /// Puts 16 transformed values of each frequency, rounded as they are stored, to elements `at`,
-  /// `at + step`, … of `to`.
-  void keep(const float* values, void* to, DataType type, std::ptrdiff_t at,
+  /// Puts 16 values of each frequency, which `transform(to, step)` makes, to elements `at`,
+  /// `at + step`, … of `to`, rounded as transformed operands are stored.
+  template <class Transform>
+  void keep(const Transform& transform, void* to, DataType type, std::ptrdiff_t at,
             std::ptrdiff_t step) const {
+    if (!narrow()) return transform(static_cast<float*>(to) + at, step);
+    alignas(64) float values[36 * channel_block];
+    transform(values, channel_block);
     if (type == stored_)
       return table_.store(type, values, channel_block, frequencies_, channel_block,
                           element(to, type, at), step);
@@ -242,25 +246,23 @@ class Winograd final : public Operation {
                          frequency = blocks * plan_.tiles * channel_block;
     const bool inside = y >= 0 && x >= 0 && y + points_ <= in_.height && x + points_ <= in_.width;
     for (std::ptrdiff_t block = 0; block < blocks; ++block) {
-      const std::ptrdiff_t first = (block * plan_.tiles + at) * channel_block;
-      alignas(64) float values[36 * channel_block];
-      float* const to = narrow() ? values : static_cast<float*>(inputs) + first;
-      const std::ptrdiff_t step = narrow() ? channel_block : frequency;
       const std::ptrdiff_t from = in_.offset(p.n, 0, block) + y * in_.row + x * in_.pixel;
-      if (inside && in_.type == DataType::fp32 && in_.count(block) == channel_block) {
-        transform_input_(static_cast<const float*>(data_[0]) + from, in_.row, in_.pixel, to, step);
-        continue;
-      }
-      alignas(64) float patch[36 * channel_block] = {};
-      const std::ptrdiff_t left = std::clamp<std::ptrdiff_t>(-x, 0, points_),
-                           right = std::clamp<std::ptrdiff_t>(in_.width - x, left, points_);
-      for (std::ptrdiff_t i = 0; i < points_; ++i)
-        if (y + i >= 0 && y + i < in_.height && right > left)
-          table_.load(in_.type, element(data_[0], in_.type, from + i * in_.row + left * in_.pixel),
-                      in_.pixel, right - left, in_.count(block),
-                      patch + (i * points_ + left) * channel_block, channel_block);
-      transform_input_(patch, points_ * channel_block, channel_block, to, step);
-      if (narrow()) keep(values, inputs, type, first, frequency);
+      const auto transform = [&](float* to, std::ptrdiff_t step) {
+        if (inside && in_.type == DataType::fp32 && in_.count(block) == channel_block)
+          return transform_input_(static_cast<const float*>(data_[0]) + from, in_.row, in_.pixel,
+                                  to, step);
+        alignas(64) float patch[36 * channel_block] = {};
+        const std::ptrdiff_t left = std::clamp<std::ptrdiff_t>(-x, 0, points_),
+                             right = std::clamp<std::ptrdiff_t>(in_.width - x, left, points_);
+        for (std::ptrdiff_t i = 0; i < points_; ++i)
+          if (y + i >= 0 && y + i < in_.height && right > left)
+            table_.load(in_.type,
+                        element(data_[0], in_.type, from + i * in_.row + left * in_.pixel),
+                        in_.pixel, right - left, in_.count(block),
+                        patch + (i * points_ + left) * channel_block, channel_block);
+        transform_input_(patch, points_ * channel_block, channel_block, to, step);
+      };
+      keep(transform, inputs, type, (block * plan_.tiles + at) * channel_block, frequency);
     }
   }
 
@@ -279,14 +281,8 @@ class Winograd final : public Operation {
             element(data_[1], in_.type,
                     (outputs * weights_.rows + c) * filter + (turned_ ? 8 * channel_block : 0)),
             turned_ ? -channel_block : channel_block, 9, channel_block, taps, channel_block);
-        const std::ptrdiff_t first = (c - before) * weights_.width + j * channel_block;
-        if (!narrow()) {
-          transform_filter_(taps, static_cast<float*>(weights) + first, frequency);
-          continue;
-        }
-        alignas(64) float values[36 * channel_block];
-        transform_filter_(taps, values, channel_block);
-        keep(values, weights, type, first, frequency);
+        keep([&](float* to, std::ptrdiff_t step) { transform_filter_(taps, to, step); }, weights,
+             type, (c - before) * weights_.width + j * channel_block, frequency);
       }
   }
 
@@ -301,25 +297,27 @@ class Winograd final : public Operation {
     for (std::ptrdiff_t f = 0; f < frequencies_; ++f) {
       const std::ptrdiff_t input = f * weights_.row_blocks() * tile_block,
                            weight = f * plan_.blocks * weights_.block();
-      const float* const a = plan_.by_tiles
-                                 ? static_cast<const float*>(inputs) + input
-                                 : wide(inputs, input + from * tile_block, count * tile_block,
-                                        widened + from * tile_block) -
-                                       from * tile_block;
-      const float* const b = plan_.by_tiles
-                                 ? wide(weights, weight, count * weights_.block(), widened)
-                                 : static_cast<const float*>(weights) + weight;
+      const float *a = nullptr, *b = nullptr;
+      if (plan_.by_tiles) {
+        a = static_cast<const float*>(inputs) + input;
+        b = wide(weights, weight, 0, count * weights_.block(), widened);
+      } else {
+        a = wide(inputs, input, from * tile_block, count * tile_block, widened);
+        b = static_cast<const float*>(weights) + weight;
+      }
       multiply(table_, table_.pixels, channel_block, a, b, segments_.data() + from, count,
                last - first, weights_.column_blocks(panel),
                {products + f * plan_.tiles * weights_.width, weights_.width, channel_block},
                from > 0);
     }
   }
-  /// A part of the side that is held whole, in fp32.
-  const float* wide(const void* from, std::ptrdiff_t at, std::ptrdiff_t count, float* to) const {
-    if (!narrow()) return static_cast<const float*>(from) + at;
-    table_.load(stored_, element(from, stored_, at), channel_block, count / channel_block,
-                channel_block, to, channel_block);
+  /// One frequency of the side that is held whole, at element `at` of `all`: where it is in fp32,
+  /// from value `from` on, `count` of them.
+  const float* wide(const void* all, std::ptrdiff_t at, std::ptrdiff_t from, std::ptrdiff_t count,
+                    float* to) const {
+    if (!narrow()) return static_cast<const float*>(all) + at;
+    table_.load(stored_, element(all, stored_, at + from), channel_block, count / channel_block,
+                channel_block, to + from, channel_block);
     return to;
   }
 

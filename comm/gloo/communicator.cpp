@@ -225,6 +225,10 @@ void GlooCommunicator::describe(const Call& call, Executed& executed) const {
   executed.evidence = "library";
 }
 
+std::string GlooCommunicator::remark() const {
+  return mesh_->gives_way() ? "Gloo's thread under SCHED_BATCH" : "";
+}
+
 Request GlooCommunicator::start(const Call& call, Stream& stream) {
   run(call, stream);
   return {};

@@ -6,6 +6,7 @@
 #include <gloo/transport/tcp/device.h>
 #include <ifaddrs.h>
 #include <net/if.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <csignal>
@@ -46,6 +47,32 @@ std::vector<std::vector<char>> addresses_for(int rank, const std::vector<std::st
   return mine;
 }
 
+/// Gloo's thread tries a pair's lock and, where the caller's thread has it, asks again at once. On
+/// one processor it would then take the processor from the holder of the lock and spin until the
+/// scheduler's tick: allreduce of 400 kB between two ranks on two processors took 4 ms, and takes
+/// 0.2 ms so. A thread of SCHED_BATCH does not interrupt another one when it is woken; where it has
+/// a processor of its own nothing changes. A thread inherits the policy of the one that makes it.
+/// Any policy but the usual one was chosen by the user, and stays.
+class BatchPolicy final {
+ public:
+  BatchPolicy() {
+    if (sched_getscheduler(0) == SCHED_OTHER) set_ = set(SCHED_BATCH);
+  }
+  ~BatchPolicy() {
+    if (set_) set(SCHED_OTHER);
+  }
+  BatchPolicy(const BatchPolicy&) = delete;
+  BatchPolicy& operator=(const BatchPolicy&) = delete;
+  bool is_set() const { return set_; }
+
+ private:
+  static bool set(int policy) {
+    const sched_param none{};
+    return sched_setscheduler(0, policy, &none) == 0;
+  }
+  bool set_ = false;
+};
+
 }  // namespace
 
 std::string choose_interface(Communicator& known) {
@@ -76,7 +103,11 @@ Mesh::Mesh(Communicator& known, const std::string& interface)
   try {
     gloo::transport::tcp::attr attributes;
     attributes.iface = interface;
-    device_ = gloo::transport::tcp::CreateDevice(attributes);
+    {
+      const BatchPolicy of_its_thread;
+      device_ = gloo::transport::tcp::CreateDevice(attributes);
+      gives_way_ = of_its_thread.is_set();
+    }
     transportContext_ = device_->createContext(rank, size);
     transportContext_->setTimeout(std::chrono::seconds(30));  // of the connecting alone
     std::vector<std::vector<char>> addresses(static_cast<std::size_t>(size));

@@ -18,6 +18,12 @@ class Mesh final : public gloo::Context {
   /// Collective: every rank listens, tells the others its addresses through `known`, and connects.
   /// Throws CaseError with gloo's words.
   Mesh(Communicator& known, const std::string& interface);
+
+  /// Whether Gloo's thread lets the caller's finish where both share a processor (SCHED_BATCH).
+  bool gives_way() const { return gives_way_; }
+
+ private:
+  bool gives_way_ = false;
 };
 
 /// The network interface that the ranks shall use: GLOO_SOCKET_IFNAME (as in PyTorch), else the

@@ -2,7 +2,9 @@
 """assay-collectives under mpirun: every collective verified on every rank, rows complete, bad input refused."""
 import json
 import os
+import pathlib
 import shutil
+import subprocess
 import unittest
 
 from run_helper import ASSAY, BIN, BUILD, SOURCE, RunTest, main
@@ -128,10 +130,49 @@ class Collectives(RunTest):
         self.assertIn("--oversubscribe", done.stderr)
         self.assertNotEqual(done.returncode, 0)
 
+    def over_gloo(self, settled, *policy):
+        """Scheduling policies of a rank's threads, the caller's first, once they are settled; and what the rows say."""
+        out = f"{self.out}.json"
+        with open(self.folder / "stderr.txt", "w") as errors:
+            process = subprocess.Popen([launcher(), "-n", "2", *policy, COLLECTIVES, "--transport", "gloo", "--algorithm", "library,ring",
+                                        "--bytes", "4", "--max-time", "1", "--out", out],
+                                       env=self.environment(), stdout=subprocess.DEVNULL, stderr=errors)
+        self.addCleanup(lambda: process.poll() is None and (process.kill(), process.wait()))
+        seen = []
+
+        def connected():  # a rank in its first row: it has MPI's threads and Gloo's
+            for rank in self.children_at_work():
+                try:
+                    if "libassay_gloo" in pathlib.Path(f"/proc/{rank}/maps").read_text() and "assay" in os.readlink(f"/proc/{rank}/exe"):
+                        now = [os.sched_getscheduler(int(task)) for task in sorted(os.listdir(f"/proc/{rank}/task"), key=int)]
+                        seen.extend([now] if settled(now) else [])
+                except OSError:
+                    continue  # it has ended
+            return seen
+
+        self.wait_until(connected, process)
+        process.wait(timeout=60)
+        self.assertEqual(process.returncode, 0)
+        return seen[-1], [row["executed"]["implementation"] for row in json.loads(pathlib.Path(out).read_text())["rows"]]
+
+    @unittest.skipUnless((BUILD / "lib/assay/libassay_gloo.so").exists(), "gloo was not built")
+    def test_gloo_s_thread_gives_way_and_the_caller_s_does_not(self):
+        seen, said = self.over_gloo(lambda now: now[0] == os.SCHED_OTHER and os.SCHED_BATCH in now)
+        self.assertEqual(seen.count(os.SCHED_BATCH), 1, seen)
+        for one in said:
+            self.assertEqual(one.count(", Gloo's thread under SCHED_BATCH"), 1, one)
+
+    @unittest.skipUnless((BUILD / "lib/assay/libassay_gloo.so").exists(), "gloo was not built")
+    def test_a_policy_that_the_user_has_set_stays_gloo_s_thread_s_too(self):
+        seen, said = self.over_gloo(lambda now: len(now) > 1, "chrt", "--idle", "0")
+        self.assertEqual(set(seen), {os.SCHED_IDLE})
+        for one in said:
+            self.assertNotIn("SCHED_BATCH", one)
+
     @unittest.skipUnless((BUILD / "lib/assay/libassay_oneccl.so").exists(), "oneccl was not built")
     def test_oneccl_s_threads_give_way_where_they_share_processors(self):
         alone = ("taskset", "-c", min(os.sched_getaffinity(0)))
-        for given, how in (({}, "sleep"), ({"CCL_YIELD": "sched_yield"}, "sched_yield")):
+        for given, how in (({}, "sched_yield"), ({"CCL_YIELD": "sleep"}, "sleep")):
             done = self.command(*alone, launcher(), "--bind-to", "none", "-n", 2, COLLECTIVES, "--transport", "oneccl", "--bytes", 4,
                                 "--algorithm", "library,ring,horovod_hybrid", "--collective", "allreduce,sendrecv", "--max-time", "0.005",
                                 "--out", self.folder / f"{how}.json", env=self.environment(**given), code=0)

@@ -1,8 +1,6 @@
 #include "comm/gloo/communicator.hpp"
 
 #include <algorithm>  // gloo/math.h uses it
-#include <cstring>
-#include <limits>
 
 #include <gloo/allgather.h>
 #include <gloo/allreduce.h>
@@ -12,7 +10,6 @@
 #include <gloo/config.h>
 #include <gloo/math.h>
 #include <gloo/reduce.h>
-#include <gloo/reduce_scatter.h>
 #include <gloo/types.h>
 
 #include "comm/reduce.hpp"
@@ -52,31 +49,6 @@ Function function_of(DataType type, ReduceOp op) {
   });
 }
 
-template <class T>
-class ReduceScatterOf final : public ReduceScatter {
- public:
-  ReduceScatterOf(const std::shared_ptr<gloo::Context>& mesh, std::int64_t part, ReduceOp op)
-      : buffer_(static_cast<std::size_t>(part) * static_cast<std::size_t>(mesh->size)) {
-    using Function = gloo::ReductionFunction<T>;
-    const std::vector<int> parts(static_cast<std::size_t>(mesh->size), static_cast<int>(part));
-    algorithm_ = std::make_unique<gloo::ReduceScatterHalvingDoubling<T>>(
-        mesh, std::vector<T*>{buffer_.data()}, static_cast<int>(buffer_.size()), parts,
-        op == ReduceOp::max   ? Function::max
-        : op == ReduceOp::min ? Function::min
-                              : Function::sum);
-  }
-  void run(const Call& call) override {
-    std::memcpy(static_cast<void*>(buffer_.data()), call.send.data, call.send.bytes());
-    algorithm_->run();
-    std::memcpy(call.receive.data, buffer_.data(), call.receive.bytes());
-  }
-  std::size_t bytes() const override { return buffer_.size() * sizeof(T); }
-
- private:
-  std::vector<T> buffer_;
-  std::unique_ptr<gloo::Algorithm> algorithm_;
-};
-
 template <class Options>
 void set_buffers(Options& options, const Call& call, void* out) {
   const auto elements = static_cast<std::size_t>(call.receive.count);
@@ -114,9 +86,6 @@ std::string GlooCommunicator::why_not(const Call& call) const {
       return reason;
     if (call.receive.type == DataType::bf16) return "gloo has no arithmetic for bf16";
   }
-  if (call.what == Collective::reduce_scatter && call.send.count > std::numeric_limits<int>::max())
-    return "gloo counts a reduce_scatter's elements in an int (" + std::to_string(call.send.count) +
-           " are more)";
   if (call.what == Collective::alltoall && call.send.count > 0 &&
       call.send.data == call.receive.data)
     return "gloo has no alltoall in place";
@@ -125,34 +94,40 @@ std::string GlooCommunicator::why_not(const Call& call) const {
 
 void GlooCommunicator::prepare(const Call& call) {
   if (!why_not(call).empty() || call.receive.count == 0) return;
-  if (call.what == Collective::reduce_scatter) reduce_scatter(call);
-  if (call.what == Collective::reduce && rank() != call.root && ignored_.size() < call.send.bytes())
-    ignored_.resize(call.send.bytes());
+  if (call.what == Collective::reduce && rank() != call.root)
+    ignored_.resize(std::max(ignored_.size(), call.send.bytes()));
+  if (call.what == Collective::reduce_scatter)
+    ignored_.resize(std::max(ignored_.size(), call.receive.bytes()));
 }
 
-std::size_t GlooCommunicator::scratch_bytes() const {
-  std::size_t bytes = ignored_.size();
-  for (const auto& [shape, prepared] : reduce_scatters_) bytes += prepared->bytes();
-  return bytes;
+std::size_t GlooCommunicator::scratch_bytes() const { return ignored_.size(); }
+
+/// Every rank gets a part of the sum on its way to the root: only the root's may be kept.
+void GlooCommunicator::reduce(const Call& call) {
+  if (rank() != call.root) prepare(call);
+  gloo::ReduceOptions options(mesh_);
+  set_buffers(options, call, rank() == call.root ? call.receive.data : ignored_.data());
+  options.setReduceFunction(function_of(call.send.type, call.op));
+  options.setRoot(call.root);
+  options.setTag(calls_++);
+  options.setTimeout(no_timeout);
+  gloo::reduce(options);
 }
 
-ReduceScatter& GlooCommunicator::reduce_scatter(const Call& call) {
-  std::unique_ptr<ReduceScatter>& slot =
-      reduce_scatters_[{call.receive.type, call.op, call.receive.count}];
-  if (!slot)
-    slot = with_type(call.receive.type, [&]<class T>(T*) -> std::unique_ptr<ReduceScatter> {
-      return std::make_unique<ReduceScatterOf<T>>(mesh_, call.receive.count, call.op);
-    });
-  return *slot;
+/// Part by part, each to its rank. Gloo's ReduceScatterHalvingDoubling (0.5.0) is not used: it
+/// copies its result over data that its thread may still be sending, and long results were wrong.
+void GlooCommunicator::reduce_scatter(const Call& call) {
+  const std::int64_t part = call.receive.count;
+  for (int root = 0; root < size(); ++root)
+    reduce({Collective::reduce, call.send.part(root * part, part), call.receive, call.op, root});
 }
 
 void GlooCommunicator::run(const Call& call, Stream&) {
   if (const std::string reason = why_not(call); !reason.empty()) throw CaseError(reason);
-  const std::uint32_t tag = calls_++;
   const Buffer &send = call.send, &receive = call.receive;
   if (receive.count == 0 && call.what != Collective::barrier) return;  // gloo refuses no elements
   const auto finish = [&](auto& options, auto&& collective) {
-    options.setTag(tag);
+    options.setTag(calls_++);
     options.setTimeout(no_timeout);
     collective(options);
   };
@@ -165,18 +140,11 @@ void GlooCommunicator::run(const Call& call, Stream&) {
         finish(options, [](gloo::AllreduceOptions& it) { gloo::allreduce(it); });
         break;
       }
-      case Collective::reduce: {
-        // Every rank gets a part of the sum on its way to the root: only the root's may be kept.
-        if (rank() != call.root) prepare(call);
-        gloo::ReduceOptions options(mesh_);
-        set_buffers(options, call, rank() == call.root ? receive.data : ignored_.data());
-        options.setReduceFunction(function_of(receive.type, call.op));
-        options.setRoot(call.root);
-        finish(options, [](gloo::ReduceOptions& it) { gloo::reduce(it); });
+      case Collective::reduce:
+        reduce(call);
         break;
-      }
       case Collective::reduce_scatter:
-        reduce_scatter(call).run(call);
+        reduce_scatter(call);
         break;
       case Collective::allgather: {
         gloo::AllgatherOptions options(mesh_);
@@ -219,7 +187,10 @@ void GlooCommunicator::run(const Call& call, Stream&) {
 
 void GlooCommunicator::describe(const Call& call, Executed& executed) const {
   executed.implementation =
-      "Gloo " + version() + " " + std::string(name(call.what)) + " over TCP on " + interface_;
+      "Gloo " + version() + " " +
+      (call.what == Collective::reduce_scatter ? "reduce to each rank in turn"
+                                               : std::string(name(call.what))) +
+      " over TCP on " + interface_;
   if (combines(call.what) && call.op == ReduceOp::average)
     executed.implementation += ", then a division";
   executed.evidence = "library";

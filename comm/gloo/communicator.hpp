@@ -5,10 +5,8 @@
 #include <gloo/transport/unbound_buffer.h>
 
 #include <future>
-#include <map>
 #include <memory>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "comm/gloo/mesh.hpp"
@@ -19,14 +17,6 @@ namespace assay::gloo_transport {
 
 /// "0.5.0".
 std::string version();
-
-/// A reduce_scatter of one shape, prepared: gloo's algorithm works in place on its own buffer.
-class ReduceScatter {
- public:
-  virtual ~ReduceScatter() = default;
-  virtual void run(const Call& call) = 0;
-  virtual std::size_t bytes() const = 0;
-};
 
 class GlooCommunicator final : public KnownRanks {
  public:
@@ -57,15 +47,14 @@ class GlooCommunicator final : public KnownRanks {
   };
   Message& message(std::uintptr_t slot, Buffer data, bool sending);
   void check_peer(int peer) const;
-  ReduceScatter& reduce_scatter(const Call& call);
+  void reduce(const Call& call);
+  void reduce_scatter(const Call& call);
 
   std::string interface_;
   std::shared_ptr<Mesh> mesh_;
   std::uint32_t calls_ = 0;    ///< the tag of a collective: two that overlap must differ
   std::vector<char> ignored_;  ///< where gloo reduces on the ranks that get no result
   Slots<Transfer> transfers_;
-  using Shape = std::tuple<DataType, ReduceOp, std::int64_t>;
-  std::map<Shape, std::unique_ptr<ReduceScatter>> reduce_scatters_;
 };
 
 }  // namespace assay::gloo_transport

@@ -23,6 +23,9 @@ class Contract {
 
   /// Every collective × type × operation × place × count × way of calling.
   void collectives();
+  /// Long calls, the first of their connections, whose sockets have small buffers yet: nothing may
+  /// be written over that is still being sent. Often, for that is a race.
+  void first_calls();
   /// Messages: sizes, both directions at once, many under way, order, zero bytes.
   void messages();
   /// Messages that are received in another order than they were sent, told apart by tag alone.

@@ -177,6 +177,18 @@ void Contract::one_call(Collective what, DataType type, ReduceOp op, bool in_pla
   expect(send.values() == sent, title + ": the input was written");
 }
 
+void Contract::first_calls() {
+  for (const Collective what : {Collective::allreduce, Collective::reduce_scatter,
+                                Collective::reduce_scatter, Collective::alltoall})
+    for (int again = 0; again < 4; ++again) {
+      const auto fresh = ranks_.split(0, ranks_.rank());
+      Contract first(*fresh, loud_);
+      first.one_call(what, DataType::fp32, ReduceOp::sum, false, (1 << 22) / ranks_.size(), 0, 1);
+      for (const std::string& failure : first.failures_) expect(false, "first: " + failure);
+      calls_ += first.calls_;
+    }
+}
+
 void Contract::collectives() {
   const int n = ranks_.size();
   int way = 0;

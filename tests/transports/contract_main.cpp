@@ -108,6 +108,7 @@ int check(const Arguments& arguments) {
     if (!arguments.ordered) contract.tags();
     contract.collectives();
     contract.splits();
+    contract.first_calls();
   }
   std::string mine = nodes;
   for (const std::string& failure : contract.failures()) mine += "\n  " + failure;

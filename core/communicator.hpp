@@ -94,7 +94,7 @@ class Communicator {
   /// arithmetic, evidence). Nothing by default.
   virtual void describe(const Call&, Executed&) const {}
   /// A setting of the library that decides the times of all that goes over it, messages, too
-  /// ("CCL_YIELD=sleep"); empty where nothing is to be said. For the row's "executed".
+  /// ("CCL_YIELD=sched_yield"); empty where nothing is to be said. For the row's "executed".
   virtual std::string remark() const { return ""; }
   /// The library's blocking call: on return the rank's part is done (device transports: enqueued).
   virtual void run(const Call& call, Stream& stream) = 0;

@@ -178,14 +178,17 @@ void Contract::one_call(Collective what, DataType type, ReduceOp op, bool in_pla
 }
 
 void Contract::first_calls() {
-  for (const Collective what : {Collective::allreduce, Collective::reduce_scatter,
-                                Collective::reduce_scatter, Collective::alltoall})
-    for (int again = 0; again < 4; ++again) {
+  for (const Collective what :
+       {Collective::allreduce, Collective::reduce, Collective::reduce_scatter,
+        Collective::allgather, Collective::broadcast, Collective::alltoall})
+    for (int again = 0; again < (what == Collective::reduce_scatter ? 8 : 2); ++again) {
       const auto fresh = ranks_.split(0, ranks_.rank());
       Contract first(*fresh, loud_);
+      first.calls_ = calls_;  // other data than the call before
       first.one_call(what, DataType::fp32, ReduceOp::sum, false, (1 << 22) / ranks_.size(), 0, 1);
       for (const std::string& failure : first.failures_) expect(false, "first: " + failure);
-      calls_ += first.calls_;
+      refused_.insert(first.refused_.begin(), first.refused_.end());
+      calls_ = first.calls_;
     }
 }
 

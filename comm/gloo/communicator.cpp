@@ -102,6 +102,13 @@ void GlooCommunicator::prepare(const Call& call) {
 
 std::size_t GlooCommunicator::scratch_bytes() const { return ignored_.size(); }
 
+template <class Options, class Collective>
+void GlooCommunicator::finish(Options& options, const Collective& collective) {
+  options.setTag(calls_++);
+  options.setTimeout(no_timeout);
+  collective(options);
+}
+
 /// Every rank gets a part of the sum on its way to the root: only the root's may be kept.
 void GlooCommunicator::reduce(const Call& call) {
   if (rank() != call.root) prepare(call);
@@ -109,9 +116,7 @@ void GlooCommunicator::reduce(const Call& call) {
   set_buffers(options, call, rank() == call.root ? call.receive.data : ignored_.data());
   options.setReduceFunction(function_of(call.send.type, call.op));
   options.setRoot(call.root);
-  options.setTag(calls_++);
-  options.setTimeout(no_timeout);
-  gloo::reduce(options);
+  finish(options, [](gloo::ReduceOptions& it) { gloo::reduce(it); });
 }
 
 /// Part by part, each to its rank. Gloo's ReduceScatterHalvingDoubling (0.5.0) is not used: it
@@ -126,11 +131,6 @@ void GlooCommunicator::run(const Call& call, Stream&) {
   if (const std::string reason = why_not(call); !reason.empty()) throw CaseError(reason);
   const Buffer &send = call.send, &receive = call.receive;
   if (receive.count == 0 && call.what != Collective::barrier) return;  // gloo refuses no elements
-  const auto finish = [&](auto& options, auto&& collective) {
-    options.setTag(calls_++);
-    options.setTimeout(no_timeout);
-    collective(options);
-  };
   try {
     switch (call.what) {
       case Collective::allreduce: {

@@ -47,6 +47,9 @@ class GlooCommunicator final : public KnownRanks {
   };
   Message& message(std::uintptr_t slot, Buffer data, bool sending);
   void check_peer(int peer) const;
+  /// With a tag and a limit of time, which all of gloo's collectives are given alike.
+  template <class Options, class Collective>
+  void finish(Options& options, const Collective& collective);
   void reduce(const Call& call);
   void reduce_scatter(const Call& call);
 

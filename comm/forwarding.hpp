@@ -31,6 +31,7 @@ class ForwardingCommunicator : public Communicator {
   std::string remark() const override { return under_.remark(); }
   void run(const Call& call, Stream& stream) override { under_.run(call, stream); }
   Request start(const Call& call, Stream& stream) override { return under_.start(call, stream); }
+  bool has_tags() const override { return under_.has_tags(); }
   Request send(Buffer data, int to, int tag, Stream& stream) override {
     return under_.send(data, to, tag, stream);
   }

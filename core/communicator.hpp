@@ -102,6 +102,9 @@ class Communicator {
   virtual Request start(const Call& call, Stream& stream) = 0;
   /// Messages of one pair with equal tags arrive in the order of their sending. A started send
   /// may wait for its receive. Tags 0 … 32767.
+  /// Where there are no tags, those of one pair arrive so whatever their tags: who has several
+  /// conversations with a rank must then keep them apart.
+  virtual bool has_tags() const { return true; }
   virtual Request send(Buffer data, int to, int tag, Stream& stream) = 0;
   virtual Request receive(Buffer data, int from, int tag, Stream& stream) = 0;
   /// Waits; the request is then done. Waiting for one that is done returns at once.

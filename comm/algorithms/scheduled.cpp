@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <thread>
 #include <tuple>
 #include <utility>
 
@@ -103,20 +102,19 @@ class Scheduled final : public ForwardingCommunicator {
     // All ranks start calls in the same order, so they agree on the tag.
     one.tag = first_schedule_tag + static_cast<int>(started_++ % (32768 - first_schedule_tag));
     one.active = one.taken = true;
-    advance(one, false);
+    if (under().has_tags() || active_.empty()) advance(one, false);
     if (one.active) active_.push_back(&one);
     return own_request(number);
   }
 
   /// Other ranks may wait for another call first, for which they need this rank, too: all go on.
+  /// Waited is for transfers of the oldest call, which is none of a call that another rank is kept
+  /// from: of the oldest that is under way anywhere, each rank waits for a transfer, or it has done
+  /// all of its own.
   void wait(Request& request) override {
     if (!is_own(request)) return ForwardingCommunicator::wait(request);
     Execution& mine = *executions_.at(number_of(request));
-    while (mine.active) {
-      const bool alone = active_.size() == 1;
-      advance_all(alone);
-      if (!alone && mine.active) std::this_thread::yield();
-    }
+    while (mine.active) advance_all(true);
     mine.taken = false;
     request = {};
   }
@@ -158,13 +156,19 @@ class Scheduled final : public ForwardingCommunicator {
     return executions_.size() - 1;
   }
 
-  void advance_all(bool blocking) {
-    for (Execution* one : active_) advance(*one, blocking);
+  /// Messages of two calls that have no tags would be taken for each other's, as ranks come to them
+  /// in different orders: such calls go one after the other, in the order of their starts.
+  void advance_all(bool waits) {
+    for (Execution* one : active_) {
+      advance(*one, waits && one == active_.front());
+      if (one->active && !under().has_tags()) break;
+    }
     std::erase_if(active_, [](const Execution* one) { return !one->active; });
   }
 
-  /// Follows the schedule to its end, or to a transfer that is not done.
-  void advance(Execution& one, bool blocking) {
+  /// Follows the schedule to its end, or to a transfer that is not done. `waits`: for the first
+  /// transfer, before others go on; for all, where there are no others.
+  void advance(Execution& one, bool waits) {
     const std::vector<Step>& steps = one.schedule->steps;
     for (; one.active && one.next < steps.size(); ++one.next) {
       const Step& step = steps[one.next];
@@ -177,10 +181,11 @@ class Scheduled final : public ForwardingCommunicator {
               under().receive(one.buffer(step.into), step.peer, one.tag, *one.stream);
           break;
         case Step::Do::wait:
-          if (blocking)
+          if (waits)
             under().wait(request_of(one, step));
           else if (!under().done(request_of(one, step)))
             return;
+          waits = waits && active_.size() == 1;
           break;
         case Step::Do::copy:
           copy(one.buffer(step.into), one.buffer(step.a));

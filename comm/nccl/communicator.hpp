@@ -37,6 +37,7 @@ class NcclCommunicator final : public KnownRanks {
   /// A send and a receive that need each other must be one group for the library, so messages are
   /// submitted together at the next wait(), done() or collective. It has no tags: messages of one
   /// pair are received in the order of their sending.
+  bool has_tags() const override { return false; }
   Request send(Buffer data, int to, int tag, Stream& stream) override;
   Request receive(Buffer data, int from, int tag, Stream& stream) override;
   void wait(Request& request) override;

@@ -27,6 +27,7 @@ class OneCclCommunicator final : public KnownRanks {
   Request start(const Call& call, Stream& stream) override;
   /// The library has no tags, and confuses two messages of one pair that are under way at a time.
   /// So each waits here for the one before it, and they are received in the order of their sending.
+  bool has_tags() const override { return false; }
   Request send(Buffer data, int to, int tag, Stream& stream) override;
   Request receive(Buffer data, int from, int tag, Stream& stream) override;
   void wait(Request& request) override;

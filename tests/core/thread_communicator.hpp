@@ -45,6 +45,7 @@ struct ThreadWorld {
   };
   using Mail = std::vector<std::shared_ptr<Message>>;
   bool buffered = false;
+  bool tags = true;  ///< else all count as 0, as in the libraries that have none
   std::mutex mutex;
   std::condition_variable changed;
   std::map<std::tuple<int, int, int>, Mail> mail;
@@ -85,6 +86,7 @@ class ThreadCommunicator final : public Communicator {
       if (!slot) {
         slot = std::make_shared<ThreadWorld>(static_cast<int>(members.size()));
         slot->buffered = world_->buffered;
+        slot->tags = world_->tags;
         std::map<int, int> index;  // nodes are counted anew among the members
         for (const auto& [unused, rank] : members)
           index.emplace(world_->node[static_cast<std::size_t>(rank)], 0);
@@ -116,7 +118,9 @@ class ThreadCommunicator final : public Communicator {
     return {};
   }
 
+  bool has_tags() const override { return world_->tags; }
   Request send(Buffer data, int to, int tag, Stream&) override {
+    if (!world_->tags) tag = 0;
     auto message = std::make_shared<ThreadWorld::Message>();
     message->data = data;
     if (world_->buffered) {
@@ -135,6 +139,7 @@ class ThreadCommunicator final : public Communicator {
     });
   }
   Request receive(Buffer data, int from, int tag, Stream&) override {
+    if (!world_->tags) tag = 0;
     const std::size_t number = received_[{from, tag}]++;
     return remember([this, data, from, tag, number] {
       const std::lock_guard lock(world_->mutex);
@@ -281,8 +286,9 @@ class ThreadCommunicator final : public Communicator {
 
 /// Runs `body(communicator)` on `ranks` threads and waits for all.
 inline void on_threads(int ranks, const std::function<void(Communicator&)>& body,
-                       int ranks_per_node = 0) {
+                       int ranks_per_node = 0, bool tags = true) {
   const auto world = std::make_shared<ThreadWorld>(ranks, ranks_per_node);
+  world->tags = tags;
   std::vector<std::thread> threads;
   for (int rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&world, &body, rank] {

@@ -41,7 +41,7 @@ class SeveralHosts(RunTest):
         self.contract("gloo", 4)
 
     def test_oneccl(self):
-        self.contract("oneccl", 2, "--ordered")
+        self.contract("oneccl", 2)
 
     def algorithms(self, names, *words):
         """Each over mpi and gloo, on two hosts of two ranks: all right."""

@@ -28,7 +28,10 @@ class Contract {
   void first_calls();
   /// Messages: sizes, both directions at once, many under way, order, zero bytes.
   void messages();
-  /// Messages that are received in another order than they were sent, told apart by tag alone.
+  /// Several calls under way, of which each rank waits for another one first.
+  void calls_under_way();
+  /// Messages that are received in another order than they were sent, told apart by tag alone;
+  /// nothing where there are no tags.
   void tags();
   /// Parts by color and key, parts of parts, and the whole among them.
   void splits();

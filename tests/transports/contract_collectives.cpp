@@ -192,6 +192,43 @@ void Contract::first_calls() {
     }
 }
 
+void Contract::calls_under_way() {
+  const std::vector<std::int64_t> counts{1000, 300000, 3, 1000, 70000};
+  const int n = ranks_.size(), me = ranks_.rank(), salt = static_cast<int>(calls_ % 13);
+  if (loud_) std::cerr << "several calls under way" << std::endl;
+  std::vector<Guarded> sends, receives;
+  std::vector<Request> requests;
+  for (const std::int64_t count : counts) {
+    sends.emplace_back(DataType::fp32, count, 0);
+    receives.emplace_back(DataType::fp32, count, 99);
+    std::vector<double> mine(static_cast<std::size_t>(count));
+    for (std::size_t i = 0; i < mine.size(); ++i)
+      mine[i] = value(me, static_cast<std::int64_t>(i), salt);
+    sends.back().set(mine, 0);
+  }
+  for (std::size_t call = 0; call < counts.size(); ++call) {
+    requests.push_back(ranks_.start(
+        {Collective::allreduce, sends[call].buffer(), receives[call].buffer(), ReduceOp::sum, 0},
+        stream_));
+    // Some ranks get further than others before the next one starts.
+    for (int i = 0; i < 50 * me; ++i)
+      for (Request& request : requests) ranks_.done(request);
+  }
+  for (std::size_t i = 0; i < requests.size(); ++i)
+    ranks_.wait(requests[(i * (me % 2 == 0 ? 1 : 4) + 2) % requests.size()]);
+  calls_ += counts.size();
+  for (std::size_t call = 0; call < counts.size(); ++call) {
+    const std::vector<double> result = receives[call].values();
+    for (std::int64_t i = 0; i < counts[call]; ++i)
+      if (result[static_cast<std::size_t>(margin + i)] != combined(n, i, salt, ReduceOp::sum)) {
+        expect(false, fmt::format("call {} of {} under way: element {} is {}, expected {}", call,
+                                  counts.size(), i, result[static_cast<std::size_t>(margin + i)],
+                                  combined(n, i, salt, ReduceOp::sum)));
+        break;
+      }
+  }
+}
+
 void Contract::collectives() {
   const int n = ranks_.size();
   int way = 0;

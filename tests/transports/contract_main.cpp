@@ -1,5 +1,5 @@
 // The contract of one transport, checked by the ranks of a launcher:
-//   mpirun -n 4 contract TRANSPORT [--control mpi|mpich] [--ranks-per-node N] [--ordered] [--large]
+//   mpirun -n 4 contract TRANSPORT [--control mpi|mpich] [--ranks-per-node N] [--large]
 //   [--algorithm NAME] [--expect-nodes N]
 // Exit: 0 all is right, 1 something is wrong (told with its rank) or the transport is unavailable,
 // 77 something was not tried, for want of memory (told).
@@ -21,7 +21,7 @@ using namespace assay;
 struct Arguments {
   std::string transport = "mpi", control = "mpi", ranks_per_node = "0", algorithm = "library";
   int expect_nodes = 0;
-  bool ordered = false, large = false, loud = false;
+  bool large = false, loud = false;
 };
 
 Arguments parse(int argc, char** argv) {
@@ -40,8 +40,6 @@ Arguments parse(int argc, char** argv) {
       result.algorithm = value();
     else if (word == "--expect-nodes")
       result.expect_nodes = std::stoi(value());
-    else if (word == "--ordered")
-      result.ordered = true;
     else if (word == "--loud")
       result.loud = true;
     else if (word == "--large")
@@ -83,9 +81,9 @@ int check(const Arguments& arguments) {
   Plugins plugins;
   const auto serial = serial_communicator();
   std::unique_ptr<Communicator> control, transport, ranks;
+  Options options;
   try {
     control = connect(plugins, arguments.control, {}, *serial);
-    Options options;
     options.settings = {{"transport", arguments.transport},
                         {"ranks_per_node", arguments.ranks_per_node},
                         {"device", "cpu"}};
@@ -105,13 +103,21 @@ int check(const Arguments& arguments) {
   } else {
     contract.talk();
     contract.messages();
-    if (!arguments.ordered) contract.tags();
+    contract.tags();
     contract.collectives();
     contract.splits();
     contract.first_calls();
+    contract.calls_under_way();
   }
   std::string mine = nodes;
   for (const std::string& failure : contract.failures()) mine += "\n  " + failure;
+  if (!arguments
+           .large) {  // an algorithm of ours has its messages under way in the order of its own
+    const auto ring = algorithm("ring", *transport, options);
+    testing::Contract over(*ring, arguments.loud);
+    over.calls_under_way();
+    for (const std::string& failure : over.failures()) mine += "\n  ring: " + failure;
+  }
   const std::vector<std::string> all = control->gather(mine);
   bool right = true;
   for (std::size_t rank = 0; rank < all.size(); ++rank) {

@@ -85,7 +85,7 @@ void Contract::messages() {
 }
 
 void Contract::tags() {
-  if (ranks_.size() == 1) return;
+  if (ranks_.size() == 1 || !ranks_.has_tags()) return;
   const int n = ranks_.size(), me = ranks_.rank();
   const int next = (me + 1) % n, before = (me + n - 1) % n;
   for (const std::int64_t count : {std::int64_t{1}, std::int64_t{200000}}) {

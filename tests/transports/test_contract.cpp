@@ -22,6 +22,7 @@ void all(Contract& contract) {
   contract.tags();
   contract.collectives();
   contract.splits();
+  contract.calls_under_way();
 }
 
 TEST(Contract, ThreadsKeepIt) {

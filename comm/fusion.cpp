@@ -18,10 +18,16 @@ struct Batch {
   std::uint64_t number = 0;
   std::vector<std::byte> memory;
   std::vector<Call> members;
-  Buffer data;  ///< what is filled of `memory`; of a large tensor alone: unused
-  ReduceOp op = ReduceOp::sum;
+  /// All members, where they lie, as long as each begins where the one before ends.
+  Call all;
+  bool side_by_side = true;
   Request request;
 };
+
+/// Whether b begins where a ends.
+bool follows(const Buffer& a, const Buffer& b) {
+  return static_cast<std::byte*>(a.data) + a.bytes() == b.data;
+}
 
 class Fusion final : public ForwardingCommunicator {
  public:
@@ -39,7 +45,7 @@ class Fusion final : public ForwardingCommunicator {
 
   void describe(const Call& call, Executed& executed) const override {
     under().describe(call, executed);
-    executed.implementation += ", fused";
+    executed.implementation += copied_ ? ", fused in a buffer" : ", fused where the data lie";
     executed.numbers["fusion_bytes"] = static_cast<double>(bytes_);
   }
 
@@ -53,20 +59,22 @@ class Fusion final : public ForwardingCommunicator {
       return own_request(alone.number);
     }
     Batch* open = find(Batch::State::open);
-    if (open && (open->data.type != call.send.type || open->op != call.op ||
-                 open->data.bytes() + call.send.bytes() > bytes_)) {
+    if (open && (open->all.send.type != call.send.type || open->all.op != call.op ||
+                 open->all.send.bytes() + call.send.bytes() > bytes_)) {
       launch(*open);
       open = nullptr;
     }
     if (!open) {
       open = &free_batch();
       open->state = Batch::State::open;
-      open->data = {open->memory.data(), 0, call.send.type};
-      open->op = call.op;
+      open->all = call;
+      open->side_by_side = true;
+    } else {
+      open->side_by_side = open->side_by_side && follows(open->all.send, call.send) &&
+                           follows(open->all.receive, call.receive);
+      open->all.send.count += call.send.count;
+      open->all.receive.count += call.receive.count;
     }
-    const std::int64_t before = open->data.count;
-    open->data.count += call.send.count;
-    copy(open->data.part(before, call.send.count), call.send);
     open->members.push_back(call);
     return own_request(open->number);
   }
@@ -115,18 +123,29 @@ class Fusion final : public ForwardingCommunicator {
     batch->number = ++last_;
     return *batch;
   }
+  /// Calls body(member, its part of the batch's buffer), where the members do not go from where
+  /// they lie.
+  template <class Body>
+  static void each_copied(Batch& batch, Body body) {
+    if (batch.side_by_side) return;
+    std::int64_t first = 0;
+    for (const Call& one : batch.members) {
+      body(one, batch.all.receive.part(first, one.receive.count));
+      first += one.receive.count;
+    }
+  }
   void launch(Batch& batch) {
-    batch.request =
-        under().start({Collective::allreduce, batch.data, batch.data, batch.op, 0}, *stream_);
+    if (!batch.side_by_side) {
+      copied_ = true;
+      batch.all.send.data = batch.all.receive.data = batch.memory.data();
+    }
+    each_copied(batch, [](const Call& one, Buffer part) { copy(part, one.send); });
+    batch.request = under().start(batch.all, *stream_);
     batch.state = Batch::State::flying;
   }
   void land(Batch& batch) {
     under().wait(batch.request);
-    std::int64_t first = 0;
-    for (const Call& one : batch.members) {
-      copy(one.receive, batch.data.part(first, one.receive.count));
-      first += one.receive.count;
-    }
+    each_copied(batch, [](const Call& one, Buffer part) { copy(one.receive, part); });
     batch.members.clear();
     batch.state = Batch::State::idle;
   }
@@ -135,6 +154,7 @@ class Fusion final : public ForwardingCommunicator {
   // One fills while another is under way; the third lets a large tensor pass.
   std::array<Batch, 3> batches_;
   std::uint64_t last_ = 0;
+  bool copied_ = false;
   Stream* stream_ = nullptr;
 };
 

@@ -15,9 +15,12 @@ class Counting final : public ForwardingCommunicator {
   using ForwardingCommunicator::ForwardingCommunicator;
   Request start(const Call& call, Stream& stream) override {
     counts.push_back(call.send.count);
+    sent.push_back(call.send.data);
+    received.push_back(call.receive.data);
     return ForwardingCommunicator::start(call, stream);
   }
   std::vector<std::int64_t> counts;
+  std::vector<const void*> sent, received;
 };
 
 struct Started {
@@ -71,6 +74,46 @@ TEST(Fusion, AnotherTypeOrOperationBeginsAnew) {
     EXPECT_EQ(counting.counts, (std::vector<std::int64_t>{8, 9, 10, 11}));
     for (Request& request : tensors.requests) over->wait(request);
     tensors.expect_right();
+  });
+}
+
+/// Three tensors of 10, of which the third is elsewhere: in no buffer, one of both, or both.
+TEST(Fusion, TensorsSideBySideGoFromWhereTheyLie) {
+  on_threads(2, [](Communicator& transport) {
+    for (const std::int64_t send_gap : {0, 5})
+      for (const std::int64_t receive_gap : {0, 5}) {
+        Counting counting(transport);
+        const auto over = fused(counting, 4096);
+        std::vector<float> mine(40), sums(40, -1);
+        for (std::size_t i = 0; i < mine.size(); ++i)
+          mine[i] = static_cast<float>(i) + static_cast<float>(transport.rank());
+        HostStream stream;
+        std::vector<Request> requests;
+        for (const std::int64_t first : {0, 10, 20})
+          requests.push_back(over->start(
+              {Collective::allreduce,
+               {mine.data() + first + (first == 20 ? send_gap : 0), 10, DataType::fp32},
+               {sums.data() + first + (first == 20 ? receive_gap : 0), 10, DataType::fp32},
+               ReduceOp::sum,
+               0},
+              stream));
+        for (Request& request : requests) over->wait(request);
+        EXPECT_EQ(counting.counts, std::vector<std::int64_t>{30});
+        const bool apart = send_gap + receive_gap > 0;
+        EXPECT_EQ(counting.sent.front() == mine.data(), !apart);
+        EXPECT_EQ(counting.received.front() == sums.data(), !apart);
+        for (std::int64_t i = 0; i < 30; ++i) {
+          const std::int64_t from = i + (i < 20 ? 0 : send_gap),
+                             to = i + (i < 20 ? 0 : receive_gap);
+          EXPECT_EQ(sums[static_cast<std::size_t>(to)], static_cast<float>(2 * from + 1)) << i;
+        }
+        for (std::int64_t i = 20; i < 20 + receive_gap; ++i)
+          EXPECT_EQ(sums[static_cast<std::size_t>(i)], -1);
+        Executed executed;
+        over->describe({}, executed);
+        EXPECT_NE(executed.implementation.find(apart ? "fused in a buffer" : "where the data lie"),
+                  std::string::npos);
+      }
   });
 }
 

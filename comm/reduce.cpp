@@ -1,121 +1,233 @@
 #include "comm/reduce.hpp"
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "comm/reduce.cpp"
+#include "core/simd_targets.hpp"
+
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <stdexcept>
 #include <type_traits>
 
-namespace assay {
+#include "comm/algorithms/streamed_copy.hpp"
+#include "core/simd_formats.hpp"
 
+HWY_BEFORE_NAMESPACE();
+namespace assay::HWY_NAMESPACE {
 namespace {
 
-// A stored element and the value that is computed with. All conversions are without branches, so
-// that the loops vectorise with whatever integer instructions there are.
+/// A line of a cache, at most.
+template <class Value>
+constexpr std::size_t most = streamed_line / sizeof(Value);
+template <class Value>
+using Lanes = HWY_CAPPED(Value, most<Value>);
 
-template <class T>
-struct Plain {
-  using Stored = T;
-  using Value = T;
-  static Value load(Stored stored) { return stored; }
-  static Stored store(Value value) { return value; }
-};
-
-struct Bf16 {
-  using Stored = std::uint16_t;
-  using Value = float;
-  static Value load(Stored stored) {
-    return std::bit_cast<float>(static_cast<std::uint32_t>(stored) << 16);
-  }
-  static Stored store(Value value) {
-    const auto bits = std::bit_cast<std::uint32_t>(value);
-    const std::uint32_t rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
-    // Rounding could carry a NaN into infinity, so it keeps its upper bits and is made quiet.
-    const std::uint32_t nan = (bits >> 16) | 0x40u;
-    return static_cast<Stored>((bits & 0x7fffffffu) > 0x7f800000u ? nan : rounded);
-  }
-};
-
-struct Fp16 {
-  using Stored = std::uint16_t;
-  using Value = float;
-  /// The exponent field is 5 bits with bias 15, fp32's 8 bits with bias 127: a product with 2^112
-  /// moves the bias, exactly, and makes subnormal numbers normal.
-  static Value load(Stored stored) {
-    const std::uint32_t magnitude = static_cast<std::uint32_t>(stored & 0x7fffu) << 13;
-    const float value = std::bit_cast<float>(magnitude) * 0x1p112f;
-    const std::uint32_t special = (stored & 0x7c00u) == 0x7c00u ? 0x7f800000u : 0u;
-    const std::uint32_t sign = static_cast<std::uint32_t>(stored & 0x8000u) << 16;
-    return std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) | special | sign);
-  }
-  static Stored store(Value value) {
-    const auto bits = std::bit_cast<std::uint32_t>(value);
-    const std::uint32_t magnitude = bits & 0x7fffffffu, sign = (bits >> 16) & 0x8000u;
-    // Normal results: move the bias, round at bit 13 to even; a carry runs into the exponent, up to
-    // infinity, as it should.
-    const std::uint32_t normal =
-        (magnitude - (112u << 23) + 0xfffu + ((magnitude >> 13) & 1u)) >> 13;
-    // Subnormal ones are multiples of 2^-24, which is the last place of numbers just above 1/2: the
-    // addition rounds.
-    const std::uint32_t subnormal =
-        std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - 0x3f000000u;
-    const std::uint32_t special = magnitude > 0x7f800000u ? 0x7e00u : 0x7c00u;
-    std::uint32_t result = magnitude < 0x38800000u ? subnormal : normal;  // 2^-14
-    result = magnitude >= 0x47800000u ? special : result;                 // 2^16
-    return static_cast<Stored>(result | sign);
-  }
-};
-
-/// Calls `body` with the element's format; s8 and u8 have none.
+/// Calls body(format) with the element's format; s8 and u8 have none.
 template <class Body>
-void dispatch(DataType type, Body body) {
+void with_format(DataType type, Body body) {
   switch (type) {
     case DataType::fp64:
-      return body(Plain<double>{});
+      return body(Plain<double>());
     case DataType::fp32:
-      return body(Plain<float>{});
+      return body(Plain<float>());
     case DataType::bf16:
-      return body(Bf16{});
+      return body(Bf16());
     case DataType::fp16:
-      return body(Fp16{});
+      return body(Fp16());
     case DataType::s32:
-      return body(Plain<std::int32_t>{});
+      return body(Plain<std::int32_t>());
     default:
       throw std::logic_error("no arithmetic on " + std::string(name(type)));
   }
 }
 
-template <class Value>
-Value sum(Value a, Value b) {
-  if constexpr (std::is_integral_v<Value>) {
-    using Unsigned = std::make_unsigned_t<Value>;  // wraps, where signed overflow is undefined
-    return static_cast<Value>(static_cast<Unsigned>(a) + static_cast<Unsigned>(b));
-  } else {
-    return a + b;
+// The operators. Not Highway's Min and Max: these take the first where one is no number, on all
+// processors.
+struct Sum {
+  template <class V>
+  HWY_INLINE V operator()(V x, V y) const {
+    return hn::Add(x, y);
+  }
+};
+struct Min {
+  template <class V>
+  HWY_INLINE V operator()(V x, V y) const {
+    return hn::IfThenElse(hn::Lt(y, x), y, x);
+  }
+};
+struct Max {
+  template <class V>
+  HWY_INLINE V operator()(V x, V y) const {
+    return hn::IfThenElse(hn::Lt(x, y), y, x);
+  }
+};
+
+template <class Body>
+void with_operator(ReduceOp op, Body body) {
+  switch (op) {
+    case ReduceOp::sum:
+    case ReduceOp::average:
+      return body(Sum());
+    case ReduceOp::min:
+      return body(Min());
+    case ReduceOp::max:
+      return body(Max());
   }
 }
 
+/// out[i] = x[i] op y[i]; what is less than a vector is done in a copy.
 template <class Format, class Operator>
-void each(Buffer into, Buffer a, Buffer b, Operator apply) {
+void each(typename Format::Stored* out, const typename Format::Stored* x,
+          const typename Format::Stored* y, std::int64_t count, Operator op) {
   using Stored = typename Format::Stored;
-  auto* const out = static_cast<Stored*>(into.data);
-  const auto* const x = static_cast<const Stored*>(a.data);
-  const auto* const y = static_cast<const Stored*>(b.data);
-#pragma omp simd
-  for (std::int64_t i = 0; i < into.count; ++i)
-    out[i] = Format::store(apply(Format::load(x[i]), Format::load(y[i])));
+  const Lanes<typename Format::Value> d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  std::int64_t i = 0;
+  for (; i + lanes <= count; i += lanes)
+    store(Format(), op(Format::load(d, x + i), Format::load(d, y + i)), d, out + i);
+  if (i == count) return;
+  Stored xs[most<typename Format::Value>] = {}, ys[most<typename Format::Value>] = {};
+  const std::size_t bytes = static_cast<std::size_t>(count - i) * sizeof(Stored);
+  std::memcpy(xs, x + i, bytes);
+  std::memcpy(ys, y + i, bytes);
+  store(Format(), op(Format::load(d, xs), Format::load(d, ys)), d, xs);
+  std::memcpy(out + i, xs, bytes);
 }
 
+/// The same, and out to each of `also`, past the caches where a vector is aligned there. From the
+/// register: a vector that was just stored to a line that is still on its way would be waited for.
+template <class Format, class Operator>
+void each_streamed(typename Format::Stored* out, const typename Format::Stored* x,
+                   const typename Format::Stored* y, std::int64_t count,
+                   std::span<std::byte* const> also, Operator op) {
+  using Stored = typename Format::Stored;
+  const Lanes<typename Format::Value> d;
+  const Packed<Format, decltype(d)> packed;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  constexpr std::size_t bytes = hn::MaxLanes(packed) * sizeof(Stored);
+  // Highway streams 16 bytes of a vector that has less.
+  constexpr bool streams = HWY_ARCH_X86 && bytes >= 16;
+  const auto target = [&](std::byte* to, std::int64_t i) {
+    return reinterpret_cast<Stored*>(to) + i;
+  };
+  const auto part = [&](std::int64_t from, std::int64_t more) {
+    each<Format>(out + from, x + from, y + from, more, op);
+    for (std::byte* const to : also) std::copy_n(out + from, more, target(to, from));
+  };
+  const std::int64_t head = std::min(
+      count, static_cast<std::int64_t>(before_streamed_line(also.front()) / sizeof(Stored)));
+  part(0, head);
+  std::int64_t i = head;
+  for (; i + lanes <= count; i += lanes) {
+    const auto value = Format::pack(d, op(Format::load(d, x + i), Format::load(d, y + i)));
+    for (std::byte* const to : also) {
+      Stored* const there = target(to, i);
+      if (streams && reinterpret_cast<std::uintptr_t>(there) % bytes == 0)
+        hn::Stream(value, packed, there);
+      else
+        hn::StoreU(value, packed, there);
+    }
+    hn::StoreU(value, packed, out + i);
+  }
+  part(i, count - i);
+}
+
+template <class Stored>
+Stored* elements(const Buffer& buffer) {
+  return static_cast<Stored*>(buffer.data);
+}
+
+void combine_here(const Buffer& into, const Buffer& a, const Buffer& b, ReduceOp op,
+                  std::span<std::byte* const> also) {
+  with_format(into.type, [&](auto format) {
+    using Format = decltype(format);
+    using Stored = typename Format::Stored;
+    with_operator(op, [&](auto apply) {
+      auto* const out = elements<Stored>(into);
+      const auto *const x = elements<Stored>(a), *const y = elements<Stored>(b);
+      if (also.empty())
+        each<Format>(out, x, y, into.count, apply);
+      else
+        each_streamed<Format>(out, x, y, into.count, also, apply);
+    });
+  });
+}
+
+void scale_here(const Buffer& sum, int ranks) {
+  with_format(sum.type, [&](auto format) {
+    using Format = decltype(format);
+    using Value = typename Format::Value;
+    if constexpr (std::is_integral_v<Value>) {
+      throw std::logic_error(why_not_reduce(sum.type, ReduceOp::average));
+    } else {
+      auto* const x = elements<typename Format::Stored>(sum);
+      each<Format>(x, x, x, sum.count, [ranks](auto value, auto) HWY_ATTR {
+        return hn::Div(value, hn::Set(Lanes<Value>(), static_cast<Value>(ranks)));
+      });
+    }
+  });
+}
+
+/// fp64 as what it is rounded to, fp32.
+struct Narrowed {
+  using Stored = double;
+  using Value = float;
+
+  template <class D>
+  static HWY_INLINE hn::Vec<D> load(D d, const double* from) {
+    return hn::DemoteTo(d, hn::LoadU(hn::Rebind<double, D>(), from));
+  }
+  template <class D>
+  static HWY_INLINE hn::Vec<hn::Rebind<double, D>> pack(D, hn::Vec<D> value) {
+    return hn::PromoteTo(hn::Rebind<double, D>(), value);
+  }
+};
+
 template <class To, class From>
-void convert_each(Buffer into, Buffer from) {
-  auto* const out = static_cast<typename To::Stored*>(into.data);
-  const auto* const in = static_cast<const typename From::Stored*>(from.data);
-#pragma omp simd
-  for (std::int64_t i = 0; i < into.count; ++i)
-    out[i] = To::store(static_cast<typename To::Value>(From::load(in[i])));
+void convert_each(typename To::Stored* out, const typename From::Stored* in, std::int64_t count) {
+  const hn::Rebind<float, Lanes<double>> d;  // as many as there are of either
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  std::int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) store(To(), From::load(d, in + i), d, out + i);
+  typename From::Stored rest[most<double>] = {};
+  typename To::Stored converted[most<double>];
+  std::copy_n(in + i, count - i, rest);
+  store(To(), From::load(d, rest), d, converted);
+  std::copy_n(converted, count - i, out + i);
+}
+
+template <class Body>
+void with_floats(DataType type, Body body) {
+  if (is_integer(type)) throw std::logic_error("integers are not converted");
+  if (type == DataType::fp64) return body(Narrowed());
+  if (type == DataType::fp32) return body(Plain<float>());
+  return type == DataType::bf16 ? body(Bf16()) : body(Fp16());
+}
+
+void convert_here(const Buffer& into, const Buffer& from) {
+  with_floats(into.type, [&](auto to) {
+    with_floats(from.type, [&](auto source) {
+      using To = decltype(to);
+      using From = decltype(source);
+      convert_each<To, From>(elements<typename To::Stored>(into),
+                             elements<typename From::Stored>(from), into.count);
+    });
+  });
 }
 
 }  // namespace
+}  // namespace assay::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace assay {
+
+HWY_EXPORT(combine_here);
+HWY_EXPORT(scale_here);
+HWY_EXPORT(convert_here);
 
 std::string why_not_reduce(DataType type, ReduceOp op) {
   if (type == DataType::s8 || type == DataType::u8)
@@ -131,34 +243,11 @@ bool combines(Collective what) {
          what == Collective::reduce_scatter;
 }
 
-void combine(Buffer into, Buffer a, Buffer b, ReduceOp op) {
-  dispatch(into.type, [&](auto format) {
-    using Format = decltype(format);
-    using Value = typename Format::Value;
-    switch (op) {
-      case ReduceOp::sum:
-      case ReduceOp::average:
-        return each<Format>(into, a, b, [](Value x, Value y) { return sum(x, y); });
-      case ReduceOp::min:
-        return each<Format>(into, a, b, [](Value x, Value y) { return y < x ? y : x; });
-      case ReduceOp::max:
-        return each<Format>(into, a, b, [](Value x, Value y) { return x < y ? y : x; });
-    }
-  });
+void combine(Buffer into, Buffer a, Buffer b, ReduceOp op, std::span<std::byte* const> also) {
+  HWY_DYNAMIC_DISPATCH(combine_here)(into, a, b, op, also);
 }
 
-void scale(Buffer sum, int ranks) {
-  dispatch(sum.type, [&](auto format) {
-    using Format = decltype(format);
-    using Value = typename Format::Value;
-    if constexpr (std::is_integral_v<Value>) {
-      throw std::logic_error(why_not_reduce(sum.type, ReduceOp::average));
-    } else {
-      const auto by = static_cast<Value>(ranks);
-      each<Format>(sum, sum, sum, [by](Value x, Value) { return x / by; });
-    }
-  });
-}
+void scale(Buffer sum, int ranks) { HWY_DYNAMIC_DISPATCH(scale_here)(sum, ranks); }
 
 void copy(Buffer into, Buffer from) {
   if (into.data != from.data && from.count > 0) std::memcpy(into.data, from.data, from.bytes());
@@ -166,17 +255,8 @@ void copy(Buffer into, Buffer from) {
 
 void convert(Buffer into, Buffer from) {
   if (into.type == from.type) return copy(into, from);
-  dispatch(into.type, [&](auto to) {
-    dispatch(from.type, [&](auto source) {
-      using To = decltype(to);
-      using From = decltype(source);
-      if constexpr (std::is_integral_v<typename To::Value> ||
-                    std::is_integral_v<typename From::Value>)
-        throw std::logic_error("integers are not converted");
-      else
-        convert_each<To, From>(into, from);
-    });
-  });
+  HWY_DYNAMIC_DISPATCH(convert_here)(into, from);
 }
 
 }  // namespace assay
+#endif

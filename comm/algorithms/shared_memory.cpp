@@ -37,6 +37,9 @@ namespace {
 /// In place, too: only the rank that reduces a slice reads it from anyone, and it writes a tile
 /// after it has read it everywhere.
 ///
+/// Data lie in a place as in their buffer, relative to the lines of a cache: long buffers of malloc
+/// begin 16 bytes after the beginning of a line, and vectors would be split on one of both sides.
+///
 /// A long result that is not in place is written past the caches, and ordered before the flag that
 /// tells of it by a fence, since such writes are not ordered by the flag's own store.
 constexpr std::uint64_t places = 3;
@@ -44,7 +47,7 @@ constexpr std::uint64_t places = 3;
 /// Bytes of a rank's contribution to a block; a block of all places of two ranks should stay in a
 /// second-level cache.
 constexpr std::size_t contribution_bytes = 128 * 1024;
-constexpr std::size_t tile_bytes = 8 * 1024;
+constexpr std::size_t tile_bytes = 16 * 1024;
 constexpr std::size_t line = 128;  // two lines: neighbours are fetched in pairs
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
@@ -54,6 +57,7 @@ struct Flags {
   alignas(line) std::atomic<std::uint64_t> reduced;
   /// Of the call under way.
   alignas(line) RegisteredMemory::Place send, receive;
+  std::uint64_t send_at, receive_at;  ///< where they begin in a line
   std::int64_t length;
   DataType type;
   Collective what;
@@ -69,14 +73,16 @@ class SharedMemory final : public ForwardingCommunicator {
         size_(ranks.size()),
         spins_(size_ > sysconf(_SC_NPROCESSORS_ONLN) ? 0 : 20000),
         registered_(ranks),
-        seen_(static_cast<std::size_t>(size_)) {}
+        seen_(static_cast<std::size_t>(size_)) {
+    goes_to_.reserve(seen_.size());
+  }
 
   static std::size_t slice_of(int ranks) {
     const std::size_t even = contribution_bytes / static_cast<std::size_t>(ranks) / line * line;
     return std::max<std::size_t>(even, 4096);
   }
   static std::size_t bytes_of_rank(int ranks) {
-    return sizeof(Flags) + places * slice_of(ranks) * static_cast<std::size_t>(ranks + 1);
+    return sizeof(Flags) + places * (slice_of(ranks) + line) * static_cast<std::size_t>(ranks + 1);
   }
 
   std::string why_not(const Call& call) const override {
@@ -109,6 +115,10 @@ class SharedMemory final : public ForwardingCommunicator {
     Flags& mine = flags(rank_);
     mine.send = place_of_send(call);
     mine.receive = place_of_result(call);
+    const bool from_root = call.what == Collective::broadcast;
+    mine.send_at = in_line((from_root ? call.receive : call.send).data);
+    mine.receive_at = in_line(call.receive.data);
+    seen_[static_cast<std::size_t>(rank_)] = {nullptr, nullptr, mine.send_at, mine.receive_at};
     mine.length = shape.length;
     mine.type = call.receive.type;
     mine.what = call.what;
@@ -189,17 +199,34 @@ class SharedMemory final : public ForwardingCommunicator {
   }
 
   Flags& flags(int rank) const { return *reinterpret_cast<Flags*>(segment_->of_rank(rank)); }
+  static std::uint64_t in_line(const void* data) {
+    return reinterpret_cast<std::uintptr_t>(data) % line;
+  }
+  /// A place of `rank`, for a range of a buffer that begins at `begins` in a line.
+  Buffer place(int rank, std::uint64_t number, std::uint64_t begins, Range range,
+               DataType type) const {
+    const auto first = static_cast<std::uint64_t>(range.first) * size_of(type);
+    return {segment_->of_rank(rank) + sizeof(Flags) + number * (slice_ + line) +
+                (begins + first) % line,
+            range.count, type};
+  }
   /// Where `rank`'s contribution to `slice` of block k is put.
-  Buffer place(std::uint64_t k, int rank, int slice, std::int64_t count, DataType type) const {
-    const std::size_t place =
-        (block_ + k) % places * static_cast<std::size_t>(size_) + static_cast<std::size_t>(slice);
-    return {segment_->of_rank(rank) + sizeof(Flags) + place * slice_, count, type};
+  Buffer put_at(std::uint64_t k, int rank, int slice, Range range, DataType type) const {
+    return place(rank,
+                 (block_ + k) % places * static_cast<std::uint64_t>(size_) +
+                     static_cast<std::uint64_t>(slice),
+                 seen_[static_cast<std::size_t>(rank)].send_at, range, type);
   }
   /// Where another rank's stands.
   Buffer contribution(std::uint64_t k, int rank, int slice, Range range, DataType type) const {
     if (std::byte* const send = seen_[static_cast<std::size_t>(rank)].send)
       return Buffer{send, range.first + range.count, type}.part(range.first, range.count);
-    return place(k, rank, slice, range.count, type);
+    return put_at(k, rank, slice, range, type);
+  }
+  /// Where `rank`'s reduced slice of block k stands.
+  Buffer reduced(std::uint64_t k, int rank, Range range, DataType type) const {
+    return place(rank, places * static_cast<std::uint64_t>(size_) + (block_ + k) % places,
+                 seen_[static_cast<std::size_t>(rank)].receive_at, range, type);
   }
 
   RegisteredMemory::Place place_of_send(const Call& call) const {
@@ -225,15 +252,10 @@ class SharedMemory final : public ForwardingCommunicator {
                         std::to_string(mine.length) + " " + std::string(name(mine.type)) + ")");
       if (other != rank_)
         seen_[static_cast<std::size_t>(other)] = {registered_.at(other, theirs.send),
-                                                  registered_.at(other, theirs.receive)};
+                                                  registered_.at(other, theirs.receive),
+                                                  theirs.send_at, theirs.receive_at};
     }
   }
-  /// Where `rank`'s reduced slice of block k stands.
-  Buffer reduced(std::uint64_t k, int rank, std::int64_t count, DataType type) const {
-    const std::size_t place = places * static_cast<std::size_t>(size_) + (block_ + k) % places;
-    return {segment_->of_rank(rank) + sizeof(Flags) + place * slice_, count, type};
-  }
-
   /// A rank that finds nothing for long gives its processor away: there may be fewer of them than
   /// ranks.
   void await(const std::atomic<std::uint64_t>& flag, std::uint64_t value) const {
@@ -249,16 +271,16 @@ class SharedMemory final : public ForwardingCommunicator {
     if (flags(rank_).send.object != 0) return;
     if (call.what == Collective::allgather) {
       const Range own = range(shape, k, 0);  // of my own part: it begins at 0
-      return copy(place(k, rank_, 0, own.count, data.type), data.part(own.first, own.count));
+      return copy(put_at(k, rank_, 0, own, data.type), data.part(own.first, own.count));
     }
     for (int slice = 0; slice < size_; ++slice) {
       if (slice == rank_ && !from_root) continue;
       const Range one = range(shape, k, slice);
-      copy(place(k, rank_, slice, one.count, data.type), data.part(one.first, one.count));
+      copy(put_at(k, rank_, slice, one, data.type), data.part(one.first, one.count));
     }
   }
 
-  void reduce(const Call& call, const Shape& shape, std::uint64_t k) const {
+  void reduce(const Call& call, const Shape& shape, std::uint64_t k) {
     const Buffer& into = call.receive;
     switch (call.what) {
       case Collective::barrier:
@@ -288,7 +310,7 @@ class SharedMemory final : public ForwardingCommunicator {
     // is the own contribution, which is still to be read. In tiles, so that what is copied on is
     // still in the first-level cache.
     const Range own = range(shape, k, rank_);
-    const Buffer sum = reduced(k, rank_, own.count, into.type);
+    const Buffer sum = reduced(k, rank_, own, into.type);
     const Buffer result =
         into.part(own.first - (call.what == Collective::reduce_scatter ? rank_ * shape.length : 0),
                   gets_result(call) || call.what == Collective::reduce_scatter ? own.count : 0);
@@ -302,14 +324,24 @@ class SharedMemory final : public ForwardingCommunicator {
         return rank == rank_ ? call.send.part(own.first + first, count)
                              : contribution(k, rank, rank_, own, into.type).part(first, count);
       };
+      goes_to_.clear();
+      if (result.count > 0)
+        goes_to_.push_back(static_cast<std::byte*>(result.part(first, count).data));
+      for (const Seen& other : seen_)
+        if (other.receive != nullptr)
+          goes_to_.push_back(static_cast<std::byte*>(
+              Buffer{other.receive, into.count, into.type}.part(own.first + first, count).data));
       const Buffer part = sum.part(collected ? first : 0, count);
-      combine(part, of_rank(0), of_rank(1), call.op);
-      for (int rank = 2; rank < size_; ++rank) reduce_into(part, of_rank(rank), call.op);
+      const bool at_once = streamed_ && call.op != ReduceOp::average;
+      for (int rank = 1; rank < size_; ++rank) {
+        const bool last = rank == size_ - 1;
+        combine(part, rank == 1 ? of_rank(0) : part, of_rank(rank), call.op,
+                at_once && last ? std::span<std::byte* const>(goes_to_)
+                                : std::span<std::byte* const>());
+      }
       if (call.op == ReduceOp::average) scale(part, size_);
-      if (result.count > 0) put(result.part(first, count), part);
-      for (int rank = 0; rank < size_; ++rank)
-        if (std::byte* const receive = seen_[static_cast<std::size_t>(rank)].receive)
-          put(Buffer{receive, into.count, into.type}.part(own.first + first, count), part);
+      if (!at_once)
+        for (std::byte* const to : goes_to_) put({to, count, into.type}, part);
     }
   }
 
@@ -324,7 +356,7 @@ class SharedMemory final : public ForwardingCommunicator {
     for (int slice = 0; slice < size_; ++slice) {
       if (slice == rank_) continue;
       const Range one = range(shape, k, slice);
-      put(call.receive.part(one.first, one.count), reduced(k, slice, one.count, call.receive.type));
+      put(call.receive.part(one.first, one.count), reduced(k, slice, one, call.receive.type));
     }
   }
 
@@ -333,12 +365,14 @@ class SharedMemory final : public ForwardingCommunicator {
   int rank_, size_;
   int spins_;
   RegisteredMemory registered_;
-  /// Where the buffers of each other rank's call are seen; null: its contribution is in its places,
-  /// its result is collected.
+  /// Of each rank's call: where its buffers are seen (null: its contribution is in its places, its
+  /// result is collected), and where they begin in a line.
   struct Seen {
     std::byte *send = nullptr, *receive = nullptr;
+    std::uint64_t send_at = 0, receive_at = 0;
   };
   std::vector<Seen> seen_;
+  std::vector<std::byte*> goes_to_;
   std::uint64_t block_ = 0;  ///< of all calls so far
   bool streamed_ = false;    ///< the call under way writes its result past the caches
 };

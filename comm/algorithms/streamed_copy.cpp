@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <cstdint>
 #include <cstring>
 #include <limits>
 
@@ -18,8 +17,7 @@ void streamed_copy(Buffer into, Buffer from) {
   auto* out = static_cast<std::byte*>(into.data);
   const auto* in = static_cast<const std::byte*>(from.data);
   std::size_t left = from.bytes();
-  // Whole lines: the part of one would be merged in memory, not in the write-combining buffer.
-  constexpr std::size_t line = 64;
+  constexpr std::size_t line = streamed_line;
   const auto copy = [&](std::size_t bytes) {
     std::memcpy(out, in, bytes);
     out += bytes;
@@ -27,7 +25,7 @@ void streamed_copy(Buffer into, Buffer from) {
     left -= bytes;
   };
   if (left < 2 * line) return copy(left);
-  copy((line - reinterpret_cast<std::uintptr_t>(out) % line) % line);
+  copy(before_streamed_line(out));
   for (; left >= line; out += line, in += line, left -= line) {
     const auto* const source = reinterpret_cast<const __m128i*>(in);
     auto* const target = reinterpret_cast<__m128i*>(out);
@@ -45,7 +43,7 @@ void streamed_fence() { _mm_sfence(); }
 
 std::size_t streamed_from_bytes() {
   const long known = sysconf(_SC_LEVEL2_CACHE_SIZE);
-  return 4 * (known > 0 ? static_cast<std::size_t>(known) : std::size_t{1} << 20);
+  return known > 0 ? static_cast<std::size_t>(known) : std::size_t{1} << 20;
 }
 
 #else

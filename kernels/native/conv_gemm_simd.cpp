@@ -4,7 +4,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/native/conv_gemm_simd.cpp"
-#include "kernels/native/conv_targets.hpp"
+#include "core/simd_targets.hpp"
 
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
@@ -13,11 +13,16 @@
 #include <cstdint>
 #include <utility>
 
+#include "core/simd_formats.hpp"
+
 HWY_BEFORE_NAMESPACE();
 namespace assay::native::HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
+using assay::HWY_NAMESPACE::Bf16;
+using assay::HWY_NAMESPACE::Fp16;
+using Fp32 = assay::HWY_NAMESPACE::Plain<float>;
 using D = HWY_CAPPED(float, 16);
 using V = hn::Vec<D>;
 
@@ -67,73 +72,28 @@ void gemm(const float* HWY_RESTRICT at, const float* HWY_RESTRICT bt,
   ASSAY_ROWS(ASSAY_STORE)
 }
 
-// Highway 1.0.3 emulates fp16 where the processor does not convert it, and then truncates: there
-// core's conversion is used, which is slow and right.
-constexpr bool converts_fp16 = (HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2) || HWY_ARCH_ARM_A64;
-
-// bf16 is the upper half of fp32. Rounds to nearest even; what is not a number stays so.
-template <class DU>
-HWY_INLINE hn::Vec<DU> to_bf16_bits(DU du, V v) {
-  const auto bits = hn::BitCast(du, v);
-  const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1u));
-  const auto rounded = hn::ShiftRight<16>(hn::Add(bits, hn::Add(odd, hn::Set(du, 0x7FFFu))));
-  const auto quiet = hn::Or(hn::ShiftRight<16>(bits), hn::Set(du, 0x40u));
-  const auto is_nan = hn::Gt(hn::And(hn::BitCast(hn::RebindToSigned<DU>(), bits),
-                                     hn::Set(hn::RebindToSigned<DU>(), 0x7FFFFFFF)),
-                             hn::Set(hn::RebindToSigned<DU>(), 0x7F800000));
-  return hn::IfThenElse(hn::RebindMask(du, is_nan), quiet, rounded);
+template <class Format>
+HWY_INLINE void load16(const void* from, float* HWY_RESTRICT to) {
+  const D d;
+  const auto* const stored = static_cast<const typename Format::Stored*>(from);
+  for (std::ptrdiff_t i = 0; i < channel_block; i += lanes_of())
+    hn::StoreU(Format::load(d, stored + i), d, to + i);
 }
-
 HWY_INLINE void load16(DataType type, const void* from, float* HWY_RESTRICT to) {
-  if (!converts_fp16 && type == DataType::fp16) {
-    double values[channel_block];
-    decode(type, from, values);
-    std::copy_n(values, channel_block, to);
-    return;
-  }
-  const D d;
-  const auto lanes = static_cast<std::ptrdiff_t>(hn::Lanes(d));
-  for (std::ptrdiff_t i = 0; i < channel_block; i += lanes) {
-    if (type == DataType::fp32) {
-      hn::StoreU(hn::LoadU(d, static_cast<const float*>(from) + i), d, to + i);
-    } else if (type == DataType::bf16) {
-      const hn::Rebind<std::uint16_t, D> d16;
-      const hn::RebindToUnsigned<D> du;
-      const auto wide =
-          hn::PromoteTo(du, hn::LoadU(d16, static_cast<const std::uint16_t*>(from) + i));
-      hn::StoreU(hn::BitCast(d, hn::ShiftLeft<16>(wide)), d, to + i);
-    } else {
-      const hn::Rebind<hwy::float16_t, D> d16;
-      hn::StoreU(hn::PromoteTo(d, hn::LoadU(d16, static_cast<const hwy::float16_t*>(from) + i)), d,
-                 to + i);
-    }
-  }
+  if (type == DataType::fp32) return load16<Fp32>(from, to);
+  return type == DataType::bf16 ? load16<Bf16>(from, to) : load16<Fp16>(from, to);
 }
 
-HWY_INLINE void store16(DataType type, const float* HWY_RESTRICT from, void* to) {
-  if (!converts_fp16 && type == DataType::fp16) {
-    double values[channel_block];
-    std::copy_n(from, channel_block, values);
-    encode(type, values, to);
-    return;
-  }
+template <class Format>
+HWY_INLINE void store16(const float* HWY_RESTRICT from, void* to) {
   const D d;
-  const auto lanes = static_cast<std::ptrdiff_t>(hn::Lanes(d));
-  for (std::ptrdiff_t i = 0; i < channel_block; i += lanes) {
-    const V v = hn::LoadU(d, from + i);
-    if (type == DataType::fp32) {
-      hn::StoreU(v, d, static_cast<float*>(to) + i);
-    } else if (type == DataType::bf16) {
-      const hn::RebindToUnsigned<D> du;
-      const hn::RebindToSigned<D> di;
-      const hn::Rebind<std::uint16_t, D> d16;
-      const auto bits = hn::BitCast(di, to_bf16_bits(du, v));  // below 2^16: demotion is exact
-      hn::StoreU(hn::DemoteTo(d16, bits), d16, static_cast<std::uint16_t*>(to) + i);
-    } else {
-      const hn::Rebind<hwy::float16_t, D> d16;
-      hn::StoreU(hn::DemoteTo(d16, v), d16, static_cast<hwy::float16_t*>(to) + i);
-    }
-  }
+  auto* const stored = static_cast<typename Format::Stored*>(to);
+  for (std::ptrdiff_t i = 0; i < channel_block; i += lanes_of())
+    assay::HWY_NAMESPACE::store(Format(), hn::LoadU(d, from + i), d, stored + i);
+}
+HWY_INLINE void store16(DataType type, const float* HWY_RESTRICT from, void* to) {
+  if (type == DataType::fp32) return store16<Fp32>(from, to);
+  return type == DataType::bf16 ? store16<Bf16>(from, to) : store16<Fp16>(from, to);
 }
 
 void load(DataType type, const void* from, std::ptrdiff_t from_step, std::ptrdiff_t pixels,

@@ -2,9 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include "core/simd_targets.hpp"
+
+#include <hwy/highway.h>
+#include <hwy/tests/hwy_gtest.h>
+
 #include <Eigen/Core>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <random>
 #include <vector>
@@ -17,6 +23,10 @@ Buffer of(DataType type, std::vector<T>& values) {
   return {values.data(), static_cast<std::int64_t>(values.size()), type};
 }
 
+/// Each by every instruction set of this processor.
+class Reduce : public hwy::TestWithParamTarget {};
+HWY_TARGET_INSTANTIATE_TEST_SUITE_P(Reduce);
+
 /// All 65536 patterns.
 std::vector<std::uint16_t> patterns() {
   std::vector<std::uint16_t> all(65536);
@@ -24,7 +34,7 @@ std::vector<std::uint16_t> patterns() {
   return all;
 }
 
-TEST(Reduce, EverySixteenBitNumberConvertsLikeEigens) {
+TEST_P(Reduce, EverySixteenBitNumberConvertsLikeEigens) {
   for (const DataType type : {DataType::fp16, DataType::bf16}) {
     std::vector<std::uint16_t> all = patterns(), back(all.size());
     std::vector<float> values(all.size());
@@ -46,7 +56,7 @@ TEST(Reduce, EverySixteenBitNumberConvertsLikeEigens) {
   }
 }
 
-TEST(Reduce, RoundingIsToNearestEvenAtEveryTieAndBesideIt) {
+TEST_P(Reduce, RoundingIsToNearestEvenAtEveryTieAndBesideIt) {
   constexpr float most = std::numeric_limits<float>::infinity();
   // Halfway between all neighbours, and one fp32 step to either side.
   for (const DataType type : {DataType::fp16, DataType::bf16}) {
@@ -74,7 +84,7 @@ TEST(Reduce, RoundingIsToNearestEvenAtEveryTieAndBesideIt) {
   }
 }
 
-TEST(Reduce, NanStaysNan) {
+TEST_P(Reduce, NanStaysNan) {
   // Its mantissa's upper bits may be zero: rounded like a number it would become infinity.
   std::vector<float> nan{std::bit_cast<float>(0x7f800001u), std::bit_cast<float>(0xffffffffu)};
   for (const DataType type : {DataType::fp16, DataType::bf16}) {
@@ -86,7 +96,7 @@ TEST(Reduce, NanStaysNan) {
   }
 }
 
-TEST(Reduce, EveryTypeAndOperationGivesTheValueRoundedOnce) {
+TEST_P(Reduce, EveryTypeAndOperationGivesTheValueRoundedOnce) {
   std::mt19937 random(1);
   for (const DataType type :
        {DataType::fp64, DataType::fp32, DataType::fp16, DataType::bf16, DataType::s32}) {
@@ -123,7 +133,69 @@ TEST(Reduce, EveryTypeAndOperationGivesTheValueRoundedOnce) {
   }
 }
 
-TEST(Reduce, IntegersWrapAndHaveNoMean) {
+TEST_P(Reduce, ResultsGoToEveryOtherPlaceAndNowhereElse) {
+  constexpr std::size_t room = 1600;
+  for (const DataType type :
+       {DataType::fp64, DataType::fp32, DataType::fp16, DataType::bf16, DataType::s32}) {
+    const std::size_t size = size_of(type);
+    std::vector<double> x(200), y(200);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      x[i] = static_cast<double>(i % 100);
+      y[i] = static_cast<double>(i % 7);
+    }
+    std::vector<std::byte> a(room), b(room), into(room), first(room), second(room);
+    encode(type, x, a.data());
+    encode(type, y, b.data());
+    for (const std::size_t count : {0u, 1u, 15u, 16u, 33u, 64u, 129u, 160u}) {
+      for (std::size_t at = 0; at < 128; at += size) {
+        std::fill(first.begin(), first.end(), std::byte{0xee});
+        std::fill(second.begin(), second.end(), std::byte{0xee});
+        const auto n = static_cast<std::int64_t>(count);
+        // The second begins elsewhere in a line than the first.
+        std::byte* const also[] = {first.data() + at, second.data() + at / 2 / size * size};
+        combine({into.data(), n, type}, {a.data(), n, type}, {b.data(), n, type}, ReduceOp::sum,
+                also);
+        std::vector<double> got(count);
+        decode(type, into.data(), got);
+        for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(got[i], x[i] + y[i]) << name(type);
+        for (const auto& [all, here] : {std::pair(&first, also[0]), std::pair(&second, also[1])}) {
+          ASSERT_EQ(std::memcmp(here, into.data(), count * size), 0) << name(type) << " " << at;
+          for (std::byte& one : *all)
+            ASSERT_TRUE((&one >= here && &one < here + count * size) || one == std::byte{0xee})
+                << name(type) << ", " << count << " elements at byte " << at;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(Reduce, MinimumAndMaximumTakeTheFirstWhereOneIsNoNumber) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  std::vector<float> x(40, nan), y(40, 1), into(40);
+  for (const ReduceOp op : {ReduceOp::min, ReduceOp::max}) {
+    combine(of(DataType::fp32, into), of(DataType::fp32, x), of(DataType::fp32, y), op);
+    for (const float one : into) EXPECT_TRUE(std::isnan(one));
+    combine(of(DataType::fp32, into), of(DataType::fp32, y), of(DataType::fp32, x), op);
+    for (const float one : into) EXPECT_EQ(one, 1);
+  }
+}
+
+TEST_P(Reduce, DoublesAreConvertedByWayOfFloats) {
+  std::vector<double> values(1003), back(1003);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i) / 3 - 100;
+  for (const DataType type : {DataType::fp32, DataType::fp16, DataType::bf16}) {
+    std::vector<std::byte> stored(values.size() * 4);
+    const Buffer there{stored.data(), static_cast<std::int64_t>(values.size()), type};
+    convert(there, of(DataType::fp64, values));
+    convert(of(DataType::fp64, back), there);
+    for (std::size_t i = 0; i < values.size(); ++i)
+      ASSERT_EQ(back[i], round_to(type, round_to(DataType::fp32, values[i]))) << name(type);
+  }
+  std::vector<std::int32_t> integers(3);
+  EXPECT_THROW(convert(of(DataType::s32, integers), of(DataType::fp64, values)), std::logic_error);
+}
+
+TEST_P(Reduce, IntegersWrapAndHaveNoMean) {
   std::vector<std::int32_t> most{std::numeric_limits<std::int32_t>::max()}, one{1};
   reduce_into(of(DataType::s32, most), of(DataType::s32, one), ReduceOp::sum);
   EXPECT_EQ(most[0], std::numeric_limits<std::int32_t>::min());

@@ -157,22 +157,33 @@ std::optional<std::size_t> streamed_from() {
 TEST(SharedMemoryProcesses, LongResultsAreRight) {
   const std::optional<std::size_t> bytes = streamed_from();
   if (!bytes) GTEST_SKIP() << "nothing is written past this processor's caches";
-  const std::vector<int> codes = in_processes(2, [bytes](Communicator& ranks) {
-    const auto communicator = made_or_null(ranks);
-    if (!communicator) return false;
-    const Allocate registered = [&](std::size_t some) { return communicator->allocate(some); };
-    for (const Allocate& memory : {Allocate(), registered})
-      for (const Collective what :
-           {Collective::allreduce, Collective::reduce, Collective::reduce_scatter,
-            Collective::allgather, Collective::broadcast, Collective::alltoall}) {
-        const bool parts = what == Collective::allgather || what == Collective::alltoall;
-        const auto count = static_cast<std::int64_t>(*bytes / (parts ? 8 : 4) + 37);
-        check(*communicator, {what, count, DataType::fp32, ReduceOp::sum, false, 0}, false, memory,
-              memory);
-      }
-    return true;
-  });
-  EXPECT_EQ(codes, std::vector<int>(2, 0));
+  for (const int size : {2, 3}) {
+    const std::vector<int> codes = in_processes(size, [bytes](Communicator& ranks) {
+      const auto communicator = made_or_null(ranks);
+      if (!communicator) return false;
+      const Allocate registered = [&](std::size_t some) { return communicator->allocate(some); };
+      // Each rank's begin elsewhere in a line of the cache.
+      const Allocate shifted = [&](std::size_t some) -> std::shared_ptr<void> {
+        const auto all = std::make_shared<std::byte[]>(some + 64);
+        return {all, all.get() + 16 + 8 * ranks.rank()};
+      };
+      for (const Allocate& memory : {Allocate(), registered, shifted})
+        for (const DataType type : {DataType::fp32, DataType::fp16})
+          for (const ReduceOp op : {ReduceOp::sum, ReduceOp::average})
+            for (const Collective what :
+                 {Collective::allreduce, Collective::reduce, Collective::reduce_scatter,
+                  Collective::allgather, Collective::broadcast, Collective::alltoall}) {
+              if (op != ReduceOp::sum && !combines(what)) continue;
+              const bool parts = what == Collective::allgather || what == Collective::alltoall;
+              const auto count =
+                  static_cast<std::int64_t>(*bytes / size_of(type) / (parts ? 2 : 1) + 36);
+              const std::int64_t rest = parts ? 0 : 1;
+              check(*communicator, {what, count + rest, type, op, false, 0}, false, memory, memory);
+            }
+      return true;
+    });
+    EXPECT_EQ(codes, std::vector<int>(static_cast<std::size_t>(size), 0)) << size;
+  }
 }
 
 /// The longer call would else write beyond the end of the shorter one's buffer.

@@ -1,10 +1,10 @@
 // ratio: ResNet-50's 161 allreduces by gloo over TCP, 2 ranks, unfused over fused (4 MiB)
 // target: >= 2
 // pairs: 30
-// Missed on one node; it is a target for networks, and for many ranks. Over loopback a message costs
-// too little: 161 times 0.1 ms of 80 ms, and one call of all the 102 MB takes 74 ms. The tensors lie
-// side by side, so nothing is copied. 4 MiB is the best of 256 KiB to 64 MiB. Over mpi, which is
-// fastest with messages that stay in a cache, any fusion is slower than tensor by tensor.
+// Missed on one node; it is a target for networks, and for many ranks. Over loopback a message
+// costs too little: 161 times 0.1 ms of 80 ms, and one call of all the 102 MB takes 74 ms. The
+// tensors lie side by side, so nothing is copied. 4 MiB is the best of 256 KiB to 64 MiB. Over mpi,
+// which is fastest with messages that stay in a cache, any fusion is slower than tensor by tensor.
 
 #include <numeric>
 

@@ -45,7 +45,9 @@ class Fusion final : public ForwardingCommunicator {
 
   void describe(const Call& call, Executed& executed) const override {
     under().describe(call, executed);
-    executed.implementation += copied_ ? ", fused in a buffer" : ", fused where the data lie";
+    executed.implementation += copied_   ? ", fused in a buffer"
+                               : joined_ ? ", fused where the data lie"
+                                         : ", nothing fused";
     executed.numbers["fusion_bytes"] = static_cast<double>(bytes_);
   }
 
@@ -135,6 +137,7 @@ class Fusion final : public ForwardingCommunicator {
     }
   }
   void launch(Batch& batch) {
+    joined_ = joined_ || batch.members.size() > 1;
     if (!batch.side_by_side) {
       copied_ = true;
       batch.all.send.data = batch.all.receive.data = batch.memory.data();
@@ -154,7 +157,7 @@ class Fusion final : public ForwardingCommunicator {
   // One fills while another is under way; the third lets a large tensor pass.
   std::array<Batch, 3> batches_;
   std::uint64_t last_ = 0;
-  bool copied_ = false;
+  bool joined_ = false, copied_ = false;  ///< in some call so far
   Stream* stream_ = nullptr;
 };
 

@@ -10,7 +10,8 @@ namespace assay {
 /// Started allreduces of at most `bytes` are gathered and go as one call when the next one does not
 /// fit or differs in type or operation, and at the wait for one that has not gone yet. Those that
 /// lie side by side, in the order of their starts, go from where they lie; others are copied into a
-/// buffer of `bytes`, and out at their end. Larger ones go alone at once. Polling
+/// buffer of `bytes` when they go, and out at their end. Tensors lie alike on all ranks: libraries
+/// want to be told by all alike what is in place. Larger ones go alone at once. Polling
 /// (done) never sends anything, since ranks poll differently often: all ranks must start, and wait,
 /// in the same order. run() and the other collectives are those below.
 std::unique_ptr<Communicator> fused(Communicator& under, std::size_t bytes);

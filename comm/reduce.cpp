@@ -97,8 +97,22 @@ void each(typename Format::Stored* out, const typename Format::Stored* x,
   std::memcpy(out + i, xs, bytes);
 }
 
-/// The same, and out to each of `also`, past the caches where a vector is aligned there. From the
-/// register: a vector that was just stored to a line that is still on its way would be waited for.
+/// Highway streams 16 bytes of a vector that has less.
+template <class Format>
+constexpr bool streams =
+    HWY_ARCH_X86&& hn::MaxLanes(Packed<Format, Lanes<typename Format::Value>>()) *
+        sizeof(typename Format::Stored) >=
+    16;
+
+/// Whether all begin at the same place of a line.
+bool alike(std::span<std::byte* const> places) {
+  return std::all_of(places.begin(), places.end(), [&](const std::byte* one) {
+    return before_streamed_line(one) == before_streamed_line(places.front());
+  });
+}
+
+/// The same, and out to each of `also`, all alike, past the caches. From the register: a vector
+/// that was just stored to a line that is still on its way would be waited for.
 template <class Format, class Operator>
 void each_streamed(typename Format::Stored* out, const typename Format::Stored* x,
                    const typename Format::Stored* y, std::int64_t count,
@@ -107,9 +121,6 @@ void each_streamed(typename Format::Stored* out, const typename Format::Stored* 
   const Lanes<typename Format::Value> d;
   const Packed<Format, decltype(d)> packed;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  constexpr std::size_t bytes = hn::MaxLanes(packed) * sizeof(Stored);
-  // Highway streams 16 bytes of a vector that has less.
-  constexpr bool streams = HWY_ARCH_X86 && bytes >= 16;
   const auto target = [&](std::byte* to, std::int64_t i) {
     return reinterpret_cast<Stored*>(to) + i;
   };
@@ -123,13 +134,7 @@ void each_streamed(typename Format::Stored* out, const typename Format::Stored* 
   std::int64_t i = head;
   for (; i + lanes <= count; i += lanes) {
     const auto value = Format::pack(d, op(Format::load(d, x + i), Format::load(d, y + i)));
-    for (std::byte* const to : also) {
-      Stored* const there = target(to, i);
-      if (streams && reinterpret_cast<std::uintptr_t>(there) % bytes == 0)
-        hn::Stream(value, packed, there);
-      else
-        hn::StoreU(value, packed, there);
-    }
+    for (std::byte* const to : also) hn::Stream(value, packed, target(to, i));
     hn::StoreU(value, packed, out + i);
   }
   part(i, count - i);
@@ -148,10 +153,11 @@ void combine_here(const Buffer& into, const Buffer& a, const Buffer& b, ReduceOp
     with_operator(op, [&](auto apply) {
       auto* const out = elements<Stored>(into);
       const auto *const x = elements<Stored>(a), *const y = elements<Stored>(b);
-      if (also.empty())
-        each<Format>(out, x, y, into.count, apply);
-      else
-        each_streamed<Format>(out, x, y, into.count, also, apply);
+      if constexpr (streams<Format>)
+        if (!also.empty() && alike(also))
+          return each_streamed<Format>(out, x, y, into.count, also, apply);
+      each<Format>(out, x, y, into.count, apply);
+      for (std::byte* const to : also) streamed_copy({to, into.count, into.type}, into);
     });
   });
 }
@@ -178,7 +184,9 @@ struct Narrowed {
 
   template <class D>
   static HWY_INLINE hn::Vec<D> load(D d, const double* from) {
-    return hn::DemoteTo(d, hn::LoadU(hn::Rebind<double, D>(), from));
+    float values[most<double>];  // Highway 1.0.3 makes infinity finite where it has no vectors
+    for (std::size_t i = 0; i < hn::Lanes(d); ++i) values[i] = static_cast<float>(from[i]);
+    return hn::LoadU(d, values);
   }
   template <class D>
   static HWY_INLINE hn::Vec<hn::Rebind<double, D>> pack(D, hn::Vec<D> value) {

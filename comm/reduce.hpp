@@ -18,9 +18,9 @@ bool combines(Collective what);
 /// into[i] = a[i] op b[i], `average` being the sum (scale() does the rest). 16-bit types are
 /// combined in fp32 and rounded once to nearest even; s32 wraps; min and max take a[i] where either
 /// is no number. `into` may be `a` or `b`. Equal types and counts are the caller's duty. Element by
-/// element in order: the same bits wherever and however often it runs.
-/// The result goes to each of `also` as well, past the caches, as by streamed_copy(), in the same
-/// pass: these writes overlap the reads.
+/// element in order: numbers have the same bits wherever and however often it runs.
+/// The result goes to each of `also` as well, as by streamed_copy(); where they begin alike in a
+/// line, in the same pass, so that these writes overlap the reads.
 void combine(Buffer into, Buffer a, Buffer b, ReduceOp op, std::span<std::byte* const> also = {});
 inline void reduce_into(Buffer into, Buffer from, ReduceOp op) { combine(into, into, from, op); }
 

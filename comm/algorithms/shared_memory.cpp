@@ -8,6 +8,7 @@
 
 #include "comm/algorithms/algorithm.hpp"
 #include "comm/algorithms/registered_memory.hpp"
+#include "comm/algorithms/schedule.hpp"
 #include "comm/algorithms/shared_segment.hpp"
 #include "comm/algorithms/streamed_copy.hpp"
 #include "comm/forwarding.hpp"
@@ -148,9 +149,9 @@ class SharedMemory final : public ForwardingCommunicator {
   /// In place, the lines of the result have just been read.
   bool streams(const Call& call) const {
     static const std::size_t least = streamed_from_bytes();
-    const bool in_place = call.what == Collective::broadcast ? rank_ == call.root
-                                                             : call.send.data == call.receive.data;
-    return !in_place && call.receive.bytes() > least;
+    const bool read =
+        call.what == Collective::broadcast ? rank_ == call.root : in_place(call, rank_);
+    return !read && call.receive.bytes() > least;
   }
   void put(Buffer into, Buffer from) const {
     streamed_ ? streamed_copy(into, from) : copy(into, from);
@@ -296,6 +297,7 @@ class SharedMemory final : public ForwardingCommunicator {
         const bool gathers = call.what == Collective::allgather;
         const Range own = range(shape, k, gathers ? 0 : rank_);  // of what each rank sends
         for (int from = 0; from < size_; ++from) {
+          if (gathers && from == rank_ && in_place(call, rank_)) continue;
           const Range one = range(shape, k, from);
           put(into.part(one.first, one.count),
               from == rank_ ? call.send.part(own.first, own.count)

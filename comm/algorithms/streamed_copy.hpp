@@ -24,9 +24,10 @@ inline std::size_t before_streamed_line(const void* destination) {
 }
 
 /// The bytes of a destination from which it is worth it: a second-level cache (1 MiB where its size
-/// is unknown), for what is longer does not stay there anyway. Two ranks of a Sapphire Rapids
-/// (2 MiB) gain 10 % at 4 and 8 MiB; they would gain at 1 MiB, but whoever reads the result would
-/// lose. The greatest number where no instruction for it is known here.
+/// is unknown), for what is longer does not stay there anyway. Measured on one machine: two ranks
+/// of a Sapphire Rapids (2 MiB) gain 10 % at 4 and 8 MiB; they would gain at 1 MiB, but whoever
+/// reads the result would lose. Elsewhere, above all where third-level caches are large beside the
+/// second, it is a guess. The greatest number where no instruction for it is known here.
 std::size_t streamed_from_bytes();
 
 }  // namespace assay

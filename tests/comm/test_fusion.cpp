@@ -147,6 +147,13 @@ TEST(Fusion, ComposesWithAnAlgorithmWhoseCallsStayUnderWay) {
       tensors.expect_right();
     }
     EXPECT_GE(over->scratch_bytes(), 3 * 4000u);
+    const auto none = fused(*ring, 4);
+    Started alone;
+    alone.start(*none, {fp32(100), fp32(200)});
+    for (Request& request : alone.requests) none->wait(request);
+    Executed executed;
+    none->describe({}, executed);
+    EXPECT_NE(executed.implementation.find("nothing fused"), std::string::npos);
   });
 }
 

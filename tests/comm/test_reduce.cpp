@@ -148,21 +148,29 @@ TEST_P(Reduce, ResultsGoToEveryOtherPlaceAndNowhereElse) {
     encode(type, y, b.data());
     for (const std::size_t count : {0u, 1u, 15u, 16u, 33u, 64u, 129u, 160u}) {
       for (std::size_t at = 0; at < 128; at += size) {
-        std::fill(first.begin(), first.end(), std::byte{0xee});
-        std::fill(second.begin(), second.end(), std::byte{0xee});
         const auto n = static_cast<std::int64_t>(count);
-        // The second begins elsewhere in a line than the first.
-        std::byte* const also[] = {first.data() + at, second.data() + at / 2 / size * size};
-        combine({into.data(), n, type}, {a.data(), n, type}, {b.data(), n, type}, ReduceOp::sum,
-                also);
-        std::vector<double> got(count);
-        decode(type, into.data(), got);
-        for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(got[i], x[i] + y[i]) << name(type);
-        for (const auto& [all, here] : {std::pair(&first, also[0]), std::pair(&second, also[1])}) {
-          ASSERT_EQ(std::memcmp(here, into.data(), count * size), 0) << name(type) << " " << at;
-          for (std::byte& one : *all)
-            ASSERT_TRUE((&one >= here && &one < here + count * size) || one == std::byte{0xee})
-                << name(type) << ", " << count << " elements at byte " << at;
+        // The second begins elsewhere in a line than the first, or alike.
+        for (const std::size_t other : {at / 2 / size * size, at + 64}) {
+          for (std::vector<std::byte>* one : {&into, &first, &second})
+            std::fill(one->begin(), one->end(), std::byte{0xee});
+          std::byte* const also[] = {first.data() + at, second.data() + other};
+          const Buffer result{into.data(), n, type}, addend{b.data(), n, type};
+          combine(result, {a.data(), n, type}, addend, ReduceOp::sum, also);
+          std::vector<double> got(count);
+          decode(type, into.data(), got);
+          for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(got[i], x[i] + y[i]) << name(type);
+          const auto only = [&](const std::vector<std::byte>& all, const std::byte* here) {
+            ASSERT_EQ(std::memcmp(here, into.data(), count * size), 0) << name(type) << " " << at;
+            for (const std::byte& one : all)
+              ASSERT_TRUE((&one >= here && &one < here + count * size) || one == std::byte{0xee})
+                  << name(type) << ", " << count << " elements at byte " << at;
+          };
+          only(into, into.data());
+          only(first, also[0]);
+          only(second, also[1]);
+          combine(result, result, addend, ReduceOp::sum, also);
+          decode(type, also[1], got);
+          for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(got[i], x[i] + 2 * y[i]) << name(type);
         }
       }
     }
@@ -183,6 +191,8 @@ TEST_P(Reduce, MinimumAndMaximumTakeTheFirstWhereOneIsNoNumber) {
 TEST_P(Reduce, DoublesAreConvertedByWayOfFloats) {
   std::vector<double> values(1003), back(1003);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i) / 3 - 100;
+  values[5] = std::numeric_limits<double>::infinity();
+  values[1002] = -1e300;
   for (const DataType type : {DataType::fp32, DataType::fp16, DataType::bf16}) {
     std::vector<std::byte> stored(values.size() * 4);
     const Buffer there{stored.data(), static_cast<std::int64_t>(values.size()), type};

@@ -167,19 +167,25 @@ TEST(SharedMemoryProcesses, LongResultsAreRight) {
         const auto all = std::make_shared<std::byte[]>(some + 64);
         return {all, all.get() + 16 + 8 * ranks.rank()};
       };
-      for (const Allocate& memory : {Allocate(), registered, shifted})
-        for (const DataType type : {DataType::fp32, DataType::fp16})
-          for (const ReduceOp op : {ReduceOp::sum, ReduceOp::average})
-            for (const Collective what :
-                 {Collective::allreduce, Collective::reduce, Collective::reduce_scatter,
-                  Collective::allgather, Collective::broadcast, Collective::alltoall}) {
-              if (op != ReduceOp::sum && !combines(what)) continue;
-              const bool parts = what == Collective::allgather || what == Collective::alltoall;
-              const auto count =
-                  static_cast<std::int64_t>(*bytes / size_of(type) / (parts ? 2 : 1) + 36);
-              const std::int64_t rest = parts ? 0 : 1;
-              check(*communicator, {what, count + rest, type, op, false, 0}, false, memory, memory);
-            }
+      const Allocate mixed = ranks.rank() == 0 ? registered : shifted;
+      for (const Allocate& memory : {Allocate(), registered, shifted, mixed})
+        for (const auto& [type, op, in_place] :
+             {std::tuple(DataType::fp32, ReduceOp::sum, false),
+              std::tuple(DataType::fp32, ReduceOp::sum, true),
+              std::tuple(DataType::fp32, ReduceOp::average, false),
+              std::tuple(DataType::fp16, ReduceOp::sum, false)})
+          for (const Collective what :
+               {Collective::allreduce, Collective::reduce, Collective::reduce_scatter,
+                Collective::allgather, Collective::broadcast, Collective::alltoall}) {
+            if (op != ReduceOp::sum && !combines(what)) continue;
+            if (in_place && what == Collective::broadcast) continue;
+            const bool parts = what == Collective::allgather || what == Collective::alltoall;
+            const auto count =
+                static_cast<std::int64_t>(*bytes / size_of(type) / (parts ? 2 : 1) + 36);
+            const std::int64_t rest = parts ? 0 : 1;
+            check(*communicator, {what, count + rest, type, op, in_place, 0}, false, memory,
+                  memory);
+          }
       return true;
     });
     EXPECT_EQ(codes, std::vector<int>(static_cast<std::size_t>(size), 0)) << size;

@@ -54,17 +54,18 @@ class Fusion final : public ForwardingCommunicator {
   Request start(const Call& call, Stream& stream) override {
     if (const std::string reason = why_not(call); !reason.empty()) throw CaseError(reason);
     stream_ = &stream;
-    if (call.what != Collective::allreduce || call.send.bytes() > bytes_) {
+    const bool fits = call.what == Collective::allreduce && call.send.bytes() <= bytes_;
+    Batch* open = find(Batch::State::open);
+    if (open && (!fits || open->all.send.type != call.send.type || open->all.op != call.op ||
+                 open->all.send.bytes() + call.send.bytes() > bytes_)) {
+      launch(*open);
+      open = nullptr;
+    }
+    if (!fits) {
       Batch& alone = free_batch();
       alone.request = under().start(call, stream);
       alone.state = Batch::State::flying;
       return own_request(alone.number);
-    }
-    Batch* open = find(Batch::State::open);
-    if (open && (open->all.send.type != call.send.type || open->all.op != call.op ||
-                 open->all.send.bytes() + call.send.bytes() > bytes_)) {
-      launch(*open);
-      open = nullptr;
     }
     if (!open) {
       open = &free_batch();

@@ -66,7 +66,7 @@ TEST(Replay, FusedTensorsGoTogether) {
     const auto over = fused(noting, 400);
     Replay replay(*over, {counts, true, 0});
     check(replay, all_of());
-    EXPECT_EQ(noting.started, (std::vector<std::int64_t>{2000, 500, 41}));
+    EXPECT_EQ(noting.started, (std::vector<std::int64_t>{10, 2000, 31, 500}));
   });
 }
 

@@ -116,8 +116,7 @@ class SharedMemory final : public ForwardingCommunicator {
     Flags& mine = flags(rank_);
     mine.send = place_of_send(call);
     mine.receive = place_of_result(call);
-    const bool from_root = call.what == Collective::broadcast;
-    mine.send_at = in_line((from_root ? call.receive : call.send).data);
+    mine.send_at = in_line(contributed(call).data);
     mine.receive_at = in_line(call.receive.data);
     seen_[static_cast<std::size_t>(rank_)] = {nullptr, nullptr, mine.send_at, mine.receive_at};
     mine.length = shape.length;
@@ -200,6 +199,10 @@ class SharedMemory final : public ForwardingCommunicator {
   }
 
   Flags& flags(int rank) const { return *reinterpret_cast<Flags*>(segment_->of_rank(rank)); }
+  /// What is contributed: broadcast's only buffer is the one that receives.
+  static const Buffer& contributed(const Call& call) {
+    return call.what == Collective::broadcast ? call.receive : call.send;
+  }
   static std::uint64_t in_line(const void* data) {
     return reinterpret_cast<std::uintptr_t>(data) % line;
   }
@@ -268,7 +271,7 @@ class SharedMemory final : public ForwardingCommunicator {
     if (call.what == Collective::barrier) return;
     const bool from_root = call.what == Collective::broadcast;
     if (from_root && rank_ != call.root) return;
-    const Buffer& data = from_root ? call.receive : call.send;
+    const Buffer& data = contributed(call);
     if (flags(rank_).send.object != 0) return;
     if (call.what == Collective::allgather) {
       const Range own = range(shape, k, 0);  // of my own part: it begins at 0

@@ -1,5 +1,6 @@
 # The generated headers, in <build>/generated/assay:
 #   build_info.hpp         version, compiler, flags (configure time)
+#   test_paths.hpp         the folders of sources and build, for tests (configure time)
 #   git_info.hpp           commit and dirty flag (looked up at every build)
 #   interface_version.hpp  hash of the headers that plugins and core share (when one of them changes)
 # Each is rewritten only when its content changes, so that a build with nothing to do does nothing.
@@ -8,6 +9,7 @@ set(ASSAY_GENERATED_DIRECTORY "${PROJECT_BINARY_DIR}/generated")
 string(TOUPPER "${CMAKE_BUILD_TYPE}" build_type)
 string(STRIP "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${build_type}}" ASSAY_CXX_FLAGS)
 configure_file("${PROJECT_SOURCE_DIR}/cmake/build_info.hpp.in" "${ASSAY_GENERATED_DIRECTORY}/assay/build_info.hpp" @ONLY)
+configure_file("${PROJECT_SOURCE_DIR}/cmake/test_paths.hpp.in" "${ASSAY_GENERATED_DIRECTORY}/assay/test_paths.hpp" @ONLY)
 
 add_custom_target(assay_git_info
   COMMAND "${CMAKE_COMMAND}" "-DSOURCE=${PROJECT_SOURCE_DIR}"

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "assay/test_paths.hpp"
 #include "core/error.hpp"
 #include "core/options.hpp"
 #include "core/suite.hpp"

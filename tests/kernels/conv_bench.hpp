@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "assay/test_paths.hpp"
 #include "conv_helpers.hpp"
 #include "core/plugins.hpp"
 

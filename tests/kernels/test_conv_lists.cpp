@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 
+#include "assay/test_paths.hpp"
 #include "core/error.hpp"
 #include "core/plugins.hpp"
 #include "core/schema.hpp"

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 
+#include "assay/test_paths.hpp"
 #include "core/error.hpp"
 #include "core/plugins.hpp"
 #include "core/workload.hpp"

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <set>
 
+#include "assay/test_paths.hpp"
 #include "conv_bench.hpp"
 
 namespace assay {

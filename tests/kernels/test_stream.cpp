@@ -8,6 +8,7 @@
 #include <random>
 #include <set>
 
+#include "assay/test_paths.hpp"
 #include "core/environment.hpp"
 #include "core/error.hpp"
 #include "core/plugins.hpp"

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <set>
 
+#include "assay/test_paths.hpp"
 #include "core/schema.hpp"
 #include "model_data.hpp"
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/report/parts.hpp"
+#include "assay/test_paths.hpp"
 #include "report_data.hpp"
 #include "tests/core/result_fixture.hpp"
 

@@ -59,7 +59,8 @@ class CollectiveOracle final : public Oracle {
   std::vector<std::int64_t> sample(const TensorSpec&, double, std::uint64_t) const override {
     return {};
   }
-  std::optional<double> checksum(const TensorSpec&, const Inputs&) const override {
+  std::optional<double> checksum(const TensorSpec&, const Inputs&,
+                                 const ChecksumWeights&) const override {
     return std::nullopt;
   }
 

@@ -83,12 +83,13 @@ class Judge {
          max_error_ = 0, worst_ratio_ = -1, least_bound_ = 0, largest_ = 0;
 };
 
-/// One pass over all elements: the sum, the first element that is no result, and the elements of
-/// the sample.
+/// One pass over all elements: the weighted sum, the first element that is no result, and the
+/// elements of the sample.
 class Scan {
  public:
-  Scan(DataType type, std::span<const std::int64_t> indices)
-      : indices_(indices), found_(indices.size()) {
+  /// `weights`: of the sum; null: no sum is wanted.
+  Scan(DataType type, std::span<const std::int64_t> indices, const ChecksumWeights* weights)
+      : indices_(indices), found_(indices.size()), weights_(weights) {
     limit_ = type == DataType::s32 ? 2147483647.0 : std::numeric_limits<double>::max();
     const double u = unit_roundoff(type);
     exact_below_ = u > 0 ? 1 / u : std::numeric_limits<double>::infinity();
@@ -96,21 +97,15 @@ class Scan {
   }
 
   void operator()(std::int64_t first, std::span<const double> values) {
-    double sums[4] = {}, largest = 0;
+    double largest = 0;
     std::size_t bad = 0;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const double size = std::abs(values[i]);
-      sums[i % 4] += values[i];
+    for (const double value : values) {
+      const double size = std::abs(value);
       bad += !(size <= limit_);
       largest = size > largest ? size : largest;
     }
     if (bad > 0) note_bad(first, values, bad);
-    if (largest > exact_below_) {
-      for (const double value : values) {
-        if (std::abs(value) > exact_below_) rounding_ += std::abs(value) * unit_;
-      }
-    }
-    add((sums[0] + sums[1]) + (sums[2] + sums[3]));
+    if (weights_ != nullptr) add_weighted(first, values, largest > exact_below_);
     const std::int64_t end = first + static_cast<std::int64_t>(values.size());
     for (; next_ < indices_.size() && indices_[next_] < end; ++next_) {
       found_[next_] = values[static_cast<std::size_t>(indices_[next_] - first)];
@@ -136,6 +131,17 @@ class Scan {
     }
     bad_ += static_cast<std::int64_t>(count);
   }
+  void add_weighted(std::int64_t first, std::span<const double> values, bool rounded) {
+    factors_.resize(values.size());
+    weights_->fill(first, factors_);
+    double sums[4] = {};
+    for (std::size_t i = 0; i < values.size(); ++i) sums[i % 4] += factors_[i] * values[i];
+    add((sums[0] + sums[1]) + (sums[2] + sums[3]));
+    if (!rounded) return;
+    for (std::size_t i = 0; i < values.size(); ++i)
+      if (std::abs(values[i]) > exact_below_)
+        rounding_ += std::abs(factors_[i] * values[i]) * unit_;
+  }
   /// Neumaier's sum: a block's integers are exact in fp64, the whole tensor's need not be.
   void add(double part) {
     const double total = sum_ + part;
@@ -144,7 +150,8 @@ class Scan {
   }
 
   std::span<const std::int64_t> indices_;
-  std::vector<double> found_;
+  std::vector<double> found_, factors_;
+  const ChecksumWeights* weights_;
   std::size_t next_ = 0;
   double limit_ = 0, exact_below_ = 0, unit_ = 0, rounding_ = 0, sum_ = 0, carry_ = 0,
          bad_value_ = 0;
@@ -176,7 +183,8 @@ std::string element_name(const TensorSpec& spec, std::int64_t index) {
 
 OutputCheck check_output(Device& device, Tensor& tensor, const Expectation& expectation) {
   const TensorSpec& spec = tensor.spec();
-  Scan scan(spec.type, expectation.indices);
+  Scan scan(spec.type, expectation.indices,
+            expectation.checksum ? &expectation.checksum->weights : nullptr);
   Judge judge(spec.type);
   std::vector<Expected> expected;
   device.get(tensor, [&](std::int64_t first, std::span<const double> values) {
@@ -216,13 +224,13 @@ OutputCheck check_output(Device& device, Tensor& tensor, const Expectation& expe
     check.failure = judge.undecided_text(spec);
   }
   if (check.failure.empty() && expectation.checksum) {
-    const double difference = std::abs(scan.sum() - *expectation.checksum);
-    check.checksum_exact = scan.rounding() == 0;
-    if (!(difference <= scan.rounding())) {
-      check.failure =
-          fmt::format("{}: the sum of all {} elements is {} (expected {}{})", spec.name,
-                      spec.elements(), scan.sum(), *expectation.checksum,
-                      scan.rounding() == 0 ? "" : fmt::format(" within {:.3g}", scan.rounding()));
+    const Checksum& checksum = *expectation.checksum;
+    const double allowed = scan.rounding() + checksum.tolerance;
+    check.checksum_exact = allowed == 0;
+    if (!(std::abs(scan.sum() - checksum.sum) <= allowed)) {
+      check.failure = fmt::format("{}: the weighted sum of all {} elements is {} (expected {}{})",
+                                  spec.name, spec.elements(), scan.sum(), checksum.sum,
+                                  allowed == 0 ? "" : fmt::format(" within {:.3g}", allowed));
     }
   }
   return check;

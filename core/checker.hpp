@@ -1,5 +1,5 @@
 #pragma once
-// Compares one output tensor with the oracle. Internal to operation_workload.cpp.
+// Compares one output tensor with what the oracle expects of it.
 
 #include <cstdint>
 #include <functional>
@@ -7,18 +7,25 @@
 #include <string>
 #include <vector>
 
+#include "core/device.hpp"
 #include "core/oracle.hpp"
-#include "core/workload.hpp"
 
 namespace assay {
 
-/// What one output must be: the sample's indices (sorted), their expected values, and the sum of
-/// all elements; or a range of elements that is checked whole, whose expected values are made block
-/// by block.
+/// Weighted sum of all elements of a tensor, and how far rounding errors may move it.
+struct Checksum {
+  double sum = 0;
+  double tolerance = 0;  ///< beside the rounding of what is stored, which the check adds
+  ChecksumWeights weights;
+};
+
+/// What one output must be: the sample's indices (sorted), their expected values, and the checksum
+/// of all elements; or a range of elements that is checked whole, whose expected values are made
+/// block by block.
 struct Expectation {
   std::vector<std::int64_t> indices;
   std::vector<Expected> expected;
-  std::optional<double> checksum;  ///< compared only where inputs are integers
+  std::optional<Checksum> checksum;
   std::optional<ElementRange> whole;
   std::function<void(std::int64_t first, std::span<Expected>)> block;
   std::int64_t checked() const {
@@ -39,7 +46,7 @@ struct OutputCheck {
   double max_error = 0, bound_there = 0, error_over_bound = 0;  ///< absolute
   double error_norm = 0, bound_norm = 0, reference_norm = 0;    ///< ||.||_2 over the sample
   double reference_rms = 0;
-  bool checksum_exact = false;
+  bool checksum_exact = false;  ///< compared, and no rounding was allowed for
   /// The bounds are wider than the results, so that a wrong one could not be told from a right one;
   /// `failure` says so.
   bool undecided = false;

@@ -3,12 +3,14 @@
 // functions of the element index.
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "core/checksum_weights.hpp"
 #include "core/operation.hpp"
 #include "core/random.hpp"
 
@@ -68,10 +70,20 @@ class Oracle {
                       bool exact, std::span<const std::int64_t> indices,
                       std::span<Expected> expected) const = 0;
 
-  /// Sum of all elements of `output` (before rounding to its type), from the inputs, by an
+  /// Weighted sum of all elements of `output` (before rounding to its type), from the inputs, by an
   /// independent and cheap way; nothing where there is none. With integer inputs it is exact, so
-  /// that one wrong element anywhere shows.
-  virtual std::optional<double> checksum(const TensorSpec& output, const Inputs& inputs) const = 0;
+  /// that one wrong element anywhere shows; with others it shows what is larger than the rounding
+  /// errors of all elements together.
+  virtual std::optional<double> checksum(const TensorSpec& output, const Inputs& inputs,
+                                         const ChecksumWeights& weights) const = 0;
+
+  /// Why nothing that `executed` computed can be judged (no error bound was derived for it);
+  /// nothing: it can.
+  virtual std::optional<std::string> cannot_judge(const Executed&) const { return std::nullopt; }
+
+  /// Widest norm bound, over the norm of the results, that still tells the arithmetic that the
+  /// problem's precision promises from the next coarser one.
+  virtual double widest_norm_bound() const { return std::numeric_limits<double>::infinity(); }
 };
 
 }  // namespace assay

@@ -85,6 +85,17 @@ Verification of_all(Verification mine, Communicator& ranks) {
   return mine;
 }
 
+/// The worst of several checks is the row's: a late fault must not hide behind an early success.
+void add_worse(Verification& all, const Verification& check) {
+  if (check.error_over_bound > all.error_over_bound) {
+    all.error_over_bound = check.error_over_bound;
+    all.bound = check.bound;
+  }
+  all.max_error = std::max(all.max_error, check.max_error);
+  all.norm_error = std::max(all.norm_error, check.norm_error);
+  all.norm_bound = std::max(all.norm_bound, check.norm_bound);
+}
+
 }  // namespace
 
 Outcome run_case(const Benchmark& benchmark, const Case& one, CaseContext& context,
@@ -111,10 +122,10 @@ Outcome run_case(const Benchmark& benchmark, const Case& one, CaseContext& conte
     const Finding finding = agreed(mine, context.ranks);
     if (finding.gravity == broken) return settle(finding);  // some rank has verified nothing
     const Verification checked = of_all(own, context.ranks);
-    // The worse of the two checks is the row's: a late fault must not hide behind an early success.
-    if (!outcome.verification || !checked.passed ||
-        checked.error_over_bound > outcome.verification->error_over_bound)
+    if (!outcome.verification || !checked.passed)
       outcome.verification = checked;
+    else
+      add_worse(*outcome.verification, checked);
     return settle(finding);
   };
 
@@ -127,10 +138,18 @@ Outcome run_case(const Benchmark& benchmark, const Case& one, CaseContext& conte
   if (!good) return outcome;
   outcome.executed = workload->executed();
   good = verify([&] { return workload->verify_before(); });
+  Timing timing;
   if (good)
     good = step([&]() -> Finding {
-      Timing timing = measure(*workload, context.ranks, options);
+      timing = measure(*workload, context.ranks, options);
+      return {};
+    });
+  if (good) good = verify([&] { return timing.audits; });
+  if (good)
+    good = step([&]() -> Finding {
       if (timing.samples.empty()) return {broken, "no iteration was timed"};
+      outcome.verification->reference +=
+          fmt::format("; {} timed runs checked", timing.audited_runs);
       outcome.timing = std::move(timing);
       return {};
     });

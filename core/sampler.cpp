@@ -2,6 +2,7 @@
 
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/error.hpp"
@@ -24,13 +25,17 @@ std::string text_of(const std::exception_ptr& failure) {
 
 }  // namespace
 
-bool Sampler::others_agree() noexcept {
-  if (ranks_.size() == 1) return !failure_;
+bool Sampler::others_agree(bool late) noexcept {
+  if (ranks_.size() == 1) {
+    over_ |= late;
+    return !failure_;
+  }
   if (stopped_ || lost_) return false;
   try {
-    double failed = failure_ ? 1 : 0;
-    ranks_.maximum(std::span(&failed, 1));
-    stopped_ = failed > 0;
+    double states[] = {failure_ ? 1.0 : 0.0, late ? 1.0 : 0.0};
+    ranks_.maximum(states);
+    stopped_ = states[0] > 0;
+    over_ |= states[1] > 0;
   } catch (...) {
     if (!failure_) failure_ = std::current_exception();
     lost_ = true;
@@ -39,7 +44,7 @@ bool Sampler::others_agree() noexcept {
 }
 
 double Sampler::once() noexcept {
-  if (stopped_ || lost_) return 0;
+  if (stopped_ || lost_ || over_) return 0;
   try {
     if (!failure_) {
       workload_.reset();
@@ -48,7 +53,8 @@ double Sampler::once() noexcept {
   } catch (...) {
     failure_ = std::current_exception();
   }
-  if (!others_agree()) return 0;
+  const bool late = deadline_ && std::chrono::steady_clock::now() > *deadline_;
+  if (!others_agree(late) || over_) return 0;
   try {
     if (ranks_.size() > 1) ranks_.barrier();
     stream_.mark(0);
@@ -61,6 +67,27 @@ double Sampler::once() noexcept {
     tell_failure(ranks_, text_of(failure_).substr(1));
     return 0;
   }
+}
+
+double Sampler::audit(Audit kind, Verification& found) noexcept {
+  const auto start = std::chrono::steady_clock::now();
+  const int batch = std::exchange(batch_, 1);
+  const bool over = std::exchange(over_, false);
+  const auto deadline = std::exchange(deadline_, std::nullopt);
+  const auto guarded = [&](const auto& step) {
+    try {
+      if (!failure_ && !stopped_ && !lost_) step();
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+  };
+  guarded([&] { workload_.begin_audit(kind); });
+  const double seconds = once();
+  guarded([&] { found = workload_.end_audit(); });
+  batch_ = batch;
+  over_ = over;
+  if (deadline) deadline_ = *deadline + (std::chrono::steady_clock::now() - start);
+  return seconds;
 }
 
 double Sampler::clock() noexcept {
@@ -82,7 +109,7 @@ double Sampler::clock() noexcept {
 }
 
 void Sampler::settle() {
-  if (others_agree()) return;
+  if (others_agree(false)) return;
   if (lost_ || ranks_.size() == 1) std::rethrow_exception(failure_);
   const std::vector<std::string> texts = ranks_.gather(text_of(failure_));
   if (failure_) std::rethrow_exception(failure_);

@@ -2,7 +2,9 @@
 // One timed iteration, on all ranks, such that a failure on any of them ends the loop of all.
 // Internal to timing.cpp.
 
+#include <chrono>
 #include <exception>
+#include <optional>
 
 #include "core/communicator.hpp"
 #include "core/workload.hpp"
@@ -18,10 +20,17 @@ class Sampler {
   Sampler(Workload& workload, Communicator& ranks)
       : workload_(workload), ranks_(ranks), stream_(workload.stream()) {}
   void set_batch(int batch) { batch_ = batch; }
+  /// From here on samples are taken until this moment; on any rank's clock.
+  void set_deadline(std::chrono::steady_clock::time_point deadline) { deadline_ = deadline; }
+  /// The deadline has passed: once() has taken no sample.
+  bool over() const { return over_; }
 
   /// Seconds per run of one iteration on this rank; 0 after a failure. With several ranks all begin
   /// together.
   double once() noexcept;
+  /// One run that is checked (Workload::begin_audit): its seconds, and in `found` what came of it.
+  /// The time that the check takes moves the deadline. 0 after a failure.
+  double audit(Audit kind, Verification& found) noexcept;
   /// Seconds between two marks with nothing between them, the median of a few dozen pairs; 0 after
   /// a failure.
   double clock() noexcept;
@@ -30,13 +39,16 @@ class Sampler {
   void settle();
 
  private:
-  bool others_agree() noexcept;
+  /// Whether no rank has failed; where `late` on any rank, over() from now on.
+  bool others_agree(bool late) noexcept;
 
   Workload& workload_;
   Communicator& ranks_;
   Stream& stream_;
   int batch_ = 1;
+  std::optional<std::chrono::steady_clock::time_point> deadline_;
   std::exception_ptr failure_;
+  bool over_ = false;
   bool stopped_ = false;  ///< all ranks know that one has failed
   bool lost_ = false;     ///< the communicator itself has failed: no further call to it
 };

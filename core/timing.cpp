@@ -7,7 +7,9 @@
 #include <cmath>
 #include <optional>
 #include <span>
+#include <utility>
 
+#include "core/audits.hpp"
 #include "core/benchmark_loop.hpp"
 #include "core/host_device.hpp"
 #include "core/sampler.hpp"
@@ -178,85 +180,152 @@ double barrier_skew(Communicator& ranks) {
   return std::max(0.0, median(last));
 }
 
-Timing measure(Workload& workload, Communicator& ranks, const TimingOptions& options) {
-  Timing timing;
-  Sampler sampler(workload, ranks);
-  const double run_seconds = ranks.agree(warm_up(sampler, ranks, options.max_time / 5, timing));
-  timing.clock_s = sampler.clock();
-  sampler.settle();
-  ranks.maximum(std::span(&timing.clock_s, 1));
-  timing.skew_s = barrier_skew(ranks);
-  const double shortest = std::max(ranks.size() > 1 ? shortest_of_ranks : shortest_sample,
-                                   std::min(skews_of_a_sample * timing.skew_s, longest_for_skew));
-  double single = workload.batchable() && run_seconds < shortest ? 0 : 1;
-  ranks.maximum(std::span(&single, 1));
-  if (single == 0) timing.batch = choose_batch(sampler, ranks, run_seconds, shortest, timing);
+namespace {
 
-  BenchmarkLoop loop;
-  std::vector<double>& samples = timing.samples;
-  std::vector<double> all_own;  // this rank's samples
-  std::vector<double> wins(static_cast<std::size_t>(ranks.size()));
-  const int most = std::max(options.max_samples, 1);
-  const int least = std::clamp(options.min_samples, 1, most);
-  const Contention before = contention();
-  const auto start = Clock::now();
-  double timed = 0;
-  double sample_seconds = run_seconds * timing.batch;
-  int decision = go_on;
-  while (decision == go_on) {
-    // Rank 0 chooses the chunk and the end. Chunks grow with what there is: few looks at the
-    // interval, and 1 ms for fifty.
-    const int have = static_cast<int>(samples.size());
-    double count = 1;
-    if (have < least && sample_seconds <= options.max_time) {
-      count = least - have;
-    } else if (have >= least) {
-      const double room =
-          std::min(options.max_time - timed, options.max_time / 4) / std::max(sample_seconds, 1e-9);
-      count =
-          std::clamp(std::floor(std::min(have / 2.0, room)), 1.0, static_cast<double>(most - have));
+class Measurement {
+ public:
+  Measurement(Workload& workload, Communicator& ranks, const TimingOptions& options)
+      : workload_(workload),
+        ranks_(ranks),
+        options_(options),
+        most_(std::max(options.max_samples, 1)),
+        least_(std::clamp(options.min_samples, 1, most_)),
+        sampler_(workload, ranks),
+        audits_(sampler_, workload, ranks),
+        wins_(static_cast<std::size_t>(ranks.size())) {}
+
+  Timing run() {
+    prepare();
+    const Contention before = contention();
+    start_ = Clock::now();
+    const double expected = 2 * least_ * sample_seconds_;
+    sampler_.set_deadline(
+        start_ + std::chrono::duration_cast<Clock::duration>(
+                     std::chrono::duration<double>(std::max(2 * options_.max_time, expected))));
+    int decision = go_on;
+    bool right = true;
+    while (right && decision == go_on) {
+      right = take(static_cast<int>(ranks_.agree(next_chunk())));
+      if (right) decision = static_cast<int>(ranks_.agree(decide()));
     }
-    const int chunk = static_cast<int>(ranks.agree(count));
+    timing_.contention = between(before, contention(), since(start_));
+    timing_.stopped_by = text(decision);
+    for (const Audit kind : Audits::last(slow())) right = right && audits_.run(kind);
+    if (right) audits_.compare_with(median(timing_.samples));
+    timing_.audits = audits_.found();
+    timing_.audited_runs = audits_.runs();
+    ranks_.maximum(wins_);  // each rank knows its own count alone
+    timing_.slowest_rank =
+        static_cast<int>(std::max_element(wins_.begin(), wins_.end()) - wins_.begin());
+    if (!own_.empty()) add_ranks(timing_, ranks_, own_);
+    return std::move(timing_);
+  }
 
+ private:
+  /// Warms up, reads what the clock costs, and chooses the batch.
+  void prepare() {
+    const double seconds = ranks_.agree(warm_up(sampler_, ranks_, options_.max_time / 5, timing_));
+    timing_.clock_s = sampler_.clock();
+    sampler_.settle();
+    ranks_.maximum(std::span(&timing_.clock_s, 1));
+    timing_.skew_s = barrier_skew(ranks_);
+    const double shortest =
+        std::max(ranks_.size() > 1 ? shortest_of_ranks : shortest_sample,
+                 std::min(skews_of_a_sample * timing_.skew_s, longest_for_skew));
+    double single = workload_.batchable() && seconds < shortest ? 0 : 1;
+    ranks_.maximum(std::span(&single, 1));
+    if (single == 0) timing_.batch = choose_batch(sampler_, ranks_, seconds, shortest, timing_);
+    sample_seconds_ = seconds * timing_.batch;
+  }
+
+  bool slow() const { return sample_seconds_ > options_.max_time; }
+
+  /// Seconds on the wall without those of the checks.
+  double elapsed() const { return since(start_) - audits_.seconds(); }
+
+  /// Rank 0 chooses the chunk and the end. Chunks grow with what there is: few looks at the
+  /// interval, and 1 ms for fifty.
+  double next_chunk() const {
+    const int have = static_cast<int>(timing_.samples.size());
+    if (have < least_) return slow() ? 1 : least_ - have;
+    const double room = std::min(options_.max_time - timed_, options_.max_time / 4) /
+                        std::max(sample_seconds_, 1e-9);
+    return std::clamp(std::floor(std::min(have / 2.0, room)), 1.0,
+                      static_cast<double>(most_ - have));
+  }
+
+  /// Takes a chunk of samples, with the checks that fall among them; false when one found results
+  /// that are wrong.
+  bool take(int chunk) {
     std::vector<double> own;
     own.reserve(static_cast<std::size_t>(chunk));
-    loop.run(chunk, [&] {
-      const double seconds = sampler.once();
-      own.push_back(seconds);
-      return seconds * timing.batch;
-    });
-    sampler.settle();
-    std::vector<double> slowest = own;
-    ranks.maximum(slowest);
-    for (std::size_t i = 0; i < own.size(); ++i) {
-      if (own[i] == slowest[i]) wins[static_cast<std::size_t>(ranks.rank())] += 1;
-      timed += slowest[i] * timing.batch;
+    bool right = true;
+    int done = 0;
+    const auto samples_until = [&](int end) {
+      if (end > done)
+        loop_.run(end - done, [&] {
+          const double seconds = sampler_.once();
+          if (!sampler_.over()) own.push_back(seconds);
+          return seconds * timing_.batch;
+        });
+      done = std::max(done, end);
+      sampler_.settle();
+    };
+    for (const Audits::Moment& moment : audits_.plan(chunk, elapsed())) {
+      samples_until(moment.before);
+      if (sampler_.over()) break;
+      right = audits_.run(moment.kind);
+      if (!right) break;
     }
-    samples.insert(samples.end(), slowest.begin(), slowest.end());
-    all_own.insert(all_own.end(), own.begin(), own.end());
-
-    const Summary summary = summarize(samples);
-    sample_seconds = summary.median * timing.batch;
-    const int n = summary.n;
-    int choice = go_on;
-    if (n < least) {
-      if (sample_seconds > options.max_time) choice = by_slowness;
-    } else if (summary.ci95 && summary.ci95->high - summary.ci95->low <=
-                                   options.precision_target * summary.median) {
-      choice = by_precision;
-    } else if (n >= most) {
-      choice = by_count;
-    } else if (timed >= options.max_time || since(start) > 2 * options.max_time) {
-      choice = by_time;
-    }
-    decision = static_cast<int>(ranks.agree(choice));
+    if (right) samples_until(chunk);
+    add(own);
+    return right;
   }
-  timing.contention = between(before, contention(), since(start));
-  timing.stopped_by = text(decision);
-  ranks.maximum(wins);  // each rank knows its own count alone
-  timing.slowest_rank = static_cast<int>(std::max_element(wins.begin(), wins.end()) - wins.begin());
-  add_ranks(timing, ranks, all_own);
-  return timing;
+
+  void add(const std::vector<double>& own) {
+    std::vector<double> slowest = own;
+    ranks_.maximum(slowest);
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      if (own[i] == slowest[i]) wins_[static_cast<std::size_t>(ranks_.rank())] += 1;
+      timed_ += slowest[i] * timing_.batch;
+    }
+    timing_.samples.insert(timing_.samples.end(), slowest.begin(), slowest.end());
+    own_.insert(own_.end(), own.begin(), own.end());
+  }
+
+  int decide() {
+    if (timing_.samples.empty()) return go_on;
+    const Summary summary = summarize(timing_.samples);
+    sample_seconds_ = summary.median * timing_.batch;
+    // A machine that became slower in mid-chunk: the chunk was cut.
+    if (sampler_.over()) return summary.n < least_ && slow() ? by_slowness : by_time;
+    if (summary.n < least_) return slow() ? by_slowness : go_on;
+    if (summary.ci95 &&
+        summary.ci95->high - summary.ci95->low <= options_.precision_target * summary.median)
+      return by_precision;
+    if (summary.n >= most_) return by_count;
+    if (timed_ >= options_.max_time || elapsed() > 2 * options_.max_time) return by_time;
+    return go_on;
+  }
+
+  Workload& workload_;
+  Communicator& ranks_;
+  const TimingOptions& options_;
+  int most_, least_;
+  Sampler sampler_;
+  Audits audits_;
+  BenchmarkLoop loop_;
+  Timing timing_;
+  std::vector<double> own_;   ///< this rank's samples
+  std::vector<double> wins_;  ///< samples in which each rank was the slowest
+  Clock::time_point start_;
+  double timed_ = 0, sample_seconds_ = 0;
+};
+
+}  // namespace
+
+Timing measure(Workload& workload, Communicator& ranks, const TimingOptions& options) {
+  return Measurement(workload, ranks, options).run();
 }
 
 }  // namespace assay

@@ -30,9 +30,13 @@ struct Timing {
   int slowest_rank = 0;      ///< rank that was slowest in the most samples
   std::string slowest_host;  ///< and its host
   std::vector<double> rank_medians;  ///< of each rank's own times; empty with one rank
-  double skew_s = 0;      ///< by how much ranks leave a barrier, and so begin, apart (barrier_skew)
-  double clock_s = 0;     ///< what two marks with nothing between them measure, the slowest rank's:
-                          ///< that much of every sample of `batch` runs is the clock's own
+  double skew_s = 0;   ///< by how much ranks leave a barrier, and so begin, apart (barrier_skew)
+  double clock_s = 0;  ///< what two marks with nothing between them measure, the slowest rank's:
+                       ///< that much of every sample of `batch` runs is the clock's own
+  /// What came of the checks among the timed runs (Workload::begin_audit), and how many runs were
+  /// checked. Where they did not pass, timing ended there. Their times are no samples.
+  Verification audits;
+  int audited_runs = 0;
   Contention contention;  ///< while it was timed, as averages (see between), the worst rank's
 };
 

@@ -31,6 +31,12 @@ struct Verification {
   bool wrong() const { return !passed && !undecided; }
 };
 
+/// What is done to the buffers before a run of the timed phase whose results are then checked.
+enum class Audit {
+  poisoned_outputs,  ///< outputs hold what no result has: the run must write them all
+  new_inputs,        ///< inputs hold other data, outputs what they held: the run must compute anew
+};
+
 /// One prepared case. The loop calls reset() untimed and run() timed; a workload may make many
 /// steps in one run().
 class Workload {
@@ -43,6 +49,10 @@ class Workload {
   virtual void run(Stream& stream) = 0;
   /// Whether iterations may be timed in batches between two marks (reset() does nothing).
   virtual bool batchable() const = 0;
+  /// Unannounced checks among the timed runs: begin_audit(), then reset() and run() as always, then
+  /// end_audit(), which checks the results of that run. All ranks call them together.
+  virtual void begin_audit(Audit kind) = 0;
+  virtual Verification end_audit() = 0;
   /// Before timing: all checks, and leaves the timed (full-significand) data in place. After
   /// timing: the results of the last timed iteration first, then all checks again.
   virtual Verification verify_before() = 0;

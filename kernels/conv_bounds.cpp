@@ -1,5 +1,8 @@
 #include "kernels/conv_bounds.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -110,6 +113,18 @@ double winograd_amplification(int outputs, int taps) {
                  // deviation
 }
 
+std::optional<std::string> unjudged(const ConvProblem& problem, const Executed& executed) {
+  const auto tile = executed.numbers.find("tile");
+  if (method(executed) != Method::winograd || tile == executed.numbers.end()) return std::nullopt;
+  const ConvShape& s = problem.shape();
+  const double points = tile->second + static_cast<double>(std::max({s.kd, s.kh, s.kw})) - 1;
+  if (tile->second >= 1 && points <= most_winograd_points) return std::nullopt;
+  return fmt::format(
+      "the backend declares a Winograd tile of {:g} (error bounds are derived for transforms of at "
+      "most {} points, this one has {:g}). Use another algorithm.",
+      tile->second, most_winograd_points, points);
+}
+
 Moments moments(const Values& values, std::int64_t elements) {
   constexpr std::int64_t most = 4096;
   const std::int64_t count = std::min(elements, most);
@@ -178,9 +193,10 @@ ErrorModel::ErrorModel(const ConvProblem& problem, const Executed& executed, std
     variance_ = sum_of(terms) + 3 * stored * stored * std::log2(points + 2);
   } else {
     const auto known = executed.numbers.find("tile");
-    const int tile = known == executed.numbers.end()
-                         ? 4
-                         : static_cast<int>(std::clamp(known->second, 1.0, 16.0));
+    const int tile =
+        known == executed.numbers.end()
+            ? 4
+            : static_cast<int>(std::clamp<double>(known->second, 1, most_winograd_points));
     const int taps = static_cast<int>(std::max({s.kd, s.kh, s.kw}));
     if (weights) {
       const auto tiles = [&](std::int64_t extent) { return (extent + tile - 1) / tile; };

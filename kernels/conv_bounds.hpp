@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "kernels/conv.hpp"
@@ -30,6 +32,19 @@ Method method(const Executed& executed);
 /// Winograd over one direct sum, from the Cook-Toom transforms with the points 0, 1, -1, 2, -2,
 /// 1/2, -1/2, 4, -4, … and infinity.
 double winograd_amplification(int outputs, int taps);
+
+/// Relative 2-norm error, about, of sums of products whose two operands were rounded to tf32 (each
+/// by at most u = 2^-11, 0.43 u in the root mean square of uniform significands). An fp32 result
+/// whose norm bound is wider could come from tf32 arithmetic.
+inline constexpr double error_of_tf32 = 3e-4;
+
+/// Points of the largest Winograd transform for which the bounds were derived and compared with
+/// computed errors: F(6x6, 3x3). The tile that a backend declares widens its bound, so a larger one
+/// is not believed.
+inline constexpr int most_winograd_points = 8;
+
+/// Why results of `executed` cannot be judged, if they cannot.
+std::optional<std::string> unjudged(const ConvProblem& problem, const Executed& executed);
 
 /// Mean of squares, and maximum, of evenly spaced elements.
 struct Moments {

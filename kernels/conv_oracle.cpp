@@ -300,7 +300,8 @@ class ConvOracle final : public Oracle {
     }
   }
 
-  std::optional<double> checksum(const TensorSpec& output, const Inputs& inputs) const override {
+  std::optional<double> checksum(const TensorSpec& output, const Inputs& inputs,
+                                 const ChecksumWeights& weights) const override {
     const Values& a = inputs.find(tensors_[0].name)->second;
     const Values& b = inputs.find(tensors_[1].name)->second;
     if (output.type == DataType::bf16 || output.type == DataType::fp16) {
@@ -312,7 +313,16 @@ class ConvOracle final : public Oracle {
           never)
         return std::nullopt;
     }
-    return sum_of_outputs(problem_, a, b);
+    return sum_of_outputs(problem_, a, b, weights);
+  }
+
+  std::optional<std::string> cannot_judge(const Executed& executed) const override {
+    return unjudged(problem_, executed);
+  }
+
+  double widest_norm_bound() const override {
+    return problem_.precision() == Precision::fp32 ? error_of_tf32
+                                                   : std::numeric_limits<double>::infinity();
   }
 
  private:

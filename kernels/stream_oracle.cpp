@@ -34,6 +34,20 @@ Sums sums_of(const Values& values, std::int64_t n) {
   return {plain, absolute};
 }
 
+double weighted_sum(const Values& values, std::int64_t n, const ChecksumWeights& weights) {
+  double sum = 0;
+  const std::int64_t blocks = (n + block - 1) / block;
+#pragma omp parallel for reduction(+ : sum) schedule(static) if (blocks > 8)
+  for (std::int64_t i = 0; i < blocks; ++i) {
+    double part[block], factors[block];
+    const auto count = static_cast<std::size_t>(std::min(block, n - i * block));
+    values.fill(i * block, {part, count});
+    weights.fill(i * block, {factors, count});
+    for (std::size_t k = 0; k < count; ++k) sum += factors[k] * part[k];
+  }
+  return sum;
+}
+
 class StreamOracle final : public Oracle {
  public:
   explicit StreamOracle(const StreamProblem& problem) : problem_(problem) {}
@@ -91,9 +105,10 @@ class StreamOracle final : public Oracle {
       expected[i] = element(inputs, indices[i], exact);
   }
 
-  std::optional<double> checksum(const TensorSpec& output, const Inputs& inputs) const override {
+  std::optional<double> checksum(const TensorSpec& output, const Inputs& inputs,
+                                 const ChecksumWeights& weights) const override {
     const auto sum = [&](const char* name) {
-      return sums_of(inputs.find(name)->second, output.elements()).plain;
+      return weighted_sum(inputs.find(name)->second, output.elements(), weights);
     };
     switch (problem_.shape().kernel) {
       case StreamKernel::copy:

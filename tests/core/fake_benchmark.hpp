@@ -12,6 +12,7 @@ namespace assay::testing_fakes {
 struct Script {
   std::function<void()> run = [] {};
   std::function<Verification()> before = [] { return good(); };
+  std::function<Verification()> during = [] { return good(); };
   std::function<Verification()> after = [] { return good(); };
   static Verification good() {
     Verification verification;
@@ -34,6 +35,8 @@ class FakeWorkload final : public Workload {
   void reset() override {}
   void run(Stream&) override { script_.run(); }
   bool batchable() const override { return true; }
+  void begin_audit(Audit) override {}
+  Verification end_audit() override { return script_.during(); }
   Verification verify_before() override { return script_.before(); }
   Verification verify_after() override { return script_.after(); }
   Executed executed() const override {

@@ -69,16 +69,20 @@ class ProductOracle final : public Oracle {
                               unit_roundoff(output.type) * std::abs(sum);
     }
   }
-  std::optional<double> checksum(const TensorSpec& output, const Inputs& inputs) const override {
+  std::optional<double> checksum(const TensorSpec& output, const Inputs& inputs,
+                                 const ChecksumWeights& weights) const override {
+    std::vector<double> factors(static_cast<std::size_t>(output.elements()));
+    weights.fill(0, factors);
     double sum = 0;
     for (std::int64_t j = 0; j < shape_.length; ++j) {
       double column = 0;
       for (std::int64_t i = 0; i < shape_.rows; ++i)
-        column += inputs.at("a")(i * shape_.length + j);
+        column += factors[static_cast<std::size_t>(i)] * inputs.at("a")(i * shape_.length + j);
       sum += column * inputs.at("b")(j);
     }
     if (shape_.in_place) {
-      for (std::int64_t i = 0; i < output.elements(); ++i) sum += inputs.at("y")(i);
+      for (std::int64_t i = 0; i < output.elements(); ++i)
+        sum += factors[static_cast<std::size_t>(i)] * inputs.at("y")(i);
     }
     return sum;
   }

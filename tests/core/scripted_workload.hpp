@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <map>
+#include <vector>
 
 #include "core/workload.hpp"
 
@@ -32,10 +33,19 @@ class ScriptedWorkload : public Workload {
   Stream& stream() override { return stream_; }
   void reset() override {
     ++resets;
-    stream_.now += 1000;  // untimed
+    stream_.now += 1024;  // untimed
   }
   void run(Stream&) override { stream_.now += seconds_(runs++); }
   bool batchable() const override { return batchable_; }
+  void begin_audit(Audit kind) override {
+    audits.push_back(kind);
+    audited_runs.push_back(runs);
+  }
+  Verification end_audit() override {
+    Verification verification;
+    verification.passed = true;
+    return verification;
+  }
   Verification verify_before() override { return {}; }
   Verification verify_after() override { return {}; }
   Executed executed() const override { return {}; }
@@ -43,6 +53,8 @@ class ScriptedWorkload : public Workload {
   std::map<std::string, double> setup() const override { return {}; }
 
   int runs = 0, resets = 0;
+  std::vector<Audit> audits;
+  std::vector<int> audited_runs;  ///< runs before each
 
  private:
   std::function<double(int)> seconds_;

@@ -66,12 +66,12 @@ TEST(OperationWorkload, SaysWhatItCheckedAgainst) {
   EXPECT_EQ(v.reference, "fp64, 300 of 300 outputs");
 }
 
-// ---- injected faults: the runs are 0 integers before, 1 full before, 2 … timed, then integers
-// after.
+// ---- injected faults: runs 0 and 1 have integers, 2 and 3 full significands, 4 … are timed, then
+// integers again.
 
 TEST(OperationWorkload, AWrongElementBeforeTimingIsNamed) {
   Prepared p(Shape{}, {}, [](int run, float* y) {
-    if (run == 1) y[7] += 0.5f;
+    if (run == 2) y[7] += 0.5f;
   });
   const Verification v = p.workload->verify_before();
   EXPECT_FALSE(v.passed);
@@ -81,17 +81,87 @@ TEST(OperationWorkload, AWrongElementBeforeTimingIsNamed) {
   EXPECT_GT(v.error_over_bound, 1);
 }
 
+/// Computes until it is told not to.
+class Stopping final : public Operation {
+ public:
+  explicit Stopping(Shape shape) : real_(shape) {}
+  const std::vector<TensorSpec>& arguments() const override { return real_.arguments(); }
+  void bind(std::span<Tensor* const> tensors) override { real_.bind(tensors); }
+  void run(Stream& stream) override {
+    if (!idle) real_.run(stream);
+  }
+  Executed executed() const override { return {}; }
+  bool idle = false;
+
+ private:
+  ProductOperation real_;
+};
+
 TEST(OperationWorkload, AWrongElementOutsideTheSampleChangesTheChecksum) {
   Shape shape;
   OperationSetup setup;
   setup.reference_budget = 400;  // every 30th element
   Prepared p(shape, setup, [](int run, float* y) {
-    if (run == 0) y[31] += 1;
+    if (run == 1) y[31] += 1;
   });
   const Verification v = p.workload->verify_before();
   EXPECT_FALSE(v.passed);
-  EXPECT_NE(v.reason.find("the sum of all 300 elements"), std::string::npos) << v.reason;
+  EXPECT_NE(v.reason.find("the weighted sum of all 300 elements"), std::string::npos) << v.reason;
   EXPECT_LT(v.checked, 300);
+}
+
+TEST(OperationWorkload, PermutedOutputsOutsideTheSampleChangeTheChecksum) {
+  int caught = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    OperationSetup setup;
+    setup.reference_budget = 400;
+    setup.seed = seed;
+    // Without an exact pass: as of Winograd.
+    Prepared p(
+        Shape{}, setup, [](int, float* y) { std::swap(y[31], y[44]); }, 0);
+    const Verification v = p.workload->verify_before();
+    caught += v.wrong() && v.reason.find("weighted sum") != std::string::npos;
+    if (!v.passed) continue;
+    // Another draw has other weights.
+    p.workload->begin_audit(Audit::new_inputs);
+    p.time(1);
+    caught += p.workload->end_audit().wrong();
+  }
+  EXPECT_GE(caught, 19);
+}
+
+TEST(OperationWorkload, AnAuditFindsRunsThatDoNotCompute) {
+  // Stale outputs are right until they are poisoned, or until the inputs are others.
+  for (const Audit kind : {Audit::poisoned_outputs, Audit::new_inputs}) {
+    for (const DataType type : {DataType::fp32, DataType::bf16, DataType::s32}) {
+      for (const bool is_cold : {false, true}) {
+        Shape shape;
+        shape.type = type;
+        SmallHost device;
+        auto made = std::make_unique<Stopping>(shape);
+        Stopping& operation = *made;
+        const auto workload = operation_workload(Product(shape), std::move(made), device,
+                                                 std::make_unique<ProductOracle>(shape), 0,
+                                                 is_cold ? cold() : OperationSetup{});
+        ASSERT_TRUE(workload->verify_before().passed);
+        const auto run = [&] {
+          workload->reset();
+          workload->run(workload->stream());
+        };
+        for (int i = 0; i < 30; ++i) run();
+        workload->begin_audit(kind);
+        run();
+        EXPECT_TRUE(workload->end_audit().passed);
+        operation.idle = true;
+        run();
+        workload->begin_audit(kind);
+        run();
+        const Verification v = workload->end_audit();
+        EXPECT_TRUE(v.wrong()) << name(type) << is_cold;
+        EXPECT_NE(v.reason.find("in the timed phase"), std::string::npos) << v.reason;
+      }
+    }
+  }
 }
 
 TEST(OperationWorkload, NotANumberAnywhereFails) {
@@ -99,7 +169,7 @@ TEST(OperationWorkload, NotANumberAnywhereFails) {
     OperationSetup setup;
     setup.reference_budget = 400;
     Prepared p(Shape{}, setup, [bad](int run, float* y) {
-      if (run == 1) y[31] = bad;
+      if (run == 3) y[31] = bad;
     });
     const Verification v = p.workload->verify_before();
     EXPECT_FALSE(v.passed);
@@ -108,7 +178,7 @@ TEST(OperationWorkload, NotANumberAnywhereFails) {
                 std::isfinite(v.error_over_bound));
   }
   Prepared checked(Shape{}, {}, [](int run, float* y) {
-    if (run == 1) y[0] = std::nanf("");
+    if (run == 2) y[0] = std::nanf("");
   });
   EXPECT_FALSE(checked.workload->verify_before().passed);
 }
@@ -131,7 +201,7 @@ class Idle final : public Operation {
 
 TEST(OperationWorkload, AnOperationThatDoesNothingFails) {
   for (const DataType type : {DataType::fp32, DataType::s32}) {
-    for (const int idle_from : {0, 1, 2, 4}) {
+    for (const int idle_from : {0, 1, 2, 3, 4, 6}) {
       Shape shape;
       shape.type = type;
       SmallHost device;
@@ -139,18 +209,18 @@ TEST(OperationWorkload, AnOperationThatDoesNothingFails) {
           operation_workload(Product(shape), std::make_unique<Idle>(shape, idle_from), device,
                              std::make_unique<ProductOracle>(shape), 0, {});
       const bool before = workload->verify_before().passed;
-      EXPECT_EQ(before, idle_from >= 2);
+      EXPECT_EQ(before, idle_from >= 4);
       if (!before) continue;
       workload->reset();
       workload->run(workload->stream());
       workload->reset();
       workload->run(workload->stream());
-      // 2: idle while timed, the outputs still hold the poison; 4: only the check after timing
+      // 4: idle while timed, the outputs still hold the poison; 6: only the check after timing
       // shows it.
       const Verification after = workload->verify_after();
       EXPECT_FALSE(after.passed) << idle_from;
       EXPECT_NE(
-          after.reason.find(idle_from == 2 ? "as the last timed run left it" : "after timing"),
+          after.reason.find(idle_from == 4 ? "as the last timed run left it" : "after timing"),
           std::string::npos)
           << after.reason;
     }
@@ -159,10 +229,10 @@ TEST(OperationWorkload, AnOperationThatDoesNothingFails) {
 
 TEST(OperationWorkload, AFaultOfATimedRunShowsAfterwards) {
   Prepared p(Shape{}, {}, [](int run, float* y) {
-    if (run == 6) y[299] *= 1.001f;
+    if (run == 8) y[299] *= 1.001f;
   });
   EXPECT_TRUE(p.workload->verify_before().passed);
-  p.time(5);  // runs 2 to 6
+  p.time(5);  // runs 4 to 8
   const Verification v = p.workload->verify_after();
   EXPECT_FALSE(v.passed);
   EXPECT_NE(v.reason.find("y[99,2]"), std::string::npos) << v.reason;
@@ -194,7 +264,10 @@ class ChangedOracle final : public Oracle {
     real_.expect(o, in, e, exact, indices, expected);
     for (Expected& one : expected) change_(one);
   }
-  std::optional<double> checksum(const TensorSpec&, const Inputs&) const override { return {}; }
+  std::optional<double> checksum(const TensorSpec&, const Inputs&,
+                                 const ChecksumWeights&) const override {
+    return {};
+  }
 
  private:
   ProductOracle real_;
@@ -278,17 +351,17 @@ TEST(ColdWorkload, HasTwoSetsAtLeast) {
 }
 
 TEST(ColdWorkload, AFaultInOneSetAloneShows) {
-  // 11 sets: integers are runs 0 to 10, full significands 11 to 21, timed from 22.
-  for (const int faulty : {0, 5, 10, 11, 21}) {
+  // 11 sets: integers are runs 0 to 21, full significands 22 to 43, timed from 44.
+  for (const int faulty : {0, 5, 10, 21, 22, 43}) {
     Prepared p(Shape{}, cold(), [faulty](int run, float* y) {
       // One element of the integer runs; the later sets' full-significand runs are sampled.
       if (run == faulty)
-        std::for_each(y, y + (run < 12 ? 1 : 300), [](float& value) { value += 8; });
+        std::for_each(y, y + (run < 22 ? 1 : 300), [](float& value) { value += 8; });
     });
     EXPECT_FALSE(p.workload->verify_before().passed) << faulty;
   }
   Prepared p(Shape{}, cold(), [](int run, float* y) {
-    if (run == 25) {
+    if (run == 47) {
       for (int i = 0; i < 300; ++i) y[i] += 8;
     }
   });

@@ -1,5 +1,7 @@
 #include "core/plugins.hpp"
 
+#include "assay/test_paths.hpp"
+
 #include <gtest/gtest.h>
 #include <unistd.h>
 

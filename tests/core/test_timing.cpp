@@ -4,11 +4,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <mutex>
 #include <numeric>
+#include <set>
+#include <thread>
 
 #include "core/benchmark_loop.hpp"
 #include "core/error.hpp"
@@ -30,16 +33,111 @@ std::function<double(int)> noisy(double seconds, double spread, std::uint64_t se
 }
 
 TEST(Measure, SteadyTimesStopByPrecisionAtTheMinimum) {
-  ScriptedWorkload workload([](int) { return 0.01; });
+  ScriptedWorkload workload([](int) { return 0x1p-7; });  // no sum of such times is rounded
   const auto ranks = serial_communicator();
   const Timing timing = measure(workload, *ranks, {});
   EXPECT_EQ(timing.stopped_by, "precision");
   EXPECT_EQ(timing.samples.size(), 10u);
   EXPECT_EQ(timing.batch, 1);
   for (const double sample : timing.samples)
-    EXPECT_NEAR(sample, 0.01, 1e-9);  // resets took 1000 s each, untimed
+    EXPECT_EQ(sample, 0x1p-7);  // resets took 1024 s each, untimed
   EXPECT_EQ(workload.runs, workload.resets);
-  EXPECT_EQ(workload.runs, timing.warmup_runs + 10);
+  EXPECT_EQ(workload.runs, timing.warmup_runs + 10 + timing.audited_runs);
+}
+
+TEST(Measure, SomeTimedRunsAreChecked) {
+  std::set<std::vector<int>> places;
+  for (int i = 0; i < 8; ++i) {
+    ScriptedWorkload workload([](int) { return 0x1p-7; });
+    const auto ranks = serial_communicator();
+    const Timing timing = measure(workload, *ranks, {});
+    EXPECT_TRUE(timing.audits.passed);
+    // One moment among the samples, and both kinds after the last of them. Poisoned outputs come
+    // twice in a row, which finds who computes every second run.
+    const std::vector<Audit> last(workload.audits.end() - 3, workload.audits.end());
+    EXPECT_EQ(last, (std::vector<Audit>{Audit::new_inputs, Audit::poisoned_outputs,
+                                        Audit::poisoned_outputs}));
+    EXPECT_GE(workload.audits.size(), 4u);
+    EXPECT_EQ(timing.audited_runs, static_cast<int>(workload.audits.size()));
+    EXPECT_GE(workload.audited_runs.front(), timing.warmup_runs);
+    places.insert(workload.audited_runs);
+  }
+  EXPECT_GT(places.size(), 1u) << "a computation cannot know when";
+}
+
+/// Finds what it is told in its audit number `bad`.
+class FoundOut final : public ScriptedWorkload {
+ public:
+  explicit FoundOut(std::size_t bad) : ScriptedWorkload([](int) { return 0x1p-7; }), bad_(bad) {}
+  Verification end_audit() override {
+    Verification verification = ScriptedWorkload::end_audit();
+    verification.passed = audits.size() != bad_;
+    verification.reason = "stale";
+    return verification;
+  }
+
+ private:
+  std::size_t bad_;
+};
+
+TEST(Measure, AWrongResultEndsTheTiming) {
+  for (const std::size_t bad : {1u, 2u, 3u}) {
+    FoundOut workload(bad);
+    const auto ranks = serial_communicator();
+    const Timing timing = measure(workload, *ranks, {});
+    EXPECT_FALSE(timing.audits.passed);
+    EXPECT_EQ(timing.audits.reason, "stale");
+    EXPECT_LE(workload.audits.size(), bad + 1);
+  }
+}
+
+TEST(Measure, AWrongResultOnOneRankEndsTheTimingOfAll) {
+  std::atomic<int> found{0};
+  testing_fakes::on_threads(3, [&](Communicator& ranks) {
+    FoundOut workload(ranks.rank() == 1 ? 2 : 99);
+    const Timing timing = measure(workload, ranks, {});
+    if (!timing.audits.passed) ++found;
+    EXPECT_LE(workload.audits.size(), 4u);
+  });
+  EXPECT_EQ(found, 1);
+}
+
+TEST(Measure, RunsThatComputeOnlyWhenOutputsArePoisonedAreImpossible) {
+  ScriptedWorkload workload([&workload](int run) {
+    const bool audited = !workload.audited_runs.empty() && workload.audited_runs.back() == run;
+    return audited ? 0.5 : 0x1p-7;
+  });
+  const auto ranks = serial_communicator();
+  try {
+    measure(workload, *ranks, {});
+    FAIL();
+  } catch (const CaseError& error) {
+    EXPECT_TRUE(std::string(error.what()).starts_with("impossible: ")) << error.what();
+  }
+  // A busy machine that delays most of them is not that.
+  int audited = 0;
+  ScriptedWorkload delayed([&](int run) {
+    const bool checked = !delayed.audited_runs.empty() && delayed.audited_runs.back() == run;
+    return checked && ++audited < 8 ? 0.5 : 0x1p-7;
+  });
+  EXPECT_NO_THROW(measure(delayed, *ranks, {}));
+}
+
+TEST(Measure, AMachineThatBecomesSlowIsNotWaitedFor) {
+  // The clock on the wall counts, not the stream's: a chunk is cut where the budget ends.
+  ScriptedWorkload workload([](int run) {
+    if (run > 3000) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    return 1e-5;
+  });
+  const auto ranks = serial_communicator();
+  TimingOptions options;
+  options.max_time = 0.05;
+  options.precision_target = -1;  // never reached
+  const Timing timing = measure(workload, *ranks, options);
+  EXPECT_EQ(timing.stopped_by, "max_time");
+  // 5000 samples make up the budget; at 2 ms each the doubled budget has room for 50.
+  EXPECT_GT(workload.runs, 3000);
+  EXPECT_LT(workload.runs, 3000 + 50 + 20);
 }
 
 TEST(Measure, EverySampleIsTheRunItself) {
@@ -51,9 +149,13 @@ TEST(Measure, EverySampleIsTheRunItself) {
   TimingOptions options;
   options.max_time = 1;
   const Timing timing = measure(workload, *ranks, options);
-  ASSERT_EQ(workload.runs, timing.warmup_runs + static_cast<int>(timing.samples.size()));
-  for (std::size_t i = 0; i < timing.samples.size(); ++i) {
-    ASSERT_NEAR(timing.samples[i], script[static_cast<std::size_t>(timing.warmup_runs) + i], 1e-9);
+  ASSERT_EQ(workload.runs,
+            timing.warmup_runs + timing.audited_runs + static_cast<int>(timing.samples.size()));
+  std::size_t sample = 0;
+  for (int run = timing.warmup_runs; run < workload.runs; ++run) {
+    const std::vector<int>& audited = workload.audited_runs;
+    if (std::find(audited.begin(), audited.end(), run) != audited.end()) continue;
+    ASSERT_NEAR(timing.samples.at(sample++), script[static_cast<std::size_t>(run)], 1e-9);
   }
 }
 
@@ -133,8 +235,11 @@ TEST(Measure, ShortRunsAreBatched) {
   EXPECT_LE(timing.batch, 30);
   for (const double sample : timing.samples)
     EXPECT_NEAR(sample, 1e-6, 1e-9);  // per run, not per batch
-  EXPECT_EQ(workload.runs,
-            timing.warmup_runs + timing.batch * static_cast<int>(timing.samples.size()));
+  // After each check one more batch, for the caches.
+  const int counted = timing.warmup_runs + timing.audited_runs +
+                      timing.batch * static_cast<int>(timing.samples.size());
+  EXPECT_EQ((workload.runs - counted) % timing.batch, 0);
+  EXPECT_LE(workload.runs - counted, timing.audited_runs * timing.batch);
 }
 
 TEST(Measure, WhatMustBeResetIsNeverBatched) {
@@ -171,7 +276,7 @@ TEST(Measure, AnExceptionInTheLoopComesOutAndTheNextCaseRuns) {
     }
     EXPECT_EQ(workload.runs, when + 1) << "no run after a failure";
   }
-  ScriptedWorkload good([](int) { return 0.01; });
+  ScriptedWorkload good([](int) { return 0x1p-7; });
   EXPECT_EQ(measure(good, *ranks, {}).samples.size(), 10u);
 }
 

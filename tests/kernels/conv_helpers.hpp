@@ -144,4 +144,13 @@ inline Executed honest(Precision precision, const std::string& algorithm = "dire
   return executed;
 }
 
+/// What a checksum with `weights` must be for these elements.
+inline double weighted_sum(std::span<const double> elements, const ChecksumWeights& weights) {
+  std::vector<double> factors(elements.size());
+  weights.fill(0, factors);
+  double sum = 0;
+  for (std::size_t i = 0; i < elements.size(); ++i) sum += factors[i] * elements[i];
+  return sum;
+}
+
 }  // namespace assay::conv_test

@@ -55,18 +55,18 @@ TEST(ConvOracle, IntegersAreExactAndTheChecksumIsTheirSum) {
         const std::vector<long double> want = brute_force(problem, inputs);
         const std::vector<Expected> got =
             expect(problem, inputs, honest(precision), true, all_of(output));
-        long double sum = 0;
+        const ChecksumWeights weights(output.dims, static_cast<std::uint64_t>(i));
         for (std::size_t e = 0; e < want.size(); ++e) {
           ASSERT_EQ(got[e].value, static_cast<double>(want[e]));
           ASSERT_EQ(got[e].max_bound, 0);
           ASSERT_EQ(got[e].rms_bound, 0);
-          sum += want[e];
         }
-        const std::optional<double> checksum = oracle->checksum(output, inputs);
+        const std::vector<double> exact(want.begin(), want.end());
+        const std::optional<double> checksum = oracle->checksum(output, inputs, weights);
         ASSERT_TRUE(checksum.has_value());
         // Equal to the last bit: so any single wrong integer, anywhere, makes the sum of the real
         // output another number.
-        ASSERT_EQ(*checksum, static_cast<double>(sum))
+        ASSERT_EQ(*checksum, weighted_sum(exact, weights))
             << problem.canonical() << " direction " << static_cast<int>(direction);
       }
     }
@@ -87,14 +87,18 @@ TEST(ConvOracle, OneWrongIndexChangesResultsAndChecksum) {
     const auto specs = problem.tensors();
     const auto a = materialize(inputs.find("src")->second, specs[0].elements()),
                b = materialize(inputs.find("weights")->second, specs[1].elements());
+    const ChecksumWeights factors(specs[2].dims, static_cast<std::uint64_t>(i));
+    std::vector<double> factor(static_cast<std::size_t>(specs[2].elements()));
+    factors.fill(0, factor);
     double right = 0, wrong = 0;
-    for_each_product(shape, [&](std::int64_t src, std::int64_t weights, std::int64_t) {
-      right += a[static_cast<std::size_t>(src)] * b[static_cast<std::size_t>(weights)];
-      wrong += a[static_cast<std::size_t>(src)] *
-               b[static_cast<std::size_t>(weights / shape.kw * shape.kw + shape.kw - 1 -
-                                          weights % shape.kw)];
+    for_each_product(shape, [&](std::int64_t src, std::int64_t weights, std::int64_t dst) {
+      const double scaled =
+          factor[static_cast<std::size_t>(dst)] * a[static_cast<std::size_t>(src)];
+      right += scaled * b[static_cast<std::size_t>(weights)];
+      wrong += scaled * b[static_cast<std::size_t>(weights / shape.kw * shape.kw + shape.kw - 1 -
+                                                   weights % shape.kw)];
     });
-    ASSERT_EQ(conv_oracle(problem)->checksum(specs[2], inputs), right);
+    ASSERT_EQ(conv_oracle(problem)->checksum(specs[2], inputs, factors), right);
     ++checked;
     different += wrong != right;
   }
@@ -148,15 +152,17 @@ TEST(ConvOracle, SixteenBitOutputsHaveAChecksumOnlyWhereTheyAreExact) {
   const TensorSpec output = problem.tensors()[2];
   const int magnitude = oracle->exact_magnitude(honest(Precision::bf16));
   const Inputs inputs = make_inputs(problem, Values::Kind::integer, magnitude);
-  ASSERT_TRUE(oracle->checksum(output, inputs).has_value());
+  const ChecksumWeights weights(output.dims, 1);
+  ASSERT_TRUE(oracle->checksum(output, inputs, weights).has_value());
   for (const Expected& e : expect(problem, inputs, honest(Precision::bf16), true, all_of(output)))
     ASSERT_EQ(round_to(DataType::bf16, e.value), e.value);
-  EXPECT_FALSE(
-      oracle->checksum(output, make_inputs(problem, Values::Kind::integer, 100)).has_value());
+  EXPECT_FALSE(oracle->checksum(output, make_inputs(problem, Values::Kind::integer, 100), weights)
+                   .has_value());
   const ConvProblem longer(parse_conv("mb16ic64ih112oc16kh3ph1"), ConvDirection::bwd_weights,
                            Precision::bf16);
   EXPECT_FALSE(conv_oracle(longer)
-                   ->checksum(longer.tensors()[2], make_inputs(longer, Values::Kind::integer, 1))
+                   ->checksum(longer.tensors()[2], make_inputs(longer, Values::Kind::integer, 1),
+                              ChecksumWeights(longer.tensors()[2].dims, 1))
                    .has_value());
 }
 

@@ -33,6 +33,12 @@ class BoundOperation final : public Workload {
   void reset() override {}
   void run(Stream& stream) override { operation_->run(stream); }
   bool batchable() const override { return true; }
+  void begin_audit(Audit) override {}
+  Verification end_audit() override {
+    Verification verification;
+    verification.passed = true;
+    return verification;
+  }
   Verification verify_before() override { return {}; }
   Verification verify_after() override { return {}; }
   Executed executed() const override { return operation_->executed(); }

@@ -59,10 +59,12 @@ class AxpyOracle final : public Oracle {
       expected[i] = {value, bound, bound};
     }
   }
-  std::optional<double> checksum(const TensorSpec& output, const Inputs& inputs) const override {
+  std::optional<double> checksum(const TensorSpec& output, const Inputs& inputs,
+                                 const ChecksumWeights& weights) const override {
     const Values &x = inputs.find("x")->second, &y = inputs.find("y")->second;
     double sum = 0;
-    for (std::int64_t i = 0; i < output.elements(); ++i) sum += 2 * x(i) + y(i);
+    for (std::int64_t i = 0; i < output.elements(); ++i)
+      sum += weights.factor(0, i) * (2 * x(i) + y(i));
     return sum;
   }
 };

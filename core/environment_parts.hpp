@@ -33,6 +33,9 @@ std::vector<int> allowed_processors();
 
 nlohmann::json hardware();
 nlohmann::json software();
+/// A user chooses this variable, and it can change results or times: it is part of the software.
+/// What a launcher sets for one job (ids, addresses, directories, secrets, node lists) is not.
+bool is_user_setting(const std::string& variable);
 nlohmann::json volatile_state();
 
 /// What the makers' documents promise of a machine that "hardware" describes: operations and bytes

@@ -4,7 +4,6 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <set>
@@ -62,55 +61,14 @@ json openmp_runtimes() {
   return found;
 }
 
-/// Variables that change arithmetic, threading or the choice of kernels.
-json switches() {
-  static constexpr std::array prefixes{"OMP_",
-                                       "KMP_",
-                                       "GOMP_",
-                                       "LIBOMP",
-                                       "DNNL_",
-                                       "ONEDNN_",
-                                       "ASSAY_NATIVE_",
-                                       "NVIDIA_TF32_OVERRIDE",
-                                       "CUBLAS",
-                                       "CUDNN_",
-                                       "CUDA_",
-                                       "NCCL_",
-                                       "CCL_",
-                                       "MKL_",
-                                       "OPENBLAS",
-                                       "GOTO_",
-                                       "BLIS_",
-                                       "ROCBLAS",
-                                       "MIOPEN_",
-                                       "HIP_",
-                                       "HSA_",
-                                       "ROCR_",
-                                       "SYCL_",
-                                       "ONEAPI_",
-                                       "ZE_",
-                                       "UCX_",
-                                       "FI_",
-                                       "OMPI_MCA_",
-                                       "ASSAY_CUDA_",
-                                       "MALLOC_",
-                                       "GLIBC_TUNABLES",
-                                       "HWLOC_",
-                                       "LD_PRELOAD",
-                                       "TF_ENABLE_",
-                                       "NUMBA_"};
+json user_settings() {
   json all = json::object();
-  for (char** one = environ; one != nullptr && *one != nullptr; ++one) {
-    const std::string text = *one;
+  for (char** variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
+    const std::string text = *variable;
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos) continue;
     const std::string name = text.substr(0, equals);
-    // Where a package is installed changes nothing; which library is loaded stands under
-    // "libraries".
-    const auto is_place = [&](const char* end) { return name.ends_with(end); };
-    if (is_place("HOME") || is_place("PATH") || is_place("ROOT") || is_place("DIR")) continue;
-    for (const char* prefix : prefixes)
-      if (name.starts_with(prefix)) all[name] = text.substr(equals + 1);
+    if (is_user_setting(name)) all[name] = text.substr(equals + 1);
   }
   return all;
 }
@@ -142,7 +100,7 @@ json software() {
       {"libraries",
        {{"libc", fmt::format("glibc {}", ::gnu_get_libc_version())}, {"hwloc", hwloc_version()}}},
       {"openmp_runtimes", openmp_runtimes()},
-      {"switches", switches()}};
+      {"switches", user_settings()}};
 }
 
 }  // namespace assay::environment

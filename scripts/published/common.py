@@ -26,12 +26,16 @@ class Sources:
 
     def row_in_document(self, number, *cells):
         """A table row of the document that ends with these cells, empty ones left out."""
+        self.columns_in_document(number, *cells)
+
+    def columns_in_document(self, number, *cells):
+        """The columns, from 0, in which that row has these cells; none where the document is absent."""
         if number not in self.documents:
-            return
+            return []
         for line in self.documents[number].splitlines():
-            found = [cell for cell in line.split("\t") if cell]
-            if found[-len(cells):] == list(cells):
-                return
+            found = [(column, cell) for column, cell in enumerate(line.split("\t")) if cell][-len(cells):]
+            if [cell for _, cell in found] == list(cells):
+                return [column for column, _ in found]
         sys.exit(f"document {number} has no row that ends with {cells}")
 
 

@@ -7,7 +7,14 @@ FUGAKU_SOURCE = "K. Sato (RIKEN R-CCS), DL4Fugaku: AI frameworks on Fugaku, 11th
 SUMMIT_SOURCE = "Prabhat and M. Houston, Scaling on Summit of exascale deep learning, blog.tensorflow.org, 2019 (seed document 003)"
 RECORDS_SOURCE = ("J. Yin, Early experiences with Machine Learning and Deep Learning on Summit/SummitDev (seed document 004), "
                   "table 1 of State-of-the-art ImageNet training")
-LABELS_RUN_TOGETHER = "damaged: in the text the labels of the bars run together"
+# ResNet-50 on one A64FX node, images/s: as it is, with oneDNN for aarch64, and with tcmalloc as well; the factors printed beside the bars.
+# In the text of the chart the labels run together: the factors put them in order.
+FUGAKU_STAGES = [  # direction, framework, images/s, factors, batch and its text, how the page says that it follows
+    ("training", "PyTorch 1.5.0", "25.1 81.0 98.7", ("3.2", "1.2"), None, None, "×3.2, ×1.2"),
+    ("inference", "PyTorch 1.5.0", "99.1 323.6 384.5", ("3.3", "1.2"), 2048, "512 x 4", "×3.3, ×1.2"),
+    ("training", "TensorFlow 2.1.0", "9.3 85.6 86.9", ("9.2", "1.0"), 244, "61 x 4", "×9.2, ×1.0"),
+    ("inference", "TensorFlow 2.1.0", "7.7 293.1 294.8", (None, "1.0"), 512, "128 x 4", "the third factor is ×1.0"),
+]
 
 
 def write_system(folder, name, description, rows, environments):
@@ -59,11 +66,10 @@ def resnet50(direction, precision, framework, text, images, citation, nodes=1, *
 
 def fugaku(folder, sources):
     sources.on_page(
-        "| A64FX node, training, tuned (speedup over untuned ×9.2 for PyTorch) | 98.7 (98.2 in the scaling plot) | 86.9 (85.6) |",
-        "| A64FX node, inference | 323.6 | 294.8 (293) |",
         "| 4 / 8 nodes, training (Horovod) | 390.7 / 781.5 | 330.1 / 651.5 (×7.61) |",
         "48 cores, 2.7 TFLOP/s fp64, 1024 GB/s HBM2 (STREAM triad 80 %, DGEMM 90 % of peak)", "Fugaku: 442,010 TFLOP/s HPL")
-    sources.in_document("002", "98.7", "86.9*4", "323.60", "294.8 *5293.1", "390.7651.5", "781.5/98.2", "330.146", "651.5/85.6 7.61",
+    sources.in_document("002", "x3.225.1x1.281.0", "98.7", "99.1x3.3x1.2384.5", "323.60 x1.0", "x9.2*4 9.3", "86.9*4", "aarch64 7.7",
+                        "294.8 *5293.1", "390.7651.5", "781.5/98.2", "330.146", "651.5/85.6 7.61",
                         "*4: Batch Size 61 x 4", "*5: Batch Size 128 x 4", "*3: Batch Size 512 x 4", "DP performance 2.7 TFLOPS, 90%@DGEMM",
                         "1024 GB/s, 80%@STREAM Triad", "*1: Batch Size 36 x 4*2: Batch Size 75 x 4")
     pytorch, tensorflow = "PyTorch 1.5.0", "TensorFlow 2.1.0"
@@ -73,28 +79,29 @@ def fugaku(folder, sources):
                         parameters={"architecture": "A64FX", "tuning": more.pop("tuning", "tuned"), "ranks": None}, **more)
 
     torch_batch = "batch 36 x 4 or 75 x 4: which mark belongs to which bar is not legible"
-    plot = "as in the scaling plot"
-    rows = [
-        node("training", pytorch, "98.7", 98.7, note=torch_batch),
-        node("training", pytorch, "98.2", 98.2, launch=1, note=f"{plot}; {torch_batch}"),
-        node("training", tensorflow, "86.9", 86.9, batch=244, batch_printed="61 x 4"),
-        node("training", tensorflow, "85.6", 85.6, launch=1, batch=244, batch_printed="61 x 4", note=plot),
-        node("inference", pytorch, "323.6", 323.6, batch=2048, batch_printed="512 x 4",
-             note="the text also has 384.5 (x1.2), without a bar to which it belongs"),
-        node("inference", tensorflow, "294.8", 294.8, batch=512, batch_printed="128 x 4"),
-        node("inference", tensorflow, "293.1", 293.1, launch=1, batch=512, batch_printed="128 x 4",
-             note="beside 294.8; which of the two is without tcmalloc is not legible"),
+    rows = []
+    for direction, framework, values, factors, batch, batch_printed, why in FUGAKU_STAGES:
+        texts = values.split()
+        shown = [text + (" (98.2 in the scaling plot)" if text == "98.7" else "") for text in texts]
+        sources.on_page(f"| {framework}, {direction} | {' | '.join(shown)} | {why} |")
+        for before, after, factor in zip(texts, texts[1:], factors):
+            assert factor is None or factor == f"{float(after) / float(before):.1f}", (direction, framework, factor)
+        follows = "".join(f", x{factor} is {text}" for factor, text in zip(factors, texts[1:])) if factors[0] else None
+        note = "placed by arithmetic, for the labels of the bars run together in the text: " + (
+            texts[0] + follows if follows else f"{texts[1]} x{factors[1]} is {texts[2]}, and {texts[0]} is what is left")
+        if not batch:
+            note += f"; {torch_batch}"
+        for text, tuning, variant in zip(texts, ("untuned", "oneDNN aarch64", "tuned"), ("/untuned", "/onednn", "")):
+            rows.append(node(direction, framework, text, float(text), tuning=tuning, variant=variant, batch=batch,
+                             batch_printed=batch_printed,
+                             note=note + ("; the scaling plot has it for one node" if text == "85.6" else "")))
+    rows += [
+        node("training", pytorch, "98.2", 98.2, launch=1, note=f"as in the scaling plot; {torch_batch}"),
         node("training", pytorch, "390.7", 390.7, nodes=4, note="Horovod; batch not given"),
         node("training", pytorch, "781.5", 781.5, nodes=8, note="Horovod; batch not given"),
         node("training", tensorflow, "330.1", 330.1, nodes=4, note="Horovod; batch not given"),
         node("training", tensorflow, "651.5", 651.5, nodes=8, note="Horovod; batch not given; x7.61 over one node (85.6)"),
     ]
-    for direction, framework, seen in (("training", pytorch, "25.1 and x3.2 stand without their bar"),
-                                       ("training", tensorflow, "9.3 and x9.2 stand without their bar"),
-                                       ("inference", pytorch, "99.1 and x3.3 stand without their bar"),
-                                       ("inference", tensorflow, "7.7 stands without its bar")):
-        rows.append(node(direction, framework, "", None, tuning="untuned", variant="/untuned",
-                         why_none=f"{LABELS_RUN_TOGETHER}: {seen}"))
     a64fx = {"architecture": "A64FX", "precision": "fp64", "ranks": None, "nodes": 1}
     rows += [
         row("hpl/fugaku", "hpl", {"descriptor": "hpl"}, {"precision": "fp64", "architecture": "A64FX", "ranks": None, "nodes": None},
@@ -117,7 +124,7 @@ TODAY = [  # file, description, processor, rows: (precision, framework, text, im
       ("mixed", "MXNet", "1,376", 1376, EXAMPLES),
       ("fp32", "PyTorch", "367", 367, EXAMPLES), ("mixed", "PyTorch", "1,200", 1200, EXAMPLES)]),
     ("a100", "NVIDIA A100: ResNet-50 training", "NVIDIA A100", "Ampere",
-     [("tf32", "MXNet", "1,056", 1056, EXAMPLES), ("mixed", "MXNet", "3,411", 3411, EXAMPLES),
+     [("tf32", "MXNet", "1055.78", 1055.78, EXAMPLES), ("mixed", "MXNet", "3410.52", 3410.52, EXAMPLES),  # the page rounds
       ("tf32", "PyTorch", "938", 938, EXAMPLES), ("mixed", "PyTorch", "2,470", 2470, EXAMPLES)]),
     ("h100", "NVIDIA H100: ResNet-50 training, per GPU", "NVIDIA H100", "Hopper", [("fp16", None, "7,155", 7155, "MLPerf Training 4.0")]),
     ("sapphire-rapids", "Intel Xeon Sapphire Rapids, one socket: ResNet-50 training", "Intel Xeon Sapphire Rapids", "Sapphire Rapids",

@@ -114,7 +114,10 @@ function(assay_take_along)
       file(RELATIVE_PATH original "${CMAKE_LIBRARY_OUTPUT_DIRECTORY}" "${folder}/${soname}")
       file(MAKE_DIRECTORY "${CMAKE_LIBRARY_OUTPUT_DIRECTORY}")
       file(CREATE_LINK "${original}" "${link}" SYMBOLIC)
-      install(IMPORTED_RUNTIME_ARTIFACTS ${library} LIBRARY DESTINATION lib)
+      # One file, under the name that the plugin asks for. install(IMPORTED_RUNTIME_ARTIFACTS) would leave that name out where it
+      # is a symbolic link of the package's.
+      file(REAL_PATH "${location}" original)
+      install(FILES "${original}" DESTINATION lib RENAME "${soname}")
     elseif(IS_SYMLINK "${link}")
       file(REMOVE "${link}")  # of an earlier configuration: it would win over the library asked for now
     endif()

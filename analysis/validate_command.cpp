@@ -14,7 +14,9 @@
 #include "core/error.hpp"
 #include "core/plugins.hpp"
 #include "core/result.hpp"
+#include "core/result_check.hpp"
 #include "core/schema.hpp"
+#include "core/statistics.hpp"
 #include "core/suite.hpp"
 #include "core/text.hpp"
 
@@ -63,6 +65,20 @@ std::size_t checked_suite(const std::filesystem::path& file) {
   return cases;
 }
 
+/// What was done with the estimates of a result that read_result has accepted.
+std::string statistics_text(const nlohmann::json& result) {
+  const nlohmann::json& rows = result.at("rows");
+  if (std::none_of(rows.begin(), rows.end(), [](const nlohmann::json& row) {
+        return row.at("status") == "ok" && !row.value("published", false);
+      }))
+    return "";  // there are no samples
+  const int version = statistics_of(result.at("run"));
+  if (version == statistics_version)
+    return fmt::format(", statistics of version {} recomputed", version);
+  return fmt::format(", statistics of version {} not recomputed: this Assay has version {}",
+                     version, statistics_version);
+}
+
 /// What the file is, and how much of it: "assay-result/1, 12 rows". InputError for anything wrong.
 std::string validated(std::filesystem::path file) {
   if (std::filesystem::is_directory(file) && std::filesystem::exists(file / "result.json"))
@@ -76,8 +92,10 @@ std::string validated(std::filesystem::path file) {
         file.string(), schema.is_null() ? "nothing" : schema.dump()));
   const std::string name = schema.get<std::string>();
   const std::string kind = name.substr(0, name.find('/'));
-  if (kind == "assay-result")
-    return fmt::format("{}, {} rows", name, read_result(file).at("rows").size());
+  if (kind == "assay-result") {
+    const nlohmann::json result = read_result(file);
+    return fmt::format("{}, {} rows{}", name, result.at("rows").size(), statistics_text(result));
+  }
   if (kind == "assay-suite") return fmt::format("{}, {} cases", name, checked_suite(file));
   if (kind == "assay-problems")
     return fmt::format("{}, {} problems", name,

@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 #include <tuple>
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/row_identity.hpp"
+#include "core/schema.hpp"
 #include "core/statistics.hpp"
 #include "core/text.hpp"
 
@@ -18,23 +21,26 @@ using nlohmann::json;
 
 namespace {
 
-/// One row of a file, and the refusal of what does not hold.
+/// One row that is ok, and the refusal of what does not hold. `where` is the place of the row.
 class RowCheck {
  public:
-  RowCheck(const json& row, std::size_t index, const json& result, const std::string& file)
-      : row_(row), index_(index), result_(result), file_(file) {}
+  RowCheck(const json& row, const std::string& where, int statistics)
+      : row_(row), where_(where), statistics_(statistics) {}
 
-  void all() const {
+  /// All that follows from the row alone.
+  void alone() const {
     times();
     rates();
-    ceiling();
     verification();
     baseline();
-    id();
   }
 
+  /// The larger of the least times that peak and bandwidth allow, over the median. `brackets`: of
+  /// the run, or nullptr.
+  void ceiling(const json* brackets) const;
+
  private:
-  [[noreturn]] void refuse(const std::string& what) const { refuse_row(file_, index_, what); }
+  [[noreturn]] void refuse(const std::string& what) const { throw InputError(where_ + what); }
 
   static bool near(double a, double b) {
     // Written with all digits and recomputed alike: more than rounding is another number.
@@ -54,11 +60,19 @@ class RowCheck {
     if (time.at("n") != samples.size())
       refuse(fmt::format("/time_s/n: found {}, expected {} (the number of samples).",
                          time.at("n").dump(), samples.size()));
-    const Summary now = summarize(samples);
-    const std::array<std::tuple<const char*, double, const char*>, 6> parts{
+    const auto [least, most] = std::minmax_element(samples.begin(), samples.end());
+    expect("/time_s/min", time.at("min"), *least, "the least of samples_s");
+    if (statistics_ == statistics_version)
+      recomputed(time, summarize(samples));
+    else
+      plausible(time, *least, *most);
+  }
+
+  /// Of this version of the statistics: each number is what summarize() makes of the samples.
+  void recomputed(const json& time, const Summary& now) const {
+    const std::array<std::tuple<const char*, double, const char*>, 5> parts{
         {{"median", now.median, "the median of samples_s"},
          {"mad", now.mad, "the median deviation of samples_s"},
-         {"min", now.min, "the least of samples_s"},
          {"p95", now.p95, "the 95th percentile of samples_s"},
          {"p99", now.p99, "the 99th percentile of samples_s"},
          {"n_effective", now.n_effective, "from the autocorrelation of samples_s"}}};
@@ -83,6 +97,22 @@ class RowCheck {
                          interval.dump()));
     expect("/time_s/ci95/0", interval.at(0), now.ci95->low, "the interval of samples_s");
     expect("/time_s/ci95/1", interval.at(1), now.ci95->high, "the interval of samples_s");
+  }
+
+  /// Of another version: whatever the estimators are, a location lies among the samples and a
+  /// deviation is no larger than their range.
+  void plausible(const json& time, double least, double most) const {
+    const auto within = [&](const char* name, double low, double high) {
+      const double slack = 1e-9 * high, value = time.at(name);
+      if (value < low - slack || value > high + slack)
+        refuse(fmt::format("/time_s/{}: found {}, expected {:.6g} to {:.6g} (the samples' range).",
+                           name, time.at(name).dump(), low, high));
+    };
+    for (const char* name : {"median", "p95", "p99"}) within(name, least, most);
+    within("mad", 0, most - least);
+    if (const json& interval = time.at("ci95");
+        interval.is_array() && interval.at(0) > interval.at(1))
+      refuse(fmt::format("/time_s/ci95: found {}, expected its lower end first.", interval.dump()));
   }
 
   void rate(const char* name, const json& amount, const char* origin) const {
@@ -118,64 +148,8 @@ class RowCheck {
       expect("/rates/algorithmic_flops_per_s", own, direct, "/rates/flops_per_s");
   }
 
-  /// The larger of the least times that peak and bandwidth allow, over the median.
-  void ceiling() const {
-    const double median = row_.at("time_s").at("median");
-    if (!row_.contains("ceiling") || !row_["ceiling"].is_object() || !(median > 0)) return;
-    const json& ceiling = row_["ceiling"];
-    const json& problem = row_.at("problem");
-    json work = row_.at("executed").value("algorithmic_flops", json());
-    if (!work.is_number()) work = problem.value("flops", json());
-    const json moved = ceiling.value("memory_bytes", problem.value("bytes", json()));
-    const auto seconds = [](const json& amount, const json& rate) {
-      return amount.is_number() && rate.is_number() && rate > 0
-                 ? amount.get<double>() / rate.get<double>()
-                 : 0.0;
-    };
-    const double compute = seconds(work, ceiling.at("flops_per_s")),
-                 memory = seconds(moved, ceiling.at("bytes_per_s"));
-    const double least = std::max(compute, memory);
-    expect("/ceiling/fraction", ceiling.at("fraction"), least / median,
-           "the least time that the ceilings allow over the median");
-    const std::string bound = compute >= memory ? "compute" : ceiling.value("level", "memory");
-    if (ceiling.at("bound_by") != bound && !near(compute, memory))
-      refuse(fmt::format("/ceiling/bound_by: found {}, expected \"{}\" (it takes longer).",
-                         ceiling["bound_by"].dump(), bound));
-    const bool exceeded = least > (1 + ceiling_exceeded_above) * median;
-    if (ceiling.value("exceeded", exceeded) != exceeded)
-      refuse(fmt::format("/ceiling/exceeded: found {}, expected {} (the fraction is {:.4g}).",
-                         ceiling["exceeded"].dump(), exceeded, least / median));
-    if (ceiling.contains("brackets")) {
-      bracketed("flops_per_s", "flops", ceiling);
-      bracketed("bytes_per_s", "bytes", ceiling);
-    }
-  }
-
-  /// A rate of a ceiling is the best sample of a row of its brackets.
-  void bracketed(const char* rate, const char* amount, const json& ceiling) const {
-    if (!ceiling.at(rate).is_number()) return;
-    static const json none = json::array();
-    const json& run = result_.at("run");
-    const json& brackets = run.contains("bracket") ? run["bracket"] : none;
-    for (const json& place : ceiling["brackets"]) {
-      const std::size_t index = place;
-      if (index >= brackets.size())
-        refuse(
-            fmt::format("/ceiling/brackets: found {}, expected less than {} (the number of "
-                        "brackets).",
-                        index, brackets.size()));
-      for (const json& row : brackets[index].at("rows")) {
-        const json done = row.at("problem").value(amount, json());
-        if (row.at("status") != "ok" || !done.is_number()) continue;
-        const double least = row.at("time_s").at("min");
-        if (least > 0 && near(done.get<double>() / least, ceiling[rate].get<double>())) return;
-      }
-    }
-    refuse(
-        fmt::format("/ceiling/{}: found {}, expected a rate of its brackets' rows. The file was "
-                    "changed by hand.",
-                    rate, ceiling[rate].dump()));
-  }
+  void bracketed(const char* rate, const char* amount, const json& ceiling,
+                 const json& brackets) const;
 
   /// nccl-tests' two bandwidths and DeepBench's own (docs/method.md).
   void collective_rates(const json& problem) const {
@@ -188,13 +162,39 @@ class RowCheck {
     rate("deepbench_bw", size * ranks.get<double>(), "ranks x bytes over the median");
   }
 
+  /// What holds of all errors that passed. `bound` is that of the element with the largest
+  /// error/bound, not of the one with the largest error: another element may err by more.
   void verification() const {
-    const json part = row_.at("verification").value("error_over_bound", json());
-    if (part.is_number() && part.get<double>() > 1)
+    const json& all = row_.at("verification");
+    const auto number = [&](const char* name) -> std::optional<double> {
+      const json value = all.value(name, json());
+      return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
+    };
+    const auto at_most = [&](const char* name, double most, const char* why) {
+      const double found = all.at(name);
+      if (found > most && !near(found, most))
+        refuse(fmt::format("/verification/{}: found {}, expected at most {} ({}).", name,
+                           all.at(name).dump(), json(most).dump(), why));
+    };
+    const auto checked = number("checked"), outputs = number("outputs"),
+               part = number("error_over_bound"), norm_bound = number("norm_bound");
+    if (part) at_most("error_over_bound", 1, "the row is ok");
+    if (checked && outputs) at_most("checked", *outputs, "the number of outputs");
+    if (norm_bound) at_most("norm_error", *norm_bound, "norm_bound");
+    const double max_error = all.at("max_error"), norm_error = all.at("norm_error"),
+                 bound = all.at("bound");
+    if (norm_error == 0)  // no norm test was made, or there is no error at all
+      at_most("max_error", bound, "bound");
+    else if (checked)  // the 2-norm holds the largest error; both are relative to the reference
+      at_most("max_error", norm_error * std::sqrt(*checked), "norm_error and checked");
+    // Of several ranks each number is the worst one's, and they need not be of one element.
+    const bool alone = row_.at("parameters").value("ranks", json(1)) == 1;
+    if (const double least = part.value_or(0) * bound;
+        alone && max_error < least && !near(max_error, least))
       refuse(
-          fmt::format("/verification/error_over_bound: found {}, expected at most 1 (the row is "
-                      "ok).",
-                      part.dump()));
+          fmt::format("/verification/max_error: found {}, expected at least {:.6g} "
+                      "(error_over_bound of bound).",
+                      all.at("max_error").dump(), least));
   }
 
   void baseline() const {
@@ -215,30 +215,80 @@ class RowCheck {
            "/baseline/value over the median");
   }
 
-  /// An id that make_id has made names these parameters, as /value or /name=value.
-  void id() const {
-    const std::string id = row_.at("id"), benchmark = row_.at("benchmark");
-    if (!id.starts_with(benchmark + "/")) return;
-    const std::vector<std::string> parts = split(id, '/');
-    for (const char* name :
-         {"direction", "precision", "backend", "algorithm", "cache", "collective", "transport"}) {
-      const json value = row_.at("parameters").value(name, json());
-      if (!value.is_string()) continue;
-      const std::string text = value;
-      const bool named = std::any_of(parts.begin(), parts.end(), [&](const std::string& part) {
-        return part == text || part == name + ("=" + text);
-      });
-      if (!named)
-        refuse(fmt::format("/parameters/{}: found {}, expected a value that stands in the id {}.",
-                           name, value.dump(), row_.at("id").dump()));
+  const json& row_;
+  const std::string& where_;
+  int statistics_;
+};
+
+void RowCheck::ceiling(const json* brackets) const {
+  const double median = row_.at("time_s").at("median");
+  if (!row_.contains("ceiling") || !row_["ceiling"].is_object() || !(median > 0)) return;
+  const json& ceiling = row_["ceiling"];
+  const json& problem = row_.at("problem");
+  json work = row_.at("executed").value("algorithmic_flops", json());
+  if (!work.is_number()) work = problem.value("flops", json());
+  const json moved = ceiling.value("memory_bytes", problem.value("bytes", json()));
+  const auto seconds = [](const json& amount, const json& rate) {
+    return amount.is_number() && rate.is_number() && rate > 0
+               ? amount.get<double>() / rate.get<double>()
+               : 0.0;
+  };
+  const double compute = seconds(work, ceiling.at("flops_per_s")),
+               memory = seconds(moved, ceiling.at("bytes_per_s"));
+  const double least = std::max(compute, memory);
+  expect("/ceiling/fraction", ceiling.at("fraction"), least / median,
+         "the least time that the ceilings allow over the median");
+  const std::string bound = compute >= memory ? "compute" : ceiling.value("level", "memory");
+  if (ceiling.at("bound_by") != bound && !near(compute, memory))
+    refuse(fmt::format("/ceiling/bound_by: found {}, expected \"{}\" (it takes longer).",
+                       ceiling["bound_by"].dump(), bound));
+  const bool exceeded = least > (1 + ceiling_exceeded_above) * median;
+  if (ceiling.value("exceeded", exceeded) != exceeded)
+    refuse(fmt::format("/ceiling/exceeded: found {}, expected {} (the fraction is {:.4g}).",
+                       ceiling["exceeded"].dump(), exceeded, least / median));
+  if (ceiling.contains("brackets")) {
+    static const json none = json::array();
+    const json& all = brackets == nullptr ? none : *brackets;
+    bracketed("flops_per_s", "flops", ceiling, all);
+    bracketed("bytes_per_s", "bytes", ceiling, all);
+  }
+}
+
+/// A rate of a ceiling is the best sample of a row of its brackets.
+void RowCheck::bracketed(const char* rate, const char* amount, const json& ceiling,
+                         const json& brackets) const {
+  if (!ceiling.at(rate).is_number()) return;
+  for (const json& place : ceiling["brackets"]) {
+    const std::size_t index = place;
+    if (index >= brackets.size())
+      refuse(
+          fmt::format("/ceiling/brackets: found {}, expected less than {} (the number of "
+                      "brackets).",
+                      index, brackets.size()));
+    for (const json& row : brackets[index].at("rows")) {
+      const json done = row.at("problem").value(amount, json());
+      if (row.at("status") != "ok" || !done.is_number()) continue;
+      const double least = row.at("time_s").at("min");
+      if (least > 0 && near(done.get<double>() / least, ceiling[rate].get<double>())) return;
     }
   }
+  refuse(
+      fmt::format("/ceiling/{}: found {}, expected a rate of its brackets' rows. The file was "
+                  "changed by hand.",
+                  rate, ceiling[rate].dump()));
+}
 
-  const json& row_;
-  std::size_t index_;
-  const json& result_;
-  const std::string& file_;
-};
+/// A document that holds nothing but `row`, so that the schema of results judges it.
+json alone_in_a_result(const json& row) {
+  json document = {{"schema", "assay-result/1"},
+                   {"system", {{"name", "none"}}},
+                   {"environments", json::array()},
+                   {"rows", json::array({row})}};
+  for (const char* field : {"suite", "command", "seed", "started", "finished"})
+    document["run"][field] = nullptr;
+  document["run"]["id"] = "none";
+  return document;
+}
 
 }  // namespace
 
@@ -258,9 +308,33 @@ void check_row(const json& row, std::size_t index, const json& result, const std
         file, index,
         fmt::format("/environment: found {}, expected less than {} (the number of environments).",
                     environment, environments));
-  // What somebody else printed has no samples to recompute it from.
-  if (row.at("status") == "ok" && !row.value("published", false))
-    RowCheck(row, index, result, file).all();
+  // What somebody else printed has no samples to recompute it from, and an id of its own kind.
+  if (row.value("published", false)) return;
+  const std::string where = fmt::format("{} at /rows/{}", file, index);
+  check_identity(row, where);
+  if (row.at("status") != "ok") return;
+  const json& run = result.at("run");
+  const RowCheck check(row, where, statistics_of(run));
+  check.alone();
+  check.ceiling(run.contains("bracket") ? &run["bracket"] : nullptr);
 }
+
+void check_row_alone(const json& row, const std::string& where, int statistics) {
+  const std::vector<std::string> errors = schema_errors(alone_in_a_result(row), "result", "");
+  if (!errors.empty()) {
+    constexpr std::size_t most = 5;
+    const std::string place = " at /rows/0";
+    std::vector<std::string> said;
+    for (const std::string& error : errors)
+      if (said.size() < most)
+        said.push_back(where + (error.starts_with(place) ? error.substr(place.size()) : error));
+    throw InputError(join(said, "\n"));
+  }
+  if (row.value("published", false)) return;
+  check_identity(row, where);
+  if (row.at("status") == "ok") RowCheck(row, where, statistics).alone();
+}
+
+int statistics_of(const json& run) { return run.value("statistics", 1); }
 
 }  // namespace assay

@@ -14,10 +14,20 @@ bool saves_operations(const std::string& algorithm);
 inline constexpr double ceiling_exceeded_above = 0.03;
 
 /// Recomputes all of time_s from samples_s, and holds rates, ceiling, baseline, verification, id
-/// and environment of a row of `result` against what they are made of. InputError with the JSON
-/// pointer, what was found and what was expected.
+/// and environment of a row of `result` against what they are made of. Of a result with another
+/// version of the statistics (statistics_of) the estimates themselves are taken as they are.
+/// InputError with the JSON pointer, what was found and what was expected.
 void check_row(const nlohmann::json& row, std::size_t index, const nlohmann::json& result,
                const std::string& file);
+
+/// The same of a row by itself, as a journal holds it: its schema, then all that follows from the
+/// row alone (not ceiling and environment). `where` begins the message and names the row's place:
+/// "journal.jsonl: line 7 at /row" gives "journal.jsonl: line 7 at /row/time_s/median: found …".
+void check_row_alone(const nlohmann::json& row, const std::string& where, int statistics);
+
+/// The version of the statistics that a result's "run", or a journal's event "run", names; those
+/// before versions were named have 1.
+int statistics_of(const nlohmann::json& run);
 
 /// InputError "FILE at /rows/INDEX" + `what`.
 [[noreturn]] void refuse_row(const std::string& file, std::size_t index, const std::string& what);

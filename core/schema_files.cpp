@@ -249,6 +249,9 @@ json read_json(const fs::path& file) {
                   [](char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }))
     throw InputError(fmt::format("{}: is empty (line 1, column 1). A JSON document was expected.",
                                  file.string()));
+  // The parser takes a NUL for the end of its input, and would pass over what follows.
+  if (const std::size_t nul = text.find('\0'); nul != std::string::npos)
+    throw wrong(nul, "it holds a NUL byte");
   try {
     DocumentMaker maker;
     json::sax_parse(text, &maker);

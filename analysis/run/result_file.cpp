@@ -10,6 +10,7 @@
 #include "analysis/run/given_up.hpp"
 #include "core/error.hpp"
 #include "core/result.hpp"
+#include "core/result_check.hpp"
 #include "core/schema.hpp"
 #include "core/text.hpp"
 
@@ -83,6 +84,7 @@ json collect(const std::vector<json>& events, const std::vector<Baseline>& basel
        {"suite_hash", "suite_file", "programs", "launches", "filter", "cases", "launcher",
         "ceilings", "max_time", "precision_target", "min_samples", "reference_budget", "timeout"})
     if (run->contains(field)) result["run"][field] = run->at(field);
+  result["run"]["statistics"] = statistics_of(*run);
   result["run"]["resumed"] = std::count_if(events.begin(), events.end(), [](const json& event) {
     return event.value("event", "") == "resume";
   });

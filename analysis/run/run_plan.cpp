@@ -13,6 +13,8 @@
 #include "core/hash.hpp"
 #include "core/plugins.hpp"
 #include "core/result.hpp"
+#include "core/result_check.hpp"
+#include "core/statistics.hpp"
 #include "core/suite.hpp"
 #include "core/text.hpp"
 #include "core/timing.hpp"
@@ -38,6 +40,7 @@ bool wanted(const Case& one, const std::regex& filter) {
 
 json settings_of(const RunPlan& plan) {
   json settings = {{"suite_hash", plan.suite_hash},
+                   {"statistics", statistics_version},
                    {"seed", plan.campaign.seed},
                    {"launcher", plan.campaign.launcher}};
   for (const char* flag : timing_flags) {
@@ -174,7 +177,9 @@ Finished finished_of(const RunPlan& plan, const std::vector<json>& events) {
       finished.insert({event.at("row").value("launch", 0), event.at("row").value("id", "")});
     if (kind != "run") continue;
     for (const auto& [name, value] : wanted.items())
-      if (const json before = event.value(name, json()); before != value)
+      if (const json before =
+              name == "statistics" ? json(statistics_of(event)) : event.value(name, json());
+          before != value)
         throw InputError(fmt::format(
             "cannot resume {} ({} was {} there, now it is {}). Use the same, or another --out.",
             plan.campaign.folder.string(), name == "suite_hash" ? "the suite's content" : name,

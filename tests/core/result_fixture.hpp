@@ -38,6 +38,8 @@ inline Outcome good_outcome() {
   checked.max_error = 1e-7;
   checked.norm_error = 2e-8;
   checked.bound = 1e-5;
+  checked.error_over_bound = 0.01;
+  checked.norm_bound = 1e-6;
   checked.checked = 4096;
   checked.outputs = 25690112;
   outcome.verification = checked;

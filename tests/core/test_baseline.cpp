@@ -61,7 +61,9 @@ json timed(json row, double seconds) {
   row["time_s"]["n_effective"] = row["samples_s"].size();
   row["time_s"]["ci95"] = {seconds, seconds};
   row["rates"] = json::object();
-  row["id"] = row["id"].get<std::string>() + row["parameters"]["algorithm"].get<std::string>();
+  // An id of another kind than make_id's, which would have to name problem and parameters.
+  row["id"] =
+      "timed " + row["id"].get<std::string>() + row["parameters"]["algorithm"].get<std::string>();
   return row;
 }
 
@@ -171,6 +173,7 @@ TEST(Match, OnlyOkRowsHaveARatio) {
   outcome.reason = "it crashed.";
   json failed = fixture::row(outcome);
   failed["problem"]["descriptor"] = "p";
+  failed["id"] = "of another kind than make_id's";
   const json ok = timed(measured("p"), 0.1);
   std::string why;
   EXPECT_TRUE(made({ok}).match(failed, &why).is_null());

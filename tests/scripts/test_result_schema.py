@@ -118,6 +118,15 @@ def spoilt():
         document = copy.deepcopy(DOCUMENT)
         document["rows"][0].update(change)
         yield name, document, False
+    for name, change in {"empty hardware hash": {"hardware": ""}, "empty software hash": {"software": ""}}.items():
+        document = copy.deepcopy(DOCUMENT)
+        document["environments"][0]["hashes"].update(change)
+        yield name, document, False
+    for name, change, valid in (("statistics 0", {"statistics": 0}, False), ("statistics 1", {"statistics": 1}, True),
+                                ("statistics 2", {"statistics": 2}, True), ("empty suite hash", {"suite_hash": ""}, False)):
+        document = copy.deepcopy(DOCUMENT)
+        document["run"].update(change)
+        yield name, document, valid
     good = {
         "failed": {"status": "failed", "reason": "x", "time_s": None, "samples_s": []},
         "unsupported": {"status": "unsupported", "reason": "x", "time_s": None, "samples_s": [], "verification": None, "executed": None},

@@ -59,7 +59,7 @@ def baselines(document, names=(HOSTILE, "other")):
 
 
 def collective_row(collective, transport, precision, size, ranks, nodes, seconds, noise):
-    """As assay-collectives writes it: the size of the message is a setting, and no problem has a name."""
+    """As assay-collectives writes it: the size of the message is the problem."""
     settings = {
         "collective": collective,
         "transport": transport,
@@ -70,9 +70,9 @@ def collective_row(collective, transport, precision, size, ranks, nodes, seconds
         "nodes": nodes,
     }
     row = synthetic.row("x", 1, [1.0] * 12, precision=precision, algorithm="ring", flops=1, error=synthetic.ERRORS[precision])
-    row["id"] = f"collectives/{collective}/{transport}/ring/{precision}/b{size}/r{ranks}n{nodes}"
+    row["id"] = f"collectives/{collective}/{precision}/{transport}/ring/{size}/r{ranks}/n{nodes}"
     row["benchmark"], row["names"], row["parameters"] = "collectives", [], settings
-    row["problem"] = {"descriptor": f"{collective} {precision} {size}", "flops": None, "bytes": size}
+    row["problem"] = {"descriptor": str(size), "flops": None, "bytes": size}
     row["executed"]["algorithmic_flops"] = None
     median = timed(row, seconds, noise)
     passes = 2 if collective == "allreduce" else 1
@@ -103,7 +103,7 @@ def scaling(document, over="ranks", counts=(1, 2, 4, 8, 16)):
         problem, weak = f"mb64{over}{number}", over == "ranks" and number == 2
         for count in counts:
             row = synthetic.row(problem, 1, [1.0] * 12, flops=8e9)
-            row["id"] = f"conv/forward/fp32/onednn/direct/{problem}/hot/{over}{count}"
+            row["id"] = f"conv/forward/fp32/onednn/direct/{problem}/hot/" + (f"t2/r{count}" if over == "ranks" else f"t{count}")
             row["names"] = []
             row["parameters"].update({"threads": 2, over: count})
             if over == "ranks":

@@ -1,0 +1,18 @@
+#pragma once
+// That a row's id, parameters and problem are of one case.
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace assay {
+
+/// Holds parameters and problem of a row that Assay measured against its id, where make_id has made
+/// it. InputError, `where` + JSON pointer within the row + what was found and expected.
+void check_identity(const nlohmann::json& row, const std::string& where);
+
+/// Rows of one id have equal settings: the parameters of `row` against those of the first row of
+/// its id.
+void check_equal_parameters(const nlohmann::json& row, const nlohmann::json& first,
+                            const std::string& where);
+
+}  // namespace assay

@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+"""`assay validate` says what it did: whose statistics were recomputed, and whose were taken as they are."""
+import json
+
+from run_helper import ASSAY, SOURCE, RunTest, group, main
+
+ARCHIVE = SOURCE / "tests" / "golden" / "results" / "statistics_1.json"
+
+
+class Validate(RunTest):
+    def told(self, file):
+        return self.command(ASSAY, "validate", file, code=0).stdout
+
+    def test_statistics(self):
+        self.assertIn("6 rows, statistics of version 1 recomputed", self.told(ARCHIVE))
+        document = json.loads(ARCHIVE.read_text())
+        document["run"]["statistics"] = 7
+        for row in document["rows"]:
+            row["time_s"]["p95"] = row["time_s"]["p99"]  # another estimator
+        file = self.folder / "newer.json"
+        file.write_text(json.dumps(document))
+        told = self.told(file)
+        self.assertIn("6 rows, statistics of version 7 not recomputed", told)
+        self.assertIn("this Assay has version 1", told)
+        self.command(ASSAY, "table", file, code=0)
+        document["run"]["statistics"] = 1
+        file.write_text(json.dumps(document))
+        done = self.command(ASSAY, "validate", file, code=2)
+        self.assertIn("/time_s/p95", done.stderr)
+
+    def test_published_numbers_have_no_statistics(self):
+        told = self.told(SOURCE / "results-schema" / "baselines" / "titan.json")
+        self.assertNotIn("statistics", told)
+
+    def test_a_run_names_its_version(self):
+        self.run_suite(self.suite([group(["direct"], backend="reference")]), "--launches", "2", code=0)
+        self.assertEqual(json.loads((self.out / "result.json").read_text())["run"]["statistics"], 1)
+        self.assertIn("2 rows, statistics of version 1 recomputed", self.told(self.out))
+
+
+if __name__ == "__main__":
+    main()

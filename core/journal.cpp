@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <boost/crc.hpp>
 #include <cerrno>
 #include <csignal>
 #include <fstream>
@@ -37,12 +38,50 @@ class Lock {
   int descriptor_;
 };
 
-/// The event of a line, or a discarded value. A proper prefix of an object's text is never an
-/// object: a torn line cannot pass.
-json event_of(const std::string& line) {
-  json event = json::parse(line, nullptr, false);
-  if (event.is_object() && event.contains("event") && event["event"].is_string()) return event;
-  return json(json::value_t::discarded);
+constexpr std::string_view before_sum = "{\"crc32\":\"", after_sum = "\",";
+constexpr std::size_t sum_digits = 8;
+constexpr std::string_view old_keys[] = {"\"attempt\"", "\"baselines\"", "\"benchmark\"",
+                                         "\"event\""};
+constexpr std::size_t checked_from = before_sum.size() + sum_digits + after_sum.size();
+
+/// Of an object's text without its first brace.
+std::string checksum(std::string_view text) {
+  boost::crc_32_type sum;
+  sum.process_bytes(text.data(), text.size());
+  return fmt::format("{:08x}", sum.checksum());
+}
+
+std::string line_of(const json& event) {
+  // Texts may come from drivers: what is not UTF-8 is replaced instead of losing the row.
+  const std::string text = event.dump(-1, ' ', false, json::error_handler_t::replace).substr(1);
+  return std::string(before_sum) + checksum(text) + std::string(after_sum) + text + "\n";
+}
+
+bool has_checksum(std::string_view line) {
+  return line.size() > checked_from && line.starts_with(before_sum) &&
+         line.substr(before_sum.size() + sum_digits, after_sum.size()) == after_sum;
+}
+
+/// Lines of old journals have no checksum. Their keys are sorted, so that each begins with the
+/// first key of its kind of event: what begins otherwise is a new line with a damaged checksum.
+bool begins_as_old(std::string_view line) {
+  return std::any_of(std::begin(old_keys), std::end(old_keys), [&](std::string_view key) {
+    const std::size_t from = line.find_first_not_of(" {\t");
+    return from != std::string_view::npos && line.substr(from).starts_with(key);
+  });
+}
+
+/// Nothing that Assay writes comes near: later stages recurse.
+constexpr int deepest = 64;
+
+json parsed(std::string_view text) {
+  bool too_deep = false;
+  const auto callback = [&](int depth, json::parse_event_t, const json&) {
+    too_deep = too_deep || depth > deepest;
+    return !too_deep;
+  };
+  json value = json::parse(text.begin(), text.end(), callback, false);
+  return too_deep ? json(json::value_t::discarded) : value;
 }
 
 std::string last_line(int descriptor, off_t size) {
@@ -68,7 +107,39 @@ void sync(int descriptor) {
     throw std::system_error(errno, std::generic_category(), "syncing the journal");
 }
 
+/// Whether the file may be appended to: its first line is an event, or what a dead writer left of
+/// one.
+bool is_journal(int descriptor, off_t size) {
+  std::string line;
+  std::string block(1 << 16, '\0');
+  for (off_t at = 0; at < size;) {
+    const ssize_t got = ::pread(descriptor, block.data(), block.size(), at);
+    if (got <= 0) throw std::system_error(errno, std::generic_category(), "reading the journal");
+    const std::string_view text(block.data(), static_cast<std::size_t>(got));
+    const std::size_t newline = text.find('\n');
+    line += text.substr(0, newline);
+    if (newline != std::string_view::npos) return !journal_event(line).is_discarded();
+    at += got;
+  }
+  if (!journal_event(line).is_discarded()) return true;
+  // A proper prefix of an object: a whole value is somebody's document.
+  return line.starts_with("{") && (line.size() < 2 || line[1] == '"') && !json::accept(line);
+}
+
 }  // namespace
+
+json journal_event(std::string_view line) {
+  // A proper prefix of an object's text is never an object: a torn line cannot pass.
+  const bool checked = has_checksum(line);
+  if (!checked && !begins_as_old(line)) return json(json::value_t::discarded);
+  if (checked && line.substr(before_sum.size(), sum_digits) != checksum(line.substr(checked_from)))
+    return json(json::value_t::discarded);
+  json event = parsed(line);
+  if (!event.is_object() || !event.contains("event") || !event["event"].is_string())
+    return json(json::value_t::discarded);
+  if (checked) event.erase("crc32");
+  return event;
+}
 
 Journal::Journal(const std::filesystem::path& file) : file_(file) {
   // A file-size limit is an error like a full disk, not a signal.
@@ -86,15 +157,28 @@ Journal::Journal(const std::filesystem::path& file) : file_(file) {
     if (::fstat(descriptor_, &state) != 0)
       throw std::system_error(errno, std::generic_category(), "journal");
     if (!S_ISREG(state.st_mode) || state.st_size == 0) return;
+    if (!is_journal(descriptor_, state.st_size))
+      throw InputError(fmt::format(
+          "{} is no journal (its first line is no event of one), so nothing is appended "
+          "to it. Name another file.",
+          file.string()));
     const std::string torn = last_line(descriptor_, state.st_size);
     if (torn.empty()) return;
     // A whole event whose newline is missing is kept. The rest of a torn one is cut off: its writer
     // is dead, since it held the lock.
-    const bool whole = !event_of(torn).is_discarded();
+    const bool whole = !journal_event(torn).is_discarded();
+    if (!whole && json::accept(torn))
+      throw InputError(
+          fmt::format("{}: the last line is damaged (it is whole, but its checksum does not fit). "
+                      "Remove the line, or start the run anew.",
+                      file.string()));
     if (whole ? ::write(descriptor_, "\n", 1) != 1
               : ::ftruncate(descriptor_, state.st_size - static_cast<off_t>(torn.size())) != 0)
       throw std::system_error(errno, std::generic_category(), "journal");
     sync(descriptor_);
+  } catch (const InputError&) {
+    ::close(descriptor_);
+    throw;
   } catch (const std::system_error& error) {
     ::close(descriptor_);
     throw InputError(
@@ -106,8 +190,7 @@ Journal::Journal(const std::filesystem::path& file) : file_(file) {
 Journal::~Journal() { ::close(descriptor_); }
 
 void Journal::append(const json& event) {
-  // Texts may come from drivers: what is not UTF-8 is replaced instead of losing the row.
-  const std::string line = event.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+  const std::string line = line_of(event);
   const Lock lock(descriptor_);
   struct stat before {};
   const bool known = ::fstat(descriptor_, &before) == 0;
@@ -136,18 +219,23 @@ std::vector<json> read_journal(const std::filesystem::path& file) {
   const std::string text((std::istreambuf_iterator<char>(stream)),
                          std::istreambuf_iterator<char>());
   std::vector<json> events;
-  std::size_t number = 0;
+  bool checked = false;  // a line with a checksum was met
   for (std::size_t from = 0; from < text.size();) {
     const std::size_t to = text.find('\n', from);
     const bool last = to == std::string::npos;
-    json event = event_of(text.substr(from, last ? to : to - from));
-    ++number;
-    if (!event.is_discarded())
-      events.push_back(std::move(event));
-    else if (!last)
-      throw InputError(fmt::format(
-          "{}: line {} is damaged (it is no event). Remove the line, or start the run anew.",
-          file.string(), number));
+    const std::string_view line = std::string_view(text).substr(from, last ? to : to - from);
+    json event = journal_event(line);
+    // A torn last line is what a dead writer has left of one.
+    if (last && event.is_discarded() && !json::accept(line)) break;
+    if (event.is_discarded() || (checked && !has_checksum(line)))
+      throw InputError(
+          fmt::format("{}: line {} is damaged ({}). Remove the line, or start the run anew.",
+                      file.string(), events.size() + 1,
+                      !has_checksum(line)  ? "it is no event with a checksum"
+                      : json::accept(line) ? "its checksum does not fit"
+                                           : "it is no event, and its checksum does not fit"));
+    checked = checked || has_checksum(line);
+    events.push_back(std::move(event));
     if (last) break;
     from = to + 1;
   }

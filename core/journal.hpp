@@ -1,6 +1,10 @@
 #pragma once
 // The journal: one synced line an event, appended by the process that makes the row, so that what
-// is finished survives any death.
+// is finished survives any death. Each line begins with the CRC-32 (zlib's) of what follows it:
+//
+// {"crc32":"cbf43926","event":…}
+//
+// results-schema/journal.schema.json describes the events:
 //
 // {"event":"run", …}                                   the run's header, by `assay run`
 // {"event":"launch","launch":n,"attempt":a,"benchmark":…,"environment":{…}}   a process started
@@ -14,6 +18,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace assay {
@@ -22,10 +27,14 @@ namespace assay {
 /// what is said later is not put down to that case. One byte: no cut leaves a half of it.
 inline constexpr char end_of_case = '\x1e';
 
+/// Ends the line of a rank that a signal of its launcher has ended ("rank 1 on HOST: …").
+inline constexpr const char* ended_by_signal = "ended by a signal";
+
 class Journal {
  public:
-  /// Opens for appending (O_APPEND), making it if needed; a torn last line is ended first.
-  /// InputError if it cannot be opened.
+  /// Opens for appending (O_APPEND), making it if needed; a torn last line is cut off first.
+  /// InputError if it cannot be opened, or holds something else than a journal: that is not
+  /// touched.
   explicit Journal(const std::filesystem::path& file);
   ~Journal();
   Journal(const Journal&) = delete;
@@ -39,8 +48,13 @@ class Journal {
   int descriptor_ = -1;
 };
 
-/// All whole events of a journal, in order. A torn last line is left out; any other damage is an
-/// InputError with the line's number.
+/// The event of a line, without its checksum; a discarded value for what is no event or does not
+/// fit its checksum. A line of an old journal has no checksum.
+nlohmann::json journal_event(std::string_view line);
+
+/// All whole events of a journal, in order: that of line n is the n-1st. A torn last line is left
+/// out; any other damage is an InputError with the line's number, and so is a line without checksum
+/// behind one that has it.
 std::vector<nlohmann::json> read_journal(const std::filesystem::path& file);
 
 }  // namespace assay

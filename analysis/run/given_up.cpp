@@ -1,7 +1,9 @@
 #include "analysis/run/given_up.hpp"
 
 #include <map>
+#include <utility>
 
+#include "analysis/run/journal_check.hpp"
 #include "core/journal.hpp"
 
 namespace assay {
@@ -39,7 +41,9 @@ std::vector<json> without_late_rows(std::vector<json> events) {
 }
 
 std::vector<json> read_run(const std::filesystem::path& journal) {
-  return without_late_rows(read_journal(journal));
+  std::vector<json> events = read_journal(journal);
+  check_events(events, journal);
+  return without_late_rows(std::move(events));
 }
 
 }  // namespace assay

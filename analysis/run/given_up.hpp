@@ -21,7 +21,7 @@ nlohmann::json given_up(const std::string& benchmark, int launch, int attempt, s
 /// journal's lock.
 std::vector<nlohmann::json> without_late_rows(std::vector<nlohmann::json> events);
 
-/// read_journal, of a run: without late rows.
+/// read_journal, of a run: every event checked (journal_check.hpp), without late rows.
 std::vector<nlohmann::json> read_run(const std::filesystem::path& journal);
 
 }  // namespace assay

@@ -2,6 +2,9 @@
 
 #include <fstream>
 #include <string>
+#include <string_view>
+
+#include "core/journal.hpp"
 
 namespace assay {
 
@@ -30,10 +33,8 @@ std::vector<nlohmann::json> JournalFollower::poll() {
   std::size_t from = 0;
   for (std::size_t end; (end = text.find('\n', from)) != std::string::npos; from = end + 1) {
     // A line torn by a death is no event; read_journal judges the whole file at the end.
-    nlohmann::json event =
-        nlohmann::json::parse(text.begin() + static_cast<std::ptrdiff_t>(from),
-                              text.begin() + static_cast<std::ptrdiff_t>(end), nullptr, false);
-    if (event.is_object()) events.push_back(std::move(event));
+    nlohmann::json event = journal_event(std::string_view(text).substr(from, end - from));
+    if (!event.is_discarded()) events.push_back(std::move(event));
   }
   offset_ += from;
   return events;

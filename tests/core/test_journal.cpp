@@ -94,6 +94,75 @@ TEST_F(JournalTest, NamesTheDamagedLine) {
   }
 }
 
+TEST_F(JournalTest, EveryLineHasTheKnownChecksum) {
+  Journal(file_).append({{"event", "end"}});
+  // zlib.crc32(b'"event":"end"}')
+  EXPECT_EQ(get(), "{\"crc32\":\"d72f7fd1\",\"event\":\"end\"}\n");
+}
+
+TEST_F(JournalTest, EveryChangedByteOfALineIsNoticed) {
+  {
+    Journal journal(file_);
+    for (int i = 1; i <= 3; ++i) journal.append(event(i));
+  }
+  const std::string text = get();
+  const std::size_t second = text.find('\n') + 1, third = text.find('\n', second) + 1;
+  for (std::size_t place = 0; place < text.size(); ++place) {
+    if (text[place] == '\n') continue;
+    const std::size_t line = place < second ? 1 : place < third ? 2 : 3;
+    for (const char other : {'x', '0', '"', '\n'}) {
+      if (text[place] == other) continue;
+      std::string changed = text;
+      changed[place] = other;
+      put(changed);
+      try {
+        read_journal(file_);
+        FAIL() << place << other;
+      } catch (const InputError& error) {
+        EXPECT_NE(std::string(error.what()).find(": line " + std::to_string(line) + " "),
+                  std::string::npos)
+            << error.what();
+      }
+    }
+  }
+}
+
+TEST_F(JournalTest, OldLinesAreReadBeforeNewOnesAlone) {
+  put(event(1).dump() + "\n");
+  Journal(file_).append(event(2));
+  EXPECT_EQ(read_journal(file_), (std::vector<json>{event(1), event(2)}));
+  std::ofstream(file_, std::ios::app) << event(3).dump() << "\n";
+  EXPECT_THROW(read_journal(file_), InputError);
+}
+
+TEST_F(JournalTest, AWholeLastLineWithAWrongChecksumIsDamageNotTorn) {
+  Journal(file_).append(event(1));
+  Journal(file_).append(event(2));
+  std::string text = get();
+  text.pop_back();
+  text[text.size() - 3] = 'x';
+  put(text);
+  EXPECT_THROW(read_journal(file_), InputError);
+  EXPECT_THROW(Journal{file_}, InputError);
+  EXPECT_EQ(get(), text);
+}
+
+TEST_F(JournalTest, WhatIsNoJournalIsNotTouched) {
+  for (const std::string& text :
+       {std::string("notes\nthe last line"), std::string("notes\n"), std::string("notes"),
+        std::string("{\"a\":1}"), std::string("{\n \"a\": 1\n}\n"), std::string("\n"),
+        std::string("[1,2"), std::string("{\"a\":1}\nx"), std::string(100000, 'x')}) {
+    put(text);
+    EXPECT_THROW(Journal{file_}, InputError) << text.substr(0, 30);
+    EXPECT_EQ(get(), text);
+  }
+}
+
+TEST_F(JournalTest, AbsurdNestingIsDamage) {
+  put("{\"event\":" + std::string(100000, '[') + std::string(100000, ']') + "}\n");
+  EXPECT_THROW(read_journal(file_), InputError);
+}
+
 TEST_F(JournalTest, RefusesWhatCannotBeOpened) {
   EXPECT_THROW(Journal{folder_}, InputError);
   EXPECT_THROW(Journal{folder_ / "missing" / "journal"}, InputError);

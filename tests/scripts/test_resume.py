@@ -6,7 +6,7 @@ import resource
 import signal
 import subprocess
 
-from run_helper import ASSAY, SMALL, RunTest, group, main
+from run_helper import ASSAY, SMALL, RunTest, event_of, group, line_of, main
 
 PROBLEMS = [f"mb{n}ic8ih8oc8oh8kh3ph1" for n in range(1, 7)]
 HONEST = {"ASSAY_FAULT_OFF": "1"}
@@ -137,10 +137,10 @@ class Resume(RunTest):
         # As if the file had come from a machine with other hardware.
         file = self.out / "journal.jsonl"
         text = file.read_text()
-        first = json.loads(text.split("\n")[0])
+        first = event_of(text.split("\n")[0])
         first["environment"]["hardware"]["moved"] = True
         first["environment"]["hashes"]["hardware"] = "another"
-        file.write_text("\n".join([json.dumps(first)] + text.split("\n")[1:]))
+        file.write_text("\n".join([line_of(first)] + text.split("\n")[1:]))
         self.assertIn("hardware/moved was true there, now it is absent",
                       self.run_suite(suite, "--resume", "--launches", 2, code=2).stderr)
         self.run_suite(suite, "--resume", "--launches", 2, "--allow-mixed", env=other, code=0)

@@ -1,0 +1,169 @@
+// A real journal, one of whose values is removed or replaced: it is refused with file and line, or
+// what is made of it is a result that every reader takes.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "analysis/run/given_up.hpp"
+#include "analysis/run/result_file.hpp"
+#include "analysis/run/run_plan.hpp"
+#include "assay/test_paths.hpp"
+#include "core/environment.hpp"
+#include "core/error.hpp"
+#include "core/journal.hpp"
+#include "core/result.hpp"
+#include "core/result_check.hpp"
+#include "core/schema.hpp"
+
+namespace {
+
+using namespace assay;
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+class JournalCheck : public testing::Test {
+ protected:
+  JournalCheck() {
+    fs::create_directories(folder_);
+    write_json(suite_, {{"schema", "assay-suite/1"},
+                        {"name", "test"},
+                        {"timing", {{"max_time", 0.01}}},
+                        {"ceilings", false},
+                        {"cases", json::array({{{"benchmark", "conv"},
+                                                {"problem", {"mb1ic8ih8oc8oh8kh3ph1"}},
+                                                {"backend", {"reference"}},
+                                                {"threads", {1}}}})}});
+    const std::string command = std::string(ASSAY_BUILD_DIR) + "/bin/assay run " + suite_.string() +
+                                " --out " + (folder_ / "run").string() + " >/dev/null 2>&1";
+    made_ = std::system(command.c_str()) == 0;
+    if (!made_) return;
+    events_ = read_journal(folder_ / "run" / "journal.jsonl");
+    events_.push_back({{"event", "bracket"},
+                       {"started", now()},
+                       {"seconds", 1},
+                       {"reason", "of a test"},
+                       {"rows", json::array()}});
+    events_.push_back(given_up("conv", 0, 5, 0));
+    json resume = events_.front();
+    resume["event"] = "resume";
+    events_.push_back(resume);
+  }
+  ~JournalCheck() override { fs::remove_all(folder_); }
+
+  /// As an old version has written it: without checksums.
+  void put(const std::vector<json>& events) const {
+    std::ofstream file(file_, std::ios::binary);
+    for (const json& event : events) file << event.dump() << "\n";
+  }
+  /// What `assay run --resume` does with it.
+  void use() const {
+    const std::vector<json> events = read_run(file_);
+    RunPlan plan = plan_of_suite(suite_.string());
+    recall(plan, events);
+    finished_of(plan, events);
+    check_machine(plan, capture_environment(), events);
+    const json result = collect(events, {});
+    EXPECT_EQ(schema_errors(result, "result", ""), std::vector<std::string>{});
+    for (std::size_t i = 0; i < result.at("rows").size(); ++i)
+      check_row(result["rows"][i], i, result, "");
+  }
+  /// Whether the journal was refused.
+  bool refused(const std::string& what) const {
+    try {
+      use();
+      return false;
+    } catch (const InputError&) {
+      return true;
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << what << ": " << error.what();
+      return true;
+    }
+  }
+
+  const fs::path folder_ =
+      fs::temp_directory_path() / ("assay-journal-" + std::to_string(getpid()));
+  const fs::path suite_ = folder_ / "suite.json", file_ = folder_ / "journal.jsonl";
+  std::vector<json> events_;
+  bool made_ = false;
+};
+
+const std::vector<json> replacements{
+    nullptr, -1, "text", json::array({nullptr}), {{"x", json::array()}}};
+
+TEST_F(JournalCheck, AMutatedEventIsRefusedOrHarmless) {
+  ASSERT_TRUE(made_);
+  put(events_);
+  ASSERT_FALSE(refused("unchanged"));
+  int mutations = 0, refusals = 0;
+  const auto mutate = [&](std::size_t line, const json::json_pointer& place) {
+    json& value = events_[line].at(place);
+    const json before = value;
+    for (const json& other : replacements) {
+      if (other == before) continue;
+      value = other;
+      put(events_);
+      ++mutations;
+      refusals +=
+          refused("line " + std::to_string(line + 1) + place.to_string() + " is " + other.dump());
+    }
+    value = before;
+    json& parent = events_[line].at(place.parent_pointer());
+    parent.erase(place.back());
+    put(events_);
+    ++mutations;
+    refusals += refused("line " + std::to_string(line + 1) + " without " + place.to_string());
+    parent[place.back()] = before;
+  };
+  for (std::size_t line = 0; line < events_.size(); ++line) {
+    std::vector<json::json_pointer> places;
+    for (const auto& [key, value] : events_[line].items()) {
+      places.push_back(json::json_pointer() / key);
+      if (key == "row" || key == "environment")
+        for (const auto& [inner, unused] : value.items())
+          places.push_back(json::json_pointer() / key / inner);
+    }
+    for (const json::json_pointer& place : places) mutate(line, place);
+  }
+  EXPECT_GT(mutations, 300);
+  EXPECT_GT(refusals, mutations / 3);
+}
+
+TEST_F(JournalCheck, ARefusalNamesFileAndLine) {
+  ASSERT_TRUE(made_);
+  for (std::size_t line = 0; line < events_.size(); ++line) {
+    std::vector<json> events = events_;
+    events[line]["event"] = "unknown";
+    put(events);
+    try {
+      read_run(file_);
+      FAIL() << line;
+    } catch (const InputError& error) {
+      const std::string begin =
+          file_.string() + ": line " + std::to_string(line + 1) + " at /event";
+      EXPECT_TRUE(std::string(error.what()).starts_with(begin)) << error.what();
+    }
+  }
+}
+
+TEST_F(JournalCheck, ARowIsHeldAgainstItsSamples) {
+  ASSERT_TRUE(made_);
+  for (json& event : events_) {
+    if (event["event"] != "row") continue;
+    ASSERT_EQ(event["row"]["status"], "ok") << event["row"]["reason"];
+    event["row"]["time_s"]["median"] = event["row"]["time_s"]["median"].get<double>() * 1.01;
+  }
+  put(events_);
+  try {
+    read_run(file_);
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("at /row/time_s/median"), std::string::npos)
+        << error.what();
+  }
+}
+
+}  // namespace

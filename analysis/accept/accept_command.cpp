@@ -4,6 +4,7 @@
 #include "analysis/commands.hpp"
 #include "analysis/load.hpp"
 #include "core/error.hpp"
+#include "core/outputs.hpp"
 #include "core/schema.hpp"
 #include "core/text.hpp"
 
@@ -17,8 +18,11 @@ int accept(const Given& given) {
   const std::string format = choice_of(given, "format", {"terminal", "markdown", "json"});
   const std::vector<std::string> files = values_of(given, "FILE");
   const std::string criteria_file = *value_of(given, "criteria");
+  std::vector<std::string> inputs = files;
+  inputs.push_back(criteria_file);
   for (const char* flag : {"out", "junit"})
-    if (const auto file = value_of(given, flag)) check_writable(*file);
+    if (const auto file = value_of(given, flag))
+      check_output(std::string("--") + flag, *file, inputs);
   const Criteria criteria = read_criteria(criteria_file);
   const Fleet fleet = fleet_of(load_results(files), criteria);
   const json document = acceptance_document(

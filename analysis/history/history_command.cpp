@@ -7,6 +7,7 @@
 #include "analysis/history/times.hpp"
 #include "analysis/load.hpp"
 #include "core/error.hpp"
+#include "core/outputs.hpp"
 #include "core/schema.hpp"
 
 namespace assay {
@@ -69,9 +70,12 @@ int history(const Given& given) {
           "--{} decides nothing (it belongs to --promote and --reset). Give one of them.", flag));
   std::optional<double> since;
   if (const auto text = value_of(given, "since")) since = time_of(*text, "--since");
-  if (const auto file = value_of(given, "out")) check_writable(*file);
-
   const std::filesystem::path folder = *value_of(given, "DIR");
+  if (const auto file = value_of(given, "out"))
+    check_output(
+        "--out", *file,
+        {folder.string(), (folder / "events.json").string(), (folder / "anchors.jsonl").string()});
+
   if (!std::filesystem::is_directory(folder))
     throw InputError(fmt::format(
         "{} is no folder (a history is a folder with the results of many runs below it). Give one.",

@@ -10,6 +10,7 @@
 #include "analysis/model/frame.hpp"
 #include "core/baseline.hpp"
 #include "core/error.hpp"
+#include "core/outputs.hpp"
 #include "core/plugins.hpp"
 #include "core/schema.hpp"
 #include "core/text.hpp"
@@ -78,7 +79,8 @@ int model(const Given& given) {
     options.predictions.back()[column] = value;
   }
   options.command = command_line(given);
-  if (const auto out = value_of(given, "out")) check_writable(*out);
+  if (const auto out = value_of(given, "out"))
+    check_output("--out", *out, values_of(given, "FILE"));
   const std::vector<NamedResult> results = load_results(with_baselines(values_of(given, "FILE")));
   nlohmann::json document;
   try {

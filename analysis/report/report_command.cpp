@@ -5,6 +5,7 @@
 #include "analysis/commands.hpp"
 #include "analysis/report/report.hpp"
 #include "core/error.hpp"
+#include "core/outputs.hpp"
 #include "core/plugins.hpp"
 #include "core/schema.hpp"
 
@@ -14,7 +15,9 @@ namespace {
 
 int report(const Given& given) {
   const std::string out = value_of(given, "out").value_or("report.html");
-  check_writable(out);
+  std::vector<std::string> inputs = values_of(given, "FILE");
+  for (const std::string& name : values_of(given, "baseline")) inputs.push_back(name);
+  check_output("--out", out, inputs);
   ReportInput input = load_report(values_of(given, "FILE"));
   input.title = value_of(given, "title").value_or("Assay report");
   for (const std::string& name : values_of(given, "baseline"))

@@ -2,6 +2,7 @@
 #include "analysis/load.hpp"
 #include "analysis/table/table.hpp"
 #include "core/error.hpp"
+#include "core/outputs.hpp"
 
 namespace assay {
 
@@ -21,6 +22,9 @@ int table(const Given& given) {
     else
       baselines.push_back(Baseline::load(name));
   }
+  std::vector<std::string> inputs = files;
+  for (const std::string& name : values_of(given, "baseline")) inputs.push_back(name);
+  if (const auto out = value_of(given, "out")) check_output("--out", *out, inputs);
   const std::vector<NamedResult> results = load_results(files);
   emit(given, format == "csv" ? render_csv(results, baselines, options.by)
                               : render_table(results, baselines, options));

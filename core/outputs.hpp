@@ -1,0 +1,16 @@
+#pragma once
+// Files that a command may write.
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace assay {
+
+/// InputError unless `output`, given as `flag`, can be written (check_writable) and is none of
+/// `inputs`, under whatever name: a file, a folder with results below it, or the name of a shipped
+/// baseline. Asked before anything is read or timed, so that a refused command has touched nothing.
+void check_output(const std::string& flag, const std::filesystem::path& output,
+                  const std::vector<std::string>& inputs);
+
+}  // namespace assay

@@ -61,7 +61,7 @@ std::size_t checked_suite(const std::filesystem::path& file) {
   for (const std::string& name : suite_benchmarks(suite))
     cases += listed_cases(executable_of(name), std::filesystem::absolute(file), {},
                           scratch.folder / name, std::chrono::seconds(60))
-                 .size();
+                 .cases.size();
   return cases;
 }
 

@@ -7,6 +7,7 @@
 #include <iostream>
 #include <optional>
 #include <set>
+#include <system_error>
 #include <thread>
 
 #include "core/baseline.hpp"
@@ -17,11 +18,12 @@
 #include "core/journal.hpp"
 #include "core/launched.hpp"
 #include "core/options.hpp"
+#include "core/outputs.hpp"
 #include "core/print_row.hpp"
-#include "core/rank_file.hpp"
 #include "core/result.hpp"
 #include "core/run_case.hpp"
 #include "core/schema.hpp"
+#include "core/signal_note.hpp"
 #include "core/suite.hpp"
 #include "core/text.hpp"
 #include "core/threads.hpp"
@@ -32,6 +34,19 @@ using nlohmann::json;
 
 namespace {
 
+/// Rows that were measured with other settings than the run's first ones must not stand under its
+/// hash.
+void expect_unchanged(const std::filesystem::path& suite, const std::string& kind,
+                      const json& content, const std::string& hash) {
+  if (hash.empty() || content_hash(kind, content) == hash) return;
+  throw InputError(fmt::format(
+      "{} has changed since the run began ({}). Put it back and resume the run, or start another "
+      "one.",
+      suite.string(),
+      kind == "suite" ? "its content has another hash"
+                      : "its cases are others: a problem list that it names was edited"));
+}
+
 /// The cases that the command line or the suite asks for.
 std::vector<Case> selected_cases(const Benchmark& benchmark, RunRequest& request, Plugins& plugins,
                                  const RankCount& started) {
@@ -41,7 +56,11 @@ std::vector<Case> selected_cases(const Benchmark& benchmark, RunRequest& request
   } else {
     const std::filesystem::path file = find_suite(request.suite);
     const json suite = read_suite(file);
+    expect_unchanged(file, "suite", suite, request.suite_hash);
     cases = expand_suite(benchmark, suite, file.string(), plugins, started);
+    // Of the problem lists that the suite names, too.
+    if (!request.cases_hash.empty())
+      expect_unchanged(file, "cases", case_list(benchmark, cases), request.cases_hash);
     const json timing = suite.value("timing", json::object());
     if (!request.max_time_given)
       request.timing.max_time = timing.value("max_time", request.timing.max_time);
@@ -72,22 +91,12 @@ std::vector<Case> planned_cases(const RunRequest& request, std::vector<Case> cas
 }
 
 void print_list(const Benchmark& benchmark, const std::vector<Case>& cases, bool as_json) {
-  json list = json::array();
-  for (const Case& one : cases) {
-    if (as_json) {
-      const std::unique_ptr<Problem> problem = benchmark.problem(one.settings);
-      list.push_back({{"id", one.id},
-                      {"names", one.names},
-                      {"settings", one.settings},
-                      {"required", one.required},
-                      {"tolerance", one.tolerance ? json(*one.tolerance) : json()},
-                      {"part_of", one.parts},
-                      {"problem_bytes", problem == nullptr ? 0 : problem->bytes()}});
-    } else {
-      std::cout << one.id << (one.names.empty() ? "" : "  " + join(one.names, ",")) << '\n';
-    }
+  if (as_json) {
+    std::cout << case_list(benchmark, cases).dump(1) << '\n';
+    return;
   }
-  if (as_json) std::cout << list.dump(1) << '\n';
+  for (const Case& one : cases)
+    std::cout << one.id << (one.names.empty() ? "" : "  " + join(one.names, ",")) << '\n';
 }
 
 std::string command_line(int argc, const char* const* argv) {
@@ -156,6 +165,57 @@ void write_result(json result, json rows, const json& after, const RunRequest& r
   std::cerr << "wrote " << request.out.string() << '\n';
 }
 
+/// The files that --out must not overwrite.
+std::vector<std::string> inputs_of(const RunRequest& request) {
+  std::vector<std::string> files = request.baselines;
+  if (!request.suite.empty()) files.push_back(find_suite(request.suite).string());
+  if (!request.plan.empty()) files.push_back(request.plan);
+  if (!request.journal.empty()) files.push_back(request.journal);
+  return files;
+}
+
+/// Beside --out, where no journal is given: finished rows outlive whatever ends the process.
+std::optional<std::filesystem::path> own_journal(const RunRequest& request) {
+  std::error_code missing;
+  const bool special = std::filesystem::exists(request.out, missing) &&
+                       !std::filesystem::is_regular_file(request.out, missing);
+  if (request.out.empty() || !request.journal.empty() || special) return std::nullopt;
+  return request.out.string() + ".journal.jsonl";
+}
+
+std::optional<std::filesystem::path> journal_of(const RunRequest& request) {
+  if (!request.journal.empty()) return request.journal;
+  return own_journal(request);
+}
+
+void expect_no_rows_of_before(const std::filesystem::path& journal) {
+  std::error_code missing;
+  const auto size = std::filesystem::file_size(journal, missing);
+  if (missing || size == 0) return;
+  throw InputError(
+      fmt::format("{0} holds the finished rows of a process that was ended, or is still running. "
+                  "Make a result of them with `assay recover {0}`, or remove it.",
+                  journal.string()));
+}
+
+/// What a rank still says when its launcher, or somebody, ends it: under `assay run`, that it was
+/// there to be ended, so that a row can name those that were not; else where the rows are.
+std::optional<SignalNote> last_note(const Benchmark& benchmark, const RunRequest& request,
+                                    const Communicator& ranks) {
+  if (!request.journal.empty()) {
+    if (ranks.size() == 1) return std::nullopt;
+    return std::optional<SignalNote>(std::in_place, fmt::format("rank {} on {}: {}\n", ranks.rank(),
+                                                                ranks.host(), ended_by_signal));
+  }
+  const auto file = own_journal(request);
+  if (!file || ranks.rank() != 0) return std::nullopt;
+  return std::optional<SignalNote>(
+      std::in_place,
+      fmt::format("assay-{0}: ended by a signal. Finished rows are kept in {1}. Make a result of "
+                  "them with `assay recover {1}`.\n",
+                  benchmark.name(), file->string()));
+}
+
 int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
            const std::string& command, Plugins& plugins) {
   const bool speaks = ranks.rank() == 0;  // one rank talks, writes and keeps the journal for all
@@ -171,9 +231,10 @@ int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
   std::unique_ptr<Journal> journal;
   on_rank_0(ranks, [&] {
     // Whatever would make the numbers unusable is asked before any is measured.
-    if (!request.out.empty()) check_writable(request.out);
+    if (!request.out.empty()) check_output("--out", request.out, inputs_of(request));
     for (const std::string& name : request.baselines) baselines.push_back(Baseline::load(name));
-    if (!request.journal.empty()) journal = std::make_unique<Journal>(request.journal);
+    if (own_journal(request)) expect_no_rows_of_before(*own_journal(request));
+    if (const auto file = journal_of(request)) journal = std::make_unique<Journal>(*file);
   });
 
   const std::string started = now();
@@ -181,19 +242,34 @@ int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
   // load, and tell, what the first one did.
   const json environment = environment_of(benchmark, all, plugins, ranks);
   const json launch = {{"launch", request.launch}, {"attempt", request.attempt}};
-  // Before the event `launch`: whoever reads that knows of all ranks that they had begun.
-  std::optional<RankFile> alive;
-  if (!request.journal.empty() && ranks.size() > 1)
-    alive.emplace(std::filesystem::path(request.journal).parent_path() /
-                  rank_file_name(benchmark.name(), request.launch, request.attempt, ranks.rank()));
+  const std::optional<SignalNote> note_of_end = last_note(benchmark, request, ranks);
   // For whoever finds a process, and must tell which rank it is.
   const std::vector<std::string> processes = ranks.gather(std::to_string(getpid()));
-  auto note = [&](const char* event, json fields) {
+  const auto append = [&](const json& event) {
     if (!journal) return;
+    try {
+      journal->append(event);
+    } catch (const std::system_error& error) {
+      // The one of `assay run` is the only place of its rows; these are still written to --out.
+      if (!own_journal(request)) throw;
+      std::cerr << "assay-" << benchmark.name() << ": " << error.what()
+                << ". Rows are kept in memory alone from here on." << std::endl;
+      journal.reset();
+    }
+  };
+  auto note = [&](const char* event, json fields) {
     fields.update(launch);
     fields["event"] = event;
-    journal->append(fields);
+    append(fields);
   };
+  if (own_journal(request))
+    append({{"event", "run"},
+            {"id", benchmark.name() + "-" + started},
+            {"suite", request.suite},
+            {"command", command},
+            {"seed", request.seed},
+            {"started", started},
+            {"environment", environment}});
   note("launch", {{"benchmark", benchmark.name()},
                   {"environment", environment},
                   {"rank_processes", processes},
@@ -208,12 +284,13 @@ int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
     const Outcome outcome = run_case(benchmark, one, context, request.timing);
     // Before the row is synced: the other ranks are in the next case already, and may say
     // something.
-    if (journal) std::cerr << "end of " << one.id << end_of_case << std::endl;
+    if (!request.journal.empty() && speaks)
+      std::cerr << "end of " << one.id << end_of_case << std::endl;
     json row = make_row(benchmark.name(), one, problem.get(), outcome, 0, request.launch,
                         request.attempt, ranks.size(), ranks.nodes());
     for (const Baseline& baseline : baselines)
       if (row.at("baseline").is_null()) row["baseline"] = baseline.match(row);
-    if (journal) journal->append({{"event", "row"}, {"row", row}});
+    append({{"event", "row"}, {"row", row}});
     if (speaks) print_row(row);
     rows.push_back(std::move(row));
   }
@@ -226,6 +303,8 @@ int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
                               request.seed, started);
     result["environments"] = json::array({environment});
     write_result(std::move(result), std::move(rows), after, request);
+    std::error_code stays;
+    if (const auto file = own_journal(request)) std::filesystem::remove(*file, stays);
   }
   return static_cast<int>(code);
 }

@@ -41,7 +41,7 @@ class Lock {
 constexpr std::string_view before_sum = "{\"crc32\":\"", after_sum = "\",";
 constexpr std::size_t sum_digits = 8;
 constexpr std::string_view old_keys[] = {"\"attempt\"", "\"baselines\"", "\"benchmark\"",
-                                         "\"event\""};
+                                         "\"event\"", "\"schema\""};
 constexpr std::size_t checked_from = before_sum.size() + sum_digits + after_sum.size();
 
 /// Of an object's text without its first brace.
@@ -219,7 +219,7 @@ std::vector<json> read_journal(const std::filesystem::path& file) {
   const std::string text((std::istreambuf_iterator<char>(stream)),
                          std::istreambuf_iterator<char>());
   std::vector<json> events;
-  bool checked = false;  // a line with a checksum was met
+  bool checked = false;  // lines must have a checksum from here on
   for (std::size_t from = 0; from < text.size();) {
     const std::size_t to = text.find('\n', from);
     const bool last = to == std::string::npos;
@@ -227,14 +227,19 @@ std::vector<json> read_journal(const std::filesystem::path& file) {
     json event = journal_event(line);
     // A torn last line is what a dead writer has left of one.
     if (last && event.is_discarded() && !json::accept(line)) break;
-    if (event.is_discarded() || (checked && !has_checksum(line)))
+    if (event.is_discarded() || (checked && !has_checksum(line) && event["event"] != "launch"))
       throw InputError(
           fmt::format("{}: line {} is damaged ({}). Remove the line, or start the run anew.",
                       file.string(), events.size() + 1,
                       !has_checksum(line)  ? "it is no event with a checksum"
                       : json::accept(line) ? "its checksum does not fit"
                                            : "it is no event, and its checksum does not fit"));
-    checked = checked || has_checksum(line);
+    // A process of another build, which `assay run --against` has started, may write as old ones
+    // did.
+    if (event["event"] == "launch")
+      checked = has_checksum(line);
+    else
+      checked = checked || has_checksum(line);
     events.push_back(std::move(event));
     if (last) break;
     from = to + 1;

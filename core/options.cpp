@@ -161,6 +161,12 @@ RunRequest parse_benchmark_options(const Benchmark& benchmark, int argc, const c
   app.add_option("--journal", request.journal, "append rows to this journal")
       ->type_name("FILE")
       ->group(group);
+  app.add_option("--suite-hash", request.suite_hash, "refuse a suite of other content")
+      ->type_name("HASH")
+      ->group(group);
+  app.add_option("--cases-hash", request.cases_hash, "refuse a suite with other cases")
+      ->type_name("HASH")
+      ->group(group);
   number("--launch", "number of this launch", "N")->group(group);
   number("--attempt", "number of this attempt", "N")->group(group);
 

@@ -21,6 +21,8 @@ struct RunRequest {
   std::string
       plan;  ///< --plan FILE: JSON list of ids, the only cases to run and their order (assay run)
   std::string journal;  ///< --journal FILE: append rows there (assay run)
+  /// --suite-hash, --cases-hash: what suite and cases were when the run began (assay run)
+  std::string suite_hash, cases_hash;
   int launch = 0, attempt = 0;
   std::filesystem::path out;  ///< --out FILE
   std::vector<std::string> baselines;

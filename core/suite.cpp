@@ -308,6 +308,21 @@ std::vector<Case> expand(const Benchmark& benchmark,
   return merge_equal(std::move(cases));
 }
 
+json case_list(const Benchmark& benchmark, const std::vector<Case>& cases) {
+  json list = json::array();
+  for (const Case& one : cases) {
+    const std::unique_ptr<Problem> problem = benchmark.problem(one.settings);
+    list.push_back({{"id", one.id},
+                    {"names", one.names},
+                    {"settings", one.settings},
+                    {"required", one.required},
+                    {"tolerance", one.tolerance ? json(*one.tolerance) : json()},
+                    {"part_of", one.parts},
+                    {"problem_bytes", problem == nullptr ? 0 : problem->bytes()}});
+  }
+  return list;
+}
+
 std::vector<Case> expand_suite(const Benchmark& benchmark, const json& suite,
                                const std::string& shown_as, Plugins& plugins,
                                const RankCount& started) {

@@ -46,6 +46,9 @@ std::vector<std::string> suite_benchmarks(const nlohmann::json& suite);
 std::vector<Case> expand(const Benchmark& benchmark,
                          const std::map<std::string, std::vector<std::string>>& chosen,
                          Plugins& plugins, bool required = false, const RankCount& started = {});
+/// What `--list --json` tells of cases, and `assay run` plans by.
+nlohmann::json case_list(const Benchmark& benchmark, const std::vector<Case>& cases);
+
 /// The cases of one benchmark in a suite.
 std::vector<Case> expand_suite(const Benchmark& benchmark, const nlohmann::json& suite,
                                const std::string& shown_as, Plugins& plugins,

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <filesystem>
 #include <future>
 #include <iostream>
 #include <set>
@@ -9,6 +10,7 @@
 #include "analysis/compare/verdict.hpp"
 #include "analysis/run/run.hpp"
 #include "analysis/run/run_again.hpp"
+#include "core/outputs.hpp"
 #include "core/schema.hpp"
 
 namespace assay {
@@ -35,10 +37,21 @@ std::future<Side> reading(const std::string& name, const std::string& vary) {
                     [=] { return Side(name, load_results({name}), vary == "precision"); });
 }
 
+/// What the caller lets be executed for one side.
+Chosen chosen_of(const Given& given, const std::string& flag) {
+  Chosen chosen;
+  chosen.build_flag = "--" + flag;
+  if (const auto build = value_of(given, flag)) chosen.programs = *build;
+  if (const auto launcher = value_of(given, "launcher"))
+    chosen.launcher = launcher_words(*launcher);
+  return chosen;
+}
+
 /// The flagged rows of both sides once more, as their runs were run, with fresh launches in turns:
 /// the results in `folder`.
 std::vector<Side> fresh_launches_of(const json& document, const std::vector<const Side*>& sides,
-                                    const std::string& vary, const std::string& folder) {
+                                    const std::string& vary, const std::string& folder,
+                                    const Given& given) {
   std::vector<Again> again;
   for (const Side* side : sides) {
     if (side->results().size() != 1)
@@ -47,7 +60,8 @@ std::vector<Side> fresh_launches_of(const json& document, const std::vector<cons
                       "two runs, or "
                       "use --flagged and --fresh-base, --fresh-new.",
                       side->name(), side->results().size()));
-    again.push_back({side->results().front().result, flagged_ids(document, *side)});
+    again.push_back({side->results().front().result, flagged_ids(document, *side),
+                     chosen_of(given, again.empty() ? "base-build" : "new-build")});
   }
   std::vector<Side> fresh;
   for (json& result : run_again(again, fresh_launches, folder)) {
@@ -57,6 +71,24 @@ std::vector<Side> fresh_launches_of(const json& document, const std::vector<cons
     fresh.emplace_back(name, std::move(results), vary == "precision");
   }
   return fresh;
+}
+
+void check_outputs(const Given& given) {
+  std::vector<std::string> inputs;
+  for (const char* flag : {"BASE", "NEW", "fresh-base", "fresh-new"})
+    if (const auto name = value_of(given, flag)) inputs.push_back(*name);
+  for (const char* flag : {"out", "flagged"})
+    if (const auto file = value_of(given, flag))
+      check_output(std::string("--") + flag, *file, inputs);
+  if (const auto folder = value_of(given, "confirm"))
+    for (const char* side : {"0", "1"}) {
+      const std::filesystem::path result = std::filesystem::path(*folder) / side / "result.json";
+      if (std::filesystem::exists(result)) check_output("--confirm", result, inputs);
+    }
+  for (const char* flag : {"base-build", "new-build", "launcher"})
+    if (given.contains(flag) && !given.contains("confirm"))
+      throw InputError(
+          fmt::format("--{} goes with --confirm (nothing else is executed). Give both.", flag));
 }
 
 bool needs_confirmation(const json& document) {
@@ -80,8 +112,7 @@ int compare(const Given& given) {
   if (fresh_base && given.contains("confirm"))
     throw InputError(
         "--confirm makes the fresh launches that --fresh-base and --fresh-new name. Use one way.");
-  for (const char* flag : {"out", "flagged"})
-    if (const auto file = value_of(given, flag)) check_writable(*file);
+  check_outputs(given);
 
   auto base = reading(*value_of(given, "BASE"), options.vary);
   auto updated = reading(*value_of(given, "NEW"), options.vary);
@@ -102,7 +133,7 @@ int compare(const Given& given) {
         "assay compare: {} rows are flagged; {} + {} fresh launches of each.\n",
         document["summary"]["needs_confirmation"].get<int>(), fresh_launches, fresh_launches);
     try {
-      fresh = fresh_launches_of(document, {&left, &right}, options.vary, *folder);
+      fresh = fresh_launches_of(document, {&left, &right}, options.vary, *folder, given);
     } catch (const Unfinished& end) {
       std::cerr << fmt::format("assay compare: {}\n", end.what());
       return static_cast<int>(ExitCode::failed);
@@ -143,6 +174,12 @@ Command compare_command() {
            {"--false-alarm-rate", "probability of any false alarm in the whole suite", "X", "0.01"},
            {"--confirm", "run the flagged rows again here, both sides in turns, results in DIR",
             "DIR", ""},
+           {"--base-build", "with --confirm: build or installation that runs the rows of BASE",
+            "BUILD", "this one"},
+           {"--new-build", "with --confirm: build or installation that runs the rows of NEW",
+            "BUILD", "this one"},
+           {"--launcher", "with --confirm: command prefix for every executable of both sides",
+            "\"mpirun -n 2\"", "the suite's"},
            {"--fresh-base", "fresh launches of the flagged rows of BASE (12)", "FILE", ""},
            {"--fresh-new", "fresh launches of the flagged rows of NEW (12)", "FILE", ""},
            {"--flagged", "write the ids that need fresh launches here, as a JSON list", "FILE", ""},

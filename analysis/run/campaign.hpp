@@ -22,10 +22,12 @@ struct PlannedBenchmark {
   std::string name;
   std::filesystem::path executable;
   std::vector<Case> cases;
+  std::string cases_hash{};  ///< of all that it lists in the suite: each process must find the same
 };
 
 struct CampaignOptions {
   std::filesystem::path suite_file;    ///< absolute: children may run elsewhere
+  std::string suite_hash{};            ///< of its content, which each process must find, too
   std::filesystem::path folder;        ///< holds journal.jsonl, plans and logs
   std::vector<std::string> launcher;   ///< words before the executable ("mpirun", "-n", "2")
   std::vector<std::string> handed_on;  ///< {"--max-time", "2.5", …}: flags for every benchmark
@@ -62,6 +64,7 @@ class Campaign {
   std::string waited_for(const Attempt& attempt) const;
   void settle(Attempt& attempt);
   void give_up(const Attempt& attempt) const;
+  void tell_of(const std::vector<std::string>& removed);
   void add_row(const Attempt& attempt, const std::string& id, const std::string& status,
                const std::string& reason);
   int next_attempt(const std::string& benchmark, int launch) const;

@@ -8,6 +8,7 @@
 
 #include "analysis/run/child.hpp"
 #include "core/error.hpp"
+#include "core/hash.hpp"
 #include "core/plugins.hpp"
 #include "core/text.hpp"
 
@@ -54,14 +55,15 @@ fs::path executable_of(const std::string& benchmark, const fs::path& folder) {
   return folder / (prefix + benchmark);
 }
 
-std::vector<Case> listed_cases(const fs::path& executable, const fs::path& suite,
-                               const std::vector<std::string>& launcher, const fs::path& scratch,
-                               std::chrono::duration<double> timeout) {
+Listing listed_cases(const fs::path& executable, const fs::path& suite,
+                     const std::vector<std::string>& launcher, const fs::path& scratch,
+                     std::chrono::duration<double> timeout, const std::string& suite_hash) {
   using nlohmann::json;
   std::vector<std::string> command = launcher;
   for (const std::string& word : {executable.string(), std::string("--suite"), suite.string(),
                                   std::string("--list"), std::string("--json")})
     command.push_back(word);
+  if (!suite_hash.empty()) command.insert(command.end(), {"--suite-hash", suite_hash});
   Ended ended;
   std::string said;
   const std::string text =
@@ -69,6 +71,12 @@ std::vector<Case> listed_cases(const fs::path& executable, const fs::path& suite
                 ended, said);
   const std::string name = executable.filename().string();
   if (!ended.signalled && ended.code == static_cast<int>(ExitCode::usage) && !said.empty()) {
+    // A build of before the flag, beside which this one runs (--against), watches no suite.
+    if (!suite_hash.empty() && said.find("--suite-hash") != std::string::npos) {
+      Listing old = listed_cases(executable, suite, launcher, scratch, timeout);
+      old.hash.clear();
+      return old;
+    }
     // The fault is the suite's: who asked wants to read of it, not of the process that saw it.
     if (said.starts_with(name + ": ")) said.erase(0, name.size() + 2);
     throw InputError(said);
@@ -78,11 +86,13 @@ std::vector<Case> listed_cases(const fs::path& executable, const fs::path& suite
         fmt::format("{} cannot list its cases ({}{}{}).{} Try `{}{} --suite {} --list`.", name,
                     ended.text(), said.empty() ? "" : ": ", said, way_out(said),
                     launcher.empty() ? "" : join(launcher, " ") + " ", name, suite.string()));
-  std::vector<Case> cases;
+  Listing listing;
   try {
-    for (const json& one : json::parse(text)) {
+    const json list = json::parse(text);
+    listing.hash = content_hash("cases", list);
+    for (const json& one : list) {
       const json tolerance = one.value("tolerance", json());
-      cases.push_back(
+      listing.cases.push_back(
           {one.at("id"), one.at("settings"), one.at("names"), one.value("required", false),
            tolerance.is_number() ? std::optional(tolerance.get<double>()) : std::nullopt,
            one.value("part_of", std::vector<Part>{}), one.value("problem_bytes", 0.0)});
@@ -93,7 +103,7 @@ std::vector<Case> listed_cases(const fs::path& executable, const fs::path& suite
                     "{} of one build?",
                     name, error.what(), name));
   }
-  return cases;
+  return listing;
 }
 
 }  // namespace assay

@@ -18,13 +18,17 @@ std::vector<std::string> benchmark_names(const std::filesystem::path& folder = e
 std::filesystem::path executable_of(const std::string& benchmark,
                                     const std::filesystem::path& folder = executable_folder());
 
+struct Listing {
+  std::vector<Case> cases;
+  std::string hash;  ///< of all that is told of them (--cases-hash); empty: too old for the flag
+};
+
 /// The cases of a benchmark in a suite, as its executable tells them: it alone knows its
-/// dimensions and values. `scratch`: start of the names of two files for what it says. InputError
-/// in the executable's own words if it refuses the suite, CaseError if it cannot tell.
-std::vector<Case> listed_cases(const std::filesystem::path& executable,
-                               const std::filesystem::path& suite,
-                               const std::vector<std::string>& launcher,
-                               const std::filesystem::path& scratch,
-                               std::chrono::duration<double> timeout);
+/// dimensions and values. `scratch`: start of the names of two files for what it says.
+/// `suite_hash`: the content that the suite must have, "" for any. InputError in the executable's
+/// own words if it refuses the suite, CaseError if it cannot tell.
+Listing listed_cases(const std::filesystem::path& executable, const std::filesystem::path& suite,
+                     const std::vector<std::string>& launcher, const std::filesystem::path& scratch,
+                     std::chrono::duration<double> timeout, const std::string& suite_hash = "");
 
 }  // namespace assay

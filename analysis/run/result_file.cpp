@@ -136,15 +136,17 @@ json collect(const std::vector<json>& events, const std::vector<Baseline>& basel
   return result;
 }
 
-json write_result(const std::filesystem::path& folder, const std::vector<Baseline>& baselines) {
-  const json result = collect(read_run(folder / "journal.jsonl"), baselines);
-  const std::filesystem::path file = folder / "result.json";
+json write_result(const std::filesystem::path& journal, const std::filesystem::path& file,
+                  const std::vector<Baseline>& baselines) {
+  const json result = collect(read_run(journal), baselines);
   // A file that breaks the public schema must not exist under the name of a result.
   if (const auto errors = schema_errors(result, "result", file.string()); !errors.empty())
     throw std::runtime_error(fmt::format(
         "the result of this run breaks its own schema ({}). The journal {} is kept; please "
         "report this as a bug of Assay.",
-        errors.front(), (folder / "journal.jsonl").string()));
+        errors.front(), journal.string()));
+  for (std::size_t i = 0; i < result.at("rows").size(); ++i)
+    check_row(result["rows"][i], i, result, file.string());
   write_json(file, result);
   return result;
 }

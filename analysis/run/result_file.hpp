@@ -16,8 +16,9 @@ namespace assay {
 nlohmann::json collect(const std::vector<nlohmann::json>& events,
                        const std::vector<Baseline>& baselines);
 
-/// collect, checked against the schema before it is called good, written to `folder`/result.json.
-nlohmann::json write_result(const std::filesystem::path& folder,
+/// collect of a journal, checked as a reader of the file would before it is called good, then
+/// written to `file`.
+nlohmann::json write_result(const std::filesystem::path& journal, const std::filesystem::path& file,
                             const std::vector<Baseline>& baselines);
 
 }  // namespace assay

@@ -47,7 +47,14 @@ bool names_a_run(const std::vector<json>& events) {
 /// The events of the run that --out holds already, which only --resume may continue.
 std::vector<json> earlier_events(const fs::path& folder, bool resume) {
   const fs::path file = folder / "journal.jsonl";
-  if (!fs::exists(file) || fs::file_size(file) == 0) return {};
+  if (!fs::exists(file) || fs::file_size(file) == 0) {
+    if (fs::exists(folder / "result.json"))
+      throw InputError(
+          fmt::format("{} holds the result of a run without its journal, which nothing can make "
+                      "again. Choose another --out.",
+                      folder.string()));
+    return {};
+  }
   if (!resume)
     throw InputError(
         fmt::format("{} already holds a run. Continue it with --resume, or choose another --out.",
@@ -86,7 +93,9 @@ std::vector<fs::path> missing_folders(fs::path folder) {
 /// One plan on its way.
 struct Side {
   explicit Side(RunPlan given)
-      : plan(std::move(given)), missing(missing_folders(plan.campaign.folder)) {}
+      : plan(std::move(given)), missing(missing_folders(plan.campaign.folder)) {
+    missing.insert(missing.end(), plan.made.begin(), plan.made.end());
+  }
   RunPlan plan;
   std::vector<fs::path> missing;  ///< folders that were made for it
   std::vector<Baseline> baselines;
@@ -105,8 +114,9 @@ void prepare(Side& side) {
   check_machine(plan, environment, events);
   for (const std::string& name : plan.baselines) side.baselines.push_back(Baseline::load(name));
   std::vector<PlannedBenchmark> benchmarks = planned_benchmarks(plan);
+  check_cases(plan, benchmarks, events);
   if (plan.ceilings) side.needs.add(benchmarks, environment.at("hardware"));
-  side.announcement = announcement(plan, names_a_run(events), environment);
+  side.announcement = announcement(plan, names_a_run(events), environment, benchmarks);
   side.campaign =
       std::make_unique<Campaign>(plan.campaign, std::move(benchmarks), std::move(finished));
 }
@@ -166,9 +176,14 @@ Unfinished unfinished(const std::vector<Side>& sides, const std::string& why) {
       folder, sides.front().plan.resume ? "" : fmt::format(" and --out {} --resume", folder)));
 }
 
+/// InputError if the schema is missing or unusable.
+void require_schema(const std::string& name) { schema_errors(json::object(), name, ""); }
+
 }  // namespace
 
 std::vector<json> run_side_by_side(std::vector<RunPlan> plans) {
+  // What writes the result at the end is asked for before anything is timed.
+  for (const char* schema : {"result", "journal"}) require_schema(schema);
   std::vector<Side> sides;
   sides.reserve(plans.size());
   for (RunPlan& plan : plans) {
@@ -201,7 +216,8 @@ std::vector<json> run_side_by_side(std::vector<RunPlan> plans) {
   }
   std::vector<json> results;
   for (const Side& side : sides)
-    results.push_back(write_result(side.plan.campaign.folder, side.baselines));
+    results.push_back(write_result(side.plan.campaign.folder / "journal.jsonl",
+                                   side.plan.campaign.folder / "result.json", side.baselines));
   return results;
 }
 

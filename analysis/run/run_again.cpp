@@ -30,7 +30,7 @@ std::vector<json> run_again(const std::vector<Again>& sides, int launches,
   std::vector<RunPlan> plans;
   for (const Again& side : sides) {
     check_here(side.result);
-    RunPlan plan = plan_of_result(side.result);
+    RunPlan plan = plan_of_result(side.result, side.chosen);
     plan.campaign.folder = std::filesystem::absolute(folder / std::to_string(plans.size()));
     plan.campaign.launches = launches;
     plan.campaign.label = fmt::format("side {} ", plans.size());

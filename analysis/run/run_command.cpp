@@ -1,6 +1,7 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <cctype>
 #include <ctime>
 #include <iostream>
 
@@ -23,17 +24,40 @@ using nlohmann::json;
 
 namespace {
 
-std::vector<std::string> words(const std::string& text) {
-  std::vector<std::string> all;
-  for (std::string& word : split(text, ' '))
-    if (!word.empty()) all.push_back(std::move(word));
-  return all;
+/// A suite's name as part of a folder's: it comes from a file, and must not lead out of results/.
+std::string folder_name(const std::string& suite_name) {
+  constexpr std::size_t most = 100;
+  std::string name = suite_name.substr(0, most);
+  for (char& c : name)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-' && c != '_' && c != '.')
+      c = '_';
+  return name.starts_with(".") ? "_" + name : name;
 }
 
-fs::path folder_of(const Given& given, const std::string& suite_name) {
+/// results/<suite>-<time>, made here: of several jobs that start in one second each gets its own.
+/// What had to be made is added to plan.made.
+fs::path fresh_folder(RunPlan& plan) {
+  const fs::path results = fs::absolute("results");
+  std::error_code error;
+  if (fs::create_directories(results, error)) plan.made.push_back(results);
+  const std::string name = fmt::format("{}-{:%Y%m%dT%H%M%SZ}", folder_name(plan.suite_name),
+                                       fmt::gmtime(std::time(nullptr)));
+  constexpr int most = 10000;
+  for (int number = 1; number <= most && !error; ++number) {
+    const fs::path folder = results / (number == 1 ? name : fmt::format("{}-{}", name, number));
+    // Says of an existing folder that it was not made: it is another job's, on whatever node.
+    if (!fs::create_directory(folder, error)) continue;
+    plan.made.insert(plan.made.begin(), folder);
+    return folder;
+  }
+  throw InputError(fmt::format("cannot make {} ({}). Choose another folder with --out.",
+                               (results / name).string(),
+                               error ? error.message() : "there are too many of that name"));
+}
+
+fs::path folder_of(const Given& given, RunPlan& plan) {
   if (const auto out = value_of(given, "out")) return fs::absolute(*out).lexically_normal();
-  return fs::absolute(
-      fmt::format("results/{}-{:%Y%m%dT%H%M%SZ}", suite_name, fmt::gmtime(std::time(nullptr))));
+  return fresh_folder(plan);
 }
 
 std::map<std::string, json> timing_of(const Given& given) {
@@ -75,9 +99,9 @@ void set_launcher(RunPlan& plan, const Given& given) {
   const auto ranks = whole_of(given, "ranks", 1, 1'000'000);
   const auto launcher = value_of(given, "launcher");
   const json launch = plan.suite.value("launch", json());
-  if (launcher) plan.campaign.launcher = words(*launcher);
+  if (launcher) plan.campaign.launcher = launcher_words(*launcher);
   if (ranks)
-    plan.campaign.launcher = launcher_of(words(launcher.value_or("")), *ranks);
+    plan.campaign.launcher = launcher_of(launcher_words(launcher.value_or("")), *ranks);
   else if (launch.is_object() && leaves_ranks_open(plan.campaign.launcher))
     plan.campaign.launcher = launcher_of(plan.campaign.launcher, launch.at("ranks"));
 }
@@ -85,7 +109,6 @@ void set_launcher(RunPlan& plan, const Given& given) {
 RunPlan plan_of(const Given& given) {
   RunPlan plan = plan_of_suite(*value_of(given, "SUITE"));
   for (const auto& [flag, values] : given) plan.given.insert(flag);
-  plan.campaign.folder = folder_of(given, plan.suite_name);
   set_launcher(plan, given);
   plan.campaign.launches = static_cast<int>(whole_of(given, "launches", 1, 10000).value_or(1));
   plan.campaign.seed = whole_of(given, "seed", 0, UINT64_MAX).value_or(1);
@@ -104,8 +127,7 @@ RunPlan plan_of(const Given& given) {
 /// The same run with the programs of another build or installation, in a folder within this one's.
 RunPlan against(const RunPlan& plan, const std::string& other) {
   RunPlan twin = plan;
-  twin.programs = fs::absolute(other).lexically_normal();
-  if (fs::is_directory(twin.programs / "bin")) twin.programs /= "bin";
+  twin.programs = programs_of(other);
   if (benchmark_names(twin.programs).empty())
     throw InputError(fmt::format(
         "--against {} is no build of Assay ({}). Name the folder of a build or an installation, "
@@ -118,7 +140,6 @@ RunPlan against(const RunPlan& plan, const std::string& other) {
     throw InputError(fmt::format(
         "--against {} is this build itself. Name the build or the installation to compare with.",
         other));
-  twin.campaign.folder = plan.campaign.folder / "against";
   twin.campaign.label = "against ";
   return twin;
 }
@@ -129,6 +150,8 @@ int run(const Given& given) {
   for (const RunPlan& plan : plans)
     for (const std::string& name : suite_benchmarks(plan.suite))
       executable_of(name, plan.programs);  // unknown names before anything else
+  plans[0].campaign.folder = folder_of(given, plans[0]);
+  if (plans.size() > 1) plans[1].campaign.folder = plans[0].campaign.folder / "against";
   std::vector<json> results;
   try {
     results = run_side_by_side(plans);

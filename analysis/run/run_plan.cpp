@@ -55,17 +55,17 @@ void read_into(RunPlan& plan, const fs::path& suite_file) {
   plan.suite = read_suite(plan.campaign.suite_file);
   plan.suite_name = plan.suite.value("name", plan.campaign.suite_file.stem().string());
   plan.suite_hash = content_hash("suite", plan.suite);
+  plan.campaign.suite_hash = plan.suite_hash;
 }
 
-/// What an announcement, or the "run" of a result made from it, says of how it was run.
+/// What an announcement, or the "run" of a result made from it, says of how it was run; but for
+/// what it says was executed: a file never chooses that.
 void adopt(RunPlan& plan, const json& event) {
   const auto open = [&](const char* flag) { return !plan.given.contains(flag); };
   if (open("seed")) plan.campaign.seed = event.value("seed", plan.campaign.seed);
   if (open("launches")) plan.campaign.launches = event.value("launches", plan.campaign.launches);
   if (open("filter")) plan.filter = event.value("filter", plan.filter);
   if (open("cases")) plan.ids = event.value("cases", plan.ids);
-  if (open("launcher") && open("ranks"))
-    plan.campaign.launcher = event.value("launcher", plan.campaign.launcher);
   if (open("no-ceilings")) plan.ceilings = event.value("ceilings", plan.ceilings);
   if (open("baseline")) plan.baselines = event.value("baselines", plan.baselines);
   for (const char* flag : timing_flags)
@@ -78,7 +78,30 @@ void adopt(RunPlan& plan, const json& event) {
   set_timing(plan, timeout);
 }
 
+/// What the file says was executed, if the caller has not chosen the same: the file may be
+/// anybody's.
+void expect_as_chosen(const json& run, const RunPlan& plan, const Chosen& chosen) {
+  const fs::path programs = run["programs"].get<std::string>();
+  std::error_code missing;
+  if (programs != plan.programs && !fs::equivalent(programs, plan.programs, missing))
+    throw InputError(fmt::format(
+        "the run {} was made with the programs in {}, as its file says, not with those in {} (what "
+        "a file says is never executed). If you know them, name them with {}.",
+        run.at("id").dump(), run["programs"].dump(), plan.programs.string(), chosen.build_flag));
+  const json launcher = run.value("launcher", json::array());
+  if (launcher != json(plan.campaign.launcher))
+    throw InputError(fmt::format(
+        "the run {} was started by the launcher {}, as its file says, not by {} (what a file says "
+        "is never executed). If you know it, name it with --launcher.",
+        run.at("id").dump(), launcher.dump(), json(plan.campaign.launcher).dump()));
+}
+
 }  // namespace
+
+fs::path programs_of(const fs::path& build) {
+  const fs::path folder = fs::absolute(build).lexically_normal();
+  return fs::is_directory(folder / "bin") ? folder / "bin" : folder;
+}
 
 RunPlan plan_of_suite(const std::string& suite) {
   RunPlan plan;
@@ -92,7 +115,7 @@ RunPlan plan_of_suite(const std::string& suite) {
   return plan;
 }
 
-RunPlan plan_of_result(const json& result) {
+RunPlan plan_of_result(const json& result, const Chosen& chosen) {
   const json& run = result.at("run");
   for (const char* field : {"suite_file", "programs", "suite_hash"})
     if (!run.contains(field) || !run[field].is_string())
@@ -107,9 +130,21 @@ RunPlan plan_of_result(const json& result) {
         fmt::format("{} has changed since the run {} (its hash is another one). Put it back, or "
                     "run both sides again.",
                     plan.campaign.suite_file.string(), run.at("id").dump()));
-  plan.programs = run["programs"].get<std::string>();
+  plan.programs = chosen.programs.empty() ? executable_folder() : programs_of(chosen.programs);
+  if (chosen.launcher)
+    plan.campaign.launcher = *chosen.launcher;
+  else if (const json launch = plan.suite.value("launch", json()); launch.is_object())
+    plan.campaign.launcher = launcher_of({}, launch.at("ranks"));
+  expect_as_chosen(run, plan, chosen);
   adopt(plan, run);
   return plan;
+}
+
+std::vector<std::string> launcher_words(const std::string& text) {
+  std::vector<std::string> all;
+  for (std::string& word : split(text, ' '))
+    if (!word.empty()) all.push_back(std::move(word));
+  return all;
 }
 
 std::vector<std::string> launcher_of(std::vector<std::string> words, std::uint64_t ranks) {
@@ -141,8 +176,11 @@ void set_timing(RunPlan& plan, std::optional<double> timeout) {
       std::chrono::duration<double>(timeout.value_or(std::max(60.0, 20 * max_time)));
 }
 
-json announcement(const RunPlan& plan, bool resumed, const json& environment) {
+json announcement(const RunPlan& plan, bool resumed, const json& environment,
+                  const std::vector<PlannedBenchmark>& benchmarks) {
   json event = settings_of(plan);
+  for (const PlannedBenchmark& benchmark : benchmarks)
+    event["case_hashes"][benchmark.name] = benchmark.cases_hash;
   event.update({{"event", resumed ? "resume" : "run"},
                 {"id", fmt::format("{}-{:%Y%m%dT%H%M%SZ}-{}", plan.suite_name,
                                    fmt::gmtime(std::time(nullptr)), getpid())},
@@ -188,6 +226,22 @@ Finished finished_of(const RunPlan& plan, const std::vector<json>& events) {
   return finished;
 }
 
+void check_cases(const RunPlan& plan, const std::vector<PlannedBenchmark>& benchmarks,
+                 const std::vector<json>& events) {
+  if (plan.allow_mixed) return;  // another machine may have other cases ("all")
+  for (const json& event : events) {
+    if (event.value("event", "") != "run" || !event.contains("case_hashes")) continue;
+    const json& before = event.at("case_hashes");
+    for (const PlannedBenchmark& benchmark : benchmarks)
+      if (before.value(benchmark.name, benchmark.cases_hash) != benchmark.cases_hash)
+        throw InputError(fmt::format(
+            "cannot resume {} (the cases of benchmark {} are others than they were: a problem list "
+            "of the suite was edited, or other backends are here). Put it back, or choose another "
+            "--out.",
+            plan.campaign.folder.string(), benchmark.name));
+  }
+}
+
 void check_machine(const RunPlan& plan, const json& environment, const std::vector<json>& events) {
   if (plan.allow_mixed) return;
   const auto run = std::find_if(events.begin(), events.end(), [](const json& event) {
@@ -230,10 +284,12 @@ std::vector<PlannedBenchmark> planned_benchmarks(const RunPlan& plan) {
   std::vector<PlannedBenchmark> benchmarks;
   std::vector<std::string> all;
   for (const std::string& name : suite_benchmarks(plan.suite)) {
-    PlannedBenchmark benchmark{name, executable_of(name, plan.programs), {}};
-    for (Case& one :
-         listed_cases(benchmark.executable, plan.campaign.suite_file, plan.campaign.launcher,
-                      plan.campaign.folder / "log" / ("list-" + name), plan.campaign.timeout)) {
+    PlannedBenchmark benchmark{name, executable_of(name, plan.programs), {}, {}};
+    Listing listing = listed_cases(
+        benchmark.executable, plan.campaign.suite_file, plan.campaign.launcher,
+        plan.campaign.folder / "log" / ("list-" + name), plan.campaign.timeout, plan.suite_hash);
+    benchmark.cases_hash = listing.hash;
+    for (Case& one : listing.cases) {
       all.push_back(one.id);
       if ((plan.filter.empty() || wanted(one, filter)) &&
           (chosen.empty() || chosen.contains(one.id)))

@@ -25,17 +25,32 @@ struct RunPlan {
   std::filesystem::path programs;  ///< folder of the benchmarks' executables
   std::string command;             ///< the command line, for the record
   std::set<std::string> given;  ///< flags of the command line: what a resumed run does not recall
-  bool ceilings = true;         ///< measure the machine's ceilings around the cases
+  /// Folders that were made for this run already, the deepest first: to be removed if it is
+  /// refused.
+  std::vector<std::filesystem::path> made{};
+  bool ceilings = true;  ///< measure the machine's ceilings around the cases
   bool resume = false;
   bool allow_mixed = false;  ///< resume although hardware or software differ
 };
 
 /// Suite file and what follows from it. InputError if it is none.
 RunPlan plan_of_suite(const std::string& suite);
-/// The plan of a run of which a result tells, to be done again on this machine; without folder.
-/// InputError if the result was not written by `assay run`.
-RunPlan plan_of_result(const nlohmann::json& result);
+/// The folder with the executables of a build or an installation: its bin/, or itself.
+std::filesystem::path programs_of(const std::filesystem::path& build);
 
+/// What a caller lets be executed for a run of which a file tells.
+struct Chosen {
+  std::filesystem::path programs{};  ///< a build or an installation; empty: this one
+  std::string build_flag{"the flag for the build"};    ///< by which it is given
+  std::optional<std::vector<std::string>> launcher{};  ///< none: as the suite says
+};
+/// The plan of a run of which a result tells, to be done again on this machine; without folder.
+/// Programs and launcher are the caller's. InputError if the result was not written by `assay run`,
+/// or was made with others than those.
+RunPlan plan_of_result(const nlohmann::json& result, const Chosen& chosen = {});
+
+/// The words of --launcher.
+std::vector<std::string> launcher_words(const std::string& text);
 /// The words that start `ranks` processes: the launcher's (mpirun where none is given) and -n.
 std::vector<std::string> launcher_of(std::vector<std::string> words, std::uint64_t ranks);
 /// Whether these words start several processes, and leave their number open.
@@ -49,12 +64,17 @@ inline constexpr const char* timing_flags[] = {"max-time", "precision-target", "
 void set_timing(RunPlan& plan, std::optional<double> timeout);
 
 /// The journal's event that announces this run, or that an interrupted one is taken up.
-nlohmann::json announcement(const RunPlan& plan, bool resumed, const nlohmann::json& environment);
-/// What the command line leaves open is as it was in the run that is resumed.
+nlohmann::json announcement(const RunPlan& plan, bool resumed, const nlohmann::json& environment,
+                            const std::vector<PlannedBenchmark>& benchmarks);
+/// What the command line leaves open is as it was in the run that is resumed, but for the launcher:
+/// no file chooses what is executed.
 void recall(RunPlan& plan, const std::vector<nlohmann::json>& events);
 /// What the journal says is done; refuses to go on with a run that was another one. InputError
 /// names what differs.
 Finished finished_of(const RunPlan& plan, const std::vector<nlohmann::json>& events);
+/// InputError if a resumed run has other cases than it had (an edited problem list).
+void check_cases(const RunPlan& plan, const std::vector<PlannedBenchmark>& benchmarks,
+                 const std::vector<nlohmann::json>& events);
 /// Rows of two machines, or of one before and after an update, make no one result: InputError
 /// unless that is wanted. Parent is compared with parent, since a benchmark adds what its plugins
 /// load.

@@ -2,11 +2,34 @@
 """`assay run --against`: two builds in turns, launch by launch; --cases; what a row and an environment gain from it."""
 import json
 import signal
+import sys
 
-from run_helper import ASSAY, BIN, SMALL, SOURCE, RunTest, group, main
+from run_helper import ASSAY, BIN, SMALL, SOURCE, RunTest, event_of, group, main
 
 HONEST = {"ASSAY_FAULT_OFF": "1"}
 OTHER_SMALL = "mb2ic8ih8oc8oh8kh3ph1"
+
+
+OLD_BUILD = """#!{python}
+import json, subprocess, sys
+words = sys.argv[1:]
+if "--suite-hash" in words or "--cases-hash" in words:
+    print("assay-conv: unknown flag '--suite-hash'. See --help.", file=sys.stderr)
+    sys.exit(2)
+if "--journal" not in words:
+    sys.exit(subprocess.run([{program!r}, *words]).returncode)
+place = words.index("--journal") + 1
+journal, own = words[place], words[place] + ".own"
+words[place] = own
+code = subprocess.run([{program!r}, *words]).returncode
+with open(own) as new, open(journal, "a") as old:
+    for line in new:
+        event = json.loads(line)
+        del event["crc32"]
+        old.write(json.dumps(event) + "\\n")
+subprocess.run(["rm", own])
+sys.exit(code)
+"""
 
 
 class Against(RunTest):
@@ -22,7 +45,7 @@ class Against(RunTest):
 
     def events(self, folder):
         file = folder / "journal.jsonl"
-        return [json.loads(line) for line in file.read_text().split("\n")[:-1]] if file.exists() else []
+        return [event_of(line) for line in file.read_text().split("\n")[:-1]] if file.exists() else []
 
     def launches(self, folder):
         return [event for event in self.events(folder) if event["event"] == "launch"]
@@ -103,6 +126,17 @@ class Against(RunTest):
             self.assertIn("no list of ids", self.run_suite(suite, "--cases", flagged, code=2).stderr)
         self.assertFalse(self.out.exists())
 
+    def test_a_build_of_before_the_hashes_and_checksums(self):
+        """Which refuses the flags, and whose journal has no checksums."""
+        other = self.other_build()
+        program = other / "bin" / "assay-conv"
+        program.write_text(OLD_BUILD.format(python=sys.executable, program=str(BIN / "assay-conv")))
+        program.chmod(0o755)
+        self.run_suite(self.two_cases(), "--launches", 2, "--against", other, code=0)
+        self.assertEqual(len(json.loads((self.out / "against" / "result.json").read_text())["rows"]), 4)
+        lines = (self.out / "against" / "journal.jsonl").read_text().split("\n")[:-1]
+        self.assertEqual({json.loads(line)["event"] for line in lines if '"crc32"' not in line}, {"launch", "begin", "row", "end"})
+
     def test_confirms_what_is_flagged(self):
         """A part of a suite, run again, is in the environment of the whole: one of its two backends has no flagged row."""
         suite = self.suite([group(["direct"], [SMALL], backend="reference", tolerance=1e-9),  # flagged by any ratio but 1
@@ -111,6 +145,12 @@ class Against(RunTest):
         self.run_suite(suite, "--launches", 5, "--against", other, code=0)
         words = [ASSAY, "compare", self.out / "against", self.out, "--vary", "nothing", "--confirm", self.folder / "fresh",
                  "--format", "json"]
+        # What the file says is shown, never executed.
+        refused = self.command(*words, code=2)
+        for word in (str(other), "--base-build"):
+            self.assertIn(word, refused.stderr)
+        self.assertFalse((self.folder / "fresh").exists())
+        words += ["--base-build", other]
         done = self.command(*words)
         self.assertIn(done.returncode, (0, 4, 5), done.stderr)
         document = json.loads(done.stdout)

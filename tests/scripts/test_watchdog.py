@@ -63,7 +63,8 @@ class Watchdog(RunTest):
 
     def test_rows_of_a_job_that_is_ended_by_hand_do_not_count(self):
         suite = self.suite([group(["direct"], PROBLEMS)], timing={"max_time": 0.5, "precision_target": 1e-9})
-        process = self.start_suite(suite, *self.launcher(RESUMES_THE_STOPPED))
+        launcher = self.launcher(RESUMES_THE_STOPPED)
+        process = self.start_suite(suite, *launcher)
         self.wait_until(lambda: "T" in self.states_of_children(), process)
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.wait(timeout=DEADLINE), 7)
@@ -71,7 +72,9 @@ class Watchdog(RunTest):
         (left,) = [event for event in self.journal() if event["event"] == "given_up"]
         written = [row["id"] for row in self.journal_rows()]
         self.assertGreater(len(written), left["rows"], "nothing came while it was being ended: this tests nothing")
-        self.run_suite(suite, "--resume", code=0)
+        # The journal's launcher is not executed unless it is given again.
+        self.assertIn("launcher was", self.run_suite(suite, "--resume", code=2).stderr)
+        self.run_suite(suite, "--resume", *launcher, code=0)
         self.assertEqual({row["id"]: row["attempt"] for row in self.rows()},
                          {row["id"]: 0 if row["id"] in written[:left["rows"]] else 1 for row in self.rows()})
         self.assertEqual(len(self.rows()), len(PROBLEMS))

@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""Whatever ends a program that `assay run` has not started, its finished rows can be made a result."""
+import json
+import pathlib
+import signal
+import subprocess
+
+from run_helper import ASSAY, CONV, SMALL, RunTest, event_of, main
+
+
+class Ends(RunTest):
+    def setUp(self):
+        super().setUp()
+        self.file = self.folder / "x.json"
+        self.journal_file = pathlib.Path(f"{self.file}.journal.jsonl")
+
+    def words(self, *algorithms):
+        return [CONV, "--problem", SMALL, "--backend", "faulty", "--algorithm", ",".join(algorithms), "--threads", 1,
+                "--max-time", 0.02, "--out", self.file]
+
+    def finished(self):
+        if not self.journal_file.exists():
+            return []
+        events = map(event_of, self.journal_file.read_text().split("\n")[:-1])
+        return [event["row"] for event in events if event["event"] == "row"]
+
+    def recover(self, rows):
+        before = self.journal_file.read_bytes()
+        again = self.command(*self.words("direct"), code=2)  # what is kept is not overwritten
+        self.assertIn("assay recover", again.stderr)
+        self.assertEqual(self.journal_file.read_bytes(), before)
+        self.command(ASSAY, "recover", self.journal_file, code=0)
+        self.command(ASSAY, "validate", self.file, code=0)
+        result = json.loads(self.file.read_text())
+        self.assertEqual([row["samples_s"] for row in result["rows"]], [row["samples_s"] for row in rows])
+        self.assertEqual({row["status"] for row in result["rows"]}, {"ok"})
+        self.assertIn("assay-conv", result["run"]["command"])
+        self.assertFalse(self.journal_file.exists())
+        self.command(*self.words("direct"), code=0)
+
+    def test_signals(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(number.name):
+                process = subprocess.Popen(list(map(str, self.words("direct", "hang"))), env=self.environment(), text=True,
+                                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+                self.wait_until(lambda: len(self.finished()) == 1)
+                process.send_signal(number)
+                _, said = process.communicate()
+                self.assertEqual(process.returncode, -number)
+                self.assertIn(f"assay recover {self.journal_file}", said)
+                self.assertFalse(self.file.exists())
+                self.recover(self.finished())
+                self.file.unlink()
+
+    def test_crash(self):
+        done = self.command(*self.words("direct", "crash"))
+        self.assertLess(done.returncode, 0)
+        self.assertEqual(len(self.finished()), 1)
+        self.recover(self.finished())
+
+    def test_a_program_that_ends_by_itself_leaves_its_result_alone(self):
+        self.command(*self.words("direct"), code=0)
+        self.assertEqual([file.name for file in self.folder.iterdir()], ["x.json"])
+
+    def test_what_cannot_be_recovered(self):
+        self.assertIn("cannot be read", self.command(ASSAY, "recover", self.journal_file, code=2).stderr)
+        self.journal_file.write_text("notes\n")
+        self.assertIn("line 1", self.command(ASSAY, "recover", self.journal_file, code=2).stderr)
+        self.assertEqual(self.journal_file.read_text(), "notes\n")
+        self.journal_file.write_text("")
+        self.assertIn("names no run", self.command(ASSAY, "recover", self.journal_file, code=2).stderr)
+
+
+if __name__ == "__main__":
+    main(verbosity=2)

@@ -13,14 +13,15 @@
 #include "analysis/run/given_up.hpp"
 #include "analysis/run/interrupted.hpp"
 #include "analysis/run/journal_follower.hpp"
-#include "analysis/run/rank_ends.hpp"
+#include "analysis/run/left_segments.hpp"
+#include "analysis/run/lost_ranks.hpp"
 #include "analysis/run/stopped.hpp"
-#include "analysis/run/unanswering.hpp"
 #include "core/error.hpp"
 #include "core/journal.hpp"
 #include "core/random.hpp"
 #include "core/result.hpp"
 #include "core/schema.hpp"
+#include "core/text.hpp"
 
 namespace assay {
 
@@ -37,9 +38,9 @@ struct Campaign::Attempt {
   bool began = false;                  ///< it came as far as its first case
   bool timed_out = false;
   std::size_t rows = 0;                ///< that it has written itself, in time
-  std::string waited_for;              ///< ranks that were stopped or silent when the time was over
+  std::string waited_for;              ///< ranks that were stopped when the time was over
   std::vector<std::string> processes;  ///< by rank, once they are told
-  std::string ended_first;             ///< which rank did, where that was seen
+  std::string silent;                  ///< ranks that said nothing of their end
   std::string said;                    ///< on stderr, of its open case
   int deaths = 0;                      ///< attempts in a row that died outside any case
   Ended ended;
@@ -150,7 +151,7 @@ void Campaign::run_benchmark(const PlannedBenchmark& benchmark, int launch,
                   .open = {},
                   .waited_for = {},
                   .processes = {},
-                  .ended_first = {},
+                  .silent = {},
                   .said = {},
                   .ended = {},
                   .out = {},
@@ -162,6 +163,8 @@ void Campaign::run_benchmark(const PlannedBenchmark& benchmark, int launch,
     attempt.number = next_attempt(benchmark.name, launch);
     attempt.open.clear();
     attempt.processes.clear();
+    attempt.waited_for.clear();
+    attempt.silent.clear();
     attempt.rows = 0;
     attempt.began = attempt.timed_out = false;
     run_attempt(attempt);
@@ -183,20 +186,25 @@ void Campaign::run_attempt(Attempt& attempt) {
         std::string("--launch"), std::to_string(attempt.launch), std::string("--attempt"),
         std::to_string(attempt.number), std::string("--seed"), std::to_string(options_.seed)})
     command.push_back(word);
+  if (!attempt.benchmark.cases_hash.empty())
+    command.insert(command.end(), {"--suite-hash", options_.suite_hash, "--cases-hash",
+                                   attempt.benchmark.cases_hash});
   command.insert(command.end(), options_.handed_on.begin(), options_.handed_on.end());
 
   // A launcher must hear SIGTERM before SIGKILL: it is the one that can end its ranks on other
   // nodes.
   const std::chrono::milliseconds grace(options_.launcher.empty() ? 0 : 3000);
   JournalFollower journal(journal_file);
-  RankEnds ends(journal_file, {attempt.benchmark.name, attempt.launch, attempt.number});
+  LeftSegments segments;
   Child child(command, attempt.out, attempt.err);
   Clock::time_point since = Clock::now();
   std::string watched;
   std::size_t left = attempt.remaining.size();
   const auto end_by_hand = [&](int number) {
     follow(attempt, journal);
+    segments.look();
     child.kill(grace);
+    tell_of(segments.remove());
     give_up(attempt);  // what it wrote while it was being ended does not count
     throw Interrupted{number};
   };
@@ -210,10 +218,9 @@ void Campaign::run_attempt(Attempt& attempt) {
       since = Clock::now();
     }
     if (ended) {
-      // A launcher that was itself killed says nothing of its ranks, which end after it.
-      if (!ended->signalled) attempt.ended_first = ends.first(attempt.processes, rank_hosts_);
       attempt.ended = child.kill(std::chrono::milliseconds(0));  // and whatever it left behind
       attempt.said = tail_of(attempt.err);
+      attempt.silent = silent_ranks(attempt.err, attempt.processes, rank_hosts_);
       return settle(attempt);
     }
     if (Clock::now() - since > options_.timeout) {
@@ -229,7 +236,10 @@ void Campaign::run_attempt(Attempt& attempt) {
       // been stopped with the journal's lock in its hands.
       attempt.timed_out = true;
       attempt.said = tail_of(attempt.err);
+      segments.look();
       attempt.ended = child.kill(grace);
+      tell_of(segments.remove());
+      attempt.silent = silent_ranks(attempt.err, attempt.processes, rank_hosts_);
       return settle(attempt);
     }
   }
@@ -260,18 +270,23 @@ void Campaign::follow(Attempt& attempt, JournalFollower& journal) {
   }
 }
 
+/// What MPI's libraries could not remove any more, since they were killed.
+void Campaign::tell_of(const std::vector<std::string>& removed) {
+  if (!removed.empty())
+    progress_.note("removed from /dev/shm what the killed job left there: " + join(removed, ", "));
+}
+
 /// Whom a job waits for that does not go on. Asked while it is there: what is killed tells nothing.
 std::string Campaign::waited_for(const Attempt& attempt) const {
-  const std::string silent = unanswering_hosts(rank_hosts_);
   std::vector<Stopped> stopped = stopped_here();
   std::string unknown;
-  if (silent.empty() && std::set(rank_hosts_.begin(), rank_hosts_.end()).size() > 1)
+  if (std::set(rank_hosts_.begin(), rank_hosts_.end()).size() > 1)
     for (const Stopped& one :
          stopped_anywhere(options_.launcher, attempt.benchmark.executable.parent_path() / "assay",
                           (options_.folder / "journal.jsonl").string(),
                           options_.folder / "log" / "stopped", rank_hosts_, unknown))
       stopped.push_back(one);
-  return both(text_of(std::move(stopped), rank_hosts_), both(silent, unknown));
+  return both(text_of(std::move(stopped), rank_hosts_), unknown);
 }
 
 /// Decides whose fault the end of the process was, and gives the case that it died in its row.
@@ -297,8 +312,7 @@ void Campaign::settle(Attempt& attempt) {
     if (!attempt.began && attempt.ended.code == static_cast<int>(ExitCode::usage))
       throw InputError(fmt::format("assay-{} refuses its input: {}", attempt.benchmark.name, said));
   }
-  std::string who = attempt.timed_out ? attempt.waited_for
-                                      : both(attempt.ended_first, unanswering_hosts(rank_hosts_));
+  std::string who = both(attempt.waited_for, attempt.silent);
   if (!who.empty()) who = ": " + who;
   const std::string limit = fmt::format("{:.6g} s", options_.timeout.count());
   if (!attempt.open.empty()) {

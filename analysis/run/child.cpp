@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@
 #include "analysis/run/interrupted.hpp"
 #include "core/error.hpp"
 #include "core/journal.hpp"
+#include "core/text.hpp"
 
 namespace assay {
 
@@ -73,11 +75,35 @@ Ended ended_of(int status) {
 }
 
 int open_log(const fs::path& file) {
-  const int descriptor = open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  // O_APPEND: what is written after limit_log has cut the file goes to its new end.
+  const int descriptor =
+      open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
   if (descriptor < 0)
     throw InputError(fmt::format("cannot write {} ({}). Choose another folder with --out.",
                                  file.string(), std::strerror(errno)));
   return descriptor;
+}
+
+/// Cuts the middle out of a log that has become too long: how it began and the last words stay. A
+/// process that says something meanwhile may lose it to the cut, which the log tells of.
+void limit_log(const fs::path& file) {
+  struct stat state {};
+  // One that the command was given as a pipe or a device is nobody's disk.
+  if (stat(file.c_str(), &state) != 0 || !S_ISREG(state.st_mode) || state.st_size <= most_log_bytes)
+    return;
+  const int descriptor = open(file.c_str(), O_RDWR | O_APPEND | O_CLOEXEC);
+  if (descriptor < 0) return;
+  std::string tail(static_cast<std::size_t>(kept_log_bytes), '\0');
+  const off_t from = state.st_size - kept_log_bytes;
+  const ssize_t got = pread(descriptor, tail.data(), tail.size(), from);
+  tail.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  const std::string note =
+      fmt::format("\n[assay: {} bytes were cut out here]\n", from - kept_log_bytes);
+  if (ftruncate(descriptor, kept_log_bytes) == 0) {
+    [[maybe_unused]] const ssize_t written =
+        write(descriptor, (note + tail).data(), note.size() + tail.size());
+  }
+  close(descriptor);
 }
 
 /// The processes of all that are not over.
@@ -125,7 +151,8 @@ int wait_for_signal(std::chrono::milliseconds longest) {
   return number > 0 && number != SIGCHLD ? number : 0;
 }
 
-Child::Child(const std::vector<std::string>& command, const fs::path& out, const fs::path& err) {
+Child::Child(const std::vector<std::string>& command, const fs::path& out, const fs::path& err)
+    : logs_{out, err} {
   std::vector<char*> arguments;
   for (const std::string& argument : command)
     arguments.push_back(const_cast<char*>(argument.c_str()));
@@ -166,6 +193,7 @@ std::optional<Ended> Child::poll() {
   int status = 0;
   const pid_t got = waitpid(pid_, &status, WNOHANG);
   if (got == pid_) ended_ = ended_of(status);
+  for (const fs::path& log : logs_) limit_log(log);  // of one that is over, too: its last words
   return ended_;
 }
 
@@ -185,6 +213,7 @@ Ended Child::kill(std::chrono::milliseconds grace) {
     }
     ended_ = ended_of(status);
   }
+  for (const fs::path& log : logs_) limit_log(log);
   // Processes that had left the group (ranks of a launcher) are ours by now, since we adopt
   // orphans.
   watched_children().erase(pid_);
@@ -196,20 +225,30 @@ Ended Child::kill(std::chrono::milliseconds grace) {
   return *ended_;
 }
 
-std::string tail_of(const fs::path& file, std::size_t bytes) {
+std::string log_of_case(const fs::path& file) {
+  constexpr std::size_t most = 1 << 20;
   std::ifstream stream(file, std::ios::binary | std::ios::ate);
   if (!stream) return "";
   const auto size = static_cast<std::size_t>(stream.tellg());
-  bool cut = size > bytes;
-  stream.seekg(static_cast<std::streamoff>(cut ? size - bytes : 0));
+  stream.seekg(static_cast<std::streamoff>(size > most ? size - most : 0));
   std::string text{std::istreambuf_iterator<char>(stream), {}};
-  if (const std::size_t mark = text.rfind(end_of_case); mark != std::string::npos) {
+  if (const std::size_t mark = text.rfind(end_of_case); mark != std::string::npos)
     text.erase(0, mark + 1);
-    cut = false;
-  }
-  if (cut)
+  return text;
+}
+
+std::string tail_of(const fs::path& file, std::size_t bytes) {
+  std::string text;
+  // That ranks were ended with a job tells nothing of why it was.
+  for (const std::string& said : split(log_of_case(file), '\n'))
+    if (!said.ends_with(ended_by_signal)) text += said + "\n";
+  if (!text.empty()) text.pop_back();
+  const bool cut = text.size() > bytes;
+  if (cut) {
+    text.erase(0, text.size() - bytes);
     text.erase(0,
                text.find_first_of(" \n") == std::string::npos ? 0 : text.find_first_of(" \n") + 1);
+  }
   // Reasons go into JSON: anything but printable ASCII (a cut UTF-8 sequence, colours) would break
   // the row.
   std::string line;

@@ -20,6 +20,10 @@ struct Ended {
   std::string text() const;
 };
 
+/// A log longer than this keeps so much of its beginning and of its end (Child::poll): what a
+/// process says must not fill the disk that the rows go to.
+inline constexpr long most_log_bytes = 64L << 20, kept_log_bytes = 8L << 20;
+
 class Child final {
  public:
   /// Starts `command` (found along PATH) with stdout and stderr into files. InputError if it cannot
@@ -42,6 +46,7 @@ class Child final {
  private:
   pid_t pid_ = -1;
   std::optional<Ended> ended_;
+  std::vector<std::filesystem::path> logs_;
 };
 
 /// Blocks the signals that the parent must not die of in the middle of a line, and adopts orphans.
@@ -51,6 +56,9 @@ void prepare_parent();
 /// Sleeps until a child ends, a signal asks us to end, or `longest` is over. Returns the signal
 /// (SIGINT, SIGTERM, SIGHUP), or 0.
 int wait_for_signal(std::chrono::milliseconds longest);
+
+/// What a log holds behind the last end_of_case (core/journal.hpp), at most its last MiB.
+std::string log_of_case(const std::filesystem::path& file);
 
 /// The last lines of a file behind the last end_of_case (core/journal.hpp), at most `bytes`,
 /// control characters replaced: for the reason of a row.

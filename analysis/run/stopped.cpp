@@ -69,6 +69,14 @@ bool has_word(int process, const std::string& word) {
 
 }  // namespace
 
+std::vector<int> descendants() {
+  const std::map<int, Process> all = processes();
+  std::vector<int> found;
+  for (const auto& [number, process] : all)
+    if (below(number, getpid(), all)) found.push_back(number);
+  return found;
+}
+
 std::vector<Stopped> stopped_here(const std::string& word) {
   const std::map<int, Process> all = processes();
   char host[256] = "";

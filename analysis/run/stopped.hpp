@@ -14,6 +14,9 @@ struct Stopped {
   std::string host;
 };
 
+/// The processes of this host that this one has started, and those that they have started.
+std::vector<int> descendants();
+
 /// Of this host: the stopped processes below this one, or, where `word` is not empty, those that
 /// have it among the words of their command.
 std::vector<Stopped> stopped_here(const std::string& word = "");
@@ -24,8 +27,7 @@ std::vector<std::string> asking(std::vector<std::string> launcher,
                                 const std::filesystem::path& assay, const std::string& word);
 
 /// Asks all hosts of a job, by its own launcher, for stopped processes that have `word` in their
-/// command (`assay stopped`); what did not answer within ten seconds is told in `unknown`. A host
-/// that cannot be reached is asked in vain: find those first (unanswering_hosts).
+/// command (`assay stopped`); what did not answer within ten seconds is told in `unknown`.
 std::vector<Stopped> stopped_anywhere(const std::vector<std::string>& launcher,
                                       const std::filesystem::path& assay, const std::string& word,
                                       const std::filesystem::path& scratch,

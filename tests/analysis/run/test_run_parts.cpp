@@ -65,6 +65,29 @@ TEST_F(RunParts, StreamsGoToFiles) {
   EXPECT_EQ(tail_of(folder_ / "err"), "two");
 }
 
+TEST_F(RunParts, ALogThatIsTooLongKeepsItsBeginningAndItsEnd) {
+  shell("echo first words >&2; head -c 100000000 /dev/zero | tr '\\0' x >&2; echo last words >&2");
+  EXPECT_LE(fs::file_size(folder_ / "err"), static_cast<std::uintmax_t>(most_log_bytes));
+  std::ifstream log(folder_ / "err");
+  std::string first;
+  std::getline(log, first);
+  EXPECT_EQ(first, "first words");
+  EXPECT_TRUE(tail_of(folder_ / "err").ends_with("last words")) << tail_of(folder_ / "err");
+  const std::string all{std::istreambuf_iterator<char>(log), {}};
+  EXPECT_NE(all.find("bytes were cut out here"), std::string::npos);
+}
+
+TEST_F(RunParts, ALogOfUsualLengthIsWhole) {
+  shell("head -c 1000000 /dev/zero | tr '\\0' x >&2");
+  EXPECT_EQ(fs::file_size(folder_ / "err"), 1000000u);
+}
+
+TEST_F(RunParts, TailsDoNotQuoteThatRanksWereEnded) {
+  std::ofstream(folder_ / "t") << "rank 1 on a: MPI_Test: truncated\nrank 0 on a: "
+                               << ended_by_signal << "\n";
+  EXPECT_EQ(tail_of(folder_ / "t"), "rank 1 on a: MPI_Test: truncated");
+}
+
 TEST_F(RunParts, WhatCannotBeStartedIsAnInputError) {
   EXPECT_THROW(Child({"/nonexistent/program"}, folder_ / "o", folder_ / "e"), InputError);
   EXPECT_THROW(Child({"/bin/true"}, folder_ / "no" / "such" / "o", folder_ / "e"), InputError);

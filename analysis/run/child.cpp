@@ -84,24 +84,29 @@ int open_log(const fs::path& file) {
   return descriptor;
 }
 
-/// Cuts the middle out of a log that has become too long: how it began and the last words stay. A
-/// process that says something meanwhile may lose it to the cut, which the log tells of.
-void limit_log(const fs::path& file) {
+/// Frees the middle of a log that has become too long: how it began and the last words stay. While
+/// its process runs the file keeps its length and gets a hole, so that nothing that is said
+/// meanwhile is lost; where the file system has no holes, and when the process is over, the middle
+/// is cut out.
+void limit_log(const fs::path& file, bool over) {
   struct stat state {};
+  constexpr long block = 512;  // the unit of st_blocks
   // One that the command was given as a pipe or a device is nobody's disk.
-  if (stat(file.c_str(), &state) != 0 || !S_ISREG(state.st_mode) || state.st_size <= most_log_bytes)
+  if (stat(file.c_str(), &state) != 0 || !S_ISREG(state.st_mode) ||
+      state.st_size <= most_log_bytes || (!over && state.st_blocks * block <= most_log_bytes))
     return;
   const int descriptor = open(file.c_str(), O_RDWR | O_APPEND | O_CLOEXEC);
   if (descriptor < 0) return;
-  std::string tail(static_cast<std::size_t>(kept_log_bytes), '\0');
   const off_t from = state.st_size - kept_log_bytes;
-  const ssize_t got = pread(descriptor, tail.data(), tail.size(), from);
-  tail.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-  const std::string note =
-      fmt::format("\n[assay: {} bytes were cut out here]\n", from - kept_log_bytes);
-  if (ftruncate(descriptor, kept_log_bytes) == 0) {
-    [[maybe_unused]] const ssize_t written =
-        write(descriptor, (note + tail).data(), note.size() + tail.size());
+  if (over || fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, kept_log_bytes,
+                        from - kept_log_bytes) != 0) {
+    std::string tail(static_cast<std::size_t>(kept_log_bytes), '\0');
+    const ssize_t got = pread(descriptor, tail.data(), tail.size(), from);
+    tail.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+    tail.insert(0, fmt::format("\n[assay: {} bytes were cut out here]\n", from - kept_log_bytes));
+    if (ftruncate(descriptor, kept_log_bytes) == 0) {
+      [[maybe_unused]] const ssize_t written = write(descriptor, tail.data(), tail.size());
+    }
   }
   close(descriptor);
 }
@@ -193,7 +198,7 @@ std::optional<Ended> Child::poll() {
   int status = 0;
   const pid_t got = waitpid(pid_, &status, WNOHANG);
   if (got == pid_) ended_ = ended_of(status);
-  for (const fs::path& log : logs_) limit_log(log);  // of one that is over, too: its last words
+  for (const fs::path& log : logs_) limit_log(log, ended_.has_value());
   return ended_;
 }
 
@@ -213,7 +218,7 @@ Ended Child::kill(std::chrono::milliseconds grace) {
     }
     ended_ = ended_of(status);
   }
-  for (const fs::path& log : logs_) limit_log(log);
+  for (const fs::path& log : logs_) limit_log(log, true);
   // Processes that had left the group (ranks of a launcher) are ours by now, since we adopt
   // orphans.
   watched_children().erase(pid_);

@@ -2,6 +2,7 @@
 // file made of a journal.
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -66,15 +67,29 @@ TEST_F(RunParts, StreamsGoToFiles) {
 }
 
 TEST_F(RunParts, ALogThatIsTooLongKeepsItsBeginningAndItsEnd) {
-  shell("echo first words >&2; head -c 100000000 /dev/zero | tr '\\0' x >&2; echo last words >&2");
+  shell(
+      "echo first words >&2; head -c 100000000 /dev/zero | tr '\\0' x >&2; echo >&2; echo last "
+      "words "
+      ">&2");
   EXPECT_LE(fs::file_size(folder_ / "err"), static_cast<std::uintmax_t>(most_log_bytes));
   std::ifstream log(folder_ / "err");
   std::string first;
   std::getline(log, first);
   EXPECT_EQ(first, "first words");
-  EXPECT_TRUE(tail_of(folder_ / "err").ends_with("last words")) << tail_of(folder_ / "err");
+  EXPECT_EQ(tail_of(folder_ / "err"), "... last words");
   const std::string all{std::istreambuf_iterator<char>(log), {}};
   EXPECT_NE(all.find("bytes were cut out here"), std::string::npos);
+}
+
+TEST_F(RunParts, ALogThatIsTooLongIsFreedWhileItsProcessRuns) {
+  Child child(
+      {"/bin/sh", "-c", "head -c 100000000 /dev/zero | tr '\\0' x; echo all >&2; exec sleep 1000"},
+      folder_ / "out", folder_ / "err");
+  while (tail_of(folder_ / "err") != "all") wait_for_signal(std::chrono::milliseconds(10));
+  child.poll();
+  struct stat state {};
+  ASSERT_EQ(stat((folder_ / "out").c_str(), &state), 0);
+  EXPECT_LE(state.st_blocks * 512, most_log_bytes);
 }
 
 TEST_F(RunParts, ALogOfUsualLengthIsWhole) {

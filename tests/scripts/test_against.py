@@ -137,6 +137,27 @@ class Against(RunTest):
         lines = (self.out / "against" / "journal.jsonl").read_text().split("\n")[:-1]
         self.assertEqual({json.loads(line)["event"] for line in lines if '"crc32"' not in line}, {"launch", "begin", "row", "end"})
 
+    def test_a_result_never_chooses_what_is_executed(self):
+        suite = self.suite([group(["direct"], [SMALL], backend="reference", tolerance=1e-9)])
+        other = self.other_build("assay-conv")
+        self.run_suite(suite, "--launches", 5, "--against", other, code=0)
+        files = [self.out / "result.json", self.out / "against" / "result.json"]
+        honest = [json.loads(file.read_text()) for file in files]
+        trap, sprung = self.folder / "trap" / "assay-conv", self.folder / "sprung"
+        trap.parent.mkdir()
+        trap.write_text(f"#!/bin/sh\ntouch {sprung}\n")
+        trap.chmod(0o755)
+        for field, value, flag in (("launcher", [str(trap)], "--launcher"), ("programs", str(trap.parent), "--base-build")):
+            with self.subTest(field):
+                for file, result in zip(files, honest):
+                    file.write_text(json.dumps({**result, "run": {**result["run"], field: value}}))
+                done = self.command(ASSAY, "compare", self.out / "against", self.out, "--vary", "nothing", "--base-build", other,
+                                    "--confirm", self.folder / "fresh", code=2)
+                for word in (str(trap.parent), flag, "never executed"):
+                    self.assertIn(word, done.stderr)
+                self.assertFalse(sprung.exists(), "what the file says was executed")
+                self.assertFalse((self.folder / "fresh").exists())
+
     def test_confirms_what_is_flagged(self):
         """A part of a suite, run again, is in the environment of the whole: one of its two backends has no flagged row."""
         suite = self.suite([group(["direct"], [SMALL], backend="reference", tolerance=1e-9),  # flagged by any ratio but 1

@@ -54,7 +54,7 @@ nlohmann::json journal_event(std::string_view line);
 
 /// All whole events of a journal, in order: that of line n is the n-1st. A torn last line is left
 /// out; any other damage is an InputError with the line's number, and so is a line without checksum
-/// behind one that has it.
+/// behind one that has it, unless its process (since its event launch) writes none.
 std::vector<nlohmann::json> read_journal(const std::filesystem::path& file);
 
 }  // namespace assay

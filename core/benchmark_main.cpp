@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "core/baseline.hpp"
+#include "core/ceiling_probe.hpp"
 #include "core/environment.hpp"
 #include "core/environment_ranks.hpp"
 #include "core/error.hpp"
@@ -278,6 +279,7 @@ int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
 
   CaseContext context{plugins, ranks, request.seed, request.reference_budget, ranks_here(ranks)};
   json rows = json::array();
+  CeilingProbe probe(plugins);
   for (const Case& one : cases) {
     note("begin", {{"id", one.id}, {"started", now()}});
     const std::unique_ptr<Problem> problem = benchmark.problem(one.settings);
@@ -288,6 +290,8 @@ int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
       std::cerr << "end of " << one.id << end_of_case << std::endl;
     json row = make_row(benchmark.name(), one, problem.get(), outcome, 0, request.launch,
                         request.attempt, ranks.size(), ranks.nodes());
+    // `assay run`, which gives a plan, judges by what it measures around the cases.
+    if (request.plan.empty() && ranks.size() == 1) probe.judge(row);
     for (const Baseline& baseline : baselines)
       if (row.at("baseline").is_null()) row["baseline"] = baseline.match(row);
     append({{"event", "row"}, {"row", row}});

@@ -7,6 +7,8 @@
 
 #include "analysis/run/cache_levels.hpp"
 #include "analysis/run/ceiling_place.hpp"
+#include "core/impossible.hpp"
+#include "core/result.hpp"
 #include "core/result_check.hpp"
 
 namespace assay {
@@ -23,6 +25,7 @@ struct NoCeiling {
 /// The best that was seen, and how much a run of it did.
 struct Rate {
   double per_s = 0, of = 0;
+  bool judges = false;  ///< undisturbed, and no library's: a row may be called impossible by it
 };
 
 /// What some brackets measured in the way that a row ran: with its threads, or on its device, ranks
@@ -104,7 +107,8 @@ class Ceilings {
       }
       const double seconds = row->at("time_s").at("min");
       const double done = row->at("problem").at(amount);
-      if (seconds > 0 && (!most || done / seconds > most->per_s)) most = Rate{done / seconds, done};
+      if (seconds > 0 && (!most || done / seconds > most->per_s))
+        most = Rate{done / seconds, done, !was_shared(*row) && !kernel(*row, "matmul")};
     }
     return most;
   }
@@ -116,20 +120,16 @@ class Ceilings {
 
 /// Operations that the row's algorithm did.
 double operations(const json& row) {
-  const json really = row.at("executed").value("algorithmic_flops", json());
-  if (really.is_number()) return really;
-  const json algorithm = row.at("executed").at("algorithm");
-  if (algorithm.is_string() && saves_operations(algorithm))
-    throw NoCeiling{
-        fmt::format("how many operations {} did is not known", algorithm.get<std::string>())};
-  const json nominal = row.at("problem").value("flops", json());
-  return nominal.is_number() ? nominal.get<double>() : 0;
+  if (const auto done = operations_done(row)) return *done;
+  throw NoCeiling{fmt::format("how many operations {} did is not known",
+                              row.at("executed").at("algorithm").get<std::string>())};
 }
 
 /// A bound by moving data: so many bytes from a level.
 struct Roof {
   std::string level;
   double bytes = 0, bytes_per_s = 0;
+  bool judges = false;
   double seconds() const { return bytes_per_s > 0 ? bytes / bytes_per_s : 0; }
 };
 
@@ -150,6 +150,7 @@ Roof roof_of(const json& row, const Ceilings& ceilings, const std::vector<CacheL
     Roof roof{level_name(level, levels), cold ? bytes : bytes_from(level, bytes, levels)};
     if (!bandwidth) throw NoCeiling{fmt::format("no bandwidth of {} ({})", roof.level, why)};
     roof.bytes_per_s = bandwidth->per_s;
+    roof.judges = bandwidth->judges;
     // A run of the probe is short beside the launch of a kernel, which a row has, too: it takes no
     // less than the probe if it moves no less, but more may go at a higher rate.
     if (on_device && level < levels.size()) roof.bytes = std::min(roof.bytes, bandwidth->of);
@@ -158,7 +159,7 @@ Roof roof_of(const json& row, const Ceilings& ceilings, const std::vector<CacheL
   return highest;
 }
 
-double peak_of(const json& row, const Ceilings& ceilings) {
+Rate peak_of(const json& row, const Ceilings& ceilings) {
   const std::string precision = row.at("parameters").value("precision", "");
   std::string why = "it was not measured";
   std::optional<Rate> peak = ceilings.peak(precision, why);
@@ -170,8 +171,38 @@ double peak_of(const json& row, const Ceilings& ceilings) {
     if (other && (!peak || other->per_s > peak->per_s)) peak = other;
   }
   if (!peak) throw NoCeiling{fmt::format("no peak of {} ({})", precision, why)};
-  return peak->per_s;
+  return *peak;
 }
+
+/// The least time by what may judge the row (Rate::judges), each bound by itself: where one of them
+/// is unknown, the other still judges.
+LeastTime surely_least(const json& row, const Ceilings& ceilings,
+                       const std::vector<CacheLevel>& levels) {
+  LeastTime least;
+  const auto consider = [&](const auto& bound) {
+    try {
+      const auto [judges, found] = bound();
+      if (judges && found.seconds > least.seconds) least = found;
+    } catch (const NoCeiling&) {
+    }
+  };
+  consider([&] {
+    const double work = operations(row);
+    if (!(work > 0)) return std::pair(false, LeastTime{});
+    const Rate peak = peak_of(row, ceilings);
+    return std::pair(peak.judges, LeastTime{work / peak.per_s, "compute"});
+  });
+  consider([&] {
+    const Roof roof = roof_of(row, ceilings, levels);
+    return std::pair(roof.judges, LeastTime{roof.seconds(), roof.level});
+  });
+  return least;
+}
+
+/// Why the row is no row with a ceiling, but one that cannot be.
+struct Impossible {
+  std::string reason;
+};
 
 json ceiling_of(const json& row, const std::vector<Bracket>& brackets,
                 const std::vector<std::size_t>& around, const json& environment) {
@@ -179,8 +210,6 @@ json ceiling_of(const json& row, const std::vector<Bracket>& brackets,
   if (row.at("benchmark") == "stream") throw NoCeiling{"stream measures ceilings itself"};
   const CeilingPlace place = ceiling_place(parameters);
   if (place.backend.empty()) throw NoCeiling{"a transport's ceilings are not measured"};
-  const double median = row.at("time_s").at("median");
-  if (!(median > 0)) throw NoCeiling{"the time is below the clock's resolution"};
   std::vector<std::size_t> good;
   for (const std::size_t index : around)
     if (brackets[index].at("reason").is_null()) good.push_back(index);
@@ -200,11 +229,15 @@ json ceiling_of(const json& row, const std::vector<Bracket>& brackets,
                           device.is_string() ? device.get<std::string>() : "which has no name"),
         parameters.value("ranks", 1), parameters.value("nodes", 1))};
 
+  const double median = row.at("time_s").at("median");
+  if (const auto why = why_impossible(median, surely_least(row, ceilings, levels)))
+    throw Impossible{*why};
+  if (!(median > 0)) throw NoCeiling{"the time is below the clock's resolution"};
   const double work = operations(row);
   json ceiling = {{"flops_per_s", nullptr}, {"bytes_per_s", nullptr}, {"brackets", good}};
   double compute_s = 0;
   if (work > 0) {
-    const double peak = peak_of(row, ceilings);
+    const double peak = peak_of(row, ceilings).per_s;
     ceiling["flops_per_s"] = peak;
     compute_s = work / peak;
   }
@@ -237,6 +270,8 @@ void add_ceiling(json& row, const std::vector<Bracket>& brackets,
     row["ceiling_reason"] = nullptr;
   } catch (const NoCeiling& none) {
     row["ceiling_reason"] = none.reason;
+  } catch (const Impossible& cannot) {
+    take_back(row, cannot.reason);
   }
 }
 

@@ -217,4 +217,13 @@ TEST(CeilingDevice, TheTableSaysWhoseItIs) {
   EXPECT_NE(text.find("fp16 on gpu 800 TFLOP/s; L2 on gpu 6.00 TB/s"), std::string::npos) << text;
 }
 
+TEST(CeilingDevice, ALibrarysPeakJudgesNothingButItsMemoryDoes) {
+  const json fast = with_ceiling(row_of(0.1, 8e14, 1e6), plain());
+  EXPECT_EQ(fast["status"], "ok") << fast["reason"];
+  EXPECT_EQ(fast["ceiling"]["exceeded"], true);
+  const json row = with_ceiling(row_of(0.2, 1, 1.5e12, "cold"), plain());
+  EXPECT_EQ(row["status"], "failed");
+  EXPECT_NE(row["reason"].get<std::string>().find("memory"), std::string::npos) << row["reason"];
+}
+
 }  // namespace

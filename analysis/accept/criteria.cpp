@@ -79,14 +79,7 @@ class Reader {
   }
 
   RowsRule rule(const std::string& text, const std::string& at) const {
-    try {
-      return {text, std::regex(text)};
-    } catch (const std::regex_error& error) {
-      throw InputError(
-          fmt::format("{} at {}: found {}, expected a regular expression ({}). Escape what has a "
-                      "meaning there.",
-                      file_, at, json(text).dump(), error.what()));
-    }
+    return {text, Pattern(text, fmt::format("{} at {}: {}", file_, at, json(text).dump()))};
   }
 
   HealthRule health(const json& one, const std::string& at) const {

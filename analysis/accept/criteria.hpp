@@ -4,17 +4,18 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <regex>
 #include <string>
 #include <vector>
+
+#include "analysis/pattern.hpp"
 
 namespace assay {
 
 /// A regular expression that ids must hold, with its text for people.
 struct RowsRule {
   std::string text;
-  std::regex regex;
-  bool holds(const std::string& id) const { return std::regex_search(id, regex); }
+  Pattern pattern;
+  bool holds(const std::string& id) const { return pattern.in(id); }
 };
 
 struct RelativeRule {

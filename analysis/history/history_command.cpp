@@ -24,16 +24,10 @@ std::string command_line(const Given& given) {
   return line;
 }
 
-std::optional<std::regex> rows_of(const Given& given) {
+std::optional<Pattern> rows_of(const Given& given) {
   const auto text = value_of(given, "benchmark");
   if (!text) return std::nullopt;
-  try {
-    return std::regex(*text);
-  } catch (const std::regex_error& error) {
-    throw InputError(fmt::format(
-        "--benchmark {} is no regular expression ({}). Give one that ids hold, like conv/.*fp32.",
-        *text, error.what()));
-  }
+  return Pattern(*text, "--benchmark " + *text);
 }
 
 /// A decision about baselines is written, and nothing judged.

@@ -48,12 +48,12 @@ class Collector {
  public:
   explicit Collector(Histories& into) : into_(into) {}
 
-  void add(const NamedResult& named, const Run& run, const std::optional<std::regex>& rows) {
+  void add(const NamedResult& named, const Run& run, const std::optional<Pattern>& rows) {
     std::map<std::string, LaunchGroups> ids;
     bool published = false;
     for (const json& row : named.result.at("rows")) {
       const std::string id = row.at("id");
-      if (rows && !std::regex_search(id, *rows)) continue;
+      if (rows && !rows->in(id)) continue;
       if (row.value("published", false)) {
         published = true;
         continue;
@@ -178,9 +178,8 @@ class Collector {
 
 }  // namespace
 
-Histories histories_of(const std::vector<NamedResult>& results,
-                       const std::optional<std::regex>& rows, std::optional<double> since,
-                       double now) {
+Histories histories_of(const std::vector<NamedResult>& results, const std::optional<Pattern>& rows,
+                       std::optional<double> since, double now) {
   Histories made;
   std::vector<std::pair<Run, const NamedResult*>> runs;
   std::map<std::string, std::string> names;  // run id → file

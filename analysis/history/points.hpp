@@ -3,11 +3,11 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <regex>
 #include <string>
 #include <vector>
 
 #include "analysis/history/times.hpp"
+#include "analysis/pattern.hpp"
 #include "analysis/series.hpp"
 
 namespace assay {
@@ -50,8 +50,7 @@ inline constexpr double clock_slack = 3600;
 /// `rows`: an id must hold it. `since`: seconds since 1970. InputError for two runs of one id (run)
 /// or, in one series, of one time; for a run that ended before it began, or that lies in the future
 /// of `now` (seconds since 1970); and for one row id with two problems.
-Histories histories_of(const std::vector<NamedResult>& results,
-                       const std::optional<std::regex>& rows, std::optional<double> since,
-                       double now = seconds_now());
+Histories histories_of(const std::vector<NamedResult>& results, const std::optional<Pattern>& rows,
+                       std::optional<double> since, double now = seconds_now());
 
 }  // namespace assay

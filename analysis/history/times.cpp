@@ -4,24 +4,24 @@
 
 #include <chrono>
 #include <cstdlib>
-#include <regex>
 
+#include "analysis/pattern.hpp"
 #include "core/error.hpp"
 
 namespace assay {
 
 double time_of(const std::string& text, const std::string& where) {
-  static const std::regex form(
-      R"((\d{4})-(\d\d)-(\d\d)(?:[Tt](\d\d):(\d\d):(\d\d(?:\.\d{1,9})?)[Zz])?)");
-  std::smatch parts;
-  if (std::regex_match(text, parts, form)) {
+  static const Pattern form(
+      R"((\d{4})-(\d\d)-(\d\d)(?:[Tt](\d\d):(\d\d):(\d\d(?:\.\d{1,9})?)[Zz])?)", "a time");
+  if (const auto parts = form.groups_of(text)) {
     const auto number = [&](std::size_t i) {
-      return parts[i].matched ? static_cast<unsigned>(std::stoul(parts[i].str())) : 0U;
+      const std::string& digits = parts->at(i - 1);
+      return digits.empty() ? 0U : static_cast<unsigned>(std::stoul(digits));
     };
     const std::chrono::year_month_day day{std::chrono::year(static_cast<int>(number(1))),
                                           std::chrono::month(number(2)),
                                           std::chrono::day(number(3))};
-    const double seconds = parts[6].matched ? std::strtod(parts[6].str().c_str(), nullptr) : 0;
+    const double seconds = std::strtod(parts->at(5).c_str(), nullptr);  // of "": 0
     // A leap second is written as 60.
     if (day.ok() && number(4) < 24 && number(5) < 60 && seconds < 61)
       return static_cast<double>(std::chrono::sys_days(day).time_since_epoch().count()) * 86400 +

@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <ctime>
-#include <regex>
 
+#include "analysis/pattern.hpp"
 #include "analysis/run/programs.hpp"
 #include "core/error.hpp"
 #include "core/hash.hpp"
@@ -32,10 +32,10 @@ std::string field_of(std::string flag) {
   return flag;
 }
 
-bool wanted(const Case& one, const std::regex& filter) {
-  if (std::regex_search(one.id, filter)) return true;
+bool wanted(const Case& one, const Pattern& filter) {
+  if (filter.in(one.id)) return true;
   return std::any_of(one.names.begin(), one.names.end(),
-                     [&](const std::string& name) { return std::regex_search(name, filter); });
+                     [&](const std::string& name) { return filter.in(name); });
 }
 
 json settings_of(const RunPlan& plan) {
@@ -271,15 +271,7 @@ void check_machine(const RunPlan& plan, const json& environment, const std::vect
 }
 
 std::vector<PlannedBenchmark> planned_benchmarks(const RunPlan& plan) {
-  std::regex filter;
-  try {
-    filter = std::regex(plan.filter, std::regex::ECMAScript);
-  } catch (const std::regex_error& error) {
-    throw InputError(
-        fmt::format("--filter '{}' is no regular expression ({}). It searches ids and names, "
-                    "ECMAScript syntax.",
-                    plan.filter, error.what()));
-  }
+  const Pattern filter(plan.filter, fmt::format("--filter '{}'", plan.filter));
   const std::set<std::string> chosen(plan.ids.begin(), plan.ids.end());
   std::vector<PlannedBenchmark> benchmarks;
   std::vector<std::string> all;

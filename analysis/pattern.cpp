@@ -1,0 +1,43 @@
+#include "analysis/pattern.hpp"
+
+#include <fmt/format.h>
+#include <re2/re2.h>
+
+#include "core/error.hpp"
+
+namespace assay {
+
+Pattern::Pattern(const std::string& text, const std::string& what) {
+  RE2::Options options;
+  options.set_log_errors(false);
+  auto made = std::make_shared<const RE2>(text, options);
+  if (!made->ok()) {
+    // What is wrong is a piece of the expression, and that may be as long as it.
+    constexpr std::size_t longest = 200;
+    std::string why = made->error();
+    if (why.size() > longest) why = why.substr(0, longest) + "...";
+    throw InputError(fmt::format(
+        "{} is no regular expression ({}). Use RE2's syntax, like conv/.*fp32: it has neither "
+        "references to groups nor (?=...), and escapes what has a meaning by a backslash.",
+        what.size() > longest ? what.substr(0, longest) + "..." : what, why));
+  }
+  compiled_ = std::move(made);
+}
+
+bool Pattern::in(const std::string& text) const {
+  return compiled_ == nullptr || RE2::PartialMatch(text, *compiled_);
+}
+
+std::optional<std::vector<std::string>> Pattern::groups_of(const std::string& text) const {
+  if (compiled_ == nullptr) return std::vector<std::string>{};
+  const int count = compiled_->NumberOfCapturingGroups() + 1;  // the whole first
+  std::vector<re2::StringPiece> parts(static_cast<std::size_t>(count));
+  if (!compiled_->Match(text, 0, text.size(), RE2::ANCHOR_BOTH, parts.data(), count))
+    return std::nullopt;
+  std::vector<std::string> groups;
+  for (std::size_t i = 1; i < parts.size(); ++i)
+    groups.emplace_back(parts[i].data() == nullptr ? "" : std::string(parts[i]));
+  return groups;
+}
+
+}  // namespace assay

@@ -1,0 +1,22 @@
+# RE2: its own CMake config file where there is one (releases since 2023), then pkg-config, then the plain search (a cross
+# build's pkg-config may lack it). Target: re2::re2
+find_package(re2 CONFIG QUIET)
+if(NOT TARGET re2::re2)
+  find_package(PkgConfig QUIET)
+  if(PkgConfig_FOUND)
+    pkg_check_modules(PC_RE2 QUIET re2)
+  endif()
+  find_path(re2_INCLUDE_DIR re2/re2.h HINTS ${PC_RE2_INCLUDE_DIRS})
+  find_library(re2_LIBRARY re2 HINTS ${PC_RE2_LIBRARY_DIRS})
+  mark_as_advanced(re2_INCLUDE_DIR re2_LIBRARY)
+  if(re2_INCLUDE_DIR AND re2_LIBRARY)
+    add_library(re2::re2 UNKNOWN IMPORTED)
+    set_target_properties(re2::re2 PROPERTIES IMPORTED_LOCATION "${re2_LIBRARY}"
+                                              INTERFACE_INCLUDE_DIRECTORIES "${re2_INCLUDE_DIR}")
+  endif()
+endif()
+if(TARGET re2::re2)
+  set(re2_target re2::re2)
+endif()
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(re2 REQUIRED_VARS re2_target)

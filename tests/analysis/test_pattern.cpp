@@ -1,0 +1,62 @@
+#include "analysis/pattern.hpp"
+
+#include <gtest/gtest.h>
+
+#include "core/error.hpp"
+
+namespace {
+
+using assay::InputError;
+using assay::Pattern;
+
+std::string refusal(const std::string& text) {
+  try {
+    Pattern(text, "--filter '" + text + "'");
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Pattern, SearchesAsBefore) {
+  const std::string id = "conv/forward/fp32/onednn/direct/mb1ic8ih8oc8oh8kh3ph1/hot/t2";
+  for (const char* text : {"fp32", "^conv/", "t2$", "conv/.*fp32", "(fp16|fp32)", "mb[0-9]+ic\\d+",
+                           "[[:alpha:]]+/hot", "\\bhot\\b", "f.{2}32?", "direct(?:/mb1)", ""})
+    EXPECT_TRUE(Pattern(text, "x").in(id)) << text;
+  for (const char* text : {"fp16", "^forward", "hot$", "conv/.*fp64", "FP32"})
+    EXPECT_FALSE(Pattern(text, "x").in(id)) << text;
+  EXPECT_TRUE(Pattern().in(id));
+}
+
+TEST(Pattern, WhatIsNoneIsRefusedWithItsReason) {
+  EXPECT_NE(refusal("(").find("missing )"), std::string::npos) << refusal("(");
+  EXPECT_NE(refusal("[a").find("missing ]"), std::string::npos) << refusal("[a");
+  // Of ECMAScript, not of RE2.
+  EXPECT_NE(refusal("(?=a)").find("(?="), std::string::npos) << refusal("(?=a)");
+  EXPECT_NE(refusal("(a)\\1").find("\\1"), std::string::npos) << refusal("(a)\\1");
+}
+
+TEST(Pattern, WhatRecursesWithoutEndIsRefusedOrBounded) {
+  const Pattern deep(std::string(40000, '(') + "a" + std::string(40000, ')'), "x");
+  EXPECT_TRUE(deep.in("cba"));
+  EXPECT_FALSE(deep.in("cb"));
+  const std::string why = refusal(std::string(40000, '('));
+  EXPECT_FALSE(why.empty());
+  EXPECT_LT(why.size(), 1000u);
+  EXPECT_FALSE(refusal("((a{1000}){1000}){1000}").empty());
+  // Exponential where a search goes back, linear here.
+  const std::string text(5000, 'a');
+  EXPECT_FALSE(Pattern("^((a*)*)*b$", "x").in(text));
+  EXPECT_FALSE(Pattern("^(a|aa|a?)*$", "x").in(text + "b"));
+}
+
+TEST(Pattern, Groups) {
+  const Pattern date("(\\d+)-(\\d+)(?:T(\\d+))?", "x");
+  using Groups = std::vector<std::string>;
+  EXPECT_EQ(date.groups_of("12-3"), (Groups{"12", "3", ""}));
+  EXPECT_EQ(date.groups_of("12-3T4"), (Groups{"12", "3", "4"}));
+  EXPECT_FALSE(date.groups_of("12-3T"));
+  EXPECT_FALSE(date.groups_of("x12-3"));
+}
+
+}  // namespace

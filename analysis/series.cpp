@@ -85,6 +85,11 @@ bool any_shared(const Series& series) {
   return std::any_of(series.rows.begin(), series.rows.end(), was_shared);
 }
 
+bool any_oversubscribed(const Series& series) {
+  return !any_shared(series) &&
+         std::any_of(series.rows.begin(), series.rows.end(), was_oversubscribed);
+}
+
 bool ids_repeat(const std::vector<Series>& all) {
   std::set<std::pair<std::size_t, std::string>> seen;
   return std::any_of(all.begin(), all.end(), [&](const Series& one) {

@@ -283,7 +283,8 @@ int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
   for (const Case& one : cases) {
     note("begin", {{"id", one.id}, {"started", now()}});
     const std::unique_ptr<Problem> problem = benchmark.problem(one.settings);
-    const Outcome outcome = run_case(benchmark, one, context, request.timing);
+    Outcome outcome = run_case(benchmark, one, context, request.timing);
+    if (outcome.timing) share(outcome.timing->contention, ranks);  // on all ranks or on none
     // Before the row is synced: the other ranks are in the next case already, and may say
     // something.
     if (!request.journal.empty() && speaks)

@@ -45,7 +45,7 @@ std::optional<double> least_seconds(Operation& operation, Stream& stream) {
 
 bool judged(const json& row) {
   const json& parameters = row.at("parameters");
-  return row.at("status") == "ok" && row.at("benchmark") != "stream" &&
+  return row.at("status") == "ok" && bounded_by_native(row) && row.at("benchmark") != "stream" &&
          parameters.contains("backend") && parameters.contains("precision") &&
          parameters.value("threads", json()).is_number() && parameters.value("ranks", 1) == 1 &&
          parameters.value("device", "cpu") == "cpu";

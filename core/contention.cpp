@@ -1,11 +1,17 @@
 #include "core/contention.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <span>
 #include <string>
+
+#include "core/communicator.hpp"
 
 namespace assay {
 namespace {
@@ -30,16 +36,27 @@ std::optional<double> waiting_seconds() {
   return nanoseconds * 1e-9;
 }
 
-std::optional<double> stolen_seconds() {
+double ticks_per_second() { return static_cast<double>(sysconf(_SC_CLK_TCK)); }
+
+/// Idle counts what waits for a disk, too: the processor is free.
+void read_processors(Contention& now) {
   std::ifstream file("/proc/stat");
   std::string label;
-  double field = 0;
+  double fields[8] = {};  // user nice system idle iowait irq softirq steal
   file >> label;
-  for (int i = 0; i < 8; ++i)  // user nice system idle iowait irq softirq steal
-    if (!(file >> field)) return std::nullopt;
-  const long ticks = sysconf(_SC_CLK_TCK);
-  if (label != "cpu" || ticks <= 0) return std::nullopt;
-  return field / static_cast<double>(ticks);
+  for (double& field : fields)
+    if (!(file >> field)) return;
+  const double ticks = ticks_per_second();
+  if (label != "cpu" || !(ticks > 0)) return;
+  now.stolen = fields[7] / ticks;
+  now.idle = (fields[3] + fields[4]) / ticks;
+}
+
+/// Of all threads, those that have ended included.
+std::optional<double> own_seconds() {
+  timespec used{};
+  if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used) != 0) return std::nullopt;
+  return static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
 }
 
 std::optional<double> average(std::optional<double> before, std::optional<double> after,
@@ -50,11 +67,62 @@ std::optional<double> average(std::optional<double> before, std::optional<double
 
 }  // namespace
 
-Contention contention() { return {waiting_seconds(), stolen_seconds()}; }
+Contention contention() {
+  Contention now;
+  now.waiting = waiting_seconds();
+  read_processors(now);
+  now.own = own_seconds();
+  return now;
+}
 
 Contention between(const Contention& before, const Contention& after, double seconds) {
-  return {average(before.waiting, after.waiting, seconds),
-          average(before.stolen, after.stolen, seconds)};
+  Contention made;
+  made.waiting = average(before.waiting, after.waiting, seconds);
+  made.stolen = average(before.stolen, after.stolen, seconds);
+  made.own = average(before.own, after.own, seconds);
+  made.idle = average(before.idle, after.idle, seconds);
+  // Two sums of the kernel's finer clocks, each cut to whole steps.
+  if (made.idle) made.idle = std::max(0.0, *made.idle - 2 / ticks_per_second() / seconds);
+  return made;
+}
+
+std::optional<double> foreign_work(const std::vector<Contention>& ranks, double processors) {
+  if (ranks.empty() || !(processors > 0)) return std::nullopt;
+  double used = 0, most_idle = 0, most_stolen = 0;
+  for (const Contention& rank : ranks) {
+    if (!rank.own || !rank.idle) return std::nullopt;
+    used += *rank.own;
+    // Ranks do not begin and end at one time: the one that saw most idle time was least mistaken.
+    most_idle = std::max(most_idle, *rank.idle);
+    most_stolen = std::max(most_stolen, rank.stolen.value_or(0));
+  }
+  return std::max(0.0, processors - most_idle - most_stolen - used);
+}
+
+void share(Contention& averages, Communicator& ranks, double processors) {
+  if (!(processors > 0)) processors = static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN));
+  const auto told = [&](const std::optional<double>& value) {
+    return ranks.gather(value ? fmt::format("{}", *value) : "");
+  };
+  const std::vector<std::string> hosts = ranks.gather(ranks.host()), own = told(averages.own),
+                                 idle = told(averages.idle), stolen = told(averages.stolen);
+  const auto number = [](const std::string& text) {
+    return text.empty() ? std::optional<double>() : std::optional(std::stod(text));
+  };
+  std::vector<Contention> here;
+  double used = 0;
+  for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
+    if (hosts[rank] != ranks.host()) continue;
+    Contention& one = here.emplace_back();
+    one.own = number(own[rank]), one.idle = number(idle[rank]), one.stolen = number(stolen[rank]);
+    used += one.own.value_or(0);
+  }
+  averages.foreign = foreign_work(here, processors);
+  if (averages.own) averages.own = used;
+  // Infinity, the largest, stands for a host that cannot tell.
+  double worst = averages.foreign.value_or(HUGE_VAL);
+  ranks.maximum(std::span(&worst, 1));
+  averages.foreign = worst < HUGE_VAL ? std::optional(worst) : std::nullopt;
 }
 
 }  // namespace assay

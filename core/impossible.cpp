@@ -2,11 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+
 #include "core/result_check.hpp"
 
 namespace assay {
 
 using nlohmann::json;
+
+bool bounded_by_native(const json& row) {
+  const char* limited = std::getenv("ASSAY_NATIVE_TARGET");
+  return limited == nullptr || *limited == '\0' ||
+         row.at("parameters").value("backend", "") == "native";
+}
 
 std::optional<std::string> why_impossible(double median_s, const LeastTime& least) {
   // A clock that shows nothing for a run proves nothing where the run may be below what it resolves

@@ -18,6 +18,10 @@ struct LeastTime {
   std::string bound_by;  ///< "compute", "memory", "L1"
 };
 
+/// Whether ceilings of `native` bound the row: not where ASSAY_NATIVE_TARGET has taken instructions
+/// from it which other backends still have.
+bool bounded_by_native(const nlohmann::json& row);
+
 /// "impossible: …" where a median of `median_s` lies below the least time by the factor above;
 /// nothing where it does not, or where there is no least time (0).
 std::optional<std::string> why_impossible(double median_s, const LeastTime& least);

@@ -48,7 +48,10 @@ void print_row(const json& row) {
   if (status == "ok") {
     const json& time = row.at("time_s");
     line += fmt::format("{:.6g} ms{}  {}  {}", time.at("median").get<double>() * 1e3,
-                        was_shared(row) ? "!" : "", interval_text(time), rate_text(row));
+                        was_shared(row)           ? "!"
+                        : was_oversubscribed(row) ? "~"
+                                                  : "",
+                        interval_text(time), rate_text(row));
     line += "  " + row.at("executed").value("implementation", json()).dump();
     if (time.contains("rank_medians_s"))
       line += fmt::format("\n    slowest rank {} on {}; ranks begin within {:.3g} us",
@@ -57,6 +60,8 @@ void print_row(const json& row) {
                           time.at("barrier_skew_s").get<double>() * 1e6);
     if (was_shared(row))
       line += "\n    ! other work wanted the processors: repeat when it is quiet";
+    else if (was_oversubscribed(row))
+      line += "\n    ~ oversubscribed: more threads or ranks of this job than processors";
     const json& baseline = row.at("baseline");
     const bool in_seconds = baseline.is_object() && baseline.at("unit") == "s";
     if (baseline.is_object())

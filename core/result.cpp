@@ -123,6 +123,8 @@ json time_json(const Timing& timing, const Summary& summary) {
               {"warmup_s", timing.warmup_s},
               {"waiting", optional_json(timing.contention.waiting)},
               {"stolen", optional_json(timing.contention.stolen)},
+              {"foreign", optional_json(timing.contention.foreign)},
+              {"own", optional_json(timing.contention.own)},
               {"slowest_rank", timing.slowest_rank}};
   all.update(ranks_json(timing));
   return all;
@@ -284,14 +286,25 @@ ExitCode exit_code(const json& rows) {
   return code;
 }
 
-bool was_shared(const json& row) {
+namespace {
+
+/// A reading of time_s; `otherwise` where it is unknown, or the file is older than the reading.
+double reading(const json& row, const char* name, double otherwise) {
   const json time = row.value("time_s", json());
-  if (!time.is_object()) return false;
-  const auto above = [&](const char* name) {
-    const json part = time.value(name, json());
-    return part.is_number() && part.get<double>() > shared_above;
-  };
-  return above("waiting") || above("stolen");
+  if (!time.is_object()) return 0;
+  const json part = time.value(name, json());
+  return part.is_number() ? part.get<double>() : otherwise;
+}
+
+}  // namespace
+
+bool was_shared(const json& row) {
+  if (reading(row, "stolen", 0) > shared_above) return true;
+  return reading(row, "waiting", 0) > shared_above && reading(row, "foreign", 1) > shared_above;
+}
+
+bool was_oversubscribed(const json& row) {
+  return reading(row, "waiting", 0) > shared_above && reading(row, "foreign", 1) <= shared_above;
 }
 
 std::string now() {

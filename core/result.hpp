@@ -48,8 +48,13 @@ ExitCode exit_code(const nlohmann::json& rows);
 
 /// Part of one processor that, missing while a row was timed, makes its times doubtful.
 inline constexpr double shared_above = 0.05;
-/// Whether others wanted the processors while the row was timed (time_s.waiting or .stolen).
+/// Whether others wanted the processors while the row was timed: a hypervisor took some
+/// (time_s.stolen), or threads waited (.waiting) while there was foreign work (.foreign; unknown
+/// counts as some).
 bool was_shared(const nlohmann::json& row);
+/// Whether its threads waited for each other, or for other ranks of the job: more of them than
+/// processors. No foreign work is to blame, and a repetition shows the same.
+bool was_oversubscribed(const nlohmann::json& row);
 
 /// UTC time as RFC 3339 with milliseconds.
 std::string now();

@@ -112,6 +112,7 @@ json precision_part(const std::vector<Series>& all) {
       points.push_back({{"row", i},
                         {"reference", best},
                         {"speedup", all[best].median / all[i].median},
+                        {"shared", any_shared(all[i]) || any_shared(all[best]) ? 1 : 0},
                         {"error", worst}});
     }
   }
@@ -151,6 +152,7 @@ json scaling_part(const std::vector<NamedResult>& results, const std::vector<Ser
                           {"seconds", all[i].median},
                           {"speedup", speedup},
                           {"ideal", count / least},
+                          {"shared", any_shared(all[i]) || any_shared(all[first]) ? 1 : 0},
                           {"efficiency", speedup * least / count}});
       }
       mine.push_back({{"over", over}, {"weak", weak}, {"points", points}});

@@ -106,6 +106,34 @@ window.addEventListener('beforeprint', () => all_plots.forEach((one) => {
 window.addEventListener(
     'afterprint', () => all_plots.forEach((one) => Plotly.relayout(one.place, {autosize: true, width: null})));
 
+// The range of a linear axis that shows all values which no other work disturbed, so that one row of a busy moment does not
+// flatten the rest; undefined where Plotly's own range does that.
+function quiet_range(list, value, shared, from_zero) {
+  const all = list.map(value).filter(known), quiet = list.filter((one) => !shared(one)).map(value).filter(known);
+  if (!quiet.length || quiet.length === all.length) return undefined;
+  const low = from_zero ? Math.min(0, ...quiet) : Math.min(...quiet), high = Math.max(...quiet);
+  const room = 0.06 * (high - low) || 0.5 * Math.abs(high) || 1;
+  const range = [from_zero && low === 0 ? 0 : low - room, high + room];
+  return Math.min(...all) < range[0] || Math.max(...all) > range[1] ? range : undefined;
+}
+function ranged(range, otherwise) {
+  return range ? {...otherwise, rangemode: 'normal', range} : otherwise;
+}
+function outside_note(list, value, range) {
+  const count = range ? list.filter((one) => value(one) < range[0] || value(one) > range[1]).length : 0;
+  return count === 0 ? [] : [{
+    text: '! ' + count + (count === 1 ? ' point' : ' points') + ' of a busy moment outside (double click shows all)',
+    xref: 'paper',
+    yref: 'paper',
+    x: 1,
+    y: 1,
+    xanchor: 'right',
+    yanchor: 'bottom',
+    showarrow: false,
+    font: {size: 11}
+  }];
+}
+
 function grouped(list, key) {
   const groups = new Map();
   for (const one of list) {
@@ -157,6 +185,7 @@ function roofline_plot(part) {
 function precision_plot(points) {
   const exact = points.filter((one) => one.error > 0).map((one) => one.error);
   const floor = exact.length ? Math.min(...exact) / 10 : 1e-17;
+  const speedup = (one) => one.speedup, in_view = quiet_range(points, speedup, (one) => one.shared, true);
   const data = [];
   let i = 0;
   for (const [name, group] of grouped(thinned(points), (one) => rows[one.row].precision))
@@ -170,14 +199,16 @@ function precision_plot(points) {
       text: group.map(
           (one) => lines(
               label(rows[one.row]),
-              times(one.speedup) + ' over fp32 (' + human(rows[one.reference].median, 's') + ')',
+              times(one.speedup) + (one.shared ? '!' : '') + ' over fp32 (' + human(rows[one.reference].median, 's') +
+                  ')',
               'largest error ' + (one.error > 0 ? error_text(one.error) : '0 (drawn at the left edge)')))
     });
   return {
     data,
     layout: {
       xaxis: log_axis('largest error over the RMS of the reference', {exponentformat: 'power'}),
-      yaxis: axis('speedup over fp32', {rangemode: 'tozero'}),
+      yaxis: axis('speedup over fp32', ranged(in_view, {rangemode: 'tozero'})),
+      annotations: outside_note(points, speedup, in_view),
       shapes: [
         {type: 'line', xref: 'paper', x0: 0, x1: 1, y0: 1, y1: 1, line: {color: '#57606a', width: 1, dash: 'dash'}}
       ]
@@ -233,8 +264,11 @@ function scaling_plot(curves, over, wanted, title) {
             (one) => lines(
                 curve.full, one.count + ' ' + over, human(one.seconds, 's'),
                 known(one.busbw) ? human(one.busbw, 'B/s') : times(one.speedup) + ', ideal ' + times(one.ideal),
-                'efficiency ' + percent(one.efficiency)))
+                'efficiency ' + percent(one.efficiency) + (one.shared ? '!' : '')))
       }));
+  const points = curves.flatMap((curve) => curve.points), value = (one) => one[wanted];
+  let in_view = wanted === 'efficiency' ? quiet_range(points, value, (one) => one.shared, true) : undefined;
+  if (in_view) in_view = [0, Math.max(1.05, in_view[1])];  // with the ideal
   const counts = [...new Set(curves.flatMap((curve) => curve.points.map((one) => one.count)))].sort((a, b) => a - b);
   if (wanted !== 'busbw')
     data.unshift({
@@ -251,7 +285,8 @@ function scaling_plot(curves, over, wanted, title) {
     efficiency: {rangemode: 'tozero', tickformat: '.0%'},
     busbw: {rangemode: 'tozero', exponentformat: 'SI'}
   };
-  return {data, layout: {showlegend: true, xaxis: axis(over, ticks), yaxis: axis(title, axes[wanted])}};
+  const annotations = outside_note(points, value, in_view), yaxis = axis(title, ranged(in_view, axes[wanted]));
+  return {data, layout: {showlegend: true, xaxis: axis(over, ticks), yaxis, annotations}};
 }
 
 // ratios[i][j]: time of node j over the fleet's in case i; above 1 is slower.

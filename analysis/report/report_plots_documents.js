@@ -4,6 +4,13 @@ function history_plot(series) {
   const points = series.points, mid = colours[0];
   const at = (index) => points[Math.min(index, points.length - 1)].time;
   const changes = series.change_points || [], events = series.events || [];
+  const value = (one) => one.value;
+  const quiet = points.filter((one) => !one.shared);
+  const spread = quiet.flatMap((one) => [one.value, one.low, one.high])
+                     .concat(series.anchored ? series.anchored.value : null, series.rolling ? series.rolling.value : null)
+                     .filter(known)
+                     .map((one) => ({value: one, shared: false}));
+  const in_view = quiet_range([...spread, ...points.filter((one) => one.shared)], value, (one) => one.shared, false);
   const data = [{
     x: points.map((one) => one.time),
     y: points.map((one) => one.value),
@@ -59,14 +66,14 @@ function history_plot(series) {
     data,
     layout: {
       xaxis: axis('', {type: 'date'}),
-      yaxis: axis('time', {tickformat: '~s', ticksuffix: 's'}),
+      yaxis: axis('time', ranged(in_view, {tickformat: '~s', ticksuffix: 's'})),
       shapes: [
         ...changes.map((one) => vertical(one.time, colours[1], 'solid')),
         ...events.map((one) => vertical(one.time, colours[3], 'dot'))
       ],
       annotations: [
         ...changes.map((one) => note(one.time, '\u25b2 change ' + times(one.ratio), 1)),
-        ...events.map((one) => note(one.time, '\u25c6 ' + one.text, 0.08))
+        ...events.map((one) => note(one.time, '\u25c6 ' + one.text, 0.08)), ...outside_note(points, value, in_view)
       ]
     }
   };

@@ -1,5 +1,10 @@
 // Rows beside other rows, other systems and the machine.
 
+// A number made of others has their mark.
+function marked(column, shared) {
+  return {...column, show: (one) => column.show(one) + (known(column.get(one)) && shared(one) ? '!' : '')};
+}
+
 function speedups() {
   if (!report.speedups) return;
   const columns = [
@@ -12,7 +17,7 @@ function speedups() {
     },
     {
       ...measure('Speedup', (one) => one.speedup, times, {down: true}),
-      show: (one) => times(one.speedup) + (one.published ? '*' : '')
+      show: (one) => times(one.speedup) + (one.published ? '*' : '') + (rows[one.row].shared ? '!' : '')
     },
     field('Note', (one) => text_at(one.note), {wide: true}),
   ];
@@ -44,7 +49,7 @@ function roofline() {
     ...of_row(work_columns()),
     measure('Intensity, FLOP/B', (one) => one.intensity, plain),
     measure('Rate', (one) => one.rate, (value) => human(value, 'FLOP/s'), {down: true}),
-    measure('Of its ceiling', (one) => one.fraction, percent),
+    marked(measure('Of its ceiling', (one) => one.fraction, percent), (one) => rows[one.row].shared),
   ];
   section(
       'roofline', 'Roofline',
@@ -63,7 +68,7 @@ function precision() {
     ...of_row(work_columns()),
     ...of_row([time_column()]),
     measure('fp32', (one) => rows[one.reference].median, seconds),
-    measure('Speedup over fp32', (one) => one.speedup, times, {down: true}),
+    marked(measure('Speedup over fp32', (one) => one.speedup, times, {down: true}), (one) => one.shared),
     measure('Largest error', (one) => one.error, error_text),
   ];
   section(
@@ -189,9 +194,9 @@ function scaling() {
       curves.some((curve) => curve.weak) ? field('Work', (one) => one.weak ? 'of each rank' : 'shared') : null,
       measure(over, (one) => one.count, plain),
       measure('Time', (one) => one.seconds, seconds),
-      measure('Speedup', (one) => one.speedup, times),
+      marked(measure('Speedup', (one) => one.speedup, times), (one) => one.shared),
       measure('Ideal', (one) => one.ideal, times),
-      measure('Efficiency', (one) => one.efficiency, percent),
+      marked(measure('Efficiency', (one) => one.efficiency, percent), (one) => one.shared),
     ].filter(Boolean);
     append(made, data_table('Scaling over ' + over, columns, points_of(curves)));
   }

@@ -108,7 +108,8 @@ class Ceilings {
       const double seconds = row->at("time_s").at("min");
       const double done = row->at("problem").at(amount);
       if (seconds > 0 && (!most || done / seconds > most->per_s))
-        most = Rate{done / seconds, done, !was_shared(*row) && !kernel(*row, "matmul")};
+        most = Rate{done / seconds, done,
+                    !was_shared(*row) && !was_oversubscribed(*row) && !kernel(*row, "matmul")};
     }
     return most;
   }
@@ -230,7 +231,8 @@ json ceiling_of(const json& row, const std::vector<Bracket>& brackets,
         parameters.value("ranks", 1), parameters.value("nodes", 1))};
 
   const double median = row.at("time_s").at("median");
-  if (const auto why = why_impossible(median, surely_least(row, ceilings, levels)))
+  if (const auto why = why_impossible(median, surely_least(row, ceilings, levels));
+      why && (!place.is_processor() || bounded_by_native(row)))
     throw Impossible{*why};
   if (!(median > 0)) throw NoCeiling{"the time is below the clock's resolution"};
   const double work = operations(row);

@@ -43,7 +43,7 @@ void Progress::row(const nlohmann::json& row) {
     const auto& time = row.at("time_s");
     const double median = time.at("median");
     const auto ci = time.value("ci95", nlohmann::json());
-    what = human_seconds(median) + (was_shared(row) ? "!" : "");
+    what = human_seconds(median) + (was_shared(row) ? "!" : was_oversubscribed(row) ? "~" : "");
     if (ci.is_array() && median > 0)
       what += fmt::format(" ({:.1f} %)",
                           50 * (ci.at(1).get<double>() - ci.at(0).get<double>()) / median);

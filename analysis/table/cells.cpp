@@ -33,7 +33,9 @@ std::string human_quantity(const Quantity& quantity) {
 
 std::string marked_quantity(const Series& series) {
   return human_quantity(quantity_of(series)) + (series.published ? "*" : "") +
-         (any_shared(series) ? "!" : "");
+         (any_shared(series)           ? "!"
+          : any_oversubscribed(series) ? "~"
+                                       : "");
 }
 
 json beside(const Series& series, const Baseline* baseline, const std::string& system,

@@ -161,6 +161,7 @@ std::string crossed_table(const std::vector<NamedResult>& results, const Crossed
     }
     cells.cells.push_back(marked_quantity(series));
     if (any_shared(series)) legend.add(shared_note);
+    if (any_oversubscribed(series)) legend.add(oversubscribed_note);
     if (series.published)
       legend.cite(text_of(results[series.result].result.at("system"), "name"),
                   text_of(series.first(), "citation"));

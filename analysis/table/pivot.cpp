@@ -149,7 +149,7 @@ std::string pivot_table(const std::vector<NamedResult>& results, const std::vect
   Legend legend;
   std::vector<Line> table;
   std::vector<std::string> notes;
-  bool published = false, shared = false;
+  bool published = false, shared = false, oversubscribed = false;
   for (const PivotLine& line : pivot.lines) {
     Line cells;
     if (tell_result) cells.cells.push_back(results[line.any->result].name);
@@ -164,6 +164,7 @@ std::string pivot_table(const std::vector<NamedResult>& results, const std::vect
         cells.cells.push_back(marked_quantity(*series));
         published = published || series->published;
         shared = shared || any_shared(*series);
+        oversubscribed = oversubscribed || any_oversubscribed(*series);
       } else if (series != nullptr) {
         notes.push_back(
             fmt::format("[{}] {}: {}", notes.size() + 1, series->status, series->reason));
@@ -203,6 +204,7 @@ std::string pivot_table(const std::vector<NamedResult>& results, const std::vect
                   base, base));
   if (published) legend.add(published_note);
   if (shared) legend.add(shared_note);
+  if (oversubscribed) legend.add(oversubscribed_note);
   if (ids_repeat(all)) legend.add(environments_note);
   for (const std::string& note : notes) legend.add(note);
   return text + legend.text(options.markdown);

@@ -124,6 +124,7 @@ std::string render_table(const std::vector<NamedResult>& given,
     const bool timed = series.status == "ok";
     line.cells.push_back(timed ? marked_quantity(series) : "-");
     if (any_shared(series)) legend.add(shared_note);
+    if (any_oversubscribed(series)) legend.add(oversubscribed_note);
     line.cells.push_back(
         series.has_interval
             ? fmt::format("{}{} .. {}", series.is_range && !ranges_alone ? "range " : "",

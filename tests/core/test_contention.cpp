@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <thread>
 
+#include "tests/core/thread_communicator.hpp"
+
 namespace assay {
 namespace {
 
@@ -37,6 +39,77 @@ TEST(Contention, UnknownStaysUnknown) {
 
 TEST(Contention, AThreadThatEndedIsNoNegativeTime) {
   EXPECT_DOUBLE_EQ(*between({2, 1}, {1, 1}, 1).waiting, 0);
+}
+
+Contention average(double waiting, double idle, double own) {
+  Contention made{waiting, 0};
+  made.idle = idle;
+  made.own = own;
+  return made;
+}
+
+/// What a rank would say over so many processors.
+double foreign(const std::vector<Contention>& ranks, double processors) {
+  return *foreign_work(ranks, processors);
+}
+
+TEST(Contention, WhatTheJobUsesItselfIsNotForeign) {
+  // Two processors, both busy, by helper threads of this process alone.
+  EXPECT_NEAR(foreign({average(1, 0, 2)}, 2), 0, 1e-12);
+  // The same by four ranks.
+  EXPECT_NEAR(
+      foreign({average(1, 0, 0.5), average(1, 0, 0.5), average(1, 0, 0.5), average(1, 0, 0.5)}, 2),
+      0, 1e-12);
+  // Half of one is somebody else's.
+  EXPECT_NEAR(foreign({average(0.5, 0, 1.5)}, 2), 0.5, 1e-12);
+  EXPECT_NEAR(foreign({average(0, 1, 1)}, 2), 0, 1e-12);
+  // What the hypervisor took nobody of this machine had.
+  Contention taken = average(0, 0, 1.75);
+  taken.stolen = 0.25;
+  EXPECT_NEAR(foreign({taken}, 2), 0, 1e-12);
+}
+
+TEST(Contention, ForeignWorkIsUnknownWhereARankCannotTell) {
+  EXPECT_FALSE(foreign_work({Contention{1, 0}}, 2));
+  EXPECT_FALSE(foreign_work({average(1, 0, 1), Contention{1, 0}}, 2));
+  EXPECT_FALSE(foreign_work({average(1, 0, 1)}, 0));
+}
+
+TEST(Contention, IdleTimeIsCountedInStepsAndErrsToTheForeignSide) {
+  Contention before, after;
+  before.idle = 10, before.own = 1;
+  after.idle = 20, after.own = 5;
+  const Contention over = between(before, after, 10);
+  EXPECT_DOUBLE_EQ(*over.own, 0.4);
+  EXPECT_LT(*over.idle, 1);
+  EXPECT_GT(*over.idle, 0.99);
+  // A region shorter than the steps: none of it was surely idle.
+  after.idle = 10.01;
+  EXPECT_DOUBLE_EQ(*between(before, after, 0.005).idle, 0);
+}
+
+TEST(Contention, RanksOfAHostShareTheirWork) {
+  testing_fakes::on_threads(2, [](Communicator& ranks) {
+    Contention mine = average(1, 0, 1);  // each on a processor of its own, on a machine of two
+    share(mine, ranks, 2);
+    EXPECT_NEAR(*mine.foreign, 0, 1e-9);
+    EXPECT_NEAR(*mine.own, 2, 1e-9);
+    // Where one sees other work, all tell it.
+    Contention other = average(1, 0, ranks.rank() == 0 ? 0.5 : 1);
+    share(other, ranks, 2);
+    EXPECT_NEAR(*other.foreign, 0.5, 1e-9);
+    // One that cannot tell leaves it unknown.
+    Contention unknown = average(1, 0, 1);
+    if (ranks.rank() == 1) unknown.own.reset();
+    share(unknown, ranks, 2);
+    EXPECT_FALSE(unknown.foreign);
+  });
+}
+
+TEST(Contention, OwnWorkGrowsWithOwnWork) {
+  const Contention before = contention();
+  spin(0.02);
+  EXPECT_GE(*contention().own - *before.own, 0.019);
 }
 
 TEST(Contention, TwoThreadsOnOneProcessorWait) {

@@ -97,6 +97,32 @@ TEST(Row, SharedProcessorsAreTold) {
   }
 }
 
+TEST(Row, WaitingForItsOwnJobIsNoForeignWork) {
+  Outcome outcome = good_outcome();
+  outcome.timing->contention.waiting = 1.2;
+  outcome.timing->contention.foreign = 0.04;
+  outcome.timing->contention.own = 1.9;
+  json row = fixture::row(outcome);
+  expect_valid(row);
+  EXPECT_EQ(row["time_s"]["foreign"], 0.04);
+  EXPECT_EQ(row["time_s"]["own"], 1.9);
+  EXPECT_FALSE(was_shared(row));
+  EXPECT_TRUE(was_oversubscribed(row));
+  row["time_s"]["foreign"] = 0.06;
+  EXPECT_TRUE(was_shared(row));
+  EXPECT_FALSE(was_oversubscribed(row));
+  // Foreign work that nobody waited for is on other processors.
+  row["time_s"]["waiting"] = 0.01;
+  EXPECT_FALSE(was_shared(row));
+  EXPECT_FALSE(was_oversubscribed(row));
+  // Unknown, as in older files: waiting alone counts.
+  row["time_s"]["waiting"] = 1.2;
+  row["time_s"]["foreign"] = nullptr;
+  EXPECT_TRUE(was_shared(row));
+  row["time_s"].erase("foreign");
+  EXPECT_TRUE(was_shared(row));
+}
+
 TEST(Row, AnIncorrectRowHasItsErrorsButNoTime) {
   Outcome outcome = good_outcome();
   outcome.verification->passed = false;

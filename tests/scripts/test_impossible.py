@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """A row that is twice as fast as the machine can be is `failed`, however right its results are; the honest one beside it stands."""
 import json
+import platform
 
 from run_helper import BUILD, CONV, SMALL, RunTest, group, main
 
@@ -36,6 +37,13 @@ class Impossible(RunTest):
             if row["status"] != "unsupported":
                 self.check_impossible(row)
         self.assertIn("impossible", done.stdout)
+
+    def test_a_limited_native_bounds_nobody_else(self):
+        if platform.machine() != "x86_64":
+            self.skipTest("the name is that of an instruction set of x86")
+        file = self.folder / "result.json"
+        self.command(CONV, "--problem", SMALL, "--backend", "fastclock", "--threads", 1, "--max-time", 0.02, "--out", file,
+                     env={**self.fast(1000), "ASSAY_NATIVE_TARGET": "SSE4"}, code=0)
 
     def test_an_honest_clock_passes(self):
         rows, _ = self.standalone(1, code=0)

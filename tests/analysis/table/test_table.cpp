@@ -53,6 +53,17 @@ TEST(Table, TimesOfABusyMachineAreMarked) {
   }
 }
 
+TEST(Table, OversubscriptionHasAMarkOfItsOwn) {
+  nlohmann::json one = row("ok", 2e-3);
+  one["time_s"]["waiting"] = 0.5;
+  one["time_s"]["foreign"] = 0.01;
+  for (const std::string& text : {table({one}), table({one}, {false, "precision"})}) {
+    EXPECT_TRUE(has(text, "2.00 ms~")) << text;
+    EXPECT_TRUE(has(text, "~ Oversubscribed")) << text;
+    EXPECT_FALSE(has(text, "!")) << text;
+  }
+}
+
 TEST(Table, PivotMarksABusyMachineToo) {
   nlohmann::json one = row("ok", 2e-3);
   EXPECT_FALSE(has(table({one}, {false, "precision"}), "!"));

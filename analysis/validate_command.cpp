@@ -10,7 +10,6 @@
 #include "analysis/run/child.hpp"
 #include "analysis/run/interrupted.hpp"
 #include "analysis/run/programs.hpp"
-#include "core/baseline.hpp"
 #include "core/error.hpp"
 #include "core/plugins.hpp"
 #include "core/result.hpp"
@@ -42,20 +41,7 @@ class Scratch final {
 /// Returns the number of cases.
 std::size_t checked_suite(const std::filesystem::path& file) {
   const nlohmann::json suite = read_suite(file);
-  std::size_t index = 0;
-  const auto prefixed = [&](const std::string& pointer, const auto& body) {
-    try {
-      body();
-    } catch (const InputError& error) {
-      throw InputError(fmt::format("{} at {}: {}", file.string(), pointer, error.what()));
-    }
-  };
-  for (const nlohmann::json& group : suite.at("cases"))
-    prefixed(fmt::format("/cases/{}/benchmark", index++),
-             [&] { executable_of(group.at("benchmark")); });
-  index = 0;
-  for (const nlohmann::json& name : suite.value("baseline", nlohmann::json::array()))
-    prefixed(fmt::format("/baseline/{}", index++), [&] { Baseline::load(name); });
+  check_suite_names(suite, file, executable_folder());
   const Scratch scratch;
   std::size_t cases = 0;
   for (const std::string& name : suite_benchmarks(suite))

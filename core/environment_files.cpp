@@ -1,5 +1,7 @@
+#include <omp.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <filesystem>
@@ -113,7 +115,21 @@ std::optional<double> cpu_quota() {
   return least;
 }
 
-std::vector<int> allowed_processors() {
+namespace {
+
+/// Where OMP_PROC_BIND is set the runtime has bound this thread to one place before main began. The
+/// processors of all its places are those that the process may use.
+std::vector<int> processors_of_places() {
+  std::vector<int> all;
+  for (int place = 0; place < omp_get_num_places(); ++place) {
+    std::vector<int> its(static_cast<std::size_t>(omp_get_place_num_procs(place)));
+    if (!its.empty()) omp_get_place_proc_ids(place, its.data());
+    all.insert(all.end(), its.begin(), its.end());
+  }
+  return all;
+}
+
+std::vector<int> affinity_mask() {
   std::vector<int> allowed;
   for (int most = 1024; most <= (1 << 20);
        most *= 2) {  // the kernel refuses a mask smaller than its own
@@ -128,6 +144,30 @@ std::vector<int> allowed_processors() {
     if (done) return allowed;
   }
   return allowed;
+}
+
+}  // namespace
+
+std::vector<int> allowed_processors() {
+  std::vector<int> allowed = affinity_mask();
+  const std::vector<int> places = processors_of_places();
+  allowed.insert(allowed.end(), places.begin(), places.end());
+  std::sort(allowed.begin(), allowed.end());
+  allowed.erase(std::unique(allowed.begin(), allowed.end()), allowed.end());
+  return allowed;
+}
+
+void unbind_this_thread() {
+  const std::vector<int> allowed = allowed_processors();
+  if (allowed.empty()) return;
+  const int most = allowed.back() + 1;
+  cpu_set_t* set = CPU_ALLOC(static_cast<std::size_t>(most));
+  if (set == nullptr) return;
+  const std::size_t bytes = CPU_ALLOC_SIZE(static_cast<std::size_t>(most));
+  CPU_ZERO_S(bytes, set);
+  for (const int processor : allowed) CPU_SET_S(static_cast<std::size_t>(processor), bytes, set);
+  ::sched_setaffinity(0, bytes, set);  // refused (a cpuset has changed): it stays as it was
+  CPU_FREE(set);
 }
 
 }  // namespace assay::environment

@@ -28,8 +28,12 @@ std::vector<std::string> cgroup_files(const std::string& name, const std::string
                                       const std::string& legacy);
 /// Processors' worth of time that the cgroup grants (cpu.max); nothing: unlimited.
 std::optional<double> cpu_quota();
-/// Numbers of the processors in this process's affinity mask.
+/// Numbers of the processors that this process may use: its affinity mask before OpenMP has bound
+/// its main thread.
 std::vector<int> allowed_processors();
+/// Takes OpenMP's binding back from the calling thread: a process that only starts others would
+/// hand its one processor on to them.
+void unbind_this_thread();
 
 nlohmann::json hardware();
 nlohmann::json software();

@@ -4,10 +4,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 #include <iostream>
 
+#include "core/environment_parts.hpp"
 #include "core/error.hpp"
 #include "core/numbers.hpp"
+#include "core/standard_streams.hpp"
 #include "core/text.hpp"
 #include "core/version.hpp"
 
@@ -49,6 +52,26 @@ std::string explained(const CLI::App& app, const CLI::ParseError& error) {
 /// A number as --help shows it: "20000000", "0.01".
 std::string shown(double number) { return fmt::format("{}", number); }
 
+/// `--out ""` is a variable that was not set, never "not given".
+void refuse_empty(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& value : option->results())
+      if (value.empty())
+        throw InputError(fmt::format(
+            "{} has an empty value (a variable that is not set?). Give one, or leave it out.",
+            option->get_name()));
+}
+
+/// A switch as --no-ceilings, and --no-ceilings=false, which leaves it off.
+bool is_on(const CLI::Option& option) {
+  try {
+    return option.count() > 0 && option.as<bool>();
+  } catch (const CLI::ConversionError&) {
+    throw InputError(fmt::format("{} is a switch ('{}' is neither true nor false). Give it alone.",
+                                 option.get_name(), option.results().back()));
+  }
+}
+
 /// Parses. Returns -1 to go on, or the exit code after --help and --version (printed to stdout).
 int parse(CLI::App& app, int argc, const char* const* argv) {
   app.set_version_flag("--version", "assay " + version_text());
@@ -76,6 +99,9 @@ int parse(CLI::App& app, int argc, const char* const* argv) {
       throw InputError("unexpected argument '" + extras.front() + "'. See --help.");
     throw InputError(explained(*where, error));
   }
+  for (const CLI::App* where = &app; where != nullptr;
+       where = where->get_subcommands().empty() ? nullptr : where->get_subcommands().front())
+    refuse_empty(*where);
   return -1;
 }
 
@@ -99,12 +125,17 @@ std::string axis_help(const Dimension& axis) {
   return help;
 }
 
+/// "--ranks-per-node" of ranks_per_node.
+std::string dashed(const std::string& name) {
+  std::string flag = "--" + name;
+  std::replace(flag.begin(), flag.end(), '_', '-');
+  return flag;
+}
+
 /// --ranks-per-node, as flags are written, and --ranks_per_node, as a suite has it.
 std::string flags_of(const Dimension& axis) {
-  std::string dashed = axis.name;
-  std::replace(dashed.begin(), dashed.end(), '_', '-');
-  std::string all = "--" + dashed;
-  if (dashed != axis.name) all += ",--" + axis.name;
+  std::string all = dashed(axis.name);
+  if (all != "--" + axis.name) all += ",--" + axis.name;
   return axis.also.empty() ? all : all + ",--" + axis.also;
 }
 
@@ -173,7 +204,7 @@ RunRequest parse_benchmark_options(const Benchmark& benchmark, int argc, const c
   exit = parse(app, argc, argv);
   if (exit >= 0) return request;
   for (auto& [name, values] : given)
-    if (!values.empty()) request.chosen[name] = commas("--" + name, values);
+    if (!values.empty()) request.chosen[name] = commas(dashed(name), values);
   request.baselines = commas("--baseline", baselines);
   request.out = out;
   const auto given_number = [&](const std::string& name, auto& target, auto parsed) {
@@ -196,8 +227,17 @@ RunRequest parse_benchmark_options(const Benchmark& benchmark, int argc, const c
   given_number("--launch", request.launch, whole(0, 1000000));
   given_number("--attempt", request.attempt, whole(0, 1000000));
   if (!request.suite.empty() && !request.chosen.empty())
-    throw InputError("--suite and --" + request.chosen.begin()->first +
-                     " exclude each other (a suite names its own cases). Use one of them.");
+    throw InputError(fmt::format(
+        "--suite and {} exclude each other (a suite names its own cases). Use one of them.",
+        dashed(request.chosen.begin()->first)));
+  if (request.suite.empty() && !request.plan.empty())
+    throw InputError("--plan goes with --suite (it names cases of one). Give both, or neither.");
+  if (request.list)
+    for (const char* other : {"--out", "--baseline", "--journal", "--max-time", "--min-samples",
+                              "--precision-target", "--reference-budget", "--seed"})
+      if (app.count(other) > 0)
+        throw InputError(fmt::format(
+            "{} has no use with --list (nothing is run). Leave one of them out.", other));
   if (request.json && !request.list)
     throw InputError("--json goes with --list (a result file is JSON already). Use --out FILE.");
   return request;
@@ -206,6 +246,7 @@ RunRequest parse_benchmark_options(const Benchmark& benchmark, int argc, const c
 int command_main(const std::string& program, const std::string& description,
                  const std::vector<Command>& commands, int argc, const char* const* argv) {
   return guarded_main(program, [&] {
+    environment::unbind_this_thread();
     CLI::App app(description, program);
     app.require_subcommand(1);
     struct Store {
@@ -246,6 +287,7 @@ int command_main(const std::string& program, const std::string& description,
         const Flag& flag = commands[c].flags[f];
         if (stores[c].options[f]->count() == 0) continue;
         const bool named = flag.name.starts_with("--");
+        if (named && flag.value.empty() && !is_on(*stores[c].options[f])) continue;
         std::vector<std::string> values = stores[c].values[f];
         if (named && flag.value.empty()) values = {""};
         if (named && flag.many) values = commas(flag.name, values);
@@ -258,10 +300,20 @@ int command_main(const std::string& program, const std::string& description,
 }
 
 int guarded_main(const std::string& program, const std::function<int()>& body) {
+  fill_standard_streams();
+  const EscapedErrors escaped_errors;
   try {
-    return body();
+    const int code = body();
+    // A number that nobody can read is no result.
+    if (const auto why = why_output_lost()) throw CaseError(*why);
+    return code;
   } catch (const InputError& error) {
     std::cerr << program << ": " << error.what() << std::endl;
+    return static_cast<int>(ExitCode::usage);
+  } catch (const std::filesystem::filesystem_error& error) {
+    // A name that leads nowhere (a circle of links, too long, a folder that may not be read).
+    std::cerr << program << ": " << error.path1().string() << ": cannot be used ("
+              << error.code().message() << "). Check the name and its permissions." << std::endl;
     return static_cast<int>(ExitCode::usage);
   } catch (const std::exception& error) {
     std::cerr << program << ": " << error.what() << std::endl;

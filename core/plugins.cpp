@@ -89,6 +89,12 @@ Made<Backend*> Plugins::open(const std::string& name) {
     std::string& reason = opened->reason;
     // RTLD_NOW: a missing symbol is told here, not by a crash in the middle of a run.
     // RTLD_LOCAL: two backends may bring two versions of one library.
+    std::error_code unknown;
+    if (!fs::is_regular_file(file->second, unknown)) {
+      // A pipe would be waited for for ever.
+      reason = file->second.string() + " is no regular file. Install it again";
+      return Unsupported{name + ": unavailable: " + reason};
+    }
     const bool cut = incomplete(file->second);
     void* library =
         cut ? nullptr : dlopen(fs::absolute(file->second).c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -102,7 +108,9 @@ Made<Backend*> Plugins::open(const std::string& name) {
       reason = file->second.string() + " is no Assay plugin (it has no assay_backend_entry)";
     } else {
       const BackendEntry* entry = reinterpret_cast<const BackendEntry* (*)()>(symbol)();
-      if (std::string(entry->interface_version) != interface_version) {
+      if (entry == nullptr || entry->interface_version == nullptr || entry->create == nullptr) {
+        reason = file->second.string() + " is no Assay plugin (its entry is empty)";
+      } else if (std::string(entry->interface_version) != interface_version) {
         reason = std::string("built for interface ") + entry->interface_version + ", this is " +
                  interface_version + ". Rebuild it with this version of Assay";
       } else {
@@ -110,8 +118,16 @@ Made<Backend*> Plugins::open(const std::string& name) {
           opened->backend.reset(entry->create(reason));
         } catch (const std::exception& error) {
           reason = error.what();
+        } catch (...) {
+          reason = "its start failed with an error of an unknown kind";
         }
         if (!opened->backend && reason.empty()) reason = "gave no reason";
+        if (opened->backend && opened->backend->name() != name) {
+          // Rows would be another backend's.
+          reason = file->second.string() + " calls itself '" + opened->backend->name() +
+                   "'. Give the file its backend's name";
+          opened->backend.reset();
+        }
       }
     }
   }

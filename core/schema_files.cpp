@@ -32,6 +32,10 @@ std::string read_text(const fs::path& file) {
   if (fs::is_directory(file, unknown))
     throw InputError(
         fmt::format("{}: cannot be read (it is a folder). Name a file in it.", file.string()));
+  if (fs::is_character_file(file, unknown) || fs::is_block_file(file, unknown))
+    throw InputError(fmt::format(
+        "{}: cannot be read (it is a device, which may never end). Name a file or a pipe.",
+        file.string()));
   std::ifstream stream(file, std::ios::binary);
   if (!stream)
     throw InputError(fmt::format("{}: cannot be read ({}). Check the name and its permissions.",

@@ -11,6 +11,7 @@
 #include "core/error.hpp"
 #include "core/schema.hpp"
 #include "core/text.hpp"
+#include "core/threads.hpp"
 
 namespace assay {
 
@@ -121,9 +122,12 @@ void on_behalf_of(const std::string& name, Body body) {
 std::string check_threads(const std::string& text) {
   int count = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
-  if (error != std::errc() || end != text.data() + text.size() || count < 1 || count > 65536)
-    throw InputError("'" + text + "' is no number of threads (1 to 65536). This process may use " +
-                     std::to_string(processors()) + " processors.");
+  const ThreadLimit limit = thread_limit();
+  if (error != std::errc() || end != text.data() + text.size() || count < 1 || count > limit.most)
+    throw InputError(
+        fmt::format("'{}' is no number of threads that can be here (1 to {}: {}). This process may "
+                    "use {} processors.",
+                    text, limit.most, limit.what, processors()));
   return std::to_string(count);
 }
 

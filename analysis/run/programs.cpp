@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/run/child.hpp"
+#include "core/baseline.hpp"
 #include "core/error.hpp"
 #include "core/hash.hpp"
 #include "core/plugins.hpp"
@@ -53,6 +54,23 @@ fs::path executable_of(const std::string& benchmark, const fs::path& folder) {
     throw InputError(unknown_name("benchmark", benchmark, names) + " (Looked for assay-" +
                      benchmark + " in " + folder.string() + ".)");
   return folder / (prefix + benchmark);
+}
+
+void check_suite_names(const nlohmann::json& suite, const fs::path& file, const fs::path& folder) {
+  std::size_t index = 0;
+  const auto prefixed = [&](const std::string& pointer, const auto& body) {
+    try {
+      body();
+    } catch (const InputError& error) {
+      throw InputError(fmt::format("{} at {}: {}", file.string(), pointer, error.what()));
+    }
+  };
+  for (const nlohmann::json& group : suite.at("cases"))
+    prefixed(fmt::format("/cases/{}/benchmark", index++),
+             [&] { executable_of(group.at("benchmark"), folder); });
+  index = 0;
+  for (const nlohmann::json& name : suite.value("baseline", nlohmann::json::array()))
+    prefixed(fmt::format("/baseline/{}", index++), [&] { Baseline::load(name); });
 }
 
 Listing listed_cases(const fs::path& executable, const fs::path& suite,

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,11 @@ std::vector<std::string> benchmark_names(const std::filesystem::path& folder = e
 /// The executable of a benchmark. InputError with the nearest name if there is none.
 std::filesystem::path executable_of(const std::string& benchmark,
                                     const std::filesystem::path& folder = executable_folder());
+
+/// InputError with file and pointer for a benchmark that `folder` lacks, or a baseline that there
+/// is not.
+void check_suite_names(const nlohmann::json& suite, const std::filesystem::path& file,
+                       const std::filesystem::path& folder);
 
 struct Listing {
   std::vector<Case> cases;

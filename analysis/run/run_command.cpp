@@ -121,6 +121,10 @@ RunPlan plan_of(const Given& given) {
   if (given.contains("no-ceilings")) plan.ceilings = false;
   plan.resume = given.contains("resume");
   plan.allow_mixed = given.contains("allow-mixed");
+  if (plan.allow_mixed && !plan.resume)
+    throw InputError(
+        "--allow-mixed has no use without --resume (a new run has nothing to mix with). Leave it "
+        "out.");
   return plan;
 }
 
@@ -148,8 +152,7 @@ int run(const Given& given) {
   std::vector<RunPlan> plans{plan_of(given)};
   if (const auto other = value_of(given, "against")) plans.push_back(against(plans[0], *other));
   for (const RunPlan& plan : plans)
-    for (const std::string& name : suite_benchmarks(plan.suite))
-      executable_of(name, plan.programs);  // unknown names before anything else
+    check_suite_names(plan.suite, plan.campaign.suite_file, plan.programs);  // before anything else
   plans[0].campaign.folder = folder_of(given, plans[0]);
   if (plans.size() > 1) plans[1].campaign.folder = plans[0].campaign.folder / "against";
   std::vector<json> results;

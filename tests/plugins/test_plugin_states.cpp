@@ -1,5 +1,6 @@
 // Whatever is wrong with a plugin is one line of reason.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -54,6 +55,23 @@ TEST_F(PluginStates, ReasonsOfCreateArePassedOn) {
             "refusing: unavailable: no device of this kind in this machine");
   EXPECT_EQ(reason_of(plugins_, "throwing"),
             "throwing: unavailable: the driver is older than the library");
+}
+
+TEST_F(PluginStates, EmptyEntryIsNoPlugin) {
+  EXPECT_TRUE(has(reason_of(plugins_, "emptyentry"), "its entry is empty"));
+}
+
+TEST_F(PluginStates, AnotherBackendsNameIsRefused) {
+  EXPECT_TRUE(has(reason_of(plugins_, "misnamed"), "calls itself 'reference'"));
+}
+
+TEST(PluginFiles, APipeIsNotWaitedFor) {
+  const fs::path folder = fs::temp_directory_path() / ("assay-pipe-" + std::to_string(getpid()));
+  fs::create_directories(folder);
+  ASSERT_EQ(mkfifo((folder / "libassay_pipe.so").c_str(), 0600), 0);
+  Plugins plugins({folder});
+  EXPECT_TRUE(has(reason_of(plugins, "pipe"), "is no regular file"));
+  fs::remove_all(folder);
 }
 
 TEST_F(PluginStates, AbsentPluginIsToldWithTheWayToIt) {

@@ -1,0 +1,16 @@
+// A library whose start ends the process, with words of its own.
+#include <cstdlib>
+#include <iostream>
+
+#include "core/backend.hpp"
+
+namespace {
+
+assay::Backend* create(std::string&) {
+  std::cerr << "assertion failed in the library (injected)" << std::endl;
+  std::abort();
+}
+
+}  // namespace
+
+ASSAY_BACKEND(&create)

@@ -1,0 +1,6 @@
+// An entry point that gives nothing.
+#include "core/backend.hpp"
+
+extern "C" __attribute__((visibility("default"))) const assay::BackendEntry* assay_backend_entry() {
+  return nullptr;
+}

@@ -304,9 +304,11 @@ int guarded_main(const std::string& program, const std::function<int()>& body) {
   const EscapedErrors escaped_errors;
   try {
     const int code = body();
+    const auto why = why_output_lost();
+    if (!why) return code;
     // A number that nobody can read is no result.
-    if (const auto why = why_output_lost()) throw CaseError(*why);
-    return code;
+    std::cerr << program << ": " << *why << std::endl;
+    return static_cast<int>(gravest(static_cast<ExitCode>(code), ExitCode::failed));
   } catch (const InputError& error) {
     std::cerr << program << ": " << error.what() << std::endl;
     return static_cast<int>(ExitCode::usage);

@@ -18,7 +18,8 @@ using nlohmann::json;
 std::string rate_cell(const Series& series) {
   const json& row = series.first();
   const json &problem = row.at("problem"), &rates = row.at("rates");
-  const std::string mark = series.published ? "*" : "";
+  const std::string mark =
+      std::string(series.published ? "*" : "") + (any_shared(series) ? "!" : "");
   if (series.status != "ok") return marked_quantity(series);  // a published rate without a time
   if (!(series.median > 0)) return "-";
   const auto amount = [&](const char* name) {
@@ -31,7 +32,7 @@ std::string rate_cell(const Series& series) {
   if (flops > 0 && 2 * flops >= bytes) return human(flops / series.median, "FLOP/s") + mark;
   if (bytes > 0) return human(bytes / series.median, "B/s") + mark;
   if (rates.contains("loads_per_s"))
-    return human_seconds(1 / rates.at("loads_per_s").get<double>()) + "/load";
+    return human_seconds(1 / rates.at("loads_per_s").get<double>()) + "/load" + mark;
   return "-";
 }
 
@@ -55,7 +56,8 @@ std::string ceiling_cell(const Series& series, Legend& legend) {
       "of ceiling: least time that peak arithmetic and the memory or cache that holds the data "
       "allow "
       "(measured around the row by assay-stream) / time, and which of them bounds.");
-  return fmt::format("{:.3g} % {}{}", 100 * median(fractions), bound_by, exceeded ? "^" : "");
+  return fmt::format("{:.3g} % {}{}", 100 * median(fractions), bound_by,
+                     (exceeded ? "^" : "") + std::string(any_shared(series) ? "!" : ""));
 }
 
 namespace {

@@ -53,6 +53,16 @@ TEST(Table, TimesOfABusyMachineAreMarked) {
   }
 }
 
+TEST(Table, RatesAndEfficienciesInheritTheMark) {
+  nlohmann::json one = row("ok", 2e-3);
+  one["ceiling"] = {
+      {"flops_per_s", 1e12}, {"bytes_per_s", nullptr}, {"fraction", 0.5}, {"bound_by", "compute"}};
+  EXPECT_FALSE(has(table({one}), "!")) << table({one});
+  one["time_s"]["stolen"] = 0.5;
+  EXPECT_TRUE(has(table({one}), "500 GFLOP/s!")) << table({one});
+  EXPECT_TRUE(has(table({one}), "50 % compute!")) << table({one});
+}
+
 TEST(Table, OversubscriptionHasAMarkOfItsOwn) {
   nlohmann::json one = row("ok", 2e-3);
   one["time_s"]["waiting"] = 0.5;

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "analysis/accept/criteria.hpp"
 #include "analysis/commands.hpp"
 #include "analysis/run/programs.hpp"
 #include "analysis/text_table.hpp"
@@ -112,6 +113,12 @@ void list_suites() {
   });
 }
 
+void list_criteria() {
+  list_files("criteria", criteria_names(), [](const std::string& name) {
+    return read_checked(find_criteria(name), "criteria").value("description", "");
+  });
+}
+
 void list_problems() {
   std::vector<std::string> names;
   const fs::path folder = data_folder("suites") / "problems";
@@ -161,11 +168,9 @@ void list_baselines() {
 }
 
 int list(const Given& given) {
-  const std::map<std::string, void (*)()> lists{{"backends", list_backends},
-                                                {"benchmarks", list_benchmarks},
-                                                {"suites", list_suites},
-                                                {"problems", list_problems},
-                                                {"baselines", list_baselines}};
+  const std::map<std::string, void (*)()> lists{
+      {"backends", list_backends}, {"benchmarks", list_benchmarks}, {"suites", list_suites},
+      {"criteria", list_criteria}, {"problems", list_problems},     {"baselines", list_baselines}};
   const std::string what = *value_of(given, "WHAT");
   const auto found = lists.find(what);
   if (found == lists.end()) {
@@ -180,10 +185,11 @@ int list(const Given& given) {
 }  // namespace
 
 Command list_command() {
-  return {"list",
-          "List what there is: backends, benchmarks, suites, problems or baselines.",
-          {{"WHAT", "backends, benchmarks, suites, problems or baselines", "WHAT", "", true}},
-          &list};
+  return {
+      "list",
+      "List what there is: backends, benchmarks, suites, criteria, problems or baselines.",
+      {{"WHAT", "backends, benchmarks, suites, criteria, problems or baselines", "WHAT", "", true}},
+      &list};
 }
 
 }  // namespace assay

@@ -17,7 +17,7 @@ namespace {
 int accept(const Given& given) {
   const std::string format = choice_of(given, "format", {"terminal", "markdown", "json"});
   const std::vector<std::string> files = values_of(given, "FILE");
-  const std::string criteria_file = *value_of(given, "criteria");
+  const std::string criteria_file = find_criteria(*value_of(given, "criteria")).string();
   std::vector<std::string> inputs = files;
   inputs.push_back(criteria_file);
   for (const char* flag : {"out", "junit"})
@@ -40,10 +40,14 @@ int accept(const Given& given) {
 Command accept_command() {
   return {
       "accept",
-      "Judge each node of a fleet by criteria: PASS, PERF-FAIL, INCORRECT or MISSING.",
+      "Judge each node of a fleet by criteria: PASS, PERF-FAIL, INCORRECT, MISSING or NOT-QUIET "
+      "(repeat it).",
       {{"FILE", "result files, folders of runs, or folders with runs below", "FILE", "", true,
         true},
-       {"--criteria", "what the nodes must keep, like suites/acceptance.json", "FILE", "", true},
+       {"--criteria",
+        "what the nodes must keep: acceptance, or a JSON file (docs/acceptance.md explains every "
+        "key)",
+        "NAME", "", true},
        {"--junit", "write JUnit XML there", "FILE", ""},
        {"--format", "terminal, markdown or json", "FORMAT", "terminal"},
        {"--out", "write there", "FILE", "stdout"}},

@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 
+#include "analysis/accept/checks.hpp"
+#include "analysis/ratio.hpp"
 #include "core/error.hpp"
+#include "core/result.hpp"
 #include "core/statistics.hpp"
 
 namespace assay {
@@ -14,90 +17,16 @@ using nlohmann::json;
 
 namespace {
 
-const char* const pass = "PASS";
-const char* const perf_fail = "PERF-FAIL";
-const char* const incorrect = "INCORRECT";
-const char* const missing = "MISSING";
-
-/// In the order of their exit codes: 3, 6, 4, 0.
-int gravity(const std::string& verdict) {
-  if (verdict == incorrect) return 3;
-  if (verdict == missing) return 2;
-  return verdict == perf_fail ? 1 : 0;
-}
-
-ExitCode code_of(const std::string& verdict) {
-  constexpr ExitCode codes[] = {ExitCode::ok, ExitCode::slower, ExitCode::incomparable,
-                                ExitCode::incorrect};
-  return codes[gravity(verdict)];
-}
-
-json check(const std::string& criterion, const json& value, const json& limit, const char* verdict,
-           const json& reason) {
-  return {{"criterion", criterion},
-          {"value", value},
-          {"limit", limit},
-          {"verdict", verdict},
-          {"reason", reason}};
-}
-
-/// The median of a row's quantity over its launches, or why it is unknown.
-std::optional<double> quantity_of(const NodeRow& row, const std::string& quantity,
-                                  std::string& why) {
-  if (quantity == "time_s") return row.value;
-  std::vector<double> values;
-  for (const json& launch : row.launches) {
-    json value;
-    if (quantity == "ceiling_fraction") {
-      const json ceiling = launch.value("ceiling", json());
-      if (ceiling.is_object()) value = ceiling.value("fraction", json());
-      const json reason = launch.value("ceiling_reason", json());
-      why = reason.is_string() ? "no ceiling: " + reason.get<std::string>()
-                               : "the row has no ceiling";
-    } else {
-      value = launch.at("rates").value(quantity, json());
-      why = fmt::format("the row has no {}", quantity);
-    }
-    if (!value.is_number()) return std::nullopt;
-    values.push_back(value);
-  }
-  return median(values);
-}
-
-json absolute_check(const NodeRow& row, const AbsoluteRule& rule) {
-  const json limit = rule.at_least ? json(*rule.at_least) : json(*rule.at_most);
-  std::string why;
-  const std::optional<double> value = quantity_of(row, rule.quantity, why);
-  // What cannot be known is not met: a rule that does not evaluate must not pass.
-  if (!value) return check(rule.text, nullptr, limit, missing, why);
-  if (rule.at_least && !(*value >= *rule.at_least))
-    return check(rule.text, *value, *rule.at_least, perf_fail,
-                 fmt::format("{} is {:.4g}, below {:.4g}", rule.quantity, *value, *rule.at_least));
-  if (rule.at_most && !(*value <= *rule.at_most))
-    return check(rule.text, *value, *rule.at_most, perf_fail,
-                 fmt::format("{} is {:.4g}, above {:.4g}", rule.quantity, *value, *rule.at_most));
-  return check(rule.text, *value, limit, pass, nullptr);
-}
+using namespace verdict;
 
 json or_null(const std::optional<double>& value) { return value ? json(*value) : json(); }
 
-/// Where one of `values` stands among the others.
-struct Standing {
-  std::optional<double> others;     ///< their median
-  std::optional<double> deviation;  ///< on logarithms, in 1.4826 of their MAD
-};
-
-Standing standing(const std::vector<double>& values, std::size_t index) {
-  std::vector<double> others;
-  for (std::size_t i = 0; i < values.size(); ++i)
-    if (i != index) others.push_back(std::log(values[i]));
-  Standing made;
-  if (others.size() < least_others) return made;
-  const double centre = median(others), spread = 1.4826 * mad(others);
-  made.others = std::exp(centre);
-  if (spread > 0) made.deviation = (std::log(values[index]) - centre) / spread;
-  return made;
+bool disturbed(const NodeRow& row) {
+  return std::any_of(row.launches.begin(), row.launches.end(), was_shared);
 }
+
+constexpr const char* disturbed_text =
+    "disturbed: other work wanted the processors while it was timed (!)";
 
 class Acceptance {
  public:
@@ -109,31 +38,31 @@ class Acceptance {
       const Node& node = fleet_.nodes[i];
       json health = health_of(node, criteria_);
       for (const json& finding : stranger[i]) health["findings"].push_back(finding);
+      noise_.push_back(noise_of(health));
       nodes_.push_back({{"node", node.name},
                         {"verdict", pass},
                         {"reason", nullptr},
                         {"score", nullptr},
+                        {"speedup", nullptr},
                         {"rows", json::array()},
                         {"health", health}});
     }
     for (const std::string& id : fleet_.ids) judge_rows(id);
     for (const auto& [id, row] : fleet_.together) judge_together(id, row);
     judge_fleet();
+    // In the order of gravity().
+    constexpr std::array keys{"pass", "not_quiet", "perf_fail", "missing", "incorrect"};
     json summary = {{"nodes", nodes_.size()}};
-    for (const auto& [key, verdict] : {std::pair{"pass", pass},
-                                       {"perf_fail", perf_fail},
-                                       {"incorrect", incorrect},
-                                       {"missing", missing}})
-      summary[key] = 0;
+    for (const char* key : keys) summary[key] = 0;
     for (json& node : nodes_) {
       conclude(node);
       const std::string verdict = node["verdict"];
       code_ = gravest(code_, code_of(verdict));
-      const char* keys[] = {"pass", "perf_fail", "missing", "incorrect"};
-      json& count = summary[keys[gravity(verdict)]];
+      json& count = summary[keys[static_cast<std::size_t>(gravity(verdict))]];
       count = count.get<int>() + 1;
     }
     const json ranked = stragglers();
+    const auto [verdict, reason] = of_fleet();
     json not_judged = json::array();
     for (const auto& [id, why] : fleet_.not_judged)
       not_judged.push_back({{"id", id}, {"reason", why}});
@@ -148,9 +77,12 @@ class Acceptance {
     return {{"schema", "assay-acceptance/1"},
             {"command", command},
             {"criteria", {{"name", criteria_.name}, {"file", criteria_.file}}},
+            {"verdict", verdict},
+            {"reason", reason},
             {"nodes", nodes_},
             {"stragglers", ranked},
             {"unmet", unmet_},
+            {"optional_unmatched", optional_unmatched_},
             {"unexpected", fleet_.unexpected},
             {"not_judged", not_judged},
             {"summary", summary},
@@ -168,30 +100,6 @@ class Acceptance {
       code_ = gravest(code_, ExitCode::failed);
     return check(criterion, nullptr, nullptr, missing,
                  row.status == "missing" ? row.reason : row.status + ": " + row.reason);
-  }
-
-  static json relative_check(const NodeRow& row, const RelativeRule& rule, const Standing& place) {
-    const double limit = 1 + rule.slower_at_most;
-    if (!place.others)
-      return check(rule.text, nullptr, limit, missing,
-                   fmt::format("fewer than {} other nodes have a number", least_others));
-    const double ratio = row.value / *place.others;
-    const double sure = (row.spread ? row.spread->low : row.value) / *place.others;
-    if (sure > limit)
-      return check(rule.text, ratio, limit, perf_fail,
-                   fmt::format("{:.3f} of the other nodes' median time, limit {:g}{}", ratio, limit,
-                               row.spread ? fmt::format(" ({:.3f} at least, by its launches)", sure)
-                                          : " (one launch)"));
-    if (ratio <= limit) return check(rule.text, ratio, limit, pass, nullptr);
-    // Over the limit, though perhaps by chance: it fails where it is surely slower than the others,
-    // and is undecided where not even that is sure; it never passes.
-    const std::string reason = fmt::format(
-        "{:.3f} of the other nodes' median time, limit {:g} ({:.3f} to {:.3f} by its "
-        "launches)",
-        ratio, limit, sure, row.spread->high / *place.others);
-    return sure > 1 ? check(rule.text, ratio, limit, perf_fail, reason)
-                    : check(rule.text, ratio, limit, missing,
-                            "undecided: " + reason + ": run more launches");
   }
 
   void judge_rows(const std::string& id) {
@@ -218,6 +126,9 @@ class Acceptance {
         }
       for (const AbsoluteRule& rule : criteria_.absolute)
         if (ok && rule.rows.holds(id)) checks.push_back(absolute_check(row, rule));
+      const bool noisy = disturbed(row);
+      if (!noise_[i].empty() || noisy)
+        for (json& one : checks) excuse(one, noisy ? disturbed_text : noise_[i]);
       const json& worst =
           *std::max_element(checks.begin(), checks.end(), [](const json& a, const json& b) {
             return gravity(a["verdict"]) < gravity(b["verdict"]);
@@ -232,6 +143,8 @@ class Acceptance {
            {"launches", row.launches.size()},
            {"fleet_median", or_null(place.others)},
            {"ratio", place.others ? json(row.value / *place.others) : json()},
+           {"speedup", place.others ? json(speedup(row.value, *place.others)) : json()},
+           {"disturbed", noisy},
            {"deviation", or_null(place.deviation)},
            {"limit", limit},
            {"verdict", worst["verdict"]},
@@ -241,9 +154,16 @@ class Acceptance {
   }
 
   void unmet(const std::string& criterion, const std::string& reason,
-             ExitCode code = ExitCode::incomparable) {
-    unmet_.push_back({{"criterion", criterion}, {"reason", reason}});
-    code_ = gravest(code_, code);
+             const std::string& verdict = missing) {
+    unmet_.push_back({{"criterion", criterion}, {"reason", reason}, {"verdict", verdict}});
+    code_ = gravest(code_, code_of(verdict));
+  }
+
+  void unmatched(const std::string& criterion, const std::string& reason, bool optional) {
+    if (optional)
+      optional_unmatched_.push_back({{"criterion", criterion}, {"reason", reason}});
+    else
+      unmet(criterion, reason + ": correct it, or mark it \"optional\": true");
   }
 
   bool floor_of(const std::string& id) const {
@@ -257,10 +177,11 @@ class Acceptance {
     for (const AbsoluteRule& rule : criteria_.absolute)
       if (row.status == "ok" && rule.rows.holds(id)) checks.push_back(absolute_check(row, rule));
     const bool demanded = row.required || row.status != "unsupported";
-    for (const json& one : checks)
+    for (json& one : checks) {
+      if (disturbed(row)) excuse(one, disturbed_text);
       if (one["verdict"] != pass && demanded)
-        unmet(id, "several nodes together: " + one["reason"].get<std::string>(),
-              code_of(one["verdict"]));
+        unmet(id, "several nodes together: " + one["reason"].get<std::string>(), one["verdict"]);
+    }
   }
 
   void judge_fleet() {
@@ -278,18 +199,73 @@ class Acceptance {
                         fleet_.unexpected.size() > 1
                             ? fmt::format(" (and {} more)", fleet_.unexpected.size() - 1)
                             : ""));
-    const auto needs_rows = [&](const RowsRule& rows, const std::string& criterion,
-                                bool of_nodes = false) {
+    needs_rows();
+    needs_states();
+  }
+
+  /// A pattern that is misspelt would judge nothing, and everything would pass it.
+  void needs_rows() {
+    const auto look = [&](const RowsRule& rows, const std::string& criterion, bool optional,
+                          bool of_nodes = false) {
       if (std::none_of(fleet_.ids.begin(), fleet_.ids.end(),
                        [&](const std::string& id) { return rows.holds(id); }) &&
           std::none_of(fleet_.together.begin(), fleet_.together.end(),
-                       [&](const auto& one) { return !of_nodes && rows.holds(one.first); }))
-        unmet(criterion, "it holds for no row: nothing was judged by it");
+                       [&](const auto& job) { return !of_nodes && rows.holds(job.first); }))
+        unmatched(criterion, "it holds for no row, so that nothing was judged by it", optional);
     };
-    for (const RelativeRule& rule : criteria_.relative) needs_rows(rule.rows, rule.text, true);
-    for (const AbsoluteRule& rule : criteria_.absolute) needs_rows(rule.rows, rule.text);
+    for (const RelativeRule& rule : criteria_.relative)
+      look(rule.rows, rule.text, rule.optional, true);
+    for (const AbsoluteRule& rule : criteria_.absolute) look(rule.rows, rule.text, rule.optional);
     for (const RowsRule& rule : criteria_.include)
-      needs_rows(rule, fmt::format("rows that hold {}", rule.text));
+      look(rule, fmt::format("rows that hold {}", rule.text), false);
+  }
+
+  /// The same for the states: null is an unknown value of a known quantity, absent is a name that
+  /// no node knows.
+  void needs_states() {
+    std::vector<const json*> states;
+    for (const json& node : nodes_)
+      for (const char* when : {"before", "after"})
+        if (const json& state = node["health"][when]; state.is_object() && !state.empty())
+          states.push_back(&state);
+    if (states.empty()) return;
+    for (const HealthRule& rule : criteria_.health) {
+      json::json_pointer top = rule.quantity;
+      while (!top.parent_pointer().empty()) top = top.parent_pointer();
+      if (std::none_of(states.begin(), states.end(),
+                       [&](const json* state) { return state->contains(top); }))
+        unmatched(rule.text, "no node tells such a state, so that nothing was judged by it",
+                  rule.optional);
+    }
+  }
+
+  /// The first finding that fails the node for noise: a machine that was not quiet before or
+  /// during its run proves nothing by being slow.
+  static std::string noise_of(const json& health) {
+    for (const json& finding : health["findings"])
+      if (finding["verdict"] == not_quiet)
+        return fmt::format("the node was not quiet ({}: it is {:g})",
+                           finding["criterion"].get<std::string>(), finding["value"].get<double>());
+    return "";
+  }
+
+  /// The gravest of all nodes and of the criteria of the fleet, with its first reason.
+  std::pair<std::string, json> of_fleet() const {
+    std::string gravest_verdict = pass;
+    json reason;
+    const auto take = [&](const std::string& verdict, const std::string& why) {
+      if (gravity(verdict) <= gravity(gravest_verdict)) return;
+      gravest_verdict = verdict;
+      reason = why;
+    };
+    for (const json& node : nodes_)
+      if (node["verdict"] != pass)
+        take(node["verdict"], fmt::format("{}: {}", node["node"].get<std::string>(),
+                                          node["reason"].get<std::string>()));
+    for (const json& rule : unmet_)
+      take(rule["verdict"], fmt::format("{}: {}", rule["criterion"].get<std::string>(),
+                                        rule["reason"].get<std::string>()));
+    return {gravest_verdict, reason};
   }
 
   /// Verdict, reason and score from rows and health.
@@ -322,7 +298,9 @@ class Acceptance {
     node["verdict"] = verdict;
     if (count > 1) reason = fmt::format("{} (and {} more)", reason.get<std::string>(), count - 1);
     node["reason"] = reason;
-    if (!ratios.empty()) node["score"] = median(ratios);
+    if (ratios.empty()) return;
+    node["score"] = median(ratios);
+    node["speedup"] = speedup_json(node["score"]);
   }
 
   json stragglers() const {
@@ -337,6 +315,7 @@ class Acceptance {
     for (std::size_t i = 0; i < scored.size(); ++i)
       ranked.push_back({{"node", scored[i].second},
                         {"score", scored[i].first},
+                        {"speedup", speedup_of(scored[i].first)},
                         {"rank", i + 1},
                         {"deviation", or_null(standing(scores, i).deviation)}});
     return ranked;
@@ -344,7 +323,8 @@ class Acceptance {
 
   const Fleet& fleet_;
   const Criteria& criteria_;
-  json nodes_ = json::array(), unmet_ = json::array();
+  std::vector<std::string> noise_;  ///< by node, "" where it was quiet
+  json nodes_ = json::array(), unmet_ = json::array(), optional_unmatched_ = json::array();
   ExitCode code_ = ExitCode::ok;
 };
 

@@ -9,16 +9,15 @@
 
 namespace assay {
 
-/// Other nodes that a relative criterion needs: of two nodes nobody can say which is the odd one.
-inline constexpr std::size_t least_others = 2;
-
 /// The document of acceptance.schema.json. A row is slower than the fleet where the lower end of
 /// its launches' interval (their range below 6 launches) is above the limit: the limit is a
 /// contract, and only the measurement's own error counts in the node's favour, not the spread of
 /// the fleet, which a bad fleet would widen. The fleet is the median of the *other* nodes, so that
-/// no node hides in its own reference. What cannot be judged is MISSING, never PASS.
+/// no node hides in its own reference. What cannot be judged is MISSING, never PASS. Slow is no
+/// failure where the machine was not quiet, by its state or by the row's own mark: NOT-QUIET asks
+/// for a repetition, and is no PASS either.
 /// exit_code: 3 INCORRECT, 7 a row failed or timed out (or a required one is unsupported), 6
-/// MISSING or a criterion of the fleet is unmet, 4 PERF-FAIL.
+/// MISSING or a criterion of the fleet is unmet, 4 PERF-FAIL, 5 NOT-QUIET.
 nlohmann::json acceptance_document(const Fleet& fleet, const Criteria& criteria,
                                    const std::string& command);
 

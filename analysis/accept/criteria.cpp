@@ -5,7 +5,9 @@
 #include <algorithm>
 
 #include "core/error.hpp"
+#include "core/plugins.hpp"
 #include "core/schema.hpp"
+#include "core/text.hpp"
 
 namespace assay {
 
@@ -33,14 +35,19 @@ class Reader {
         rules->push_back(rule(text, fmt::format("/rows/{}/{}", key, index++)));
     }
     each("relative", [&](const json& one, const std::string& at) {
-      RelativeRule relative{rows_of(one, at), one["slower_at_most"], ""};
+      RelativeRule relative{rows_of(one, at), one["slower_at_most"], "",
+                            one.value("optional", false)};
       relative.text = fmt::format("at most {:g} % slower than the other nodes{}",
                                   100 * relative.slower_at_most, of_rows(relative.rows));
       made.relative.push_back(std::move(relative));
     });
     each("absolute", [&](const json& one, const std::string& at) {
-      AbsoluteRule absolute{rows_of(one, at), one["quantity"], limit(one, "at_least"),
-                            limit(one, "at_most"), ""};
+      AbsoluteRule absolute{rows_of(one, at),
+                            one["quantity"],
+                            limit(one, "at_least"),
+                            limit(one, "at_most"),
+                            "",
+                            one.value("optional", false)};
       absolute.text =
           fmt::format("{}{}{}", absolute.quantity, bounds(absolute.at_least, absolute.at_most),
                       of_rows(absolute.rows));
@@ -99,6 +106,8 @@ class Reader {
     made.at_most = limit(one, "at_most");
     made.grows_at_most = limit(one, "grows_at_most");
     made.required = one.value("required", false);
+    made.optional = one.value("optional", false);
+    made.of_noise = made.text.starts_with("/load") || made.text == "/steal_s";
     return made;
   }
 
@@ -112,6 +121,20 @@ bool Criteria::counts(const std::string& id) const {
   const auto holds = [&](const RowsRule& rule) { return rule.holds(id); };
   return (include.empty() || std::any_of(include.begin(), include.end(), holds)) &&
          std::none_of(exclude.begin(), exclude.end(), holds);
+}
+
+namespace {
+std::filesystem::path shipped() { return data_folder("suites") / "criteria"; }
+}  // namespace
+
+std::vector<std::string> criteria_names() { return json_names(shipped()); }
+
+std::filesystem::path find_criteria(const std::string& name) {
+  if (std::filesystem::is_regular_file(name)) return name;
+  const std::filesystem::path file = shipped() / (name + ".json");
+  if (std::filesystem::is_regular_file(file)) return file;
+  throw InputError(unknown_name("criteria", name, criteria_names()) +
+                   " Criteria are a JSON file or the name of one in " + shipped().string() + ".");
 }
 
 Criteria read_criteria(const std::filesystem::path& file) { return Reader(file).read(); }

@@ -3,21 +3,13 @@
 #include <algorithm>
 
 #include "analysis/accept/acceptance.hpp"
+#include "analysis/accept/checks.hpp"
 
 namespace assay {
 
 using nlohmann::json;
 
 namespace {
-
-json finding(const std::string& criterion, const json& value, const json& limit,
-             const char* verdict, const json& reason) {
-  return {{"criterion", criterion},
-          {"value", value},
-          {"limit", limit},
-          {"verdict", verdict},
-          {"reason", reason}};
-}
 
 std::optional<double> known(const json& state, const json::json_pointer& quantity) {
   if (!state.is_object() || !state.contains(quantity) || !state.at(quantity).is_number())
@@ -49,13 +41,16 @@ class HealthCheck {
   void judge(const std::string& criterion, const std::optional<double>& value, double limit,
              bool at_most) {
     if (!value)
-      findings_.push_back(finding(criterion, nullptr, limit, rule_.required ? "MISSING" : "unknown",
-                                  "the machine does not tell it (null or absent)"));
+      findings_.push_back(check(criterion, nullptr, limit,
+                                rule_.required ? verdict::missing : verdict::unknown,
+                                "the machine does not tell it (null or absent)"));
     else if (at_most ? *value <= limit : *value >= limit)
-      findings_.push_back(finding(criterion, *value, limit, "PASS", nullptr));
+      findings_.push_back(check(criterion, *value, limit, verdict::pass, nullptr));
     else
       findings_.push_back(
-          finding(criterion, *value, limit, "PERF-FAIL", fmt::format("it is {:g}", *value)));
+          check(criterion, *value, limit, rule_.of_noise ? verdict::not_quiet : verdict::perf_fail,
+                fmt::format("it is {:g}{}", *value,
+                            rule_.of_noise ? ": repeat when nothing else runs there" : "")));
   }
 
   const HealthRule& rule_;
@@ -75,14 +70,34 @@ std::string difference(const json& common, const json& own) {
 
 }  // namespace
 
+namespace {
+
+/// The state with the load of each core: a sum that is nothing to 128 cores is a full machine of
+/// two. null where the load or the number of cores is unknown.
+json with_load_per_core(json state, const json& environment) {
+  if (!state.is_object() || state.empty()) return state;
+  const json load = state.value("load", json()),
+             cores = environment.value("hardware", json::object()).value("cores", json());
+  json& each = state["load_per_core"] = nullptr;
+  if (!load.is_array() || !cores.is_number() || !(cores > 0)) return state;
+  each = json::array();
+  for (const json& average : load)
+    each.push_back(average.is_number() ? json(average.get<double>() / cores.get<double>())
+                                       : json());
+  return state;
+}
+
+}  // namespace
+
 json health_of(const Node& node, const Criteria& criteria) {
   json health = {{"before", nullptr}, {"after", nullptr}, {"findings", json::array()}};
   // Of a node without results nothing else is worth saying.
   if (node.environments.empty()) return health;
-  health["before"] = node.environments.front().at("volatile");
+  const json& first = node.environments.front();
+  health["before"] = with_load_per_core(first.at("volatile"), first);
   for (const json& environment : node.environments)
     if (environment.value("volatile_after", json()).is_object())
-      health["after"] = environment["volatile_after"];
+      health["after"] = with_load_per_core(environment["volatile_after"], environment);
   for (const HealthRule& rule : criteria.health) HealthCheck(rule, health);
   return health;
 }
@@ -122,7 +137,8 @@ std::vector<json> strangers(const Fleet& fleet) {
       if (hashes.empty()) continue;
       const std::string criterion = fmt::format("{} as the fleet's", part);
       if (hashes.contains("null")) {
-        findings[i].push_back(finding(criterion, nullptr, nullptr, "unknown", "it has no hash"));
+        findings[i].push_back(
+            check(criterion, nullptr, nullptr, verdict::unknown, "it has no hash"));
         continue;
       }
       if (key_of(hashes) == key_of(most)) continue;
@@ -131,7 +147,7 @@ std::vector<json> strangers(const Fleet& fleet) {
       for (const auto& [hash, its] : hashes)
         if (!most.contains(hash)) why = difference(*most.begin()->second, *its);
       findings[i].push_back(
-          finding(criterion, nullptr, nullptr, "MISSING", "not comparable: " + why));
+          check(criterion, nullptr, nullptr, verdict::missing, "not comparable: " + why));
     }
   }
   return findings;

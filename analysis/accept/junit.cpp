@@ -47,7 +47,7 @@ class Suite {
       ++count;
     };
     if (verdict == "PERF-FAIL" || verdict == "INCORRECT") outcome("failure", failures_);
-    if (verdict == "MISSING") outcome("error", errors_);
+    if (verdict == "MISSING" || verdict == "NOT-QUIET") outcome("error", errors_);
     if (verdict == "unknown") outcome("skipped", skipped_);
     tests_tree_.push_back(std::move(test));
   }
@@ -76,7 +76,7 @@ std::string junit_xml(const json& document) {
   ptree suites;
   Suite fleet("fleet");
   for (const json& unmet : document["unmet"])
-    fleet.add(unmet["criterion"], {{"verdict", "MISSING"}, {"reason", unmet["reason"]}});
+    fleet.add(unmet["criterion"], {{"verdict", unmet["verdict"]}, {"reason", unmet["reason"]}});
   fleet.write(suites);
   for (const json& node : document["nodes"]) {
     Suite suite(node["node"]);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/accept/acceptance.hpp"
+#include "analysis/ratio.hpp"
 #include "analysis/text_table.hpp"
 
 namespace assay {
@@ -21,7 +22,7 @@ Line line_of(const json& node) {
   const json& rows = node["rows"];
   const auto passed = std::count_if(rows.begin(), rows.end(),
                                     [](const json& row) { return row["verdict"] == "PASS"; });
-  return {{node["node"], node["verdict"], number(node["score"], "{:.3f}"),
+  return {{node["node"], node["verdict"], number(node["speedup"], "{:.3f}"),
            fmt::format("{} of {}", passed, rows.size()),
            node["reason"].is_null() ? "" : node["reason"].get<std::string>()},
           ""};
@@ -32,17 +33,18 @@ class Renderer {
   Renderer(const json& document, bool markdown) : document_(document), markdown_(markdown) {}
 
   std::string text() {
+    verdict();
     nodes();
     stragglers();
     details();
+    disturbed();
     unknown();
     fleet();
-    const json& count = document_["summary"];
     out_ += fmt::format(
-        "\n{} nodes by {}: {} PASS, {} PERF-FAIL, {} INCORRECT, {} MISSING. A score is the median "
-        "over rows of time / median of the other nodes (above 1: slower).\n",
-        count["nodes"].get<int>(), safe(document_["criteria"]["name"]), count["pass"].get<int>(),
-        count["perf_fail"].get<int>(), count["incorrect"].get<int>(), count["missing"].get<int>());
+        "\n{}; of a node the median over its rows. NOT-QUIET: other work was there, repeat the "
+        "node "
+        "when nothing else runs.\n",
+        speedup_header("node", "the median of the other nodes"));
     return out_;
   }
 
@@ -60,12 +62,30 @@ class Renderer {
     out_ += fmt::format("{}{}\n", markdown_ ? "- " : "  ", safe(text));
   }
 
+  /// What one reads first, and alone where that is enough.
+  void verdict() {
+    const json& count = document_["summary"];
+    const auto of = [&](const char* key) { return count[key].get<int>(); };
+    const std::size_t unmet = document_["unmet"].size();
+    out_ += fmt::format(
+        "{}: {} nodes by {}: {} PASS, {} PERF-FAIL, {} INCORRECT, {} MISSING, {} NOT-QUIET{}.\n",
+        document_["verdict"].get<std::string>(), of("nodes"), safe(document_["criteria"]["name"]),
+        of("pass"), of("perf_fail"), of("incorrect"), of("missing"), of("not_quiet"),
+        unmet == 0   ? ""
+        : unmet == 1 ? "; 1 criterion of the fleet is not met"
+                     : fmt::format("; {} criteria of the fleet are not met", unmet));
+    if (document_["reason"].is_string())
+      out_ += (markdown_ ? "\n" : "") + safe(document_["reason"]) + "\n";
+    out_ += "\n";
+  }
+
   void nodes() {
     std::vector<Line> lines;
-    for (const char* verdict : {"INCORRECT", "MISSING", "PERF-FAIL", "PASS"})
+    for (const char* verdict : {"INCORRECT", "MISSING", "PERF-FAIL", "NOT-QUIET", "PASS"})
       for (const json& node : document_["nodes"])
         if (node["verdict"] == verdict) lines.push_back(line_of(node));
-    table({{"node"}, {"verdict"}, {"score", true}, {"rows passed", true}, {"reason"}}, lines);
+    table({{"node"}, {"verdict"}, {over("node", "fleet"), true}, {"rows passed", true}, {"reason"}},
+          lines);
   }
 
   void stragglers() {
@@ -73,11 +93,13 @@ class Renderer {
     for (const json& one : document_["stragglers"])
       if (lines.size() < shown_stragglers)
         lines.push_back({{std::to_string(one["rank"].get<int>()), one["node"],
-                          number(one["score"], "{:.3f}"), number(one["deviation"], "{:+.1f}")},
+                          number(one["speedup"], "{:.3f}"), number(one["deviation"], "{:+.1f}")},
                          ""});
     if (lines.empty()) return;
-    title("Slowest of the fleet (deviation: from the others' median, in their scaled MAD)");
-    table({{"rank", true}, {"node"}, {"score", true}, {"deviation", true}}, lines);
+    title(
+        "Slowest of the fleet (deviation of the time from the others' median, in their scaled "
+        "MAD)");
+    table({{"rank", true}, {"node"}, {over("node", "fleet"), true}, {"deviation", true}}, lines);
   }
 
   void details() {
@@ -97,6 +119,23 @@ class Renderer {
       for (const json& row : node["rows"]) take(row, row["id"]);
       if (left > 0) item(fmt::format("and {} more (--format json tells all)", left));
     }
+  }
+
+  /// Their times are upper limits, also where they passed.
+  void disturbed() {
+    std::vector<std::string> items;
+    for (const json& node : document_["nodes"]) {
+      std::size_t count = 0;
+      std::string first;
+      for (const json& row : node["rows"])
+        if (row["disturbed"] == true && ++count == 1) first = row["id"];
+      if (count > 0)
+        items.push_back(fmt::format("{}: {}{}", node["node"].get<std::string>(), first,
+                                    count > 1 ? fmt::format(" and {} more", count - 1) : ""));
+    }
+    if (items.empty()) return;
+    title("Disturbed rows (!): other work wanted the processors while they were timed");
+    for (const std::string& text : items) item(text);
   }
 
   /// What could not be known is told, though nothing required it.
@@ -132,6 +171,8 @@ class Renderer {
       };
     };
     list("Criteria that are not met", document_["unmet"], reasoned("criterion"));
+    list("Optional criteria that hold for nothing", document_["optional_unmatched"],
+         reasoned("criterion"));
     list("Nodes that the criteria do not name (not judged)", document_["unexpected"],
          [](const json& one) { return one.template get<std::string>(); });
     list("Rows that are not judged", document_["not_judged"], reasoned("id"));

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "analysis/ratio.hpp"
 #include "analysis/report/parts.hpp"
 
 namespace assay::report {
@@ -60,7 +61,7 @@ json nodes_part(const std::vector<NamedResult>& results, const std::vector<Serie
   struct Line {
     std::string id;
     double fleet = 0, spread = 0;
-    std::map<std::string, double> ratios;
+    std::map<std::string, double> speedups;  ///< over the fleet; the medians until it is known
   };
   std::vector<Line> lines;
   std::set<std::string> hosts;
@@ -70,15 +71,15 @@ json nodes_part(const std::vector<NamedResult>& results, const std::vector<Serie
     std::vector<double> medians;
     for (const auto& [host, node] : nodes)
       if (node.good && !node.medians.empty()) {
-        line.ratios[host] = median(node.medians);
-        medians.push_back(line.ratios[host]);
+        line.speedups[host] = median(node.medians);
+        medians.push_back(line.speedups[host]);
       }
     if (medians.size() < 2) continue;
     line.fleet = median(medians);
     for (const auto& [host, node] : nodes) hosts.insert(host);
-    for (auto& [host, ratio] : line.ratios) {
-      ratio /= line.fleet;
-      line.spread = std::max(line.spread, std::fabs(std::log(ratio)));
+    for (auto& [host, its] : line.speedups) {
+      its = speedup(its, line.fleet);
+      line.spread = std::max(line.spread, std::fabs(std::log(its)));
     }
     lines.push_back(std::move(line));
   }
@@ -91,12 +92,12 @@ json nodes_part(const std::vector<NamedResult>& results, const std::vector<Serie
   }
   json rows = json::array();
   for (const Line& line : lines) {
-    json ratios = json::array();
+    json speedups = json::array();
     for (const std::string& host : hosts) {
-      const auto found = line.ratios.find(host);
-      ratios.push_back(found == line.ratios.end() ? json() : json(found->second));
+      const auto found = line.speedups.find(host);
+      speedups.push_back(found == line.speedups.end() ? json() : json(found->second));
     }
-    rows.push_back({{"id", line.id}, {"fleet_median", line.fleet}, {"ratios", ratios}});
+    rows.push_back({{"id", line.id}, {"fleet_median", line.fleet}, {"speedups", speedups}});
   }
   return {{"hosts", hosts}, {"rows", rows}, {"of", total}};
 }

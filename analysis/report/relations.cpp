@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analysis/curves.hpp"
+#include "analysis/ratio.hpp"
 #include "analysis/report/parts.hpp"
 #include "core/precision.hpp"
 
@@ -111,7 +112,7 @@ json precision_part(const std::vector<Series>& all) {
         worst = std::max(worst, row.at("verification").at("max_error").get<double>());
       points.push_back({{"row", i},
                         {"reference", best},
-                        {"speedup", all[best].median / all[i].median},
+                        {"speedup", speedup(all[i].median, all[best].median)},
                         {"shared", any_shared(all[i]) || any_shared(all[best]) ? 1 : 0},
                         {"error", worst}});
     }

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "analysis/load.hpp"
+#include "analysis/ratio.hpp"
 #include "analysis/report/parts.hpp"
 #include "core/error.hpp"
 #include "core/result.hpp"
@@ -67,6 +68,7 @@ json report_document(const ReportInput& input) {
   json document = {{"title", input.title},
                    {"made", now()},
                    {"version", version()},
+                   {"speedup_header", speedup_header("{first}", "{second}")},
                    {"least_for_interval", least_for_interval}};
   const auto add = [&](const char* part, json value) {
     if (!value.is_null()) document[part] = std::move(value);

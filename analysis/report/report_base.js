@@ -44,6 +44,15 @@ function times(value) {
   if (value > 0 && value < 1e-4) return value.toExponential(2) + '\u00d7';
   return (value > 0 && value < 0.995 ? value.toPrecision(3) : digits(value)) + '\u00d7';
 }
+// Of a ratio of times (new over base): the speedup, which is what is shown.
+function speedup_of(ratio) {
+  return known(ratio) && ratio > 0 ? 1 / ratio : null;
+}
+// analysis/ratio.cpp's words, as the beginning of a sentence.
+function speedup_header(first, second) {
+  const text = report.speedup_header.replaceAll('{first}', () => first).replaceAll('{second}', () => second);
+  return text[0].toUpperCase() + text.slice(1);
+}
 function percent(value) {
   return known(value) ? (100 * value).toFixed(1) + ' %' : '\u2013';
 }
@@ -79,6 +88,7 @@ const moods = {
   'not met': 'bad',
   unsupported: 'mid',
   inconclusive: 'mid',
+  'NOT-QUIET': 'mid',
   'too short': 'mid',
 };
 const marks = {

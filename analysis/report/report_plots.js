@@ -289,9 +289,9 @@ function scaling_plot(curves, over, wanted, title) {
   return {data, layout: {showlegend: true, xaxis: axis(over, ticks), yaxis, annotations}};
 }
 
-// ratios[i][j]: time of node j over the fleet's in case i; above 1 is slower.
-function heat_plot(hosts, cases, ratios) {
-  const logs = ratios.map((line) => line.map((one) => known(one) && one > 0 ? Math.log2(one) : null));
+// speedups[i][j]: of node j over the fleet's median in case i.
+function heat_plot(hosts, cases, speedups) {
+  const logs = speedups.map((line) => line.map((one) => known(one) && one > 0 ? Math.log2(one) : null));
   const flat = logs.flat().filter(known), extent = Math.max(0.07, ...flat.map(Math.abs));
   const steps = [1 / 2 ** extent, 1 / 2 ** (extent / 2), 1, 2 ** (extent / 2), 2 ** extent];
   const places = hosts.map((_, i) => i), levels = cases.map((_, i) => i);
@@ -307,16 +307,16 @@ function heat_plot(hosts, cases, ratios) {
       ygap: 1,
       hoverongaps: false,
       hoverinfo: 'text',
-      colorscale: [[0, '#0072b2'], [0.5, '#f7f7f7'], [1, '#d55e00']],
+      colorscale: [[0, '#d55e00'], [0.5, '#f7f7f7'], [1, '#0072b2']],
       colorbar: {
-        title: {text: 'time over<br>fleet median'},
+        title: {text: 'speedup over<br>fleet median'},
         tickvals: steps.map(Math.log2),
         ticktext: steps.map((one) => one.toFixed(2))
       },
-      hovertext: ratios.map(
+      hovertext: speedups.map(
           (line, i) => line.map(
-              (one, j) => lines(hosts[j], cases[i], known(one) ? times(one) + ' the fleet\'s time' : 'no number'))),
-      text: ratios.map((line) => line.map((one) => known(one) ? one.toFixed(2) : '')),
+              (one, j) => lines(hosts[j], cases[i], known(one) ? times(one) + ' over the fleet' : 'no number'))),
+      text: speedups.map((line) => line.map((one) => known(one) ? one.toFixed(2) : '')),
       texttemplate: hosts.length * cases.length <= 400 ? '%{text}' : undefined,
       textfont: {size: 11}
     }],

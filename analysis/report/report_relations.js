@@ -16,7 +16,7 @@ function speedups() {
       show: (one) => human(one.value, text_at(one.unit)) + (one.published ? '*' : '')
     },
     {
-      ...measure('Speedup', (one) => one.speedup, times, {down: true}),
+      ...measure('Row over other', (one) => one.speedup, times, {down: true}),
       show: (one) => times(one.speedup) + (one.published ? '*' : '') + (rows[one.row].shared ? '!' : '')
     },
     field('Note', (one) => text_at(one.note), {wide: true}),
@@ -25,8 +25,7 @@ function speedups() {
       'speedups', 'Speedup over other systems',
       element(
           'p', {},
-          'Speedup is the other system\'s time over this row\'s (rates: the other way round): above 1, this row is ' +
-              'faster. ' +
+          speedup_header('this row', 'the other system') + '. ' +
               '* marks published numbers, which have no interval.'),
       data_table('Speedups', columns, report.speedups));
   const cited = [...new Set(report.speedups.map((one) => text_at(one.citation)).filter(Boolean))];
@@ -206,23 +205,23 @@ function nodes() {
   const part = report.nodes;
   if (!part) return;
   const worst = (row) =>
-      row.ratios.reduce((best, one, i) => known(one) && (best < 0 || one > row.ratios[best]) ? i : best, -1);
+      row.speedups.reduce((best, one, i) => known(one) && (best < 0 || one < row.speedups[best]) ? i : best, -1);
   const columns = [
     field('Row', (row) => row.id, {wide: true}),
     measure('Fleet median', (row) => row.fleet_median, seconds),
     field('Slowest node', (row) => part.hosts[worst(row)]),
-    measure('Its ratio', (row) => row.ratios[worst(row)], times, {down: true}),
+    measure('It over fleet', (row) => row.speedups[worst(row)], times),
   ];
   section(
       'nodes', 'Nodes',
       element(
           'p', {},
-          'Time of each node over the median of the nodes, for ' +
+          speedup_header('node', 'the median of the nodes') + '; for ' +
               (part.rows.length < part.of ? 'the ' + part.rows.length + ' rows of ' + part.of + ' that differ most' :
                                             part.of + ' rows') +
-              '. Above 1 is slower; an empty cell has no number.'),
+              '. An empty cell has no number.'),
       plot(
           'Heat map of nodes',
-          () => heat_plot(part.hosts, part.rows.map((row) => row.id), part.rows.map((row) => row.ratios)), 'free'),
+          () => heat_plot(part.hosts, part.rows.map((row) => row.id), part.rows.map((row) => row.speedups)), 'free'),
       data_table('Nodes', columns, part.rows));
 }

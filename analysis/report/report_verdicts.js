@@ -70,7 +70,7 @@ function summary() {
             one.geometric_mean ?
                 tile(
                     times(one.geometric_mean.speedup),
-                    'geometric mean speedup, ' + one.geometric_mean.rows + ' of ' + one.geometric_mean.of + ' rows',
+                    'geometric mean, new over base, ' + one.geometric_mean.rows + ' of ' + one.geometric_mean.of + ' rows',
                     '') :
                 null));
     if (!one.geometric_mean && one.geometric_mean_reason)
@@ -80,9 +80,17 @@ function summary() {
     const verdicts = count_of(one.nodes, 'verdict');
     append(
         made, element('h3', {}, 'Acceptance'),
-        tiles(...['PASS', 'PERF-FAIL', 'INCORRECT', 'MISSING']
+        one.verdict ? element('p', {}, badge(one.verdict), one.reason ? ' ' + one.reason : '') : null,
+        tiles(...['PASS', 'PERF-FAIL', 'INCORRECT', 'MISSING', 'NOT-QUIET']
                   .filter((name) => verdicts.get(name))
                   .map((name) => tile(verdicts.get(name), name, moods[name]))));
+    const marked = each(one.nodes).flatMap((node) => each(node.rows).filter((row) => row.disturbed)).length;
+    if (marked)
+      append(
+          made,
+          element(
+              'p', {class: 'notice'},
+              '! Other work wanted the processors while ' + marked + ' of the judged rows were timed.'));
     const bad = each(one.nodes).filter((node) => node.verdict !== 'PASS');
     if (bad.length)
       append(
@@ -170,18 +178,21 @@ function of_row(columns) {
 
 function comparison_columns() {
   const star = (row) => row.published ? '*' : '';
-  const low = (row) => row.interval ? row.interval[0] : null;
-  const whole = (row) => row.interval ? row.interval.join(' \u2026 ') : null;
+  // Documents of before hold the ratio of times alone.
+  const faster = (row) => row.speedup ?? speedup_of(row.ratio);
+  const interval = (row) =>
+      row.speedup_interval ?? (row.interval && [speedup_of(row.interval[1]), speedup_of(row.interval[0])]);
+  const low = (row) => interval(row) ? interval(row)[0] : null;
   return [
     field('Verdict', verdict_of, {show: (row) => badge(verdict_of(row)), tip: (row) => row.reason, choose: true}),
     field('Row', (row) => row.id, {wide: true, find: (row) => each(row.names).join(' ')}),
     {...measure('Base', (row) => row.base.median, seconds), show: (row) => seconds(row.base.median) + star(row)},
     {...measure('New', (row) => row.new.median, seconds), show: (row) => seconds(row.new.median) + star(row)},
-    measure('Change', (row) => row.ratio, change),
+    measure('New over base', faster, times),
     {
-      ...measure('Interval', low, change),
-      show: (row) => range(low(row), (row.interval || [])[1], change),
-      tip: whole
+      ...measure('Interval', low, times),
+      show: (row) => range(low(row), (interval(row) || [])[1], times),
+      tip: (row) => (interval(row) || []).join(' \u2026 ') || null
     },
     measure('p', (row) => row.p, plain),
     measure('Detectable', (row) => row.minimum_detectable, percent),
@@ -203,7 +214,7 @@ function comparisons() {
         'comparison' + (i || ''), 'Comparison, row by row', source_of(one),
         element(
             'p', {},
-            'Ratio of launch medians, new over base time: above 1 is slower. Meant to vary: ' + one.vary +
+            speedup_header('new', 'base') + '; by launch medians. Meant to vary: ' + one.vary +
                 '. Stage: ' + one.stage + '.'),
         notes_of(one));
     if (each(one.rows).length) append(made, data_table('Comparison', comparison_columns(), one.rows));
@@ -247,7 +258,13 @@ function comparisons() {
 
 function acceptance() {
   each(report.acceptance).forEach((one, i) => {
-    const made = section('acceptance' + (i || ''), 'Acceptance, node by node', source_of(one), notes_of(one));
+    const made = section(
+        'acceptance' + (i || ''), 'Acceptance, node by node', source_of(one),
+        element(
+            'p', {},
+            speedup_header('node', 'the median of the other nodes') +
+                '; of a node the median over its rows.'),
+        notes_of(one));
     const rank = new Map(each(one.stragglers).map((node) => [node.node, node.rank]));
     append(
         made,
@@ -256,11 +273,10 @@ function acceptance() {
             [
               {title: 'Verdict', get: (node) => node.verdict, show: (node) => badge(node.verdict), choose: true},
               {title: 'Node', get: (node) => node.node}, {
-                title: 'Score',
+                title: 'Node over fleet',
                 right: true,
-                down: true,
-                get: (node) => node.score,
-                show: (node) => change(node.score)
+                get: (node) => node.speedup ?? speedup_of(node.score),
+                show: (node) => times(node.speedup ?? speedup_of(node.score))
               },
               {
                 title: 'Straggler',
@@ -275,7 +291,7 @@ function acceptance() {
                   const found = [
                     ...each(node.rows)
                         .filter((row) => row.verdict && row.verdict !== 'PASS' && row.verdict !== 'ok')
-                        .map((row) => row.id + ': ' + (row.reason || row.verdict)),
+                        .map((row) => (row.disturbed ? '! ' : '') + row.id + ': ' + (row.reason || row.verdict)),
                     ...each(node.health && node.health.findings)
                         .filter((f) => f.verdict !== 'PASS')
                         .map((f) => f.criterion + ': ' + (f.reason || f.verdict))
@@ -294,6 +310,10 @@ function acceptance() {
           element(
               'ul', {},
               one.unmet.map((u) => element('li', {}, badge('not met'), ' ' + u.criterion + ': ' + u.reason))));
+    if (each(one.optional_unmatched).length)
+      append(
+          made, element('h3', {}, 'Optional criteria that hold for nothing'),
+          element('ul', {}, one.optional_unmatched.map((u) => element('li', {}, u.criterion + ': ' + u.reason))));
     if (each(one.unexpected).length)
       append(
           made,
@@ -314,20 +334,21 @@ function acceptance() {
     const ids = [...new Set(
         each(one.nodes).flatMap((node) => each(node.rows).filter((row) => known(row.ratio)).map((row) => row.id)))];
     if (ids.length && one.nodes.length > 1) {
-      const ratio = one.nodes.map((node) => new Map(each(node.rows).map((row) => [row.id, row.ratio])));
+      const faster = one.nodes.map(
+          (node) => new Map(each(node.rows).map((row) => [row.id, row.speedup ?? speedup_of(row.ratio)])));
       const shown = ids.slice(0, 150);
       if (has_plots)
         append(
             made,
             element(
                 'h3', {},
-                'Time of each node over the fleet\'s median' +
+                'Speedup of each node over the others\' median' +
                     (ids.length > 150 ? ', the first 150 of ' + ids.length + ' rows' : '')),
             plot(
                 'Heat map of nodes',
                 () => heat_plot(
                     one.nodes.map((node) => node.node), shown,
-                    shown.map((id) => ratio.map((of) => of.get(id) ?? null))),
+                    shown.map((id) => faster.map((of) => of.get(id) ?? null))),
                 'free'));
     }
   });

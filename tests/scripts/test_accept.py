@@ -3,6 +3,7 @@
 import json
 import math
 import random
+import re
 import sys
 import xml.etree.ElementTree
 
@@ -27,11 +28,11 @@ class Accept(RunTest):
             document["environments"][0]["volatile"] = document["environments"][0]["volatile_after"] = state
             (self.results / f"{i}.json").write_text(json.dumps(document))
 
-    def accept(self, *words, criteria=SOURCE / "suites" / "acceptance.json", code):
+    def accept(self, *words, criteria="acceptance", code):
         return self.command(ASSAY, "accept", self.results, "--criteria", criteria, *words, code=code)
 
     def criteria(self, **more):
-        document = json.loads((SOURCE / "suites" / "acceptance.json").read_text())
+        document = json.loads((SOURCE / "suites" / "criteria" / "acceptance.json").read_text())
         document.update(more)
         file = self.folder / "criteria.json"
         file.write_text(json.dumps(document))
@@ -77,6 +78,55 @@ class Accept(RunTest):
         self.assertIn("no ceiling", self.accept(criteria=self.criteria(absolute=ceiling), code=6).stdout)
         floor = [{"rows": ".", "quantity": "flops_per_s", "at_least": 1e30}]
         self.accept(criteria=self.criteria(absolute=floor), code=4)
+
+    def test_the_example_of_the_docs(self):
+        """What docs/acceptance.md prints works as printed, and has every key of the schema."""
+        self.fleet(["n0", "n1", "n2"], spread=0.005)
+        text = (SOURCE / "docs" / "acceptance.md").read_text()
+        (example,) = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
+        (self.folder / "criteria.json").write_text(example)
+        (line,) = [line for line in text.splitlines() if "criteria.json --junit" in line]
+        words = line.split()
+        self.assertEqual(words.pop(0), "assay")
+        done = self.command(ASSAY, *words, code=0, cwd=self.folder)
+        self.assertTrue(done.stdout.startswith("PASS: 3 nodes by delivery of March: 3 PASS"), done.stdout)
+        self.assertTrue((self.folder / "accept.xml").is_file())
+
+        def keys_of(part):
+            if isinstance(part, list):
+                return set().union(*map(keys_of, part)) if part else set()
+            return set(part) | keys_of(list(part.values())) if isinstance(part, dict) else set()
+
+        def properties_of(schema):
+            if isinstance(schema, list):
+                return set().union(*map(properties_of, schema)) if schema else set()
+            if not isinstance(schema, dict):
+                return set()
+            return set(schema.get("properties", {})) | properties_of(list(schema.values()))
+
+        wanted = properties_of(json.loads((SOURCE / "results-schema" / "criteria.schema.json").read_text()))
+        self.assertLessEqual({"slower_at_most", "grows_at_most", "required", "optional", "exclude"}, wanted)
+        self.assertEqual(wanted - keys_of(json.loads(example)), set())
+        for key in wanted:
+            self.assertIn(f"`{key}`", text)
+
+    def test_by_name(self):
+        self.fleet(["n0", "n1", "n2"], spread=0.005)
+        self.accept(criteria=SOURCE / "suites" / "criteria" / "acceptance.json", code=0)
+        self.assertIn("Did you mean 'acceptance'", self.accept(criteria="aceptance", code=2).stderr)
+        self.assertIn("acceptance", self.command(ASSAY, "list", "criteria", code=0).stdout)
+
+    def test_a_noisy_node_is_repeated(self):
+        self.fleet(["n0", "n1", "n2", "n3"], slow="n2", spread=0.005)
+        self.assertTrue(self.accept(code=4).stdout.startswith("PERF-FAIL: "))
+        document = json.loads((self.results / "2.json").read_text())
+        document["environments"][0]["volatile"]["load"][0] = 6.0  # of 8 cores
+        (self.results / "2.json").write_text(json.dumps(document))
+        junit = self.folder / "junit.xml"
+        text = self.accept("--junit", junit, code=5).stdout
+        self.assertTrue(text.startswith("NOT-QUIET: 4 nodes by acceptance: 3 PASS, 0 PERF-FAIL"), text)
+        types = {error.get("type") for error in xml.etree.ElementTree.parse(junit).getroot().iter("error")}
+        self.assertEqual(types, {"NOT-QUIET"})
 
     def test_bad_input(self):
         self.fleet(["n0", "n1", "n2"])

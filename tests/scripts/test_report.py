@@ -92,8 +92,9 @@ class Report(RunTest):
         self.assertNotRegex(page.texts["data"], "[<>&]")
         self.assertNotIn("onerror", self.own(page))
         self.assertEqual(data["nodes"]["hosts"], [f"n{i:02d}" for i in range(8)], "other systems belong to no fleet")
-        slow = [row["ratios"][2] for row in data["nodes"]["rows"]]
-        self.assertTrue(all(1.05 < ratio < 1.12 for ratio in slow), slow)
+        self.assertEqual(data["speedup_header"], "speedup: {first} over {second}, above 1 {first} is faster")
+        slow = [row["speedups"][2] for row in data["nodes"]["rows"]]
+        self.assertTrue(all(1 / 1.12 < speedup < 1 / 1.05 for speedup in slow), slow)
         fits = {curve["name"]: curve["fit"] for curve in data["collectives"]["sizes"] if len(curve["bytes"]) > 2}
         self.assertAlmostEqual(fits["allreduce mpi fp32 nodes 2 ranks 8"]["alpha"], 5e-6, delta=1e-7)
         self.assertAlmostEqual(1 / fits["allgather mpi fp32 nodes 2 ranks 8"]["beta"], 2.4e10, delta=2e8)

@@ -145,12 +145,28 @@ class Browser(RunTest):
         self.assertEqual(self.page.evaluate("document.activeElement.className"), "skip")
         self.page.keyboard.press("Enter")
         self.assertEqual(self.page.evaluate("document.activeElement.id"), "main")
-        self.heading("speedups", "Speedup").focus()
+        self.heading("speedups", "Row over other").focus()
         self.assertNotEqual(self.page.evaluate("getComputedStyle(document.activeElement).outlineStyle"), "none", "focus cannot be seen")
         for direction in ("descending", "ascending"):
             self.page.keyboard.press("Enter" if direction == "descending" else "Space")
             self.assertEqual(self.page.evaluate("document.activeElement.parentNode.getAttribute('aria-sort')"), direction)
         self.assertEqual(self.page.evaluate("document.querySelectorAll('th:not([scope])').length"), 0)
+        self.quiet()
+
+    def test_every_ratio_is_a_speedup(self):
+        """One direction everywhere: who over whom, above 1 the first-named is faster."""
+        self.open(make_report_inputs.write(self.folder / "in"))
+        for section, title, words in (
+            ("comparison", "New over base", "Speedup: new over base, above 1 new is faster"),
+            ("acceptance", "Node over fleet", "Speedup: node over the median of the other nodes, above 1 node is faster"),
+            ("nodes", "It over fleet", "Speedup: node over the median of the nodes, above 1 node is faster"),
+            ("speedups", "Row over other", "Speedup: this row over the other system, above 1 this row is faster"),
+        ):
+            self.assertEqual(self.heading(section, title).count(), 1, section)
+            self.assertIn(words, self.page.locator(f"#{section}").inner_text())
+        self.assertNotIn("above 1 is slower", self.page.locator("main").inner_text())
+        slow = self.page.locator("#acceptance tbody tr", has_text="PERF-FAIL")
+        self.assertIn("0.926\u00d7", slow.inner_text())
         self.quiet()
 
     def test_it_prints(self):

@@ -223,7 +223,7 @@ def history(count=8):
 def acceptance(count=16):
     nodes = []
     for n in range(count):
-        verdict = {3: "PERF-FAIL", 5: "INCORRECT", 7: "MISSING"}.get(n, "PASS")
+        verdict = {3: "PERF-FAIL", 5: "INCORRECT", 7: "MISSING", 9: "NOT-QUIET"}.get(n, "PASS")
         factor = 1.08 if n == 3 else 1 + 0.002 * (n % 5)
         rows = (
             []
@@ -239,10 +239,12 @@ def acceptance(count=16):
                     "launches": 1,
                     "fleet_median": None if n == 5 and i == 2 else 1e-3,
                     "ratio": None if n == 5 and i == 2 else factor,
+                    "speedup": None if n == 5 and i == 2 else 1 / factor,
                     "deviation": None,
                     "limit": 1.05,
                     "verdict": "PERF-FAIL" if n == 3 else "INCORRECT" if n == 5 and i == 2 else "PASS",
                     "reason": "8 % slower" if n == 3 else None,
+                    "disturbed": n == 9,
                     "checks": [],
                 }
                 for i in range(6)
@@ -252,8 +254,9 @@ def acceptance(count=16):
             {
                 "node": f"node{n:03d}" + ("<b>" if n == 0 else ""),
                 "verdict": verdict,
-                "reason": "no row" if verdict == "MISSING" else None,
+                "reason": {"MISSING": "no row", "NOT-QUIET": "/load_per_core/0 before at most 0.1: it is 0.5"}.get(verdict),
                 "score": None if verdict == "MISSING" else factor,
+                "speedup": None if verdict == "MISSING" else 1 / factor,
                 "rows": rows,
                 "health": {"before": None, "after": None, "findings": []},
             }
@@ -262,12 +265,14 @@ def acceptance(count=16):
     return {
         "schema": "assay-acceptance/1",
         "command": "assay accept results",
-        "criteria": {"name": "acceptance", "file": "suites/acceptance.json"},
+        "verdict": "INCORRECT",
+        "reason": "node005: its second row",
+        "criteria": {"name": "acceptance", "file": "suites/criteria/acceptance.json"},
         "nodes": nodes,
         "stragglers": [{"node": n["node"], "score": n["score"], "rank": i + 1, "deviation": None} for i, n in enumerate(ranked)],
         "unmet": [],
         "unexpected": [],
         "not_judged": [],
-        "summary": {"nodes": count, "pass": count - 3, "perf_fail": 1, "incorrect": 1, "missing": 1},
+        "summary": {"nodes": count, "pass": count - 4, "not_quiet": 1, "perf_fail": 1, "incorrect": 1, "missing": 1},
         "exit_code": 3,
     }

@@ -109,8 +109,8 @@ TEST(ReportDocument, NodesAreBesideTheirFleet) {
   const json document = report_document({"title", results, {}, {}});
   const json& part = document.at("nodes");
   EXPECT_EQ(part["hosts"], json({"a", "b", "c", "d"}));
-  EXPECT_DOUBLE_EQ(part["rows"][0]["ratios"][2], 1.08);
-  EXPECT_TRUE(part["rows"][0]["ratios"][3].is_null()) << "an incorrect row is no number";
+  EXPECT_DOUBLE_EQ(part["rows"][0]["speedups"][2], 1 / 1.08);
+  EXPECT_TRUE(part["rows"][0]["speedups"][3].is_null()) << "an incorrect row is no number";
   EXPECT_EQ(part["of"], 1);
   const json& differences = document["environments"]["differences"];
   ASSERT_EQ(differences.size(), 1U);

@@ -1,0 +1,132 @@
+#include "analysis/accept/checks.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+#include "analysis/ratio.hpp"
+#include "core/statistics.hpp"
+
+namespace assay {
+
+using nlohmann::json;
+
+namespace verdict {
+
+namespace {
+constexpr std::array order{pass, not_quiet, perf_fail, missing, incorrect};
+}
+
+int gravity(const std::string& verdict) {
+  for (std::size_t i = 0; i < order.size(); ++i)
+    if (verdict == order[i]) return static_cast<int>(i);
+  return 0;
+}
+
+ExitCode code_of(const std::string& verdict) {
+  constexpr ExitCode codes[] = {ExitCode::ok, ExitCode::inconclusive, ExitCode::slower,
+                                ExitCode::incomparable, ExitCode::incorrect};
+  return codes[gravity(verdict)];
+}
+
+}  // namespace verdict
+
+using namespace verdict;
+
+json check(const std::string& criterion, const json& value, const json& limit, const char* verdict,
+           const json& reason) {
+  return {{"criterion", criterion},
+          {"value", value},
+          {"limit", limit},
+          {"verdict", verdict},
+          {"reason", reason}};
+}
+
+namespace {
+
+/// The median of a row's quantity over its launches, or why it is unknown.
+std::optional<double> quantity_of(const NodeRow& row, const std::string& quantity,
+                                  std::string& why) {
+  if (quantity == "time_s") return row.value;
+  std::vector<double> values;
+  for (const json& launch : row.launches) {
+    json value;
+    if (quantity == "ceiling_fraction") {
+      const json ceiling = launch.value("ceiling", json());
+      if (ceiling.is_object()) value = ceiling.value("fraction", json());
+      const json reason = launch.value("ceiling_reason", json());
+      why = reason.is_string() ? "no ceiling: " + reason.get<std::string>()
+                               : "the row has no ceiling";
+    } else {
+      value = launch.at("rates").value(quantity, json());
+      why = fmt::format("the row has no {}", quantity);
+    }
+    if (!value.is_number()) return std::nullopt;
+    values.push_back(value);
+  }
+  return median(values);
+}
+
+constexpr const char* undecided = "undecided: ";
+
+}  // namespace
+
+json absolute_check(const NodeRow& row, const AbsoluteRule& rule) {
+  const json limit = rule.at_least ? json(*rule.at_least) : json(*rule.at_most);
+  std::string why;
+  const std::optional<double> value = quantity_of(row, rule.quantity, why);
+  // What cannot be known is not met: a rule that does not evaluate must not pass.
+  if (!value) return check(rule.text, nullptr, limit, missing, why);
+  if (rule.at_least && !(*value >= *rule.at_least))
+    return check(rule.text, *value, *rule.at_least, perf_fail,
+                 fmt::format("{} is {:.4g}, below {:.4g}", rule.quantity, *value, *rule.at_least));
+  if (rule.at_most && !(*value <= *rule.at_most))
+    return check(rule.text, *value, *rule.at_most, perf_fail,
+                 fmt::format("{} is {:.4g}, above {:.4g}", rule.quantity, *value, *rule.at_most));
+  return check(rule.text, *value, limit, pass, nullptr);
+}
+
+Standing standing(const std::vector<double>& values, std::size_t index) {
+  std::vector<double> others;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (i != index) others.push_back(std::log(values[i]));
+  Standing made;
+  if (others.size() < least_others) return made;
+  const double centre = median(others), spread = 1.4826 * mad(others);
+  made.others = std::exp(centre);
+  if (spread > 0) made.deviation = (std::log(values[index]) - centre) / spread;
+  return made;
+}
+
+json relative_check(const NodeRow& row, const RelativeRule& rule, const Standing& place) {
+  const double limit = 1 + rule.slower_at_most;
+  if (!place.others)
+    return check(rule.text, nullptr, limit, missing,
+                 fmt::format("fewer than {} other nodes have a number", least_others));
+  const double ratio = row.value / *place.others;
+  const double sure = (row.spread ? row.spread->low : row.value) / *place.others;
+  if (ratio <= limit && sure <= limit) return check(rule.text, ratio, limit, pass, nullptr);
+  const std::string reason = fmt::format(
+      "speedup over the other nodes' median {:.3f}, at least {:.3f} is wanted ({})",
+      speedup_of(ratio), speedup_of(limit),
+      row.spread ? fmt::format("{:.3f} to {:.3f} by its launches",
+                               speedup_of(row.spread->high / *place.others), speedup_of(sure))
+                 : "one launch");
+  // Over the limit, though perhaps by chance: it fails where it is surely slower than the others,
+  // and is undecided where not even that is sure; it never passes.
+  return sure > 1
+             ? check(rule.text, ratio, limit, perf_fail, reason)
+             : check(rule.text, ratio, limit, missing, undecided + reason + ": run more launches");
+}
+
+void excuse(json& check, const std::string& noise) {
+  const json& reason = check["reason"];
+  const bool open = check["verdict"] == missing && reason.is_string() &&
+                    reason.get<std::string>().starts_with(undecided);
+  if (check["verdict"] != perf_fail && !open) return;
+  check["verdict"] = not_quiet;
+  check["reason"] = fmt::format("{}; {}: repeat it", reason.get<std::string>(), noise);
+}
+
+}  // namespace assay

@@ -1,0 +1,70 @@
+#pragma once
+// Fleets and criteria for tests of `assay accept`.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "analysis/accept/acceptance.hpp"
+#include "core/schema.hpp"
+#include "rows.hpp"
+
+namespace assay::test {
+
+using nlohmann::json;
+
+inline Criteria criteria_of(json document) {
+  const auto file =
+      std::filesystem::path(testing::TempDir()) / fmt::format("assay-criteria-{}.json", getpid());
+  document["schema"] = "assay-criteria/1";
+  document["name"] = "test";
+  if (!document.contains("nodes")) document["nodes"] = "seen";
+  write_json(file, document);
+  const Criteria made = read_criteria(file);
+  std::filesystem::remove(file);
+  return made;
+}
+
+inline const json five_percent = {{"relative", {{{"slower_at_most", 0.05}}}}};
+
+inline std::string host(int number) { return fmt::format("n{:02}", number); }
+
+/// One node's file: each row on that node.
+inline NamedResult node(int number, std::vector<json> rows, json before = json::object(),
+                        json after = nullptr, const std::string& hardware = "hw") {
+  json made = result(std::move(rows));
+  made["run"]["id"] = host(number);
+  json environment = {{"host", host(number)},
+                      {"hardware", {{"sockets", hardware}, {"cores", 8}}},
+                      {"software", json::object()},
+                      {"volatile", std::move(before)},
+                      {"hashes", {{"hardware", hardware}, {"software", "sw"}}}};
+  if (!after.is_null()) environment["volatile_after"] = std::move(after);
+  made["environments"] = {environment};
+  return {host(number), made};
+}
+
+inline json judged(const std::vector<NamedResult>& results, const json& criteria) {
+  const Criteria rules = criteria_of(criteria);
+  const json made = acceptance_document(fleet_of(results, rules), rules, "assay accept");
+  EXPECT_EQ(schema_errors(made, "acceptance", "document"), std::vector<std::string>{});
+  return made;
+}
+
+inline const json& of(const json& document, int number) {
+  for (const json& one : document["nodes"])
+    if (one["node"] == host(number)) return one;
+  throw std::runtime_error("no such node");
+}
+
+inline std::vector<NamedResult> healthy(int nodes) {
+  std::vector<NamedResult> results;
+  for (int i = 0; i < nodes; ++i)
+    results.push_back(node(i, {row("ok", 1 + 0.001 * (i % 5), 0, {{"threads", "2"}}),
+                               row("ok", 2 - 0.001 * (i % 3), 0, {{"threads", "4"}})}));
+  return results;
+}
+
+}  // namespace assay::test

@@ -1,0 +1,174 @@
+// The fleet's verdict, noise that is no failure, and criteria without rows.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "accept/accept_data.hpp"
+
+namespace assay {
+namespace {
+
+using nlohmann::json;
+using namespace test;
+
+/// Four nodes of which the last is 20 % slow, by several launches.
+std::vector<NamedResult> with_a_slow_one(bool disturbed, const json& before = json::object()) {
+  std::vector<NamedResult> results;
+  for (int i = 0; i < 4; ++i) {
+    std::vector<json> rows{row("ok", i == 3 ? 1.2 : 1, 0, {{"threads", "2"}}),
+                           row("ok", 2, 0, {{"threads", "4"}})};
+    if (disturbed && i == 3) rows[0]["time_s"]["waiting"] = 0.4;
+    results.push_back(node(i, rows, i == 3 ? before : json::object()));
+  }
+  return results;
+}
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+TEST(AcceptVerdict, TheFirstLineIsTheFleetsVerdict) {
+  for (const bool markdown : {false, true}) {
+    EXPECT_EQ(first_line(render_acceptance(judged(healthy(8), five_percent), markdown)),
+              "PASS: 8 nodes by test: 8 PASS, 0 PERF-FAIL, 0 INCORRECT, 0 MISSING, 0 NOT-QUIET.");
+    EXPECT_EQ(
+        first_line(render_acceptance(judged(with_a_slow_one(false), five_percent), markdown)),
+        "PERF-FAIL: 4 nodes by test: 3 PASS, 1 PERF-FAIL, 0 INCORRECT, 0 MISSING, 0 NOT-QUIET.");
+  }
+  // All nodes pass, the fleet does not.
+  const json made = judged(healthy(4), {{"nodes", 5}});
+  EXPECT_EQ(made["verdict"], "MISSING");
+  EXPECT_EQ(first_line(render_acceptance(made, false)),
+            "MISSING: 4 nodes by test: 4 PASS, 0 PERF-FAIL, 0 INCORRECT, 0 MISSING, 0 NOT-QUIET; 1 "
+            "criterion of the fleet is not met.");
+  EXPECT_NE(made["reason"].get<std::string>().find("5 nodes"), std::string::npos);
+}
+
+TEST(AcceptVerdict, TheGravestNodeGivesTheFleetsVerdict) {
+  auto results = with_a_slow_one(false);
+  results[1].result["rows"][1] = row("incorrect", 2, 0, {{"threads", "4"}});
+  const json made = judged(results, five_percent);
+  EXPECT_EQ(made["verdict"], "INCORRECT");
+  EXPECT_NE(made["reason"].get<std::string>().find("n01"), std::string::npos);
+  EXPECT_EQ(judged(healthy(4), five_percent)["reason"], nullptr);
+}
+
+TEST(AcceptVerdict, ADisturbedRowIsRepeatedAndFailsNoNode) {
+  json made = judged(with_a_slow_one(false), five_percent);
+  EXPECT_EQ(of(made, 3)["verdict"], "PERF-FAIL");
+  EXPECT_EQ(made["exit_code"], 4);
+
+  made = judged(with_a_slow_one(true), five_percent);
+  EXPECT_EQ(of(made, 3)["verdict"], "NOT-QUIET");
+  EXPECT_NE(of(made, 3)["reason"].get<std::string>().find("disturbed"), std::string::npos);
+  EXPECT_EQ(made["summary"]["not_quiet"], 1);
+  EXPECT_EQ(made["summary"]["perf_fail"], 0);
+  EXPECT_EQ(made["exit_code"], 5) << "not accepted, and not refused: repeat it";
+  EXPECT_EQ(made["verdict"], "NOT-QUIET");
+
+  // A floor is no other case.
+  json floor = {{"absolute", {{{"rows", "."}, {"quantity", "time_s"}, {"at_most", 1.1}}}}};
+  floor["rows"] = {{"include", {"/2$"}}};
+  made = judged(with_a_slow_one(true), floor);
+  EXPECT_EQ(of(made, 3)["verdict"], "NOT-QUIET");
+  // Where an undisturbed row fails too, the noise excuses nothing.
+  auto results = with_a_slow_one(true);
+  results[3].result["rows"][1] = row("ok", 2.4, 0, {{"threads", "4"}});
+  made = judged(results, five_percent);
+  EXPECT_EQ(of(made, 3)["verdict"], "PERF-FAIL");
+  EXPECT_EQ(made["exit_code"], 4);
+}
+
+TEST(AcceptVerdict, ADisturbedRowIsNamed) {
+  auto results = healthy(4);
+  results[2].result["rows"][0]["time_s"]["stolen"] = 0.2;
+  const json made = judged(results, five_percent);
+  EXPECT_EQ(made["verdict"], "PASS") << "it was fast enough in spite of the noise";
+  for (const json& line : of(made, 2)["rows"])
+    EXPECT_EQ(line["disturbed"], line["id"] == results[2].result["rows"][0]["id"]);
+  const std::string text = render_acceptance(made, false);
+  EXPECT_NE(text.find("Disturbed rows (!)"), std::string::npos) << text;
+  EXPECT_NE(text.find("n02: " + results[2].result["rows"][0]["id"].get<std::string>()),
+            std::string::npos);
+  EXPECT_EQ(render_acceptance(judged(healthy(4), five_percent), false).find("Disturbed"),
+            std::string::npos);
+}
+
+const json quiet = {
+    {"relative", {{{"slower_at_most", 0.05}}}},
+    {"health", {{{"quantity", "/load_per_core/0"}, {"when", "before"}, {"at_most", 0.25}}}}};
+
+TEST(AcceptVerdict, LoadIsPerCoreAndANoisyNodeIsRepeated) {
+  // 8 cores: a load of 1.6 is 0.2 of each.
+  const json calm = {{"load", {1.6, 0, 0}}}, busy = {{"load", {4.0, 0, 0}}};
+  auto results = with_a_slow_one(false, calm);
+  EXPECT_EQ(of(judged(results, quiet), 3)["verdict"], "PERF-FAIL");
+  const json made = judged(with_a_slow_one(false, busy), quiet);
+  EXPECT_EQ(of(made, 3)["verdict"], "NOT-QUIET");
+  EXPECT_NE(of(made, 3)["reason"].get<std::string>().find("0.5"), std::string::npos);
+  EXPECT_EQ(of(made, 3)["rows"][0]["verdict"], "NOT-QUIET") << "its slow row is no proof";
+  EXPECT_EQ(made["exit_code"], 5);
+  // What noise cannot cause stays what it is.
+  results = with_a_slow_one(false, busy);
+  results[3].result["rows"][1] = row("incorrect", 2, 0, {{"threads", "4"}});
+  EXPECT_EQ(of(judged(results, quiet), 3)["verdict"], "INCORRECT");
+  // Without the number of cores nothing is known of it.
+  results = with_a_slow_one(false, busy);
+  results[3].result["environments"][0]["hardware"].erase("cores");
+  EXPECT_EQ(of(judged(results, quiet), 3)["health"]["findings"][0]["verdict"], "unknown");
+  // The sum over the machine still can be asked for.
+  json sum = quiet;
+  sum["health"][0] = {{"quantity", "/load/0"}, {"when", "before"}, {"at_most", 3}};
+  EXPECT_EQ(of(judged(with_a_slow_one(false, busy), sum), 3)["verdict"], "NOT-QUIET");
+}
+
+TEST(AcceptVerdict, ACriterionWithoutRowsFailsUnlessItIsOptional) {
+  const json wanted[] = {
+      {{"absolute", {{{"rows", "gemm"}, {"quantity", "time_s"}, {"at_most", 1}}}}},
+      {{"relative", {{{"rows", "gemm"}, {"slower_at_most", 0.05}}}}},
+      {{"health", {{{"quantity", "/temprature_celsius"}, {"at_most", 95}}}}}};
+  for (json criteria : wanted) {
+    const std::string key = criteria.begin().key();
+    auto results = healthy(4);
+    for (NamedResult& one : results)
+      one.result["environments"][0]["volatile"] = {{"temperature_celsius", nullptr}};
+    json made = judged(results, criteria);
+    EXPECT_EQ(made["exit_code"], 6) << key;
+    EXPECT_EQ(made["verdict"], "MISSING") << key;
+    ASSERT_EQ(made["unmet"].size(), 1U) << key;
+    criteria[key][0]["optional"] = true;
+    made = judged(results, criteria);
+    EXPECT_EQ(made["exit_code"], 0) << key;
+    ASSERT_EQ(made["optional_unmatched"].size(), 1U) << key;
+    EXPECT_NE(render_acceptance(made, false).find("Optional criteria"), std::string::npos) << key;
+    // Optional says nothing where rows are there.
+    if (key == "absolute") {
+      criteria[key][0]["rows"] = "conv";
+      EXPECT_EQ(judged(results, criteria)["exit_code"], 4);
+    }
+  }
+  // A state that is told as null is known to be unknown: the name is right.
+  auto results = healthy(4);
+  for (NamedResult& one : results)
+    one.result["environments"][0]["volatile"] = {{"temperature_celsius", nullptr}};
+  EXPECT_EQ(
+      judged(results,
+             {{"health", {{{"quantity", "/temperature_celsius"}, {"at_most", 95}}}}})["exit_code"],
+      0);
+}
+
+TEST(AcceptVerdict, EveryRatioIsASpeedup) {
+  const json made = judged(with_a_slow_one(false), five_percent);
+  const json& slow = of(made, 3)["rows"][0];
+  EXPECT_NEAR(slow["ratio"].get<double>(), 1.2, 1e-9) << "kept within version 1";
+  EXPECT_NEAR(slow["speedup"].get<double>(), 1 / 1.2, 1e-9);
+  EXPECT_NEAR(of(made, 3)["speedup"].get<double>(), 1 / of(made, 3)["score"].get<double>(), 1e-9);
+  const std::string text = render_acceptance(made, false);
+  EXPECT_NE(text.find("node over fleet"), std::string::npos) << text;
+  EXPECT_NE(text.find("speedup: node over the median of the other nodes, above 1 node is faster"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(slow["reason"].get<std::string>().find("0.833"), std::string::npos) << slow["reason"];
+  EXPECT_EQ(text.find("above 1: slower"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace assay

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "analysis/compare/verdict.hpp"
+#include "analysis/ratio.hpp"
 #include "analysis/series.hpp"
 #include "core/result.hpp"
 
@@ -305,7 +306,7 @@ class Comparison {
                   {"reason", "published: no launches"},
                   {"notes", row_notes(*base, *updated)}});
       count("without_verdict");
-      document_["rows"].push_back(std::move(row));
+      add_row(std::move(row));
       return;
     }
     LaunchComparison launches = pair.screen;
@@ -352,6 +353,13 @@ class Comparison {
     if (judgement.needs_confirmation) count("needs_confirmation");
     if (judgement.verdict == Verdict::slower) raise(ExitCode::slower);
     if (judgement.verdict == Verdict::inconclusive) raise(ExitCode::inconclusive);
+    add_row(std::move(row));
+  }
+
+  /// With what people read: ratio and interval are of times, as in documents of before.
+  void add_row(json row) {
+    row["speedup"] = speedup_json(row["ratio"]);
+    row["speedup_interval"] = speedup_json(row["interval"]);
     document_["rows"].push_back(std::move(row));
   }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "analysis/compare/comparison.hpp"
+#include "analysis/ratio.hpp"
 #include "analysis/text_table.hpp"
 #include "analysis/units.hpp"
 
@@ -61,8 +62,8 @@ class Rendering {
     if (!document_["fresh_base"].is_null())
       both("fresh launches", document_["fresh_base"], document_["fresh_new"], "name");
     table(head, lines);
-    line(fmt::format("Meant to differ: {}. Ratios are new over base time: above 1 is slower.",
-                     plain(document_["vary"])));
+    line(fmt::format("Meant to differ: {}. S{}.", plain(document_["vary"]),
+                     speedup_header("new", "base").substr(1)));
     for (const json& note : document_["notes"]) line("Note: " + plain(note) + ".");
     mismatches();
     rows();
@@ -132,7 +133,7 @@ class Rendering {
       const bool fresh = row["stage"] == "confirmed";
       lines.push_back(
           {{plain(row["id"]), count_of(row["base"]), count_of(row["new"]),
-            fmt::format("{:.4f}", row["ratio"].get<double>()), interval(row["interval"]),
+            fmt::format("{:.4f}", row["speedup"].get<double>()), interval(row["speedup_interval"]),
             row["p"].is_null() ? "-" : fmt::format("{:.2g}", row["p"].get<double>()),
             row["detected"] == true ? "yes"
             : fresh                 ? "no"
@@ -145,7 +146,7 @@ class Rendering {
     table({{"row"},
            {"base", true},
            {"new", true},
-           {"ratio", true},
+           {over("new", "base"), true},
            {"95 % interval", true},
            {"p", true},
            {"detected"},
@@ -184,8 +185,8 @@ class Rendering {
       line(fmt::format("Geometric mean: none ({}).", plain(document_["geometric_mean_reason"])));
     else
       line(fmt::format(
-          "Geometric mean of the speedups: {:.4f}, {} (over {} of {} rows; above 1 is faster; of "
-          "the screen's launches).",
+          "Geometric mean of new over base: {:.4f}, {} (of {} of {} rows, by the screen's "
+          "launches).",
           mean["speedup"].get<double>(),
           mean["interval"].is_null() ? "without interval: " + plain(mean["interval_reason"])
                                      : "95 % interval " + interval(mean["interval"]),
@@ -198,7 +199,7 @@ class Rendering {
         plain(summary["without_verdict"]), document_["only_base"].size(),
         document_["only_new"].size(), document_["not_compared"].size()));
     line(fmt::format(
-        "{} rows flagged by the screen (p <= {:.2g}, or the ratio outside the tolerance); fresh "
+        "{} rows flagged by the screen (p <= {:.2g}, or the speedup outside the tolerance); fresh "
         "launches show a change at p <= {}: any "
         "false alarm in the whole suite has probability {:.2g} at most. detectable: the change "
         "found with {:.0f} % at the row's stage.",

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/ratio.hpp"
+
 namespace assay {
 
 namespace {
@@ -30,9 +32,9 @@ std::string not_same(const LaunchComparison& launches, double tolerance) {
                        launches.n_base, launches.n_new, screen_launches, screen_launches);
   const double room = std::log1p(tolerance) - std::fabs(std::log(launches.ratio));
   const double half = std::log(launches.interval->high / launches.interval->low) / 2;
-  const std::string exceeds =
-      fmt::format("the interval {:.4g} to {:.4g} is wider than the tolerance",
-                  launches.interval->low, launches.interval->high);
+  const Interval shown = speedup_of(*launches.interval);
+  const std::string exceeds = fmt::format(
+      "the interval {:.4g} to {:.4g} is wider than the tolerance", shown.low, shown.high);
   if (!(room > 0)) return exceeds + ": run more launches";
   const double least = std::min(launches.n_base, launches.n_new);
   const double wanted = std::ceil(std::max(least + 1, least * half / room * half / room));

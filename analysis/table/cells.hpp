@@ -44,6 +44,8 @@ bool several_benchmarks(const std::vector<Series>& all);
 /// "3 ok, 1 failed"
 std::string counts(const std::vector<Series>& all);
 
+inline constexpr const char* no_verdict =
+    "It is no verdict: `assay table` shows, it does not compare.";
 inline constexpr const char* published_note =
     "* published, not measured by Assay: no samples, no interval.";
 

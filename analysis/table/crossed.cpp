@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "analysis/ratio.hpp"
 #include "analysis/table/cells.hpp"
 #include "analysis/table/legend.hpp"
 #include "analysis/table/pivot.hpp"
@@ -125,7 +126,8 @@ std::string crossed_table(const std::vector<NamedResult>& results, const Crossed
   for (const std::string& axis : axes.shown) columns.push_back({axis});
   columns.push_back({"value", true});
   for (const CrossedColumn& column : crossed.columns)
-    columns.push_back({fmt::format("{} {} {}", column.system, options.by, column.value), true});
+    columns.push_back(
+        {over(fmt::format("{} {} {}", column.system, options.by, column.value), "row"), true});
 
   Legend legend;
   std::vector<Line> lines;
@@ -184,9 +186,8 @@ std::string crossed_table(const std::vector<NamedResult>& results, const Crossed
     }
     lines.push_back(std::move(cells));
   }
-  legend.add(
-      "ratio: this row's time / the column's time (of rates: the column's / this row's): above 1x "
-      "the column is faster. It is no verdict: `assay table` shows, it does not compare.");
+  // As sources print such tables: the gain of the newer system, which the columns are.
+  legend.add(speedup_header("the column's system", "the row's") + ". " + no_verdict);
   if (crossed.left_out > 0)
     legend.add(fmt::format("{} cases are left out: no row of {} with {} has their problem.",
                            crossed.left_out, join(systems, ", "), options.by));

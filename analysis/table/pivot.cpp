@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "analysis/ratio.hpp"
 #include "analysis/table/cells.hpp"
 #include "analysis/table/legend.hpp"
 #include "analysis/table/table.hpp"
@@ -142,8 +143,7 @@ std::string pivot_table(const std::vector<NamedResult>& results, const std::vect
   for (const std::string& axis : axes.shown) columns.push_back({axis});
   for (const std::string& value : values) {
     columns.push_back({value.empty() ? "(none)" : value, true});
-    if (value != values.front())
-      columns.push_back({fmt::format("{} / {}", values.front(), value), true});
+    if (value != values.front()) columns.push_back({over(value, values.front()), true});
   }
 
   Legend legend;
@@ -198,10 +198,7 @@ std::string pivot_table(const std::vector<NamedResult>& results, const std::vect
       options.markdown ? markdown_table(columns, table) : terminal_table(columns, table);
   const std::string base = values.empty() ? "-" : values.front();
   text += "\n";
-  legend.add(
-      fmt::format("{} / x: time of {} over time of x, above 1 x is faster. It is no verdict: "
-                  "`assay table` shows, it does not compare.",
-                  base, base));
+  legend.add(speedup_header("x", base) + ". " + no_verdict);
   if (published) legend.add(published_note);
   if (shared) legend.add(shared_note);
   if (oversubscribed) legend.add(oversubscribed_note);

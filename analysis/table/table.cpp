@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "analysis/ratio.hpp"
 #include "analysis/table/cells.hpp"
 #include "analysis/table/crossed.hpp"
 #include "analysis/table/curve_table.hpp"
@@ -93,7 +94,7 @@ std::string render_table(const std::vector<NamedResult>& given,
   for (const auto& [system, baseline] : systems) {
     columns.push_back({system, true});
     columns.push_back({"ran"});
-    columns.push_back({"speedup", true});
+    columns.push_back({over("this", system), true});
   }
 
   std::vector<Line> lines;
@@ -170,10 +171,8 @@ std::string render_table(const std::vector<NamedResult>& given,
   }
   if (ceilings) note_ceilings(results, all, legend);
   for (const std::string& why : without) legend.add("No ratio (-): " + why + ".");
-  if (!systems.empty())
-    legend.add(
-        "ran: the other system's algorithm. speedup = other system's time / this time: above 1 "
-        "this run is faster.");
+  if (!systems.empty()) legend.add("ran: the other system's algorithm.");
+  for (const auto& [system, baseline] : systems) legend.add(speedup_header("this", system) + ".");
   if (several_environments) legend.add(environments_note);
   const auto several = [&](bool published) {
     return std::any_of(all.begin(), all.end(), [&](const Series& one) {

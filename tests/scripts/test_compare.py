@@ -15,7 +15,7 @@ GOLDEN = """\
 results  base.json  new.json
 system   synthetic  synthetic
 
-Meant to differ: software. Ratios are new over base time: above 1 is slower.
+Meant to differ: software. Speedup: new over base, above 1 new is faster.
 """
 
 

@@ -66,7 +66,14 @@ TEST(Compare, VerdictsRestOnFreshLaunchesAlone) {
   EXPECT_EQ(a["verdict"], "slower");
   EXPECT_EQ(a["detected"], true);
   EXPECT_EQ(a["base"]["launches"], 12);
-  EXPECT_NEAR(a["ratio"], 1.1, 1e-9);
+  EXPECT_NEAR(a["ratio"], 1.1, 1e-9) << "kept within version 1";
+  EXPECT_NEAR(a["speedup"], 1 / 1.1, 1e-9);
+  EXPECT_NEAR(a["speedup_interval"][0], 1 / a["interval"][1].get<double>(), 1e-12);
+  EXPECT_NEAR(a["speedup_interval"][1], 1 / a["interval"][0].get<double>(), 1e-12);
+  const std::string text = render_comparison(document, false);
+  EXPECT_NE(text.find("new over base"), std::string::npos) << text;
+  EXPECT_NE(text.find("0.9091"), std::string::npos) << text;
+  EXPECT_EQ(text.find("1.1000"), std::string::npos) << text;
   EXPECT_EQ(b["verdict"], "same");
   EXPECT_EQ(b["detected"], false);
   EXPECT_NEAR(b["screen"]["ratio"], 1.1, 1e-9);

@@ -67,6 +67,12 @@ TEST(PublishedTables, Power8OverPower9) {
   EXPECT_TRUE(std::regex_search(
       text, std::regex(R"(\npca 8GB +summit +1\.90 s\* +2\.10 s\* +2\.40 s\*\n)")))
       << text;
+  // Who over whom: 3.58x is Power9's gain.
+  EXPECT_TRUE(has(text, "summit smt 1 over row")) << text;
+  EXPECT_TRUE(has(text,
+                  "speedup: the column's system over the row's, above 1 the column's system "
+                  "is faster"))
+      << text;
   EXPECT_TRUE(has(text, "svm 8GB at smt 1: summit: its row is unsupported (the cell is damaged"));
   EXPECT_TRUE(has(text, "* summit: published, not measured by Assay"));
   EXPECT_FALSE(has(text, "\u2020")) << text;
@@ -102,7 +108,8 @@ TEST(PublishedTables, BothAbsolutesOnDemand) {
 TEST(PublishedTables, SystemsSideBySide) {
   const std::string text =
       render_table(load_results({"summit", "summitdev"}), {}, {false, "system"});
-  EXPECT_TRUE(has(text, "summit / summitdev")) << text;
+  EXPECT_TRUE(has(text, "summitdev over summit")) << text;
+  EXPECT_TRUE(has(text, "speedup: x over summit, above 1 x is faster")) << text;
   EXPECT_TRUE(std::regex_search(text, std::regex(R"(26\.2 s\* +72\.8 s\* +0\.36\n)"))) << text;
   EXPECT_TRUE(has(text, "Power9 / Power8")) << text;
   EXPECT_TRUE(has(text, "0.787\u2020")) << text;  // the printed ratio here too

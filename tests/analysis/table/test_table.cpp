@@ -191,6 +191,8 @@ TEST(Table, BaselineHasBothAbsolutesMarkAndCitation) {
   EXPECT_TRUE(line.ends_with("0.5"))
       << text;  // of the values shown; what the row says of the ratio is not believed
   EXPECT_TRUE(has(line, "winograd")) << text;
+  EXPECT_TRUE(has(text, "this over machine-x")) << text;
+  EXPECT_TRUE(has(text, "speedup: this over machine-x, above 1 this is faster")) << text;
   EXPECT_TRUE(
       has(text, "* machine-x: published, not measured by Assay, without interval: Paper, table 3"))
       << text;
@@ -206,7 +208,8 @@ TEST(Table, PivotPutsValuesSideBySide) {
   const std::string line = line_with(text, "list/first");
   EXPECT_TRUE(std::regex_search(line, std::regex(R"(4\.00 ms +1\.00 ms +4 +incorrect \[1\] +-$)")))
       << text;
-  EXPECT_TRUE(has(text, "fp32 / bf16")) << text;
+  EXPECT_TRUE(has(text, "bf16 over fp32")) << text;
+  EXPECT_TRUE(has(text, "speedup: x over fp32, above 1 x is faster")) << text;
   EXPECT_TRUE(has(text, "[1] incorrect: why it is incorrect")) << text;
   // A pivot over what is incorrect has no ratio.
   const std::string bad = table({row("incorrect", 0), row("ok", 1e-3, 0, {{"precision", "bf16"}})},
@@ -222,8 +225,8 @@ TEST(Table, PivotOverCountsIsInTheirOrder) {
     rows.push_back(row("ok", 16e-3 / threads, 0, {{"threads", std::to_string(threads)}}));
   }
   const std::string text = table(rows, {false, "threads"});
-  EXPECT_TRUE(
-      std::regex_search(line_with(text, "problem"), std::regex(R"( 2 +4 +2 / 4 +16 +2 / 16$)")))
+  EXPECT_TRUE(std::regex_search(line_with(text, "problem"),
+                                std::regex(R"( 2 +4 +4 over 2 +16 +16 over 2$)")))
       << text;
   EXPECT_TRUE(std::regex_search(line_with(text, "list/first"),
                                 std::regex(R"(8\.00 ms +4\.00 ms +2 +1\.00 ms +8$)")))

@@ -17,7 +17,8 @@ namespace {
 int accept(const Given& given) {
   const std::string format = choice_of(given, "format", {"terminal", "markdown", "json"});
   const std::vector<std::string> files = values_of(given, "FILE");
-  const std::string criteria_file = find_criteria(*value_of(given, "criteria")).string();
+  const std::string asked = *value_of(given, "criteria");
+  const std::string criteria_file = find_criteria(asked).string();
   std::vector<std::string> inputs = files;
   inputs.push_back(criteria_file);
   for (const char* flag : {"out", "junit"})
@@ -26,8 +27,7 @@ int accept(const Given& given) {
   const Criteria criteria = read_criteria(criteria_file);
   const Fleet fleet = fleet_of(load_results(files), criteria);
   const json document = acceptance_document(
-      fleet, criteria,
-      fmt::format("assay accept {} --criteria {}", join(files, " "), criteria_file));
+      fleet, criteria, fmt::format("assay accept {} --criteria {}", join(files, " "), asked));
   check_own(document, "acceptance");
   if (const auto file = value_of(given, "junit")) write_text(*file, junit_xml(document));
   emit(given, format == "json" ? document.dump(1) + "\n"

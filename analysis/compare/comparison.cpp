@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "analysis/compare/spreads.hpp"
 #include "analysis/compare/verdict.hpp"
 #include "analysis/ratio.hpp"
 #include "analysis/series.hpp"
@@ -323,7 +324,8 @@ class Comparison {
         return;
       } else {
         confirmed = true;
-        launches = compared(*fresh_base, *fresh_new);
+        launches = compare_fresh(fresh_base->launches.medians, fresh_new->launches.medians,
+                                 compare_confidence);
         judgement = judge_fresh(launches, pair.tolerance, limit());
         row["screen"] = {{"ratio", pair.screen.ratio},
                          {"interval", interval_json(pair.screen.interval)},
@@ -340,8 +342,8 @@ class Comparison {
                 {"p", launches.p},
                 {"p_limit", p_limit},
                 {"minimum_detectable",
-                 number(minimum_detectable(base->launches.medians, updated->launches.medians,
-                                           p_limit, compare_power))},
+                 number((confirmed ? fresh_detectable : minimum_detectable)(
+                     base->launches.medians, updated->launches.medians, p_limit, compare_power))},
                 {"stage", confirmed ? "confirmed" : "screen"},
                 {"detected", judgement.detected},
                 {"verdict", name_of(judgement.verdict)},

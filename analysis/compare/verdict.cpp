@@ -24,23 +24,34 @@ bool tolerated(const LaunchComparison& launches, double tolerance) {
          tolerated(launches.interval->high, tolerance);
 }
 
-/// Why the launches do not show that nothing changed, and how many would if nothing did: the
-/// interval narrows with the root of their number.
-std::string not_same(const LaunchComparison& launches, double tolerance) {
+/// The whole interval beyond the tolerance: were the estimate enough, a change at its very edge
+/// would be called one in half of the comparisons.
+bool slower(const LaunchComparison& launches, double tolerance) {
+  return launches.interval && launches.interval->low > 1 + tolerance;
+}
+
+bool faster(const LaunchComparison& launches, double tolerance) {
+  return launches.interval && launches.interval->high < 1 / (1 + tolerance);
+}
+
+/// Why the launches do not tell on which side of the tolerance's edge the change is, and how many
+/// would if the ratio is as estimated: the interval narrows with the root of their number.
+std::string undecided(const LaunchComparison& launches, double tolerance) {
   if (!launches.interval)
     return fmt::format("{} + {} launches are too few for a 95 % interval: run {} + {}",
                        launches.n_base, launches.n_new, screen_launches, screen_launches);
   const double room = std::log1p(tolerance) - std::fabs(std::log(launches.ratio));
   const double half = std::log(launches.interval->high / launches.interval->low) / 2;
   const Interval shown = speedup_of(*launches.interval);
-  const std::string exceeds = fmt::format(
-      "the interval {:.4g} to {:.4g} is wider than the tolerance", shown.low, shown.high);
-  if (!(room > 0)) return exceeds + ": run more launches";
+  const std::string exceeds =
+      fmt::format("the interval {:.4g} to {:.4g} {}", shown.low, shown.high,
+                  room > 0 ? "is wider than the tolerance" : "holds an edge of the tolerance");
   const double least = std::min(launches.n_base, launches.n_new);
   const double wanted = std::ceil(std::max(least + 1, least * half / room * half / room));
-  return wanted > 1000 ? exceeds + ": it needs a quieter machine or a larger tolerance"
-                       : fmt::format("{}: about {:.0f} + {:.0f} launches would decide", exceeds,
-                                     wanted, wanted);
+  // Not a number where the estimate is the edge itself.
+  return wanted <= 1000 ? fmt::format("{}: about {:.0f} + {:.0f} launches would decide", exceeds,
+                                      wanted, wanted)
+                        : exceeds + ": it needs a quieter machine or another tolerance";
 }
 
 }  // namespace
@@ -72,7 +83,7 @@ Judgement judge_screen(const LaunchComparison& screen, double tolerance) {
   } else if (tolerated(screen, tolerance)) {
     result.verdict = Verdict::same;
   } else {
-    result.reason = not_same(screen, tolerance);
+    result.reason = undecided(screen, tolerance);
   }
   return result;
 }
@@ -80,22 +91,22 @@ Judgement judge_screen(const LaunchComparison& screen, double tolerance) {
 Judgement judge_fresh(const LaunchComparison& fresh, double tolerance, double limit) {
   Judgement result;
   result.detected = shows(fresh.p, limit);
-  if (result.detected && fresh.ratio > 1 + tolerance) {
+  if (result.detected && slower(fresh, tolerance)) {
     result.verdict = Verdict::slower;
-  } else if (result.detected && fresh.ratio < 1 / (1 + tolerance)) {
+  } else if (result.detected && faster(fresh, tolerance)) {
     result.verdict = Verdict::faster;
   } else if (tolerated(fresh, tolerance)) {
     result.verdict = Verdict::same;
   } else if (result.detected) {
     result.reason =
-        "a change is there, but not whether it is tolerated: " + not_same(fresh, tolerance);
+        "a change is there, but not whether it is tolerated: " + undecided(fresh, tolerance);
   } else if (!shows(least_p(fresh.n_base, fresh.n_new), limit)) {
     int enough = fresh_launches;
     while (!shows(least_p(enough, enough), limit)) ++enough;
     result.reason = fmt::format("{} + {} fresh launches cannot reach p {:.2g}: run {} + {}",
                                 fresh.n_base, fresh.n_new, limit, enough, enough);
   } else {
-    result.reason = "no change is shown, nor its absence: " + not_same(fresh, tolerance);
+    result.reason = "no change is shown, nor its absence: " + undecided(fresh, tolerance);
   }
   return result;
 }

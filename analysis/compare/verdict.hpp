@@ -18,7 +18,7 @@ namespace assay {
 inline constexpr double screen_p = 0.1;
 inline constexpr double compare_confidence = 0.95;
 inline constexpr double compare_power = 0.8;
-inline constexpr int screen_launches = 5, fresh_launches = 12;
+inline constexpr int screen_launches = 5, fresh_launches = 15;
 
 enum class Verdict { faster, slower, same, inconclusive };
 const char* name_of(Verdict verdict);
@@ -39,7 +39,8 @@ bool is_flagged(const LaunchComparison& screen, double tolerance);
 /// A row of which there are the screen's launches only.
 Judgement judge_screen(const LaunchComparison& screen, double tolerance);
 
-/// A flagged row by its fresh launches; `limit` is the false-alarm rate of the suite over the
+/// A flagged row by its fresh launches (compare_fresh); slower and faster need the whole interval
+/// beyond the tolerance. `limit` is the false-alarm rate of the suite over the
 /// number of flagged rows.
 Judgement judge_fresh(const LaunchComparison& fresh, double tolerance, double limit);
 

@@ -131,6 +131,9 @@ void check_range(const std::string& name, const std::vector<double>& values) {
                     name, largest));
 }
 
+constexpr const char* more_launches =
+    "run the suite several times over in turns: `assay run SUITE --launches 5 --out DIR`";
+
 void check_fittable(const Design& design, const LeastSquares& fit, const Formula& formula) {
   const auto& y = design.response();
   if (fit.kept.empty())
@@ -139,8 +142,8 @@ void check_fittable(const Design& design, const LeastSquares& fit, const Formula
   if (fit.n() <= fit.kept.size())
     throw InputError(fmt::format(
         "{} observation{} for {} coefficients (none is left to tell an error from). Name more "
-        "results, or leave terms out.",
-        fit.n(), fit.n() == 1 ? "" : "s", fit.kept.size()));
+        "results, {}, or leave terms out.",
+        fit.n(), fit.n() == 1 ? "" : "s", fit.kept.size(), more_launches));
   const auto [low, high] = std::minmax_element(y.begin(), y.end());
   if (*low == *high)
     throw InputError(
@@ -271,7 +274,10 @@ json model_document(const std::vector<NamedResult>& results, const ModelOptions&
                     errors.groups, few_groups));
   if (by == "launch" && std::all_of(errors.reasons.begin(), errors.reasons.end(),
                                     [](const std::string& one) { return !one.empty(); }))
-    notes.push_back("no errors by launch: run more launches, or name another --cluster (problem)");
+    notes.push_back(
+        fmt::format("no errors by launch: run more launches, or name another --cluster (problem). "
+                    "For launches, {}",
+                    more_launches));
   if (const std::string note = between_problems_note(model, by); !note.empty())
     notes.push_back(note);
   if (!fit.constant)

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
+#include "analysis/text_table.hpp"
 #include "analysis/units.hpp"
 
 namespace assay {
@@ -36,6 +38,49 @@ std::string marked_quantity(const Series& series) {
          (any_shared(series)           ? "!"
           : any_oversubscribed(series) ? "~"
                                        : "");
+}
+
+std::string error_cell(const Series& series) {
+  std::optional<double> largest;
+  for (const json& row : series.rows) {
+    const json verification = row.value("verification", json());
+    if (!verification.is_object() || !verification.at("max_error").is_number()) continue;
+    largest = std::max(largest.value_or(0), verification["max_error"].get<double>());
+  }
+  return largest ? human_error(*largest) : series.published ? "published" : "-";
+}
+
+namespace {
+
+std::string work(const json& row) {
+  return text_of(row, "benchmark") + " " + text_of(row.at("problem"), "descriptor");
+}
+
+std::string some(const std::set<std::string>& works) {
+  if (works.empty()) return "no row";
+  return *works.begin() +
+         (works.size() > 1 ? fmt::format(" and {} more", works.size() - 1) : std::string());
+}
+
+}  // namespace
+
+std::string nothing_common(const std::vector<Series>& all, const std::vector<Baseline>& baselines) {
+  std::set<std::string> mine;
+  for (const Series& series : all) mine.insert(work(series.first()));
+  std::string text;
+  for (const Baseline& baseline : baselines) {
+    std::set<std::string> its;
+    for (const json& row : baseline.rows()) its.insert(work(row));
+    if (mine.empty() || std::any_of(mine.begin(), mine.end(),
+                                    [&](const std::string& one) { return its.contains(one); }))
+      continue;
+    text += fmt::format(
+        "No problem is common with {}: nothing stands beside these rows (they have {}, {} has "
+        "{}).\n",
+        visible(baseline.system()), visible(some(mine)), visible(baseline.system()),
+        visible(some(its)));
+  }
+  return text;
 }
 
 json beside(const Series& series, const Baseline* baseline, const std::string& system,

@@ -24,6 +24,14 @@ std::string human_quantity(const Quantity& quantity);
 /// With the marks of the legend: * published, ! taken on a busy machine.
 std::string marked_quantity(const Series& series);
 
+/// "1.5e-07", the largest of its launches; "published", or "-" where nothing was verified.
+std::string error_cell(const Series& series);
+inline constexpr const char* error_note = "error: largest error / RMS of the fp64 reference.";
+
+/// "No problem is common with B: …" where the rows and a baseline have none; "" where they have, or
+/// there is no row.
+std::string nothing_common(const std::vector<Series>& all, const std::vector<Baseline>& baselines);
+
 /// Another system's number for a series as Baseline::match gives it, null with the reason in `why`.
 /// With `system` and no `baseline`: the number that the row itself holds of it.
 nlohmann::json beside(const Series& series, const Baseline* baseline, const std::string& system,

@@ -135,6 +135,7 @@ std::string pivot_table(const std::vector<NamedResult>& results, const std::vect
   const Pivot pivot = pivot_of(all, options.by);
   const std::vector<std::string>& values = pivot.values;
   const bool tell_result = results.size() > 1 && options.by != "system";
+  const bool errors = options.by == "precision";
 
   std::vector<Column> columns;
   if (tell_result) columns.push_back({"result"});
@@ -144,6 +145,8 @@ std::string pivot_table(const std::vector<NamedResult>& results, const std::vect
   for (const std::string& value : values) {
     columns.push_back({value.empty() ? "(none)" : value, true});
     if (value != values.front()) columns.push_back({over(value, values.front()), true});
+    // What the speed costs.
+    if (errors) columns.push_back({fmt::format("error of {}", value), true});
   }
 
   Legend legend;
@@ -172,7 +175,13 @@ std::string pivot_table(const std::vector<NamedResult>& results, const std::vect
       } else {
         cells.cells.push_back("-");
       }
-      if (value == values.front()) continue;
+      const auto add_error = [&] {
+        if (errors) cells.cells.push_back(ok ? error_cell(*series) : "-");
+      };
+      if (value == values.front()) {
+        add_error();
+        continue;
+      }
       std::string ratio = "-", why;
       if (ok) {
         const json match = beside_first(line, pivot, *series, options.by, &why);
@@ -191,6 +200,7 @@ std::string pivot_table(const std::vector<NamedResult>& results, const std::vect
         }
       }
       cells.cells.push_back(ratio);
+      add_error();
     }
     table.push_back(std::move(cells));
   }
@@ -199,6 +209,7 @@ std::string pivot_table(const std::vector<NamedResult>& results, const std::vect
   const std::string base = values.empty() ? "-" : values.front();
   text += "\n";
   legend.add(speedup_header("x", base) + ". " + no_verdict);
+  if (errors) legend.add(error_note);
   if (published) legend.add(published_note);
   if (shared) legend.add(shared_note);
   if (oversubscribed) legend.add(oversubscribed_note);

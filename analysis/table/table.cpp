@@ -60,8 +60,10 @@ std::string render_table(const std::vector<NamedResult>& given,
                          const std::vector<Baseline>& baselines, const TableOptions& options) {
   const std::vector<NamedResult> results = prepared(given, options.by);
   const std::vector<Series> all = series_of(results);
+  std::string first = nothing_common(all, baselines);
+  if (!first.empty()) first = (options.markdown ? markdown_text(first) : first) + "\n";
   if (!options.by.empty() && !baselines.empty())
-    return crossed_table(results, cross(results, all, baselines, options.by), all, options);
+    return first + crossed_table(results, cross(results, all, baselines, options.by), all, options);
   const Axes axes = axes_of(all, options.by);
   const std::string totals = totals_table(results, all, axes_of(all, "").shown, options.markdown);
   if (!options.by.empty())
@@ -137,10 +139,7 @@ std::string render_table(const std::vector<NamedResult>& given,
           least_for_interval));
     line.cells.push_back(rate_cell(series));
     if (ceilings) line.cells.push_back(ceiling_cell(series, legend));
-    const json verification = row.value("verification", json());
-    line.cells.push_back(verification.is_object() && verification.at("max_error").is_number()
-                             ? human_error(verification.at("max_error"))
-                             : (series.published ? "published" : "-"));
+    line.cells.push_back(error_cell(series));
     if (series.published)
       legend.cite(text_of(results[series.result].result.at("system"), "name"),
                   text_of(row, "citation"));
@@ -190,11 +189,11 @@ std::string render_table(const std::vector<NamedResult>& given,
              : "."));
   if (!all.empty())
     legend.add(
-        "rate: nominal operations (2 per multiply-add of the direct algorithm) / time. error: "
-        "largest error / RMS of "
-        "the fp64 reference.");
+        std::string(
+            "rate: nominal operations (2 per multiply-add of the direct algorithm) / time. ") +
+        error_note);
 
-  return table_title(results, axes.constants, options.markdown) +
+  return first + table_title(results, axes.constants, options.markdown) +
          (options.markdown ? markdown_table(columns, lines) : terminal_table(columns, lines)) +
          "\n" + legend.text(options.markdown) + (options.markdown || !totals.empty() ? "\n" : "") +
          totals + counts(all) + "\n" + curve_table(results, all, options.markdown);

@@ -3,7 +3,7 @@
 # target: <= 1
 # statistic: max
 # group: calibration
-"""--pairs N: that many comparisons (5 + 5 launches, 12 + 12 of what is flagged), or as many as --minutes M allow. Figures on stderr."""
+"""--pairs N: that many comparisons (5 + 5 launches, 15 + 15 of what is flagged), or as many as --minutes M allow. Figures on stderr."""
 import argparse
 import json
 import math

@@ -10,6 +10,7 @@
 #include <random>
 #include <vector>
 
+#include "analysis/compare/spreads.hpp"
 #include "analysis/compare/verdict.hpp"
 
 namespace assay::simulation {
@@ -69,25 +70,30 @@ inline std::vector<double> launches(Random& random, Noise noise, double variatio
   return logs;
 }
 
-inline LaunchComparison measure(Random& random, Noise noise, double variation, double change,
-                                std::size_t a_side, bool interleaved) {
-  const std::vector<double> logs = launches(random, noise, variation, 2 * a_side);
-  std::vector<double> base, updated;
-  for (std::size_t i = 0; i < logs.size(); ++i) {
-    const bool is_base = interleaved ? i % 2 == 0 : i < a_side;
-    (is_base ? base : updated).push_back(std::exp(logs[i]) * (is_base ? 1 : 1 + change));
-  }
-  return compare_launches(base, updated, compare_confidence);
-}
-
 struct Setting {
   Noise noise = Noise::normal;
   double variation = 0;  ///< of every row; 0: 0.3 % to 5 %, another in each row
+  double spread = 1;     ///< of the new side's launches over the base's
   double change = 0;     ///< of the first row
   double tolerance = 0.02, rate = 0.01;
   int rows = 100;
   bool interleaved = true;
 };
+
+struct Sides {
+  std::vector<double> base, updated;
+};
+inline Sides measure(Random& random, const Setting& setting, double variation, double change,
+                     std::size_t a_side) {
+  const std::vector<double> logs = launches(random, setting.noise, variation, 2 * a_side);
+  Sides sides;
+  for (std::size_t i = 0; i < logs.size(); ++i)
+    if (setting.interleaved ? i % 2 == 0 : i < a_side)
+      sides.base.push_back(std::exp(logs[i]));
+    else
+      sides.updated.push_back(std::exp(setting.spread * logs[i]) * (1 + change));
+  return sides;
+}
 
 struct Suite {
   Verdict first = Verdict::inconclusive;  ///< of the first row, which is the one that changes
@@ -105,17 +111,19 @@ inline Suite run(Random& random, const Setting& setting) {
   for (int i = 0; i < setting.rows; ++i) {
     Row row{setting.variation, i == 0 ? setting.change : 0, {}};
     if (row.variation == 0) row.variation = 0.003 * std::pow(0.05 / 0.003, random.uniform());
-    row.screen = measure(random, setting.noise, row.variation, row.change, screen_launches,
-                         setting.interleaved);
+    const Sides screen = measure(random, setting, row.variation, row.change, screen_launches);
+    row.screen = compare_launches(screen.base, screen.updated, compare_confidence);
     suite.flagged += is_flagged(row.screen, setting.tolerance);
     rows.push_back(row);
   }
   for (std::size_t i = 0; i < rows.size(); ++i) {
     Judgement judgement = judge_screen(rows[i].screen, setting.tolerance);
-    if (judgement.needs_confirmation)
-      judgement = judge_fresh(measure(random, setting.noise, rows[i].variation, rows[i].change,
-                                      fresh_launches, setting.interleaved),
+    if (judgement.needs_confirmation) {
+      const Sides fresh =
+          measure(random, setting, rows[i].variation, rows[i].change, fresh_launches);
+      judgement = judge_fresh(compare_fresh(fresh.base, fresh.updated, compare_confidence),
                               setting.tolerance, setting.rate / suite.flagged);
+    }
     if (i == 0) suite.first = judgement.verdict;
     if (rows[i].change != 0) continue;
     suite.false_detections += judgement.detected;

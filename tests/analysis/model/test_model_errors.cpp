@@ -67,6 +67,9 @@ TEST(Model, TooFewLaunchesGiveNoErrors) {
   }
   EXPECT_TRUE(one.at("f").at("value").is_null());
   expect_says(notes(one), "run more launches, or name another --cluster");
+  expect_says(notes(one), "`assay run SUITE --launches 5 --out DIR`");
+  expect_says(refusal(launched(1), "log(time) ~ system * workload"),
+              "`assay run SUITE --launches 5 --out DIR`");
   // One system with one launch: the sandwich would call its coefficient exact.
   json rows = json::array();
   for (json& row : launched(6))

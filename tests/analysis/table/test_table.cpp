@@ -206,7 +206,8 @@ TEST(Table, PivotPutsValuesSideBySide) {
                                          row("incorrect", 0, 0, {{"precision", "fp16"}})};
   const std::string text = table(rows, {false, "precision"});
   const std::string line = line_with(text, "list/first");
-  EXPECT_TRUE(std::regex_search(line, std::regex(R"(4\.00 ms +1\.00 ms +4 +incorrect \[1\] +-$)")))
+  EXPECT_TRUE(std::regex_search(
+      line, std::regex(R"(4\.00 ms +1\.5e-07 +1\.00 ms +4 +1\.5e-07 +incorrect \[1\] +- +-$)")))
       << text;
   EXPECT_TRUE(has(text, "bf16 over fp32")) << text;
   EXPECT_TRUE(has(text, "speedup: x over fp32, above 1 x is faster")) << text;
@@ -215,8 +216,42 @@ TEST(Table, PivotPutsValuesSideBySide) {
   const std::string bad = table({row("incorrect", 0), row("ok", 1e-3, 0, {{"precision", "bf16"}})},
                                 {false, "precision"});
   EXPECT_TRUE(std::regex_search(line_with(bad, "list/first"),
-                                std::regex(R"(incorrect \[1\] +1\.00 ms +-$)")))
+                                std::regex(R"(incorrect \[1\] +- +1\.00 ms +- +1\.5e-07$)")))
       << bad;
+}
+
+TEST(Table, ByPrecisionShowsWhatTheSpeedCosts) {
+  nlohmann::json narrow = row("ok", 1e-3, 0, {{"precision", "bf16"}});
+  narrow["verification"]["max_error"] = 4e-3;
+  const std::string text = table({narrow, row("ok", 4e-3)}, {false, "precision"});
+  EXPECT_TRUE(std::regex_search(
+      line_with(text, "problem"),
+      std::regex(R"( fp32 +error of fp32 +bf16 +bf16 over fp32 +error of bf16$)")))
+      << text;
+  EXPECT_TRUE(std::regex_search(line_with(text, "list/first"),
+                                std::regex(R"(4\.00 ms +1\.5e-07 +1\.00 ms +4 +4\.0e-03$)")))
+      << text;
+  EXPECT_TRUE(has(text, "error: largest error / RMS of the fp64 reference")) << text;
+  // Of another parameter's values the error says nothing.
+  EXPECT_FALSE(
+      has(table({row("ok", 1e-3), row("ok", 2e-3, 0, {{"cache", "cold"}})}, {false, "cache"}),
+          "error of"));
+}
+
+TEST(Table, NoCommonProblemIsSaidFirst) {
+  const std::vector<NamedResult> mine{{"", result({row("ok", 1e-3)})}};
+  nlohmann::json other = row("ok", 1e-3);
+  other["problem"]["descriptor"] = "mb2ic8ih8oc8oh8kh3ph1";
+  const std::string said =
+      "No problem is common with other: nothing stands beside these rows "
+      "(they have conv mb1ic8ih8oc8oh8kh3ph1, other has conv "
+      "mb2ic8ih8oc8oh8kh3ph1).\n";
+  for (const char* by : {"", "threads"})
+    EXPECT_TRUE(render_table(mine, {Baseline::of("other", {other})}, {false, by}).starts_with(said))
+        << render_table(mine, {Baseline::of("other", {other})}, {false, by});
+  EXPECT_FALSE(has(render_table(mine, {Baseline::of("other", {other, row("ok", 2e-3)})}, {}),
+                   "No problem is common"));
+  EXPECT_FALSE(has(table({row("ok", 1e-3)}), "No problem is common"));
 }
 
 TEST(Table, PivotOverCountsIsInTheirOrder) {

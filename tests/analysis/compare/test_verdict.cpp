@@ -1,0 +1,43 @@
+#include <gtest/gtest.h>
+
+#include "analysis/compare/verdict.hpp"
+
+namespace assay {
+namespace {
+
+LaunchComparison fresh(double ratio, double low, double high, double p = 1e-5) {
+  LaunchComparison made;
+  made.ratio = ratio;
+  made.interval = Interval{low, high};
+  made.p = p;
+  made.n_base = made.n_new = fresh_launches;
+  return made;
+}
+
+TEST(Verdict, SlowerNeedsItsIntervalBeyondTheTolerance) {
+  const auto verdict = [](const LaunchComparison& launches) {
+    return judge_fresh(launches, 0.02, 1e-3).verdict;
+  };
+  EXPECT_EQ(verdict(fresh(1.05, 1.03, 1.07)), Verdict::slower);
+  EXPECT_EQ(verdict(fresh(0.95, 0.93, 0.97)), Verdict::faster);
+  // The point is beyond, the interval is not: half of such rows have a change that is tolerated.
+  EXPECT_EQ(verdict(fresh(1.03, 1.01, 1.05)), Verdict::inconclusive);
+  EXPECT_EQ(verdict(fresh(0.97, 0.95, 0.99)), Verdict::inconclusive);
+  EXPECT_EQ(verdict(fresh(1.01, 1.005, 1.015)), Verdict::same);
+  // Beyond it, and not shown at the rate of the suite.
+  EXPECT_EQ(verdict(fresh(1.05, 1.03, 1.07, 0.01)), Verdict::inconclusive);
+  LaunchComparison none = fresh(1.05, 1, 1);
+  none.interval.reset();
+  EXPECT_EQ(verdict(none), Verdict::inconclusive);
+}
+
+TEST(Verdict, AnOpenOneSaysHowManyLaunchesWouldDecide) {
+  const Judgement open = judge_fresh(fresh(1.03, 1.01, 1.05), 0.02, 1e-3);
+  EXPECT_TRUE(open.detected);
+  EXPECT_EQ(open.reason,
+            "a change is there, but not whether it is tolerated: the interval 0.9524 to 0.9901 "
+            "holds an edge of the tolerance: about 60 + 60 launches would decide");
+}
+
+}  // namespace
+}  // namespace assay

@@ -12,8 +12,8 @@ function histories() {
       field('System', (s) => s.system, {choose: true}),
       measure('Points', (s) => each(s.points).length, String),
       measure('Last', last, seconds),
-      measure('Over anchored', (s) => s.anchored ? s.anchored.ratio : null, change),
-      measure('Over rolling', (s) => s.rolling ? s.rolling.ratio : null, change),
+      measure('Time over anchored', (s) => s.anchored ? s.anchored.ratio : null, change),
+      measure('Time over rolling', (s) => s.rolling ? s.rolling.ratio : null, change),
       field('Change points', changes, {wide: true}),
       field('Why', (s) => s.reason, {wide: true}),
     ];

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "analysis/text_table.hpp"
@@ -40,13 +41,24 @@ std::string marked_quantity(const Series& series) {
                                        : "");
 }
 
-std::string error_cell(const Series& series) {
+namespace {
+
+std::optional<double> largest_error(const Series& series) {
   std::optional<double> largest;
   for (const json& row : series.rows) {
     const json verification = row.value("verification", json());
     if (!verification.is_object() || !verification.at("max_error").is_number()) continue;
     largest = std::max(largest.value_or(0), verification["max_error"].get<double>());
   }
+  return largest;
+}
+
+}  // namespace
+
+bool has_error(const Series& series) { return largest_error(series).has_value(); }
+
+std::string error_cell(const Series& series) {
+  const std::optional<double> largest = largest_error(series);
   return largest ? human_error(*largest) : series.published ? "published" : "-";
 }
 

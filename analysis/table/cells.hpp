@@ -26,6 +26,7 @@ std::string marked_quantity(const Series& series);
 
 /// "1.5e-07", the largest of its launches; "published", or "-" where nothing was verified.
 std::string error_cell(const Series& series);
+bool has_error(const Series& series);
 inline constexpr const char* error_note = "error: largest error / RMS of the fp64 reference.";
 
 /// "No problem is common with B: …" where the rows and a baseline have none; "" where they have, or

@@ -125,6 +125,11 @@ std::string crossed_table(const std::vector<NamedResult>& results, const Crossed
   std::vector<Column> columns{{"problem"}, {"system"}};
   for (const std::string& axis : axes.shown) columns.push_back({axis});
   columns.push_back({"value", true});
+  // What a precision's speed costs; of published rows nobody knows.
+  const bool errors =
+      options.by == "precision" &&
+      std::any_of(kept.begin(), kept.end(), [](const Series& series) { return has_error(series); });
+  if (errors) columns.push_back({"error", true});
   for (const CrossedColumn& column : crossed.columns)
     columns.push_back(
         {over(fmt::format("{} {} {}", column.system, options.by, column.value), "row"), true});
@@ -139,7 +144,7 @@ std::string crossed_table(const std::vector<NamedResult>& results, const Crossed
     if (const std::string key = absolutes_key(line); status == "ok" && key != group) {
       group = key;
       Line head{{label(series), join(systems, ", ")}, ""};
-      head.cells.resize(3 + axes.shown.size());
+      head.cells.resize(3 + axes.shown.size() + (errors ? 1 : 0));
       for (std::size_t i = 0; i < line.matches.size(); ++i) {
         const json& match = line.matches[i];
         if (match.is_object()) {
@@ -162,6 +167,7 @@ std::string crossed_table(const std::vector<NamedResult>& results, const Crossed
       continue;
     }
     cells.cells.push_back(marked_quantity(series));
+    if (errors) cells.cells.push_back(error_cell(series));
     if (any_shared(series)) legend.add(shared_note);
     if (any_oversubscribed(series)) legend.add(oversubscribed_note);
     if (series.published)
@@ -188,6 +194,7 @@ std::string crossed_table(const std::vector<NamedResult>& results, const Crossed
   }
   // As sources print such tables: the gain of the newer system, which the columns are.
   legend.add(speedup_header("the column's system", "the row's") + ". " + no_verdict);
+  if (errors) legend.add(error_note);
   if (crossed.left_out > 0)
     legend.add(fmt::format("{} cases are left out: no row of {} with {} has their problem.",
                            crossed.left_out, join(systems, ", "), options.by));

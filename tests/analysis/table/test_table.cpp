@@ -232,6 +232,17 @@ TEST(Table, ByPrecisionShowsWhatTheSpeedCosts) {
                                 std::regex(R"(4\.00 ms +1\.5e-07 +1\.00 ms +4 +4\.0e-03$)")))
       << text;
   EXPECT_TRUE(has(text, "error: largest error / RMS of the fp64 reference")) << text;
+  // Beside another system's precisions too.
+  nlohmann::json theirs = row("ok", 2e-3);
+  const std::string crossed = render_table({{"", result({narrow, row("ok", 4e-3)})}},
+                                           {Baseline::of("other", {theirs})}, {false, "precision"});
+  EXPECT_TRUE(
+      std::regex_search(crossed, std::regex(R"(value +error +other precision fp32 over row\n)")))
+      << crossed;
+  EXPECT_TRUE(std::regex_search(crossed, std::regex(R"(bf16 .* 1\.00 ms +4\.0e-03 +0\.50x\n)")))
+      << crossed;
+  EXPECT_TRUE(std::regex_search(crossed, std::regex(R"(fp32 .* 4\.00 ms +1\.5e-07 +2\.00x\n)")))
+      << crossed;
   // Of another parameter's values the error says nothing.
   EXPECT_FALSE(
       has(table({row("ok", 1e-3), row("ok", 2e-3, 0, {{"cache", "cold"}})}, {false, "cache"}),

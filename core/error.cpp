@@ -7,21 +7,23 @@ namespace {
 int gravity(ExitCode code) {
   switch (code) {
     case ExitCode::usage:
-      return 6;
+      return 7;
     case ExitCode::incorrect:
-      return 5;
+      return 6;
     case ExitCode::failed:
-      return 4;
+      return 5;
     case ExitCode::incomparable:
-      return 3;
+      return 4;
     case ExitCode::slower:
+      return 3;
+    case ExitCode::unconfirmed:
       return 2;
     case ExitCode::inconclusive:
       return 1;
     case ExitCode::ok:
       return 0;
   }
-  return 6;
+  return 7;
 }
 
 }  // namespace

@@ -15,11 +15,12 @@ enum class ExitCode : int {
   incorrect = 3,     ///< a row has incorrect numerics
   slower = 4,        ///< slower than allowed
   inconclusive = 5,  ///< the data cannot decide
-  incomparable = 6,  ///< not comparable, or rows are missing
+  incomparable = 6,  ///< not comparable, rows are missing, or a number was lost
   failed = 7,        ///< a row failed or timed out, or a required backend is unavailable
+  unconfirmed = 8,   ///< a suspect could not be measured against the promoted installation
 };
 
-/// The gravest of several codes, in the order 2, 3, 7, 6, 4, 5, 0.
+/// The gravest of several codes, in the order 2, 3, 7, 6, 4, 8, 5, 0.
 ExitCode gravest(std::initializer_list<ExitCode> codes);
 ExitCode gravest(ExitCode a, ExitCode b);
 

@@ -120,7 +120,7 @@ class Comparison {
         options_(options) {}
 
   json document() {
-    for (const char* list : {"rows", "only_base", "only_new", "not_compared", "notes"})
+    for (const char* list : {"rows", "only_base", "only_new", "not_compared", "notes", "lost"})
       document_[list] = json::array();
     check_fresh();
     Mismatches mismatches;
@@ -238,6 +238,7 @@ class Comparison {
       if (other == nullptr) {
         raise(ExitCode::incomparable);
         add_lone("only_base", key, row);
+        if (row.launches.status == "ok") add_lost(key, row, "there is no such row");
       } else if (const std::string why = obstacle(row, *other, options_.vary); !why.empty()) {
         not_compared(key, row, *other, why);
       } else {
@@ -262,6 +263,11 @@ class Comparison {
         {{"id", key}, {"names", names_of(row)}, {"status", row.launches.status}});
   }
 
+  /// A number that disappears is a finding.
+  void add_lost(const std::string& key, const SideRow& base, const std::string& why) {
+    document_["lost"].push_back({{"id", key}, {"names", names_of(base)}, {"reason", why}});
+  }
+
   void raise_status(const SideRow& row) {
     const std::string& status = row.launches.status;
     if (status == "incorrect")
@@ -280,6 +286,8 @@ class Comparison {
     // What base could not do is no fault of new: an improvement never fails. A number that is lost,
     // or cannot be compared, is.
     if (base.launches.status == "ok") raise(ExitCode::incomparable);
+    if (base.launches.status == "ok" && updated.launches.status == "unsupported")
+      add_lost(key, base, updated.launches.reason);
     if (went_wrong(base) || went_wrong(updated)) wrong_.push_back(key);
   }
 

@@ -70,6 +70,7 @@ class Rendering {
     lone("only_base", "vanished (only in base)");
     lone("only_new", "only in new");
     not_compared();
+    lost();
     ending();
     stamp();
     return text_;
@@ -176,6 +177,14 @@ class Rendering {
     table({{"not compared"}, {"base"}, {"new"}, {"because"}}, lines);
   }
 
+  void lost() {
+    if (document_["lost"].empty()) return;
+    std::vector<Line> lines;
+    for (const json& row : document_["lost"])
+      lines.push_back({{plain(row["id"]), plain(row["reason"])}, ""});
+    table({{"lost (base has a number)"}, {"new"}}, lines);
+  }
+
   void ending() {
     const json& settings = document_["settings"];
     const json& summary = document_["summary"];
@@ -193,11 +202,11 @@ class Rendering {
           mean["rows"].get<std::size_t>(), mean["of"].get<std::size_t>()));
     line(fmt::format(
         "{} slower, {} faster, {} same, {} inconclusive ({} need fresh launches), {} without "
-        "verdict; {} vanished, {} new, {} not compared.",
+        "verdict; {} vanished, {} new, {} not compared, {} lost.",
         plain(summary["slower"]), plain(summary["faster"]), plain(summary["same"]),
         plain(summary["inconclusive"]), plain(summary["needs_confirmation"]),
         plain(summary["without_verdict"]), document_["only_base"].size(),
-        document_["only_new"].size(), document_["not_compared"].size()));
+        document_["only_new"].size(), document_["not_compared"].size(), document_["lost"].size()));
     line(fmt::format(
         "{} rows flagged by the screen (p <= {:.2g}, or the speedup outside the tolerance); fresh "
         "launches show a change at p <= {}: any "

@@ -6,9 +6,11 @@
 #include <iostream>
 
 #include "analysis/commands.hpp"
+#include "analysis/run/lost.hpp"
 #include "analysis/run/programs.hpp"
 #include "analysis/run/run.hpp"
 #include "analysis/table/table.hpp"
+#include "analysis/text_table.hpp"
 #include "core/error.hpp"
 #include "core/numbers.hpp"
 #include "core/options.hpp"
@@ -148,6 +150,27 @@ RunPlan against(const RunPlan& plan, const std::string& other) {
   return twin;
 }
 
+/// A number that disappears is a finding.
+ExitCode tell_lost(const std::vector<LostRow>& lost, const std::string& where) {
+  for (const LostRow& row : lost)
+    std::cout << fmt::format("lost: {} ({} has a number; here: {})\n", visible(row.id), where,
+                             visible(row.reason));
+  return lost.empty() ? ExitCode::ok : ExitCode::incomparable;
+}
+
+ExitCode lost_in(const std::vector<json>& results, const RunPlan& plan) {
+  std::vector<Baseline> baselines;
+  for (const std::string& name : plan.baselines) baselines.push_back(Baseline::load(name));
+  ExitCode code = tell_lost(lost_rows(results[0], baselines), "the baseline");
+  if (results.size() > 1)
+    code = gravest(code, tell_lost(lost_rows(results[0], measured_ids(results[1].at("rows"))),
+                                   "the other build"));
+  const auto& rows = results[0].at("rows");
+  if (std::none_of(rows.begin(), rows.end(), [](const json& row) { return row["status"] == "ok"; }))
+    std::cerr << "assay run: no row was measured (the reasons are in the table).\n";
+  return code;
+}
+
 int run(const Given& given) {
   std::vector<RunPlan> plans{plan_of(given)};
   if (const auto other = value_of(given, "against")) plans.push_back(against(plans[0], *other));
@@ -173,6 +196,7 @@ int run(const Given& given) {
         folder);
     code = gravest(code, exit_code(results[1].at("rows")));
   }
+  code = gravest(code, lost_in(results, plans[0]));
   return static_cast<int>(code);
 }
 

@@ -349,6 +349,10 @@ TEST(ExitCodes, TheGravestRowDecides) {
             ExitCode::incorrect);
   EXPECT_EQ(exit_code(json::array({row("timeout")})), ExitCode::failed);
   EXPECT_EQ(exit_code(json::array()), ExitCode::incomparable);
+  // Nothing was measured, though nothing failed.
+  EXPECT_EQ(exit_code({row("unsupported"), row("unsupported", false, 0, 0, "b")}),
+            ExitCode::incomparable);
+  EXPECT_EQ(exit_code(json::array({row("unsupported", true)})), ExitCode::failed);
   // A later attempt makes good a crash, not a wrong result, and only of its own launch.
   EXPECT_EQ(exit_code({row("failed"), row("ok", false, 1)}), ExitCode::ok);
   EXPECT_EQ(exit_code({row("ok", false, 1), row("failed")}), ExitCode::ok);

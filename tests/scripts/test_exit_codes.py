@@ -139,7 +139,7 @@ class Rows(RunTest):
                            ("undefinedsymbol", "assay_test_function_that_nobody_has"), ("noentry", "assay_backend_entry")):
             with self.subTest(name):
                 self.out = self.folder / name
-                self.run_suite(self.suite([group(["auto"], backend=name)]), code=0)
+                self.run_suite(self.suite([group(["auto"], backend=name)]), code=6)  # no row was measured
                 self.assertEqual(self.rows()[0]["status"], "unsupported")
                 self.assertIn(f"{name}: unavailable: ", self.rows()[0]["reason"])
                 self.assertIn(part, self.rows()[0]["reason"])

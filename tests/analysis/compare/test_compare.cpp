@@ -122,6 +122,21 @@ TEST(Compare, AnImprovementNeverFails) {
   EXPECT_TRUE(mended["geometric_mean"].is_null()) << "withheld all the same";
 }
 
+TEST(Compare, ANumberThatDisappearsIsLost) {
+  json base = joined({launches("a", 1, 5), launches("b", 1, 5), launches("c", 1, 5)});
+  json updated = joined({launches("a", 1, 5), launches("b", 1, 5)});
+  for (std::size_t i = 5; i < 10; ++i)
+    updated["rows"][i] = row("unsupported", 1, static_cast<int>(i) - 5, {{"problem", "b"}});
+  const json document = compared(base, updated);
+  EXPECT_EQ(document["exit_code"], incomparable);
+  ASSERT_EQ(document["lost"].size(), 2u);
+  EXPECT_EQ(document["lost"][0]["reason"], "why it is unsupported");
+  EXPECT_EQ(document["lost"][1]["reason"], "there is no such row");
+  EXPECT_NE(render_comparison(document, false).find("2 lost"), std::string::npos);
+  // What failed is told as that, and what base never had is not lost.
+  EXPECT_TRUE(compared(updated, base)["lost"].empty());
+}
+
 TEST(Compare, DetectedAndToleratedAreTwoThings) {
   const Side base = side(joined({launches("a", 1, 5)})),
              updated = side(joined({launches("a", 1.03, 5)}));

@@ -45,7 +45,29 @@ json decision(const char* event, const RowHistory& series, const std::string& ow
           {"run", nullptr}};
 }
 
+/// Which installation was promoted, and what it loaded, so that a later confirmation knows whether
+/// it is still the same.
+void add_installation(json& line, const RowHistory& series, const json& installation) {
+  if (installation.is_null()) return;
+  const std::string last = line["runs"].back();
+  for (const Point& point : series.points) {
+    if (point.run != last || point.programs != installation.at("programs")) continue;
+    line["installation"] = installation;
+    line["installation"]["software"] = point.software;
+  }
+}
+
 }  // namespace
+
+std::optional<std::size_t> lost_since(const RowHistory& series) {
+  if (series.points.empty() || series.gaps.empty()) return std::nullopt;
+  const std::string& last = series.gaps.back().status;
+  if (last != "unsupported" && last != "missing") return std::nullopt;
+  std::size_t first = series.gaps.size();
+  while (first > 0 && series.gaps[first - 1].time > series.points.back().time) --first;
+  if (first == series.gaps.size()) return std::nullopt;
+  return first;
+}
 
 Anchors::Anchors(const fs::path& folder) : file_(folder / "anchors.jsonl") {
   if (!fs::exists(file_)) return;
@@ -61,34 +83,64 @@ Anchors::Anchors(const fs::path& folder) : file_(folder / "anchors.jsonl") {
 
 std::optional<json> Anchors::of(const RowHistory& series) const {
   const auto last = std::find_if(lines_.rbegin(), lines_.rend(), [&](const json& line) {
-    return line["id"] == series.id && line["hardware"] == series.hardware;
+    return line["id"] == series.id && line["hardware"] == series.hardware &&
+           line["event"] != "accept-lost";
   });
   if (last == lines_.rend() || (*last)["event"] == "reset") return std::nullopt;
   return *last;
 }
 
-std::vector<json> Anchors::promotions(const Histories& histories, const std::string& id,
-                                      const std::optional<std::string>& run,
-                                      const std::string& owner, const std::string& reason) {
+const json* Anchors::accepted_loss(const RowHistory& series) const {
+  const std::optional<std::size_t> since = lost_since(series);
+  if (!since) return nullptr;
+  // By run, not by the clock: a number that came back and went again is lost anew.
+  for (const json& line : lines_)
+    if (line["event"] == "accept-lost" && line["id"] == series.id &&
+        line["hardware"] == series.hardware)
+      for (std::size_t i = *since; i < series.gaps.size(); ++i)
+        if (line["run"] == series.gaps[i].run) return &line;
+  return nullptr;
+}
+
+std::vector<json> Anchors::promotions(const Histories& histories, const Promotion& what) const {
   std::vector<json> lines;
-  std::vector<std::string> runs;
-  for (const RowHistory* one : named(histories, id)) {
+  std::vector<std::string> runs, lost;
+  for (const RowHistory* one : named(histories, what.id)) {
+    if (lost_since(*one) && accepted_loss(*one) == nullptr) {
+      lost.push_back(one->id);
+      json line = decision("accept-lost", *one, what.owner, what.reason);
+      line["run"] = one->gaps.back().run;
+      lines.push_back(std::move(line));
+      continue;
+    }
     std::vector<double> values;
+    std::vector<std::string> from;
     for (const Point& point : one->points) {
-      if (!run || point.run == *run) values.push_back(point.value);
+      if (!what.run || point.run == *what.run) {
+        values.push_back(point.value);
+        from.push_back(point.run);
+      }
       if (std::find(runs.begin(), runs.end(), point.run) == runs.end()) runs.push_back(point.run);
     }
     if (values.empty()) continue;
-    json line = decision("promote", *one, owner, reason);
+    json line = decision("promote", *one, what.owner, what.reason);
     const std::size_t count = std::min(values.size(), latest_points);
     line["value"] = median(std::span(values).last(count));
-    if (run) line["run"] = *run;
+    line["runs"] = std::vector(from.end() - static_cast<std::ptrdiff_t>(count), from.end());
+    if (what.run) line["run"] = *what.run;
+    add_installation(line, *one, what.installation);
     lines.push_back(std::move(line));
   }
+  if (!lost.empty() && !what.accept_lost)
+    throw InputError(
+        fmt::format("{} had a number and {} none in the last run (what is lost is no new level). "
+                    "Bring it back, "
+                    "or say --accept-lost.",
+                    join(lost, ", "), lost.size() == 1 ? "has" : "have"));
   if (!lines.empty()) return lines;
-  if (run) throw InputError(unknown_name("run", *run, runs));
+  if (what.run) throw InputError(unknown_name("run", *what.run, runs));
   throw InputError(fmt::format(
-      "row {} has no number yet (none of its runs is ok). Promote it once one is.", id));
+      "row {} has no number yet (none of its runs is ok). Promote it once one is.", what.id));
 }
 
 std::vector<json> Anchors::resets(const Histories& histories, const std::string& id,

@@ -18,11 +18,6 @@ struct Stretch {
   double strength = -1;
 };
 
-/// Some fifty points tell an autocorrelation to +-0.14: what is estimated too low would be a false
-/// alarm. What weekly series usually have (0.3) is taken out in any case, and a little more; where
-/// there is none that costs power, never a false alarm.
-constexpr double least_autocorrelation = 0.35;
-
 enum class Shape { split, middle };
 
 /// The stretch whose mean differs most from the others', by the sum of squares between the two.
@@ -82,15 +77,6 @@ std::vector<double> residuals(std::vector<double> values, const Stretch& change)
   outside /= static_cast<double>(values.size() - length);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] -= in(i) ? inside : outside;
   return values;
-}
-
-double lag_one(std::span<const double> values) {
-  double products = 0, squares = 0;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    squares += values[i] * values[i];
-    if (i > 0) products += values[i] * values[i - 1];
-  }
-  return squares > 0 ? products / squares : 0;
 }
 
 /// First-order autocorrelation, estimated twice. Of what is left when the strongest change is taken
@@ -176,6 +162,15 @@ class Search {
 };
 
 }  // namespace
+
+double lag_one(std::span<const double> values) {
+  double products = 0, squares = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    squares += values[i] * values[i];
+    if (i > 0) products += values[i] * values[i - 1];
+  }
+  return squares > 0 ? products / squares : 0;
+}
 
 std::vector<ChangePoint> change_points(std::span<const double> values, double level,
                                        std::uint64_t seed) {

@@ -25,6 +25,14 @@ namespace assay {
 /// Points in a segment at least: fewer cannot be told from outliers.
 inline constexpr std::size_t minimum_segment = 4;
 
+/// Some fifty points tell an autocorrelation to +-0.14: what is estimated too low would be a false
+/// alarm. What weekly series usually have (0.3) is taken out in any case, and a little more; where
+/// there is none that costs power, never a false alarm.
+inline constexpr double least_autocorrelation = 0.35;
+
+/// First-order autocorrelation of values with mean 0; 0 where all are 0.
+double lag_one(std::span<const double> values);
+
 struct ChangePoint {
   std::size_t index = 0;  ///< of the first value of the new level
   double p = 1;           ///< of the permutation test that found it

@@ -42,10 +42,12 @@ int decide(const Given& given, const Histories& histories, const Anchors& anchor
       throw InputError(fmt::format(
           "{} is missing (a baseline that nobody answers for is none). Say who moves it, and why.",
           flag));
+  const auto promotions = [&] {
+    return anchors.promotions(histories, {*promoted, value_of(given, "value-from"), *owner, *reason,
+                                          given.contains("accept-lost"), json()});
+  };
   const std::vector<json> lines =
-      promoted ? Anchors::promotions(histories, *promoted, value_of(given, "value-from"), *owner,
-                                     *reason)
-               : anchors.resets(histories, *reset, *owner, *reason);
+      promoted ? promotions() : anchors.resets(histories, *reset, *owner, *reason);
   anchors.append(lines);
   std::cerr << fmt::format("assay: {} {} in {}\n", lines.size(), promoted ? "promoted" : "reset",
                            anchors.file().string());
@@ -58,7 +60,7 @@ int history(const Given& given) {
   options.command = command_line(given);
   options.tolerance = number_of(given, "tolerance", 0, 10);
   const bool deciding = given.contains("promote") || given.contains("reset");
-  for (const char* flag : {"owner", "reason", "value-from"})
+  for (const char* flag : {"owner", "reason", "value-from", "accept-lost"})
     if (given.contains(flag) && !deciding)
       throw InputError(fmt::format(
           "--{} decides nothing (it belongs to --promote and --reset). Give one of them.", flag));
@@ -105,7 +107,8 @@ Command history_command() {
            {"--reset", "take back what was promoted for this row (all: for each)", "ID", ""},
            {"--owner", "who answers for it", "NAME", ""},
            {"--reason", "why", "TEXT", ""},
-           {"--value-from", "promote the value of this run instead", "RUN", ""}},
+           {"--value-from", "promote the value of this run instead", "RUN", ""},
+           {"--accept-lost", "with --promote: rows that lost their number are given up", "", ""}},
           &history};
 }
 

@@ -165,7 +165,9 @@ class Collector {
                 first.medians.size(),
                 environment.at("hashes").at("software"),
                 environment.at("software"),
-                std::any_of(first.rows.begin(), first.rows.end(), was_shared)};
+                std::any_of(first.rows.begin(), first.rows.end(), was_shared),
+                text_of(result.at("run"), "programs"),
+                run.name};
     if (first.medians.size() > 1) point.spread = median_interval(first.medians);
     series.points.push_back(std::move(point));
   }

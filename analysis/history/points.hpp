@@ -22,6 +22,8 @@ struct Point {
   nlohmann::json software_hash;
   nlohmann::json software;
   bool shared = false;
+  std::string programs;  ///< folder of the executables, where the run tells it
+  std::string file;      ///< of the result
 };
 
 /// A run that holds the row without a number. Nothing is put in its place.

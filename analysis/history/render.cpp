@@ -110,13 +110,20 @@ std::string render_history(const json& document, bool markdown) {
     text += fmt::format("\npassed over: {} ({})\n", safe(one["what"]), safe(one["reason"]));
   const json& count = document["summary"];
   text += fmt::format(
-      "\n{} series: {} slower, {} drifting, {} faster, {} steady, {} too short. Ratios are of the "
-      "latest {} points' median to the baseline (above 1: slower); a state needs all {} beyond the "
-      "tolerance. Change points: {:g} % false alarms in all series together.\n",
+      "\n{} series: {} slower, {} drifting, {} lost, {} suspect, {} faster, {} steady, {} too "
+      "short{}. "
+      "Ratios are of the latest {} points' median to the baseline (above 1: slower); slower, "
+      "faster "
+      "and drifting need all {} beyond the tolerance and a significant step or trend: {:g} % false "
+      "alarms in all series together. suspect is a question (at most {:g} % of the quiet series in "
+      "a run): --confirm answers it.\n",
       all.size(), count["slower"].get<int>(), count["drifting"].get<int>(),
-      count["faster"].get<int>(), count["steady"].get<int>(), count["too_short"].get<int>(),
+      count["lost"].get<int>(), count["suspect"].get<int>(), count["faster"].get<int>(),
+      count["steady"].get<int>(), count["too_short"].get<int>(),
+      count["retired"] == 0 ? "" : fmt::format(", {} retired", count["retired"].get<int>()),
       settings["latest"].get<int>(), settings["latest"].get<int>(),
-      100 * settings["false_alarm_rate"].get<double>());
+      100 * settings["false_alarm_rate"].get<double>(),
+      100 * settings["suspect_rate"].get<double>());
   if (shared) text += std::string(shared_note) + "\n";
   return text;
 }

@@ -82,6 +82,8 @@ const moods = {
   timeout: 'bad',
   slower: 'bad',
   drifting: 'bad',
+  lost: 'bad',
+  suspect: 'mid',
   'PERF-FAIL': 'bad',
   INCORRECT: 'bad',
   MISSING: 'bad',

@@ -2,8 +2,8 @@
 
 function histories() {
   each(report.history).forEach((one, i) => {
-    const urgency = {slower: 0, drifting: 1, faster: 2, steady: 3, 'too short': 4};
-    const series = [...each(one.series)].sort((a, b) => (urgency[a.state] ?? 5) - (urgency[b.state] ?? 5));
+    const urgency = {lost: 0, slower: 1, drifting: 2, suspect: 3, faster: 4, steady: 5, 'too short': 6};
+    const series = [...each(one.series)].sort((a, b) => (urgency[a.state] ?? 7) - (urgency[b.state] ?? 7));
     const last = (s) => each(s.points).length ? s.points[s.points.length - 1].value : null;
     const changes = (s) => each(s.change_points).map((c) => c.time + ' ' + change(c.ratio)).join('; ');
     const columns = [

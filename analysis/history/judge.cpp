@@ -1,0 +1,314 @@
+#include "analysis/history/judge.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <random>
+
+#include "analysis/history/times.hpp"
+#include "core/statistics.hpp"
+
+namespace assay {
+
+using nlohmann::json;
+
+namespace {
+
+double median_of(std::span<const Point> points) {
+  std::vector<double> values;
+  for (const Point& point : points) values.push_back(point.value);
+  return median(values);
+}
+
+bool by_value(const Point& a, const Point& b) { return a.value < b.value; }
+double least(std::span<const Point> points) {
+  return std::min_element(points.begin(), points.end(), by_value)->value;
+}
+double greatest(std::span<const Point> points) {
+  return std::max_element(points.begin(), points.end(), by_value)->value;
+}
+
+std::string plural(std::size_t count, const char* what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+/// Tukey's inner fences: beyond them lies what is not of the values' own spread.
+struct Fences {
+  double low, high;
+};
+Fences fences_of(std::span<const Point> points) {
+  std::vector<double> logs;
+  for (const Point& point : points) logs.push_back(std::log(point.value));
+  const double low = quantile(logs, 0.25), high = quantile(logs, 0.75);
+  const double reach = 1.5 * (high - low);
+  return {std::exp(low - reach), std::exp(high + reach)};
+}
+
+}  // namespace
+
+Judge::Judge(const RowHistory& series, const std::optional<json>& promoted, double level,
+             double tolerance)
+    : points_(series.points), tolerance_(tolerance) {
+  for (const Point& point : points_) logs_.push_back(std::log(point.value));
+  adopt(promoted);
+  // Two searches share the level: steps and trends.
+  find_changes(series, level / 2);
+  find_trend(level / 2);
+  if (points_.empty()) {
+    anchored_reason_ = rolling_reason_ = reason_ = "there is no number in any run";
+    return;
+  }
+  latest_ = std::span(points_).last(std::min(points_.size(), latest_points));
+  before_ = std::span(points_).first(points_.size() - latest_.size());
+  judge_anchored();
+  judge_rolling();
+  decide();
+}
+
+void Judge::write(json& into) const {
+  into["tolerance"] = tolerance_;
+  into["change_points"] = changes_;
+  into["change_points_reason"] = changes_reason_.empty() ? json() : json(changes_reason_);
+  into["trend"] = nullptr;
+  if (trend_) into["trend"] = {{"p", trend_->p}, {"ratio", std::exp(trend_->slope)}};
+  into["latest"] = nullptr;
+  if (!latest_.empty())
+    into["latest"] = {{"value", median_of(latest_)},
+                      {"low", least(latest_)},
+                      {"high", greatest(latest_)},
+                      {"points", latest_.size()},
+                      {"since", latest_.front().when}};
+  into["anchored"] = anchored_;
+  into["anchored_reason"] = anchored_.is_null() ? json(anchored_reason_) : json();
+  into["rolling"] = rolling_;
+  into["rolling_reason"] = rolling_.is_null() ? json(rolling_reason_) : json();
+  into["state"] = state_;
+  into["reason"] = reason_;
+}
+
+std::span<const Point> Judge::points(std::size_t first, std::size_t end) const {
+  return std::span(points_).subspan(first, end - first);
+}
+
+/// Which points the promoted level is of: those that the decision names, or (an older decision) the
+/// latest before it.
+void Judge::adopt(const std::optional<json>& promoted) {
+  promoted_ = promoted;
+  if (!promoted_) return;
+  since_ = time_of((*promoted_)["time"], "anchors.jsonl");
+  json runs = promoted_->value("runs", json::array());
+  if ((*promoted_)["run"].is_string()) runs = json::array({(*promoted_)["run"]});
+  const auto named = std::find_if(points_.begin(), points_.end(), [&](const Point& point) {
+    return std::find(runs.begin(), runs.end(), json(point.run)) != runs.end();
+  });
+  if (named != points_.end()) {
+    level_start_ = static_cast<std::size_t>(named - points_.begin());
+  } else {
+    while (level_start_ < points_.size() && points_[level_start_].time < *since_) ++level_start_;
+    level_start_ -= std::min(level_start_, latest_points);
+  }
+  accepted_ = level_start_;
+  if ((*promoted_)["run"].is_null())  // the median of the latest, in which the step may lie
+    accepted_ = std::min(points_.size(), level_start_ + latest_points);
+}
+
+void Judge::find_changes(const RowHistory& series, double level) {
+  const std::size_t n = points_.size();
+  if (!can_find(n, level)) {
+    std::size_t needed = n;
+    while (!can_find(needed, level)) ++needed;
+    changes_reason_ = fmt::format("{} (a step that chance does not explain needs {})",
+                                  plural(n, "point"), needed);
+    return;
+  }
+  // A series' own seed: what else is looked at changes nothing.
+  const std::string name = series.id + " " + series.hardware;
+  std::seed_seq words(name.begin(), name.end());
+  std::array<std::uint32_t, 2> seed{};
+  words.generate(seed.begin(), seed.end());
+  const std::vector<ChangePoint> found =
+      change_points(logs_, level, std::uint64_t{seed[0]} << 32 | seed[1]);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    // The neighbourhood of the step, not whole segments: drift within them is no part of it.
+    const std::size_t first = i == 0 ? 0 : found[i - 1].index, at = found[i].index;
+    const std::size_t end = i + 1 < found.size() ? found[i + 1].index : n;
+    const double before = median_of(points(first, at).last(std::min(at - first, rolling_points)));
+    const double after = median_of(points(at, at + std::min(end - at, rolling_points)));
+    changes_.push_back({{"time", points_[at].when},
+                        {"index", at},
+                        {"before", before},
+                        {"after", after},
+                        {"ratio", after / before},
+                        {"p", found[i].p}});
+  }
+}
+
+/// A promotion accepts what led to its level: the trend is that since then.
+void Judge::find_trend(double level) {
+  const Trend trend = trend_of(std::span(logs_).subspan(std::min(level_start_, logs_.size())));
+  if (trend.p <= level) trend_ = trend;
+}
+
+/// All of the latest points, not their median: see latest_points.
+const char* Judge::state_against(double baseline) const {
+  if (least(latest_) > baseline * (1 + tolerance_)) return "slower";
+  if (greatest(latest_) * (1 + tolerance_) < baseline) return "faster";
+  return "steady";
+}
+
+/// The median of the first points of which anchor_points lie within each other's fences.
+std::optional<double> Judge::first_level() const {
+  for (std::size_t n = anchor_points; n <= points_.size(); ++n) {
+    const std::span<const Point> first = points(0, n);
+    const Fences fences = fences_of(first);
+    std::vector<double> within;
+    for (const Point& point : first)
+      if (point.value >= fences.low * (1 - 1e-12) && point.value <= fences.high * (1 + 1e-12))
+        within.push_back(point.value);
+    if (within.size() >= anchor_points) return median(within);
+  }
+  return std::nullopt;
+}
+
+void Judge::judge_anchored() {
+  if (promoted_) {
+    if (points_.size() < latest_points) {
+      anchored_reason_ =
+          fmt::format("{} of {} runs (the fewest that are judged)", points_.size(), latest_points);
+      return;
+    }
+    anchored_ = {{"value", (*promoted_)["value"]},   {"promoted", true},
+                 {"since", (*promoted_)["time"]},    {"owner", (*promoted_)["owner"]},
+                 {"reason", (*promoted_)["reason"]}, {"run", (*promoted_)["run"]}};
+  } else {
+    const std::optional<double> level = first_level();
+    if (!level) {
+      anchored_reason_ = points_.size() < anchor_points
+                             ? fmt::format("{} of {} runs", points_.size(), anchor_points)
+                             : fmt::format("of {} runs, fewer than {} lie within the fences of all",
+                                           points_.size(), anchor_points);
+      return;
+    }
+    anchored_ = {{"value", *level},
+                 {"promoted", false},
+                 {"since", points_.front().when},
+                 {"owner", nullptr},
+                 {"reason", fmt::format("nobody promoted one: the median of the first {} points "
+                                        "that lie within their fences",
+                                        anchor_points)},
+                 {"run", nullptr}};
+  }
+  const double value = anchored_["value"];
+  anchored_["ratio"] = median_of(latest_) / value;
+  anchored_["state"] = state_against(value);
+}
+
+void Judge::judge_rolling() {
+  // A promotion accepts the level of its day: what was before it is no baseline any more.
+  std::span<const Point> window = before_;
+  if (since_)
+    while (!window.empty() && window.front().time < *since_) window = window.subspan(1);
+  if (window.size() < latest_points) {
+    rolling_reason_ =
+        fmt::format("{} before the latest {}{} ({} are needed)", plural(window.size(), "point"),
+                    latest_.size(), since_ ? " and since the promotion" : "", latest_points);
+    return;
+  }
+  window = window.last(std::min(window.size(), rolling_points));
+  const double value = median_of(window);
+  rolling_ = {{"value", value},
+              {"points", window.size()},
+              {"ratio", median_of(latest_) / value},
+              {"state", state_against(value)}};
+}
+
+/// Whether there is a significant change in this direction that nobody has accepted.
+bool Judge::changed(bool up) const {
+  return std::any_of(changes_.begin(), changes_.end(), [&](const json& change) {
+    if (promoted_ && change["index"].get<std::size_t>() <= accepted_) return false;
+    const double ratio = change["ratio"];
+    return up ? ratio > 1 + tolerance_ : ratio * (1 + tolerance_) < 1;
+  });
+}
+
+/// Whether the last points are apart from those before them: beyond the tolerance and beyond the
+/// fences of these, and on a level on which none of these was. The last rule is for modes: what was
+/// seen before, if rarely, is no news.
+bool Judge::is_suspect(std::size_t last) const {
+  const std::size_t end = points_.size() - last;
+  std::size_t first = std::max(level_start_, end - std::min(end, reference_points));
+  // Where enough of them are left, only those since the last change: a level that was mended may
+  // come back.
+  for (const json& change : changes_)
+    if (const std::size_t at = change["index"]; at + anchor_points <= end)
+      first = std::max(first, at);
+  if (first >= end || (!promoted_ && end - first < anchor_points)) return false;
+  const std::span<const Point> reference = points(first, end);
+  const double level = promoted_ ? (*promoted_)["value"].get<double>() : median_of(reference);
+  const double value = least(points(end, points_.size()));
+  if (value <= level * (1 + tolerance_)) return false;
+  if (reference.size() >= latest_points && value <= fences_of(reference).high) return false;
+  return std::none_of(reference.begin(), reference.end(), [&](const Point& point) {
+    return value <= point.value * (1 + tolerance_) && point.value <= value * (1 + tolerance_);
+  });
+}
+
+/// Number of last points that are suspect; 0: none.
+std::size_t Judge::suspect_since() const {
+  const std::size_t most = std::min(points_.size(), reference_points);
+  for (std::size_t last = 1; last <= most; ++last)
+    if (is_suspect(last)) return last;
+  return 0;
+}
+
+void Judge::say(const char* state, const json& baseline, const char* what) {
+  state_ = state;
+  reason_ = fmt::format("the latest {} are all {} than {} by more than {:g} %", latest_.size(),
+                        baseline["state"].get<std::string>(), what, 100 * tolerance_);
+}
+
+void Judge::decide() {
+  if (anchored_.is_null() && points_.size() < anchor_points) {
+    reason_ = anchored_reason_;
+    return;
+  }
+  const auto is = [](const json& baseline, const char* state) {
+    return !baseline.is_null() && baseline["state"] == state;
+  };
+  const bool rises = trend_ && trend_->slope > 0, falls = trend_ && trend_->slope < 0;
+  if (is(rolling_, "slower") && changed(true)) {
+    say("slower", rolling_, "the points before them");
+  } else if (is(anchored_, "slower") && changed(true)) {
+    say("slower", anchored_, "the anchored baseline");
+  } else if (is(anchored_, "slower") && rises) {
+    say("drifting", anchored_, "the anchored baseline");
+    reason_ += fmt::format(
+        ", with a trend of {:+.2g} % a run (p {:.2g}) and without a step that "
+        "explains it",
+        100 * std::expm1(trend_->slope), trend_->p);
+  } else if (const std::size_t last = suspect_since()) {
+    state_ = "suspect";
+    reason_ = fmt::format(
+        "{} slower than {} before by more than {:g} %, on a level that was not "
+        "there (chance, the machine or the software: --confirm tells)",
+        last == 1 ? "the last run is" : fmt::format("the last {} runs are", last),
+        promoted_ ? "the promoted level and the runs" : "the runs", 100 * tolerance_);
+  } else if (is(rolling_, "faster") && (changed(false) || falls)) {
+    say("faster", rolling_, "the points before them");
+  } else if (is(anchored_, "faster") && (changed(false) || falls)) {
+    say("faster", anchored_, "the anchored baseline");
+  } else {
+    state_ = "steady";
+    const bool apart = is(anchored_, "slower") || is(anchored_, "faster") ||
+                       is(rolling_, "slower") || is(rolling_, "faster");
+    reason_ = apart ? std::string(
+                          "the latest points are apart from a baseline, but no step and no "
+                          "trend is significant")
+                    : fmt::format("the latest {} are not all beyond {:g} %", latest_.size(),
+                                  100 * tolerance_);
+  }
+}
+
+}  // namespace assay

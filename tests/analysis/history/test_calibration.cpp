@@ -1,0 +1,127 @@
+// Whether the rates that `assay history` declares are those it has: 1200 made-up series of runs, of
+// each kind of noise, judged run by run. The figures are in docs/method.md.
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <boost/math/distributions/binomial.hpp>
+#include <cmath>
+#include <random>
+
+#include "analysis/history/history.hpp"
+
+namespace assay {
+namespace {
+
+using nlohmann::json;
+
+constexpr int made_up = 1200;
+constexpr double rate = 0.05;
+
+/// Noise of 1 % and what machines add to it. Factors are of the time of a run.
+double noisy_log(std::mt19937_64& random, const std::string& kind, double& state) {
+  std::normal_distribution<> normal;
+  std::uniform_real_distribution<> uniform;
+  double value = 0.01 * normal(random);
+  if (kind == "heavy tails") value = 0.01 * std::student_t_distribution<>(3)(random);
+  if (kind == "outliers" && uniform(random) < 0.05) value += std::log(1.05 + uniform(random));
+  if (kind == "outliers, both ways" && uniform(random) < 0.05)
+    value += std::log(uniform(random) < 0.5 ? 0.7 + 0.2 * uniform(random) : 1.1 + uniform(random));
+  if (kind == "two modes, 1 in 10" && uniform(random) < 0.1) value += std::log(1.2);
+  if (kind == "two modes, 1 in 3" && uniform(random) < 1.0 / 3) value += std::log(1.2);
+  if (kind == "two modes, halves" && uniform(random) < 0.5) value += std::log(1.2);
+  if (kind == "AR(1), 0.3") value = state = 0.3 * state + 0.02 * normal(random);
+  return value;
+}
+
+RowHistory series_of(std::mt19937_64& random, const std::string& kind, int number) {
+  RowHistory series;
+  series.id = fmt::format("row{}", number);
+  series.benchmark = series.hardware = series.system = "x";
+  series.names = json::array();
+  // From the first run that is judged to a year of them.
+  const int points = 8 + static_cast<int>(random() % 45);
+  double state = 0;
+  for (int i = 0; i < points; ++i) {
+    Point point;
+    point.time = i;
+    point.when = fmt::format("2026-{:02}-{:02}T08:00:00.000Z", 1 + i / 28, 1 + i % 28);
+    point.run = fmt::format("run{}", i);
+    point.value = std::exp(noisy_log(random, kind, state));
+    point.launches = 5;
+    series.points.push_back(point);
+  }
+  return series;
+}
+
+/// The count that is exceeded once in a thousand where the rate is as declared.
+double bound(int trials) {
+  return boost::math::quantile(
+      boost::math::complement(boost::math::binomial_distribution<>(trials, rate), 0.001));
+}
+
+struct Found {
+  int accused = 0;  ///< histories with a state or a change point that claims significance
+  int suspect = 0;  ///< series
+};
+
+Found judged(const std::string& kind, int histories, int rows) {
+  const Anchors none("/no such folder");
+  std::mt19937_64 random(20261122);
+  Found found;
+  for (int h = 0; h < histories; ++h) {
+    Histories all;
+    for (int i = 0; i < rows; ++i) all.series.push_back(series_of(random, kind, i));
+    const json document = history_document(all, none, {}, {});
+    bool accused = false;
+    for (const json& one : document["series"]) {
+      const std::string state = one["state"];
+      accused = accused || state == "slower" || state == "drifting" || state == "faster" ||
+                !one["change_points"].empty() || !one["trend"].is_null();
+      found.suspect += state == "suspect";
+    }
+    found.accused += accused;
+  }
+  return found;
+}
+
+TEST(HistoryCalibration, TheDeclaredRatesCoverAllStates) {
+  for (const char* kind :
+       {"normal", "heavy tails", "outliers", "outliers, both ways", "two modes, 1 in 10",
+        "two modes, 1 in 3", "two modes, halves", "AR(1), 0.3"}) {
+    const Found alone = judged(kind, made_up, 1), together = judged(kind, made_up / 100, 100);
+    std::cout << fmt::format(
+        "{:<20} alone: {} accused, {} suspect; of 12 histories of 100: {}, {}\n", kind,
+        alone.accused, alone.suspect, together.accused, together.suspect);
+    EXPECT_LE(alone.accused, bound(made_up)) << kind;
+    EXPECT_LE(alone.suspect, bound(made_up)) << kind;
+    EXPECT_LE(together.accused, bound(made_up / 100)) << kind;
+    EXPECT_LE(together.suspect, bound(made_up)) << kind;
+  }
+}
+
+TEST(HistoryCalibration, AStepOfTenPercentIsSeenInItsRun) {
+  // Rates that nothing ever reaches would be held by a judge who is asleep.
+  const Anchors none("/no such folder");
+  for (const char* kind : {"normal", "outliers", "two modes, 1 in 10"}) {
+    std::mt19937_64 random(5);
+    int found = 0;
+    constexpr int trials = 300;
+    for (int i = 0; i < trials; ++i) {
+      Histories all;
+      RowHistory series = series_of(random, kind, i);
+      Point point = series.points.front();
+      point.time = static_cast<double>(series.points.size());
+      point.run = "step";
+      point.value = 1.1 * std::exp(0.01 * std::normal_distribution<>()(random));
+      series.points.push_back(point);
+      all.series.push_back(std::move(series));
+      found += history_document(all, none, {}, {})["series"][0]["state"] == "suspect";
+    }
+    std::cout << kind << ": " << found << " of " << trials << "\n";
+    EXPECT_GE(found, 0.75 * trials) << kind;
+  }
+}
+
+}  // namespace
+}  // namespace assay

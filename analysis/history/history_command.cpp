@@ -1,14 +1,21 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iostream>
+#include <set>
 
 #include "analysis/commands.hpp"
+#include "analysis/history/confirm.hpp"
 #include "analysis/history/history.hpp"
+#include "analysis/history/installation.hpp"
 #include "analysis/history/times.hpp"
 #include "analysis/load.hpp"
+#include "analysis/run/run.hpp"
 #include "core/error.hpp"
 #include "core/outputs.hpp"
+#include "core/plugins.hpp"
 #include "core/schema.hpp"
+#include "core/text.hpp"
 
 namespace assay {
 
@@ -43,15 +50,42 @@ int decide(const Given& given, const Histories& histories, const Anchors& anchor
           "{} is missing (a baseline that nobody answers for is none). Say who moves it, and why.",
           flag));
   const auto promotions = [&] {
-    return anchors.promotions(histories, {*promoted, value_of(given, "value-from"), *owner, *reason,
-                                          given.contains("accept-lost"), json()});
+    return anchors.promotions(
+        histories, {*promoted, value_of(given, "value-from"), *owner, *reason,
+                    given.contains("accept-lost"), installation_of(executable_folder())});
   };
   const std::vector<json> lines =
       promoted ? promotions() : anchors.resets(histories, *reset, *owner, *reason);
   anchors.append(lines);
+  const auto blind = std::count_if(lines.begin(), lines.end(), [](const json& line) {
+    return line["event"] == "promote" && !line.contains("installation");
+  });
+  if (blind > 0)
+    std::cerr << fmt::format(
+        "assay: {} of them without the build (their last run was not made by the programs in {}). "
+        "Their suspects cannot be confirmed: promote with the assay of the build that you "
+        "promote.\n",
+        blind, executable_folder().string());
   std::cerr << fmt::format("assay: {} {} in {}\n", lines.size(), promoted ? "promoted" : "reset",
                            anchors.file().string());
   return static_cast<int>(ExitCode::ok);
+}
+
+/// Every run that is the last of a suspect series, with the build of the command line.
+void answer_suspects(json& document, const Histories& histories, const Anchors& anchors,
+                     const std::vector<NamedResult>& results, const Given& given) {
+  const auto programs = programs_of(*value_of(given, "confirm"), "--confirm");
+  std::set<std::string> runs;
+  for (const json& series : document["series"])
+    if (series["state"] == "suspect") runs.insert(series["points"].back()["run"]);
+  if (runs.empty()) std::cerr << "assay history: nothing is suspect, so nothing was launched.\n";
+  for (const NamedResult& result : results) {
+    if (!runs.contains(result.result.at("run").at("id"))) continue;
+    ConfirmRequest request =
+        request_for(result, launcher_words(value_of(given, "launcher").value_or("")));
+    request.build = programs;
+    confirm(document, histories, anchors, request);
+  }
 }
 
 int history(const Given& given) {
@@ -64,6 +98,10 @@ int history(const Given& given) {
     if (given.contains(flag) && !deciding)
       throw InputError(fmt::format(
           "--{} decides nothing (it belongs to --promote and --reset). Give one of them.", flag));
+  if (deciding && given.contains("confirm"))
+    throw InputError("--confirm judges, --promote and --reset decide. Give one of them.");
+  if (given.contains("launcher") && !given.contains("confirm"))
+    throw InputError("--launcher starts nothing here (it belongs to --confirm). Give both.");
   std::optional<double> since;
   if (const auto text = value_of(given, "since")) since = time_of(*text, "--since");
   const std::filesystem::path folder = *value_of(given, "DIR");
@@ -76,10 +114,21 @@ int history(const Given& given) {
     throw InputError(fmt::format(
         "{} is no folder (a history is a folder with the results of many runs below it). Give one.",
         folder.string()));
-  const Histories histories = histories_of(load_results({folder.string()}), rows_of(given), since);
+  std::vector<NamedResult> results = load_results({folder.string()});
+  for (NamedResult& result : results)
+    if (result.name.empty()) result.name = (folder / "result.json").string();
+  const Histories histories = histories_of(results, rows_of(given), since);
   const Anchors anchors(folder);
   if (deciding) return decide(given, histories, anchors);
-  const json document = history_document(histories, anchors, events_of(folder), options);
+  json document = history_document(histories, anchors, events_of(folder), options);
+  if (given.contains("confirm")) {
+    try {
+      answer_suspects(document, histories, anchors, results, given);
+    } catch (const Unfinished& end) {
+      std::cerr << "assay history: " << end.what() << "\n";
+      return static_cast<int>(ExitCode::failed);
+    }
+  }
   check_own(document, "history");
   emit(given, format == "json"  ? document.dump(1) + "\n"
               : format == "csv" ? history_csv(document)
@@ -93,23 +142,29 @@ int history(const Given& given) {
 }  // namespace
 
 Command history_command() {
-  return {"history",
-          "Judge the results of many runs: change points, drift, anchored and rolling baselines.",
-          {{"DIR", "folder with results somewhere below it, events.json, anchors.jsonl", "DIR", "",
-            true},
-           {"--benchmark", "only rows whose id holds this regular expression", "REGEX", "all"},
-           {"--since", "only runs from then on (2026-11-21, or RFC 3339 in UTC)", "TIME", "all"},
-           {"--tolerance", "relative slowdown that is accepted", "PART", "the suite's, else 0.05"},
-           {"--format", "terminal, markdown, json or csv", "FORMAT", "terminal"},
-           {"--out", "write there", "FILE", "stdout"},
-           {"--promote", "make its latest level the anchored baseline of this row (all: of each)",
-            "ID", ""},
-           {"--reset", "take back what was promoted for this row (all: for each)", "ID", ""},
-           {"--owner", "who answers for it", "NAME", ""},
-           {"--reason", "why", "TEXT", ""},
-           {"--value-from", "promote the value of this run instead", "RUN", ""},
-           {"--accept-lost", "with --promote: rows that lost their number are given up", "", ""}},
-          &history};
+  return {
+      "history",
+      "Judge the results of many runs: change points, drift, anchored and rolling baselines.",
+      {{"DIR", "folder with results somewhere below it, events.json, anchors.jsonl", "DIR", "",
+        true},
+       {"--benchmark", "only rows whose id holds this regular expression", "REGEX", "all"},
+       {"--since", "only runs from then on (2026-11-21, or RFC 3339 in UTC)", "TIME", "all"},
+       {"--tolerance", "relative slowdown that is accepted", "PART", "the suite's, else 0.05"},
+       {"--format", "terminal, markdown, json or csv", "FORMAT", "terminal"},
+       {"--out", "write there", "FILE", "stdout"},
+       {"--confirm",
+        "answer suspects: launch them with the promoted build (its folder, or its assay) and "
+        "this one in turns",
+        "BUILD", ""},
+       {"--launcher", "with --confirm: words put before every executable", "\"mpirun -n 2\"", ""},
+       {"--promote", "make its latest level the anchored baseline of this row (all: of each)", "ID",
+        ""},
+       {"--reset", "take back what was promoted for this row (all: for each)", "ID", ""},
+       {"--owner", "who answers for it", "NAME", ""},
+       {"--reason", "why", "TEXT", ""},
+       {"--value-from", "promote the value of this run instead", "RUN", ""},
+       {"--accept-lost", "with --promote: rows that lost their number are given up", "", ""}},
+      &history};
 }
 
 }  // namespace assay

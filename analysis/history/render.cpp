@@ -41,6 +41,9 @@ Line line_of(const json& series, bool several) {
 
 std::vector<std::string> details_of(const json& series) {
   std::vector<std::string> lines{series["reason"]};
+  if (series.contains("confirmation"))
+    lines.push_back(fmt::format("{}: {}", series["confirmation"]["answer"].get<std::string>(),
+                                series["confirmation"]["reason"].get<std::string>()));
   if (const json& anchor = series["anchored"]; !anchor.is_null())
     lines.push_back(fmt::format(
         "anchored: {} since {} ({})", human_seconds(anchor["value"]), date_of(anchor["since"]),

@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "analysis/commands.hpp"
+#include "analysis/history/guard.hpp"
 #include "analysis/run/lost.hpp"
 #include "analysis/run/programs.hpp"
 #include "analysis/run/run.hpp"
@@ -178,6 +179,8 @@ int run(const Given& given) {
     check_suite_names(plan.suite, plan.campaign.suite_file, plan.programs);  // before anything else
   plans[0].campaign.folder = folder_of(given, plans[0]);
   if (plans.size() > 1) plans[1].campaign.folder = plans[0].campaign.folder / "against";
+  const auto history = value_of(given, "guard");
+  if (history) check_guard(*history);
   std::vector<json> results;
   try {
     results = run_side_by_side(plans);
@@ -197,6 +200,12 @@ int run(const Given& given) {
     code = gravest(code, exit_code(results[1].at("rows")));
   }
   code = gravest(code, lost_in(results, plans[0]));
+  try {
+    if (history) code = gravest(code, guard(*history, results[0], plans[0]));
+  } catch (const Unfinished& end) {
+    std::cerr << "assay run: " << end.what() << "\n";
+    return static_cast<int>(ExitCode::failed);
+  }
   return static_cast<int>(code);
 }
 
@@ -212,6 +221,11 @@ Command run_command() {
        {"--against",
         "interleave with another build or installation, whose result is in DIR/against", "BUILD",
         ""},
+       {"--guard",
+        "judge the run against the history in this folder; suspects are answered at once by "
+        "launches "
+        "of the promoted build and this one",
+        "HISTORY", ""},
        {"--resume", "go on with the run in --out: only what has no row yet", "", ""},
        {"--allow-mixed", "resume although hardware or software differ", "", ""},
        {"--max-time", max_time_help, "S", "the suite's"},

@@ -1,0 +1,223 @@
+#include "analysis/history/confirm.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/math/distributions/binomial.hpp>
+#include <map>
+
+#include "analysis/compare/side.hpp"
+#include "analysis/compare/verdict.hpp"
+#include "analysis/history/installation.hpp"
+#include "analysis/run/programs.hpp"
+#include "analysis/run/run.hpp"
+#include "core/environment.hpp"
+#include "core/hash.hpp"
+#include "core/plugins.hpp"
+#include "core/result.hpp"
+#include "core/text.hpp"
+
+namespace assay {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+/// The value that the median of these launches is above, but for `limit`. The smallest of them at
+/// least: 12 give 2.4e-4.
+double surely_above(std::span<const double> launches, double limit) {
+  std::vector<double> sorted(launches.begin(), launches.end());
+  std::sort(sorted.begin(), sorted.end());
+  const boost::math::binomial_distribution<> half(static_cast<double>(sorted.size()), 0.5);
+  std::size_t k = 0;
+  while (k + 1 < sorted.size() && boost::math::cdf(half, static_cast<double>(k + 1)) <= limit) ++k;
+  return sorted[k];
+}
+
+json unconfirmed(const std::string& why) {
+  return {{"answer", "unconfirmed"}, {"reason", why},     {"ratio", nullptr},
+          {"interval", nullptr},     {"p", nullptr},      {"base_s", nullptr},
+          {"new_s", nullptr},        {"level_s", nullptr}};
+}
+
+/// A suspect row and what was promoted for it.
+struct Suspect {
+  json* series;
+  json promoted;
+  std::string id;
+};
+
+std::vector<Suspect> suspects_of(json& document, const Histories& histories, const Anchors& anchors,
+                                 const std::string& run) {
+  std::vector<Suspect> all;
+  // The document has the series of the histories, in their order.
+  for (std::size_t i = 0; i < histories.series.size(); ++i) {
+    const RowHistory& series = histories.series[i];
+    json& told = document["series"][i];
+    if (told["state"] != "suspect" || series.points.back().run != run) continue;
+    all.push_back({&told, anchors.of(series).value_or(json()), series.id});
+  }
+  return all;
+}
+
+/// Why the promoted build of this row cannot be launched, or "".
+std::string obstacle(const Suspect& suspect, const fs::path& programs, const json& here) {
+  if ((*suspect.series)["hardware"] != here.at("hashes").at("hardware"))
+    return "it ran on other hardware than this machine's";
+  if (suspect.promoted.is_null())
+    return "nobody promoted a build for it (assay history DIR --promote does)";
+  if (!suspect.promoted.contains("installation"))
+    return "its promotion does not tell of which build (it was not made with that build's assay)";
+  if (benchmark_names(programs).empty())
+    return fmt::format("the promoted installation is gone (no benchmark is in {})",
+                       programs.string());
+  if (installation_of(programs).at("hash") != suspect.promoted["installation"]["hash"])
+    return fmt::format("{} is not what was promoted (its files have changed)", programs.string());
+  return "";
+}
+
+RunPlan again(const RunPlan& plan, const std::vector<Suspect>& rows, const fs::path& programs,
+              const fs::path& folder, const char* label) {
+  RunPlan made = plan;
+  made.programs = programs;
+  made.campaign.folder = fs::absolute(folder).lexically_normal();
+  made.campaign.launches = fresh_launches;
+  made.campaign.label = label;
+  made.ids.clear();
+  for (const Suspect& row : rows) made.ids.push_back(row.id);
+  made.filter.clear();
+  // What this command decides is never recalled from an earlier confirmation in the folder.
+  made.given = {"cases", "launches", "filter", "baseline", "no-ceilings"};
+  made.baselines.clear();
+  made.command = "assay history --confirm";
+  made.resume = true;     // an interrupted confirmation goes on when it is asked for again
+  made.ceilings = false;  // an answer is about times
+  return made;
+}
+
+/// The answer by the launches of both builds.
+json judged(const Suspect& suspect, const Side& base, const Side& updated, double limit) {
+  const auto find = [&](const Side& side) -> const SideRow* {
+    const auto found = side.rows().find(suspect.id);
+    return found == side.rows().end() ? nullptr : &found->second;
+  };
+  const SideRow *was = find(base), *is = find(updated);
+  for (const auto& [row, name] : {std::pair{was, "promoted"}, std::pair{is, "new"}}) {
+    if (row == nullptr) return unconfirmed(fmt::format("the {} build has no such row", name));
+    if (row->launches.status != "ok")
+      return unconfirmed(fmt::format("with the {} build it is {}: {}", name, row->launches.status,
+                                     row->launches.reason));
+    if (row->environments > 1)
+      return unconfirmed(fmt::format("the launches of the {} build ran in {} environments", name,
+                                     row->environments));
+  }
+  if (const std::string other = software_difference(suspect.promoted["installation"]["software"],
+                                                    was->environment->at("software"));
+      !other.empty())
+    return unconfirmed("the promoted installation loads other software than it did (" + other +
+                       ")");
+  return answer_of(was->launches.medians, is->launches.medians, suspect.promoted["value"],
+                   (*suspect.series)["tolerance"], limit);
+}
+
+void answer(const std::vector<Suspect>& rows, const fs::path& programs,
+            const ConfirmRequest& request, double limit) {
+  // A folder for each pair of builds: launches of what was built anew since are none of these.
+  const std::string builds = content_hash(
+      "builds",
+      {installation_of(programs).at("hash"), installation_of(request.plan.programs).at("hash")});
+  const fs::path folder = request.folder / builds.substr(0, 8);
+  std::vector<json> results =
+      run_side_by_side({again(request.plan, rows, programs, folder / "0", "promoted "),
+                        again(request.plan, rows, request.plan.programs, folder / "1", "new ")});
+  std::vector<Side> sides;
+  for (json& result : results) {
+    std::vector<NamedResult> named;
+    named.push_back({"", std::move(result)});
+    sides.emplace_back("", std::move(named), false);
+  }
+  for (const Suspect& row : rows)
+    (*row.series)["confirmation"] = judged(row, sides[0], sides[1], limit);
+}
+
+}  // namespace
+
+json answer_of(std::span<const double> promoted_build, std::span<const double> new_build,
+               double level, double tolerance, double limit) {
+  const LaunchComparison launches = compare_launches(promoted_build, new_build, compare_confidence);
+  const Judgement judgement = judge_fresh(launches, tolerance, limit);
+  const double beyond = level * (1 + tolerance);
+  const bool both =
+      surely_above(promoted_build, limit) > beyond && surely_above(new_build, limit) > beyond;
+  const auto part = [](double ratio) { return 100 * (ratio - 1); };
+  const double base = median(promoted_build), updated = median(new_build);
+  std::string
+      answer = "noise",
+      reason = fmt::format(
+          "the new build is {:+.1f} % to the promoted one, both are {:+.1f} % and {:+.1f} % "
+          "to the promoted level: no slowdown is shown",
+          part(launches.ratio), part(updated / level), part(base / level));
+  if (judgement.verdict == Verdict::slower) {
+    answer = "software slower";
+    reason =
+        fmt::format("the new build is {:+.1f} % to the promoted one, launch by launch in turns",
+                    part(launches.ratio));
+    if (both) reason += fmt::format("; the machine is slower, too ({:+.1f} %)", part(base / level));
+  } else if (both) {
+    answer = "machine slower";
+    reason = fmt::format(
+        "both builds are slower than the promoted level ({:+.1f} % the promoted "
+        "build, {:+.1f} % the new one)",
+        part(base / level), part(updated / level));
+  }
+  const json interval =
+      launches.interval ? json{launches.interval->low, launches.interval->high} : json();
+  return {{"answer", answer}, {"reason", reason}, {"ratio", launches.ratio}, {"interval", interval},
+          {"p", launches.p},  {"base_s", base},   {"new_s", updated},        {"level_s", level}};
+}
+
+void confirm(json& document, const Histories& histories, const Anchors& anchors,
+             const ConfirmRequest& request) {
+  static const json here = capture_environment();
+  const std::vector<Suspect> all = suspects_of(document, histories, anchors, request.run);
+  std::map<fs::path, std::vector<Suspect>> builds;
+  for (const Suspect& suspect : all) {
+    fs::path programs = request.build.value_or(fs::path());
+    if (!request.build && suspect.promoted.contains("installation"))
+      programs = suspect.promoted["installation"]["programs"].get<std::string>();
+    if (const std::string why = obstacle(suspect, programs, here); !why.empty())
+      (*suspect.series)["confirmation"] = unconfirmed(why);
+    else
+      builds[programs].push_back(suspect);
+  }
+  for (const auto& [programs, rows] : builds)
+    answer(rows, programs, request, confirm_rate / static_cast<double>(all.size()));
+  auto code = static_cast<ExitCode>(document["exit_code"].get<int>());
+  for (const Suspect& suspect : all) {
+    const std::string told = (*suspect.series)["confirmation"]["answer"];
+    if (told == "software slower" || told == "machine slower")
+      code = gravest(code, ExitCode::slower);
+    if (told == "unconfirmed") code = gravest(code, ExitCode::unconfirmed);
+  }
+  document["exit_code"] = static_cast<int>(code);
+}
+
+ConfirmRequest request_for(const NamedResult& result, const std::vector<std::string>& launcher) {
+  ConfirmRequest request;
+  request.run = result.result.at("run").at("id");
+  Chosen chosen;
+  chosen.build_flag = "the `assay` of that build";
+  if (!launcher.empty()) chosen.launcher = launcher;
+  request.plan = plan_of_result(result.result, chosen);
+  const fs::path file = result.name;
+  if (file.filename() != "result.json")
+    throw InputError(fmt::format(
+        "{} is not in the folder of its run (the launches that confirm go into a folder beside its "
+        "result.json). Keep runs as `assay run` writes them.",
+        result.name));
+  request.folder = file.parent_path() / "confirm";
+  return request;
+}
+
+}  // namespace assay

@@ -1,0 +1,101 @@
+#include "analysis/history/guard.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iostream>
+
+#include "analysis/commands.hpp"
+#include "analysis/history/confirm.hpp"
+#include "analysis/history/history.hpp"
+#include "analysis/load.hpp"
+#include "analysis/text_table.hpp"
+#include "core/schema.hpp"
+
+namespace assay {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+bool holds_results(const fs::path& folder) {
+  if (!fs::is_directory(folder)) return false;
+  for (const auto& entry : fs::recursive_directory_iterator(folder))
+    if (entry.path().filename() == "result.json") return true;
+  return false;
+}
+
+std::vector<NamedResult> results_with(const fs::path& history, const json& result,
+                                      const fs::path& file) {
+  std::vector<NamedResult> results;
+  if (holds_results(history)) results = load_results({history.string()});
+  const bool within = std::any_of(results.begin(), results.end(), [&](const NamedResult& named) {
+    return named.result.at("run").at("id") == result.at("run").at("id");
+  });
+  if (!within) results.push_back({file.string(), result});
+  return results;
+}
+
+/// Whose last run is this one: another machine's series is not this run's business.
+Histories series_of(Histories all, const std::string& run) {
+  std::erase_if(all.series, [&](const RowHistory& series) {
+    return (series.points.empty() || series.points.back().run != run) &&
+           (series.gaps.empty() || series.gaps.back().run != run);
+  });
+  return all;
+}
+
+void tell(const json& document) {
+  std::size_t building = 0;
+  std::string runs;
+  for (const json& series : document["series"]) {
+    const std::string state = series["state"], id = visible(series["id"]);
+    if (state == "too short") {
+      ++building;
+      runs = series["reason"];
+    }
+    if (state == "too short" || state == "steady") continue;
+    std::cout << fmt::format("guard: {}: {}: {}\n", id, state, visible(series["reason"]));
+    if (series.contains("confirmation"))
+      std::cout << fmt::format("guard: {}: {}: {}\n", id,
+                               series["confirmation"]["answer"].get<std::string>(),
+                               visible(series["confirmation"]["reason"]));
+  }
+  if (building > 0)
+    std::cout << fmt::format("guard: {} of {} series are being built: {}\n", building,
+                             document["series"].size(), runs);
+  std::cout << std::flush;
+}
+
+}  // namespace
+
+void check_guard(const fs::path& history) {
+  if (fs::exists(history) && !fs::is_directory(history))
+    throw InputError(fmt::format(
+        "--guard {} is no folder (a history is a folder with the results of many runs below it). "
+        "Name it, or one that does not exist yet.",
+        history.string()));
+  Anchors anchors(history);
+  events_of(history);
+}
+
+ExitCode guard(const fs::path& history, const json& result, const RunPlan& plan) {
+  const std::string run = result.at("run").at("id");
+  const Histories histories =
+      series_of(histories_of(results_with(history, result, plan.campaign.folder / "result.json"),
+                             std::nullopt, std::nullopt),
+                run);
+  const Anchors anchors(history);
+  HistoryOptions options;
+  options.command = plan.command;
+  json document = history_document(histories, anchors, events_of(history), options);
+  confirm(document, histories, anchors,
+          {plan, std::nullopt, plan.campaign.folder / "confirm", run});
+  check_own(document, "history");
+  write_json(plan.campaign.folder / "history.json", document);
+  tell(document);
+  return static_cast<ExitCode>(document["exit_code"].get<int>());
+}
+
+}  // namespace assay

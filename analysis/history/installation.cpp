@@ -1,0 +1,97 @@
+#include "analysis/history/installation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/uuid/name_generator_sha1.hpp>
+#include <boost/uuid/uuid_io.hpp>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <set>
+
+#include "analysis/run/programs.hpp"
+#include "core/error.hpp"
+#include "core/hash.hpp"
+
+namespace assay {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+std::string hash_of_file(const fs::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  const std::string content{std::istreambuf_iterator<char>(stream), {}};
+  const boost::uuids::name_generator_sha1 generator(boost::uuids::ns::url());
+  return boost::uuids::to_string(generator(content.data(), content.size()));
+}
+
+/// Files of a folder by name; none where there is no such folder.
+void add_files(const fs::path& folder, const std::string& prefix, json& into) {
+  std::error_code missing;
+  for (const auto& entry : fs::directory_iterator(folder, missing)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(prefix) && fs::is_regular_file(entry.path(), missing))
+      into[folder.filename().string() + "/" + name] = hash_of_file(entry.path());
+  }
+}
+
+std::string shown(const json* value) {
+  if (value == nullptr) return "absent";
+  const std::string text = value->is_string() ? value->get<std::string>() : value->dump();
+  return text.size() > 40 ? text.substr(0, 37) + "..." : text;
+}
+
+}  // namespace
+
+fs::path programs_of(const std::string& build, const std::string& flag) {
+  std::error_code missing;
+  fs::path folder = fs::absolute(build).lexically_normal();
+  if (fs::is_regular_file(folder, missing)) folder = folder.parent_path();
+  if (fs::is_directory(folder / "bin", missing)) folder /= "bin";
+  if (benchmark_names(folder).empty())
+    throw InputError(fmt::format(
+        "{} {} is no build of Assay (no executable assay-<benchmark> is in {}). Name the folder of "
+        "the promoted build or installation, the one that holds bin/, or its program assay.",
+        flag, build, folder.string()));
+  return folder;
+}
+
+json installation_of(const fs::path& programs) {
+  json files = json::object();
+  std::error_code missing;
+  for (const std::string& name : benchmark_names(programs))
+    files["assay-" + name] = hash_of_file(programs / ("assay-" + name));
+  for (const char* folder : {"lib", "lib64"}) {
+    add_files(programs.parent_path() / folder / "assay", "", files);
+    add_files(programs.parent_path() / folder, "libassay", files);
+  }
+  return {{"programs", programs.string()}, {"hash", content_hash("installation", files)}};
+}
+
+std::string software_difference(const json& promoted, const json& now) {
+  static const std::set<std::string> of_the_machine{"os",        "kernel", "architecture",
+                                                    "container", "libc",   "driver"};
+  const json before = promoted.flatten(), after = now.flatten();
+  std::map<std::string, std::pair<const json*, const json*>> fields;
+  for (const auto& [key, value] : before.items()) fields[key].first = &value;
+  for (const auto& [key, value] : after.items()) fields[key].second = &value;
+  for (const auto& [key, values] : fields) {
+    const auto& [was, is] = values;
+    const bool none = (was == nullptr || was->is_null()) && (is == nullptr || is->is_null());
+    if (none || (was != nullptr && is != nullptr && *was == *is)) continue;
+    std::string rest = key;
+    bool brought = false;
+    while (!rest.empty()) {  // any part of the path
+      const std::size_t at = rest.rfind('/');
+      brought = brought || of_the_machine.contains(rest.substr(at + 1));
+      rest.resize(at);
+    }
+    if (!brought) return fmt::format("{} was {}, is {}", key, shown(was), shown(is));
+  }
+  return "";
+}
+
+}  // namespace assay

@@ -81,7 +81,7 @@ class Collectives(RunTest):
 
     def test_each_rank_has_a_gpu_of_its_own(self):
         # The fake NCCL refuses two ranks on one, as the real one does; here it is refused before.
-        row = self.rows(2, "--transport", "nccl", "--bytes", "4", FAKE_GPU_COUNT="1")[0]
+        row = self.rows(2, "--transport", "nccl", "--bytes", "4", code=6, FAKE_GPU_COUNT="1")[0]
         self.assertEqual(row["status"], "unsupported")
         self.assertIn("ranks 0 and 1 would share the GPU", row["reason"])
         # And all of its memory: two vectors and the copy that fills them need 6 MiB of 10.
@@ -98,7 +98,7 @@ class Collectives(RunTest):
         self.expect_ok(self.rows(2, "--transport", "mpi", "--bytes", "4", before=limited), 1)
 
     def test_without_a_gpu_or_where_data_are_the_host_s_it_says_so(self):
-        row = self.rows(2, "--transport", "mpi", "--bytes", "4", fakes="")[0]
+        row = self.rows(2, "--transport", "mpi", "--bytes", "4", fakes="", code=6)[0]
         self.assertEqual(row["status"], "unsupported")
         self.assertRegex(row["reason"], r"mpi moves memory of the host; a GPU's is staged, on the GPU that nccl chooses \(nccl: unavailable: ")
         for words, reason in ((("--wire", "fp16"), "converted for the wire on the host"), (("--buffers", "registered"), "registered buffers are memory of the host"),
@@ -106,7 +106,7 @@ class Collectives(RunTest):
                               (("--transport", "nccl", "--algorithm", "ring"), "ring reduces in host memory"),
                               (("--inside", "nccl", "--algorithm", "ring"), "ring reduces in host memory"),
                               (("--inside", "nccl", "--algorithm", "horovod_hybrid", "--op", "average"), "no average of device buffers")):
-            row = self.rows(2, "--bytes", "n8", *words)[0]
+            row = self.rows(2, "--bytes", "n8", *words, code=6)[0]
             self.assertEqual(row["status"], "unsupported", words)
             self.assertIn(reason, row["reason"])
 

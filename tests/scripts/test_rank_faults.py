@@ -202,7 +202,7 @@ class Sizes(RunTest):
         lines = [line for line in done.stdout.split("\n") if "nccl" in line]
         self.assertEqual(len(lines), 1, done.stdout)
         self.assertIn("unavailable", lines[0])
-        done = self.command(COLLECTIVES, "--bytes", 4, "--transport", "nccl", "--device", "gpu", env=self.environment(), code=0)
+        done = self.command(COLLECTIVES, "--bytes", 4, "--transport", "nccl", "--device", "gpu", env=self.environment(), code=6)
         self.assertIn("unsupported: nccl: unavailable: ", done.stdout)
 
 

@@ -18,8 +18,8 @@ constexpr int most_repeats = 20;  // a busy machine may delay some runs; not eve
 
 }  // namespace
 
-Audits::Audits(Sampler& sampler, Workload& workload, Communicator& ranks)
-    : sampler_(sampler), workload_(workload), ranks_(ranks), random_(std::random_device{}()) {
+Audits::Audits(Sampler& sampler, Communicator& ranks)
+    : sampler_(sampler), ranks_(ranks), random_(std::random_device{}()) {
   found_.passed = true;
 }
 
@@ -51,10 +51,10 @@ double Audits::checked_run(Audit kind) {
   return seconds;
 }
 
-bool Audits::run(Audit kind) {
+bool Audits::run(Audit kind, bool samples_follow) {
   const auto start = Clock::now();
   for (int i = 0; i < (kind == Audit::poisoned_outputs ? 2 : 1); ++i) checked_run(kind);
-  if (workload_.batchable()) {
+  if (samples_follow) {
     sampler_.once();
     sampler_.settle();
   }

@@ -21,7 +21,7 @@ class Audits {
     Audit kind = Audit::poisoned_outputs;
   };
 
-  Audits(Sampler& sampler, Workload& workload, Communicator& ranks);
+  Audits(Sampler& sampler, Communicator& ranks);
 
   /// Moments among the next `count` samples; rank 0 draws them for all. One in the first chunk, and
   /// in each later one while checks have taken less than a fifth of `elapsed` seconds.
@@ -34,8 +34,9 @@ class Audits {
 
   /// Makes the checks of a moment; false when the results were wrong on any rank. All ranks call
   /// it. Outputs are poisoned twice in a row, so that computing every second run does not help.
-  /// Ends with a run that is not timed, since reading the results has changed what the caches hold.
-  bool run(Audit kind);
+  /// Where samples follow, ends with a run that is not timed, since reading the results has changed
+  /// what the caches hold.
+  bool run(Audit kind, bool samples_follow);
 
   /// Throws CaseError ("impossible: …") where no run on poisoned outputs came near `median`
   /// seconds, those of a run: 4 times as long and 0.5 ms (several ranks: 20 ms, since they share
@@ -52,7 +53,6 @@ class Audits {
   double checked_run(Audit kind);
 
   Sampler& sampler_;
-  Workload& workload_;
   Communicator& ranks_;
   std::mt19937_64 random_;
   Verification found_;

@@ -58,7 +58,7 @@ class OperationWorkload final : public Workload {
       current_ = next();
       operation_->bind(buffers_.set(current_));
     }
-    if (has_inout_) verifier_.refill(current_);
+    if (has_inout_) verifier_.refill(current_, Role::inout);
   }
 
   void run(Stream& stream) override {
@@ -139,7 +139,10 @@ class OperationWorkload final : public Workload {
     for (int run = 0; run < runs_of_pass; ++run) {
       for (std::size_t set = 0; set < buffers_.count(); ++set) {
         buffers_.poison(set);
-        if (run > 0) verifier_.refill(set);
+        if (run == 0) continue;
+        verifier_.refill(set, Role::inout);
+        verifier_.refill(set,
+                         Role::kept);  // else another rank's fault would be found in what follows
       }
       for (std::size_t set = 0; set < buffers_.count(); ++set) {
         // Hot runs follow one binding, as they do when they are timed.

@@ -21,7 +21,10 @@ class Sampler {
       : workload_(workload), ranks_(ranks), stream_(workload.stream()) {}
   void set_batch(int batch) { batch_ = batch; }
   /// From here on samples are taken until this moment; on any rank's clock.
-  void set_deadline(std::chrono::steady_clock::time_point deadline) { deadline_ = deadline; }
+  void set_deadline(std::chrono::steady_clock::time_point deadline) {
+    deadline_ = deadline;
+    over_ = false;
+  }
   /// The deadline has passed: once() has taken no sample.
   bool over() const { return over_; }
 

@@ -31,6 +31,8 @@ constexpr double window_seconds = 0.01;  // of a warm-up window: several schedul
 constexpr double steady =
     0.98;  // a window's median that falls by less than 2 % has stopped falling
 constexpr int largest_batch = 100000;
+// A chunk is never cut before: agreement between ranks on a busy machine takes its time, too.
+constexpr double shortest_wait = 1;
 
 using Clock = std::chrono::steady_clock;
 
@@ -191,7 +193,7 @@ class Measurement {
         most_(std::max(options.max_samples, 1)),
         least_(std::clamp(options.min_samples, 1, most_)),
         sampler_(workload, ranks),
-        audits_(sampler_, workload, ranks),
+        audits_(sampler_, ranks),
         wins_(static_cast<std::size_t>(ranks.size())) {}
 
   Timing run() {
@@ -199,9 +201,7 @@ class Measurement {
     const Contention before = contention();
     start_ = Clock::now();
     const double expected = 2 * least_ * sample_seconds_;
-    sampler_.set_deadline(
-        start_ + std::chrono::duration_cast<Clock::duration>(
-                     std::chrono::duration<double>(std::max(2 * options_.max_time, expected))));
+    cut_after(std::max({2 * options_.max_time, expected, shortest_wait}));
     int decision = go_on;
     bool right = true;
     while (right && decision == go_on) {
@@ -210,7 +210,7 @@ class Measurement {
     }
     timing_.contention = between(before, contention(), since(start_));
     timing_.stopped_by = text(decision);
-    for (const Audit kind : Audits::last(slow())) right = right && audits_.run(kind);
+    for (const Audit kind : Audits::last(slow())) right = right && audits_.run(kind, false);
     if (right) audits_.compare_with(median(timing_.samples));
     timing_.audits = audits_.found();
     timing_.audited_runs = audits_.runs();
@@ -236,6 +236,12 @@ class Measurement {
     ranks_.maximum(std::span(&single, 1));
     if (single == 0) timing_.batch = choose_batch(sampler_, ranks_, seconds, shortest, timing_);
     sample_seconds_ = seconds * timing_.batch;
+  }
+
+  /// Samples are taken for so many seconds on the wall at most, checks not counted.
+  void cut_after(double seconds) {
+    sampler_.set_deadline(Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                             std::chrono::duration<double>(seconds)));
   }
 
   bool slow() const { return sample_seconds_ > options_.max_time; }
@@ -274,7 +280,7 @@ class Measurement {
     for (const Audits::Moment& moment : audits_.plan(chunk, elapsed())) {
       samples_until(moment.before);
       if (sampler_.over()) break;
-      right = audits_.run(moment.kind);
+      right = audits_.run(moment.kind, true);
       if (!right) break;
     }
     if (right) samples_until(chunk);
@@ -294,7 +300,10 @@ class Measurement {
   }
 
   int decide() {
-    if (timing_.samples.empty()) return go_on;
+    if (timing_.samples.empty()) {  // the budget was over before the first: that is taken at least
+      cut_after(shortest_wait);
+      return go_on;
+    }
     const Summary summary = summarize(timing_.samples);
     sample_seconds_ = summary.median * timing_.batch;
     // A machine that became slower in mid-chunk: the chunk was cut.

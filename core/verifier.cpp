@@ -87,10 +87,10 @@ void Verifier::fill(std::size_t set, Draw draw, double budget_part) {
   fill_seconds_ = std::chrono::duration<double>(Clock::now() - start).count() - reorder_seconds_;
 }
 
-void Verifier::refill(std::size_t set) const {
+void Verifier::refill(std::size_t set, Role role) const {
   for (std::size_t i = 0; i < buffers_.specs().size(); ++i) {
     const TensorSpec& spec = buffers_.specs()[i];
-    if (spec.role != Role::inout) continue;
+    if (spec.role != role) continue;
     const Values data = values(set, spec, states_[set].draw);
     buffers_.device().put(
         buffers_.tensor(set, i),
@@ -159,9 +159,11 @@ Expectation Verifier::expect(std::size_t set, std::size_t output, const Inputs& 
 void Verifier::add_checksum(Expectation& expectation, const TensorSpec& spec, const Inputs& inputs,
                             bool exact, std::uint64_t seed) const {
   double values = 0, bounds = 0;
+  const double u = unit_roundoff(spec.type);  // a bound of 0 still lets the result be rounded
   for (const Expected& expected : expectation.expected) {
     values += expected.value * expected.value;
-    bounds += expected.rms_bound * expected.rms_bound;
+    const double bound = std::max(expected.rms_bound, u * std::abs(expected.value));
+    bounds += bound * bound;
   }
   ChecksumWeights weights(spec.dims, seed);
   double tolerance = 0;

@@ -46,8 +46,9 @@ class Verifier {
   /// computed when it is checked. `budget_part`: part of the reference's budget for this draw's own
   /// sample; 0: the sample that all sets of the pass share.
   void fill(std::size_t set, Draw draw, double budget_part = 0);
-  /// Writes the in-place tensors of a set again, which a run overwrites.
-  void refill(std::size_t set) const;
+  /// Writes the tensors of one role again: in-place ones, which a run overwrites, or `kept` ones,
+  /// which a faulty run may have changed.
+  void refill(std::size_t set, Role role) const;
 
   /// Compares all outputs of a set with what its draw must give, and adds that to `result`. `when`
   /// names the moment in a failure's reason: "before timing".

@@ -40,7 +40,7 @@ std::future<Side> reading(const std::string& name, const std::string& vary) {
 /// What the caller lets be executed for one side.
 Chosen chosen_of(const Given& given, const std::string& flag) {
   Chosen chosen;
-  chosen.build_flag = "--" + flag;
+  chosen.advice = "name their build with --" + flag;
   if (const auto build = value_of(given, flag)) chosen.programs = *build;
   if (const auto launcher = value_of(given, "launcher"))
     chosen.launcher = launcher_words(*launcher);

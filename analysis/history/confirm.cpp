@@ -207,7 +207,7 @@ ConfirmRequest request_for(const NamedResult& result, const std::vector<std::str
   ConfirmRequest request;
   request.run = result.result.at("run").at("id");
   Chosen chosen;
-  chosen.build_flag = "the `assay` of that build";
+  chosen.advice = "use the assay of that build";
   if (!launcher.empty()) chosen.launcher = launcher;
   request.plan = plan_of_result(result.result, chosen);
   const fs::path file = result.name;

@@ -86,8 +86,8 @@ void expect_as_chosen(const json& run, const RunPlan& plan, const Chosen& chosen
   if (programs != plan.programs && !fs::equivalent(programs, plan.programs, missing))
     throw InputError(fmt::format(
         "the run {} was made with the programs in {}, as its file says, not with those in {} (what "
-        "a file says is never executed). If you know them, name them with {}.",
-        run.at("id").dump(), run["programs"].dump(), plan.programs.string(), chosen.build_flag));
+        "a file says is never executed). If you know them, {}.",
+        run.at("id").dump(), run["programs"].dump(), plan.programs.string(), chosen.advice));
   const json launcher = run.value("launcher", json::array());
   if (launcher != json(plan.campaign.launcher))
     throw InputError(fmt::format(

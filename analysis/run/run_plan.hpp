@@ -40,8 +40,8 @@ std::filesystem::path programs_of(const std::filesystem::path& build);
 
 /// What a caller lets be executed for a run of which a file tells.
 struct Chosen {
-  std::filesystem::path programs{};  ///< a build or an installation; empty: this one
-  std::string build_flag{"the flag for the build"};    ///< by which it is given
+  std::filesystem::path programs{};        ///< a build or an installation; empty: this one
+  std::string advice{"name their build"};  ///< how a user lets others be used
   std::optional<std::vector<std::string>> launcher{};  ///< none: as the suite says
 };
 /// The plan of a run of which a result tells, to be done again on this machine; without folder.

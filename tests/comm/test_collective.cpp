@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
+#include "core/timing.hpp"
 #include "tests/comm/collective_bench.hpp"
 
 namespace assay {
@@ -106,6 +107,42 @@ TEST(Collective, OneWrongBitOnOneRankIsIncorrect) {
         EXPECT_EQ(before.passed, here.rank() != victim) << shown(shape) << ", rank " << here.rank();
       });
       EXPECT_EQ(wrong, 1) << shown(shape);
+    }
+  }
+}
+
+/// A transport that moves nothing from some call on.
+class Lazy final : public ForwardingCommunicator {
+ public:
+  Lazy(Communicator& under, int honest) : ForwardingCommunicator(under), honest_(honest) {}
+  void run(const Call& call, Stream& stream) override {
+    if (honest_-- > 0) under().run(call, stream);
+  }
+
+ private:
+  int honest_;
+};
+
+TEST(Collective, ATransportThatStopsMovingDataIsFoundOut) {
+  for (const CollectiveShape& shape : shapes(3, 41)) {
+    if (shape.pattern == Pattern::sendrecv || shape.op != ReduceOp::sum) continue;
+    if (shape.type != DataType::fp32) continue;  // what is moved is not looked at
+    for (const int honest : {1, 6}) {
+      std::atomic<int> wrong = 0;
+      on_threads(3, [&](Communicator& here) {
+        const auto made = rank_case(shape, here, std::make_unique<Lazy>(here, honest));
+        Verification found = made->workload->verify_before();
+        double failed = found.passed ? 0 : 1;
+        here.maximum(std::span(&failed, 1));
+        if (failed == 0) {
+          TimingOptions options;
+          options.max_time = 0.001;
+          found = measure(*made->workload, here, options).audits;
+        }
+        if (!found.passed) ++wrong;
+      });
+      // A rank whose own data are its result has nothing to be found.
+      EXPECT_GE(wrong, 1) << shown(shape) << " after " << honest;
     }
   }
 }

@@ -30,7 +30,7 @@ class Outputs(RunTest):
         os.link(self.result, self.folder / "hard.json")
         os.symlink(self.result, self.folder / "link.json")
         criteria = self.folder / "criteria.json"
-        shutil.copy(pathlib.Path(os.environ.get("ASSAY_SOURCE_DIR", ".")) / "suites" / "acceptance.json", criteria)
+        shutil.copy(pathlib.Path(os.environ.get("ASSAY_SOURCE_DIR", ".")) / "suites" / "criteria" / "acceptance.json", criteria)
         (self.folder / "runs" / "one").mkdir(parents=True)
         shutil.copy(self.result, self.folder / "runs" / "one" / "result.json")
         b = "b.json"

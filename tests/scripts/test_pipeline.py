@@ -71,7 +71,7 @@ class Pipeline(RunTest):
         self.assertIn("software slower", self.command(*again, good / "bin" / "assay", code=4).stdout)
         self.assertEqual(len(list((self.out / "confirm").iterdir())), 1)
         refused = self.command(good / "bin" / "assay", "history", self.runs, "--confirm", good, code=2)
-        self.assertIn("Use the assay of that build", refused.stderr)
+        self.assertIn("use the assay of that build", refused.stderr)
         self.run_week(good, suite, code=0)
         done = self.run_week(lacking, suite, code=6)
         self.assertEqual(self.answers()["bf16"], ("lost", None))

@@ -12,11 +12,11 @@ namespace {
 using nlohmann::json;
 
 TEST(RunStatistics, AreAnnounced) {
-  EXPECT_EQ(announcement(RunPlan{}, false, json::object())["statistics"], statistics_version);
+  EXPECT_EQ(announcement(RunPlan{}, false, json::object(), {})["statistics"], statistics_version);
 }
 
 TEST(RunStatistics, AResultHasThoseOfItsRows) {
-  json run = announcement(RunPlan{}, false, json::object());
+  json run = announcement(RunPlan{}, false, json::object(), {});
   EXPECT_EQ(collect({run}, {})["run"]["statistics"], statistics_version);
   run["statistics"] = 7;
   EXPECT_EQ(collect({run}, {})["run"]["statistics"], 7);
@@ -26,7 +26,7 @@ TEST(RunStatistics, AResultHasThoseOfItsRows) {
 
 TEST(RunStatistics, NoRunGoesOnWithOthers) {
   const RunPlan plan;
-  json run = announcement(plan, false, json::object());
+  json run = announcement(plan, false, json::object(), {});
   EXPECT_TRUE(finished_of(plan, {run}).empty());
   run["statistics"] = 7;
   try {

@@ -219,10 +219,6 @@ OutputCheck check_output(Device& device, Tensor& tensor, const Expectation& expe
         fmt::format("{}: the error's 2-norm over {} elements is {:.4g} (at most {:.4g} is allowed)",
                     spec.name, judge.count(), check.error_norm, check.bound_norm);
   }
-  if (check.failure.empty() && judge.undecided()) {
-    check.undecided = true;
-    check.failure = judge.undecided_text(spec);
-  }
   if (check.failure.empty() && expectation.checksum) {
     const Checksum& checksum = *expectation.checksum;
     const double allowed = scan.rounding() + checksum.tolerance;
@@ -232,6 +228,10 @@ OutputCheck check_output(Device& device, Tensor& tensor, const Expectation& expe
                                   spec.name, spec.elements(), scan.sum(), checksum.sum,
                                   allowed == 0 ? "" : fmt::format(" within {:.3g}", allowed));
     }
+  }
+  if (check.failure.empty() && judge.undecided()) {
+    check.undecided = true;
+    check.failure = judge.undecided_text(spec);
   }
   return check;
 }

@@ -71,7 +71,7 @@ class Verifier {
   Expectation expect(std::size_t set, std::size_t output, const Inputs& inputs);
   void add_checksum(Expectation& expectation, const TensorSpec& spec, const Inputs& inputs,
                     bool exact, std::uint64_t seed) const;
-  void judge(const OutputCheck& check, const TensorSpec& spec, bool exact, const std::string& where,
+  void judge(const OutputCheck& check, const TensorSpec& spec, Draw draw, const std::string& where,
              Verification& result) const;
   void describe(Verification& result) const;
 

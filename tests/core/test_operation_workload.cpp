@@ -317,6 +317,26 @@ TEST(OperationWorkload, BoundsWiderThanTheResultsDecideNothing) {
   EXPECT_NE(second.reason.find("y["), std::string::npos) << second.reason;
 }
 
+TEST(OperationWorkload, WhetherBoundsDecideIsSettledByTheFirstDraw) {
+  // Bounds about as wide as the results: by the data of a draw a little wider, or a little
+  // narrower.
+  double width = 1;
+  SmallHost device;
+  const auto workload = operation_workload(
+      Product(Shape{}), std::make_unique<ProductOperation>(Shape{}), device,
+      std::make_unique<ChangedOracle>(
+          Shape{},
+          [&width](Expected& expected) { expected.max_bound = expected.rms_bound = width; }),
+      0, {});
+  ASSERT_TRUE(workload->verify_before().passed);
+  width = 8;
+  workload->begin_audit(Audit::new_inputs);
+  workload->reset();
+  workload->run(workload->stream());
+  EXPECT_TRUE(workload->end_audit().passed);
+  EXPECT_TRUE(workload->verify_after().passed);
+}
+
 TEST(OperationWorkload, ASmallErrorEverywhereFailsTheNormTest) {
   // Each within its maximum bound, all together not.
   const Verification v = verified({}, [](Expected& one) {

@@ -98,7 +98,8 @@ TEST_F(Cheats, CoarseArithmeticUnderADeclaredTile) {
 }
 
 TEST_F(Cheats, InAColdRotationFull) {
-  for (const char* cheat : {"run_only_on_poison", "every_second_run", "one_percent"})
+  // Outputs of a set are poisoned until its first timed turn: a run on them has to compute.
+  for (const char* cheat : {"every_second_run", "one_percent"})
     expect_found(cheat, "implicit_gemm", large, 3, "incorrect", "cold");
 }
 

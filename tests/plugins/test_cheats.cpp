@@ -94,7 +94,7 @@ TEST_F(Cheats, OneElementOutsideTheSample) {
 
 TEST_F(Cheats, CoarseArithmeticUnderADeclaredTile) {
   for (const char* problem : {small, large})
-    expect_found("coarse_arithmetic", "implicit_gemm", problem, 3, "unsupported");
+    expect_found("coarse_arithmetic", "implicit_gemm", problem, 20, "unsupported");
 }
 
 TEST_F(Cheats, InAColdRotationFull) {

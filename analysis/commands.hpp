@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "core/options.hpp"
+#include "core/program/options.hpp"
 
 namespace assay {
 
-/// Values by flag name without dashes, as core/options.hpp hands them over.
+/// Values by flag name without dashes, as core/program/options.hpp hands them over.
 using Given = std::map<std::string, std::vector<std::string>>;
 
 /// All of them, in the order of their names.

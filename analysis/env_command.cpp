@@ -2,8 +2,8 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/commands.hpp"
-#include "core/environment.hpp"
-#include "core/plugins.hpp"
+#include "core/machine/environment.hpp"
+#include "core/program/plugins.hpp"
 
 namespace assay {
 
@@ -13,7 +13,7 @@ int env(const Given&) {
   nlohmann::json environment = capture_environment();
   Plugins plugins;
   for (const std::string& name : plugins.names()) {
-    const Made<Backend*> backend = plugins.open(name);
+    const Result<Backend*> backend = plugins.open(name);
     if (const auto* usable = std::get_if<Backend*>(&backend))
       add_software(environment, name, (*usable)->software());
   }

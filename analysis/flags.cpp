@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/commands.hpp"
-#include "core/error.hpp"
-#include "core/numbers.hpp"
-#include "core/schema.hpp"
-#include "core/text.hpp"
+#include "core/base/error.hpp"
+#include "core/base/numbers.hpp"
+#include "core/base/text.hpp"
+#include "core/result/schema.hpp"
 
 namespace assay {
 

@@ -15,13 +15,14 @@
 #include "analysis/commands.hpp"
 #include "analysis/run/programs.hpp"
 #include "analysis/text_table.hpp"
-#include "core/baseline.hpp"
-#include "core/error.hpp"
-#include "core/plugins.hpp"
-#include "core/result.hpp"
-#include "core/schema.hpp"
-#include "core/suite.hpp"
-#include "core/text.hpp"
+#include "core/base/error.hpp"
+#include "core/base/paths.hpp"
+#include "core/base/text.hpp"
+#include "core/program/plugins.hpp"
+#include "core/program/suite.hpp"
+#include "core/result/baseline.hpp"
+#include "core/result/result.hpp"
+#include "core/result/schema.hpp"
 
 namespace assay {
 

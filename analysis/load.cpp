@@ -6,10 +6,10 @@
 #include <filesystem>
 #include <set>
 
-#include "core/baseline.hpp"
-#include "core/error.hpp"
-#include "core/result.hpp"
-#include "core/schema.hpp"
+#include "core/base/error.hpp"
+#include "core/result/baseline.hpp"
+#include "core/result/result.hpp"
+#include "core/result/schema.hpp"
 
 namespace assay {
 

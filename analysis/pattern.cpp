@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <re2/re2.h>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace assay {
 

@@ -6,7 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "core/statistics.hpp"
+#include "core/base/statistics.hpp"
 
 namespace assay {
 

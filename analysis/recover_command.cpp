@@ -7,8 +7,8 @@
 
 #include "analysis/commands.hpp"
 #include "analysis/run/result_file.hpp"
-#include "core/error.hpp"
-#include "core/outputs.hpp"
+#include "core/base/error.hpp"
+#include "core/result/outputs.hpp"
 
 namespace assay {
 

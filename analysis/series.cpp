@@ -7,7 +7,7 @@
 #include <set>
 #include <tuple>
 
-#include "core/result.hpp"
+#include "core/result/result.hpp"
 
 namespace assay {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "core/launches.hpp"
-#include "core/statistics.hpp"
+#include "core/base/statistics.hpp"
+#include "core/result/launches.hpp"
 
 namespace assay {
 

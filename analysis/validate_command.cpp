@@ -10,14 +10,14 @@
 #include "analysis/run/child.hpp"
 #include "analysis/run/interrupted.hpp"
 #include "analysis/run/programs.hpp"
-#include "core/error.hpp"
-#include "core/plugins.hpp"
-#include "core/result.hpp"
-#include "core/result_check.hpp"
-#include "core/schema.hpp"
-#include "core/statistics.hpp"
-#include "core/suite.hpp"
-#include "core/text.hpp"
+#include "core/base/error.hpp"
+#include "core/base/paths.hpp"
+#include "core/base/statistics.hpp"
+#include "core/base/text.hpp"
+#include "core/program/suite.hpp"
+#include "core/result/result.hpp"
+#include "core/result/result_check.hpp"
+#include "core/result/schema.hpp"
 
 namespace assay {
 

@@ -2,7 +2,8 @@
 #   build_info.hpp         version, compiler, flags (configure time)
 #   test_paths.hpp         the folders of sources and build, for tests (configure time)
 #   git_info.hpp           commit and dirty flag (looked up at every build)
-#   interface_version.hpp  hash of the headers that plugins and core share (when one of them changes)
+#   interface_version.hpp       hash of the headers that plugins and core share (when one of them changes)
+#   problem_version/<kind>.hpp  hash of the headers that declare one kind of problem
 # Each is rewritten only when its content changes, so that a build with nothing to do does nothing.
 set(ASSAY_GENERATED_DIRECTORY "${PROJECT_BINARY_DIR}/generated")
 
@@ -17,16 +18,35 @@ add_custom_target(assay_git_info
   BYPRODUCTS "${ASSAY_GENERATED_DIRECTORY}/assay/git_info.hpp"
   COMMENT "Looking up the git commit" VERBATIM)
 
-file(GLOB interface_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/core/*.hpp" "${PROJECT_SOURCE_DIR}/kernels/*.hpp"
-     "${PROJECT_SOURCE_DIR}/comm/*.hpp")
-set(interface_list "${PROJECT_BINARY_DIR}/interface_headers.txt")
-list(JOIN interface_headers "\n" interface_text)
-file(CONFIGURE OUTPUT "${interface_list}" CONTENT "${interface_text}\n" @ONLY)  # a header added or removed counts too
-add_custom_command(
-  OUTPUT "${ASSAY_GENERATED_DIRECTORY}/assay/interface_version.hpp"
-  COMMAND "${CMAKE_COMMAND}" "-DLIST=${interface_list}" "-DROOT=${PROJECT_SOURCE_DIR}"
-          "-DHEADER=${ASSAY_GENERATED_DIRECTORY}/assay/interface_version.hpp"
-          -P "${PROJECT_SOURCE_DIR}/cmake/write_interface_version.cmake"
-  DEPENDS ${interface_headers} "${interface_list}" "${PROJECT_SOURCE_DIR}/cmake/write_interface_version.cmake"
-  COMMENT "Hashing the plugin interface" VERBATIM)
-add_custom_target(assay_interface_version DEPENDS "${ASSAY_GENERATED_DIRECTORY}/assay/interface_version.hpp")
+# What a plugin and the programs share. A plugin may include the headers of core/base, core/machine and core/api, and those of the
+# operations that it makes: a change of the first refuses the plugin, a change of <folder>/problem.hpp that kind alone.
+set(version_headers "")
+function(assay_hash_headers name header root)  # further arguments: the headers
+  set(made "${ASSAY_GENERATED_DIRECTORY}/assay/${header}")
+  set(list "${PROJECT_BINARY_DIR}/interface/${name}.txt")
+  list(JOIN ARGN "\n" text)
+  file(CONFIGURE OUTPUT "${list}" CONTENT "${text}\n" @ONLY)  # a header added or removed counts too
+  add_custom_command(
+    OUTPUT "${made}"
+    COMMAND "${CMAKE_COMMAND}" "-DLIST=${list}" "-DROOT=${root}" "-DNAME=${name}" "-DHEADER=${made}"
+            -P "${PROJECT_SOURCE_DIR}/cmake/write_interface_version.cmake"
+    DEPENDS ${ARGN} "${list}" "${PROJECT_SOURCE_DIR}/cmake/write_interface_version.cmake"
+    COMMENT "Hashing the interface ${name}" VERBATIM)
+  set(version_headers ${version_headers} "${made}" PARENT_SCOPE)
+endfunction()
+
+set(plugin_headers "")
+foreach(room IN ITEMS base machine api)
+  file(GLOB headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/core/${room}/*.hpp")
+  list(APPEND plugin_headers ${headers})
+endforeach()
+assay_hash_headers(interface_version interface_version.hpp "${PROJECT_SOURCE_DIR}" ${plugin_headers})
+file(GLOB problem_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/kernels/*/problem.hpp")
+foreach(problem IN LISTS problem_headers)
+  get_filename_component(folder "${problem}" DIRECTORY)
+  get_filename_component(kind "${folder}" NAME)
+  file(GLOB headers CONFIGURE_DEPENDS "${folder}/*.hpp")
+  list(REMOVE_ITEM headers "${problem}")
+  assay_hash_headers(${kind} problem_version/${kind}.hpp "${PROJECT_SOURCE_DIR}" "${problem}" ${headers})
+endforeach()
+add_custom_target(assay_interface_version DEPENDS ${version_headers})

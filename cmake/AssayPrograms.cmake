@@ -1,13 +1,20 @@
 # assay_add_library_and_programs(<folder>)
-# For the calling folder: *.cpp without *_main.cpp become the static library assay_<folder>; each <name>_main.cpp becomes
-# the program assay-<name> (conv_main.cpp: assay-conv; k_means_main.cpp: assay-k-means); then every subfolder that has a
-# CMakeLists.txt is added. Adding a kernel or a backend therefore edits no file.
+# For the calling folder and each subfolder without a CMakeLists.txt (an operation): *.cpp without mains become the static library
+# assay_<folder>; <subfolder>/main.cpp becomes the program assay-<subfolder> (conv/main.cpp: assay-conv), <name>_main.cpp the program
+# assay-<name>. Then every subfolder that has a CMakeLists.txt (a backend) is added. Adding a kernel or a backend edits no file.
 # Further arguments: libraries that the library links publicly beside assay_core.
 function(assay_add_library_and_programs folder)
   file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
+  file(GLOB below CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*/*.cpp")
+  foreach(source IN LISTS below)
+    get_filename_component(subfolder "${source}" DIRECTORY)
+    if(NOT EXISTS "${subfolder}/CMakeLists.txt")
+      list(APPEND sources "${source}")
+    endif()
+  endforeach()
   set(mains ${sources})
-  list(FILTER sources EXCLUDE REGEX "_main\\.cpp$")
-  list(FILTER mains INCLUDE REGEX "_main\\.cpp$")
+  list(FILTER sources EXCLUDE REGEX "[_/]main\\.cpp$")
+  list(FILTER mains INCLUDE REGEX "[_/]main\\.cpp$")
 
   set(library "assay_${folder}")
   if(sources)
@@ -20,8 +27,7 @@ function(assay_add_library_and_programs folder)
   endif()
 
   foreach(main IN LISTS mains)
-    get_filename_component(name "${main}" NAME)
-    string(REGEX REPLACE "_main\\.cpp$" "" name "${name}")
+    string(REGEX REPLACE "^.*/([^/]+)[_/]main\\.cpp$" "\\1" name "${main}")
     string(REPLACE "_" "-" name "${name}")
     assay_add_program(assay-${name} SOURCES "${main}" LIBRARIES ${library})
   endforeach()

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace assay {
 namespace {
@@ -86,13 +86,13 @@ std::vector<TensorSpec> CollectiveProblem::tensors(int rank) const {
   const std::int64_t whole = elements();
   if (shape_.pattern == Pattern::barrier) return {};
   if (shape_.pattern == Pattern::broadcast)
-    return {vector_of("data", root ? Role::kept : Role::output, type, whole)};
+    return {vector_of("data", root ? Role::unmodified : Role::output, type, whole)};
   const bool reduce = shape_.pattern == Pattern::reduce;
   if (shape_.in_place)
-    return {vector_of("data", reduce && !root ? Role::kept : Role::inout, type, whole)};
+    return {vector_of("data", reduce && !root ? Role::unmodified : Role::inout, type, whole)};
   const std::int64_t sent = shape_.pattern == Pattern::allgather ? part() : whole;
   const std::int64_t received = shape_.pattern == Pattern::reduce_scatter ? part() : whole;
-  if (reduce && !root) return {vector_of("send", Role::kept, type, sent)};
+  if (reduce && !root) return {vector_of("send", Role::unmodified, type, sent)};
   return {vector_of("send", Role::input, type, sent),
           vector_of("receive", Role::output, type, received)};
 }

@@ -17,14 +17,14 @@
 #include <string>
 #include <vector>
 
-#include "core/communicator.hpp"
-#include "core/operation.hpp"
-#include "core/oracle.hpp"
+#include "core/api/communicator.hpp"
+#include "core/api/operation.hpp"
+#include "core/api/oracle.hpp"
 
 namespace assay {
 
-/// The calls of core/communicator.hpp, and sendrecv: each rank sends to the next one and receives
-/// from the one before it, at the same time.
+/// The calls of core/api/communicator.hpp, and sendrecv: each rank sends to the next one and
+/// receives from the one before it, at the same time.
 enum class Pattern {
   allreduce,
   reduce,
@@ -82,7 +82,7 @@ class CollectiveProblem final : public Problem {
 std::string why_not_problem(const CollectiveShape& shape);
 
 /// Every element of every output of rank `rank` is checked, bit for bit; averages within 2 units in
-/// the last place. A transport that compresses says so in executed.numbers["wire_bits"], and sums
+/// the last place. A transport that compresses says so in Executed::wire_bits, and sums
 /// too long to be exact have a bound instead (docs/method.md).
 std::unique_ptr<Oracle> collective_oracle(const CollectiveProblem& problem, int rank);
 

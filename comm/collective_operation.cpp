@@ -52,7 +52,7 @@ class CollectiveOperation final : public Operation {
     } else {  // no call: messages of the transport
       ran.algorithm = settings_.algorithm;
       ran.implementation = settings_.transport + ": two messages, started together";
-      if (const std::string remark = ranks_->remark(); !remark.empty())
+      if (const std::string remark = ranks_->tuning_settings(); !remark.empty())
         ran.implementation += ", " + remark;
     }
     ran.storage = name(problem_.shape().type);
@@ -96,7 +96,7 @@ Executed executed_of(const CollectiveSettings& settings, const Communicator& ran
   ranks.describe(call, ran);
   ran.algorithm = settings.algorithm;
   if (settings.algorithm != "library") ran.implementation += ", over " + settings.transport;
-  if (const std::string remark = ranks.remark(); !remark.empty())
+  if (const std::string remark = ranks.tuning_settings(); !remark.empty())
     ran.implementation += ", " + remark;
   if (settings.nonblocking) ran.implementation += "; started, then waited for";
   if (settings.registered) ran.implementation += "; registered buffers";

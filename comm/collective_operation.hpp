@@ -5,8 +5,8 @@
 #include <string>
 
 #include "comm/collective.hpp"
-#include "core/communicator.hpp"
-#include "core/workload.hpp"
+#include "core/api/communicator.hpp"
+#include "core/measure/workload.hpp"
 
 namespace assay {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "comm/collective.hpp"
-#include "comm/wire.hpp"
+#include "comm/layers/wire.hpp"
 
 namespace assay {
 namespace {
@@ -70,7 +70,7 @@ class CollectiveOracle final : public Oracle {
     if (indices.empty()) return;
     const std::int64_t first = indices.front();
     values_.resize(indices.size());
-    if (output.role == Role::kept) {
+    if (output.role == Role::unmodified) {
       inputs.at(output.name).fill(first, values_);
       for (std::size_t i = 0; i < values_.size(); ++i) expected[i] = {values_[i], 0, 0};
     } else if (reduces(shape_.pattern)) {
@@ -90,18 +90,14 @@ class CollectiveOracle final : public Oracle {
     const int all = groups(executed);
     return (shape_.ranks + all - 1) / all;
   }
-  static bool compressed(const Executed& executed) {
-    return executed.numbers.contains("wire_bits");
-  }
+  static bool compressed(const Executed& executed) { return executed.wire_bits.has_value(); }
   static DataType wire_of(const Executed& executed) {
-    const auto bits = static_cast<int>(executed.numbers.at("wire_bits"));
-    return bits == significand(DataType::fp16) ? DataType::fp16 : DataType::bf16;
+    return *executed.wire_bits == significand(DataType::fp16) ? DataType::fp16 : DataType::bf16;
   }
   /// Bits that values keep on their way.
   int bits_of(const Executed& executed) const {
     const int own = significand(shape_.type);
-    return compressed(executed) ? std::min(own, static_cast<int>(executed.numbers.at("wire_bits")))
-                                : own;
+    return compressed(executed) ? std::min(own, *executed.wire_bits) : own;
   }
 
   const Values& sent(const Inputs& inputs) const {

@@ -9,10 +9,10 @@
 #include "comm/algorithms/algorithm.hpp"
 #include "comm/collective.hpp"
 #include "comm/joined.hpp"
-#include "comm/layers.hpp"
-#include "core/error.hpp"
-#include "core/launched.hpp"
-#include "core/text.hpp"
+#include "comm/layers/layers.hpp"
+#include "core/base/error.hpp"
+#include "core/base/text.hpp"
+#include "core/machine/launched.hpp"
 
 namespace assay {
 namespace {
@@ -181,8 +181,8 @@ std::unique_ptr<Problem> CollectivesBenchmark::problem(const Settings& settings)
   return std::make_unique<CollectiveProblem>(shape_of(settings));
 }
 
-Made<std::unique_ptr<Workload>> CollectivesBenchmark::prepare(const Case& one,
-                                                              CaseContext& context) const {
+Result<std::unique_ptr<Workload>> CollectivesBenchmark::prepare(const Case& one,
+                                                                CaseContext& context) const {
   return collective_workload(one, shape_of(one.settings), context);
 }
 
@@ -192,12 +192,12 @@ std::unique_ptr<Communicator> CollectivesBenchmark::connect(Plugins& plugins) co
   const std::unique_ptr<Communicator> alone = serial_communicator();
   std::vector<std::string> reasons;
   for (const char* name : {"mpi", "mpich"}) {
-    Made<Backend*> opened = plugins.open(name);
+    Result<Backend*> opened = plugins.open(name);
     if (const auto* refusal = std::get_if<Unsupported>(&opened)) {
       reasons.push_back(refusal->reason);
       continue;
     }
-    Made<std::unique_ptr<Communicator>> made = std::get<Backend*>(opened)->connect({}, *alone);
+    Result<std::unique_ptr<Communicator>> made = std::get<Backend*>(opened)->connect({}, *alone);
     if (auto* ranks = std::get_if<std::unique_ptr<Communicator>>(&made)) return std::move(*ranks);
     reasons.push_back(std::get<Unsupported>(made).reason);
   }

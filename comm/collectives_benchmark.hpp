@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/benchmark.hpp"
+#include "core/program/benchmark.hpp"
 
 namespace assay {
 
@@ -19,7 +19,7 @@ class CollectivesBenchmark final : public Benchmark {
   std::string canonical(const std::string& descriptor) const override;
   void complete(Settings& settings, const RankCount& started) const override;
   std::unique_ptr<Problem> problem(const Settings& settings) const override;
-  Made<std::unique_ptr<Workload>> prepare(const Case& one, CaseContext& context) const override;
+  Result<std::unique_ptr<Workload>> prepare(const Case& one, CaseContext& context) const override;
   /// The ranks of an MPI launcher, by an MPI plugin that understands it; without a launcher rank 0
   /// of 1.
   std::unique_ptr<Communicator> connect(Plugins& plugins) const override;

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "core/communicator.hpp"
+#include "core/api/communicator.hpp"
 
 namespace assay {
 
@@ -28,7 +28,7 @@ class ForwardingCommunicator : public Communicator {
   void describe(const Call& call, Executed& executed) const override {
     under_.describe(call, executed);
   }
-  std::string remark() const override { return under_.remark(); }
+  std::string tuning_settings() const override { return under_.tuning_settings(); }
   void run(const Call& call, Stream& stream) override { under_.run(call, stream); }
   Request start(const Call& call, Stream& stream) override { return under_.start(call, stream); }
   bool has_tags() const override { return under_.has_tags(); }
@@ -45,9 +45,11 @@ class ForwardingCommunicator : public Communicator {
     std::abort();  // for the compiler, which does not believe a virtual function
   }
   void barrier() override { under_.barrier(); }
-  void maximum(std::span<double> values) override { under_.maximum(values); }
-  double agree(double value) override { return under_.agree(value); }
-  std::vector<std::string> gather(const std::string& text) override { return under_.gather(text); }
+  void allreduce_max(std::span<double> values) override { under_.allreduce_max(values); }
+  double broadcast(double value) override { return under_.broadcast(value); }
+  std::vector<std::string> allgather(const std::string& text) override {
+    return under_.allgather(text);
+  }
 
  protected:
   /// Requests of a layer's own are numbers marked in the upper 16 bits, where no address of a

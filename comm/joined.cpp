@@ -9,10 +9,10 @@
 #include "comm/algorithms/algorithm.hpp"
 #include "comm/collective_operation.hpp"
 #include "comm/collectives_benchmark.hpp"
-#include "comm/layers.hpp"
-#include "comm/staged.hpp"
-#include "core/environment.hpp"
-#include "core/error.hpp"
+#include "comm/layers/layers.hpp"
+#include "comm/layers/staged.hpp"
+#include "core/base/error.hpp"
+#include "core/machine/environment.hpp"
 
 namespace assay {
 namespace {
@@ -20,28 +20,28 @@ namespace {
 /// Everybody's answer to a refusal that a rank may have alone: what all refuse is unsupported, what
 /// some refuse is a fault, and all ranks must hear of it before the next collective call.
 std::optional<Unsupported> agreed(const std::string& mine, Communicator& ranks) {
-  const std::vector<std::string> all = ranks.gather(mine);
+  const std::vector<std::string> all = ranks.allgather(mine);
   const auto refuses = [](const std::string& reason) { return !reason.empty(); };
   if (std::all_of(all.begin(), all.end(), refuses)) return Unsupported{mine};
   const auto first = std::find_if(all.begin(), all.end(), refuses);
   if (first == all.end()) return std::nullopt;
-  const std::vector<std::string> hosts = ranks.gather(ranks.host());
+  const std::vector<std::string> hosts = ranks.allgather(ranks.host());
   const auto rank = static_cast<std::size_t>(first - all.begin());
   throw CaseError(
       fmt::format("rank {} on {} alone cannot take part ({}).", rank, hosts[rank], *first));
 }
 
 template <class T>
-std::string reason_of(const Made<T>& made) {
+std::string reason_of(const Result<T>& made) {
   const auto* refusal = std::get_if<Unsupported>(&made);
   return refusal == nullptr ? "" : refusal->reason;
 }
 
 /// Where a rank throws in a step that all take, the others must not go on to the next one.
 template <class T, class Step>
-Made<T> together(Communicator& ranks, const Step& step) {
+Result<T> together(Communicator& ranks, const Step& step) {
   std::string thrown;
-  Made<T> made = Unsupported{""};
+  Result<T> made = Unsupported{""};
   try {
     made = step();
   } catch (const InputError&) {
@@ -49,7 +49,7 @@ Made<T> together(Communicator& ranks, const Step& step) {
   } catch (const std::exception& error) {
     thrown = error.what();
   }
-  const std::vector<std::string> all = ranks.gather(thrown);
+  const std::vector<std::string> all = ranks.allgather(thrown);
   for (std::size_t rank = 0; rank < all.size(); ++rank)
     if (!all[rank].empty())
       throw CaseError(ranks.size() == 1 ? all[rank] : fmt::format("rank {}: {}", rank, all[rank]));
@@ -127,24 +127,24 @@ struct Joined {
 };
 
 /// Collective.
-Made<Joined> join_all(const Options& options, CaseContext& context) {
+Result<Joined> join_all(const Options& options, CaseContext& context) {
   const std::string transport = options.get("transport", "");
   const bool guest = is_staged(options);
   const std::string host = guest ? of_gpus : transport;
-  const Made<Communicator*> first = join_transport(host, options, context);
+  const Result<Communicator*> first = join_transport(host, options, context);
   if (const auto* refusal = std::get_if<Unsupported>(&first))
     return guest ? Unsupported{fmt::format("{} moves memory of the host; a GPU's is staged, on the "
                                            "GPU that {} chooses ({})",
                                            transport, host, refusal->reason)}
                  : *refusal;
-  const Made<Device*> device = together<Device*>(context.ranks, [&] {
+  const Result<Device*> device = together<Device*>(context.ranks, [&] {
     return std::get<Backend*>(context.plugins.open(host))->device(options);
   });
   if (const auto* refusal = std::get_if<Unsupported>(&device)) return *refusal;
 
   Joined joined{std::get<Communicator*>(first), nullptr, std::get<Device*>(device)};
   if (guest) {
-    const Made<Communicator*> moves = join_transport(transport, on_host(options), context);
+    const Result<Communicator*> moves = join_transport(transport, on_host(options), context);
     if (const auto* refusal = std::get_if<Unsupported>(&moves)) return *refusal;
     joined.outside = std::get<Communicator*>(moves);
     if (!all_staged(options)) {
@@ -158,7 +158,7 @@ Made<Joined> join_all(const Options& options, CaseContext& context) {
   joined.inside = joined.outside;
   const std::string within = options.get("inside", "same");
   if (within != "same" && within != "shared_memory") {
-    const Made<Communicator*> other =
+    const Result<Communicator*> other =
         join_transport(within, all_staged(options) ? on_host(options) : options, context);
     if (const auto* refusal = std::get_if<Unsupported>(&other)) return *refusal;
     joined.inside = std::get<Communicator*>(other);
@@ -168,16 +168,16 @@ Made<Joined> join_all(const Options& options, CaseContext& context) {
 
 }  // namespace
 
-Made<Communicator*> join_transport(const std::string& name, const Options& options,
-                                   CaseContext& context) {
+Result<Communicator*> join_transport(const std::string& name, const Options& options,
+                                     CaseContext& context) {
   const std::string key =
       fmt::format("{} {} {}", name, options.get("ranks_per_node", "0"), options.get("device", ""));
   if (const auto known = context.joined.find(key); known != context.joined.end())
     return known->second.get();
-  const Made<Backend*> opened =
+  const Result<Backend*> opened =
       together<Backend*>(context.ranks, [&] { return context.plugins.open(name); });
   if (const auto* refusal = std::get_if<Unsupported>(&opened)) return *refusal;
-  Made<std::unique_ptr<Communicator>> made = together<std::unique_ptr<Communicator>>(
+  Result<std::unique_ptr<Communicator>> made = together<std::unique_ptr<Communicator>>(
       context.ranks, [&] { return std::get<Backend*>(opened)->connect(options, context.ranks); });
   if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
   std::unique_ptr<Communicator>& ranks = std::get<std::unique_ptr<Communicator>>(made);
@@ -188,8 +188,8 @@ Made<Communicator*> join_transport(const std::string& name, const Options& optio
   return context.joined.emplace(key, std::move(ranks)).first->second.get();
 }
 
-Made<std::unique_ptr<Workload>> collective_workload(const Case& one, const CollectiveShape& shape,
-                                                    CaseContext& context) {
+Result<std::unique_ptr<Workload>> collective_workload(const Case& one, const CollectiveShape& shape,
+                                                      CaseContext& context) {
   if (std::string reason = why_not_problem(shape); !reason.empty())
     return Unsupported{std::move(reason)};
   const CollectiveProblem problem(shape);
@@ -200,7 +200,7 @@ Made<std::unique_ptr<Workload>> collective_workload(const Case& one, const Colle
   options.settings = one.settings;
   const auto start = std::chrono::steady_clock::now();
 
-  const Made<Joined> all = join_all(options, context);
+  const Result<Joined> all = join_all(options, context);
   if (const auto* refusal = std::get_if<Unsupported>(&all)) return *refusal;
   const Joined& joined = std::get<Joined>(all);
   const bool whole = all_staged(options);
@@ -216,7 +216,7 @@ Made<std::unique_ptr<Workload>> collective_workload(const Case& one, const Colle
     settings.transport += std::string(", ") + staged_words;
   if (std::string reason = why_not_together(settings, options); !reason.empty())
     return Unsupported{std::move(reason)};
-  Made<std::unique_ptr<Communicator>> made =
+  Result<std::unique_ptr<Communicator>> made =
       together<std::unique_ptr<Communicator>>(context.ranks, [&] {
         if (is_staged(options)) expect_room_to_stage(problem, options, context);
         return entry_of(settings.algorithm)

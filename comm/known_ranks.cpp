@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace assay {
 
@@ -12,7 +12,7 @@ namespace {
 /// Every rank's number, by rank.
 std::vector<int> gather_numbers(Communicator& ranks, int mine) {
   std::vector<int> numbers;
-  for (const std::string& text : ranks.gather(std::to_string(mine)))
+  for (const std::string& text : ranks.allgather(std::to_string(mine)))
     numbers.push_back(std::stoi(text));
   return numbers;
 }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "comm/forwarding.hpp"
-#include "core/operation.hpp"
+#include "core/api/operation.hpp"
 
 namespace assay {
 
@@ -28,7 +28,7 @@ Ranks part_of(const Ranks& ranks, int color, int key);
 /// The value of "ranks_per_node", 0 where none is imposed. InputError for anything but a number.
 int ranks_per_node(const Options& options);
 
-/// Bytes as text and back: what gather() takes is text.
+/// Bytes as text and back: what allgather() takes is text.
 std::string hex(std::span<const char> bytes);
 std::vector<char> unhex(const std::string& text);
 
@@ -43,7 +43,7 @@ class KnownRanks : public ForwardingCommunicator {
   void prepare(const Call& call) override = 0;
   std::shared_ptr<void> allocate(std::size_t) override { return nullptr; }
   std::size_t scratch_bytes() const override { return 0; }
-  std::string remark() const override { return ""; }
+  std::string tuning_settings() const override { return ""; }
   void run(const Call& call, Stream& stream) override = 0;
   Request start(const Call& call, Stream& stream) override = 0;
   Request send(Buffer data, int to, int tag, Stream& stream) override = 0;

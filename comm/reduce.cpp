@@ -2,7 +2,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "comm/reduce.cpp"
-#include "core/simd_targets.hpp"
+#include "support/simd/targets.hpp"
 
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
@@ -13,7 +13,7 @@
 #include <type_traits>
 
 #include "comm/algorithms/streamed_copy.hpp"
-#include "core/simd_formats.hpp"
+#include "support/simd/formats.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::HWY_NAMESPACE {

@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "core/communicator.hpp"
+#include "core/api/communicator.hpp"
 
 namespace assay {
 

@@ -3,10 +3,10 @@
 #include "analysis/accept/acceptance.hpp"
 #include "analysis/commands.hpp"
 #include "analysis/load.hpp"
-#include "core/error.hpp"
-#include "core/outputs.hpp"
-#include "core/schema.hpp"
-#include "core/text.hpp"
+#include "core/base/error.hpp"
+#include "core/base/text.hpp"
+#include "core/result/outputs.hpp"
+#include "core/result/schema.hpp"
 
 namespace assay {
 

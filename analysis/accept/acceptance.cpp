@@ -7,9 +7,9 @@
 
 #include "analysis/accept/checks.hpp"
 #include "analysis/ratio.hpp"
-#include "core/error.hpp"
-#include "core/result.hpp"
-#include "core/statistics.hpp"
+#include "core/base/error.hpp"
+#include "core/base/statistics.hpp"
+#include "core/result/result.hpp"
 
 namespace assay {
 

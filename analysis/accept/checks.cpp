@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "analysis/ratio.hpp"
-#include "core/statistics.hpp"
+#include "core/base/statistics.hpp"
 
 namespace assay {
 

@@ -8,7 +8,7 @@
 
 #include "analysis/accept/criteria.hpp"
 #include "analysis/accept/fleet.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace assay {
 

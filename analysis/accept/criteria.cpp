@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "core/error.hpp"
-#include "core/plugins.hpp"
-#include "core/schema.hpp"
-#include "core/text.hpp"
+#include "core/base/error.hpp"
+#include "core/base/paths.hpp"
+#include "core/base/text.hpp"
+#include "core/result/schema.hpp"
 
 namespace assay {
 

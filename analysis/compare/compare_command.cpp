@@ -10,8 +10,8 @@
 #include "analysis/compare/verdict.hpp"
 #include "analysis/run/run.hpp"
 #include "analysis/run/run_again.hpp"
-#include "core/outputs.hpp"
-#include "core/schema.hpp"
+#include "core/result/outputs.hpp"
+#include "core/result/schema.hpp"
 
 namespace assay {
 

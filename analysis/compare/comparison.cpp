@@ -9,7 +9,7 @@
 #include "analysis/compare/verdict.hpp"
 #include "analysis/ratio.hpp"
 #include "analysis/series.hpp"
-#include "core/result.hpp"
+#include "core/result/result.hpp"
 
 namespace assay {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "analysis/compare/side.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace assay {
 

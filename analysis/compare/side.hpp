@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "analysis/load.hpp"
-#include "core/launches.hpp"
+#include "core/result/launches.hpp"
 
 namespace assay {
 

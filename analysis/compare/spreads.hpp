@@ -4,7 +4,7 @@
 #include <optional>
 #include <span>
 
-#include "core/statistics.hpp"
+#include "core/base/statistics.hpp"
 
 namespace assay {
 

@@ -11,7 +11,7 @@
 #include <span>
 #include <string>
 
-#include "core/statistics.hpp"
+#include "core/base/statistics.hpp"
 
 namespace assay {
 

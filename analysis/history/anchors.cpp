@@ -6,12 +6,13 @@
 
 #include "analysis/history/history.hpp"
 #include "analysis/history/times.hpp"
-#include "core/error.hpp"
-#include "core/journal.hpp"
-#include "core/result.hpp"
-#include "core/schema.hpp"
-#include "core/statistics.hpp"
-#include "core/text.hpp"
+#include "core/base/clock.hpp"
+#include "core/base/error.hpp"
+#include "core/base/statistics.hpp"
+#include "core/base/text.hpp"
+#include "core/result/journal.hpp"
+#include "core/result/result.hpp"
+#include "core/result/schema.hpp"
 
 namespace assay {
 
@@ -37,7 +38,7 @@ json decision(const char* event, const RowHistory& series, const std::string& ow
           {"event", event},
           {"id", series.id},
           {"hardware", series.hardware},
-          {"time", now()},
+          {"time", utc_now()},
           {"owner", owner},
           {"reason", reason},
           {"value", nullptr},

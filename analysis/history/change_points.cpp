@@ -6,7 +6,7 @@
 #include <numeric>
 #include <random>
 
-#include "core/statistics.hpp"
+#include "core/base/statistics.hpp"
 
 namespace assay {
 

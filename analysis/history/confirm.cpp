@@ -11,11 +11,11 @@
 #include "analysis/history/installation.hpp"
 #include "analysis/run/programs.hpp"
 #include "analysis/run/run.hpp"
-#include "core/environment.hpp"
-#include "core/hash.hpp"
-#include "core/plugins.hpp"
-#include "core/result.hpp"
-#include "core/text.hpp"
+#include "core/base/hash.hpp"
+#include "core/base/text.hpp"
+#include "core/machine/environment.hpp"
+#include "core/program/plugins.hpp"
+#include "core/result/result.hpp"
 
 namespace assay {
 

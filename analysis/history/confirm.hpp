@@ -15,7 +15,7 @@
 #include "analysis/history/anchors.hpp"
 #include "analysis/history/points.hpp"
 #include "analysis/run/run_plan.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace assay {
 

@@ -10,7 +10,7 @@
 #include "analysis/history/history.hpp"
 #include "analysis/load.hpp"
 #include "analysis/text_table.hpp"
-#include "core/schema.hpp"
+#include "core/result/schema.hpp"
 
 namespace assay {
 

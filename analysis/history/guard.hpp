@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/run/run_plan.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace assay {
 

@@ -7,9 +7,9 @@
 #include <random>
 
 #include "analysis/history/times.hpp"
-#include "core/error.hpp"
-#include "core/statistics.hpp"
-#include "core/text.hpp"
+#include "core/base/error.hpp"
+#include "core/base/statistics.hpp"
+#include "core/base/text.hpp"
 
 namespace assay {
 

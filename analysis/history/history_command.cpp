@@ -11,11 +11,11 @@
 #include "analysis/history/times.hpp"
 #include "analysis/load.hpp"
 #include "analysis/run/run.hpp"
-#include "core/error.hpp"
-#include "core/outputs.hpp"
-#include "core/plugins.hpp"
-#include "core/schema.hpp"
-#include "core/text.hpp"
+#include "core/base/error.hpp"
+#include "core/base/paths.hpp"
+#include "core/base/text.hpp"
+#include "core/result/outputs.hpp"
+#include "core/result/schema.hpp"
 
 namespace assay {
 

@@ -11,8 +11,8 @@
 #include <set>
 
 #include "analysis/run/programs.hpp"
-#include "core/error.hpp"
-#include "core/hash.hpp"
+#include "core/base/error.hpp"
+#include "core/base/hash.hpp"
 
 namespace assay {
 

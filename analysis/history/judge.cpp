@@ -8,7 +8,7 @@
 #include <random>
 
 #include "analysis/history/times.hpp"
-#include "core/statistics.hpp"
+#include "core/base/statistics.hpp"
 
 namespace assay {
 

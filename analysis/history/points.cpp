@@ -6,8 +6,8 @@
 #include <map>
 #include <set>
 
-#include "core/error.hpp"
-#include "core/result.hpp"
+#include "core/base/error.hpp"
+#include "core/result/result.hpp"
 
 namespace assay {
 

@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "analysis/pattern.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace assay {
 

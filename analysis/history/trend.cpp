@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "analysis/history/change_points.hpp"
-#include "core/statistics.hpp"
+#include "core/base/statistics.hpp"
 
 namespace assay {
 

@@ -9,8 +9,8 @@
 #include <numbers>
 #include <set>
 
-#include "core/error.hpp"
-#include "core/text.hpp"
+#include "core/base/error.hpp"
+#include "core/base/text.hpp"
 
 namespace assay {
 

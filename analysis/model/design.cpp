@@ -6,8 +6,8 @@
 #include <cmath>
 #include <set>
 
-#include "core/error.hpp"
-#include "core/text.hpp"
+#include "core/base/error.hpp"
+#include "core/base/text.hpp"
 
 namespace assay {
 

@@ -8,8 +8,8 @@
 #include <set>
 
 #include "analysis/model/checks.hpp"
-#include "core/error.hpp"
-#include "core/text.hpp"
+#include "core/base/error.hpp"
+#include "core/base/text.hpp"
 
 namespace assay {
 

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <set>
 
-#include "core/error.hpp"
-#include "core/launches.hpp"
-#include "core/result.hpp"
-#include "core/text.hpp"
+#include "core/base/error.hpp"
+#include "core/base/text.hpp"
+#include "core/result/launches.hpp"
+#include "core/result/result.hpp"
 
 namespace assay {
 

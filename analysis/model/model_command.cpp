@@ -8,12 +8,12 @@
 #include "analysis/load.hpp"
 #include "analysis/model/document.hpp"
 #include "analysis/model/frame.hpp"
-#include "core/baseline.hpp"
-#include "core/error.hpp"
-#include "core/outputs.hpp"
-#include "core/plugins.hpp"
-#include "core/schema.hpp"
-#include "core/text.hpp"
+#include "core/base/error.hpp"
+#include "core/base/paths.hpp"
+#include "core/base/text.hpp"
+#include "core/result/baseline.hpp"
+#include "core/result/outputs.hpp"
+#include "core/result/schema.hpp"
 
 namespace assay {
 

@@ -5,7 +5,7 @@
 #include "analysis/model/document.hpp"
 #include "analysis/text_table.hpp"
 #include "analysis/units.hpp"
-#include "core/text.hpp"
+#include "core/base/text.hpp"
 
 namespace assay {
 

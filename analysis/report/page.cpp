@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "analysis/report/report.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace assay {
 

@@ -7,7 +7,7 @@
 #include "analysis/curves.hpp"
 #include "analysis/ratio.hpp"
 #include "analysis/report/parts.hpp"
-#include "core/precision.hpp"
+#include "core/api/precision.hpp"
 
 namespace assay::report {
 

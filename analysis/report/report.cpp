@@ -9,10 +9,11 @@
 #include "analysis/load.hpp"
 #include "analysis/ratio.hpp"
 #include "analysis/report/parts.hpp"
-#include "core/error.hpp"
-#include "core/result.hpp"
-#include "core/schema.hpp"
-#include "core/version.hpp"
+#include "core/base/clock.hpp"
+#include "core/base/error.hpp"
+#include "core/base/version.hpp"
+#include "core/result/result.hpp"
+#include "core/result/schema.hpp"
 
 namespace assay {
 
@@ -66,7 +67,7 @@ json report_document(const ReportInput& input) {
   const std::vector<Series> all = series_of(input.results);
   report::Strings strings;
   json document = {{"title", input.title},
-                   {"made", now()},
+                   {"made", utc_now()},
                    {"version", version()},
                    {"speedup_header", speedup_header("{first}", "{second}")},
                    {"least_for_interval", least_for_interval}};

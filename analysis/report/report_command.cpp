@@ -4,10 +4,10 @@
 
 #include "analysis/commands.hpp"
 #include "analysis/report/report.hpp"
-#include "core/error.hpp"
-#include "core/outputs.hpp"
-#include "core/plugins.hpp"
-#include "core/schema.hpp"
+#include "core/base/error.hpp"
+#include "core/base/paths.hpp"
+#include "core/result/outputs.hpp"
+#include "core/result/schema.hpp"
 
 namespace assay {
 

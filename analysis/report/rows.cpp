@@ -6,7 +6,7 @@
 #include <set>
 
 #include "analysis/report/parts.hpp"
-#include "core/text.hpp"
+#include "core/base/text.hpp"
 
 namespace assay::report {
 

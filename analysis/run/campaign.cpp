@@ -9,19 +9,19 @@
 #include <numeric>
 #include <system_error>
 
+#include "analysis/run/abandoned_attempt.hpp"
 #include "analysis/run/child.hpp"
-#include "analysis/run/given_up.hpp"
 #include "analysis/run/interrupted.hpp"
 #include "analysis/run/journal_follower.hpp"
 #include "analysis/run/left_segments.hpp"
 #include "analysis/run/lost_ranks.hpp"
 #include "analysis/run/stopped.hpp"
-#include "core/error.hpp"
-#include "core/journal.hpp"
-#include "core/random.hpp"
-#include "core/result.hpp"
-#include "core/schema.hpp"
-#include "core/text.hpp"
+#include "core/api/random.hpp"
+#include "core/base/error.hpp"
+#include "core/base/text.hpp"
+#include "core/result/journal.hpp"
+#include "core/result/result.hpp"
+#include "core/result/schema.hpp"
 
 namespace assay {
 
@@ -344,7 +344,8 @@ void Campaign::settle(Attempt& attempt) {
 /// Tells which rows of a process count: those that it had written when its time was over.
 void Campaign::give_up(const Attempt& attempt) const {
   Journal(options_.folder / "journal.jsonl")
-      .append(given_up(attempt.benchmark.name, attempt.launch, attempt.number, attempt.rows));
+      .append(
+          abandoned_event(attempt.benchmark.name, attempt.launch, attempt.number, attempt.rows));
 }
 
 void Campaign::add_row(const Attempt& attempt, const std::string& id, const std::string& status,

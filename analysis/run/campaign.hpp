@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "analysis/run/progress.hpp"
-#include "core/case.hpp"
+#include "core/measure/case.hpp"
 
 namespace assay {
 

@@ -7,9 +7,9 @@
 
 #include "analysis/run/cache_levels.hpp"
 #include "analysis/run/ceiling_place.hpp"
-#include "core/impossible.hpp"
-#include "core/result.hpp"
-#include "core/result_check.hpp"
+#include "core/result/impossible.hpp"
+#include "core/result/result.hpp"
+#include "core/result/result_check.hpp"
 
 namespace assay {
 

@@ -15,7 +15,8 @@ using Bracket = nlohmann::json;
 
 /// Gives the row its "ceiling", or null and the "ceiling_reason". `around`: the brackets measured
 /// before and after it, by their index in `brackets`; `otherwise`: the reason where there is none.
-/// A row that is twice as fast as an undisturbed ceiling becomes `failed` (core/impossible.hpp).
+/// A row that is twice as fast as an undisturbed ceiling becomes `failed`
+/// (core/result/impossible.hpp).
 void add_ceiling(nlohmann::json& row, const std::vector<Bracket>& brackets,
                  const std::vector<std::size_t>& around, const nlohmann::json& environment,
                  const std::string& otherwise);

@@ -7,9 +7,10 @@
 #include "analysis/run/cache_levels.hpp"
 #include "analysis/run/child.hpp"
 #include "analysis/run/programs.hpp"
-#include "core/error.hpp"
-#include "core/result.hpp"
-#include "core/schema.hpp"
+#include "core/base/clock.hpp"
+#include "core/base/error.hpp"
+#include "core/result/result.hpp"
+#include "core/result/schema.hpp"
 
 namespace assay {
 
@@ -151,7 +152,7 @@ json CeilingMeter::rows() {
 Bracket CeilingMeter::measure() {
   const auto start = Clock::now();
   Bracket bracket = {
-      {"started", now()}, {"seconds", 0}, {"reason", nullptr}, {"rows", json::array()}};
+      {"started", utc_now()}, {"seconds", 0}, {"reason", nullptr}, {"rows", json::array()}};
   try {
     if (needs_.none())
       throw CaseError("no case tells its precision, and its threads or its device's backend.");

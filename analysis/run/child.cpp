@@ -17,9 +17,10 @@
 #include <set>
 
 #include "analysis/run/interrupted.hpp"
-#include "core/error.hpp"
-#include "core/journal.hpp"
-#include "core/text.hpp"
+#include "core/base/error.hpp"
+#include "core/base/standard_streams.hpp"
+#include "core/base/text.hpp"
+#include "core/result/journal.hpp"
 
 namespace assay {
 

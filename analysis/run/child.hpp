@@ -57,11 +57,12 @@ void prepare_parent();
 /// (SIGINT, SIGTERM, SIGHUP), or 0.
 int wait_for_signal(std::chrono::milliseconds longest);
 
-/// What a log holds behind the last end_of_case (core/journal.hpp), at most its last MiB.
+/// What a log holds behind the last end_of_case (core/base/standard_streams.hpp), at most its last
+/// MiB.
 std::string log_of_case(const std::filesystem::path& file);
 
-/// The last lines of a file behind the last end_of_case (core/journal.hpp), at most `bytes`,
-/// control characters replaced: for the reason of a row.
+/// The last lines of a file behind the last end_of_case (core/base/standard_streams.hpp), at most
+/// `bytes`, control characters replaced: for the reason of a row.
 std::string tail_of(const std::filesystem::path& file, std::size_t bytes = 600);
 
 /// Runs a command to its end and returns its stdout. `error` gets the tail of its stderr, `ended`

@@ -4,10 +4,11 @@
 
 #include <string>
 
-#include "core/error.hpp"
-#include "core/result.hpp"
-#include "core/result_check.hpp"
-#include "core/schema.hpp"
+#include "core/base/clock.hpp"
+#include "core/base/error.hpp"
+#include "core/result/result.hpp"
+#include "core/result/result_check.hpp"
+#include "core/result/schema.hpp"
 
 namespace assay {
 
@@ -21,7 +22,7 @@ namespace {
 class EventCheck {
  public:
   explicit EventCheck(std::string file)
-      : file_(std::move(file)), result_(make_result("of a journal", "", "", 1, now())) {
+      : file_(std::move(file)), result_(make_result("of a journal", "", "", 1, utc_now())) {
     result_["environments"].push_back({{"host", "unknown"},
                                        {"hardware", json::object()},
                                        {"software", json::object()},

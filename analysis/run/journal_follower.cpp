@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/journal.hpp"
+#include "core/result/journal.hpp"
 
 namespace assay {
 

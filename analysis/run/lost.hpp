@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/baseline.hpp"
+#include "core/result/baseline.hpp"
 
 namespace assay {
 

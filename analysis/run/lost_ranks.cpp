@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "analysis/run/child.hpp"
-#include "core/text.hpp"
+#include "core/base/text.hpp"
 
 namespace assay {
 

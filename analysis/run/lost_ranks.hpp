@@ -9,9 +9,10 @@ namespace assay {
 
 /// The ranks of a job without a line "rank N on HOST: …" in `log` behind the last case that was
 /// ended: "rank 1 (process 4711 on NODE) did not report", "ranks 2, 3 on NODE did not report". A
-/// rank reports a failure of its own (core/lone_failure.hpp) and a signal by which it is ended
-/// (core/signal_note.hpp); one that is killed, stopped or cut off cannot. `processes` and `hosts`
-/// are those of all ranks, by rank. "" for a job of one rank, and where all have reported.
+/// rank reports a failure of its own (core/measure/rank_failure.hpp) and a signal by which it is
+/// ended (core/base/signal_note.hpp); one that is killed, stopped or cut off cannot. `processes`
+/// and `hosts` are those of all ranks, by rank. "" for a job of one rank, and where all have
+/// reported.
 std::string silent_ranks(const std::filesystem::path& log,
                          const std::vector<std::string>& processes,
                          const std::vector<std::string>& hosts);

@@ -7,11 +7,11 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/run/child.hpp"
-#include "core/baseline.hpp"
-#include "core/error.hpp"
-#include "core/hash.hpp"
-#include "core/plugins.hpp"
-#include "core/text.hpp"
+#include "core/base/error.hpp"
+#include "core/base/hash.hpp"
+#include "core/base/text.hpp"
+#include "core/program/plugins.hpp"
+#include "core/result/baseline.hpp"
 
 namespace assay {
 

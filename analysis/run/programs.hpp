@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "core/case.hpp"
-#include "core/plugins.hpp"
+#include "core/base/paths.hpp"
+#include "core/measure/case.hpp"
 
 namespace assay {
 

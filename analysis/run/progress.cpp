@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "analysis/units.hpp"
-#include "core/result.hpp"
+#include "core/result/result.hpp"
 
 namespace assay {
 

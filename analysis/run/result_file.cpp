@@ -6,13 +6,14 @@
 #include <map>
 #include <set>
 
+#include "analysis/run/abandoned_attempt.hpp"
 #include "analysis/run/ceiling.hpp"
-#include "analysis/run/given_up.hpp"
-#include "core/error.hpp"
-#include "core/result.hpp"
-#include "core/result_check.hpp"
-#include "core/schema.hpp"
-#include "core/text.hpp"
+#include "core/base/clock.hpp"
+#include "core/base/error.hpp"
+#include "core/base/text.hpp"
+#include "core/result/result.hpp"
+#include "core/result/result_check.hpp"
+#include "core/result/schema.hpp"
 
 namespace assay {
 
@@ -132,7 +133,7 @@ json collect(const std::vector<json>& events, const std::vector<Baseline>& basel
   result["environments"] = std::move(environments);
   result["rows"] = std::move(rows);
   if (!brackets.empty()) result["run"]["bracket"] = brackets;
-  result["run"]["finished"] = now();
+  result["run"]["finished"] = utc_now();
   return result;
 }
 

@@ -12,15 +12,15 @@
 #include <memory>
 #include <system_error>
 
+#include "analysis/run/abandoned_attempt.hpp"
 #include "analysis/run/ceiling_bracket.hpp"
 #include "analysis/run/child.hpp"
-#include "analysis/run/given_up.hpp"
 #include "analysis/run/interrupted.hpp"
 #include "analysis/run/result_file.hpp"
-#include "core/environment.hpp"
-#include "core/error.hpp"
-#include "core/journal.hpp"
-#include "core/schema.hpp"
+#include "core/base/error.hpp"
+#include "core/machine/environment.hpp"
+#include "core/result/journal.hpp"
+#include "core/result/schema.hpp"
 
 namespace assay {
 

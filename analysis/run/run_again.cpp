@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "analysis/run/run.hpp"
-#include "core/environment.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
+#include "core/machine/environment.hpp"
 
 namespace assay {
 

@@ -12,13 +12,13 @@
 #include "analysis/run/run.hpp"
 #include "analysis/table/table.hpp"
 #include "analysis/text_table.hpp"
-#include "core/error.hpp"
-#include "core/numbers.hpp"
-#include "core/options.hpp"
-#include "core/result.hpp"
-#include "core/schema.hpp"
-#include "core/suite.hpp"
-#include "core/text.hpp"
+#include "core/base/error.hpp"
+#include "core/base/numbers.hpp"
+#include "core/base/text.hpp"
+#include "core/program/options.hpp"
+#include "core/program/suite.hpp"
+#include "core/result/result.hpp"
+#include "core/result/schema.hpp"
 
 namespace assay {
 

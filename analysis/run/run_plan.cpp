@@ -9,15 +9,16 @@
 
 #include "analysis/pattern.hpp"
 #include "analysis/run/programs.hpp"
-#include "core/error.hpp"
-#include "core/hash.hpp"
-#include "core/plugins.hpp"
-#include "core/result.hpp"
-#include "core/result_check.hpp"
-#include "core/statistics.hpp"
-#include "core/suite.hpp"
-#include "core/text.hpp"
-#include "core/timing.hpp"
+#include "core/base/clock.hpp"
+#include "core/base/error.hpp"
+#include "core/base/hash.hpp"
+#include "core/base/paths.hpp"
+#include "core/base/statistics.hpp"
+#include "core/base/text.hpp"
+#include "core/measure/timing.hpp"
+#include "core/program/suite.hpp"
+#include "core/result/result.hpp"
+#include "core/result/result_check.hpp"
 
 namespace assay {
 
@@ -188,7 +189,7 @@ json announcement(const RunPlan& plan, bool resumed, const json& environment,
                 {"suite_file", plan.campaign.suite_file.string()},
                 {"programs", plan.programs.string()},
                 {"command", plan.command},
-                {"started", now()},
+                {"started", utc_now()},
                 {"launches", plan.campaign.launches},
                 {"filter", plan.filter},
                 {"cases", plan.ids},

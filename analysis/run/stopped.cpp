@@ -12,8 +12,8 @@
 #include <sstream>
 
 #include "analysis/run/child.hpp"
-#include "core/error.hpp"
-#include "core/text.hpp"
+#include "core/base/error.hpp"
+#include "core/base/text.hpp"
 
 namespace assay {
 

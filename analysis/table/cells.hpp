@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "analysis/series.hpp"
-#include "core/baseline.hpp"
+#include "core/result/baseline.hpp"
 
 namespace assay {
 

@@ -12,8 +12,8 @@
 #include "analysis/table/pivot.hpp"
 #include "analysis/table/table.hpp"
 #include "analysis/text_table.hpp"
-#include "core/error.hpp"
-#include "core/text.hpp"
+#include "core/base/error.hpp"
+#include "core/base/text.hpp"
 
 namespace assay {
 

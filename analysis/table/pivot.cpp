@@ -11,9 +11,9 @@
 #include "analysis/table/legend.hpp"
 #include "analysis/table/table.hpp"
 #include "analysis/text_table.hpp"
-#include "core/error.hpp"
-#include "core/precision.hpp"
-#include "core/text.hpp"
+#include "core/api/precision.hpp"
+#include "core/base/error.hpp"
+#include "core/base/text.hpp"
 
 namespace assay {
 

@@ -8,8 +8,8 @@
 
 #include "analysis/table/cells.hpp"
 #include "analysis/units.hpp"
-#include "core/statistics.hpp"
-#include "core/text.hpp"
+#include "core/base/statistics.hpp"
+#include "core/base/text.hpp"
 
 namespace assay {
 

@@ -16,8 +16,8 @@
 #include "analysis/table/totals.hpp"
 #include "analysis/text_table.hpp"
 #include "analysis/units.hpp"
-#include "core/result.hpp"
-#include "core/text.hpp"
+#include "core/base/text.hpp"
+#include "core/result/result.hpp"
 
 namespace assay {
 

@@ -1,8 +1,8 @@
 #include "analysis/commands.hpp"
 #include "analysis/load.hpp"
 #include "analysis/table/table.hpp"
-#include "core/error.hpp"
-#include "core/outputs.hpp"
+#include "core/base/error.hpp"
+#include "core/result/outputs.hpp"
 
 namespace assay {
 

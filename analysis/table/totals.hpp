@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "analysis/series.hpp"
-#include "core/case.hpp"
+#include "core/measure/case.hpp"
 
 namespace assay {
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/backend.hpp"
+#include "core/api/backend.hpp"
 
 namespace assay {
 
@@ -21,8 +21,8 @@ struct AlgorithmEntry {
   /// Collective. `transport` joins all ranks. `inside` is what a hybrid uses within a node in
   /// NCCL's place, over the same ranks (the transport itself where the user names none, and for
   /// inside=shared_memory, which the hybrid then makes for itself). Both must outlive the result.
-  Made<std::unique_ptr<Communicator>> (*make)(Communicator& transport, Communicator& inside,
-                                              const Options& options);
+  Result<std::unique_ptr<Communicator>> (*make)(Communicator& transport, Communicator& inside,
+                                                const Options& options);
 };
 
 /// All of them, in the order of their names; `library`, the transport's own, is one.

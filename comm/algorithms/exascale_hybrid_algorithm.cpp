@@ -51,15 +51,15 @@ class Exascale final : public Hybrid {
   std::unique_ptr<Communicator> across_;
 };
 
-Made<std::unique_ptr<Communicator>> make(Communicator& transport, Communicator& inside,
-                                         const Options& options) {
+Result<std::unique_ptr<Communicator>> make(Communicator& transport, Communicator& inside,
+                                           const Options& options) {
   const Topology topology = topology_of(transport);
   for (std::size_t node = 0; node < topology.nodes.size(); ++node)
     if (topology.nodes[node].size() < 4)
       return Unsupported{"exascale_hybrid needs four ranks on each node (node " +
                          std::to_string(node) + " has " +
                          std::to_string(topology.nodes[node].size()) + ")"};
-  Made<Inside> made = Inside::make(inside, options);
+  Result<Inside> made = Inside::make(inside, options);
   if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
   Inside& node = std::get<Inside>(made);
   const std::vector<int> leaders = exascale_leaders(sockets_of(*node));

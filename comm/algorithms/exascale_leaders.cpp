@@ -3,14 +3,14 @@
 #include <map>
 #include <string>
 
-#include "core/places.hpp"
+#include "core/machine/binding.hpp"
 
 namespace assay {
 
 namespace {
 
 int own_socket() {
-  const std::vector<int> sockets = place_of_process().sockets;
+  const std::vector<int> sockets = binding_of_process().sockets;
   return sockets.size() == 1 ? sockets.front() : -1;
 }
 
@@ -18,7 +18,7 @@ int own_socket() {
 
 std::vector<int> sockets_of(Communicator& node) {
   std::vector<int> sockets;
-  for (const std::string& text : node.gather(std::to_string(own_socket())))
+  for (const std::string& text : node.allgather(std::to_string(own_socket())))
     sockets.push_back(std::stoi(text));
   return sockets;
 }

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "core/communicator.hpp"
+#include "core/api/communicator.hpp"
 
 namespace assay {
 

@@ -30,8 +30,8 @@ void write(const Topology& topology, const Call& call, ScheduleBuilder& builder)
   tree_broadcast(builder, inside, 0, into);
 }
 
-Made<std::unique_ptr<Communicator>> make(Communicator& transport, Communicator&,
-                                         const Options& options) {
+Result<std::unique_ptr<Communicator>> make(Communicator& transport, Communicator&,
+                                           const Options& options) {
   if (std::string reason = why_not_host("hierarchical", options); !reason.empty())
     return Unsupported{std::move(reason)};
   return scheduled(

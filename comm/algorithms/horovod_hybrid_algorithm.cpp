@@ -46,10 +46,10 @@ class Horovod final : public Hybrid {
   std::unique_ptr<Communicator> across_;  ///< of the first ranks: also the leaders'
 };
 
-Made<std::unique_ptr<Communicator>> make(Communicator& transport, Communicator& inside,
-                                         const Options& options) {
+Result<std::unique_ptr<Communicator>> make(Communicator& transport, Communicator& inside,
+                                           const Options& options) {
   const Topology topology = topology_of(transport);
-  Made<Inside> made = Inside::make(inside, options);
+  Result<Inside> made = Inside::make(inside, options);
   if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
   return hybrid_communicator(
       transport, std::make_unique<Horovod>(std::move(std::get<Inside>(made)), transport, topology),

@@ -6,7 +6,7 @@
 #include "comm/algorithms/shared_memory.hpp"
 #include "comm/forwarding.hpp"
 #include "comm/reduce.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace assay {
 
@@ -41,12 +41,12 @@ class HybridCommunicator final : public ForwardingCommunicator {
       if (its.implementation.empty()) its.implementation = name(one.call.what);
       if (below.find(its.implementation) == std::string::npos)
         below += (below.empty() ? ": " : ", ") + its.implementation;
-      const std::string remark = one.over->remark();
+      const std::string remark = one.over->tuning_settings();
       if (!remark.empty() && remarks.find(remark) == std::string::npos) remarks += ", " + remark;
     });
     executed.implementation += below + remarks;
   }
-  std::string remark() const override { return ""; }  // those below say theirs
+  std::string tuning_settings() const override { return ""; }  // those below say theirs
   void run(const Call& call, Stream& stream) override {
     if (const std::string reason = why_not_itself(call); !reason.empty()) throw CaseError(reason);
     // A device's library only enqueues: what follows on the host would overtake it.
@@ -84,14 +84,14 @@ class HybridCommunicator final : public ForwardingCommunicator {
 
 }  // namespace
 
-Made<Inside> Inside::make(Communicator& inside, const Options& options) {
+Result<Inside> Inside::make(Communicator& inside, const Options& options) {
   Inside made;
   made.node_ = inside.split(inside.node(), inside.rank());
   if (options.get("inside", "") == "shared_memory") {
     auto over = shared_memory(*made.node_);
     // A node where it cannot be had must stop the others, too.
     const auto* refusal = std::get_if<Unsupported>(&over);
-    for (const std::string& reason : inside.gather(refusal ? refusal->reason : ""))
+    for (const std::string& reason : inside.allgather(refusal ? refusal->reason : ""))
       if (!reason.empty()) return Unsupported{reason};
     made.over_ = std::move(std::get<std::unique_ptr<Communicator>>(over));
   }

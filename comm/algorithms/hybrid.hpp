@@ -7,7 +7,7 @@
 #include <string>
 
 #include "comm/algorithms/topology.hpp"
-#include "core/backend.hpp"
+#include "core/api/backend.hpp"
 
 namespace assay {
 
@@ -16,7 +16,7 @@ class Inside {
  public:
   /// Collective. `inside` spans all ranks; with inside=shared_memory it is the transport, and
   /// shared memory is made on each node.
-  static Made<Inside> make(Communicator& inside, const Options& options);
+  static Result<Inside> make(Communicator& inside, const Options& options);
   Communicator& operator*() const { return over_ ? *over_ : *node_; }
   Communicator* operator->() const { return &**this; }
 

@@ -7,7 +7,7 @@ namespace assay {
 
 namespace {
 
-Made<std::unique_ptr<Communicator>> make(Communicator& transport, Communicator&, const Options&) {
+Result<std::unique_ptr<Communicator>> make(Communicator& transport, Communicator&, const Options&) {
   return std::make_unique<ForwardingCommunicator>(transport);
 }
 

@@ -29,7 +29,7 @@ void RegisteredMemory::show() {
     fresh.push_back(std::move(object));
     news += "+" + std::to_string(i) + " ";
   }
-  const std::vector<std::string> all = ranks_.gather(news);
+  const std::vector<std::string> all = ranks_.allgather(news);
   std::vector<std::vector<std::size_t>> numbers(all.size());
   bool some = false;
   for (std::size_t rank = 0; rank < all.size(); ++rank) {

@@ -29,8 +29,8 @@ void write(const Call& call, ScheduleBuilder& builder) {
   }
 }
 
-Made<std::unique_ptr<Communicator>> make(Communicator& transport, Communicator&,
-                                         const Options& options) {
+Result<std::unique_ptr<Communicator>> make(Communicator& transport, Communicator&,
+                                           const Options& options) {
   if (std::string reason = why_not_host("ring", options); !reason.empty())
     return Unsupported{std::move(reason)};
   return scheduled(

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/communicator.hpp"
+#include "core/api/communicator.hpp"
 
 namespace assay {
 

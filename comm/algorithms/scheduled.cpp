@@ -8,8 +8,8 @@
 #include "comm/algorithms/algorithm.hpp"
 #include "comm/forwarding.hpp"
 #include "comm/reduce.hpp"
-#include "core/error.hpp"
-#include "core/operation.hpp"
+#include "core/api/operation.hpp"
+#include "core/base/error.hpp"
 
 namespace assay {
 

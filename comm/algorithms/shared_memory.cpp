@@ -13,7 +13,7 @@
 #include "comm/algorithms/streamed_copy.hpp"
 #include "comm/forwarding.hpp"
 #include "comm/reduce.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace assay {
 
@@ -384,7 +384,7 @@ class SharedMemory final : public ForwardingCommunicator {
 
 }  // namespace
 
-Made<std::unique_ptr<Communicator>> shared_memory(Communicator& ranks) {
+Result<std::unique_ptr<Communicator>> shared_memory(Communicator& ranks) {
   if (ranks.nodes() > 1)
     return Unsupported{"shared_memory needs one node (there are " + std::to_string(ranks.nodes()) +
                        ")"};

@@ -6,8 +6,8 @@ namespace assay {
 
 namespace {
 
-Made<std::unique_ptr<Communicator>> make(Communicator& transport, Communicator&,
-                                         const Options& options) {
+Result<std::unique_ptr<Communicator>> make(Communicator& transport, Communicator&,
+                                           const Options& options) {
   if (std::string reason = why_not_host("shared_memory", options); !reason.empty())
     return Unsupported{std::move(reason)};
   return shared_memory(transport);

@@ -10,7 +10,7 @@
 #include <random>
 #include <sstream>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace assay {
 
@@ -97,7 +97,7 @@ std::string show(Communicator& ranks, std::vector<std::shared_ptr<SharedObject>>
     own.clear();
     for (const auto& object : mine) own += "=" + object->address();
   }
-  const std::vector<std::string> addresses = ranks.gather(own);
+  const std::vector<std::string> addresses = ranks.allgather(own);
   if (std::string reason = first_problem(addresses); !reason.empty()) return reason;
 
   SharedObjects seen(addresses.size());
@@ -117,7 +117,7 @@ std::string show(Communicator& ranks, std::vector<std::shared_ptr<SharedObject>>
   } catch (const CaseError& error) {
     unseen = std::string("!") + error.what();
   }
-  std::string reason = first_problem(ranks.gather(unseen));
+  std::string reason = first_problem(ranks.allgather(unseen));
   if (reason.empty()) all = std::move(seen);
   return reason;
 }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/communicator.hpp"
+#include "core/api/communicator.hpp"
 
 namespace assay {
 

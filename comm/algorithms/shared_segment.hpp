@@ -5,8 +5,8 @@
 #include <string>
 
 #include "comm/algorithms/shared_object.hpp"
-#include "core/backend.hpp"
-#include "core/error.hpp"
+#include "core/api/backend.hpp"
+#include "core/base/error.hpp"
 
 namespace assay {
 
@@ -14,7 +14,8 @@ class SharedSegment {
  public:
   /// Collective: the same number of bytes for each rank, zeroed. Memory that cannot be had, or
   /// seen, is a reason, the same on all ranks.
-  static Made<std::unique_ptr<SharedSegment>> make(Communicator& ranks, std::size_t bytes_of_rank) {
+  static Result<std::unique_ptr<SharedSegment>> make(Communicator& ranks,
+                                                     std::size_t bytes_of_rank) {
     std::vector<std::shared_ptr<SharedObject>> mine;
     std::string problem;
     try {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/communicator.hpp"
+#include "core/api/communicator.hpp"
 
 namespace assay {
 

@@ -22,7 +22,7 @@ Group Topology::leaders() const {
 Topology topology_of(Communicator& ranks) {
   Topology topology;
   topology.nodes.resize(static_cast<std::size_t>(ranks.nodes()));
-  const std::vector<std::string> nodes = ranks.gather(std::to_string(ranks.node()));
+  const std::vector<std::string> nodes = ranks.allgather(std::to_string(ranks.node()));
   for (int rank = 0; rank < ranks.size(); ++rank) {
     Group& group = topology.nodes.at(std::stoul(nodes[static_cast<std::size_t>(rank)]));
     if (rank == ranks.rank()) group.me = group.size();

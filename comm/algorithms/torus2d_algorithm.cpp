@@ -31,8 +31,8 @@ void write(int rows, const Call& call, ScheduleBuilder& builder) {
   ring_allgather(builder, row, own, into);
 }
 
-Made<std::unique_ptr<Communicator>> make(Communicator& transport, Communicator&,
-                                         const Options& options) {
+Result<std::unique_ptr<Communicator>> make(Communicator& transport, Communicator&,
+                                           const Options& options) {
   if (std::string reason = why_not_host("torus2d", options); !reason.empty())
     return Unsupported{std::move(reason)};
   const int rows = rows_of(transport.size());

@@ -20,8 +20,8 @@ void write(const Call& call, ScheduleBuilder& builder) {
   if (call.what == Collective::allreduce) tree_broadcast(builder, all, root, into);
 }
 
-Made<std::unique_ptr<Communicator>> make(Communicator& transport, Communicator&,
-                                         const Options& options) {
+Result<std::unique_ptr<Communicator>> make(Communicator& transport, Communicator&,
+                                           const Options& options) {
   if (std::string reason = why_not_host("tree", options); !reason.empty())
     return Unsupported{std::move(reason)};
   return scheduled(

@@ -1,9 +1,9 @@
 #include <nlohmann/json.hpp>
 
 #include "comm/gloo/communicator.hpp"
-#include "core/backend.hpp"
-#include "core/error.hpp"
-#include "core/host_device.hpp"
+#include "core/api/backend_entry.hpp"
+#include "core/api/host_device.hpp"
+#include "core/base/error.hpp"
 
 namespace assay::gloo_transport {
 namespace {
@@ -16,21 +16,21 @@ class GlooBackend final : public Backend {
     if (!interface_.empty()) software["interface"] = interface_;
     return software;
   }
-  Made<Device*> device(const Options& options) override {
+  Result<Device*> device(const Options& options) override {
     const std::string wanted = options.get("device", "cpu");
     if (wanted != "cpu")
       return Unsupported{"gloo has no device '" + wanted + "' (this build moves host memory)"};
     return &device_;
   }
-  Made<std::unique_ptr<Operation>> make(const Problem& problem, const Options&,
-                                        Communicator&) override {
+  Result<std::unique_ptr<Operation>> make(const Problem& problem, const Options&,
+                                          Communicator&) override {
     return Unsupported{"gloo has no " + problem.kind()};
   }
   std::vector<std::string> algorithms(const std::string&) const override { return {}; }
 
-  Made<std::unique_ptr<Communicator>> connect(const Options& options,
-                                              Communicator& known) override {
-    const Made<Device*> place = device(options);
+  Result<std::unique_ptr<Communicator>> connect(const Options& options,
+                                                Communicator& known) override {
+    const Result<Device*> place = device(options);
     if (const auto* refusal = std::get_if<Unsupported>(&place)) return *refusal;
     interface_ = choose_interface(known);
     return std::make_unique<GlooCommunicator>(ranks_of(known, options), interface_);

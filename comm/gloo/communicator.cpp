@@ -13,8 +13,8 @@
 #include <gloo/types.h>
 
 #include "comm/reduce.hpp"
-#include "core/error.hpp"
-#include "core/operation.hpp"
+#include "core/api/operation.hpp"
+#include "core/base/error.hpp"
 
 namespace assay::gloo_transport {
 
@@ -196,7 +196,7 @@ void GlooCommunicator::describe(const Call& call, Executed& executed) const {
   executed.evidence = "library";
 }
 
-std::string GlooCommunicator::remark() const {
+std::string GlooCommunicator::tuning_settings() const {
   return mesh_->gives_way() ? "Gloo's thread under SCHED_BATCH" : "";
 }
 

@@ -28,7 +28,7 @@ class GlooCommunicator final : public KnownRanks {
   void prepare(const Call& call) override;
   std::size_t scratch_bytes() const override;
   void describe(const Call& call, Executed& executed) const override;
-  std::string remark() const override;
+  std::string tuning_settings() const override;
   void run(const Call& call, Stream& stream) override;
   Request start(const Call& call, Stream& stream) override;
   Request send(Buffer data, int to, int tag, Stream& stream) override;

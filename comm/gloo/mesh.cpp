@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "comm/known_ranks.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace assay::gloo_transport {
 
@@ -76,7 +76,7 @@ class BatchPolicy final {
 }  // namespace
 
 std::string choose_interface(Communicator& known) {
-  std::vector<std::string> hosts = known.gather(known.host());
+  std::vector<std::string> hosts = known.allgather(known.host());
   std::string interface;
   if (const char* wanted = std::getenv("GLOO_SOCKET_IFNAME"); wanted != nullptr)
     interface = wanted;
@@ -84,7 +84,7 @@ std::string choose_interface(Communicator& known) {
     interface = first_interface(std::count(hosts.begin(), hosts.end(), hosts[0]) ==
                                 static_cast<std::ptrdiff_t>(hosts.size()));
   // A rank without one must not leave the others waiting for its address.
-  for (const std::string& theirs : known.gather(interface))
+  for (const std::string& theirs : known.allgather(interface))
     if (theirs.empty())
       throw CaseError(
           "gloo: a rank has no network interface that is up. Name one in GLOO_SOCKET_IFNAME.");
@@ -125,8 +125,8 @@ Mesh::Mesh(Communicator& known, const std::string& interface)
   } catch (const std::exception& error) {
     failure = error.what();
   }
-  const std::vector<std::string> texts = known.gather(failure);
-  const std::vector<std::string> all = known.gather(hex(listening));
+  const std::vector<std::string> texts = known.allgather(failure);
+  const std::vector<std::string> all = known.allgather(hex(listening));
   for (std::size_t other = 0; other < texts.size(); ++other)
     if (!texts[other].empty())
       throw CaseError("gloo: rank " + std::to_string(other) + " cannot listen on " + interface +
@@ -139,7 +139,7 @@ Mesh::Mesh(Communicator& known, const std::string& interface)
   } catch (const std::exception& error) {
     failure = error.what();
   }
-  for (const std::string& text : known.gather(failure))
+  for (const std::string& text : known.allgather(failure))
     if (!text.empty())
       throw CaseError("gloo: the ranks cannot connect over " + interface + " (" + text +
                       "). Name another interface in GLOO_SOCKET_IFNAME.");

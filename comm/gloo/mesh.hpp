@@ -6,7 +6,7 @@
 #include <chrono>
 #include <string>
 
-#include "core/communicator.hpp"
+#include "core/api/communicator.hpp"
 
 namespace assay::gloo_transport {
 

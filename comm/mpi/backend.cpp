@@ -10,10 +10,10 @@
 #include <nlohmann/json.hpp>
 
 #include "comm/mpi/communicator.hpp"
-#include "core/backend.hpp"
-#include "core/error.hpp"
-#include "core/host_device.hpp"
-#include "core/launched.hpp"
+#include "core/api/backend_entry.hpp"
+#include "core/api/host_device.hpp"
+#include "core/base/error.hpp"
+#include "core/machine/launched.hpp"
 
 namespace assay::mpi {
 
@@ -65,26 +65,26 @@ class MpiBackend final : public Backend {
     MPI_Get_version(&major, &minor);
     return {{"library", library_name()}, {"standard", fmt::format("MPI {}.{}", major, minor)}};
   }
-  Made<Device*> device(const Options& options) override {
+  Result<Device*> device(const Options& options) override {
     const std::string wanted = options.get("device", "cpu");
     if (wanted != "cpu")
       return Unsupported{fmt::format(
           "{} moves host memory here, not that of '{}'. Use --device cpu.", name(), wanted)};
     return &device_;
   }
-  Made<std::unique_ptr<Operation>> make(const Problem& problem, const Options&,
-                                        Communicator&) override {
+  Result<std::unique_ptr<Operation>> make(const Problem& problem, const Options&,
+                                          Communicator&) override {
     return Unsupported{fmt::format("{} is a transport: it has no {}", name(), problem.kind())};
   }
   std::vector<std::string> algorithms(const std::string&) const override { return {}; }
-  Made<std::unique_ptr<Communicator>> connect(const Options& options, Communicator&) override;
+  Result<std::unique_ptr<Communicator>> connect(const Options& options, Communicator&) override;
 
  private:
   HostDevice device_;
   bool ours_ = false;  ///< MPI was initialised here
 };
 
-Made<std::unique_ptr<Communicator>> MpiBackend::connect(const Options& options, Communicator&) {
+Result<std::unique_ptr<Communicator>> MpiBackend::connect(const Options& options, Communicator&) {
   if (std::string reason = why_not_launched(); !reason.empty())
     return Unsupported{std::move(reason)};
   int running = 0, over = 0;

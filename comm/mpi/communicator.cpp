@@ -9,8 +9,8 @@
 #include <memory>
 
 #include "comm/reduce.hpp"
-#include "core/error.hpp"
-#include "core/operation.hpp"
+#include "core/api/operation.hpp"
+#include "core/base/error.hpp"
 
 namespace assay::mpi {
 
@@ -223,18 +223,18 @@ void MpiCommunicator::abort(const std::string& why) {
 
 void MpiCommunicator::barrier() { check(MPI_Barrier(comm_), "MPI_Barrier"); }
 
-void MpiCommunicator::maximum(std::span<double> values) {
+void MpiCommunicator::allreduce_max(std::span<double> values) {
   check(MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE,
                       MPI_MAX, comm_),
         "MPI_Allreduce");
 }
 
-double MpiCommunicator::agree(double value) {
+double MpiCommunicator::broadcast(double value) {
   check(MPI_Bcast(&value, 1, MPI_DOUBLE, 0, comm_), "MPI_Bcast");
   return value;
 }
 
-std::vector<std::string> MpiCommunicator::gather(const std::string& text) {
+std::vector<std::string> MpiCommunicator::allgather(const std::string& text) {
   const int mine = static_cast<int>(text.size());
   std::vector<int> lengths(static_cast<std::size_t>(size_)), places(lengths.size());
   check(MPI_Allgather(&mine, 1, MPI_INT, lengths.data(), 1, MPI_INT, comm_), "MPI_Allgather");

@@ -43,9 +43,9 @@ class MpiCommunicator final : public Communicator {
   [[noreturn]] void abort(const std::string& why) override;
 
   void barrier() override;
-  void maximum(std::span<double> values) override;
-  double agree(double value) override;
-  std::vector<std::string> gather(const std::string& text) override;
+  void allreduce_max(std::span<double> values) override;
+  double broadcast(double value) override;
+  std::vector<std::string> allgather(const std::string& text) override;
 
  private:
   /// A started transfer.

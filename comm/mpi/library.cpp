@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "comm/reduce.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace assay::mpi {
 

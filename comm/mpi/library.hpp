@@ -11,7 +11,7 @@
 
 #include <string>
 
-#include "core/communicator.hpp"
+#include "core/api/communicator.hpp"
 
 // The name of the plugin: the same sources make one for each MPI that is installed.
 #ifndef ASSAY_MPI_NAME

@@ -4,7 +4,7 @@
 
 #include "comm/mpi/communicator.hpp"
 #include "comm/reduce.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace assay::mpi {
 

@@ -4,10 +4,10 @@
 #include <nlohmann/json.hpp>
 
 #include "comm/nccl/communicator.hpp"
-#include "core/backend.hpp"
-#include "core/error.hpp"
-#include "kernels/support/cuda/device.hpp"
-#include "kernels/support/cuda/error.hpp"
+#include "core/api/backend_entry.hpp"
+#include "core/base/error.hpp"
+#include "support/cuda/device.hpp"
+#include "support/cuda/error.hpp"
 
 namespace assay::nccl {
 namespace {
@@ -17,23 +17,23 @@ class NcclBackend final : public Backend {
   std::string name() const override { return "nccl"; }
   nlohmann::json software() const override { return {{"nccl", version()}}; }
 
-  Made<Device*> device(const Options& options) override {
+  Result<Device*> device(const Options& options) override {
     const std::string wanted = options.get("device", "gpu");
     if (wanted != "gpu")
       return Unsupported{"nccl has no device '" + wanted + "' (it moves memory of GPUs). Use gpu."};
     if (!device_) device_ = std::make_unique<cuda::CudaDevice>(chosen_);
     return device_.get();
   }
-  Made<std::unique_ptr<Operation>> make(const Problem& problem, const Options&,
-                                        Communicator&) override {
+  Result<std::unique_ptr<Operation>> make(const Problem& problem, const Options&,
+                                          Communicator&) override {
     return Unsupported{"nccl has no " + problem.kind()};
   }
   std::vector<std::string> algorithms(const std::string&) const override { return {}; }
 
-  Made<std::unique_ptr<Communicator>> connect(const Options& options,
-                                              Communicator& known) override {
+  Result<std::unique_ptr<Communicator>> connect(const Options& options,
+                                                Communicator& known) override {
     if (const std::string reason = choose_gpu(known); !reason.empty()) return Unsupported{reason};
-    const Made<Device*> place = device(options);
+    const Result<Device*> place = device(options);
     if (const auto* refusal = std::get_if<Unsupported>(&place)) return *refusal;
     return std::make_unique<NcclCommunicator>(ranks_of(known, options));
   }
@@ -42,7 +42,7 @@ class NcclBackend final : public Backend {
   /// Each rank of a host takes the next GPU that it sees, so that this is right where all see all
   /// and where the launcher shows each rank its own. Why two would share one, which NCCL refuses.
   std::string choose_gpu(Communicator& known) {
-    const std::vector<std::string> hosts = known.gather(known.host());
+    const std::vector<std::string> hosts = known.allgather(known.host());
     const auto before = std::count(hosts.begin(), hosts.begin() + known.rank(), known.host());
     int gpus = 0;
     const cudaError_t error = cudaGetDeviceCount(&gpus);
@@ -56,12 +56,12 @@ class NcclBackend final : public Backend {
       cuda::check(cudaDeviceGetPCIBusId(bus, sizeof bus, chosen_), "asking for a GPU's address");
       mine = known.host() + " " + bus;
     }
-    const std::vector<std::string> failures = known.gather(failure);
+    const std::vector<std::string> failures = known.allgather(failure);
     for (std::size_t rank = 0; rank < failures.size(); ++rank)
       if (!failures[rank].empty())
         return fmt::format("nccl: rank {} on {} has no GPU ({})", rank, hosts[rank],
                            failures[rank]);
-    const std::vector<std::string> places = known.gather(mine);
+    const std::vector<std::string> places = known.allgather(mine);
     for (std::size_t rank = 0; rank < places.size(); ++rank)
       if (const auto other = std::find(places.begin(), places.end(), places[rank]) - places.begin();
           other != static_cast<std::ptrdiff_t>(rank))

@@ -5,10 +5,10 @@
 #include <thread>
 
 #include "comm/reduce.hpp"
-#include "core/error.hpp"
-#include "core/operation.hpp"
-#include "kernels/support/cuda/device.hpp"
-#include "kernels/support/cuda/error.hpp"
+#include "core/api/operation.hpp"
+#include "core/base/error.hpp"
+#include "support/cuda/device.hpp"
+#include "support/cuda/error.hpp"
 
 namespace assay::nccl {
 
@@ -84,8 +84,8 @@ NcclCommunicator::NcclCommunicator(Ranks ranks) : KnownRanks(std::move(ranks)) {
       failure = error.what();
     }
   }
-  failure = known.gather(failure)[0];
-  const std::vector<char> bytes = unhex(known.gather(hex(id.internal))[0]);
+  failure = known.allgather(failure)[0];
+  const std::vector<char> bytes = unhex(known.allgather(hex(id.internal))[0]);
   if (!failure.empty()) throw CaseError(failure);
   std::memcpy(id.internal, bytes.data(), sizeof id.internal);
   check(ncclCommInitRank(&library_, known.size(), id, known.rank()), "ncclCommInitRank");

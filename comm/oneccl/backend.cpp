@@ -10,10 +10,10 @@
 #include <nlohmann/json.hpp>
 
 #include "comm/oneccl/communicator.hpp"
-#include "core/backend.hpp"
-#include "core/environment.hpp"
-#include "core/error.hpp"
-#include "core/host_device.hpp"
+#include "core/api/backend_entry.hpp"
+#include "core/api/host_device.hpp"
+#include "core/base/error.hpp"
+#include "core/machine/environment.hpp"
 
 namespace assay::oneccl {
 namespace {
@@ -50,7 +50,7 @@ int processors_here(Communicator& known, const std::vector<std::string>& hosts) 
   if (sched_getaffinity(0, sizeof mine, &mine) != 0) return processors();
   std::vector<char> bytes(sizeof mine);
   std::memcpy(bytes.data(), &mine, sizeof mine);
-  const std::vector<std::string> all = known.gather(hex(bytes));
+  const std::vector<std::string> all = known.allgather(hex(bytes));
   cpu_set_t together;
   CPU_ZERO(&together);
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
@@ -76,22 +76,22 @@ class OneCclBackend final : public Backend {
     if (const char* provider = std::getenv("FI_PROVIDER")) software["provider"] = provider;
     return software;
   }
-  Made<Device*> device(const Options& options) override {
+  Result<Device*> device(const Options& options) override {
     const std::string wanted = options.get("device", "cpu");
     if (wanted != "cpu")
       return Unsupported{"oneccl has no device '" + wanted +
                          "' (this build is the library for processors)"};
     return &device_;
   }
-  Made<std::unique_ptr<Operation>> make(const Problem& problem, const Options&,
-                                        Communicator&) override {
+  Result<std::unique_ptr<Operation>> make(const Problem& problem, const Options&,
+                                          Communicator&) override {
     return Unsupported{"oneccl has no " + problem.kind()};
   }
   std::vector<std::string> algorithms(const std::string&) const override { return {}; }
 
-  Made<std::unique_ptr<Communicator>> connect(const Options& options,
-                                              Communicator& known) override {
-    const Made<Device*> place = device(options);
+  Result<std::unique_ptr<Communicator>> connect(const Options& options,
+                                                Communicator& known) override {
+    const Result<Device*> place = device(options);
     if (const auto* refusal = std::get_if<Unsupported>(&place)) return *refusal;
     const Aside talk;
     initialise(known);
@@ -109,7 +109,7 @@ class OneCclBackend final : public Backend {
   /// What the user has set stays.
   void initialise(Communicator& known) {
     if (initialised_) return;
-    const std::vector<std::string> hosts = known.gather(known.host());
+    const std::vector<std::string> hosts = known.allgather(known.host());
     int before = 0, all = 0;
     for (int rank = 0; rank < known.size(); ++rank) {
       if (hosts[static_cast<std::size_t>(rank)] != known.host()) continue;

@@ -11,8 +11,8 @@
 #include <thread>
 
 #include "comm/reduce.hpp"
-#include "core/error.hpp"
-#include "core/operation.hpp"
+#include "core/api/operation.hpp"
+#include "core/base/error.hpp"
 
 namespace assay::oneccl {
 
@@ -74,8 +74,8 @@ ccl::shared_ptr_class<ccl::kvs> store_for(Communicator& known) {
       failure = words(error);
     }
   }
-  failure = known.gather(failure)[0];
-  address = known.gather(address)[0];
+  failure = known.allgather(failure)[0];
+  address = known.allgather(address)[0];
   if (!failure.empty()) throw CaseError(failure);
   if (known.rank() == 0) return store;
   const std::vector<char> bytes = unhex(address);
@@ -278,7 +278,7 @@ void OneCclCommunicator::describe(const Call& call, Executed& executed) const {
   executed.evidence = "library";
 }
 
-std::string OneCclCommunicator::remark() const {
+std::string OneCclCommunicator::tuning_settings() const {
   const std::string how = yield();
   return how.empty() ? "" : "CCL_YIELD=" + how;
 }

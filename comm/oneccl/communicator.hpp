@@ -22,7 +22,7 @@ class OneCclCommunicator final : public KnownRanks {
   std::string why_not(const Call& call) const override;
   void prepare(const Call&) override {}  // the library caches what it makes for a call, by its size
   void describe(const Call& call, Executed& executed) const override;
-  std::string remark() const override;
+  std::string tuning_settings() const override;
   void run(const Call& call, Stream& stream) override;
   Request start(const Call& call, Stream& stream) override;
   /// The library has no tags, and confuses two messages of one pair that are under way at a time.

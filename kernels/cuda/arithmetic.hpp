@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "core/precision.hpp"
-#include "kernels/support/cuda/device.hpp"
+#include "core/api/precision.hpp"
+#include "support/cuda/device.hpp"
 
 namespace assay::cuda {
 

@@ -5,9 +5,10 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "core/api/backend_entry.hpp"
 #include "kernels/cuda/cudnn.hpp"
-#include "kernels/support/cuda/error.hpp"
-#include "kernels/support/cuda/trace.hpp"
+#include "support/cuda/error.hpp"
+#include "support/cuda/trace.hpp"
 
 namespace assay::cuda {
 
@@ -50,7 +51,7 @@ class CudaBackend final : public MakerBackend {
     return all;
   }
 
-  Made<Device*> device(const Options& options) override {
+  Result<Device*> device(const Options& options) override {
     const std::string wanted = options.get("device", "gpu");
     if (wanted != "gpu")
       return Unsupported{
@@ -60,7 +61,7 @@ class CudaBackend final : public MakerBackend {
   }
 
  private:
-  /// Made at the first use: a context takes time and memory, and `assay list` needs none.
+  /// Result at the first use: a context takes time and memory, and `assay list` needs none.
   CudnnDevice& place() const {
     if (!device_) device_.emplace();
     return *device_;

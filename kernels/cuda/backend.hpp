@@ -1,7 +1,7 @@
 #pragma once
 // NVIDIA GPUs by NVIDIA's libraries: cuDNN for convolutions.
 
-#include "core/backend.hpp"
+#include "core/api/backend.hpp"
 
 namespace assay::cuda {
 

@@ -1,6 +1,6 @@
 // Convolutions by cuDNN.
 
-#include "kernels/conv.hpp"
+#include "kernels/conv/problem.hpp"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include "kernels/cuda/backend.hpp"
 #include "kernels/cuda/conv_algorithms.hpp"
 #include "kernels/cuda/kernel_names.hpp"
-#include "kernels/support/cuda/trace.hpp"
+#include "support/cuda/trace.hpp"
 
 namespace assay::cuda {
 namespace {
@@ -140,9 +140,9 @@ class Convolution final : public Operation {
 };
 
 /// An operation whose algorithm is settled and has run once; or why there is none.
-Made<std::unique_ptr<Operation>> settled(CudnnDevice& place, const ConvProblem& problem,
-                                         const ConvForm& form, int algorithm,
-                                         const std::string& request) {
+Result<std::unique_ptr<Operation>> settled(CudnnDevice& place, const ConvProblem& problem,
+                                           const ConvForm& form, int algorithm,
+                                           const std::string& request) {
   try {
     auto operation = std::make_unique<Convolution>(place, problem, form);
     operation->choose(algorithm, form.math);
@@ -155,23 +155,24 @@ Made<std::unique_ptr<Operation>> settled(CudnnDevice& place, const ConvProblem& 
 }
 
 /// The library's best algorithm that keeps to the form's arithmetic.
-Made<std::unique_ptr<Operation>> best(CudnnDevice& place, const ConvProblem& problem,
-                                      const ConvForm& form, const std::string& request) {
+Result<std::unique_ptr<Operation>> best(CudnnDevice& place, const ConvProblem& problem,
+                                        const ConvForm& form, const std::string& request) {
   std::string why = fmt::format(
       "{} offers no algorithm in this arithmetic that fits into the "
       "memory that is free, {}",
       cudnn_library(), gib(place.memory_available()));
   const ConvCall call(place, problem, form);
   for (const ConvChoice& offer : fitting(call.offers(), form.math, place.memory_available())) {
-    Made<std::unique_ptr<Operation>> made = settled(place, problem, form, offer.algorithm, request);
+    Result<std::unique_ptr<Operation>> made =
+        settled(place, problem, form, offer.algorithm, request);
     if (!std::holds_alternative<Unsupported>(made)) return made;
     why = std::get<Unsupported>(made).reason;
   }
   return Unsupported{std::move(why)};
 }
 
-Made<std::unique_ptr<Operation>> make_conv(Device& device, const Problem& problem,
-                                           const Options& options, Communicator&) {
+Result<std::unique_ptr<Operation>> make_conv(Device& device, const Problem& problem,
+                                             const Options& options, Communicator&) {
   const ConvProblem& conv = problem_cast<ConvProblem>(problem);
   auto& place = static_cast<CudnnDevice&>(device);
   const Precision precision = conv.precision();
@@ -182,13 +183,13 @@ Made<std::unique_ptr<Operation>> make_conv(Device& device, const Problem& proble
                                    name(conv.direction()), fmt::join(names, ", "))};
   if (std::string why = why_not_precision(precision, place.facts()); !why.empty())
     return Unsupported{std::move(why)};
-  Made<ConvForm> made = conv_form(conv, options.get("layout", "any"));
+  Result<ConvForm> made = conv_form(conv, options.get("layout", "any"));
   if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
   const ConvForm& form = std::get<ConvForm>(made);
   const std::string request = fmt::format("{} {}, {}, {}, {}", wanted, name(conv.direction()),
                                           name(precision), form.layout, conv.canonical());
   const auto found = std::find(names.begin(), names.end(), wanted);
-  Made<std::unique_ptr<Operation>> operation =
+  Result<std::unique_ptr<Operation>> operation =
       wanted == "auto"
           ? best(place, conv, form, request)
           : settled(place, conv, form, static_cast<int>(found - names.begin()), request);
@@ -197,7 +198,7 @@ Made<std::unique_ptr<Operation>> make_conv(Device& device, const Problem& proble
   return operation;
 }
 
-const Maker add_conv{makers(), ConvProblem::kind_name, &make_conv, all_conv_algorithm_names()};
+const Maker add_conv{makers(), kind_of<ConvProblem>(), &make_conv, all_conv_algorithm_names()};
 
 }  // namespace
 }  // namespace assay::cuda

@@ -4,7 +4,7 @@
 
 #include <climits>
 
-#include "core/layout.hpp"
+#include "core/api/layout.hpp"
 
 namespace assay::cuda {
 namespace {
@@ -96,7 +96,7 @@ ConvParts conv_parts(ConvDirection direction) {
   return {0, 2, 1};
 }
 
-Made<ConvForm> conv_form(const ConvProblem& problem, const std::string& layout) {
+Result<ConvForm> conv_form(const ConvProblem& problem, const std::string& layout) {
   const Precision precision = problem.precision();
   const bool integers = precision == Precision::int8;
   if (layout != "any" && layout != "nchw" && layout != "nhwc")
@@ -142,7 +142,7 @@ Made<ConvForm> conv_form(const ConvProblem& problem, const std::string& layout) 
   form.compute = std::string(name(precision));
   form.accumulate = integers       ? "s32"
                     : vector_units ? form.compute
-                                   : "fp32_rz";  // of tensor cores: kernels/conv_bounds.hpp
+                                   : "fp32_rz";  // of tensor cores: kernels/conv/bounds.hpp
   return form;
 }
 

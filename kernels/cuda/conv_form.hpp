@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/conv.hpp"
+#include "kernels/conv/problem.hpp"
 #include "kernels/cuda/cudnn.hpp"
 
 namespace assay::cuda {
@@ -19,7 +19,7 @@ struct ConvForm {
 
 /// The form of a problem in a layout ("any": the one that the precision's kernels are written for),
 /// or why cuDNN cannot take it.
-Made<ConvForm> conv_form(const ConvProblem& problem, const std::string& layout);
+Result<ConvForm> conv_form(const ConvProblem& problem, const std::string& layout);
 
 /// Which of a form's three tensors are the input, the filter and the output of the convolution,
 /// whichever of them is computed.

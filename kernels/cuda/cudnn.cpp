@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "kernels/support/cuda/error.hpp"
+#include "support/cuda/error.hpp"
 
 namespace assay::cuda {
 

@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "core/error.hpp"
-#include "kernels/support/cuda/device.hpp"
+#include "core/base/error.hpp"
+#include "support/cuda/device.hpp"
 
 namespace assay::cuda {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/precision.hpp"
+#include "core/api/precision.hpp"
 
 namespace assay::cuda {
 

@@ -1,21 +1,21 @@
 // What a GPU can do at most: its memory by our own kernels, its arithmetic as far as cuBLAS brings
 // it.
 
-#include "kernels/stream.hpp"
+#include "kernels/stream/problem.hpp"
 
 #include <cublas_v2.h>
 #include <fmt/format.h>
 
 #include <optional>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "kernels/cuda/arithmetic.hpp"
 #include "kernels/cuda/backend.hpp"
 #include "kernels/cuda/kernel_names.hpp"
 #include "kernels/cuda/stream_kernels.hpp"
-#include "kernels/support/cuda/device.hpp"
-#include "kernels/support/cuda/error.hpp"
-#include "kernels/support/cuda/trace.hpp"
+#include "support/cuda/device.hpp"
+#include "support/cuda/error.hpp"
+#include "support/cuda/trace.hpp"
 
 namespace assay::cuda {
 namespace {
@@ -245,7 +245,7 @@ class Product final : public StreamOperation {
   cublasComputeType_t compute_;
 };
 
-Made<std::unique_ptr<Operation>> make_product(CudaDevice& device, const StreamProblem& problem) {
+Result<std::unique_ptr<Operation>> make_product(CudaDevice& device, const StreamProblem& problem) {
   auto product = std::make_unique<Product>(problem, device);
   if (auto why = product->prove(device))
     return Unsupported{fmt::format("{} ({})", *why, problem.canonical())};
@@ -260,8 +260,8 @@ std::unique_ptr<Operation> make_memory(CudaDevice& device, const StreamProblem& 
   return std::make_unique<Moving<T>>(problem, device, streaming);
 }
 
-Made<std::unique_ptr<Operation>> make_stream(Device& place, const Problem& what,
-                                             const Options& options, Communicator&) {
+Result<std::unique_ptr<Operation>> make_stream(Device& place, const Problem& what,
+                                               const Options& options, Communicator&) {
   const StreamProblem& problem = problem_cast<StreamProblem>(what);
   auto& device = static_cast<CudaDevice&>(place);
   const StreamKernel kernel = problem.shape().kernel;
@@ -295,7 +295,7 @@ Made<std::unique_ptr<Operation>> make_stream(Device& place, const Problem& what,
 }
 
 const Maker add_stream{
-    makers(), StreamProblem::kind_name, &make_stream, {"regular", "nontemporal"}};
+    makers(), kind_of<StreamProblem>(), &make_stream, {"regular", "nontemporal"}};
 
 }  // namespace
 }  // namespace assay::cuda

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "core/api/backend_entry.hpp"
 #include "kernels/native/device.hpp"
 
 namespace assay::native {
@@ -25,7 +26,7 @@ class NativeBackend final : public MakerBackend {
     return {{"highway", fmt::format("{}.{}.{}", HWY_MAJOR, HWY_MINOR, HWY_PATCH)}};
   }
 
-  Made<Device*> device(const Options& options) override {
+  Result<Device*> device(const Options& options) override {
     const std::string wanted = options.get("device", "cpu");
     if (wanted != "cpu")
       return Unsupported{fmt::format(

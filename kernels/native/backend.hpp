@@ -2,7 +2,7 @@
 // The native backend: Assay's own kernels, from one source for every processor (Highway chooses the
 // instruction set while the program runs, OpenMP the threads).
 
-#include "core/backend.hpp"
+#include "core/api/backend.hpp"
 
 namespace assay::native {
 

@@ -1,9 +1,9 @@
 // The short measurements by which a standalone program tells an impossible row: assay-stream's own
 // operations, of a size that takes a millisecond.
-#include "core/ceiling_problem.hpp"
+#include "core/api/ceiling_problem.hpp"
 
 #include "kernels/native/backend.hpp"
-#include "kernels/stream.hpp"
+#include "kernels/stream/problem.hpp"
 
 namespace assay::native {
 namespace {
@@ -28,8 +28,8 @@ class CeilingOperation final : public Operation {
   double flops_, bytes_;
 };
 
-Made<std::unique_ptr<Operation>> make_ceiling(Device& device, const Problem& what,
-                                              const Options& options, Communicator& ranks) {
+Result<std::unique_ptr<Operation>> make_ceiling(Device& device, const Problem& what,
+                                                const Options& options, Communicator& ranks) {
   const auto& problem = problem_cast<CeilingProblem>(what);
   const bool fma = problem.kernel() == CeilingProblem::Kernel::fma;
   // 16 KiB a thread: half of the smallest first cache that there is.
@@ -42,7 +42,7 @@ Made<std::unique_ptr<Operation>> make_ceiling(Device& device, const Problem& wha
                                             stream);
 }
 
-const Maker add_ceiling{makers(), CeilingProblem::kind_name, &make_ceiling, {}};
+const Maker add_ceiling{makers(), kind_of<CeilingProblem>(), &make_ceiling, {}};
 
 }  // namespace
 }  // namespace assay::native

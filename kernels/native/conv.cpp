@@ -1,6 +1,6 @@
 // The native backend's convolutions: which algorithm computes what, and why not.
 
-#include "kernels/conv.hpp"
+#include "kernels/conv/problem.hpp"
 
 #include <fmt/format.h>
 
@@ -54,8 +54,8 @@ std::string why_not(const ConvProblem& problem) {
   return "";
 }
 
-Made<std::unique_ptr<Operation>> make_conv(Device&, const Problem& problem, const Options& options,
-                                           Communicator&) {
+Result<std::unique_ptr<Operation>> make_conv(Device&, const Problem& problem,
+                                             const Options& options, Communicator&) {
   const ConvProblem& conv = problem_cast<ConvProblem>(problem);
   const ConvShape& s = conv.shape();
   const std::string asked = options.get("algorithm", "auto");
@@ -80,7 +80,7 @@ Made<std::unique_ptr<Operation>> make_conv(Device&, const Problem& problem, cons
                                                         : make_implicit_gemm(request);
 }
 
-const Maker add_conv{makers(), ConvProblem::kind_name, &make_conv, names()};
+const Maker add_conv{makers(), kind_of<ConvProblem>(), &make_conv, names()};
 
 }  // namespace
 }  // namespace assay::native

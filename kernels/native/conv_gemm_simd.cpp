@@ -4,7 +4,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/native/conv_gemm_simd.cpp"
-#include "core/simd_targets.hpp"
+#include "support/simd/targets.hpp"
 
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "core/simd_formats.hpp"
+#include "support/simd/formats.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::native::HWY_NAMESPACE {

@@ -261,7 +261,7 @@ class ImplicitGemm final : public Operation {
 
 }  // namespace
 
-Made<std::unique_ptr<Operation>> make_implicit_gemm(const Request& request) {
+Result<std::unique_ptr<Operation>> make_implicit_gemm(const Request& request) {
   return std::make_unique<ImplicitGemm>(request);
 }
 

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "core/operation.hpp"
-#include "kernels/conv.hpp"
+#include "core/api/operation.hpp"
+#include "kernels/conv/problem.hpp"
 #include "kernels/native/conv_simd.hpp"
 #include "kernels/native/device.hpp"
 
@@ -159,11 +159,11 @@ struct Request {
 Executed describe(const Request& request, const std::string& algorithm, std::size_t workspace_bytes,
                   const Shares& shares, const std::string& weights_layout);
 
-Made<std::unique_ptr<Operation>> make_implicit_gemm(const Request& request);
-Made<std::unique_ptr<Operation>> make_implicit_gemm_weights(const Request& request);
+Result<std::unique_ptr<Operation>> make_implicit_gemm(const Request& request);
+Result<std::unique_ptr<Operation>> make_implicit_gemm_weights(const Request& request);
 /// tile 2 or 4; Unsupported with the condition that fails. `narrow`: transformed operands are
 /// stored in the tensors' 16 bits, as libraries for GPUs do it, else in fp32.
-Made<std::unique_ptr<Operation>> make_winograd(const Request& request, int tile, bool narrow);
+Result<std::unique_ptr<Operation>> make_winograd(const Request& request, int tile, bool narrow);
 /// Nothing where Winograd computes the problem, else the condition that fails.
 std::string why_not_winograd(const ConvProblem& problem);
 

@@ -8,7 +8,7 @@
 
 #include <cstddef>
 
-#include "core/precision.hpp"
+#include "core/api/precision.hpp"
 
 namespace assay::native {
 

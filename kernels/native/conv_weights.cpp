@@ -176,7 +176,7 @@ class ImplicitGemmWeights final : public Operation {
 
 }  // namespace
 
-Made<std::unique_ptr<Operation>> make_implicit_gemm_weights(const Request& request) {
+Result<std::unique_ptr<Operation>> make_implicit_gemm_weights(const Request& request) {
   return std::make_unique<ImplicitGemmWeights>(request);
 }
 

@@ -58,8 +58,8 @@ class Winograd final : public Operation {
                  arguments_[3].bytes, shares_, forward ? "OIhw16o" : "IOhw16i");
     executed_.algorithm = "winograd";
     executed_.compute = std::string(name(stored_));
-    if (narrow()) executed_.numbers["operand_roundings"] = 2;
-    executed_.numbers["tile"] = tile;
+    if (narrow()) executed_.operand_roundings = 2;
+    executed_.tile = tile;
     executed_.algorithmic_flops = winograd_flops(request.problem, tile);
   }
 
@@ -386,7 +386,7 @@ std::string why_not_winograd(const ConvProblem& problem) {
   return "";
 }
 
-Made<std::unique_ptr<Operation>> make_winograd(const Request& request, int tile, bool narrow) {
+Result<std::unique_ptr<Operation>> make_winograd(const Request& request, int tile, bool narrow) {
   if (std::string why = why_not_winograd(request.problem); !why.empty())
     return Unsupported{std::move(why)};
   const DataType type = storage(request.problem.precision());

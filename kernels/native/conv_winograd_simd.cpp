@@ -5,7 +5,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/native/conv_winograd_simd.cpp"
-#include "core/simd_targets.hpp"
+#include "support/simd/targets.hpp"
 
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>

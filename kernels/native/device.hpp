@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "core/host_device.hpp"
-#include "core/layout.hpp"
+#include "core/api/host_device.hpp"
+#include "core/api/layout.hpp"
 
 namespace assay::native {
 

@@ -7,8 +7,8 @@
 #include <bit>
 #include <chrono>
 
-#include "core/placement.hpp"
-#include "core/statistics.hpp"
+#include "core/base/statistics.hpp"
+#include "core/machine/placement.hpp"
 #include "kernels/native/backend.hpp"
 
 namespace assay::native {
@@ -220,12 +220,12 @@ class Fma final : public StreamOperation {
   Registers registers_;
 };
 
-Made<std::unique_ptr<Operation>> make_fma(const StreamProblem& problem) {
+Result<std::unique_ptr<Operation>> make_fma(const StreamProblem& problem) {
   const Precision precision = problem.precision();
   if (precision == Precision::tf32)
     return Unsupported{"native has no tf32 (a format of tensor cores). Use fp32."};
   const bool wide = precision == Precision::fp64 || precision == Precision::fp32;
-  Made<Registers> made = wide ? fma_registers(precision) : half_registers(precision);
+  Result<Registers> made = wide ? fma_registers(precision) : half_registers(precision);
   if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
   return std::make_unique<Fma>(problem, std::get<Registers>(made));
 }
@@ -236,8 +236,8 @@ std::unique_ptr<Operation> make_memory(const StreamProblem& problem, bool nontem
   return std::make_unique<Move<T>>(problem, nontemporal);
 }
 
-Made<std::unique_ptr<Operation>> make_stream(Device&, const Problem& what, const Options& options,
-                                             Communicator&) {
+Result<std::unique_ptr<Operation>> make_stream(Device&, const Problem& what, const Options& options,
+                                               Communicator&) {
   const StreamProblem& problem = problem_cast<StreamProblem>(what);
   const StreamKernel kernel = problem.shape().kernel;
   const std::string algorithm = options.get("algorithm", "auto");
@@ -267,7 +267,7 @@ Made<std::unique_ptr<Operation>> make_stream(Device&, const Problem& what, const
 }
 
 const Maker add_stream{
-    makers(), StreamProblem::kind_name, &make_stream, {"regular", "nontemporal"}};
+    makers(), kind_of<StreamProblem>(), &make_stream, {"regular", "nontemporal"}};
 
 }  // namespace
 }  // namespace assay::native

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "core/operation.hpp"
-#include "kernels/stream.hpp"
+#include "core/api/operation.hpp"
+#include "kernels/stream/problem.hpp"
 
 namespace assay::native {
 
@@ -33,12 +33,12 @@ struct Registers {
   int chains = 0;  ///< vectors that are updated in turn, so that none waits for its last update
 };
 /// The widest there is for the precision on this processor, or what it lacks.
-Made<Registers> fma_registers(Precision precision);   // fp64, fp32
-Made<Registers> half_registers(Precision precision);  // fp16, bf16, int8
+Result<Registers> fma_registers(Precision precision);   // fp64, fp32
+Result<Registers> half_registers(Precision precision);  // fp16, bf16, int8
 /// A group of factors of dot products as one word: two bf16, in units of 2^-7, or four bytes.
 std::uint32_t dot_group(Precision precision, const int (&factors)[4]);
 /// Tile units in place of vectors; nothing where there are none for the precision.
-std::optional<Made<Registers>> tile_registers(Precision precision);
+std::optional<Result<Registers>> tile_registers(Precision precision);
 
 /// Clock of the cores under `threads` threads, from chains of dependent integer additions of two
 /// registers, which take one cycle each on every processor that we know of: the mean over the

@@ -68,7 +68,7 @@ HWY_ATTR void run_double(const void* x, void* y, std::int64_t updates) {
   run_any(static_cast<const double*>(x), static_cast<double*>(y), updates);
 }
 
-HWY_ATTR Made<Registers> describe(Precision precision) {
+HWY_ATTR Result<Registers> describe(Precision precision) {
   const std::string name(assay::name(precision)), target = hwy::TargetName(HWY_TARGET);
   if (!fused)
     return Unsupported{fmt::format(
@@ -97,7 +97,7 @@ namespace assay::native {
 
 HWY_EXPORT(describe);
 
-Made<Registers> fma_registers(Precision precision) {
+Result<Registers> fma_registers(Precision precision) {
   return HWY_DYNAMIC_DISPATCH(describe)(precision);
 }
 

@@ -150,9 +150,9 @@ void run_int8(const void* x, void* y, std::int64_t updates) {
 }  // namespace
 HWY_POP_ATTRIBUTES
 
-Made<Registers> half_registers(Precision precision) {
+Result<Registers> half_registers(Precision precision) {
   static const Features have;
-  if (std::optional<Made<Registers>> tiles = tile_registers(precision)) return std::move(*tiles);
+  if (std::optional<Result<Registers>> tiles = tile_registers(precision)) return std::move(*tiles);
   if (precision == Precision::bf16 && have.bf16)
     return Registers{&run_bf16, "AVX512_BF16", "bf16", "fp32", 512, chains};
   if (precision == Precision::int8 && have.vnni)
@@ -167,7 +167,7 @@ Made<Registers> half_registers(Precision precision) {
 
 #elif !defined(__aarch64__) || !defined(__linux__)
 
-Made<Registers> half_registers(Precision precision) {
+Result<Registers> half_registers(Precision precision) {
   return Unsupported{
       fmt::format("the peak of {} is measured on x86 and Arm alone.", name(precision))};
 }

@@ -191,9 +191,9 @@ int vector_bits() { return static_cast<int>(8 * svcntb()); }
 HWY_POP_ATTRIBUTES
 #endif
 
-Made<Registers> half_registers(Precision precision) {
+Result<Registers> half_registers(Precision precision) {
   const unsigned long old = getauxval(AT_HWCAP), more = getauxval(AT_HWCAP2);
-  const auto made = [&](auto run, const char* instructions, int bits) -> Made<Registers> {
+  const auto made = [&](auto run, const char* instructions, int bits) -> Result<Registers> {
     const bool bytes = precision == Precision::int8, half = precision == Precision::fp16;
     const int lane = half ? 16 : 32;
     if (stream_values % (chains * bits / lane) != 0)

@@ -126,7 +126,7 @@ void run_int8(const void* x, void* y, std::int64_t updates) {
 }  // namespace
 HWY_POP_ATTRIBUTES
 
-std::optional<Made<Registers>> tile_registers(Precision precision) {
+std::optional<Result<Registers>> tile_registers(Precision precision) {
   unsigned a = 0, b = 0, c = 0, d = 0;
   if (!__get_cpuid_count(7, 0, &a, &b, &c, &d)) return std::nullopt;
   const bool bf16 = (d >> 22 & 1) != 0, int8 = (d >> 25 & 1) != 0;
@@ -153,7 +153,7 @@ std::optional<Made<Registers>> tile_registers(Precision precision) {
 
 #else
 
-std::optional<Made<Registers>> tile_registers(Precision) { return std::nullopt; }
+std::optional<Result<Registers>> tile_registers(Precision) { return std::nullopt; }
 
 #endif
 

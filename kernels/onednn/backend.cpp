@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "core/api/backend_entry.hpp"
 #include "kernels/onednn/device.hpp"
 
 namespace assay::onednn {
@@ -86,7 +87,7 @@ class OneDnnBackend final : public MakerBackend {
             {"instruction_set", instruction_set()}};
   }
 
-  Made<Device*> device(const Options& options) override {
+  Result<Device*> device(const Options& options) override {
     const std::string wanted = options.get("device", "cpu");
     if (wanted != "cpu" && wanted != "gpu")
       return Unsupported{fmt::format("onednn has no device '{}'. Use cpu or gpu.", wanted)};

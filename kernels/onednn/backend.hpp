@@ -6,7 +6,7 @@
 #include <oneapi/dnnl/dnnl.hpp>
 #include <string>
 
-#include "core/backend.hpp"
+#include "core/api/backend.hpp"
 
 namespace assay::onednn {
 

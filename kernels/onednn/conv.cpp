@@ -1,13 +1,13 @@
 // oneDNN's convolution primitives.
 
-#include "kernels/conv.hpp"
+#include "kernels/conv/problem.hpp"
 
 #include <fmt/format.h>
 #include <omp.h>
 
 #include <cctype>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "kernels/onednn/backend.hpp"
 #include "kernels/onednn/device.hpp"
 
@@ -179,7 +179,7 @@ class Convolution final : public Operation {
     executed_.evidence = "library";
     if (winograd) {
       const int tile = winograd_tile(chosen.implementation);
-      if (tile > 0) executed_.numbers["tile"] = tile;
+      if (tile > 0) executed_.tile = tile;
       executed_.algorithmic_flops = winograd_flops(problem, tile);
     }
   }
@@ -227,8 +227,8 @@ std::string why_not_reference(const std::string& implementation, double flops, i
       implementation, seconds);
 }
 
-Made<std::unique_ptr<Operation>> make_conv(Device& device, const Problem& problem,
-                                           const Options& options, Communicator&) {
+Result<std::unique_ptr<Operation>> make_conv(Device& device, const Problem& problem,
+                                             const Options& options, Communicator&) {
   const ConvProblem& conv = problem_cast<ConvProblem>(problem);
   auto& place = static_cast<OneDnnDevice&>(device);
   const std::string wanted = options.get("algorithm", "auto"),
@@ -276,7 +276,7 @@ Made<std::unique_ptr<Operation>> make_conv(Device& device, const Problem& proble
   }
 }
 
-const Maker add_conv{makers(), ConvProblem::kind_name, &make_conv, {"direct", "winograd"}};
+const Maker add_conv{makers(), kind_of<ConvProblem>(), &make_conv, {"direct", "winograd"}};
 
 }  // namespace
 }  // namespace assay::onednn

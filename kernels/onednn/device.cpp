@@ -7,8 +7,8 @@
 #include <limits>
 #include <numeric>
 
-#include "core/environment.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
+#include "core/machine/environment.hpp"
 #include "kernels/onednn/backend.hpp"
 
 namespace assay::onednn {

@@ -4,7 +4,7 @@
 #include <oneapi/dnnl/dnnl.hpp>
 #include <string>
 
-#include "core/host_device.hpp"
+#include "core/api/host_device.hpp"
 
 namespace assay::onednn {
 

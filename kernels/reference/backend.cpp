@@ -4,7 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/host_device.hpp"
+#include "core/api/backend_entry.hpp"
+#include "core/api/host_device.hpp"
 
 namespace assay::reference {
 
@@ -23,7 +24,7 @@ class ReferenceBackend final : public MakerBackend {
     return nlohmann::json::object();
   }  // no library but Assay's own
 
-  Made<Device*> device(const Options& options) override {
+  Result<Device*> device(const Options& options) override {
     const std::string wanted = options.get("device", "cpu");
     if (wanted != "cpu")
       return Unsupported{fmt::format(

@@ -2,7 +2,7 @@
 // The reference backend: plain loops with fp64 accumulation, for every precision and direction. It
 // computes whole tensors and shares nothing with the oracles, so that the two check each other.
 
-#include "core/backend.hpp"
+#include "core/api/backend.hpp"
 
 namespace assay::reference {
 

@@ -1,7 +1,7 @@
 // Direct convolution by plain loops over whole planes, accumulated in fp64, rounded once to the
 // tensor's type.
 
-#include "kernels/conv.hpp"
+#include "kernels/conv/problem.hpp"
 
 #include <fmt/format.h>
 #include <omp.h>
@@ -251,8 +251,8 @@ class DirectConvolution final : public Operation {
   std::byte* data_[3] = {};
 };
 
-Made<std::unique_ptr<Operation>> make_conv(Device&, const Problem& problem, const Options& options,
-                                           Communicator&) {
+Result<std::unique_ptr<Operation>> make_conv(Device&, const Problem& problem,
+                                             const Options& options, Communicator&) {
   const ConvProblem& conv = problem_cast<ConvProblem>(problem);
   const std::string algorithm = options.get("algorithm", "auto"),
                     layout = options.get("layout", "any");
@@ -268,7 +268,7 @@ Made<std::unique_ptr<Operation>> make_conv(Device&, const Problem& problem, cons
   return std::make_unique<DirectConvolution>(conv, std::max(1, options.threads));
 }
 
-const Maker add_conv{makers(), ConvProblem::kind_name, &make_conv, {"direct"}};
+const Maker add_conv{makers(), kind_of<ConvProblem>(), &make_conv, {"direct"}};
 
 }  // namespace
 }  // namespace assay::reference

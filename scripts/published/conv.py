@@ -14,7 +14,7 @@ def output(extent, taps, stride, pad):
 
 
 def conv_descriptor(c):
-    """The canonical descriptor (kernels/conv_descriptor.cpp, to_descriptor): one axis if height and width are equal."""
+    """The canonical descriptor (kernels/conv/descriptor.cpp, to_descriptor): one axis if height and width are equal."""
     axes = "h" if all(c[a + "h"] == c[a + "w"] for a in "iksp") else "hw"
     out = {a: output(c["i" + a], c["k" + a], c["s" + a], c["p" + a]) for a in axes}
     text = f"mb{c['mb']}" if "mb" in c else ""

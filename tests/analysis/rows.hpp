@@ -2,7 +2,8 @@
 // Rows and results as make_row makes them, for tests of what reads them.
 
 #include "analysis/series.hpp"
-#include "core/result.hpp"
+#include "core/base/clock.hpp"
+#include "core/result/result.hpp"
 
 namespace assay::test {
 
@@ -56,7 +57,7 @@ inline nlohmann::json collective(double bytes, double seconds, Settings more = {
 }
 
 inline nlohmann::json result(std::vector<nlohmann::json> rows) {
-  nlohmann::json made = make_result("id", "suite", "command", 1, now());
+  nlohmann::json made = make_result("id", "suite", "command", 1, utc_now());
   made["rows"] = rows;
   return made;
 }

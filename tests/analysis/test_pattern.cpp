@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace {
 

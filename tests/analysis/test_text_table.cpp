@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "analysis/text_table.hpp"
-#include "core/text.hpp"
+#include "core/base/text.hpp"
 
 namespace {
 

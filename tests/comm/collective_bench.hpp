@@ -9,7 +9,7 @@
 #include "comm/algorithms/algorithm.hpp"
 #include "comm/collective_operation.hpp"
 #include "comm/forwarding.hpp"
-#include "core/host_device.hpp"
+#include "core/api/host_device.hpp"
 #include "tests/core/thread_communicator.hpp"
 
 namespace assay::testing_fakes {

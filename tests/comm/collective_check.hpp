@@ -16,7 +16,7 @@
 
 #include "comm/algorithms/algorithm.hpp"
 #include "comm/reduce.hpp"
-#include "core/host_device.hpp"
+#include "core/api/host_device.hpp"
 #include "tests/core/thread_communicator.hpp"
 
 namespace assay::testing_comm {

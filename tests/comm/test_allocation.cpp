@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "comm/fusion.hpp"
-#include "comm/replay.hpp"
-#include "comm/wire.hpp"
+#include "comm/layers/fusion.hpp"
+#include "comm/layers/replay.hpp"
+#include "comm/layers/wire.hpp"
 #include "tests/comm/collective_bench.hpp"
 #include "tests/comm/collective_check.hpp"
 

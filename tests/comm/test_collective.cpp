@@ -10,8 +10,8 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "core/error.hpp"
-#include "core/timing.hpp"
+#include "core/base/error.hpp"
+#include "core/measure/timing.hpp"
 #include "tests/comm/collective_bench.hpp"
 
 namespace assay {
@@ -133,7 +133,7 @@ TEST(Collective, ATransportThatStopsMovingDataIsFoundOut) {
         const auto made = rank_case(shape, here, std::make_unique<Lazy>(here, honest));
         Verification found = made->workload->verify_before();
         double failed = found.passed ? 0 : 1;
-        here.maximum(std::span(&failed, 1));
+        here.allreduce_max(std::span(&failed, 1));
         if (failed == 0) {
           TimingOptions options;
           options.max_time = 0.001;

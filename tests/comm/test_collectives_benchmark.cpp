@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "assay/test_paths.hpp"
-#include "core/error.hpp"
-#include "core/options.hpp"
-#include "core/suite.hpp"
+#include "core/base/error.hpp"
+#include "core/program/options.hpp"
+#include "core/program/suite.hpp"
 
 namespace assay {
 namespace {

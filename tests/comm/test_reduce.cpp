@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/simd_targets.hpp"
+#include "support/simd/targets.hpp"
 
 #include <hwy/highway.h>
 #include <hwy/tests/hwy_gtest.h>

@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "comm/forwarding.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "tests/core/thread_communicator.hpp"
 
 namespace assay {
@@ -15,7 +15,8 @@ Buffer bytes_of(void* data, std::int64_t count) { return {data, count, DataType:
 
 /// Each rank tells the other a place in its memory, as the ranks of a call do.
 RegisteredMemory::Place other_place(Communicator& ranks, RegisteredMemory::Place mine) {
-  const auto told = ranks.gather(std::to_string(mine.object) + " " + std::to_string(mine.offset));
+  const auto told =
+      ranks.allgather(std::to_string(mine.object) + " " + std::to_string(mine.offset));
   const std::string& text = told[static_cast<std::size_t>(1 - ranks.rank())];
   return {std::stoul(text), std::stoul(text.substr(text.find(' ')))};
 }
@@ -95,8 +96,8 @@ TEST(RegisteredMemory, ThatIsFreedIsLetGoByAll) {
 class Elsewhere final : public ForwardingCommunicator {
  public:
   using ForwardingCommunicator::ForwardingCommunicator;
-  std::vector<std::string> gather(const std::string& text) override {
-    std::vector<std::string> all = ForwardingCommunicator::gather(text);
+  std::vector<std::string> allgather(const std::string& text) override {
+    std::vector<std::string> all = ForwardingCommunicator::allgather(text);
     for (std::string& one : all)
       if (one.starts_with('=')) one.insert(1, "0");  // of the process: "0123" is none
     return all;

@@ -14,7 +14,7 @@
 #include "comm/algorithms/shared_segment.hpp"
 #include "comm/algorithms/streamed_copy.hpp"
 #include "comm/forwarding.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "tests/comm/collective_check.hpp"
 
 namespace assay {
@@ -22,7 +22,7 @@ namespace {
 
 using namespace testing_comm;
 
-/// What forked ranks share before they have a segment: enough for gather().
+/// What forked ranks share before they have a segment: enough for allgather().
 struct Board {
   std::atomic<int> arrived[2] = {};
   std::atomic<int> left[2] = {};
@@ -36,7 +36,7 @@ class ForkedRank final : public ForwardingCommunicator {
       : ForwardingCommunicator(serial), board_(board), rank_(rank), size_(size) {}
   int rank() const override { return rank_; }
   int size() const override { return size_; }
-  std::vector<std::string> gather(const std::string& text) override {
+  std::vector<std::string> allgather(const std::string& text) override {
     text.copy(board_.texts[rank_], sizeof board_.texts[0] - 1);
     board_.texts[rank_][text.size()] = 0;
     meet(0);
@@ -294,7 +294,7 @@ TEST(SharedSegment, IsOneMemoryForAllAndTellsWhenItCannotBeHad) {
     auto* segment = std::get_if<std::unique_ptr<SharedSegment>>(&made);
     if (!segment) return false;
     (*segment)->of_rank(ranks.rank())[9999] = std::byte(ranks.rank() + 1);
-    ranks.gather("");
+    ranks.allgather("");
     const bool seen = (*segment)->of_rank(1 - ranks.rank())[9999] == std::byte(2 - ranks.rank());
     // More than any /dev/shm: a reason on every rank, not a bus error at the first touch.
     auto refused = SharedSegment::make(ranks, std::size_t{1} << 46);
@@ -308,8 +308,8 @@ TEST(SharedSegment, IsOneMemoryForAllAndTellsWhenItCannotBeHad) {
 class Elsewhere final : public ForwardingCommunicator {
  public:
   using ForwardingCommunicator::ForwardingCommunicator;
-  std::vector<std::string> gather(const std::string& text) override {
-    std::vector<std::string> all = ForwardingCommunicator::gather(text);
+  std::vector<std::string> allgather(const std::string& text) override {
+    std::vector<std::string> all = ForwardingCommunicator::allgather(text);
     // "=<process> <file> …"
     if (all[0].starts_with('='))
       all[0] = "=0 3" + all[0].substr(all[0].find(' ', all[0].find(' ') + 1));

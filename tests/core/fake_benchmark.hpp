@@ -3,9 +3,9 @@
 
 #include <functional>
 
-#include "core/benchmark.hpp"
-#include "core/error.hpp"
-#include "core/host_device.hpp"
+#include "core/api/host_device.hpp"
+#include "core/base/error.hpp"
+#include "core/program/benchmark.hpp"
 
 namespace assay::testing_fakes {
 
@@ -71,7 +71,7 @@ class FakeBenchmark : public Benchmark {
     return descriptor;
   }
   std::unique_ptr<Problem> problem(const Settings&) const override { return nullptr; }
-  Made<std::unique_ptr<Workload>> prepare(const Case&, CaseContext&) const override {
+  Result<std::unique_ptr<Workload>> prepare(const Case&, CaseContext&) const override {
     if (!refusal.empty()) return Unsupported{refusal};
     if (failure) failure();
     return std::unique_ptr<Workload>(std::make_unique<FakeWorkload>(script));

@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "core/host_device.hpp"
-#include "core/workload.hpp"
+#include "core/api/host_device.hpp"
+#include "core/measure/workload.hpp"
 
 namespace assay::testing_fakes {
 

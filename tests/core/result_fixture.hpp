@@ -12,9 +12,10 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "core/environment.hpp"
-#include "core/error.hpp"
-#include "core/result.hpp"
+#include "core/base/clock.hpp"
+#include "core/base/error.hpp"
+#include "core/machine/environment.hpp"
+#include "core/result/result.hpp"
 
 namespace assay::fixture {
 
@@ -67,7 +68,7 @@ inline nlohmann::json row(const Outcome& outcome, int launch = 0, int attempt = 
 }
 
 inline nlohmann::json result(std::vector<nlohmann::json> rows) {
-  nlohmann::json document = make_result("run-1", "smoke", "assay run smoke", 1, now());
+  nlohmann::json document = make_result("run-1", "smoke", "assay run smoke", 1, utc_now());
   document["environments"].push_back(capture_environment());
   for (nlohmann::json& one : rows) document["rows"].push_back(std::move(one));
   return document;

@@ -6,7 +6,7 @@
 #include <map>
 #include <vector>
 
-#include "core/workload.hpp"
+#include "core/measure/workload.hpp"
 
 namespace assay::testing_fakes {
 

@@ -16,8 +16,8 @@
 #include <tuple>
 #include <vector>
 
-#include "core/communicator.hpp"
-#include "core/error.hpp"
+#include "core/api/communicator.hpp"
+#include "core/base/error.hpp"
 
 namespace assay::testing_fakes {
 
@@ -67,7 +67,8 @@ class ThreadCommunicator final : public Communicator {
   std::string host() const override { return "threads" + std::to_string(node()); }
 
   std::unique_ptr<Communicator> split(int color, int key) override {
-    const std::vector<std::string> all = gather(std::to_string(color) + " " + std::to_string(key));
+    const std::vector<std::string> all =
+        allgather(std::to_string(color) + " " + std::to_string(key));
     std::vector<std::tuple<int, int>> members;  // (key, rank) of my color
     for (int rank = 0; rank < size(); ++rank) {
       const std::string& text = all[static_cast<std::size_t>(rank)];
@@ -177,7 +178,7 @@ class ThreadCommunicator final : public Communicator {
   void barrier() override { world_->barrier.arrive_and_wait(); }
   [[noreturn]] void abort(const std::string&) override { std::abort(); }
 
-  void maximum(std::span<double> values) override {
+  void allreduce_max(std::span<double> values) override {
     world_->doubles[static_cast<std::size_t>(rank_)] = values;
     world_->barrier.arrive_and_wait();
     std::vector<double> most(values.begin(), values.end());
@@ -188,14 +189,14 @@ class ThreadCommunicator final : public Communicator {
     world_->barrier.arrive_and_wait();
     std::copy(most.begin(), most.end(), values.begin());
   }
-  double agree(double value) override {
+  double broadcast(double value) override {
     world_->doubles[static_cast<std::size_t>(rank_)] = std::span(&value, 1);
     world_->barrier.arrive_and_wait();
     const double result = world_->doubles[0][0];
     world_->barrier.arrive_and_wait();
     return result;
   }
-  std::vector<std::string> gather(const std::string& text) override {
+  std::vector<std::string> allgather(const std::string& text) override {
     world_->texts[static_cast<std::size_t>(rank_)] = text;
     world_->barrier.arrive_and_wait();
     const std::vector<std::string> all = world_->texts;

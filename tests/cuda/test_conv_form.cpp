@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <random>
 
-#include "../kernels/conv_helpers.hpp"
-#include "core/layout.hpp"
+#include "core/api/layout.hpp"
 #include "kernels/cuda/conv_form.hpp"
+#include "tests/kernels/conv/conv_helpers.hpp"
 
 namespace assay {
 namespace {
@@ -19,7 +19,7 @@ ConvProblem problem_of(const std::string& text, ConvDirection direction = ConvDi
 }
 
 ConvForm form_of(const ConvProblem& problem, const std::string& layout) {
-  Made<ConvForm> made = conv_form(problem, layout);
+  Result<ConvForm> made = conv_form(problem, layout);
   if (const auto* refusal = std::get_if<Unsupported>(&made)) {
     ADD_FAILURE() << refusal->reason;
     return {};
@@ -28,7 +28,7 @@ ConvForm form_of(const ConvProblem& problem, const std::string& layout) {
 }
 
 std::string refusal_of(const ConvProblem& problem, const std::string& layout = "any") {
-  const Made<ConvForm> made = conv_form(problem, layout);
+  const Result<ConvForm> made = conv_form(problem, layout);
   const auto* refusal = std::get_if<Unsupported>(&made);
   return refusal == nullptr ? "" : refusal->reason;
 }
@@ -66,7 +66,7 @@ TEST(ConvForm, CudnnDerivesTheSameOutputFromRandomShapes) {
     const ConvShape shape = conv_test::random_shape(random);
     for (const ConvDirection direction : conv_test::directions) {
       const ConvProblem problem(shape, direction, Precision::fp32);
-      const Made<ConvForm> made = conv_form(problem, tried % 2 == 0 ? "nchw" : "nhwc");
+      const Result<ConvForm> made = conv_form(problem, tried % 2 == 0 ? "nchw" : "nhwc");
       // Both sides alike is all that cuDNN can pad; a right-hand padding that no window reads is no
       // difference.
       if (std::holds_alternative<Unsupported>(made)) {

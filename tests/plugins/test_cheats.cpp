@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "core/run_case.hpp"
-#include "kernels/conv.hpp"
-#include "kernels/conv_benchmark.hpp"
+#include "core/measure/run_case.hpp"
+#include "kernels/conv/benchmark.hpp"
+#include "kernels/conv/problem.hpp"
 
 namespace assay {
 namespace {
@@ -29,7 +29,11 @@ class Cheats : public testing::Test {
         {"backend", "cheating"}, {"algorithm", algorithm}, {"direction", direction},
         {"problem", problem},    {"precision", "fp32"},    {"cache", cache},
         {"layout", "any"},       {"device", "cpu"},        {"threads", "1"}};
-    return run_case(benchmark_, Case{"id", settings, {}, false}, context, timing);
+    return run_case(
+        [&] {
+          return benchmark_.prepare(Case{"id", settings, {}, false}, context);
+        },
+        *ranks_, timing);
   }
 
   /// All of `trials` runs must be found out; `reason`: a word of what is then said.

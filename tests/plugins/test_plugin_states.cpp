@@ -6,7 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/plugins.hpp"
+#include "assay/interface_version.hpp"
+#include "core/program/plugins.hpp"
 
 namespace {
 

@@ -10,7 +10,7 @@ import subprocess
 from run_helper import BUILD, SOURCE, RunTest, main
 
 THROWAWAY = SOURCE / "tests" / "throwaway"
-PARTS = ("core", "kernels", "analysis", "cmake", "suites", "results-schema", "CMakeLists.txt")
+PARTS = ("core", "support", "kernels", "analysis", "cmake", "suites", "results-schema", "CMakeLists.txt")
 
 
 def hashes(root):
@@ -48,7 +48,7 @@ class AddByFiles(RunTest):
         after = hashes(self.tree)
         self.assertEqual({name: after[name] for name in before}, before, "an existing file was edited")
         self.assertEqual(sorted(after.keys() - before.keys()),
-                         ["kernels/axpy.hpp", "kernels/axpy_main.cpp", "kernels/reference/axpy.cpp",
+                         ["kernels/axpy/main.cpp", "kernels/axpy/problem.hpp", "kernels/reference/axpy.cpp",
                           "kernels/throwaway/CMakeLists.txt", "kernels/throwaway/backend.cpp", "suites/throwaway.json"])
         build = self.folder / "build"
         # Not optimised and without the vendors' backends: what is proved is the adding, and that costs the least.

@@ -11,7 +11,7 @@ fail() { echo "FAILED: $*" >&2; exit 1; }
 "$check" "$root" || fail 'our own tree has wrong includes'
 
 mkdir -p "$tree"/{core,kernels/{onednn,native,support},comm/{mpi,nccl,algorithms},support,datasets,models/resnet50,analysis,tests}
-touch "$tree"/{core/a.hpp,kernels/conv.hpp,kernels/onednn/o.hpp,kernels/native/n.hpp,kernels/support/s.hpp,comm/allreduce.hpp}
+touch "$tree"/{core/a.hpp,kernels/conv/problem.hpp,kernels/onednn/o.hpp,kernels/native/n.hpp,kernels/support/s.hpp,comm/allreduce.hpp}
 touch "$tree"/{comm/mpi/m.hpp,comm/nccl/n.hpp,support/s.hpp,datasets/d.hpp,models/graph.hpp,analysis/table.hpp,tests/t.hpp}
 
 # expect allowed|wrong FILE INCLUDE: what the check says of a tree with this one include
@@ -26,9 +26,9 @@ expect() {
 
 expect allowed core/x.cpp '"core/a.hpp"'
 expect allowed core/x.cpp '<vector>'
-expect wrong core/x.cpp '"kernels/conv.hpp"'
+expect wrong core/x.cpp '"kernels/conv/problem.hpp"'
 expect wrong core/x.cpp '"../kernels/conv.hpp"'
-expect wrong core/x.cpp '<kernels/conv.hpp>'
+expect wrong core/x.cpp '<kernels/conv/problem.hpp>'
 expect wrong core/x.hpp '<dnnl.hpp>'
 expect wrong core/x.hpp '<oneapi/dnnl/dnnl.hpp>'
 expect wrong core/x.cpp '<cuda_runtime.h>'
@@ -38,7 +38,7 @@ expect wrong kernels/x.hpp '<dnnl.hpp>'
 expect wrong kernels/x.cpp '"kernels/onednn/o.hpp"'
 expect wrong kernels/x.cpp '"models/graph.hpp"'
 expect allowed kernels/onednn/x.cpp '<dnnl.hpp>'
-expect allowed kernels/onednn/x.cpp '"kernels/conv.hpp"'
+expect allowed kernels/onednn/x.cpp '"kernels/conv/problem.hpp"'
 expect allowed kernels/onednn/x.cpp '"o.hpp"'
 expect allowed kernels/onednn/x.cpp '"kernels/onednn/o.hpp"'
 expect allowed kernels/onednn/x.cpp '"support/s.hpp"'
@@ -50,15 +50,15 @@ expect allowed comm/mpi/x.cpp '<mpi.h>'
 expect allowed comm/mpi/x.cpp '"comm/allreduce.hpp"'
 expect wrong comm/mpi/x.cpp '"comm/nccl/n.hpp"'
 expect wrong comm/algorithms/x.hpp '"comm/mpi/m.hpp"'
-expect wrong comm/x.hpp '"kernels/conv.hpp"'
-expect wrong support/x.hpp '"kernels/conv.hpp"'
+expect wrong comm/x.hpp '"kernels/conv/problem.hpp"'
+expect wrong support/x.hpp '"kernels/conv/problem.hpp"'
 expect wrong datasets/x.hpp '"models/graph.hpp"'
-expect allowed models/resnet50/x.cpp '"kernels/conv.hpp"'
+expect allowed models/resnet50/x.cpp '"kernels/conv/problem.hpp"'
 expect allowed models/resnet50/x.cpp '"datasets/d.hpp"'
 expect wrong models/resnet50/x.cpp '"kernels/onednn/o.hpp"'
 expect wrong models/resnet50/x.cpp '<cudnn.h>'
 expect allowed analysis/x.cpp '"analysis/table/table.hpp"'
-expect wrong analysis/x.cpp '"kernels/conv.hpp"'
+expect wrong analysis/x.cpp '"kernels/conv/problem.hpp"'
 expect wrong analysis/x.cpp '"tests/t.hpp"'
 expect wrong core/x.cpp '"tests/t.hpp"'
 expect allowed tests/x.cpp '"kernels/onednn/o.hpp"'

@@ -17,7 +17,7 @@ class Streams(RunTest):
     def test_children_are_kept_apart(self):
         self.run_suite(self.suite([group(["direct"])]), code=0)
         self.assertIn(SMALL.replace("oh8", "oh8"), (self.out / "log" / "0-0-conv.out.txt").read_text())
-        # Nothing is said but where a case's part of the log ends (core/journal.hpp).
+        # Nothing is said but where a case's part of the log ends (core/result/journal.hpp).
         self.assertRegex((self.out / "log" / "0-0-conv.err.txt").read_text(), r"\Aend of conv/\S+/direct/\S+\x1e\n\Z")
 
     def test_machine_readable_outputs(self):

@@ -9,9 +9,9 @@
 #include <numeric>
 
 #include "comm/collectives_benchmark.hpp"
-#include "comm/fusion.hpp"
-#include "comm/layers.hpp"
-#include "comm/replay.hpp"
+#include "comm/layers/fusion.hpp"
+#include "comm/layers/layers.hpp"
+#include "comm/layers/replay.hpp"
 #include "tests/self_benchmark/support/allreduce_pairs.hpp"
 
 int main(int argc, char** argv) {
@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
   return self_benchmark::main_on_two_ranks(
       argc, argv, [](self_benchmark::MpiRanks& ranks, int pairs) -> nlohmann::json {
         const std::vector<std::int64_t> counts = replay_counts(CollectivesBenchmark(), "resnet50");
-        Made<std::unique_ptr<Communicator>> made = ranks.by("gloo");
+        Result<std::unique_ptr<Communicator>> made = ranks.by("gloo");
         if (const auto* refusal = std::get_if<Unsupported>(&made))
           return {{"skip", refusal->reason}};
         Communicator& gloo = *std::get<std::unique_ptr<Communicator>>(made);

@@ -4,8 +4,8 @@
 // statistic: max
 // Forward, fp32: the sizes of the other conv_ ratios, and a small one.
 
-#include "core/suite.hpp"
-#include "kernels/conv_benchmark.hpp"
+#include "core/program/suite.hpp"
+#include "kernels/conv/benchmark.hpp"
 #include "tests/self_benchmark/support/pairs.hpp"
 
 namespace {
@@ -16,7 +16,7 @@ nlohmann::json workspaces() {
   const ConvBenchmark benchmark;
   Plugins plugins;
   const auto ranks = serial_communicator();
-  Made<Backend*> backend = plugins.open("native");
+  Result<Backend*> backend = plugins.open("native");
   if (const auto* refusal = std::get_if<Unsupported>(&backend)) return {{"skip", refusal->reason}};
   nlohmann::json all = nlohmann::json::array();
   for (const Case& one : expand(benchmark,

@@ -9,9 +9,9 @@
 #include <cstdio>
 #include <fstream>
 
-#include "core/suite.hpp"
-#include "core/timing.hpp"
-#include "kernels/conv_benchmark.hpp"
+#include "core/measure/timing.hpp"
+#include "core/program/suite.hpp"
+#include "kernels/conv/benchmark.hpp"
 #include "tests/self_benchmark/support/pairs.hpp"
 
 namespace {
@@ -52,7 +52,7 @@ nlohmann::json child(const Subject& subject) {
                            {"backend", {"onednn"}}},
                           plugins)
                        .at(0);
-  Made<Backend*> backend = plugins.open("onednn");
+  Result<Backend*> backend = plugins.open("onednn");
   if (const auto* refusal = std::get_if<Unsupported>(&backend)) return {{"skip", refusal->reason}};
   Options options;
   options.settings = one.settings;

@@ -14,9 +14,9 @@
 
 #include "comm/algorithms/algorithm.hpp"
 #include "comm/collective_operation.hpp"
-#include "core/plugins.hpp"
-#include "core/statistics.hpp"
-#include "core/timing.hpp"
+#include "core/base/statistics.hpp"
+#include "core/measure/timing.hpp"
+#include "core/program/plugins.hpp"
 #include "tests/self_benchmark/support/bound_operation.hpp"
 #include "tests/self_benchmark/support/pairs.hpp"
 #include "tests/self_benchmark/support/ranks.hpp"
@@ -77,7 +77,7 @@ double ratio_of(std::int64_t bytes, int pairs, Communicator& ranks, Device& devi
       times.push_back((clock_now() - start) / batch);
     }
     times.erase(times.begin());  // not counted, as the other side's warm-up
-    ranks.maximum(times);
+    ranks.allreduce_max(times);
     return median(times);
   };
   timed();  // finds the batch that the bare loop takes, too
@@ -108,7 +108,7 @@ double ratio_of(std::int64_t bytes, int pairs, Communicator& ranks, Device& devi
 
 nlohmann::json overhead(int pairs) {
   Plugins plugins;
-  Made<Backend*> backend = plugins.open("mpi");
+  Result<Backend*> backend = plugins.open("mpi");
   if (const auto* refusal = std::get_if<Unsupported>(&backend)) return {{"skip", refusal->reason}};
   const auto alone = serial_communicator();
   auto joined = std::get<Backend*>(backend)->connect({}, *alone);

@@ -8,10 +8,10 @@
 #include <oneapi/dnnl/dnnl.hpp>
 #include <unordered_map>
 
-#include "core/statistics.hpp"
-#include "core/suite.hpp"
-#include "core/timing.hpp"
-#include "kernels/conv_benchmark.hpp"
+#include "core/base/statistics.hpp"
+#include "core/measure/timing.hpp"
+#include "core/program/suite.hpp"
+#include "kernels/conv/benchmark.hpp"
 #include "tests/self_benchmark/support/pairs.hpp"
 
 namespace {

@@ -6,11 +6,11 @@
 #include <chrono>
 #include <cmath>
 
-#include "core/statistics.hpp"
-#include "core/suite.hpp"
-#include "core/timing.hpp"
-#include "kernels/stream.hpp"
-#include "kernels/stream_benchmark.hpp"
+#include "core/base/statistics.hpp"
+#include "core/measure/timing.hpp"
+#include "core/program/suite.hpp"
+#include "kernels/stream/benchmark.hpp"
+#include "kernels/stream/problem.hpp"
 #include "tests/self_benchmark/support/bound_operation.hpp"
 #include "tests/self_benchmark/support/pairs.hpp"
 
@@ -36,7 +36,7 @@ nlohmann::json overhead(int pairs) {
   const int threads = std::stoi(one.settings.at("threads"));
   const StreamProblem problem(parse_stream(one.settings.at("problem")), Precision::fp64, threads);
   const std::int64_t n = problem.shape().n;
-  Made<Backend*> backend = plugins.open("native");
+  Result<Backend*> backend = plugins.open("native");
   if (const auto* refusal = std::get_if<Unsupported>(&backend)) return {{"skip", refusal->reason}};
   Options options{one.settings, threads};
   Device& device = *std::get<Device*>(std::get<Backend*>(backend)->device(options));

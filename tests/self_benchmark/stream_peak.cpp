@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/statistics.hpp"
-#include "core/suite.hpp"
-#include "core/timing.hpp"
-#include "kernels/stream_benchmark.hpp"
+#include "core/base/statistics.hpp"
+#include "core/measure/timing.hpp"
+#include "core/program/suite.hpp"
+#include "kernels/stream/benchmark.hpp"
 #include "tests/self_benchmark/support/pairs.hpp"
 
 namespace {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Synthetic result files: valid under results-schema/result.schema.json and core/result_check.cpp, of any size.
+"""Synthetic result files: valid under results-schema/result.schema.json and core/result/result_check.cpp, of any size.
 
   make_results.py OUT.json --rows 2000 --launches 5 --slow /mb1c0017/=1.05 --seed 3
 
@@ -23,7 +23,7 @@ def quantile(ordered, p):
 
 
 def effective(samples):
-    """core/statistics.cpp: ranks, Geyer's initial monotone positive sequence."""
+    """core/base/statistics.cpp: ranks, Geyer's initial monotone positive sequence."""
     n = len(samples)
     if n < 4:
         return float(n)

@@ -1,7 +1,7 @@
 #pragma once
-// What core/communicator.hpp promises, checked over any Communicator: by the ranks of a launcher
-// (contract_main.cpp) and by threads (test_contract.cpp). All inputs are small integers, so every
-// result is exact in every type and order, and is compared bit for bit.
+// What core/api/communicator.hpp promises, checked over any Communicator: by the ranks of a
+// launcher (contract_main.cpp) and by threads (test_contract.cpp). All inputs are small integers,
+// so every result is exact in every type and order, and is compared bit for bit.
 
 #include <cstdint>
 #include <memory>
@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "core/communicator.hpp"
-#include "core/host_device.hpp"
+#include "core/api/communicator.hpp"
+#include "core/api/host_device.hpp"
 
 namespace assay::testing {
 

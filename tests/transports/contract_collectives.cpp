@@ -4,7 +4,7 @@
 #include <cmath>
 #include <iostream>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "tests/transports/contract.hpp"
 
 namespace assay::testing {
@@ -113,7 +113,7 @@ void Contract::one_call(Collective what, DataType type, ReduceOp op, bool in_pla
   std::vector<double> expected = receive.values();
 
   const std::string refusal = ranks_.why_not(call);
-  const std::vector<std::string> refusals = ranks_.gather(refusal);
+  const std::vector<std::string> refusals = ranks_.allgather(refusal);
   ++calls_;
   if (std::any_of(refusals.begin(), refusals.end(),
                   [&](const std::string& other) { return other != refusals[0]; })) {

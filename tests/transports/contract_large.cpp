@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <iostream>
 
-#include "core/error.hpp"
-#include "core/host_device.hpp"
+#include "core/api/host_device.hpp"
+#include "core/base/error.hpp"
 #include "tests/transports/contract.hpp"
 
 namespace assay::testing {
@@ -97,7 +97,7 @@ bool Contract::enough_memory(double bytes, const std::string& title) {
   // All ranks of the contract share one host, or have one each: the worse is assumed.
   const double need = memory_factor_ * bytes * ranks_.size();
   const bool enough = static_cast<double>(HostDevice().memory_available()) > need;
-  const std::vector<std::string> all = ranks_.gather(enough ? "" : "no");
+  const std::vector<std::string> all = ranks_.allgather(enough ? "" : "no");
   if (std::all_of(all.begin(), all.end(), [](const std::string& no) { return no.empty(); }))
     return true;
   not_tried_.insert(

@@ -10,8 +10,8 @@
 #include <map>
 
 #include "comm/algorithms/algorithm.hpp"
-#include "core/error.hpp"
-#include "core/plugins.hpp"
+#include "core/base/error.hpp"
+#include "core/program/plugins.hpp"
 #include "tests/transports/contract.hpp"
 
 namespace {
@@ -52,16 +52,16 @@ Arguments parse(int argc, char** argv) {
 
 /// Every rank opens the plugin alone; all must have it.
 Backend* open(Plugins& plugins, const std::string& name, Communicator& ranks) {
-  const Made<Backend*> opened = plugins.open(name);
+  const Result<Backend*> opened = plugins.open(name);
   const auto* refusal = std::get_if<Unsupported>(&opened);
-  for (const std::string& reason : ranks.gather(refusal ? refusal->reason : ""))
+  for (const std::string& reason : ranks.allgather(refusal ? refusal->reason : ""))
     if (!reason.empty()) throw CaseError(reason);
   return std::get<Backend*>(opened);
 }
 
 std::unique_ptr<Communicator> connect(Plugins& plugins, const std::string& name,
                                       const Options& options, Communicator& known) {
-  Made<std::unique_ptr<Communicator>> made = open(plugins, name, known)->connect(options, known);
+  Result<std::unique_ptr<Communicator>> made = open(plugins, name, known)->connect(options, known);
   if (const auto* refusal = std::get_if<Unsupported>(&made)) throw CaseError(refusal->reason);
   return std::move(std::get<std::unique_ptr<Communicator>>(made));
 }
@@ -70,7 +70,7 @@ std::unique_ptr<Communicator> algorithm(const std::string& name, Communicator& t
                                         const Options& options) {
   for (const AlgorithmEntry& entry : algorithms()) {
     if (entry.name != name) continue;
-    Made<std::unique_ptr<Communicator>> made = entry.make(transport, transport, options);
+    Result<std::unique_ptr<Communicator>> made = entry.make(transport, transport, options);
     if (const auto* refusal = std::get_if<Unsupported>(&made)) throw CaseError(refusal->reason);
     return std::move(std::get<std::unique_ptr<Communicator>>(made));
   }
@@ -118,7 +118,7 @@ int check(const Arguments& arguments) {
     over.calls_under_way();
     for (const std::string& failure : over.failures()) mine += "\n  ring: " + failure;
   }
-  const std::vector<std::string> all = control->gather(mine);
+  const std::vector<std::string> all = control->allgather(mine);
   bool right = true;
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     if (all[rank].empty()) continue;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "tests/transports/contract.hpp"
 
 namespace assay::testing {
@@ -160,15 +160,15 @@ void Contract::talk() {
   expect(!ranks_.host().empty(), "host");
   ranks_.barrier();
   std::vector<double> values{static_cast<double>(me), -static_cast<double>(me), 7};
-  ranks_.maximum(values);
+  ranks_.allreduce_max(values);
   expect(values == std::vector<double>{static_cast<double>(n - 1), 0, 7}, "maximum");
-  expect(ranks_.agree(me + 0.25) == 0.25, "agree gives another value than that of rank 0");
+  expect(ranks_.broadcast(me + 0.25) == 0.25, "agree gives another value than that of rank 0");
   const auto text = [](int rank) {
     return rank == 1 ? std::string()
                      : std::string(static_cast<std::size_t>(rank * 3000), 'x') +
                            std::to_string(rank) + std::string("\n\0\xff", 3);
   };
-  const std::vector<std::string> all = ranks_.gather(text(me));
+  const std::vector<std::string> all = ranks_.allgather(text(me));
   expect(all.size() == static_cast<std::size_t>(n), "gather gives not one text a rank");
   for (int rank = 0; rank < n && rank < static_cast<int>(all.size()); ++rank)
     expect(all[static_cast<std::size_t>(rank)] == text(rank),

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "comm/forwarding.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "tests/core/thread_communicator.hpp"
 #include "tests/transports/contract.hpp"
 
@@ -105,8 +105,8 @@ class Spoiled final : public ForwardingCommunicator {
   std::unique_ptr<Communicator> split(int color, int key) override {
     return under().split(color, fault_ == Fault::split_order ? rank() : key);
   }
-  void maximum(std::span<double> values) override {
-    under().maximum(values);
+  void allreduce_max(std::span<double> values) override {
+    under().allreduce_max(values);
     if (fault_ == Fault::maximum) values.back() = 0;
   }
 

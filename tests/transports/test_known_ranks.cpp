@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 #include "tests/core/thread_communicator.hpp"
 
 namespace assay {

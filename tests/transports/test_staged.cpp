@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "comm/forwarding.hpp"
-#include "comm/staged.hpp"
-#include "core/error.hpp"
-#include "core/operation.hpp"
+#include "comm/layers/staged.hpp"
+#include "core/api/operation.hpp"
+#include "core/base/error.hpp"
 #include "tests/core/thread_communicator.hpp"
 #include "tests/transports/contract.hpp"
 

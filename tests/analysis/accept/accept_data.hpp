@@ -8,7 +8,7 @@
 #include <filesystem>
 
 #include "analysis/accept/acceptance.hpp"
-#include "core/schema.hpp"
+#include "core/result/schema.hpp"
 #include "rows.hpp"
 
 namespace assay::test {

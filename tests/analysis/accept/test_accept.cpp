@@ -6,7 +6,7 @@
 #include <random>
 
 #include "accept/accept_data.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace assay {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "analysis/compare/comparison.hpp"
-#include "core/schema.hpp"
+#include "core/result/schema.hpp"
 #include "rows.hpp"
 
 namespace assay::test {

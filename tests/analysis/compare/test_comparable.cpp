@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "compare_data.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace assay::test {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "analysis/history/confirm.hpp"
 #include "analysis/history/installation.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace assay {
 namespace {

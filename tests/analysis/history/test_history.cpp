@@ -8,8 +8,8 @@
 
 #include "analysis/history/history.hpp"
 #include "analysis/history/times.hpp"
-#include "core/error.hpp"
-#include "core/schema.hpp"
+#include "core/base/error.hpp"
+#include "core/result/schema.hpp"
 #include "rows.hpp"
 
 namespace assay {

@@ -11,7 +11,7 @@
 
 #include "analysis/model/document.hpp"
 #include "analysis/model/frame.hpp"
-#include "core/error.hpp"
+#include "core/base/error.hpp"
 
 namespace assay::test {
 

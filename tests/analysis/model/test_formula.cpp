@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "core/error.hpp"
-#include "core/text.hpp"
+#include "core/base/error.hpp"
+#include "core/base/text.hpp"
 
 namespace assay::test {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/schema.hpp"
+#include "core/result/schema.hpp"
 #include "model_data.hpp"
 
 namespace assay::test {

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "core/schema.hpp"
+#include "core/result/schema.hpp"
 #include "model_data.hpp"
 
 namespace assay::test {

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "assay/test_paths.hpp"
-#include "core/schema.hpp"
+#include "core/result/schema.hpp"
 #include "model_data.hpp"
 
 namespace assay::test {

@@ -6,7 +6,8 @@
 #include "analysis/run/ceiling_bracket.hpp"
 #include "analysis/run/result_file.hpp"
 #include "analysis/table/table.hpp"
-#include "core/schema.hpp"
+#include "core/base/clock.hpp"
+#include "core/result/schema.hpp"
 #include "rows.hpp"
 
 namespace {
@@ -290,8 +291,9 @@ TEST(Ceiling, RowsHaveTheBracketsOfTheirSession) {
     event["event"] = "bracket";
     return event;
   };
-  json run = {{"event", "run"}, {"id", "r"},        {"suite", "s"},
-              {"command", "c"}, {"started", now()}, {"environment", environment()}};
+  json run = {{"event", "run"},       {"id", "r"},
+              {"suite", "s"},         {"command", "c"},
+              {"started", utc_now()}, {"environment", environment()}};
   json resume = run;
   resume["event"] = "resume";
   const json result = collect({run, measured(1e12), row("a"), row("b"), resume, measured(2e12),
@@ -308,8 +310,9 @@ TEST(Ceiling, RowsHaveTheBracketsOfTheirSession) {
 
 TEST(Ceiling, SwitchedOffIsSaid) {
   json made = row_of(2, 1e12, 1e6);
-  const json run = {{"event", "run"},   {"id", "r"},        {"suite", "s"},
-                    {"command", "c"},   {"started", now()}, {"environment", environment()},
+  const json run = {{"event", "run"},       {"id", "r"},
+                    {"suite", "s"},         {"command", "c"},
+                    {"started", utc_now()}, {"environment", environment()},
                     {"ceilings", false}};
   const json result = collect({run, {{"event", "row"}, {"row", made}}}, {});
   EXPECT_TRUE(result["rows"][0]["ceiling"].is_null());

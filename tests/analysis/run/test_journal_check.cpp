@@ -8,16 +8,17 @@
 #include <fstream>
 #include <iterator>
 
-#include "analysis/run/given_up.hpp"
+#include "analysis/run/abandoned_attempt.hpp"
 #include "analysis/run/result_file.hpp"
 #include "analysis/run/run_plan.hpp"
 #include "assay/test_paths.hpp"
-#include "core/environment.hpp"
-#include "core/error.hpp"
-#include "core/journal.hpp"
-#include "core/result.hpp"
-#include "core/result_check.hpp"
-#include "core/schema.hpp"
+#include "core/base/clock.hpp"
+#include "core/base/error.hpp"
+#include "core/machine/environment.hpp"
+#include "core/result/journal.hpp"
+#include "core/result/result.hpp"
+#include "core/result/result_check.hpp"
+#include "core/result/schema.hpp"
 
 namespace {
 
@@ -43,11 +44,11 @@ class JournalCheck : public testing::Test {
     if (!made_) return;
     events_ = read_journal(folder_ / "run" / "journal.jsonl");
     events_.push_back({{"event", "bracket"},
-                       {"started", now()},
+                       {"started", utc_now()},
                        {"seconds", 1},
                        {"reason", "of a test"},
                        {"rows", json::array()}});
-    events_.push_back(given_up("conv", 0, 5, 0));
+    events_.push_back(abandoned_event("conv", 0, 5, 0));
     json resume = events_.front();
     resume["event"] = "resume";
     events_.push_back(resume);

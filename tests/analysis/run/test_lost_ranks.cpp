@@ -5,7 +5,8 @@
 
 #include <fstream>
 
-#include "core/journal.hpp"
+#include "core/base/standard_streams.hpp"
+#include "core/result/journal.hpp"
 
 namespace {
 

@@ -10,17 +10,19 @@
 #include <fstream>
 #include <iterator>
 
+#include "analysis/run/abandoned_attempt.hpp"
 #include "analysis/run/campaign.hpp"
 #include "analysis/run/child.hpp"
-#include "analysis/run/given_up.hpp"
 #include "analysis/run/journal_follower.hpp"
 #include "analysis/run/progress.hpp"
 #include "analysis/run/result_file.hpp"
 #include "analysis/run/run_plan.hpp"
-#include "core/environment.hpp"
-#include "core/error.hpp"
-#include "core/journal.hpp"
-#include "core/schema.hpp"
+#include "core/base/clock.hpp"
+#include "core/base/error.hpp"
+#include "core/base/standard_streams.hpp"
+#include "core/machine/environment.hpp"
+#include "core/result/journal.hpp"
+#include "core/result/schema.hpp"
 #include "rows.hpp"
 
 namespace {
@@ -217,7 +219,7 @@ TEST(Collect, EnvironmentsAreThoseOfTheProcessesThatMadeTheRows) {
        {"suite", "s"},
        {"command", "c"},
        {"seed", 7},
-       {"started", now()},
+       {"started", utc_now()},
        {"environment", environment("parent")}},
       launch(0, 0, "first"),
       row(test::row("ok", 1e-3, 0)),
@@ -240,13 +242,13 @@ TEST(Collect, EnvironmentsAreThoseOfTheProcessesThatMadeTheRows) {
   EXPECT_THROW(collect(events, {}), InputError);
 }
 
-TEST(GivenUp, RowsThatCameTooLateDoNotCountWhereverTheEventStands) {
+TEST(AbandonedAttempt, RowsThatCameTooLateDoNotCountWhereverTheEventStands) {
   const auto row = [](const std::string& status, int launch, const char* cache, int attempt) {
     return json{{"event", "row"},
                 {"row", test::row(status, 1e-3, launch, {{"cache", cache}}, attempt)}};
   };
   const std::string benchmark = row("ok", 0, "a", 0)["row"]["benchmark"];
-  const json event = given_up(benchmark, 0, 1, 1);
+  const json event = abandoned_event(benchmark, 0, 1, 1);
   const std::vector<json> counted{row("ok", 0, "a", 0), row("ok", 0, "b", 1), row("ok", 1, "b", 1),
                                   row("timeout", 0, "c", 1), row("ok", 0, "d", 2)};
   for (std::size_t place = 0; place < 6; ++place) {
@@ -258,8 +260,8 @@ TEST(GivenUp, RowsThatCameTooLateDoNotCountWhereverTheEventStands) {
     std::erase(events = without_late_rows(std::move(events)), event);
     EXPECT_EQ(events, counted) << place;
   }
-  EXPECT_EQ(without_late_rows({given_up("other", 0, 1, 0), counted[1]}).size(), 2u);
-  EXPECT_EQ(without_late_rows({given_up(benchmark, 0, 1, 0), counted[1]}).size(), 1u);
+  EXPECT_EQ(without_late_rows({abandoned_event("other", 0, 1, 0), counted[1]}).size(), 2u);
+  EXPECT_EQ(without_late_rows({abandoned_event(benchmark, 0, 1, 0), counted[1]}).size(), 1u);
 }
 
 TEST(Collect, AMissingBaselineIsNamedOnce) {
@@ -267,7 +269,7 @@ TEST(Collect, AMissingBaselineIsNamedOnce) {
   json row = test::row("ok", 1e-3, 0);
   row["problem"]["descriptor"] = "of nobody";
   const std::vector<json> events{
-      {{"event", "run"}, {"id", "x"}, {"started", now()}, {"environment", json::object()}},
+      {{"event", "run"}, {"id", "x"}, {"started", utc_now()}, {"environment", json::object()}},
       {{"event", "row"}, {"row", row}}};
   const Baseline baseline = Baseline::load(name);
   const json result = collect(events, {baseline, baseline});

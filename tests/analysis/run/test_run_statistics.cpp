@@ -3,8 +3,8 @@
 
 #include "analysis/run/result_file.hpp"
 #include "analysis/run/run_plan.hpp"
-#include "core/error.hpp"
-#include "core/statistics.hpp"
+#include "core/base/error.hpp"
+#include "core/base/statistics.hpp"
 
 namespace assay {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "analysis/load.hpp"
 #include "analysis/table/table.hpp"
-#include "core/error.hpp"
-#include "core/text.hpp"
+#include "core/base/error.hpp"
+#include "core/base/text.hpp"
 #include "rows.hpp"
 
 namespace {

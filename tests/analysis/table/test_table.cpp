@@ -5,9 +5,9 @@
 #include <regex>
 
 #include "analysis/table/table.hpp"
-#include "core/error.hpp"
-#include "core/schema.hpp"
-#include "core/text.hpp"
+#include "core/base/error.hpp"
+#include "core/base/text.hpp"
+#include "core/result/schema.hpp"
 #include "rows.hpp"
 
 namespace {

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "analysis/table/table.hpp"
-#include "core/schema.hpp"
-#include "core/text.hpp"
+#include "core/base/text.hpp"
+#include "core/result/schema.hpp"
 #include "rows.hpp"
 
 namespace {

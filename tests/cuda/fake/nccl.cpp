@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "core/precision.hpp"
+#include "core/api/precision.hpp"
 
 extern "C" void* fake_gpu_memory(const void* address);
 

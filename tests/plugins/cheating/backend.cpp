@@ -7,16 +7,16 @@
 #include <random>
 #include <stdexcept>
 
-#include "core/backend.hpp"
-#include "core/plugins.hpp"
+#include "core/api/backend_entry.hpp"
+#include "core/program/plugins.hpp"
 
 namespace cheating {
 
 using assay::Device;
 using assay::Executed;
-using assay::Made;
 using assay::Operation;
 using assay::Options;
+using assay::Result;
 using assay::Role;
 using assay::Stream;
 using assay::Tensor;
@@ -89,7 +89,7 @@ class CheatingOperation final : public Operation {
     Executed executed = inner_->executed();
     if (cheat_ == "coarse_arithmetic") {
       executed.algorithm = "winograd";
-      executed.numbers["tile"] = 8;
+      executed.tile = 8;
     }
     return executed;
   }
@@ -164,17 +164,17 @@ class CheatingOperation final : public Operation {
 class CheatingBackend final : public assay::Backend {
  public:
   CheatingBackend() {
-    const Made<assay::Backend*> inner = plugins_.open("native");
+    const Result<assay::Backend*> inner = plugins_.open("native");
     if (const auto* refusal = std::get_if<Unsupported>(&inner))
       throw std::runtime_error(refusal->reason);
     inner_ = std::get<assay::Backend*>(inner);
   }
   std::string name() const override { return "cheating"; }
   nlohmann::json software() const override { return inner_->software(); }
-  Made<Device*> device(const Options& options) override { return inner_->device(options); }
-  Made<std::unique_ptr<Operation>> make(const assay::Problem& problem, const Options& options,
-                                        assay::Communicator& ranks) override {
-    Made<Device*> device = inner_->device(options);
+  Result<Device*> device(const Options& options) override { return inner_->device(options); }
+  Result<std::unique_ptr<Operation>> make(const assay::Problem& problem, const Options& options,
+                                          assay::Communicator& ranks) override {
+    Result<Device*> device = inner_->device(options);
     if (auto* refusal = std::get_if<Unsupported>(&device)) return std::move(*refusal);
     auto made = inner_->make(problem, options, ranks);
     if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);

@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "core/backend.hpp"
-#include "core/host_device.hpp"
-#include "core/plugins.hpp"
+#include "core/api/backend_entry.hpp"
+#include "core/api/host_device.hpp"
+#include "core/program/plugins.hpp"
 
 namespace fast_clock {
 
@@ -53,23 +53,23 @@ class FastDevice final : public Device {
 class FastBackend final : public Backend {
  public:
   FastBackend() {
-    const Made<Backend*> inner = plugins_.open(environment("ASSAY_FAULT_INNER", "reference"));
+    const Result<Backend*> inner = plugins_.open(environment("ASSAY_FAULT_INNER", "reference"));
     if (const auto* refusal = std::get_if<Unsupported>(&inner))
       throw std::runtime_error(refusal->reason);
     inner_ = std::get<Backend*>(inner);
   }
   std::string name() const override { return "fastclock"; }
   nlohmann::json software() const override { return inner_->software(); }
-  Made<Device*> device(const Options& options) override {
+  Result<Device*> device(const Options& options) override {
     if (!device_) {
-      Made<Device*> made = inner_->device(handed_on(options));
+      Result<Device*> made = inner_->device(handed_on(options));
       if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
       device_ = std::make_unique<FastDevice>(*std::get<Device*>(made));
     }
     return device_.get();
   }
-  Made<std::unique_ptr<Operation>> make(const Problem& problem, const Options& options,
-                                        Communicator& ranks) override {
+  Result<std::unique_ptr<Operation>> make(const Problem& problem, const Options& options,
+                                          Communicator& ranks) override {
     return inner_->make(problem, handed_on(options), ranks);
   }
   std::vector<std::string> algorithms(const std::string& kind) const override {

@@ -6,18 +6,18 @@
 #include <stdexcept>
 #include <utility>
 
-#include "core/backend.hpp"
-#include "core/plugins.hpp"
+#include "core/api/backend_entry.hpp"
+#include "core/program/plugins.hpp"
 #include "fault.hpp"
 
 namespace faulty {
 
 using assay::Communicator;
 using assay::Device;
-using assay::Made;
 using assay::Operation;
 using assay::Options;
 using assay::Problem;
+using assay::Result;
 using assay::Role;
 using assay::Stream;
 using assay::Tensor;
@@ -71,7 +71,7 @@ class FaultyOperation final : public Operation {
 class FaultyBackend final : public assay::Backend {
  public:
   FaultyBackend() : fault_(fault_of(environment("ASSAY_FAULT", ""))) {
-    const Made<assay::Backend*> inner =
+    const Result<assay::Backend*> inner =
         plugins_.open(environment("ASSAY_FAULT_INNER", "reference"));
     if (const auto* refusal = std::get_if<Unsupported>(&inner))
       throw std::runtime_error(refusal->reason);
@@ -80,18 +80,18 @@ class FaultyBackend final : public assay::Backend {
   }
   std::string name() const override { return "faulty"; }
   nlohmann::json software() const override { return inner_->software(); }
-  Made<Device*> device(const Options& options) override {
+  Result<Device*> device(const Options& options) override {
     return inner_->device(handed_on(options));
   }
-  Made<std::unique_ptr<Operation>> make(const Problem& problem, const Options& options,
-                                        Communicator& ranks) override {
+  Result<std::unique_ptr<Operation>> make(const Problem& problem, const Options& options,
+                                          Communicator& ranks) override {
     const Options inner_options = handed_on(options);
     const Fault asked = fault_of(options.get("algorithm", ""));
     const std::string only = environment("ASSAY_FAULT_PROBLEM", problem.canonical());
     const bool off = environment("ASSAY_FAULT_OFF", "") == "1" || only != problem.canonical();
     const Fault fault = off ? Fault::none : asked == Fault::none ? fault_ : asked;
     if (fault == Fault::abort_in_make) strike(fault);
-    Made<Device*> device = inner_->device(inner_options);
+    Result<Device*> device = inner_->device(inner_options);
     if (auto* refusal = std::get_if<Unsupported>(&device)) return std::move(*refusal);
     auto made = inner_->make(problem, inner_options, ranks);
     if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);

@@ -11,7 +11,7 @@
 #include <random>
 #include <stdexcept>
 
-#include "core/precision.hpp"
+#include "core/api/precision.hpp"
 
 namespace faulty {
 

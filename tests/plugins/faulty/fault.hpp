@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/device.hpp"
+#include "core/api/device.hpp"
 
 namespace faulty {
 

@@ -19,9 +19,9 @@
 #include <thread>
 
 #include "comm/forwarding.hpp"
-#include "core/backend.hpp"
-#include "core/error.hpp"
-#include "core/plugins.hpp"
+#include "core/api/backend_entry.hpp"
+#include "core/base/error.hpp"
+#include "core/program/plugins.hpp"
 
 namespace faulty_ranks {
 
@@ -73,7 +73,7 @@ class FaultyCommunicator final : public ForwardingCommunicator {
   Request receive(Buffer data, int from, int tag, Stream& stream) override {
     return under().receive(now() ? struck(data) : data, from, tag, stream);
   }
-  std::vector<std::string> gather(const std::string& text) override {
+  std::vector<std::string> allgather(const std::string& text) override {
     const std::string later = environment("ASSAY_FAULT_LATER", "");
     if (struck_ && !later.empty() && !later_.joinable())
       later_ = std::thread([this, wait = std::chrono::milliseconds(std::stol(later))] {
@@ -81,7 +81,7 @@ class FaultyCommunicator final : public ForwardingCommunicator {
         Call none;
         strike(none);
       });
-    return under().gather(text);
+    return under().allgather(text);
   }
   ~FaultyCommunicator() override {
     if (later_.joinable()) later_.detach();
@@ -121,24 +121,24 @@ class FaultyCommunicator final : public ForwardingCommunicator {
 class FaultyBackend final : public Backend {
  public:
   FaultyBackend() {
-    const Made<Backend*> inner = plugins_.open(environment("ASSAY_FAULT_INNER", "mpi"));
+    const Result<Backend*> inner = plugins_.open(environment("ASSAY_FAULT_INNER", "mpi"));
     if (const auto* refusal = std::get_if<Unsupported>(&inner))
       throw std::runtime_error(refusal->reason);
     inner_ = std::get<Backend*>(inner);
   }
   std::string name() const override { return "faultyranks"; }
   nlohmann::json software() const override { return inner_->software(); }
-  Made<Device*> device(const Options& options) override { return inner_->device(options); }
-  Made<std::unique_ptr<Operation>> make(const Problem& problem, const Options& options,
-                                        Communicator& ranks) override {
+  Result<Device*> device(const Options& options) override { return inner_->device(options); }
+  Result<std::unique_ptr<Operation>> make(const Problem& problem, const Options& options,
+                                          Communicator& ranks) override {
     return inner_->make(problem, options, ranks);
   }
   std::vector<std::string> algorithms(const std::string& kind) const override {
     return inner_->algorithms(kind);
   }
-  Made<std::unique_ptr<Communicator>> connect(const Options& options,
-                                              Communicator& known) override {
-    Made<std::unique_ptr<Communicator>> made = inner_->connect(options, known);
+  Result<std::unique_ptr<Communicator>> connect(const Options& options,
+                                                Communicator& known) override {
+    Result<std::unique_ptr<Communicator>> made = inner_->connect(options, known);
     if (wanted_fault() == "connect" && struck_by_launcher())
       return Unsupported{"no card in this node (injected)"};
     if (auto* refusal = std::get_if<Unsupported>(&made)) return *refusal;

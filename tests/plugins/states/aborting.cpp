@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <iostream>
 
-#include "core/backend.hpp"
+#include "core/api/backend_entry.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // An entry point that gives nothing.
-#include "core/backend.hpp"
+#include "core/api/backend_entry.hpp"
 
 extern "C" __attribute__((visibility("default"))) const assay::BackendEntry* assay_backend_entry() {
   return nullptr;

@@ -1,7 +1,7 @@
 // A backend that calls itself by another one's name.
 #include <nlohmann/json.hpp>
 
-#include "core/backend.hpp"
+#include "core/api/backend_entry.hpp"
 
 namespace {
 
@@ -11,8 +11,8 @@ class Misnamed final : public Backend {
  public:
   std::string name() const override { return "reference"; }
   nlohmann::json software() const override { return nlohmann::json::object(); }
-  Made<Device*> device(const Options&) override { return Unsupported{"none"}; }
-  Made<std::unique_ptr<Operation>> make(const Problem&, const Options&, Communicator&) override {
+  Result<Device*> device(const Options&) override { return Unsupported{"none"}; }
+  Result<std::unique_ptr<Operation>> make(const Problem&, const Options&, Communicator&) override {
     return Unsupported{"none"};
   }
   std::vector<std::string> algorithms(const std::string&) const override { return {}; }

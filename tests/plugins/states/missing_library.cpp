@@ -1,5 +1,5 @@
 // Linked with libvanished.so, which no loader will find.
-#include "core/backend.hpp"
+#include "core/api/backend_entry.hpp"
 
 extern "C" int assay_test_vanished();
 

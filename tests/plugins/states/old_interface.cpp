@@ -2,7 +2,7 @@
 // of it is called.
 #include <cstdlib>
 
-#include "core/backend.hpp"
+#include "core/api/backend_entry.hpp"
 
 namespace {
 

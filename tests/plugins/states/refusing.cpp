@@ -1,4 +1,4 @@
-#include "core/backend.hpp"
+#include "core/api/backend_entry.hpp"
 
 namespace {
 

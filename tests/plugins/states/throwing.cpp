@@ -1,6 +1,6 @@
 #include <stdexcept>
 
-#include "core/backend.hpp"
+#include "core/api/backend_entry.hpp"
 
 namespace {
 

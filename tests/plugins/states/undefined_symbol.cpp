@@ -1,5 +1,5 @@
 // Needs a function that nobody has, as a plugin does whose library is of another version.
-#include "core/backend.hpp"
+#include "core/api/backend_entry.hpp"
 
 extern "C" int assay_test_function_that_nobody_has();
 

@@ -16,17 +16,17 @@
 #include <thread>
 #include <utility>
 
-#include "core/backend.hpp"
-#include "core/plugins.hpp"
+#include "core/api/backend_entry.hpp"
+#include "core/program/plugins.hpp"
 
 namespace weekly {
 
 using assay::Communicator;
 using assay::Device;
-using assay::Made;
 using assay::Operation;
 using assay::Options;
 using assay::Problem;
+using assay::Result;
 using assay::Stream;
 using assay::Tensor;
 using assay::TensorSpec;
@@ -93,18 +93,18 @@ class WaitingOperation final : public Operation {
 class WeeklyBackend final : public assay::Backend {
  public:
   WeeklyBackend() {
-    const Made<assay::Backend*> inner = plugins_.open("reference");
+    const Result<assay::Backend*> inner = plugins_.open("reference");
     if (const auto* refusal = std::get_if<Unsupported>(&inner))
       throw std::runtime_error(refusal->reason);
     inner_ = std::get<assay::Backend*>(inner);
   }
   std::string name() const override { return "weekly"; }
   nlohmann::json software() const override { return inner_->software(); }
-  Made<Device*> device(const Options& options) override {
+  Result<Device*> device(const Options& options) override {
     return inner_->device(handed_on(options));
   }
-  Made<std::unique_ptr<Operation>> make(const Problem& problem, const Options& options,
-                                        Communicator& ranks) override {
+  Result<std::unique_ptr<Operation>> make(const Problem& problem, const Options& options,
+                                          Communicator& ranks) override {
     const std::string precision = options.get("precision", "");
     if (precision == environment("WEEKLY_LOST", "none"))
       return Unsupported{"this version has no " + precision};

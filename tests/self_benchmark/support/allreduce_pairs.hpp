@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "comm/algorithms/algorithm.hpp"
-#include "core/host_device.hpp"
-#include "core/plugins.hpp"
-#include "core/statistics.hpp"
+#include "core/api/host_device.hpp"
+#include "core/base/statistics.hpp"
+#include "core/program/plugins.hpp"
 #include "tests/self_benchmark/support/pairs.hpp"
 #include "tests/self_benchmark/support/ranks.hpp"
 
@@ -24,7 +24,7 @@ namespace assay::self_benchmark {
 class MpiRanks {
  public:
   explicit MpiRanks(const std::string& transport) : alone_(serial_communicator()) {
-    Made<Backend*> backend = plugins_.open(transport);
+    Result<Backend*> backend = plugins_.open(transport);
     if (const auto* refusal = std::get_if<Unsupported>(&backend)) {
       reason_ = refusal->reason;
       return;
@@ -37,8 +37,8 @@ class MpiRanks {
   }
   const std::string& reason() const { return reason_; }
   /// The same ranks by another transport; the reason where it cannot.
-  Made<std::unique_ptr<Communicator>> by(const std::string& transport) {
-    Made<Backend*> backend = plugins_.open(transport);
+  Result<std::unique_ptr<Communicator>> by(const std::string& transport) {
+    Result<Backend*> backend = plugins_.open(transport);
     if (auto* refusal = std::get_if<Unsupported>(&backend)) return std::move(*refusal);
     return std::get<Backend*>(backend)->connect({}, *ranks_);
   }
@@ -106,7 +106,7 @@ inline nlohmann::json allreduce_pairs(Communicator& ranks, Communicator& a, Comm
       one.run(call, stream);
       time = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     }
-    ranks.maximum(times);
+    ranks.allreduce_max(times);
     return median(times);
   };
   for (Communicator* one : {&a, &b}) {

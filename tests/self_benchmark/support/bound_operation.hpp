@@ -6,10 +6,10 @@
 #include <memory>
 #include <vector>
 
-#include "core/device.hpp"
-#include "core/operation.hpp"
-#include "core/random.hpp"
-#include "core/workload.hpp"
+#include "core/api/device.hpp"
+#include "core/api/operation.hpp"
+#include "core/api/random.hpp"
+#include "core/measure/workload.hpp"
 
 namespace assay::self_benchmark {
 

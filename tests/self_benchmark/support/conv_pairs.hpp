@@ -4,10 +4,10 @@
 #include <memory>
 #include <stdexcept>
 
-#include "core/statistics.hpp"
-#include "core/suite.hpp"
-#include "core/timing.hpp"
-#include "kernels/conv_benchmark.hpp"
+#include "core/base/statistics.hpp"
+#include "core/measure/timing.hpp"
+#include "core/program/suite.hpp"
+#include "kernels/conv/benchmark.hpp"
 #include "tests/self_benchmark/support/pairs.hpp"
 
 namespace assay::self_benchmark {

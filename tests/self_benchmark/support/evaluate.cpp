@@ -5,7 +5,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "core/statistics.hpp"
+#include "core/base/statistics.hpp"
 
 int main() try {
   const nlohmann::json input = nlohmann::json::parse(std::cin);

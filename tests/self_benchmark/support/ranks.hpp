@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/launched.hpp"
+#include "core/machine/launched.hpp"
 
 namespace assay::self_benchmark {
 

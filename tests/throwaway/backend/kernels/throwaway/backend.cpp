@@ -1,10 +1,10 @@
 // A whole backend: plain fp32 loops for forward convolution.
-#include "core/backend.hpp"
+#include "core/api/backend_entry.hpp"
 
 #include <nlohmann/json.hpp>
 
-#include "core/host_device.hpp"
-#include "kernels/conv.hpp"
+#include "core/api/host_device.hpp"
+#include "kernels/conv/problem.hpp"
 
 namespace assay::throwaway {
 
@@ -65,9 +65,9 @@ class ThrowawayBackend final : public Backend {
  public:
   std::string name() const override { return "throwaway"; }
   nlohmann::json software() const override { return {{"throwaway", "1.0"}}; }
-  Made<Device*> device(const Options&) override { return &device_; }
-  Made<std::unique_ptr<Operation>> make(const Problem& problem, const Options& options,
-                                        Communicator&) override {
+  Result<Device*> device(const Options&) override { return &device_; }
+  Result<std::unique_ptr<Operation>> make(const Problem& problem, const Options& options,
+                                          Communicator&) override {
     if (problem.kind() != ConvProblem::kind_name)
       return Unsupported{"throwaway has no " + problem.kind()};
     const auto& conv = problem_cast<ConvProblem>(problem);

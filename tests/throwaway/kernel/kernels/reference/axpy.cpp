@@ -1,4 +1,4 @@
-#include "kernels/axpy.hpp"
+#include "kernels/axpy/problem.hpp"
 
 #include "kernels/reference/backend.hpp"
 
@@ -35,14 +35,14 @@ class Axpy final : public Operation {
   std::vector<Tensor*> tensors_;
 };
 
-Made<std::unique_ptr<Operation>> make_axpy(Device&, const Problem& problem, const Options&,
-                                           Communicator&) {
+Result<std::unique_ptr<Operation>> make_axpy(Device&, const Problem& problem, const Options&,
+                                             Communicator&) {
   const auto& axpy = problem_cast<AxpyProblem>(problem);
   if (axpy.tensors()[0].type == DataType::fp64) return std::make_unique<Axpy<double>>(axpy);
   return std::make_unique<Axpy<float>>(axpy);
 }
 
-const Maker add{makers(), "axpy", &make_axpy, {"direct"}};
+const Maker add{makers(), kind_of<AxpyProblem>(), &make_axpy, {"direct"}};
 
 }  // namespace
 

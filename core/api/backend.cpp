@@ -1,0 +1,44 @@
+#include "core/api/backend.hpp"
+
+namespace assay {
+
+Result<std::unique_ptr<Communicator>> Backend::connect(const Options&, Communicator&) {
+  return Unsupported{name() + " is no transport"};
+}
+
+Maker::Maker(Makers& makers, const ProblemKind& kind, MakeOperation make,
+             std::vector<std::string> algorithms) {
+  makers.insert_or_assign(kind.name, MakerEntry{kind.version, make, std::move(algorithms)});
+}
+
+Result<std::unique_ptr<Operation>> MakerBackend::make(const Problem& problem,
+                                                      const Options& options, Communicator& ranks) {
+  const auto found = makers_.find(problem.kind());
+  if (found == makers_.end()) return Unsupported{name() + " has no " + problem.kind()};
+  // The cast in the plugin is static: it must not misread a problem of another layout.
+  if (found->second.problem_version != problem.version())
+    return Unsupported{name() + " was built for another version of the problem " + problem.kind() +
+                       " (" + found->second.problem_version + ", this is " + problem.version() +
+                       "). Rebuild it"};
+  Result<Device*> chosen = device(options);
+  if (const auto* refusal = std::get_if<Unsupported>(&chosen)) return *refusal;
+  return found->second.make(*std::get<Device*>(chosen), problem, options, ranks);
+}
+
+std::vector<std::string> MakerBackend::algorithms(const std::string& kind) const {
+  const auto found = makers_.find(kind);
+  return found == makers_.end() ? std::vector<std::string>{} : found->second.algorithms;
+}
+
+std::string Options::get(const std::string& name, const std::string& otherwise) const {
+  const auto found = settings.find(name);
+  return found == settings.end() ? otherwise : found->second;
+}
+
+std::int64_t TensorSpec::elements() const {
+  std::int64_t count = 1;
+  for (std::int64_t extent : dims) count *= extent;
+  return dims.empty() ? 0 : count;
+}
+
+}  // namespace assay

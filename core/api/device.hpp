@@ -1,0 +1,57 @@
+#pragma once
+// Where an operation runs: its memory, its order of execution and its clock.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "core/api/tensor.hpp"
+
+namespace assay {
+
+/// An in-order queue and its clock. The clock lives here so that a GPU is timed by its own events:
+/// `mark` never waits.
+class Stream {
+ public:
+  virtual ~Stream() = default;
+  /// Records the time at which everything submitted so far is done, under a small number (0 … 15).
+  virtual void mark(int which) = 0;
+  /// Blocks until everything submitted is done. Throws CaseError with the library's own text on an
+  /// asynchronous error.
+  virtual void wait() = 0;
+  /// Seconds between two marks, after wait().
+  virtual double seconds(int from, int to) const = 0;
+  /// Backend's handle (a cudaStream_t, a dnnl_stream_t), null on plain hosts.
+  virtual void* native() { return nullptr; }
+};
+
+/// Memory and data movement of one device. put and get convert between plain fp64 and the tensor's
+/// type and layout.
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual std::string name() const = 0;  ///< "cpu", "gpu"
+  virtual Stream& stream() = 0;
+  virtual std::unique_ptr<Tensor> allocate(const TensorSpec& spec) = 0;
+  /// Fills a tensor; padding of a layout is zeroed. May use a plain copy of the tensor while it
+  /// runs, never an fp64 one.
+  virtual void put(Tensor& tensor, const Source& source) = 0;
+  /// Shows every logical element.
+  virtual void get(Tensor& tensor, const Sink& sink) = 0;
+  /// Copies bytes between memory of this device and of the host, either way, in order on stream():
+  /// who reads them on the host waits first. By default at once, where the device's is the host's.
+  virtual void copy(void* to, const void* from, std::size_t bytes);
+  /// Memory of the host that copy() reaches at its full speed (for a GPU page-locked), aligned to
+  /// 64 bytes. CaseError where there is not enough.
+  virtual std::shared_ptr<void> host_memory(std::size_t bytes);
+  /// Bytes that allocate() can still give; the runner asks before it allocates.
+  virtual std::size_t memory_available() const = 0;
+  /// Largest cache of the device in bytes, which a cold rotation must exceed; 0 if unknown.
+  virtual std::size_t cache_bytes() const = 0;
+  /// Seconds spent so far in converting between plain layouts and the backend's (a user pays it
+  /// once per tensor).
+  virtual double reorder_seconds() const { return 0; }
+};
+
+}  // namespace assay

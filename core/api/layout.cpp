@@ -1,0 +1,67 @@
+#include "core/api/layout.hpp"
+
+#include <cstring>
+#include <stdexcept>
+
+namespace assay {
+namespace {
+
+/// Calls body(index of a packed element, its place in the layout) for each element, in parallel.
+template <class Body>
+void for_each_place(const TensorSpec& spec, const Layout& layout, const Body& body) {
+  const std::size_t dims = spec.dims.size();
+  const std::int64_t width = spec.dims[dims - 1], rows = spec.elements() / width;
+  const auto at_dimension = [&](std::size_t dimension, std::int64_t at) {
+    const Split& split = layout.splits[dimension];
+    return at / split.block * split.outer + at % split.block * split.inner;
+  };
+#pragma omp parallel for schedule(static)
+  for (std::int64_t row = 0; row < rows; ++row) {
+    std::int64_t base = 0, rest = row;
+    for (std::size_t d = dims - 1; d-- > 0;) {
+      base += at_dimension(d, rest % spec.dims[d]);
+      rest /= spec.dims[d];
+    }
+    for (std::int64_t x = 0; x < width; ++x)
+      body(row * width + x, base + at_dimension(dims - 1, x));
+  }
+}
+
+/// Calls `body` with a value of an integer type of `size` bytes: copying needs no more of a type.
+template <class Body>
+void dispatch(std::size_t size, const Body& body) {
+  switch (size) {
+    case 1:
+      return body(std::uint8_t{});
+    case 2:
+      return body(std::uint16_t{});
+    case 4:
+      return body(std::uint32_t{});
+    case 8:
+      return body(std::uint64_t{});
+    default:
+      throw std::logic_error("no element type has this size");
+  }
+}
+
+}  // namespace
+
+void place(const TensorSpec& spec, const Layout& layout, const void* packed, void* placed) {
+  dispatch(size_of(spec.type), [&](auto kind) {
+    const auto* const from = static_cast<const decltype(kind)*>(packed);
+    auto* const to = static_cast<decltype(kind)*>(placed);
+    if (layout.elements > spec.elements())
+      std::memset(to, 0, static_cast<std::size_t>(layout.elements) * sizeof kind);
+    for_each_place(spec, layout, [=](std::int64_t i, std::int64_t at) { to[at] = from[i]; });
+  });
+}
+
+void pack(const TensorSpec& spec, const Layout& layout, const void* placed, void* packed) {
+  dispatch(size_of(spec.type), [&](auto kind) {
+    const auto* const from = static_cast<const decltype(kind)*>(placed);
+    auto* const to = static_cast<decltype(kind)*>(packed);
+    for_each_place(spec, layout, [=](std::int64_t i, std::int64_t at) { to[i] = from[at]; });
+  });
+}
+
+}  // namespace assay

@@ -1,0 +1,89 @@
+#pragma once
+// What a benchmark knows of the right answer, in fp64, without storing a tensor: inputs are
+// functions of the element index.
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/api/checksum_weights.hpp"
+#include "core/api/operation.hpp"
+#include "core/api/random.hpp"
+
+namespace assay {
+
+/// The data of an operation's arguments, by argument name: what inputs hold, and for outputs what
+/// an input of that name would (on another rank it is one).
+using Inputs = std::map<std::string, Values, std::less<>>;
+
+/// The right value of one output element and how far a correct implementation may be from it.
+struct Expected {
+  double value = 0;      ///< fp64, not rounded to the output's type
+  double max_bound = 0;  ///< |computed - value| must not exceed this (0: must equal value rounded
+                         ///< to the output's type)
+  double rms_bound = 0;  ///< contribution to the norm test: ||computed - value||_2 <=
+                         ///< ||rms_bound||_2 over the sample
+};
+
+/// Elements [first, first + count).
+struct ElementRange {
+  std::int64_t first = 0, count = 0;
+};
+
+/// Reference and error bound of one kind of problem. docs/method.md derives the bounds.
+class Oracle {
+ public:
+  virtual ~Oracle() = default;
+
+  /// Magnitude of the small integers for which every sum is exact in `executed`'s arithmetic
+  /// (direct sums of products), or 0 where the algorithm is not exact on integers (Winograd) or no
+  /// magnitude is small enough.
+  virtual int exact_magnitude(const Executed& executed) const = 0;
+  /// Magnitude of Values for the full-significand pass of an integer type (ignored for floating
+  /// types).
+  virtual int full_magnitude(const TensorSpec& argument) const = 0;
+  /// Bits of the full-significand pass's data where only fewer than the type's keep sums exact in
+  /// any order (Values::Kind::fixed); 0: full significands.
+  virtual int fixed_bits(const TensorSpec&, const Executed&) const { return 0; }
+
+  /// Groups of ranks, of which one at a time has values other than zero at an element
+  /// (Values::in_groups): for sums of more ranks than the type could add without rounding.
+  virtual int groups(const Executed&) const { return 1; }
+
+  /// The part of `output` that is checked whole, block by block as it is read, where expect() costs
+  /// no more than that; sample() and checksum() are then not asked. Nothing: by sample.
+  virtual std::optional<ElementRange> whole(const TensorSpec&) const { return std::nullopt; }
+
+  /// Output elements to check, sorted and distinct: all of them if their reference costs at most
+  /// `budget` multiply-adds, else corners, edges, the last block of every tile, and a random
+  /// remainder from `seed` within the budget.
+  virtual std::vector<std::int64_t> sample(const TensorSpec& output, double budget,
+                                           std::uint64_t seed) const = 0;
+
+  /// Fills `expected` for the elements `indices` of `output`. `exact`: inputs are integers of
+  /// exact_magnitude, bounds are 0.
+  virtual void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed,
+                      bool exact, std::span<const std::int64_t> indices,
+                      std::span<Expected> expected) const = 0;
+
+  /// Weighted sum of all elements of `output` (before rounding to its type), from the inputs, by an
+  /// independent and cheap way; nothing where there is none. With integer inputs it is exact, so
+  /// that one wrong element anywhere shows; with others it shows what is larger than the rounding
+  /// errors of all elements together.
+  virtual std::optional<double> checksum(const TensorSpec& output, const Inputs& inputs,
+                                         const ChecksumWeights& weights) const = 0;
+
+  /// Why nothing that `executed` computed can be judged (no error bound was derived for it);
+  /// nothing: it can.
+  virtual std::optional<std::string> cannot_judge(const Executed&) const { return std::nullopt; }
+
+  /// Widest norm bound, over the norm of the results, that still tells the arithmetic that the
+  /// problem's precision promises from the next coarser one.
+  virtual double widest_norm_bound() const { return std::numeric_limits<double>::infinity(); }
+};
+
+}  // namespace assay

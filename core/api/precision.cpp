@@ -1,0 +1,169 @@
+#include "core/api/precision.hpp"
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "core/base/error.hpp"
+#include "core/base/text.hpp"
+
+namespace assay {
+namespace {
+
+struct TypeFacts {
+  DataType type;
+  std::string_view name;
+  std::size_t size;
+  double roundoff;  // 0: integer
+};
+constexpr std::array<TypeFacts, 7> type_facts{{{DataType::fp64, "fp64", 8, 0x1p-53},
+                                               {DataType::fp32, "fp32", 4, 0x1p-24},
+                                               {DataType::bf16, "bf16", 2, 0x1p-8},
+                                               {DataType::fp16, "fp16", 2, 0x1p-11},
+                                               {DataType::s32, "s32", 4, 0},
+                                               {DataType::s8, "s8", 1, 0},
+                                               {DataType::u8, "u8", 1, 0}}};
+constexpr std::array<std::string_view, 6> precisions{"fp64", "fp32", "tf32",
+                                                     "bf16", "fp16", "int8"};
+
+const TypeFacts& facts(DataType type) { return type_facts[static_cast<std::size_t>(type)]; }
+
+/// fp64 to fp32, rounded to odd: an inexact result gets the neighbour whose last bit is set.
+/// Rounding that to nearest even in a format with at least two bits less equals one rounding from
+/// fp64 (Boldo & Melquiond 2008); rounding twice to nearest does not.
+inline float odd_float(double value) {
+  const float near = static_cast<float>(value);
+  const auto bits = std::bit_cast<std::uint32_t>(near);
+  const std::uint32_t inexact = static_cast<double>(near) != value && value == value ? 1 : 0;
+  const std::uint32_t away = std::fabs(static_cast<double>(near)) > std::fabs(value) ? 1 : 0;
+  // An even significand becomes the odd one towards `value`; an overflow to infinity becomes the
+  // largest float, which is odd.
+  const std::uint32_t step = inexact & ~bits & 1u;
+  return std::bit_cast<float>(bits + step - 2 * (step & away));
+}
+
+template <class Integer>
+inline Integer saturate(double value) {
+  constexpr double low = std::numeric_limits<Integer>::min(),
+                   high = std::numeric_limits<Integer>::max();
+  const double held = value == value ? std::clamp(value, low, high) : 0.0;
+  // Adding 1.5 * 2^52 leaves no bits below one, so the addition rounds to nearest even; unlike
+  // nearbyint it vectorises anywhere.
+  constexpr double shift = 0x1.8p52;
+  return static_cast<Integer>((held + shift) - shift);
+}
+
+template <class T>
+inline T stored(double value) {
+  if constexpr (std::is_same_v<T, Eigen::half> || std::is_same_v<T, Eigen::bfloat16>) {
+    return T(odd_float(value));
+  } else if constexpr (std::is_integral_v<T>) {
+    return saturate<T>(value);
+  } else {
+    return static_cast<T>(value);
+  }
+}
+
+template <class T>
+inline double loaded(T value) {
+  if constexpr (std::is_same_v<T, Eigen::half> || std::is_same_v<T, Eigen::bfloat16>) {
+    return static_cast<double>(static_cast<float>(value));
+  } else {
+    return static_cast<double>(value);
+  }
+}
+
+/// Calls `body` with a value of the C++ type that stores `type`.
+template <class Body>
+auto dispatch(DataType type, Body body) {
+  switch (type) {
+    case DataType::fp64:
+      return body(double{});
+    case DataType::fp32:
+      return body(float{});
+    case DataType::bf16:
+      return body(Eigen::bfloat16{});
+    case DataType::fp16:
+      return body(Eigen::half{});
+    case DataType::s32:
+      return body(std::int32_t{});
+    case DataType::s8:
+      return body(std::int8_t{});
+    case DataType::u8:
+      return body(std::uint8_t{});
+  }
+  throw std::logic_error("no such DataType");
+}
+
+template <std::size_t N>
+std::size_t index_of(std::string_view what, std::string_view name,
+                     const std::array<std::string_view, N>& names) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end())
+    throw InputError(
+        unknown_name(what, name, std::vector<std::string>(names.begin(), names.end())));
+  return static_cast<std::size_t>(found - names.begin());
+}
+
+}  // namespace
+
+std::string_view name(DataType type) { return facts(type).name; }
+
+DataType data_type(std::string_view name) {
+  std::array<std::string_view, type_facts.size()> names;
+  std::transform(type_facts.begin(), type_facts.end(), names.begin(),
+                 [](const TypeFacts& one) { return one.name; });
+  return type_facts[index_of("data type", name, names)].type;
+}
+
+std::size_t size_of(DataType type) { return facts(type).size; }
+bool is_integer(DataType type) { return facts(type).roundoff == 0; }
+double unit_roundoff(DataType type) { return facts(type).roundoff; }
+
+double round_to(DataType type, double value) {
+  return dispatch(type, [value](auto kind) { return loaded(stored<decltype(kind)>(value)); });
+}
+
+void encode(DataType type, std::span<const double> values, void* out) {
+  dispatch(type, [&](auto kind) {
+    auto* const target = static_cast<decltype(kind)*>(out);
+    const double* const source = values.data();
+    const std::size_t count = values.size();
+#pragma omp simd
+    for (std::size_t i = 0; i < count; ++i) target[i] = stored<decltype(kind)>(source[i]);
+  });
+}
+
+void decode(DataType type, const void* in, std::span<double> values) {
+  dispatch(type, [&](auto kind) {
+    const auto* const source = static_cast<const decltype(kind)*>(in);
+    double* const target = values.data();
+    const std::size_t count = values.size();
+#pragma omp simd
+    for (std::size_t i = 0; i < count; ++i) target[i] = loaded(source[i]);
+  });
+}
+
+std::string_view name(Precision precision) {
+  return precisions[static_cast<std::size_t>(precision)];
+}
+Precision precision(std::string_view name) {
+  return static_cast<Precision>(index_of("precision", name, precisions));
+}
+DataType storage(Precision precision) {
+  switch (precision) {
+    case Precision::tf32:
+      return DataType::fp32;
+    case Precision::int8:
+      return DataType::u8;
+    default:
+      return data_type(name(precision));
+  }
+}
+std::vector<std::string> precision_names() { return {precisions.begin(), precisions.end()}; }
+
+}  // namespace assay

@@ -1,0 +1,57 @@
+#pragma once
+// What an operation asks for and a device gives: named, typed, shaped memory whose layout only its
+// backend knows.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/api/precision.hpp"
+
+namespace assay {
+
+enum class Role {
+  input,   ///< read by run
+  output,  ///< written whole by run
+  inout,   ///< read and written (an in-place sum): refilled, untimed, before each timed iteration
+  unmodified,  ///< read, and checked to be as it was (the root's part of a broadcast)
+  workspace,   ///< scratch: never filled nor verified; counted in workspace_bytes
+};
+
+/// One argument of an operation. `dims` are logical, outermost first, and are all that models and
+/// verification see.
+struct TensorSpec {
+  std::string name;  ///< "src", "weights", "dst": names the data stream too
+  Role role = Role::input;
+  DataType type = DataType::fp32;
+  std::vector<std::int64_t> dims;  ///< logical extents, row-major element order; {} for a workspace
+  std::size_t bytes = 0;           ///< memory it needs in the backend's layout (padding included)
+  std::shared_ptr<const void> layout;  ///< backend's own description, null for plain row-major
+  /// Gives its memory on a host, aligned to 64 bytes; empty: ordinary memory.
+  std::function<std::shared_ptr<void>(std::size_t bytes)> memory{};
+
+  /// Number of logical elements (product of dims).
+  std::int64_t elements() const;
+};
+
+/// Memory of one argument on a device; freed by its destructor.
+class Tensor {
+ public:
+  virtual ~Tensor() = default;
+  virtual const TensorSpec& spec() const = 0;
+  /// Backend's pointer: host memory for host devices, device memory for others.
+  virtual void* data() = 0;
+};
+
+/// Writes elements [first, first + values.size()) of the logical row-major order into `values`.
+/// Called from several threads.
+using Source = std::function<void(std::int64_t first, std::span<double> values)>;
+/// Is shown elements [first, first + values.size()) in logical row-major order; calls come in
+/// order, from one thread.
+using Sink = std::function<void(std::int64_t first, std::span<const double> values)>;
+
+}  // namespace assay

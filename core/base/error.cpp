@@ -1,0 +1,39 @@
+#include "core/base/error.hpp"
+
+namespace assay {
+
+namespace {
+
+int gravity(ExitCode code) {
+  switch (code) {
+    case ExitCode::usage:
+      return 7;
+    case ExitCode::incorrect:
+      return 6;
+    case ExitCode::failed:
+      return 5;
+    case ExitCode::incomparable:
+      return 4;
+    case ExitCode::slower:
+      return 3;
+    case ExitCode::unconfirmed:
+      return 2;
+    case ExitCode::inconclusive:
+      return 1;
+    case ExitCode::ok:
+      return 0;
+  }
+  return 7;
+}
+
+}  // namespace
+
+ExitCode gravest(ExitCode a, ExitCode b) { return gravity(a) >= gravity(b) ? a : b; }
+
+ExitCode gravest(std::initializer_list<ExitCode> codes) {
+  ExitCode worst = ExitCode::ok;
+  for (ExitCode code : codes) worst = gravest(worst, code);
+  return worst;
+}
+
+}  // namespace assay

@@ -1,0 +1,81 @@
+#include "core/measure/audits.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+
+#include "core/base/error.hpp"
+
+namespace assay {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double part_of_time = 0.2;  // what checks may take beside the timed runs
+constexpr double times_slower = 4, allowance_s = 500e-6, allowance_of_ranks_s = 20e-3;
+constexpr int most_repeats = 20;  // a busy machine may delay some runs; not every one
+
+}  // namespace
+
+Audits::Audits(Sampler& sampler, Communicator& ranks)
+    : sampler_(sampler), ranks_(ranks), random_(std::random_device{}()) {
+  found_.passed = true;
+}
+
+std::vector<Audits::Moment> Audits::plan(int count, double elapsed) {
+  double wanted = first_ || seconds_ < part_of_time * elapsed ? 1 : 0;
+  first_ = false;
+  wanted = ranks_.broadcast(wanted);
+  if (wanted == 0) return {};
+  // As one number: ranks agree on numbers.
+  const auto code = static_cast<int>(
+      ranks_.broadcast(static_cast<double>(random_() % (2 * static_cast<std::uint64_t>(count)))));
+  return {{code / 2, code % 2 == 1 ? Audit::new_inputs : Audit::poisoned_outputs}};
+}
+
+std::vector<Audit> Audits::last(bool slow) {
+  if (slow) return {Audit::new_inputs};
+  return {Audit::new_inputs, Audit::poisoned_outputs};
+}
+
+double Audits::checked_run(Audit kind) {
+  Verification found = found_;
+  double seconds = sampler_.audit(kind, found);
+  sampler_.settle();
+  ranks_.allreduce_max(std::span(&seconds, 1));
+  ++runs_;
+  if (found_.passed) found_ = found;
+  if (kind == Audit::poisoned_outputs)
+    fastest_ = fastest_ < 0 ? seconds : std::min(fastest_, seconds);
+  return seconds;
+}
+
+bool Audits::run(Audit kind, bool samples_follow) {
+  const auto start = Clock::now();
+  for (int i = 0; i < (kind == Audit::poisoned_outputs ? 2 : 1); ++i) checked_run(kind);
+  if (samples_follow) {
+    sampler_.once();
+    sampler_.settle();
+  }
+  seconds_ += std::chrono::duration<double>(Clock::now() - start).count();
+  double wrong = found_.passed ? 0 : 1;
+  ranks_.allreduce_max(std::span(&wrong, 1));
+  return wrong == 0;
+}
+
+void Audits::compare_with(double median) {
+  if (fastest_ < 0) return;
+  const double limit =
+      times_slower * median + (ranks_.size() > 1 ? allowance_of_ranks_s : allowance_s);
+  // All ranks have the same times, so they go on together.
+  for (int i = 0; fastest_ > limit && i < most_repeats; ++i) checked_run(Audit::poisoned_outputs);
+  if (fastest_ <= limit) return;
+  throw CaseError(
+      fmt::format("impossible: runs on outputs that had been overwritten took {:.3g} s at least, "
+                  "the timed ones "
+                  "{:.3g} s (the median). The timed runs did not do the same work.",
+                  fastest_, median));
+}
+
+}  // namespace assay

@@ -1,0 +1,60 @@
+#include "core/measure/case.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <unordered_map>
+
+namespace assay {
+
+void to_json(nlohmann::json& json, const Part& part) {
+  json = {{"list", part.list}, {"whole", part.whole}, {"repeat", part.repeat}, {"of", part.of}};
+}
+
+void from_json(const nlohmann::json& json, Part& part) {
+  part = {json.at("list"), json.at("whole"), json.at("repeat"), json.at("of")};
+}
+
+std::string make_id(const std::string& benchmark, const std::vector<Dimension>& dimensions,
+                    const Settings& settings) {
+  std::string id = benchmark, named;
+  for (const Dimension& axis : dimensions) {
+    const auto found = settings.find(axis.name);
+    if (found == settings.end())
+      throw std::logic_error("no value for dimension " + axis.name + " of " + benchmark);
+    if (axis.omit.empty())
+      id += "/" + axis.prefix + found->second;
+    else if (found->second != axis.omit)
+      named += "/" + axis.name + "=" + found->second;
+  }
+  return id + named;
+}
+
+std::vector<Case> merge_equal(std::vector<Case> cases) {
+  std::vector<Case> merged;
+  std::unordered_map<std::string, std::size_t> place;
+  for (Case& one : cases) {
+    const auto [at, fresh] = place.emplace(one.id, merged.size());
+    if (fresh) {
+      merged.push_back(std::move(one));
+      continue;
+    }
+    Case& first = merged[at->second];
+    for (std::string& name : one.names) {
+      bool known = false;
+      for (const std::string& other : first.names) known = known || other == name;
+      if (!known) first.names.push_back(std::move(name));
+    }
+    // A list asked for twice is still one whole: its own duplicates are counted in Part::repeat.
+    for (Part& part : one.parts)
+      if (std::find(first.parts.begin(), first.parts.end(), part) == first.parts.end())
+        first.parts.push_back(std::move(part));
+    first.required = first.required || one.required;
+    // The narrower promise holds.
+    if (one.tolerance)
+      first.tolerance = std::min(first.tolerance.value_or(*one.tolerance), *one.tolerance);
+  }
+  return merged;
+}
+
+}  // namespace assay

@@ -1,0 +1,25 @@
+#pragma once
+// What came of one case: all that its row is made of.
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "core/api/operation.hpp"
+#include "core/measure/timing.hpp"
+#include "core/measure/workload.hpp"
+
+namespace assay {
+
+/// Everything about one executed case, from which its row is made.
+struct Outcome {
+  std::string status = "ok";  ///< ok | unsupported | incorrect | failed | timeout
+  std::string reason;
+  std::optional<Verification> verification;
+  std::optional<Executed> executed;
+  std::optional<Timing> timing;
+  std::map<std::string, double> work;  ///< Workload::work()
+  std::map<std::string, double> setup;
+};
+
+}  // namespace assay

@@ -1,0 +1,14 @@
+#include "core/measure/rank_failure.hpp"
+
+#include <iostream>
+
+namespace assay {
+
+void report_rank_failure(const Communicator& ranks, const std::string& reason) {
+  if (ranks.size() == 1) return;
+  // One write: those of several ranks meet in the launcher's stderr.
+  std::cerr << "rank " + std::to_string(ranks.rank()) + " on " + ranks.host() + ": " + reason + "\n"
+            << std::flush;
+}
+
+}  // namespace assay

@@ -1,0 +1,177 @@
+#include "core/measure/run_case.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <new>
+
+#include "core/base/error.hpp"
+#include "core/measure/rank_failure.hpp"
+
+namespace assay {
+
+namespace {
+
+/// In the order in which one rank's finding overrides another's.
+enum class Severity { ok, unsupported, incorrect, failed };
+
+const char* name(Severity severity) {
+  switch (severity) {
+    case Severity::ok:
+      return "ok";
+    case Severity::unsupported:
+      return "unsupported";
+    case Severity::incorrect:
+      return "incorrect";
+    case Severity::failed:
+      return "failed";
+  }
+  return "failed";
+}
+
+/// What one rank found in one step.
+struct Finding {
+  Severity severity = Severity::ok;
+  std::string reason;
+};
+
+/// Runs one step; an exception is a finding.
+template <class Step>
+Finding attempt(const Step& step) {
+  try {
+    return step();
+  } catch (const InputError&) {
+    throw;  // bad usage that only shows here still ends the program
+  } catch (const std::bad_alloc&) {
+    return {Severity::failed,
+            "out of memory (an allocation failed). Use a smaller problem or a machine with more "
+            "memory."};
+  } catch (const std::exception& error) {
+    return {Severity::failed, error.what()};
+  }
+}
+
+/// The finding of all ranks is the most severe one; the reason names the ranks that have it.
+Finding agreed(const Finding& mine, Communicator& ranks) {
+  if (ranks.size() == 1) return mine;
+  double worst = static_cast<double>(mine.severity);
+  ranks.allreduce_max(std::span(&worst, 1));
+  const auto severity = static_cast<Severity>(static_cast<int>(worst));
+  if (severity == Severity::ok) return {};
+  const std::vector<std::string> reasons =
+      ranks.allgather(mine.severity == severity ? mine.reason : "");
+  const std::vector<std::string> hosts = ranks.allgather(ranks.host());
+  // A reason that all ranks give needs no rank's name.
+  if (std::all_of(reasons.begin(), reasons.end(),
+                  [&](const std::string& reason) { return reason == reasons.front(); }))
+    return {severity, reasons.front()};
+  Finding all{severity, ""};
+  for (std::size_t rank = 0; rank < reasons.size(); ++rank)
+    if (!reasons[rank].empty()) {
+      all.reason = "rank " + std::to_string(rank) + " on " + hosts[rank] + ": " + reasons[rank];
+      break;
+    }
+  return all;
+}
+
+/// One verification for all ranks: each has checked its own results, and the worst of them counts.
+Verification of_all(Verification mine, Communicator& ranks) {
+  if (ranks.size() == 1) return mine;
+  double worst[] = {mine.max_error, mine.norm_error, mine.error_over_bound, mine.bound,
+                    mine.norm_bound};
+  ranks.allreduce_max(worst);
+  mine.max_error = worst[0], mine.norm_error = worst[1], mine.error_over_bound = worst[2];
+  mine.bound = worst[3], mine.norm_bound = worst[4];
+  double bad = mine.passed ? 0 : 1;
+  ranks.allreduce_max(std::span(&bad, 1));
+  mine.passed = bad == 0;
+  std::int64_t checked = 0, outputs = 0;
+  for (const std::string& text :
+       ranks.allgather(fmt::format("{} {}", mine.checked, mine.outputs))) {
+    checked += std::stoll(text);
+    outputs += std::stoll(text.substr(text.find(' ')));
+  }
+  mine.checked = checked;
+  mine.outputs = outputs;
+  mine.reference += fmt::format("; {} of {} on all {} ranks", checked, outputs, ranks.size());
+  return mine;
+}
+
+/// The worst of several checks is the row's: a late fault must not hide behind an early success.
+void add_worse(Verification& all, const Verification& check) {
+  if (check.error_over_bound > all.error_over_bound) {
+    all.error_over_bound = check.error_over_bound;
+    all.bound = check.bound;
+  }
+  all.max_error = std::max(all.max_error, check.max_error);
+  all.norm_error = std::max(all.norm_error, check.norm_error);
+  all.norm_bound = std::max(all.norm_bound, check.norm_bound);
+}
+
+}  // namespace
+
+Outcome run_case(const Prepare& prepare, Communicator& ranks, const TimingOptions& options) {
+  Outcome outcome;
+  std::unique_ptr<Workload> workload;
+  auto settle = [&](const Finding& finding) {
+    if (finding.severity == Severity::ok) return true;
+    outcome.status = name(finding.severity);
+    outcome.reason = finding.reason;
+    return false;
+  };
+  // Both return whether to go on.
+  auto step = [&](const auto& body) { return settle(agreed(attempt(body), ranks)); };
+  auto verify = [&](const auto& body) {
+    Verification own;
+    const Finding mine = attempt([&]() -> Finding {
+      own = body();
+      if (own.passed) return {};
+      if (own.undecided) return {Severity::unsupported, own.reason};
+      return {Severity::incorrect, own.reason.empty() ? "differs from the reference" : own.reason};
+    });
+    if (mine.severity == Severity::failed) report_rank_failure(ranks, mine.reason);
+    const Finding finding = agreed(mine, ranks);
+    if (finding.severity == Severity::failed)
+      return settle(finding);  // some rank has verified nothing
+    const Verification checked = of_all(own, ranks);
+    if (!outcome.verification || !checked.passed)
+      outcome.verification = checked;
+    else
+      add_worse(*outcome.verification, checked);
+    return settle(finding);
+  };
+
+  bool good = step([&]() -> Finding {
+    Result<std::unique_ptr<Workload>> made = prepare();
+    if (const auto* refusal = std::get_if<Unsupported>(&made))
+      return {Severity::unsupported, refusal->reason};
+    workload = std::move(std::get<std::unique_ptr<Workload>>(made));
+    return {};
+  });
+  if (!good) return outcome;
+  outcome.executed = workload->executed();
+  good = verify([&] { return workload->verify_before(); });
+  Timing timing;
+  if (good)
+    good = step([&]() -> Finding {
+      timing = measure(*workload, ranks, options);
+      return {};
+    });
+  if (good) good = verify([&] { return timing.audits; });
+  if (good)
+    good = step([&]() -> Finding {
+      if (timing.samples.empty()) return {Severity::failed, "no iteration was timed"};
+      outcome.verification->reference +=
+          fmt::format("; {} timed runs checked", timing.audited_runs);
+      outcome.timing = std::move(timing);
+      return {};
+    });
+  if (good) good = verify([&] { return workload->verify_after(); });
+  if (!good) outcome.timing.reset();
+  outcome.executed = workload->executed();
+  outcome.work = workload->work();
+  outcome.setup = workload->setup();
+  return outcome;
+}
+
+}  // namespace assay

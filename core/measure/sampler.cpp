@@ -1,0 +1,125 @@
+#include "core/measure/sampler.hpp"
+
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/error.hpp"
+#include "core/base/statistics.hpp"
+#include "core/measure/rank_failure.hpp"
+
+namespace assay {
+namespace {
+
+std::string text_of(const std::exception_ptr& failure) {
+  if (!failure) return "";
+  try {
+    std::rethrow_exception(failure);
+  } catch (const std::exception& error) {
+    return std::string("!") + error.what();  // the mark tells an empty text from no failure
+  } catch (...) {
+    return "!unknown exception";
+  }
+}
+
+}  // namespace
+
+bool Sampler::others_agree(bool late) noexcept {
+  if (ranks_.size() == 1) {
+    over_ |= late;
+    return !failure_;
+  }
+  if (stopped_ || lost_) return false;
+  try {
+    double states[] = {failure_ ? 1.0 : 0.0, late ? 1.0 : 0.0};
+    ranks_.allreduce_max(states);
+    stopped_ = states[0] > 0;
+    over_ |= states[1] > 0;
+  } catch (...) {
+    if (!failure_) failure_ = std::current_exception();
+    lost_ = true;
+  }
+  return !stopped_ && !lost_;
+}
+
+double Sampler::once() noexcept {
+  if (stopped_ || lost_ || over_) return 0;
+  try {
+    if (!failure_) {
+      workload_.reset();
+      stream_.wait();  // what reset() has started on a device is no part of the sample
+    }
+  } catch (...) {
+    failure_ = std::current_exception();
+  }
+  const bool late = deadline_ && std::chrono::steady_clock::now() > *deadline_;
+  if (!others_agree(late) || over_) return 0;
+  try {
+    if (ranks_.size() > 1) ranks_.barrier();
+    stream_.mark(0);
+    for (int i = 0; i < batch_; ++i) workload_.run(stream_);
+    stream_.mark(1);
+    stream_.wait();
+    return stream_.seconds(0, 1) / batch_;
+  } catch (...) {
+    failure_ = std::current_exception();
+    report_rank_failure(ranks_, text_of(failure_).substr(1));
+    return 0;
+  }
+}
+
+double Sampler::audit(Audit kind, Verification& found) noexcept {
+  const auto start = std::chrono::steady_clock::now();
+  const int batch = std::exchange(batch_, 1);
+  const bool over = std::exchange(over_, false);
+  const auto deadline = std::exchange(deadline_, std::nullopt);
+  const auto guarded = [&](const auto& step) {
+    try {
+      if (!failure_ && !stopped_ && !lost_) step();
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+  };
+  guarded([&] { workload_.begin_audit(kind); });
+  const double seconds = once();
+  guarded([&] { found = workload_.end_audit(); });
+  batch_ = batch;
+  over_ = over;
+  if (deadline) deadline_ = *deadline + (std::chrono::steady_clock::now() - start);
+  return seconds;
+}
+
+double Sampler::clock() noexcept {
+  constexpr std::size_t pairs = 31;
+  if (stopped_ || lost_ || failure_) return 0;
+  try {
+    std::vector<double> costs;
+    while (costs.size() < pairs) {
+      stream_.mark(0);
+      stream_.mark(1);
+      stream_.wait();
+      costs.push_back(stream_.seconds(0, 1));
+    }
+    return median(costs);
+  } catch (...) {
+    failure_ = std::current_exception();
+    return 0;
+  }
+}
+
+void Sampler::settle() {
+  if (others_agree(false)) return;
+  if (lost_ || ranks_.size() == 1) std::rethrow_exception(failure_);
+  const std::vector<std::string> texts = ranks_.allgather(text_of(failure_));
+  if (failure_) std::rethrow_exception(failure_);
+  for (std::size_t rank = 0; rank < texts.size(); ++rank) {
+    if (!texts[rank].empty()) {
+      throw CaseError("rank " + std::to_string(rank) + " failed (" + texts[rank].substr(1) +
+                      "). This rank stopped with it.");
+    }
+  }
+  throw CaseError("a rank failed (it gave no reason). This rank stopped with it.");
+}
+
+}  // namespace assay

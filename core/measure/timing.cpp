@@ -1,0 +1,341 @@
+#include "core/measure/timing.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "core/api/host_device.hpp"
+#include "core/base/statistics.hpp"
+#include "core/measure/audits.hpp"
+#include "core/measure/benchmark_loop.hpp"
+#include "core/measure/sampler.hpp"
+
+namespace assay {
+namespace {
+
+// Between two marks there must be at least this much work: a clock reading costs 20 to 40 ns, then
+// 0.2 %.
+constexpr double shortest_sample = 20e-6;
+// The first call of several ranks after what they say between samples takes 1 to 3 us more than the
+// calls after it (their caches hold other lines of the memory that they share): at most 1 %.
+constexpr double shortest_of_ranks = 200e-6;
+// Ranks begin a sample as far apart as they leave the barrier before it, and who is early waits for
+// the others: at most 2 % of a sample, where batches of up to a millisecond can make it so.
+constexpr double skews_of_a_sample = 50, longest_for_skew = 1e-3;
+constexpr double window_seconds = 0.01;  // of a warm-up window: several scheduler ticks
+constexpr double steady =
+    0.98;  // a window's median that falls by less than 2 % has stopped falling
+constexpr int largest_batch = 100000;
+// A chunk is never cut before: agreement between ranks on a busy machine takes its time, too.
+constexpr double shortest_wait = 1;
+
+using Clock = std::chrono::steady_clock;
+
+double since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+enum Decision { go_on = 0, by_precision = 1, by_time = 2, by_count = 3, by_slowness = 4 };
+
+const char* text(int decision) {
+  constexpr const char* texts[] = {"", "precision", "max_time", "max_samples",
+                                   "slow: one iteration exceeds the budget"};
+  return texts[decision];
+}
+
+/// Runs until times stop falling (caches, page tables, clocks, lazily made code); returns seconds
+/// of one run.
+double warm_up(Sampler& sampler, Communicator& ranks, double budget, Timing& timing) {
+  const auto start = Clock::now();
+  std::vector<double> window;
+  const auto run = [&](int runs) {
+    window.clear();
+    for (int i = 0; i < runs; ++i) window.push_back(sampler.once());
+    sampler.settle();
+    ranks.allreduce_max(window);
+    timing.warmup_runs += runs;
+    for (const double seconds : window) timing.warmup_s += seconds;
+    return median(window);
+  };
+  double now = run(1);
+  double before = 0;
+  while (true) {
+    const double left = budget - timing.warmup_s;
+    double runs = std::clamp(std::ceil(window_seconds / std::max(now, 1e-9)), 3.0, 1000.0);
+    runs = std::min(runs, std::floor(left / std::max(now, 1e-9)));
+    // Untimed refilling may take longer than the runs themselves: the wall clock has a budget, too.
+    if (left <= 0 || since(start) > 2 * budget || (before > 0 && now >= steady * before)) runs = 0;
+    const int agreed = static_cast<int>(ranks.broadcast(runs));
+    if (agreed < 1) return now;
+    before = timing.warmup_runs == 1 ? 0 : now;  // the first run alone is no window
+    now = run(agreed);
+  }
+}
+
+/// How many runs one sample takes together, so that the clock's cost does not show, nor that of
+/// ranks that do not begin at one time.
+int choose_batch(Sampler& sampler, Communicator& ranks, double seconds, double shortest,
+                 Timing& timing) {
+  double batch = 1;
+  // The pilot's single runs include the clock's own cost: correct the guess by runs of the batch
+  // itself.
+  for (int i = 0; i < 4; ++i) {
+    const double wanted = std::ceil(batch * shortest / std::max(seconds * batch, 1e-9));
+    if (wanted <= 1.2 * batch) break;
+    batch = ranks.broadcast(std::min<double>(wanted, largest_batch));
+    sampler.set_batch(static_cast<int>(batch));
+    seconds = sampler.once();
+    sampler.settle();
+    ranks.allreduce_max(std::span(&seconds, 1));
+    timing.warmup_runs += static_cast<int>(batch);
+    timing.warmup_s += seconds * batch;
+  }
+  return static_cast<int>(batch);
+}
+
+double seconds_now() {
+  return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
+}
+
+/// The clock of this rank's host less that of rank 0's (Cristian, Distributed Computing 3, 1989):
+/// the first rank of each other host asks rank 0 for its time.
+double clock_offset(Communicator& ranks) {
+  constexpr int trips = 20, tag = 19;
+  HostStream stream;
+  const std::vector<std::string> hosts = ranks.allgather(ranks.host());
+  double offset = 0;
+  for (int asker = 1; asker < ranks.size(); ++asker) {
+    const auto end = hosts.begin() + asker;
+    if (std::find(hosts.begin(), end, *end) != end) continue;  // no first rank
+    double shortest = -1;
+    for (int trip = 0; trip < trips; ++trip) {
+      double theirs = 0;
+      const Buffer message{&theirs, 1, DataType::fp64};
+      const auto say = [&](int to) {
+        Request request = ranks.send(message, to, tag, stream);
+        ranks.wait(request);
+      };
+      const auto hear = [&](int from) {
+        Request request = ranks.receive(message, from, tag, stream);
+        ranks.wait(request);
+      };
+      if (ranks.rank() == asker) {
+        const double asked = seconds_now();
+        say(0);
+        hear(0);
+        const double answered = seconds_now();
+        if (shortest < 0 || answered - asked < shortest) {
+          shortest = answered - asked;
+          offset = (asked + answered) / 2 - theirs;
+        }
+      } else if (ranks.rank() == 0) {
+        hear(asker);
+        theirs = seconds_now();
+        say(asker);
+      }
+    }
+  }
+  const std::vector<std::string> offsets = ranks.allgather(fmt::format("{}", offset));
+  const auto mine = std::find(hosts.begin(), hosts.end(), ranks.host()) - hosts.begin();
+  return std::stod(offsets.at(static_cast<std::size_t>(mine)));
+}
+
+/// The worst of all ranks; nothing where none can tell.
+std::optional<double> worst(Communicator& ranks, const std::optional<double>& mine) {
+  double value = mine.value_or(-1);
+  ranks.allreduce_max(std::span(&value, 1));
+  return value < 0 ? std::nullopt : std::optional(value);
+}
+
+/// What is told of ranks beside their common samples.
+void add_ranks(Timing& timing, Communicator& ranks, const std::vector<double>& own) {
+  timing.contention.waiting = worst(ranks, timing.contention.waiting);
+  timing.contention.stolen = worst(ranks, timing.contention.stolen);
+  if (ranks.size() == 1) return;
+  for (const std::string& text : ranks.allgather(fmt::format("{}", median(own))))
+    timing.rank_medians.push_back(std::stod(text));
+  timing.slowest_host =
+      ranks.allgather(ranks.host()).at(static_cast<std::size_t>(timing.slowest_rank));
+}
+
+}  // namespace
+
+double barrier_skew(Communicator& ranks) {
+  constexpr std::size_t rounds = 31;
+  if (ranks.size() == 1) return 0;
+  const double offset = clock_offset(ranks);
+  std::vector<double> last;
+  for (std::size_t i = 0; i < rounds; ++i) {
+    ranks.barrier();
+    last.push_back(seconds_now() - offset);
+  }
+  std::vector<double> first;  // as its negative: what ranks find together is a maximum
+  for (const double time : last) first.push_back(-time);
+  ranks.allreduce_max(last);
+  ranks.allreduce_max(first);
+  for (std::size_t i = 0; i < rounds; ++i) last[i] += first[i];
+  return std::max(0.0, median(last));
+}
+
+namespace {
+
+class Measurement {
+ public:
+  Measurement(Workload& workload, Communicator& ranks, const TimingOptions& options)
+      : workload_(workload),
+        ranks_(ranks),
+        options_(options),
+        most_(std::max(options.max_samples, 1)),
+        least_(std::clamp(options.min_samples, 1, most_)),
+        sampler_(workload, ranks),
+        audits_(sampler_, ranks),
+        wins_(static_cast<std::size_t>(ranks.size())) {}
+
+  Timing run() {
+    prepare();
+    const Contention before = contention();
+    start_ = Clock::now();
+    const double expected = 2 * least_ * sample_seconds_;
+    cut_after(std::max({2 * options_.max_time, expected, shortest_wait}));
+    int decision = go_on;
+    bool right = true;
+    while (right && decision == go_on) {
+      right = take(static_cast<int>(ranks_.broadcast(next_chunk())));
+      if (right) decision = static_cast<int>(ranks_.broadcast(decide()));
+    }
+    timing_.contention = between(before, contention(), since(start_));
+    timing_.stopped_by = text(decision);
+    for (const Audit kind : Audits::last(slow())) right = right && audits_.run(kind, false);
+    if (right) audits_.compare_with(median(timing_.samples));
+    timing_.audits = audits_.found();
+    timing_.audited_runs = audits_.runs();
+    ranks_.allreduce_max(wins_);  // each rank knows its own count alone
+    timing_.slowest_rank =
+        static_cast<int>(std::max_element(wins_.begin(), wins_.end()) - wins_.begin());
+    if (!own_.empty()) add_ranks(timing_, ranks_, own_);
+    return std::move(timing_);
+  }
+
+ private:
+  /// Warms up, reads what the clock costs, and chooses the batch.
+  void prepare() {
+    const double seconds =
+        ranks_.broadcast(warm_up(sampler_, ranks_, options_.max_time / 5, timing_));
+    timing_.timer_overhead_s = sampler_.clock();
+    sampler_.settle();
+    ranks_.allreduce_max(std::span(&timing_.timer_overhead_s, 1));
+    timing_.skew_s = barrier_skew(ranks_);
+    const double shortest =
+        std::max(ranks_.size() > 1 ? shortest_of_ranks : shortest_sample,
+                 std::min(skews_of_a_sample * timing_.skew_s, longest_for_skew));
+    double single = workload_.batchable() && seconds < shortest ? 0 : 1;
+    ranks_.allreduce_max(std::span(&single, 1));
+    if (single == 0) timing_.batch = choose_batch(sampler_, ranks_, seconds, shortest, timing_);
+    sample_seconds_ = seconds * timing_.batch;
+  }
+
+  /// Samples are taken for so many seconds on the wall at most, checks not counted.
+  void cut_after(double seconds) {
+    sampler_.set_deadline(Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                             std::chrono::duration<double>(seconds)));
+  }
+
+  bool slow() const { return sample_seconds_ > options_.max_time; }
+
+  /// Seconds on the wall without those of the checks.
+  double elapsed() const { return since(start_) - audits_.seconds(); }
+
+  /// Rank 0 chooses the chunk and the end. Chunks grow with what there is: few looks at the
+  /// interval, and 1 ms for fifty.
+  double next_chunk() const {
+    const int have = static_cast<int>(timing_.samples.size());
+    if (have < least_) return slow() ? 1 : least_ - have;
+    const double room = std::min(options_.max_time - timed_, options_.max_time / 4) /
+                        std::max(sample_seconds_, 1e-9);
+    return std::clamp(std::floor(std::min(have / 2.0, room)), 1.0,
+                      static_cast<double>(most_ - have));
+  }
+
+  /// Takes a chunk of samples, with the checks that fall among them; false when one found results
+  /// that are wrong.
+  bool take(int chunk) {
+    std::vector<double> own;
+    own.reserve(static_cast<std::size_t>(chunk));
+    bool right = true;
+    int done = 0;
+    const auto samples_until = [&](int end) {
+      if (end > done)
+        loop_.run(end - done, [&] {
+          const double seconds = sampler_.once();
+          if (!sampler_.over()) own.push_back(seconds);
+          return seconds * timing_.batch;
+        });
+      done = std::max(done, end);
+      sampler_.settle();
+    };
+    for (const Audits::Moment& moment : audits_.plan(chunk, elapsed())) {
+      samples_until(moment.before);
+      if (sampler_.over()) break;
+      right = audits_.run(moment.kind, true);
+      if (!right) break;
+    }
+    if (right) samples_until(chunk);
+    add(own);
+    return right;
+  }
+
+  void add(const std::vector<double>& own) {
+    std::vector<double> slowest = own;
+    ranks_.allreduce_max(slowest);
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      if (own[i] == slowest[i]) wins_[static_cast<std::size_t>(ranks_.rank())] += 1;
+      timed_ += slowest[i] * timing_.batch;
+    }
+    timing_.samples.insert(timing_.samples.end(), slowest.begin(), slowest.end());
+    own_.insert(own_.end(), own.begin(), own.end());
+  }
+
+  int decide() {
+    if (timing_.samples.empty()) {  // the budget was over before the first: that is taken at least
+      cut_after(shortest_wait);
+      return go_on;
+    }
+    const Summary summary = summarize(timing_.samples);
+    sample_seconds_ = summary.median * timing_.batch;
+    // A machine that became slower in mid-chunk: the chunk was cut.
+    if (sampler_.over()) return summary.n < least_ && slow() ? by_slowness : by_time;
+    if (summary.n < least_) return slow() ? by_slowness : go_on;
+    if (summary.ci95 &&
+        summary.ci95->high - summary.ci95->low <= options_.precision_target * summary.median)
+      return by_precision;
+    if (summary.n >= most_) return by_count;
+    if (timed_ >= options_.max_time || elapsed() > 2 * options_.max_time) return by_time;
+    return go_on;
+  }
+
+  Workload& workload_;
+  Communicator& ranks_;
+  const TimingOptions& options_;
+  int most_, least_;
+  Sampler sampler_;
+  Audits audits_;
+  BenchmarkLoop loop_;
+  Timing timing_;
+  std::vector<double> own_;   ///< this rank's samples
+  std::vector<double> wins_;  ///< samples in which each rank was the slowest
+  Clock::time_point start_;
+  double timed_ = 0, sample_seconds_ = 0;
+};
+
+}  // namespace
+
+Timing measure(Workload& workload, Communicator& ranks, const TimingOptions& options) {
+  return Measurement(workload, ranks, options).run();
+}
+
+}  // namespace assay

@@ -1,0 +1,264 @@
+#include "core/measure/verifier.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <numeric>
+
+namespace assay {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// A later set is checked by a share of the sample of the first, of at least so many elements.
+constexpr std::size_t least_of_later_sets = 8;
+
+/// Standard deviations of the checksum's rounding error. Weights have random signs, so that errors
+/// add up as their squares do; more than a Gaussian's few, since products of weights have long
+/// tails.
+constexpr double checksum_deviations = 8;
+
+/// Of the fp64 sums that the oracle exchanges, over the root of the sum of squares: 2^-53 times the
+/// root of the number of additions, generously.
+constexpr double checksum_roundoff = 1e-10;
+
+/// A seed for each use, without relation to the others (splitmix64's finalizer, Steele et al.
+/// 2014).
+std::uint64_t mixed(std::uint64_t seed, std::uint64_t use) {
+  std::uint64_t z = seed + use * 0x9E3779B97F4A7C15u;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+  return use == 0 ? seed : z ^ (z >> 31);
+}
+
+}  // namespace
+
+Verifier::Verifier(const BufferSets& buffers, const Oracle& oracle,
+                   std::function<Executed()> executed, const VerifierSetup& setup)
+    : buffers_(buffers),
+      oracle_(oracle),
+      executed_(std::move(executed)),
+      setup_(setup),
+      states_(buffers.count()) {}
+
+bool Verifier::begin(bool exact) {
+  if (exact) {
+    const int magnitude = oracle_.exact_magnitude(executed_());
+    if (magnitude <= 0) return false;
+    magnitude_ = magnitude;
+  }
+  samples_.clear();
+  states_.assign(buffers_.count(), {});
+  return true;
+}
+
+Values Verifier::values(std::size_t set, const TensorSpec& spec, Draw draw) const {
+  // Every set has data of its own, so that a set bound by mistake shows.
+  std::string stream = spec.name;
+  if (set > 0) stream += fmt::format("#{}", set);
+  if (draw.number > 0) stream += fmt::format("@{}", draw.number);
+  const auto make = [&](Values::Kind kind, int magnitude) {
+    return Values(kind, setup_.seed, stream, spec.type, magnitude)
+        .of_rank(setup_.rank)
+        .in_groups(oracle_.groups(executed_()));
+  };
+  if (draw.exact) return make(Values::Kind::integer, magnitude_);
+  if (const int bits = oracle_.fixed_bits(spec, executed_()); bits > 0)
+    return make(Values::Kind::fixed, bits);
+  return make(Values::Kind::mantissa, oracle_.full_magnitude(spec));
+}
+
+void Verifier::fill(std::size_t set, Draw draw, double budget_part) {
+  states_[set] = {draw, budget_part, std::nullopt};
+  const auto start = Clock::now();
+  Device& device = buffers_.device();
+  const double reordered = device.reorder_seconds();
+  for (std::size_t i = 0; i < buffers_.specs().size(); ++i) {
+    const TensorSpec& spec = buffers_.specs()[i];
+    if (!is_input(spec)) continue;
+    const Values data = values(set, spec, draw);
+    device.put(buffers_.tensor(set, i),
+               [&data](std::int64_t first, std::span<double> out) { data.fill(first, out); });
+  }
+  if (fill_seconds_ > 0) return;
+  reorder_seconds_ = device.reorder_seconds() - reordered;
+  fill_seconds_ = std::chrono::duration<double>(Clock::now() - start).count() - reorder_seconds_;
+}
+
+void Verifier::refill(std::size_t set, Role role) const {
+  for (std::size_t i = 0; i < buffers_.specs().size(); ++i) {
+    const TensorSpec& spec = buffers_.specs()[i];
+    if (spec.role != role) continue;
+    const Values data = values(set, spec, states_[set].draw);
+    buffers_.device().put(
+        buffers_.tensor(set, i),
+        [&data](std::int64_t first, std::span<double> out) { data.fill(first, out); });
+  }
+}
+
+/// The sample of the first set is the oracle's; later sets share one more sample between them,
+/// evenly spread.
+std::vector<std::int64_t> Verifier::sample(std::size_t set, std::size_t output) {
+  const SetState& state = states_[set];
+  const std::uint64_t seed = mixed(setup_.seed, static_cast<std::uint64_t>(state.draw.number));
+  const TensorSpec& spec = buffers_.specs()[output];
+  if (state.budget_part > 0)
+    return oracle_.sample(spec, setup_.reference_budget * state.budget_part, seed);
+  std::vector<std::int64_t>& all = samples_[output];
+  if (all.empty()) all = oracle_.sample(spec, setup_.reference_budget, seed);
+  if (set == 0) return all;
+  const std::size_t later = buffers_.count() - 1;
+  const std::size_t count =
+      std::min(all.size(), std::max(least_of_later_sets, (all.size() + later - 1) / later));
+  std::vector<std::int64_t> part;
+  for (std::size_t i = 0; i < count; ++i)
+    part.push_back(all[(i * later + set - 1) * all.size() / (count * later)]);
+  part.erase(std::unique(part.begin(), part.end()), part.end());
+  return part;
+}
+
+std::vector<Expectation> Verifier::expect(std::size_t set) {
+  const std::vector<TensorSpec>& specs = buffers_.specs();
+  Inputs inputs;
+  for (const TensorSpec& spec : specs)
+    if (is_input(spec) || oracle_.whole(spec))
+      inputs.emplace(spec.name, values(set, spec, states_[set].draw));
+  std::vector<Expectation> all;
+  for (std::size_t i = 0; i < specs.size(); ++i)
+    if (is_output(specs[i])) all.push_back(expect(set, i, inputs));
+  return all;
+}
+
+Expectation Verifier::expect(std::size_t set, std::size_t output, const Inputs& inputs) {
+  const TensorSpec& spec = buffers_.specs()[output];
+  const Draw draw = states_[set].draw;
+  Expectation expectation;
+  expectation.whole = oracle_.whole(spec);
+  if (expectation.whole) {
+    expectation.block = [this, &spec, inputs, ran = executed_(), exact = draw.exact](
+                            std::int64_t first, std::span<Expected> expected) {
+      block_.resize(expected.size());
+      std::iota(block_.begin(), block_.end(), first);
+      oracle_.expect(spec, inputs, ran, exact, block_, expected);
+    };
+    return expectation;
+  }
+  expectation.indices = sample(set, output);
+  expectation.expected.resize(expectation.indices.size());
+  oracle_.expect(spec, inputs, executed_(), draw.exact, expectation.indices, expectation.expected);
+  const auto use = static_cast<std::uint64_t>(draw.number) * 1000003 + set * 101 + output + 1;
+  add_checksum(expectation, spec, inputs, draw.exact, mixed(setup_.seed, use));
+  return expectation;
+}
+
+/// Where bounds are not zero the sum may differ by the rounding errors of all elements, whose mean
+/// square the sample knows; a sum that could not show an error of one root mean square is not asked
+/// for.
+void Verifier::add_checksum(Expectation& expectation, const TensorSpec& spec, const Inputs& inputs,
+                            bool exact, std::uint64_t seed) const {
+  double values = 0, bounds = 0;
+  const double u = unit_roundoff(spec.type);  // a bound of 0 still lets the result be rounded
+  for (const Expected& expected : expectation.expected) {
+    values += expected.value * expected.value;
+    const double bound = std::max(expected.rms_bound, u * std::abs(expected.value));
+    bounds += bound * bound;
+  }
+  ChecksumWeights weights(spec.dims, seed);
+  double tolerance = 0;
+  if (!exact && !is_integer(spec.type)) {
+    const double count = static_cast<double>(std::max<std::size_t>(expectation.expected.size(), 1));
+    const double spread =
+        std::sqrt(weights.mean_square() * static_cast<double>(spec.elements()) / count);
+    tolerance =
+        spread * (checksum_deviations * std::sqrt(bounds) + checksum_roundoff * std::sqrt(values));
+    if (tolerance > std::sqrt(weights.mean_square() * values / count)) return;
+  }
+  const std::optional<double> sum = oracle_.checksum(spec, inputs, weights);
+  if (sum) expectation.checksum = Checksum{*sum, tolerance, std::move(weights)};
+}
+
+void Verifier::check(std::size_t set, const std::string& when, Verification& result) {
+  if (const auto reason = oracle_.cannot_judge(executed_())) {
+    if (!result.passed) return;
+    result.passed = false;
+    result.undecided = true;
+    result.reason = *reason;
+    return;
+  }
+  SetState& state = states_[set];
+  if (!state.expected) state.expected = expect(set);
+  const std::string where = fmt::format(
+      "{} inputs, {}{}", state.draw.exact ? "integer" : "full-significand", when,
+      buffers_.count() > 1 ? fmt::format(", buffer set {} of {}", set + 1, buffers_.count()) : "");
+  std::size_t next = 0;
+  std::int64_t checked = 0, outputs = 0;
+  bool summed = false;
+  for (std::size_t i = 0; i < buffers_.specs().size() && !result.wrong(); ++i) {
+    const TensorSpec& spec = buffers_.specs()[i];
+    if (!is_output(spec)) continue;
+    const Expectation& expectation = (*state.expected)[next++];
+    const OutputCheck check = check_output(buffers_.device(), buffers_.tensor(set, i), expectation);
+    checked += expectation.checked();
+    outputs += spec.elements();
+    summed |= check.checksum_exact;
+    judge(check, spec, state.draw, where, result);
+  }
+  if (set == 0 && state.budget_part == 0) {
+    result.checked = std::max(result.checked, checked);
+    result.outputs = std::max(result.outputs, outputs);
+  }
+  result.exact |= state.draw.exact;
+  if (state.draw.exact && set == 0)
+    exact_text_ =
+        summed ? "integer inputs exact with checksum of all outputs" : "integer inputs exact";
+  describe(result);
+}
+
+void Verifier::judge(const OutputCheck& check, const TensorSpec& spec, Draw draw,
+                     const std::string& where, Verification& result) const {
+  // Relative to the RMS of the reference: an element of a sum that happens to cancel has no
+  // relative error of its own.
+  const double rms = check.reference_rms > 0 ? check.reference_rms : 1;
+  const double norm = check.reference_norm > 0 ? check.reference_norm : 1;
+  const double error_norm = check.error_norm / norm, bound_norm = check.bound_norm / norm;
+  if (!draw.exact) {
+    if (std::isfinite(error_norm)) result.norm_error = std::max(result.norm_error, error_norm);
+    result.norm_bound = std::max(result.norm_bound, bound_norm);
+    result.max_error = std::max(result.max_error, check.max_error / rms);
+    if (check.error_over_bound >= result.error_over_bound) {
+      result.error_over_bound = check.error_over_bound;
+      result.bound = check.bound_there / rms;
+    }
+  }
+  std::string failure = check.failure;
+  bool undecided = check.undecided;
+  if (failure.empty() && bound_norm > oracle_.widest_norm_bound()) {
+    undecided = true;
+    failure = fmt::format(
+        "{}: an error bound of {:.2g} (2-norm, relative) cannot tell this precision from a coarser "
+        "arithmetic, whose error is about {:.2g}. Use an algorithm whose errors are smaller",
+        spec.name, bound_norm, oracle_.widest_norm_bound());
+  }
+  // What is wrong counts more than what cannot be decided. Whether a case can be decided is settled
+  // by the first draw: it depends on the data a little, and a row must not depend on how many draws
+  // there were.
+  if (failure.empty() || (undecided && (!result.passed || draw.number > 0))) return;
+  result.passed = false;
+  result.undecided = undecided;
+  result.reason = fmt::format("{}; {}", failure, where);
+}
+
+void Verifier::describe(Verification& result) const {
+  result.reference = fmt::format("fp64, {} of {} outputs", result.checked, result.outputs);
+  if (!exact_text_.empty()) result.reference += ", " + exact_text_;
+  if (buffers_.count() < 2) return;
+  result.reference += fmt::format(", {} buffer sets", buffers_.count());
+  const auto& second = states_[1].expected;
+  if (second && !second->empty())
+    result.reference +=
+        fmt::format(" ({} outputs of each after the first)", second->front().checked());
+}
+
+}  // namespace assay

@@ -1,0 +1,90 @@
+#pragma once
+// Fills the buffers of an operation with data that its oracle knows, and checks what the operation
+// made of them. Any workload that runs operations verifies what it timed with this.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/api/oracle.hpp"
+#include "core/measure/buffer_sets.hpp"
+#include "core/measure/checker.hpp"
+#include "core/measure/workload.hpp"
+
+namespace assay {
+
+/// Which data the arguments hold. Every draw has other values in every input, and another sample
+/// and other weights of the checksum: what a computation kept from an earlier draw is wrong for
+/// this one.
+struct Draw {
+  bool exact = false;  ///< small integers, on which the arithmetic is exact; else full significands
+  int number = 0;
+};
+
+struct VerifierSetup {
+  std::uint64_t seed = 1;
+  double reference_budget = 2e7;  ///< multiply-adds of the fp64 reference of one check
+  int rank = 0;                   ///< whose data: Values::of_rank
+};
+
+class Verifier {
+ public:
+  /// `buffers` and `oracle` must outlive the verifier. `executed`: asks the operation what it says
+  /// of itself, on which data and bounds depend.
+  Verifier(const BufferSets& buffers, const Oracle& oracle, std::function<Executed()> executed,
+           const VerifierSetup& setup);
+
+  /// Starts a pass: forgets all samples and expected values. False, and nothing is changed, where
+  /// the operation is exact on no integers.
+  bool begin(bool exact);
+
+  /// Writes every input (in-place tensors, too) of a set, as `draw` has it; its expected values are
+  /// computed when it is checked. `budget_part`: part of the reference's budget for this draw's own
+  /// sample; 0: the sample that all sets of the pass share.
+  void fill(std::size_t set, Draw draw, double budget_part = 0);
+  /// Writes the tensors of one role again: in-place ones, which a run overwrites, or `unmodified`
+  /// ones, which a faulty run may have changed.
+  void refill(std::size_t set, Role role) const;
+
+  /// Compares all outputs of a set with what its draw must give, and adds that to `result`. `when`
+  /// names the moment in a failure's reason: "before timing".
+  void check(std::size_t set, const std::string& when, Verification& result);
+
+  /// Seconds of the first fill, without layout conversions, and of these.
+  double fill_seconds() const { return fill_seconds_; }
+  double reorder_seconds() const { return reorder_seconds_; }
+
+ private:
+  struct SetState {
+    Draw draw;
+    double budget_part = 0;
+    std::optional<std::vector<Expectation>> expected;  ///< one for each output, in their order
+  };
+
+  Values values(std::size_t set, const TensorSpec& spec, Draw draw) const;
+  std::vector<std::int64_t> sample(std::size_t set, std::size_t output);
+  std::vector<Expectation> expect(std::size_t set);
+  Expectation expect(std::size_t set, std::size_t output, const Inputs& inputs);
+  void add_checksum(Expectation& expectation, const TensorSpec& spec, const Inputs& inputs,
+                    bool exact, std::uint64_t seed) const;
+  void judge(const OutputCheck& check, const TensorSpec& spec, Draw draw, const std::string& where,
+             Verification& result) const;
+  void describe(Verification& result) const;
+
+  const BufferSets& buffers_;
+  const Oracle& oracle_;
+  std::function<Executed()> executed_;
+  VerifierSetup setup_;
+  int magnitude_ = 0;  ///< of the integers of the exact pass
+  std::vector<SetState> states_;
+  std::map<std::size_t, std::vector<std::int64_t>> samples_;  ///< of this pass, by output
+  std::vector<std::int64_t> block_;                           ///< of a range that is checked whole
+  std::string exact_text_;                                    ///< what an exact pass has shown
+  double fill_seconds_ = 0, reorder_seconds_ = 0;
+};
+
+}  // namespace assay

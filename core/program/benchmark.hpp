@@ -1,0 +1,81 @@
+#pragma once
+// A benchmark: one executable `assay-<name>`. It declares its dimensions, understands its problems
+// and prepares workloads; core does the rest (flags, suites, lists, verification, timing, rows,
+// files, exit code).
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/api/communicator.hpp"
+#include "core/measure/case.hpp"
+#include "core/measure/workload.hpp"
+#include "core/program/plugins.hpp"
+
+namespace assay {
+
+/// What a case is prepared with.
+struct CaseContext {
+  Plugins& plugins;
+  Communicator& ranks;
+  std::uint64_t seed = 1;
+  double reference_budget = 2e7;
+  int ranks_here = 1;  ///< ranks on this host, which share its memory
+  /// Transports that a benchmark has joined, by its own name for them: joining takes long, so the
+  /// cases share them.
+  std::map<std::string, std::unique_ptr<Communicator>> joined{};
+};
+
+/// How many processes a launcher has started.
+struct RankCount {
+  int ranks = 1, nodes = 1;
+};
+
+class Benchmark {
+ public:
+  virtual ~Benchmark() = default;
+  virtual std::string name() const = 0;         ///< "conv"
+  virtual std::string description() const = 0;  ///< one line for --help
+  /// In the order of the id. Ready-made ones for the axes that all share are below.
+  virtual std::vector<Dimension> dimensions() const = 0;
+  /// The canonical form of a problem descriptor; throws InputError naming the field that is wrong.
+  virtual std::string canonical(const std::string& descriptor) const = 0;
+  /// Settles what follows from the other settings before the id is made: what has no meaning gets
+  /// one value, so that equal work is one case; axes that are found out get theirs. InputError for
+  /// settings that cannot be.
+  virtual void complete(Settings&, const RankCount&) const {}
+  /// The problem of a case, or null for workloads that are no single problem.
+  virtual std::unique_ptr<Problem> problem(const Settings& settings) const = 0;
+  virtual Result<std::unique_ptr<Workload>> prepare(const Case& one,
+                                                    CaseContext& context) const = 0;
+  /// The ranks that a launcher started, as one job: the runner's own talk (agreement, slowest rank)
+  /// goes through it. A benchmark that compares transports connects those per case, in prepare().
+  /// Default: the serial one.
+  virtual std::unique_ptr<Communicator> connect(Plugins& plugins) const;
+};
+
+namespace dimension {
+Dimension backend(std::vector<std::string> defaults);
+Dimension precision(std::vector<std::string> values, std::vector<std::string> defaults);
+Dimension algorithm(
+    std::vector<std::string> values);  ///< default auto; names of loaded backends are valid too
+Dimension problem(std::vector<std::string> defaults);
+Dimension cache();                                  ///< hot | cold
+Dimension threads();                                ///< default: processors this process may use
+Dimension layout(std::vector<std::string> values);  ///< default any, left out of the id
+Dimension device();                                 ///< cpu | gpu, cpu left out of the id
+}  // namespace dimension
+
+/// A benchmark of single operations: give the problem and the oracle, get prepare().
+class OperationBenchmark : public Benchmark {
+ public:
+  virtual std::unique_ptr<Oracle> oracle(const Problem& problem) const = 0;
+  Result<std::unique_ptr<Workload>> prepare(const Case& one, CaseContext& context) const final;
+};
+
+/// The whole of main().
+int benchmark_main(const Benchmark& benchmark, int argc, const char* const* argv);
+
+}  // namespace assay

@@ -1,0 +1,398 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <iostream>
+#include <optional>
+#include <set>
+#include <system_error>
+#include <thread>
+
+#include "core/base/clock.hpp"
+#include "core/base/error.hpp"
+#include "core/base/hash.hpp"
+#include "core/base/signal_note.hpp"
+#include "core/base/standard_streams.hpp"
+#include "core/base/text.hpp"
+#include "core/machine/environment.hpp"
+#include "core/machine/launched.hpp"
+#include "core/machine/threads.hpp"
+#include "core/measure/run_case.hpp"
+#include "core/measure/shared_contention.hpp"
+#include "core/program/ceiling_probe.hpp"
+#include "core/program/options.hpp"
+#include "core/program/print_row.hpp"
+#include "core/program/rank_locations.hpp"
+#include "core/program/suite.hpp"
+#include "core/result/baseline.hpp"
+#include "core/result/journal.hpp"
+#include "core/result/outputs.hpp"
+#include "core/result/result.hpp"
+#include "core/result/schema.hpp"
+
+namespace assay {
+
+using nlohmann::json;
+
+namespace {
+
+/// Rows that were measured with other settings than the run's first ones must not stand under its
+/// hash.
+void expect_unchanged(const std::filesystem::path& suite, const std::string& kind,
+                      const json& content, const std::string& hash) {
+  if (hash.empty() || content_hash(kind, content) == hash) return;
+  throw InputError(fmt::format(
+      "{} has changed since the run began ({}). Put it back and resume the run, or start another "
+      "one.",
+      suite.string(),
+      kind == "suite" ? "its content has another hash"
+                      : "its cases are others: a problem list that it names was edited"));
+}
+
+/// The cases that the command line or the suite asks for.
+std::vector<Case> selected_cases(const Benchmark& benchmark, RunRequest& request, Plugins& plugins,
+                                 const RankCount& started) {
+  std::vector<Case> cases;
+  if (request.suite.empty()) {
+    cases = expand(benchmark, request.chosen, plugins, request.required, started);
+  } else {
+    const std::filesystem::path file = find_suite(request.suite);
+    const json suite = read_suite(file);
+    expect_unchanged(file, "suite", suite, request.suite_hash);
+    cases = expand_suite(benchmark, suite, file.string(), plugins, started);
+    // Of the problem lists that the suite names, too.
+    if (!request.cases_hash.empty())
+      expect_unchanged(file, "cases", case_list(benchmark, cases), request.cases_hash);
+    const json timing = suite.value("timing", json::object());
+    if (!request.max_time_given)
+      request.timing.max_time = timing.value("max_time", request.timing.max_time);
+    if (!request.precision_target_given)
+      request.timing.precision_target =
+          timing.value("precision_target", request.timing.precision_target);
+    if (!request.min_samples_given)
+      request.timing.min_samples = timing.value("min_samples", request.timing.min_samples);
+    if (request.required)
+      for (Case& one : cases) one.required = true;
+  }
+  return cases;
+}
+
+/// With a plan, only those and in its order.
+std::vector<Case> planned_cases(const RunRequest& request, std::vector<Case> cases) {
+  if (request.plan.empty()) return cases;
+  std::vector<Case> planned;
+  for (const json& id : read_json(request.plan)) {
+    const auto found =
+        std::find_if(cases.begin(), cases.end(), [&](const Case& one) { return one.id == id; });
+    if (found == cases.end())
+      throw InputError(request.plan + ": no case '" + id.dump() + "' in suite '" + request.suite +
+                       "'. Plan and suite differ.");
+    planned.push_back(*found);
+  }
+  return planned;
+}
+
+void print_list(const Benchmark& benchmark, const std::vector<Case>& cases, bool as_json) {
+  if (as_json) {
+    std::cout << case_list(benchmark, cases).dump(1) << '\n';
+    return;
+  }
+  for (const Case& one : cases)
+    std::cout << one.id << (one.names.empty() ? "" : "  " + join(one.names, ",")) << '\n';
+}
+
+std::string command_line(int argc, const char* const* argv) {
+  std::string line;
+  for (int i = 0; i < argc; ++i) line += (i > 0 ? " " : "") + std::string(argv[i]);
+  return line;
+}
+
+/// The environment with the versions of every plugin that the cases name, and of all hosts.
+json environment_of(const Benchmark& benchmark, const std::vector<Case>& cases, Plugins& plugins,
+                    Communicator& ranks) {
+  std::set<std::string> names;
+  for (const Dimension& axis : benchmark.dimensions())
+    for (const Case& one : cases)
+      if (const auto plugin = one.settings.find(axis.name);
+          axis.plugin && plugin != one.settings.end())
+        names.insert(plugin->second);
+  json environment = capture_environment();
+  for (const std::string& name : names) {
+    const Result<Backend*> backend = plugins.open(name);
+    if (const auto* usable = std::get_if<Backend*>(&backend))
+      add_software(environment, name, (*usable)->software());
+  }
+  add_ranks(environment, ranks);
+  return environment;
+}
+
+/// What rank 0 alone does for all; an error in the input that it finds is everybody's.
+template <class Body>
+void on_rank_0(Communicator& ranks, const Body& body) {
+  std::string problem;
+  try {
+    if (ranks.rank() == 0) body();
+  } catch (const InputError& error) {
+    problem = error.what();
+  }
+  problem = ranks.allgather(problem).front();
+  if (!problem.empty()) throw InputError(problem);
+}
+
+/// Ranks that were given different words would meet in one call with different sizes.
+void expect_same_cases(Communicator& ranks, const std::vector<Case>& cases) {
+  json ids = json::array();
+  for (const Case& one : cases) ids.push_back(one.id);
+  const std::vector<std::string> all = ranks.allgather(content_hash("cases", ids));
+  for (std::size_t rank = 1; rank < all.size(); ++rank)
+    if (all[rank] != all.front())
+      throw InputError(
+          fmt::format("rank {} was given other cases than rank 0 (their ids differ). Start all "
+                      "ranks with the same words.",
+                      rank));
+}
+
+void write_result(json result, json rows, const json& after, const RunRequest& request) {
+  result["environments"][0]["volatile_after"] = after;
+  result["rows"] = std::move(rows);
+  result["run"]["finished"] = utc_now();
+  try {
+    write_json(request.out, result);
+  } catch (const InputError& error) {
+    // The disk has filled up, or the folder has gone, since check_writable: what was measured is
+    // not thrown away.
+    std::cout << result.dump(1) << std::endl;
+    throw CaseError(std::string(error.what()) + " The result is on stdout instead.");
+  }
+  std::cerr << "wrote " << request.out.string() << '\n';
+}
+
+/// The files that --out must not overwrite.
+std::vector<std::string> inputs_of(const RunRequest& request) {
+  std::vector<std::string> files = request.baselines;
+  if (!request.suite.empty()) files.push_back(find_suite(request.suite).string());
+  if (!request.plan.empty()) files.push_back(request.plan);
+  if (!request.journal.empty()) files.push_back(request.journal);
+  return files;
+}
+
+/// Beside --out, where no journal is given: finished rows outlive whatever ends the process.
+std::optional<std::filesystem::path> own_journal(const RunRequest& request) {
+  std::error_code missing;
+  const bool special = std::filesystem::exists(request.out, missing) &&
+                       !std::filesystem::is_regular_file(request.out, missing);
+  if (request.out.empty() || !request.journal.empty() || special) return std::nullopt;
+  return request.out.string() + ".journal.jsonl";
+}
+
+std::optional<std::filesystem::path> journal_of(const RunRequest& request) {
+  if (!request.journal.empty()) return request.journal;
+  return own_journal(request);
+}
+
+void expect_no_rows_of_before(const std::filesystem::path& journal) {
+  std::error_code missing;
+  const auto size = std::filesystem::file_size(journal, missing);
+  if (missing || size == 0) return;
+  throw InputError(
+      fmt::format("{0} holds the finished rows of a process that was ended, or is still running. "
+                  "Make a result of them with `assay recover {0}`, or remove it.",
+                  journal.string()));
+}
+
+/// What a rank still says when its launcher, or somebody, ends it: under `assay run`, that it was
+/// there to be ended, so that a row can name those that were not; else where the rows are.
+std::optional<SignalNote> last_note(const Benchmark& benchmark, const RunRequest& request,
+                                    const Communicator& ranks) {
+  if (!request.journal.empty()) {
+    if (ranks.size() == 1) return std::nullopt;
+    return std::optional<SignalNote>(std::in_place, fmt::format("rank {} on {}: {}\n", ranks.rank(),
+                                                                ranks.host(), ended_by_signal));
+  }
+  const auto file = own_journal(request);
+  if (!file || ranks.rank() != 0) return std::nullopt;
+  return std::optional<SignalNote>(
+      std::in_place,
+      fmt::format("assay-{0}: ended by a signal. Finished rows are kept in {1}. Make a result of "
+                  "them with `assay recover {1}`.\n",
+                  benchmark.name(), file->string()));
+}
+
+int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
+           const std::string& command, Plugins& plugins) {
+  const bool speaks = ranks.rank() == 0;  // one rank talks, writes and keeps the journal for all
+  const std::vector<Case> all =
+      selected_cases(benchmark, request, plugins, {ranks.size(), ranks.nodes()});
+  const std::vector<Case> cases = planned_cases(request, all);
+  expect_same_cases(ranks, cases);
+  if (request.list) {
+    if (speaks) print_list(benchmark, cases, request.json);
+    return 0;
+  }
+  std::vector<Baseline> baselines;
+  std::unique_ptr<Journal> journal;
+  on_rank_0(ranks, [&] {
+    // Whatever would make the numbers unusable is asked before any is measured.
+    if (!request.out.empty()) check_output("--out", request.out, inputs_of(request));
+    for (const std::string& name : request.baselines) baselines.push_back(Baseline::load(name));
+    if (own_journal(request)) expect_no_rows_of_before(*own_journal(request));
+    if (const auto file = journal_of(request)) journal = std::make_unique<Journal>(*file);
+  });
+
+  const std::string started = utc_now();
+  // Of all cases, not of the planned ones alone: a process that runs a part of a suite again must
+  // load, and tell, what the first one did.
+  const json environment = environment_of(benchmark, all, plugins, ranks);
+  const json launch = {{"launch", request.launch}, {"attempt", request.attempt}};
+  const std::optional<SignalNote> note_of_end = last_note(benchmark, request, ranks);
+  // For whoever finds a process, and must tell which rank it is.
+  const std::vector<std::string> processes = ranks.allgather(std::to_string(getpid()));
+  const auto append = [&](const json& event) {
+    if (!journal) return;
+    try {
+      journal->append(event);
+    } catch (const std::system_error& error) {
+      // The one of `assay run` is the only place of its rows; these are still written to --out.
+      if (!own_journal(request)) throw;
+      std::cerr << "assay-" << benchmark.name() << ": " << error.what()
+                << ". Rows are kept in memory alone from here on." << std::endl;
+      journal.reset();
+    }
+  };
+  auto note = [&](const char* event, json fields) {
+    fields.update(launch);
+    fields["event"] = event;
+    append(fields);
+  };
+  if (own_journal(request))
+    append({{"event", "run"},
+            {"id", benchmark.name() + "-" + started},
+            {"suite", request.suite},
+            {"command", command},
+            {"seed", request.seed},
+            {"started", started},
+            {"environment", environment}});
+  note("launch", {{"benchmark", benchmark.name()},
+                  {"environment", environment},
+                  {"rank_processes", processes},
+                  {"command", command},
+                  {"started", started}});
+
+  CaseContext context{plugins, ranks, request.seed, request.reference_budget, ranks_here(ranks)};
+  json rows = json::array();
+  CeilingProbe probe(plugins);
+  for (const Case& one : cases) {
+    note("begin", {{"id", one.id}, {"started", utc_now()}});
+    const std::unique_ptr<Problem> problem = benchmark.problem(one.settings);
+    Outcome outcome =
+        run_case([&] { return benchmark.prepare(one, context); }, ranks, request.timing);
+    if (outcome.timing) share(outcome.timing->contention, ranks);  // on all ranks or on none
+    // Before the row is synced: the other ranks are in the next case already, and may say
+    // something.
+    if (!request.journal.empty() && speaks)
+      std::cerr << "end of " << one.id << end_of_case << std::endl;
+    json row = make_row(benchmark.name(), one, problem.get(), outcome, 0, request.launch,
+                        request.attempt, ranks.size(), ranks.nodes());
+    // `assay run`, which gives a plan, judges by what it measures around the cases.
+    if (request.plan.empty() && ranks.size() == 1) probe.judge(row);
+    for (const Baseline& baseline : baselines)
+      if (row.at("baseline").is_null()) row["baseline"] = baseline.match(row);
+    append({{"event", "row"}, {"row", row}});
+    if (speaks) print_row(row);
+    rows.push_back(std::move(row));
+  }
+  const json after = capture_volatile();  // beside the state before: what the run has done to it
+  note("end", {{"benchmark", benchmark.name()}, {"volatile", after}});
+
+  const ExitCode code = exit_code(rows);
+  if (speaks && !request.out.empty()) {
+    json result = make_result(benchmark.name() + "-" + started, request.suite, command,
+                              request.seed, started);
+    result["environments"] = json::array({environment});
+    write_result(std::move(result), std::move(rows), after, request);
+    std::error_code stays;
+    if (const auto file = own_journal(request)) std::filesystem::remove(*file, stays);
+  }
+  return static_cast<int>(code);
+}
+
+int run(const Benchmark& benchmark, RunRequest& request, const std::string& command) {
+  Plugins plugins;
+  const std::unique_ptr<Communicator> ranks = benchmark.connect(plugins);
+  // A benchmark of one process under a launcher of several: one measures, the others would only be
+  // in its way.
+  if (ranks->size() == 1 && launched().rank > 0) return 0;
+  if (ranks->size() == 1) return run_on(*ranks, benchmark, request, command, plugins);
+  try {
+    return run_on(*ranks, benchmark, request, command, plugins);
+  } catch (const InputError& error) {
+    // All ranks read the same input and find the same fault: one of them tells it.
+    if (ranks->rank() == 0)
+      std::cerr << "assay-" << benchmark.name() << ": " << error.what() << std::endl;
+    return static_cast<int>(ExitCode::usage);
+  } catch (const std::exception& error) {
+    // This rank cannot go on, and the others would wait for it for ever.
+    ranks->abort("assay-" + benchmark.name() + ": " + error.what());
+    throw;
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Communicator> Benchmark::connect(Plugins&) const { return serial_communicator(); }
+
+Result<std::unique_ptr<Workload>> OperationBenchmark::prepare(const Case& one,
+                                                              CaseContext& context) const {
+  const std::unique_ptr<Problem> what = problem(one.settings);
+  Result<Backend*> opened = context.plugins.open(one.settings.at("backend"));
+  if (auto* refusal = std::get_if<Unsupported>(&opened)) return std::move(*refusal);
+  Backend& backend = *std::get<Backend*>(opened);
+  Options options;
+  options.settings = one.settings;
+  if (const auto threads = one.settings.find("threads"); threads != one.settings.end())
+    options.threads = std::stoi(threads->second);
+  Result<Device*> device = backend.device(options);
+  if (auto* refusal = std::get_if<Unsupported>(&device)) return std::move(*refusal);
+  OperationSetup setup;
+  // Before the operation is made: a library may divide its work among the threads that there are.
+  if (one.settings.contains("threads") && std::get<Device*>(device)->name() == "cpu") {
+    if (auto why = why_not_threads(options.threads)) return Unsupported{std::move(*why)};
+    setup.threads = options.threads;
+  }
+
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point before = Clock::now();
+  Result<std::unique_ptr<Operation>> made = backend.make(*what, options, context.ranks);
+  const double create_seconds = std::chrono::duration<double>(Clock::now() - before).count();
+  if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
+
+  const auto cache = one.settings.find("cache");
+  setup.cold = cache != one.settings.end() && cache->second == "cold";
+  setup.seed = context.seed;
+  setup.rank = context.ranks.rank();
+  setup.ranks_here = context.ranks_here;
+  setup.reference_budget = context.reference_budget;
+  return operation_workload(*what, std::move(std::get<std::unique_ptr<Operation>>(made)),
+                            *std::get<Device*>(device), oracle(*what), create_seconds, setup);
+}
+
+int benchmark_main(const Benchmark& benchmark, int argc, const char* const* argv) {
+  return guarded_main("assay-" + benchmark.name(), [&] {
+    int exit = -1;
+    RunRequest request;
+    try {
+      request = parse_benchmark_options(benchmark, argc, argv, exit);
+    } catch (const InputError&) {
+      if (launched().rank == 0) throw;
+      // Rank 0 tells it. A launcher ends all processes when one has failed: not before that.
+      std::this_thread::sleep_for(std::chrono::milliseconds(500));
+      return static_cast<int>(ExitCode::usage);
+    }
+    if (exit >= 0) return exit;
+    return run(benchmark, request, command_line(argc, argv));
+  });
+}
+
+}  // namespace assay

@@ -1,0 +1,116 @@
+#include "core/program/ceiling_probe.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include "core/api/ceiling_problem.hpp"
+#include "core/base/error.hpp"
+#include "core/machine/contention.hpp"
+#include "core/result/impossible.hpp"
+#include "core/result/result.hpp"
+
+namespace assay {
+
+using nlohmann::json;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// The best of a few runs that nobody disturbed. Each run is short beside the scheduler's quantum,
+/// so that some are whole even on a machine where others compute.
+std::optional<double> least_seconds(Operation& operation, Stream& stream) {
+  constexpr int enough = 5;
+  constexpr auto longest = std::chrono::milliseconds(60);
+  std::optional<double> least;
+  int good = 0;
+  for (const auto start = Clock::now(); good < enough && Clock::now() - start < longest;) {
+    const Contention before = contention();
+    stream.mark(0);
+    operation.run(stream);
+    stream.mark(1);
+    stream.wait();
+    const double seconds = stream.seconds(0, 1);
+    const Contention meanwhile = between(before, contention(), seconds);
+    if (!(seconds > 0) || meanwhile.waiting.value_or(0) > shared_above ||
+        meanwhile.stolen.value_or(0) > shared_above)
+      continue;
+    ++good;
+    least = least ? std::min(*least, seconds) : seconds;
+  }
+  return least;
+}
+
+bool judged(const json& row) {
+  const json& parameters = row.at("parameters");
+  return row.at("status") == "ok" && bounded_by_native(row) && row.at("benchmark") != "stream" &&
+         parameters.contains("backend") && parameters.contains("precision") &&
+         parameters.value("threads", json()).is_number() && parameters.value("ranks", 1) == 1 &&
+         parameters.value("device", "cpu") == "cpu";
+}
+
+}  // namespace
+
+std::optional<double> CeilingProbe::rate(bool fma, const std::string& precision_name, int threads) {
+  const auto [place, fresh] =
+      known_.try_emplace({fma ? precision_name : "read", threads}, std::nullopt);
+  if (!fresh) return place->second;
+  const Result<Backend*> opened = plugins_.open("native");
+  if (std::holds_alternative<Unsupported>(opened)) return std::nullopt;
+  Options options;
+  options.settings = {{"backend", "native"}, {"device", "cpu"}};
+  options.threads = threads;
+  const Result<Device*> device = std::get<Backend*>(opened)->device(options);
+  if (std::holds_alternative<Unsupported>(device)) return std::nullopt;
+  const CeilingProblem problem(fma ? CeilingProblem::Kernel::fma : CeilingProblem::Kernel::read,
+                               precision(precision_name), threads);
+  const auto alone = serial_communicator();
+  const auto made = std::get<Backend*>(opened)->make(problem, options, *alone);
+  if (std::holds_alternative<Unsupported>(made)) return std::nullopt;
+  Operation& operation = *std::get<std::unique_ptr<Operation>>(made);
+  std::vector<std::unique_ptr<Tensor>> tensors;
+  std::vector<Tensor*> bound;
+  for (const TensorSpec& spec : operation.arguments()) {
+    tensors.push_back(std::get<Device*>(device)->allocate(spec));
+    bound.push_back(tensors.back().get());
+    if (spec.role == Role::input)  // 1 is exact in every type, and no denormal number comes of it
+      std::get<Device*>(device)->put(*tensors.back(), [](std::int64_t, std::span<double> values) {
+        std::fill(values.begin(), values.end(), 1.0);
+      });
+  }
+  operation.bind(bound);
+  const auto seconds = least_seconds(operation, std::get<Device*>(device)->stream());
+  if (seconds) place->second = operation.executed().numbers.at(fma ? "flops" : "bytes") / *seconds;
+  return place->second;
+}
+
+/// Where a processor computes 16-bit data in fp32, and the row says so, the faster of both units
+/// counts.
+std::optional<double> CeilingProbe::peak(const json& row, int threads) {
+  const std::string precision = row.at("parameters").at("precision");
+  std::optional<double> own = rate(true, precision, threads);
+  if (row.at("executed").value("compute", json()) == "fp32" && precision != "fp32" &&
+      precision != "fp64")
+    if (const auto other = rate(true, "fp32", threads); other && (!own || *other > *own))
+      own = other;
+  return own;
+}
+
+void CeilingProbe::judge(json& row) {
+  if (!judged(row)) return;
+  const int threads = row.at("parameters").at("threads");
+  LeastTime least;
+  const auto at_least = [&](double amount, const std::optional<double>& per_s, const char* bound) {
+    if (per_s && *per_s > 0 && amount / *per_s > least.seconds) least = {amount / *per_s, bound};
+  };
+  if (const auto work = operations_done(row); work && *work > 0)
+    at_least(*work, peak(row, threads), "compute");
+  // Whatever lies where: no byte comes faster than from the first cache.
+  if (const json bytes = row.at("problem").value("bytes", json()); bytes.is_number() && bytes > 0)
+    at_least(bytes.get<double>(), rate(false, "fp64", threads), "L1");
+  if (const auto why = why_impossible(row.at("time_s").at("median"), least)) take_back(row, *why);
+}
+
+}  // namespace assay

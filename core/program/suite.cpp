@@ -1,0 +1,363 @@
+#include "core/program/suite.hpp"
+#include "core/base/paths.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <map>
+
+#include "core/base/error.hpp"
+#include "core/base/text.hpp"
+#include "core/machine/environment.hpp"
+#include "core/machine/threads.hpp"
+#include "core/result/schema.hpp"
+
+namespace assay {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+fs::path lists_folder(const std::string& benchmark) {
+  return data_folder("suites") / "problems" / benchmark;
+}
+
+/// A descriptor's fields ("mb16ic64" → mb16, ic64); what is no field stays one piece, for the
+/// benchmark to refuse by name.
+std::vector<std::string> fields(const std::string& descriptor) {
+  std::vector<std::string> pieces;
+  for (std::size_t at = 0; at < descriptor.size();) {
+    std::size_t end = at;
+    auto is_digit = [&](std::size_t i) {
+      return std::isdigit(static_cast<unsigned char>(descriptor[i])) != 0;
+    };
+    while (end < descriptor.size() && !is_digit(end)) ++end;
+    while (end < descriptor.size() && is_digit(end)) ++end;
+    pieces.push_back(descriptor.substr(at, end - at));
+    at = end;
+  }
+  return pieces;
+}
+
+std::string field_name(const std::string& field) {
+  return field.substr(0, field.find_first_of("0123456789"));
+}
+
+/// `descriptor` with the fields of `others` added; one that stands in both is `others`'s if
+/// `replace`, else stays.
+std::string with_fields(const std::string& descriptor, const std::string& others, bool replace) {
+  std::vector<std::string> mine = fields(descriptor);
+  for (const std::string& other : fields(others)) {
+    const auto same = std::find_if(mine.begin(), mine.end(), [&](const std::string& field) {
+      return field_name(field) == field_name(other);
+    });
+    if (same == mine.end())
+      mine.push_back(other);
+    else if (replace)
+      *same = other;
+  }
+  return join(mine, "");
+}
+
+NamedProblem listed(const Benchmark& benchmark, const json& list, const std::string& list_name,
+                    const json& problem, const std::string& overrides) {
+  std::string text = problem.at("descriptor");
+  text = with_fields(text, list.value("defaults", ""), false);
+  text = with_fields(text, overrides, true);
+  return {benchmark.canonical(text), list_name + "/" + problem.at("name").get<std::string>()};
+}
+
+/// Gives each problem its part of what the list stands for; equal problems are one case, with the
+/// repeats of all.
+void add_parts(std::vector<NamedProblem>& problems, const json& list, const std::string& shown_as) {
+  const auto repeat = [&](std::size_t i) { return list.at("problems")[i].value("repeat", 1); };
+  std::map<std::string, int> repeats;
+  int all = 0;
+  for (std::size_t i = 0; i < problems.size(); ++i) {
+    repeats[problems[i].descriptor] += repeat(i);
+    all += repeat(i);
+  }
+  for (NamedProblem& problem : problems)
+    problem.part = Part{shown_as, list.at("whole"), repeats[problem.descriptor], all};
+}
+
+/// What stands after '@' is fields with values: a slip there is told as such, not as a fault of
+/// the descriptor that it would have changed.
+void check_overrides(const std::string& text, const std::string& overrides) {
+  const std::string where = " (in '" + text + "'). Give fields with values, like @mb32.";
+  if (overrides.empty()) throw InputError("nothing stands after @" + where);
+  for (const std::string& field : fields(overrides)) {
+    const std::string name = field_name(field);
+    if (name == field) throw InputError("'" + field + "' after @ has no value" + where);
+    if (name.empty()) throw InputError("'" + field + "' after @ has no name" + where);
+    if (!std::all_of(name.begin(), name.end(),
+                     [](unsigned char c) { return c == '_' || std::isalpha(c) != 0; }))
+      throw InputError("'" + field + "' after @ is no field" + where);
+  }
+}
+
+/// Wrong values of one dimension: a suite tells its key in the pointer.
+class DimensionError final : public InputError {
+ public:
+  DimensionError(std::string name, const std::string& what)
+      : InputError(what), name_(std::move(name)) {}
+  const std::string& name() const { return name_; }
+
+ private:
+  std::string name_;
+};
+
+/// Runs `body`, whose faults are those of dimension `name`.
+template <class Body>
+void on_behalf_of(const std::string& name, Body body) {
+  try {
+    body();
+  } catch (const InputError& error) {
+    throw DimensionError(name, error.what());
+  }
+}
+
+std::string check_threads(const std::string& text) {
+  int count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  const ThreadLimit limit = thread_limit();
+  if (error != std::errc() || end != text.data() + text.size() || count < 1 || count > limit.most)
+    throw InputError(
+        fmt::format("'{}' is no number of threads that can be here (1 to {}: {}). This process may "
+                    "use {} processors.",
+                    text, limit.most, limit.what, processors()));
+  return std::to_string(count);
+}
+
+/// The checked values of one axis, without problems. `asked`: the plugins that the cases name.
+std::vector<std::string> checked(const Dimension& axis, const std::vector<std::string>& given,
+                                 const std::string& benchmark, Plugins& plugins,
+                                 const std::vector<std::string>& asked) {
+  std::vector<std::string> values;
+  for (const std::string& value : given) {
+    std::vector<std::string> valid = axis.values;
+    if (axis.plugin)  // known ones that were not built are unsupported, by their own reason
+      for (const std::string& name : plugins.names())
+        if (std::find(valid.begin(), valid.end(), name) == valid.end()) valid.push_back(name);
+    const std::vector<std::string>& every = axis.every.empty() ? axis.values : axis.every;
+    if (value == "all" && !every.empty() &&
+        std::find(valid.begin(), valid.end(), value) == valid.end()) {
+      for (const std::string& one : every)
+        if (std::find(values.begin(), values.end(), one) == values.end()) values.push_back(one);
+      continue;
+    }
+    if (axis.name == "threads") {
+      values.push_back(check_threads(value));
+      continue;
+    }
+    bool known = valid.empty() || std::find(valid.begin(), valid.end(), value) != valid.end();
+    if (!known && axis.name == "algorithm") {
+      // A backend may bring algorithms of its own: adding it edits no list. Others are not opened:
+      // what a library does to the process when it is loaded is no part of these measurements.
+      for (const std::string& name : asked) {
+        const Result<Backend*> backend = plugins.open(name);
+        if (const auto* usable = std::get_if<Backend*>(&backend))
+          for (const std::string& algorithm : (*usable)->algorithms(benchmark))
+            if (std::find(valid.begin(), valid.end(), algorithm) == valid.end())
+              valid.push_back(algorithm);
+      }
+      known = std::find(valid.begin(), valid.end(), value) != valid.end();
+    }
+    if (!known) throw InputError(unknown_name(axis.name, value, valid));
+    if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
+  }
+  return values;
+}
+
+}  // namespace
+
+std::vector<std::string> problem_lists(const std::string& benchmark) {
+  return json_names(lists_folder(benchmark));
+}
+
+std::vector<NamedProblem> find_problems(const Benchmark& benchmark, const std::string& text) {
+  const std::size_t at = text.find('@');
+  const std::string overrides = at == std::string::npos ? "" : text.substr(at + 1);
+  const std::string what = text.substr(0, at);
+  if (at != std::string::npos) check_overrides(text, overrides);
+  const std::string list_name = what.substr(0, what.find('/'));
+  const std::vector<std::string> lists = problem_lists(benchmark.name());
+  if (std::find(lists.begin(), lists.end(), list_name) == lists.end()) {
+    // A descriptor has digits, and so may a list's name: what is near to a list is taken for its
+    // misspelling.
+    const std::string near = nearest(list_name, lists);
+    try {
+      return {{benchmark.canonical(with_fields(what, overrides, true)), ""}};
+    } catch (const InputError& error) {
+      if (near.empty()) throw;
+      throw InputError(unknown_name("problem or list of problems", list_name, lists) +
+                       " (As a descriptor: " + error.what() + ")");
+    }
+  }
+  const json list =
+      read_checked(lists_folder(benchmark.name()) / (list_name + ".json"), "problems");
+  std::vector<NamedProblem> problems;
+  std::vector<std::string> names;
+  const bool whole = what == list_name;
+  for (const json& problem : list.at("problems")) {
+    names.push_back(problem.at("name"));
+    if (whole || what == list_name + "/" + names.back())
+      problems.push_back(listed(benchmark, list, list_name, problem, overrides));
+  }
+  if (problems.empty())
+    throw InputError(unknown_name(
+        "problem of list '" + list_name + "':", what.substr(list_name.size() + 1), names));
+  if (whole && list.contains("whole")) add_parts(problems, list, text);
+  return problems;
+}
+
+json read_suite(const fs::path& file) { return read_checked(file, "suite"); }
+
+std::vector<std::string> suite_names() {
+  std::vector<std::string> names;
+  for (const std::string& name : json_names(data_folder("suites"))) {
+    try {
+      const json document = read_json(data_folder("suites") / (name + ".json"));
+      if (document.is_object() && document.value("schema", json()) == "assay-criteria/1") continue;
+    } catch (const InputError&) {
+      // Whoever reads it tells what is wrong with it.
+    }
+    names.push_back(name);
+  }
+  return names;
+}
+
+fs::path find_suite(const std::string& name) {
+  if (fs::is_regular_file(name)) return name;
+  const fs::path shipped = data_folder("suites") / (name + ".json");
+  if (fs::is_regular_file(shipped)) return shipped;
+  throw InputError(unknown_name("suite", name, suite_names()) +
+                   " A suite is a JSON file or the name of one in " +
+                   data_folder("suites").string() + ".");
+}
+
+std::vector<std::string> suite_benchmarks(const json& suite) {
+  std::vector<std::string> names;
+  for (const json& group : suite.at("cases")) {
+    const std::string name = group.at("benchmark");
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  return names;
+}
+
+std::vector<Case> expand(const Benchmark& benchmark,
+                         const std::map<std::string, std::vector<std::string>>& chosen,
+                         Plugins& plugins, bool required, const RankCount& started) {
+  const std::vector<Dimension> axes = benchmark.dimensions();
+  std::map<std::string, std::string> axis_of;  // by its names
+  std::vector<std::string> axis_names;
+  for (const Dimension& axis : axes)
+    for (const std::string& name : {axis.name, axis.also})
+      if (!axis.found && !name.empty() && axis_of.emplace(name, axis.name).second)
+        axis_names.push_back(name);
+  std::map<std::string, std::vector<std::string>> asked;
+  for (const auto& [name, values] : chosen) {
+    const auto axis = axis_of.find(name);
+    if (axis == axis_of.end())
+      throw DimensionError(name,
+                           unknown_name("dimension of " + benchmark.name(), name, axis_names));
+    std::vector<std::string>& all = asked[axis->second];
+    all.insert(all.end(), values.begin(), values.end());
+  }
+
+  std::vector<Case> cases(1);
+  const auto multiply = [&](const std::string& name, const std::vector<std::string>& values) {
+    std::vector<Case> product;
+    for (const Case& one : cases)
+      for (const std::string& value : values) {
+        product.push_back(one);
+        product.back().settings[name] = value;
+      }
+    cases = std::move(product);
+  };
+  auto given = [&](const Dimension& axis) {
+    const auto found = asked.find(axis.name);
+    return found == asked.end() || found->second.empty() ? axis.defaults : found->second;
+  };
+  // Problems vary slowest: rows of one problem stand together.
+  for (const Dimension& axis : axes)
+    if (axis.name == "problem") {
+      cases.clear();
+      on_behalf_of(axis.name, [&] {
+        for (const std::string& text : given(axis))
+          for (NamedProblem& problem : find_problems(benchmark, text)) {
+            Case& one = cases.emplace_back();
+            one.settings[axis.name] = problem.descriptor;
+            if (!problem.name.empty()) one.names.push_back(problem.name);
+            if (problem.part) one.parts.push_back(std::move(*problem.part));
+          }
+      });
+    }
+  std::vector<std::string> named;
+  for (const Dimension& axis : axes)
+    if (axis.name == "backend" || axis.plugin)
+      for (const std::string& name : given(axis)) named.push_back(name);
+  for (const Dimension& axis : axes)
+    if (axis.name != "problem" && !axis.found)
+      on_behalf_of(axis.name, [&] {
+        multiply(axis.name, checked(axis, given(axis), benchmark.name(), plugins, named));
+      });
+  for (Case& one : cases) {
+    one.required = required;
+    benchmark.complete(one.settings, started);
+    one.id = make_id(benchmark.name(), axes, one.settings);
+  }
+  return merge_equal(std::move(cases));
+}
+
+json case_list(const Benchmark& benchmark, const std::vector<Case>& cases) {
+  json list = json::array();
+  for (const Case& one : cases) {
+    const std::unique_ptr<Problem> problem = benchmark.problem(one.settings);
+    list.push_back({{"id", one.id},
+                    {"names", one.names},
+                    {"settings", one.settings},
+                    {"required", one.required},
+                    {"tolerance", one.tolerance ? json(*one.tolerance) : json()},
+                    {"part_of", one.parts},
+                    {"problem_bytes", problem == nullptr ? 0 : problem->bytes()}});
+  }
+  return list;
+}
+
+std::vector<Case> expand_suite(const Benchmark& benchmark, const json& suite,
+                               const std::string& shown_as, Plugins& plugins,
+                               const RankCount& started) {
+  std::vector<Case> cases;
+  std::size_t index = 0;
+  for (const json& group : suite.at("cases")) {
+    const std::string pointer = fmt::format("{} at /cases/{}", shown_as, index++);
+    if (group.at("benchmark") != benchmark.name()) continue;
+    std::map<std::string, std::vector<std::string>> chosen;
+    for (const auto& [key, value] : group.items()) {
+      if (key == "benchmark" || key == "required" || key == "tolerance" || key == "comment")
+        continue;
+      const json list = value.is_array() ? value : json::array({value});
+      for (const json& item : list)
+        chosen[key].push_back(item.is_string() ? item.get<std::string>() : item.dump());
+    }
+    try {
+      const json tolerance = group.value("tolerance", suite.value("tolerance", json()));
+      for (Case& one :
+           expand(benchmark, chosen, plugins, group.value("required", false), started)) {
+        if (tolerance.is_number()) one.tolerance = tolerance.get<double>();
+        cases.push_back(std::move(one));
+      }
+    } catch (const DimensionError& error) {
+      throw InputError(pointer + "/" + error.name() + ": " + error.what());
+    } catch (const InputError& error) {
+      throw InputError(pointer + ": " + error.what());
+    }
+  }
+  return merge_equal(std::move(cases));
+}
+
+}  // namespace assay

@@ -1,0 +1,250 @@
+#include "core/result/journal.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/crc.hpp>
+#include <cerrno>
+#include <csignal>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+
+#include "core/base/error.hpp"
+
+namespace assay {
+namespace {
+
+using nlohmann::json;
+
+/// Writers exclude each other, so that nobody takes another's line in the making for a torn one.
+/// The kernel frees the lock of a dead process. Where the file system has no locks, O_APPEND alone
+/// must do.
+class Lock {
+ public:
+  explicit Lock(int descriptor) : descriptor_(descriptor) {
+    while (::flock(descriptor_, LOCK_EX) != 0 && errno == EINTR) {
+    }
+  }
+  ~Lock() { ::flock(descriptor_, LOCK_UN); }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+
+ private:
+  int descriptor_;
+};
+
+constexpr std::string_view before_sum = "{\"crc32\":\"", after_sum = "\",";
+constexpr std::size_t sum_digits = 8;
+constexpr std::string_view old_keys[] = {"\"attempt\"", "\"baselines\"", "\"benchmark\"",
+                                         "\"event\"", "\"schema\""};
+constexpr std::size_t checked_from = before_sum.size() + sum_digits + after_sum.size();
+
+/// Of an object's text without its first brace.
+std::string checksum(std::string_view text) {
+  boost::crc_32_type sum;
+  sum.process_bytes(text.data(), text.size());
+  return fmt::format("{:08x}", sum.checksum());
+}
+
+std::string line_of(const json& event) {
+  // Texts may come from drivers: what is not UTF-8 is replaced instead of losing the row.
+  const std::string text = event.dump(-1, ' ', false, json::error_handler_t::replace).substr(1);
+  return std::string(before_sum) + checksum(text) + std::string(after_sum) + text + "\n";
+}
+
+bool has_checksum(std::string_view line) {
+  return line.size() > checked_from && line.starts_with(before_sum) &&
+         line.substr(before_sum.size() + sum_digits, after_sum.size()) == after_sum;
+}
+
+/// Lines of old journals have no checksum. Their keys are sorted, so that each begins with the
+/// first key of its kind of event: what begins otherwise is a new line with a damaged checksum.
+bool begins_as_old(std::string_view line) {
+  return std::any_of(std::begin(old_keys), std::end(old_keys), [&](std::string_view key) {
+    const std::size_t from = line.find_first_not_of(" {\t");
+    return from != std::string_view::npos && line.substr(from).starts_with(key);
+  });
+}
+
+/// Nothing that Assay writes comes near: later stages recurse.
+constexpr int deepest = 64;
+
+json parsed(std::string_view text) {
+  bool too_deep = false;
+  const auto callback = [&](int depth, json::parse_event_t, const json&) {
+    too_deep = too_deep || depth > deepest;
+    return !too_deep;
+  };
+  json value = json::parse(text.begin(), text.end(), callback, false);
+  return too_deep ? json(json::value_t::discarded) : value;
+}
+
+std::string last_line(int descriptor, off_t size) {
+  std::string tail;
+  constexpr off_t step = 1 << 16;
+  for (off_t from = size; from > 0;) {
+    const off_t start = std::max<off_t>(0, from - step);
+    std::string block(static_cast<std::size_t>(from - start), '\0');
+    if (::pread(descriptor, block.data(), block.size(), start) !=
+        static_cast<ssize_t>(block.size()))
+      throw std::system_error(errno, std::generic_category(), "reading the journal");
+    const std::size_t newline = block.rfind('\n');
+    if (newline != std::string::npos) return block.substr(newline + 1) + tail;
+    tail = block + tail;
+    from = start;
+  }
+  return tail;
+}
+
+void sync(int descriptor) {
+  if (::fdatasync(descriptor) != 0 && errno != EINVAL &&
+      errno != EROFS)  // pipes and the like have nothing to sync
+    throw std::system_error(errno, std::generic_category(), "syncing the journal");
+}
+
+/// Whether the file may be appended to: its first line is an event, or what a dead writer left of
+/// one.
+bool is_journal(int descriptor, off_t size) {
+  std::string line;
+  std::string block(1 << 16, '\0');
+  for (off_t at = 0; at < size;) {
+    const ssize_t got = ::pread(descriptor, block.data(), block.size(), at);
+    if (got <= 0) throw std::system_error(errno, std::generic_category(), "reading the journal");
+    const std::string_view text(block.data(), static_cast<std::size_t>(got));
+    const std::size_t newline = text.find('\n');
+    line += text.substr(0, newline);
+    if (newline != std::string_view::npos) return !journal_event(line).is_discarded();
+    at += got;
+  }
+  if (!journal_event(line).is_discarded()) return true;
+  // A proper prefix of an object: a whole value is somebody's document.
+  return line.starts_with("{") && (line.size() < 2 || line[1] == '"') && !json::accept(line);
+}
+
+}  // namespace
+
+json journal_event(std::string_view line) {
+  // A proper prefix of an object's text is never an object: a torn line cannot pass.
+  const bool checked = has_checksum(line);
+  if (!checked && !begins_as_old(line)) return json(json::value_t::discarded);
+  if (checked && line.substr(before_sum.size(), sum_digits) != checksum(line.substr(checked_from)))
+    return json(json::value_t::discarded);
+  json event = parsed(line);
+  if (!event.is_object() || !event.contains("event") || !event["event"].is_string())
+    return json(json::value_t::discarded);
+  if (checked) event.erase("crc32");
+  return event;
+}
+
+Journal::Journal(const std::filesystem::path& file) : file_(file) {
+  // A file-size limit is an error like a full disk, not a signal.
+  struct sigaction now {};
+  if (::sigaction(SIGXFSZ, nullptr, &now) == 0 && now.sa_handler == SIG_DFL)
+    std::signal(SIGXFSZ, SIG_IGN);
+
+  descriptor_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (descriptor_ < 0)
+    throw InputError(fmt::format("{}: the journal cannot be opened ({}). Choose another folder.",
+                                 file.string(), std::generic_category().message(errno)));
+  try {
+    const Lock lock(descriptor_);
+    struct stat state {};
+    if (::fstat(descriptor_, &state) != 0)
+      throw std::system_error(errno, std::generic_category(), "journal");
+    if (!S_ISREG(state.st_mode) || state.st_size == 0) return;
+    if (!is_journal(descriptor_, state.st_size))
+      throw InputError(fmt::format(
+          "{} is no journal (its first line is no event of one), so nothing is appended "
+          "to it. Name another file.",
+          file.string()));
+    const std::string torn = last_line(descriptor_, state.st_size);
+    if (torn.empty()) return;
+    // A whole event whose newline is missing is kept. The rest of a torn one is cut off: its writer
+    // is dead, since it held the lock.
+    const bool whole = !journal_event(torn).is_discarded();
+    if (!whole && json::accept(torn))
+      throw InputError(
+          fmt::format("{}: the last line is damaged (it is whole, but its checksum does not fit). "
+                      "Remove the line, or start the run anew.",
+                      file.string()));
+    if (whole ? ::write(descriptor_, "\n", 1) != 1
+              : ::ftruncate(descriptor_, state.st_size - static_cast<off_t>(torn.size())) != 0)
+      throw std::system_error(errno, std::generic_category(), "journal");
+    sync(descriptor_);
+  } catch (const InputError&) {
+    ::close(descriptor_);
+    throw;
+  } catch (const std::system_error& error) {
+    ::close(descriptor_);
+    throw InputError(
+        fmt::format("{}: the journal's torn last line cannot be ended ({}). Choose another folder.",
+                    file.string(), error.what()));
+  }
+}
+
+Journal::~Journal() { ::close(descriptor_); }
+
+void Journal::append(const json& event) {
+  const std::string line = line_of(event);
+  const Lock lock(descriptor_);
+  struct stat before {};
+  const bool known = ::fstat(descriptor_, &before) == 0;
+  ssize_t count;
+  do count = ::write(descriptor_, line.data(), line.size());
+  while (count < 0 && errno == EINTR);
+  if (count != static_cast<ssize_t>(line.size())) {
+    const int error = count < 0 ? errno : ENOSPC;  // a short write to a file: there is no more room
+    if (count > 0 && known && S_ISREG(before.st_mode) &&
+        ::ftruncate(descriptor_, before.st_size) != 0) {
+      // The torn line stays, and whoever opens the journal next ends it.
+    }
+    throw std::system_error(error, std::generic_category(),
+                            file_.string() + ": a line cannot be appended");
+  }
+  sync(descriptor_);
+}
+
+std::vector<json> read_journal(const std::filesystem::path& file) {
+  std::error_code missing;
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream || std::filesystem::is_directory(file, missing))
+    throw InputError(
+        fmt::format("{}: the journal cannot be read. Name the folder of a run that was started.",
+                    file.string()));
+  const std::string text((std::istreambuf_iterator<char>(stream)),
+                         std::istreambuf_iterator<char>());
+  std::vector<json> events;
+  bool checked = false;  // lines must have a checksum from here on
+  for (std::size_t from = 0; from < text.size();) {
+    const std::size_t to = text.find('\n', from);
+    const bool last = to == std::string::npos;
+    const std::string_view line = std::string_view(text).substr(from, last ? to : to - from);
+    json event = journal_event(line);
+    // A torn last line is what a dead writer has left of one.
+    if (last && event.is_discarded() && !json::accept(line)) break;
+    if (event.is_discarded() || (checked && !has_checksum(line) && event["event"] != "launch"))
+      throw InputError(
+          fmt::format("{}: line {} is damaged ({}). Remove the line, or start the run anew.",
+                      file.string(), events.size() + 1,
+                      !has_checksum(line)  ? "it is no event with a checksum"
+                      : json::accept(line) ? "its checksum does not fit"
+                                           : "it is no event, and its checksum does not fit"));
+    // A process of another build, which `assay run --against` has started, may write as old ones
+    // did.
+    if (event["event"] == "launch")
+      checked = has_checksum(line);
+    else
+      checked = checked || has_checksum(line);
+    events.push_back(std::move(event));
+    if (last) break;
+    from = to + 1;
+  }
+  return events;
+}
+
+}  // namespace assay

@@ -1,0 +1,314 @@
+#include "core/result/result.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+
+#include "core/machine/environment.hpp"
+#include "core/result/result_check.hpp"
+#include "core/result/row_identity.hpp"
+#include "core/result/schema.hpp"
+
+namespace assay {
+namespace {
+
+using nlohmann::json;
+
+json known(const std::string& text) { return text.empty() ? json(nullptr) : json(text); }
+/// JSON has no infinity: such an error is told in the verification's reason.
+json finite(double value) { return std::isfinite(value) ? json(value) : json(nullptr); }
+
+/// Settings are texts; a count becomes a number in the file.
+json setting(const std::string& text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool whole =
+      error == std::errc() && end == text.data() + text.size() && std::to_string(number) == text;
+  return whole ? json(number) : json(text);
+}
+
+json parameters(const Case& one, int ranks, int nodes) {
+  json all = json::object();
+  for (const auto& [name, value] : one.settings)
+    if (name != "problem") all[name] = setting(value);
+  // A case may name its own (imposed nodes).
+  all.emplace("ranks", ranks);
+  all.emplace("nodes", nodes);
+  return all;
+}
+
+json problem_json(const Case& one, const Problem* problem) {
+  json all = json::object();
+  if (problem != nullptr) {
+    all = problem->json();
+    all["descriptor"] = problem->canonical();
+    all["flops"] = finite(problem->flops());
+    all["bytes"] = finite(problem->bytes());
+  } else {
+    const auto found = one.settings.find("problem");
+    all["descriptor"] = found == one.settings.end() ? one.id : found->second;
+  }
+  return all;
+}
+
+json executed_json(const Executed& executed) {
+  json all = json::object();
+  for (const auto& [name, value] : executed.numbers) all[name] = finite(value);
+  if (executed.tile) all["tile"] = *executed.tile;
+  if (executed.operand_roundings) all["operand_roundings"] = *executed.operand_roundings;
+  if (executed.wire_bits) all["wire_bits"] = *executed.wire_bits;
+  all["algorithm"] = known(executed.algorithm);
+  all["implementation"] = known(executed.implementation);
+  all["storage"] = known(executed.storage);
+  all["compute"] = known(executed.compute);
+  all["accumulate"] = known(executed.accumulate);
+  all["layout"] = known(executed.layout);
+  all["workspace_bytes"] = executed.workspace_bytes;
+  all["evidence"] = executed.evidence;
+  all["algorithmic_flops"] =
+      executed.algorithmic_flops > 0 ? finite(executed.algorithmic_flops) : json(nullptr);
+  return all;
+}
+
+json verification_json(const Verification& one) {
+  return {{"passed", one.passed},
+          {"reference", one.reference.empty() ? "none" : one.reference},
+          {"max_error", finite(one.max_error)},
+          {"norm_error", finite(one.norm_error)},
+          {"bound", finite(one.bound)},
+          // Errors beside a bound of 0 were not held against it: there is none.
+          {"norm_bound",
+           one.norm_bound == 0 && one.norm_error > 0 ? json(nullptr) : finite(one.norm_bound)},
+          {"error_over_bound", finite(one.error_over_bound)},
+          {"checked", one.checked},
+          {"outputs", one.outputs},
+          {"exact", one.exact},
+          {"reason", known(one.reason)}};
+}
+
+json optional_json(const std::optional<double>& value) {
+  return value ? json(*value) : json(nullptr);
+}
+
+/// What several ranks have beside their common samples, each of which is the slowest rank's.
+json ranks_json(const Timing& timing) {
+  if (timing.rank_medians.empty()) return json::object();
+  return {{"rank_medians_s", timing.rank_medians},
+          {"slowest_host", known(timing.slowest_host)},
+          {"barrier_skew_s", finite(timing.skew_s)}};
+}
+
+json time_json(const Timing& timing, const Summary& summary) {
+  json all = {{"median", summary.median},
+              {"mad", summary.mad},
+              {"min", summary.min},
+              {"p95", summary.p95},
+              {"p99", summary.p99},
+              {"ci95", summary.ci95 ? json{summary.ci95->low, summary.ci95->high} : json(nullptr)},
+              {"ci95_reason",
+               summary.ci95 ? json(nullptr)
+                            : json(fmt::format("{:.3g} effective samples, a 95 % interval needs {}",
+                                               summary.n_effective, least_for_interval))},
+              {"n", summary.n},
+              {"n_effective", summary.n_effective},
+              {"stopped_by", timing.stopped_by},
+              {"batch", timing.batch},
+              {"clock_s", finite(timing.timer_overhead_s)},
+              {"warmup_runs", timing.warmup_runs},
+              {"warmup_s", timing.warmup_s},
+              {"waiting", optional_json(timing.contention.waiting)},
+              {"stolen", optional_json(timing.contention.stolen)},
+              {"foreign", optional_json(timing.contention.foreign)},
+              {"own", optional_json(timing.contention.own)},
+              {"slowest_rank", timing.slowest_rank}};
+  all.update(ranks_json(timing));
+  return all;
+}
+
+json rates_json(const Outcome& outcome, double median) {
+  json all = json::object();
+  if (!(median > 0)) return all;  // below the clock's resolution there is no rate
+  for (const auto& [name, amount] : outcome.work) all[name] = finite(amount / median);
+  // Winograd and FFT do fewer operations than the direct sum that everybody quotes: an efficiency
+  // above 100 % explains itself.
+  const auto direct = outcome.work.find("flops_per_s");
+  if (direct == outcome.work.end()) return all;
+  if (outcome.executed->algorithmic_flops > 0)
+    all["algorithmic_flops_per_s"] = finite(outcome.executed->algorithmic_flops / median);
+  else if (!saves_operations(outcome.executed->algorithm))
+    all["algorithmic_flops_per_s"] = finite(direct->second / median);
+  return all;
+}
+
+/// What may be reported of an outcome: an unverified or impossible number never becomes a result.
+Outcome judged(const Outcome& given) {
+  Outcome outcome = given;
+  if (outcome.status == "ok") {
+    if (!outcome.verification || !outcome.executed || !outcome.timing ||
+        outcome.timing->samples.empty())
+      throw std::logic_error(
+          "an ok outcome needs its verification, what was executed and its samples");
+    const std::vector<double>& samples = outcome.timing->samples;
+    if (!outcome.verification->passed) {
+      outcome.status = "incorrect";
+    } else if (!std::all_of(samples.begin(), samples.end(),
+                            [](double s) { return std::isfinite(s) && s >= 0; })) {
+      outcome.status = "failed";
+      outcome.reason = "the clock gave a time that is negative or not finite.";
+    }
+  }
+  if (outcome.status == "ok") {
+    outcome.reason.clear();
+  } else if (outcome.reason.empty()) {
+    const bool wrong = outcome.verification && !outcome.verification->reason.empty();
+    outcome.reason = wrong ? outcome.verification->reason
+                           : "no reason was given (a defect of Assay). Report it.";
+  }
+  if (outcome.status == "incorrect" && outcome.verification) outcome.verification->passed = false;
+  return outcome;
+}
+
+}  // namespace
+
+json make_row(const std::string& benchmark, const Case& one, const Problem* problem,
+              const Outcome& given, int environment, int launch, int attempt, int ranks,
+              int nodes) {
+  const Outcome outcome = judged(given);
+  json row = {{"id", one.id},
+              {"names", one.names},
+              {"benchmark", benchmark},
+              {"problem", problem_json(one, problem)},
+              {"environment", environment},
+              {"launch", launch},
+              {"attempt", attempt},
+              {"required", one.required},
+              {"parameters", parameters(one, ranks, nodes)},
+              {"executed", outcome.executed ? executed_json(*outcome.executed) : json(nullptr)},
+              {"status", outcome.status},
+              {"reason", known(outcome.reason)},
+              {"verification",
+               outcome.verification ? verification_json(*outcome.verification) : json(nullptr)},
+              {"setup_s", json::object()},
+              {"samples_s", json::array()},
+              {"time_s", nullptr},
+              {"rates", json::object()},
+              {"ceiling", nullptr},
+              {"ceiling_reason",
+               "no ceiling was measured: `assay run` measures it around the cases of a suite"},
+              {"energy_j", nullptr},
+              {"energy_reason", "energy counters are not read yet"},
+              {"baseline", nullptr}};
+  if (one.tolerance) row["tolerance"] = *one.tolerance;
+  if (!one.parts.empty()) row["part_of"] = one.parts;
+  for (const auto& [name, seconds] : outcome.setup) row["setup_s"][name] = finite(seconds);
+  if (outcome.status != "ok") return row;
+  const Summary summary = summarize(outcome.timing->samples);
+  row["samples_s"] = outcome.timing->samples;
+  row["time_s"] = time_json(*outcome.timing, summary);
+  // Of what goes on beside a computation: what that does not hide. As the samples are, it is of
+  // timed runs alone and of the slowest rank of each; a computation's length is every rank's.
+  if (const json compute = row["executed"].value("compute_s", json()); compute.is_number())
+    row["executed"]["exposed_s"] = summary.median - compute.get<double>();
+  row["rates"] = rates_json(outcome, summary.median);
+  return row;
+}
+
+json make_result(const std::string& run_id, const std::string& suite, const std::string& command,
+                 std::uint64_t seed, const std::string& started) {
+  // A standalone program's run has no name of its own.
+  const std::string id = run_id.empty() ? fmt::format("{}-{}", started, ::getpid()) : run_id;
+  return {{"schema", result_schema},
+          {"run",
+           {{"id", id},
+            {"suite", known(suite)},
+            {"command", command},
+            {"seed", seed},
+            {"statistics", statistics_version},
+            {"started", started},
+            {"finished", nullptr}}},
+          {"system", {{"name", system_name()}}},
+          {"environments", json::array()},
+          {"rows", json::array()}};
+}
+
+json read_result(const std::filesystem::path& given) {
+  std::error_code missing;
+  const std::filesystem::path file =
+      std::filesystem::is_directory(given, missing) ? given / "result.json" : given;
+  json result = read_checked(file, "result");
+  std::set<std::tuple<std::string, int, int, int>> keys;
+  std::unordered_map<std::string, const json*> first;  // row of an id
+  std::size_t index = 0;
+  for (const json& row : result["rows"]) {
+    check_row(row, index, result, file.string());
+    if (!keys.emplace(row["id"], row["environment"], row["launch"], row["attempt"]).second)
+      refuse_row(
+          file.string(), index,
+          fmt::format(
+              ": found a second row of id {}, environment {}, launch {}, attempt {}, expected one.",
+              row["id"].dump(), row["environment"].dump(), row["launch"].dump(),
+              row["attempt"].dump()));
+    const json* const same = first.try_emplace(row["id"], &row).first->second;
+    if (!row.value("published", false))
+      check_equal_parameters(row, *same, fmt::format("{} at /rows/{}", file.string(), index));
+    ++index;
+  }
+  return result;
+}
+
+ExitCode exit_code(const json& rows) {
+  if (rows.empty())
+    return ExitCode::incomparable;  // rows are missing: nothing was shown, so nothing is in order
+  // A later attempt at the same launch of a case makes good a crash or a timeout, but never a wrong
+  // result.
+  std::map<std::pair<std::string, int>, int> latest;
+  for (const json& row : rows) {
+    int& attempt =
+        latest.try_emplace({row.at("id"), row.at("launch")}, row.at("attempt")).first->second;
+    attempt = std::max(attempt, row.at("attempt").get<int>());
+  }
+  ExitCode code = ExitCode::ok;
+  bool measured = false;
+  for (const json& row : rows) {
+    const std::string status = row.at("status");
+    measured = measured || status == "ok";
+    if (status == "incorrect") {
+      code = gravest(code, ExitCode::incorrect);
+    } else if (row.at("attempt") == latest.at({row.at("id"), row.at("launch")})) {
+      const bool tolerated =
+          status == "ok" || (status == "unsupported" && !row.value("required", false));
+      if (!tolerated) code = gravest(code, ExitCode::failed);
+    }
+  }
+  // Every row may be excused, and still nothing was shown.
+  return measured ? code : gravest(code, ExitCode::incomparable);
+}
+
+namespace {
+
+/// A reading of time_s; `otherwise` where it is unknown, or the file is older than the reading.
+double reading(const json& row, const char* name, double otherwise) {
+  const json time = row.value("time_s", json());
+  if (!time.is_object()) return 0;
+  const json part = time.value(name, json());
+  return part.is_number() ? part.get<double>() : otherwise;
+}
+
+}  // namespace
+
+bool was_shared(const json& row) {
+  if (reading(row, "stolen", 0) > shared_above) return true;
+  return reading(row, "waiting", 0) > shared_above && reading(row, "foreign", 1) > shared_above;
+}
+
+bool was_oversubscribed(const json& row) {
+  return reading(row, "waiting", 0) > shared_above && reading(row, "foreign", 1) <= shared_above;
+}
+
+}  // namespace assay

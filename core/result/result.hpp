@@ -1,0 +1,48 @@
+#pragma once
+// Rows and result files ("assay-result/1"). results-schema/result.schema.json is the contract.
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/error.hpp"
+#include "core/base/statistics.hpp"
+#include "core/measure/case.hpp"
+#include "core/measure/outcome.hpp"
+
+namespace assay {
+
+inline constexpr const char* result_schema = "assay-result/1";
+
+/// A row without "baseline" (see baseline.hpp). An incorrect row keeps its verification but no time
+/// and no rate: a wrong number is never reported as a result.
+nlohmann::json make_row(const std::string& benchmark, const Case& one, const Problem* problem,
+                        const Outcome& outcome, int environment, int launch, int attempt, int ranks,
+                        int nodes);
+
+/// A result document without rows. An empty `run_id` becomes one of time and process.
+nlohmann::json make_result(const std::string& run_id, const std::string& suite,
+                           const std::string& command, std::uint64_t seed,
+                           const std::string& started);
+
+/// Reads a result file: schema, version ("written by a newer version …"), unique (id, environment,
+/// launch, attempt), finite non-negative times, numbers that follow from each other
+/// (core/result/result_check.hpp). A folder stands for its result.json.
+nlohmann::json read_result(const std::filesystem::path& file);
+
+/// The exit code that these rows ask for; `required` unsupported rows count as failed.
+ExitCode exit_code(const nlohmann::json& rows);
+
+/// Part of one processor that, missing while a row was timed, makes its times doubtful.
+inline constexpr double shared_above = 0.05;
+/// Whether others wanted the processors while the row was timed: a hypervisor took some
+/// (time_s.stolen), or threads waited (.waiting) while there was foreign work (.foreign; unknown
+/// counts as some).
+bool was_shared(const nlohmann::json& row);
+/// Whether its threads waited for each other, or for other ranks of the job: more of them than
+/// processors. No foreign work is to blame, and a repetition shows the same.
+bool was_oversubscribed(const nlohmann::json& row);
+
+}  // namespace assay

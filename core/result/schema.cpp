@@ -1,0 +1,319 @@
+#include "core/result/schema.hpp"
+
+// With the sanitizers g++ 12 takes valijson's std::regex for uninitialised (GCC bug 105562).
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <valijson/adapters/nlohmann_json_adapter.hpp>
+#include <valijson/schema.hpp>
+#include <valijson/schema_parser.hpp>
+#include <valijson/validator.hpp>
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic pop
+#endif
+
+#include "core/base/error.hpp"
+#include "core/base/paths.hpp"
+#include "core/base/text.hpp"
+
+// valijson decides whether a document is valid; what is below its call only puts the verdict into
+// words, by asking valijson again about single keywords of the schema's node that governs the
+// place.
+
+namespace assay {
+namespace {
+
+using nlohmann::json;
+using valijson::adapters::NlohmannJsonAdapter;
+
+struct Schema {
+  json text;
+  valijson::Schema compiled;
+};
+
+void compile(const json& text, valijson::Schema& into) {
+  valijson::SchemaParser parser(valijson::SchemaParser::kDraft7);
+  parser.populateSchema(NlohmannJsonAdapter(text), into);
+}
+
+const Schema& schema_named(const std::string& name) {
+  static std::mutex guard;
+  static std::map<std::string, Schema> known;
+  const std::lock_guard lock(guard);
+  const auto found = known.find(name);
+  if (found != known.end()) return found->second;
+  const std::filesystem::path file = data_folder("results-schema") / (name + ".schema.json");
+  Schema& added = known[name];
+  try {
+    added.text = read_json(file);
+    compile(added.text, added.compiled);
+  } catch (const InputError&) {
+    known.erase(name);
+    throw;
+  } catch (const std::exception& error) {
+    known.erase(name);
+    throw InputError(fmt::format("{}: is no usable JSON Schema ({}). Restore it from the sources.",
+                                 file.string(), error.what()));
+  }
+  return added;
+}
+
+/// A node of the schema that governs a place in the document, and why, where it applies under a
+/// condition.
+struct Rule {
+  const json* node;
+  std::string why;
+};
+
+class Explainer {
+ public:
+  Explainer(const json& schema, const json& document) : schema_(schema), document_(document) {}
+
+  /// What is wrong at the place valijson names ("<root>", "[rows]", "[3]", …): pairs of pointer and
+  /// words.
+  void explain(const std::vector<std::string>& context, std::vector<std::string>& words) const {
+    const json* value = &document_;
+    std::string pointer;
+    std::vector<Rule> rules;
+    apply(schema_, *value, "", rules);
+    for (std::size_t i = 1; i < context.size(); ++i) {
+      const std::string key = context[i].substr(1, context[i].size() - 2);
+      const json* inner = child(*value, key);
+      if (inner == nullptr) break;
+      std::vector<Rule> inner_rules;
+      for (const Rule& rule : rules) descend(rule, *value, key, *inner, inner_rules);
+      pointer += "/" + escaped(key);
+      value = inner;
+      rules = std::move(inner_rules);
+    }
+    for (const Rule& rule : rules) judge(rule, *value, pointer, words);
+  }
+
+ private:
+  static std::string escaped(std::string key) {
+    for (std::size_t at = 0; (at = key.find_first_of("~/", at)) != std::string::npos; at += 2)
+      key.replace(at, 1, key[at] == '~' ? "~0" : "~1");
+    return key;
+  }
+
+  static const json* child(const json& value, const std::string& key) {
+    if (value.is_object()) {
+      const auto found = value.find(key);
+      return found == value.end() ? nullptr : &*found;
+    }
+    std::size_t index = 0;
+    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), index);
+    if (!value.is_array() || error != std::errc() || end != key.data() + key.size() ||
+        index >= value.size())
+      return nullptr;
+    return &value[index];
+  }
+
+  bool holds(json mini, const json& value) const {
+    if (schema_.contains("definitions")) mini["definitions"] = schema_["definitions"];
+    valijson::Schema compiled;
+    compile(mini, compiled);
+    valijson::Validator validator;
+    return validator.validate(compiled, NlohmannJsonAdapter(value), nullptr);
+  }
+
+  /// All nodes that `node` puts on `value`: itself, what it refers to, and the branch of its
+  /// condition that applies.
+  void apply(const json& node, const json& value, const std::string& why,
+             std::vector<Rule>& rules) const {
+    if (!node.is_object()) return;
+    if (node.contains("$ref")) {
+      apply(schema_.at(json::json_pointer(node["$ref"].get<std::string>().substr(1))), value, why,
+            rules);
+      return;
+    }
+    rules.push_back({&node, why});
+    if (node.contains("allOf"))
+      for (const json& part : node["allOf"]) apply(part, value, why, rules);
+    if (!node.contains("if")) return;
+    const json& condition = node["if"];
+    if (condition.contains("required") && !value.is_object()) return;
+    const char* branch = holds(condition, value) ? "then" : "else";
+    if (!node.contains(branch)) return;
+    const json* target = &node[branch];
+    if (target->contains("$ref"))
+      target = &schema_.at(json::json_pointer((*target)["$ref"].get<std::string>().substr(1)));
+    apply(*target, value, target->value("description", why), rules);
+  }
+
+  void descend(const Rule& rule, const json& value, const std::string& key, const json& inner,
+               std::vector<Rule>& rules) const {
+    const json& node = *rule.node;
+    if (value.is_object()) {
+      if (node.contains("properties") && node["properties"].contains(key))
+        apply(node["properties"][key], inner, rule.why, rules);
+      else if (node.contains("additionalProperties"))
+        apply(node["additionalProperties"], inner, rule.why, rules);
+    } else if (node.contains("items")) {
+      apply(node["items"], inner, rule.why, rules);
+    }
+  }
+
+  static std::string shown(const json& value) {
+    if (value.is_object()) return value.empty() ? "an empty object" : "an object";
+    if (value.is_array()) return fmt::format("a list of {}", value.size());
+    std::string text = value.dump(-1, ' ', false, json::error_handler_t::replace);
+    if (text.size() > 60) text = text.substr(0, 57) + "…";
+    return text;
+  }
+
+  static std::string type_words(const json& types) {
+    static const std::map<std::string, std::string> words{
+        {"object", "an object"}, {"array", "a list"},       {"string", "a text"},
+        {"number", "a number"},  {"integer", "an integer"}, {"boolean", "true or false"},
+        {"null", "null"}};
+    std::vector<std::string> all;
+    for (const json& type : types.is_array() ? types : json::array({types}))
+      all.push_back(words.at(type.get<std::string>()));
+    return join(all, " or ");
+  }
+
+  /// The keywords of one node that `value` violates.
+  void judge(const Rule& rule, const json& value, const std::string& pointer,
+             std::vector<std::string>& words) const {
+    const json& node = *rule.node;
+    const std::string because = rule.why.empty() ? "" : " (" + rule.why + ")";
+    const auto fails = [&](const char* keyword) {
+      return node.contains(keyword) && !holds({{keyword, node[keyword]}}, value);
+    };
+    const auto say = [&](const std::string& at, const std::string& what) {
+      words.push_back(fmt::format("{}: {}", at.empty() ? "at the top" : "at " + at, what));
+    };
+    if (fails("type")) {
+      say(pointer,
+          fmt::format("found {}, expected {}{}.", shown(value), type_words(node["type"]), because));
+      return;
+    }
+    if (fails("const"))
+      say(pointer,
+          fmt::format("found {}, expected {}{}.", shown(value), shown(node["const"]), because));
+    if (fails("enum")) {
+      std::vector<std::string> valid;
+      for (const json& one : node["enum"])
+        valid.push_back(one.is_string() ? one.get<std::string>() : one.dump());
+      const std::string near = value.is_string() ? nearest(value.get<std::string>(), valid) : "";
+      say(pointer, fmt::format("found {}, expected one of {}.{}", shown(value), join(valid, ", "),
+                               near.empty() ? "" : " Did you mean '" + near + "'?"));
+    }
+    if (fails("required"))
+      for (const json& key : node["required"])
+        if (!value.contains(key.get<std::string>()))
+          say(pointer, fmt::format("found no \"{0}\", expected it{1}. Add \"{0}\".",
+                                   key.get<std::string>(), because));
+    if (value.is_object() && node.contains("additionalProperties") &&
+        node["additionalProperties"] == false) {
+      std::vector<std::string> valid;
+      const json known = node.value("properties", json::object());
+      for (const auto& [key, unused] : known.items()) valid.push_back(key);
+      for (const auto& [key, unused] : value.items())
+        if (std::find(valid.begin(), valid.end(), key) == valid.end())
+          say(pointer + "/" + escaped(key), "found an " + unknown_name("field", key, valid));
+    }
+    struct Limit {
+      const char* keyword;
+      const char* text;
+    };
+    for (const Limit& limit :
+         {Limit{"minimum", "at least {}"}, Limit{"maximum", "at most {}"},
+          Limit{"exclusiveMinimum", "more than {}"}, Limit{"exclusiveMaximum", "less than {}"},
+          Limit{"minLength", "a text of at least {} characters"},
+          Limit{"minItems", "a list of at least {}"}, Limit{"maxItems", "a list of at most {}"},
+          Limit{"minProperties", "at least {} fields"}, Limit{"maxProperties", "at most {} fields"},
+          Limit{"pattern", "a text that matches {}"}})
+      if (fails(limit.keyword))
+        say(pointer, fmt::format("found {}, expected {}{}.", shown(value),
+                                 fmt::format(fmt::runtime(limit.text), node[limit.keyword].dump()),
+                                 because));
+  }
+
+  const json& schema_;
+  const json& document_;
+};
+
+/// A document of a later version is not wrong, only too new: nothing else about it is worth saying.
+std::string too_new(const json& document, const json& schema) {
+  const json::json_pointer place("/properties/schema/const");
+  if (!schema.contains(place) || !document.is_object() || !document.contains("schema") ||
+      !document["schema"].is_string())
+    return "";
+  const std::string mine = schema[place], its = document["schema"];
+  const std::size_t slash = mine.find('/') + 1;
+  if (its.compare(0, slash, mine, 0, slash) != 0) return "";
+  const auto version = [&](const std::string& name) {
+    unsigned long number = 0;
+    const auto [end, error] =
+        std::from_chars(name.data() + slash, name.data() + name.size(), number);
+    return error == std::errc() && end == name.data() + name.size() ? number : 0;
+  };
+  if (version(its) <= version(mine)) return "";
+  return fmt::format(
+      " at /schema: found \"{}\", expected \"{}\" (written by a newer version of Assay). Update "
+      "Assay to read it.",
+      its, mine);
+}
+
+}  // namespace
+
+std::vector<std::string> schema_errors(const json& document, const std::string& schema_name,
+                                       const std::string& shown_as) {
+  const Schema& schema = schema_named(schema_name);
+  valijson::Validator validator;
+  const NlohmannJsonAdapter target(document);
+  if (validator.validate(schema.compiled, target, nullptr)) return {};
+  if (const std::string newer = too_new(document, schema.text); !newer.empty())
+    return {shown_as + newer};
+
+  valijson::ValidationResults results;
+  validator.validate(schema.compiled, target, &results);
+  const Explainer explainer(schema.text, document);
+  std::vector<std::string> errors;
+  std::set<std::vector<std::string>> places;
+  std::set<std::string> said;
+  for (const auto& error : results) {
+    if (!places.insert(error.context).second) continue;
+    std::vector<std::string> words;
+    explainer.explain(error.context, words);
+    for (const std::string& one : words)
+      if (said.insert(one).second) errors.push_back(shown_as + " " + one);
+  }
+  if (errors
+          .empty())  // a keyword that has no words above: valijson's own, from the innermost place
+    for (const auto& error : results) {
+      errors.push_back(
+          fmt::format("{} at {}: {}", shown_as, fmt::join(error.context, ""), error.description));
+      break;
+    }
+  // The kind of file being wrong explains all the rest.
+  const auto kind = std::find_if(errors.begin(), errors.end(), [&](const std::string& one) {
+    return one.starts_with(shown_as + " at /schema: ");
+  });
+  if (kind != errors.end()) return {*kind};
+  return errors;
+}
+
+json read_checked(const std::filesystem::path& file, const std::string& schema_name) {
+  json document = read_json(file);
+  const std::vector<std::string> errors = schema_errors(document, schema_name, file.string());
+  if (errors.empty()) return document;
+  constexpr std::size_t most = 5;
+  std::vector<std::string> first(
+      errors.begin(), errors.begin() + static_cast<std::ptrdiff_t>(std::min(most, errors.size())));
+  if (errors.size() > most) first.push_back(fmt::format("… and {} more.", errors.size() - most));
+  throw InputError(join(first, "\n"));
+}
+
+}  // namespace assay

@@ -1,0 +1,355 @@
+// The files of schema.hpp, apart from valijson, which takes 18 s to compile.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <csignal>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "core/base/error.hpp"
+#include "core/result/schema.hpp"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr int deepest = 256;  // levels of nesting: later stages recurse
+
+std::string reason_of(int error) { return std::generic_category().message(error); }
+
+std::string read_text(const fs::path& file) {
+  std::error_code unknown;
+  if (fs::is_directory(file, unknown))
+    throw InputError(
+        fmt::format("{}: cannot be read (it is a folder). Name a file in it.", file.string()));
+  if (fs::is_character_file(file, unknown) || fs::is_block_file(file, unknown))
+    throw InputError(fmt::format(
+        "{}: cannot be read (it is a device, which may never end). Name a file or a pipe.",
+        file.string()));
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream)
+    throw InputError(fmt::format("{}: cannot be read ({}). Check the name and its permissions.",
+                                 file.string(), reason_of(errno)));
+  std::string text;
+  std::vector<char> block(1 << 20);
+  while (stream.read(block.data(), static_cast<std::streamsize>(block.size())), stream.gcount() > 0)
+    text.append(block.data(), static_cast<std::size_t>(stream.gcount()));
+  if (stream.bad())
+    throw InputError(
+        fmt::format("{}: cannot be read ({}). Check the disk.", file.string(), reason_of(errno)));
+  return text;
+}
+
+/// "line 3, column 7" of a byte, both from 1.
+std::string place(const std::string& text, std::size_t byte) {
+  const std::size_t at = std::min(byte, text.size());
+  const auto line = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+  const std::size_t start = at == 0 ? std::string::npos : text.rfind('\n', at - 1);
+  return fmt::format("line {}, column {}", line + 1,
+                     start == std::string::npos ? at + 1 : at - start);
+}
+
+/// nlohmann's words without its prefix: "[json.exception.parse_error.101] parse error at line 1,
+/// column 6: …".
+std::string words_of(const std::string& what) {
+  std::string words = what.substr(what.find("] ") == std::string::npos ? 0 : what.find("] ") + 2);
+  if (words.starts_with("parse error") && words.find(": ") != std::string::npos)
+    words = words.substr(words.find(": ") + 2);
+  return words;
+}
+
+/// Makes the document (json::sax_parse) and refuses what json::parse would accept in silence: a key
+/// given twice (the last would win) and absurd nesting. Twice as fast as json::parse with a
+/// callback that counts keys.
+class DocumentMaker {
+ public:
+  json take() { return std::move(document_); }
+
+  bool null() { return put(nullptr); }
+  bool boolean(bool value) { return put(value); }
+  bool number_integer(json::number_integer_t value) { return put(value); }
+  bool number_unsigned(json::number_unsigned_t value) { return put(value); }
+  bool number_float(json::number_float_t value, const std::string&) { return put(value); }
+  bool string(std::string& value) { return put(std::move(value)); }
+  bool binary(json::binary_t& value) { return put(std::move(value)); }
+  bool start_object(std::size_t) { return open(json::value_t::object); }
+  bool start_array(std::size_t) { return open(json::value_t::array); }
+  bool end_object() { return close(); }
+  bool end_array() { return close(); }
+  bool key(std::string& name) {
+    const auto [place, fresh] = open_.back()->get_ref<json::object_t&>().try_emplace(name);
+    if (!fresh) throw InputError(fmt::format("the key \"{}\" stands twice in one object", name));
+    member_ = &place->second;
+    return true;
+  }
+  template <class Error>
+  bool parse_error(std::size_t, const std::string&, const Error& error) {
+    throw error;
+  }
+
+ private:
+  /// Where the next value goes. A list that grows moves its elements, but none of them is open.
+  json& place() {
+    if (open_.empty()) return document_;
+    return open_.back()->is_object() ? *member_ : open_.back()->emplace_back();
+  }
+  template <class Value>
+  bool put(Value&& value) {
+    place() = std::forward<Value>(value);
+    return true;
+  }
+  bool open(json::value_t kind) {
+    if (open_.size() >= static_cast<std::size_t>(deepest))
+      throw InputError(fmt::format("nested deeper than {} levels", deepest));
+    json& made = place();
+    made = json(kind);
+    open_.push_back(&made);
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  json document_;
+  std::vector<json*> open_;
+  json* member_ = nullptr;
+};
+
+void check_finite(const json& value, const std::string& pointer) {
+  if (value.is_number_float() && !std::isfinite(value.get<double>()))
+    throw std::logic_error(fmt::format(
+        "{} is not finite ({}), and JSON has no such number. A wrong number is never written.",
+        pointer.empty() ? "/" : pointer, value.get<double>()));
+  if (value.is_object())
+    for (const auto& [key, inner] : value.items()) check_finite(inner, pointer + "/" + key);
+  if (value.is_array())
+    for (std::size_t i = 0; i < value.size(); ++i)
+      check_finite(value[i], pointer + "/" + std::to_string(i));
+}
+
+/// One line a top-level member, and one for each object of a top-level list, so that two files can
+/// be compared by line.
+std::string file_text(const json& document) {
+  // Texts come from drivers and file names too: what is not UTF-8 is replaced instead of losing the
+  // file.
+  const auto dump = [](const json& value) {
+    return value.dump(-1, ' ', false, json::error_handler_t::replace);
+  };
+  if (!document.is_object()) return dump(document) + "\n";
+  std::string text = "{";
+  for (const auto& [key, value] : document.items()) {
+    text += (text.size() == 1 ? "\n" : ",\n") + dump(key) + ": ";
+    if (!value.is_array() || value.empty() || !value.front().is_object()) {
+      text += dump(value);
+      continue;
+    }
+    for (std::size_t i = 0; i < value.size(); ++i)
+      text += (i == 0 ? "[\n" : ",\n") + dump(value[i]);
+    text += "]";
+  }
+  return text + "\n}\n";
+}
+
+InputError unwritable(const fs::path& file, const std::string& why, const std::string& suggestion) {
+  return InputError(fmt::format("{}: cannot be written ({}). {}", file.string(), why, suggestion));
+}
+
+/// Where writing ends: through links, so that a link stays one.
+fs::path target_of(const fs::path& file) {
+  std::error_code missing;
+  const fs::path real = fs::canonical(file, missing);
+  return missing ? file : real;
+}
+
+fs::path folder_of(const fs::path& file) {
+  return file.has_parent_path() ? file.parent_path() : fs::path(".");
+}
+
+void make_folder(const fs::path& file) {
+  std::error_code error;
+  const fs::path folder = folder_of(file);
+  if (fs::is_directory(folder, error)) return;
+  fs::create_directories(folder, error);
+  if (error && !fs::is_directory(folder))
+    throw unwritable(
+        file, fmt::format("its folder {} cannot be made: {}", folder.string(), error.message()),
+        "Choose another folder.");
+}
+
+/// A pipe or a device ("/dev/stdout") is written as it is: nothing may be renamed over it.
+bool is_special(const fs::path& file) {
+  std::error_code missing;
+  const fs::file_status status = fs::status(file, missing);
+  return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
+}
+
+void refuse_folder(const fs::path& file) {
+  std::error_code missing;
+  if (file.empty()) throw InputError("the name of the file to write is empty. Give a file name.");
+  if (!file.has_filename() || fs::is_directory(file, missing))
+    throw unwritable(file, "it is a folder", "Name a file in it.");
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int number() const { return number_; }
+  int close() {
+    const int result = ::close(number_);
+    number_ = -1;
+    return result;
+  }
+
+ private:
+  int number_;
+};
+
+int write_all(int descriptor, const std::string& text) {
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t count = ::write(descriptor, text.data() + done, text.size() - done);
+    if (count < 0 && errno != EINTR) return errno;
+    if (count > 0) done += static_cast<std::size_t>(count);
+  }
+  return 0;
+}
+
+fs::path beside(const fs::path& target) {
+  return folder_of(target) / fmt::format(".{}.{}.tmp", target.filename().string(), ::getpid());
+}
+
+/// A file-size limit is to be an error like a full disk, not a signal that ends the process.
+void survive_size_limit() {
+  struct sigaction now {};
+  if (::sigaction(SIGXFSZ, nullptr, &now) == 0 && now.sa_handler == SIG_DFL)
+    std::signal(SIGXFSZ, SIG_IGN);
+}
+
+}  // namespace
+
+json read_json(const fs::path& file) {
+  const std::string text = read_text(file);
+  const auto wrong = [&](std::size_t byte, const std::string& what) {
+    return InputError(
+        fmt::format("{}: is not valid JSON at {} ({}). Correct the file, or make it again.",
+                    file.string(), place(text, byte), what));
+  };
+  if (std::all_of(text.begin(), text.end(),
+                  [](char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }))
+    throw InputError(fmt::format("{}: is empty (line 1, column 1). A JSON document was expected.",
+                                 file.string()));
+  // The parser takes a NUL for the end of its input, and would pass over what follows.
+  if (const std::size_t nul = text.find('\0'); nul != std::string::npos)
+    throw wrong(nul, "it holds a NUL byte");
+  try {
+    DocumentMaker maker;
+    json::sax_parse(text, &maker);
+    return maker.take();
+  } catch (const json::parse_error& error) {
+    const std::size_t byte = error.byte == 0 ? 0 : error.byte - 1;
+    if (error.byte > text.size())
+      throw wrong(text.size(), "it ends in the middle: the file is truncated");
+    std::string words = words_of(error.what());
+    if (words.find("ill-formed UTF-8") != std::string::npos)
+      words = "text that is not UTF-8; " + words;
+    // C and Python write such numbers; the longest name first.
+    const std::size_t token =
+        text.find_first_not_of('-', text.find_last_of(" \t\n\r:,[{", byte) + 1);
+    for (const char* name : {"NaN", "nan", "Infinity", "Inf", "inf"})
+      if (token != std::string::npos && words.find("no JSON number") == std::string::npos &&
+          text.compare(token, std::char_traits<char>::length(name), name) == 0)
+        words = fmt::format("{} is no JSON number; unknown is null", name);
+    throw wrong(byte, words);
+  } catch (const json::out_of_range&
+               error) {  // "number overflow parsing '1e999'": the token is all we are told
+    const std::string what = error.what();
+    const std::size_t from = what.find('\'');
+    const std::string token =
+        from == std::string::npos ? "" : what.substr(from + 1, what.rfind('\'') - from - 1);
+    throw wrong(token.empty() ? 0 : text.find(token), words_of(what));
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("{}: is refused ({}). Correct the file, or make it again.",
+                                 file.string(), error.what()));
+  }
+}
+
+void write_json(const fs::path& file, const json& document) {
+  check_finite(document, "");
+  write_text(file, file_text(document));
+}
+
+void write_text(const fs::path& file, const std::string& text) {
+  refuse_folder(file);
+  make_folder(file);
+  survive_size_limit();
+  const fs::path target = target_of(file);
+  const std::string suggestion =
+      "Free space or choose another folder; what was there before is unchanged.";
+  if (is_special(target)) {
+    const Descriptor out(::open(target.c_str(), O_WRONLY | O_CLOEXEC));
+    const int error = out.number() < 0 ? errno : write_all(out.number(), text);
+    if (error != 0) throw unwritable(file, reason_of(error), "Choose another file.");
+    return;
+  }
+  // Readers see the old file or the new one, whenever the power fails: data are on disk before the
+  // name points to them.
+  const fs::path temporary = beside(target);
+  Descriptor out(
+      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666));
+  if (out.number() < 0) throw unwritable(file, reason_of(errno), suggestion);
+  int error = write_all(out.number(), text);
+  if (error == 0 && ::fsync(out.number()) != 0) error = errno;
+  if (out.close() != 0 && error == 0) error = errno;
+  if (error == 0 && ::rename(temporary.c_str(), target.c_str()) != 0) error = errno;
+  if (error != 0) {
+    ::unlink(temporary.c_str());
+    throw unwritable(file, reason_of(error), suggestion);
+  }
+  const Descriptor folder(::open(folder_of(target).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder.number() >= 0)
+    ::fsync(folder.number());  // not every file system can: the file itself is safe already
+}
+
+void check_writable(const fs::path& file) {
+  refuse_folder(file);
+  make_folder(file);
+  const fs::path target = target_of(file);
+  if (is_special(target)) {
+    if (::access(target.c_str(), W_OK) != 0)
+      throw unwritable(file, reason_of(errno), "Choose another file.");
+    return;
+  }
+  // Tried, not asked: permissions do not tell of read-only file systems, quotas or /proc.
+  const fs::path temporary = beside(target);
+  const Descriptor out(
+      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666));
+  if (out.number() < 0)
+    throw unwritable(file, reason_of(errno), "Choose a folder that you may write to.");
+  ::unlink(temporary.c_str());
+}
+
+std::vector<std::string> json_names(const fs::path& folder) {
+  std::vector<std::string> names;
+  std::error_code missing;
+  for (const auto& entry : fs::directory_iterator(folder, missing))
+    if (entry.path().extension() == ".json") names.push_back(entry.path().stem().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace assay

@@ -1,0 +1,374 @@
+// benchdnn's convolution descriptors. The derivation rules are those of
+// tests/benchdnn/conv/conv_aux.cpp (str2desc) and sanitize_desc. Where benchdnn lets the library
+// fail later, or computes nonsense (a division that truncates towards zero turns a kernel larger
+// than the input into one output), this refuses and names the field.
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "core/base/error.hpp"
+#include "core/base/text.hpp"
+#include "kernels/conv/problem.hpp"
+
+namespace assay {
+namespace {
+
+using Member = std::int64_t ConvShape::*;
+
+struct Field {
+  const char* name;
+  Member member;
+  std::int64_t least;  ///< smallest valid value
+};
+
+constexpr Field fields[] = {
+    {"g", &ConvShape::g, 1},   {"mb", &ConvShape::mb, 1}, {"ic", &ConvShape::ic, 1},
+    {"id", &ConvShape::id, 1}, {"ih", &ConvShape::ih, 1}, {"iw", &ConvShape::iw, 1},
+    {"oc", &ConvShape::oc, 1}, {"od", &ConvShape::od, 1}, {"oh", &ConvShape::oh, 1},
+    {"ow", &ConvShape::ow, 1}, {"kd", &ConvShape::kd, 1}, {"kh", &ConvShape::kh, 1},
+    {"kw", &ConvShape::kw, 1}, {"sd", &ConvShape::sd, 1}, {"sh", &ConvShape::sh, 1},
+    {"sw", &ConvShape::sw, 1}, {"pd", &ConvShape::pd, 0}, {"ph", &ConvShape::ph, 0},
+    {"pw", &ConvShape::pw, 0}, {"dd", &ConvShape::dd, 0}, {"dh", &ConvShape::dh, 0},
+    {"dw", &ConvShape::dw, 0},
+};
+
+/// The members of one spatial dimension, and its letter.
+struct AxisMembers {
+  char letter;
+  Member in, out, taps, stride, dilation, pad, pad_right;
+};
+constexpr AxisMembers depth{'d',
+                            &ConvShape::id,
+                            &ConvShape::od,
+                            &ConvShape::kd,
+                            &ConvShape::sd,
+                            &ConvShape::dd,
+                            &ConvShape::pd,
+                            &ConvShape::pd_r};
+constexpr AxisMembers height{'h',
+                             &ConvShape::ih,
+                             &ConvShape::oh,
+                             &ConvShape::kh,
+                             &ConvShape::sh,
+                             &ConvShape::dh,
+                             &ConvShape::ph,
+                             &ConvShape::ph_r};
+constexpr AxisMembers width{'w',
+                            &ConvShape::iw,
+                            &ConvShape::ow,
+                            &ConvShape::kw,
+                            &ConvShape::sw,
+                            &ConvShape::dw,
+                            &ConvShape::pw,
+                            &ConvShape::pw_r};
+
+/// Throws for one descriptor; every message begins with the descriptor and the field.
+struct Complaint {
+  const std::string& text;
+  template <class... Args>
+  [[noreturn]] void operator()(fmt::format_string<Args...> format, Args&&... args) const {
+    throw InputError(fmt::format("conv problem '{}': {}", text,
+                                 fmt::format(format, std::forward<Args>(args)...)));
+  }
+};
+
+using Given = std::map<std::string, std::int64_t, std::less<>>;
+
+const Field& find_field(const std::string& name, const Complaint& complain) {
+  std::vector<std::string> names;
+  for (const Field& field : fields) {
+    if (name == field.name) return field;
+    names.emplace_back(field.name);
+  }
+  const std::string close = nearest(name, names);
+  complain("unknown field '{}' (valid: {}).{}", name, join(names, " "),
+           close.empty() ? "" : fmt::format(" Did you mean '{}'?", close));
+}
+
+/// Splits the text into fields and numbers.
+Given read_fields(const std::string& text, const Complaint& complain) {
+  Given given;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at != end) {
+    if (*at == '_') {
+      ++at;
+      if (at != end && *at == 'n') break;  // "_n<name>"
+      continue;
+    }
+    if (end - at > 1 && at[0] == 'n' && at[1] == '"')
+      break;  // n"name", as benchdnn's own lists write it
+    const char* const letters = at;
+    while (at != end && *at >= 'a' && *at <= 'z') ++at;
+    const std::string name(letters, at);
+    if (name.empty())
+      complain("unexpected '{}' at position {} (a field such as ic64 was expected). Remove it.",
+               *at, at - text.data() + 1);
+    const Field& field = find_field(name, complain);
+    if (at != end && *at == '-')
+      complain("{} is negative (it is an extent or a count). Give {} >= {}.", name, name,
+               field.least);
+    std::int64_t value = 0;
+    const auto [stop, error] = std::from_chars(at, end, value);
+    if (error == std::errc::invalid_argument)
+      complain("{} has no number. Give for example {}{}.", name, name, field.least + 1);
+    if (error == std::errc::result_out_of_range)
+      complain("{} does not fit 64 bits ({}). Give a smaller number.", name, std::string(at, stop));
+    if (value < field.least)
+      complain("{} is {} (the least is {}). Give {} >= {}.", name, value, field.least, name,
+               field.least);
+    if (!given.emplace(name, value).second) complain("{} is given twice. Give it once.", name);
+    at = stop;
+  }
+  return given;
+}
+
+/// factor * … without leaving 64 bits; the field at which it would is named.
+std::int64_t product(std::initializer_list<std::pair<const char*, std::int64_t>> factors,
+                     const char* what, const Complaint& complain) {
+  std::int64_t value = 1;
+  for (const auto& [name, factor] : factors)
+    if (__builtin_mul_overflow(value, factor, &value))
+      complain("{} does not fit 64 bits (reached at {} = {}). Give smaller extents.", what, name,
+               factor);
+  return value;
+}
+
+/// Fills what is left out of one dimension, and checks the rest. Values that were not given are 0,
+/// pad -1.
+void derive(ConvShape& shape, const AxisMembers& axis, const Complaint& complain) {
+  const char c = axis.letter;
+  const std::int64_t in = shape.*axis.in, taps = shape.*axis.taps, stride = shape.*axis.stride;
+  std::int64_t& out = shape.*axis.out;
+  std::int64_t& pad = shape.*axis.pad;
+  const std::string size = fmt::format("the size of dimension {}", c), k = fmt::format("k{}", c),
+                    o = fmt::format("o{}", c);
+  constexpr std::int64_t largest = std::int64_t{1}
+                                   << 61;  // sums of a few such terms stay within 64 bits
+  const auto limit = [&](char kind, std::int64_t value) {
+    if (value > largest)
+      complain("{}{} makes the size of dimension {} overflow 64 bits. Give a smaller number.", kind,
+               c, c);
+  };
+  for (const auto& [kind, value] : {std::pair{'i', in},
+                                    {'k', taps},
+                                    {'o', out},
+                                    {'p', pad},
+                                    {'s', stride},
+                                    {'d', shape.*axis.dilation}})
+    limit(kind, value);
+  const std::int64_t reach =
+      product({{k.c_str(), taps - 1}, {"dilation", shape.*axis.dilation + 1}}, size.c_str(),
+              complain) +
+      1;
+  const std::int64_t span =
+      product({{o.c_str(), std::max<std::int64_t>(out, 1) - 1}, {"stride", stride}}, size.c_str(),
+              complain);
+  limit('k', reach);
+  limit('o', span);
+
+  const bool pad_given = pad >= 0;
+  const auto natural = [&](std::int64_t p) {
+    return in + 2 * p < reach ? 0 : (in + 2 * p - reach) / stride + 1;
+  };
+  if (out == 0) {
+    if (!pad_given) pad = 0;
+    out = natural(pad);
+    if (out == 0)
+      complain(
+          "k{}: the kernel's reach {} is larger than the padded input {} (i{}{}, p{}{} on both "
+          "sides). Enlarge i{} or p{}, or give o{}.",
+          c, reach, in + 2 * pad, c, in, c, pad, c, c, c);
+  } else if (!pad_given) {
+    pad = std::max<std::int64_t>(0, (span - in + reach) / 2);
+    if (pad >= reach)
+      complain(
+          "o{}: {} outputs are impossible without windows that lie wholly in padding (i{}{}, reach "
+          "{}). Give p{} if that is meant.",
+          c, out, c, in, reach, c);
+  }
+  const std::int64_t right = (out - 1) * stride - in + reach - pad;
+  if (right <= -stride)
+    complain(
+        "o{}: {} is impossible (i{}{} with p{}{} and stride {} gives at least {} outputs). Leave "
+        "o{} out to have it derived.",
+        c, out, c, in, c, pad, stride, (in + pad - reach) / stride + 1, c);
+  if (right >= reach && out > natural(pad))
+    complain(
+        "o{}: {} is impossible (i{}{} with p{}{} on both sides gives {}; the last windows would "
+        "lie wholly in padding). "
+        "Leave o{} out to have it derived.",
+        c, out, c, in, c, pad, natural(pad), c);
+  shape.*axis.pad_right = right;
+}
+
+/// Element counts, bytes and operations are kept in 64-bit integers everywhere.
+void check_counts(const ConvShape& s, const Complaint& complain) {
+  product(
+      {{"mb", s.mb}, {"ic", s.ic}, {"id", s.id}, {"ih", s.ih}, {"iw", s.iw}, {"element size", 8}},
+      "src in bytes", complain);
+  product({{"ic", s.ic / s.g},
+           {"oc", s.oc},
+           {"kd", s.kd},
+           {"kh", s.kh},
+           {"kw", s.kw},
+           {"element size", 8}},
+          "weights in bytes", complain);
+  product(
+      {{"mb", s.mb}, {"oc", s.oc}, {"od", s.od}, {"oh", s.oh}, {"ow", s.ow}, {"element size", 8}},
+      "dst in bytes", complain);
+  product({{"mb", s.mb},
+           {"oc", s.oc},
+           {"od", s.od},
+           {"oh", s.oh},
+           {"ow", s.ow},
+           {"ic", s.ic / s.g},
+           {"kd", s.kd},
+           {"kh", s.kh},
+           {"kw", s.kw},
+           {"2", 2}},
+          "the number of operations", complain);
+}
+
+bool trivial(const ConvShape& s, const AxisMembers& a) {
+  return s.*a.in == 1 && s.*a.out == 1 && s.*a.taps == 1 && s.*a.stride == 1 &&
+         s.*a.dilation == 0 && s.*a.pad == 0 && s.*a.pad_right == 0;
+}
+
+bool same(const ConvShape& s, const AxisMembers& a, const AxisMembers& b) {
+  return s.*a.in == s.*b.in && s.*a.out == s.*b.out && s.*a.taps == s.*b.taps &&
+         s.*a.stride == s.*b.stride && s.*a.dilation == s.*b.dilation && s.*a.pad == s.*b.pad &&
+         s.*a.pad_right == s.*b.pad_right;
+}
+
+void copy(ConvShape& s, const AxisMembers& from, const AxisMembers& to) {
+  for (Member AxisMembers::*field :
+       {&AxisMembers::in, &AxisMembers::out, &AxisMembers::taps, &AxisMembers::stride,
+        &AxisMembers::dilation, &AxisMembers::pad, &AxisMembers::pad_right})
+    s.*(to.*field) = s.*(from.*field);
+}
+
+/// Whether parse_conv would find this padding by itself.
+bool padding_is_derived(const ConvShape& s, const AxisMembers& a) {
+  const std::int64_t reach = (s.*a.taps - 1) * (s.*a.dilation + 1) + 1;
+  const std::int64_t derived =
+      std::max<std::int64_t>(0, ((s.*a.out - 1) * s.*a.stride - s.*a.in + reach) / 2);
+  return derived == s.*a.pad && derived < reach;
+}
+
+}  // namespace
+
+ConvShape parse_conv(const std::string& descriptor) {
+  const Complaint complain{descriptor};
+  const Given given = read_fields(descriptor, complain);
+  if (given.empty())
+    complain(
+        "it is empty (no field such as ic64 in it). Give for example "
+        "mb16ic64ih112oc128oh112kh3ph1.");
+
+  ConvShape shape;
+  for (const AxisMembers* axis : {&depth, &height, &width}) {
+    shape.*axis->in = shape.*axis->out = shape.*axis->taps = 0;
+    shape.*axis->pad = -1;
+  }
+  for (const Field& field : fields)
+    if (const auto found = given.find(field.name); found != given.end())
+      shape.*field.member = found->second;
+  for (const char* name : {"ic", "oc"})
+    if (!given.contains(name)) complain("{} is missing. Give for example {}64.", name, name);
+  for (const auto& [name, channels] : {std::pair{"ic", shape.ic}, {"oc", shape.oc}})
+    if (channels % shape.g != 0)
+      complain("g: {} groups do not divide {} = {}. Give a divisor of both ic and oc.", shape.g,
+               name, channels);
+
+  // A dimension is there when any of its fields says something (benchdnn's no_d, no_h, no_w).
+  const auto is_there = [&](const AxisMembers& a) {
+    return shape.*a.in != 0 || shape.*a.out != 0 || shape.*a.taps != 0 || shape.*a.dilation != 0 ||
+           shape.*a.stride != 1 || shape.*a.pad > 0;
+  };
+  const bool has_d = is_there(depth), has_h = is_there(height), has_w = is_there(width);
+  if (!has_d && !has_h && !has_w)
+    complain(
+        "ih is missing (a convolution has at least one spatial dimension). Give for example ih14.");
+  if (has_d && has_h != has_w)
+    complain(
+        "i{} is missing (a 3-D problem gives d alone, which makes it cubic, or d, h and w). Give "
+        "it.",
+        has_h ? 'w' : 'h');
+  for (const auto& [axis, there] : {std::pair{&depth, has_d}, {&height, has_h}, {&width, has_w}}) {
+    if (!there) continue;
+    if (shape.*axis->in == 0)
+      complain("i{} is missing (other fields of this dimension are given). Give it.", axis->letter);
+    if (shape.*axis->taps == 0)
+      complain("k{} is missing (other fields of this dimension are given). Give it.", axis->letter);
+    derive(shape, *axis, complain);
+  }
+
+  // What is left out: width follows height, height and width follow depth alone; dimensions further
+  // out are 1.
+  const auto follow = [&](const AxisMembers& leader, const AxisMembers& axis) {
+    const std::string stride = fmt::format("s{}", axis.letter),
+                      pad = fmt::format("p{}", axis.letter);
+    for (const auto& [name, own, leaders] :
+         {std::tuple{stride, shape.*axis.stride, shape.*leader.stride},
+          {pad, shape.*axis.pad, shape.*leader.pad}})
+      if (given.contains(name) && own != leaders)
+        complain(
+            "{} is {}, but without i{} this dimension follows {} and has {}. Give i{} and k{} too.",
+            name, own, axis.letter, leader.letter, leaders, axis.letter, axis.letter);
+    copy(shape, leader, axis);
+  };
+  const auto absent = [&](const AxisMembers& a) {
+    shape.*a.in = shape.*a.out = shape.*a.taps = 1;
+    shape.*a.pad = 0;
+  };
+  if (has_d && !has_h) {
+    follow(depth, height);
+    follow(depth, width);
+  } else if (has_h && !has_w) {
+    follow(height, width);
+  }
+  if (!has_d) absent(depth);
+  if (!has_d && !has_h) absent(height);
+  check_counts(shape, complain);
+  return shape;
+}
+
+std::string to_descriptor(const ConvShape& shape) {
+  std::vector<const AxisMembers*> shown;
+  if (!trivial(shape, depth)) {
+    shown = {&depth};
+    if (!same(shape, depth, height) || !same(shape, height, width))
+      shown = {&depth, &height, &width};
+  } else if (same(shape, height, width)) {
+    shown = {&height};
+  } else if (trivial(shape, height)) {
+    shown = {&width};
+  } else {
+    shown = {&height, &width};
+  }
+  std::string text = shape.g == 1 ? "" : fmt::format("g{}", shape.g);
+  const auto add = [&](char kind, Member AxisMembers::*member, auto wanted) {
+    for (const AxisMembers* axis : shown)
+      if (wanted(*axis)) text += fmt::format("{}{}{}", kind, axis->letter, shape.*(axis->*member));
+  };
+  const auto always = [](const AxisMembers&) { return true; };
+  text += fmt::format("mb{}ic{}", shape.mb, shape.ic);
+  add('i', &AxisMembers::in, always);
+  text += fmt::format("oc{}", shape.oc);
+  add('o', &AxisMembers::out, always);
+  add('k', &AxisMembers::taps, always);
+  add('s', &AxisMembers::stride, [&](const AxisMembers& a) { return shape.*a.stride != 1; });
+  add('d', &AxisMembers::dilation, [&](const AxisMembers& a) { return shape.*a.dilation != 0; });
+  // Padding is shown unless it is 0, as everybody writes it; a 0 is shown where another value would
+  // be derived.
+  add('p', &AxisMembers::pad,
+      [&](const AxisMembers& a) { return shape.*a.pad != 0 || !padding_is_derived(shape, a); });
+  return text;
+}
+
+}  // namespace assay

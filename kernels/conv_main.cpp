@@ -1,5 +1,0 @@
-#include "kernels/conv_benchmark.hpp"
-
-int main(int argc, char** argv) {
-  return assay::benchmark_main(assay::ConvBenchmark(), argc, argv);
-}

@@ -1,0 +1,209 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "kernels/stream/as_convolution.hpp"
+#include "kernels/stream/problem.hpp"
+
+namespace assay {
+namespace {
+
+constexpr std::int64_t most_checked = 1
+                                      << 16;  // of an array; the checksum of integers sees the rest
+constexpr std::int64_t block = 1 << 14;
+
+/// Sums of a tensor's values and of their magnitudes: of integers exact in fp64.
+struct Sums {
+  double plain = 0, absolute = 0;
+};
+
+Sums sums_of(const Values& values, std::int64_t n) {
+  double plain = 0, absolute = 0;
+  const std::int64_t blocks = (n + block - 1) / block;
+#pragma omp parallel for reduction(+ : plain, absolute) schedule(static) if (blocks > 8)
+  for (std::int64_t i = 0; i < blocks; ++i) {
+    double part[block];
+    const std::int64_t count = std::min(block, n - i * block);
+    values.fill(i * block, {part, static_cast<std::size_t>(count)});
+    for (std::int64_t k = 0; k < count; ++k) {
+      plain += part[k];
+      absolute += std::abs(part[k]);
+    }
+  }
+  return {plain, absolute};
+}
+
+double weighted_sum(const Values& values, std::int64_t n, const ChecksumWeights& weights) {
+  double sum = 0;
+  const std::int64_t blocks = (n + block - 1) / block;
+#pragma omp parallel for reduction(+ : sum) schedule(static) if (blocks > 8)
+  for (std::int64_t i = 0; i < blocks; ++i) {
+    double part[block], factors[block];
+    const auto count = static_cast<std::size_t>(std::min(block, n - i * block));
+    values.fill(i * block, {part, count});
+    weights.fill(i * block, {factors, count});
+    for (std::size_t k = 0; k < count; ++k) sum += factors[k] * part[k];
+  }
+  return sum;
+}
+
+class StreamOracle final : public Oracle {
+ public:
+  explicit StreamOracle(const StreamProblem& problem) : problem_(problem) {}
+
+  int exact_magnitude(const Executed&) const override {
+    switch (problem_.shape().kernel) {
+      case StreamKernel::fma:
+        return problem_.precision() == Precision::int8 ? 1 << 20 : 1;
+      case StreamKernel::latency:
+        return 1 << 20;
+      case StreamKernel::read:
+        return 127;  // so that 2^16 of them are exact in fp32
+      default:
+        return 4095;  // four of them are exact in fp32, and a neighbour is seldom equal
+    }
+  }
+
+  int full_magnitude(const TensorSpec&) const override { return 1 << 20; }
+
+  std::vector<std::int64_t> sample(const TensorSpec& output, double budget,
+                                   std::uint64_t seed) const override {
+    const std::int64_t n = output.elements();
+    const std::int64_t most =
+        std::clamp<std::int64_t>(static_cast<std::int64_t>(budget), 16, most_checked);
+    std::vector<std::int64_t> indices;
+    if (n <= most) {
+      for (std::int64_t i = 0; i < n; ++i) indices.push_back(i);
+      return indices;
+    }
+    // Both ends, where vectors are not whole, and places between them.
+    for (std::int64_t i = 0; i < most / 8; ++i) {
+      indices.push_back(i);
+      indices.push_back(n - 1 - i);
+    }
+    std::mt19937_64 random(seed);
+    while (static_cast<std::int64_t>(indices.size()) < most)
+      indices.push_back(static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n)));
+    std::sort(indices.begin(), indices.end());
+    indices.erase(std::unique(indices.begin(), indices.end()), indices.end());
+    return indices;
+  }
+
+  void expect(const TensorSpec&, const Inputs& inputs, const Executed&, bool exact,
+              std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
+    const Values& first = inputs.begin()->second;
+    if (problem_.shape().kernel == StreamKernel::read) {
+      expected[0] = sum(first, exact);
+      return;
+    }
+    if (problem_.shape().kernel == StreamKernel::latency) {
+      expected[0] = {end(first(0)), 0, 0};
+      return;
+    }
+    for (std::size_t i = 0; i < indices.size(); ++i)
+      expected[i] = element(inputs, indices[i], exact);
+  }
+
+  std::optional<double> checksum(const TensorSpec& output, const Inputs& inputs,
+                                 const ChecksumWeights& weights) const override {
+    const auto sum = [&](const char* name) {
+      return weighted_sum(inputs.find(name)->second, output.elements(), weights);
+    };
+    switch (problem_.shape().kernel) {
+      case StreamKernel::copy:
+        return sum("a");
+      case StreamKernel::scale:
+        return stream_scalar * sum("a");
+      case StreamKernel::add:
+        return sum("a") + sum("b");
+      case StreamKernel::triad:
+        return sum("a") + stream_scalar * sum("b");
+      default:
+        return std::nullopt;  // every element is compared
+    }
+  }
+
+ private:
+  /// copy, scale and add round once, like their reference: no error is allowed. triad rounds once
+  /// or twice, as the processor multiplies and adds in one step or in two.
+  Expected element(const Inputs& inputs, std::int64_t index, bool exact) const {
+    if (problem_.shape().kernel == StreamKernel::fma)
+      return {fma(inputs.find("x")->second(index)), 0, 0};
+    const double a = inputs.find("a")->second(index);
+    switch (problem_.shape().kernel) {
+      case StreamKernel::copy:
+        return {a, 0, 0};
+      case StreamKernel::scale:
+        return {stream_scalar * a, 0, 0};
+      case StreamKernel::add:
+        return {a + inputs.find("b")->second(index), 0, 0};
+      default:
+        break;
+    }
+    const double b = inputs.find("b")->second(index);
+    const double value = std::fma(stream_scalar, b, a);
+    if (exact) return {value, 0, 0};
+    // In fp64 the reference is rounded itself.
+    const double u =
+        unit_roundoff(problem_.precision() == Precision::fp32 ? DataType::fp32 : DataType::fp64);
+    const double bound = 1.01 * u * (2 * std::abs(value) + std::abs(stream_scalar * b));
+    return {value, bound, bound};
+  }
+
+  /// Sums of a run are of blocks of at most 2^16 elements, each of 8 vectors of 4 values or more:
+  /// chains of at most 2^16 / 16 additions (a vector of two fp64) and 2^6 to join them; then fp64.
+  Expected sum(const Values& values, bool exact) const {
+    const std::int64_t n = problem_.shape().n;
+    const auto passes = static_cast<double>(problem_.passes());
+    const Sums all = sums_of(values, n);
+    if (exact) return {passes * all.plain, 0, 0};
+    const double u =
+        unit_roundoff(problem_.precision() == Precision::fp32 ? DataType::fp32 : DataType::fp64);
+    const double chain = 0x1p12 + 0x1p6;
+    const double blocks =
+        passes * (static_cast<double>(n) / 0x1p16 + 1024) + static_cast<double>(n);
+    const double bound = passes * all.absolute * (chain * u + blocks * 0x1p-53) * 1.01;
+    return {passes * all.plain, bound, bound};
+  }
+
+  /// Not by following the chase: by counting on in the order that it was made of.
+  double end(double input) const {
+    const std::int64_t n = problem_.shape().n;
+    const std::vector<std::size_t> order = latency_order(n);
+    const auto start = static_cast<std::size_t>(latency_start(input, n));
+    const auto place = std::find(order.begin(), order.end(), start) - order.begin();
+    return static_cast<double>(order[static_cast<std::size_t>((place + problem_.loads()) % n)]);
+  }
+
+  double fma(double input) const {
+    const auto pairs = static_cast<double>(problem_.shape().n / 2);
+    switch (problem_.precision()) {
+      case Precision::int8:
+        return input + pairs;
+      case Precision::bf16:
+        return (std::nearbyint(input * 0x1p20) + pairs) * 0x1p-14;
+      case Precision::fp16:  // has room for 64 steps alone
+        return fma_start(DataType::fp16, input) +
+               static_cast<double>(fp16_rises(problem_.shape().n)) * 0x1p-10;
+      case Precision::tf32:  // of which no backend has an fma
+      case Precision::fp32:
+        return fma_start(DataType::fp32, input) + pairs * 0x1p-23;
+      case Precision::fp64:
+        break;
+    }
+    return fma_start(DataType::fp64, input) + pairs * 0x1p-52;
+  }
+
+  StreamProblem problem_;
+};
+
+}  // namespace
+
+std::unique_ptr<Oracle> stream_oracle(const StreamProblem& problem) {
+  if (problem.shape().kernel == StreamKernel::matmul) return conv_oracle(as_convolution(problem));
+  return std::make_unique<StreamOracle>(problem);
+}
+
+}  // namespace assay

@@ -1,0 +1,165 @@
+#include "support/cuda/device.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstddef>
+
+#include "core/api/host_device.hpp"
+#include "core/api/layout.hpp"
+#include "core/base/error.hpp"
+#include "support/cuda/error.hpp"
+
+namespace assay::cuda {
+namespace {
+
+Facts ask(int gpu) {
+  check(cudaSetDevice(gpu), "choosing the GPU");
+  cudaDeviceProp properties{};
+  check(cudaGetDeviceProperties(&properties, gpu), "asking the GPU what it is");
+  Facts facts;
+  facts.name = properties.name;
+  facts.major = properties.major;
+  facts.minor = properties.minor;
+  facts.memory = properties.totalGlobalMem;
+  facts.l2 = static_cast<std::size_t>(properties.l2CacheSize);
+  facts.processors = properties.multiProcessorCount;
+  check(cudaDriverGetVersion(&facts.driver), "asking the driver's version");
+  check(cudaRuntimeGetVersion(&facts.runtime), "asking the runtime's version");
+  return facts;
+}
+
+/// Host memory that is written before it is read, so that nothing is spent on zeroing it.
+std::unique_ptr<std::byte[]> unwritten_memory(std::size_t bytes) {
+  return std::unique_ptr<std::byte[]>(new std::byte[bytes]);
+}
+
+std::size_t packed_bytes(const TensorSpec& spec) {
+  return static_cast<std::size_t>(spec.elements()) * size_of(spec.type);
+}
+
+const Layout* layout_of(const TensorSpec& spec) {
+  return static_cast<const Layout*>(spec.layout.get());
+}
+
+}  // namespace
+
+std::string why_no_gpu() {
+  int count = 0;  // which the call leaves as it is where there is no driver
+  const cudaError_t error = cudaGetDeviceCount(&count);
+  cudaGetLastError();
+  if (error != cudaSuccess) return fmt::format("no GPU can be used (CUDA: {})", words(error));
+  return count > 0 ? "" : "no GPU can be used (CUDA counts none)";
+}
+
+CudaStream::CudaStream() {
+  // Not ordered with the default stream: what a library does there is not waited for, or timed.
+  check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
+  for (cudaEvent_t& event : events_) check(cudaEventCreate(&event), "making an event");
+}
+
+CudaStream::~CudaStream() {
+  for (cudaEvent_t event : events_) cudaEventDestroy(event);
+  cudaStreamDestroy(stream_);
+}
+
+void CudaStream::mark(int which) {
+  check(cudaEventRecord(events_[static_cast<std::size_t>(which & 15)], stream_),
+        "recording an event");
+}
+
+void CudaStream::wait() { check(cudaStreamSynchronize(stream_), "what the GPU was given to do"); }
+
+double CudaStream::seconds(int from, int to) const {
+  float milliseconds = 0;
+  check(cudaEventElapsedTime(&milliseconds, events_[static_cast<std::size_t>(from & 15)],
+                             events_[static_cast<std::size_t>(to & 15)]),
+        "reading two events");
+  return static_cast<double>(milliseconds) * 1e-3;
+}
+
+CudaTensor::CudaTensor(const TensorSpec& spec) : spec_(spec) {
+  if (spec.role != Role::workspace) {
+    const Layout* const layout = layout_of(spec);
+    const std::size_t needed =
+        layout == nullptr ? packed_bytes(spec)
+                          : static_cast<std::size_t>(layout->elements) * size_of(spec.type);
+    spec_.bytes = std::max(spec.bytes, needed);
+  }
+  const cudaError_t error = cudaMalloc(&data_, std::max<std::size_t>(spec_.bytes, 1));
+  if (error == cudaErrorMemoryAllocation) {
+    std::size_t free = 0, total = 0;
+    cudaGetLastError();
+    cudaMemGetInfo(&free, &total);
+    throw CaseError(fmt::format(
+        "cannot allocate {} bytes for '{}' on the GPU ({} bytes of {} are free; CUDA: {}). Use a "
+        "smaller batch, or end what else uses this GPU.",
+        spec_.bytes, spec.name, free, total, words(error)));
+  }
+  check(error, fmt::format("allocating {} bytes for '{}' on the GPU", spec_.bytes, spec.name));
+}
+
+CudaTensor::~CudaTensor() { cudaFree(data_); }
+
+CudaDevice::CudaDevice(int gpu) : facts_(ask(gpu)) {}
+
+std::unique_ptr<Tensor> CudaDevice::allocate(const TensorSpec& spec) {
+  return std::make_unique<CudaTensor>(spec);
+}
+
+void CudaDevice::put(Tensor& tensor, const Source& source) {
+  const TensorSpec& spec = tensor.spec();
+  std::unique_ptr<std::byte[]> data = unwritten_memory(packed_bytes(spec));
+  fill_packed(spec.type, spec.elements(), data.get(), source);
+  if (const Layout* const layout = layout_of(spec)) {
+    std::unique_ptr<std::byte[]> placed = unwritten_memory(spec.bytes);
+    const auto start = std::chrono::steady_clock::now();
+    place(spec, *layout, data.get(), placed.get());
+    reorder_seconds_ +=
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    data = std::move(placed);
+  }
+  check(
+      cudaMemcpyAsync(tensor.data(), data.get(), spec.bytes, cudaMemcpyHostToDevice, stream_.get()),
+      fmt::format("copying '{}' to the GPU", spec.name));
+  stream_.wait();
+}
+
+void CudaDevice::get(Tensor& tensor, const Sink& sink) {
+  const TensorSpec& spec = tensor.spec();
+  std::unique_ptr<std::byte[]> data = unwritten_memory(spec.bytes);
+  check(
+      cudaMemcpyAsync(data.get(), tensor.data(), spec.bytes, cudaMemcpyDeviceToHost, stream_.get()),
+      fmt::format("copying '{}' from the GPU", spec.name));
+  stream_.wait();
+  if (const Layout* const layout = layout_of(spec)) {
+    std::unique_ptr<std::byte[]> packed = unwritten_memory(packed_bytes(spec));
+    const auto start = std::chrono::steady_clock::now();
+    pack(spec, *layout, data.get(), packed.get());
+    reorder_seconds_ +=
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    data = std::move(packed);
+  }
+  show_packed(spec.type, spec.elements(), data.get(), sink);
+}
+
+void CudaDevice::copy(void* to, const void* from, std::size_t bytes) {
+  // One address space: the runtime knows whose memory each address is.
+  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_.get()),
+        "copying between GPU and host");
+}
+
+std::shared_ptr<void> CudaDevice::host_memory(std::size_t bytes) {
+  void* data = nullptr;
+  check(cudaHostAlloc(&data, std::max<std::size_t>(bytes, 1), cudaHostAllocDefault),
+        fmt::format("page-locking {} bytes of host memory", bytes));
+  return {data, &cudaFreeHost};
+}
+
+std::size_t CudaDevice::memory_available() const {
+  std::size_t free = 0, total = 0;
+  check(cudaMemGetInfo(&free, &total), "asking for free memory");
+  return free;
+}
+
+}  // namespace assay::cuda

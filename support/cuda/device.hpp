@@ -1,0 +1,83 @@
+#pragma once
+// One GPU: its memory, its stream, and its events for a clock. For every plugin that uses CUDA.
+
+#include <cuda_runtime_api.h>
+
+#include <array>
+#include <memory>
+#include <string>
+
+#include "core/api/device.hpp"
+
+namespace assay::cuda {
+
+/// Why this process has no GPU to use, in the runtime's words; "" where there is one. Needs no
+/// driver.
+std::string why_no_gpu();
+
+/// What identifies the GPU and its software; asked once, when the device is made.
+struct Facts {
+  std::string name;             ///< "NVIDIA H200"
+  int major = 0, minor = 0;     ///< compute capability
+  int driver = 0, runtime = 0;  ///< CUDA versions, as 1000 major + 10 minor
+  std::size_t memory = 0, l2 = 0;
+  int processors = 0;  ///< streaming multiprocessors
+};
+
+class CudaStream final : public Stream {
+ public:
+  CudaStream();
+  ~CudaStream() override;
+  CudaStream(const CudaStream&) = delete;
+  CudaStream& operator=(const CudaStream&) = delete;
+  /// An event: the GPU's clock, read when all that was submitted before it is done.
+  void mark(int which) override;
+  void wait() override;
+  double seconds(int from, int to) const override;
+  void* native() override { return stream_; }
+  cudaStream_t get() const { return stream_; }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+  std::array<cudaEvent_t, 16> events_{};
+};
+
+class CudaTensor final : public Tensor {
+ public:
+  explicit CudaTensor(const TensorSpec& spec);
+  ~CudaTensor() override;
+  CudaTensor(const CudaTensor&) = delete;
+  CudaTensor& operator=(const CudaTensor&) = delete;
+  const TensorSpec& spec() const override { return spec_; }
+  void* data() override { return data_; }
+
+ private:
+  TensorSpec spec_;
+  void* data_ = nullptr;
+};
+
+/// One of the GPUs that CUDA_VISIBLE_DEVICES shows, by its place among them; it becomes the
+/// process's current one. TensorSpec::layout is null or a Layout (core/api/layout.hpp).
+class CudaDevice : public Device {
+ public:
+  explicit CudaDevice(int gpu = 0);
+  std::string name() const override { return "gpu"; }
+  CudaStream& stream() override { return stream_; }
+  std::unique_ptr<Tensor> allocate(const TensorSpec& spec) override;
+  void put(Tensor& tensor, const Source& source) override;
+  void get(Tensor& tensor, const Sink& sink) override;
+  void copy(void* to, const void* from, std::size_t bytes) override;
+  std::shared_ptr<void> host_memory(std::size_t bytes) override;
+  std::size_t memory_available() const override;
+  /// The L2 cache: what a cold rotation must push out.
+  std::size_t cache_bytes() const override { return facts_.l2; }
+  double reorder_seconds() const override { return reorder_seconds_; }
+  const Facts& facts() const { return facts_; }
+
+ private:
+  Facts facts_;
+  CudaStream stream_;
+  double reorder_seconds_ = 0;
+};
+
+}  // namespace assay::cuda

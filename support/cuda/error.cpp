@@ -1,0 +1,53 @@
+#include "support/cuda/error.hpp"
+
+#include <fmt/format.h>
+
+#include "core/base/error.hpp"
+
+namespace assay::cuda {
+namespace {
+
+/// What has broken the CUDA context of this process; empty: nothing.
+std::string& broken() {
+  static std::string words;
+  return words;
+}
+
+/// After an error was read, the runtime has forgotten it, unless the context is lost with it: then
+/// the next synchronisation tells it again.
+void remember_if_sticky() {
+  cudaGetLastError();
+  const cudaError_t still = cudaDeviceSynchronize();
+  if (still != cudaSuccess && broken().empty()) broken() = words(still);
+  cudaGetLastError();
+}
+
+}  // namespace
+
+std::string words(cudaError_t error) {
+  return fmt::format("\"{}\", error {}", cudaGetErrorString(error), static_cast<int>(error));
+}
+
+std::string pending() {
+  const cudaError_t error = cudaGetLastError();
+  remember_if_sticky();
+  return error == cudaSuccess ? broken() : words(error);
+}
+
+void check(cudaError_t error, const std::string& what) {
+  if (error == cudaSuccess) return;
+  remember_if_sticky();
+  throw CaseError(
+      fmt::format("{} failed (CUDA: {}){}", what, words(error),
+                  broken().empty() ? "" : ". No later case of this process can use the GPU."));
+}
+
+void check_usable() {
+  if (broken().empty()) return;
+  throw CaseError(fmt::format(
+      "the GPU cannot be used any more in this process (an earlier case met CUDA: {}). Run this "
+      "case alone; compute-sanitizer finds what broke it.",
+      broken()));
+}
+
+}  // namespace assay::cuda

@@ -1,0 +1,169 @@
+// Rounding is checked against independent arithmetic: nearest representable value found by search,
+// ties by parity.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+
+#include "core/api/precision.hpp"
+#include "core/base/error.hpp"
+
+namespace assay {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+const DataType all_types[] = {DataType::fp64, DataType::fp32, DataType::bf16, DataType::fp16,
+                              DataType::s32,  DataType::s8,   DataType::u8};
+
+/// Value of a 16-bit pattern from the definition of the format.
+double value_of(DataType type, unsigned pattern) {
+  const int mantissa_bits = type == DataType::fp16 ? 10 : 7,
+            bias = type == DataType::fp16 ? 15 : 127;
+  const int exponent_mask = type == DataType::fp16 ? 31 : 255;
+  const double sign = (pattern & 0x8000u) != 0 ? -1 : 1;
+  const int exponent = static_cast<int>(pattern >> mantissa_bits) & exponent_mask;
+  const double fraction = pattern & ((1u << mantissa_bits) - 1);
+  if (exponent == exponent_mask) return fraction == 0 ? sign * infinity : std::nan("");
+  if (exponent == 0) return sign * std::ldexp(fraction, 1 - bias - mantissa_bits);
+  return sign * std::ldexp(fraction + (1 << mantissa_bits), exponent - bias - mantissa_bits);
+}
+
+class SixteenBits : public testing::TestWithParam<DataType> {};
+
+TEST_P(SixteenBits, EveryValueSurvives) {
+  for (unsigned pattern = 0; pattern < 0x10000; ++pattern) {
+    const double value = value_of(GetParam(), pattern);
+    const auto stored = static_cast<std::uint16_t>(pattern);
+    double loaded = 0;
+    decode(GetParam(), &stored, {&loaded, 1});
+    std::uint16_t again = 0;
+    encode(GetParam(), {&value, 1}, &again);
+    if (std::isnan(value)) {
+      EXPECT_TRUE(std::isnan(loaded));
+      EXPECT_TRUE(std::isnan(value_of(GetParam(), again)));
+    } else {
+      ASSERT_EQ(loaded, value) << pattern;
+      ASSERT_EQ(again, pattern);
+    }
+  }
+}
+
+/// Between each two neighbours: the midpoint goes to the even one, and anything beside it to the
+/// nearer one, however small the difference; rounding by way of fp32 gets these wrong.
+TEST_P(SixteenBits, RoundsOnceToNearestEven) {
+  const unsigned last = GetParam() == DataType::fp16 ? 0x7bff : 0x7f7f;
+  for (unsigned pattern = 0; pattern < last; ++pattern) {
+    const double low = value_of(GetParam(), pattern), high = value_of(GetParam(), pattern + 1),
+                 middle = (low + high) / 2;
+    const double even = (pattern & 1u) == 0 ? low : high;
+    for (const double sign : {1.0, -1.0}) {
+      ASSERT_EQ(round_to(GetParam(), sign * middle), sign * even) << pattern;
+      ASSERT_EQ(round_to(GetParam(), sign * std::nextafter(middle, infinity)), sign * high)
+          << pattern;
+      ASSERT_EQ(round_to(GetParam(), sign * std::nextafter(middle, 0)), sign * low) << pattern;
+      ASSERT_EQ(round_to(GetParam(), sign * std::nextafter(high, 0)), sign * high) << pattern;
+    }
+  }
+}
+
+TEST_P(SixteenBits, Overflows) {
+  const unsigned last = GetParam() == DataType::fp16 ? 0x7bff : 0x7f7f;
+  const double largest = value_of(GetParam(), last),
+               next = 2 * largest - value_of(GetParam(), last - 1);
+  const double limit = (largest + next) / 2;
+  EXPECT_EQ(round_to(GetParam(), std::nextafter(limit, 0)), largest);
+  EXPECT_EQ(round_to(GetParam(), limit),
+            infinity);  // a tie goes to the even one, which would be the next power of two
+  EXPECT_EQ(round_to(GetParam(), -limit), -infinity);
+  EXPECT_EQ(round_to(GetParam(), 1e300), infinity);
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, SixteenBits, testing::Values(DataType::fp16, DataType::bf16),
+                         [](const auto& one) { return std::string(name(one.param)); });
+
+TEST(Precision, RoundedValuesAreFixedPointsWithinTheUnitRoundoff) {
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 200000; ++i) {
+    const double value = std::ldexp(std::uniform_real_distribution<double>(-1, 1)(random),
+                                    static_cast<int>(random() % 20));
+    for (const DataType type : all_types) {
+      const double rounded = round_to(type, value);
+      ASSERT_EQ(round_to(type, rounded), rounded) << name(type) << " " << value;
+      if (!is_integer(type) && std::isfinite(rounded)) {
+        // Below the smallest normal number the error is absolute.
+        const double smallest = type == DataType::fp16 ? 0x1p-25 : 0;
+        ASSERT_LE(std::fabs(rounded - value),
+                  std::max(unit_roundoff(type) * std::fabs(value), smallest))
+            << name(type) << " " << value;
+      }
+      ASSERT_EQ(round_to(type, -value) == -rounded || type == DataType::u8 || is_integer(type),
+                true);
+    }
+  }
+}
+
+TEST(Precision, IntegersSaturateAndRoundToEven) {
+  EXPECT_EQ(round_to(DataType::s8, 127.4), 127);
+  EXPECT_EQ(round_to(DataType::s8, 127.5), 127);
+  EXPECT_EQ(round_to(DataType::s8, 1e30), 127);
+  EXPECT_EQ(round_to(DataType::s8, -1e30), -128);
+  EXPECT_EQ(round_to(DataType::s8, -infinity), -128);
+  EXPECT_EQ(round_to(DataType::u8, -0.6), 0);
+  EXPECT_EQ(round_to(DataType::u8, 255.5), 255);
+  EXPECT_EQ(round_to(DataType::u8, 2.5), 2);
+  EXPECT_EQ(round_to(DataType::u8, 3.5), 4);
+  EXPECT_EQ(round_to(DataType::s32, -2.5), -2);
+  EXPECT_EQ(round_to(DataType::s32, 0.49999999999999994), 0);
+  EXPECT_EQ(round_to(DataType::s32, 2147483647.5), 2147483647);
+  EXPECT_EQ(round_to(DataType::s32, -2147483648.0), -2147483648.0);
+  EXPECT_EQ(round_to(DataType::s8, std::nan("")), 0);
+}
+
+TEST(Precision, NanAndInfinitySurviveInFloatingTypes) {
+  for (const DataType type : all_types) {
+    if (is_integer(type)) continue;
+    EXPECT_TRUE(std::isnan(round_to(type, std::nan("")))) << name(type);
+    EXPECT_TRUE(std::isnan(round_to(type, -std::nan("")))) << name(type);
+    EXPECT_EQ(round_to(type, infinity), infinity);
+    EXPECT_EQ(round_to(type, -infinity), -infinity);
+    EXPECT_TRUE(std::signbit(round_to(type, -0.0)));
+  }
+}
+
+TEST(Precision, BlocksAgreeWithSingleValues) {
+  std::mt19937_64 random(2);
+  for (const DataType type : all_types)
+    for (const std::size_t count : {0u, 1u, 3u, 8u, 17u, 1000u}) {
+      std::vector<double> values(count), back(count);
+      for (double& value : values) value = std::normal_distribution<double>(0, 100)(random);
+      // One byte beyond must stay as it was.
+      std::vector<unsigned char> packed(count * size_of(type) + 1, 0xa5);
+      encode(type, values, packed.data());
+      EXPECT_EQ(packed.back(), 0xa5);
+      decode(type, packed.data(), back);
+      for (std::size_t i = 0; i < count; ++i)
+        ASSERT_EQ(back[i], round_to(type, values[i])) << name(type) << " " << values[i];
+    }
+}
+
+TEST(Precision, Names) {
+  for (const DataType type : all_types) EXPECT_EQ(data_type(name(type)), type);
+  for (const std::string& one : precision_names()) EXPECT_EQ(name(precision(one)), one);
+  EXPECT_EQ(storage(Precision::tf32), DataType::fp32);
+  EXPECT_EQ(storage(Precision::int8), DataType::u8);
+  EXPECT_EQ(storage(Precision::bf16), DataType::bf16);
+  try {
+    precision("bf61");
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("'bf16'"), std::string::npos) << error.what();
+  }
+  EXPECT_THROW(data_type("fp8"), InputError);
+  EXPECT_THROW(data_type(""), InputError);
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,81 @@
+#include "core/base/numbers.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/base/error.hpp"
+#include "core/base/hash.hpp"
+#include "core/program/options.hpp"
+#include "fake_benchmark.hpp"
+
+namespace assay {
+namespace {
+
+TEST(Numbers, SecondsArePositiveFiniteAndInRange) {
+  EXPECT_EQ(seconds_number("--s", "2.5"), 2.5);
+  EXPECT_EQ(seconds_number("--s", "1e-3"), 1e-3);
+  for (const char* text : {"", "nan", "inf", "-inf", "0", "-1", "1e400", "1e-400", "1e10", "2s",
+                           " 2", "2 ", "+2", "0x10", "1,5"})
+    EXPECT_THROW(seconds_number("--s", text), InputError) << text;
+}
+
+TEST(Numbers, WholeNumbersNeitherWrapNorRound) {
+  EXPECT_EQ(whole_number("--n", "18446744073709551615", 0, UINT64_MAX), UINT64_MAX);
+  for (const char* text : {"", "-1", "1.5", "1e3", "18446744073709551616", "two", "+1", " 1"})
+    EXPECT_THROW(whole_number("--n", text, 0, UINT64_MAX), InputError) << text;
+  EXPECT_THROW(whole_number("--n", "0", 1, 9), InputError);
+  EXPECT_THROW(whole_number("--n", "10", 1, 9), InputError);
+}
+
+/// What a benchmark says to these words.
+std::string refusal(std::vector<const char*> words) {
+  words.insert(words.begin(), "assay-conv");
+  int exit = -1;
+  try {
+    parse_benchmark_options(testing_fakes::FakeBenchmark(), static_cast<int>(words.size()),
+                            words.data(), exit);
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Numbers, BenchmarksRefuseWhatIsNone) {
+  const std::vector<std::vector<const char*>> all = {
+      {"--max-time", "nan"},       {"--max-time", "inf"},    {"--precision-target", "nan"},
+      {"--precision-target", "2"}, {"--seed", "-1"},         {"--seed", "18446744073709551616"},
+      {"--min-samples", "0"},      {"--min-samples", "1.5"}, {"--reference-budget", "-inf"},
+      {"--launch", "-1"}};
+  for (const auto& words : all) {
+    const std::string told = refusal(words);
+    EXPECT_TRUE(told.starts_with(std::string(words[0]) + " '" + words[1] + "' is no ")) << told;
+  }
+  int exit = -1;
+  const char* words[] = {"assay-conv", "--seed", "7", "--max-time", "0.5", "--min-samples", "3"};
+  const RunRequest request =
+      parse_benchmark_options(testing_fakes::FakeBenchmark(), 7, words, exit);
+  EXPECT_EQ(request.seed, 7u);
+  EXPECT_EQ(request.timing.max_time, 0.5);
+  EXPECT_EQ(request.timing.min_samples, 3);
+  EXPECT_TRUE(request.max_time_given);
+  EXPECT_FALSE(request.precision_target_given);
+}
+
+TEST(Numbers, WhatIsLeftOutIsTold) {
+  EXPECT_EQ(refusal({"--direction"}), "--direction needs a value. Use --direction NAME,\u2026.");
+  EXPECT_EQ(refusal({"--seed"}), "--seed needs a value. Use --seed N.");
+  EXPECT_EQ(refusal({"--seed", "1", "--seed", "2"}),
+            "--seed was given more than once (it has one value). Give it once.");
+}
+
+TEST(Hash, IsOfTheContentAndItsKind) {
+  const auto a = nlohmann::json::parse(R"({"a": 1, "b": [2]})");
+  const auto b = nlohmann::json::parse(R"({"b":[2],"a":1})");
+  EXPECT_EQ(content_hash("suite", a), content_hash("suite", b));
+  EXPECT_NE(content_hash("suite", a), content_hash("hardware", a));
+  EXPECT_NE(content_hash("suite", a), content_hash("suite", nlohmann::json(1)));
+}
+
+}  // namespace
+}  // namespace assay

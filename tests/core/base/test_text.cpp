@@ -1,0 +1,44 @@
+#include "core/base/text.hpp"
+
+#include <gtest/gtest.h>
+
+namespace assay {
+namespace {
+
+const std::vector<std::string> backends{"onednn", "reference", "native", "cuda"};
+
+TEST(Text, SplitKeepsEmptyParts) {
+  EXPECT_EQ(split("a,,b", ','), (std::vector<std::string>{"a", "", "b"}));
+  EXPECT_EQ(split("", ','), (std::vector<std::string>{""}));
+  EXPECT_EQ(join(split("x:y:z", ':'), ":"), "x:y:z");
+}
+
+TEST(Text, NearestFindsSlips) {
+  EXPECT_EQ(nearest("onednm", backends), "onednn");  // substitution
+  EXPECT_EQ(nearest("ondnn", backends), "onednn");   // deletion
+  EXPECT_EQ(nearest("oendnn", backends), "onednn");  // swap
+  EXPECT_EQ(nearest("referense", backends), "reference");
+  EXPECT_EQ(nearest("ref", backends), "reference");  // prefix
+  EXPECT_EQ(nearest("v100", std::vector<std::string>{"summit", "deepbench-v100"}),
+            "deepbench-v100");  // any part
+}
+
+TEST(Text, NearestIsSilentWhenNothingIsNear) {
+  EXPECT_EQ(nearest("zzzzzz", backends), "");
+  EXPECT_EQ(nearest("x", backends), "");
+  EXPECT_EQ(nearest("anything", {}), "");
+}
+
+TEST(Text, UnknownNameTellsValidOnesAndTheNearest) {
+  EXPECT_EQ(
+      unknown_name("backend", "onednm", backends),
+      "unknown backend 'onednm' (valid: onednn, reference, native, cuda). Did you mean 'onednn'?");
+  std::vector<std::string> many;
+  for (int i = 0; i < 20; ++i) many.push_back("name" + std::to_string(i));
+  EXPECT_NE(unknown_name("thing", "nome7", many).find("valid: name0, "), std::string::npos);
+  many.push_back("name20");
+  EXPECT_EQ(unknown_name("thing", "nome7", many), "unknown thing 'nome7'. Did you mean 'name7'?");
+}
+
+}  // namespace
+}  // namespace assay

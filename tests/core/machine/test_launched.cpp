@@ -1,0 +1,53 @@
+#include "core/machine/launched.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+namespace assay {
+namespace {
+
+class LaunchedTest : public testing::Test {
+ protected:
+  void SetUp() override { clear(); }
+  void TearDown() override { clear(); }
+  static void clear() {
+    for (const char* name : {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMI_SIZE",
+                             "PMIX_RANK", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"})
+      unsetenv(name);
+  }
+};
+
+TEST_F(LaunchedTest, WithoutALauncherThereIsOneProcess) {
+  EXPECT_EQ(launched().size, 1);
+  EXPECT_EQ(launched().rank, 0);
+  EXPECT_EQ(launched().by, "");
+}
+
+TEST_F(LaunchedTest, EachLaunchersVariablesAreUnderstood) {
+  setenv("SLURM_PROCID", "1", 1);
+  setenv("SLURM_STEP_NUM_TASKS", "2", 1);
+  EXPECT_EQ(launched().size, 2);
+  EXPECT_EQ(launched().by, "srun without MPI");
+  setenv("PMIX_RANK", "1", 1);
+  EXPECT_EQ(launched().by, "srun with PMIx");
+  setenv("PMI_RANK", "3", 1);
+  setenv("PMI_SIZE", "5", 1);
+  EXPECT_EQ(launched().rank, 3);
+  EXPECT_EQ(launched().size, 5);
+  setenv("OMPI_COMM_WORLD_RANK", "6", 1);
+  setenv("OMPI_COMM_WORLD_SIZE", "7", 1);
+  EXPECT_EQ(launched().rank, 6);
+  EXPECT_EQ(launched().by, "mpirun of Open MPI");
+}
+
+TEST_F(LaunchedTest, WhatIsNoNumberIsNoLauncher) {
+  setenv("PMI_RANK", "x", 1);
+  setenv("PMI_SIZE", "5", 1);
+  EXPECT_EQ(launched().size, 1);
+  setenv("PMI_RANK", "5", 1);  // no rank among 5
+  EXPECT_EQ(launched().size, 1);
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,242 @@
+#include "core/program/suite.hpp"
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <fstream>
+#include <functional>
+
+#include "core/machine/environment.hpp"
+#include "fake_benchmark.hpp"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+using testing_fakes::FakeBenchmark;
+
+class Suite : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::temp_directory_path() / ("assay-suite-" + std::to_string(::getpid()));
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  fs::path write(const std::string& name, const std::string& text) {
+    std::ofstream(folder_ / name) << text;
+    return folder_ / name;
+  }
+  static std::string message(const std::function<void()>& body) {
+    try {
+      body();
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "";
+  }
+  FakeBenchmark benchmark_;
+  Plugins plugins_{std::vector<fs::path>{}};
+  fs::path folder_;
+};
+
+TEST_F(Suite, DefaultsFillEveryDimension) {
+  const std::vector<Case> cases = expand(benchmark_, {{"threads", {"2"}}}, plugins_);
+  ASSERT_EQ(cases.size(), 1u);
+  EXPECT_EQ(cases[0].id, "conv/forward/auto/mb1/t2");
+}
+
+TEST_F(Suite, AllIsEveryValueOfAClosedList) {
+  EXPECT_EQ(expand(benchmark_, {{"direction", {"all"}}, {"threads", {"1"}}}, plugins_).size(), 2u);
+  EXPECT_EQ(
+      expand(benchmark_, {{"direction", {"forward", "all"}}, {"threads", {"1"}}}, plugins_).size(),
+      2u);
+  EXPECT_NE(message([&] { expand(benchmark_, {{"threads", {"some"}}}, plugins_); }), "");
+  // All numbers of threads: by doubling, and as many as there are processors.
+  const std::vector<Case> sweep =
+      expand(benchmark_, {{"direction", {"forward"}}, {"threads", {"all"}}}, plugins_);
+  for (std::size_t i = 0; i + 1 < sweep.size(); ++i)
+    EXPECT_EQ(sweep[i].settings.at("threads"), std::to_string(1 << i));
+  EXPECT_EQ(sweep.back().settings.at("threads"), std::to_string(processors()));
+}
+
+/// An axis with two names, and one that is found out.
+class Ranked : public FakeBenchmark {
+ public:
+  std::vector<Dimension> dimensions() const override {
+    std::vector<Dimension> all = FakeBenchmark::dimensions();
+    all[2].also = "size";
+    Dimension ranks{"ranks", "", {}, {}, "r", ""};
+    ranks.found = true;
+    all.push_back(ranks);
+    return all;
+  }
+  void complete(Settings& settings, const RankCount& started) const override {
+    settings["ranks"] = std::to_string(started.ranks);
+    if (settings["direction"] == "bwd_data") settings["algorithm"] = "auto";
+  }
+};
+
+TEST_F(Suite, WhatIsFoundOutIsInTheIdAndCannotBeAskedFor) {
+  const Ranked ranked;
+  const std::vector<Case> cases =
+      expand(ranked, {{"threads", {"1"}}, {"size", {"mb2"}}, {"problem", {"mb3"}}}, plugins_, false,
+             {4, 2});
+  ASSERT_EQ(cases.size(), 2u) << "both names are one axis";
+  EXPECT_EQ(cases[0].id, "conv/forward/auto/mb3/t1/r4");
+  EXPECT_NE(message([&] {
+              expand(ranked, {{"ranks", {"4"}}}, plugins_);
+            }).find("unknown"),
+            std::string::npos);
+  // What complete() settles alike is one case.
+  EXPECT_EQ(
+      expand(ranked, {{"direction", {"bwd_data"}}, {"algorithm", {"all"}}, {"threads", {"1"}}},
+             plugins_)
+          .size(),
+      1u);
+}
+
+TEST_F(Suite, SeveralValuesAreTheProductWithProblemsSlowest) {
+  const std::vector<Case> cases = expand(
+      benchmark_,
+      {{"threads", {"1"}}, {"direction", {"forward", "bwd_data"}}, {"problem", {"mb1", "mb2"}}},
+      plugins_);
+  ASSERT_EQ(cases.size(), 4u);
+  EXPECT_EQ(cases[0].id, "conv/forward/auto/mb1/t1");
+  EXPECT_EQ(cases[1].id, "conv/bwd_data/auto/mb1/t1");
+  EXPECT_EQ(cases[2].id, "conv/forward/auto/mb2/t1");
+}
+
+TEST_F(Suite, TheNarrowestToleranceOfACaseHolds) {
+  const fs::path file =
+      write("t.json", R"({"schema": "assay-suite/1", "name": "t", "tolerance": 0.05, "cases": [
+      {"benchmark": "conv", "problem": ["mb1", "mb2"]},
+      {"benchmark": "conv", "problem": ["mb2", "mb3"], "tolerance": 0.02},
+      {"benchmark": "conv", "problem": ["mb3"], "tolerance": 0.2}]})");
+  std::map<std::string, double> found;
+  for (const Case& one : expand_suite(benchmark_, read_suite(file), "t.json", plugins_))
+    found[one.settings.at("problem")] = one.tolerance.value_or(-1);
+  EXPECT_EQ(found, (std::map<std::string, double>{{"mb1", 0.05}, {"mb2", 0.02}, {"mb3", 0.02}}));
+}
+
+TEST_F(Suite, TheSameProblemTwiceIsOneCase) {
+  EXPECT_EQ(expand(benchmark_, {{"problem", {"mb1", "mb1"}}, {"direction", {"forward", "forward"}}},
+                   plugins_)
+                .size(),
+            1u);
+}
+
+TEST_F(Suite, WrongNamesAreToldWithTheNearest) {
+  auto told = [&](std::map<std::string, std::vector<std::string>> chosen) {
+    return message([&] { expand(benchmark_, chosen, plugins_); });
+  };
+  EXPECT_NE(told({{"direction", {"foward"}}}).find("Did you mean 'forward'?"), std::string::npos);
+  EXPECT_NE(told({{"algorithm", {"drect"}}}).find("Did you mean 'direct'?"), std::string::npos);
+  EXPECT_NE(told({{"directoin", {"forward"}}}).find("Did you mean 'direction'?"),
+            std::string::npos);
+  EXPECT_NE(told({{"problem", {"ic0"}}}).find("ic is zero"), std::string::npos);
+  for (const char* threads : {"0", "-1", "two", "2x", "", "99999999999999999999"})
+    EXPECT_NE(told({{"threads", {threads}}}).find("threads"), std::string::npos) << threads;
+}
+
+TEST_F(Suite, ListsGiveNamesAndFieldsAfterAtOverride) {
+  const std::vector<NamedProblem> list = find_problems(benchmark_, "coral2");
+  ASSERT_EQ(list.size(), 2u);
+  EXPECT_TRUE(list[0].name.starts_with("coral2/"));
+  const std::vector<NamedProblem> one = find_problems(benchmark_, list[0].name + "@mb77");
+  ASSERT_EQ(one.size(), 1u);
+  EXPECT_EQ(one[0].name, list[0].name);
+  EXPECT_NE(one[0].descriptor.find("mb77"), std::string::npos);
+  EXPECT_NE(list[0].descriptor, one[0].descriptor);
+  // A field that the list does not give is added; its default gives way.
+  const std::vector<NamedProblem> resnet = find_problems(benchmark_, "resnet50@mb3");
+  ASSERT_EQ(resnet.size(), 23u);
+  for (const NamedProblem& problem : resnet) {
+    EXPECT_NE(problem.descriptor.find("mb3"), std::string::npos);
+    EXPECT_EQ(problem.descriptor.find("mb16"), std::string::npos);
+  }
+  EXPECT_NE(message([&] { find_problems(benchmark_, "coral3"); }).find("'coral2'"),
+            std::string::npos);
+  EXPECT_NE(message([&] {
+              find_problems(benchmark_, "coral2/winograt");
+            }).find("Did you mean 'winograd'?"),
+            std::string::npos);
+}
+
+TEST_F(Suite, AWholeListTellsHowOftenTheWholeHasEachProblem) {
+  for (const std::string list : {"resnet50", "resnet50@mb3"}) {
+    int repeats = 0;
+    for (const Case& one :
+         expand(benchmark_, {{"threads", {"1"}}, {"problem", {list, list}}}, plugins_)) {
+      ASSERT_EQ(one.parts.size(), 1u) << one.id;  // asked for twice, it is one whole
+      EXPECT_EQ(one.parts[0].list, list);
+      EXPECT_EQ(one.parts[0].whole, "the 53 convolutions of ResNet-50 v1.5");
+      EXPECT_EQ(one.parts[0].of, 53);
+      repeats += one.parts[0].repeat;
+    }
+    EXPECT_EQ(repeats, 53);
+  }
+  // One problem is no whole, and a list that stands for none has no parts.
+  for (const std::string text : {"resnet50/conv1", "deepbench-train", "mb1"})
+    for (const Case& one : expand(benchmark_, {{"problem", {text}}}, plugins_))
+      EXPECT_TRUE(one.parts.empty()) << one.id;
+}
+
+TEST_F(Suite, EqualProblemsOfAWholeCountTogether) {
+  // Overridden to the same shape, several problems of the list are one case.
+  const std::vector<Case> cases = expand(
+      benchmark_, {{"threads", {"1"}}, {"problem", {"resnet50@ic8ih8oc8oh8kh1sh1ph0"}}}, plugins_);
+  int repeats = 0;
+  bool together = false;
+  for (const Case& one : cases) {
+    repeats += one.parts.at(0).repeat;
+    together |= one.names.size() > 1 && one.parts[0].repeat > 1;
+  }
+  EXPECT_LT(cases.size(), 23u);
+  EXPECT_TRUE(together);
+  EXPECT_EQ(repeats, 53);
+}
+
+TEST_F(Suite, ASuiteTellsFilePointerFoundAndExpected) {
+  const std::string good =
+      R"({"schema": "assay-suite/1", "name": "s", "description": "d", "cases": [
+      {"benchmark": "conv", "problem": ["mb1", "mb2"], "direction": "bwd_data", "threads": 2, "required": true}]})";
+  const fs::path file = write("good.json", good);
+  const std::vector<Case> cases =
+      expand_suite(benchmark_, read_suite(file), file.string(), plugins_);
+  ASSERT_EQ(cases.size(), 2u);
+  EXPECT_EQ(cases[1].id, "conv/bwd_data/auto/mb2/t2");
+  EXPECT_TRUE(cases[0].required);
+
+  std::string bad = good;
+  bad.replace(bad.find("bwd_data"), 8, "bwd_date");
+  const fs::path wrong_value = write("wrong_value.json", bad);
+  const std::string told = message(
+      [&] { expand_suite(benchmark_, read_suite(wrong_value), wrong_value.string(), plugins_); });
+  EXPECT_NE(told.find("wrong_value.json at /cases/0/direction: "), std::string::npos) << told;
+  EXPECT_NE(told.find("Did you mean 'bwd_data'?"), std::string::npos) << told;
+
+  std::string no_cases = good;
+  no_cases.replace(no_cases.find("\"cases\""), 7, "\"casse\"");
+  EXPECT_NE(message([&] { read_suite(write("no_cases.json", no_cases)); }).find("no_cases.json"),
+            std::string::npos);
+}
+
+TEST_F(Suite, OverridesAreFieldsWithValues) {
+  auto told = [&](const std::string& text) {
+    return message([&] { find_problems(benchmark_, text); });
+  };
+  for (const std::string text : {"coral2/winograd@mb", "mb1@mb", "coral2@ic8mb"})
+    EXPECT_TRUE(told(text).starts_with("'mb' after @ has no value")) << told(text);
+  EXPECT_TRUE(told("mb1@7").starts_with("'7' after @ has no name")) << told("mb1@7");
+  EXPECT_TRUE(told("mb1@mb=2").starts_with("'mb=2' after @ is no field")) << told("mb1@mb=2");
+  EXPECT_TRUE(told("mb1@").starts_with("nothing stands after @")) << told("mb1@");
+}
+
+TEST_F(Suite, AnUnknownSuiteGetsTheNearestName) {
+  EXPECT_NE(message([] { find_suite("smoek"); }).find("Did you mean 'smoke'?"), std::string::npos);
+  EXPECT_EQ(find_suite("smoke").filename(), "smoke.json");
+}
+
+}  // namespace
+}  // namespace assay

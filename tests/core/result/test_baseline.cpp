@@ -1,0 +1,263 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "core/program/plugins.hpp"
+#include "core/result/baseline.hpp"
+#include "core/result/schema.hpp"
+#include "kernels/conv/problem.hpp"
+#include "result_fixture.hpp"
+
+namespace assay {
+namespace {
+
+using fixture::Folder;
+using nlohmann::json;
+
+json measured(const std::string& problem, const std::string& precision = "fp32",
+              const std::string& algorithm = "direct") {
+  json row = fixture::row(fixture::good_outcome(), 0, 0, fixture::one_case(precision, algorithm));
+  row["problem"] = {{"descriptor", problem}};
+  row["executed"]["algorithm"] = algorithm;
+  return row;
+}
+
+TEST(Baseline, AnUnknownNameGetsTheNearest) {
+  try {
+    Baseline::load("deepbench-v10");
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("'deepbench-v100'"), std::string::npos)
+        << error.what();
+  }
+}
+
+TEST(Baseline, RefusesABrokenFile) {
+  const Folder folder;
+  json document = fixture::result({measured("a")});
+  document["rows"][0]["status"] = "good";
+  write_json(folder.path() / "b.json", document);
+  EXPECT_THROW(Baseline::load((folder.path() / "b.json").string()), InputError);
+}
+
+/// A baseline of these rows.
+Baseline made(const std::vector<json>& rows) {
+  const Folder folder;
+  json document = fixture::result(rows);
+  document["system"]["name"] = "other";
+  document["environments"].push_back(document["environments"][0]);
+  document["environments"][1]["hashes"]["hardware"] = "another machine";
+  write_json(folder.path() / "b.json", document);
+  return Baseline::load((folder.path() / "b.json").string());
+}
+
+/// A measured row whose samples are all `seconds`.
+json timed(json row, double seconds) {
+  for (json& sample : row["samples_s"]) sample = seconds;
+  for (const char* key : {"median", "min", "p95", "p99"}) row["time_s"][key] = seconds;
+  row["time_s"]["mad"] = 0;
+  row["time_s"]["n_effective"] = row["samples_s"].size();
+  row["time_s"]["ci95"] = {seconds, seconds};
+  row["rates"] = json::object();
+  // An id of another kind than make_id's, which would have to name problem and parameters.
+  row["id"] =
+      "timed " + row["id"].get<std::string>() + row["parameters"]["algorithm"].get<std::string>();
+  return row;
+}
+
+TEST(Match, WhatDefinesTheWorkMustAgree) {
+  const Baseline baseline = made({timed(measured("p"), 0.2)});
+  std::string why;
+  json row = timed(measured("p"), 0.1);
+  ASSERT_FALSE(baseline.match(row, &why).is_null()) << why;
+  EXPECT_DOUBLE_EQ(baseline.match(row)["speedup"], 2);
+  EXPECT_EQ(baseline.match(row)["published"], false);
+  const auto differs = [&](const char* key, const json& value, const char* said) {
+    json other = row;
+    other["parameters"][key] = value;
+    std::string reason;
+    EXPECT_TRUE(baseline.match(other, &reason).is_null()) << key;
+    EXPECT_NE(reason.find(said), std::string::npos) << reason;
+  };
+  differs("direction", "bwd_data", "direction is bwd_data here and forward there");
+  differs("precision", "bf16", "precision is bf16 here and fp32 there");
+  differs("cache", "cold", "cache is cold here and hot there");
+  differs("nodes", 2, "nodes is 2 here and 1 there");
+  differs("ranks", 4, "ranks is 4 here");
+  differs("input_mode", "synthetic", "input_mode");
+  for (const char* how : {"threads", "backend", "layout", "device"}) {
+    json other = row;
+    other["parameters"][how] = "x";
+    EXPECT_FALSE(baseline.match(other).is_null()) << how;
+  }
+  json other = row;
+  other["problem"]["descriptor"] = "q";
+  EXPECT_TRUE(baseline.match(other, &why).is_null());
+  EXPECT_EQ(why, "other has no row of this problem");
+  other = row;
+  other["benchmark"] = "gemm";
+  EXPECT_TRUE(baseline.match(other, &why).is_null());
+}
+
+TEST(Match, TheFlopDefinitionMustAgree) {
+  json base = timed(measured("p"), 0.2), row = timed(measured("p"), 0.1);
+  base["problem"]["flops"] = 100;
+  row["problem"]["flops"] = 90;
+  std::string why;
+  EXPECT_TRUE(made({base}).match(row, &why).is_null());
+  EXPECT_NE(why.find("FLOP count"), std::string::npos) << why;
+  row["problem"]["flops"] = 100.0;
+  EXPECT_FALSE(made({base}).match(row).is_null());
+}
+
+TEST(Match, TheGlobalBatchMustAgree) {
+  json base = timed(measured("p"), 0.2), row = timed(measured("p"), 0.1);
+  base["problem"]["global_batch_size"] = 256;
+  row["problem"]["global_batch_size"] = 512;
+  std::string why;
+  EXPECT_TRUE(made({base}).match(row, &why).is_null());
+  EXPECT_NE(why.find("the global batch size is 512 here and 256 there"), std::string::npos) << why;
+  row["problem"].erase("global_batch_size");
+  EXPECT_NE(made({base}).match(row)["note"].get<std::string>().find("batch"), std::string::npos);
+}
+
+TEST(Match, RanksOfOneWholeProblemMayDiffer) {
+  json base = timed(measured("p"), 0.2), row = timed(measured("p"), 0.1);
+  base["parameters"]["ranks"] = 42;
+  EXPECT_TRUE(made({base}).match(row).is_null());
+  base["problem"]["size"] = row["problem"]["size"] = 8e9;
+  EXPECT_FALSE(made({base}).match(row).is_null());
+}
+
+TEST(Match, WherePicksByValue) {
+  json base = timed(measured("p"), 0.2), other = timed(measured("p"), 0.1);
+  base["parameters"]["smt"] = 1;
+  other["parameters"]["smt"] = 2;
+  other["id"] = "other";
+  const Baseline both = made({base, other});
+  EXPECT_DOUBLE_EQ(both.where("smt", "1").match(timed(measured("p"), 0.1))["value"], 0.2);
+  EXPECT_DOUBLE_EQ(both.where("smt", "2").match(timed(measured("p"), 0.1))["value"], 0.1);
+  EXPECT_TRUE(both.where("smt", "3").rows().empty());
+}
+
+/// The errors of a published row with these parts.
+std::vector<std::string> published_errors(const json& time, const json& rates, bool published) {
+  json row = measured("p");
+  for (const char* part : {"samples_s", "verification"}) row.erase(part);
+  row["published"] = published;
+  row["citation"] = "Paper";
+  row["printed"] = {{"value", 1}, {"unit", "x"}, {"text", "1"}, {"reason", nullptr}};
+  row["time_s"] = time;
+  row["rates"] = rates;
+  return schema_errors(fixture::result({row}), "result", "x");
+}
+
+TEST(PublishedRows, HaveATimeOrARate) {
+  EXPECT_TRUE(published_errors({{"median", 1.0}}, json::object(), true).empty());
+  EXPECT_TRUE(published_errors(nullptr, {{"images_per_s", 905}}, true).empty());
+  EXPECT_FALSE(published_errors(nullptr, json::object(), true).empty());
+  EXPECT_FALSE(published_errors(nullptr, {{"images_per_s", nullptr}}, true).empty());
+  EXPECT_FALSE(published_errors(nullptr, {{"images_per_s", 0}}, true).empty());
+  EXPECT_FALSE(published_errors(nullptr, {{"images_per_s", 905}}, false).empty());
+  json measured_row = measured("p");
+  measured_row["time_s"] = nullptr;
+  measured_row["rates"] = {{"images_per_s", 905}};
+  EXPECT_FALSE(schema_errors(fixture::result({measured_row}), "result", "x").empty());
+}
+
+TEST(Match, OnlyOkRowsHaveARatio) {
+  Outcome outcome;
+  outcome.status = "failed";
+  outcome.reason = "it crashed.";
+  json failed = fixture::row(outcome);
+  failed["problem"]["descriptor"] = "p";
+  failed["id"] = "of another kind than make_id's";
+  const json ok = timed(measured("p"), 0.1);
+  std::string why;
+  EXPECT_TRUE(made({ok}).match(failed, &why).is_null());
+  EXPECT_NE(why.find("failed"), std::string::npos) << why;
+  EXPECT_TRUE(made({failed}).match(ok, &why).is_null());
+  EXPECT_NE(why.find("failed"), std::string::npos) << why;
+}
+
+TEST(Match, TheSameAlgorithmElseTheFastest) {
+  const json direct = timed(measured("p", "fp32", "direct"), 0.3),
+             winograd = timed(measured("p", "fp32", "winograd"), 0.2),
+             gemm = timed(measured("p", "fp32", "gemm"), 0.25);
+  const Baseline baseline = made({direct, winograd, gemm});
+  EXPECT_DOUBLE_EQ(baseline.match(direct)["value"], 0.3);
+  EXPECT_TRUE(baseline.match(direct)["note"].is_null());
+  EXPECT_EQ(baseline.match(direct)["algorithm"], "direct");
+  const json match = baseline.match(timed(measured("p", "fp32", "fft"), 0.1));
+  EXPECT_DOUBLE_EQ(match["value"], 0.2);
+  EXPECT_EQ(match["algorithm"], "winograd");
+  EXPECT_NE(match["note"].get<std::string>().find("another algorithm: winograd there, fft here"),
+            std::string::npos);
+}
+
+TEST(Match, WhatRanCountsBeforeWhatWasAsked) {
+  json chosen = timed(measured("p", "fp32", "auto"), 0.3);  // "auto" that ran direct
+  chosen["executed"]["algorithm"] = "direct";
+  const Baseline baseline = made({chosen, timed(measured("p", "fp32", "winograd"), 0.2)});
+  EXPECT_DOUBLE_EQ(baseline.match(timed(measured("p", "fp32", "direct"), 0.1))["value"], 0.3);
+}
+
+TEST(Match, LaunchesHaveAMedian) {
+  std::vector<json> rows;
+  for (const double seconds : {0.1, 0.5, 0.2}) {
+    rows.push_back(timed(measured("p"), seconds));
+    rows.back()["launch"] = static_cast<int>(rows.size());
+  }
+  EXPECT_DOUBLE_EQ(made(rows).match(rows[0])["value"], 0.2);
+}
+
+/// A launch of the same case as `timed`, without a time.
+json without_time(const std::string& status, int launch) {
+  Outcome outcome = fixture::good_outcome();
+  outcome.status = status;
+  outcome.reason = "why it is " + status + ".";
+  json row = fixture::row(outcome, launch);
+  const json like = timed(measured("p"), 1);
+  for (const char* part : {"id", "problem"}) row[part] = like[part];
+  return row;
+}
+
+TEST(Match, OneBadLaunchLeavesNoNumber) {
+  const json ok = timed(measured("p"), 0.2);
+  for (const char* status : {"incorrect", "failed", "timeout"}) {
+    std::string why;
+    EXPECT_TRUE(made({ok, without_time(status, 1)}).match(ok, &why).is_null()) << status;
+    EXPECT_NE(why.find(std::string(status) + " (in 1 of 2 launches: why"), std::string::npos)
+        << why;
+  }
+  // A later attempt at the same launch makes good a crash, never a wrong result; in any order.
+  json again = ok;
+  again["attempt"] = 1;
+  EXPECT_FALSE(made({without_time("failed", 0), again}).match(ok).is_null());
+  EXPECT_FALSE(made({again, without_time("failed", 0)}).match(ok).is_null());
+  EXPECT_TRUE(made({without_time("incorrect", 0), again}).match(ok).is_null());
+  EXPECT_TRUE(made({again, without_time("incorrect", 0)}).match(ok).is_null());
+}
+
+TEST(Match, EnvironmentsAreNotMixed) {
+  std::vector<json> rows;
+  for (const double seconds : {0.1, 0.2, 0.7, 0.8, 0.9}) {
+    rows.push_back(timed(measured("p"), seconds));
+    rows.back()["launch"] = static_cast<int>(rows.size());
+    rows.back()["environment"] = seconds < 0.5 ? 1 : 0;
+  }
+  const json match = made(rows).match(rows[0]);
+  EXPECT_DOUBLE_EQ(match["value"], (0.1 + 0.2) / 2);  // all five together: 0.7
+  EXPECT_NE(match["note"].get<std::string>().find("one of the 2 environments"), std::string::npos);
+}
+
+TEST(Match, GivesAValidBaselineObject) {
+  json row = timed(measured("p"), 0.1);
+  row["baseline"] = made({timed(measured("p"), 0.2)}).match(row);
+  EXPECT_TRUE(schema_errors(fixture::result({row}), "result", "x").empty());
+}
+
+}  // namespace
+}  // namespace assay

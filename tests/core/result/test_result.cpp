@@ -1,0 +1,371 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <regex>
+
+#include "core/base/clock.hpp"
+#include "core/result/schema.hpp"
+#include "result_fixture.hpp"
+
+namespace assay {
+namespace {
+
+using fixture::good_outcome;
+using nlohmann::json;
+
+/// The row in a file, checked against the schema as any reader would.
+void expect_valid(const json& row) {
+  const std::vector<std::string> errors = schema_errors(fixture::result({row}), "result", "x.json");
+  EXPECT_TRUE(errors.empty()) << errors.front() << "\n" << row.dump(1);
+}
+
+TEST(Row, AnOkRowIsCompleteAndValid) {
+  const json row = fixture::row(good_outcome());
+  expect_valid(row);
+  EXPECT_EQ(row["status"], "ok");
+  EXPECT_TRUE(row["reason"].is_null());
+  EXPECT_EQ(row["samples_s"].size(), 12u);
+  EXPECT_EQ(row["time_s"]["n"], 12);
+  EXPECT_DOUBLE_EQ(row["time_s"]["median"], 0.161);
+  EXPECT_DOUBLE_EQ(row["rates"]["flops_per_s"], 29595009024.0 / 0.161);
+  EXPECT_EQ(row["rates"]["flops_per_s"], row["rates"]["algorithmic_flops_per_s"]);
+  EXPECT_EQ(row["parameters"]["threads"], 2);
+  EXPECT_EQ(row["parameters"]["ranks"], 1);
+  EXPECT_FALSE(row["parameters"].contains("problem"));
+  EXPECT_EQ(row["executed"]["tile"], 4);
+  EXPECT_TRUE(row["executed"]["layout"].is_null());
+  EXPECT_TRUE(row["ceiling"].is_null());
+  EXPECT_FALSE(row["ceiling_reason"].get<std::string>().empty());
+  EXPECT_FALSE(row["energy_reason"].get<std::string>().empty());
+}
+
+TEST(Row, AlgorithmicRateCountsWhatTheAlgorithmDoes) {
+  Outcome outcome = good_outcome();
+  outcome.executed->algorithmic_flops = 29595009024.0 / 2.25;
+  const json row = fixture::row(outcome);
+  EXPECT_DOUBLE_EQ(row["rates"]["algorithmic_flops_per_s"].get<double>() * 2.25,
+                   row["rates"]["flops_per_s"].get<double>());
+}
+
+TEST(Row, AnUnknownNumberOfOperationsHasNoRate) {
+  for (const char* algorithm : {"winograd", "winograd_nonfused", "fft", "fft_tiling"}) {
+    Outcome outcome = good_outcome();
+    outcome.executed->algorithm = algorithm;
+    EXPECT_FALSE(fixture::row(outcome)["rates"].contains("algorithmic_flops_per_s")) << algorithm;
+    outcome.executed->algorithmic_flops = 161;
+    EXPECT_DOUBLE_EQ(fixture::row(outcome)["rates"]["algorithmic_flops_per_s"], 161 / 0.161);
+  }
+  Outcome outcome = good_outcome();
+  outcome.executed->algorithm = "implicit_gemm";
+  const json row = fixture::row(outcome);
+  EXPECT_EQ(row["rates"]["algorithmic_flops_per_s"], row["rates"]["flops_per_s"]);
+}
+
+TEST(Row, WhatAComputationDoesNotHideIsOfTheSamples) {
+  Outcome outcome = good_outcome();
+  EXPECT_FALSE(fixture::row(outcome)["executed"].contains("exposed_s"));
+  outcome.executed->numbers["compute_s"] = 0.1;
+  const json row = fixture::row(outcome);
+  expect_valid(row);
+  EXPECT_DOUBLE_EQ(row["executed"]["exposed_s"], 0.161 - 0.1);
+  outcome.status = "failed";
+  EXPECT_FALSE(fixture::row(outcome)["executed"].contains("exposed_s")) << "nothing was timed";
+}
+
+TEST(Row, FewSamplesHaveNoIntervalButAReason) {
+  Outcome outcome = good_outcome();
+  EXPECT_TRUE(fixture::row(outcome)["time_s"]["ci95"].is_array());
+  outcome.timing->samples = {0.2};
+  json row = fixture::row(outcome);
+  expect_valid(row);
+  EXPECT_TRUE(row["time_s"]["ci95"].is_null());
+  EXPECT_EQ(row["time_s"]["ci95_reason"], "1 effective samples, a 95 % interval needs 6");
+  row["time_s"]["ci95_reason"] = nullptr;
+  EXPECT_FALSE(schema_errors(fixture::result({row}), "result", "x.json").empty());
+}
+
+TEST(Row, SharedProcessorsAreTold) {
+  for (const char* reading : {"waiting", "stolen"}) {
+    json row = fixture::row(good_outcome());
+    EXPECT_FALSE(was_shared(row));
+    row["time_s"][reading] = 0.05;
+    EXPECT_FALSE(was_shared(row));
+    row["time_s"][reading] = 0.051;
+    EXPECT_TRUE(was_shared(row));
+    row["time_s"] = nullptr;
+    EXPECT_FALSE(was_shared(row));
+  }
+}
+
+TEST(Row, WaitingForItsOwnJobIsNoForeignWork) {
+  Outcome outcome = good_outcome();
+  outcome.timing->contention.waiting = 1.2;
+  outcome.timing->contention.foreign = 0.04;
+  outcome.timing->contention.own = 1.9;
+  json row = fixture::row(outcome);
+  expect_valid(row);
+  EXPECT_EQ(row["time_s"]["foreign"], 0.04);
+  EXPECT_EQ(row["time_s"]["own"], 1.9);
+  EXPECT_FALSE(was_shared(row));
+  EXPECT_TRUE(was_oversubscribed(row));
+  row["time_s"]["foreign"] = 0.06;
+  EXPECT_TRUE(was_shared(row));
+  EXPECT_FALSE(was_oversubscribed(row));
+  // Foreign work that nobody waited for is on other processors.
+  row["time_s"]["waiting"] = 0.01;
+  EXPECT_FALSE(was_shared(row));
+  EXPECT_FALSE(was_oversubscribed(row));
+  // Unknown, as in older files: waiting alone counts.
+  row["time_s"]["waiting"] = 1.2;
+  row["time_s"]["foreign"] = nullptr;
+  EXPECT_TRUE(was_shared(row));
+  row["time_s"].erase("foreign");
+  EXPECT_TRUE(was_shared(row));
+}
+
+TEST(Row, AnIncorrectRowHasItsErrorsButNoTime) {
+  Outcome outcome = good_outcome();
+  outcome.verification->passed = false;
+  outcome.verification->max_error = std::numeric_limits<double>::infinity();
+  outcome.verification->reason = "dst[3,1,0,7] is 2.5 (expected 2.25 within 1e-6).";
+  for (const char* status :
+       {"ok", "incorrect"}) {  // whoever forgets to look at the verification is put right
+    outcome.status = status;
+    const json row = fixture::row(outcome);
+    expect_valid(row);
+    EXPECT_EQ(row["status"], "incorrect");
+    EXPECT_EQ(row["reason"], outcome.verification->reason);
+    EXPECT_TRUE(row["time_s"].is_null());
+    EXPECT_TRUE(row["samples_s"].empty());
+    EXPECT_TRUE(row["rates"].empty());
+    EXPECT_TRUE(row["verification"]["max_error"].is_null());
+    EXPECT_EQ(row["verification"]["checked"], 4096);
+  }
+}
+
+TEST(Row, OtherStatesHaveAReasonAndNoTime) {
+  for (const char* status : {"unsupported", "failed", "timeout"})
+    for (const bool started : {false, true}) {
+      Outcome outcome = started ? good_outcome() : Outcome{};
+      outcome.status = status;
+      outcome.reason = "winograd: could not create a primitive descriptor";
+      const json row = fixture::row(outcome);
+      expect_valid(row);
+      EXPECT_EQ(row["reason"], outcome.reason);
+      EXPECT_TRUE(row["time_s"].is_null());
+      EXPECT_TRUE(row["rates"].empty());
+    }
+  Outcome silent;
+  silent.status = "failed";
+  EXPECT_FALSE(fixture::row(silent)["reason"].get<std::string>().empty());
+}
+
+TEST(Row, NothingUnverifiedBecomesOk) {
+  Outcome unverified = good_outcome(), untimed = good_outcome(), unknown = good_outcome();
+  unverified.verification.reset();
+  EXPECT_THROW(fixture::row(unverified), std::logic_error);
+  untimed.timing->samples.clear();
+  EXPECT_THROW(fixture::row(untimed), std::logic_error);
+  unknown.executed.reset();
+  EXPECT_THROW(fixture::row(unknown), std::logic_error);
+  for (const double bad : {-1e-9, std::nan(""), std::numeric_limits<double>::infinity()}) {
+    Outcome outcome = good_outcome();
+    outcome.timing->samples[5] = bad;
+    const json row = fixture::row(outcome);
+    EXPECT_EQ(row["status"], "failed");
+    expect_valid(row);
+  }
+}
+
+TEST(Result, RoundTripAndFolder) {
+  const fixture::Folder folder;
+  const json document =
+      fixture::result({fixture::row(good_outcome()), fixture::row(good_outcome(), 1)});
+  write_json(folder.path() / "result.json", document);
+  EXPECT_EQ(read_result(folder.path() / "result.json"), document);
+  EXPECT_EQ(read_result(folder.path()), document);
+}
+
+TEST(Result, ARunAlwaysHasAnId) {
+  const json one = make_result("", "", "assay-conv", 1, utc_now());
+  EXPECT_FALSE(one["run"]["id"].get<std::string>().empty());
+  EXPECT_TRUE(one["run"]["suite"].is_null());
+  EXPECT_TRUE(schema_errors(one, "result", "x").empty());
+}
+
+/// read_result's message for a document that was spoilt.
+std::string refusal(const json& document) {
+  const fixture::Folder folder;
+  write_json(folder.path() / "spoilt.json", document);
+  try {
+    read_result(folder.path() / "spoilt.json");
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(Result, RefusesWhatASchemaCannotSee) {
+  const json good =
+      fixture::result({fixture::row(good_outcome()), fixture::row(good_outcome(), 1)});
+  json twice = good;
+  twice["rows"][1]["launch"] = 0;
+  EXPECT_NE(refusal(twice).find("/rows/1: found a second row"), std::string::npos)
+      << refusal(twice);
+  json astray = good;
+  astray["rows"][1]["environment"] = 1;
+  EXPECT_NE(refusal(astray).find("/rows/1/environment: found 1, expected less than 1"),
+            std::string::npos)
+      << refusal(astray);
+  json polished = good;
+  polished["rows"][0]["time_s"]["median"] = 0.1;
+  EXPECT_NE(refusal(polished).find("/rows/0/time_s/median: found 0.1, expected 0.161"),
+            std::string::npos)
+      << refusal(polished);
+  json shortened = good;
+  shortened["rows"][0]["samples_s"].erase(0);
+  EXPECT_NE(refusal(shortened).find("/rows/0/time_s/n"), std::string::npos) << refusal(shortened);
+  EXPECT_EQ(refusal(good), "accepted");
+}
+
+TEST(Result, NumbersMustFollowFromEachOther) {
+  json good = fixture::result({fixture::row(good_outcome())});
+  json& row = good["rows"][0];
+  row["problem"]["flops"] = 29595009024.0;
+  row["baseline"] = {
+      {"system", "x"},      {"value", 0.322},
+      {"unit", "s"},        {"speedup", 0.322 / row["time_s"]["median"].get<double>()},
+      {"published", false}, {"citation", nullptr}};
+  ASSERT_EQ(refusal(good), "accepted");
+  const auto refused = [&](const std::string& pointer, const json& value, const std::string& said) {
+    json spoilt = good;
+    spoilt.at(json::json_pointer("/rows/0" + pointer)) = value;
+    const std::string message = refusal(spoilt);
+    EXPECT_NE(message.find("/rows/0" + said), std::string::npos) << pointer << ": " << message;
+  };
+  for (const char* part : {"mad", "min", "p95", "p99", "n_effective"})
+    refused("/time_s/" + std::string(part), 0.01, "/time_s/" + std::string(part) + ": found 0.01");
+  refused("/time_s/ci95/0", 0.1609, "/time_s/ci95/0: found 0.1609");
+  refused("/time_s/ci95/1", 0.1611, "/time_s/ci95/1: found 0.1611");
+  refused("/rates/flops_per_s", 1e12, "/rates/flops_per_s: found 1000000000000.0");
+  refused("/problem/flops", 1e10, "/rates/flops_per_s: found");
+  refused("/rates/algorithmic_flops_per_s", 1e12, "/rates/algorithmic_flops_per_s: found");
+  refused("/executed/algorithmic_flops", 1e9, "/rates/algorithmic_flops_per_s: found");
+  refused("/executed/algorithm", "winograd",
+          "/rates/algorithmic_flops_per_s: found");  // of unknown operations
+  refused("/baseline/speedup", 3, "/baseline/speedup: found 3");
+  refused("/verification/error_over_bound", 1.5, "/verification/error_over_bound: found 1.5");
+  refused("/parameters/precision", "bf16", "/parameters/precision: found \"bf16\"");
+  refused("/parameters/backend", "reference", "/parameters/backend: found \"reference\"");
+  refused("/parameters/cache", "cold", "/parameters/cache: found \"cold\"");
+  // One sample has no interval, whoever writes one.
+  Outcome single = good_outcome();
+  single.timing->samples = {0.2};
+  json one = fixture::result({fixture::row(single)});
+  EXPECT_EQ(refusal(one), "accepted");
+  one["rows"][0]["time_s"]["ci95"] = {0.2, 0.2};
+  EXPECT_NE(refusal(one).find("/rows/0/time_s/ci95: found [0.2,0.2], expected null"),
+            std::string::npos)
+      << refusal(one);
+}
+
+TEST(Result, ACeilingFollowsFromItsBrackets) {
+  json good = fixture::result({fixture::row(good_outcome())});
+  json& row = good["rows"][0];
+  const double flops = 29595009024.0, median = row["time_s"]["median"];
+  row["problem"].update({{"flops", flops}, {"bytes", 2e8}});
+  row["ceiling"] = {{"flops_per_s", 4e11},   {"bytes_per_s", 1e10},
+                    {"memory_bytes", 1e8},   {"level", "L3"},
+                    {"bound_by", "compute"}, {"fraction", flops / 4e11 / median},
+                    {"exceeded", false},     {"brackets", {0, 1}}};
+  const auto stream = [](const char* amount, double work, double seconds) {
+    return json{{"id", "s"},
+                {"benchmark", "stream"},
+                {"problem", {{"descriptor", "d"}, {amount, work}}},
+                {"parameters", json::object()},
+                {"executed", nullptr},
+                {"status", "ok"},
+                {"reason", nullptr},
+                {"verification", nullptr},
+                {"time_s", {{"median", 2 * seconds}, {"min", seconds}}},
+                {"rates", json::object()}};
+  };
+  const auto bracket = [](const json& one) {
+    return json{
+        {"started", "t"}, {"seconds", 1}, {"reason", nullptr}, {"rows", json::array({one})}};
+  };
+  good["run"]["bracket"] = {bracket(stream("flops", 8e11, 2)), bracket(stream("bytes", 1e10, 1))};
+  ASSERT_EQ(refusal(good), "accepted");
+  const auto refused = [&](const json& changes, const std::string& said) {
+    json spoilt = good;
+    spoilt["rows"][0]["ceiling"].update(changes);
+    const std::string message = refusal(spoilt);
+    EXPECT_NE(message.find("/rows/0/ceiling" + said), std::string::npos) << changes << message;
+  };
+  refused({{"fraction", 0.1}}, "/fraction: found 0.1");
+  refused({{"bound_by", "L3"}}, "/bound_by: found \"L3\", expected \"compute\"");
+  refused({{"exceeded", true}}, "/exceeded: found true");
+  refused({{"brackets", json::array({2})}}, "/brackets: found 2, expected less than 2");
+  refused({{"flops_per_s", 2e11}, {"fraction", flops / 2e11 / median}},
+          "/flops_per_s: found 200000000000.0, expected a rate of its brackets' rows");
+  refused({{"bytes_per_s", 2e10}}, "/bytes_per_s: found 20000000000.0");
+  refused({{"memory_bytes", 1e10}}, "/fraction: found");
+  // Bound by what its data come from.
+  row["ceiling"].update(
+      {{"flops_per_s", nullptr}, {"bound_by", "L3"}, {"fraction", 1e8 / 1e10 / median}});
+  EXPECT_EQ(refusal(good), "accepted");
+  refused({{"bound_by", "compute"}}, "/bound_by: found \"compute\", expected \"L3\"");
+}
+
+TEST(Result, ANewerVersionSaysSo) {
+  json document = fixture::result({});
+  document["schema"] = "assay-result/2";
+  document["rows"] = "of another shape";
+  const std::string message = refusal(document);
+  EXPECT_NE(message.find("written by a newer version of Assay"), std::string::npos) << message;
+  EXPECT_NE(message.find("assay-result/2"), std::string::npos);
+  EXPECT_NE(message.find("assay-result/1"), std::string::npos);
+  document["schema"] = "assay-suite/1";
+  EXPECT_EQ(refusal(document).find("newer"), std::string::npos);
+  document["schema"] = "assay-result/0";
+  EXPECT_NE(refusal(document).find("expected \"assay-result/1\""), std::string::npos)
+      << refusal(document);
+}
+
+TEST(ExitCodes, TheGravestRowDecides) {
+  const auto row = [](const std::string& status, bool required = false, int attempt = 0,
+                      int launch = 0, const std::string& id = "a") {
+    return json{{"id", id},
+                {"launch", launch},
+                {"attempt", attempt},
+                {"status", status},
+                {"required", required}};
+  };
+  EXPECT_EQ(exit_code(json::array({row("ok")})), ExitCode::ok);
+  EXPECT_EQ(exit_code({row("ok"), row("unsupported", false, 0, 0, "b")}), ExitCode::ok);
+  EXPECT_EQ(exit_code({row("ok"), row("unsupported", true, 0, 0, "b")}), ExitCode::failed);
+  EXPECT_EQ(exit_code({row("failed"), row("incorrect", false, 0, 0, "b"),
+                       row("timeout", false, 0, 0, "c")}),
+            ExitCode::incorrect);
+  EXPECT_EQ(exit_code(json::array({row("timeout")})), ExitCode::failed);
+  EXPECT_EQ(exit_code(json::array()), ExitCode::incomparable);
+  // Nothing was measured, though nothing failed.
+  EXPECT_EQ(exit_code({row("unsupported"), row("unsupported", false, 0, 0, "b")}),
+            ExitCode::incomparable);
+  EXPECT_EQ(exit_code(json::array({row("unsupported", true)})), ExitCode::failed);
+  // A later attempt makes good a crash, not a wrong result, and only of its own launch.
+  EXPECT_EQ(exit_code({row("failed"), row("ok", false, 1)}), ExitCode::ok);
+  EXPECT_EQ(exit_code({row("ok", false, 1), row("failed")}), ExitCode::ok);
+  EXPECT_EQ(exit_code({row("ok"), row("failed", false, 1)}), ExitCode::failed);
+  EXPECT_EQ(exit_code({row("incorrect"), row("ok", false, 1)}), ExitCode::incorrect);
+  EXPECT_EQ(exit_code({row("failed"), row("ok", false, 1, 1)}), ExitCode::failed);
+}
+
+TEST(Now, IsRfc3339InUtc) {
+  EXPECT_TRUE(std::regex_match(utc_now(), std::regex(R"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)")))
+      << utc_now();
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,208 @@
+// Numbers and settings of a row that were changed where no recomputed time shows it.
+#include "core/result/result_check.hpp"
+
+#include <gtest/gtest.h>
+
+#include "core/result/schema.hpp"
+#include "result_fixture.hpp"
+
+namespace assay {
+namespace {
+
+using fixture::good_outcome;
+using nlohmann::json;
+
+std::string refusal(const json& document) {
+  const fixture::Folder folder;
+  write_json(folder.path() / "result.json", document);
+  return fixture::message_of([&] { read_result(folder.path() / "result.json"); });
+}
+
+std::string refusal_of_row(const json& row) { return refusal(fixture::result({row})); }
+
+/// What is said of `row` with another value at one place.
+std::string refusal_of(json row, const std::string& pointer, const json& value) {
+  row[json::json_pointer(pointer)] = value;
+  return refusal_of_row(row);
+}
+
+TEST(ResultCheck, ErrorsStayWithinTheirBounds) {
+  const json row = fixture::row(good_outcome());
+  ASSERT_EQ(refusal_of_row(row), "accepted");
+  EXPECT_SAYS(refusal_of(row, "/verification/norm_error", 2e-6),
+              "/rows/0/verification/norm_error: found 2e-06, expected at most 1e-06");
+  EXPECT_SAYS(refusal_of(row, "/verification/norm_bound", 1e-8),
+              "/rows/0/verification/norm_error: found 2e-08, expected at most 1e-08");
+  // No single error is larger than the 2-norm of all of them.
+  EXPECT_SAYS(refusal_of(row, "/verification/max_error", 1e-5),
+              "/rows/0/verification/max_error: found 1e-05, expected at most 1.28e-06");
+  EXPECT_SAYS(refusal_of(row, "/verification/checked", 4), "/rows/0/verification/max_error: found");
+  EXPECT_SAYS(refusal_of(row, "/verification/bound", 1e-4),
+              "/rows/0/verification/max_error: found 1e-07, expected at least 1e-06");
+  EXPECT_SAYS(refusal_of(row, "/verification/error_over_bound", 1.01),
+              "/rows/0/verification/error_over_bound: found 1.01");
+  EXPECT_SAYS(refusal_of(row, "/verification/checked", 25690113),
+              "/rows/0/verification/checked: found 25690113, expected at most 25690112");
+}
+
+TEST(ResultCheck, AnErrorWithoutNormStaysWithinItsBound) {
+  Outcome outcome = good_outcome();
+  outcome.verification->norm_error = outcome.verification->norm_bound = 0;
+  outcome.verification->error_over_bound = 0;
+  const json row = fixture::row(outcome);
+  EXPECT_EQ(refusal_of_row(row), "accepted");
+  EXPECT_SAYS(refusal_of(row, "/verification/max_error", 2e-5),
+              "/rows/0/verification/max_error: found 2e-05, expected at most 1e-05");
+}
+
+TEST(ResultCheck, ARowWithoutNormTestSaysSo) {
+  Outcome outcome = good_outcome();
+  outcome.verification->norm_bound = 0;  // no oracle of ours, but one may give no norm bound
+  const json row = fixture::row(outcome);
+  EXPECT_TRUE(row["verification"]["norm_bound"].is_null());
+  EXPECT_EQ(refusal_of_row(row), "accepted");
+}
+
+TEST(ResultCheck, ParametersStandInTheId) {
+  Outcome refused;
+  refused.status = "unsupported";
+  refused.reason = "why";
+  for (const Outcome& outcome : {good_outcome(), refused}) {
+    json row = fixture::row(outcome);
+    row["parameters"].update({{"device", "cpu"}, {"layout", "any"}});
+    ASSERT_EQ(refusal_of_row(row), "accepted");
+    EXPECT_SAYS(refusal_of(row, "/parameters/threads", 4), "/rows/0/parameters/threads: found 4");
+    EXPECT_SAYS(refusal_of(row, "/parameters/direction", "bwd_data"),
+                "/rows/0/parameters/direction: found \"bwd_data\"");
+    // These are left out of the id at one value alone.
+    EXPECT_SAYS(refusal_of(row, "/parameters/device", "gpu"),
+                "/rows/0/parameters/device: found \"gpu\"");
+    EXPECT_SAYS(refusal_of(row, "/parameters/layout", "nhwc"),
+                "/rows/0/parameters/layout: found \"nhwc\"");
+    const std::string id = row["id"];
+    EXPECT_SAYS(refusal_of(row, "/id", id + "/layout=nhwc"),
+                "/rows/0/parameters/layout: found \"any\"");
+    row["parameters"]["layout"] = "nhwc";
+    EXPECT_EQ(refusal_of(row, "/id", id + "/layout=nhwc"), "accepted");
+  }
+}
+
+TEST(ResultCheck, TheProblemStandsInTheId) {
+  json row = fixture::row(good_outcome());
+  row["problem"].update({{"mb", 16}, {"ic", 64}, {"kh", 3}, {"kw", 3}});
+  ASSERT_EQ(refusal_of_row(row), "accepted");
+  EXPECT_SAYS(refusal_of(row, "/problem/descriptor", "mb16ic64ih112oc128oh112kh5ph2"),
+              "/rows/0/problem/descriptor: found \"mb16ic64ih112oc128oh112kh5ph2\"");
+  EXPECT_SAYS(refusal_of(row, "/problem/ic", 65),
+              "/rows/0/problem/ic: found 65, expected 64 (the descriptor)");
+}
+
+json collective_row() {
+  json row = fixture::row(good_outcome());
+  row["benchmark"] = "collectives";
+  row["id"] = "collectives/allreduce/fp32/mpi/ring/4096/r2/n1/placement=in_place";
+  row["problem"] = {{"descriptor", "4096"}, {"bytes", 4096},       {"elements", 1024},
+                    {"ranks", 2},           {"busbw_factor", 1.0}, {"flops", 0}};
+  row["parameters"] = {{"collective", "allreduce"}, {"precision", "fp32"}, {"transport", "mpi"},
+                       {"algorithm", "ring"},       {"ranks", 2},          {"nodes", 1},
+                       {"placement", "in_place"},   {"op", "sum"},         {"root", 0}};
+  row["rates"] = json::object();
+  return row;
+}
+
+TEST(ResultCheck, SettingsOfACollectiveStandInTheId) {
+  const json row = collective_row();
+  ASSERT_EQ(refusal_of_row(row), "accepted");
+  EXPECT_SAYS(refusal_of(row, "/parameters/ranks", 4), "/rows/0/parameters/ranks: found 4");
+  EXPECT_SAYS(refusal_of(row, "/parameters/nodes", 2), "/rows/0/parameters/nodes: found 2");
+  EXPECT_SAYS(refusal_of(row, "/problem/ranks", 4), "/rows/0/problem/ranks: found 4, expected 2");
+  EXPECT_SAYS(refusal_of(row, "/problem/bytes", 8192),
+              "/rows/0/problem/bytes: found 8192, expected 4096");
+  EXPECT_SAYS(refusal_of(row, "/parameters/placement", "out_of_place"),
+              "/rows/0/parameters/placement: found \"out_of_place\"");
+  EXPECT_SAYS(refusal_of(row, "/parameters/op", "max"), "/rows/0/parameters/op: found \"max\"");
+  EXPECT_SAYS(refusal_of(row, "/parameters/root", 1), "/rows/0/parameters/root: found 1");
+}
+
+TEST(ResultCheck, EqualIdsHaveEqualParameters) {
+  json first = fixture::row(good_outcome()), second = fixture::row(good_outcome(), 1);
+  first["parameters"]["extra"] = second["parameters"]["extra"] = 3;  // of a benchmark of one's own
+  ASSERT_EQ(refusal(fixture::result({first, second})), "accepted");
+  second["parameters"]["extra"] = 4;
+  EXPECT_SAYS(refusal(fixture::result({first, second})),
+              "/rows/1/parameters/extra: found 4, expected 3");
+}
+
+TEST(ResultCheck, ARowOfAJournalIsHeldToTheSame) {
+  const std::string where = "journal.jsonl: line 7 at /row";
+  const auto said = [&](const json& row, int statistics = 1) {
+    return fixture::message_of([&] { check_row_alone(row, where, statistics); });
+  };
+  const json good = fixture::row(good_outcome());
+  EXPECT_EQ(said(good), "accepted");
+  for (const char* status : {"unsupported", "failed", "timeout", "incorrect"}) {
+    Outcome outcome = good_outcome();
+    outcome.status = status;
+    outcome.reason = "why";
+    EXPECT_EQ(said(fixture::row(outcome)), "accepted") << status;
+  }
+  const auto refused = [&](const std::string& pointer, const json& value, const std::string& part) {
+    json spoilt = good;
+    spoilt[json::json_pointer(pointer)] = value;
+    EXPECT_SAYS(said(spoilt), where + part);
+  };
+  refused("/time_s/median", 0.1605, "/time_s/median: found 0.1605, expected 0.161");
+  refused("/samples_s/0", 0.5, "/time_s/");
+  refused("/rates/flops_per_s", 1e12, "/rates/");
+  refused("/verification/norm_error", 1, "/verification/norm_error: found 1");
+  refused("/parameters/precision", "bf16", "/parameters/precision: found \"bf16\"");
+  // What is not even a row is told by the schema, not by an exception of the JSON library.
+  refused("/status", "okay", "/status: found \"okay\"");
+  refused("/samples_s", "none", "/samples_s: found");
+  refused("/time_s", nullptr, "/time_s: found null");
+  EXPECT_SAYS(said(json::object()), where + ": found no ");
+  EXPECT_SAYS(said(nullptr), where + ": found null");
+  // Another version of the statistics.
+  json other = good;
+  other["time_s"]["p95"] = 0.1615;
+  EXPECT_SAYS(said(other), "/time_s/p95");
+  EXPECT_EQ(said(other, 2), "accepted");
+}
+
+TEST(ResultCheck, NoHashIsEmpty) {
+  const json good = fixture::result({fixture::row(good_outcome())});
+  for (const char* part : {"hardware", "software"}) {
+    json spoilt = good;
+    spoilt["environments"][0]["hashes"][part] = "";
+    EXPECT_SAYS(refusal(spoilt), std::string("/environments/0/hashes/") + part);
+    spoilt["environments"][0]["hashes"][part] = nullptr;
+    EXPECT_EQ(refusal(spoilt), "accepted") << "unknown";
+    json other = good;
+    other["environments"][0]["other_hosts"] = {
+        {{"host", "b"},
+         {"volatile", json::object()},
+         {"hashes", {{"hardware", "h"}, {"software", "s"}}}}};
+    EXPECT_EQ(refusal(other), "accepted");
+    other["environments"][0]["other_hosts"][0]["hashes"][part] = "";
+    EXPECT_SAYS(refusal(other), std::string("/environments/0/other_hosts/0/hashes/") + part);
+  }
+  json suite = good;
+  suite["run"]["suite_hash"] = "";
+  EXPECT_SAYS(refusal(suite), "/run/suite_hash");
+}
+
+TEST(ResultCheck, NothingStandsBehindANul) {
+  const fixture::Folder folder;
+  const std::string text = fixture::result({fixture::row(good_outcome())}).dump();
+  for (const std::string& tail : {std::string(1, '\0'), std::string("\0 more", 6)}) {
+    const auto file = folder.put("result.json", text + tail);
+    const std::string said = fixture::message_of([&] { read_result(file); });
+    EXPECT_SAYS(said, "is not valid JSON at line 1, column " + std::to_string(text.size() + 1));
+    EXPECT_SAYS(said, "NUL");
+  }
+  EXPECT_SAYS(fixture::message_of([&] { read_json(folder.put("a", std::string("\0{}", 3))); }),
+              "line 1, column 1");
+}
+
+}  // namespace
+}  // namespace assay

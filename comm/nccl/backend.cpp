@@ -6,6 +6,7 @@
 #include "comm/nccl/communicator.hpp"
 #include "core/api/backend_entry.hpp"
 #include "core/base/error.hpp"
+#include "core/machine/launched.hpp"
 #include "support/cuda/device.hpp"
 #include "support/cuda/error.hpp"
 
@@ -39,8 +40,9 @@ class NcclBackend final : public Backend {
   }
 
  private:
-  /// Each rank of a host takes the next GPU that it sees, so that this is right where all see all
-  /// and where the launcher shows each rank its own. Why two would share one, which NCCL refuses.
+  /// The GPU of the process, as kernels have it (cuda::gpu_of_process); where the launcher does not
+  /// tell local ranks, by the rank's place among those of its host. Why two ranks would share a
+  /// GPU, which NCCL refuses.
   std::string choose_gpu(Communicator& known) {
     const std::vector<std::string> hosts = known.allgather(known.host());
     const auto before = std::count(hosts.begin(), hosts.begin() + known.rank(), known.host());
@@ -50,7 +52,8 @@ class NcclBackend final : public Backend {
     if (error != cudaSuccess || gpus == 0) {
       failure = error != cudaSuccess ? cuda::words(error) : "no GPU";
     } else {
-      const int chosen = static_cast<int>(before % gpus);
+      const int chosen =
+          launched().local_rank ? cuda::gpu_of_process() : static_cast<int>(before % gpus);
       char bus[32] = "";
       if (device_ == nullptr) chosen_ = chosen;  // else it stays: tensors lie there
       cuda::check(cudaDeviceGetPCIBusId(bus, sizeof bus, chosen_), "asking for a GPU's address");

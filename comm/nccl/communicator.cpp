@@ -39,12 +39,6 @@ ncclRedOp_t operation_of(ReduceOp op) {
   return op == ReduceOp::average ? ncclAvg : ncclSum;
 }
 
-cudaStream_t stream_of(Stream& stream) {
-  if (stream.native() == nullptr)
-    throw CaseError("nccl works on a stream of a GPU (the device is not one). Use --device gpu.");
-  return static_cast<cudaStream_t>(stream.native());
-}
-
 }  // namespace
 
 void check(ncclResult_t result, const std::string& what, ncclComm_t of) {
@@ -171,19 +165,19 @@ void NcclCommunicator::describe(const Call& call, Executed& executed) const {
 
 void NcclCommunicator::run(const Call& call, Stream& stream) {
   if (const std::string reason = why_not(call); !reason.empty()) throw CaseError(reason);
-  enqueue(call, stream_of(stream));
+  enqueue(call, cuda::cuda_stream(stream));
 }
 
 Request NcclCommunicator::start(const Call& call, Stream& stream) {
   run(call, stream);
   const std::uintptr_t mark = marks_.take();
-  cuda::check(cudaEventRecord(marks_[mark].event, stream_of(stream)), "recording an event");
+  cuda::check(cudaEventRecord(marks_[mark].event, cuda::cuda_stream(stream)), "recording an event");
   return {mark};
 }
 
 Request NcclCommunicator::add(Buffer data, int peer, bool sending, Stream& stream) {
   if (peer < 0 || peer >= size()) throw CaseError("no rank " + std::to_string(peer));
-  waiting_.push_back({data, peer, sending, stream_of(stream), marks_.take()});
+  waiting_.push_back({data, peer, sending, cuda::cuda_stream(stream), marks_.take()});
   return {waiting_.back().mark};
 }
 

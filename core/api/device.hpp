@@ -5,10 +5,17 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "core/api/tensor.hpp"
 
 namespace assay {
+
+/// A handle of a library, with the name of its type ("cudaStream_t").
+struct NativeHandle {
+  std::string_view type{};
+  void* handle = nullptr;
+};
 
 /// An in-order queue and its clock. The clock lives here so that a GPU is timed by its own events:
 /// `mark` never waits.
@@ -22,9 +29,13 @@ class Stream {
   virtual void wait() = 0;
   /// Seconds between two marks, after wait().
   virtual double seconds(int from, int to) const = 0;
-  /// Backend's handle (a cudaStream_t, a dnnl_stream_t), null on plain hosts.
-  virtual void* native() { return nullptr; }
+  /// The library's own stream; none on plain hosts. Use native_handle() to cast it.
+  virtual NativeHandle native() { return {}; }
 };
+
+/// The handle of `stream` as the type of this name. Throws CaseError where the stream is of another
+/// device: a wrong cast would be undefined behaviour.
+void* native_handle(Stream& stream, std::string_view type);
 
 /// Memory and data movement of one device. put and get convert between plain fp64 and the tensor's
 /// type and layout.

@@ -54,6 +54,15 @@ class HostTensor final : public Tensor {
 
 }  // namespace
 
+void* native_handle(Stream& stream, std::string_view type) {
+  const NativeHandle native = stream.native();
+  if (native.type != type)
+    throw CaseError(fmt::format(
+        "the stream is {}, not a {} (it belongs to another device). Use a device of this backend.",
+        native.type.empty() ? "of the host" : fmt::format("a {}", native.type), type));
+  return native.handle;
+}
+
 void Device::copy(void* to, const void* from, std::size_t bytes) {
   if (bytes > 0) std::memcpy(to, from, bytes);
 }

@@ -23,6 +23,17 @@ struct Dialect {
   const char *rank, *size, *by;
 };
 
+// Launchers nest, and each sets its own variable; the innermost comes first, as below.
+constexpr const char* local_ranks[] = {
+    "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PMI_LOCAL_RANK",
+    "PALS_LOCAL_RANKID",          "PMIX_LOCAL_RANK", "SLURM_LOCALID"};
+
+std::optional<int> local_rank() {
+  for (const char* variable : local_ranks)
+    if (const auto number = number_of(variable)) return number;
+  return std::nullopt;
+}
+
 // The innermost launcher comes first: a job step of Slurm may start mpirun, never the other way.
 constexpr Dialect dialects[] = {
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "mpirun of Open MPI"},
@@ -35,7 +46,7 @@ constexpr Dialect dialects[] = {
 Launched launched() {
   for (const Dialect& dialect : dialects) {
     const auto rank = number_of(dialect.rank), size = number_of(dialect.size);
-    if (rank && size && *size > 0 && *rank < *size) return {*rank, *size, dialect.by};
+    if (rank && size && *size > 0 && *rank < *size) return {*rank, *size, local_rank(), dialect.by};
   }
   return {};
 }

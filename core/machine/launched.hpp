@@ -2,13 +2,15 @@
 // What a launcher (mpirun, mpiexec, srun) has told this process of its place, before any library
 // has spoken with the other processes.
 
+#include <optional>
 #include <string>
 
 namespace assay {
 
 struct Launched {
   int rank = 0, size = 1;
-  std::string by;  ///< "mpirun of Open MPI"; empty: started without a launcher
+  std::optional<int> local_rank{};  ///< among the ranks of this host
+  std::string by;                   ///< "mpirun of Open MPI"; empty: started without a launcher
 };
 
 /// From the launcher's environment variables.

@@ -30,7 +30,8 @@ const char* math_name(cudnnMathType_t math) {
 class Convolution final : public Operation {
  public:
   Convolution(const CudnnDevice& device, const ConvProblem& problem, const ConvForm& form)
-      : precision_(problem.precision()),
+      : device_(device),
+        precision_(problem.precision()),
         direction_(problem.direction()),
         products_(problem.flops() / 2 / static_cast<double>(form.specs[2].elements())),
         call_(device, problem, form),
@@ -90,7 +91,8 @@ class Convolution final : public Operation {
     workspace_ = tensors.size() > data_.size() ? tensors[data_.size()]->data() : nullptr;
   }
 
-  void run(Stream&) override {
+  void run(Stream& stream) override {
+    device_.use(stream);
     const cudnnStatus_t status =
         call_.run(algorithm_, data_.data(), workspace_, executed_.workspace_bytes);
     if (status != CUDNN_STATUS_SUCCESS)
@@ -128,6 +130,7 @@ class Convolution final : public Operation {
 
   static constexpr double longest_shown = 1e6;
 
+  const CudnnDevice& device_;
   Precision precision_;
   ConvDirection direction_;
   double products_;  ///< in one output, in the mean

@@ -60,7 +60,14 @@ void check(cudnnStatus_t status, const std::string& what) {
 
 CudnnDevice::CudnnDevice() {
   check(cudnnCreate(&handle_), "starting cuDNN");
-  check(cudnnSetStream(handle_, stream().get()), "giving cuDNN a stream");
+  use(stream());
+}
+
+void CudnnDevice::use(Stream& stream) const {
+  const cudaStream_t wanted = cuda_stream(stream);
+  if (wanted == used_) return;
+  check(cudnnSetStream(handle_, wanted), "giving cuDNN a stream");
+  used_ = wanted;
 }
 
 CudnnDevice::~CudnnDevice() { cudnnDestroy(handle_); }

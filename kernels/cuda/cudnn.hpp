@@ -59,9 +59,12 @@ class CudnnDevice final : public CudaDevice {
   CudnnDevice(const CudnnDevice&) = delete;
   CudnnDevice& operator=(const CudnnDevice&) = delete;
   cudnnHandle_t cudnn() const { return handle_; }
+  /// The following calls of cuDNN go to this stream.
+  void use(Stream& stream) const;
 
  private:
   cudnnHandle_t handle_ = nullptr;
+  mutable cudaStream_t used_ = nullptr;
 };
 
 }  // namespace assay::cuda

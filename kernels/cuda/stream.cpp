@@ -39,9 +39,6 @@ class StreamOperation : public Operation {
 
  protected:
   virtual void bound() {}
-  cudaStream_t stream_of(Stream& stream) const {
-    return static_cast<cudaStream_t>(stream.native());
-  }
   template <class T>
   T* data(std::size_t argument) const {
     return static_cast<T*>(data_[argument]);
@@ -72,7 +69,7 @@ class Moving final : public StreamOperation {
     const std::size_t last = arguments_.size() - 1;
     check(move<T>(what_, streaming_, static_cast<T>(stream_scalar), data<T>(0),
                   last == 2 ? data<T>(1) : nullptr, data<T>(last), problem_.shape().n,
-                  device_.facts().processors, stream_of(stream)),
+                  device_.facts().processors, cuda_stream(stream)),
           problem_.canonical());
   }
 
@@ -92,7 +89,7 @@ class Reading final : public StreamOperation {
   }
   void run(Stream& stream) override {
     check(read<T>(data<T>(0), data<double>(1), problem_.shape().n, problem_.passes(),
-                  device_.facts().processors, stream_of(stream)),
+                  device_.facts().processors, cuda_stream(stream)),
           problem_.canonical());
   }
 };
@@ -114,7 +111,7 @@ class Chasing final : public StreamOperation {
   }
   void run(Stream& stream) override {
     check(chase(data<std::int32_t>(2), problem_.shape().n, stride, data<std::int32_t>(0),
-                data<std::int32_t>(1), problem_.loads(), stream_of(stream)),
+                data<std::int32_t>(1), problem_.loads(), cuda_stream(stream)),
           problem_.canonical());
   }
 
@@ -170,7 +167,9 @@ class Product final : public StreamOperation {
   Product(const Product&) = delete;
   Product& operator=(const Product&) = delete;
 
-  void run(Stream& stream) override { check_blas(launch(stream_of(stream)), problem_.canonical()); }
+  void run(Stream& stream) override {
+    check_blas(launch(cuda_stream(stream)), problem_.canonical());
+  }
 
   /// Runs once on memory of its own, with the kernels recorded; why it is not what was asked for.
   std::optional<std::string> prove(CudaDevice& device) {

@@ -27,7 +27,7 @@ class OneDnnStream final : public Stream {
   void mark(int which) override;
   void wait() override;
   double seconds(int from, int to) const override { return clock_.seconds(from, to); }
-  void* native() override { return stream_.get(); }
+  NativeHandle native() override { return {"dnnl_stream_t", stream_.get()}; }
   dnnl::stream& get() { return stream_; }
 
  private:

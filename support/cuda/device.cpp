@@ -8,6 +8,7 @@
 #include "core/api/host_device.hpp"
 #include "core/api/layout.hpp"
 #include "core/base/error.hpp"
+#include "core/machine/launched.hpp"
 #include "support/cuda/error.hpp"
 
 namespace assay::cuda {
@@ -52,6 +53,16 @@ std::string why_no_gpu() {
   return count > 0 ? "" : "no GPU can be used (CUDA counts none)";
 }
 
+int gpu_of_process() {
+  int count = 0;
+  check(cudaGetDeviceCount(&count), "counting the GPUs");
+  return count > 0 ? launched().local_rank.value_or(0) % count : 0;
+}
+
+cudaStream_t cuda_stream(Stream& stream) {
+  return static_cast<cudaStream_t>(native_handle(stream, "cudaStream_t"));
+}
+
 CudaStream::CudaStream() {
   // Not ordered with the default stream: what a library does there is not waited for, or timed.
   check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
@@ -68,7 +79,7 @@ void CudaStream::mark(int which) {
         "recording an event");
 }
 
-void CudaStream::wait() { check(cudaStreamSynchronize(stream_), "what the GPU was given to do"); }
+void CudaStream::wait() { check(cudaStreamSynchronize(stream_), "work submitted to the GPU"); }
 
 double CudaStream::seconds(int from, int to) const {
   float milliseconds = 0;

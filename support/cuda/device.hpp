@@ -24,6 +24,9 @@ struct Facts {
   int processors = 0;  ///< streaming multiprocessors
 };
 
+/// The CUDA stream of a stream; CaseError where it is not a GPU's.
+cudaStream_t cuda_stream(Stream& stream);
+
 class CudaStream final : public Stream {
  public:
   CudaStream();
@@ -34,7 +37,7 @@ class CudaStream final : public Stream {
   void mark(int which) override;
   void wait() override;
   double seconds(int from, int to) const override;
-  void* native() override { return stream_; }
+  NativeHandle native() override { return {"cudaStream_t", stream_}; }
   cudaStream_t get() const { return stream_; }
 
  private:
@@ -56,11 +59,16 @@ class CudaTensor final : public Tensor {
   void* data_ = nullptr;
 };
 
-/// One of the GPUs that CUDA_VISIBLE_DEVICES shows, by its place among them; it becomes the
-/// process's current one. TensorSpec::layout is null or a Layout (core/api/layout.hpp).
+/// The GPU of this process, as its number among those that CUDA_VISIBLE_DEVICES shows: the local
+/// rank that the launcher tells, modulo their count, so that it is right where every rank sees all
+/// GPUs and where the launcher shows each rank its own. 0 without a launcher.
+int gpu_of_process();
+
+/// One of the GPUs that CUDA_VISIBLE_DEVICES shows; it becomes the process's current one.
+/// TensorSpec::layout is null or a Layout (core/api/layout.hpp).
 class CudaDevice : public Device {
  public:
-  explicit CudaDevice(int gpu = 0);
+  explicit CudaDevice(int gpu = gpu_of_process());
   std::string name() const override { return "gpu"; }
   CudaStream& stream() override { return stream_; }
   std::unique_ptr<Tensor> allocate(const TensorSpec& spec) override;

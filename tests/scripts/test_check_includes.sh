@@ -10,9 +10,12 @@ fail() { echo "FAILED: $*" >&2; exit 1; }
 
 "$check" "$root" || fail 'our own tree has wrong includes'
 
-mkdir -p "$tree"/{core,kernels/{onednn,native,support},comm/{mpi,nccl,algorithms},support,datasets,models/resnet50,analysis,tests}
-touch "$tree"/{core/a.hpp,kernels/conv/problem.hpp,kernels/onednn/o.hpp,kernels/native/n.hpp,kernels/support/s.hpp,comm/allreduce.hpp}
-touch "$tree"/{comm/mpi/m.hpp,comm/nccl/n.hpp,support/s.hpp,datasets/d.hpp,models/graph.hpp,analysis/table.hpp,tests/t.hpp}
+mkdir -p "$tree"/{core/{base,machine,api,measure,result,program},support/{cuda,simd},kernels/{conv,stream,onednn,native}}
+mkdir -p "$tree"/{comm/{mpi,nccl,algorithms,layers},datasets,models/resnet50,analysis/table,tests}
+for room in base machine api measure result program; do touch "$tree/core/$room/a.hpp"; done
+touch "$tree"/{support/cuda/s.hpp,support/simd/s.hpp,kernels/{conv,stream}/problem.hpp,kernels/onednn/o.hpp,kernels/native/n.hpp}
+touch "$tree"/{comm/allreduce.hpp,comm/mpi/m.hpp,comm/nccl/n.hpp,comm/algorithms/a.hpp,comm/layers/l.hpp}
+touch "$tree"/{datasets/d.hpp,models/graph.hpp,analysis/table/table.hpp,tests/t.hpp}
 
 # expect allowed|wrong FILE INCLUDE: what the check says of a tree with this one include
 expect() {
@@ -24,34 +27,52 @@ expect() {
   rm "$file"
 }
 
-expect allowed core/x.cpp '"core/a.hpp"'
-expect allowed core/x.cpp '<vector>'
-expect wrong core/x.cpp '"kernels/conv/problem.hpp"'
-expect wrong core/x.cpp '"../kernels/conv.hpp"'
-expect wrong core/x.cpp '<kernels/conv/problem.hpp>'
-expect wrong core/x.hpp '<dnnl.hpp>'
-expect wrong core/x.hpp '<oneapi/dnnl/dnnl.hpp>'
-expect wrong core/x.cpp '<cuda_runtime.h>'
-expect wrong core/x.cpp '<mpi.h>'
-expect allowed kernels/x.hpp '"core/a.hpp"'
-expect wrong kernels/x.hpp '<dnnl.hpp>'
-expect wrong kernels/x.cpp '"kernels/onednn/o.hpp"'
-expect wrong kernels/x.cpp '"models/graph.hpp"'
+# Each room of core includes those before it and itself.
+rooms=(base machine api measure result program)
+for room in 0 1 2 3 4 5; do
+  for other in 0 1 2 3 4 5; do
+    expect "$([ $other -le $room ] && echo allowed || echo wrong)" "core/${rooms[room]}/x.cpp" "\"core/${rooms[other]}/a.hpp\""
+  done
+done
+expect allowed core/api/x.cpp '<vector>'
+expect wrong core/program/x.cpp '"kernels/conv/problem.hpp"'
+expect wrong core/program/x.cpp '"../../kernels/conv/problem.hpp"'
+expect wrong core/program/x.cpp '<kernels/conv/problem.hpp>'
+expect wrong core/api/x.hpp '<dnnl.hpp>'
+expect wrong core/api/x.hpp '<oneapi/dnnl/dnnl.hpp>'
+expect wrong core/api/x.cpp '<cuda_runtime.h>'
+expect wrong core/measure/x.cpp '<mpi.h>'
+expect wrong core/measure/x.cpp '"tests/t.hpp"'
+expect allowed kernels/conv/x.hpp '"core/program/a.hpp"'
+expect allowed kernels/conv/x.hpp '"kernels/stream/problem.hpp"'
+expect wrong kernels/conv/x.hpp '<dnnl.hpp>'
+expect wrong kernels/conv/x.cpp '"kernels/onednn/o.hpp"'
+expect wrong kernels/conv/x.cpp '"models/graph.hpp"'
 expect allowed kernels/onednn/x.cpp '<dnnl.hpp>'
 expect allowed kernels/onednn/x.cpp '"kernels/conv/problem.hpp"'
 expect allowed kernels/onednn/x.cpp '"o.hpp"'
 expect allowed kernels/onednn/x.cpp '"kernels/onednn/o.hpp"'
-expect allowed kernels/onednn/x.cpp '"support/s.hpp"'
-expect allowed kernels/onednn/x.cpp '"kernels/support/s.hpp"'
+expect allowed kernels/onednn/x.cpp '"support/cuda/s.hpp"'
+expect allowed kernels/onednn/x.cpp '"support/simd/s.hpp"'
+expect allowed kernels/onednn/x.cpp '"core/api/a.hpp"'
+expect wrong kernels/onednn/x.cpp '"core/measure/a.hpp"'
 expect wrong kernels/onednn/x.cpp '"kernels/native/n.hpp"'
 expect wrong kernels/onednn/x.cpp '"../native/n.hpp"'
 expect wrong kernels/onednn/x.cpp '"analysis/table/table.hpp"'
 expect allowed comm/mpi/x.cpp '<mpi.h>'
 expect allowed comm/mpi/x.cpp '"comm/allreduce.hpp"'
+expect allowed comm/mpi/x.cpp '"core/machine/a.hpp"'
+expect wrong comm/mpi/x.cpp '"core/program/a.hpp"'
 expect wrong comm/mpi/x.cpp '"comm/nccl/n.hpp"'
 expect wrong comm/algorithms/x.hpp '"comm/mpi/m.hpp"'
+expect wrong comm/algorithms/x.hpp '"comm/layers/l.hpp"'
+expect allowed comm/layers/x.hpp '"comm/allreduce.hpp"'
+expect allowed comm/x.cpp '"comm/layers/l.hpp"'
 expect wrong comm/x.hpp '"kernels/conv/problem.hpp"'
-expect wrong support/x.hpp '"kernels/conv/problem.hpp"'
+expect wrong support/cuda/x.hpp '"kernels/conv/problem.hpp"'
+expect wrong support/cuda/x.hpp '"core/program/a.hpp"'
+expect allowed support/cuda/x.cpp '<cuda_runtime.h>'
+expect wrong support/simd/x.cpp '<cuda_runtime.h>'
 expect wrong datasets/x.hpp '"models/graph.hpp"'
 expect allowed models/resnet50/x.cpp '"kernels/conv/problem.hpp"'
 expect allowed models/resnet50/x.cpp '"datasets/d.hpp"'
@@ -60,8 +81,9 @@ expect wrong models/resnet50/x.cpp '<cudnn.h>'
 expect allowed analysis/x.cpp '"analysis/table/table.hpp"'
 expect wrong analysis/x.cpp '"kernels/conv/problem.hpp"'
 expect wrong analysis/x.cpp '"tests/t.hpp"'
-expect wrong core/x.cpp '"tests/t.hpp"'
 expect allowed tests/x.cpp '"kernels/onednn/o.hpp"'
+# A file that lies in no room.
+expect wrong core/x.cpp '<vector>'
 
 if "$check" "$tree/nowhere" 2>"$tree/log"; then fail 'a folder that is not there passes'; fi
 echo passed

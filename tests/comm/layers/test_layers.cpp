@@ -98,7 +98,7 @@ TEST(Layers, AWireIsVerifiedWithinItsBoundAndItsErrorTold) {
   for (const auto& [wire, bits] : {std::pair{"fp16", 11}, std::pair{"bf16", 8}}) {
     const Told all = told(shape(40004), {{"wire", wire}});
     EXPECT_TRUE(all.verification.passed) << all.verification.reason;
-    EXPECT_EQ(all.executed.numbers.at("wire_bits"), bits);
+    EXPECT_EQ(all.executed.wire_bits, bits);
     EXPECT_GT(all.verification.max_error, std::ldexp(1, -bits - 3));
     EXPECT_LE(all.verification.error_over_bound, 1);
   }

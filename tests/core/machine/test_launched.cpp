@@ -13,7 +13,8 @@ class LaunchedTest : public testing::Test {
   void TearDown() override { clear(); }
   static void clear() {
     for (const char* name : {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMI_RANK", "PMI_SIZE",
-                             "PMIX_RANK", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"})
+                             "PMIX_RANK", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS",
+                             "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"})
       unsetenv(name);
   }
 };
@@ -39,6 +40,18 @@ TEST_F(LaunchedTest, EachLaunchersVariablesAreUnderstood) {
   setenv("OMPI_COMM_WORLD_SIZE", "7", 1);
   EXPECT_EQ(launched().rank, 6);
   EXPECT_EQ(launched().by, "mpirun of Open MPI");
+}
+
+TEST_F(LaunchedTest, TheLocalRankIsWhatTheInnermostLauncherTells) {
+  setenv("SLURM_PROCID", "5", 1);
+  setenv("SLURM_STEP_NUM_TASKS", "8", 1);
+  EXPECT_FALSE(launched().local_rank);
+  setenv("SLURM_LOCALID", "1", 1);
+  EXPECT_EQ(launched().local_rank, 1);
+  setenv("MPI_LOCALRANKID", "2", 1);
+  EXPECT_EQ(launched().local_rank, 2);
+  setenv("OMPI_COMM_WORLD_LOCAL_RANK", "3", 1);
+  EXPECT_EQ(launched().local_rank, 3);
 }
 
 TEST_F(LaunchedTest, WhatIsNoNumberIsNoLauncher) {

@@ -93,9 +93,10 @@ cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device) {
   std::snprintf(text, static_cast<std::size_t>(length), "0000:%02x:00.0", device + 1);
   return done();
 }
-cudaError_t cudaGetDeviceProperties(cudaDeviceProp* of, int) {
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* of, int device) {
   std::memset(of, 0, sizeof *of);
   std::strcpy(of->name, "fake GPU of the tests");
+  if (device > 0) std::snprintf(of->name, sizeof of->name, "fake GPU %d of the tests", device);
   of->major = static_cast<int>(number("FAKE_GPU_CAPABILITY", 9));
   of->totalGlobalMem = capacity();
   of->l2CacheSize = 1 << 20;

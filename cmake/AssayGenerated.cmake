@@ -1,5 +1,6 @@
 # The generated headers, in <build>/generated/assay:
 #   build_info.hpp         version, compiler, flags (configure time)
+#   known_backends.hpp     which backends have which operation, built here or not (configure time)
 #   test_paths.hpp         the folders of sources and build, for tests (configure time)
 #   git_info.hpp           commit and dirty flag (looked up at every build)
 #   interface_version.hpp       hash of the headers that plugins and core share (when one of them changes)
@@ -11,6 +12,21 @@ string(TOUPPER "${CMAKE_BUILD_TYPE}" build_type)
 string(STRIP "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${build_type}}" ASSAY_CXX_FLAGS)
 configure_file("${PROJECT_SOURCE_DIR}/cmake/build_info.hpp.in" "${ASSAY_GENERATED_DIRECTORY}/assay/build_info.hpp" @ONLY)
 configure_file("${PROJECT_SOURCE_DIR}/cmake/test_paths.hpp.in" "${ASSAY_GENERATED_DIRECTORY}/assay/test_paths.hpp" @ONLY)
+
+# A backend has an operation where it has a file of its name: kernels/<backend>/<operation>.cpp.
+file(GLOB problem_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/kernels/*/problem.hpp")
+set(ASSAY_KNOWN_BACKENDS "")
+foreach(problem IN LISTS problem_headers)
+  get_filename_component(folder "${problem}" DIRECTORY)
+  get_filename_component(operation "${folder}" NAME)
+  file(GLOB makers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/kernels/*/${operation}.cpp")
+  foreach(maker IN LISTS makers)
+    get_filename_component(folder "${maker}" DIRECTORY)
+    get_filename_component(backend "${folder}" NAME)
+    string(APPEND ASSAY_KNOWN_BACKENDS "    {\"${operation}\", \"${backend}\"},\n")
+  endforeach()
+endforeach()
+configure_file("${PROJECT_SOURCE_DIR}/cmake/known_backends.hpp.in" "${ASSAY_GENERATED_DIRECTORY}/assay/known_backends.hpp" @ONLY)
 
 add_custom_target(assay_git_info
   COMMAND "${CMAKE_COMMAND}" "-DSOURCE=${PROJECT_SOURCE_DIR}"
@@ -41,7 +57,6 @@ foreach(room IN ITEMS base machine api)
   list(APPEND plugin_headers ${headers})
 endforeach()
 assay_hash_headers(interface_version interface_version.hpp "${PROJECT_SOURCE_DIR}" ${plugin_headers})
-file(GLOB problem_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/kernels/*/problem.hpp")
 foreach(problem IN LISTS problem_headers)
   get_filename_component(folder "${problem}" DIRECTORY)
   get_filename_component(kind "${folder}" NAME)

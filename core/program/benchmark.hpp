@@ -57,7 +57,10 @@ class Benchmark {
 };
 
 namespace dimension {
-Dimension backend(std::vector<std::string> defaults);
+/// Values: the backends that have `operation` ("conv"), whether they were built here or not. A
+/// suite is the same on every machine: a backend that was not built is `unsupported`, not bad
+/// usage.
+Dimension backend(const std::string& operation, std::vector<std::string> defaults);
 Dimension precision(std::vector<std::string> values, std::vector<std::string> defaults);
 Dimension algorithm(
     std::vector<std::string> values);  ///< default auto; names of loaded backends are valid too

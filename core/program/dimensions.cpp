@@ -1,13 +1,17 @@
+#include "assay/known_backends.hpp"
 #include "core/machine/environment.hpp"
 #include "core/program/benchmark.hpp"
 
 namespace assay::dimension {
 
-Dimension backend(std::vector<std::string> defaults) {
-  return {"backend", "who computes: a plugin's name (assay list backends)",
-          {},        std::move(defaults),
-          "",        "",
-          true};
+Dimension backend(const std::string& operation, std::vector<std::string> defaults) {
+  Dimension made{"backend", "backend that executes the problem (see `assay list backends`)",
+                 {},        std::move(defaults),
+                 "",        "",
+                 true};
+  for (const KnownBackend& known : known_backends)
+    if (known.operation == operation) made.values.emplace_back(known.backend);
+  return made;
 }
 
 Dimension precision(std::vector<std::string> values, std::vector<std::string> defaults) {
@@ -16,7 +20,7 @@ Dimension precision(std::vector<std::string> values, std::vector<std::string> de
 
 Dimension algorithm(std::vector<std::string> values) {
   return {"algorithm",
-          "how; auto is the library's own choice, and backends may know more",
+          "algorithm; `auto` lets the library choose, backends may accept further names",
           std::move(values),
           {"auto"},
           "",
@@ -52,6 +56,6 @@ Dimension layout(std::vector<std::string> values) {
           "any"};
 }
 
-Dimension device() { return {"device", "where", {"cpu", "gpu"}, {"cpu"}, "", "cpu"}; }
+Dimension device() { return {"device", "device to run on", {"cpu", "gpu"}, {"cpu"}, "", "cpu"}; }
 
 }  // namespace assay::dimension

@@ -13,15 +13,11 @@ std::vector<Dimension> ConvBenchmark::dimensions() const {
   direction.help = "pass to time";
   direction.values = conv_direction_names();
   direction.defaults = {"forward"};
-  // A suite is the same on every machine: a backend that was not built here is unsupported, and no
-  // misuse.
-  Dimension backend = dimension::backend({"onednn"});
-  backend.values = {"cuda", "native", "onednn", "reference"};
   // cuDNN's names, in lower case, are the field's. All are valid where cuDNN is not, too: a suite
   // for GPUs is then unsupported, and no misuse.
   return {direction,
           dimension::precision(precision_names(), {"fp32"}),
-          backend,
+          dimension::backend("conv", {"onednn"}),
           dimension::algorithm({"auto", "direct", "winograd", "winograd_nonfused", "implicit_gemm",
                                 "implicit_precomp_gemm", "gemm", "fft", "fft_tiling", "algo_0",
                                 "algo_1", "algo_3"}),

@@ -15,8 +15,6 @@ std::string StreamBenchmark::description() const {
 std::vector<Dimension> StreamBenchmark::dimensions() const {
   Dimension algorithm = dimension::algorithm({"auto", "regular", "nontemporal"});
   algorithm.help = "stores of copy, scale, add, triad; auto is regular";
-  Dimension backend = dimension::backend({"native"});
-  backend.values = {"cuda", "native"};  // known where they were not built, too
   const auto place = [](const char* name, const char* help, std::vector<std::string> every) {
     Dimension made;
     made.name = name;
@@ -36,7 +34,7 @@ std::vector<Dimension> StreamBenchmark::dimensions() const {
   for (const int count : counts) threads.every.push_back(std::to_string(count));
   return {
       dimension::precision(precision_names(), {"fp64"}),
-      backend,
+      dimension::backend("stream", {"native"}),
       algorithm,
       dimension::problem({"stream"}),
       dimension::cache(),

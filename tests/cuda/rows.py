@@ -58,7 +58,8 @@ class Rows(RunTest):
 
     def test_a_process_takes_the_gpu_of_its_local_rank(self):
         for local_rank, gpu in (("0", "fake GPU of the tests"), ("1", "fake GPU 1 of the tests"), ("3", "fake GPU 1 of the tests")):
-            self.all_ok("--problem", SHAPES[0], count=1, FAKE_GPU_COUNT="2", SLURM_LOCALID=local_rank)
+            self.all_ok("--problem", SHAPES[0], count=1, FAKE_GPU_COUNT="2", SLURM_PROCID="0",
+                        SLURM_STEP_NUM_TASKS="1", SLURM_LOCALID=local_rank)
             self.assertEqual(self.document["environments"][0]["software"]["libraries"]["cuda"]["gpu"], gpu)
 
     def test_int8_is_right_in_its_two_layouts(self):

@@ -21,7 +21,7 @@ class AxpyBenchmark final : public assay::OperationBenchmark {
   std::string description() const override { return "out = 2 x + y"; }
   std::vector<assay::Dimension> dimensions() const override {
     return {assay::dimension::precision({"fp32", "fp64"}, {"fp32"}),
-            assay::dimension::backend({"reference"}), assay::dimension::problem({"n1024"}),
+            assay::dimension::backend("axpy", {"reference"}), assay::dimension::problem({"n1024"}),
             assay::dimension::cache(), assay::dimension::threads()};
   }
   std::string canonical(const std::string& descriptor) const override {

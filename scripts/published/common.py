@@ -1,7 +1,15 @@
 """What every converter shares: a published row, a result file, and the check of its constants against their sources."""
 import json
 import sys
-from collections import OrderedDict
+from collections import OrderedDict, namedtuple
+
+# A document that numbers were taken from: how a row cites it, and how the name of its text begins in seeds/.
+Document = namedtuple("Document", "citation file")
+SATO = Document("K. Sato (RIKEN R-CCS), DL4Fugaku: AI frameworks on Fugaku, 11th JLESC Workshop, 9 September 2020", "002")
+PRABHAT = Document("Prabhat and M. Houston, Scaling the Summit of Exascale Deep Learning, TensorFlow Blog, 11 February 2019, "
+                   "https://blog.tensorflow.org/2019/02/scaling-summit-of-exascale-deep-learning.html", "003")
+YIN = Document("J. Yin, Early experiences with Machine Learning and Deep Learning on Summit/SummitDev, "
+               "Oak Ridge National Laboratory, slides without a date, https://code.ornl.gov/jqyin/mldl-hpc", "004")
 
 
 class Sources:
@@ -19,24 +27,24 @@ class Sources:
             if self.page is not None and text not in self.page:
                 sys.exit(f"the page of published results lacks {text!r}")
 
-    def in_document(self, number, *texts):
+    def in_document(self, document, *texts):
         for text in texts:
-            if number in self.documents and text not in self.documents[number]:
-                sys.exit(f"document {number} lacks {text!r}")
+            if document.file in self.documents and text not in self.documents[document.file]:
+                sys.exit(f"'{document.citation}' lacks {text!r}")
 
-    def row_in_document(self, number, *cells):
+    def row_in_document(self, document, *cells):
         """A table row of the document that ends with these cells, empty ones left out."""
-        self.columns_in_document(number, *cells)
+        self.columns_in_document(document, *cells)
 
-    def columns_in_document(self, number, *cells):
+    def columns_in_document(self, document, *cells):
         """The columns, from 0, in which that row has these cells; none where the document is absent."""
-        if number not in self.documents:
+        if document.file not in self.documents:
             return []
-        for line in self.documents[number].splitlines():
+        for line in self.documents[document.file].splitlines():
             found = [(column, cell) for column, cell in enumerate(line.split("\t")) if cell][-len(cells):]
             if [cell for _, cell in found] == list(cells):
                 return [column for column, _ in found]
-        sys.exit(f"document {number} has no row that ends with {cells}")
+        sys.exit(f"'{document.citation}' has no row that ends with {cells}")
 
 
 def row(id, benchmark, problem, parameters, citation, text, unit, value, *, seconds=None, rates=None, why_none=None, note=None,

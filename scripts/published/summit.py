@@ -1,11 +1,11 @@
-"""Summit and SummitDev: the CORAL-2 analytics (Power9, Power8) and deep-learning (Volta, Pascal) walltimes of document 004."""
+"""Summit and SummitDev: the CORAL-2 analytics (Power9, Power8) and deep-learning (Volta, Pascal) walltimes of J. Yin's slides."""
 import sys
 
-from .common import environment, result, row, write
+from .common import YIN, environment, result, row, write
 from .conv import ALGORITHMS, conv_descriptor, conv_flops
 
-ANALYTICS_SOURCE = "CORAL-2 Big Data Analytics Suite (pbdR) on Summit and SummitDev, seed document 004, performance model for BDAS"
-DL_SOURCE = "CORAL-2 Deep Learning Suite on Summit and SummitDev, seed document 004, table of walltimes"
+ANALYTICS_SOURCE = YIN.citation + "; CORAL-2 Big Data Analytics Suite (pbdR), performance model for BDAS"
+DL_SOURCE = YIN.citation + "; CORAL-2 Deep Learning Suite, table of walltimes"
 CORES = {"Power9": 42, "Power8": 20}
 
 # Columns of Power9 and rows of Power8 as printed: walltimes by SMT, and the (threads per rank, ranks) layouts where the text has them.
@@ -72,7 +72,7 @@ def check(sources):
         for place, (seconds, layout) in enumerate(zip(power8.split(), layouts8)):
             label = [f"{SMT['Power8'][place]}({layout[0]} {layout[1]})"] if layout else []
             ratios = [f"{one}x" for one in RATIOS.get((workload, size), ["-"] * 4)[place].split() if one != "-"]
-            sources.row_in_document("004", *label, seconds, *ratios)
+            sources.row_in_document(YIN, *label, seconds, *ratios)
         if power9:
             for line, mine in zip(RATIOS[workload, size], power8.split()):
                 for printed, theirs in zip(line.split(), power9.split()):
@@ -80,24 +80,24 @@ def check(sources):
                     assert printed == "-" or printed == f"{float(mine) / float(time):.2f}", (workload, size, mine, time)
     headed = [f"{smt}({layout[0]} {layout[1]})" if layout else str(smt) for *_, power9, layouts, _, _ in ANALYTICS if power9
               for smt, layout in zip(SMT["Power9"], layouts)]
-    sources.row_in_document("004", *headed)
+    sources.row_in_document(YIN, *headed)
     times = " ".join(power9.replace("-", "1") for *_, power9, _, _, _ in ANALYTICS if power9)
-    sources.row_in_document("004", *times.split())
+    sources.row_in_document(YIN, *times.split())
     check_columns(sources)
     for implementation, _, workload, problem, volta, pascal, ratio in DL:
         digits = f"{pascal} (one digit)" if workload == "Comm" else pascal
         label = implementation if workload == "RNN" else f"{'CNN' if workload == 'CNN' else 'allreduce'} {implementation}"
         sources.on_page(f"| {label} | {problem} | {volta} | {digits} | {ratio}× |")
-        sources.row_in_document("004", "fp16", pascal, f"{ratio}x")
+        sources.row_in_document(YIN, "fp16", pascal, f"{ratio}x")
     for _, texts in TAKEAWAYS:
-        sources.in_document("004", *texts)
+        sources.in_document(YIN, *texts)
     sources.on_page("Model: log(Perf) = Architecture + Size + Workload + Threads")
 
 
 def check_columns(sources):
     """Each ratio stands in the column of the Power9 time that it is over; a row of Power8 has one label more before its cells."""
     times = " ".join(power9.replace("-", "1") for *_, power9, _, _, _ in ANALYTICS if power9).split()
-    columns = iter(sources.columns_in_document("004", *times))
+    columns = iter(sources.columns_in_document(YIN, *times))
     for workload, _, size, power9, _, power8, layouts in ANALYTICS:
         if not power9:
             continue
@@ -105,10 +105,10 @@ def check_columns(sources):
         for place, (seconds, layout, line) in enumerate(zip(power8.split(), layouts, RATIOS[workload, size])):
             printed = line.split()
             label = [f"{SMT['Power8'][place]}({layout[0]} {layout[1]})"] if layout else []
-            found = sources.columns_in_document("004", *label, seconds, *(f"{one}x" for one in printed if one != "-"))
+            found = sources.columns_in_document(YIN, *label, seconds, *(f"{one}x" for one in printed if one != "-"))
             expected = [column + 1 for column, one in zip(own, printed) if one != "-"] if found else []
             if found[len(label) + 1:] != expected:
-                sys.exit(f"document 004: the ratios of {workload} {size} GB, {seconds} s, stand in another column")
+                sys.exit(f"'{YIN.citation}': the ratios of {workload} {size} GB, {seconds} s, stand in another column")
 
 
 def analytics_rows(name, architecture):

@@ -1,12 +1,9 @@
 """Titan, Fugaku, ResNet-50 on GPUs and CPUs, the ImageNet records, the exascale record on Summit."""
 import json
 
-from .common import environment, result, row, write
+from .common import PRABHAT, SATO, YIN, environment, result, row, write
 
-FUGAKU_SOURCE = "K. Sato (RIKEN R-CCS), DL4Fugaku: AI frameworks on Fugaku, 11th JLESC Workshop, September 2020 (seed document 002)"
-SUMMIT_SOURCE = "Prabhat and M. Houston, Scaling on Summit of exascale deep learning, blog.tensorflow.org, 2019 (seed document 003)"
-RECORDS_SOURCE = ("J. Yin, Early experiences with Machine Learning and Deep Learning on Summit/SummitDev (seed document 004), "
-                  "table 1 of State-of-the-art ImageNet training")
+RECORDS_SOURCE = YIN.citation + "; table 1 of State-of-the-art ImageNet training"
 # ResNet-50 on one A64FX node, images/s: as it is, with oneDNN for aarch64, and with tcmalloc as well; the factors printed beside the bars.
 # In the text of the chart the labels run together: the factors put them in order.
 FUGAKU_STAGES = [  # direction, framework, images/s, factors, batch and its text, how the page says that it follows
@@ -68,14 +65,14 @@ def fugaku(folder, sources):
     sources.on_page(
         "| 4 / 8 nodes, training (Horovod) | 390.7 / 781.5 | 330.1 / 651.5 (×7.61) |",
         "48 cores, 2.7 TFLOP/s fp64, 1024 GB/s HBM2 (STREAM triad 80 %, DGEMM 90 % of peak)", "Fugaku: 442,010 TFLOP/s HPL")
-    sources.in_document("002", "x3.225.1x1.281.0", "98.7", "99.1x3.3x1.2384.5", "323.60 x1.0", "x9.2*4 9.3", "86.9*4", "aarch64 7.7",
+    sources.in_document(SATO, "x3.225.1x1.281.0", "98.7", "99.1x3.3x1.2384.5", "323.60 x1.0", "x9.2*4 9.3", "86.9*4", "aarch64 7.7",
                         "294.8 *5293.1", "390.7651.5", "781.5/98.2", "330.146", "651.5/85.6 7.61",
                         "*4: Batch Size 61 x 4", "*5: Batch Size 128 x 4", "*3: Batch Size 512 x 4", "DP performance 2.7 TFLOPS, 90%@DGEMM",
                         "1024 GB/s, 80%@STREAM Triad", "*1: Batch Size 36 x 4*2: Batch Size 75 x 4")
     pytorch, tensorflow = "PyTorch 1.5.0", "TensorFlow 2.1.0"
 
     def node(direction, framework, text, images, **more):
-        return resnet50(direction, "fp32", framework, text, images, FUGAKU_SOURCE,
+        return resnet50(direction, "fp32", framework, text, images, SATO.citation,
                         parameters={"architecture": "A64FX", "tuning": more.pop("tuning", "tuned"), "ranks": None}, **more)
 
     torch_batch = "batch 36 x 4 or 75 x 4: which mark belongs to which bar is not legible"
@@ -107,9 +104,9 @@ def fugaku(folder, sources):
         row("hpl/fugaku", "hpl", {"descriptor": "hpl"}, {"precision": "fp64", "architecture": "A64FX", "ranks": None, "nodes": None},
             "Fugaku, HPL (TOP500)", "442,010", "TFLOP/s", 442010, rates={"flops_per_s": 442010 * 10**12},
             note="the whole machine; node count not given"),
-        row("stream/triad", "stream", {"descriptor": "triad"}, a64fx, FUGAKU_SOURCE, "80%", "% of 1024 GB/s", 80,
+        row("stream/triad", "stream", {"descriptor": "triad"}, a64fx, SATO.citation, "80%", "% of 1024 GB/s", 80,
             rates={"bytes_per_s": 0.8 * 1024e9}, note="computed from the fraction of the peak, which is what is printed"),
-        row("gemm/dgemm", "gemm", {"descriptor": "dgemm"}, a64fx, FUGAKU_SOURCE, "90%", "% of 2.7 TFLOP/s", 90,
+        row("gemm/dgemm", "gemm", {"descriptor": "dgemm"}, a64fx, SATO.citation, "90%", "% of 2.7 TFLOP/s", 90,
             rates={"flops_per_s": 0.9 * 2.7e12}, note="computed from the fraction of the peak, which is what is printed"),
     ]
     write_system(folder, "fugaku", "Fugaku (Fujitsu A64FX): ResNet-50 on a node and on 4 and 8 nodes, HPL, STREAM, DGEMM", rows,
@@ -120,7 +117,7 @@ def fugaku(folder, sources):
 EXAMPLES = "NVIDIA DeepLearningExamples"
 TODAY = [  # file, description, processor, rows: (precision, framework, text, images/s, citation)
     ("v100", "NVIDIA V100: ResNet-50 training", "NVIDIA V100", "Volta",
-     [(None, None, "905", 905, FUGAKU_SOURCE + ", quoting NVIDIA"), ("fp32", "MXNet", "384", 384, EXAMPLES),
+     [(None, None, "905", 905, SATO.citation + ", quoting NVIDIA"), ("fp32", "MXNet", "384", 384, EXAMPLES),
       ("mixed", "MXNet", "1,376", 1376, EXAMPLES),
       ("fp32", "PyTorch", "367", 367, EXAMPLES), ("mixed", "PyTorch", "1,200", 1200, EXAMPLES)]),
     ("a100", "NVIDIA A100: ResNet-50 training", "NVIDIA A100", "Ampere",
@@ -137,7 +134,7 @@ def resnet50_today(folder, sources):
                     "PyTorch V100 367/1,200, A100 938/2,470; H100 7,155 fp16 per GPU (MLPerf Training 4.0)",
                     "Sapphire Rapids socket 268 bf16 (MLPerf Training 2.1)",
                     "| V100 reference quoted beside it, training | 905 (precision not given) | – |")
-    sources.in_document("002", "NVIDIA GPU v100: 905 ips")
+    sources.in_document(SATO, "NVIDIA GPU v100: 905 ips")
     for name, description, processor, architecture, printed in TODAY:
         unit = "socket" if name == "sapphire-rapids" else "GPU"
         rows = [resnet50("training", precision, framework, text, images, citation,
@@ -162,7 +159,7 @@ def imagenet_records(folder, sources):
     rows, environments = [], []
     for year, who, batch, processor, count, library, text, seconds, accuracy, on_page in RECORDS:
         sources.on_page(on_page)
-        sources.row_in_document("004", str(year), who, batch, f"{processor} x{count}" if count else processor, library, text, accuracy)
+        sources.row_in_document(YIN, str(year), who, batch, f"{processor} x{count}" if count else processor, library, text, accuracy)
         name = who.split()[0].lower()
         problem = {"descriptor": f"resnet50-imagenet-to-{accuracy[:-1]}%-top1", "batch_printed": batch}
         if batch.isdigit():
@@ -170,7 +167,7 @@ def imagenet_records(folder, sources):
         executed = {"implementation": library, "top1": float(f"{float(accuracy[:-1]) / 100:.6g}")}
         note = f"{who} {year}: training time to a top-1 validation accuracy of {accuracy}"
         if name == "mikami":
-            sources.in_document("004", "66% scaling efficiency on 2176 V100")
+            sources.in_document(YIN, "66% scaling efficiency on 2176 V100")
             sources.on_page("(2D-torus, 66 % efficiency)")
             executed["scaling_efficiency"] = 0.66
             note += "; 2D-torus allreduce, 66 % scaling efficiency"
@@ -188,7 +185,7 @@ def summit_exascale(folder, sources):
     sources.on_page("27,000+ V100 on Summit, DeepLabv3+, fp16 compute with fp32 accumulation, exaflop class, "
                     "about 40 of 125 TFLOP/s per GPU",
                     "20 TB data set, about 4 TB/s of reads")
-    sources.in_document("003", "27,000+", "~40 teraflops per GPU", "125 teraflops in mixed-precision",
+    sources.in_document(PRABHAT, "27,000+", "~40 teraflops per GPU", "125 teraflops in mixed-precision",
                         "~4 terabyte per second sustained I/O", "20 terabyte dataset", "breaking the ExaFLOP barrier",
                         "FP16 and accumulates results in FP32")
     executed = {"implementation": "TensorFlow, Horovod", "storage": "fp16", "compute": "fp16", "accumulate": "fp32"}
@@ -196,13 +193,13 @@ def summit_exascale(folder, sources):
                   "nodes": None}
     problem = {"descriptor": "deeplabv3plus-climate"}
     rows = [
-        row("deeplabv3plus/per-gpu", "deeplabv3plus", problem, parameters, SUMMIT_SOURCE, "~40", "TFLOP/s per GPU", 40,
+        row("deeplabv3plus/per-gpu", "deeplabv3plus", problem, parameters, PRABHAT.citation, "~40", "TFLOP/s per GPU", 40,
             rates={"flops_per_s": 40 * 10**12}, executed=executed, note="peak, about, on 27,000+ GPUs; 125 TFLOP/s is a GPU's peak",
             incomparable="an approximate peak figure of an application, per GPU"),
-        row("deeplabv3plus/whole-machine", "deeplabv3plus", problem, parameters, SUMMIT_SOURCE, "ExaFLOP", "FLOP/s", None,
+        row("deeplabv3plus/whole-machine", "deeplabv3plus", problem, parameters, PRABHAT.citation, "ExaFLOP", "FLOP/s", None,
             executed=executed, why_none="no digits: the source says that the exaflop barrier was broken"),
-        row("input/summit", "input", {"descriptor": "20TB", "size": 20 * 10**12}, {"workload": "DeepLabv3+", "nodes": None}, SUMMIT_SOURCE,
-            "~4", "TB/s", 4, rates={"bytes_per_s": 4 * 10**12}, note="what the application needs, about; staged on node-local NVMe",
+        row("input/summit", "input", {"descriptor": "20TB", "size": 20 * 10**12}, {"workload": "DeepLabv3+", "nodes": None},
+            PRABHAT.citation, "~4", "TB/s", 4, rates={"bytes_per_s": 4 * 10**12}, note="what the application needs, about; staged on node-local NVMe",
             incomparable="a rate that was required, not one that was measured"),
     ]
     write_system(folder, "summit-exascale", "Summit, 27,000+ V100: DeepLabv3+ at exascale (Gordon Bell prize 2018)", rows,

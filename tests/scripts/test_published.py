@@ -2,6 +2,7 @@
 """Published numbers at the command line: tables from the shipped baselines, and the converter against its sources."""
 import csv
 import io
+import json
 import os
 import pathlib
 import re
@@ -52,6 +53,27 @@ class Tables(RunTest):
         for name in ("titan", "summit", "summitdev", "fugaku", "v100", "a100", "h100", "sapphire-rapids", "imagenet-records",
                      "summit-exascale"):
             self.assertRegex(text, rf"(?m)^{name} .*published; .*: \S")
+
+
+class Citations(RunTest):
+    """A reader must be able to find what a number was taken from: a document is named, never numbered as in our own notes."""
+
+    def test_every_published_row_names_its_source(self):
+        for file in sorted((SOURCE / "results-schema" / "baselines").glob("*.json")):
+            for row in json.loads(file.read_text())["rows"]:
+                self.assertRegex(row.get("citation") or "", r"^\w.{8}", f"{file.name}: {row['id']}")
+        for file in sorted((SOURCE / "suites" / "problems").rglob("*.json")):
+            self.assertNotIn("seed", json.loads(file.read_text())["source"], file)
+
+    def test_no_document_is_cited_by_number(self):
+        numbered = re.compile(r"seed[ ]document|\bdocument[ ]0\d\d", re.I)  # [ ]: so that it does not find itself
+        kept = {"build", "dist", "results", "shared"}
+        found = [f"{file.relative_to(SOURCE)}: {line.strip()[:120]}"
+                 for folder in SOURCE.iterdir() if folder.name.split("-")[0] not in kept and not folder.name.startswith(".")
+                 for file in (sorted(folder.rglob("*")) if folder.is_dir() else [folder])
+                 if file.is_file() and file.suffix not in (".png", ".pyc")
+                 for line in file.read_text(errors="replace").splitlines() if numbered.search(line)]
+        self.assertEqual(found, [])
 
 
 @unittest.skipUnless(PAGE.exists(), f"no {PAGE}: the sources of the published numbers are not in the repository")

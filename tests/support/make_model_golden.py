@@ -16,7 +16,8 @@ import statsmodels.api as sm
 
 FOLDER = Path(__file__).resolve().parent.parent / "golden" / "model"
 
-# CORAL-2 Big Data Analytics Suite, walltime in seconds by SMT (Summit Power9, SummitDev Power8); damaged and missing cells are absent.
+# Walltime in seconds by SMT (Summit Power9, SummitDev Power8) of the CORAL-2 Big Data Analytics Suite, from J. Yin, Early experiences
+# with Machine Learning and Deep Learning on Summit/SummitDev (Oak Ridge National Laboratory); damaged and missing cells are absent.
 POWER = [
     ("PCA", 8e9, {1: 1.9, 2: 2.1, 4: 2.4}, {1: 6.8, 2: 3.6, 4: 3.7, 8: 4}),
     ("PCA", 64e9, {1: 13, 2: 12.2, 4: 13.5}, {1: 53.1, 2: 28.2, 4: 24.8, 8: 25.9}),

@@ -1,0 +1,34 @@
+#!/usr/bin/env python3
+"""The suites of the quickstart show what Assay is for: native beside oneDNN, the machine's limits, an allreduce on two ranks."""
+import json
+
+from run_helper import BIN, SOURCE, RunTest, main
+
+
+class SmokeSuites(RunTest):
+    def cases(self, benchmark, suite):
+        listed = self.command(BIN / f"assay-{benchmark}", "--suite", SOURCE / "suites" / f"{suite}.json", "--list", "--json", code=0)
+        return [case["settings"] for case in json.loads(listed.stdout)]
+
+    def test_native_beside_onednn(self):
+        cases = self.cases("conv", "smoke")
+        for precision in ("fp32", "bf16"):
+            problems = {backend: {case["problem"] for case in cases if (case["backend"], case["precision"], case["direction"]) ==
+                                  (backend, precision, "forward")} for backend in ("native", "onednn")}
+            self.assertLessEqual(problems["native"], problems["onednn"])
+            self.assertTrue({"mb16ic64ih112oc128oh112kh3ph1", "mb8ic64ih112oc128oh112kh3ph1"} <= problems["native"], "CORAL-2")
+
+    def test_what_bounds_the_machine(self):
+        found = {(case["problem"], case["precision"]) for case in self.cases("stream", "smoke")}
+        self.assertEqual(found, {("triad_n67108864", "fp64"), ("fma_n65536", "fp32"), ("fma_n65536", "bf16")})
+
+    def test_allreduce_on_two_ranks(self):
+        self.assertEqual(json.loads((SOURCE / "suites" / "smoke-allreduce.json").read_text())["launch"], {"ranks": 2})
+        cases = self.cases("collectives", "smoke-allreduce")
+        self.assertEqual({case["collective"] for case in cases}, {"allreduce"})
+        self.assertEqual({case["algorithm"] for case in cases}, {"library", "ring", "halving_doubling", "shared_memory"})
+        self.assertEqual(len({case["problem"] for case in cases}), 3)
+
+
+if __name__ == "__main__":
+    main()

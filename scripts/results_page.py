@@ -1,13 +1,15 @@
-"""What the scripts share that put a measured table into a page: the marks between which it goes, and the machine in words."""
+"""What the scripts share that put a measured table into a page: the marks between which it goes, and the conditions in words."""
 import sys
 
 
-def machine(result):
-    hardware = result["environments"][0]["hardware"]
+def conditions(result):
+    """Machine, date, commit and load of a result file."""
+    environment = result["environments"][0]
+    hardware, load = environment["hardware"], environment["volatile"].get("load")
     kind = "virtual machine, " if hardware["virtual_machine"] else ""
-    commit = result["environments"][0]["software"]["assay"].get("commit")
+    commit = environment["software"]["assay"].get("commit")
     return (f"{hardware['processor']} ({kind}{hardware['cores']} cores), {result['run']['started'][:10]}"
-            + (f", commit {commit[:10]}" if commit else ""))
+            + (f", commit {commit[:10]}" if commit else "") + (f", load {load[0]:.1f} before it began" if load else ""))
 
 
 class Page:
@@ -20,9 +22,9 @@ class Page:
         if text.count(self.begin) != 1 or text.count(self.end) != 1:
             sys.exit(f"{script}: {file} lacks the marks {self.begin.strip()} and {self.end.strip()}. Put them where the table is to be.")
 
-    def put(self, details):
-        """`details`: of each folded part its title and what is in it."""
+    def put(self, sections):
+        """`sections`: of each its title and its text."""
         before, rest = self.file.read_text().split(self.begin)
         after = rest.split(self.end)[1]
-        parts = "".join(f"<details><summary>{title}</summary>\n\n{text}\n</details>\n" for title, text in details)
+        parts = "".join(f"## {title}\n\n{text}\n" for title, text in sections)
         self.file.write_text(f"{before}{self.begin}{parts}{self.end}{after}")

@@ -3,7 +3,7 @@ from run_helper import SOURCE
 
 
 class PageTests:
-    """Beside RunTest. `script`: its name; make(page, code): runs it on a page without measuring."""
+    """Beside RunTest. `script`: its name; `page`: that in docs/results; make(page, code): runs it on a page without measuring."""
 
     @classmethod
     def marks(cls):
@@ -17,8 +17,8 @@ class PageTests:
         for _ in range(2):
             self.make(page)
             text = page.read_text()
-            self.assertTrue(text.startswith(f"before\n{begin}<details><summary>"))
-            self.assertTrue(text.endswith(f"</details>\n{end}after\n"))
+            self.assertTrue(text.startswith(f"before\n{begin}## "))
+            self.assertTrue(text.endswith(f"\n{end}after\n"))
             self.assertNotIn("old", text)
             yield text
 
@@ -28,6 +28,6 @@ class PageTests:
         self.assertIn("lacks the marks", self.make(page, code=1).stderr)
         self.assertEqual(page.read_text(), "text\n")
 
-    def test_the_readme_has_the_marks(self):
-        text = (SOURCE / "README.md").read_text()
+    def test_the_page_of_results_has_the_marks(self):
+        text = (SOURCE / "docs" / "results" / self.page).read_text()
         self.assertEqual([text.count(mark) for mark in self.marks()], [1, 1])

@@ -5,7 +5,7 @@ from run_helper import BIN, SOURCE, RunTest, group, main
 
 
 class DeepBenchTable(PageTests, RunTest):
-    script = "deepbench-table"
+    script, page = "deepbench-table", "deepbench.md"
 
     def make(self, page, code=0):
         return self.command(SOURCE / "scripts" / self.script, "--table-only", "--out", self.out, "--programs", BIN, "--page", page,
@@ -19,7 +19,7 @@ class DeepBenchTable(PageTests, RunTest):
             self.assertEqual(len(rows), 1)
             self.assertIn("deepbench-v100", text)
             self.assertIn("DeepBench@", text, "the citation")
-        self.assertIn(self.started()[:10], text.split("</summary>")[0])
+        self.assertIn(self.started()[:10], text.split("## ")[1].split("\n")[0])
 
     def started(self):
         return next(event for event in self.journal() if event["event"] == "run")["started"]

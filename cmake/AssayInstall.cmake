@@ -4,7 +4,8 @@ foreach(folder IN ITEMS suites results-schema)
     install(DIRECTORY "${folder}" DESTINATION share/assay)
   endif()
 endforeach()
-install(FILES LICENSE README.md CHANGELOG.md docs/acceptance.md DESTINATION share/doc/assay OPTIONAL)
+install(FILES LICENSE README.md CHANGELOG.md CONTRIBUTING.md DESTINATION share/doc/assay OPTIONAL)
+install(DIRECTORY docs DESTINATION share/doc/assay OPTIONAL)
 
 # All that is needed to run, without the tests: what scripts/quickstart builds.
 get_property(programs GLOBAL PROPERTY ASSAY_PROGRAMS)

@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+"""The README stays a front door, and no link of the documentation leads nowhere."""
+import re
+import unittest
+
+from run_helper import SOURCE
+
+PAGES = [SOURCE / "README.md", SOURCE / "CONTRIBUTING.md", *sorted((SOURCE / "docs").rglob("*.md"))]
+
+
+def outside_of_code(text):
+    return re.sub(r"(?ms)^```.*?^```$", "", text)
+
+
+def anchor(heading):
+    """As GitHub and GitLab make it: lower case, punctuation dropped, blanks to hyphens."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-")
+
+
+class Docs(unittest.TestCase):
+    def test_the_readme_is_short_enough_to_be_read(self):
+        text = (SOURCE / "README.md").read_text()
+        self.assertLessEqual(len(text.splitlines()), 150)
+        prose = [line for line in outside_of_code(text).splitlines() if not line.startswith("|")]
+        self.assertEqual([line for line in prose if len(line) > 120], [])
+
+    def test_the_readme_names_its_two_commands(self):
+        for command in ("scripts/quickstart", "scripts/test"):
+            self.assertRegex((SOURCE / "README.md").read_text(), rf"(?m)^{command} ")
+
+    def test_links_lead_somewhere(self):
+        for page in PAGES:
+            for target in re.findall(r"\]\(([^)\s]+)\)", outside_of_code(page.read_text())):
+                if target.startswith("http"):
+                    continue
+                path, _, place = target.partition("#")
+                file = page.parent / path if path else page
+                with self.subTest(page=page.relative_to(SOURCE), target=target):
+                    self.assertTrue(file.exists())
+                    if place:
+                        headings = re.findall(r"(?m)^#+ (.*)$", outside_of_code(file.read_text()))
+                        self.assertIn(place, [anchor(heading) for heading in headings])
+
+    def test_the_index_names_every_page(self):
+        for folder in (SOURCE / "docs", SOURCE / "docs" / "results"):
+            index = (folder / "README.md").read_text()
+            for page in folder.glob("*.md"):
+                self.assertTrue(page.name == "README.md" or f"]({page.name})" in index, page)
+
+
+if __name__ == "__main__":
+    unittest.main()

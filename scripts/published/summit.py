@@ -30,7 +30,7 @@ RATIOS = {
 SMT = {"Power9": (1, 2, 4), "Power8": (1, 2, 4, 8)}
 DAMAGED_TIME = "16.7"  # that all four ratios of its column ask for
 DAMAGED = f"the cell is damaged in the text: it reads 1; the ratios of its column ask for {DAMAGED_TIME}"
-# The document names neither the direction nor the state of the caches nor the nodes of its convolutions.
+# The slides name neither the direction nor the state of the caches nor the nodes of its convolutions.
 OUR_READING = "forward, hot and one node are our reading: the source says none of them"
 
 # problem, benchmark, workload, implementation, Volta, Pascal (s), ratio as printed; all fp16. The fp32 cells are empty.
@@ -60,7 +60,7 @@ TAKEAWAYS = [
 
 
 def check(sources):
-    """Every constant above stands on the page or in the document; what follows from another is recomputed."""
+    """Every constant above stands on the page or in the slides; what follows from another is recomputed."""
     for workload, _, size, power9, layouts9, power8, layouts8 in ANALYTICS:
         cells = {"-": "16.7 (SMT 2 and 4; the SMT1 cell is damaged in the text)", None: "not given"}.get(
             power9 and power9.split()[0], power9 and power9.replace(" ", " / "))

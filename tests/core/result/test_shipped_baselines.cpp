@@ -257,7 +257,7 @@ TEST(ShippedBaselines, FugakusNodeHasThreeStages) {
 }
 
 TEST(ShippedBaselines, APrintedRatioBelongsToOneCell) {
-  // In the document the ratios of SVM stand in the column of Power9's SMT 1, the damaged cell.
+  // In J. Yin's slides the ratios of SVM stand in the column of Power9's SMT 1, the damaged cell.
   std::size_t ratios = 0;
   const Baseline summitdev = Baseline::load("summitdev");
   for (const json& row : summitdev.rows()) {
@@ -268,7 +268,7 @@ TEST(ShippedBaselines, APrintedRatioBelongsToOneCell) {
     if (row["benchmark"] != "svm" || row["problem"]["descriptor"] != "8GB") continue;
     EXPECT_EQ(cells, std::set<std::string>{"svm/8GB/smt1"});
   }
-  EXPECT_EQ(ratios, 4u * 4 * 3 + 4 + 6);  // as many as the document prints
+  EXPECT_EQ(ratios, 4u * 4 * 3 + 4 + 6);  // as many as the slides print
 }
 
 TEST(ShippedBaselines, ValuesHaveAllDigitsOfTheirSource) {

@@ -41,6 +41,13 @@ class Docs(unittest.TestCase):
                         headings = re.findall(r"(?m)^#+ (.*)$", outside_of_code(file.read_text()))
                         self.assertIn(place, [anchor(heading) for heading in headings])
 
+    def test_named_sources_exist(self):
+        for page in PAGES:
+            for path in re.findall(r"`((?:analysis|ci|cmake|comm|core|kernels|results-schema|scripts|suites|support|tests)/[\w./-]+)`",
+                                   page.read_text()):
+                with self.subTest(page=page.relative_to(SOURCE), path=path):
+                    self.assertTrue((SOURCE / path).exists())
+
     def test_the_index_names_every_page(self):
         for folder in (SOURCE / "docs", SOURCE / "docs" / "results"):
             index = (folder / "README.md").read_text()

@@ -30,6 +30,13 @@ std::vector<std::string> MakerBackend::algorithms(const std::string& kind) const
   return found == makers_.end() ? std::vector<std::string>{} : found->second.algorithms;
 }
 
+std::map<std::string, double> Problem::amounts() const {
+  std::map<std::string, double> all;
+  if (flops() > 0) all["flops_per_s"] = flops();
+  if (bytes() > 0) all["bytes_per_s"] = bytes();
+  return all;
+}
+
 std::string Options::get(const std::string& name, const std::string& otherwise) const {
   const auto found = settings.find(name);
   return found == settings.end() ? otherwise : found->second;

@@ -30,8 +30,10 @@ class Problem {
       const = 0;                     ///< the shape as named integers, for the row's "problem"
   virtual double flops() const = 0;  ///< direct-equivalent floating-point operations of one run
   virtual double bytes() const = 0;  ///< compulsory traffic of one run: every operand moved once
-  /// Further amounts of one run, by the name of their rate ("loads_per_s").
-  virtual std::map<std::string, double> amounts() const { return {}; }
+  /// The work of one run, by the names of the rates that are reported: rate = amount / median time.
+  /// A row of this problem has these rates and no others. By default flops_per_s and bytes_per_s,
+  /// where flops() and bytes() are above 0.
+  virtual std::map<std::string, double> amounts() const;
 };
 
 /// A problem that backends cast to its own type P, which declares

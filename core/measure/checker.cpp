@@ -112,6 +112,7 @@ class Scan {
     }
   }
 
+  bool is_bad(double value) const { return !(std::abs(value) <= limit_); }
   std::int64_t bad() const { return bad_; }
   std::int64_t first_bad() const { return first_bad_; }
   double bad_value() const { return bad_value_; }
@@ -187,6 +188,11 @@ OutputCheck check_output(Device& device, Tensor& tensor, const Expectation& expe
             expectation.checksum ? &expectation.checksum->weights : nullptr);
   Judge judge(spec.type);
   std::vector<Expected> expected;
+  std::int64_t judged_bad = 0;  // counted by the scan and by the judge
+  const auto compare = [&](std::int64_t index, double found, const Expected& want) {
+    judge.add(index, found, want);
+    if (scan.is_bad(found)) ++judged_bad;
+  };
   device.get(tensor, [&](std::int64_t first, std::span<const double> values) {
     scan(first, values);
     if (!expectation.whole) return;
@@ -198,14 +204,15 @@ OutputCheck check_output(Device& device, Tensor& tensor, const Expectation& expe
     expected.resize(static_cast<std::size_t>(end - from));
     expectation.block(from, expected);
     for (std::int64_t i = from; i < end; ++i)
-      judge.add(i, values[static_cast<std::size_t>(i - first)],
-                expected[static_cast<std::size_t>(i - from)]);
+      compare(i, values[static_cast<std::size_t>(i - first)],
+              expected[static_cast<std::size_t>(i - from)]);
   });
   for (std::size_t i = 0; i < expectation.indices.size(); ++i)
-    judge.add(expectation.indices[i], scan.found()[i], expectation.expected[i]);
+    compare(expectation.indices[i], scan.found()[i], expectation.expected[i]);
 
   OutputCheck check;
   judge.tell(check);
+  check.wrong_elements = judge.wrong() + scan.bad() - judged_bad;
   if (scan.bad() > 0) {
     const bool unwritten = spec.type == DataType::s32;
     check.failure =

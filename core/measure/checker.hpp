@@ -42,7 +42,8 @@ std::string element_name(const TensorSpec& spec, std::int64_t index);
 
 /// What came of checking one tensor.
 struct OutputCheck {
-  std::string failure;                                          ///< empty: passed
+  std::string failure;              ///< empty: passed
+  std::int64_t wrong_elements = 0;  ///< out of bounds, not finite or not written
   double max_error = 0, bound_there = 0, error_over_bound = 0;  ///< absolute
   double error_norm = 0, bound_norm = 0, reference_norm = 0;    ///< ||.||_2 over the sample
   double reference_rms = 0;

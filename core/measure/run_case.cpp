@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <new>
+#include <sstream>
 
 #include "core/base/error.hpp"
 #include "core/measure/rank_failure.hpp"
@@ -85,14 +86,19 @@ Verification of_all(Verification mine, Communicator& ranks) {
   double bad = mine.passed ? 0 : 1;
   ranks.allreduce_max(std::span(&bad, 1));
   mine.passed = bad == 0;
-  std::int64_t checked = 0, outputs = 0;
+  std::int64_t checked = 0, outputs = 0, wrong = 0;
   for (const std::string& text :
-       ranks.allgather(fmt::format("{} {}", mine.checked, mine.outputs))) {
-    checked += std::stoll(text);
-    outputs += std::stoll(text.substr(text.find(' ')));
+       ranks.allgather(fmt::format("{} {} {}", mine.checked, mine.outputs, mine.wrong_elements))) {
+    std::istringstream counts(text);
+    std::int64_t rank_checked = 0, rank_outputs = 0, rank_wrong = 0;
+    counts >> rank_checked >> rank_outputs >> rank_wrong;
+    checked += rank_checked;
+    outputs += rank_outputs;
+    wrong += rank_wrong;
   }
   mine.checked = checked;
   mine.outputs = outputs;
+  mine.wrong_elements = wrong;
   mine.reference += fmt::format("; {} of {} on all {} ranks", checked, outputs, ranks.size());
   return mine;
 }

@@ -232,6 +232,7 @@ void Verifier::judge(const OutputCheck& check, const TensorSpec& spec, Draw draw
       result.bound = check.bound_there / rms;
     }
   }
+  result.wrong_elements += check.wrong_elements;
   std::string failure = check.failure;
   bool undecided = check.undecided;
   if (failure.empty() && bound_norm > oracle_.widest_norm_bound()) {

@@ -24,9 +24,10 @@ struct Verification {
   double error_over_bound =
       0;  ///< largest |error| / bound (0/0 = 0; infinite errors are reported as reason, not here)
   std::int64_t checked = 0;  ///< output elements compared with the reference
-  std::int64_t outputs = 0;  ///< output elements there are (all scanned for NaN and infinity)
-  bool exact = false;        ///< an exact integer pass was part of it
-  bool undecided = false;    ///< not passed only because the bound is wider than the results
+  std::int64_t outputs = 0;  ///< output elements in total (all are scanned for NaN and infinity)
+  std::int64_t wrong_elements = 0;  ///< found by comparison or by the scan, until a check failed
+  bool exact = false;               ///< an exact integer pass was part of it
+  bool undecided = false;           ///< not passed only because the bound is wider than the results
   std::string reason;  ///< why it failed: "dst[3,1,0,7] is 2.5 (expected 2.25 within 1e-6)…"
   bool wrong() const { return !passed && !undecided; }
 };

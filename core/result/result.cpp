@@ -50,6 +50,8 @@ json problem_json(const Case& one, const Problem* problem) {
     all["descriptor"] = problem->canonical();
     all["flops"] = finite(problem->flops());
     all["bytes"] = finite(problem->bytes());
+    all["amounts"] = json::object();
+    for (const auto& [rate, amount] : problem->amounts()) all["amounts"][rate] = finite(amount);
   } else {
     const auto found = one.settings.find("problem");
     all["descriptor"] = found == one.settings.end() ? one.id : found->second;
@@ -88,6 +90,7 @@ json verification_json(const Verification& one) {
           {"error_over_bound", finite(one.error_over_bound)},
           {"checked", one.checked},
           {"outputs", one.outputs},
+          {"wrong", one.wrong_elements},
           {"exact", one.exact},
           {"reason", known(one.reason)}};
 }

@@ -21,6 +21,22 @@ using nlohmann::json;
 
 namespace {
 
+/// An amount of work that is the product of other fields of the problem. Files of the versions
+/// before /problem/amounts have the fields alone; in later ones they must agree.
+struct AmountOfFields {
+  const char* rate;
+  std::array<const char*, 2> fields;
+  std::string text() const {
+    return fmt::format("/problem/{}", fields[0]) +
+           (fields[1] == nullptr ? "" : fmt::format(" x /problem/{}", fields[1]));
+  }
+};
+constexpr std::array amounts_of_fields{AmountOfFields{"flops_per_s", {"flops", nullptr}},
+                                       AmountOfFields{"bytes_per_s", {"bytes", nullptr}},
+                                       AmountOfFields{"algbw", {"bytes", nullptr}},
+                                       AmountOfFields{"busbw", {"bytes", "busbw_factor"}},
+                                       AmountOfFields{"deepbench_bw", {"bytes", "ranks"}}};
+
 /// One row that is ok, and the refusal of what does not hold. `where` is the place of the row.
 class RowCheck {
  public:
@@ -115,7 +131,7 @@ class RowCheck {
       refuse(fmt::format("/time_s/ci95: found {}, expected its lower end first.", interval.dump()));
   }
 
-  void rate(const char* name, const json& amount, const char* origin) const {
+  void rate(const std::string& name, const json& amount, const std::string& origin) const {
     const json& rates = row_.at("rates");
     const double median = row_.at("time_s").at("median");
     if (!amount.is_number() || !rates.contains(name) || rates[name].is_null()) return;
@@ -129,9 +145,10 @@ class RowCheck {
 
   void rates() const {
     const json& problem = row_.at("problem");
-    rate("flops_per_s", problem.value("flops", json()), "/problem/flops over the median");
-    rate("bytes_per_s", problem.value("bytes", json()), "/problem/bytes over the median");
-    collective_rates(problem);
+    if (problem.contains("amounts"))
+      rates_of_amounts(problem.at("amounts"));
+    else
+      rates_of_fields();
     const json& rates = row_.at("rates");
     const json really = row_.at("executed").value("algorithmic_flops", json());
     rate("algorithmic_flops_per_s", really, "/executed/algorithmic_flops over the median");
@@ -151,15 +168,37 @@ class RowCheck {
   void bracketed(const char* rate, const char* amount, const json& ceiling,
                  const json& brackets) const;
 
-  /// nccl-tests' two bandwidths and DeepBench's own (docs/method.md).
-  void collective_rates(const json& problem) const {
-    const json bytes = problem.value("bytes", json()), ranks = problem.value("ranks", json()),
-               factor = problem.value("busbw_factor", json());
-    if (!bytes.is_number() || !ranks.is_number() || !factor.is_number()) return;
-    const double size = bytes;
-    rate("algbw", size, "/problem/bytes over the median");
-    rate("busbw", size * factor.get<double>(), "bytes x busbw_factor over the median");
-    rate("deepbench_bw", size * ranks.get<double>(), "ranks x bytes over the median");
+  /// The problem declares its rates: each is its amount over the median, and there are no others.
+  void rates_of_amounts(const json& amounts) const {
+    for (const auto& [name, value] : row_.at("rates").items())
+      if (name != "algorithmic_flops_per_s" && !amounts.contains(name))
+        refuse(fmt::format("/rates/{}: found {}, expected a rate of /problem/amounts.", name,
+                           value.dump()));
+    for (const AmountOfFields& known : amounts_of_fields)
+      if (const json product = product_of(known);
+          product.is_number() && amounts.contains(known.rate))
+        expect(fmt::format("/problem/amounts/{}", known.rate), amounts.at(known.rate), product,
+               known.text());
+    for (const auto& [name, amount] : amounts.items())
+      rate(name, amount, fmt::format("/problem/amounts/{} over the median", name));
+  }
+
+  /// Of files without amounts.
+  void rates_of_fields() const {
+    for (const AmountOfFields& known : amounts_of_fields)
+      rate(known.rate, product_of(known), known.text() + " over the median");
+  }
+
+  /// Null where the problem lacks one of the fields.
+  json product_of(const AmountOfFields& amount) const {
+    double product = 1;
+    for (const char* field : amount.fields) {
+      if (field == nullptr) continue;
+      const json value = row_.at("problem").value(field, json());
+      if (!value.is_number()) return nullptr;
+      product *= value.get<double>();
+    }
+    return product;
   }
 
   /// What holds of all errors that passed. `bound` is that of the element with the largest
@@ -176,6 +215,7 @@ class RowCheck {
         refuse(fmt::format("/verification/{}: found {}, expected at most {} ({}).", name,
                            all.at(name).dump(), json(most).dump(), why));
     };
+    if (number("wrong").value_or(0) > 0) at_most("wrong", 0, "the row is ok");
     const auto checked = number("checked"), outputs = number("outputs"),
                part = number("error_over_bound"), norm_bound = number("norm_bound");
     if (part) at_most("error_over_bound", 1, "the row is ok");

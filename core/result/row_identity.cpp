@@ -133,8 +133,8 @@ class Identity {
     extents();
     if (problem.contains("ranks") && parameter("ranks"))
       expect("ranks", row_.at("parameters").at("ranks"), "/parameters/ranks");
-    // A collective's descriptor is its size.
-    if (problem.contains("busbw_factor") && is_digits(descriptor_) && problem.contains("bytes"))
+    // A descriptor of digits alone is a size in bytes.
+    if (is_digits(descriptor_) && problem.contains("bytes"))
       expect("bytes", json::parse(descriptor_), "the descriptor");
   }
 

@@ -174,8 +174,9 @@ double StreamProblem::bytes() const {
 }
 
 std::map<std::string, double> StreamProblem::amounts() const {
-  if (shape_.kernel != StreamKernel::latency) return {};
-  return {{"loads_per_s", static_cast<double>(loads())}};
+  std::map<std::string, double> all = Problem::amounts();
+  if (shape_.kernel == StreamKernel::latency) all["loads_per_s"] = static_cast<double>(loads());
+  return all;
 }
 
 ConvProblem as_convolution(const StreamProblem& problem) {

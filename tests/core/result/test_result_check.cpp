@@ -124,6 +124,48 @@ TEST(ResultCheck, SettingsOfACollectiveStandInTheId) {
   EXPECT_SAYS(refusal_of(row, "/parameters/root", 1), "/rows/0/parameters/root: found 1");
 }
 
+/// A row as a benchmark writes it whose problem declares these rates.
+json row_of_amounts(const json& amounts) {
+  json row = collective_row();
+  row["problem"]["amounts"] = amounts;
+  const double median = row["time_s"]["median"];
+  for (const auto& [name, amount] : amounts.items())
+    row["rates"][name] = amount.get<double>() / median;
+  return row;
+}
+
+TEST(ResultCheck, RatesAreTheAmountsOfTheProblemOverTheMedian) {
+  // A rate of a name that core has never heard of.
+  const json row = row_of_amounts({{"images_per_s", 32}, {"algbw", 4096}, {"busbw", 4096}});
+  ASSERT_EQ(refusal_of_row(row), "accepted");
+  EXPECT_SAYS(refusal_of(row, "/rates/images_per_s", 1e6),
+              "/rows/0/rates/images_per_s: found 1000000.0");
+  EXPECT_SAYS(refusal_of(row, "/problem/amounts/images_per_s", 64), "/rows/0/rates/images_per_s");
+  EXPECT_SAYS(refusal_of(row, "/rates/flips_per_s", 1),
+              "/rows/0/rates/flips_per_s: found 1, expected a rate of /problem/amounts");
+  EXPECT_SAYS(refusal_of(row, "/problem/amounts", json::object()), "expected a rate of");
+  // An amount that follows from other fields cannot be changed together with its rate.
+  EXPECT_SAYS(refusal_of_row(row_of_amounts({{"busbw", 8192}})),
+              "/rows/0/problem/amounts/busbw: found 8192");
+}
+
+TEST(ResultCheck, RatesOfFilesWithoutAmountsFollowFromTheProblemsFields) {
+  json row = collective_row();
+  const double median = row["time_s"]["median"];
+  row["rates"] = {
+      {"algbw", 4096 / median}, {"busbw", 4096 / median}, {"deepbench_bw", 8192 / median}};
+  ASSERT_EQ(refusal_of_row(row), "accepted");
+  for (const char* rate : {"algbw", "busbw", "deepbench_bw"})
+    EXPECT_SAYS(refusal_of(row, std::string("/rates/") + rate, 1),
+                std::string("/rows/0/rates/") + rate + ": found 1");
+}
+
+TEST(ResultCheck, ARowThatIsOkHasNoWrongElements) {
+  const json row = fixture::row(good_outcome());
+  EXPECT_EQ(row["verification"]["wrong"], 0);
+  EXPECT_SAYS(refusal_of(row, "/verification/wrong", 2), "/rows/0/verification/wrong: found 2");
+}
+
 TEST(ResultCheck, EqualIdsHaveEqualParameters) {
   json first = fixture::row(good_outcome()), second = fixture::row(good_outcome(), 1);
   first["parameters"]["extra"] = second["parameters"]["extra"] = 3;  // of a benchmark of one's own

@@ -1,0 +1,138 @@
+#include "core/measure/verified_workload.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace assay {
+namespace {
+
+/// Runs after one binding in each pass, all of which are checked: a computation may be right in the
+/// first alone.
+constexpr int runs_of_pass = 2;
+
+/// A check within the timed phase has a smaller sample: there are several.
+constexpr double budget_of_audit = 0.25;
+
+using Clock = std::chrono::steady_clock;
+
+double since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+}  // namespace
+
+VerifiedWorkload::VerifiedWorkload(Device& device, const std::vector<TensorSpec>& specs,
+                                   std::unique_ptr<Oracle> oracle,
+                                   std::map<std::string, double> amounts, double create_seconds,
+                                   const OperationSetup& setup)
+    : device_(device),
+      oracle_(std::move(oracle)),
+      setup_(setup),
+      amounts_(std::move(amounts)),
+      allocation_started_(Clock::now()),
+      buffers_(device, specs, setup.cold, setup.ranks_here),
+      verifier_(buffers_, *oracle_, [this] { return executed(); },
+                {setup.seed, setup.reference_budget, setup.rank}),
+      ran_(buffers_.count(), false),
+      seconds_{{"create", create_seconds},
+               {"allocate", since(allocation_started_)},
+               {"fill", 0},
+               {"reorder", 0},
+               {"verify", 0}} {
+  for (const TensorSpec& spec : specs) has_inout_ |= spec.role == Role::inout;
+}
+
+void VerifiedWorkload::reset() {
+  if (buffers_.count() > 1) {
+    current_ = next();
+    bind(buffers_.set(current_));
+  }
+  if (has_inout_) verifier_.refill(current_, Role::inout);
+}
+
+void VerifiedWorkload::run(Stream& stream) {
+  ran_[current_] = true;
+  execute(stream);
+}
+
+Verification VerifiedWorkload::verify_before() {
+  const auto start = Clock::now();
+  Verification result;
+  result.passed = true;
+  if (verifier_.begin(true)) check_pass(true, "before timing", result);
+  verifier_.begin(false);
+  check_pass(false, "before timing", result);
+  // Poisoned again: what verify_after sees was written by the timed runs.
+  for (std::size_t set = 0; set < buffers_.count(); ++set) buffers_.poison(set);
+  std::fill(ran_.begin(), ran_.end(), false);
+  current_ = buffers_.count() - 1;  // the first reset binds the first set
+  verified_ = true;
+  seconds_["fill"] = verifier_.fill_seconds();
+  seconds_["reorder"] = verifier_.reorder_seconds();
+  seconds_["verify"] += since(start) - seconds_["fill"] - seconds_["reorder"];
+  return result;
+}
+
+void VerifiedWorkload::begin_audit(Audit kind) {
+  if (kind == Audit::poisoned_outputs)
+    buffers_.poison(next());
+  else
+    verifier_.fill(next(), {false, ++draws_}, budget_of_audit);
+  device_.stream().wait();
+}
+
+Verification VerifiedWorkload::end_audit() {
+  Verification result;
+  result.passed = true;
+  device_.stream().wait();
+  verifier_.check(current_, "in the timed phase", result);
+  return result;
+}
+
+Verification VerifiedWorkload::verify_after() {
+  const auto start = Clock::now();
+  if (!verified_)
+    throw std::logic_error("verify_after without a passed verify_before (nothing is expected).");
+  Verification result;
+  result.passed = true;
+  for (std::size_t set = 0; set < buffers_.count() && result.passed; ++set)
+    if (ran_[set]) verifier_.check(set, "as the last timed run left it", result);
+  ++draws_;  // other inputs than any timed run had
+  const bool exact = verifier_.begin(true);
+  if (!exact) verifier_.begin(false);
+  check_pass(exact, "after timing", result);
+  seconds_["verify"] += since(start);
+  return result;
+}
+
+Executed VerifiedWorkload::executed() const {
+  Executed ran = describe();
+  if (setup_.threads > 0) ran.numbers["threads"] = setup_.threads;
+  return ran;
+}
+
+/// Fills every set, then poisons, runs and checks each several times. Runs happen even after a
+/// failure: in a collective each rank has its own verdict, and all must make the same calls.
+void VerifiedWorkload::check_pass(bool exact, const std::string& when, Verification& result) {
+  for (std::size_t set = 0; set < buffers_.count(); ++set) verifier_.fill(set, {exact, draws_});
+  for (int run = 0; run < runs_of_pass; ++run) {
+    for (std::size_t set = 0; set < buffers_.count(); ++set) {
+      buffers_.poison(set);
+      if (run == 0) continue;
+      verifier_.refill(set, Role::inout);
+      verifier_.refill(
+          set,
+          Role::unmodified);  // else another rank's fault would be found in what follows
+    }
+    for (std::size_t set = 0; set < buffers_.count(); ++set) {
+      // Hot runs follow one binding, as they do when they are timed.
+      if (run == 0 || buffers_.count() > 1) bind(buffers_.set(set));
+      execute(device_.stream());
+    }
+    device_.stream().wait();
+    for (std::size_t set = 0; set < buffers_.count() && !result.wrong(); ++set)
+      verifier_.check(set, when, result);
+  }
+}
+
+}  // namespace assay

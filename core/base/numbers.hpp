@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace assay {
 
@@ -21,6 +22,19 @@ constexpr std::uint64_t most_samples = 1000000;
 /// A whole number from `least` to `most`, without sign. InputError.
 std::uint64_t whole_number(const std::string& flag, const std::string& text, std::uint64_t least,
                            std::uint64_t most);
+
+/// A number from `least` to `most`. `flag` ("--tolerance") is for the message. InputError.
+double number_between(const std::string& flag, const std::string& text, double least, double most);
+
+/// A size in bytes from 0 to `most`: digits and an optional unit K, M, G or T (also KiB, MiB, …),
+/// each 1024 times the one before, as in nccl-tests. "KB" is refused: it means 1000 to some. The
+/// message begins with `flag`. InputError.
+std::int64_t size_number(const std::string& flag, const std::string& text, std::int64_t most);
+
+/// Sizes FROM, FROM*FACTOR, FROM*FACTOR*FACTOR, … up to TO, of "FROM:TO:FACTOR" ("8:64M:2"); one
+/// size of a text without colons. InputError where FROM is 0 or above TO, or FACTOR below 2.
+std::vector<std::int64_t> size_range(const std::string& flag, const std::string& text,
+                                     std::int64_t most);
 
 /// Flags that the benchmarks and `assay run` share.
 constexpr const char* max_time_help =

@@ -21,6 +21,8 @@ struct Dimension {
   bool plugin = false;  ///< values are names of plugins, of which the environment tells
   bool found = false;   ///< found out (Benchmark::complete), not asked for: no flag, no suite key
   std::string also{};   ///< another name of the flag and the key ("bytes")
+  std::string flag{};   ///< name of the flag and the suite key where that is not `name`, which is
+                        ///< then an old name: it still works and says so on stderr
   std::vector<std::string> every{};  ///< what "all" stands for on this machine; empty: `values`
 };
 

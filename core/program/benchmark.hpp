@@ -42,6 +42,9 @@ class Benchmark {
   virtual std::vector<Dimension> dimensions() const = 0;
   /// The canonical form of a problem descriptor; throws InputError naming the field that is wrong.
   virtual std::string canonical(const std::string& descriptor) const = 0;
+  /// The descriptors that `text` stands for, each for canonical(): several for a range of sizes
+  /// ("8:64M:2"). By default the text itself.
+  virtual std::vector<std::string> descriptors(const std::string& text) const { return {text}; }
   /// Settles what follows from the other settings before the id is made: what has no meaning gets
   /// one value, so that equal work is one case; axes that are found out get theirs. InputError for
   /// settings that cannot be.

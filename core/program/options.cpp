@@ -13,6 +13,7 @@
 #include "core/base/text.hpp"
 #include "core/base/version.hpp"
 #include "core/machine/environment_parts.hpp"
+#include "core/machine/launched.hpp"
 
 namespace assay {
 
@@ -134,9 +135,25 @@ std::string dashed(const std::string& name) {
 
 /// --ranks-per-node, as flags are written, and --ranks_per_node, as a suite has it.
 std::string flags_of(const Dimension& axis) {
-  std::string all = dashed(axis.name);
-  if (all != "--" + axis.name) all += ",--" + axis.name;
+  std::string all;
+  for (const std::string& name : {axis.flag, axis.name}) {
+    if (name.empty()) continue;
+    all += (all.empty() ? "" : ",") + dashed(name);
+    if (dashed(name) != "--" + name) all += ",--" + name;
+  }
   return axis.also.empty() ? all : all + ",--" + axis.also;
+}
+
+/// Says on stderr which of the given flags have new names.
+void report_old_flags(const std::vector<Dimension>& axes, int argc, const char* const* argv) {
+  if (launched().rank > 0) return;
+  for (const Dimension& axis : axes)
+    for (int i = 1; i < argc && !axis.flag.empty(); ++i)
+      if (const std::string word = argv[i]; word.substr(0, word.find('=')) == dashed(axis.name)) {
+        std::cerr << dashed(axis.name) << " is the old name of " << dashed(axis.flag)
+                  << " and will be removed. Use " << dashed(axis.flag) << ".\n";
+        break;
+      }
 }
 
 }  // namespace
@@ -203,6 +220,7 @@ RunRequest parse_benchmark_options(const Benchmark& benchmark, int argc, const c
 
   exit = parse(app, argc, argv);
   if (exit >= 0) return request;
+  report_old_flags(benchmark.dimensions(), argc, argv);
   for (auto& [name, values] : given)
     if (!values.empty()) request.chosen[name] = commas(dashed(name), values);
   request.baselines = commas("--baseline", baselines);

@@ -190,7 +190,11 @@ std::vector<NamedProblem> find_problems(const Benchmark& benchmark, const std::s
     // misspelling.
     const std::string near = nearest(list_name, lists);
     try {
-      return {{benchmark.canonical(with_fields(what, overrides, true)), ""}};
+      std::vector<NamedProblem> described;
+      for (const std::string& descriptor :
+           benchmark.descriptors(with_fields(what, overrides, true)))
+        described.push_back({benchmark.canonical(descriptor), ""});
+      return described;
     } catch (const InputError& error) {
       if (near.empty()) throw;
       throw InputError(unknown_name("problem or list of problems", list_name, lists) +
@@ -255,7 +259,7 @@ std::vector<Case> expand(const Benchmark& benchmark,
   std::map<std::string, std::string> axis_of;  // by its names
   std::vector<std::string> axis_names;
   for (const Dimension& axis : axes)
-    for (const std::string& name : {axis.name, axis.also})
+    for (const std::string& name : {axis.name, axis.also, axis.flag})
       if (!axis.found && !name.empty() && axis_of.emplace(name, axis.name).second)
         axis_names.push_back(name);
   std::map<std::string, std::vector<std::string>> asked;

@@ -28,6 +28,33 @@ TEST(Numbers, WholeNumbersNeitherWrapNorRound) {
   EXPECT_THROW(whole_number("--n", "10", 1, 9), InputError);
 }
 
+TEST(Numbers, SizesHaveUnitsOf1024) {
+  constexpr std::int64_t most = std::int64_t{1} << 50;
+  EXPECT_EQ(size_number("--bytes", "0", most), 0);
+  EXPECT_EQ(size_number("--bytes", "400000", most), 400000);
+  EXPECT_EQ(size_number("--bytes", "8K", most), 8192);
+  EXPECT_EQ(size_number("--bytes", "8KiB", most), 8192);
+  EXPECT_EQ(size_number("--bytes", "64M", most), 64 << 20);
+  EXPECT_EQ(size_number("--bytes", "2GiB", most), std::int64_t{2} << 30);
+  EXPECT_EQ(size_number("--bytes", "1024T", most), most);
+  for (const char* text : {"", "K", "iB", "8iB", "8KB", "8k", "-8", "+8", "8.5K", "8 K", "1025T",
+                           "99999999999999999999", "8KK"})
+    EXPECT_THROW(size_number("--bytes", text, most), InputError) << text;
+}
+
+TEST(Numbers, ARangeOfSizesGrowsByItsFactor) {
+  using Sizes = std::vector<std::int64_t>;
+  constexpr std::int64_t most = std::int64_t{1} << 50;
+  EXPECT_EQ(size_range("--bytes", "8K", most), Sizes{8192});
+  EXPECT_EQ(size_range("--bytes", "8:64:2", most), (Sizes{8, 16, 32, 64}));
+  EXPECT_EQ(size_range("--bytes", "1K:3K:2", most), (Sizes{1024, 2048}));
+  EXPECT_EQ(size_range("--bytes", "7:7:9", most), Sizes{7});
+  EXPECT_EQ(size_range("--bytes", "1:1024T:2", most).size(), 51u);
+  for (const char* text : {"8:64", "8:64:2:2", "0:8:2", "64:8:2", "8:64:1", "8:64:0", "8:64:-2",
+                           "8:64:x", "8::2", ":", "8:64:99999999999999999999"})
+    EXPECT_THROW(size_range("--bytes", text, most), InputError) << text;
+}
+
 /// What a benchmark says to these words.
 std::string refusal(std::vector<const char*> words) {
   words.insert(words.begin(), "assay-conv");

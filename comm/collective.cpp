@@ -2,14 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 #include "core/base/error.hpp"
+#include "core/base/text.hpp"
 
 namespace assay {
 namespace {
 
-TensorSpec vector_of(const char* name, Role role, DataType type, std::int64_t count) {
+TensorSpec buffer_spec(const char* name, Role role, DataType type, std::int64_t count) {
   TensorSpec spec;
   spec.name = name;
   spec.role = role;
@@ -19,16 +22,70 @@ TensorSpec vector_of(const char* name, Role role, DataType type, std::int64_t co
   return spec;
 }
 
-}  // namespace
+/// The call of a pattern; sendrecv is not one.
+Collective collective_of(Pattern pattern) {
+  switch (pattern) {
+    case Pattern::allreduce:
+      return Collective::allreduce;
+    case Pattern::reduce:
+      return Collective::reduce;
+    case Pattern::reduce_scatter:
+      return Collective::reduce_scatter;
+    case Pattern::allgather:
+      return Collective::allgather;
+    case Pattern::broadcast:
+      return Collective::broadcast;
+    case Pattern::alltoall:
+      return Collective::alltoall;
+    case Pattern::barrier:
+      return Collective::barrier;
+    case Pattern::sendrecv:
+      break;
+  }
+  throw std::logic_error("sendrecv is not a collective call");
+}
 
-const std::vector<std::string>& pattern_names() {
-  static const std::vector<std::string> names{"allreduce", "reduce",    "reduce_scatter",
-                                              "allgather", "broadcast", "alltoall",
-                                              "barrier",   "sendrecv"};
+constexpr std::array all_reduce_ops{ReduceOp::sum, ReduceOp::min, ReduceOp::max, ReduceOp::average};
+
+template <class Values>
+std::vector<std::string> names_of(const Values& values) {
+  std::vector<std::string> names;
+  for (const auto value : values) names.emplace_back(name(value));
   return names;
 }
 
-bool reduces(Pattern pattern) { return pattern <= Pattern::reduce_scatter; }
+template <class Values>
+auto value_named(const std::string& wanted, const std::string& what, const Values& values) {
+  for (const auto value : values)
+    if (name(value) == wanted) return value;
+  throw InputError(unknown_name(what, wanted, names_of(values)));
+}
+
+}  // namespace
+
+std::string_view name(Pattern pattern) {
+  return pattern == Pattern::sendrecv ? "sendrecv" : name(collective_of(pattern));
+}
+
+std::vector<Pattern> all_patterns() {
+  return {Pattern::allreduce, Pattern::reduce,   Pattern::reduce_scatter, Pattern::allgather,
+          Pattern::broadcast, Pattern::alltoall, Pattern::barrier,        Pattern::sendrecv};
+}
+
+std::vector<std::string> pattern_names() { return names_of(all_patterns()); }
+std::vector<std::string> reduce_op_names() { return names_of(all_reduce_ops); }
+
+Pattern pattern_of(const std::string& name) {
+  return value_named(name, "collective", all_patterns());
+}
+ReduceOp reduce_op(const std::string& name) {
+  return value_named(name, "reduction operator", all_reduce_ops);
+}
+
+bool reduces(Pattern pattern) {
+  return pattern == Pattern::allreduce || pattern == Pattern::reduce ||
+         pattern == Pattern::reduce_scatter;
+}
 bool has_root(Pattern pattern) {
   return pattern == Pattern::broadcast || pattern == Pattern::reduce;
 }
@@ -38,19 +95,19 @@ bool has_parts(Pattern pattern) {
 }
 
 CollectiveProblem::CollectiveProblem(const CollectiveShape& shape) : shape_(shape) {
-  const std::string& what = pattern_names().at(static_cast<std::size_t>(shape.pattern));
+  const std::string_view what = name(shape.pattern);
   const auto size = static_cast<std::int64_t>(size_of(shape.type));
   if (shape.pattern == Pattern::barrier) return;
   if (shape.bytes <= 0)
     throw InputError(fmt::format(
-        "{} of {} bytes moves nothing (what only waits is a barrier). Use --collective barrier, or "
-        "a number above 0.",
+        "{} of {} bytes moves nothing (a call that only waits is a barrier). Use --collective "
+        "barrier, or a size above 0.",
         what, shape.bytes));
   const std::int64_t unit = has_parts(shape.pattern) ? size * shape.ranks : size;
   if (shape.bytes % unit != 0)
     throw InputError(fmt::format(
-        "{} of {} bytes in {} is no whole number of elements{}. Use a multiple of {} (the nearest "
-        "below is {}).",
+        "{} of {} bytes in {} is not a whole number of elements{}. Use a multiple of {} (the next "
+        "lower one is {}).",
         what, shape.bytes, name(shape.type),
         unit == size ? "" : fmt::format(" for each of {} ranks", shape.ranks), unit,
         shape.bytes / unit * unit));
@@ -74,7 +131,7 @@ nlohmann::json CollectiveProblem::json() const {
 }
 
 std::map<std::string, double> CollectiveProblem::amounts() const {
-  if (shape_.pattern == Pattern::barrier) return {};
+  if (shape_.pattern == Pattern::barrier || shape_.ranks == 1) return {};
   std::map<std::string, double> all{{"algbw", bytes()}, {"busbw", bytes() * busbw_factor()}};
   if (shape_.pattern == Pattern::allreduce) all["deepbench_bw"] = bytes() * shape_.ranks;
   return all;
@@ -83,23 +140,23 @@ std::map<std::string, double> CollectiveProblem::amounts() const {
 std::vector<TensorSpec> CollectiveProblem::tensors(int rank) const {
   const bool root = rank == shape_.root;
   const DataType type = shape_.type;
-  const std::int64_t whole = elements();
+  const std::int64_t message = elements();
   if (shape_.pattern == Pattern::barrier) return {};
   if (shape_.pattern == Pattern::broadcast)
-    return {vector_of("data", root ? Role::unmodified : Role::output, type, whole)};
+    return {buffer_spec("data", root ? Role::unmodified : Role::output, type, message)};
   const bool reduce = shape_.pattern == Pattern::reduce;
   if (shape_.in_place)
-    return {vector_of("data", reduce && !root ? Role::unmodified : Role::inout, type, whole)};
-  const std::int64_t sent = shape_.pattern == Pattern::allgather ? part() : whole;
-  const std::int64_t received = shape_.pattern == Pattern::reduce_scatter ? part() : whole;
-  if (reduce && !root) return {vector_of("send", Role::unmodified, type, sent)};
-  return {vector_of("send", Role::input, type, sent),
-          vector_of("receive", Role::output, type, received)};
+    return {buffer_spec("data", reduce && !root ? Role::unmodified : Role::inout, type, message)};
+  const std::int64_t sent = shape_.pattern == Pattern::allgather ? part() : message;
+  const std::int64_t received = shape_.pattern == Pattern::reduce_scatter ? part() : message;
+  if (reduce && !root) return {buffer_spec("send", Role::unmodified, type, sent)};
+  return {buffer_spec("send", Role::input, type, sent),
+          buffer_spec("receive", Role::output, type, received)};
 }
 
 Call CollectiveProblem::call(int rank, void* const* data) const {
   Call call;
-  if (shape_.pattern != Pattern::sendrecv) call.what = static_cast<Collective>(shape_.pattern);
+  if (shape_.pattern != Pattern::sendrecv) call.what = collective_of(shape_.pattern);
   call.op = shape_.op;
   call.root = shape_.root;
   if (shape_.pattern == Pattern::barrier) return call;
@@ -134,9 +191,9 @@ Call CollectiveProblem::call(int rank, void* const* data) const {
 
 std::string why_not_problem(const CollectiveShape& shape) {
   if (shape.pattern == Pattern::sendrecv && shape.in_place)
-    return "sendrecv has no place of its own (what is sent must stay until it has left)";
+    return "sendrecv cannot run in place (the data must stay unchanged until they are sent)";
   if (reduces(shape.pattern) && shape.op == ReduceOp::average && is_integer(shape.type))
-    return "an average of integers is no integer";
+    return "the average of integers is not an integer";
   return "";
 }
 

@@ -1,20 +1,21 @@
 #pragma once
-// A collective call as a problem: what every rank gives and gets, and how to know that it is right.
+// A collective call as a problem: the buffers of each rank, the rates, and how to verify it.
 //
-// bytes is that of the whole vector of a rank, as in nccl-tests: what allreduce, reduce, broadcast
-// and sendrecv move from each rank, what reduce_scatter and alltoall take from each rank, and what
-// allgather gives to each. With n ranks a part is its nth.
+// bytes is the message size, as in nccl-tests: what each rank contributes to allreduce, reduce,
+// broadcast and sendrecv, the whole send buffer of reduce_scatter and alltoall, the whole receive
+// buffer of allgather. A part is 1/n of it, with n ranks.
 //
 //   algbw        = bytes / time
 //   busbw        = algbw * factor: 2 (n-1)/n for allreduce, (n-1)/n for reduce_scatter, allgather
 //                  and alltoall, 1 for broadcast, reduce and sendrecv (NVIDIA nccl-tests,
-//                  doc/PERFORMANCE.md): the bandwidth of the slowest link, whatever n is
-//   deepbench_bw = n * bytes / time, of allreduce: what the sheets of DeepBench call Gigabytes/sec
+//                  doc/PERFORMANCE.md): comparable with the bandwidth of a link, whatever n is
+//   deepbench_bw = n * bytes / time, for allreduce: "Gigabytes/sec" of the DeepBench result sheets
 
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/api/communicator.hpp"
@@ -23,8 +24,8 @@
 
 namespace assay {
 
-/// The calls of core/api/communicator.hpp, and sendrecv: each rank sends to the next one and
-/// receives from the one before it, at the same time.
+/// The calls of core/api/communicator.hpp, and sendrecv: each rank sends to the next rank while it
+/// receives from the previous one.
 enum class Pattern {
   allreduce,
   reduce,
@@ -35,55 +36,63 @@ enum class Pattern {
   barrier,
   sendrecv
 };
-/// Names in the enumeration's order.
-const std::vector<std::string>& pattern_names();
+std::string_view name(Pattern pattern);
+/// The pattern, or the reduction, of that name. InputError.
+Pattern pattern_of(const std::string& name);
+ReduceOp reduce_op(const std::string& name);
+/// In the order of the enumerations.
+std::vector<Pattern> all_patterns();
+std::vector<std::string> pattern_names();
+std::vector<std::string> reduce_op_names();
 
 struct CollectiveShape {
   Pattern pattern = Pattern::allreduce;
   DataType type = DataType::fp32;
-  ReduceOp op = ReduceOp::sum;  ///< of the patterns that reduce
+  ReduceOp op = ReduceOp::sum;  ///< for patterns that reduce
   std::int64_t bytes = 0;
   int ranks = 1;
   bool in_place = false;
-  int root = 0;  ///< of broadcast and reduce
+  int root = 0;  ///< for broadcast and reduce
 };
 
 bool reduces(Pattern pattern);
 bool has_root(Pattern pattern);
-/// Whether every rank has a part of its own of the vector, so that ranks must divide it.
+/// Whether each rank has a part of the message, so that the number of ranks must divide it.
 bool has_parts(Pattern pattern);
 
 class CollectiveProblem final : public Problem {
  public:
   static constexpr const char* kind_name = "collective";
-  /// InputError where the bytes are no whole elements, or parts.
+  /// InputError where bytes is not a whole number of elements, or of elements for each part.
   explicit CollectiveProblem(const CollectiveShape& shape);
   std::string kind() const override { return kind_name; }
   std::string canonical() const override { return std::to_string(shape_.bytes); }
   nlohmann::json json() const override;
-  double flops() const override { return 0; }  ///< additions are not what it is about
+  double flops() const override { return 0; }  ///< additions are not counted
   double bytes() const override { return static_cast<double>(shape_.bytes); }
+  /// Empty for a barrier, which moves no data, and for one rank, which communicates nothing.
   std::map<std::string, double> amounts() const override;
 
   const CollectiveShape& shape() const { return shape_; }
-  std::int64_t elements() const;  ///< of the whole vector
+  std::int64_t elements() const;  ///< of the whole message
   std::int64_t part() const { return elements() / shape_.ranks; }
   double busbw_factor() const;
-  /// What rank `rank` has: "send" and "receive", or "data" where there is one buffer alone.
+  /// The buffers of rank `rank`: "send" and "receive", or "data" where there is only one.
   std::vector<TensorSpec> tensors(int rank) const;
-  /// The call of a rank on these tensors' memory (sendrecv is none).
+  /// The call of rank `rank` with `data` as the memory of its tensors, in their order. For
+  /// sendrecv, which is not a call, send and receive are those of the messages.
   Call call(int rank, void* const* data) const;
 
  private:
   CollectiveShape shape_;
 };
 
-/// Why no rank can do it, whatever the transport (sendrecv in place); empty where one may.
+/// Why no transport can run it (sendrecv in place), or empty.
 std::string why_not_problem(const CollectiveShape& shape);
 
-/// Every element of every output of rank `rank` is checked, bit for bit; averages within 2 units in
-/// the last place. A transport that compresses says so in Executed::wire_bits, and sums
-/// too long to be exact have a bound instead (docs/method.md).
+/// Checks every element of every output of rank `rank`: bit for bit, averages within 2 units in the
+/// last place. With wire compression (Executed::wire_bits), and for sums over too many ranks to be
+/// exact, an error bound takes the place of equality (docs/method.md).
 std::unique_ptr<Oracle> collective_oracle(const CollectiveProblem& problem, int rank);
 
 }  // namespace assay

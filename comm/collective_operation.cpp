@@ -16,21 +16,14 @@ class CollectiveOperation final : public Operation {
       : problem_(problem),
         ranks_(std::move(ranks)),
         settings_(settings),
-        specs_(problem.tensors(ranks_->rank())) {
-    if (settings.registered)
-      for (TensorSpec& spec : specs_)
-        spec.memory = [this](std::size_t bytes) { return ranks_->allocate(bytes); };
-  }
+        specs_(collective_tensors(problem, *ranks_, settings)) {}
 
   const std::vector<TensorSpec>& arguments() const override { return specs_; }
 
   void bind(std::span<Tensor* const> tensors) override {
-    void* data[2] = {tensors[0]->data(), tensors.size() > 1 ? tensors[1]->data() : nullptr};
-    if (prepared_ && data[0] == bound_[0] && data[1] == bound_[1]) return;
-    bound_[0] = data[0];
-    bound_[1] = data[1];
-    call_ = problem_.call(ranks_->rank(), data);
-    prepared_ = false;
+    const Call call = bound_call(problem_, ranks_->rank(), tensors);
+    prepared_ = prepared_ && same_buffers(call, call_);
+    call_ = call;
   }
 
   void run(Stream& stream) override {
@@ -83,7 +76,6 @@ class CollectiveOperation final : public Operation {
   std::unique_ptr<Communicator> ranks_;
   CollectiveSettings settings_;
   std::vector<TensorSpec> specs_;
-  void* bound_[2] = {};
   Call call_;
   bool prepared_ = false;
 };
@@ -104,12 +96,34 @@ Executed executed_of(const CollectiveSettings& settings, const Communicator& ran
   return ran;
 }
 
+Call unbound_call(const CollectiveProblem& problem, int rank) {
+  // Two addresses, so that the call is in place only where the problem is.
+  alignas(64) static std::byte addresses[2][64];
+  void* data[2] = {addresses[0], addresses[1]};
+  return problem.call(rank, data);
+}
+
+Call bound_call(const CollectiveProblem& problem, int rank, std::span<Tensor* const> tensors) {
+  void* data[2] = {tensors[0]->data(), tensors.size() > 1 ? tensors[1]->data() : nullptr};
+  return problem.call(rank, data);
+}
+
+bool same_buffers(const Call& a, const Call& b) {
+  return a.send.data == b.send.data && a.receive.data == b.receive.data;
+}
+
+std::vector<TensorSpec> collective_tensors(const CollectiveProblem& problem, Communicator& ranks,
+                                           const CollectiveSettings& settings) {
+  std::vector<TensorSpec> specs = problem.tensors(ranks.rank());
+  if (settings.registered)
+    for (TensorSpec& spec : specs)
+      spec.memory = [&ranks](std::size_t bytes) { return ranks.allocate(bytes); };
+  return specs;
+}
+
 std::string why_not_collective(const CollectiveProblem& problem, const Communicator& ranks) {
   if (problem.shape().pattern == Pattern::sendrecv) return "";
-  // Two places that are not one, for what asks whether a call is in place.
-  alignas(64) static std::byte places[2][64];
-  void* data[2] = {places[0], places[1]};
-  return ranks.why_not(problem.call(ranks.rank(), data));
+  return ranks.why_not(unbound_call(problem, ranks.rank()));
 }
 
 std::unique_ptr<Operation> collective_operation(const CollectiveProblem& problem,

@@ -1,8 +1,11 @@
 #pragma once
-// A collective problem over a communicator, ready to be timed.
+// One collective call, or one exchange of messages, as an operation that can be verified and timed;
+// and the parts that the gradient replay (replay_workload.hpp) shares with it.
 
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "comm/collective.hpp"
 #include "core/api/communicator.hpp"
@@ -12,28 +15,37 @@ namespace assay {
 
 struct CollectiveSettings {
   std::string algorithm = "library", transport{};  ///< for the row's "executed"
-  bool nonblocking = false;                        ///< started, then waited for
+  bool nonblocking = false;                        ///< start the call, then wait for it
   bool registered = false;                         ///< buffers in memory of Communicator::allocate
 };
 
-/// What is known of how such a call runs: the library's own words, or, where the algorithm is ours,
-/// its name and what our reductions (comm/reduce.hpp) compute in.
+/// How such a call runs, as far as is known: what the library says of itself or, for an algorithm
+/// of Assay, its name and the types in which it reduces (comm/reduce.hpp).
 Executed executed_of(const CollectiveSettings& settings, const Communicator& ranks,
                      const Call& call);
 
-/// Why `ranks` cannot do the problem, or empty. The same on every rank.
+/// The tensors of this rank. `ranks` allocates registered ones, and must outlive the specs.
+std::vector<TensorSpec> collective_tensors(const CollectiveProblem& problem, Communicator& ranks,
+                                           const CollectiveSettings& settings);
+/// The problem's call on these tensors.
+Call bound_call(const CollectiveProblem& problem, int rank, std::span<Tensor* const> tensors);
+/// The same call before there are tensors, for Communicator::why_not: never to be run.
+Call unbound_call(const CollectiveProblem& problem, int rank);
+bool same_buffers(const Call& a, const Call& b);
+
+/// Why `ranks` cannot run the problem, or empty. The same on every rank.
 std::string why_not_collective(const CollectiveProblem& problem, const Communicator& ranks);
 
-/// Takes the communicator over. Every pattern but barrier, which has no data.
+/// Takes over `ranks`. For every pattern except barrier, which has no data.
 std::unique_ptr<Operation> collective_operation(const CollectiveProblem& problem,
                                                 std::unique_ptr<Communicator> ranks,
                                                 const CollectiveSettings& settings);
 
-/// A barrier is right where nobody leaves it before all have come. In turn each rank comes late: it
-/// waits for the message of every other that it is about to enter, then a while, then it enters. On
-/// its own clock every other rank must then have been in the barrier for that while at least: no
-/// clock is compared with another's, and no delay of the machine can make a right barrier fail.
-/// `known` carries the messages.
+/// A barrier is correct if no rank leaves it before all ranks have entered. To verify this, each
+/// rank in turn enters late: it waits for a message from every other rank, which sends it directly
+/// before it enters, then sleeps, then enters. By its own clock every other rank must then have
+/// been in the barrier at least as long as that sleep. No two clocks are compared, and a delay of
+/// the machine cannot make a correct barrier fail. `known` carries the messages.
 std::unique_ptr<Workload> barrier_workload(std::unique_ptr<Communicator> ranks, Communicator& known,
                                            Device& device, const CollectiveSettings& settings);
 

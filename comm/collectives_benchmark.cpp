@@ -2,15 +2,16 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <charconv>
+#include <iostream>
 #include <limits>
+#include <mutex>
 
 #include "comm/algorithms/algorithm.hpp"
 #include "comm/collective.hpp"
 #include "comm/joined.hpp"
 #include "comm/layers/layers.hpp"
 #include "core/base/error.hpp"
+#include "core/base/numbers.hpp"
 #include "core/base/text.hpp"
 #include "core/machine/launched.hpp"
 
@@ -27,31 +28,17 @@ std::vector<std::string> algorithm_names() {
   return names;
 }
 
-/// The value's place in a list of names.
-template <class Enum>
-Enum enum_of(const std::string& value, const std::vector<std::string>& names) {
-  return static_cast<Enum>(std::find(names.begin(), names.end(), value) - names.begin());
-}
+constexpr std::int64_t most_bytes = std::int64_t{1} << 50;
 
-const std::vector<std::string>& op_names() {
-  static const std::vector<std::string> names{"sum", "min", "max", "average"};
-  return names;
-}
-
-std::int64_t whole(const std::string& text, const std::string& what, std::int64_t most) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number < 0 || number > most)
-    throw InputError(
-        fmt::format("'{}' is no {} (a number from 0 to {} was expected).", text, what, most));
-  return number;
+int number_of_ranks(const std::string& flag, const std::string& text, int most) {
+  return static_cast<int>(whole_number(flag, text, 0, static_cast<std::uint64_t>(most)));
 }
 
 CollectiveShape shape_of(const Settings& settings) {
   CollectiveShape shape;
-  shape.pattern = enum_of<Pattern>(settings.at("collective"), pattern_names());
+  shape.pattern = pattern_of(settings.at("collective"));
   shape.type = type_of(settings.at("precision"));
-  shape.op = enum_of<ReduceOp>(settings.at("op"), op_names());
+  shape.op = reduce_op(settings.at("op"));
   shape.bytes = std::stoll(settings.at("problem"));
   shape.ranks = std::stoi(settings.at("ranks"));
   shape.in_place = settings.at("placement") == "in_place";
@@ -77,78 +64,75 @@ Dimension counted(std::string name, std::string prefix) {
   return made;
 }
 
+void say_one_rank() {
+  std::cerr << "assay-collectives: one rank: nothing is communicated, and no bandwidth is reported "
+               "(no launcher started this process). Start it with mpirun -n 2 assay-collectives.\n";
+}
+
 }  // namespace
 
 std::string CollectivesBenchmark::description() const {
-  return "allreduce and the other collectives, over every transport and algorithm. Start it by "
+  return "allreduce and other collectives over every transport and algorithm. Start it with "
          "mpirun -n RANKS.";
 }
 
 std::vector<Dimension> CollectivesBenchmark::dimensions() const {
-  Dimension transport = axis("transport", "who moves the data (assay list backends)",
+  Dimension transport = axis("transport", "library that moves the data (see `assay list backends`)",
                              {"mpi", "mpich", "gloo", "oneccl", "nccl"}, {"mpi"});
   transport.plugin = true;
   Dimension bytes = dimension::problem({"4", "400000", "16777216"});
   bytes.also = "bytes";
   bytes.help =
-      "bytes of a rank's whole vector (4, 64KiB), elements (n100000), a list, or LIST/NAME";
+      "message size: bytes (400000, 64K), a range FROM:TO:FACTOR (8:64M:2), elements (n100000), a "
+      "list, or LIST/NAME; K, M and G are KiB, MiB and GiB";
+  Dimension intra_node = axis("inside",
+                              "what a hybrid algorithm uses inside a node instead of NCCL: a "
+                              "transport, shared_memory, or same (as between nodes)",
+                              {}, {"same"}, "same");
+  intra_node.flag = "intra_node";
   std::vector<Dimension> all{
-      axis("collective", "what is called", pattern_names(), {"allreduce"}),
+      axis("collective", "collective call", pattern_names(), {"allreduce"}),
       dimension::precision({"fp64", "fp32", "fp16", "bf16", "int32"}, {"fp32"}),
       transport,
-      axis("algorithm", "library is the transport's own", algorithm_names(), {"library"}),
+      axis("algorithm", "algorithm; library: the transport's own", algorithm_names(), {"library"}),
       bytes,
       counted("ranks", "r"),
       counted("nodes", "n"),
-      axis("op", "of what reduces", op_names(), {"sum"}, "sum"),
-      axis("placement", "two buffers, or one for both", {"out_of_place", "in_place"},
-           {"out_of_place"}, "out_of_place"),
+      axis("op", "reduction operator", reduce_op_names(), {"sum"}, "sum"),
+      axis("placement", "separate send and receive buffers, or one buffer for both",
+           {"out_of_place", "in_place"}, {"out_of_place"}, "out_of_place"),
       axis("buffers",
-           "in ordinary memory, or in what the algorithm or its library gives for it "
-           "(MPI_Alloc_mem, "
-           "memory that the ranks of a node see; nccl-tests' -R)",
+           "ordinary memory, or memory that the algorithm or library allocates for this purpose "
+           "(MPI_Alloc_mem, memory shared by the ranks of a node; nccl-tests' -R)",
            {"ordinary", "registered"}, {"ordinary"}, "ordinary"),
-      axis("mode", "the blocking call, or started and waited for", {"blocking", "nonblocking"},
+      axis("mode", "blocking call, or nonblocking call and wait", {"blocking", "nonblocking"},
            {"blocking"}, "blocking"),
-      axis("root", "rank that broadcasts, or is reduced to", {}, {"0"}, "0"),
-      axis("inside",
-           "what a hybrid uses within a node in NCCL's place: a transport, shared_memory, or "
-           "same (as between nodes)",
-           {}, {"same"}, "same"),
-      axis("ranks_per_node", "impose nodes of so many consecutive ranks; 0: as they are", {}, {"0"},
-           "0"),
+      axis("root", "root rank of broadcast and reduce", {}, {"0"}, "0"),
+      intra_node,
+      axis("ranks_per_node", "treat this many consecutive ranks as a node; 0: nodes as they are",
+           {}, {"0"}, "0"),
       dimension::device()};
-  for (Dimension& one : layer_dimensions()) all.push_back(std::move(one));
+  for (Dimension& layer : layer_dimensions()) all.push_back(std::move(layer));
   return all;
 }
 
 std::string CollectivesBenchmark::canonical(const std::string& descriptor) const {
-  constexpr std::int64_t most = std::int64_t{1} << 50;
-  const bool elements = descriptor.starts_with("n");
-  std::string digits = elements ? descriptor.substr(1) : descriptor;
-  std::int64_t unit = 1;
-  if (!elements)
-    for (const auto& [suffix, factor] :
-         {std::pair{"KiB", 10}, std::pair{"MiB", 20}, std::pair{"GiB", 30}})
-      if (digits.ends_with(suffix)) {
-        digits.resize(digits.size() - 3);
-        unit = std::int64_t{1} << factor;
-        break;
-      }
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (error != std::errc() || end != digits.data() + digits.size() || number < 0 ||
-      number > most / unit)
-    throw InputError(fmt::format(
-        "'{}' is no size of a collective (a number of bytes was expected). Write 400000, 64KiB, or "
-        "n100000 for elements.",
-        descriptor));
-  return (elements ? "n" : "") + std::to_string(number * unit);
+  if (descriptor.starts_with("n"))
+    return "n" + std::to_string(whole_number("--bytes n", descriptor.substr(1), 0, most_bytes));
+  return std::to_string(size_number("--bytes", descriptor, most_bytes));
+}
+
+std::vector<std::string> CollectivesBenchmark::descriptors(const std::string& text) const {
+  if (text.find(':') == text.npos) return {text};
+  std::vector<std::string> sizes;
+  for (const std::int64_t size : size_range("--bytes", text, most_bytes))
+    sizes.push_back(std::to_string(size));
+  return sizes;
 }
 
 void CollectivesBenchmark::complete(Settings& settings, const RankCount& started) const {
-  const Pattern pattern = enum_of<Pattern>(settings.at("collective"), pattern_names());
-  // What has no meaning gets one value.
+  const Pattern pattern = pattern_of(settings.at("collective"));
+  // Settings that have no effect get one value.
   if (pattern == Pattern::barrier) {
     settings["precision"] = "fp32";
     settings["problem"] = "0";
@@ -157,33 +141,35 @@ void CollectivesBenchmark::complete(Settings& settings, const RankCount& started
   if (pattern == Pattern::barrier || pattern == Pattern::broadcast)
     settings["placement"] = "out_of_place";  // no buffer, or one for both
   if (pattern == Pattern::barrier) settings["buffers"] = "ordinary";
-  if (settings.at("transport") == "nccl") settings["device"] = "gpu";  // it has no other
+  if (settings.at("transport") == "nccl") settings["device"] = "gpu";  // the only device of nccl
   if (pattern == Pattern::sendrecv) settings["mode"] = "blocking";
   if (!has_root(pattern)) settings["root"] = "0";
   settings["root"] =
-      std::to_string(whole(settings.at("root"), "rank of this job", started.ranks - 1));
+      std::to_string(number_of_ranks("--root", settings.at("root"), started.ranks - 1));
 
   complete_layers(*this, settings);
   std::string& problem = settings.at("problem");
   if (problem.starts_with("n"))
     problem = std::to_string(std::stoll(problem.substr(1)) *
                              static_cast<std::int64_t>(size_of(type_of(settings["precision"]))));
-  const std::int64_t imposed =
-      whole(settings.at("ranks_per_node"), "number of ranks", std::numeric_limits<int>::max());
+  const int imposed = number_of_ranks("--ranks-per-node", settings.at("ranks_per_node"),
+                                      std::numeric_limits<int>::max());
   settings["ranks_per_node"] = std::to_string(imposed);
   settings["ranks"] = std::to_string(started.ranks);
   settings["nodes"] =
       std::to_string(imposed == 0 ? started.nodes : (started.ranks + imposed - 1) / imposed);
-  CollectiveProblem(shape_of(settings));  // its errors are of the input
+  CollectiveProblem(shape_of(settings));  // throws InputError
 }
 
 std::unique_ptr<Problem> CollectivesBenchmark::problem(const Settings& settings) const {
   return std::make_unique<CollectiveProblem>(shape_of(settings));
 }
 
-Result<std::unique_ptr<Workload>> CollectivesBenchmark::prepare(const Case& one,
+Result<std::unique_ptr<Workload>> CollectivesBenchmark::prepare(const Case& wanted,
                                                                 CaseContext& context) const {
-  return collective_workload(one, shape_of(one.settings), context);
+  static std::once_flag said;
+  if (launched().by.empty()) std::call_once(said, say_one_rank);
+  return collective_workload(wanted, shape_of(wanted.settings), context);
 }
 
 std::unique_ptr<Communicator> CollectivesBenchmark::connect(Plugins& plugins) const {

@@ -14,14 +14,17 @@ class CollectivesBenchmark final : public Benchmark {
   std::string name() const override { return "collectives"; }
   std::string description() const override;
   std::vector<Dimension> dimensions() const override;
-  /// "400000" or "400KiB": bytes. "n100000": elements, whatever their type (complete() makes them
-  /// bytes).
+  /// A message size in bytes ("400000", "64K"), or in elements ("n100000"), which complete() turns
+  /// into bytes once the element type is known.
   std::string canonical(const std::string& descriptor) const override;
+  /// The sizes of a range in bytes ("8:64M:2").
+  std::vector<std::string> descriptors(const std::string& text) const override;
   void complete(Settings& settings, const RankCount& started) const override;
   std::unique_ptr<Problem> problem(const Settings& settings) const override;
-  Result<std::unique_ptr<Workload>> prepare(const Case& one, CaseContext& context) const override;
-  /// The ranks of an MPI launcher, by an MPI plugin that understands it; without a launcher rank 0
-  /// of 1.
+  Result<std::unique_ptr<Workload>> prepare(const Case& wanted,
+                                            CaseContext& context) const override;
+  /// The ranks that an MPI launcher started, through the MPI plugin that understands the launcher;
+  /// one rank without a launcher.
   std::unique_ptr<Communicator> connect(Plugins& plugins) const override;
 };
 

@@ -226,9 +226,11 @@ Result<std::unique_ptr<Workload>> collective_workload(const Case& one, const Col
   std::unique_ptr<Communicator> algorithm =
       std::move(std::get<std::unique_ptr<Communicator>>(made));
   if (whole) algorithm = staged(std::move(algorithm), *joined.device);
-  std::unique_ptr<Communicator> ranks =
-      layered(std::move(algorithm), CollectivesBenchmark(), options);
-  if (std::string reason = why_not_collective(problem, *ranks); !reason.empty())
+  std::unique_ptr<Communicator> ranks = layered(std::move(algorithm), options);
+  const std::optional<ReplaySettings> replay = replay_settings(CollectivesBenchmark(), options);
+  if (std::string reason =
+          replay ? why_not_replay(problem, *replay, *ranks) : why_not_collective(problem, *ranks);
+      !reason.empty())
     return Unsupported{std::move(reason)};
   if (settings.registered && !ranks->allocate(1))
     return Unsupported{settings.algorithm + " over " + settings.transport +
@@ -243,6 +245,9 @@ Result<std::unique_ptr<Workload>> collective_workload(const Case& one, const Col
   setup.reference_budget = context.reference_budget;
   const double create =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (replay)
+    return replay_workload(problem, *replay, std::move(ranks), settings, *joined.device, create,
+                           setup);
   return operation_workload(problem, collective_operation(problem, std::move(ranks), settings),
                             *joined.device, collective_oracle(problem, setup.rank), create, setup);
 }

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 
 #include "core/base/error.hpp"
+#include "core/base/numbers.hpp"
 
 namespace assay {
 
@@ -29,13 +31,8 @@ void count_anew(std::vector<int>& nodes) {
 }  // namespace
 
 int ranks_per_node(const Options& options) {
-  const std::string text = options.get("ranks_per_node", "0");
-  int value = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0)
-    throw InputError("ranks per node are '" + text +
-                     "' (a whole number of ranks is needed). Use 0 for the nodes as found.");
-  return value;
+  return static_cast<int>(whole_number("--ranks-per-node", options.get("ranks_per_node", "0"), 0,
+                                       std::numeric_limits<int>::max()));
 }
 
 Ranks ranks_of(Communicator& known, const Options& options) {

@@ -1,30 +1,36 @@
 #pragma once
-// What can lie over an algorithm: wire compression, fusion, replay, in this order. Dimensions of
-// assay-collectives, with their settings.
+// The settings of assay-collectives for what lies over an algorithm: wire compression and fusion,
+// each a communicator over the one below, and the replay of gradients over both.
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "comm/replay_workload.hpp"
 #include "core/program/benchmark.hpp"
 
 namespace assay {
 
-/// wire (none | fp16 | bf16), fusion (bytes, 0: none), replay (a list of problems, or none) and
-/// compute (seconds of a replay's computation), all left out of the id where they do nothing.
+/// wire (none, fp16 or bf16), replay (a list of problems, or none), fusion (bytes; 0: none),
+/// compute (seconds of the replay's computation) and progress. The id omits each at its default.
 std::vector<Dimension> layer_dimensions();
 
-/// Brings the layers' settings to one form: compute and fusion have a meaning in a replay alone,
-/// whose problem is all its tensors ("n25557032"). InputError for texts that are no numbers, lists
-/// that there are not, and for a replay that is no blocking allreduce.
+/// Brings the settings of equal work to one form: fusion, compute and progress apply to a replay
+/// only, whose problem is the sum of its tensors ("n25557032"). InputError for values that are not
+/// numbers, for unknown lists, and for a replay of another collective than allreduce.
 void complete_layers(const Benchmark& benchmark, Settings& settings);
 
-/// Elements of each tensor of a list of problems, in its order.
+/// Elements of each tensor of a list of problems, in the order of the list.
 std::vector<std::int64_t> replay_counts(const Benchmark& benchmark, const std::string& list);
 
-/// The algorithm with the layers that `options` ask for; itself where they ask for none.
+/// The replay that `options` ask for, if any.
+std::optional<ReplaySettings> replay_settings(const Benchmark& benchmark, const Options& options);
+
+/// `algorithm` with the wire compression and fusion that `options` ask for; `algorithm` itself
+/// where they ask for neither.
 std::unique_ptr<Communicator> layered(std::unique_ptr<Communicator> algorithm,
-                                      const Benchmark& benchmark, const Options& options);
+                                      const Options& options);
 
 }  // namespace assay

@@ -3,12 +3,14 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "comm/algorithms/algorithm.hpp"
 #include "comm/collective_operation.hpp"
 #include "comm/forwarding.hpp"
+#include "comm/replay_workload.hpp"
 #include "core/api/host_device.hpp"
 #include "tests/core/thread_communicator.hpp"
 
@@ -40,12 +42,18 @@ struct RankCase {
 
 inline std::unique_ptr<RankCase> rank_case(const CollectiveShape& shape, Communicator& ranks,
                                            std::unique_ptr<Communicator> through,
-                                           bool nonblocking = false) {
+                                           bool nonblocking = false,
+                                           const std::optional<ReplaySettings>& replay = {}) {
   auto made = std::make_unique<RankCase>();
   const CollectiveProblem problem(shape);
   const CollectiveSettings settings{"library", "threads", nonblocking};
   OperationSetup setup;
   setup.rank = ranks.rank();
+  if (replay) {
+    made->workload =
+        replay_workload(problem, *replay, std::move(through), settings, made->device, 0, setup);
+    return made;
+  }
   made->workload =
       shape.pattern == Pattern::barrier
           ? barrier_workload(std::move(through), ranks, made->device, settings)

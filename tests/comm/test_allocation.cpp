@@ -6,11 +6,11 @@
 #include <cstddef>
 #include <cstdlib>
 #include <new>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "comm/layers/fusion.hpp"
-#include "comm/layers/replay.hpp"
 #include "comm/layers/wire.hpp"
 #include "tests/comm/collective_bench.hpp"
 #include "tests/comm/collective_check.hpp"
@@ -103,6 +103,7 @@ struct Allocated {
   int ranks_per_node = 0;
   bool nonblocking = false;
   Cover cover = [](Layers&) {};
+  std::optional<ReplaySettings> replay{};
 };
 
 /// Makes the calls of 20 timed runs on each rank, and expects nothing to be allocated in them.
@@ -120,7 +121,7 @@ void expect_none(const Allocated& wanted) {
         wanted.cover(layers);
         const auto one = testing_fakes::rank_case(
             wanted.shape, threads, std::make_unique<ForwardingCommunicator>(*layers.back()),
-            wanted.nonblocking);
+            wanted.nonblocking, wanted.replay);
         const Verification verified = one->workload->verify_before();
         EXPECT_TRUE(verified.passed) << verified.reason;
         one->workload->reset();
@@ -187,9 +188,9 @@ TEST(Allocation, ATimedRunOfAReplayAllocatesNothing) {
         settings.started = fusion > 0;
         settings.compute_seconds = compute;
         Allocated wanted{algorithm, allreduce(4 * elements, 2)};
+        wanted.replay = settings;
         wanted.cover = [&](Layers& layers) {
           if (fusion > 0) layers.push_back(fused(*layers.back(), fusion));
-          layers.push_back(std::make_unique<Replay>(*layers.back(), settings));
         };
         expect_none(wanted);
       }
@@ -211,7 +212,7 @@ TEST(Allocation, ATimedRunAllocatesNothing) {
       counting = true;
       for (int i = 0; i < 100; ++i) one->workload->run(one->workload->stream());
       counting = false;
-      EXPECT_EQ(allocations, 0) << pattern_names()[static_cast<std::size_t>(pattern)];
+      EXPECT_EQ(allocations, 0) << name(pattern);
     }
 }
 

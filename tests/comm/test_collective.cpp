@@ -25,20 +25,20 @@ constexpr DataType types[] = {DataType::fp64, DataType::fp32, DataType::fp16, Da
                               DataType::s32};
 
 std::string shown(const CollectiveShape& shape) {
-  return fmt::format("{} {} {} {} bytes, {} ranks, in place {}, root {}",
-                     pattern_names()[static_cast<std::size_t>(shape.pattern)], name(shape.type),
-                     name(shape.op), shape.bytes, shape.ranks, shape.in_place, shape.root);
+  return fmt::format("{} {} {} {} bytes, {} ranks, in place {}, root {}", name(shape.pattern),
+                     name(shape.type), name(shape.op), shape.bytes, shape.ranks, shape.in_place,
+                     shape.root);
 }
 
 /// Every pattern, type, operation and placement that `ranks` have.
 std::vector<CollectiveShape> shapes(int ranks, std::int64_t per_part) {
   std::vector<CollectiveShape> all;
-  for (std::size_t p = 0; p < pattern_names().size(); ++p)
+  for (const Pattern pattern : all_patterns())
     for (const DataType type : types)
       for (const ReduceOp op : {ReduceOp::sum, ReduceOp::min, ReduceOp::max, ReduceOp::average})
         for (const bool in_place : {false, true}) {
           CollectiveShape shape;
-          shape.pattern = static_cast<Pattern>(p);
+          shape.pattern = pattern;
           if (shape.pattern == Pattern::barrier) continue;
           if (!reduces(shape.pattern) && op != ReduceOp::sum) continue;
           if (shape.pattern == Pattern::broadcast && in_place) continue;
@@ -241,11 +241,35 @@ TEST(Collective, RatesAreThoseOfTheirSources) {
   EXPECT_EQ(problem.amounts().at("algbw"), 400);
   EXPECT_EQ(problem.amounts().at("busbw"), 600);
   EXPECT_EQ(problem.amounts().at("deepbench_bw"), 1600);
+  EXPECT_EQ(problem.amounts().size(), 3u) << "and no others";
   EXPECT_EQ(problem.json().at("elements"), 100);
   EXPECT_EQ(problem.canonical(), "400");
 }
 
-TEST(Collective, BytesThatAreNoWholeElementsAreRefused) {
+TEST(Collective, OneRankAndABarrierHaveNoBandwidth) {
+  CollectiveShape shape;
+  shape.bytes = 400;
+  for (const Pattern pattern : all_patterns()) {
+    shape.pattern = pattern;
+    shape.ranks = 1;
+    EXPECT_TRUE(CollectiveProblem(shape).amounts().empty()) << name(pattern);
+    shape.ranks = 2;
+    EXPECT_EQ(CollectiveProblem(shape).amounts().empty(), pattern == Pattern::barrier);
+  }
+}
+
+TEST(Collective, NamesOfPatternsAndReductionsAreReadBack) {
+  for (const Pattern pattern : all_patterns())
+    EXPECT_EQ(pattern_of(std::string(name(pattern))), pattern);
+  for (const ReduceOp op : {ReduceOp::sum, ReduceOp::min, ReduceOp::max, ReduceOp::average})
+    EXPECT_EQ(reduce_op(std::string(name(op))), op);
+  EXPECT_EQ(pattern_names().size(), 8u);
+  EXPECT_EQ(reduce_op_names().size(), 4u);
+  EXPECT_THROW(pattern_of("allredcue"), InputError);
+  EXPECT_THROW(reduce_op("product"), InputError);
+}
+
+TEST(Collective, BytesThatAreNotWholeElementsAreRefused) {
   CollectiveShape shape;
   shape.ranks = 3;
   const auto message = [&](Pattern pattern, std::int64_t bytes) -> std::string {
@@ -259,7 +283,7 @@ TEST(Collective, BytesThatAreNoWholeElementsAreRefused) {
     }
   };
   EXPECT_EQ(message(Pattern::allreduce, 4), "");
-  EXPECT_NE(message(Pattern::allreduce, 6).find("multiple of 4 (the nearest below is 4)"),
+  EXPECT_NE(message(Pattern::allreduce, 6).find("multiple of 4 (the next lower one is 4)"),
             std::string::npos);
   EXPECT_NE(message(Pattern::allreduce, 0).find("moves nothing"), std::string::npos);
   EXPECT_EQ(message(Pattern::allgather, 12), "");

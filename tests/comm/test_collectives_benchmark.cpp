@@ -58,6 +58,8 @@ TEST_F(CollectivesBenchmarkTest, FlagsAreWrittenWithDashesOrAsInASuite) {
 TEST_F(CollectivesBenchmarkTest, SizesHaveOneForm) {
   EXPECT_EQ(benchmark_.canonical("64KiB"), "65536");
   EXPECT_EQ(benchmark_.canonical("16MiB"), "16777216");
+  EXPECT_EQ(benchmark_.canonical("8K"), "8192");
+  EXPECT_EQ(benchmark_.canonical("1G"), "1073741824");
   EXPECT_EQ(benchmark_.canonical("n100000"), "n100000");
   EXPECT_THROW(benchmark_.canonical("-4"), InputError);
   EXPECT_THROW(benchmark_.canonical("4KB"), InputError);
@@ -71,6 +73,35 @@ TEST_F(CollectivesBenchmarkTest, SizesHaveOneForm) {
             "800");
   EXPECT_EQ(cases({{"problem", {"deepbench"}}}).size(), 7u);
   EXPECT_EQ(cases({{"problem", {"4"}}, {"bytes", {"8"}}}).size(), 2u) << "two names of one axis";
+}
+
+TEST_F(CollectivesBenchmarkTest, ARangeOfSizesIsOneCaseForEachSize) {
+  std::vector<std::string> sizes;
+  for (const Case& wanted : cases({{"bytes", {"8:64K:8"}}}))
+    sizes.push_back(wanted.settings.at("problem"));
+  EXPECT_EQ(sizes, (std::vector<std::string>{"8", "64", "512", "4096", "32768"}));
+  EXPECT_EQ(cases({{"bytes", {"8:64M:2"}}}).size(), 24u);
+  EXPECT_NE(message({{"bytes", {"64:8:2"}}}).find("FROM is 0 or larger than TO"),
+            std::string::npos);
+}
+
+TEST_F(CollectivesBenchmarkTest, TheTransportInsideANodeHasANewFlagAndKeepsItsParameter) {
+  for (const char* key : {"intra_node", "inside"}) {
+    const Case wanted = cases({{"bytes", {"4"}}, {key, {"shared_memory"}}}).at(0);
+    EXPECT_EQ(wanted.settings.at("inside"), "shared_memory");
+    EXPECT_NE(wanted.id.find("/inside=shared_memory"), std::string::npos) << wanted.id;
+  }
+  for (const char* flag : {"--intra-node", "--inside"}) {
+    const char* words[] = {"assay-collectives", flag, "shared_memory"};
+    int exit = -1;
+    testing::internal::CaptureStderr();
+    const RunRequest request = parse_benchmark_options(benchmark_, 3, words, exit);
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(request.chosen.at("inside"), std::vector<std::string>{"shared_memory"});
+    EXPECT_EQ(said.find("--inside is the old name of --intra-node") != std::string::npos,
+              std::string(flag) == "--inside")
+        << said;
+  }
 }
 
 TEST_F(CollectivesBenchmarkTest, WhatHasNoMeaningIsOneCase) {
@@ -97,10 +128,10 @@ TEST_F(CollectivesBenchmarkTest, AllStandsForEveryValue) {
 }
 
 TEST_F(CollectivesBenchmarkTest, WhatCannotBeIsRefusedWithTheReason) {
-  EXPECT_NE(message({{"bytes", {"6"}}}).find("no whole number of elements"), std::string::npos);
+  EXPECT_NE(message({{"bytes", {"6"}}}).find("not a whole number of elements"), std::string::npos);
   EXPECT_NE(message({{"bytes", {"4"}}, {"collective", {"alltoall"}}}).find("for each of 4 ranks"),
             std::string::npos);
-  EXPECT_NE(message({{"root", {"4"}}, {"collective", {"reduce"}}}).find("from 0 to 3"),
+  EXPECT_NE(message({{"root", {"4"}}, {"collective", {"reduce"}}}).find("(0 to 3)"),
             std::string::npos);
   EXPECT_NE(message({{"transport", {"mpj"}}}).find("Did you mean 'mpi'"), std::string::npos);
   EXPECT_NE(message({{"ranks", {"4"}}}).find("unknown dimension"), std::string::npos)

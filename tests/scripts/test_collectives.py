@@ -56,6 +56,8 @@ class Collectives(RunTest):
         for row in result["rows"]:
             time, size = row["time_s"], row["problem"]["bytes"]
             self.assertEqual(len(time["rank_medians_s"]), 4)
+            self.assertEqual(set(row["problem"]["amounts"]), set(row["rates"]))
+            self.assertEqual(row["verification"]["wrong"], 0)
             self.assertLessEqual(max(time["rank_medians_s"]), time["median"] * 1.000001)
             self.assertGreater(time["barrier_skew_s"], 0)
             self.assertTrue(time["slowest_host"])
@@ -71,7 +73,10 @@ class Collectives(RunTest):
 
     def test_a_number_changed_by_hand_is_refused(self):
         _, result = self.start(2, "--bytes", "400000")
-        for change in (lambda row: row["rates"].update(busbw=2 * row["rates"]["busbw"]),
+        def double_busbw(row):
+            row["rates"]["busbw"] *= 2
+            row["problem"]["amounts"]["busbw"] *= 2
+        for change in (lambda row: row["rates"].update(busbw=2 * row["rates"]["busbw"]), double_busbw,
                        lambda row: row["rates"].update(deepbench_bw=1),
                        lambda row: row["time_s"]["rank_medians_s"].__setitem__(1, 10 * row["time_s"]["median"])):
             changed = json.loads(json.dumps(result))
@@ -83,7 +88,7 @@ class Collectives(RunTest):
     def test_bad_input_is_exit_2_and_told_once(self):
         for words, text in ((("--bytes", "0"), "moves nothing"), (("--bytes", "6"), "whole number of elements"),
                             (("--collective", "allgather", "--bytes", "4"), "for each of 2 ranks"),
-                            (("--root", "2", "--collective", "reduce"), "from 0 to 1"), (("--bites", "4"), "--bytes"),
+                            (("--root", "2", "--collective", "reduce"), "(0 to 1)"), (("--bites", "4"), "--bytes"),
                             (("--out", "/dev/null/c.json"), "/dev/null")):
             done, _ = self.start(2, *words, code=2)
             self.assertEqual(done.stderr.count("assay-collectives: "), 1, done.stderr)
@@ -91,8 +96,12 @@ class Collectives(RunTest):
 
     def test_without_a_launcher_it_is_one_rank(self):
         out = self.folder / "c.json"
-        self.command(COLLECTIVES, "--bytes", "400", "--collective", "all", "--max-time", "0.02", "--out", out, code=0)
+        done = self.command(COLLECTIVES, "--bytes", "400,8:64:2", "--collective", "all", "--max-time", "0.02", "--out", out, code=0)
+        self.assertEqual(done.stderr.count("nothing is communicated"), 1, done.stderr)
         rows = json.loads(out.read_text())["rows"]
+        self.assertTrue(all(row["rates"] == {} for row in rows), "one rank has no bandwidth")
+        self.assertEqual({row["problem"]["bytes"] for row in rows}, {0, 8, 16, 32, 64, 400})
+        self.command(ASSAY, "validate", out, code=0)
         self.assertTrue(all(row["parameters"]["ranks"] == 1 for row in rows))
         self.assertTrue(all(row["status"] == "ok" for row in rows), [row["reason"] for row in rows])
 

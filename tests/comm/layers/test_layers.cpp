@@ -71,7 +71,8 @@ Told told(const CollectiveShape& wanted, Settings settings,
     options.settings = settings;
     auto under = std::make_unique<testing_fakes::Spoiled>(
         transport, transport.rank() == 1 ? spoil : testing_fakes::Spoil());
-    const auto one = rank_case(wanted, transport, layered(std::move(under), benchmark, options));
+    const auto one = rank_case(wanted, transport, layered(std::move(under), options), false,
+                               replay_settings(benchmark, options));
     const Verification before = one->workload->verify_before();
     double failed = before.passed ? 0 : 1;
     transport.allreduce_max(std::span(&failed, 1));

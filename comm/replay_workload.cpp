@@ -1,0 +1,127 @@
+#include "comm/replay_workload.hpp"
+
+#include <chrono>
+#include <numeric>
+#include <span>
+#include <stdexcept>
+#include <utility>
+
+#include "core/measure/verified_workload.hpp"
+
+namespace assay {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+void expect_allreduce_of(const CollectiveProblem& problem, const ReplaySettings& replay) {
+  const std::int64_t elements =
+      std::accumulate(replay.counts.begin(), replay.counts.end(), std::int64_t{0});
+  if (problem.shape().pattern != Pattern::allreduce || problem.elements() != elements)
+    throw std::logic_error("the problem of a replay is the allreduce of all its tensors");
+}
+
+/// The call of each tensor: its part of the call of them all.
+std::vector<Call> calls_of(const Call& all, const std::vector<std::int64_t>& counts) {
+  std::vector<Call> calls;
+  std::int64_t first = 0;
+  for (const std::int64_t count : counts) {
+    calls.push_back(
+        {all.what, all.send.part(first, count), all.receive.part(first, count), all.op, all.root});
+    first += count;
+  }
+  return calls;
+}
+
+class ReplayWorkload final : public VerifiedWorkload {
+ public:
+  ReplayWorkload(const CollectiveProblem& problem, ReplaySettings replay,
+                 std::unique_ptr<Communicator> ranks, const CollectiveSettings& settings,
+                 Device& device, double create_seconds, const OperationSetup& setup)
+      : VerifiedWorkload(device, collective_tensors(problem, *ranks, settings),
+                         collective_oracle(problem, ranks->rank()), problem.amounts(),
+                         create_seconds, setup),
+        problem_(problem),
+        replay_(std::move(replay)),
+        ranks_(std::move(ranks)),
+        settings_(settings),
+        started_(replay_.started || replay_.compute_seconds > 0),
+        interval_(replay_.compute_seconds / static_cast<double>(replay_.counts.size())),
+        requests_(replay_.counts.size()) {
+    bind_first();
+  }
+
+ private:
+  void bind(std::span<Tensor* const> tensors) override {
+    const Call all = bound_call(problem_, ranks_->rank(), tensors);
+    prepared_ = prepared_ && same_buffers(all, all_);
+    all_ = all;
+    calls_ = calls_of(all_, replay_.counts);
+  }
+
+  void execute(Stream& stream) override {
+    // Preparing is collective: in the first run after a bind every rank has allocated its buffers.
+    if (!prepared_)
+      for (const Call& call : calls_) ranks_->prepare(call);
+    prepared_ = true;
+    const Clock::time_point start = Clock::now();
+    for (std::size_t i = 0; i < calls_.size(); ++i) {
+      compute_until(start, interval_ * static_cast<double>(i + 1), i);
+      if (started_)
+        requests_[i] = ranks_->start(calls_[i], stream);
+      else
+        ranks_->run(calls_[i], stream);
+    }
+    for (Request& request : requests_) ranks_->wait(request);
+  }
+
+  /// Occupies this processor until `seconds` after `start`; polls the first `started` requests.
+  void compute_until(Clock::time_point start, double seconds, std::size_t started) {
+    while (seconds_since(start) < seconds) {
+      if (!replay_.polled) continue;
+      for (Request& request : std::span(requests_).first(started)) ranks_->done(request);
+    }
+  }
+
+  Executed describe() const override {
+    Executed ran = executed_of(settings_, *ranks_, all_);
+    ran.storage = name(problem_.shape().type);
+    ran.numbers["tensors"] = static_cast<double>(replay_.counts.size());
+    ran.numbers["compute_s"] = replay_.compute_seconds;
+    if (replay_.polled) ran.implementation += ", polled meanwhile";
+    return ran;
+  }
+
+  CollectiveProblem problem_;
+  ReplaySettings replay_;
+  std::unique_ptr<Communicator> ranks_;
+  CollectiveSettings settings_;
+  bool started_, prepared_ = false;
+  double interval_;
+  Call all_;
+  std::vector<Call> calls_;
+  std::vector<Request> requests_;
+};
+
+}  // namespace
+
+std::string why_not_replay(const CollectiveProblem& problem, const ReplaySettings& replay,
+                           const Communicator& ranks) {
+  for (const Call& call : calls_of(unbound_call(problem, ranks.rank()), replay.counts))
+    if (std::string reason = ranks.why_not(call); !reason.empty()) return reason;
+  return "";
+}
+
+std::unique_ptr<Workload> replay_workload(const CollectiveProblem& problem, ReplaySettings replay,
+                                          std::unique_ptr<Communicator> ranks,
+                                          const CollectiveSettings& settings, Device& device,
+                                          double create_seconds, const OperationSetup& setup) {
+  expect_allreduce_of(problem, replay);
+  return std::make_unique<ReplayWorkload>(problem, std::move(replay), std::move(ranks), settings,
+                                          device, create_seconds, setup);
+}
+
+}  // namespace assay

@@ -1,3 +1,5 @@
+// A barrier as a workload, verified by causality (collective_operation.hpp).
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,8 +14,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds late{5};
-constexpr int most_rounds = 8;  // the first ranks are late, and the last
+constexpr std::chrono::milliseconds delay{5};  // of the late rank
+constexpr int most_rounds = 8;  // the first ranks are late in turn, then the last one
 constexpr int entering_tag = 18;
 
 class BarrierWorkload final : public Workload {
@@ -35,7 +37,7 @@ class BarrierWorkload final : public Workload {
     }
   }
   bool batchable() const override { return true; }
-  /// There is nothing to poison: a barrier's result is when it ends.
+  /// A barrier has no output to poison: its only result is when it ends.
   void begin_audit(Audit) override {}
   Verification end_audit() override { return verify(); }
   Verification verify_before() override { return verify(); }
@@ -53,31 +55,31 @@ class BarrierWorkload final : public Workload {
     for (int rank = 0; rank < n; ++rank)
       if (rank < most_rounds - 1 || rank == n - 1) turns.push_back(rank);
     for (const int turn : turns) {
-      const double seconds = n == 1 ? once_alone() : once(turn);
-      if (turn == ranks_->rank() || n == 1 || seconds >= seconds_late()) continue;
+      const double seconds = n == 1 ? run_alone() : run_with_late_rank(turn);
+      if (turn == ranks_->rank() || n == 1 || seconds >= delay_seconds()) continue;
       result.passed = false;
       result.reason = fmt::format(
-          "left the barrier after {:.3g} s, although rank {} had entered {:.3g} s after it at the "
-          "earliest",
-          seconds, turn, seconds_late());
+          "left the barrier after {:.3g} s, although rank {} entered at least {:.3g} s after this "
+          "rank",
+          seconds, turn, delay_seconds());
     }
-    // Every rank judges each of its waits.
+    // Each rank checks each of its waits.
     result.checked = result.outputs = n == 1 ? 0 : static_cast<std::int64_t>(turns.size());
-    result.reference = n == 1 ? "one rank: there is nobody to wait for"
-                              : fmt::format("causality: {} of {} ranks came {} ms late",
-                                            turns.size(), n, late.count());
+    result.reference = n == 1 ? "one rank: a barrier has nothing to wait for"
+                              : fmt::format("causality: {} of {} ranks entered {} ms late",
+                                            turns.size(), n, delay.count());
     result.exact = true;
     return result;
   }
 
-  double once_alone() {
+  double run_alone() {
     run(stream());
     stream().wait();
     return 0;
   }
 
   /// Seconds that this rank was in a barrier to which rank `turn` came late.
-  double once(int turn) {
+  double run_with_late_rank(int turn) {
     char word = 1;
     Stream& stream = device_.stream();
     const Buffer message{&word, 1, DataType::u8};
@@ -87,7 +89,7 @@ class BarrierWorkload final : public Workload {
         Request request = known_.receive(message, other, entering_tag, stream);
         known_.wait(request);
       }
-      std::this_thread::sleep_for(late);
+      std::this_thread::sleep_for(delay);
     }
     const auto start = Clock::now();
     if (ranks_->rank() != turn) {
@@ -99,7 +101,7 @@ class BarrierWorkload final : public Workload {
     return std::chrono::duration<double>(Clock::now() - start).count();
   }
 
-  static double seconds_late() { return std::chrono::duration<double>(late).count(); }
+  static double delay_seconds() { return std::chrono::duration<double>(delay).count(); }
 
   std::unique_ptr<Communicator> ranks_;
   Communicator& known_;

@@ -45,16 +45,16 @@ class CollectiveOperation final : public Operation {
     } else {  // no call: messages of the transport
       ran.algorithm = settings_.algorithm;
       ran.implementation = settings_.transport + ": two messages, started together";
-      if (const std::string remark = ranks_->tuning_settings(); !remark.empty())
-        ran.implementation += ", " + remark;
+      if (const std::string settings = ranks_->tuning_settings(); !settings.empty())
+        ran.implementation += ", " + settings;
     }
     ran.storage = name(problem_.shape().type);
     return ran;
   }
 
  private:
-  /// Preparing is collective, and so is the first run after a bind, which is never timed: buffers
-  /// are verified before they are timed, and by then every rank has allocated its own.
+  /// Collective, as the first run after a bind is. That run belongs to the verification, before
+  /// which every rank has allocated its buffers, and is never timed.
   void prepare() {
     if (problem_.shape().pattern != Pattern::sendrecv) ranks_->prepare(call_);
     prepared_ = true;
@@ -64,7 +64,7 @@ class CollectiveOperation final : public Operation {
     const int n = ranks_->size(), rank = ranks_->rank();
     const int next = (rank + 1) % n, before = (rank + n - 1) % n;
     Request sent, received;
-    // A receive that is there first spares the library a copy; to oneself one sends first.
+    // A receive that is posted first saves the library a copy. To itself, a rank sends first.
     if (n == 1) sent = ranks_->send(call_.send, next, sendrecv_tag, stream);
     received = ranks_->receive(call_.receive, before, sendrecv_tag, stream);
     if (n > 1) sent = ranks_->send(call_.send, next, sendrecv_tag, stream);
@@ -88,8 +88,8 @@ Executed executed_of(const CollectiveSettings& settings, const Communicator& ran
   ranks.describe(call, ran);
   ran.algorithm = settings.algorithm;
   if (settings.algorithm != "library") ran.implementation += ", over " + settings.transport;
-  if (const std::string remark = ranks.tuning_settings(); !remark.empty())
-    ran.implementation += ", " + remark;
+  if (const std::string tuning = ranks.tuning_settings(); !tuning.empty())
+    ran.implementation += ", " + tuning;
   if (settings.nonblocking) ran.implementation += "; started, then waited for";
   if (settings.registered) ran.implementation += "; registered buffers";
   ran.workspace_bytes = ranks.scratch_bytes();

@@ -1,6 +1,6 @@
 #pragma once
-// A communicator over another, under which it lies: all that a derived class leaves alone goes on
-// to the one below.
+// The base of communicators that lie over another one (algorithms, wire compression, fusion): every
+// function that a derived class does not override is forwarded to the communicator below.
 
 #include <cstdlib>
 
@@ -42,7 +42,7 @@ class ForwardingCommunicator : public Communicator {
   bool done(Request& request) override { return under_.done(request); }
   [[noreturn]] void abort(const std::string& why) override {
     under_.abort(why);
-    std::abort();  // for the compiler, which does not believe a virtual function
+    std::abort();  // the compiler does not rely on [[noreturn]] of a virtual function
   }
   void barrier() override { under_.barrier(); }
   void allreduce_max(std::span<double> values) override { under_.allreduce_max(values); }
@@ -52,9 +52,9 @@ class ForwardingCommunicator : public Communicator {
   }
 
  protected:
-  /// Requests of a layer's own are numbers marked in the upper 16 bits, where no address of a
-  /// process, no index and no sign-extended integer has this pattern: so a layer tells its own from
-  /// those of the layers below.
+  /// Requests that a layer creates itself have a mark in the upper 16 bits, a pattern that no
+  /// address of a process, no index and no sign-extended integer has. So a layer tells its own
+  /// requests from those of the communicator below.
   static Request own_request(std::uint64_t number) { return {mark | number}; }
   static bool is_own(const Request& request) { return (request.handle & mask) == mark; }
   static std::uint64_t number_of(const Request& request) { return request.handle & ~mask; }

@@ -17,8 +17,8 @@
 namespace assay {
 namespace {
 
-/// Everybody's answer to a refusal that a rank may have alone: what all refuse is unsupported, what
-/// some refuse is a fault, and all ranks must hear of it before the next collective call.
+/// Agrees on a step that a single rank may refuse. What all ranks refuse is unsupported; what only
+/// some refuse is an error, of which all ranks must know before the next collective call.
 std::optional<Unsupported> agreed(const std::string& mine, Communicator& ranks) {
   const std::vector<std::string> all = ranks.allgather(mine);
   const auto refuses = [](const std::string& reason) { return !reason.empty(); };
@@ -27,8 +27,8 @@ std::optional<Unsupported> agreed(const std::string& mine, Communicator& ranks) 
   if (first == all.end()) return std::nullopt;
   const std::vector<std::string> hosts = ranks.allgather(ranks.host());
   const auto rank = static_cast<std::size_t>(first - all.begin());
-  throw CaseError(
-      fmt::format("rank {} on {} alone cannot take part ({}).", rank, hosts[rank], *first));
+  throw CaseError(fmt::format("rank {} on {} cannot take part, unlike other ranks ({}).", rank,
+                              hosts[rank], *first));
 }
 
 template <class T>
@@ -37,7 +37,7 @@ std::string reason_of(const Result<T>& made) {
   return refusal == nullptr ? "" : refusal->reason;
 }
 
-/// Where a rank throws in a step that all take, the others must not go on to the next one.
+/// Runs a step on all ranks. Where it throws on one rank, it throws on all.
 template <class T, class Step>
 Result<T> together(Communicator& ranks, const Step& step) {
   std::string thrown;
@@ -63,26 +63,27 @@ const AlgorithmEntry& entry_of(const std::string& name) {
                        [&](const AlgorithmEntry& entry) { return entry.name == name; });
 }
 
-/// The transport that moves memory of GPUs. It also chooses the GPU of each rank, for the others,
-/// which move the host's and are staged.
-const std::string of_gpus = "nccl";
+/// The transport that reads GPU memory. It also selects the GPU of each rank for the transports
+/// that read host memory, whose data are staged.
+const std::string gpu_transport = "nccl";
 
 bool on_gpu(const Options& options) { return options.get("device", "cpu") != "cpu"; }
 bool is_staged(const Options& options) {
-  return on_gpu(options) && options.get("transport", "") != of_gpus;
+  return on_gpu(options) && options.get("transport", "") != gpu_transport;
 }
-/// Nothing beneath takes the GPU's memory: the algorithm runs on the host, staged as a whole.
+/// Whether no library below the algorithm reads GPU memory: then the whole algorithm runs on the
+/// host and its buffers are staged.
 bool all_staged(const Options& options) {
-  return is_staged(options) && options.get("inside", "same") != of_gpus;
+  return is_staged(options) && options.get("inside", "same") != gpu_transport;
 }
 Options on_host(Options options) {
   options.settings["device"] = "cpu";
   return options;
 }
 
-/// Page-locked memory is taken from all on the host, and is not given back under pressure: what is
-/// not there must not be asked for. Each rank stages what it sends and what it gets; of a hybrid,
-/// the ranks of a node stage one vector together, in place.
+/// Page-locked memory cannot be swapped out: allocating more than is available would harm the whole
+/// host. Each rank stages its send and receive buffer; in a hybrid, the ranks of a node together
+/// stage one message, in place.
 void expect_room_to_stage(const CollectiveProblem& problem, const Options& options,
                           const CaseContext& context) {
   double need = 0;
@@ -97,71 +98,73 @@ void expect_room_to_stage(const CollectiveProblem& problem, const Options& optio
                     need / (1 << 30), available / (1 << 30)));
 }
 
-/// Layers and what stands in NCCL's place touch data on the host, and the layers have memory of
-/// their own.
+/// Why the settings cannot be combined, or empty: layers and replacements of NCCL inside a node
+/// access data in host memory, and layers send from buffers of their own.
 std::string why_not_together(const CollectiveSettings& settings, const Options& options) {
-  const std::string inside = options.get("inside", "same"), wire = options.get("wire", "none");
+  const std::string intra_node = options.get("inside", "same"), wire = options.get("wire", "none");
   if (on_gpu(options)) {
-    if (settings.registered) return "registered buffers are memory of the host. Use --device cpu.";
-    if (wire != "none") return "data are converted for the wire on the host. Use --device cpu.";
-    if (options.get("fusion", "0") != "0") return "data are fused on the host. Use --device cpu.";
-    if (inside != "same" && inside != of_gpus && !all_staged(options))
-      return inside + " moves memory of the host (--inside). Use --device cpu.";
+    if (settings.registered) return "registered buffers are host memory. Use --device cpu.";
+    if (wire != "none") return "--wire converts data on the host. Use --device cpu.";
+    if (options.get("fusion", "0") != "0")
+      return "--fusion combines data on the host. Use --device cpu.";
+    if (intra_node != "same" && intra_node != gpu_transport && !all_staged(options))
+      return intra_node + " reads host memory (--intra-node). Use --device cpu.";
   }
   if (settings.registered && wire != "none")
-    return "what goes over a wire of another type is sent from memory of its own. Use --buffers "
-           "ordinary.";
+    return "--wire sends from buffers of its own. Use --buffers ordinary.";
   if (settings.registered && options.get("fusion", "0") != "0")
-    return "fused data are sent from memory of its own. Use --buffers ordinary.";
-  if (settings.registered && inside != "same")
-    return "buffers are registered with the transport, not with " + inside +
-           " (--inside). Use --buffers ordinary.";
+    return "--fusion sends from buffers of its own. Use --buffers ordinary.";
+  if (settings.registered && intra_node != "same")
+    return "buffers are registered with the transport, not with " + intra_node +
+           " (--intra-node). Use --buffers ordinary.";
   return "";
 }
 
-/// Who moves a case's data, and where they lie.
+/// The communicators and the device of a case.
 struct Joined {
-  Communicator* outside = nullptr;
-  Communicator* inside = nullptr;  ///< what a hybrid uses within a node
-  Device* device = nullptr;
+  Communicator* transport = nullptr;
+  Communicator* intra_node = nullptr;  ///< what a hybrid uses inside a node
+  Device* device = nullptr;            ///< where the buffers are
 };
 
 /// Collective.
 Result<Joined> join_all(const Options& options, CaseContext& context) {
   const std::string transport = options.get("transport", "");
-  const bool guest = is_staged(options);
-  const std::string host = guest ? of_gpus : transport;
-  const Result<Communicator*> first = join_transport(host, options, context);
+  const bool staging = is_staged(options);
+  const std::string device_owner = staging ? gpu_transport : transport;
+  const Result<Communicator*> first = join_transport(device_owner, options, context);
   if (const auto* refusal = std::get_if<Unsupported>(&first))
-    return guest ? Unsupported{fmt::format("{} moves memory of the host; a GPU's is staged, on the "
-                                           "GPU that {} chooses ({})",
-                                           transport, host, refusal->reason)}
-                 : *refusal;
+    return staging
+               ? Unsupported{fmt::format("{} reads host memory, and staging GPU memory needs {} "
+                                         "to select the GPU ({})",
+                                         transport, device_owner, refusal->reason)}
+               : *refusal;
   const Result<Device*> device = together<Device*>(context.ranks, [&] {
-    return std::get<Backend*>(context.plugins.open(host))->device(options);
+    return std::get<Backend*>(context.plugins.open(device_owner))->device(options);
   });
   if (const auto* refusal = std::get_if<Unsupported>(&device)) return *refusal;
 
   Joined joined{std::get<Communicator*>(first), nullptr, std::get<Device*>(device)};
-  if (guest) {
-    const Result<Communicator*> moves = join_transport(transport, on_host(options), context);
-    if (const auto* refusal = std::get_if<Unsupported>(&moves)) return *refusal;
-    joined.outside = std::get<Communicator*>(moves);
+  if (staging) {
+    const Result<Communicator*> host_transport =
+        join_transport(transport, on_host(options), context);
+    if (const auto* refusal = std::get_if<Unsupported>(&host_transport)) return *refusal;
+    joined.transport = std::get<Communicator*>(host_transport);
     if (!all_staged(options)) {
       std::unique_ptr<Communicator>& known =
           context
               .joined[fmt::format("{} {} staged", transport, options.get("ranks_per_node", "0"))];
-      if (known == nullptr) known = staged(*joined.outside, *joined.device);
-      joined.outside = known.get();
+      if (known == nullptr) known = staged(*joined.transport, *joined.device);
+      joined.transport = known.get();
     }
   }
-  joined.inside = joined.outside;
-  const std::string within = options.get("inside", "same");
-  if (within != "same" && within != "shared_memory") {
+  joined.intra_node = joined.transport;
+  const std::string intra_node = options.get("inside", "same");
+  if (intra_node != "same" && intra_node != "shared_memory") {
     const Result<Communicator*> other =
-        join_transport(within, all_staged(options) ? on_host(options) : options, context);
+        join_transport(intra_node, all_staged(options) ? on_host(options) : options, context);
     if (const auto* refusal = std::get_if<Unsupported>(&other)) return *refusal;
-    joined.inside = std::get<Communicator*>(other);
+    joined.intra_node = std::get<Communicator*>(other);
   }
   return joined;
 }
@@ -182,36 +185,39 @@ Result<Communicator*> join_transport(const std::string& name, const Options& opt
   if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
   std::unique_ptr<Communicator>& ranks = std::get<std::unique_ptr<Communicator>>(made);
   if (ranks->size() != context.ranks.size() || ranks->rank() != context.ranks.rank())
-    throw CaseError(fmt::format("{} made this rank {} of {}, which is {} of {}.", name,
-                                ranks->rank(), ranks->size(), context.ranks.rank(),
-                                context.ranks.size()));
+    throw CaseError(
+        fmt::format("{} connects this process as rank {} of {}, but it is rank {} of {}.", name,
+                    ranks->rank(), ranks->size(), context.ranks.rank(), context.ranks.size()));
   return context.joined.emplace(key, std::move(ranks)).first->second.get();
 }
 
-Result<std::unique_ptr<Workload>> collective_workload(const Case& one, const CollectiveShape& shape,
+Result<std::unique_ptr<Workload>> collective_workload(const Case& wanted,
+                                                      const CollectiveShape& shape,
                                                       CaseContext& context) {
   if (std::string reason = why_not_problem(shape); !reason.empty())
     return Unsupported{std::move(reason)};
   const CollectiveProblem problem(shape);
-  // Data are made and checked by as many threads as each rank has processors: idle ones would spin
-  // beside the other ranks' calls.
+  // Each rank generates and checks data with its share of the processors: more threads would spin
+  // during the other ranks' calls.
   omp_set_num_threads(std::max(1, processors() / context.ranks_here));
   Options options;
-  options.settings = one.settings;
+  options.settings = wanted.settings;
   const auto start = std::chrono::steady_clock::now();
 
   const Result<Joined> all = join_all(options, context);
   if (const auto* refusal = std::get_if<Unsupported>(&all)) return *refusal;
   const Joined& joined = std::get<Joined>(all);
-  const bool whole = all_staged(options);
+  const bool staged_as_whole = all_staged(options);
 
   CollectiveSettings settings{options.get("algorithm", "library"), options.get("transport", ""),
                               options.get("mode", "blocking") == "nonblocking",
                               options.get("buffers", "ordinary") == "registered"};
   if (shape.pattern == Pattern::sendrecv && settings.algorithm != "library")
-    return Unsupported{"sendrecv is messages: there is no algorithm but the library's"};
+    return Unsupported{
+        "sendrecv consists of messages (it has no algorithm). Use --algorithm library."};
   if (shape.pattern == Pattern::sendrecv && options.get("wire", "none") != "none")
-    return Unsupported{"sendrecv is messages: they travel as they are, whatever --wire says"};
+    return Unsupported{
+        "sendrecv consists of messages, which --wire does not compress. Use --wire none."};
   if (shape.pattern == Pattern::sendrecv && is_staged(options))
     settings.transport += std::string(", ") + staged_words;
   if (std::string reason = why_not_together(settings, options); !reason.empty())
@@ -220,12 +226,13 @@ Result<std::unique_ptr<Workload>> collective_workload(const Case& one, const Col
       together<std::unique_ptr<Communicator>>(context.ranks, [&] {
         if (is_staged(options)) expect_room_to_stage(problem, options, context);
         return entry_of(settings.algorithm)
-            .make(*joined.outside, *joined.inside, whole ? on_host(options) : options);
+            .make(*joined.transport, *joined.intra_node,
+                  staged_as_whole ? on_host(options) : options);
       });
   if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
   std::unique_ptr<Communicator> algorithm =
       std::move(std::get<std::unique_ptr<Communicator>>(made));
-  if (whole) algorithm = staged(std::move(algorithm), *joined.device);
+  if (staged_as_whole) algorithm = staged(std::move(algorithm), *joined.device);
   std::unique_ptr<Communicator> ranks = layered(std::move(algorithm), options);
   const std::optional<ReplaySettings> replay = replay_settings(CollectivesBenchmark(), options);
   if (std::string reason =
@@ -234,14 +241,14 @@ Result<std::unique_ptr<Workload>> collective_workload(const Case& one, const Col
     return Unsupported{std::move(reason)};
   if (settings.registered && !ranks->allocate(1))
     return Unsupported{settings.algorithm + " over " + settings.transport +
-                       " has no memory of its own for buffers. Use --buffers ordinary."};
+                       " does not allocate buffers. Use --buffers ordinary."};
 
   if (shape.pattern == Pattern::barrier)
     return barrier_workload(std::move(ranks), context.ranks, *joined.device, settings);
   OperationSetup setup;
   setup.seed = context.seed;
   setup.rank = context.ranks.rank();
-  setup.ranks_here = on_gpu(options) ? 1 : context.ranks_here;  // who share the data's memory
+  setup.ranks_here = on_gpu(options) ? 1 : context.ranks_here;  // ranks that share the memory
   setup.reference_budget = context.reference_budget;
   const double create =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

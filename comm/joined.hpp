@@ -1,5 +1,6 @@
 #pragma once
-// From a case of assay-collectives to what is timed: transport, algorithm, buffers.
+// Builds the workload of a case of assay-collectives: joins the transport, then adds the algorithm,
+// the layers and the buffers.
 
 #include <memory>
 #include <string>
@@ -9,13 +10,14 @@
 
 namespace assay {
 
-/// The transport that a plugin gives over the ranks of `context`, joined once for all cases that
-/// want it alike. Where some ranks can and others cannot, CaseError names one of them. Collective.
+/// The transport `name` over the ranks of `context`. It is joined once and shared by all cases with
+/// the same options. CaseError names a rank that fails where others succeed. Collective.
 Result<Communicator*> join_transport(const std::string& name, const Options& options,
                                      CaseContext& context);
 
 /// The workload of one case. Collective.
-Result<std::unique_ptr<Workload>> collective_workload(const Case& one, const CollectiveShape& shape,
+Result<std::unique_ptr<Workload>> collective_workload(const Case& wanted,
+                                                      const CollectiveShape& shape,
                                                       CaseContext& context);
 
 }  // namespace assay

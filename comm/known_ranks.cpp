@@ -19,8 +19,8 @@ std::vector<int> gather_numbers(Communicator& ranks, int mine) {
   return numbers;
 }
 
-/// The same nodes as 0, 1, 2 … without gaps, in their order.
-void count_anew(std::vector<int>& nodes) {
+/// Renumbers nodes as 0, 1, 2, … in their order.
+void renumber(std::vector<int>& nodes) {
   std::vector<int> used = nodes;
   std::sort(used.begin(), used.end());
   used.erase(std::unique(used.begin(), used.end()), used.end());
@@ -51,7 +51,7 @@ Ranks part_of(const Ranks& ranks, int color, int key) {
   part.known = part.owned.get();
   part.nodes =
       gather_numbers(*part.known, ranks.nodes[static_cast<std::size_t>(ranks.known->rank())]);
-  count_anew(part.nodes);
+  renumber(part.nodes);
   return part;
 }
 
@@ -77,7 +77,7 @@ std::vector<char> unhex(const std::string& text) {
     const char* digits = text.data() + 2 * i;
     const auto [end, error] = std::from_chars(digits, digits + 2, value, 16);
     if (error != std::errc() || end != digits + 2)
-      throw CaseError("a rank sent no address ('" + text + "')");
+      throw CaseError("a rank sent '" + text + "', which is not an address in hexadecimal digits");
     bytes[i] = static_cast<char>(value);
   }
   return bytes;

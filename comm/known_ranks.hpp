@@ -1,7 +1,7 @@
 #pragma once
-// What a transport without a launcher of its own (gloo, oneccl, nccl) takes from the communicator
-// that has brought its ranks together: who they are, where they are, and the runner's talk between
-// timed regions. What is left to it are the transfers.
+// The base of transports that have no launcher (gloo, oneccl, nccl). They are created over a
+// communicator that already connects the ranks (MPI's), and take from it the number and node of
+// each rank, and the exchanges of the runner between timed regions. They add only the transfers.
 
 #include <memory>
 #include <span>
@@ -13,22 +13,23 @@
 
 namespace assay {
 
-/// A communicator and the node of each of its ranks, which may be another's than it says itself.
+/// A communicator and the node of each of its ranks, which may differ from known->node().
 struct Ranks {
   Communicator* known = nullptr;
-  std::unique_ptr<Communicator> owned;  ///< known, where nobody else keeps it
-  std::vector<int> nodes;               ///< by rank, counted from 0
+  std::unique_ptr<Communicator> owned;  ///< the same, where nothing else owns it
+  std::vector<int> nodes;               ///< by rank, numbered from 0
 };
 
-/// Nodes as `known` has found them, or as the setting "ranks_per_node" imposes them (consecutive
-/// ranks; "0" or absent: as found). Collective.
+/// Nodes as `known` reports them or, where the setting "ranks_per_node" is above 0, that many
+/// consecutive ranks each. Collective.
 Ranks ranks_of(Communicator& known, const Options& options);
-/// Those of one color, in the order of key, then rank; nodes counted anew. Collective.
+/// The ranks with this rank's color, in the order of key, then rank; nodes are renumbered from 0.
+/// Collective.
 Ranks part_of(const Ranks& ranks, int color, int key);
-/// The value of "ranks_per_node", 0 where none is imposed. InputError for anything but a number.
+/// The setting "ranks_per_node"; 0: nodes as they are. InputError where it is not a number.
 int ranks_per_node(const Options& options);
 
-/// Bytes as text and back: what allgather() takes is text.
+/// Bytes as text and back, since allgather() exchanges text.
 std::string hex(std::span<const char> bytes);
 std::vector<char> unhex(const std::string& text);
 
@@ -37,7 +38,7 @@ class KnownRanks : public ForwardingCommunicator {
   int node() const final { return ranks_.nodes[static_cast<std::size_t>(rank())]; }
   int nodes() const final;
 
-  // What moves data is the transport's own, never that of the ranks below.
+  // A transport implements all that moves data: none of it is forwarded to the communicator below.
   std::unique_ptr<Communicator> split(int color, int key) override = 0;
   std::string why_not(const Call& call) const override = 0;
   void prepare(const Call& call) override = 0;

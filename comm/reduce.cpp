@@ -106,8 +106,8 @@ constexpr bool streams =
 
 /// Whether all begin at the same place of a line.
 bool alike(std::span<std::byte* const> places) {
-  return std::all_of(places.begin(), places.end(), [&](const std::byte* one) {
-    return before_streamed_line(one) == before_streamed_line(places.front());
+  return std::all_of(places.begin(), places.end(), [&](const std::byte* place) {
+    return before_streamed_line(place) == before_streamed_line(places.front());
   });
 }
 
@@ -242,7 +242,8 @@ std::string why_not_reduce(DataType type, ReduceOp op) {
     return "no " + std::string(name(op)) + " of " + std::string(name(type)) +
            " (8-bit sums overflow; fp64, fp32, fp16, bf16 and s32 are combined)";
   if (is_integer(type) && op == ReduceOp::average)
-    return "no average of " + std::string(name(type)) + " (the mean of integers is no integer)";
+    return "no average of " + std::string(name(type)) +
+           " (the average of integers is not an integer)";
   return "";
 }
 

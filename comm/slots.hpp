@@ -1,5 +1,5 @@
 #pragma once
-// What a transport keeps of the transfers that are under way.
+// A table of the transfers that a transport has in flight.
 
 #include <cstdint>
 #include <memory>
@@ -7,9 +7,9 @@
 
 namespace assay {
 
-/// Hands out small numbers for requests that are under way, and keeps what belongs to each. A
-/// number that is free again is used again, so that nothing is allocated once as many have been
-/// under way at a time. `Item` is moved nowhere: a library may hold its address.
+/// Gives each request in flight a small number and an Item. Numbers are reused, so that nothing is
+/// allocated unless more requests are in flight than ever before. The address of an Item does not
+/// change while its number is taken: a library may hold it.
 template <class Item>
 class Slots {
  public:
@@ -26,7 +26,7 @@ class Slots {
   }
   Item& operator[](std::uintptr_t number) { return *items_[number - 1]; }
   void give_back(std::uintptr_t number) { free_.push_back(number); }
-  std::size_t under_way() const { return items_.size() - free_.size(); }
+  std::size_t in_flight() const { return items_.size() - free_.size(); }
 
  private:
   std::vector<std::unique_ptr<Item>> items_;

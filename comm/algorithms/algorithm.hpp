@@ -1,10 +1,10 @@
 #pragma once
-// Algorithms of our own for collectives. One is a Communicator over another (the transport): it
-// takes the collectives that it implements, why_not() refuses the others, and messages, barrier and
-// the rest go to the transport.
+// Assay's own algorithms for collectives. Each is a Communicator over another one (the transport):
+// it runs the collectives that it implements, why_not() refuses the other collectives, and all else
+// (messages, barrier) is forwarded to the transport.
 //
-// A file comm/algorithms/<name>_algorithm.cpp has one (`AlgorithmEntry <name>_algorithm()`); the
-// build collects them, so that adding one edits no file.
+// Each file comm/algorithms/<name>_algorithm.cpp defines one, `AlgorithmEntry <name>_algorithm()`.
+// The build collects these files: to add an algorithm, add a file.
 
 #include <memory>
 #include <string>
@@ -18,20 +18,22 @@ namespace assay {
 struct AlgorithmEntry {
   std::string_view name;  ///< the value of --algorithm
   std::string_view help;
-  /// Collective. `transport` joins all ranks. `inside` is what a hybrid uses within a node in
-  /// NCCL's place, over the same ranks (the transport itself where the user names none, and for
-  /// inside=shared_memory, which the hybrid then makes for itself). Both must outlive the result.
-  Result<std::unique_ptr<Communicator>> (*make)(Communicator& transport, Communicator& inside,
+  /// Collective. `transport` connects all ranks. `intra_node` connects the same ranks; a hybrid
+  /// uses it between the ranks of a node, as others use NCCL. It is the transport itself by
+  /// default, and with --intra-node shared_memory, which the hybrid creates itself. Both must
+  /// outlive the result.
+  Result<std::unique_ptr<Communicator>> (*make)(Communicator& transport, Communicator& intra_node,
                                                 const Options& options);
 };
 
-/// All of them, in the order of their names; `library`, the transport's own, is one.
+/// All algorithms in the order of their names, with `library`, the transport's own collectives.
 const std::vector<AlgorithmEntry>& algorithms();
 
-/// What every algorithm of ours says of itself in a row's "executed".
+/// Fills in what is common to the "executed" of Assay's algorithms.
 void describe_own(const std::string& how, const Call& call, Executed& executed);
 
-/// Algorithms that reduce in host memory take no device buffers: the reason, or empty.
+/// Why an algorithm that reduces in host memory cannot run with these options (device buffers), or
+/// empty.
 std::string why_not_host(std::string_view algorithm, const Options& options);
 
 }  // namespace assay

@@ -1,5 +1,5 @@
 #pragma once
-// Which four ranks of a node speak to the network.
+// The four ranks of a node that communicate with other nodes in exascale_hybrid.
 
 #include <vector>
 
@@ -10,9 +10,9 @@ namespace assay {
 /// The socket that each rank of a node is bound to, -1 where it is not bound to one. Collective.
 std::vector<int> sockets_of(Communicator& node);
 
-/// Two ranks on each of two sockets, in the order of ranks. Where fewer than two sockets have two
-/// ranks each (one socket, or ranks are not bound), the first two of each half of the ranks:
-/// launchers fill one socket after the other.
+/// Two ranks on each of two sockets, in the order of ranks. Where there are not two sockets with
+/// two ranks each (one socket, or unbound ranks), the first two ranks of each half: launchers fill
+/// one socket after the other.
 std::vector<int> exascale_leaders(const std::vector<int>& sockets);
 
 }  // namespace assay

@@ -20,44 +20,45 @@ class HybridCommunicator final : public ForwardingCommunicator {
   std::string why_not(const Call& call) const override {
     if (std::string reason = why_not_itself(call); !reason.empty()) return reason;
     std::string reason;
-    hybrid_->calls(call, [&](const Below& one) {
-      if (one.over && reason.empty()) reason = one.over->why_not(one.call);
+    hybrid_->steps(call, [&](const HybridStep& step) {
+      if (step.over && reason.empty()) reason = step.over->why_not(step.call);
     });
     return reason;
   }
   void prepare(const Call& call) override {
-    hybrid_->calls(call, [](const Below& one) {
-      if (one.over) one.over->prepare(one.call);
+    hybrid_->steps(call, [](const HybridStep& step) {
+      if (step.over) step.over->prepare(step.call);
     });
   }
-  /// The implementations below in the order of their calls, each once.
+  /// Names the implementation of each step once, in their order.
   void describe(const Call& call, Executed& executed) const override {
     describe_own(hybrid_->name(), call, executed);
-    std::string below, remarks;
-    hybrid_->calls(call, [&](const Below& one) {
-      if (one.over == nullptr) return;
+    std::string implementations, tuning;
+    hybrid_->steps(call, [&](const HybridStep& step) {
+      if (step.over == nullptr) return;
       Executed its;
-      one.over->describe(one.call, its);
-      if (its.implementation.empty()) its.implementation = name(one.call.what);
-      if (below.find(its.implementation) == std::string::npos)
-        below += (below.empty() ? ": " : ", ") + its.implementation;
-      const std::string remark = one.over->tuning_settings();
-      if (!remark.empty() && remarks.find(remark) == std::string::npos) remarks += ", " + remark;
+      step.over->describe(step.call, its);
+      if (its.implementation.empty()) its.implementation = name(step.call.what);
+      if (implementations.find(its.implementation) == std::string::npos)
+        implementations += (implementations.empty() ? ": " : ", ") + its.implementation;
+      const std::string settings = step.over->tuning_settings();
+      if (!settings.empty() && tuning.find(settings) == std::string::npos)
+        tuning += ", " + settings;
     });
-    executed.implementation += below + remarks;
+    executed.implementation += implementations + tuning;
   }
-  std::string tuning_settings() const override { return ""; }  // those below say theirs
+  std::string tuning_settings() const override { return ""; }  // describe() has those of all steps
   void run(const Call& call, Stream& stream) override {
     if (const std::string reason = why_not_itself(call); !reason.empty()) throw CaseError(reason);
-    // A device's library only enqueues: what follows on the host would overtake it.
-    hybrid_->calls(call, [&](const Below& one) {
-      if (one.over == nullptr) {
+    // A device's library only enqueues its call: wait before another library continues.
+    hybrid_->steps(call, [&](const HybridStep& step) {
+      if (step.over == nullptr) {
         stream.wait();
-        return scale(one.call.receive, size());
+        return scale(step.call.receive, size());
       }
-      if (one.over != last_) stream.wait();
-      last_ = one.over;
-      one.over->run(one.call, stream);
+      if (step.over != last_) stream.wait();
+      last_ = step.over;
+      step.over->run(step.call, stream);
     });
   }
   Request start(const Call& call, Stream& stream) override {
@@ -68,12 +69,13 @@ class HybridCommunicator final : public ForwardingCommunicator {
  private:
   std::string why_not_itself(const Call& call) const {
     if (call.what != Collective::allreduce)
-      return hybrid_->name() + " has no " + std::string(name(call.what)) + " (it has allreduce)";
+      return hybrid_->name() + " does not implement " + std::string(name(call.what)) +
+             " (only allreduce)";
     if (std::string reason = why_not_counts(call, size()); !reason.empty()) return reason;
     if (std::string reason = why_not_reduce(call.receive.type, call.op); !reason.empty())
       return reason;
     if (call.op == ReduceOp::average && !host_)
-      return hybrid_->name() + " has no average of device buffers (it divides in host memory)";
+      return hybrid_->name() + " cannot average device buffers (it divides in host memory)";
     return "";
   }
 
@@ -84,14 +86,14 @@ class HybridCommunicator final : public ForwardingCommunicator {
 
 }  // namespace
 
-Result<Inside> Inside::make(Communicator& inside, const Options& options) {
-  Inside made;
-  made.node_ = inside.split(inside.node(), inside.rank());
+Result<IntraNode> IntraNode::make(Communicator& all, const Options& options) {
+  IntraNode made;
+  made.node_ = all.split(all.node(), all.rank());
   if (options.get("inside", "") == "shared_memory") {
     auto over = shared_memory(*made.node_);
-    // A node where it cannot be had must stop the others, too.
+    // One node without shared memory is a refusal on all nodes.
     const auto* refusal = std::get_if<Unsupported>(&over);
-    for (const std::string& reason : inside.allgather(refusal ? refusal->reason : ""))
+    for (const std::string& reason : all.allgather(refusal ? refusal->reason : ""))
       if (!reason.empty()) return Unsupported{reason};
     made.over_ = std::move(std::get<std::unique_ptr<Communicator>>(over));
   }

@@ -1,6 +1,6 @@
 #pragma once
-// What the two hybrids share: one communicator within each node and others among nodes, and calls
-// that are made of theirs.
+// Common parts of the two hybrid algorithms: a communicator inside each node, others between nodes,
+// and an allreduce composed of their calls.
 
 #include <functional>
 #include <memory>
@@ -11,12 +11,12 @@
 
 namespace assay {
 
-/// The ranks of my node, over what the user chose ("inside" setting).
-class Inside {
+/// Connects the ranks of this rank's node by what the user chose (--intra-node).
+class IntraNode {
  public:
-  /// Collective. `inside` spans all ranks; with inside=shared_memory it is the transport, and
-  /// shared memory is made on each node.
-  static Result<Inside> make(Communicator& inside, const Options& options);
+  /// Collective. `all` connects all ranks and is split by nodes. With --intra-node shared_memory it
+  /// is the transport, and each node gets a shared-memory communicator over its part.
+  static Result<IntraNode> make(Communicator& all, const Options& options);
   Communicator& operator*() const { return over_ ? *over_ : *node_; }
   Communicator* operator->() const { return &**this; }
 
@@ -24,22 +24,22 @@ class Inside {
   std::unique_ptr<Communicator> node_, over_;
 };
 
-/// One call of a communicator below, or (no communicator) the scaling of a sum to the mean.
-struct Below {
+/// One step: a call of a communicator or, without one, the scaling of a sum to the average.
+struct HybridStep {
   Communicator* over = nullptr;
   Call call;
 };
-using ShowBelow = std::function<void(const Below&)>;
+using VisitStep = std::function<void(const HybridStep&)>;
 
-/// An allreduce made of calls of communicators below, one after the other.
+/// An allreduce composed of calls of other communicators, one after the other.
 class Hybrid {
  public:
   virtual ~Hybrid() = default;
   virtual std::string name() const = 0;
-  /// Shows this rank's calls for an allreduce of `call`, in order.
-  virtual void calls(const Call& call, const ShowBelow& show) const = 0;
+  /// Visits this rank's steps of the allreduce `call` in order.
+  virtual void steps(const Call& call, const VisitStep& visit) const = 0;
 };
-/// `device`: that of the buffers; a mean needs host memory.
+/// `device`: where the buffers are; an average needs host memory.
 std::unique_ptr<Communicator> hybrid_communicator(Communicator& transport,
                                                   std::unique_ptr<Hybrid> hybrid,
                                                   const std::string& device);

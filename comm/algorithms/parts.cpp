@@ -38,15 +38,16 @@ void stream(ScheduleBuilder& builder, int to, const std::vector<Part>& out, std:
   // Where the result is to stand where its own contribution is still needed, it comes elsewhere.
   std::vector<Part> room;
   const auto arrives = [&](std::size_t index) {
-    const Incoming& one = in[index];
-    if (one.own.count == 0 || !builder.overlap(one.into, one.own)) return one.into;
+    const Incoming& incoming = in[index];
+    if (incoming.own.count == 0 || !builder.overlap(incoming.into, incoming.own))
+      return incoming.into;
     if (room.empty()) {
       std::int64_t most = 0;
       for (const Incoming& other : in) most = std::max(most, other.into.count);
       for (std::size_t i = 0; i < std::min(depth, in.size()); ++i)
         room.push_back(builder.scratch(most));
     }
-    return room[index % room.size()].part(0, one.into.count);
+    return room[index % room.size()].part(0, incoming.into.count);
   };
   std::size_t received = 0, sent = 0;
   for (std::size_t done = 0; done <= in.size(); ++done) {
@@ -107,7 +108,7 @@ void ring_reduce_scatter(ScheduleBuilder& builder, const Group& group, Part whol
     for (std::size_t i = 0; i < in.size(); ++i)
       in[i].into = memory[i % memory.size()].part(0, in[i].own.count);
   }
-  for (const Incoming& one : in) out.push_back(one.into);
+  for (const Incoming& incoming : in) out.push_back(incoming.into);
   append_segments(builder, in, own_result, own);
   stream(builder, group.neighbour(1), out, ready, group.neighbour(-1), in);
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Memory for the buffers of calls in which the ranks of one machine read and write each other's
-// buffers themselves, as NCCL and MPI have it for theirs (ncclMemAlloc, MPI_Alloc_mem).
+// Memory for call buffers that the other ranks of the node read and write directly, comparable with
+// ncclMemAlloc of NCCL and MPI_Alloc_mem of MPI.
 
 #include <cstdint>
 #include <memory>
@@ -12,8 +12,8 @@ namespace assay {
 
 class RegisteredMemory {
  public:
-  /// A place in a rank's memory as it tells it to the others. Object 0: memory that they do not
-  /// see.
+  /// An address in a rank's memory, in the form in which it is sent to other ranks. Object 0:
+  /// memory that they cannot access.
   struct Place {
     std::uint64_t object = 0, offset = 0;
   };
@@ -21,24 +21,26 @@ class RegisteredMemory {
   explicit RegisteredMemory(Communicator& ranks)
       : ranks_(ranks), theirs_(static_cast<std::size_t>(ranks.size())) {}
 
-  /// Not collective. CaseError where there is none left.
+  /// Not collective. CaseError where memory is short.
   std::shared_ptr<void> allocate(std::size_t bytes);
-  /// Collective: what was allocated here since the last time is seen by all ranks, or, where one of
-  /// them cannot, by none; what was freed since then is let go by all.
+  /// Collective: maps the objects allocated since the last call on all ranks (on none, if one rank
+  /// cannot map them), and unmaps those freed since then.
   void show();
-  /// Allocates nothing.
+  /// The place of a buffer. Allocates nothing.
   Place place(const Buffer& buffer) const;
-  /// Where this process sees the place of a rank; null for object 0.
+  /// The address of a rank's place in this process; null for object 0.
   std::byte* at(int rank, Place place) const;
 
  private:
   struct Own {
-    std::weak_ptr<SharedObject> object;              ///< its users keep it
-    bool asked = false, seen = false, gone = false;  ///< gone: the others know that it is
+    std::weak_ptr<SharedObject> object;  ///< owned by the users of the memory
+    bool asked = false;                  ///< show() has offered it to the other ranks
+    bool seen = false;                   ///< the other ranks have mapped it
+    bool gone = false;                   ///< the other ranks have unmapped it
   };
   Communicator& ranks_;
   std::vector<Own> own_;  ///< object i + 1
-  /// By rank and number, which is never given to another object.
+  /// By rank and object number. A number is never used again.
   std::vector<std::vector<std::shared_ptr<SharedObject>>> theirs_;
 };
 

@@ -55,34 +55,35 @@ int ScheduleBuilder::request() {
 
 template <class Which>
 void ScheduleBuilder::wait_for(Which which) {
-  std::erase_if(on_its_way_, [&](const OnItsWay& one) {
-    if (!which(one)) return false;
-    schedule_.steps.push_back({Step::Do::wait, {}, {}, {}, 0, one.request});
-    free_requests_.push_back(one.request);
+  std::erase_if(in_flight_, [&](const InFlight& transfer) {
+    if (!which(transfer)) return false;
+    schedule_.steps.push_back({Step::Do::wait, {}, {}, {}, 0, transfer.request});
+    free_requests_.push_back(transfer.request);
     return true;
   });
 }
 
 void ScheduleBuilder::before_write(Part part) {
-  wait_for([&](const OnItsWay& one) { return overlap(one.part, part); });
+  wait_for([&](const InFlight& transfer) { return overlap(transfer.part, part); });
 }
 
 void ScheduleBuilder::before_read(Part part) {
-  wait_for([&](const OnItsWay& one) { return one.receiving && overlap(one.part, part); });
+  wait_for(
+      [&](const InFlight& transfer) { return transfer.receiving && overlap(transfer.part, part); });
 }
 
 void ScheduleBuilder::send(int peer, Part from) {
   if (from.count == 0) return;
   before_read(from);
-  on_its_way_.push_back({from, request(), false});
-  schedule_.steps.push_back({Step::Do::send, {}, from, {}, peer, on_its_way_.back().request});
+  in_flight_.push_back({from, request(), false});
+  schedule_.steps.push_back({Step::Do::send, {}, from, {}, peer, in_flight_.back().request});
 }
 
 void ScheduleBuilder::receive(int peer, Part into) {
   if (into.count == 0) return;
   before_write(into);
-  on_its_way_.push_back({into, request(), true});
-  schedule_.steps.push_back({Step::Do::receive, into, {}, {}, peer, on_its_way_.back().request});
+  in_flight_.push_back({into, request(), true});
+  schedule_.steps.push_back({Step::Do::receive, into, {}, {}, peer, in_flight_.back().request});
 }
 
 void ScheduleBuilder::copy(Part into, Part from) {
@@ -109,7 +110,7 @@ void ScheduleBuilder::scale(Part sum) {
 }
 
 Schedule ScheduleBuilder::finish() {
-  wait_for([](const OnItsWay&) { return true; });
+  wait_for([](const InFlight&) { return true; });
   return std::move(schedule_);
 }
 

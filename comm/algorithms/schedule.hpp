@@ -1,8 +1,8 @@
 #pragma once
-// One rank's part in one collective call as a straight line of steps over send and receive: made
-// once, by prepare(), and then only followed. Only `wait` blocks, so a schedule that is interrupted
-// there goes on later (non-blocking calls), and steps between a start and its wait overlap with the
-// transfer.
+// The steps of one rank in one collective call: sends, receives, waits, copies and reductions in a
+// fixed order. prepare() writes the schedule once; each run executes it. Only `wait` blocks: a
+// nonblocking call stops there and resumes later, and steps between a send or receive and its wait
+// overlap with the transfer.
 
 #include <cstdint>
 #include <vector>
@@ -11,7 +11,7 @@
 
 namespace assay {
 
-/// Elements of one of the buffers of a call.
+/// A range of elements of one of a call's buffers, or of scratch memory.
 struct Part {
   enum class In : std::uint8_t { send, receive, scratch };
   In in = In::receive;
@@ -24,53 +24,53 @@ struct Step {
   Do what;
   Part into, a, b;  ///< send: a; receive, scale: into; copy: into, a; combine: into, a, b
   int peer = 0;
-  int request = 0;  ///< of send, receive and wait: a place in the table of requests
+  int request = 0;  ///< of send, receive and wait: index into the table of requests
 };
 
 struct Schedule {
   std::vector<Step> steps;
-  int requests = 0;          ///< places in the table
+  int requests = 0;          ///< size of the table of requests
   std::int64_t scratch = 0;  ///< elements
 };
 
-/// The longest message: large enough that its latency does not count, small enough that what has
-/// come is still in the second-level cache when it is reduced.
+/// The longest message: large enough to make its latency negligible, small enough that the data are
+/// still in the second-level cache when they are reduced.
 inline constexpr std::int64_t segment_bytes = 256 * 1024;
 
-/// Whether the call's receive is its send (or the rank's own part of it).
+/// Whether send and receive are the same buffer (or one is the rank's part of the other).
 bool in_place(const Call& call, int rank);
 
-/// Writes a schedule. It knows which transfers are on their way, and puts the wait for one before
-/// the first step that would read what it has yet to bring or overwrite what it has yet to take. So
-/// no order of steps can be a race; the order decides speed alone.
+/// Writes a schedule. It tracks the transfers in flight, and inserts the wait for a transfer before
+/// the first step that reads what it receives or overwrites what it sends. So no order of steps
+/// causes a race; the order affects only speed.
 class ScheduleBuilder {
  public:
-  /// `count` and the buffers' relation are taken from `call`.
+  /// Takes the counts, and whether it is in place, from `call`.
   ScheduleBuilder(const Call& call, int rank, int size);
 
   int rank() const { return rank_; }
   int size() const { return size_; }
-  /// All elements of the call's buffers.
+  /// All elements of the call's send and receive buffer.
   Part whole_send() const { return whole_send_; }
   Part whole_receive() const { return whole_receive_; }
   /// New scratch memory.
   Part scratch(std::int64_t count);
   /// Whether two parts share elements, in-place calls considered.
   bool overlap(Part x, Part y) const;
-  /// Elements of a segment: what is sent in one message and reduced while the next is on its way.
+  /// Elements of a segment, which is sent as one message and reduced while the next is in flight.
   std::int64_t segment() const { return segment_; }
 
-  // Empty parts make no step, on both ends alike.
+  // Empty parts add no step, neither here nor on the peer.
   void send(int peer, Part from);
   void receive(int peer, Part into);
   void copy(Part into, Part from);
   void combine(Part into, Part a, Part b);
   void scale(Part sum);
-  /// Waits for all that is on its way.
+  /// Waits for all transfers in flight.
   Schedule finish();
 
  private:
-  struct OnItsWay {
+  struct InFlight {
     Part part;
     int request;
     bool receiving;
@@ -90,7 +90,7 @@ class ScheduleBuilder {
   Part::In inner_ = Part::In::receive;
   std::int64_t offset_ = 0;
   Schedule schedule_;
-  std::vector<OnItsWay> on_its_way_;
+  std::vector<InFlight> in_flight_;
   std::vector<int> free_requests_;
 };
 

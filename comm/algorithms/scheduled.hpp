@@ -1,5 +1,5 @@
 #pragma once
-// A communicator that follows schedules: an algorithm is then one function that writes them.
+// A communicator that executes schedules. An algorithm is one function that writes them.
 
 #include <functional>
 #include <memory>
@@ -10,19 +10,19 @@
 
 namespace assay {
 
-/// Messages of schedules have tags from here to 32767; other users of the transport stay below.
+/// Schedules use the tags from this one to 32767; other users of the transport use lower ones.
 inline constexpr int first_schedule_tag = 32256;
 
 struct ScheduledAlgorithm {
   std::string name;
   std::vector<Collective> takes;
-  /// The steps of one rank. What is reduced is summed; `average` is scaled by the writer.
+  /// Writes the steps of one rank. combine() of an `average` sums; `write` adds the scaling.
   std::function<void(const Call&, ScheduleBuilder&)> write;
 };
 
-/// Calls of one shape (collective, count, type, operation, root, in place or not) share a schedule,
-/// which prepare() or the first call writes. Non-blocking calls go on in done() and wait(), all
-/// that are under way together; each has messages of its own tag.
+/// Calls with equal collective, count, type, operation, root and placement share a schedule, which
+/// prepare() or the first call writes. done() and wait() advance all started calls; each call has
+/// its own tag.
 std::unique_ptr<Communicator> scheduled(Communicator& transport, ScheduledAlgorithm algorithm);
 
 }  // namespace assay

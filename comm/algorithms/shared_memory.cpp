@@ -279,8 +279,8 @@ class SharedMemory final : public ForwardingCommunicator {
     }
     for (int slice = 0; slice < size_; ++slice) {
       if (slice == rank_ && !from_root) continue;
-      const Range one = range(shape, k, slice);
-      copy(put_at(k, rank_, slice, one, data.type), data.part(one.first, one.count));
+      const Range elements = range(shape, k, slice);
+      copy(put_at(k, rank_, slice, elements, data.type), data.part(elements.first, elements.count));
     }
   }
 
@@ -291,8 +291,9 @@ class SharedMemory final : public ForwardingCommunicator {
         return;
       case Collective::broadcast:
         for (int slice = 0; slice < size_ && rank_ != call.root; ++slice) {
-          const Range one = range(shape, k, slice);
-          put(into.part(one.first, one.count), contribution(k, call.root, slice, one, into.type));
+          const Range elements = range(shape, k, slice);
+          put(into.part(elements.first, elements.count),
+              contribution(k, call.root, slice, elements, into.type));
         }
         return;
       case Collective::allgather:
@@ -301,8 +302,8 @@ class SharedMemory final : public ForwardingCommunicator {
         const Range own = range(shape, k, gathers ? 0 : rank_);  // of what each rank sends
         for (int from = 0; from < size_; ++from) {
           if (gathers && from == rank_ && in_place(call, rank_)) continue;
-          const Range one = range(shape, k, from);
-          put(into.part(one.first, one.count),
+          const Range elements = range(shape, k, from);
+          put(into.part(elements.first, elements.count),
               from == rank_ ? call.send.part(own.first, own.count)
                             : contribution(k, from, gathers ? 0 : rank_, own, into.type));
         }
@@ -360,8 +361,9 @@ class SharedMemory final : public ForwardingCommunicator {
     if (!gets_result(call) || flags(rank_).receive.object != 0) return;
     for (int slice = 0; slice < size_; ++slice) {
       if (slice == rank_) continue;
-      const Range one = range(shape, k, slice);
-      put(call.receive.part(one.first, one.count), reduced(k, slice, one, call.receive.type));
+      const Range elements = range(shape, k, slice);
+      put(call.receive.part(elements.first, elements.count),
+          reduced(k, slice, elements, call.receive.type));
     }
   }
 

@@ -1,11 +1,11 @@
 #pragma once
-// Collectives of the ranks of one node through memory that all of them see.
+// Collectives between the ranks of one node through shared memory.
 
 #include "core/api/backend.hpp"
 
 namespace assay {
 
-/// Collective. `ranks` are on one node and outlive the result; messages go to them.
+/// Collective. `ranks` are on one node, carry the messages, and must outlive the result.
 Result<std::unique_ptr<Communicator>> shared_memory(Communicator& ranks);
 
 }  // namespace assay

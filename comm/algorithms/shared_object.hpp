@@ -1,5 +1,5 @@
 #pragma once
-// Memory of a process that the other ranks of its machine see.
+// Memory that a process shares with other processes on its host.
 
 #include <cstddef>
 #include <memory>
@@ -10,14 +10,14 @@
 
 namespace assay {
 
-/// A POSIX shared-memory object whose name is gone before anyone else opens it: the others reach it
-/// through /proc/<its process>/fd, so that no crash at any moment leaves anything behind.
+/// A POSIX shared-memory object that is unlinked as soon as it is created. Other processes open it
+/// through /proc/<pid>/fd, so that nothing is left behind, whenever the process ends.
 class SharedObject {
  public:
-  /// A new one, zeroed. Its pages are taken now, so that they lie on this process's memory node,
-  /// and so that a full /dev/shm is a CaseError and not a bus error later.
+  /// Creates an object, zeroed. Its pages are allocated now: on this process's NUMA node, and with
+  /// a CaseError instead of a later bus error where /dev/shm is full.
   explicit SharedObject(std::size_t bytes);
-  /// That of another process, from its address(). CaseError where it cannot be seen from here.
+  /// Maps an object of another process by its address(). CaseError where it is not accessible.
   explicit SharedObject(const std::string& address);
   ~SharedObject();
   SharedObject(const SharedObject&) = delete;
@@ -25,7 +25,7 @@ class SharedObject {
 
   std::byte* data() const { return data_; }
   std::size_t bytes() const { return bytes_; }
-  std::string address() const;  ///< of one's own
+  std::string address() const;  ///< only for an object that this process created
 
  private:
   void map();
@@ -35,12 +35,13 @@ class SharedObject {
   std::size_t bytes_ = 0;
 };
 
-/// Objects of each rank, by rank.
+/// The objects of all ranks, by rank.
 using SharedObjects = std::vector<std::vector<std::shared_ptr<SharedObject>>>;
 
-/// Collective: each rank shows its objects to all others; one's own are not mapped again.
-/// `problem`: why this rank has none. The same reason on every rank, and nothing in `all`, where
-/// one of them has a problem or does not see another's memory ("rank 1: …"); else empty.
+/// Collective: maps the objects of all ranks into each process; its own are not mapped again.
+/// `problem`: why this rank could not create its objects. Returns, on every rank alike, the reason
+/// why a rank has a problem or cannot map another's memory ("rank 1: …"), and leaves `all` empty
+/// then; else returns an empty text.
 std::string show(Communicator& ranks, std::vector<std::shared_ptr<SharedObject>> mine,
                  const std::string& problem, SharedObjects& all);
 

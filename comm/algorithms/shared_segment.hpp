@@ -1,5 +1,5 @@
 #pragma once
-// Room for each rank of a machine that all of them see.
+// A block of shared memory for each rank of a node.
 
 #include <memory>
 #include <string>
@@ -12,8 +12,8 @@ namespace assay {
 
 class SharedSegment {
  public:
-  /// Collective: the same number of bytes for each rank, zeroed. Memory that cannot be had, or
-  /// seen, is a reason, the same on all ranks.
+  /// Collective: allocates `bytes_of_rank` zeroed bytes for each rank. Unsupported, with the same
+  /// reason on all ranks, where a rank cannot allocate its block or map another's.
   static Result<std::unique_ptr<SharedSegment>> make(Communicator& ranks,
                                                      std::size_t bytes_of_rank) {
     std::vector<std::shared_ptr<SharedObject>> mine;

@@ -1,5 +1,5 @@
 #pragma once
-// Copies that leave the caches alone.
+// Copies with non-temporal stores, which bypass the caches.
 
 #include <cstddef>
 #include <cstdint>
@@ -8,26 +8,26 @@
 
 namespace assay {
 
-/// A copy whose destination is written past the caches, where the processor can: the lines of a
-/// destination that is not in a cache are then not read before they are written, which is a third
-/// of a copy's memory traffic. Other threads and processes see it after streamed_fence(). Buffers
-/// of one type that do not overlap.
+/// Copies with non-temporal stores where the processor has them. They do not read the lines of the
+/// destination before writing them, which saves a third of a copy's memory traffic. The data are
+/// visible to other threads and processes after streamed_fence(). The buffers have the same type
+/// and do not overlap.
 void streamed_copy(Buffer into, Buffer from);
 void streamed_fence();
 
-/// Whole lines are written so: the part of one would be merged in memory, not in the processor's
-/// buffer. What lies before the first whole one of a destination, in bytes.
+/// Only whole lines are stored in this way: parts of a line would be merged in memory.
+/// before_streamed_line: bytes before the first whole line of a destination.
 inline constexpr std::size_t streamed_line = 64;
 inline std::size_t before_streamed_line(const void* destination) {
   return (streamed_line - reinterpret_cast<std::uintptr_t>(destination) % streamed_line) %
          streamed_line;
 }
 
-/// The bytes of a destination from which it is worth it: a second-level cache (1 MiB where its size
-/// is unknown), for what is longer does not stay there anyway. Measured on one machine: two ranks
-/// of a Sapphire Rapids (2 MiB) gain 10 % at 4 and 8 MiB; they would gain at 1 MiB, but whoever
-/// reads the result would lose. Elsewhere, above all where third-level caches are large beside the
-/// second, it is a guess. The greatest number where no instruction for it is known here.
+/// The size of a destination from which streamed copies pay: that of the second-level cache (1 MiB
+/// where it is unknown), since longer data do not stay in it. Measured on one machine: two ranks on
+/// a Sapphire Rapids (2 MiB) gain 10 % at 4 and 8 MiB; the copy would gain at 1 MiB, too, but the
+/// reader of the result would lose. It is a guess for other machines, above all for those with a
+/// large third-level cache. The largest std::size_t where the processor has no such stores.
 std::size_t streamed_from_bytes();
 
 }  // namespace assay

@@ -6,15 +6,15 @@ namespace assay {
 
 Group Topology::across() const {
   Group group;
-  for (const Group& one : nodes)
-    group.ranks.push_back(one.ranks.at(static_cast<std::size_t>(mine().me)));
+  for (const Group& node_ranks : nodes)
+    group.ranks.push_back(node_ranks.ranks.at(static_cast<std::size_t>(mine().me)));
   group.me = node;
   return group;
 }
 
 Group Topology::leaders() const {
   Group group;
-  for (const Group& one : nodes) group.ranks.push_back(one.ranks.front());
+  for (const Group& node_ranks : nodes) group.ranks.push_back(node_ranks.ranks.front());
   group.me = node;
   return group;
 }
@@ -29,8 +29,8 @@ Topology topology_of(Communicator& ranks) {
     group.ranks.push_back(rank);
   }
   topology.node = ranks.node();
-  for (const Group& one : topology.nodes)
-    topology.equal = topology.equal && one.size() == topology.nodes.front().size();
+  for (const Group& node_ranks : topology.nodes)
+    topology.equal = topology.equal && node_ranks.size() == topology.nodes.front().size();
   return topology;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Which ranks share a node.
+// The ranks of each node.
 
 #include <vector>
 
@@ -8,14 +8,14 @@
 namespace assay {
 
 struct Topology {
-  std::vector<Group> nodes;  ///< the ranks of each node, in order; `me` is set in my own
-  int node = 0;              ///< mine
-  bool equal = true;         ///< all nodes have as many ranks
+  std::vector<Group> nodes;  ///< the ranks of each node, in order; `me` is set for this node
+  int node = 0;              ///< the node of this rank
+  bool equal = true;         ///< all nodes have the same number of ranks
 
   const Group& mine() const { return nodes[static_cast<std::size_t>(node)]; }
-  /// The ranks of my place on each node; only where all nodes are equal.
+  /// The ranks with this rank's index on their nodes. Requires `equal`.
   Group across() const;
-  /// The first rank of each node; `me` is my node's.
+  /// The first rank of each node; `me` is the index of this node.
   Group leaders() const;
 };
 

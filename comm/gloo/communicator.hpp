@@ -1,6 +1,6 @@
 #pragma once
-// Gloo's collectives and messages as a Communicator. Gloo blocks: start() runs a collective whole.
-// It allocates in each of its calls, and that is part of its time.
+// Gloo's collectives and messages as a Communicator. Gloo has no nonblocking collectives: start()
+// completes the call. Gloo allocates memory in each call, which is part of its measured time.
 
 #include <gloo/transport/unbound_buffer.h>
 
@@ -34,7 +34,7 @@ class GlooCommunicator final : public KnownRanks {
   Request send(Buffer data, int to, int tag, Stream& stream) override;
   Request receive(Buffer data, int from, int tag, Stream& stream) override;
   void wait(Request& request) override;
-  /// Gloo can only wait: the first question about a request sends a thread to do so.
+  /// Gloo cannot test a message: the first call for a request starts a thread that waits for it.
   bool done(Request& request) override;
 
  private:
@@ -42,12 +42,12 @@ class GlooCommunicator final : public KnownRanks {
   struct Transfer {
     std::unique_ptr<Message> message;
     bool sending = false;
-    std::future<void> waiting;  ///< of the thread that done() has sent to wait
+    std::future<void> waiting;  ///< of the thread that done() has started
     void wait();
   };
   Message& message(std::uintptr_t slot, Buffer data, bool sending);
   void check_peer(int peer) const;
-  /// With a tag and a limit of time, which all of gloo's collectives are given alike.
+  /// Sets the tag and the timeout, which all collectives of Gloo take, and runs `collective`.
   template <class Options, class Collective>
   void finish(Options& options, const Collective& collective);
   void reduce(const Call& call);
@@ -56,7 +56,7 @@ class GlooCommunicator final : public KnownRanks {
   std::string interface_;
   std::shared_ptr<Mesh> mesh_;
   std::uint32_t calls_ = 0;    ///< the tag of a collective: two that overlap must differ
-  std::vector<char> ignored_;  ///< where gloo reduces on the ranks that get no result
+  std::vector<char> ignored_;  ///< output of a reduce on ranks that are not its root
   Slots<Transfer> transfers_;
 };
 

@@ -26,10 +26,12 @@ std::string first_interface(bool loopback) {
   if (getifaddrs(&all) != 0) return "";
   std::string found;
   for (const int family : {AF_INET, AF_INET6})
-    for (const ifaddrs* one = all; one != nullptr && found.empty(); one = one->ifa_next)
-      if (one->ifa_addr != nullptr && one->ifa_addr->sa_family == family &&
-          (one->ifa_flags & IFF_UP) != 0 && ((one->ifa_flags & IFF_LOOPBACK) != 0) == loopback)
-        found = one->ifa_name;
+    for (const ifaddrs* address = all; address != nullptr && found.empty();
+         address = address->ifa_next)
+      if (address->ifa_addr != nullptr && address->ifa_addr->sa_family == family &&
+          (address->ifa_flags & IFF_UP) != 0 &&
+          ((address->ifa_flags & IFF_LOOPBACK) != 0) == loopback)
+        found = address->ifa_name;
   freeifaddrs(all);
   return found;
 }

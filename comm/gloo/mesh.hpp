@@ -1,5 +1,5 @@
 #pragma once
-// A full mesh of TCP connections between the ranks of a communicator that we have already.
+// A full mesh of TCP connections between ranks that another communicator already connects.
 
 #include <gloo/context.h>
 
@@ -10,25 +10,25 @@
 
 namespace assay::gloo_transport {
 
-/// Longer than any run: an end is the business of the watchdog, which keeps the rows that are done.
+/// Longer than any run: the watchdog ends a run that hangs, and keeps its finished rows.
 constexpr std::chrono::hours no_timeout{24 * 30};
 
 class Mesh final : public gloo::Context {
  public:
-  /// Collective: every rank listens, tells the others its addresses through `known`, and connects.
-  /// Throws CaseError with gloo's words.
+  /// Collective: each rank listens, sends its addresses to the other ranks through `known`, and
+  /// connects. Throws CaseError with Gloo's message.
   Mesh(Communicator& known, const std::string& interface);
 
-  /// Whether Gloo's thread lets the caller's finish where both share a processor (SCHED_BATCH).
+  /// Whether Gloo's thread yields to the caller's where both share a processor (SCHED_BATCH).
   bool gives_way() const { return gives_way_; }
 
  private:
   bool gives_way_ = false;
 };
 
-/// The network interface that the ranks shall use: GLOO_SOCKET_IFNAME (as in PyTorch), else the
-/// loopback where all ranks are on one host, else the first one that is up and has an address.
-/// Throws CaseError where there is none. Collective.
+/// The network interface to use: GLOO_SOCKET_IFNAME (as in PyTorch), else the loopback interface
+/// where all ranks are on one host, else the first interface that is up and has an address. Throws
+/// CaseError where there is no such interface. Collective.
 std::string choose_interface(Communicator& known);
 
 }  // namespace assay::gloo_transport

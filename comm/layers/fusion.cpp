@@ -12,13 +12,13 @@ namespace assay {
 
 namespace {
 
-/// Tensors that go, or have gone, together.
+/// Tensors that are submitted as one call.
 struct Batch {
   enum class State { idle, open, flying } state = State::idle;
   std::uint64_t number = 0;
   std::vector<std::byte> memory;
   std::vector<Call> members;
-  /// All members, where they lie, as long as each begins where the one before ends.
+  /// The call of all members in their own memory, while each begins where the previous one ends.
   Call all;
   bool side_by_side = true;
   Request request;
@@ -103,12 +103,12 @@ class Fusion final : public ForwardingCommunicator {
  private:
   Batch* find(Batch::State state) {
     const auto found = std::find_if(batches_.begin(), batches_.end(),
-                                    [&](const Batch& one) { return one.state == state; });
+                                    [&](const Batch& batch) { return batch.state == state; });
     return found == batches_.end() ? nullptr : &*found;
   }
   Batch* find(std::uint64_t number) {
-    const auto found = std::find_if(batches_.begin(), batches_.end(), [&](const Batch& one) {
-      return one.state != Batch::State::idle && one.number == number;
+    const auto found = std::find_if(batches_.begin(), batches_.end(), [&](const Batch& batch) {
+      return batch.state != Batch::State::idle && batch.number == number;
     });
     return found == batches_.end() ? nullptr : &*found;
   }
@@ -118,9 +118,9 @@ class Fusion final : public ForwardingCommunicator {
   Batch& free_batch() {
     Batch* batch = find(Batch::State::idle);
     if (!batch) {
-      for (Batch& one : batches_)
-        if (one.state == Batch::State::flying && (!batch || one.number < batch->number))
-          batch = &one;
+      for (Batch& other : batches_)
+        if (other.state == Batch::State::flying && (!batch || other.number < batch->number))
+          batch = &other;
       land(*batch);
     }
     batch->number = ++last_;
@@ -132,9 +132,9 @@ class Fusion final : public ForwardingCommunicator {
   static void each_copied(Batch& batch, Body body) {
     if (batch.side_by_side) return;
     std::int64_t first = 0;
-    for (const Call& one : batch.members) {
-      body(one, batch.all.receive.part(first, one.receive.count));
-      first += one.receive.count;
+    for (const Call& member : batch.members) {
+      body(member, batch.all.receive.part(first, member.receive.count));
+      first += member.receive.count;
     }
   }
   void launch(Batch& batch) {
@@ -143,13 +143,13 @@ class Fusion final : public ForwardingCommunicator {
       copied_ = true;
       batch.all.send.data = batch.all.receive.data = batch.memory.data();
     }
-    each_copied(batch, [](const Call& one, Buffer part) { copy(part, one.send); });
+    each_copied(batch, [](const Call& member, Buffer part) { copy(part, member.send); });
     batch.request = under().start(batch.all, *stream_);
     batch.state = Batch::State::flying;
   }
   void land(Batch& batch) {
     under().wait(batch.request);
-    each_copied(batch, [](const Call& one, Buffer part) { copy(one.receive, part); });
+    each_copied(batch, [](const Call& member, Buffer part) { copy(member.receive, part); });
     batch.members.clear();
     batch.state = Batch::State::idle;
   }

@@ -1,5 +1,5 @@
 #pragma once
-// Fusion: small tensors share one allreduce, since many small messages cost their latency each.
+// Fusion: combines the allreduces of small tensors into one call, since each call costs a latency.
 
 #include <memory>
 
@@ -7,14 +7,14 @@
 
 namespace assay {
 
-/// Started allreduces of at most `bytes` are gathered and go as one call when the next one does not
-/// fit or differs in type or operation, and at the wait for one that has not gone yet. Larger ones
-/// go alone at once, after what was gathered: calls go in the order of their starts. Those that lie
-/// side by side, in that order, go from where they lie; others are copied into a buffer of `bytes`
-/// when they go, and out at their end. Tensors lie alike on all ranks: libraries want to be told by
-/// all alike what is in place. Polling (done) never sends anything, since ranks poll differently
-/// often: all ranks must start, and wait, in the same order. run() and the other collectives are
-/// those below.
+/// Started allreduces of at most `bytes` are collected. They are submitted as one call when the
+/// next one does not fit or differs in type or operation, and when one of them is waited for. A
+/// larger one is submitted at once and alone, after the collected ones: the order of starts is
+/// kept. Tensors that are adjacent in memory, in that order, are submitted where they are; others
+/// are copied into a buffer of `bytes` before the call and out of it afterwards. All ranks must
+/// have the same arrangement of tensors, since libraries require in-place calls to be in place on
+/// all ranks, and must start and wait in the same order. done() never submits, since ranks poll
+/// differently often. run() and the other collectives are forwarded.
 std::unique_ptr<Communicator> fused(Communicator& under, std::size_t bytes);
 
 }  // namespace assay

@@ -61,17 +61,17 @@ class Staged final : public ForwardingCommunicator {
 
   Request send(Buffer data, int to, int tag, Stream&) override {
     const std::uintptr_t number = message(data, false);
-    Message& one = messages_[number];
-    copy(one.host, data);
+    Message& transfer = messages_[number];
+    copy(transfer.host, data);
     device_.stream().wait();
-    one.request = under().send(one.host, to, tag, host_stream_);
+    transfer.request = under().send(transfer.host, to, tag, host_stream_);
     return {number};
   }
   Request receive(Buffer data, int from, int tag, Stream&) override {
     const std::uintptr_t number = message(data, true);
-    Message& one = messages_[number];
+    Message& transfer = messages_[number];
     device_.stream().wait();  // what the message before still copies from this memory
-    one.request = under().receive(one.host, from, tag, host_stream_);
+    transfer.request = under().receive(transfer.host, from, tag, host_stream_);
     return {number};
   }
   void wait(Request& request) override {
@@ -131,15 +131,15 @@ class Staged final : public ForwardingCommunicator {
 
   std::uintptr_t message(const Buffer& data, bool arrives) {
     const std::uintptr_t number = messages_.take();
-    Message& one = messages_[number];
-    one.device = one.host = data;
-    one.host.data = room(one.scratch, data.bytes());
-    one.arrives = arrives;
+    Message& transfer = messages_[number];
+    transfer.device = transfer.host = data;
+    transfer.host.data = room(transfer.scratch, data.bytes());
+    transfer.arrives = arrives;
     return number;
   }
   void finish(Request& request) {
-    const Message& one = messages_[request.handle];
-    if (one.arrives) copy(one.device, one.host);
+    const Message& transfer = messages_[request.handle];
+    if (transfer.arrives) copy(transfer.device, transfer.host);
     messages_.give_back(request.handle);
     request = {};
   }

@@ -1,6 +1,7 @@
 #pragma once
-// Calls of a transport of host memory on buffers of a device: copied to page-locked memory of the
-// host, called there, copied back. It is what Horovod does where MPI cannot read device memory.
+// Staging: calls on device buffers over a transport that reads host memory only. The data are
+// copied to page-locked host memory, communicated there, and copied back, as Horovod does where MPI
+// cannot read device memory.
 
 #include <memory>
 
@@ -8,14 +9,14 @@
 
 namespace assay {
 
-/// What a row says of it.
+/// For the implementation in the row's "executed".
 inline constexpr const char* staged_words = "staged through pinned host memory";
 
-/// `under` moves host memory; calls are made on `device`'s stream. Places that are one in the
-/// device's memory are one in the host's, so a call in place stays one. A started call runs whole.
-/// Scratch memory is taken by prepare(), of messages by the first of them.
+/// `under` communicates host memory; the copies are ordered on `device`'s stream. A call in place
+/// stays in place on the host. start() completes the call. prepare() allocates the host memory;
+/// that of messages is allocated by the first message.
 std::unique_ptr<Communicator> staged(std::unique_ptr<Communicator> under, Device& device);
-/// The same over one that outlives the result.
+/// The same over a communicator that must outlive the result.
 std::unique_ptr<Communicator> staged(Communicator& under, Device& device);
 
 }  // namespace assay

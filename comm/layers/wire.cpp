@@ -68,10 +68,10 @@ class Wire final : public ForwardingCommunicator {
     for (std::int64_t first = 0; first < part; first += block) {
       const std::int64_t count = std::min(block, part - first);
       const Buffer sum{sum_.data(), count, call.receive.type};
-      const Buffer one{sum_.data() + block * sizeof(double), count, call.receive.type};
+      const Buffer contribution{sum_.data() + block * sizeof(double), count, call.receive.type};
       for (int rank = 0; rank < size(); ++rank) {
-        convert(rank == 0 ? sum : one, exchanged.receive.part(rank * part + first, count));
-        if (rank > 0) reduce_into(sum, one, call.op);
+        convert(rank == 0 ? sum : contribution, exchanged.receive.part(rank * part + first, count));
+        if (rank > 0) reduce_into(sum, contribution, call.op);
       }
       if (call.op == ReduceOp::average) scale(sum, size());
       convert(own.part(first, count), sum);

@@ -38,7 +38,8 @@ std::string why_not_launched() {
 #endif
   if (understood) return "";
   return fmt::format(
-      "{} has started {} processes, but this build's MPI is {} and each would believe to be alone. "
+      "{} has started {} processes, but this build's MPI is {} and each would initialise as a "
+      "singleton. "
       "Use the launcher of {}, or build with the other MPI",
       start.by, start.size, library_name(), library_name());
 }
@@ -90,7 +91,7 @@ Result<std::unique_ptr<Communicator>> MpiBackend::connect(const Options& options
   int running = 0, over = 0;
   MPI_Initialized(&running);
   MPI_Finalized(&over);
-  if (over != 0) return Unsupported{"MPI was finalized already (it cannot begin again)"};
+  if (over != 0) return Unsupported{"MPI is finalized already (it cannot be initialised again)"};
   if (running == 0) {
     make_visible();
     int level = 0;

@@ -1,6 +1,6 @@
 #pragma once
-// An MPI communicator as ours. Collectives are MPI's own; MPI counts in int, so longer reductions
-// and broadcasts go in pieces, and what cannot is refused.
+// An MPI communicator as a Communicator. Collectives are MPI's own. MPI counts elements in int:
+// longer reductions and broadcasts are split into several calls, other collectives are refused.
 
 #include <climits>
 #include <vector>
@@ -10,13 +10,13 @@
 
 namespace assay::mpi {
 
-/// Elements in one call of MPI at most: far below INT_MAX, since libraries compute bytes and
-/// offsets in int, too.
+/// Most elements in one call of MPI: far below INT_MAX, since libraries compute bytes and offsets
+/// in int, too.
 inline constexpr std::int64_t longest_call = std::int64_t{1} << 28;
 
 class MpiCommunicator final : public Communicator {
  public:
-  /// Takes `comm` over. Collective. `node`: any number that the ranks of one node have in common.
+  /// Takes over `comm`. Collective. `node`: a number that the ranks of a node have in common.
   MpiCommunicator(MPI_Comm comm, int node, std::int64_t longest);
   ~MpiCommunicator() override;
   MpiCommunicator(const MpiCommunicator&) = delete;
@@ -51,8 +51,8 @@ class MpiCommunicator final : public Communicator {
   /// A started transfer.
   struct Transfer {
     MPI_Request request = MPI_REQUEST_NULL;
-    Buffer average;  ///< sums that are still to be divided
-    Buffer message;  ///< that is received
+    Buffer average;  ///< sums that finish() still has to divide
+    Buffer message;  ///< the message that is received
     bool is_receive = false;
   };
   Request take();
@@ -66,7 +66,8 @@ class MpiCommunicator final : public Communicator {
   MPI_Comm comm_;
   int rank_ = 0, size_ = 1, node_ = 0, nodes_ = 1;
   std::int64_t longest_;
-  Call allowed_{Collective::barrier, {}, {}, ReduceOp::sum, -1};  ///< the last one that was
+  Call allowed_{
+      Collective::barrier, {}, {}, ReduceOp::sum, -1};  ///< the last call that why_not() allowed
   std::vector<char> scratch_;
   Slots<Transfer> transfers_;
 };

@@ -18,9 +18,9 @@ void reduce_16_bits(void* in, void* inout, int* count, MPI_Datatype*) {
 template <DataType type, ReduceOp op>
 MPI_Op made() {
   static const MPI_Op operation = [] {
-    MPI_Op one = MPI_OP_NULL;
-    check(MPI_Op_create(&reduce_16_bits<type, op>, 1, &one), "MPI_Op_create");
-    return one;
+    MPI_Op created = MPI_OP_NULL;
+    check(MPI_Op_create(&reduce_16_bits<type, op>, 1, &created), "MPI_Op_create");
+    return created;
   }();
   return operation;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// MPI's C interface, and its errors as ours.
+// MPI's C interface, with its errors as exceptions.
 
 #ifndef OMPI_SKIP_MPICXX
 #define OMPI_SKIP_MPICXX 1
@@ -13,26 +13,27 @@
 
 #include "core/api/communicator.hpp"
 
-// The name of the plugin: the same sources make one for each MPI that is installed.
+// The name of the plugin: the same sources are compiled once for each installed MPI.
 #ifndef ASSAY_MPI_NAME
 #define ASSAY_MPI_NAME "mpi"
 #endif
 
 namespace assay::mpi {
 
-/// Throws CaseError with MPI's own text where `code` is an error of the call `what`.
+/// Throws CaseError with MPI's message where `code`, returned by the call `what`, is an error.
 void check(int code, const char* what);
 
-/// "Open MPI 4.1.4": the first words of MPI_Get_library_version.
+/// Name and version from MPI_Get_library_version: "Open MPI 4.1.4".
 std::string library_name();
 
-/// The MPI type that moves elements of `type` (16-bit floats as unsigned integers: MPI has none).
+/// The MPI type with which elements of `type` are sent; MPI has no 16-bit floating-point types, and
+/// sends them as unsigned integers.
 MPI_Datatype moved_as(DataType type);
 
-/// The operation that combines elements of `type`: MPI's own, or for 16-bit floats ours. `average`
-/// gives the sum.
+/// The reduction operator for elements of `type`: MPI's own, or Assay's for 16-bit floating point.
+/// `average` sums.
 MPI_Op operation(DataType type, ReduceOp op);
-/// Whether operation() is ours.
+/// Whether operation() is Assay's.
 bool own_operation(DataType type);
 
 }  // namespace assay::mpi

@@ -12,11 +12,11 @@
 
 namespace assay::nccl {
 
-/// Throws CaseError where `result` is an error: "<what> failed (NCCL: …)", with what the library
-/// remembers of it.
+/// Throws CaseError where `result` is an error: "<what> failed (NCCL: …)", with the library's last
+/// error message.
 void check(ncclResult_t result, const std::string& what, ncclComm_t of = nullptr);
 
-/// "2.28.9" of NCCL's number of a version, and of the library that is loaded.
+/// "2.28.9": of a version number as NCCL encodes it, and of the loaded library.
 std::string version_text(int code);
 std::string version();
 
@@ -28,15 +28,15 @@ class NcclCommunicator final : public KnownRanks {
 
   std::unique_ptr<Communicator> split(int color, int key) override;
   std::string why_not(const Call& call) const override;
-  /// The library connects ranks and takes its buffers in the first call of a kind, whose own result
-  /// would then be in the caller's memory: the verification before timing is that call.
+  /// The library connects ranks and allocates buffers in the first call of a kind. A call here
+  /// would write to the caller's buffers, so the verification before timing is that first call.
   void prepare(const Call&) override {}
   void describe(const Call& call, Executed& executed) const override;
   void run(const Call& call, Stream& stream) override;
   Request start(const Call& call, Stream& stream) override;
-  /// A send and a receive that need each other must be one group for the library, so messages are
-  /// submitted together at the next wait(), done() or collective. It has no tags: messages of one
-  /// pair are received in the order of their sending.
+  /// The library requires a send and a receive that depend on each other to be in one group, so
+  /// messages are submitted together at the next wait(), done() or collective. It has no tags:
+  /// messages of one pair arrive in the order of sending.
   bool has_tags() const override { return false; }
   Request send(Buffer data, int to, int tag, Stream& stream) override;
   Request receive(Buffer data, int from, int tag, Stream& stream) override;
@@ -44,7 +44,7 @@ class NcclCommunicator final : public KnownRanks {
   bool done(Request& request) override;
 
  private:
-  /// A CUDA event: recorded behind what the request is about.
+  /// A CUDA event, recorded after the work of a request.
   struct Mark {
     Mark();
     ~Mark();

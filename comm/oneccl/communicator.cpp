@@ -122,7 +122,7 @@ std::string OneCclCommunicator::why_not(const Call& call) const {
   if (!processor_can_add(call.receive.type))
     return "oneccl adds " + std::string(name(call.receive.type)) + " with " +
            (call.receive.type == DataType::bf16 ? "avx512f" : "f16c or avx512f") +
-           " alone, which this processor has not";
+           " instructions only, which this processor does not have";
   return "";
 }
 
@@ -190,7 +190,7 @@ Request OneCclCommunicator::remember(ccl::event event) {
 }
 
 void OneCclCommunicator::check_peer(int peer) const {
-  if (peer == rank()) throw CaseError("oneccl sends nothing to oneself");
+  if (peer == rank()) throw CaseError("oneccl cannot send a message to the same rank");
   if (peer < 0 || peer >= size()) throw CaseError("no rank " + std::to_string(peer));
 }
 

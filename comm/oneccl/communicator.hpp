@@ -15,18 +15,19 @@ namespace assay::oneccl {
 class OneCclCommunicator final : public KnownRanks {
  public:
   /// Collective: rank 0 opens the store through which the library's ranks find each other, and
-  /// tells its address through the ranks that are known. Throws CaseError with the library's words.
+  /// sends its address to them through `ranks`. Throws CaseError with the library's message.
   explicit OneCclCommunicator(Ranks ranks);
 
   std::unique_ptr<Communicator> split(int color, int key) override;
   std::string why_not(const Call& call) const override;
-  void prepare(const Call&) override {}  // the library caches what it makes for a call, by its size
+  void prepare(const Call&) override {}  // the library caches its resources for a call by its size
   void describe(const Call& call, Executed& executed) const override;
   std::string tuning_settings() const override;
   void run(const Call& call, Stream& stream) override;
   Request start(const Call& call, Stream& stream) override;
-  /// The library has no tags, and confuses two messages of one pair that are under way at a time.
-  /// So each waits here for the one before it, and they are received in the order of their sending.
+  /// The library has no tags, and mixes up two messages of one pair that are in flight at the same
+  /// time. So each message waits here for the previous one, and they arrive in the order of
+  /// sending.
   bool has_tags() const override { return false; }
   Request send(Buffer data, int to, int tag, Stream& stream) override;
   Request receive(Buffer data, int from, int tag, Stream& stream) override;
@@ -36,31 +37,31 @@ class OneCclCommunicator final : public KnownRanks {
  private:
   struct Transfer {
     ccl::event event;
-    Buffer average;  ///< a sum that is still to be divided, once it is there
-    Buffer message;  ///< of a message that waits for the one before it
+    Buffer average;  ///< a sum that is divided when the call has ended
+    Buffer message;  ///< data of a message that waits for the previous one
     std::size_t line = 0;
     enum class State { waits, under_way, ended } state = State::under_way;
   };
   Request queue(Buffer data, int peer, bool sending);
   void begin(Transfer& transfer);
-  /// Whether it has ended; begins what waited for it.
+  /// Whether it has ended; then begins the message that waited for it.
   bool ended(Transfer& transfer);
   void progress();
   ccl::event enqueue(const Call& call);
   Request remember(ccl::event event);
   void check_peer(int peer) const;
 
-  bool sleeps_ = false;                    ///< waiting threads leave their processor to others
-  ccl::shared_ptr_class<ccl::kvs> store_;  ///< rank 0 serves it as long as the communicator lives
+  bool sleeps_ = false;                    ///< waiting threads yield their processor
+  ccl::shared_ptr_class<ccl::kvs> store_;  ///< served by rank 0 during the life of the communicator
   std::unique_ptr<ccl::communicator> library_;
   Slots<Transfer> transfers_;
-  /// Messages to each rank, then from each rank: the first is under way. (A deque would allocate.)
+  /// Messages to each rank, then from each rank; the first is in flight. (A deque would allocate.)
   std::vector<std::vector<std::uintptr_t>> lines_;
 };
 
 /// "2021.13.1".
 std::string version();
-/// The library's own words of an error.
+/// The library's message for an error.
 std::string words(const ccl::exception& error);
 
 }  // namespace assay::oneccl

@@ -86,13 +86,13 @@ struct Prepared {
 inline double combined(const Shape& shape, int ranks, std::int64_t index) {
   double result = value(0, index);
   for (int rank = 1; rank < ranks; ++rank) {
-    const double one = value(rank, index);
+    const double contribution = value(rank, index);
     if (shape.op == ReduceOp::max)
-      result = std::max(result, one);
+      result = std::max(result, contribution);
     else if (shape.op == ReduceOp::min)
-      result = std::min(result, one);
+      result = std::min(result, contribution);
     else
-      result += one;
+      result += contribution;
   }
   return shape.op == ReduceOp::average ? result / ranks : result;
 }
@@ -204,8 +204,8 @@ inline Shape random_shape(std::mt19937& random, Collective what, int ranks) {
 }
 
 inline const AlgorithmEntry& algorithm(const std::string& name) {
-  for (const AlgorithmEntry& one : algorithms())
-    if (one.name == name) return one;
+  for (const AlgorithmEntry& entry : algorithms())
+    if (entry.name == name) return entry;
   throw std::logic_error("no algorithm " + name);
 }
 

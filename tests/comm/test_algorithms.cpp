@@ -30,9 +30,9 @@ const std::map<std::string, std::vector<Collective>>& takes() {
 
 TEST(Algorithms, AreCollectedFromTheirFiles) {
   std::vector<std::string> found, expected;
-  for (const AlgorithmEntry& one : algorithms()) {
-    found.emplace_back(one.name);
-    EXPECT_FALSE(one.help.empty());
+  for (const AlgorithmEntry& entry : algorithms()) {
+    found.emplace_back(entry.name);
+    EXPECT_FALSE(entry.help.empty());
   }
   for (const auto& [name, unused] : takes()) expected.push_back(name);
   EXPECT_EQ(found, expected);
@@ -139,8 +139,8 @@ void several_calls(const std::string& name, Communicator& transport) {
   for (const std::int64_t count : {1000, 1000, 70000, 3, 1000})
     shapes.push_back({Collective::allreduce, count, DataType::fp64, ReduceOp::sum, false, 0});
   for (const Shape& shape : shapes) all.push_back(prepared(shape, transport.rank(), 4));
-  for (Prepared& one : all) {
-    requests.push_back(communicator->start(one.call, stream));
+  for (Prepared& prepared_call : all) {
+    requests.push_back(communicator->start(prepared_call.call, stream));
     // Some ranks get further than others before the next one starts.
     for (int i = 0; i < 50 * transport.rank(); ++i)
       for (Request& request : requests) communicator->done(request);

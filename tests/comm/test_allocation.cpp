@@ -119,17 +119,17 @@ void expect_none(const Allocated& wanted) {
         layers.push_back(testing_comm::make(wanted.algorithm, library, options, &reason));
         ASSERT_NE(layers.front(), nullptr) << reason;
         wanted.cover(layers);
-        const auto one = testing_fakes::rank_case(
+        const auto rank = testing_fakes::rank_case(
             wanted.shape, threads, std::make_unique<ForwardingCommunicator>(*layers.back()),
             wanted.nonblocking, wanted.replay);
-        const Verification verified = one->workload->verify_before();
+        const Verification verified = rank->workload->verify_before();
         EXPECT_TRUE(verified.passed) << verified.reason;
-        one->workload->reset();
+        rank->workload->reset();
         allocations = 0;
         for (int i = 0; i < 20; ++i) {
           threads.barrier();
           counting = true;
-          one->workload->run(one->workload->stream());
+          rank->workload->run(rank->workload->stream());
           counting = false;
         }
         EXPECT_EQ(allocations, 0) << wanted.algorithm << ", rank " << threads.rank();
@@ -164,7 +164,7 @@ INSTANTIATE_TEST_SUITE_P(Each, AlgorithmAllocation,
                          testing::Values("library", "ring", "halving_doubling", "tree", "torus2d",
                                          "hierarchical", "shared_memory", "horovod_hybrid",
                                          "exascale_hybrid"),
-                         [](const auto& one) { return one.param; });
+                         [](const auto& test) { return test.param; });
 
 TEST(Allocation, ATimedRunOfAWireAllocatesNothing) {
   for (const char* algorithm : {"library", "shared_memory"}) {
@@ -204,13 +204,13 @@ TEST(Allocation, ATimedRunAllocatesNothing) {
       CollectiveShape shape;
       shape.pattern = pattern;
       shape.bytes = pattern == Pattern::barrier ? 0 : 4096;
-      const auto one = testing_fakes::rank_case(
+      const auto rank = testing_fakes::rank_case(
           shape, *alone, std::make_unique<ForwardingCommunicator>(*alone), nonblocking);
-      ASSERT_TRUE(one->workload->verify_before().passed);
-      one->workload->reset();
+      ASSERT_TRUE(rank->workload->verify_before().passed);
+      rank->workload->reset();
       allocations = 0;
       counting = true;
-      for (int i = 0; i < 100; ++i) one->workload->run(one->workload->stream());
+      for (int i = 0; i < 100; ++i) rank->workload->run(rank->workload->stream());
       counting = false;
       EXPECT_EQ(allocations, 0) << name(pattern);
     }

@@ -57,12 +57,12 @@ TEST(Collective, WhatIsRightPassesOnEveryRank) {
   for (const int ranks : {1, 2, 3, 5})
     for (const CollectiveShape& shape : shapes(ranks, 29))
       on_threads(ranks, [&](Communicator& here) {
-        const auto one = rank_case(shape, here, std::make_unique<Spoiled>(here, nullptr));
-        const Verification before = one->workload->verify_before();
+        const auto rank = rank_case(shape, here, std::make_unique<Spoiled>(here, nullptr));
+        const Verification before = rank->workload->verify_before();
         EXPECT_TRUE(before.passed) << shown(shape) << ": " << before.reason;
-        one->workload->reset();
-        one->workload->run(one->workload->stream());
-        const Verification after = one->workload->verify_after();
+        rank->workload->reset();
+        rank->workload->run(rank->workload->stream());
+        const Verification after = rank->workload->verify_after();
         EXPECT_TRUE(after.passed) << shown(shape) << ": " << after.reason;
         if (shape.op != ReduceOp::average) {
           EXPECT_EQ(before.max_error, 0) << shown(shape);
@@ -78,9 +78,9 @@ TEST(Collective, NonblockingCallsAreTheSameProblem) {
     CollectiveShape shape;
     shape.ranks = 3;
     shape.bytes = 1200;
-    const auto one = rank_case(shape, here, std::make_unique<Spoiled>(here, nullptr), true);
-    EXPECT_TRUE(one->workload->verify_before().passed);
-    EXPECT_NE(one->workload->executed().implementation.find("waited for"), std::string::npos);
+    const auto rank = rank_case(shape, here, std::make_unique<Spoiled>(here, nullptr), true);
+    EXPECT_TRUE(rank->workload->verify_before().passed);
+    EXPECT_NE(rank->workload->executed().implementation.find("waited for"), std::string::npos);
   });
 }
 
@@ -101,8 +101,8 @@ TEST(Collective, OneWrongBitOnOneRankIsIncorrect) {
         auto spoiled = std::make_unique<Spoiled>(here, [&](const Call& call) {
           if (here.rank() == victim) flip(call.receive, call.receive.count - 1);
         });
-        const auto one = rank_case(shape, here, std::move(spoiled));
-        const Verification before = one->workload->verify_before();
+        const auto rank = rank_case(shape, here, std::move(spoiled));
+        const Verification before = rank->workload->verify_before();
         if (!before.passed) ++wrong;
         EXPECT_EQ(before.passed, here.rank() != victim) << shown(shape) << ", rank " << here.rank();
       });
@@ -152,8 +152,8 @@ TEST(Collective, WhatIsNotWrittenIsIncorrect) {
     if (shape.pattern == Pattern::sendrecv) continue;
     std::atomic<int> wrong = 0;
     on_threads(2, [&](Communicator& here) {
-      const auto one = rank_case(shape, here, std::make_unique<Spoiled>(here, nullptr, false));
-      if (!one->workload->verify_before().passed) ++wrong;
+      const auto rank = rank_case(shape, here, std::make_unique<Spoiled>(here, nullptr, false));
+      if (!rank->workload->verify_before().passed) ++wrong;
     });
     EXPECT_GE(wrong, 1) << shown(shape);
   }
@@ -168,8 +168,8 @@ TEST(Collective, ARootThatLosesItsOwnDataIsIncorrect) {
     auto spoiled = std::make_unique<Spoiled>(here, [&](const Call& call) {
       if (here.rank() == 0) flip(call.receive, 0);
     });
-    const auto one = rank_case(shape, here, std::move(spoiled));
-    const Verification before = one->workload->verify_before();
+    const auto rank = rank_case(shape, here, std::move(spoiled));
+    const Verification before = rank->workload->verify_before();
     EXPECT_EQ(before.passed, here.rank() == 1);
   });
 }
@@ -185,8 +185,8 @@ TEST(Collective, SumsThatWereRoundedToLessAreIncorrect) {
       for (std::int64_t i = 0; i < call.receive.count; ++i)
         values[i] = static_cast<float>(round_to(DataType::bf16, values[i]));
     });
-    const auto one = rank_case(shape, here, std::move(spoiled));
-    EXPECT_FALSE(one->workload->verify_before().passed);
+    const auto rank = rank_case(shape, here, std::move(spoiled));
+    EXPECT_FALSE(rank->workload->verify_before().passed);
   });
 }
 
@@ -202,8 +202,8 @@ TEST(Collective, AnAverageMayMissByTwoUnitsInTheLastPlaceAndNoMore) {
         for (std::int64_t i = 0; i < call.receive.count; ++i)
           for (int step = 0; step < units; ++step) values[i] = std::nextafter(values[i], 2.0F);
       });
-      const auto one = rank_case(shape, here, std::move(spoiled));
-      EXPECT_EQ(one->workload->verify_before().passed, units == 1) << units;
+      const auto rank = rank_case(shape, here, std::move(spoiled));
+      EXPECT_EQ(rank->workload->verify_before().passed, units == 1) << units;
     });
 }
 

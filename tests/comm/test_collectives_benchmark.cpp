@@ -122,7 +122,7 @@ TEST_F(CollectivesBenchmarkTest, AllStandsForEveryValue) {
   const std::vector<Case> all = cases({{"algorithm", {"all"}}, {"bytes", {"4"}}});
   EXPECT_GE(all.size(), 5u);
   std::set<std::string> names;
-  for (const Case& one : all) names.insert(one.settings.at("algorithm"));
+  for (const Case& wanted : all) names.insert(wanted.settings.at("algorithm"));
   EXPECT_TRUE(names.contains("library"));
   EXPECT_TRUE(names.contains("ring"));
 }

@@ -66,12 +66,12 @@ TEST_P(Reduce, RoundingIsToNearestEvenAtEveryTieAndBesideIt) {
     for (std::size_t i = 0; i + 1 < all.size(); ++i) {
       if (!std::isfinite(values[i]) || !std::isfinite(values[i + 1])) continue;
       const float half = values[i] + (values[i + 1] - values[i]) / 2;
-      for (const float one : {half, std::nextafter(half, most), std::nextafter(half, -most)})
-        between.push_back(one);
+      for (const float number : {half, std::nextafter(half, most), std::nextafter(half, -most)})
+        between.push_back(number);
     }
-    for (const float one : {65519.99f, 65520.f, 1e9f, -1e9f, 3.4e38f, 1e-9f, -1e-45f,
-                            std::numeric_limits<float>::infinity()})
-      between.push_back(one);
+    for (const float number : {65519.99f, 65520.f, 1e9f, -1e9f, 3.4e38f, 1e-9f, -1e-45f,
+                               std::numeric_limits<float>::infinity()})
+      between.push_back(number);
     std::vector<std::uint16_t> rounded(between.size());
     convert(of(type, rounded), of(DataType::fp32, between));
     for (std::size_t i = 0; i < between.size(); ++i) {
@@ -92,7 +92,7 @@ TEST_P(Reduce, NanStaysNan) {
     std::vector<float> back(nan.size());
     convert(of(type, stored), of(DataType::fp32, nan));
     convert(of(DataType::fp32, back), of(type, stored));
-    for (const float one : back) EXPECT_TRUE(std::isnan(one));
+    for (const float number : back) EXPECT_TRUE(std::isnan(number));
   }
 }
 
@@ -151,8 +151,8 @@ TEST_P(Reduce, ResultsGoToEveryOtherPlaceAndNowhereElse) {
         const auto n = static_cast<std::int64_t>(count);
         // The second begins elsewhere in a line than the first, or alike.
         for (const std::size_t other : {at / 2 / size * size, at + 64}) {
-          for (std::vector<std::byte>* one : {&into, &first, &second})
-            std::fill(one->begin(), one->end(), std::byte{0xee});
+          for (std::vector<std::byte>* memory : {&into, &first, &second})
+            std::fill(memory->begin(), memory->end(), std::byte{0xee});
           std::byte* const also[] = {first.data() + at, second.data() + other};
           const Buffer result{into.data(), n, type}, addend{b.data(), n, type};
           combine(result, {a.data(), n, type}, addend, ReduceOp::sum, also);
@@ -161,8 +161,8 @@ TEST_P(Reduce, ResultsGoToEveryOtherPlaceAndNowhereElse) {
           for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(got[i], x[i] + y[i]) << name(type);
           const auto only = [&](const std::vector<std::byte>& all, const std::byte* here) {
             ASSERT_EQ(std::memcmp(here, into.data(), count * size), 0) << name(type) << " " << at;
-            for (const std::byte& one : all)
-              ASSERT_TRUE((&one >= here && &one < here + count * size) || one == std::byte{0xee})
+            for (const std::byte& byte : all)
+              ASSERT_TRUE((&byte >= here && &byte < here + count * size) || byte == std::byte{0xee})
                   << name(type) << ", " << count << " elements at byte " << at;
           };
           only(into, into.data());
@@ -182,9 +182,9 @@ TEST_P(Reduce, MinimumAndMaximumTakeTheFirstWhereOneIsNoNumber) {
   std::vector<float> x(40, nan), y(40, 1), into(40);
   for (const ReduceOp op : {ReduceOp::min, ReduceOp::max}) {
     combine(of(DataType::fp32, into), of(DataType::fp32, x), of(DataType::fp32, y), op);
-    for (const float one : into) EXPECT_TRUE(std::isnan(one));
+    for (const float number : into) EXPECT_TRUE(std::isnan(number));
     combine(of(DataType::fp32, into), of(DataType::fp32, y), of(DataType::fp32, x), op);
-    for (const float one : into) EXPECT_EQ(one, 1);
+    for (const float number : into) EXPECT_EQ(number, 1);
   }
 }
 
@@ -206,8 +206,8 @@ TEST_P(Reduce, DoublesAreConvertedByWayOfFloats) {
 }
 
 TEST_P(Reduce, IntegersWrapAndHaveNoMean) {
-  std::vector<std::int32_t> most{std::numeric_limits<std::int32_t>::max()}, one{1};
-  reduce_into(of(DataType::s32, most), of(DataType::s32, one), ReduceOp::sum);
+  std::vector<std::int32_t> most{std::numeric_limits<std::int32_t>::max()}, unit{1};
+  reduce_into(of(DataType::s32, most), of(DataType::s32, unit), ReduceOp::sum);
   EXPECT_EQ(most[0], std::numeric_limits<std::int32_t>::min());
   EXPECT_EQ(why_not_reduce(DataType::s32, ReduceOp::sum), "");
   EXPECT_EQ(why_not_reduce(DataType::s32, ReduceOp::average),

@@ -98,8 +98,8 @@ class Elsewhere final : public ForwardingCommunicator {
   using ForwardingCommunicator::ForwardingCommunicator;
   std::vector<std::string> allgather(const std::string& text) override {
     std::vector<std::string> all = ForwardingCommunicator::allgather(text);
-    for (std::string& one : all)
-      if (one.starts_with('=')) one.insert(1, "0");  // of the process: "0123" is none
+    for (std::string& text : all)
+      if (text.starts_with('=')) text.insert(1, "0");  // of the process: "0123" is none
     return all;
   }
 };

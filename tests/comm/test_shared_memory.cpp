@@ -240,9 +240,9 @@ TEST(SharedMemoryProcesses, RegisteredBuffersAreSaidToBe) {
     const Shape shape{Collective::allreduce, 1000, DataType::fp32, ReduceOp::sum, false, 0};
     Prepared all = prepared(shape, ranks.rank(), 2, registered, registered),
              ordinary = prepared(shape, ranks.rank(), 2);
-    const auto said = [&](const Prepared& one) {
+    const auto said = [&](const Prepared& prepared_call) {
       Executed executed;
-      communicator->describe(one.call, executed);
+      communicator->describe(prepared_call.call, executed);
       return executed.implementation;
     };
     EXPECT_EQ(said(all).find("read where they stand"), std::string::npos) << "not yet prepared";

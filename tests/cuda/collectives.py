@@ -62,7 +62,7 @@ class Collectives(RunTest):
     def test_the_hybrids_of_the_documents(self):
         for ranks, per_node in ((4, 4), (4, 2), (8, 4)):
             algorithms = ["horovod_hybrid", "exascale_hybrid"] if per_node == 4 else ["horovod_hybrid"]
-            rows = self.rows(ranks, "--transport", "mpi", "--inside", "nccl", "--algorithm", "horovod_hybrid,exascale_hybrid",
+            rows = self.rows(ranks, "--transport", "mpi", "--intra-node", "nccl", "--algorithm", "horovod_hybrid,exascale_hybrid",
                              "--ranks-per-node", per_node, "--precision", "fp64,fp32,int32", "--bytes", "n1,n1003")
             ran = [row for row in rows if row["parameters"]["algorithm"] in algorithms]
             for row in self.expect_ok(ran, 6 * len(algorithms)):
@@ -75,7 +75,7 @@ class Collectives(RunTest):
                     self.assertIn("needs four ranks on each node", row["reason"])
 
     def test_a_wrong_element_of_nccl_is_caught(self):
-        for words in (("--transport", "nccl"), ("--transport", "mpi", "--inside", "nccl", "--algorithm", "horovod_hybrid")):
+        for words in (("--transport", "nccl"), ("--transport", "mpi", "--intra-node", "nccl", "--algorithm", "horovod_hybrid")):
             row = self.rows(2, *words, "--bytes", "n1000", code=3, FAKE_NCCL_FLIPS="123")[0]
             self.assertEqual(row["status"], "incorrect")
 
@@ -91,7 +91,7 @@ class Collectives(RunTest):
         # Two ranks, each of which stages two vectors of 2 GiB, or both together one of 8 GiB: the fake GPU has them, the host's
         # 6 GB of addresses do not.
         limited = ("bash", "-c", 'ulimit -v 6000000; exec "$@"', "limited")
-        for words in (("--bytes", "2GiB"), ("--bytes", "8GiB", "--inside", "nccl", "--algorithm", "horovod_hybrid")):
+        for words in (("--bytes", "2GiB"), ("--bytes", "8GiB", "--intra-node", "nccl", "--algorithm", "horovod_hybrid")):
             row = self.rows(2, "--transport", "mpi", *words, code=7, before=limited, FAKE_GPU_BYTES=str(1 << 40))[0]
             self.assertEqual(row["status"], "failed")
             self.assertRegex(row["reason"], r"staging needs 8 GiB of this host's memory, page-locked, but [\d.]+ GiB are available")
@@ -100,12 +100,12 @@ class Collectives(RunTest):
     def test_without_a_gpu_or_where_data_are_the_host_s_it_says_so(self):
         row = self.rows(2, "--transport", "mpi", "--bytes", "4", fakes="", code=6)[0]
         self.assertEqual(row["status"], "unsupported")
-        self.assertRegex(row["reason"], r"mpi moves memory of the host; a GPU's is staged, on the GPU that nccl chooses \(nccl: unavailable: ")
-        for words, reason in ((("--wire", "fp16"), "converted for the wire on the host"), (("--buffers", "registered"), "registered buffers are memory of the host"),
-                              (("--transport", "nccl", "--inside", "mpi", "--algorithm", "horovod_hybrid"), "mpi moves memory of the host (--inside)"),
+        self.assertRegex(row["reason"], r"mpi reads host memory, and staging GPU memory needs nccl to select the GPU \(nccl: unavailable: ")
+        for words, reason in ((("--wire", "fp16"), "--wire converts data on the host"), (("--buffers", "registered"), "registered buffers are host memory"),
+                              (("--transport", "nccl", "--intra-node", "mpi", "--algorithm", "horovod_hybrid"), "mpi reads host memory (--intra-node)"),
                               (("--transport", "nccl", "--algorithm", "ring"), "ring reduces in host memory"),
-                              (("--inside", "nccl", "--algorithm", "ring"), "ring reduces in host memory"),
-                              (("--inside", "nccl", "--algorithm", "horovod_hybrid", "--op", "average"), "no average of device buffers")):
+                              (("--intra-node", "nccl", "--algorithm", "ring"), "ring reduces in host memory"),
+                              (("--intra-node", "nccl", "--algorithm", "horovod_hybrid", "--op", "average"), "cannot average device buffers")):
             row = self.rows(2, "--bytes", "n8", *words, code=6)[0]
             self.assertEqual(row["status"], "unsupported", words)
             self.assertIn(reason, row["reason"])

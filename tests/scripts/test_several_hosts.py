@@ -57,7 +57,7 @@ class SeveralHosts(RunTest):
         return result
 
     def test_a_hybrid_with_shared_memory_inside(self):
-        result = self.algorithms(["horovod_hybrid"], "--inside", "shared_memory")
+        result = self.algorithms(["horovod_hybrid"], "--intra-node", "shared_memory")
         for row in result["rows"]:
             self.assertIn("shared_memory", row["executed"]["implementation"])
 

@@ -114,8 +114,8 @@ void Contract::tags() {
 void Contract::splits() {
   const int n = ranks_.size(), me = ranks_.rank();
   const auto sum_of = [&](Communicator& part) {
-    std::vector<std::int32_t> one{part.rank() + 100 * me}, sum{-1};
-    part.allreduce(of(one), of(sum), ReduceOp::sum, stream_);
+    std::vector<std::int32_t> mine{part.rank() + 100 * me}, sum{-1};
+    part.allreduce(of(mine), of(sum), ReduceOp::sum, stream_);
     return sum[0];
   };
   // Halves by parity, in the opposite order.

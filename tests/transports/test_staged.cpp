@@ -52,7 +52,7 @@ class LazyDevice final : public Device {
   struct LazyStream final : Stream {
     void mark(int) override {}
     void wait() override {
-      for (const Copy& one : copies) std::memcpy(one.to, one.from, one.bytes);
+      for (const Copy& copy : copies) std::memcpy(copy.to, copy.from, copy.bytes);
       copies.clear();
     }
     double seconds(int, int) const override { return 0; }

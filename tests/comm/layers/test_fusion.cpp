@@ -31,7 +31,7 @@ struct Started {
   void start(Communicator& over, const std::vector<Shape>& wanted) {
     shapes = wanted;
     for (const Shape& shape : shapes) all.push_back(prepared(shape, over.rank(), over.size()));
-    for (Prepared& one : all) requests.push_back(over.start(one.call, stream_));
+    for (Prepared& prepared_call : all) requests.push_back(over.start(prepared_call.call, stream_));
   }
   void expect_right() {
     for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(wrong(all[i], shapes[i]), "") << i;

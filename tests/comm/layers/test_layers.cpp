@@ -71,19 +71,19 @@ Told told(const CollectiveShape& wanted, Settings settings,
     options.settings = settings;
     auto under = std::make_unique<testing_fakes::Spoiled>(
         transport, transport.rank() == 1 ? spoil : testing_fakes::Spoil());
-    const auto one = rank_case(wanted, transport, layered(std::move(under), options), false,
-                               replay_settings(benchmark, options));
-    const Verification before = one->workload->verify_before();
+    const auto rank = rank_case(wanted, transport, layered(std::move(under), options), false,
+                                replay_settings(benchmark, options));
+    const Verification before = rank->workload->verify_before();
     double failed = before.passed ? 0 : 1;
     transport.allreduce_max(std::span(&failed, 1));
     Verification after = before;
     if (failed == 0) {
-      one->workload->run(one->workload->stream());
-      after = one->workload->verify_after();
+      rank->workload->run(rank->workload->stream());
+      after = rank->workload->verify_after();
     }
     if (transport.rank() != 1) return;
     all.verification = after;
-    all.executed = one->workload->executed();
+    all.executed = rank->workload->executed();
   });
   return all;
 }

@@ -45,12 +45,13 @@ double worst(Communicator& transport, DataType wire, DataType type, ReduceOp op)
   for (int i = 0; i < count; ++i) {
     double exact = datum(0, i), absolute = std::fabs(exact);
     for (int rank = 1; rank < ranks; ++rank) {
-      const double one = datum(rank, i);
+      const double contribution = datum(rank, i);
       const bool picks = op == ReduceOp::min || op == ReduceOp::max;
-      exact = op == ReduceOp::min   ? std::min(exact, one)
-              : op == ReduceOp::max ? std::max(exact, one)
-                                    : exact + one;
-      absolute = picks ? std::max(absolute, std::fabs(one)) : absolute + std::fabs(one);
+      exact = op == ReduceOp::min   ? std::min(exact, contribution)
+              : op == ReduceOp::max ? std::max(exact, contribution)
+                                    : exact + contribution;
+      absolute =
+          picks ? std::max(absolute, std::fabs(contribution)) : absolute + std::fabs(contribution);
     }
     if (op == ReduceOp::average) exact /= ranks;
     most = std::max(most, std::fabs(got[static_cast<std::size_t>(i)] - exact) /

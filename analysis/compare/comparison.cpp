@@ -26,10 +26,11 @@ json interval_json(const std::optional<Interval>& interval) {
 json names_of(const SideRow& row) { return row.row().value("names", json::array()); }
 
 json launches_json(const Launches& launches) {
-  return {{"median", launches.median},
-          {"launches", launches.published ? 0 : launches.medians.size()},
-          {"variation",
-           number(launches.published ? std::nullopt : launch_variation(launches.medians))}};
+  return {
+      {"median", launches.median},
+      {"launches", launches.published ? 0 : launches.medians.size()},
+      {"variation", number(launches.published ? std::nullopt : launch_variation(launches.medians))},
+      {"shared", std::any_of(launches.rows.begin(), launches.rows.end(), was_shared)}};
 }
 
 LaunchComparison compared(const SideRow& base, const SideRow& updated) {

@@ -41,6 +41,15 @@ TEST(Compare, FewLaunchesDecideNothing) {
   EXPECT_TRUE(document["rows"][0]["minimum_detectable"].is_null());
 }
 
+TEST(Compare, ASideTellsWhetherItWasDisturbed) {
+  std::vector<json> disturbed = launches("a", 1, 5);
+  disturbed[2]["time_s"]["stolen"] = 0.5;
+  const json document = compared(joined({launches("a", 1, 5)}), joined({disturbed}));
+  const json& row = document["rows"][0];
+  EXPECT_EQ(row["base"]["shared"], false);
+  EXPECT_EQ(row["new"]["shared"], true);
+}
+
 TEST(Compare, VerdictsRestOnFreshLaunchesAlone) {
   const Side base = side(joined({launches("a", 1, 5), launches("b", 1, 5), launches("c", 1, 5)}));
   const Side updated =

@@ -32,11 +32,16 @@ json by_size(const std::vector<NamedResult>& results, const std::vector<Series>&
   std::vector<const Series*> firsts;
   for (const Curve& one : curves_of(results, all)) {
     firsts.push_back(&all[one.series.front()]);
+    // The fit, and the best bandwidth, are made of all its sizes.
+    std::string mark;
+    for (const std::size_t i : one.series)
+      if (const std::string its = mark_of(all[i]); its == "!" || mark.empty()) mark = its;
     json curve = {{"group", group_of(*firsts.back())},
                   {"rows", one.series},
                   {"bytes", one.bytes},
                   {"seconds", one.seconds},
                   {"busbw", one.busbw},
+                  {"mark", mark},
                   {"fit", nullptr},
                   {"rivals", one.rivals}};
     if (one.fit) {
@@ -77,16 +82,18 @@ json by_ranks(const std::vector<NamedResult>& results, const std::vector<Series>
                                       [](const auto& one) { return one.second.size() > 1; });
     if (largest == messages.rend()) continue;
     json points = json::array();
-    const double first = rate_of(all[largest->second.begin()->second], "busbw");
+    const Series& fewest = all[largest->second.begin()->second];
+    const double first = rate_of(fewest, "busbw");
     for (const auto& [ranks, i] : largest->second) {
       const double busbw = rate_of(all[i], "busbw");
       points.push_back({{"row", i},
                         {"count", ranks},
                         {"seconds", all[i].median},
                         {"busbw", busbw},
+                        {"mark", mark_of(all[i], fewest)},
                         {"efficiency", busbw / first}});
     }
-    firsts.push_back(&all[largest->second.begin()->second]);
+    firsts.push_back(&fewest);
     curves.push_back(
         {{"group", group_of(*firsts.back())}, {"bytes", largest->first}, {"points", points}});
   }

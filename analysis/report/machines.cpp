@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 
+#include "analysis/accept/checks.hpp"
 #include "analysis/ratio.hpp"
 #include "analysis/report/parts.hpp"
+#include "core/result/result.hpp"
 
 namespace assay::report {
 
@@ -32,16 +35,19 @@ void flatten(const json& value, const std::string& path, std::map<std::string, s
   into[path] = value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-}  // namespace
+/// One row id on one node.
+struct Host {
+  std::vector<double> medians;
+  bool good = true, shared = false;
+};
 
-json nodes_part(const std::vector<NamedResult>& results, const std::vector<Series>& all) {
-  // A fleet is what has the same processors under one name (where nobody has given one, a system is
-  // named after its host); a node whose hardware differs otherwise belongs to it.
-  struct Host {
-    std::vector<double> medians;
-    bool good = true;
-  };
-  std::map<std::pair<std::string, std::string>, std::map<std::string, Host>> cases;
+/// By id and fleet, then by node. A fleet is what has the same processors under one name (where
+/// nobody has given one, a system is named after its host); a node whose hardware differs otherwise
+/// belongs to it.
+using Cases = std::map<std::pair<std::string, std::string>, std::map<std::string, Host>>;
+
+Cases cases_of(const std::vector<NamedResult>& results, const std::vector<Series>& all) {
+  Cases cases;
   for (const Series& series : all) {
     // A time that several nodes took together is none of a node.
     if (series.published || parameter_number(series, "nodes") > 1) continue;
@@ -51,38 +57,57 @@ json nodes_part(const std::vector<NamedResult>& results, const std::vector<Serie
       const std::string system = system_of(results, series);
       const std::string fleet = (system == host.substr(0, host.find('.')) ? "" : system) + "\n" +
                                 text_of(environment.value("hardware", json::object()), "processor");
-      Host& one = cases[{text_of(row, "id"), fleet}][host];
+      Host& node = cases[{text_of(row, "id"), fleet}][host];
       if (row.at("status") == "ok" && row.at("time_s").at("median") > 0)
-        one.medians.push_back(row.at("time_s").at("median"));
+        node.medians.push_back(row.at("time_s").at("median"));
       else
-        one.good = false;  // one wrong launch makes the others' times worthless
+        node.good = false;  // one wrong launch makes the others' times worthless
+      node.shared = node.shared || was_shared(row);
     }
   }
-  struct Line {
-    std::string id;
-    double fleet = 0, spread = 0;
-    std::map<std::string, double> speedups;  ///< over the fleet; the medians until it is known
-  };
+  return cases;
+}
+
+/// One row id over its nodes.
+struct Line {
+  std::string id;
+  double fleet = 0, spread = 0;
+  std::map<std::string, double> speedups;  ///< of a node over the median of the other nodes
+  std::set<std::string> shared;            ///< nodes where other work wanted the processors
+};
+
+/// Nothing where too few nodes have a number, by the rule of `assay accept`.
+std::optional<Line> line_of(const std::string& id, const std::map<std::string, Host>& nodes) {
+  Line line;
+  line.id = id;
+  std::vector<double> medians;
+  std::vector<std::string> timed;
+  for (const auto& [host, node] : nodes) {
+    if (!node.good || node.medians.empty()) continue;
+    timed.push_back(host);
+    medians.push_back(median(node.medians));
+    if (node.shared) line.shared.insert(host);
+  }
+  for (std::size_t i = 0; i < timed.size(); ++i)
+    if (const auto others = standing(medians, i).others) {
+      line.speedups[timed[i]] = speedup(medians[i], *others);
+      line.spread = std::max(line.spread, std::fabs(std::log(line.speedups[timed[i]])));
+    }
+  if (line.speedups.empty()) return std::nullopt;
+  line.fleet = median(medians);
+  return line;
+}
+
+}  // namespace
+
+json nodes_part(const std::vector<NamedResult>& results, const std::vector<Series>& all) {
   std::vector<Line> lines;
   std::set<std::string> hosts;
-  for (const auto& [key, nodes] : cases) {
-    Line line;
-    line.id = key.first;
-    std::vector<double> medians;
-    for (const auto& [host, node] : nodes)
-      if (node.good && !node.medians.empty()) {
-        line.speedups[host] = median(node.medians);
-        medians.push_back(line.speedups[host]);
-      }
-    if (medians.size() < 2) continue;
-    line.fleet = median(medians);
-    for (const auto& [host, node] : nodes) hosts.insert(host);
-    for (auto& [host, its] : line.speedups) {
-      its = speedup(its, line.fleet);
-      line.spread = std::max(line.spread, std::fabs(std::log(its)));
+  for (const auto& [key, nodes] : cases_of(results, all))
+    if (std::optional<Line> line = line_of(key.first, nodes)) {
+      for (const auto& [host, node] : nodes) hosts.insert(host);
+      lines.push_back(std::move(*line));
     }
-    lines.push_back(std::move(line));
-  }
   if (lines.empty()) return nullptr;
   const std::size_t total = lines.size();
   if (total > most_heat_rows) {
@@ -92,12 +117,14 @@ json nodes_part(const std::vector<NamedResult>& results, const std::vector<Serie
   }
   json rows = json::array();
   for (const Line& line : lines) {
-    json speedups = json::array();
+    json speedups = json::array(), marks = json::array();
     for (const std::string& host : hosts) {
       const auto found = line.speedups.find(host);
       speedups.push_back(found == line.speedups.end() ? json() : json(found->second));
+      marks.push_back(line.shared.contains(host) ? "!" : "");
     }
-    rows.push_back({{"id", line.id}, {"fleet_median", line.fleet}, {"speedups", speedups}});
+    rows.push_back(
+        {{"id", line.id}, {"fleet_median", line.fleet}, {"speedups", speedups}, {"marks", marks}});
   }
   return {{"hosts", hosts}, {"rows", rows}, {"of", total}};
 }

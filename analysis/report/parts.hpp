@@ -22,6 +22,15 @@ class Strings final {
   nlohmann::json list_ = nlohmann::json::array();
 };
 
+/// {machines, suites, first, last}: what the page opens with.
+nlohmann::json head_part(const std::vector<NamedResult>& results);
+/// {code, word, text, also, note}: the gravest verdict of all inputs, and the others in "also".
+nlohmann::json verdict_part(const ReportInput& input, const std::vector<Series>& all);
+/// {failed, lost, noisy}: lists of {word, what, section, count, items: [{name, reason}]}.
+nlohmann::json findings_part(const ReportInput& input, const std::vector<Series>& all);
+/// Unsupported, though its suite requires it.
+bool lacks_required(const Series& series);
+
 /// The command that measures a row again, in words of the shell; "" for published rows.
 std::string repeat_command(const nlohmann::json& result, const nlohmann::json& row);
 nlohmann::json rows_part(const std::vector<NamedResult>& results, const std::vector<Series>& all,
@@ -43,8 +52,7 @@ nlohmann::json environments_part(const std::vector<NamedResult>& results);
 /// Records of the same fields as a column for each, a third of the size; null for an empty list.
 nlohmann::json columns_of(const nlohmann::json& records);
 
-/// Its status; "ok" too for what was published as a rate without a time (no time can be made of
-/// it).
+/// Its status; "published" for a number that others have printed: nothing here has verified it.
 std::string status_of(const Series& series);
 /// The machine by its hardware's hash: a ratio of two rows is one of their settings only there.
 std::string hardware_of(const std::vector<NamedResult>& results, const Series& series);
@@ -52,6 +60,11 @@ std::string hardware_of(const std::vector<NamedResult>& results, const Series& s
 std::string work_of(const Series& series);
 /// A parameter that is a number, else 0.
 double parameter_number(const Series& series, const std::string& name);
+/// "!": other work wanted the processors; "~": it had more threads or ranks than processors; else
+/// "". Every number that is made of the series has its mark.
+std::string mark_of(const Series& series);
+/// The graver mark of two.
+std::string mark_of(const Series& a, const Series& b);
 /// Whether it moved a message among ranks.
 bool is_collective(const Series& series);
 /// Gives each curve "name", what tells it apart (system, problem, settings that not all share), and

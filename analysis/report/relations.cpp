@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "analysis/curves.hpp"
 #include "analysis/ratio.hpp"
@@ -44,9 +45,11 @@ std::string same_work(const Series& series) {
 
 json roofline_part(const std::vector<NamedResult>& results, const std::vector<Series>& all) {
   struct Roof {
+    std::string label;
     std::vector<double> flops, bytes;
   };
   std::map<std::string, Roof> roofs;
+  std::set<std::string> systems;
   json points = json::array();
   for (std::size_t i = 0; i < all.size(); ++i) {
     const json ceiling = all[i].first().value("ceiling", json());
@@ -61,10 +64,13 @@ json roofline_part(const std::vector<NamedResult>& results, const std::vector<Se
       continue;
     const std::string level = ceiling.value("level", "memory");
     const json device = all[i].first().at("parameters").value("device", json());
-    const std::string name =
-        system_of(results, all[i]) + " " + all[i].parameter("precision") +
+    const std::string label =
+        all[i].parameter("precision") +
         (device.is_string() && device != "cpu" ? " " + device.get<std::string>() : "") +
         (level == "memory" ? "" : " " + level);
+    const std::string name = system_of(results, all[i]) + " " + label;
+    systems.insert(system_of(results, all[i]));
+    roofs[name].label = label;
     roofs[name].flops.push_back(ceiling.at("flops_per_s"));
     roofs[name].bytes.push_back(ceiling.at("bytes_per_s"));
     points.push_back({{"row", i},
@@ -77,6 +83,7 @@ json roofline_part(const std::vector<NamedResult>& results, const std::vector<Se
   json lines = json::array();
   for (const auto& [name, roof] : roofs)
     lines.push_back({{"name", name},
+                     {"label", systems.size() > 1 ? name : roof.label},
                      {"flops_per_s", median(roof.flops)},
                      {"bytes_per_s", median(roof.bytes)},
                      {"rows", roof.flops.size()}});
@@ -113,7 +120,7 @@ json precision_part(const std::vector<Series>& all) {
       points.push_back({{"row", i},
                         {"reference", best},
                         {"speedup", speedup(all[i].median, all[best].median)},
-                        {"shared", any_shared(all[i]) || any_shared(all[best]) ? 1 : 0},
+                        {"mark", mark_of(all[i], all[best])},
                         {"error", worst}});
     }
   }
@@ -153,7 +160,7 @@ json scaling_part(const std::vector<NamedResult>& results, const std::vector<Ser
                           {"seconds", all[i].median},
                           {"speedup", speedup},
                           {"ideal", count / least},
-                          {"shared", any_shared(all[i]) || any_shared(all[first]) ? 1 : 0},
+                          {"mark", mark_of(all[i], all[first])},
                           {"efficiency", speedup * least / count}});
       }
       mine.push_back({{"over", over}, {"weak", weak}, {"points", points}});

@@ -96,6 +96,9 @@ json report_document(const ReportInput& input) {
     list.back()["file"] = one.name;
   }
   document["files"] = std::move(files);
+  document["head"] = report::head_part(input.results);
+  document["verdict"] = report::verdict_part(input, all);
+  document["findings"] = report::findings_part(input, all);
   add("rows", report::rows_part(input.results, all, strings));
   if (!all.empty()) document["counts"] = report::counts_part(all);
   document["several_environments"] = ids_repeat(all);

@@ -88,6 +88,16 @@ const moods = {
   INCORRECT: 'bad',
   MISSING: 'bad',
   'not met': 'bad',
+  'software slower': 'bad',
+  'machine slower': 'bad',
+  noise: 'good',
+  vanished: 'bad',
+  unfinished: 'bad',
+  refused: 'bad',
+  unconfirmed: 'mid',
+  wide: 'mid',
+  '!': 'mid',
+  '~': 'mid',
   unsupported: 'mid',
   inconclusive: 'mid',
   'NOT-QUIET': 'mid',
@@ -103,7 +113,7 @@ function badge(word) {
   return element('span', {class: 'badge ' + (mood || '')}, (marks[mood] || '') + word);
 }
 function tile(number, text, mood) {
-  return element('li', {class: 'tile ' + (mood || '')}, element('b', {}, String(number)), text);
+  return element('li', {class: 'tile ' + (mood || '')}, element('b', {}, String(number)), ' ' + text);
 }
 function tiles(...list) {
   return element('ul', {class: 'tiles'}, list.filter(Boolean));
@@ -112,6 +122,34 @@ function count_of(list, key) {
   const counts = new Map();
   for (const one of list || []) counts.set(one[key], (counts.get(one[key]) || 0) + 1);
   return counts;
+}
+
+// A text that may break after each slash (an id, a path).
+function breakable(text) {
+  return String(text).split(/(?<=\/)/).flatMap((part, i) => i ? [element('wbr'), part] : [part]);
+}
+// A name on one line, where it is not too long for that.
+function whole(text) {
+  return text.length > 32 ? element('span', {}, breakable(text)) : element('span', {class: 'whole'}, text);
+}
+// What all paths share at their beginnings and ends is said once: {names, common}.
+function told_apart(paths) {
+  const parts = paths.map((path) => path.split('/'));
+  const least = Math.min(...parts.map((part) => part.length));
+  const alike = (at) => parts.every((part) => at(part) === at(parts[0]));
+  let first = 0, last = 0;
+  if (paths.length > 1) {
+    while (first < least - 1 && alike((part) => part[first])) ++first;
+    while (last < least - 1 - first && alike((part) => part[part.length - 1 - last])) ++last;
+  }
+  const beginning = parts[0].slice(0, first), end = last ? parts[0].slice(-last) : [];
+  return {
+    names: parts.map((part) => part.slice(first, part.length - last).join('/')),
+    common: first || last ? [...beginning, '\u2026', ...end].join('/') : ''
+  };
+}
+function plural(count, word) {
+  return count + ' ' + word + (count === 1 ? '' : 's');
 }
 
 // --- rows: text columns are indices into report.strings

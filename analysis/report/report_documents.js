@@ -1,52 +1,131 @@
 // What `assay history` and `assay model` found.
 
+const urgency = {lost: 0, slower: 1, drifting: 2, suspect: 3, faster: 4, steady: 5, 'too short': 6};
+
+// What is made of the last points has their mark.
+function mark_of_series(latest) {
+  return (series) => each(series.points).slice(-latest).some((point) => point.shared) ? '!' : '';
+}
+function history_columns(document) {
+  const last = (s) => each(s.points).length ? s.points[s.points.length - 1] : null;
+  const changes = (s) => each(s.change_points).map((c) => c.time.slice(0, 10) + ' ' + times(speedup_of(c.ratio))).join('; ');
+  const over = (key) => (s) => s[key] ? speedup_of(s[key].ratio) : null;
+  const mark = mark_of_series((document.settings || {}).latest || 1);
+  return [
+    field('State', (s) => s.state, {show: (s) => badge(s.state), choose: true, keep: true}),
+    field('Series', (s) => s.id, {wide: true, find: (s) => each(s.names).join(' '), keep: true}),
+    {
+      ...measure('Last', (s) => last(s) ? last(s).value : null, seconds),
+      show: (s) => last(s) ? seconds(last(s).value) + (last(s).shared ? '!' : '') : ''
+    },
+    marked(measure('Over anchored', over('anchored'), times), mark),
+    marked(measure('Over rolling', over('rolling'), times), mark),
+    field('Why', (s) => s.reason, {wide: true}),
+    field('System', (s) => s.system, {choose: true, fold: true, kind: 'short'}),
+    measure('Points', (s) => each(s.points).length, String),
+    field('Change points', changes, {wide: true}),
+  ];
+}
+
+// The answers of fresh launches to what was suspect (assay history --confirm).
+function confirmations(series) {
+  const asked = series.filter((s) => s.confirmation), answer = (s) => s.confirmation;
+  if (!asked.length) return null;
+  const interval = (s) => answer(s).interval && [speedup_of(answer(s).interval[1]), speedup_of(answer(s).interval[0])];
+  const columns = [
+    field('Answer', (s) => answer(s).answer, {show: (s) => badge(answer(s).answer), choose: true, keep: true}),
+    field('Series', (s) => s.id, {wide: true, keep: true}),
+    measure('New over promoted', (s) => speedup_of(answer(s).ratio), times, {keep: true}),
+    {
+      ...measure('Interval', (s) => interval(s) ? interval(s)[0] : null, times),
+      show: (s) => interval(s) ? range(...interval(s), times) : ''
+    },
+    measure('New build', (s) => answer(s).new_s, seconds),
+    measure('Promoted build', (s) => answer(s).base_s, seconds),
+    measure('Promoted level', (s) => answer(s).level_s, seconds),
+    field('Reason', (s) => answer(s).reason, {wide: true, keep: true}),
+    measure('p', (s) => answer(s).p, plain),
+  ];
+  return [
+    element('h3', {}, 'Confirmations'),
+    element(
+        'p', {},
+        'Each suspect was measured anew: launches of the promoted build and of the new one, in turns. ' +
+            speedup_header('the new build', 'the promoted one') + '.'),
+    data_table('Confirmations', columns, asked)
+  ];
+}
+
+// Where a series has no number, and what was known to happen.
+function gaps_and_events(series) {
+  const gaps = series.flatMap((s) => each(s.gaps).map((gap) => ({...gap, id: s.id})));
+  const events = new Map(series.flatMap((s) => each(s.events)).map((event) => [event.time + event.text, event]));
+  return [
+    gaps.length ? [
+      element('h3', {}, 'Runs without a number (nothing is filled in)'),
+      data_table(
+          'Gaps',
+          [
+            field('Time', (gap) => gap.time), field('Status', (gap) => gap.status, {show: (gap) => badge(gap.status)}),
+            field('Series', (gap) => gap.id, {wide: true, keep: true}), field('Reason', (gap) => gap.reason, {wide: true})
+          ],
+          gaps)
+    ] :
+                  null,
+    events.size ? folded_table(
+                      'Table of events (' + events.size + ')',
+                      data_table(
+                          'Events',
+                          [
+                            field('Time', (event) => event.time), field('Kind', (event) => event.kind, {choose: true}),
+                            field('Event', (event) => event.text, {wide: true, keep: true})
+                          ],
+                          [...events.values()])) :
+                  null
+  ];
+}
+
+// The first plots, and a menu of the others; what the filter of the table leaves.
+function history_plots(series) {
+  if (!has_plots) return {parts: null, show: () => {}};
+  const most = 6, drawn = series.filter((s) => each(s.points).length > 1), place = element('div');
+  const made = new Map();
+  const titled = (s) => {
+    if (!made.has(s))
+      made.set(
+          s, element(
+                 'div', {}, element('h3', {}, badge(s.state), ' ', breakable(s.id)),
+                 plot('History of ' + s.id, (width) => history_plot(s, width))));
+    return made.get(s);
+  };
+  const show = (list) => {
+    const chosen = drawn.filter((s) => list.includes(s)), rest = chosen.slice(most);
+    place.replaceChildren(...chosen.slice(0, most).map(titled));
+    if (!rest.length) return;
+    const pick = element(
+        'select', {class: 'pick', 'aria-label': 'Another series'},
+        rest.map((s, j) => element('option', {value: j}, s.state + ': ' + s.id)));
+    const another = element('div', {}, titled(rest[0]));
+    pick.addEventListener('change', () => another.replaceChildren(titled(rest[Number(pick.value)])));
+    append(place, element('h3', {}, 'Another series'), pick, another);
+  };
+  show(series);
+  return {parts: place, show};
+}
+
 function histories() {
   each(report.history).forEach((one, i) => {
-    const urgency = {lost: 0, slower: 1, drifting: 2, suspect: 3, faster: 4, steady: 5, 'too short': 6};
     const series = [...each(one.series)].sort((a, b) => (urgency[a.state] ?? 7) - (urgency[b.state] ?? 7));
-    const last = (s) => each(s.points).length ? s.points[s.points.length - 1].value : null;
-    const changes = (s) => each(s.change_points).map((c) => c.time + ' ' + change(c.ratio)).join('; ');
-    const columns = [
-      field('State', (s) => s.state, {show: (s) => badge(s.state), choose: true}),
-      field('Series', (s) => s.id, {wide: true, find: (s) => each(s.names).join(' ')}),
-      field('System', (s) => s.system, {choose: true}),
-      measure('Points', (s) => each(s.points).length, String),
-      measure('Last', last, seconds),
-      measure('Time over anchored', (s) => s.anchored ? s.anchored.ratio : null, change),
-      measure('Time over rolling', (s) => s.rolling ? s.rolling.ratio : null, change),
-      field('Change points', changes, {wide: true}),
-      field('Why', (s) => s.reason, {wide: true}),
-    ];
+    const states = count_of(series, 'state'), plots = history_plots(series);
     const made = section(
-        'history' + (i || ''), 'History', source_of(one), notes_of(one), data_table('History', columns, series));
-    const gaps = series.flatMap((s) => each(s.gaps).map((gap) => ({...gap, id: s.id})));
-    if (gaps.length)
-      append(
-          made, element('h3', {}, 'Runs without a number (nothing is filled in)'),
-          data_table(
-              'Gaps',
-              [
-                {title: 'Time', get: (gap) => gap.time}, {title: 'Series', get: (gap) => gap.id, wide: true},
-                {title: 'Status', get: (gap) => gap.status, show: (gap) => badge(gap.status)},
-                {title: 'Reason', get: (gap) => gap.reason || '', wide: true}
-              ],
-              gaps));
+        'history' + (i || ''), 'History', source_of(one), notes_of(one),
+        tiles(...[...states].map(([name, count]) => tile(count, name, moods[name]))), confirmations(series),
+        element('h3', {}, 'Series'), element('p', {}, speedup_header('the latest', 'the baseline') + '.'),
+        data_table('History', history_columns(one), series, {changed: plots.show}), plots.parts, gaps_and_events(series));
     if (each(one.passed_over).length)
       append(
           made, element('h3', {}, 'Passed over'),
           element('ul', {}, one.passed_over.map((p) => element('li', {}, p.what + ': ' + p.reason))));
-    const drawn = series.filter((s) => each(s.points).length > 1);
-    if (!has_plots) return;
-    for (const s of drawn.slice(0, 6))
-      append(made, element('h3', {}, badge(s.state), ' ' + s.id), plot('History of ' + s.id, () => history_plot(s)));
-    if (drawn.length > 6) {
-      const pick = element(
-          'select', {class: 'pick', 'aria-label': 'Another series'},
-          drawn.slice(6).map((s, j) => element('option', {value: j}, s.state + ': ' + s.id)));
-      const place = plot('History of the series chosen', () => history_plot(drawn[6 + Number(pick.value)]));
-      pick.addEventListener('change', () => place.redraw());
-      append(made, element('h3', {}, 'Another series'), pick, place);
-    }
   });
 }
 
@@ -98,7 +177,7 @@ function models() {
     if (each(one.observations).length)
       append(
           made, element('h3', {}, 'Residuals'), plot('Residuals against fitted values', () => residuals_plot(one)),
-          thinned_note(one.observations));
+          element('p', {class: 'soft'}, thinned_text(one.observations.length)));
     if (each(one.validation).length)
       append(
           made, element('h3', {}, 'On observations that it has not seen'),

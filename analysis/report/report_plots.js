@@ -4,7 +4,7 @@
 const colours = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#000000'];
 const symbols = ['circle', 'square', 'diamond', 'triangle-up', 'cross', 'x', 'star', 'triangle-down', 'hexagon'];
 const dashes = ['solid', 'dash', 'dot', 'dashdot', 'longdash'];
-const most_points = 3000;
+const most_points = 3000, least_height = 270;
 const has_plots = typeof Plotly !== 'undefined';
 const all_plots = [];
 
@@ -24,12 +24,10 @@ function thinned(list) {
   if (list.length <= most_points) return list;
   return Array.from({length: most_points}, (_, i) => list[Math.floor(i * list.length / most_points)]);
 }
-function thinned_note(list) {
-  return list.length <= most_points ?
-      null :
-      element(
-          'p', {class: 'soft'},
-          most_points + ' of ' + list.length + ' points are drawn, evenly taken from all; the table has every row.');
+function thinned_text(count) {
+  return count <= most_points ?
+      '' :
+      most_points + ' of ' + count + ' points are drawn, evenly taken from all; the table has every row.';
 }
 function marker(i, size) {
   return {
@@ -39,22 +37,9 @@ function marker(i, size) {
     line: {width: 0.5, color: '#fff'}
   };
 }
-function axis(title, more) {
-  return {
-    title: {text: title},
-    gridcolor: '#e6eaee',
-    zerolinecolor: '#b8c0c8',
-    linecolor: '#57606a',
-    ticks: 'outside',
-    automargin: true,
-    ...more
-  };
-}
-function log_axis(title, more) {
-  return axis(title, {type: 'log', exponentformat: 'SI', dtick: 1, ...more});
-}
 
-// A place for a plot; `make()` gives {data, layout}. `title` is what a reader of the screen hears.
+// A place for a plot. make(width) gives {data, layout}, or null where nothing passes the filter; `labels(layout, size)`
+// gives annotations that need to know how large it came out. `title` is what a reader of the screen hears.
 function plot(title, make, kind) {
   if (!has_plots) return null;
   const place = element('div', {class: 'plot ' + (kind || ''), role: 'img', 'aria-label': title});
@@ -68,28 +53,41 @@ function plot(title, make, kind) {
       one.again();
     },
     again() {
-      const made = make();
+      const made = make(place.clientWidth || 1000);
+      place.classList.toggle('empty', !made);
+      if (!made) {
+        if (place.data) Plotly.purge(place);
+        place.textContent = 'No row passes the filter.';
+        return;
+      }
+      if (!place.data) place.textContent = '';
+      const legend = made.data.filter((series) => series.name && series.showlegend !== false).length > 1;
       Plotly.react(
           place, made.data, {
             font: {family: getComputedStyle(document.body).fontFamily, size: 13, color: '#1b1f24'},
             paper_bgcolor: '#fff',
             plot_bgcolor: '#fff',
-            margin: {l: 70, r: 24, t: 26, b: 60},
-            legend: {orientation: 'h', y: -0.2, yanchor: 'top', font: {size: 12}},
+            margin: {l: 70, r: 24, t: 30, b: 50},
+            showlegend: legend,
+            legend: {orientation: 'h', x: 0, y: 0, yref: 'container', yanchor: 'bottom', font: {size: 12}},
             hovermode: 'closest',
             hoverlabel: {align: 'left', namelength: -1},
             ...made.layout,
           },
           {
-            responsive: true,
             displaylogo: false,
             modeBarButtonsToRemove: ['lasso2d', 'select2d'],
             toImageButtonOptions: {format: 'svg'}
           });
+      // A long legend takes room below the plot, not from it.
+      const lack = least_height - place._fullLayout._size.h;
+      if (lack > 0 && !made.layout.height) Plotly.relayout(place, {height: place._fullLayout.height + lack});
+      if (made.labels) Plotly.relayout(place, {annotations: made.labels(place._fullLayout._size)});
     },
   };
   all_plots.push(one);
   watcher.observe(place);
+  on_filter(() => one.place.redraw());
   one.place.redraw = () => {
     if (one.done) one.again();
   };
@@ -99,40 +97,18 @@ const watcher = new IntersectionObserver((entries) => {
   for (const entry of entries)
     if (entry.isIntersecting) all_plots.find((one) => one.place === entry.target).draw();
 }, {rootMargin: '200px'});
+let resized = null;
+window.addEventListener('resize', () => {
+  clearTimeout(resized);
+  resized = setTimeout(() => all_plots.forEach((one) => one.place.redraw()), 150);
+});
 window.addEventListener('beforeprint', () => all_plots.forEach((one) => {
   one.draw();
-  Plotly.relayout(one.place, {autosize: false, width: 1000});
+  if (one.place.data) Plotly.relayout(one.place, {autosize: false, width: one.place.classList.contains('half') ? 500 : 1000});
 }));
-window.addEventListener(
-    'afterprint', () => all_plots.forEach((one) => Plotly.relayout(one.place, {autosize: true, width: null})));
-
-// The range of a linear axis that shows all values which no other work disturbed, so that one row of a busy moment does not
-// flatten the rest; undefined where Plotly's own range does that.
-function quiet_range(list, value, shared, from_zero) {
-  const all = list.map(value).filter(known), quiet = list.filter((one) => !shared(one)).map(value).filter(known);
-  if (!quiet.length || quiet.length === all.length) return undefined;
-  const low = from_zero ? Math.min(0, ...quiet) : Math.min(...quiet), high = Math.max(...quiet);
-  const room = 0.06 * (high - low) || 0.5 * Math.abs(high) || 1;
-  const range = [from_zero && low === 0 ? 0 : low - room, high + room];
-  return Math.min(...all) < range[0] || Math.max(...all) > range[1] ? range : undefined;
-}
-function ranged(range, otherwise) {
-  return range ? {...otherwise, rangemode: 'normal', range} : otherwise;
-}
-function outside_note(list, value, range) {
-  const count = range ? list.filter((one) => value(one) < range[0] || value(one) > range[1]).length : 0;
-  return count === 0 ? [] : [{
-    text: '! ' + count + (count === 1 ? ' point' : ' points') + ' of a busy moment outside (double click shows all)',
-    xref: 'paper',
-    yref: 'paper',
-    x: 1,
-    y: 1,
-    xanchor: 'right',
-    yanchor: 'bottom',
-    showarrow: false,
-    font: {size: 11}
-  }];
-}
+window.addEventListener('afterprint', () => all_plots.forEach((one) => {
+  if (one.place.data) Plotly.relayout(one.place, {autosize: true, width: null});
+}));
 
 function grouped(list, key) {
   const groups = new Map();
@@ -143,72 +119,102 @@ function grouped(list, key) {
   }
   return groups;
 }
+// A series keeps its colour whatever the filter leaves: its place among all of them.
+function places_of(list, key) {
+  return new Map([...new Set(list.map(key))].map((name, i) => [name, i]));
+}
 
 function roofline_plot(part) {
-  const points = thinned(part.points);
-  const xs = points.map((one) => one.intensity), low = Math.min(...xs) / 3, high = Math.max(...xs) * 3;
-  const data = part.roofs.map((roof, i) => {
-    const knee = roof.flops_per_s / roof.bytes_per_s;
-    const x = [Math.min(low, knee / 3), knee, Math.max(high, knee * 3)];
+  const all = part.points, points = thinned(all.filter((point) => passes(point.row)));
+  if (!points.length) return null;
+  const group = (point) => [rows[point.row].benchmark, rows[point.row].precision, rows[point.row].backend].join(' ');
+  const places = places_of(all, group), used = new Set(points.map((point) => point.roof));
+  const roofs = part.roofs.map((roof, i) => ({...roof, dash: dashes[i % dashes.length]})).filter((roof) => used.has(roof.name));
+  const knees = roofs.map((roof) => roof.flops_per_s / roof.bytes_per_s);
+  const xaxis = log_axis(
+      'arithmetic intensity, FLOP/B', [...points.map((point) => point.intensity), ...knees.map((knee) => knee * 2)], plain);
+  const [left, right] = xaxis.range.map((power) => 10 ** power);
+  const height_at = (roof, x) => Math.min(roof.flops_per_s, roof.bytes_per_s * x);
+  const data = roofs.map((roof, i) => {
+    const x = [left, knees[i], right].filter((at) => at >= left && at <= right);
     return {
       x,
-      y: x.map((one) => Math.min(roof.flops_per_s, roof.bytes_per_s * one)),
+      y: x.map((at) => height_at(roof, at)),
       mode: 'lines',
-      name: safe('ceiling ' + roof.name),
-      line: {color: '#57606a', width: 2, dash: dashes[i % dashes.length]},
+      showlegend: false,
+      line: {color: '#57606a', width: 2, dash: roof.dash},
       hoverinfo: 'text',
       text: lines('ceiling ' + roof.name, human(roof.flops_per_s, 'FLOP/s'), human(roof.bytes_per_s, 'B/s'))
     };
   });
-  let i = 0;
-  for (const [name, group] of grouped(
-           points, (one) => [rows[one.row].benchmark, rows[one.row].precision, rows[one.row].backend].join(' ')))
+  for (const [name, list] of grouped(points, group))
     data.push({
-      x: group.map((one) => one.intensity),
-      y: group.map((one) => one.rate),
+      x: list.map((point) => point.intensity),
+      y: list.map((point) => point.rate),
       mode: 'markers',
       name: safe(name),
-      marker: marker(i++),
+      marker: marker(places.get(name)),
       hoverinfo: 'text',
-      text: group.map(
-          (one) => lines(
-              label(rows[one.row]), human(one.rate, 'FLOP/s'), plain(one.intensity) + ' FLOP/B',
-              known(one.fraction) ? percent(one.fraction) + ' of its ceiling' : ''))
+      text: list.map(
+          (point) => lines(
+              label(rows[point.row]), human(point.rate, 'FLOP/s') + rows[point.row].mark,
+              plain(point.intensity) + ' FLOP/B',
+              known(point.fraction) ? percent(point.fraction) + rows[point.row].mark + ' of its ceiling' : ''))
     });
-  return {
-    data,
-    layout:
-        {xaxis: log_axis('arithmetic intensity, FLOP/B', {exponentformat: 'power'}), yaxis: log_axis('rate, FLOP/s')}
+  const ends = roofs.map((roof) => height_at(roof, right));
+  const yaxis = log_axis('rate', [...points.map((point) => point.rate), ...ends], (value) => brief(value, 'FLOP/s'));
+  // Each ceiling is named where it leaves the plot on the right.
+  const labels = (size) => {
+    const up = (value) => size.h * (Math.log10(value) - yaxis.range[0]) / (yaxis.range[1] - yaxis.range[0]);
+    const high = spread(ends.map(up), 34, 14, size.h - 6);
+    return roofs.map((roof, i) => ({
+                       x: xaxis.range[1],
+                       y: Math.log10(ends[i]),
+                       ax: 16,
+                       ay: up(ends[i]) - high[i],
+                       text: safe(shorter(roof.label, 26)) + '<br>' + human(roof.flops_per_s, 'FLOP/s') + ', ' +
+                           human(roof.bytes_per_s, 'B/s'),
+                       align: 'left',
+                       xanchor: 'left',
+                       font: {size: 11, color: '#3d444d'},
+                       arrowhead: 0,
+                       arrowwidth: 1,
+                       arrowcolor: '#8c959f',
+                     }));
   };
+  const margin = {l: 90, r: 190, t: 20, b: 50}, height = Math.max(500, 140 + 36 * roofs.length);
+  return {data, layout: {xaxis, yaxis, margin, height, showlegend: true}, labels};
 }
 
-function precision_plot(points) {
-  const exact = points.filter((one) => one.error > 0).map((one) => one.error);
-  const floor = exact.length ? Math.min(...exact) / 10 : 1e-17;
-  const speedup = (one) => one.speedup, in_view = quiet_range(points, speedup, (one) => one.shared, true);
+function precision_plot(all) {
+  const points = all.filter((point) => passes(point.row));
+  if (!points.length) return null;
+  const exact = all.filter((point) => point.error > 0).map((point) => point.error);
+  const floor = exact.length ? Math.min(...exact) / 10 : 1e-17, at = (point) => point.error > 0 ? point.error : floor;
+  const ratio = (point) => point.speedup, in_view = quiet_range(points, ratio, (point) => point.mark === '!', true);
+  const places = places_of(all, (point) => rows[point.row].precision);
   const data = [];
-  let i = 0;
-  for (const [name, group] of grouped(thinned(points), (one) => rows[one.row].precision))
+  for (const [name, group] of grouped(thinned(points), (point) => rows[point.row].precision))
     data.push({
-      x: group.map((one) => one.error > 0 ? one.error : floor),
-      y: group.map((one) => one.speedup),
+      x: group.map(at),
+      y: group.map(ratio),
       mode: 'markers',
       name: safe(name),
-      marker: marker(i++),
+      marker: marker(places.get(name)),
       hoverinfo: 'text',
       text: group.map(
-          (one) => lines(
-              label(rows[one.row]),
-              times(one.speedup) + (one.shared ? '!' : '') + ' over fp32 (' + human(rows[one.reference].median, 's') +
-                  ')',
-              'largest error ' + (one.error > 0 ? error_text(one.error) : '0 (drawn at the left edge)')))
+          (point) => lines(
+              label(rows[point.row]),
+              times(point.speedup) + point.mark + ' over fp32 (' + human(rows[point.reference].median, 's') + ')',
+              'largest error ' + (point.error > 0 ? error_text(point.error) : '0 (drawn at the left edge)')))
     });
   return {
     data,
     layout: {
-      xaxis: log_axis('largest error over the RMS of the reference', {exponentformat: 'power'}),
+      showlegend: true,
+      xaxis: log_axis('largest error over the RMS of the reference', points.map(at), power_of_ten),
       yaxis: axis('speedup over fp32', ranged(in_view, {rangemode: 'tozero'})),
-      annotations: outside_note(points, speedup, in_view),
+      annotations: outside_note(points, ratio, in_view),
       shapes: [
         {type: 'line', xref: 'paper', x0: 0, x1: 1, y0: 1, y1: 1, line: {color: '#57606a', width: 1, dash: 'dash'}}
       ]
@@ -216,120 +222,104 @@ function precision_plot(points) {
   };
 }
 
-function collectives_plot(curves) {
+// The curves, each with those of its points that pass the filter and its place among all of them.
+function shown_curves(curves, least) {
+  return curves
+      .map((curve, place) => ({...curve, place, points: curve.points.filter((point) => passes(point.row))}))
+      .filter((curve) => curve.points.length >= least);
+}
+
+function collectives_plot(all) {
+  const curves = shown_curves(all, 1).slice(0, most_curves);
+  if (!curves.length) return null;
   const data = [];
-  curves.forEach((curve, i) => {
+  for (const curve of curves) {
+    const colour = colours[curve.place % colours.length], points = curve.points;
     data.push({
-      x: curve.bytes,
-      y: curve.busbw,
+      x: points.map((point) => point.bytes),
+      y: points.map((point) => point.busbw),
       mode: 'lines+markers',
-      name: safe(shorter(curve.name, 90)),
-      marker: marker(i),
-      line: {color: colours[i % colours.length], width: 1},
-      legendgroup: 'c' + i,
+      name: safe(shorter(curve.name, 72)),
+      marker: marker(curve.place),
+      line: {color: colour, width: 1},
+      legendgroup: 'c' + curve.place,
       hoverinfo: 'text',
-      text: curve.bytes.map(
-          (size, j) =>
-              lines(curve.full, human(size, 'B'), human(curve.busbw[j], 'B/s'), human(curve.seconds[j], 's')))
+      text: points.map(
+          (point) => lines(
+              curve.full, binary(point.bytes), human(point.busbw, 'B/s') + rows[point.row].mark,
+              human(point.seconds, 's') + rows[point.row].mark))
     });
-    if (!curve.fit) return;
-    const low = Math.log10(curve.bytes[0]), high = Math.log10(curve.bytes[curve.bytes.length - 1]);
-    const x = Array.from({length: 60}, (_, j) => 10 ** (low + (high - low) * j / 59)), last = curve.bytes.length - 1;
-    const factor = curve.busbw[last] * curve.seconds[last] / curve.bytes[last];
+    if (!curve.fit || points.length < 2) continue;
+    const last = points[points.length - 1], low = Math.log10(points[0].bytes), high = Math.log10(last.bytes);
+    const x = Array.from({length: 60}, (_, j) => 10 ** (low + (high - low) * j / 59));
+    const factor = last.busbw * last.seconds / last.bytes;
     data.push({
       x,
       y: x.map((size) => factor * size / (curve.fit.alpha + curve.fit.beta * size)),
       mode: 'lines',
-      legendgroup: 'c' + i,
+      legendgroup: 'c' + curve.place,
       showlegend: false,
-      line: {color: colours[i % colours.length], width: 2, dash: 'dot'},
+      line: {color: colour, width: 2, dash: 'dot'},
       hoverinfo: 'skip'
     });
-  });
-  return {data, layout: {xaxis: log_axis('message, B'), yaxis: log_axis('bus bandwidth, B/s')}};
+  }
+  const points = curves.flatMap((curve) => curve.points);
+  return {
+    data,
+    layout: {
+      showlegend: true,
+      xaxis: log_axis('message size', points.map((point) => point.bytes), binary, {binary: true}),
+      yaxis: log_axis('bus bandwidth', points.map((point) => point.busbw), (value) => brief(value, 'B/s'))
+    }
+  };
 }
 
 // `wanted`: speedup and efficiency have an ideal, a bandwidth has none.
-function scaling_plot(curves, over, wanted, title) {
+function scaling_plot(all, over, wanted, title) {
+  const curves = shown_curves(all, 1).slice(0, most_curves);
+  if (!curves.length) return null;
   const data = curves.map(
-      (curve, i) => ({
-        x: curve.points.map((one) => one.count),
-        y: curve.points.map((one) => one[wanted]),
+      (curve) => ({
+        x: curve.points.map((point) => point.count),
+        y: curve.points.map((point) => point[wanted]),
         mode: 'lines+markers',
-        name: safe(shorter(curve.name, 90)),
-        marker: marker(i, 9),
-        line: {color: colours[i % colours.length], dash: dashes[Math.floor(i / colours.length) % dashes.length]},
+        name: safe(shorter(curve.name, 72)),
+        marker: marker(curve.place, 9),
+        line: {
+          color: colours[curve.place % colours.length],
+          dash: dashes[Math.floor(curve.place / colours.length) % dashes.length]
+        },
         hoverinfo: 'text',
         text: curve.points.map(
-            (one) => lines(
-                curve.full, one.count + ' ' + over, human(one.seconds, 's'),
-                known(one.busbw) ? human(one.busbw, 'B/s') : times(one.speedup) + ', ideal ' + times(one.ideal),
-                'efficiency ' + percent(one.efficiency) + (one.shared ? '!' : '')))
+            (point) => lines(
+                curve.full, point.count + ' ' + over, human(point.seconds, 's'),
+                known(point.busbw) ? human(point.busbw, 'B/s') + point.mark :
+                                     times(point.speedup) + point.mark + ', ideal ' + times(point.ideal),
+                'efficiency ' + percent(point.efficiency) + point.mark))
       }));
-  const points = curves.flatMap((curve) => curve.points), value = (one) => one[wanted];
-  let in_view = wanted === 'efficiency' ? quiet_range(points, value, (one) => one.shared, true) : undefined;
+  const points = curves.flatMap((curve) => curve.points), value = (point) => point[wanted];
+  let in_view = wanted === 'efficiency' ? quiet_range(points, value, (point) => point.mark === '!', true) : undefined;
   if (in_view) in_view = [0, Math.max(1.05, in_view[1])];  // with the ideal
-  const counts = [...new Set(curves.flatMap((curve) => curve.points.map((one) => one.count)))].sort((a, b) => a - b);
+  const counts = [...new Set(points.map((point) => point.count))].sort((a, b) => a - b);
+  const ideal = counts.map((count) => wanted === 'efficiency' ? 1 : count / counts[0]);
   if (wanted !== 'busbw')
     data.unshift({
       x: counts,
-      y: counts.map((one) => wanted === 'efficiency' ? 1 : one / counts[0]),
+      y: ideal,
       mode: 'lines',
       name: 'ideal',
       line: {color: '#57606a', dash: 'dash', width: 1.5},
       hoverinfo: 'skip'
     });
-  const ticks = {type: 'log', tickvals: counts, ticktext: counts.map(String)};
-  const axes = {
-    speedup: {type: 'log', exponentformat: 'none', dtick: 'D2'},
-    efficiency: {rangemode: 'tozero', tickformat: '.0%'},
-    busbw: {rangemode: 'tozero', exponentformat: 'SI'}
-  };
-  const annotations = outside_note(points, value, in_view), yaxis = axis(title, ranged(in_view, axes[wanted]));
-  return {data, layout: {showlegend: true, xaxis: axis(over, ticks), yaxis, annotations}};
-}
-
-// speedups[i][j]: of node j over the fleet's median in case i.
-function heat_plot(hosts, cases, speedups) {
-  const logs = speedups.map((line) => line.map((one) => known(one) && one > 0 ? Math.log2(one) : null));
-  const flat = logs.flat().filter(known), extent = Math.max(0.07, ...flat.map(Math.abs));
-  const steps = [1 / 2 ** extent, 1 / 2 ** (extent / 2), 1, 2 ** (extent / 2), 2 ** extent];
-  const places = hosts.map((_, i) => i), levels = cases.map((_, i) => i);
-  return {
-    data: [{
-      type: 'heatmap',
-      z: logs,
-      x: places,
-      y: levels,
-      zmin: -extent,
-      zmax: extent,
-      xgap: 1,
-      ygap: 1,
-      hoverongaps: false,
-      hoverinfo: 'text',
-      colorscale: [[0, '#d55e00'], [0.5, '#f7f7f7'], [1, '#0072b2']],
-      colorbar: {
-        title: {text: 'speedup over<br>fleet median'},
-        tickvals: steps.map(Math.log2),
-        ticktext: steps.map((one) => one.toFixed(2))
-      },
-      hovertext: speedups.map(
-          (line, i) => line.map(
-              (one, j) => lines(hosts[j], cases[i], known(one) ? times(one) + ' over the fleet' : 'no number'))),
-      text: speedups.map((line) => line.map((one) => known(one) ? one.toFixed(2) : '')),
-      texttemplate: hosts.length * cases.length <= 400 ? '%{text}' : undefined,
-      textfont: {size: 11}
-    }],
-    layout: {
-      height: Math.max(300, 150 + 20 * cases.length),
-      margin: {l: 60, r: 20, t: 10, b: 90},
-      xaxis: axis('node', {tickvals: places, ticktext: hosts.map((one) => safe(shorter(one, 24))), showgrid: false}),
-      yaxis: axis('', {
-        tickvals: levels,
-        ticktext: cases.map((one) => safe(shorter(one, 56))),
-        autorange: 'reversed',
-        showgrid: false
-      })
-    },
-  };
+  const ticks = count_ticks(counts);
+  const xaxis = axis(over, {type: 'log', tickvals: ticks, ticktext: ticks.map(String)});
+  const annotations = outside_note(points, value, in_view);
+  const ticked = even_ticks(0, Math.max(...points.map(value).filter(known)));
+  const number = wanted === 'efficiency' ?
+      {tickformat: '.0%'} :
+      {tickmode: 'array', tickvals: ticked, ticktext: ticked.map((tick) => tick ? brief(tick, 'B/s') : '0')};
+  const yaxis = wanted === 'speedup' ?
+      log_axis(title, [...points.map(value), ...ideal], (tick) => plain(tick) + '\u00d7') :
+      axis(title, ranged(in_view, {rangemode: 'tozero', ...number}));
+  return {data, layout: {showlegend: true, xaxis, yaxis, annotations}};
 }

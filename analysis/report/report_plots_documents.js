@@ -1,6 +1,6 @@
 // Plots of the documents of other commands.
 
-function history_plot(series) {
+function history_plot(series, width) {
   const points = series.points, mid = colours[0];
   const at = (index) => points[Math.min(index, points.length - 1)].time;
   const changes = series.change_points || [], events = series.events || [];
@@ -15,7 +15,7 @@ function history_plot(series) {
     x: points.map((one) => one.time),
     y: points.map((one) => one.value),
     mode: 'lines+markers',
-    name: 'median of launches',
+    name: 'median of a run\u2019s launches',
     marker: marker(0),
     line: {color: mid, width: 1},
     error_y: {
@@ -51,32 +51,58 @@ function history_plot(series) {
   if (series.rolling && known(series.rolling.value)) level(series.rolling.value, 'rolling baseline', 'dot');
   const vertical = (x, colour, dash) =>
       ({type: 'line', x0: x, x1: x, yref: 'paper', y0: 0, y1: 1, line: {color: colour, width: 2, dash}});
-  const note = (x, text, y) => ({
-    x,
-    y,
-    yref: 'paper',
-    text: safe(shorter(text, 48)),
-    showarrow: false,
-    xanchor: 'left',
-    yanchor: 'top',
-    font: {size: 11},
-    bgcolor: '#ffffffcc'
-  });
+  const outside = outside_note(points, value, in_view), margin = {l: 80, r: 24, b: 40};
+  const marks = [
+    ...changes.map((change) => ({
+                     time: change.time,
+                     text: '\u25b2 change: ' + times(speedup_of(change.ratio)),
+                     colour: colours[1],
+                     dash: 'solid'
+                   })),
+    ...events.map((event) => ({time: event.time, text: '\u25c6 ' + event.text, colour: colours[3], dash: 'dot'}))
+  ];
+  const named = event_labels(marks, points.map((one) => one.time), width - margin.l - margin.r, outside.length);
   return {
     data,
     layout: {
-      xaxis: axis('', {type: 'date'}),
+      height: 400 + named.height,
+      margin: {...margin, t: 24 + named.height},
+      xaxis: axis('', {type: 'date', range: named.range}),
       yaxis: axis('time', ranged(in_view, {tickformat: '~s', ticksuffix: 's'})),
-      shapes: [
-        ...changes.map((one) => vertical(one.time, colours[1], 'solid')),
-        ...events.map((one) => vertical(one.time, colours[3], 'dot'))
-      ],
-      annotations: [
-        ...changes.map((one) => note(one.time, '\u25b2 change ' + times(one.ratio), 1)),
-        ...events.map((one) => note(one.time, '\u25c6 ' + one.text, 0.08)), ...outside_note(points, value, in_view)
-      ]
+      shapes: marks.map((one) => vertical(one.time, one.colour, one.dash)),
+      annotations: [...named.labels, ...outside]
     }
   };
+}
+
+const most_levels = 8;
+// The names of events above the plot, each on a line of its own where they would lie on one another. What has no room
+// on the last line is counted there; the table of events has all.
+function event_labels(marks, dates, width, first_line) {
+  const stamps = [...dates, ...marks.map((one) => one.time)].map((time) => Date.parse(time)).filter(known);
+  const first = Math.min(...stamps), last = Math.max(...stamps), room = 0.03 * (last - first) || 43200000;
+  const range = [first - room, last + room].map((stamp) => new Date(stamp).toISOString());
+  const known_marks = marks.filter((one) => known(Date.parse(one.time)));
+  const stretches = known_marks.map((one) => {
+    const text = shorter(one.text, 34), long = text_width(text, 11) + 8;
+    const at = width * (Date.parse(one.time) - first + room) / (last - first + 2 * room);
+    const left = at + long > width;
+    return {one, text, left, from: left ? at - long : at, to: left ? at : at + long};
+  });
+  const lines_of = levels(stretches, 6), shown = stretches.map((_, i) => i).filter((i) => lines_of[i] < most_levels);
+  const used = shown.length ? Math.max(...shown.map((i) => lines_of[i])) + 1 : 0;
+  const labels = shown.map((i) => ({
+                             x: stretches[i].one.time,
+                             y: 1,
+                             yref: 'paper',
+                             yshift: 2 + 16 * (first_line + lines_of[i]),
+                             text: safe(stretches[i].text),
+                             showarrow: false,
+                             xanchor: stretches[i].left ? 'right' : 'left',
+                             yanchor: 'bottom',
+                             font: {size: 11}
+                           }));
+  return {range, labels, height: 16 * (used + first_line)};
 }
 
 function coefficients_plot(model) {
@@ -104,9 +130,8 @@ function coefficients_plot(model) {
     layout: {
       height: Math.max(260, 120 + 30 * list.length),
       showlegend: false,
-      xaxis: axis(
-          ratio ? 'adjusted speedup with its interval' : 'estimate with its interval',
-          ratio ? {type: 'log', dtick: 'D2', exponentformat: 'none'} : {}),
+      xaxis: ratio ? log_axis('adjusted speedup with its interval', list.flatMap((one) => [value(one), ...interval(one), 1]), (tick) => plain(tick) + '\u00d7') :
+                     axis('estimate with its interval'),
       yaxis: axis(
           '', {tickvals: levels, ticktext: list.map((one) => safe(shorter(one.term, 44))), autorange: 'reversed'}),
       shapes: [{
@@ -142,7 +167,7 @@ function residuals_plot(model) {
   return {
     data,
     layout: {
-      xaxis: logarithmic ? log_axis('fitted', {dtick: undefined}) : axis('fitted'),
+      xaxis: logarithmic ? log_axis('fitted', model.observations.map((one) => one.fitted), plain) : axis('fitted'),
       yaxis: axis('residual, on the scale of the fit')
     }
   };

@@ -25,7 +25,20 @@ json columns_of(const json& records) {
   return columns;
 }
 
-std::string status_of(const Series& series) { return rate_alone(series) ? "ok" : series.status; }
+std::string status_of(const Series& series) {
+  return series.published && (series.status == "ok" || rate_alone(series)) ? "published"
+                                                                           : series.status;
+}
+
+std::string mark_of(const Series& series) {
+  if (series.status != "ok") return "";
+  return any_shared(series) ? "!" : any_oversubscribed(series) ? "~" : "";
+}
+
+std::string mark_of(const Series& a, const Series& b) {
+  const std::string first = mark_of(a), second = mark_of(b);
+  return first == "!" || second.empty() ? first : second;
+}
 
 std::string hardware_of(const std::vector<NamedResult>& results, const Series& series) {
   const json& all = results[series.result].result.at("environments");
@@ -56,6 +69,8 @@ void name_apart(json& curves, const std::vector<NamedResult>& results,
                                               "algorithm",  "backend",   "precision"};
   std::vector<std::map<std::string, std::string>> texts;
   std::map<std::string, std::set<std::string>> values;
+  std::map<std::string, std::set<std::size_t>> files;
+  for (const Series* one : series) files[system_of(results, *one)].insert(one->result);
   for (const Series* one : series) {
     auto& mine = texts.emplace_back();
     mine = {{"system", system_of(results, *one)},
@@ -64,7 +79,8 @@ void name_apart(json& curves, const std::vector<NamedResult>& results,
     for (const auto& [name, value] : one->first().at("parameters").items())
       if (name != "problem" && std::find(without.begin(), without.end(), name) == without.end())
         mine[name] = one->parameter(name);
-    if (results.size() > 1) mine["file"] = results[one->result].name;
+    // Where the system does not tell the file.
+    if (files[mine["system"]].size() > 1) mine["file"] = results[one->result].name;
     // Equal hashes are one environment, whatever its index.
     if (one->environment != series.front()->environment)
       mine["environment"] = text_of(one->first(), "environment");
@@ -133,6 +149,16 @@ std::string host_of(const NamedResult& one, const json& row) {
   return index < all.size() ? all[index].at("host").get<std::string>() : "";
 }
 
+/// The parameters that have no column of their own, in the order of their names.
+std::set<std::string> further_parameters(const std::vector<Series>& all) {
+  std::set<std::string> names;
+  for (const Series& series : all)
+    for (const auto& [name, value] : series.first().at("parameters").items()) names.insert(name);
+  for (const char* own : {"problem", "direction", "precision", "backend", "algorithm"})
+    names.erase(own);
+  return names;
+}
+
 struct Text {
   const char* key;
   std::string value;
@@ -181,11 +207,12 @@ std::string repeat_command(const json& result, const json& row) {
 json rows_part(const std::vector<NamedResult>& results, const std::vector<Series>& all,
                Strings& strings) {
   json columns = json::array(), texts = json::array(), values = json::array();
+  const std::set<std::string> parameters = further_parameters(all);
   for (const Series& one : all) {
     const NamedResult& from = results[one.result];
     const json& row = one.first();
     const bool ok = one.status == "ok";
-    const std::array<Text, 14> words{{
+    const std::array<Text, 15> words{{
         {"system", system_of(results, one)},
         {"file", from.name},
         {"host", host_of(from, row)},
@@ -196,13 +223,13 @@ json rows_part(const std::vector<NamedResult>& results, const std::vector<Series
         {"precision", one.parameter("precision")},
         {"backend", one.parameter(one.parameter("backend").empty() ? "transport" : "backend")},
         {"algorithm", one.algorithm()},
-        {"settings",
-         parameters_but(one, {"direction", "precision", "backend", "algorithm", "problem"})},
         {"status", status_of(one)},
+        {"required", lacks_required(one) ? "required" : ""},
+        {"mark", mark_of(one)},
         {"reason", ok ? "" : one.reason},
         {"repeat", repeat_command(from.result, row)},
     }};
-    const std::array<Number, 19> numbers{{
+    const std::array<Number, 18> numbers{{
         {"median", ok ? json(one.median) : json()},
         {"low", ok && one.has_interval ? json(one.interval.low) : json()},
         {"high", ok && one.has_interval ? json(one.interval.high) : json()},
@@ -218,35 +245,33 @@ json rows_part(const std::vector<NamedResult>& results, const std::vector<Series
         {"busbw", rate_of(one, "busbw")},
         {"fraction", ceiling_fraction(one)},
         {"max_error", worst_of(one, "max_error")},
-        {"bound", worst_of(one, "bound")},
+        {"error_over_bound", worst_of(one, "error_over_bound")},
         {"energy", ok ? row.value("energy_j", json()) : json()},
         {"published", one.published ? 1 : 0},
-        {"shared", ok && any_shared(one) ? 1 : 0},
     }};
     if (columns.empty()) {
       for (const Text& word : words) columns.push_back(word.key), texts.push_back(word.key);
+      for (const std::string& name : parameters) {
+        columns.push_back("parameter/" + name);
+        texts.push_back("parameter/" + name);
+      }
       for (const Number& number : numbers) columns.push_back(number.key);
     }
     json line = json::array();
     for (const Text& word : words) line.push_back(strings(word.value));
+    for (const std::string& name : parameters) line.push_back(strings(one.parameter(name)));
     for (const Number& number : numbers) line.push_back(number.value);
     values.push_back(std::move(line));
   }
   if (values.empty()) return nullptr;
-  return {{"columns", columns}, {"texts", texts}, {"values", values}};
+  return {{"columns", columns}, {"texts", texts}, {"parameters", parameters}, {"values", values}};
 }
 
 json counts_part(const std::vector<Series>& all) {
-  json counts = json::object();
-  for (const char* status : {"ok", "unsupported", "incorrect", "failed", "timeout"})
+  json counts = {{"rows", all.size()}};
+  for (const char* status : {"ok", "unsupported", "incorrect", "failed", "timeout", "published"})
     counts[status] = std::count_if(all.begin(), all.end(),
                                    [&](const Series& one) { return status_of(one) == status; });
-  counts["published"] =
-      std::count_if(all.begin(), all.end(), [](const Series& one) { return one.published; });
-  counts["shared"] = std::count_if(all.begin(), all.end(), [](const Series& one) {
-    return one.status == "ok" && any_shared(one);
-  });
-  counts["rows"] = all.size();
   return counts;
 }
 

@@ -16,13 +16,15 @@ const known = (x) => x !== null && x !== undefined, element = () => ({}), plain 
 const error_text = String, human = (x, unit) => x + unit, label = (row) => row.name, each = (x) => x || [];
 const change = String, report = {least_for_interval: 6}; const range_text = String;
 const range = (low, high, show) => show(low) + show(high);
+const prefixes = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 'E'], plural = (count, word) => count + ' ' + word + (count === 1 ? '' : 's');
+const passes = () => true, on_filter = () => {}, most_curves = 12, speedup_of = (ratio) => 1 / ratio;
 """
 
 
 @unittest.skipUnless(shutil.which("node"), "there is no node")
 class Ranges(unittest.TestCase):
     def run_script(self, script):
-        files = [SOURCE / "analysis" / "report" / name for name in ("report_plots.js", "report_plots_documents.js")]
+        files = [SOURCE / "analysis" / "report" / name for name in ("report_axes.js", "report_plots.js", "report_plots_documents.js")]
         text = BROWSER + "".join(pathlib.Path(file).read_text() for file in files) + f"\nconsole.log(JSON.stringify({script}));"
         done = subprocess.run(["node", "-e", text], text=True, capture_output=True)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -34,13 +36,13 @@ class Ranges(unittest.TestCase):
         return self.run_script(f"(globalThis.rows = {json.dumps(rows)}, precision_plot({json.dumps(points)}).layout)")
 
     def test_precision(self):
-        quiet = [{"speedup": 1, "shared": 0}, {"speedup": 2, "shared": 0}]
-        layout = self.precision([*quiet, {"speedup": 50, "shared": 1}])
+        quiet = [{"speedup": 1, "mark": ""}, {"speedup": 2, "mark": ""}]
+        layout = self.precision([*quiet, {"speedup": 50, "mark": "!"}])
         self.assertEqual(layout["yaxis"]["range"][0], 0)
         self.assertTrue(2 < layout["yaxis"]["range"][1] < 3, layout)
         self.assertIn("1 point of a busy moment outside", layout["annotations"][0]["text"])
         # All inside, all quiet, or none quiet: Plotly chooses.
-        for points in ([*quiet, {"speedup": 1.5, "shared": 1}], quiet, [{"speedup": 1, "shared": 1}, {"speedup": 50, "shared": 1}]):
+        for points in ([*quiet, {"speedup": 1.5, "mark": "!"}], quiet, [{"speedup": 1, "mark": "!"}, {"speedup": 50, "mark": "!"}]):
             layout = self.precision(points)
             self.assertNotIn("range", layout["yaxis"])
             self.assertEqual(layout["annotations"], [])
@@ -48,19 +50,45 @@ class Ranges(unittest.TestCase):
     def test_history(self):
         points = [{"time": f"2026-01-0{i + 1}", "value": 1 + 0.01 * i, "low": 0.9, "high": 1.1, "shared": False} for i in range(5)]
         points.append({"time": "2026-01-07", "value": 30, "low": 20, "high": 40, "shared": True})
-        layout = self.run_script(f"history_plot({json.dumps({'points': points})}).layout")
+        layout = self.run_script(f"history_plot({json.dumps({'points': points})}, 1000).layout")
         low, high = layout["yaxis"]["range"]
         self.assertTrue(0.8 < low < 0.9 and 1.1 < high < 1.2, layout["yaxis"])
-        layout = self.run_script(f"history_plot({json.dumps({'points': points[:5]})}).layout")
+        layout = self.run_script(f"history_plot({json.dumps({'points': points[:5]})}, 1000).layout")
         self.assertNotIn("range", layout["yaxis"])
 
     def test_efficiency(self):
         curve = {"name": "c", "full": "c", "points": [
-            {"count": n, "efficiency": e, "speedup": n * e, "ideal": n, "seconds": 1, "shared": s}
+            {"count": n, "efficiency": e, "speedup": n * e, "ideal": n, "seconds": 1, "mark": "!" if s else ""}
             for n, e, s in ((1, 1, 0), (2, 0.9, 0), (4, 12, 1))]}
         layout = self.run_script(f"scaling_plot([{json.dumps(curve)}], 'threads', 'efficiency', 'efficiency').layout")
         self.assertEqual(layout["yaxis"]["range"][0], 0)
         self.assertTrue(1.05 <= layout["yaxis"]["range"][1] < 1.2, layout)
+
+    def test_log_ticks(self):
+        """A few round values, whatever the range: never none, never a crowd."""
+        for low, high in ((1, 1.3), (3, 20), (0.4, 300), (1e3, 1e9), (1e-17, 1e-2), (2e9, 2.1e9)):
+            ticks = self.run_script(f"log_ticks({low}, {high})")
+            self.assertTrue(3 <= len(ticks) <= 12, (low, high, ticks))
+            self.assertTrue(all(low * 0.999 <= tick <= high * 1.001 for tick in ticks), ticks)
+            self.assertEqual(ticks, sorted(set(ticks)))
+        self.assertEqual(self.run_script("log_ticks(3, 60)"), [5, 10, 20, 50])
+        self.assertEqual(self.run_script("binary_ticks(8, 2 ** 24)"), [8, 64, 512, 4096, 32768, 262144, 2097152, 16777216])
+        self.assertEqual(self.run_script("[brief(2e11, 'B/s'), brief(1e3, ''), binary(65536), power_of_ten(1e-6), power_of_ten(2e-6)]"),
+                         ["200 GB/s", "1 k", "64 KiB", "10\u207b\u2076", "2\u00b710\u207b\u2076"])
+
+    def test_labels_are_spread(self):
+        self.assertEqual(self.run_script("spread([10, 11, 50], 20, 0, 100)"), [10, 30, 50])
+        self.assertEqual(self.run_script("spread([95, 99, 97], 20, 0, 100)"), [60, 100, 80])
+        self.assertEqual(self.run_script("levels([{from: 0, to: 10}, {from: 5, to: 15}, {from: 12, to: 20}], 1)"), [0, 1, 0])
+
+    def test_events_on_one_day_have_lines_of_their_own(self):
+        points = [{"time": f"2026-01-0{i + 1}", "value": 1, "low": 1, "high": 1, "shared": False} for i in range(5)]
+        events = [{"time": "2026-01-03", "text": f"event {i}"} for i in range(3)] + [{"time": "2026-01-05", "text": "at the right edge"}]
+        script = f"history_plot({json.dumps({'points': points, 'events': events})}, 400).layout.annotations"
+        labels = self.run_script(script)
+        self.assertEqual(len(labels), 4)
+        self.assertEqual(len({label["yshift"] for label in labels[:3]}), 3)
+        self.assertEqual(labels[3]["xanchor"], "right", "it would leave the plot")
 
 
 if __name__ == "__main__":

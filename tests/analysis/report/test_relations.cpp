@@ -163,6 +163,34 @@ TEST(ReportDocument, PrecisionOfAMessageIsOfAsManyElements) {
     }
 }
 
+TEST(ReportDocument, DerivedNumbersInheritTheMark) {
+  const auto noisy = [](json made) {
+    made["time_s"]["stolen"] = 0.5;
+    return made;
+  };
+  std::vector<json> rows;
+  for (const int ranks : {2, 4}) {
+    const json large = collective(1e6, 1e-3 * ranks, {}, ranks);
+    rows.push_back(ranks == 2 ? noisy(large) : large);
+    rows.push_back(collective(1e3, 1e-6 * ranks, {}, ranks));
+  }
+  const json document = document_of(rows);
+  const json& over_ranks = document["collectives"]["ranks"][0]["points"];
+  EXPECT_EQ(over_ranks[0]["mark"], "!");
+  EXPECT_EQ(over_ranks[1]["mark"], "!") << "its efficiency is over the disturbed one";
+  for (const json& curve : document["collectives"]["sizes"])
+    EXPECT_EQ(curve["mark"], curve["name"].get<std::string>().ends_with("ranks 2") ? "!" : "")
+        << curve["name"];
+  json half = row("ok", 1e-3, 0, {{"precision", "bf16"}});
+  const json precision = document_of({noisy(row("ok", 4e-3)), half})["precision"];
+  EXPECT_EQ(precision["mark"], json({"!", "!"})) << "over a disturbed fp32";
+  json more = row("ok", 4e-3, 0, {{"threads", "8"}});
+  more["parameters"]["threads"] = 8;
+  const json scaled = document_of({row("ok", 8e-3), noisy(more)})["scaling"][0]["points"];
+  EXPECT_EQ(scaled[0]["mark"], "");
+  EXPECT_EQ(scaled[1]["mark"], "!");
+}
+
 TEST(ReportDocument, RanksWithAProblemEachDoMoreWork) {
   const auto curve_with = [](const char* whole) {
     json one = row("ok", 1e-3, 0, {{"cache", "hot"}}), four = row("ok", 1.25e-3);

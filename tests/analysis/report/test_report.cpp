@@ -2,6 +2,8 @@
 // taken for markup.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "analysis/report/parts.hpp"
 #include "assay/test_paths.hpp"
 #include "report_data.hpp"
@@ -44,7 +46,7 @@ TEST(ReportDocument, ARowThatIsNotOkGivesNoNumber) {
     const json document = document_of({bad});
     for (const char* column :
          {"median", "low", "high", "samples", "min", "p95", "p99", "flops_per_s", "bytes_per_s",
-          "images_per_s", "fraction", "max_error", "bound", "energy"})
+          "images_per_s", "fraction", "max_error", "error_over_bound", "energy"})
       EXPECT_TRUE(value_of(document, 0, column).is_null()) << status << " " << column;
     EXPECT_EQ(value_of(document, 0, "status"), status);
     EXPECT_EQ(value_of(document, 0, "reason"), std::string("why it is ") + status);
@@ -60,6 +62,33 @@ TEST(ReportDocument, OneWrongLaunchMakesAllOfThemWorthless) {
   EXPECT_EQ(document["rows"]["values"].size(), 1U);
   EXPECT_EQ(value_of(document, 0, "status"), "incorrect");
   EXPECT_TRUE(value_of(document, 0, "median").is_null());
+}
+
+TEST(ReportDocument, PublishedRowsAreNotCalledVerified) {
+  json timed = row("ok", 1e-3);
+  timed["published"] = true;
+  timed["verification"] = nullptr;
+  json rate = row("ok", 1e-3, 0, {{"problem", "mb2"}});
+  rate["published"] = true;
+  rate["time_s"] = nullptr;
+  rate["rates"] = {{"images_per_s", 7.0}};
+  const json document = document_of({timed, rate, row("ok", 1e-3, 0, {{"problem", "mb3"}})});
+  std::vector<std::string> statuses;
+  for (std::size_t i = 0; i < 3; ++i) statuses.push_back(value_of(document, i, "status"));
+  std::sort(statuses.begin(), statuses.end());
+  EXPECT_EQ(statuses, (std::vector<std::string>{"ok", "published", "published"}));
+  EXPECT_EQ(document["counts"]["ok"], 1);
+  EXPECT_EQ(document["counts"]["published"], 2);
+}
+
+TEST(ReportDocument, EachParameterIsAColumn) {
+  json four = row("ok", 2e-3, 0, {{"threads", "4"}});
+  four["parameters"]["threads"] = 4;
+  const json document = document_of({row("ok", 1e-3), four});
+  EXPECT_EQ(document["rows"]["parameters"], json({"cache", "nodes", "ranks", "threads"}));
+  EXPECT_EQ(value_of(document, 0, "parameter/threads"), "2");
+  EXPECT_EQ(value_of(document, 1, "parameter/threads"), "4");
+  EXPECT_EQ(value_of(document, 0, "parameter/cache"), "hot");
 }
 
 TEST(ReportDocument, LaunchesAreTheUnit) {
@@ -111,6 +140,8 @@ TEST(ReportDocument, NodesAreBesideTheirFleet) {
   EXPECT_EQ(part["hosts"], json({"a", "b", "c", "d"}));
   EXPECT_DOUBLE_EQ(part["rows"][0]["speedups"][2], 1 / 1.08);
   EXPECT_TRUE(part["rows"][0]["speedups"][3].is_null()) << "an incorrect row is no number";
+  // Over the median of the other nodes, as `assay accept` has it: node a beside b and c.
+  EXPECT_DOUBLE_EQ(part["rows"][0]["speedups"][0], std::sqrt(1.08));
   EXPECT_EQ(part["of"], 1);
   const json& differences = document["environments"]["differences"];
   ASSERT_EQ(differences.size(), 1U);

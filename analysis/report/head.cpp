@@ -1,0 +1,212 @@
+// What the page opens with: the machine, the suite, the date, and one verdict over all inputs.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "analysis/report/parts.hpp"
+#include "core/base/error.hpp"
+#include "core/base/text.hpp"
+#include "core/result/result.hpp"
+
+namespace assay::report {
+
+using nlohmann::json;
+
+namespace {
+
+/// A verdict and what it rests on.
+struct Judgement {
+  ExitCode code = ExitCode::ok;
+  std::string word, text;
+};
+
+void add_once(json& list, const std::string& text) {
+  if (!text.empty() && std::find(list.begin(), list.end(), text) == list.end())
+    list.push_back(text);
+}
+
+/// The systems of the results by name and processor, with the hosts of each.
+json machines_of(const std::vector<NamedResult>& results) {
+  json machines = json::array();
+  std::map<std::pair<std::string, std::string>, std::size_t> places;
+  for (const NamedResult& named : results)
+    for (const json& environment : named.result.at("environments")) {
+      const json& hardware = environment.at("hardware");
+      const std::string system = named.result.at("system").at("name"),
+                        processor = text_of(hardware, "processor");
+      const auto [place, fresh] = places.emplace(std::pair{system, processor}, machines.size());
+      if (fresh)
+        machines.push_back({{"name", system},
+                            {"processor", processor},
+                            {"cores", hardware.value("cores", json())},
+                            {"memory_bytes", hardware.value("memory_bytes", json())},
+                            {"hosts", json::array()}});
+      add_once(machines[place->second]["hosts"], text_of(environment, "host"));
+    }
+  return machines;
+}
+
+/// "3 slower, 2 same" of the counts that are not 0, in the order given.
+std::string counted(const json& counts, const std::vector<std::string>& names) {
+  std::vector<std::string> parts;
+  for (const std::string& name : names)
+    if (const json count = counts.value(name, json()); count.is_number() && count > 0) {
+      std::string word = name;
+      std::replace(word.begin(), word.end(), '_', ' ');
+      parts.push_back(fmt::format("{} {}", count.get<int>(), word));
+    }
+  return join(parts, ", ");
+}
+
+/// The word for a code that a document ended with.
+std::string word_of(ExitCode code) {
+  switch (code) {
+    case ExitCode::ok:
+      return "PASS";
+    case ExitCode::usage:
+      return "INVALID";
+    case ExitCode::incorrect:
+      return "INCORRECT";
+    case ExitCode::slower:
+      return "SLOWER";
+    case ExitCode::inconclusive:
+      return "INCONCLUSIVE";
+    case ExitCode::incomparable:
+      return "MISSING";
+    case ExitCode::failed:
+      return "FAILED";
+    case ExitCode::unconfirmed:
+      return "UNCONFIRMED";
+  }
+  return "INVALID";
+}
+
+Judgement of_document(const NamedDocument& named) {
+  const json& document = named.document;
+  Judgement made;
+  made.code = static_cast<ExitCode>(document.at("exit_code").get<int>());
+  made.word = word_of(made.code);
+  const json counts = document.value("summary", json::object());
+  if (named.kind == "acceptance") {
+    made.word = text_of(document, "verdict");
+    made.text = fmt::format("acceptance by the criteria {}: {} of {} nodes pass",
+                            text_of(document.at("criteria"), "name"), text_of(counts, "pass"),
+                            text_of(counts, "nodes"));
+    if (const std::string why = text_of(document, "reason"); !why.empty()) made.text += "; " + why;
+  } else if (named.kind == "comparison") {
+    const bool refused = document.value("refused", false);
+    if (refused) made.word = "NOT COMPARABLE";
+    const std::string rows = counted(counts, {"slower", "faster", "same", "inconclusive"});
+    made.text = fmt::format("comparison of {} with {}: {}", text_of(document.at("new"), "name"),
+                            text_of(document.at("base"), "name"),
+                            refused        ? "more differed than was meant"
+                            : rows.empty() ? "no row"
+                                           : rows);
+  } else {
+    made.text = fmt::format("history of {} series: {}", document.at("series").size(),
+                            counted(counts, {"slower", "drifting", "lost", "suspect", "faster",
+                                             "steady", "too_short"}));
+  }
+  return made;
+}
+
+/// "1 row", "2 rows".
+std::string rows_text(std::size_t count, const std::string& what = "") {
+  return fmt::format("{} {}row{}", count, what.empty() ? "" : what + " ", count == 1 ? "" : "s");
+}
+
+Judgement of_results(const std::vector<NamedResult>& results, const std::vector<Series>& all) {
+  Judgement made;
+  for (const NamedResult& named : results) {
+    json measured = json::array();
+    for (const json& row : named.result.at("rows"))
+      if (!row.value("published", false)) measured.push_back(row);
+    if (!measured.empty()) made.code = gravest(made.code, exit_code(measured));
+  }
+  std::map<std::string, std::size_t> counts;
+  for (const Series& series : all) ++counts[status_of(series)];
+  const std::size_t measured = all.size() - counts["published"];
+  std::vector<std::string> parts;
+  if (counts["incorrect"] > 0)
+    parts.push_back(rows_text(counts["incorrect"]) + " computed wrong results");
+  if (counts["failed"] > 0) parts.push_back(rows_text(counts["failed"]) + " failed");
+  if (counts["timeout"] > 0) parts.push_back(rows_text(counts["timeout"]) + " timed out");
+  if (const auto lacking = std::count_if(all.begin(), all.end(), lacks_required); lacking > 0)
+    parts.push_back(rows_text(static_cast<std::size_t>(lacking), "required") + " unsupported");
+  parts.push_back(fmt::format("{} of {} verified", counts["ok"],
+                              rows_text(measured, measured == all.size() ? "" : "measured")));
+  const std::size_t excused = counts["unsupported"] - static_cast<std::size_t>(std::count_if(
+                                                          all.begin(), all.end(), lacks_required));
+  if (excused > 0) parts.push_back(fmt::format("{} unsupported", excused));
+  made.word = made.code == ExitCode::ok ? "VERIFIED" : word_of(made.code);
+  made.text = join(parts, ", ");
+  return made;
+}
+
+/// Where results alone are shown, nobody has said how fast they must be.
+constexpr const char* not_judged =
+    "Every number here is verified. No criterion judged the speed (assay accept, assay compare and "
+    "assay history do).";
+
+}  // namespace
+
+bool lacks_required(const Series& series) {
+  return series.status == "unsupported" && !series.published &&
+         std::any_of(series.rows.begin(), series.rows.end(),
+                     [](const json& row) { return row.value("required", false); });
+}
+
+json head_part(const std::vector<NamedResult>& results) {
+  json suites = json::array();
+  std::set<std::string> times;
+  for (const NamedResult& named : results) {
+    const json& run = named.result.at("run");
+    add_once(suites, text_of(run, "suite"));
+    if (const std::string started = text_of(run, "started"); !started.empty())
+      times.insert(started);
+  }
+  return {{"machines", machines_of(results)},
+          {"suites", suites},
+          {"first", times.empty() ? json() : json(*times.begin())},
+          {"last", times.empty() ? json() : json(*times.rbegin())}};
+}
+
+json verdict_part(const ReportInput& input, const std::vector<Series>& all) {
+  std::vector<Judgement> judgements;
+  for (const char* kind : {"acceptance", "comparison", "history"})
+    for (const NamedDocument& document : input.documents)
+      if (document.kind == kind) judgements.push_back(of_document(document));
+  const bool judged = !judgements.empty();
+  const bool measured =
+      std::any_of(all.begin(), all.end(), [](const Series& one) { return !one.published; });
+  if (measured) judgements.push_back(of_results(input.results, all));
+  if (judgements.empty()) {
+    const bool published = !all.empty();
+    return {{"code", nullptr},
+            {"word", published ? "PUBLISHED" : "NO VERDICT"},
+            {"text", published ? rows_text(all.size()) + " of others; nothing was measured here"
+                               : "nothing here was measured or judged"},
+            {"also", json::array()},
+            {"note", nullptr}};
+  }
+  std::size_t worst = 0;
+  for (std::size_t i = 1; i < judgements.size(); ++i)
+    if (judgements[i].code != judgements[worst].code &&
+        gravest(judgements[i].code, judgements[worst].code) == judgements[i].code)
+      worst = i;
+  json also = json::array();
+  for (std::size_t i = 0; i < judgements.size(); ++i)
+    if (i != worst)
+      also.push_back({{"code", static_cast<int>(judgements[i].code)},
+                      {"word", judgements[i].word},
+                      {"text", judgements[i].text}});
+  return {{"code", static_cast<int>(judgements[worst].code)},
+          {"word", judgements[worst].word},
+          {"text", judgements[worst].text},
+          {"also", also},
+          {"note", !judged && judgements[worst].code == ExitCode::ok ? json(not_judged) : json()}};
+}
+
+}  // namespace assay::report

@@ -1,0 +1,143 @@
+// Axes whose ticks can be read, and labels that do not lie on one another.
+
+function axis(title, more) {
+  return {
+    title: {text: title, standoff: 14},
+    gridcolor: '#e6eaee',
+    zerolinecolor: '#b8c0c8',
+    linecolor: '#57606a',
+    ticks: 'outside',
+    automargin: true,
+    ...more
+  };
+}
+// "100 k", "64 KiB" for a tick: no digit more than it needs.
+function brief(value, unit) {
+  let step = Math.floor(Math.log10(value) / 3 + 1e-9);
+  if (step < -3 || step > 6) return value.toExponential(0).replace('e+', 'e') + ' ' + unit;
+  const number = String(Number((value / 1000 ** step).toPrecision(3)));
+  return unit || prefixes[step + 3] ? number + ' ' + prefixes[step + 3] + unit : number;
+}
+function binary(bytes) {
+  const names = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
+  const step = Math.min(Math.floor(Math.log2(bytes) / 10 + 1e-9), names.length - 1);
+  return Number((bytes / 1024 ** step).toPrecision(3)) + ' ' + names[step];
+}
+const superscripts = {'-': '\u207b', 0: '\u2070', 1: '\u00b9', 2: '\u00b2', 3: '\u00b3', 4: '\u2074', 5: '\u2075',
+                      6: '\u2076', 7: '\u2077', 8: '\u2078', 9: '\u2079'};
+function power_of_ten(value) {
+  const exponent = Math.round(Math.log10(value)), digit = Number((value / 10 ** exponent).toPrecision(2));
+  if (digit < 1) return power_of_ten_text(digit * 10, exponent - 1);
+  return power_of_ten_text(digit, exponent);
+}
+function power_of_ten_text(digit, exponent) {
+  return (digit === 1 ? '' : digit + '\u00b7') + '10' + [...String(exponent)].map((c) => superscripts[c]).join('');
+}
+
+// Some 5 ticks from `low` to `high` in even steps.
+function even_ticks(low, high) {
+  const rough = (high - low) / 5, unit = 10 ** Math.floor(Math.log10(rough));
+  const step = unit * [1, 2, 5, 10].find((digit) => digit * unit >= rough * 0.999);
+  const list = [];
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high * (1 + 1e-9); ++i)
+    list.push(Number((i * step).toPrecision(6)));
+  return list;
+}
+// At most some 9 ticks from `low` to `high`: powers of ten, with 2 and 5 between them where there is room.
+function log_ticks(low, high) {
+  const first = Math.floor(Math.log10(low)), last = Math.ceil(Math.log10(high)), decades = Math.log10(high / low);
+  const inside = (list) => list.filter((value) => value >= low * 0.999 && value <= high * 1.001);
+  const powers = (every, digits) =>
+      Array.from({length: last - first + 1}, (_, i) => first + i)
+          .filter((power) => power % every === 0)
+          .flatMap((power) => digits.map((digit) => Number((digit + 'e' + power))));
+  if (decades < 0.8) return even_ticks(low, high);
+  if (decades < 3) return inside(powers(1, [1, 2, 5]));
+  return inside(powers(Math.ceil(decades / 8), [1]));
+}
+// A logarithmic axis over all of `values` (and `also`), with ticks that `show` writes.
+function log_axis(title, values, show, more) {
+  const good = values.filter((value) => known(value) && value > 0);
+  const room = 1.25, low = Math.min(...good) / room, high = Math.max(...good) * room;
+  const ticks = more && more.binary ? binary_ticks(low, high) : log_ticks(low, high);
+  return axis(title, {
+    type: 'log',
+    range: [Math.log10(low), Math.log10(high)],
+    tickmode: 'array',
+    tickvals: ticks,
+    ticktext: ticks.map(show),
+  });
+}
+function binary_ticks(low, high) {
+  const first = Math.ceil(Math.log2(low)), last = Math.floor(Math.log2(high)), step = Math.ceil((last - first + 1) / 9);
+  const list = [];
+  for (let power = Math.ceil(first / step) * step; power <= last; power += step) list.push(2 ** power);
+  return list;
+}
+// Counts (of ranks, of threads) on a logarithmic axis: those that have room.
+function count_ticks(counts) {
+  const whole = Math.log(counts[counts.length - 1] / counts[0]) || 1, list = [];
+  for (const count of counts)
+    if (!list.length || Math.log(count / list[list.length - 1]) / whole > 0.05) list.push(count);
+  return list;
+}
+
+// The range of a linear axis that shows all values which no other work disturbed, so that one row of a busy moment does not
+// flatten the rest; undefined where Plotly's own range does that.
+function quiet_range(list, value, shared, from_zero) {
+  const all = list.map(value).filter(known), quiet = list.filter((item) => !shared(item)).map(value).filter(known);
+  if (!quiet.length || quiet.length === all.length) return undefined;
+  const low = from_zero ? Math.min(0, ...quiet) : Math.min(...quiet), high = Math.max(...quiet);
+  const room = 0.06 * (high - low) || 0.5 * Math.abs(high) || 1;
+  const range = [from_zero && low === 0 ? 0 : low - room, high + room];
+  return Math.min(...all) < range[0] || Math.max(...all) > range[1] ? range : undefined;
+}
+function ranged(range, otherwise) {
+  return range ? {...otherwise, rangemode: 'normal', range} : otherwise;
+}
+function outside_note(list, value, range) {
+  const count = range ? list.filter((item) => value(item) < range[0] || value(item) > range[1]).length : 0;
+  return count === 0 ? [] : [{
+    text: '! ' + plural(count, 'point') + ' of a busy moment outside (double click shows all)',
+    xref: 'paper',
+    yref: 'paper',
+    x: 1,
+    y: 1,
+    xanchor: 'right',
+    yanchor: 'bottom',
+    showarrow: false,
+    font: {size: 11}
+  }];
+}
+
+// Places from `low` to `high` that are near the wanted ones and at least `gap` apart, in their order.
+function spread(wanted, gap, low, high) {
+  const order = wanted.map((_, i) => i).sort((a, b) => wanted[a] - wanted[b]), places = wanted.slice();
+  let least = low;
+  for (const i of order) {
+    places[i] = Math.max(wanted[i], least);
+    least = places[i] + gap;
+  }
+  let most = high;
+  for (const i of order.reverse()) {
+    places[i] = Math.min(places[i], most);
+    most = places[i] - gap;
+  }
+  return places;
+}
+// The lowest line for each stretch {from, to} on which it meets none before it.
+function levels(stretches, gap) {
+  const ends = [];
+  return stretches.map(({from, to}) => {
+    let level = ends.findIndex((end) => end.every((taken) => to + gap < taken.from || from > taken.to + gap));
+    if (level < 0) level = ends.push([]) - 1;
+    ends[level].push({from, to});
+    return level;
+  });
+}
+const measuring = typeof document.createElement === 'function' ? document.createElement('canvas').getContext('2d') : null;
+function text_width(text, size) {
+  if (!measuring) return 0.65 * size * text.length;
+  measuring.font = size + 'px ' + getComputedStyle(document.body).fontFamily;
+  return measuring.measureText(text).width;
+}

@@ -1,0 +1,228 @@
+// Every row, the environments and the files.
+
+// A collective's problem is the size of its message.
+function is_message(row) {
+  return known(row.busbw) && Number(row.problem) > 0;
+}
+function problem_column() {
+  const more = {kind: 'name', tip: (row) => row.id, find: (row) => row.id, keep: true};
+  return {
+    ...field('Problem', (row) => row.problem, more),
+    show: (row) => is_message(row) ? binary(Number(row.problem)) : whole(row.problem)
+  };
+}
+function precision_column() {
+  return field('Precision', (row) => row.precision, {fold: true, bare: true});
+}
+// What else tells rows apart, but for what `without` names.
+function work_columns(without) {
+  return [
+    field('Benchmark', (row) => row.benchmark, {fold: true, bare: true}),
+    field('Direction', (row) => row.direction, {fold: true, bare: true}),
+    without === 'precision' ? null : precision_column(),
+    field('Backend', (row) => row.backend, {fold: true, bare: true}),
+    field('Algorithm', (row) => row.algorithm, {fold: true, bare: true}),
+    field('System', (row) => row.system, {kind: 'short', fold: true}),
+  ].filter(Boolean);
+}
+function time_column() {
+  return {
+    title: 'Time',
+    right: true,
+    keep: true,
+    get: (row) => row.median,
+    show: (row) => seconds(row.median) + (row.published ? '*' : row.mark),
+    tip: (row) => !known(row.median) ? row.reason :
+                                       row.median + ' s' + (row.published ? ' (published: no interval)' : row.mark && ' ' + mark_texts[row.mark])
+  };
+}
+const mark_texts = {
+  '!': '(other work wanted the processors)',
+  '~': '(more threads or ranks than processors)'
+};
+
+// The columns of one benchmark: what differs first, then the time, then all else.
+function row_columns(list) {
+  const number = (key, title, show, more) => list.some((row) => known(row[key])) ?
+      marked(measure(title, (row) => row[key], show, more), (row) => row.mark) :
+      null;
+  const plain_number = (key, title, show, more) =>
+      list.some((row) => known(row[key])) ? measure(title, (row) => row[key], show, more) : null;
+  const unit = (name) => (value) => human(value, name);
+  const parameter = (name) => {
+    const get = (row) => row['parameter/' + name];
+    return field(
+        name, get,
+        name === 'bytes' ? {right: true, fold: true, bare: false, get: (row) => Number(get(row)) || null, show: (row) => get(row) ? binary(Number(get(row))) : ''} : {fold: true, bare: false});
+  };
+  const interval = {
+    show: (row) => (row.range ? 'range ' : '') + range(row.low, row.high, seconds),
+    tip: (row) => known(row.low) ?
+        (row.range ? 'range of the launches: ' : '95 % interval: ') + row.low + ' \u2026 ' + row.high + ' s' :
+        null
+  };
+  const backend = list.some((row) => row['parameter/transport']) ? 'Transport' : 'Backend';
+  const messages = list.every((row) => !known(row.busbw) || row['parameter/bytes'] === row.problem);
+  const named = report.rows.parameters.filter(
+      (name) => !(name === 'transport' && backend === 'Transport') && !(name === 'bytes' && messages));
+  const telling = [
+    field('Status', (row) => row.status, {
+      show: (row) => badge(row.status),
+      tip: (row) => row.reason,
+      fold: true,
+      keep: true,
+      bare: true
+    }),
+    field('System', (row) => row.system, {kind: 'short', fold: true}),
+    field('Host', (row) => row.host, {kind: 'short', fold: true}),
+    problem_column(),
+    field('Direction', (row) => row.direction, {fold: true, bare: true}),
+    precision_column(),
+    field(backend, (row) => row.backend, {fold: true, bare: true}),
+    field('Algorithm', (row) => row.algorithm, {fold: true, bare: true}),
+    ...named.filter((name) => list.some((row) => row['parameter/' + name])).map(parameter),
+  ];
+  // What is the same in all rows is folded. Of what varies no more than this stands before the time.
+  const most_before = 6;
+  const varies = (column) => column.title === 'Problem' || list.length === 1 || new Set(list.map(column.get)).size > 1;
+  const varying = telling.filter(varies);
+  return [
+    ...telling.filter((column) => !varies(column)),
+    ...varying.slice(0, most_before),
+    time_column(),
+    {...measure('Interval', (row) => row.low, seconds), ...interval},
+    ...varying.slice(most_before),
+    number('flops_per_s', 'Rate', unit('FLOP/s')),
+    number('busbw', 'Bus bandwidth', unit('B/s')),
+    number('images_per_s', 'Images', unit('/s')),
+    number('fraction', 'Of ceiling', percent),
+    plain_number('max_error', 'Largest error', error_text),
+    plain_number('error_over_bound', 'Of its bound', percent),
+    number('bytes_per_s', 'Bandwidth', unit('B/s')),
+    plain_number('launches', 'Launches', plain),
+    plain_number('samples', 'Samples', plain),
+    number('p95', 'p95', seconds, {aside: true}),
+    number('p99', 'p99', seconds, {aside: true}),
+    number('energy', 'Energy', unit('J'), {aside: true}),
+    field('Id', (row) => row.id, {wide: true, aside: true}),
+    row_reason(list),
+    field('Repeat', (row) => row.repeat, {
+      aside: true,
+      kind: 'command',
+      show: (row) => row.repeat ? element('code', {}, row.repeat) : 'published, not measured here'
+    }),
+  ].filter(Boolean);
+}
+function row_reason(list) {
+  return list.some((row) => row.reason) ? field('Reason', (row) => row.reason, {wide: true}) : null;
+}
+
+// What no backend could run is one line until it is opened.
+function unsupported_rows(list) {
+  if (!list.length) return null;
+  const summary = element('summary', {}), left = () => list.filter((row) => passes(row.index)).length;
+  const tell = () => {
+    const count = left();
+    summary.replaceChildren(
+        badge('unsupported'), ' ' + (count === list.length ? '' : count + ' of ') + plural(list.length, 'row') +
+            ' without a number: no backend that was asked supports them');
+  };
+  tell();
+  on_filter(tell);
+  const columns = [
+    problem_column(), ...work_columns(), field('Reason', (row) => row.reason, {wide: true, keep: true}),
+    field('Required', (row) => row.required, {fold: true, bare: true}),
+    field('Id', (row) => row.id, {wide: true, aside: true})
+  ];
+  return element(
+      'details', {class: 'fold unsupported'}, summary,
+      data_table('Unsupported rows', columns, list, {rows: (row) => [row.index]}));
+}
+
+function all_rows() {
+  if (!rows.length) return;
+  const made = section(
+      'rows', 'Every row',
+      element(
+          'p', {},
+          'Open a row (\u25b8) for all that is known of it and the command that measures it again. Times are the ' +
+              'median, with a 95 % interval: of the samples of one launch, or of the medians of several launches. Fewer ' +
+              'than ' + report.least_for_interval + ' launches have none: their range is shown.' + mark_sentences()));
+  const benchmarks = grouped(rows, (row) => row.benchmark);
+  for (const [name, list] of benchmarks) {
+    const shown = list.filter((row) => row.status !== 'unsupported');
+    append(
+        made, benchmarks.size > 1 ? element('h3', {}, name) : null,
+        shown.length ? data_table('Every row of ' + name, row_columns(shown), shown, {rows: (row) => [row.index]}) : null,
+        unsupported_rows(list.filter((row) => row.status === 'unsupported')));
+  }
+}
+function mark_sentences() {
+  const has = (mark) => rows.some((row) => row.mark === mark);
+  return (has('!') ? ' ! marks a time, and what is made of it, while other work wanted the processors: an upper limit.' : '') +
+      (has('~') ? ' ~ marks more threads or ranks than processors.' : '') +
+      (rows.some((row) => row.published) ? ' * marks numbers that others published; nothing here has verified them.' : '');
+}
+
+function files() {
+  const columns = [
+    field('File', (one) => one.name || 'result', {wide: true, keep: true}),
+    field('Kind', (one) => one.kind),
+    field('System', (one) => one.system, {kind: 'short'}),
+    field('Suite', (one) => one.suite),
+    field('Started', (one) => day(one.started)),
+    measure('Rows', (one) => one.rows ?? null, plain),
+    field('Run', (one) => one.run, {wide: true, aside: true}),
+    field('Command', (one) => one.command, {
+      aside: true,
+      kind: 'command',
+      show: (one) => element('code', {}, one.command || '\u2013')
+    }),
+  ];
+  section('files', 'Files', data_table('Files', columns, report.files));
+}
+
+function environments() {
+  const part = report.environments;
+  if (!part) return;
+  const name = (one, i) => 'E' + (i + 1) + ' ' + one.system;
+  const columns = [
+    field('Environment', (one) => name(one, part.distinct.indexOf(one)), {wide: true}),
+    field('Hosts', (one) => few(one.hosts, 12), {wide: true}),
+    field('Files', (one) => few(one.files, 12), {wide: true}),
+  ];
+  const made = section('environments', 'Environments', data_table('Environments', columns, part.distinct));
+  append(made, element('h3', {}, 'Differences'));
+  const most = 4, shown = part.distinct.slice(0, most);
+  if (part.differences.length) {
+    if (shown.length < part.distinct.length)
+      append(
+          made,
+          element(
+              'p', {class: 'soft'},
+              'The first ' + most + ' of ' + part.distinct.length + ' environments are set side by side.'));
+    append(
+        made,
+        data_table(
+            'Differences',
+            [
+              field('Field', (one) => one.field, {keep: true}),
+              ...shown.map((one, i) => field('E' + (i + 1), (row) => row.values[i] ?? 'absent', {wide: true}))
+            ],
+            part.differences));
+  } else {
+    append(
+        made,
+        element(
+            'p', {},
+            part.distinct.length > 1 ? 'None in hardware and software.' : 'There is one environment alone.'));
+  }
+  append(
+      made,
+      folded_table(
+          'What all have in common (' + part.common.length + ' fields)',
+          data_table(
+              'Common fields',
+              [field('Field', (one) => one.field, {keep: true}), field('Value', (one) => one.value ?? 'unknown', {wide: true})],
+              part.common)));
+}

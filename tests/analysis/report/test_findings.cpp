@@ -1,0 +1,231 @@
+// What the page opens with: one verdict over all inputs, what failed, what was lost, what is noisy.
+#include <gtest/gtest.h>
+
+#include "analysis/report/parts.hpp"
+#include "report_data.hpp"
+
+namespace {
+
+using namespace assay;
+using nlohmann::json;
+using test::document_of;
+using test::result;
+using test::row;
+
+json with(json made, const char* field, const json& value) {
+  made[field] = value;
+  return made;
+}
+
+/// Other work wanted the processors while it was timed.
+json disturbed(json made) {
+  made["time_s"]["stolen"] = 0.5;
+  return made;
+}
+
+json comparison(const json& rows, int code) {
+  return {{"exit_code", code},
+          {"new", {{"name", "new"}, {"system", "s"}}},
+          {"base", {{"name", "old"}, {"system", "s"}}},
+          {"refused", false},
+          {"mismatches", json::array()},
+          {"rows", rows},
+          {"only_base", json::array()},
+          {"not_compared", json::array()},
+          {"summary", {{"slower", 1}, {"faster", 0}, {"same", 2}}}};
+}
+
+json compared(const std::string& verdict, double ratio) {
+  return {{"id", "conv/" + verdict},  {"verdict", verdict},
+          {"ratio", ratio},           {"base", {{"median", 1e-3}}},
+          {"reason", "few launches"}, {"new", {{"median", 1e-3 * ratio}}}};
+}
+
+json acceptance(const std::string& verdict, int code) {
+  return {{"exit_code", code},
+          {"verdict", verdict},
+          {"reason", "node n1: too slow"},
+          {"criteria", {{"name", "march"}}},
+          {"summary", {{"nodes", 2}, {"pass", 1}}},
+          {"nodes",
+           {{{"node", "n0"}, {"verdict", "PASS"}, {"reason", nullptr}, {"rows", json::array()}},
+            {{"node", "n1"},
+             {"verdict", verdict},
+             {"reason", nullptr},
+             {"rows", {{{"id", "conv/a"}, {"verdict", verdict}, {"reason", "8 % slower"}}}}}}},
+          {"unmet", json::array()}};
+}
+
+json series(const std::string& id, const std::string& state, const json& answer = {}) {
+  json made = {{"id", id}, {"state", state}, {"reason", "why " + state}};
+  if (!answer.is_null()) made["confirmation"] = {{"answer", answer}, {"reason", "asked"}};
+  return made;
+}
+
+json document_with(std::vector<json> rows, std::vector<NamedDocument> documents) {
+  std::vector<NamedResult> results;
+  if (!rows.empty()) results.push_back({"", result(std::move(rows))});
+  return report_document({"title", results, std::move(documents), {}});
+}
+
+/// "word what": count of each group.
+std::map<std::string, int> groups_of(const json& document, const char* list) {
+  std::map<std::string, int> counts;
+  for (const json& group : document.at("findings").at(list))
+    counts[group["word"].get<std::string>() + " " + group["what"].get<std::string>()] =
+        group["count"];
+  return counts;
+}
+
+TEST(ReportVerdict, OfRowsIsTheExitCodeOfTheRun) {
+  const auto verdict = [](std::vector<json> rows) {
+    const json made = document_of(std::move(rows)).at("verdict");
+    return std::pair{made["word"].get<std::string>(), made["code"]};
+  };
+  const json good = row("ok", 1e-3), other = row("ok", 1e-3, 0, {{"problem", "mb2"}});
+  const auto bad = [](const char* status) { return row(status, 1e-3, 0, {{"problem", "mb3"}}); };
+  EXPECT_EQ(verdict({good, other}), (std::pair{std::string("VERIFIED"), json(0)}));
+  EXPECT_EQ(verdict({good, bad("unsupported")}).second, 0);
+  EXPECT_EQ(verdict({good, with(bad("unsupported"), "required", true)}).first, "FAILED");
+  EXPECT_EQ(verdict({good, bad("failed"), bad("timeout")}).first, "FAILED");
+  EXPECT_EQ(verdict({good, bad("failed"), row("incorrect", 1, 0, {{"problem", "mb4"}})}).first,
+            "INCORRECT");
+  EXPECT_EQ(verdict({bad("unsupported")}).first, "MISSING") << "nothing was measured";
+  EXPECT_EQ(verdict({with(good, "published", true)}).first, "PUBLISHED");
+  const json text = document_of({good, other, bad("failed")}).at("verdict").at("text");
+  EXPECT_EQ(text, "1 row failed, 2 of 3 rows verified");
+}
+
+TEST(ReportVerdict, VerifiedRowsAreNotCalledFastEnough) {
+  const json alone = document_of({row("ok", 1e-3)}).at("verdict");
+  EXPECT_NE(alone["note"].get<std::string>().find("No criterion judged the speed"),
+            std::string::npos);
+  const json judged =
+      document_with({row("ok", 1e-3)}, {{"acceptance", "a.json", acceptance("PASS", 0)}});
+  EXPECT_EQ(judged["verdict"]["word"], "PASS");
+  EXPECT_TRUE(judged["verdict"]["note"].is_null());
+}
+
+TEST(ReportVerdict, IsTheGravestOfAllInputsAndNamesTheOthers) {
+  const NamedDocument slower{"comparison", "c.json",
+                             comparison(json::array({compared("slower", 1.1)}), 4)};
+  const NamedDocument noisy{"acceptance", "a.json", acceptance("NOT-QUIET", 5)};
+  json verdict = document_with({row("ok", 1e-3)}, {noisy, slower}).at("verdict");
+  EXPECT_EQ(verdict["word"], "SLOWER");
+  EXPECT_EQ(verdict["code"], 4);
+  EXPECT_EQ(verdict["text"], "comparison of new with old: 1 slower, 2 same");
+  ASSERT_EQ(verdict["also"].size(), 2U);
+  EXPECT_EQ(verdict["also"][0]["word"], "NOT-QUIET");
+  EXPECT_EQ(verdict["also"][1]["word"], "VERIFIED");
+  verdict = document_with({row("incorrect", 1e-3)}, {noisy, slower}).at("verdict");
+  EXPECT_EQ(verdict["word"], "INCORRECT");
+  verdict = document_with({}, {{"model", "m.json", {{"formula", "y ~ x"}}}}).at("verdict");
+  EXPECT_EQ(verdict["word"], "NO VERDICT");
+  EXPECT_TRUE(verdict["code"].is_null());
+}
+
+TEST(ReportFindings, OfRows) {
+  const json document = document_of(
+      {row("ok", 1e-3), row("incorrect", 1e-3, 0, {{"problem", "mb2"}}),
+       row("failed", 1e-3, 0, {{"problem", "mb3"}}), row("failed", 1e-3, 0, {{"problem", "mb4"}}),
+       row("unsupported", 1e-3, 0, {{"problem", "mb5"}}),
+       with(row("unsupported", 1e-3, 0, {{"problem", "mb6"}}), "required", true),
+       disturbed(row("ok", 1e-3, 0, {{"problem", "mb7"}}))});
+  EXPECT_EQ(groups_of(document, "failed"),
+            (std::map<std::string, int>{{"incorrect rows of the results", 1},
+                                        {"failed rows of the results", 2},
+                                        {"unsupported rows that the suite requires", 1}}));
+  EXPECT_EQ(document["findings"]["failed"][0]["items"][0]["reason"], "why it is incorrect");
+  const std::map<std::string, int> noisy = groups_of(document, "noisy");
+  EXPECT_EQ(noisy.size(), 1U);
+  EXPECT_EQ(noisy.at("! rows that were timed while other work wanted the processors"), 1);
+  // Launches that lie apart: 1 ms and 2 ms.
+  const json wide = document_of({row("ok", 1e-3), row("ok", 2e-3, 1)});
+  ASSERT_EQ(wide["findings"]["noisy"].size(), 1U);
+  EXPECT_EQ(wide["findings"]["noisy"][0]["word"], "wide");
+}
+
+TEST(ReportFindings, OfAnInterruptedRun) {
+  json run = result({row("ok", 1e-3)});
+  run["run"]["finished"] = nullptr;
+  const json document = report_document({"title", {{"", run}}, {}, {}});
+  ASSERT_EQ(document["findings"]["lost"].size(), 1U);
+  EXPECT_EQ(document["findings"]["lost"][0]["word"], "unfinished");
+  run["run"]["finished"] = run["run"]["started"];
+  EXPECT_TRUE(report_document({"title", {{"", run}}, {}, {}})["findings"]["lost"].empty());
+}
+
+TEST(ReportFindings, OfAComparison) {
+  json document =
+      comparison(json::array({compared("slower", 1.25), compared("inconclusive", 1.02)}), 4);
+  document["only_base"] = {{{"id", "gone"}, {"status", "unsupported"}},
+                           {{"id", "number"}, {"status", "ok"}}};
+  document["lost"] = {{{"id", "number"}, {"reason", "there is no such row"}}};
+  document["not_compared"] = {{{"id", "x"}, {"new_status", "incorrect"}, {"reason", "wrong"}},
+                              {{"id", "y"}, {"new_status", "unsupported"}, {"reason", "no"}}};
+  const json made = document_with({}, {{"comparison", "c.json", document}});
+  const json& failed = made["findings"]["failed"];
+  ASSERT_EQ(failed.size(), 2U);
+  EXPECT_EQ(failed[0]["items"][0]["reason"], "0.8x, from 1.00 ms to 1.25 ms");
+  EXPECT_EQ(failed[1]["items"][0]["name"], "x");
+  EXPECT_EQ(groups_of(made, "lost"),
+            (std::map<std::string, int>{{"lost rows of new against old", 1},
+                                        {"vanished rows of new against old", 1}}));
+  EXPECT_EQ(groups_of(made, "noisy").size(), 1U);
+}
+
+TEST(ReportFindings, OfNodes) {
+  const auto words = [](const char* verdict, int code) {
+    return document_with({}, {{"acceptance", "a.json", acceptance(verdict, code)}})["findings"];
+  };
+  EXPECT_EQ(words("PERF-FAIL", 4)["failed"][0]["items"][0]["reason"], "conv/a: 8 % slower");
+  EXPECT_EQ(words("MISSING", 6)["lost"][0]["items"][0]["name"], "n1");
+  EXPECT_EQ(words("NOT-QUIET", 5)["noisy"][0]["count"], 1);
+  EXPECT_TRUE(words("PASS", 0)["failed"].empty());
+}
+
+TEST(ReportFindings, OfAHistoryWithItsConfirmations) {
+  const json document = {
+      {"exit_code", 8},
+      {"summary", {{"slower", 1}}},
+      {"series",
+       {series("a", "slower"), series("b", "drifting"), series("c", "lost"), series("d", "steady"),
+        series("e", "suspect"), series("f", "suspect", "software slower"),
+        series("g", "suspect", "noise"), series("h", "suspect", "unconfirmed")}}};
+  const json made = document_with({}, {{"history", "h.json", document}});
+  EXPECT_EQ(made["verdict"]["word"], "UNCONFIRMED");
+  const std::string asked = " suspects that fresh launches were asked about",
+                    plain = " series of the history";
+  EXPECT_EQ(groups_of(made, "failed"),
+            (std::map<std::string, int>{
+                {"slower" + plain, 1}, {"drifting" + plain, 1}, {"software slower" + asked, 1}}));
+  EXPECT_EQ(groups_of(made, "lost"), (std::map<std::string, int>{{"lost" + plain, 1}}));
+  EXPECT_EQ(groups_of(made, "noisy"),
+            (std::map<std::string, int>{
+                {"suspect" + plain, 1}, {"noise" + asked, 1}, {"unconfirmed" + asked, 1}}));
+}
+
+TEST(ReportHead, NamesMachineSuiteAndDate) {
+  json first = result({row("ok", 1e-3)}), second = first;
+  first["run"]["started"] = "2026-01-02T00:00:00Z";
+  second["run"]["started"] = "2026-01-05T00:00:00Z";
+  second["run"]["suite"] = "other";
+  for (json* one : {&first, &second}) {
+    (*one)["system"]["name"] = "cluster";
+    (*one)["environments"] = json::array({{{"host", one == &first ? "n0" : "n1"},
+                                           {"hardware", {{"processor", "P9"}}},
+                                           {"software", json::object()},
+                                           {"volatile", json::object()},
+                                           {"hashes", {{"hardware", "h"}, {"software", "s"}}}}});
+  }
+  const json head = report_document({"title", {{"a", first}, {"b", second}}, {}, {}}).at("head");
+  ASSERT_EQ(head["machines"].size(), 1U);
+  EXPECT_EQ(head["machines"][0]["name"], "cluster");
+  EXPECT_EQ(head["machines"][0]["processor"], "P9");
+  EXPECT_EQ(head["machines"][0]["hosts"], json({"n0", "n1"}));
+  EXPECT_EQ(head["suites"], json({"suite", "other"}));
+  EXPECT_EQ(head["first"], "2026-01-02T00:00:00Z");
+  EXPECT_EQ(head["last"], "2026-01-05T00:00:00Z");
+}
+
+}  // namespace

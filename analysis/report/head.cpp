@@ -42,10 +42,37 @@ json machines_of(const std::vector<NamedResult>& results) {
                             {"processor", processor},
                             {"cores", hardware.value("cores", json())},
                             {"memory_bytes", hardware.value("memory_bytes", json())},
+                            {"accelerators", hardware.value("accelerators", json::array()).size()},
                             {"hosts", json::array()}});
       add_once(machines[place->second]["hosts"], text_of(environment, "host"));
     }
   return machines;
+}
+
+/// What the documents of a comparison or a history are about.
+std::set<std::string> systems_of(const std::vector<NamedDocument>& documents) {
+  std::set<std::string> systems;
+  for (const NamedDocument& named : documents) {
+    if (named.kind == "comparison")
+      for (const char* side : {"base", "new"})
+        systems.insert(text_of(named.document.at(side), "system"));
+    if (named.kind == "history")
+      for (const json& series : named.document.at("series"))
+        systems.insert(text_of(series, "system"));
+  }
+  systems.erase("");
+  return systems;
+}
+
+/// When the points of a history were measured.
+std::set<std::string> times_of(const std::vector<NamedDocument>& documents) {
+  std::set<std::string> times;
+  for (const NamedDocument& named : documents)
+    if (named.kind == "history")
+      for (const json& series : named.document.at("series"))
+        for (const json& point : series.value("points", json::array()))
+          times.insert(point.at("time").get<std::string>());
+  return times;
 }
 
 /// "3 slower, 2 same" of the counts that are not 0, in the order given.
@@ -158,16 +185,22 @@ bool lacks_required(const Series& series) {
                      [](const json& row) { return row.value("required", false); });
 }
 
-json head_part(const std::vector<NamedResult>& results) {
-  json suites = json::array();
+json head_part(const ReportInput& input) {
+  json suites = json::array(), machines = machines_of(input.results);
   std::set<std::string> times;
-  for (const NamedResult& named : results) {
+  // Documents name systems and times, too; results say more of them.
+  if (input.results.empty()) {
+    for (const std::string& system : systems_of(input.documents))
+      machines.push_back({{"name", system}, {"hosts", json::array()}});
+    times = times_of(input.documents);
+  }
+  for (const NamedResult& named : input.results) {
     const json& run = named.result.at("run");
     add_once(suites, text_of(run, "suite"));
     if (const std::string started = text_of(run, "started"); !started.empty())
       times.insert(started);
   }
-  return {{"machines", machines_of(results)},
+  return {{"machines", machines},
           {"suites", suites},
           {"first", times.empty() ? json() : json(*times.begin())},
           {"last", times.empty() ? json() : json(*times.rbegin())}};

@@ -23,7 +23,7 @@ class Strings final {
 };
 
 /// {machines, suites, first, last}: what the page opens with.
-nlohmann::json head_part(const std::vector<NamedResult>& results);
+nlohmann::json head_part(const ReportInput& input);
 /// {code, word, text, also, note}: the gravest verdict of all inputs, and the others in "also".
 nlohmann::json verdict_part(const ReportInput& input, const std::vector<Series>& all);
 /// {failed, lost, noisy}: lists of {word, what, section, count, items: [{name, reason}]}.

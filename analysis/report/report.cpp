@@ -96,7 +96,7 @@ json report_document(const ReportInput& input) {
     list.back()["file"] = one.name;
   }
   document["files"] = std::move(files);
-  document["head"] = report::head_part(input.results);
+  document["head"] = report::head_part(input);
   document["verdict"] = report::verdict_part(input, all);
   document["findings"] = report::findings_part(input, all);
   add("rows", report::rows_part(input.results, all, strings));

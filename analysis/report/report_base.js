@@ -109,8 +109,8 @@ const marks = {
   mid: '\u25cb '
 };
 function badge(word) {
-  const mood = moods[word];
-  return element('span', {class: 'badge ' + (mood || '')}, (marks[mood] || '') + word);
+  const mood = moods[word], mark = word === '!' || word === '~' ? '' : marks[mood] || '';
+  return element('span', {class: 'badge ' + (mood || '')}, mark + word);
 }
 function tile(number, text, mood) {
   return element('li', {class: 'tile ' + (mood || '')}, element('b', {}, String(number)), ' ' + text);

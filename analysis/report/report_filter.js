@@ -37,7 +37,7 @@ function filter_bar() {
   if (rows.length < 2) return null;
   const count = element('span', {class: 'count', role: 'status'});
   const search = element(
-      'input', {type: 'search', placeholder: 'words that a row must hold', 'aria-label': 'Filter all rows and plots'});
+      'input', {type: 'search', placeholder: 'words of a row', 'aria-label': 'Filter all rows and plots'});
   const menus = [];
   const apply = () => {
     row_filter.words = search.value.toLowerCase().split(/\s+/).filter(Boolean);

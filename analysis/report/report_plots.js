@@ -132,7 +132,7 @@ function roofline_plot(part) {
   const roofs = part.roofs.map((roof, i) => ({...roof, dash: dashes[i % dashes.length]})).filter((roof) => used.has(roof.name));
   const knees = roofs.map((roof) => roof.flops_per_s / roof.bytes_per_s);
   const xaxis = log_axis(
-      'arithmetic intensity, FLOP/B', [...points.map((point) => point.intensity), ...knees.map((knee) => knee * 2)], plain);
+      'arithmetic intensity, FLOP/B', [...points.map((point) => point.intensity), ...knees.flatMap((knee) => [knee / 4, knee * 2])], plain);
   const [left, right] = xaxis.range.map((power) => 10 ** power);
   const height_at = (roof, x) => Math.min(roof.flops_per_s, roof.bytes_per_s * x);
   const data = roofs.map((roof, i) => {
@@ -161,29 +161,39 @@ function roofline_plot(part) {
               plain(point.intensity) + ' FLOP/B',
               known(point.fraction) ? percent(point.fraction) + rows[point.row].mark + ' of its ceiling' : ''))
     });
-  const ends = roofs.map((roof) => height_at(roof, right));
+  const peaks = ceiling_parts(roofs, (roof) => human(roof.flops_per_s, 'FLOP/s'), (roof) => height_at(roof, right));
+  const slopes = ceiling_parts(roofs, (roof) => human(roof.bytes_per_s, 'B/s'), (roof) => height_at(roof, left));
+  const ends = [...peaks, ...slopes].map((one) => one.y);
   const yaxis = log_axis('rate', [...points.map((point) => point.rate), ...ends], (value) => brief(value, 'FLOP/s'));
-  // Each ceiling is named where it leaves the plot on the right.
-  const labels = (size) => {
-    const up = (value) => size.h * (Math.log10(value) - yaxis.range[0]) / (yaxis.range[1] - yaxis.range[0]);
-    const high = spread(ends.map(up), 34, 14, size.h - 6);
-    return roofs.map((roof, i) => ({
-                       x: xaxis.range[1],
-                       y: Math.log10(ends[i]),
-                       ax: 16,
-                       ay: up(ends[i]) - high[i],
-                       text: safe(shorter(roof.label, 26)) + '<br>' + human(roof.flops_per_s, 'FLOP/s') + ', ' +
-                           human(roof.bytes_per_s, 'B/s'),
-                       align: 'left',
-                       xanchor: 'left',
-                       font: {size: 11, color: '#3d444d'},
-                       arrowhead: 0,
-                       arrowwidth: 1,
-                       arrowcolor: '#8c959f',
-                     }));
-  };
-  const margin = {l: 90, r: 190, t: 20, b: 50}, height = Math.max(500, 140 + 36 * roofs.length);
+  const labels = (size) => [
+    ...ceiling_labels(peaks, xaxis.range[1], yaxis, size, 0), ...ceiling_labels(slopes, xaxis.range[0], yaxis, size, 12)
+  ];
+  const margin = {l: 90, r: 190, t: 20, b: 50}, height = Math.max(500, 140 + 36 * peaks.length, 140 + 36 * slopes.length);
   return {data, layout: {xaxis, yaxis, margin, height, showlegend: true}, labels};
+}
+// The peaks, or the bandwidths, of all roofs: those that read alike are one, with the names of their roofs.
+function ceiling_parts(roofs, text, y) {
+  return [...grouped(roofs, text)].map(
+      ([value, list]) => ({value, y: Math.max(...list.map(y)), names: list.map((roof) => roof.label).join(', ')}));
+}
+// Each beside the end of its line, `below` it by so much.
+function ceiling_labels(list, x, yaxis, size, below) {
+  const up = (one) => size.h * (Math.log10(one.y) - yaxis.range[0]) / (yaxis.range[1] - yaxis.range[0]);
+  const high = spread(list.map((one) => up(one) - below), 34, 16, size.h - 8);
+  return list.map((one, i) => ({
+                    x,
+                    y: Math.log10(one.y),
+                    ax: 18,
+                    ay: up(one) - high[i],
+                    text: '<b>' + one.value + '</b><br>' + safe(shorter(one.names, 28)),
+                    align: 'left',
+                    xanchor: 'left',
+                    font: {size: 11, color: '#3d444d'},
+                    bgcolor: '#ffffffd9',
+                    arrowhead: 0,
+                    arrowwidth: 1,
+                    arrowcolor: '#8c959f',
+                  }));
 }
 
 function precision_plot(all) {

@@ -76,15 +76,15 @@ function history_plot(series, width) {
 }
 
 const most_levels = 8;
-// The names of events above the plot, each on a line of its own where they would lie on one another. What has no room
-// on the last line is counted there; the table of events has all.
+// The names of events above the plot, on several lines where they would lie on one another. What has no room there is a
+// line of the plot alone; the table of events has all.
 function event_labels(marks, dates, width, first_line) {
   const stamps = [...dates, ...marks.map((one) => one.time)].map((time) => Date.parse(time)).filter(known);
   const first = Math.min(...stamps), last = Math.max(...stamps), room = 0.03 * (last - first) || 43200000;
   const range = [first - room, last + room].map((stamp) => new Date(stamp).toISOString());
   const known_marks = marks.filter((one) => known(Date.parse(one.time)));
   const stretches = known_marks.map((one) => {
-    const text = shorter(one.text, 34), long = text_width(text, 11) + 8;
+    const text = one.text.length > 34 ? one.text.slice(0, 33) + '\u2026' : one.text, long = text_width(text, 11) + 8;
     const at = width * (Date.parse(one.time) - first + room) / (last - first + 2 * room);
     const left = at + long > width;
     return {one, text, left, from: left ? at - long : at, to: left ? at : at + long};

@@ -90,7 +90,7 @@ function row_columns(list) {
     ...telling.filter((column) => !varies(column)),
     ...varying.slice(0, most_before),
     time_column(),
-    {...measure('Interval', (row) => row.low, seconds), ...interval},
+    list.some((row) => known(row.low)) ? {...measure('Interval', (row) => row.low, seconds), ...interval} : null,
     ...varying.slice(most_before),
     number('flops_per_s', 'Rate', unit('FLOP/s')),
     number('busbw', 'Bus bandwidth', unit('B/s')),

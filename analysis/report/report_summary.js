@@ -15,9 +15,10 @@ function machine_text(machine) {
   const parts = [
     machine.processor, known(machine.cores) ? plural(machine.cores, 'core') : '',
     known(machine.memory_bytes) ? binary(machine.memory_bytes) : '',
+    machine.accelerators ? plural(machine.accelerators, 'accelerator') : '',
     machine.hosts.length > 1 ? plural(machine.hosts.length, 'host') : machine.hosts[0]
   ];
-  return parts.filter((part) => part && part !== machine.name).join(', ');
+  return [...new Set(parts)].filter((part) => part && part !== machine.name).join(', ');
 }
 function facts() {
   const head = report.head, list = [];
@@ -46,7 +47,7 @@ function verdict_box() {
   const verdict = report.verdict, mood = mood_of(verdict.code);
   const sentence = verdict.text[0].toUpperCase() + verdict.text.slice(1) + '.';
   return element(
-      'div', {class: 'verdict ' + mood, role: 'status'},
+      'div', {class: 'verdict ' + mood},
       element('p', {class: 'word'}, (marks[mood] || '') + verdict.word),
       element(
           'div', {}, element('p', {}, sentence), verdict.note ? element('p', {}, verdict.note) : null,
@@ -70,7 +71,7 @@ function finding(group) {
           element('a', {href: '#' + group.section, class: 'soft'}, 'see below')),
       element('ul', {}, items.slice(0, first_items).map(line)),
       rest.length ? element(
-                        'details', {class: 'fold'}, element('summary', {}, plural(rest.length + unnamed, 'more')),
+                        'details', {class: 'fold'}, element('summary', {}, rest.length + unnamed + ' more'),
                         element('ul', {}, rest.map(line)),
                         unnamed ? element('p', {class: 'soft'}, 'and ' + unnamed + ' more') : null) :
                     null);
@@ -87,10 +88,10 @@ function findings() {
     }
     made.push(element('h3', {id: key}, title), groups.map(finding));
   }
-  if (none.length) {
+  if (none.length && report.verdict.code !== null) {
     const last = none.pop();
     const text = 'Nothing ' + (none.length ? none.join(', nothing ') + ', and nothing ' : '') + last + '.';
-    made.push(element('p', {class: 'calm'}, marks.good + text));
+    made.unshift(element('p', {class: 'calm'}, marks.good + text));
   }
   return made;
 }
@@ -99,7 +100,7 @@ function counted_tiles() {
   const counts = report.counts;
   if (!counts) return null;
   return tiles(
-      tile(counts.ok, 'verified', counts.ok ? 'good' : ''),
+      counts.ok > 0 || counts.published === 0 ? tile(counts.ok, 'verified', counts.ok ? 'good' : '') : null,
       ...[['incorrect', 'bad'], ['failed', 'bad'], ['timeout', 'bad']].map(
           ([name, mood]) => counts[name] > 0 ? tile(counts[name], name, mood) : null),
       counts.unsupported > 0 ? tile(counts.unsupported, 'unsupported', '') : null,

@@ -171,6 +171,7 @@ function data_table(caption, all_columns, data, more = {}) {
   all_tables.push({
     print() {
       state.page = 0;
+      left_out.clear();  // paper is small print, and cannot be opened
       draw(print_rows);
       printed.textContent = state.shown.length > print_rows ? 'The first ' + print_rows + ' of ' + state.shown.length +
               ' rows are printed; filter the table on the screen for others.' :

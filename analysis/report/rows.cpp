@@ -234,7 +234,7 @@ json rows_part(const std::vector<NamedResult>& results, const std::vector<Series
         {"low", ok && one.has_interval ? json(one.interval.low) : json()},
         {"high", ok && one.has_interval ? json(one.interval.high) : json()},
         {"range", ok && one.is_range ? 1 : 0},
-        {"launches", one.rows.size()},
+        {"launches", one.published ? json() : json(one.rows.size())},
         {"samples", time_number(one, "n")},
         {"min", time_number(one, "min")},
         {"p95", time_number(one, "p95")},

@@ -226,6 +226,13 @@ TEST(ReportHead, NamesMachineSuiteAndDate) {
   EXPECT_EQ(head["suites"], json({"suite", "other"}));
   EXPECT_EQ(head["first"], "2026-01-02T00:00:00Z");
   EXPECT_EQ(head["last"], "2026-01-05T00:00:00Z");
+  json history = {{"exit_code", 0}, {"summary", json::object()}, {"series", json::array()}};
+  history["series"].push_back(series("a", "steady"));
+  history["series"][0]["system"] = "tracked";
+  history["series"][0]["points"] = json::array({{{"time", "2026-02-01T00:00:00Z"}}});
+  const json alone = document_with({}, {{"history", "h.json", history}}).at("head");
+  EXPECT_EQ(alone["machines"][0]["name"], "tracked");
+  EXPECT_EQ(alone["last"], "2026-02-01T00:00:00Z");
 }
 
 }  // namespace

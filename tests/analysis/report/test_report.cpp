@@ -79,6 +79,9 @@ TEST(ReportDocument, PublishedRowsAreNotCalledVerified) {
   EXPECT_EQ(statuses, (std::vector<std::string>{"ok", "published", "published"}));
   EXPECT_EQ(document["counts"]["ok"], 1);
   EXPECT_EQ(document["counts"]["published"], 2);
+  for (std::size_t i = 0; i < 3; ++i)
+    EXPECT_EQ(value_of(document, i, "launches").is_null(), value_of(document, i, "status") != "ok")
+        << "what others printed has no launches of ours";
 }
 
 TEST(ReportDocument, EachParameterIsAColumn) {

@@ -46,7 +46,7 @@ class Exascale final : public Hybrid {
   }
 
  private:
-  Inside intra_node_;
+  IntraNode intra_node_;
   std::vector<int> leaders_;  ///< of this node, by quarter
   int mine_ = 4;              ///< this rank's quarter; 4: none
   std::unique_ptr<Communicator> across_;

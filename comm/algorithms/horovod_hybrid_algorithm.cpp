@@ -44,7 +44,7 @@ class Horovod final : public Hybrid {
   }
 
  private:
-  Inside intra_node_;
+  IntraNode intra_node_;
   bool equal_, leads_;
   std::unique_ptr<Communicator>
       across_;  ///< the ranks with this index on all nodes, or their first ranks

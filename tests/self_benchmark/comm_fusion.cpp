@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "comm/collectives_benchmark.hpp"
+#include "comm/forwarding.hpp"
 #include "comm/layers/fusion.hpp"
 #include "comm/layers/layers.hpp"
 #include "comm/replay_workload.hpp"

@@ -1,5 +1,5 @@
 #include "kernels/conv/benchmark.hpp"
 
 int main(int argc, char** argv) {
-  return assay::benchmark_main(assay::ConvBenchmark(), argc, argv);
+  return assay::benchmark_main(assay::conv_benchmark(), argc, argv);
 }

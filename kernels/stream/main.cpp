@@ -1,5 +1,5 @@
 #include "kernels/stream/benchmark.hpp"
 
 int main(int argc, char** argv) {
-  return assay::benchmark_main(assay::StreamBenchmark(), argc, argv);
+  return assay::benchmark_main(assay::stream_benchmark(), argc, argv);
 }

@@ -54,7 +54,7 @@ class Cheats : public testing::Test {
     }
   }
 
-  ConvBenchmark benchmark_;
+  const OperationBenchmark& benchmark_ = conv_benchmark();
   Plugins plugins_{std::vector<std::filesystem::path>{TEST_PLUGINS, BUILT_PLUGINS}};
   std::unique_ptr<Communicator> ranks_ = serial_communicator();
 };

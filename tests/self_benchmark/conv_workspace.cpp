@@ -13,7 +13,7 @@ namespace {
 using namespace assay;
 
 nlohmann::json workspaces() {
-  const ConvBenchmark benchmark;
+  const OperationBenchmark& benchmark = conv_benchmark();
   Plugins plugins;
   const auto ranks = serial_communicator();
   Result<Backend*> backend = plugins.open("native");

@@ -41,7 +41,7 @@ double status(const std::string& field) {
 
 /// In a process of its own, for a peak is kept for life.
 nlohmann::json child(const Subject& subject) {
-  const ConvBenchmark benchmark;
+  const OperationBenchmark& benchmark = conv_benchmark();
   Plugins plugins;
   const auto ranks = serial_communicator();
   CaseContext context{plugins, *ranks};

@@ -69,7 +69,7 @@ class BareLoop {
 };
 
 nlohmann::json overhead(int pairs) {
-  const ConvBenchmark benchmark;
+  const OperationBenchmark& benchmark = conv_benchmark();
   Plugins plugins;
   const auto ranks = serial_communicator();
   CaseContext context{plugins, *ranks};

@@ -28,7 +28,7 @@ void bare_triad(const double* a, const double* b, double* c, std::int64_t n, int
 }
 
 nlohmann::json overhead(int pairs) {
-  const StreamBenchmark benchmark;
+  const OperationBenchmark& benchmark = stream_benchmark();
   Plugins plugins;
   const auto ranks = serial_communicator();
   const Case one =

@@ -21,7 +21,7 @@ using namespace assay;
 /// what it should be passes as one unit.
 /// What the ratio shows is that nothing but the units bounds the loop.
 nlohmann::json peak(int pairs) {
-  const StreamBenchmark benchmark;
+  const OperationBenchmark& benchmark = stream_benchmark();
   Plugins plugins;
   const auto ranks = serial_communicator();
   CaseContext context{plugins, *ranks};

@@ -39,8 +39,8 @@ void expect_axes_are_known(const Benchmark& benchmark) {
 }
 
 TEST(RowIdentity, KnowsTheAxesOfTheShippedBenchmarks) {
-  expect_axes_are_known(ConvBenchmark());
-  expect_axes_are_known(StreamBenchmark());
+  expect_axes_are_known(conv_benchmark());
+  expect_axes_are_known(stream_benchmark());
   expect_axes_are_known(CollectivesBenchmark());
 }
 

@@ -127,7 +127,7 @@ TEST(ProblemLists, Resnet50CountsAllItsConvolutions) {
 std::vector<Case> cases_of(const std::string& suite, const Settings& way) {
   static Plugins plugins({std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"});
   std::vector<Case> cases =
-      expand_suite(ConvBenchmark(), read_suite(find_suite(suite)), suite, plugins);
+      expand_suite(conv_benchmark(), read_suite(find_suite(suite)), suite, plugins);
   std::erase_if(cases, [&](const Case& one) {
     return std::any_of(way.begin(), way.end(), [&](const auto& setting) {
       return one.settings.at(setting.first) != setting.second;
@@ -193,10 +193,10 @@ TEST(ConvSuites, NameBackendsThatNeedNotBeBuiltHere) {
   Plugins none({std::filesystem::path(ASSAY_BUILD_DIR) / "no such folder"});
   for (const char* suite : {"smoke", "deepbench-train", "deepbench-server", "deepbench-device",
                             "resnet50-conv", "coral2-dls", "coral2-gpu"})
-    EXPECT_FALSE(expand_suite(ConvBenchmark(), read_suite(find_suite(suite)), suite, none).empty())
+    EXPECT_FALSE(expand_suite(conv_benchmark(), read_suite(find_suite(suite)), suite, none).empty())
         << suite;
-  EXPECT_FALSE(expand(ConvBenchmark(), {}, none).empty());
-  EXPECT_THROW(expand(ConvBenchmark(), {{"backend", {"onednm"}}}, none), InputError);
+  EXPECT_FALSE(expand(conv_benchmark(), {}, none).empty());
+  EXPECT_THROW(expand(conv_benchmark(), {{"backend", {"onednm"}}}, none), InputError);
 }
 
 }  // namespace

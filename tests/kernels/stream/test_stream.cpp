@@ -155,7 +155,7 @@ TEST(StreamLatency, IsOneCycleOfAllLines) {
 Result<std::unique_ptr<Workload>> prepare(const Settings& given) {
   static Plugins plugins({std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"});
   static const std::unique_ptr<Communicator> ranks = serial_communicator();
-  const StreamBenchmark benchmark;
+  const OperationBenchmark& benchmark = stream_benchmark();
   Case one;
   one.settings = {{"precision", "fp64"}, {"backend", "native"}, {"algorithm", "auto"},
                   {"cache", "hot"},      {"threads", "1"},      {"numa", "any"},

@@ -72,7 +72,7 @@ class ConvPair {
     return workload;
   }
 
-  ConvBenchmark benchmark_;
+  const OperationBenchmark& benchmark_ = conv_benchmark();
   Plugins plugins_;
   std::unique_ptr<Communicator> ranks_;
   std::string reason_;

@@ -125,7 +125,14 @@ Judgement of_document(const NamedDocument& named) {
   } else if (named.kind == "comparison") {
     const bool refused = document.value("refused", false);
     if (refused) made.word = "NOT COMPARABLE";
-    const std::string rows = counted(counts, {"slower", "faster", "same", "inconclusive"});
+    json all = counts;
+    for (const json& row : document.at("not_compared")) {
+      const std::string status = text_of(row, "new_status");
+      all[status] = all.value(status, 0) + 1;
+    }
+    all["lost"] = document.value("lost", json::array()).size();
+    const std::string rows = counted(all, {"incorrect", "failed", "timeout", "lost", "slower",
+                                           "faster", "same", "inconclusive"});
     made.text = fmt::format("comparison of {} with {}: {}", text_of(document.at("new"), "name"),
                             text_of(document.at("base"), "name"),
                             refused        ? "more differed than was meant"
@@ -207,14 +214,18 @@ json head_part(const ReportInput& input) {
 }
 
 json verdict_part(const ReportInput& input, const std::vector<Series>& all) {
+  const bool measured =
+      std::any_of(all.begin(), all.end(), [](const Series& one) { return !one.published; });
   std::vector<Judgement> judgements;
+  // Of equals the first is the verdict: rows that are wrong say it best, good ones say least.
+  const Judgement own = measured ? of_results(input.results, all) : Judgement{};
+  if (measured && own.code != ExitCode::ok) judgements.push_back(own);
   for (const char* kind : {"acceptance", "comparison", "history"})
     for (const NamedDocument& document : input.documents)
       if (document.kind == kind) judgements.push_back(of_document(document));
-  const bool judged = !judgements.empty();
-  const bool measured =
-      std::any_of(all.begin(), all.end(), [](const Series& one) { return !one.published; });
-  if (measured) judgements.push_back(of_results(input.results, all));
+  const bool judged = std::any_of(input.documents.begin(), input.documents.end(),
+                                  [](const NamedDocument& one) { return one.kind != "model"; });
+  if (measured && own.code == ExitCode::ok) judgements.push_back(own);
   if (judgements.empty()) {
     const bool published = !all.empty();
     return {{"code", nullptr},

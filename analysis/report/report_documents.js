@@ -129,100 +129,84 @@ function histories() {
   });
 }
 
+// How much of the observations the model explains, in a sentence.
+function model_quality(one) {
+  const reference = Object.entries(one.reference || {}).map(([column, level]) => column + ' = ' + level).join(', ');
+  const f = one.f && known(one.f.value) ?
+      ', F(' + one.f.df1 + ', ' + one.f.df2 + ') = ' + plain(one.f.value) + ', p = ' + plain(one.f.p) :
+      '';
+  return one.n + ' observations, ' + one.df + ' degrees of freedom. R\u00b2 ' + plain(one.r2) + ', adjusted ' +
+      plain(one.adjusted_r2) + ', residual \u03c3 ' + plain(one.sigma) + f +
+      (one.cluster ? '; errors clustered by ' + one.cluster.by + ' (' + one.cluster.groups + ' groups)' : '') +
+      '. Reference levels: ' + reference + '.';
+}
+function interval_of(title, get, show) {
+  return {
+    ...measure(title, (row) => get(row) ? get(row)[0] : null, show),
+    show: (row) => get(row) ? range(...get(row), show) : ''
+  };
+}
+function coefficients_table(one) {
+  const columns = [
+    field('Term', (c) => c.term, {wide: true, keep: true}),
+    measure('Speedup', (c) => c.speedup, times),
+    interval_of('Its interval', (c) => c.speedup_interval, times),
+    measure('Estimate', (c) => c.estimate, plain),
+    measure('SE', (c) => c.se, plain),
+    measure('t', (c) => c.t, plain),
+    measure('p', (c) => c.p, plain),
+    interval_of('Interval', (c) => c.interval, plain),
+    field('Note', (c) => c.note || c.reason, {wide: true}),
+  ];
+  return data_table('Coefficients', columns, each(one.coefficients));
+}
+function validation_table(one) {
+  const columns = [
+    field('Kind', (v) => v.kind), field('Left out', (v) => v.left_out), measure('Observations', (v) => v.n, plain),
+    measure('RMS error', (v) => v.rms_error, plain), measure('Worst ratio', (v) => v.worst_ratio, times),
+    field('Reason', (v) => v.reason, {wide: true})
+  ];
+  return data_table('Validation', columns, one.validation);
+}
+function predictions_table(one) {
+  const caution = (p) => [...each(p.extrapolated).map((e) => 'extrapolated: ' + (e.column || e)),
+                          ...each(p.unseen).map((u) => 'unseen: ' + u), p.reason || '']
+                             .filter(Boolean)
+                             .join('; ');
+  const given = (p) => Object.entries(p.given || {}).map(([k, v]) => k + ' = ' + v).join(', ');
+  const columns = [
+    field('Given', given, {wide: true, keep: true}), measure('Value', (p) => p.value, plain),
+    interval_of('Interval', (p) => p.interval, plain), field('Caution', caution, {wide: true})
+  ];
+  return data_table('Predictions', columns, one.predictions);
+}
+
 function models() {
   each(report.model).forEach((one, i) => {
+    const published = 'Some observations are published numbers, not measured ones: ' +
+        'the intervals are of the fit, not of measurement.';
     const made = section(
         'model' + (i || ''), 'Model', source_of(one), element('p', {}, element('code', {}, one.formula)),
-        element(
-            'p', {},
-            one.n + ' observations, ' + one.df + ' degrees of freedom. R\u00b2 ' + plain(one.r2) + ', adjusted ' +
-                plain(one.adjusted_r2) + ', residual \u03c3 ' + plain(one.sigma) +
-                (one.f && known(one.f.value) ?
-                     ', F(' + one.f.df1 + ', ' + one.f.df2 + ') = ' + plain(one.f.value) + ', p = ' + plain(one.f.p) :
-                     '') +
-                (one.cluster ? '; errors clustered by ' + one.cluster.by + ' (' + one.cluster.groups + ' groups)' :
-                               '') +
-                '. Reference levels: ' +
-                Object.entries(one.reference || {}).map(([column, level]) => column + ' = ' + level).join(', ') +
-                '.'),
-        one.published && !each(one.notes).length ?
-            element(
-                'p', {class: 'notice'},
-                'Some observations are published numbers, not measured ones: ' +
-                    'the intervals are of the fit, not of measurement.') :
-            null,
-        notes_of(one), plot('Coefficients with intervals', () => coefficients_plot(one), 'free'));
-    const interval = (title, get, show) => ({
-      ...measure(title, (c) => get(c) ? get(c)[0] : null, show),
-      show: (c) => get(c) ? range(...get(c), show) : '\u2013'
-    });
-    const columns = [
-      field('Term', (c) => c.term, {wide: true}),
-      measure('Speedup', (c) => c.speedup, times),
-      interval('Its interval', (c) => c.speedup_interval, times),
-      measure('Estimate', (c) => c.estimate, plain),
-      measure('SE', (c) => c.se, plain),
-      measure('t', (c) => c.t, plain),
-      measure('p', (c) => c.p, plain),
-      interval('Interval', (c) => c.interval, plain),
-      field('Note', (c) => c.note || c.reason, {wide: true}),
-    ];
-    append(made, data_table('Coefficients', columns, each(one.coefficients)));
-    if (each(one.aliased).length)
-      append(
-          made, element('h3', {}, 'Aliased terms'),
-          element(
-              'ul', {},
-              one.aliased.map((term) => element('li', {}, element('code', {}, term.term), ': ' + term.because))));
-    if (each(one.observations).length)
-      append(
-          made, element('h3', {}, 'Residuals'), plot('Residuals against fitted values', () => residuals_plot(one)),
-          element('p', {class: 'soft'}, thinned_text(one.observations.length)));
-    if (each(one.validation).length)
-      append(
-          made, element('h3', {}, 'On observations that it has not seen'),
-          data_table(
-              'Validation',
-              [
-                {title: 'Kind', get: (v) => v.kind}, {title: 'Left out', get: (v) => v.left_out || ''},
-                {title: 'Observations', right: true, get: (v) => v.n, show: (v) => String(v.n ?? '\u2013')},
-                {title: 'RMS error', right: true, get: (v) => v.rms_error, show: (v) => plain(v.rms_error)},
-                {title: 'Worst ratio', right: true, get: (v) => v.worst_ratio, show: (v) => times(v.worst_ratio)},
-                {title: 'Reason', get: (v) => v.reason || '', wide: true}
-              ],
-              one.validation));
-    if (each(one.predictions).length)
-      append(
-          made, element('h3', {}, 'Predictions'),
-          data_table(
-              'Predictions',
-              [
-                {
-                  title: 'Given',
-                  get: (p) => Object.entries(p.given || {}).map(([k, v]) => k + ' = ' + v).join(', '),
-                  wide: true
-                },
-                {title: 'Value', right: true, get: (p) => p.value, show: (p) => plain(p.value)}, {
-                  title: 'Interval',
-                  right: true,
-                  get: (p) => p.interval ? p.interval[0] : null,
-                  show: (p) => p.interval ? range(...p.interval, plain) : '\u2013'
-                },
-                {
-                  title: 'Caution',
-                  wide: true,
-                  get: (p) => [...each(p.extrapolated).map((e) => 'extrapolated: ' + (e.column || e)),
-                               ...each(p.unseen).map((u) => 'unseen: ' + u), p.reason || '']
-                                  .filter(Boolean)
-                                  .join('; ')
-                }
-              ],
-              one.predictions));
+        element('p', {}, model_quality(one)),
+        one.published && !each(one.notes).length ? element('p', {class: 'notice'}, published) : null, notes_of(one),
+        plot('Coefficients with intervals', () => coefficients_plot(one), 'free'), coefficients_table(one));
+    const part = (title, list, ...content) =>
+        each(list).length ? append(made, element('h3', {}, title), ...content.map((make) => make())) : null;
+    part(
+        'Aliased terms', one.aliased,
+        () => element(
+            'ul', {},
+            one.aliased.map((term) => element('li', {}, element('code', {}, term.term), ': ' + term.because))));
+    part(
+        'Residuals', one.observations, () => plot('Residuals against fitted values', () => residuals_plot(one)),
+        () => element('p', {class: 'soft'}, thinned_text(one.observations.length)));
+    part('On observations that it has not seen', one.validation, () => validation_table(one));
+    part('Predictions', one.predictions, () => predictions_table(one));
     if (each(one.citations).length)
       append(
           made,
           element(
-              'details', {}, element('summary', {}, 'Sources'),
+              'details', {class: 'fold'}, element('summary', {}, 'Sources'),
               element('ul', {}, one.citations.map((c) => element('li', {}, c)))));
   });
 }

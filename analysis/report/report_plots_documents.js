@@ -1,75 +1,85 @@
 // Plots of the documents of other commands.
 
-function history_plot(series, width) {
-  const points = series.points, mid = colours[0];
-  const at = (index) => points[Math.min(index, points.length - 1)].time;
-  const changes = series.change_points || [], events = series.events || [];
-  const value = (one) => one.value;
-  const quiet = points.filter((one) => !one.shared);
-  const spread = quiet.flatMap((one) => [one.value, one.low, one.high])
-                     .concat(series.anchored ? series.anchored.value : null, series.rolling ? series.rolling.value : null)
-                     .filter(known)
-                     .map((one) => ({value: one, shared: false}));
-  const in_view = quiet_range([...spread, ...points.filter((one) => one.shared)], value, (one) => one.shared, false);
-  const data = [{
-    x: points.map((one) => one.time),
-    y: points.map((one) => one.value),
+// The median of each run with its interval, and the baselines.
+function history_lines(series) {
+  const points = series.points, known_low = points.filter((point) => known(point.low)).length > 0;
+  const interval = (point) => !known(point.low) ?
+      '' :
+      (point.launches < report.least_for_interval ? ', range ' : ', 95 % interval ') +
+          range(point.low, point.high, (x) => human(x, 's'));
+  const beyond = (side, sign) => points.map((point) => known(point[side]) ? sign * (point[side] - point.value) : 0);
+  const medians = {
+    x: points.map((point) => point.time),
+    y: points.map((point) => point.value),
     mode: 'lines+markers',
     name: 'median of a run\u2019s launches',
     marker: marker(0),
-    line: {color: mid, width: 1},
+    line: {color: colours[0], width: 1},
     error_y: {
       type: 'data',
+      visible: known_low,
       symmetric: false,
-      array: points.map((one) => known(one.high) ? one.high - one.value : 0),
-      arrayminus: points.map((one) => known(one.low) ? one.value - one.low : 0),
-      color: mid,
+      array: beyond('high', 1),
+      arrayminus: beyond('low', -1),
+      color: colours[0],
       thickness: 1,
       width: 3
     },
     hoverinfo: 'text',
     text: points.map(
-        (one) => lines(
-            one.time,
-            human(one.value, 's') +
-                (known(one.low) ? (one.launches < report.least_for_interval ? ', range ' : ', 95 % interval ') +
-                         range(one.low, one.high, (x) => human(x, 's')) :
-                                  ''),
-            known(one.launches) ? one.launches + (one.launches === 1 ? ' launch' : ' launches') : '',
-            one.shared ? '! other work wanted the processors' : '', one.run))
-  }];
-  const level = (value, name, dash) => data.push({
-    x: [points[0].time, at(points.length)],
-    y: [value, value],
+        (point) => lines(
+            point.time, human(point.value, 's') + (point.shared ? '!' : '') + interval(point),
+            known(point.launches) ? point.launches + (point.launches === 1 ? ' launch' : ' launches') : '',
+            point.shared ? '! other work wanted the processors' : '', point.run))
+  };
+  const level = (baseline, name, dash) => !baseline || !known(baseline.value) ? [] : [{
+    x: [points[0].time, points[points.length - 1].time],
+    y: [baseline.value, baseline.value],
     mode: 'lines',
     name,
     line: {color: '#57606a', dash, width: 1.5},
     hoverinfo: 'text',
-    text: lines(name, human(value, 's'))
-  });
-  if (series.anchored && known(series.anchored.value)) level(series.anchored.value, 'anchored baseline', 'dash');
-  if (series.rolling && known(series.rolling.value)) level(series.rolling.value, 'rolling baseline', 'dot');
-  const vertical = (x, colour, dash) =>
-      ({type: 'line', x0: x, x1: x, yref: 'paper', y0: 0, y1: 1, line: {color: colour, width: 2, dash}});
-  const outside = outside_note(points, value, in_view), margin = {l: 80, r: 24, b: 40};
-  const marks = [
-    ...changes.map((change) => ({
-                     time: change.time,
-                     text: '\u25b2 change: ' + times(speedup_of(change.ratio)),
-                     colour: colours[1],
-                     dash: 'solid'
-                   })),
-    ...events.map((event) => ({time: event.time, text: '\u25c6 ' + event.text, colour: colours[3], dash: 'dot'}))
+    text: lines(name, human(baseline.value, 's'))
+  }];
+  return [
+    medians, ...level(series.anchored, 'anchored baseline', 'dash'), ...level(series.rolling, 'rolling baseline', 'dot')
   ];
-  const named = event_labels(marks, points.map((one) => one.time), width - margin.l - margin.r, outside.length);
+}
+
+function history_plot(series, width) {
+  const points = series.points, disturbed = (point) => point.shared, value = (point) => point.value;
+  const calm = points.filter((point) => !point.shared).flatMap((point) => [point.value, point.low, point.high]);
+  const baselines = [series.anchored, series.rolling].filter(Boolean).map(value);
+  const all = [...calm, ...baselines].filter(known).map((one) => ({value: one, shared: false}));
+  const in_view = quiet_range([...all, ...points.filter(disturbed)], value, disturbed, false);
+  const marks = [
+    ...each(series.change_points).map((change) => ({
+                                        time: change.time,
+                                        text: '\u25b2 change: ' + times(speedup_of(change.ratio)),
+                                        colour: colours[1],
+                                        dash: 'solid'
+                                      })),
+    ...each(series.events).map(
+        (event) => ({time: event.time, text: '\u25c6 ' + event.text, colour: colours[3], dash: 'dot'}))
+  ];
+  const outside = outside_note(points, value, in_view), margin = {l: 80, r: 24, b: 40};
+  const named = event_labels(marks, points.map((point) => point.time), width - margin.l - margin.r, outside.length);
   return {
-    data,
+    data: history_lines(series),
     layout: {
       height: 400 + named.height,
       margin: {...margin, t: 24 + named.height},
       xaxis: axis('', {type: 'date', range: named.range}),
       yaxis: axis('time', ranged(in_view, {tickformat: '~s', ticksuffix: 's'})),
-      shapes: marks.map((one) => vertical(one.time, one.colour, one.dash)),
+      shapes: marks.map((mark) => ({
+                          type: 'line',
+                          x0: mark.time,
+                          x1: mark.time,
+                          yref: 'paper',
+                          y0: 0,
+                          y1: 1,
+                          line: {color: mark.colour, width: 2, dash: mark.dash}
+                        })),
       annotations: [...named.labels, ...outside]
     }
   };

@@ -41,31 +41,22 @@ const mark_texts = {
   '~': '(more threads or ranks than processors)'
 };
 
-// The columns of one benchmark: what differs first, then the time, then all else.
-function row_columns(list) {
-  const number = (key, title, show, more) => list.some((row) => known(row[key])) ?
-      marked(measure(title, (row) => row[key], show, more), (row) => row.mark) :
-      null;
-  const plain_number = (key, title, show, more) =>
-      list.some((row) => known(row[key])) ? measure(title, (row) => row[key], show, more) : null;
-  const unit = (name) => (value) => human(value, name);
-  const parameter = (name) => {
-    const get = (row) => row['parameter/' + name];
-    return field(
-        name, get,
-        name === 'bytes' ? {right: true, fold: true, bare: false, get: (row) => Number(get(row)) || null, show: (row) => get(row) ? binary(Number(get(row))) : ''} : {fold: true, bare: false});
-  };
-  const interval = {
-    show: (row) => (row.range ? 'range ' : '') + range(row.low, row.high, seconds),
-    tip: (row) => known(row.low) ?
-        (row.range ? 'range of the launches: ' : '95 % interval: ') + row.low + ' \u2026 ' + row.high + ' s' :
-        null
-  };
-  const backend = list.some((row) => row['parameter/transport']) ? 'Transport' : 'Backend';
+// What tells the rows of one benchmark apart.
+function telling_columns(list) {
+  const has = (name) => list.some((row) => row['parameter/' + name]);
+  // A collective's transport stands where others have their backend, its message size where they have their problem.
   const messages = list.every((row) => !known(row.busbw) || row['parameter/bytes'] === row.problem);
+  const by_transport = has('transport') && list.every((row) => row['parameter/transport'] === row.backend);
   const named = report.rows.parameters.filter(
-      (name) => !(name === 'transport' && backend === 'Transport') && !(name === 'bytes' && messages));
-  const telling = [
+      (name) => has(name) && !(name === 'transport' && by_transport) && !(name === 'bytes' && messages));
+  const parameter = (name) => field(name, (row) => row['parameter/' + name], {fold: true});
+  const size = {
+    ...parameter('bytes'),
+    right: true,
+    get: (row) => Number(row['parameter/bytes']) || null,
+    show: (row) => row['parameter/bytes'] ? binary(Number(row['parameter/bytes'])) : ''
+  };
+  return [
     field('Status', (row) => row.status, {
       show: (row) => badge(row.status),
       tip: (row) => row.reason,
@@ -78,20 +69,21 @@ function row_columns(list) {
     problem_column(),
     field('Direction', (row) => row.direction, {fold: true, bare: true}),
     precision_column(),
-    field(backend, (row) => row.backend, {fold: true, bare: true}),
+    field(by_transport ? 'Transport' : 'Backend', (row) => row.backend, {fold: true, bare: true}),
     field('Algorithm', (row) => row.algorithm, {fold: true, bare: true}),
-    ...named.filter((name) => list.some((row) => row['parameter/' + name])).map(parameter),
+    ...named.map((name) => name === 'bytes' ? size : parameter(name)),
   ];
-  // What is the same in all rows is folded. Of what varies no more than this stands before the time.
-  const most_before = 6;
-  const varies = (column) => column.title === 'Problem' || list.length === 1 || new Set(list.map(column.get)).size > 1;
-  const varying = telling.filter(varies);
+}
+// What was measured of them, beyond the time; what no row has is left out.
+function measured_columns(list) {
+  const unit = (name) => (value) => human(value, name);
+  const plain_number = (key, title, show, more) =>
+      list.some((row) => known(row[key])) ? measure(title, (row) => row[key], show, more) : null;
+  const number = (...about) => {
+    const column = plain_number(...about);
+    return column && marked(column, (row) => row.mark);
+  };
   return [
-    ...telling.filter((column) => !varies(column)),
-    ...varying.slice(0, most_before),
-    time_column(),
-    list.some((row) => known(row.low)) ? {...measure('Interval', (row) => row.low, seconds), ...interval} : null,
-    ...varying.slice(most_before),
     number('flops_per_s', 'Rate', unit('FLOP/s')),
     number('busbw', 'Bus bandwidth', unit('B/s')),
     number('images_per_s', 'Images', unit('/s')),
@@ -104,17 +96,34 @@ function row_columns(list) {
     number('p95', 'p95', seconds, {aside: true}),
     number('p99', 'p99', seconds, {aside: true}),
     number('energy', 'Energy', unit('J'), {aside: true}),
-    field('Id', (row) => row.id, {wide: true, aside: true}),
-    row_reason(list),
+  ].filter(Boolean);
+}
+function interval_column() {
+  return {
+    ...measure('Interval', (row) => row.low, seconds),
+    show: (row) => (row.range ? 'range ' : '') + range(row.low, row.high, seconds),
+    tip: (row) => known(row.low) ?
+        (row.range ? 'range of the launches: ' : '95 % interval: ') + row.low + ' \u2026 ' + row.high + ' s' :
+        null
+  };
+}
+// What differs first, then the time, then all else.
+function row_columns(list) {
+  // What is the same in all rows is folded. Of what varies no more than this stands before the time.
+  const most_before = 6, telling = telling_columns(list);
+  const varies = (column) => column.title === 'Problem' || list.length === 1 || new Set(list.map(column.get)).size > 1;
+  const varying = telling.filter(varies);
+  return [
+    ...telling.filter((column) => !varies(column)), ...varying.slice(0, most_before), time_column(),
+    list.some((row) => known(row.low)) ? interval_column() : null, ...varying.slice(most_before),
+    ...measured_columns(list), field('Id', (row) => row.id, {wide: true, aside: true}),
+    list.some((row) => row.reason) ? field('Reason', (row) => row.reason, {wide: true}) : null,
     field('Repeat', (row) => row.repeat, {
       aside: true,
       kind: 'command',
       show: (row) => row.repeat ? element('code', {}, row.repeat) : 'published, not measured here'
-    }),
+    })
   ].filter(Boolean);
-}
-function row_reason(list) {
-  return list.some((row) => row.reason) ? field('Reason', (row) => row.reason, {wide: true}) : null;
 }
 
 // What no backend could run is one line until it is opened.

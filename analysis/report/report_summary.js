@@ -91,7 +91,11 @@ function findings() {
   if (none.length && report.verdict.code !== null) {
     const last = none.pop();
     const text = 'Nothing ' + (none.length ? none.join(', nothing ') + ', and nothing ' : '') + last + '.';
-    made.unshift(element('p', {class: 'calm'}, marks.good + text));
+    const line = element('p', {class: 'calm'}, marks.good + text);
+    if (report.findings.failed.length)
+      made.push(line);
+    else
+      made.unshift(line);
   }
   return made;
 }

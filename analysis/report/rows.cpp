@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <set>
 
@@ -204,51 +203,62 @@ std::string repeat_command(const json& result, const json& row) {
   return join(words, " ");
 }
 
+namespace {
+
+std::vector<Text> texts_of(const NamedResult& from, const Series& one) {
+  const json& row = one.first();
+  return {
+      {"system", from.result.at("system").at("name")},
+      {"file", from.name},
+      {"host", host_of(from, row)},
+      {"id", row.at("id")},
+      {"benchmark", row.at("benchmark")},
+      {"problem", one.problem()},
+      {"direction", one.parameter("direction")},
+      {"precision", one.parameter("precision")},
+      {"backend", one.parameter(one.parameter("backend").empty() ? "transport" : "backend")},
+      {"algorithm", one.algorithm()},
+      {"status", status_of(one)},
+      {"required", lacks_required(one) ? "required" : ""},
+      {"mark", mark_of(one)},
+      {"reason", one.status == "ok" ? "" : one.reason},
+      {"repeat", repeat_command(from.result, row)},
+  };
+}
+
+std::vector<Number> numbers_of(const Series& one) {
+  const bool ok = one.status == "ok";
+  return {
+      {"median", ok ? json(one.median) : json()},
+      {"low", ok && one.has_interval ? json(one.interval.low) : json()},
+      {"high", ok && one.has_interval ? json(one.interval.high) : json()},
+      {"range", ok && one.is_range ? 1 : 0},
+      {"launches", one.published ? json() : json(one.rows.size())},
+      {"samples", time_number(one, "n")},
+      {"min", time_number(one, "min")},
+      {"p95", time_number(one, "p95")},
+      {"p99", time_number(one, "p99")},
+      {"flops_per_s", rate_of(one, "flops_per_s")},
+      {"bytes_per_s", rate_of(one, "bytes_per_s")},
+      {"images_per_s", rate_of(one, "images_per_s")},
+      {"busbw", rate_of(one, "busbw")},
+      {"fraction", ceiling_fraction(one)},
+      {"max_error", worst_of(one, "max_error")},
+      {"error_over_bound", worst_of(one, "error_over_bound")},
+      {"energy", ok ? one.first().value("energy_j", json()) : json()},
+      {"published", one.published ? 1 : 0},
+  };
+}
+
+}  // namespace
+
 json rows_part(const std::vector<NamedResult>& results, const std::vector<Series>& all,
                Strings& strings) {
   json columns = json::array(), texts = json::array(), values = json::array();
   const std::set<std::string> parameters = further_parameters(all);
   for (const Series& one : all) {
-    const NamedResult& from = results[one.result];
-    const json& row = one.first();
-    const bool ok = one.status == "ok";
-    const std::array<Text, 15> words{{
-        {"system", system_of(results, one)},
-        {"file", from.name},
-        {"host", host_of(from, row)},
-        {"id", row.at("id")},
-        {"benchmark", row.at("benchmark")},
-        {"problem", one.problem()},
-        {"direction", one.parameter("direction")},
-        {"precision", one.parameter("precision")},
-        {"backend", one.parameter(one.parameter("backend").empty() ? "transport" : "backend")},
-        {"algorithm", one.algorithm()},
-        {"status", status_of(one)},
-        {"required", lacks_required(one) ? "required" : ""},
-        {"mark", mark_of(one)},
-        {"reason", ok ? "" : one.reason},
-        {"repeat", repeat_command(from.result, row)},
-    }};
-    const std::array<Number, 18> numbers{{
-        {"median", ok ? json(one.median) : json()},
-        {"low", ok && one.has_interval ? json(one.interval.low) : json()},
-        {"high", ok && one.has_interval ? json(one.interval.high) : json()},
-        {"range", ok && one.is_range ? 1 : 0},
-        {"launches", one.published ? json() : json(one.rows.size())},
-        {"samples", time_number(one, "n")},
-        {"min", time_number(one, "min")},
-        {"p95", time_number(one, "p95")},
-        {"p99", time_number(one, "p99")},
-        {"flops_per_s", rate_of(one, "flops_per_s")},
-        {"bytes_per_s", rate_of(one, "bytes_per_s")},
-        {"images_per_s", rate_of(one, "images_per_s")},
-        {"busbw", rate_of(one, "busbw")},
-        {"fraction", ceiling_fraction(one)},
-        {"max_error", worst_of(one, "max_error")},
-        {"error_over_bound", worst_of(one, "error_over_bound")},
-        {"energy", ok ? row.value("energy_j", json()) : json()},
-        {"published", one.published ? 1 : 0},
-    }};
+    const std::vector<Text> words = texts_of(results[one.result], one);
+    const std::vector<Number> numbers = numbers_of(one);
     if (columns.empty()) {
       for (const Text& word : words) columns.push_back(word.key), texts.push_back(word.key);
       for (const std::string& name : parameters) {

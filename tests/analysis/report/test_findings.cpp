@@ -119,6 +119,14 @@ TEST(ReportVerdict, IsTheGravestOfAllInputsAndNamesTheOthers) {
   EXPECT_EQ(verdict["also"][1]["word"], "VERIFIED");
   verdict = document_with({row("incorrect", 1e-3)}, {noisy, slower}).at("verdict");
   EXPECT_EQ(verdict["word"], "INCORRECT");
+  // A comparison that is incorrect says why; where a result is at hand, that says it better.
+  json wrong = comparison(json::array({compared("same", 1)}), 3);
+  wrong["not_compared"] = json::array({{{"id", "x"}, {"new_status", "incorrect"}}});
+  const NamedDocument against{"comparison", "c.json", wrong};
+  verdict = document_with({}, {against}).at("verdict");
+  EXPECT_EQ(verdict["text"], "comparison of new with old: 1 incorrect, 1 slower, 2 same");
+  verdict = document_with({row("incorrect", 1e-3)}, {against}).at("verdict");
+  EXPECT_EQ(verdict["text"], "1 row computed wrong results, 0 of 1 row verified");
   verdict = document_with({}, {{"model", "m.json", {{"formula", "y ~ x"}}}}).at("verdict");
   EXPECT_EQ(verdict["word"], "NO VERDICT");
   EXPECT_TRUE(verdict["code"].is_null());

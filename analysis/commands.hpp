@@ -14,9 +14,6 @@
 
 namespace assay {
 
-/// Values by flag name without dashes, as core/program/options.hpp hands them over.
-using Given = std::map<std::string, std::vector<std::string>>;
-
 /// All of them, in the order of their names.
 std::vector<Command> all_commands();
 
@@ -40,6 +37,15 @@ std::optional<double> number_of(const Given& given, const std::string& flag, dou
 /// What a program writes it must itself accept: runtime_error if a document breaks its schema
 /// results-schema/<kind>.schema.json.
 void check_own(const nlohmann::json& document, const std::string& kind);
+
+/// check_output for each of `flags` that is given, and that no two of them name one file.
+void check_outputs(const Given& given, const std::vector<std::string>& flags,
+                   const std::vector<std::string>& inputs);
+
+/// InputError naming the first of `flags` that is given: "--out has no use with --list (nothing is
+/// run). Leave one of them out."
+void refuse_flags(const Given& given, const std::vector<std::string>& flags,
+                  const std::string& other, const std::string& why);
 
 /// Writes `text` where --out says (beside, synced, renamed), else to stdout.
 void emit(const Given& given, const std::string& text);

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/commands.hpp"
+#include "analysis/plugin_probe.hpp"
 #include "core/machine/environment.hpp"
 #include "core/program/plugins.hpp"
 
@@ -13,9 +14,8 @@ int env(const Given&) {
   nlohmann::json environment = capture_environment();
   Plugins plugins;
   for (const std::string& name : plugins.names()) {
-    const Result<Backend*> backend = plugins.open(name);
-    if (const auto* usable = std::get_if<Backend*>(&backend))
-      add_software(environment, name, (*usable)->software());
+    const PluginProbe probe = probe_plugin(plugins, name);
+    if (probe.status.available) add_software(environment, name, probe.software);
   }
   std::cout << environment.dump(2) << std::endl;
   return 0;
@@ -24,7 +24,11 @@ int env(const Given&) {
 }  // namespace
 
 Command env_command() {
-  return {"env", "Print what a result file records of this machine, as JSON.", {}, &env};
+  return {"env",
+          "Print what a result file records of this machine, as JSON.",
+          {},
+          &env,
+          {{"assay env", "prints hardware, software and state of this machine"}}};
 }
 
 }  // namespace assay

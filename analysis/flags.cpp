@@ -9,6 +9,7 @@
 #include "core/base/error.hpp"
 #include "core/base/numbers.hpp"
 #include "core/base/text.hpp"
+#include "core/result/outputs.hpp"
 #include "core/result/schema.hpp"
 
 namespace assay {
@@ -62,6 +63,23 @@ void check_own(const nlohmann::json& document, const std::string& kind) {
     throw std::runtime_error(
         errors.front() +
         " (The document breaks its own schema.) Please report this as a bug of Assay.");
+}
+
+void check_outputs(const Given& given, const std::vector<std::string>& flags,
+                   const std::vector<std::string>& inputs) {
+  std::vector<std::pair<std::string, std::filesystem::path>> outputs;
+  for (const std::string& flag : flags)
+    if (const auto file = value_of(given, flag)) outputs.emplace_back("--" + flag, *file);
+  for (const auto& [flag, file] : outputs) check_output(flag, file, inputs);
+  check_outputs_differ(outputs);
+}
+
+void refuse_flags(const Given& given, const std::vector<std::string>& flags,
+                  const std::string& other, const std::string& why) {
+  for (const std::string& flag : flags)
+    if (given.contains(flag))
+      throw InputError(
+          fmt::format("--{} has no use with {} ({}). Leave one of them out.", flag, other, why));
 }
 
 void emit(const Given& given, const std::string& text) {

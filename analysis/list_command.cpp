@@ -1,11 +1,6 @@
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -13,6 +8,7 @@
 
 #include "analysis/accept/criteria.hpp"
 #include "analysis/commands.hpp"
+#include "analysis/plugin_probe.hpp"
 #include "analysis/run/programs.hpp"
 #include "analysis/text_table.hpp"
 #include "core/base/error.hpp"
@@ -31,54 +27,11 @@ using nlohmann::json;
 
 namespace {
 
-/// What a process of its own says of a plugin: a library that aborts while it is loaded costs its
-/// own line, not the list. Its words on stdout and stderr are no part of it.
-PluginStatus status_apart(Plugins& plugins, const std::string& name) {
-  PluginStatus status{name, {}, false, "cannot be tried (no process could be started)"};
-  int ends[2] = {-1, -1};
-  if (pipe2(ends, O_CLOEXEC) != 0) return status;
-  std::cout << std::flush;  // or the child would hold a copy of it
-  const pid_t child = fork();
-  if (child == 0) {
-    const int nowhere = open("/dev/null", O_RDWR);
-    dup2(nowhere, STDOUT_FILENO);
-    dup2(nowhere, STDERR_FILENO);
-    const PluginStatus own = plugins.status(name);
-    const std::string text = json{
-        {"file", own.file.string()},
-        {"available", own.available},
-        {"reason", own.reason}}.dump(-1, ' ', false, json::error_handler_t::replace);
-    const bool said = write(ends[1], text.data(), text.size()) == static_cast<ssize_t>(text.size());
-    _exit(said ? 0 : 1);
-  }
-  close(ends[1]);
-  std::string text;
-  char block[4096];
-  for (ssize_t count = 1; child > 0 && count != 0;) {
-    count = read(ends[0], block, sizeof block);
-    if (count > 0) text.append(block, static_cast<std::size_t>(count));
-    if (count < 0 && errno != EINTR) break;
-  }
-  close(ends[0]);
-  int end = 0;
-  if (child > 0) waitpid(child, &end, 0);
-  const json told = json::parse(text, nullptr, false);
-  if (told.is_object())
-    return {name, told.at("file").get<std::string>(), told.at("available"), told.at("reason")};
-  if (child > 0)
-    status.reason =
-        WIFSIGNALED(end)
-            ? fmt::format("ends the process that opens it by signal {} ({})", WTERMSIG(end),
-                          strsignal(WTERMSIG(end)))
-            : fmt::format("ends the process that opens it with exit code {}", WEXITSTATUS(end));
-  return status;
-}
-
 void list_backends() {
   Plugins plugins;
   std::vector<Line> lines;
   for (const std::string& name : plugins.names()) {
-    const PluginStatus status = status_apart(plugins, name);
+    const PluginStatus status = probe_plugin(plugins, name).status;
     lines.push_back({{name, status.available ? "available" : "unavailable"},
                      status.available ? status.file.string() : status.reason});
   }
@@ -186,11 +139,19 @@ int list(const Given& given) {
 }  // namespace
 
 Command list_command() {
-  return {
-      "list",
-      "List what there is: backends, benchmarks, suites, criteria, problems or baselines.",
-      {{"WHAT", "backends, benchmarks, suites, criteria, problems or baselines", "WHAT", "", true}},
-      &list};
+  return {"list",
+          "List the available backends, benchmarks, suites, criteria, problems or baselines.",
+          {{"WHAT",
+            "list to print",
+            "WHAT",
+            "",
+            true,
+            false,
+            "",
+            {"backends", "benchmarks", "suites", "criteria", "problems", "baselines"}}},
+          &list,
+          {{"assay list suites", "lists the shipped suites"},
+           {"assay list backends", "lists the backends, and why one cannot be used"}}};
 }
 
 }  // namespace assay

@@ -45,11 +45,12 @@ int recover(const Given& given) {
 
 Command recover_command() {
   return {"recover",
-          "Make a result file of the rows that a program had finished when it was ended.",
+          "Make a result file of the rows that a program had finished before it was killed.",
           {{"JOURNAL", "FILE.journal.jsonl, which a program started with --out FILE has left",
             "JOURNAL", "", true},
-           {"--out", "write there", "FILE", "JOURNAL without .journal.jsonl"}},
-          &recover};
+           {"--out", "write to this file", "FILE", "JOURNAL without .journal.jsonl"}},
+          &recover,
+          {{"assay recover lost.json.journal.jsonl", "writes lost.json from the finished rows"}}};
 }
 
 }  // namespace assay

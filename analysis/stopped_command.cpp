@@ -26,7 +26,8 @@ Command stopped_command() {
       "stopped",
       "List this host's stopped processes with a word in their command (run asks all hosts so).",
       {{"WORD", "a word of the command, as a whole", "WORD", "", true}},
-      &stopped};
+      &stopped,
+      {{"assay stopped journal.jsonl", "lists stopped processes with this word in their command"}}};
 }
 
 }  // namespace assay

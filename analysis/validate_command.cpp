@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -10,10 +9,12 @@
 #include "analysis/run/child.hpp"
 #include "analysis/run/interrupted.hpp"
 #include "analysis/run/programs.hpp"
+#include "analysis/run/scratch.hpp"
 #include "core/base/error.hpp"
 #include "core/base/paths.hpp"
 #include "core/base/statistics.hpp"
 #include "core/base/text.hpp"
+#include "core/program/colour.hpp"
 #include "core/program/suite.hpp"
 #include "core/result/result.hpp"
 #include "core/result/result_check.hpp"
@@ -22,20 +23,6 @@
 namespace assay {
 
 namespace {
-
-/// A folder for what a benchmark says, gone with the object.
-class Scratch final {
- public:
-  Scratch() { std::filesystem::create_directories(folder); }
-  ~Scratch() {
-    std::error_code stays;
-    std::filesystem::remove_all(folder, stays);
-  }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  const std::filesystem::path folder =
-      std::filesystem::temp_directory_path() / fmt::format("assay-validate-{}", getpid());
-};
 
 /// What no schema knows: the benchmarks that there are, their dimensions and values, the baselines.
 /// Returns the number of cases.
@@ -98,10 +85,11 @@ std::string validated(std::filesystem::path file) {
 
 int validate(const Given& given) {
   bool good = true;
+  const std::string ok = coloured("ok", colour_wanted(STDOUT_FILENO));
   prepare_parent();
   for (const std::string& file : values_of(given, "FILE")) {
     try {
-      std::cout << fmt::format("{}: ok ({})\n", file, validated(file)) << std::flush;
+      std::cout << fmt::format("{}: {} ({})\n", file, ok, validated(file)) << std::flush;
     } catch (const InputError& error) {
       good = false;
       std::cerr << "assay: " << error.what() << std::endl;
@@ -118,7 +106,8 @@ Command validate_command() {
   return {"validate",
           "Check any file of Assay against its schema, and suites against their benchmarks.",
           {{"FILE", "file, or the folder of a run", "FILE", "", true, true}},
-          &validate};
+          &validate,
+          {{"assay validate results/today", "checks the result of a run"}}};
 }
 
 }  // namespace assay

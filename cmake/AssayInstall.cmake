@@ -7,7 +7,14 @@ endforeach()
 install(FILES LICENSE README.md CHANGELOG.md CONTRIBUTING.md DESTINATION share/doc/assay OPTIONAL)
 install(DIRECTORY docs DESTINATION share/doc/assay OPTIONAL)
 
-# All that is needed to run, without the tests: what scripts/quickstart builds.
+# Man pages and completions for bash are printed by the installed programs themselves (--help-as), so they have every flag of --help.
 get_property(programs GLOBAL PROPERTY ASSAY_PROGRAMS)
+get_property(commands GLOBAL PROPERTY ASSAY_COMMANDS)
+if(NOT CMAKE_CROSSCOMPILING)
+  install(CODE "set(programs \"${programs}\")\nset(commands \"${commands}\")")
+  install(SCRIPT cmake/install_manual.cmake)
+endif()
+
+# All that is needed to run, without the tests: what scripts/quickstart builds.
 add_custom_target(assay_programs)
 add_dependencies(assay_programs assay_core ${programs})

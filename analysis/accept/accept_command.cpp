@@ -21,9 +21,7 @@ int accept(const Given& given) {
   const std::string criteria_file = find_criteria(asked).string();
   std::vector<std::string> inputs = files;
   inputs.push_back(criteria_file);
-  for (const char* flag : {"out", "junit"})
-    if (const auto file = value_of(given, flag))
-      check_output(std::string("--") + flag, *file, inputs);
+  check_outputs(given, {"out", "junit"}, inputs);
   const Criteria criteria = read_criteria(criteria_file);
   const Fleet fleet = fleet_of(load_results(files), criteria);
   const json document = acceptance_document(
@@ -45,13 +43,24 @@ Command accept_command() {
       {{"FILE", "result files, folders of runs, or folders with runs below", "FILE", "", true,
         true},
        {"--criteria",
-        "what the nodes must keep: acceptance, or a JSON file (docs/acceptance.md explains every "
-        "key)",
+        "criteria by name (see `assay list criteria`), or a JSON file (docs/acceptance.md explains "
+        "every key)",
         "NAME", "", true},
-       {"--junit", "write JUnit XML there", "FILE", ""},
-       {"--format", "terminal, markdown or json", "FORMAT", "terminal"},
-       {"--out", "write there", "FILE", "stdout"}},
-      &accept};
+       {"--junit", "write JUnit XML to this file", "FILE", "", false, false, output_group},
+       {"--format",
+        "format of the output",
+        "FORMAT",
+        "terminal",
+        false,
+        false,
+        output_group,
+        {"terminal", "markdown", "json"}},
+       {"--out", "write to this file", "FILE", "stdout", false, false, output_group}},
+      &accept,
+      {{"assay accept results --criteria acceptance",
+        "judges each node with results below results/"},
+       {"assay accept results --criteria acceptance --junit accept.xml --out accept.txt",
+        "writes the verdicts for a CI system and for people"}}};
 }
 
 }  // namespace assay

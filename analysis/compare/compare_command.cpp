@@ -73,13 +73,11 @@ std::vector<Side> fresh_launches_of(const json& document, const std::vector<cons
   return fresh;
 }
 
-void check_outputs(const Given& given) {
+void check_files(const Given& given) {
   std::vector<std::string> inputs;
   for (const char* flag : {"BASE", "NEW", "fresh-base", "fresh-new"})
     if (const auto name = value_of(given, flag)) inputs.push_back(*name);
-  for (const char* flag : {"out", "flagged"})
-    if (const auto file = value_of(given, flag))
-      check_output(std::string("--") + flag, *file, inputs);
+  check_outputs(given, {"out", "flagged"}, inputs);
   if (const auto folder = value_of(given, "confirm"))
     for (const char* side : {"0", "1"}) {
       const std::filesystem::path result = std::filesystem::path(*folder) / side / "result.json";
@@ -112,7 +110,7 @@ int compare(const Given& given) {
   if (fresh_base && given.contains("confirm"))
     throw InputError(
         "--confirm makes the fresh launches that --fresh-base and --fresh-new name. Use one way.");
-  check_outputs(given);
+  check_files(given);
 
   auto base = reading(*value_of(given, "BASE"), options.vary);
   auto updated = reading(*value_of(given, "NEW"), options.vary);
@@ -166,31 +164,53 @@ int compare(const Given& given) {
 Command compare_command() {
   return {
       "compare",
-      "Decide what became faster or slower between two results, launch by launch.",
-      {{"BASE", "result file or folder to compare with", "BASE", "", true},
-       {"NEW", "result file or folder that is judged", "NEW", "", true},
-       {"--vary", "what was meant to differ: software, hardware, precision or nothing", "WHAT", "",
-        true},
-       {"--tolerance", "change that does not matter", "X", "the suite's, or 0.02"},
-       {"--false-alarm-rate", "probability of any false alarm in the whole suite", "X", "0.01"},
-       {"--confirm", "run the flagged rows again here, both sides in turns, results in DIR", "DIR",
-        ""},
-       {"--base-build", "with --confirm: build or installation that runs the rows of BASE", "BUILD",
-        "this one"},
-       {"--new-build", "with --confirm: build or installation that runs the rows of NEW", "BUILD",
-        "this one"},
-       {"--launcher", "with --confirm: command prefix for every executable of both sides",
-        "\"mpirun -n 2\"", "the suite's"},
-       {"--fresh-base",
-        fmt::format("fresh launches of the flagged rows of BASE ({})", fresh_launches), "FILE", ""},
-       {"--fresh-new",
-        fmt::format("fresh launches of the flagged rows of NEW ({})", fresh_launches), "FILE", ""},
-       {"--flagged", "write the ids that need fresh launches here, as a JSON list", "FILE", ""},
-       {"--allow-mismatch", "compare although more differs than was meant; all output says so", "",
-        ""},
-       {"--format", "terminal, markdown or json", "FORMAT", "terminal"},
-       {"--out", "write there instead of to stdout", "FILE", ""}},
-      &compare};
+      "Decide which rows became faster or slower between two results, by their launches.",
+      grouped(
+          {{"Sides",
+            {{"BASE", "result file or folder to compare with", "BASE", "", true},
+             {"NEW", "result file or folder that is judged", "NEW", "", true},
+             {"--vary", "what is meant to differ", "WHAT", "", true, false, "", variations}}},
+           {"Judgement",
+            {{"--tolerance", "relative change that is accepted", "X", "the suite's, or 0.02"},
+             {"--false-alarm-rate", "probability of any false alarm in the whole suite", "X",
+              "0.01"},
+             {"--allow-mismatch",
+              "compare although more differs than --vary names; all output says so", "", ""}}},
+           {"Confirmation",
+            {{"--confirm", "run the flagged rows again here, both sides in turns; results in DIR",
+              "DIR", ""},
+             {"--base-build", "with --confirm: build or installation that runs the rows of BASE",
+              "BUILD", "this one"},
+             {"--new-build", "with --confirm: build or installation that runs the rows of NEW",
+              "BUILD", "this one"},
+             {"--launcher",
+              "with --confirm: command prefix for every executable of both sides, e.g. \"mpirun -n "
+              "2\"",
+              "COMMAND", "the suite's"},
+             {"--fresh-base",
+              fmt::format("fresh launches of the flagged rows of BASE ({})", fresh_launches),
+              "FILE", ""},
+             {"--fresh-new",
+              fmt::format("fresh launches of the flagged rows of NEW ({})", fresh_launches), "FILE",
+              ""},
+             {"--flagged", "write the ids that need fresh launches to this file, as a JSON list",
+              "FILE", ""}}},
+           {output_group,
+            {{"--format",
+              "format of the output",
+              "FORMAT",
+              "terminal",
+              false,
+              false,
+              "",
+              {"terminal", "markdown", "json"}},
+             {"--out", "write to this file", "FILE", "stdout"}}}}),
+      &compare,
+      {{"assay compare results/monday results/tuesday --vary software",
+        "says which rows became faster or slower between two builds"},
+       {"assay compare results/monday results/tuesday --vary nothing --format json --out "
+        "comparison.json",
+        "writes the comparison for `assay report`"}}};
 }
 
 }  // namespace assay

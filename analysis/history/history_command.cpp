@@ -98,6 +98,11 @@ int history(const Given& given) {
     if (given.contains(flag) && !deciding)
       throw InputError(fmt::format(
           "--{} decides nothing (it belongs to --promote and --reset). Give one of them.", flag));
+  if (deciding)
+    refuse_flags(given, {"tolerance", "format", "out", "launcher"},
+                 given.contains("promote") ? "--promote" : "--reset", "nothing is judged");
+  if (given.contains("reset"))
+    refuse_flags(given, {"value-from", "accept-lost"}, "--reset", "nothing is promoted");
   if (deciding && given.contains("confirm"))
     throw InputError("--confirm judges, --promote and --reset decide. Give one of them.");
   if (given.contains("launcher") && !given.contains("confirm"))
@@ -145,26 +150,47 @@ Command history_command() {
   return {
       "history",
       "Judge the results of many runs: change points, drift, anchored and rolling baselines.",
-      {{"DIR", "folder with results somewhere below it, events.json, anchors.jsonl", "DIR", "",
-        true},
-       {"--benchmark", "only rows whose id holds this regular expression", "REGEX", "all"},
-       {"--since", "only runs from then on (2026-11-21, or RFC 3339 in UTC)", "TIME", "all"},
-       {"--tolerance", "relative slowdown that is accepted", "PART", "the suite's, else 0.05"},
-       {"--format", "terminal, markdown, json or csv", "FORMAT", "terminal"},
-       {"--out", "write there", "FILE", "stdout"},
-       {"--confirm",
-        "answer suspects: launch them with the promoted build (its folder, or its assay) and "
-        "this one in turns",
-        "BUILD", ""},
-       {"--launcher", "with --confirm: words put before every executable", "\"mpirun -n 2\"", ""},
-       {"--promote", "make its latest level the anchored baseline of this row (all: of each)", "ID",
-        ""},
-       {"--reset", "take back what was promoted for this row (all: for each)", "ID", ""},
-       {"--owner", "who answers for it", "NAME", ""},
-       {"--reason", "why", "TEXT", ""},
-       {"--value-from", "promote the value of this run instead", "RUN", ""},
-       {"--accept-lost", "with --promote: rows that lost their number are given up", "", ""}},
-      &history};
+      grouped(
+          {{"Rows",
+            {{"DIR", "folder with results somewhere below it, events.json, anchors.jsonl", "DIR",
+              "", true},
+             {"--benchmark", "judge only rows whose id matches", "REGEX", "all"},
+             {"--since", "judge only runs since then (2026-11-21, or RFC 3339 in UTC)", "TIME",
+              "all"}}},
+           {"Judgement",
+            {{"--tolerance", "relative slowdown that is accepted", "PART",
+              "the suite's, else 0.05"},
+             {"--confirm",
+              "launch suspects again, with the promoted build (its folder, or its assay) and this "
+              "one in turns",
+              "BUILD", ""},
+             {"--launcher",
+              "with --confirm: command prefix for every executable, e.g. \"mpirun -n 2\"",
+              "COMMAND", ""}}},
+           {"Baselines",
+            {{"--promote",
+              "make the latest level of this row its anchored baseline (all: of every row)", "ID",
+              ""},
+             {"--reset", "withdraw the anchored baseline of this row (all: of every row)", "ID",
+              ""},
+             {"--owner", "with --promote, --reset: person who is responsible", "NAME", ""},
+             {"--reason", "with --promote, --reset: why the baseline moves", "TEXT", ""},
+             {"--value-from", "with --promote: take the value of this run", "RUN", "the latest"},
+             {"--accept-lost", "with --promote: drop rows that have lost their number", "", ""}}},
+           {output_group,
+            {{"--format",
+              "format of the output",
+              "FORMAT",
+              "terminal",
+              false,
+              false,
+              "",
+              {"terminal", "markdown", "json", "csv"}},
+             {"--out", "write to this file", "FILE", "stdout"}}}}),
+      &history,
+      {{"assay history results", "judges the runs below results/"},
+       {"assay history results --format json --out history.json",
+        "writes the judgement for `assay report`"}}};
 }
 
 }  // namespace assay

@@ -101,23 +101,33 @@ int model(const Given& given) {
 }  // namespace
 
 Command model_command() {
-  return {"model",
-          "Explain results by a log-linear model: adjusted speedups with their intervals.",
-          {{"FILE", "result file, folder of a run, or name of a shipped baseline", "FILE", "", true,
-            true},
-           {"--formula",
-            "\"log(time) ~ architecture + log(size) + workload\" (+ - : * log log2 sqrt "
-            "factor)",
-            "FORMULA", "", true},
-           {"--reference", "reference levels", "COLUMN=LEVEL,...",
-            "the level of the first row: name the baseline's file first", false, true},
-           {"--cluster", "launch, none, or a column: what may share errors", "COLUMN",
-            "launch, where a launch gave several rows"},
-           {"--predict", "a value for every column of the formula; repeat it for more predictions",
-            "COLUMN=VALUE,...", "", false, true},
-           {"--format", "terminal, markdown, json or csv", "FORMAT", "terminal"},
-           {"--out", "file to write", "FILE", "stdout"}},
-          &model};
+  return {
+      "model",
+      "Explain results by a log-linear model: adjusted speedups with their intervals.",
+      {{"FILE", "result file, folder of a run, or name of a shipped baseline", "FILE", "", true,
+        true},
+       {"--formula",
+        "\"log(time) ~ architecture + log(size) + workload\" (+ - : * log log2 sqrt "
+        "factor)",
+        "FORMULA", "", true},
+       {"--reference", "reference levels", "COLUMN=LEVEL,...",
+        "the level of the first row: name the baseline's file first", false, true},
+       {"--cluster", "launch, none, or a column: what may share errors", "COLUMN",
+        "launch, where a launch gave several rows"},
+       {"--predict", "a value for every column of the formula; repeat it for more predictions",
+        "COLUMN=VALUE,...", "", false, true},
+       {"--format",
+        "format of the output",
+        "FORMAT",
+        "terminal",
+        false,
+        false,
+        output_group,
+        {"terminal", "markdown", "json", "csv"}},
+       {"--out", "write to this file", "FILE", "stdout", false, false, output_group}},
+      &model,
+      {{"assay model deepbench-v100 deepbench-p100 --formula \"log(time) ~ system + log(flops)\"",
+        "compares two published systems over their common problems"}}};
 }
 
 }  // namespace assay

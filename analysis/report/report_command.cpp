@@ -33,17 +33,21 @@ int report(const Given& given) {
 }  // namespace
 
 Command report_command() {
-  return {"report",
-          "Write one HTML page, which opens offline, of results and of what compare, model, "
-          "history and accept made of them.",
-          {{"FILE",
-            "result file, folder of a run, or a JSON document of compare, model, history or accept",
-            "FILE", "", true, true},
-           {"--baseline", "systems beside the rows (names or result files)", "NAME,...",
-            "the rows' own", false, true},
-           {"--title", "heading of the page", "TEXT", "Assay report"},
-           {"--out", "the page", "FILE", "report.html"}},
-          &report};
+  return {
+      "report",
+      "Write one HTML page, which opens offline, of results and of what compare, model, "
+      "history and accept made of them.",
+      {{"FILE",
+        "result file, folder of a run, or a JSON document of compare, model, history or accept",
+        "FILE", "", true, true},
+       {"--baseline", "systems beside the rows (names or result files)", "NAME,...",
+        "the rows' own", false, true},
+       {"--title", "heading of the page", "TEXT", "Assay report"},
+       {"--out", "write the page to this file", "FILE", "report.html", false, false, output_group}},
+      &report,
+      {{"assay report results/today", "writes report.html of one run"},
+       {"assay report results/monday results/tuesday comparison.json --out both.html",
+        "writes a page of two runs and their comparison"}}};
 }
 
 }  // namespace assay

@@ -85,6 +85,16 @@ int setting(const Case& one, const std::string& name) {
 
 }  // namespace
 
+std::vector<std::string> start_of(const PlannedBenchmark& benchmark,
+                                  const CampaignOptions& options) {
+  std::vector<std::string> command = options.launcher;
+  command.insert(command.end(),
+                 {benchmark.executable.string(), "--suite", options.suite_file.string(), "--seed",
+                  std::to_string(options.seed)});
+  command.insert(command.end(), options.handed_on.begin(), options.handed_on.end());
+  return command;
+}
+
 std::vector<std::size_t> random_order(std::size_t count, std::uint64_t seed, int launch,
                                       int place) {
   std::vector<std::size_t> order(count);
@@ -107,7 +117,7 @@ Campaign::Campaign(CampaignOptions options, std::vector<PlannedBenchmark> benchm
           for (const Case& one : benchmark.cases)
             for (int launch = 0; launch < options_.launches; ++launch, ++total)
               done += finished_.contains({launch, one.id}) ? 1 : 0;
-        return Progress(done, total, options_.label);
+        return Progress(done, total, options_.label, options_.talk);
       }()) {}
 
 // Rounds, not blocks: what drifts (temperature, neighbours on a shared machine) then meets every
@@ -179,17 +189,16 @@ void Campaign::run_attempt(Attempt& attempt) {
   write_json(plan, attempt.remaining);
   attempt.out = options_.folder / "log" / (name + ".out.txt");
   attempt.err = options_.folder / "log" / (name + ".err.txt");
-  std::vector<std::string> command = options_.launcher;
+  std::vector<std::string> command = start_of(attempt.benchmark, options_);
   for (const std::string& word :
-       {attempt.benchmark.executable.string(), std::string("--suite"), options_.suite_file.string(),
-        std::string("--plan"), plan.string(), std::string("--journal"), journal_file.string(),
+       {std::string("--plan"), plan.string(), std::string("--journal"), journal_file.string(),
         std::string("--launch"), std::to_string(attempt.launch), std::string("--attempt"),
-        std::to_string(attempt.number), std::string("--seed"), std::to_string(options_.seed)})
+        std::to_string(attempt.number)})
     command.push_back(word);
   if (!attempt.benchmark.cases_hash.empty())
     command.insert(command.end(), {"--suite-hash", options_.suite_hash, "--cases-hash",
                                    attempt.benchmark.cases_hash});
-  command.insert(command.end(), options_.handed_on.begin(), options_.handed_on.end());
+  progress_.detail("starts " + join(command, " "));
 
   // A launcher must hear SIGTERM before SIGKILL: it is the one that can end its ranks on other
   // nodes.

@@ -35,7 +35,12 @@ struct CampaignOptions {
   std::uint64_t seed = 1;
   std::chrono::duration<double> timeout{};
   std::string label;  ///< before the progress of one of several runs
+  Talk talk = Talk::normal;
 };
+
+/// The words that start a benchmark of the run, without those of one launch.
+std::vector<std::string> start_of(const PlannedBenchmark& benchmark,
+                                  const CampaignOptions& options);
 
 /// (launch, id) that have a row already.
 using Finished = std::set<std::pair<int, std::string>>;

@@ -110,6 +110,20 @@ void CeilingNeeds::add(const CeilingNeeds& other) {
   for (const auto& [place, its] : other.devices) devices[place].insert(its.begin(), its.end());
 }
 
+double CeilingNeeds::timed_seconds() const {
+  std::size_t cases = 0;
+  const auto count = [](const json& setting) {
+    return setting.is_array() ? setting.size() : std::size_t{1};
+  };
+  const json suite = suite_of(*this);
+  for (const json& group : suite.at("cases")) {
+    std::size_t product = 1;
+    for (const json& setting : group) product *= count(setting);
+    cases += product;
+  }
+  return static_cast<double>(cases) * max_time;
+}
+
 CeilingMeter::CeilingMeter(CeilingNeeds needs, CampaignOptions options,
                            std::filesystem::path programs)
     : needs_(std::move(needs)), options_(std::move(options)), programs_(std::move(programs)) {}

@@ -28,6 +28,8 @@ struct CeilingNeeds {
   /// `hardware`: of the machine that runs them.
   void add(const std::vector<PlannedBenchmark>& benchmarks, const nlohmann::json& hardware);
   void add(const CeilingNeeds& other);
+  /// Longest time of the timed iterations of one bracket, in seconds.
+  double timed_seconds() const;
 };
 
 class CeilingMeter {

@@ -5,23 +5,31 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "core/program/command.hpp"
+
 namespace assay {
 
 class Progress {
  public:
   /// `done` of `total` cases were finished by an earlier run. Without a terminal lines are
   /// rate-limited: a log of a week's run stays readable. Rows that are not ok are always told.
-  /// `label` stands before the count, where several runs take turns.
-  Progress(int done, int total, std::string label = "");
+  /// `label` stands before the count, where several runs take turns. With Talk::quiet, only rows
+  /// that are wrong are reported, with Talk::verbose every row and what is started.
+  Progress(int done, int total, std::string label = "", Talk talk = Talk::normal);
   void row(const nlohmann::json& row);
   void note(const std::string& text);
+  void detail(const std::string& text);  ///< a note with Talk::verbose, else nothing
 
  private:
   int done_, total_, here_ = 0;
   std::string label_;
-  bool terminal_;
+  Talk talk_;
+  bool terminal_, colour_;
   std::chrono::steady_clock::time_point start_, told_;
 };
+
+/// "45 s", "3 min", "1.5 h".
+std::string rough_time(double seconds);
 
 /// "~3 min left" from the mean time of the cases done so far; "" before the first.
 std::string time_left(double seconds_so_far, int done, int remaining);

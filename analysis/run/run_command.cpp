@@ -7,6 +7,8 @@
 
 #include "analysis/commands.hpp"
 #include "analysis/history/guard.hpp"
+#include "analysis/run/dry_run.hpp"
+#include "analysis/run/interrupted.hpp"
 #include "analysis/run/lost.hpp"
 #include "analysis/run/programs.hpp"
 #include "analysis/run/run.hpp"
@@ -109,6 +111,30 @@ void set_launcher(RunPlan& plan, const Given& given) {
     plan.campaign.launcher = launcher_of(plan.campaign.launcher, launch.at("ranks"));
 }
 
+/// A flag that changes nothing here is a slip, and is told.
+void refuse_useless(const Given& given) {
+  if (given.contains("allow-mixed") && !given.contains("resume"))
+    throw InputError(
+        "--allow-mixed has no use without --resume (a new run has nothing to mix with). Leave it "
+        "out.");
+  if (given.contains("resume") && !given.contains("out"))
+    throw InputError(
+        "--resume needs --out (the folder of the run that is to be resumed). Give both.");
+  if (given.contains("list"))
+    refuse_flags(given,
+                 {"dry-run", "out", "launches", "against", "guard", "resume", "allow-mixed",
+                  "max-time", "precision-target", "min-samples", "reference-budget", "no-ceilings",
+                  "seed", "baseline", "quiet", "verbose"},
+                 "--list", "nothing is run");
+  if (given.contains("dry-run"))
+    refuse_flags(given, {"quiet", "verbose"}, "--dry-run", "nothing is run");
+  const auto launcher = value_of(given, "launcher");
+  if (launcher && given.contains("ranks") && names_ranks(launcher_words(*launcher)))
+    throw InputError(fmt::format(
+        "--ranks and --launcher \"{}\" both give the number of processes. Leave one of them out.",
+        *launcher));
+}
+
 RunPlan plan_of(const Given& given) {
   RunPlan plan = plan_of_suite(*value_of(given, "SUITE"));
   for (const auto& [flag, values] : given) plan.given.insert(flag);
@@ -124,10 +150,7 @@ RunPlan plan_of(const Given& given) {
   if (given.contains("no-ceilings")) plan.ceilings = false;
   plan.resume = given.contains("resume");
   plan.allow_mixed = given.contains("allow-mixed");
-  if (plan.allow_mixed && !plan.resume)
-    throw InputError(
-        "--allow-mixed has no use without --resume (a new run has nothing to mix with). Leave it "
-        "out.");
+  plan.campaign.talk = talk_of(given);
   return plan;
 }
 
@@ -172,11 +195,30 @@ ExitCode lost_in(const std::vector<json>& results, const RunPlan& plan) {
   return code;
 }
 
+/// --list and --dry-run.
+int preview(const Given& given, std::vector<RunPlan> plans) {
+  try {
+    if (given.contains("list")) {
+      std::cout << listed(std::move(plans[0]));
+      return static_cast<int>(ExitCode::ok);
+    }
+    if (const auto out = value_of(given, "out"))
+      for (RunPlan& plan : plans)
+        plan.campaign.folder = fs::absolute(*out) / (plan.campaign.label.empty() ? "" : "against");
+    std::cout << dry_run(std::move(plans));
+    return static_cast<int>(ExitCode::ok);
+  } catch (const Interrupted&) {
+    return static_cast<int>(ExitCode::failed);
+  }
+}
+
 int run(const Given& given) {
+  refuse_useless(given);
   std::vector<RunPlan> plans{plan_of(given)};
   if (const auto other = value_of(given, "against")) plans.push_back(against(plans[0], *other));
   for (const RunPlan& plan : plans)
     check_suite_names(plan.suite, plan.campaign.suite_file, plan.programs);  // before anything else
+  if (given.contains("list") || given.contains("dry-run")) return preview(given, std::move(plans));
   plans[0].campaign.folder = folder_of(given, plans[0]);
   if (plans.size() > 1) plans[1].campaign.folder = plans[0].campaign.folder / "against";
   const auto history = value_of(given, "guard");
@@ -214,35 +256,53 @@ int run(const Given& given) {
 Command run_command() {
   return {
       "run",
-      "Run a suite: every benchmark in processes of its own, watched, resumable.",
-      {{"SUITE", "suite file, or the name of one in suites/", "SUITE", "", true},
-       {"--out", "folder for journal, logs and result.json", "DIR", "results/<suite>-<time>"},
-       {"--launches", "process launches of each case, interleaved", "N", "1"},
-       {"--against",
-        "interleave with another build or installation, whose result is in DIR/against", "BUILD",
-        ""},
-       {"--guard",
-        "judge the run against the history in this folder; suspects are answered at once by "
-        "launches "
-        "of the promoted build and this one",
-        "HISTORY", ""},
-       {"--resume", "go on with the run in --out: only what has no row yet", "", ""},
-       {"--allow-mixed", "resume although hardware or software differ", "", ""},
-       {"--max-time", max_time_help, "S", "the suite's"},
-       {"--precision-target", precision_target_help, "X", "the suite's"},
-       {"--min-samples", min_samples_help, "N", std::to_string(TimingOptions{}.min_samples)},
-       {"--reference-budget", reference_budget_help, "N",
-        fmt::format("{}", RunRequest{}.reference_budget)},
-       {"--timeout", "a case open longer than this is killed", "S", "max(60, 20 x max-time)"},
-       {"--filter", "only cases whose id or name has a match", "REGEX", ""},
-       {"--cases", "only the ids in this file (`assay compare --flagged` writes one)", "FILE", ""},
-       {"--no-ceilings", "do not measure what the machine can do at most", "", ""},
-       {"--seed", "seed of orders and data", "N", "1"},
-       {"--launcher", "words put before every executable", "\"mpirun -n 2\"", ""},
-       {"--ranks", "processes of benchmarks that have several, by the launcher (mpirun)", "N",
-        "the suite's"},
-       {"--baseline", "compare with these systems", "NAME,...", "the suite's", false, true}},
-      &run};
+      "Run a suite: each benchmark in its own process, supervised and resumable.",
+      grouped(
+          {{"Cases",
+            {{"SUITE", "suite file, or the name of a suite (see `assay list suites`)", "SUITE", "",
+              true},
+             {"--filter", "run only cases whose id or name matches", "REGEX", ""},
+             {"--cases", "run only the ids in this file, which `assay compare --flagged` writes",
+              "FILE", ""},
+             {"--list", "print the ids of the cases, run nothing", "", ""},
+             {"--dry-run", "print cases, launches, commands and an estimated time, run nothing", "",
+              ""}}},
+           {"Processes",
+            {{"--launches", "process launches of each case, interleaved", "N", "1"},
+             {"--launcher", "command prefix for every executable, e.g. \"mpirun -n 2\"", "COMMAND",
+              "the suite's"},
+             {"--ranks", "ranks of benchmarks that use several, started by the launcher or mpirun",
+              "N", "the suite's"},
+             {"--timeout", "kill a case that takes longer than this", "S",
+              "max(60, 20 x max-time)"},
+             {"--against",
+              "interleave with another build or installation; its result is in DIR/against",
+              "BUILD", ""}}},
+           {"Timing",
+            {{"--max-time", max_time_help, "S", "the suite's"},
+             {"--precision-target", precision_target_help, "X", "the suite's"},
+             {"--min-samples", min_samples_help, "N", std::to_string(TimingOptions{}.min_samples)},
+             {"--seed", "seed of orders and data", "N", "1"},
+             {"--no-ceilings", "skip the machine ceilings", "", ""}}},
+           {"Checks",
+            {{"--reference-budget", reference_budget_help, "N",
+              fmt::format("{}", RunRequest{}.reference_budget)},
+             {"--guard",
+              "judge the run against the history in this folder; suspects are launched again at "
+              "once, with the promoted build and with this one",
+              "HISTORY", ""}}},
+           {output_group,
+            {{"--out", "folder for journal, logs and result.json", "DIR", "results/<suite>-<time>"},
+             {"--resume", "resume the run in --out: run only the cases without a row", "", ""},
+             {"--allow-mixed", "with --resume: accept other hardware or software", "", ""},
+             {"--baseline", "compare with these systems", "NAME,...", "the suite's", false, true},
+             quiet_flag(),
+             verbose_flag()}}}),
+      &run,
+      {{"assay run smoke --dry-run", "shows what the suite smoke would run, and how long it takes"},
+       {"assay run smoke --out results/today", "runs it; results/today/result.json is the result"},
+       {"assay run smoke --out results/launches --launches 5 --filter conv/forward",
+        "runs 5 launches of some cases, for `assay compare`"}}};
 }
 
 }  // namespace assay

@@ -154,13 +154,17 @@ std::vector<std::string> launcher_of(std::vector<std::string> words, std::uint64
   return words;
 }
 
+bool names_ranks(const std::vector<std::string>& words) {
+  return std::any_of(words.begin(), words.end(), [](const std::string& word) {
+    return word == "-n" || word == "-np" || word == "--np" || word.starts_with("--ntasks");
+  });
+}
+
 bool leaves_ranks_open(const std::vector<std::string>& words) {
   if (words.empty()) return false;
   const std::string program = fs::path(words.front()).filename().string();
   return (program.starts_with("mpirun") || program.starts_with("mpiexec") || program == "srun") &&
-         std::none_of(words.begin(), words.end(), [](const std::string& word) {
-           return word == "-n" || word == "-np" || word == "--np" || word.starts_with("--ntasks");
-         });
+         !names_ranks(words);
 }
 
 void set_timing(RunPlan& plan, std::optional<double> timeout) {

@@ -53,6 +53,8 @@ RunPlan plan_of_result(const nlohmann::json& result, const Chosen& chosen = {});
 std::vector<std::string> launcher_words(const std::string& text);
 /// The words that start `ranks` processes: the launcher's (mpirun where none is given) and -n.
 std::vector<std::string> launcher_of(std::vector<std::string> words, std::uint64_t ranks);
+/// Whether these words give a number of processes.
+bool names_ranks(const std::vector<std::string>& words);
 /// Whether these words start several processes, and leave their number open.
 bool leaves_ranks_open(const std::vector<std::string>& words);
 

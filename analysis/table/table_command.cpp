@@ -46,8 +46,11 @@ Command table_command() {
             "PARAMETER", ""},
            {"--format", "terminal, markdown or csv", "FORMAT", "terminal"},
            {"--absolutes", "both absolute values in every cell that has a ratio", "", ""},
-           {"--out", "write to this file", "FILE", "stdout"}},
-          &table};
+           {"--out", "write to this file", "FILE", "stdout", false, false, output_group}},
+          &table,
+          {{"assay table results/today", "prints the rows of a run"},
+           {"assay table results/today --format csv --out today.csv",
+            "writes them for a spreadsheet"}}};
 }
 
 }  // namespace assay

@@ -38,11 +38,12 @@ std::vector<std::int64_t> size_range(const std::string& flag, const std::string&
 
 /// Flags that the benchmarks and `assay run` share.
 constexpr const char* max_time_help =
-    "longest timed region of a case in seconds (at least 10 samples are taken unless one alone "
-    "exceeds it)";
+    "seconds of timed iterations per case at most (at least 10 samples, unless one alone takes "
+    "longer)";
 constexpr const char* precision_target_help =
-    "stop when the 95 % interval of the median is narrower than this part of it";
-constexpr const char* min_samples_help = "samples of a case at least, if time allows";
-constexpr const char* reference_budget_help = "multiply-adds of the fp64 reference per check";
+    "stop when the 95 % interval of the median is narrower than this part of the median";
+constexpr const char* min_samples_help = "samples per case at least, if max-time allows";
+constexpr const char* reference_budget_help =
+    "multiply-adds that the fp64 reference may do per verification";
 
 }  // namespace assay

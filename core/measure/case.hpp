@@ -24,6 +24,9 @@ struct Dimension {
   std::string flag{};   ///< name of the flag and the suite key where that is not `name`, which is
                         ///< then an old name: it still works and says so on stderr
   std::vector<std::string> every{};  ///< what "all" stands for on this machine; empty: `values`
+  std::string group{"Problem"};      ///< heading of the flag in --help
+  std::string shown_default{};  ///< default in --help where that depends on the machine; empty: it
+                                ///< is `defaults`
 };
 
 using Settings = std::map<std::string, std::string>;

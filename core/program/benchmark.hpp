@@ -12,6 +12,7 @@
 #include "core/api/communicator.hpp"
 #include "core/measure/case.hpp"
 #include "core/measure/workload.hpp"
+#include "core/program/command.hpp"
 #include "core/program/plugins.hpp"
 
 namespace assay {
@@ -38,6 +39,8 @@ class Benchmark {
   virtual ~Benchmark() = default;
   virtual std::string name() const = 0;         ///< "conv"
   virtual std::string description() const = 0;  ///< one line for --help
+  /// Command lines that --help shows; each works as printed. Default: what every benchmark can do.
+  virtual std::vector<Example> examples() const;
   /// In the order of the id. Ready-made ones for the axes that all share are below.
   virtual std::vector<Dimension> dimensions() const = 0;
   /// The canonical form of a problem descriptor; throws InputError naming the field that is wrong.

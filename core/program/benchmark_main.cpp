@@ -18,17 +18,18 @@
 #include "core/base/text.hpp"
 #include "core/machine/environment.hpp"
 #include "core/machine/launched.hpp"
-#include "core/machine/threads.hpp"
 #include "core/measure/run_case.hpp"
 #include "core/measure/shared_contention.hpp"
 #include "core/program/ceiling_probe.hpp"
+#include "core/program/launches.hpp"
 #include "core/program/options.hpp"
 #include "core/program/print_row.hpp"
+#include "core/program/program_files.hpp"
 #include "core/program/rank_locations.hpp"
+#include "core/program/row_details.hpp"
 #include "core/program/suite.hpp"
 #include "core/result/baseline.hpp"
 #include "core/result/journal.hpp"
-#include "core/result/outputs.hpp"
 #include "core/result/result.hpp"
 #include "core/result/schema.hpp"
 
@@ -154,52 +155,9 @@ void expect_same_cases(Communicator& ranks, const std::vector<Case>& cases) {
                       rank));
 }
 
-void write_result(json result, json rows, const json& after, const RunRequest& request) {
-  result["environments"][0]["volatile_after"] = after;
-  result["rows"] = std::move(rows);
-  result["run"]["finished"] = utc_now();
-  try {
-    write_json(request.out, result);
-  } catch (const InputError& error) {
-    // The disk has filled up, or the folder has gone, since check_writable: what was measured is
-    // not thrown away.
-    std::cout << result.dump(1) << std::endl;
-    throw CaseError(std::string(error.what()) + " The result is on stdout instead.");
-  }
-  std::cerr << "wrote " << request.out.string() << '\n';
-}
-
-/// The files that --out must not overwrite.
-std::vector<std::string> inputs_of(const RunRequest& request) {
-  std::vector<std::string> files = request.baselines;
-  if (!request.suite.empty()) files.push_back(find_suite(request.suite).string());
-  if (!request.plan.empty()) files.push_back(request.plan);
-  if (!request.journal.empty()) files.push_back(request.journal);
-  return files;
-}
-
-/// Beside --out, where no journal is given: finished rows outlive whatever ends the process.
-std::optional<std::filesystem::path> own_journal(const RunRequest& request) {
-  std::error_code missing;
-  const bool special = std::filesystem::exists(request.out, missing) &&
-                       !std::filesystem::is_regular_file(request.out, missing);
-  if (request.out.empty() || !request.journal.empty() || special) return std::nullopt;
-  return request.out.string() + ".journal.jsonl";
-}
-
 std::optional<std::filesystem::path> journal_of(const RunRequest& request) {
   if (!request.journal.empty()) return request.journal;
   return own_journal(request);
-}
-
-void expect_no_rows_of_before(const std::filesystem::path& journal) {
-  std::error_code missing;
-  const auto size = std::filesystem::file_size(journal, missing);
-  if (missing || size == 0) return;
-  throw InputError(
-      fmt::format("{0} holds the finished rows of a process that was ended, or is still running. "
-                  "Make a result of them with `assay recover {0}`, or remove it.",
-                  journal.string()));
 }
 
 /// What a rank still says when its launcher, or somebody, ends it: under `assay run`, that it was
@@ -213,11 +171,13 @@ std::optional<SignalNote> last_note(const Benchmark& benchmark, const RunRequest
   }
   const auto file = own_journal(request);
   if (!file || ranks.rank() != 0) return std::nullopt;
-  return std::optional<SignalNote>(
-      std::in_place,
-      fmt::format("assay-{0}: ended by a signal. Finished rows are kept in {1}. Make a result of "
-                  "them with `assay recover {1}`.\n",
-                  benchmark.name(), file->string()));
+  return std::optional<SignalNote>(std::in_place,
+                                   recovery_note("assay-" + benchmark.name(), *file));
+}
+
+/// What --quiet still reports.
+bool is_wrong(const json& row) {
+  return row.at("status") != "ok" && row.at("status") != "unsupported";
 }
 
 int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
@@ -235,9 +195,9 @@ int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
   std::unique_ptr<Journal> journal;
   on_rank_0(ranks, [&] {
     // Whatever would make the numbers unusable is asked before any is measured.
-    if (!request.out.empty()) check_output("--out", request.out, inputs_of(request));
+    if (!request.out.empty()) check_out(request);
     for (const std::string& name : request.baselines) baselines.push_back(Baseline::load(name));
-    if (own_journal(request)) expect_no_rows_of_before(*own_journal(request));
+    if (own_journal(request)) expect_no_earlier_rows(*own_journal(request));
     if (const auto file = journal_of(request)) journal = std::make_unique<Journal>(*file);
   });
 
@@ -282,16 +242,21 @@ int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
 
   CaseContext context{plugins, ranks, request.seed, request.reference_budget, ranks_here(ranks)};
   json rows = json::array();
+  const auto tell = [&](const std::string& text) {
+    if (!text.empty()) std::cerr << "assay-" << benchmark.name() << ": " << text << std::endl;
+  };
   CeilingProbe probe(plugins);
   for (const Case& one : cases) {
     note("begin", {{"id", one.id}, {"started", utc_now()}});
+    if (speaks && request.talk == Talk::verbose)
+      tell(fmt::format("case {} of {}: {}", rows.size() + 1, cases.size(), one.id));
     const std::unique_ptr<Problem> problem = benchmark.problem(one.settings);
     Outcome outcome =
         run_case([&] { return benchmark.prepare(one, context); }, ranks, request.timing);
     if (outcome.timing) share(outcome.timing->contention, ranks);  // on all ranks or on none
     // Before the row is synced: the other ranks are in the next case already, and may say
     // something.
-    if (!request.journal.empty() && speaks)
+    if (!request.plan.empty() && speaks)
       std::cerr << "end of " << one.id << end_of_case << std::endl;
     json row = make_row(benchmark.name(), one, problem.get(), outcome, 0, request.launch,
                         request.attempt, ranks.size(), ranks.nodes());
@@ -300,7 +265,8 @@ int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
     for (const Baseline& baseline : baselines)
       if (row.at("baseline").is_null()) row["baseline"] = baseline.match(row);
     append({{"event", "row"}, {"row", row}});
-    if (speaks) print_row(row);
+    if (speaks && (request.talk != Talk::quiet || is_wrong(row))) print_row(row);
+    if (speaks && request.talk == Talk::verbose) tell(row_details(row));
     rows.push_back(std::move(row));
   }
   const json after = capture_volatile();  // beside the state before: what the run has done to it
@@ -311,7 +277,9 @@ int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
     json result = make_result(benchmark.name() + "-" + started, request.suite, command,
                               request.seed, started);
     result["environments"] = json::array({environment});
-    write_result(std::move(result), std::move(rows), after, request);
+    result["environments"][0]["volatile_after"] = after;
+    result["rows"] = std::move(rows);
+    write_result(std::move(result), request);
     std::error_code stays;
     if (const auto file = own_journal(request)) std::filesystem::remove(*file, stays);
   }
@@ -341,49 +309,13 @@ int run(const Benchmark& benchmark, RunRequest& request, const std::string& comm
 
 }  // namespace
 
-std::unique_ptr<Communicator> Benchmark::connect(Plugins&) const { return serial_communicator(); }
-
-Result<std::unique_ptr<Workload>> OperationBenchmark::prepare(const Case& one,
-                                                              CaseContext& context) const {
-  const std::unique_ptr<Problem> what = problem(one.settings);
-  Result<Backend*> opened = context.plugins.open(one.settings.at("backend"));
-  if (auto* refusal = std::get_if<Unsupported>(&opened)) return std::move(*refusal);
-  Backend& backend = *std::get<Backend*>(opened);
-  Options options;
-  options.settings = one.settings;
-  if (const auto threads = one.settings.find("threads"); threads != one.settings.end())
-    options.threads = std::stoi(threads->second);
-  Result<Device*> device = backend.device(options);
-  if (auto* refusal = std::get_if<Unsupported>(&device)) return std::move(*refusal);
-  OperationSetup setup;
-  // Before the operation is made: a library may divide its work among the threads that there are.
-  if (one.settings.contains("threads") && std::get<Device*>(device)->name() == "cpu") {
-    if (auto why = why_not_threads(options.threads)) return Unsupported{std::move(*why)};
-    setup.threads = options.threads;
-  }
-
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point before = Clock::now();
-  Result<std::unique_ptr<Operation>> made = backend.make(*what, options, context.ranks);
-  const double create_seconds = std::chrono::duration<double>(Clock::now() - before).count();
-  if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
-
-  const auto cache = one.settings.find("cache");
-  setup.cold = cache != one.settings.end() && cache->second == "cold";
-  setup.seed = context.seed;
-  setup.rank = context.ranks.rank();
-  setup.ranks_here = context.ranks_here;
-  setup.reference_budget = context.reference_budget;
-  return operation_workload(*what, std::move(std::get<std::unique_ptr<Operation>>(made)),
-                            *std::get<Device*>(device), oracle(*what), create_seconds, setup);
-}
-
 int benchmark_main(const Benchmark& benchmark, int argc, const char* const* argv) {
   return guarded_main("assay-" + benchmark.name(), [&] {
     int exit = -1;
     RunRequest request;
     try {
       request = parse_benchmark_options(benchmark, argc, argv, exit);
+      expect_launches_possible(request);
     } catch (const InputError&) {
       if (launched().rank == 0) throw;
       // Rank 0 tells it. A launcher ends all processes when one has failed: not before that.
@@ -391,7 +323,10 @@ int benchmark_main(const Benchmark& benchmark, int argc, const char* const* argv
       return static_cast<int>(ExitCode::usage);
     }
     if (exit >= 0) return exit;
-    return run(benchmark, request, command_line(argc, argv));
+    const std::string command = command_line(argc, argv);
+    if (request.launches > 1)
+      return run_launches(benchmark, request, launch_arguments(benchmark, argc, argv), command);
+    return run(benchmark, request, command);
   });
 }
 

@@ -4,11 +4,23 @@
 
 namespace assay::dimension {
 
+namespace {
+
+Dimension of_backend(Dimension axis) {
+  axis.group = "Backend";
+  return axis;
+}
+
+}  // namespace
+
 Dimension backend(const std::string& operation, std::vector<std::string> defaults) {
-  Dimension made{"backend", "backend that executes the problem (see `assay list backends`)",
-                 {},        std::move(defaults),
-                 "",        "",
-                 true};
+  Dimension made = of_backend({"backend",
+                               "backend that executes the problem (see `assay list backends`)",
+                               {},
+                               std::move(defaults),
+                               "",
+                               "",
+                               true});
   for (const KnownBackend& known : known_backends)
     if (known.operation == operation) made.values.emplace_back(known.backend);
   return made;
@@ -19,23 +31,23 @@ Dimension precision(std::vector<std::string> values, std::vector<std::string> de
 }
 
 Dimension algorithm(std::vector<std::string> values) {
-  return {"algorithm",
-          "algorithm; `auto` lets the library choose, backends may accept further names",
-          std::move(values),
-          {"auto"},
-          "",
-          ""};
+  return of_backend({"algorithm",
+                     "algorithm; auto lets the library choose, backends may accept further names",
+                     std::move(values),
+                     {"auto"},
+                     "",
+                     ""});
 }
 
 Dimension problem(std::vector<std::string> defaults) {
-  return {"problem", "a descriptor, a list, or LIST/NAME; fields after @ override (resnet50@mb32)",
+  return {"problem", "descriptor, list, or LIST/NAME; fields after @ override, as in resnet50@mb32",
           {},        std::move(defaults),
           "",        ""};
 }
 
 Dimension cache() {
   return {"cache",
-          "data of an iteration in cache, or rotated through memory",
+          "hot: each iteration uses the same data; cold: data rotates through memory",
           {"hot", "cold"},
           {"hot"},
           "",
@@ -43,19 +55,29 @@ Dimension cache() {
 }
 
 Dimension threads() {
-  Dimension made{"threads", "threads of a rank; all: 1, 2, 4 … and as many as there are processors",
-                 {},        {std::to_string(processors())},
-                 "t",       ""};
-  for (int count = 1; count < processors(); count *= 2) made.every.push_back(std::to_string(count));
-  made.every.push_back(std::to_string(processors()));
-  return made;
+  Dimension axis = of_backend({"threads",
+                               "threads per rank; all: 1, 2, 4, ... up to the number of processors",
+                               {},
+                               {std::to_string(processors())},
+                               "t",
+                               ""});
+  axis.shown_default = "the processors of this process";
+  for (int count = 1; count < processors(); count *= 2) axis.every.push_back(std::to_string(count));
+  axis.every.push_back(std::to_string(processors()));
+  return axis;
 }
 
 Dimension layout(std::vector<std::string> values) {
-  return {"layout", "tensor layout; any is the backend's choice", std::move(values), {"any"}, "",
-          "any"};
+  return of_backend({"layout",
+                     "tensor layout; any lets the backend choose",
+                     std::move(values),
+                     {"any"},
+                     "",
+                     "any"});
 }
 
-Dimension device() { return {"device", "device to run on", {"cpu", "gpu"}, {"cpu"}, "", "cpu"}; }
+Dimension device() {
+  return of_backend({"device", "device to run on", {"cpu", "gpu"}, {"cpu"}, "", "cpu"});
+}
 
 }  // namespace assay::dimension

@@ -4,16 +4,17 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <deque>
 #include <filesystem>
 #include <iostream>
+#include <memory>
 
 #include "core/base/error.hpp"
-#include "core/base/numbers.hpp"
 #include "core/base/standard_streams.hpp"
 #include "core/base/text.hpp"
 #include "core/base/version.hpp"
 #include "core/machine/environment_parts.hpp"
-#include "core/machine/launched.hpp"
+#include "core/program/manual.hpp"
 
 namespace assay {
 
@@ -50,9 +51,6 @@ std::string explained(const CLI::App& app, const CLI::ParseError& error) {
   return told + help;
 }
 
-/// A number as --help shows it: "20000000", "0.01".
-std::string shown(double number) { return fmt::format("{}", number); }
-
 /// `--out ""` is a variable that was not set, never "not given".
 void refuse_empty(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options())
@@ -75,7 +73,6 @@ bool is_on(const CLI::Option& option) {
 
 /// Parses. Returns -1 to go on, or the exit code after --help and --version (printed to stdout).
 int parse(CLI::App& app, int argc, const char* const* argv) {
-  app.set_version_flag("--version", "assay " + version_text());
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& wanted) {
@@ -119,200 +116,152 @@ std::vector<std::string> commas(const std::string& flag, const std::vector<std::
   return values;
 }
 
-std::string axis_help(const Dimension& axis) {
-  std::string help = axis.help;
-  if (!axis.values.empty()) help += " (" + join(axis.values, " ") + ")";
-  if (!axis.defaults.empty()) help += " [" + join(axis.defaults, ",") + "]";
-  return help;
-}
-
-/// "--ranks-per-node" of ranks_per_node.
-std::string dashed(const std::string& name) {
-  std::string flag = "--" + name;
-  std::replace(flag.begin(), flag.end(), '_', '-');
-  return flag;
-}
-
-/// --ranks-per-node, as flags are written, and --ranks_per_node, as a suite has it.
-std::string flags_of(const Dimension& axis) {
-  std::string all;
-  for (const std::string& name : {axis.flag, axis.name}) {
-    if (name.empty()) continue;
-    all += (all.empty() ? "" : ",") + dashed(name);
-    if (dashed(name) != "--" + name) all += ",--" + name;
+/// Help in at most 100 columns, without CLI11's "..." behind what may be repeated.
+class HelpFormatter final : public CLI::Formatter {
+ public:
+  std::string make_option_opts(const CLI::Option* option) const override {
+    if (option->get_lnames().empty()) return "";  // a positional argument is its own value
+    return (option->get_type_name().empty() ? "" : " " + option->get_type_name()) +
+           (option->get_required() ? " REQUIRED" : "");
   }
-  return axis.also.empty() ? all : all + ",--" + axis.also;
+  std::string make_option_desc(const CLI::Option* option) const override {
+    const std::size_t width = 100 - get_column_width();
+    std::string text;
+    std::size_t column = 0;
+    for (const std::string& word : split(option->get_description(), ' ')) {
+      if (column + word.size() >= width) {
+        text += '\n';
+        column = 0;
+      }
+      text += (column > 0 ? " " : "") + word;
+      column += word.size() + 1;
+    }
+    return text;
+  }
+};
+
+/// The flags of a command in CLI11, and the values that it finds.
+class Flags {
+ public:
+  Flags(CLI::App& app, const Command& command) : command_(command), values_(command.flags.size()) {
+    app.footer(footer_of(command));
+    app.formatter(std::make_shared<HelpFormatter>());
+    for (std::size_t i = 0; i < command.flags.size(); ++i) add(app, command.flags[i], values_[i]);
+    app.set_help_flag();  // anew, so that it stands behind the command's own flags
+    app.set_help_flag("-h,--help", "print this help")->group("General");
+    app.add_option("--help-as", help_as_, help_as_flag.help)
+        ->type_name(help_as_flag.value)
+        ->group("General");
+  }
+
+  Given given() const {
+    Given given;
+    for (std::size_t i = 0; i < options_.size(); ++i) {
+      const Flag& flag = command_.flags[i];
+      if (options_[i]->count() == 0 || (flag.is_switch() && !is_on(*options_[i]))) continue;
+      std::vector<std::string> values = values_[i];
+      if (flag.is_switch()) values = {""};
+      if (!flag.positional() && flag.many) values = commas(flag.name, values);
+      given[flag.positional() ? flag.name : flag.name.substr(2)] = std::move(values);
+    }
+    return given;
+  }
+
+ private:
+  void add(CLI::App& app, const Flag& flag, std::vector<std::string>& values) {
+    const std::string names = flag.positional() ? flag.name : join(flag.names(), ",");
+    CLI::Option* option = nullptr;
+    if (flag.is_switch()) {
+      option = app.add_flag(names);
+    } else {
+      option = app.add_option(names, values);
+      if (!flag.value.empty()) option->type_name(flag.value);
+      // A flag takes one value at a time, so that "--baseline a FILE" leaves FILE to the
+      // positional argument, and BASE leaves the next word to NEW.
+      if (!flag.positional() || !flag.many) option->allow_extra_args(false);
+      if (!flag.many) option->expected(1);
+    }
+    option->description(flag.text());
+    if (!flag.group.empty()) option->group(flag.group);
+    if (flag.required) option->required();
+    options_.push_back(option);
+  }
+
+  const Command& command_;
+  std::vector<std::vector<std::string>> values_;
+  std::vector<CLI::Option*> options_;
+  std::string help_as_;
+};
+
+/// A program's --version is its own, not each command's.
+void name_version(CLI::App& app) {
+  app.set_version_flag("--version", "assay " + version_text(), "print the version and the commit")
+      ->group("General");
 }
 
-/// Says on stderr which of the given flags have new names.
-void report_old_flags(const std::vector<Dimension>& axes, int argc, const char* const* argv) {
-  if (launched().rank > 0) return;
-  for (const Dimension& axis : axes)
-    for (int i = 1; i < argc && !axis.flag.empty(); ++i)
-      if (const std::string word = argv[i]; word.substr(0, word.find('=')) == dashed(axis.name)) {
-        std::cerr << dashed(axis.name) << " is the old name of " << dashed(axis.flag)
-                  << " and will be removed. Use " << dashed(axis.flag) << ".\n";
-        break;
-      }
+Command help_command(const CLI::App& app, const std::vector<std::string>& names) {
+  const auto run = [&app, names](const Given& given) {
+    const CLI::App* shown = &app;
+    std::string name = app.get_name();
+    if (const auto asked = given.find("COMMAND"); asked != given.end()) {
+      const std::string& command = asked->second.front();
+      if (std::find(names.begin(), names.end(), command) == names.end())
+        throw InputError(unknown_name("command", command, names) + " See --help.");
+      shown = app.get_subcommand(command);
+      name += " " + command;
+    }
+    std::cout << shown->get_formatter()->make_help(shown, name, CLI::AppFormatMode::Normal);
+    return static_cast<int>(ExitCode::ok);
+  };
+  return {
+      "help",
+      "Print the help of a command.",
+      {{"COMMAND", "command of assay", "COMMAND", "the list of commands", false, false, "", names}},
+      run,
+      {{"assay help", "lists the commands"},
+       {"assay help run", "prints what `assay run --help` prints"}}};
 }
 
 }  // namespace
 
-RunRequest parse_benchmark_options(const Benchmark& benchmark, int argc, const char* const* argv,
+std::optional<Given> parse_command(const Command& program, int argc, const char* const* argv,
                                    int& exit) {
-  CLI::App app(benchmark.description() +
-                   "\nSeveral values: separated by commas (all: every one of a closed list); all "
-                   "combinations "
-                   "are run. Results go to stdout, talk to stderr.",
-               "assay-" + benchmark.name());
-  app.footer(
-      "Exit codes: 0 ok or unsupported, 2 bad usage or input, 3 incorrect numerics, 7 failed, "
-      "timed out or a required backend is "
-      "unavailable.");
-  RunRequest request;
-  std::map<std::string, std::vector<std::string>> given;
-  for (const Dimension& axis : benchmark.dimensions())
-    if (!axis.found)
-      app.add_option(flags_of(axis), given[axis.name], axis_help(axis))
-          ->type_name("NAME,…")
-          ->allow_extra_args(false);
-  std::vector<std::string> baselines;
-  std::string out;
-  app.add_option("--suite", request.suite,
-                 "run this benchmark's cases of a suite (name or file) instead")
-      ->type_name("SUITE");
-  app.add_option("--baseline", baselines, "compare with these systems (names or result files)")
-      ->type_name("NAME,…")
-      ->allow_extra_args(false);
-  app.add_option("--out", out, "write a result file")->type_name("FILE");
-  // Numbers are taken as words: CLI11 would let "nan" and "-1" for an unsigned number pass.
-  std::map<std::string, std::string> numbers;
-  const auto number = [&](const std::string& name, const std::string& help, const char* type) {
-    return app.add_option(name, numbers[name], help)->type_name(type);
-  };
-  number("--max-time", max_time_help, "S")->default_str(shown(request.timing.max_time));
-  number("--precision-target", precision_target_help, "X")
-      ->default_str(shown(request.timing.precision_target));
-  number("--min-samples", min_samples_help, "N")
-      ->default_str(std::to_string(request.timing.min_samples));
-  number("--seed", "seed of data, samples and orders", "N")
-      ->default_str(std::to_string(request.seed));
-  number("--reference-budget", reference_budget_help, "N")
-      ->default_str(shown(request.reference_budget));
-  app.add_flag("--required", request.required, "unsupported counts as failed (exit 7)");
-  app.add_flag("--list", request.list, "print the ids of the cases, run nothing");
-  app.add_flag("--json", request.json, "with --list: as JSON");
-  const std::string group = "Used by `assay run`";
-  app.add_option("--plan", request.plan, "JSON list of ids: the only cases to run, in this order")
-      ->type_name("FILE")
-      ->group(group);
-  app.add_option("--journal", request.journal, "append rows to this journal")
-      ->type_name("FILE")
-      ->group(group);
-  app.add_option("--suite-hash", request.suite_hash, "refuse a suite of other content")
-      ->type_name("HASH")
-      ->group(group);
-  app.add_option("--cases-hash", request.cases_hash, "refuse a suite with other cases")
-      ->type_name("HASH")
-      ->group(group);
-  number("--launch", "number of this launch", "N")->group(group);
-  number("--attempt", "number of this attempt", "N")->group(group);
-
+  if (const auto text = manual_asked_for(program, {}, argc, argv)) {
+    std::cout << *text;
+    exit = 0;
+    return std::nullopt;
+  }
+  CLI::App app(program.help, program.name);
+  const Flags flags(app, program);
+  name_version(app);
   exit = parse(app, argc, argv);
-  if (exit >= 0) return request;
-  report_old_flags(benchmark.dimensions(), argc, argv);
-  for (auto& [name, values] : given)
-    if (!values.empty()) request.chosen[name] = commas(dashed(name), values);
-  request.baselines = commas("--baseline", baselines);
-  request.out = out;
-  const auto given_number = [&](const std::string& name, auto& target, auto parsed) {
-    if (app.count(name) == 0) return false;
-    target = static_cast<std::decay_t<decltype(target)>>(parsed(name, numbers[name]));
-    return true;
-  };
-  const auto whole = [](std::uint64_t least, std::uint64_t most) {
-    return [=](const std::string& name, const std::string& text) {
-      return whole_number(name, text, least, most);
-    };
-  };
-  request.max_time_given = given_number("--max-time", request.timing.max_time, seconds_number);
-  request.precision_target_given =
-      given_number("--precision-target", request.timing.precision_target, precision_target_number);
-  request.min_samples_given =
-      given_number("--min-samples", request.timing.min_samples, whole(1, most_samples));
-  given_number("--seed", request.seed, whole(0, UINT64_MAX));
-  given_number("--reference-budget", request.reference_budget, reference_budget_number);
-  given_number("--launch", request.launch, whole(0, 1000000));
-  given_number("--attempt", request.attempt, whole(0, 1000000));
-  if (!request.suite.empty() && !request.chosen.empty())
-    throw InputError(fmt::format(
-        "--suite and {} exclude each other (a suite names its own cases). Use one of them.",
-        dashed(request.chosen.begin()->first)));
-  if (request.suite.empty() && !request.plan.empty())
-    throw InputError("--plan goes with --suite (it names cases of one). Give both, or neither.");
-  if (request.list)
-    for (const char* other : {"--out", "--baseline", "--journal", "--max-time", "--min-samples",
-                              "--precision-target", "--reference-budget", "--seed"})
-      if (app.count(other) > 0)
-        throw InputError(fmt::format(
-            "{} has no use with --list (nothing is run). Leave one of them out.", other));
-  if (request.json && !request.list)
-    throw InputError("--json goes with --list (a result file is JSON already). Use --out FILE.");
-  return request;
+  if (exit >= 0) return std::nullopt;
+  return flags.given();
 }
 
-int command_main(const std::string& program, const std::string& description,
-                 const std::vector<Command>& commands, int argc, const char* const* argv) {
-  return guarded_main(program, [&] {
+int command_main(const Command& program, const std::vector<Command>& commands, int argc,
+                 const char* const* argv) {
+  return guarded_main(program.name, [&] {
     environment::unbind_this_thread();
-    CLI::App app(description, program);
+    CLI::App app(program.help, program.name);
     app.require_subcommand(1);
-    struct Store {
-      std::vector<std::vector<std::string>> values;
-      std::vector<CLI::Option*> options;
-    };
-    std::vector<Store> stores(commands.size());
-    for (std::size_t c = 0; c < commands.size(); ++c) {
-      CLI::App* sub = app.add_subcommand(commands[c].name, commands[c].help);
-      Store& store = stores[c];
-      store.values.resize(commands[c].flags.size());
-      for (std::size_t f = 0; f < commands[c].flags.size(); ++f) {
-        const Flag& flag = commands[c].flags[f];
-        CLI::Option* option = nullptr;
-        if (flag.value.empty() && flag.name.starts_with("--")) {
-          option = sub->add_flag(flag.name, flag.help);
-        } else {
-          const std::string help =
-              flag.otherwise.empty() ? flag.help : flag.help + " [" + flag.otherwise + "]";
-          option =
-              sub->add_option(flag.name == "--out" ? "-o,--out" : flag.name, store.values[f], help);
-          if (!flag.value.empty()) option->type_name(flag.value);
-          // A flag takes one value at a time, so that "--baseline a FILE" leaves FILE to the
-          // positional argument, and BASE leaves the next word to NEW.
-          if (flag.name.starts_with("--") || !flag.many) option->allow_extra_args(false);
-          if (!flag.many) option->expected(1);
-        }
-        if (flag.required) option->required();
-        store.options.push_back(option);
-      }
+    const Flags own(app, program);
+    name_version(app);
+    std::vector<Command> all = commands;
+    std::vector<std::string> names;
+    for (const Command& command : commands) names.push_back(command.name);
+    all.push_back(help_command(app, names));
+    if (const auto text = manual_asked_for(program, all, argc, argv)) {
+      std::cout << *text;
+      return static_cast<int>(ExitCode::ok);
     }
+    std::deque<Flags> flags;  // CLI11 keeps the addresses of the values
+    for (const Command& command : all)
+      flags.emplace_back(*app.add_subcommand(command.name, command.help), command);
     const int exit = parse(app, argc, argv);
     if (exit >= 0) return exit;
-    for (std::size_t c = 0; c < commands.size(); ++c) {
-      if (!app.got_subcommand(commands[c].name)) continue;
-      std::map<std::string, std::vector<std::string>> given;
-      for (std::size_t f = 0; f < commands[c].flags.size(); ++f) {
-        const Flag& flag = commands[c].flags[f];
-        if (stores[c].options[f]->count() == 0) continue;
-        const bool named = flag.name.starts_with("--");
-        if (named && flag.value.empty() && !is_on(*stores[c].options[f])) continue;
-        std::vector<std::string> values = stores[c].values[f];
-        if (named && flag.value.empty()) values = {""};
-        if (named && flag.many) values = commas(flag.name, values);
-        given[named ? flag.name.substr(2) : flag.name] = std::move(values);
-      }
-      return commands[c].run(given);
-    }
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (app.got_subcommand(all[i].name)) return all[i].run(flags[i].given());
     throw InputError("no command. See --help.");
   });
 }

@@ -1,16 +1,17 @@
 #pragma once
-// The flags that mean the same everywhere. CLI11 is used in options.cpp alone: it costs 10 s a
-// translation unit.
+// Parsing of command lines. CLI11 is used in options.cpp alone: it costs 10 s a translation unit.
 
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/measure/timing.hpp"
 #include "core/program/benchmark.hpp"
+#include "core/program/command.hpp"
 
 namespace assay {
 
@@ -24,41 +25,35 @@ struct RunRequest {
   /// --suite-hash, --cases-hash: what suite and cases were when the run began (assay run)
   std::string suite_hash, cases_hash;
   int launch = 0, attempt = 0;
+  int launches = 1;           ///< --launches: child processes, each with all cases
   std::filesystem::path out;  ///< --out FILE
   std::vector<std::string> baselines;
   bool required = false;  ///< --required: unsupported counts as failed
   bool list = false,
        json = false;  ///< --list: print the cases instead of running them; --json: as JSON
+  Talk talk = Talk::normal;
   std::uint64_t seed = 1;
   double reference_budget = 2e7;
   TimingOptions timing;
   bool max_time_given = false, precision_target_given = false, min_samples_given = false;
 };
 
+/// The command line of a benchmark's program: "assay-conv" with all flags.
+Command benchmark_command(const Benchmark& benchmark);
 /// Parses; on --help or --version prints to stdout and sets `exit` >= 0. Usage errors: InputError
 /// with the nearest flag.
 RunRequest parse_benchmark_options(const Benchmark& benchmark, int argc, const char* const* argv,
                                    int& exit);
 
-/// One subcommand of `assay` as data, so that analysis/ needs no CLI11.
-struct Flag {
-  std::string name;  ///< "--out", or "FILE" for a positional argument
-  std::string help;
-  std::string value;      ///< its name in --help ("DIR"); empty: a switch
-  std::string otherwise;  ///< default shown
-  bool required = false;
-  bool many = false;  ///< takes several values (commas, repeats)
-};
-struct Command {
-  std::string name, help;
-  std::vector<Flag> flags;
-  /// Given values by flag name without dashes; a switch that is given has one empty value.
-  std::function<int(const std::map<std::string, std::vector<std::string>>&)> run;
-};
-/// The whole of a main() with subcommands: parses, runs, maps errors to exit codes, prints "assay:
-/// …" to stderr.
-int command_main(const std::string& program, const std::string& description,
-                 const std::vector<Command>& commands, int argc, const char* const* argv);
+/// Parses the command line of a program without subcommands. Nothing if --help, --version or
+/// --help-as was given, which is then printed to stdout, with `exit` its exit code.
+std::optional<Given> parse_command(const Command& program, int argc, const char* const* argv,
+                                   int& exit);
+
+/// The whole of a main() with subcommands (and `help`): parses, runs, maps errors to exit codes,
+/// prints "assay: …" to stderr.
+int command_main(const Command& program, const std::vector<Command>& commands, int argc,
+                 const char* const* argv);
 
 /// Runs `body`; turns an InputError into exit 2 and any other exception into exit 7, with the
 /// message on stderr.

@@ -1,11 +1,13 @@
 #include "core/program/print_row.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "core/program/colour.hpp"
 #include "core/result/result.hpp"
 
 namespace assay {
@@ -72,7 +74,8 @@ void print_row(const json& row) {
                           baseline.at("published") == true ? " (published)" : "",
                           baseline.at("speedup").get<double>());
   } else {
-    line += status + ": " + row.at("reason").get<std::string>();
+    line +=
+        coloured(status, colour_wanted(STDOUT_FILENO)) + ": " + row.at("reason").get<std::string>();
   }
   std::cout << line << std::endl;
 }

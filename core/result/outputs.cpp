@@ -19,7 +19,9 @@ namespace {
 bool same_file(const fs::path& a, const fs::path& b) {
   std::error_code missing;
   if (fs::exists(a, missing) && fs::exists(b, missing)) return fs::equivalent(a, b, missing);
-  return fs::weakly_canonical(a, missing) == fs::weakly_canonical(b, missing);
+  // Absolute first: of a relative name that does not exist, the result would be relative, too.
+  return fs::weakly_canonical(fs::absolute(a), missing) ==
+         fs::weakly_canonical(fs::absolute(b), missing);
 }
 
 bool is_result(const fs::path& file) {
@@ -67,6 +69,20 @@ void check_output(const std::string& flag, const fs::path& output,
                       flag, output.string(), name));
   }
   check_writable(output);
+}
+
+void check_outputs_differ(const std::vector<std::pair<std::string, fs::path>>& outputs) {
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    for (std::size_t k = 0; k < i; ++k) {
+      const auto& [flag, file] = outputs[i];
+      std::error_code missing;
+      const bool special = fs::exists(file, missing) && !fs::is_regular_file(file, missing);
+      if (!special && same_file(outputs[k].second, file))
+        throw InputError(fmt::format(
+            "{} and {} name the same file ({}: the second would overwrite the first). Name two "
+            "files.",
+            outputs[k].first, flag, file.string()));
+    }
 }
 
 }  // namespace assay

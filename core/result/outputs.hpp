@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace assay {
@@ -12,5 +13,9 @@ namespace assay {
 /// baseline. Asked before anything is read or timed, so that a refused command has touched nothing.
 void check_output(const std::string& flag, const std::filesystem::path& output,
                   const std::vector<std::string>& inputs);
+
+/// InputError if two outputs, each a flag and its file, are one file.
+void check_outputs_differ(
+    const std::vector<std::pair<std::string, std::filesystem::path>>& outputs);
 
 }  // namespace assay

@@ -14,12 +14,12 @@ class StreamBenchmark final : public OperationBenchmark {
   std::string name() const override { return "stream"; }
 
   std::string description() const override {
-    return "what the machine can do at most: memory and cache bandwidth, latency, peak arithmetic";
+    return "ceilings of the machine: memory and cache bandwidth, latency, peak arithmetic";
   }
 
   std::vector<Dimension> dimensions() const override {
     Dimension algorithm = dimension::algorithm({"auto", "regular", "nontemporal"});
-    algorithm.help = "stores of copy, scale, add, triad; auto is regular";
+    algorithm.help = "kind of stores in copy, scale, add and triad; auto is regular";
     const auto place = [](const char* name, const char* help, std::vector<std::string> every) {
       Dimension made;
       made.name = name;
@@ -27,6 +27,7 @@ class StreamBenchmark final : public OperationBenchmark {
       made.defaults = {"any"};
       made.omit = "any";
       made.every = std::move(every);
+      made.group = "Backend";
       return made;
     };
     // A sweep also fills each part of the machine.
@@ -37,17 +38,17 @@ class StreamBenchmark final : public OperationBenchmark {
       if (count > 0 && count <= *counts.rbegin()) counts.insert(count);
     threads.every.clear();
     for (const int count : counts) threads.every.push_back(std::to_string(count));
-    return {
-        dimension::precision(precision_names(), {"fp64"}),
-        dimension::backend("stream", {"native"}),
-        algorithm,
-        dimension::problem({"stream"}),
-        dimension::cache(),
-        std::move(threads),
-        place("numa", "NUMA node that threads and memory are bound to, any, or all", numa_nodes()),
-        place("smt", "hardware threads of a core, each bound to one of the threads, any, or all",
-              smt_levels()),
-        dimension::device()};
+    return {dimension::precision(precision_names(), {"fp64"}),
+            dimension::backend("stream", {"native"}),
+            algorithm,
+            dimension::problem({"stream"}),
+            dimension::cache(),
+            std::move(threads),
+            place("numa", "NUMA node to which threads and memory are bound; any: no binding",
+                  numa_nodes()),
+            place("smt", "hardware threads used per core, each bound to a thread; any: no binding",
+                  smt_levels()),
+            dimension::device()};
   }
 
   std::string canonical(const std::string& descriptor) const override {

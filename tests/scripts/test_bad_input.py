@@ -153,6 +153,16 @@ class BadInput(RunTest):
         self.assertRegex(lines["reference"], r"\bavailable")
         self.assertEqual(done.stderr, "")
 
+    def test_a_hanging_plugin_costs_one_line(self):
+        folder = self.folder / "plugins"
+        folder.mkdir()
+        shutil.copy(BUILD / "tests" / "plugins-hanging" / "libassay_hanging.so", folder)
+        environment = self.environment(ASSAY_PLUGIN_PATH=str(folder))
+        done = self.command(ASSAY, "list", "backends", env=environment, code=0)
+        self.assertRegex(done.stdout, r"hanging +unavailable +did not start within 10 s")
+        self.assertRegex(done.stdout, r"reference +available")
+        self.assertIn("reference", json.loads(self.command(ASSAY, "env", env=environment, code=0).stdout)["software"]["libraries"])
+
 
 class Processors(RunTest):
     def test_a_bound_main_thread_is_no_one_processor(self):

@@ -2,6 +2,7 @@
 """An installed tree that was moved has all that the build tree has, and needs nothing of it."""
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 
@@ -28,6 +29,44 @@ class Install(RunTest):
         self.assertEqual(moved, built)
         for what in ("benchmarks", "suites", "problems", "baselines"):
             self.assertEqual(self.listed(self.moved, what), self.listed(BUILD, what))
+
+    def flags(self, *words):
+        """The --flags that --help explains."""
+        text = self.command(*words, "--help", code=0).stdout
+        return {name for line in text.splitlines() if line.startswith("  -") for name in re.findall(r"--[a-z_-]+", line[2:].split(" ")[0])}
+
+    def test_man_pages_and_completions_have_every_flag(self):
+        binaries, share = self.moved / "bin", self.moved / "share"
+        pages = {file.stem: [binaries / file.name] for file in binaries.iterdir()}
+        described = self.command(binaries / "assay", "--help", code=0).stdout.partition("Subcommands:")[2].partition("Examples:")[0]
+        commands = [line.split()[0] for line in described.splitlines() if line.strip()]
+        pages.update({f"assay-{command}": [binaries / "assay", command] for command in commands if command != "help"})
+        self.assertGreater(len(pages), 14)
+        for page, words in pages.items():
+            with self.subTest(page):
+                flags = self.flags(*words)
+                self.assertIn("--help", flags)
+                text = (share / "man" / "man1" / f"{page}.1").read_text().replace("\\-", "-")
+                completion = (share / "bash-completion" / "completions" / words[0].name).read_text()
+                if len(words) > 1:
+                    (completion,) = re.findall(rf"^    {words[1]}\)\n(.*?)^      ;;$", completion, re.M | re.S)[:1]
+                for flag in flags:
+                    self.assertIn(f"\\fB{flag}\\fR", text)
+                    self.assertRegex(completion, rf"[ \"]{flag}[ \"]")
+
+    def completed(self, *words):
+        """What the shell proposes for the last of these words."""
+        script = 'source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); $(complete -p "$1" | sed "s/.*-F //;s/ .*//"); echo "${COMPREPLY[@]}"'
+        file = self.moved / "share" / "bash-completion" / "completions" / words[0]
+        return self.command("bash", "-c", script, file, *words, code=0).stdout.split()
+
+    def test_completions_in_bash(self):
+        self.assertEqual(self.completed("assay", "ru"), ["run"])
+        self.assertEqual(self.completed("assay", "run", "--launc"), ["--launches", "--launcher"])
+        self.assertEqual(self.completed("assay", "list", "back"), ["backends"])
+        self.assertEqual(self.completed("assay", "compare", "--vary", "soft"), ["software"])
+        self.assertEqual(self.completed("assay-conv", "--direction", "forw"), ["forward"])
+        self.assertEqual(self.completed("assay-conv", "--out", "x"), [])  # the shell proposes files
 
     def test_nothing_points_back(self):
         for file in self.moved.rglob("*"):

@@ -1,0 +1,116 @@
+#include "analysis/run/dry_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/run/abandoned_attempt.hpp"
+#include "analysis/run/ceiling_bracket.hpp"
+#include "analysis/run/child.hpp"
+#include "analysis/run/progress.hpp"
+#include "analysis/run/scratch.hpp"
+#include "core/base/text.hpp"
+#include "core/machine/environment.hpp"
+#include "core/measure/timing.hpp"
+
+namespace assay {
+
+using nlohmann::json;
+
+namespace {
+
+/// Warm-up takes at most a fifth of the timed iterations (core/measure/timing.hpp).
+constexpr double with_warm_up = 1.2;
+/// Ceilings are measured before the first and behind the last case at least.
+constexpr int brackets = 2;
+
+/// The benchmarks with their cases, asked for in a folder of its own.
+std::vector<PlannedBenchmark> asked(RunPlan plan) {
+  prepare_parent();
+  const Scratch scratch;
+  plan.campaign.folder = scratch.folder;
+  std::filesystem::create_directories(scratch.folder / "log");
+  return planned_benchmarks(plan);
+}
+
+double max_time_of(const RunPlan& plan) {
+  if (const auto given = plan.timing.find("max-time"); given != plan.timing.end())
+    return given->second;
+  return plan.suite.value("timing", json::object()).value("max_time", TimingOptions{}.max_time);
+}
+
+struct Preview {
+  std::string text;
+  double timed_seconds = 0;
+  CeilingNeeds needs;
+};
+
+Preview preview_of(RunPlan plan, const json& hardware) {
+  Finished finished;
+  if (const auto journal = plan.campaign.folder / "journal.jsonl";
+      plan.resume && std::filesystem::exists(journal)) {
+    const std::vector<json> events = read_run(journal);
+    recall(plan, events);
+    finished = finished_of(plan, events);
+  }
+  const std::vector<PlannedBenchmark> benchmarks = asked(plan);
+  std::size_t cases = 0;
+  for (const PlannedBenchmark& benchmark : benchmarks) cases += benchmark.cases.size();
+  const std::size_t all = cases * static_cast<std::size_t>(plan.campaign.launches);
+  const std::size_t rows = all - std::min(all, finished.size());
+  Preview preview;
+  preview.text = fmt::format("suite {}: {} cases x {} launches = {} rows{}\n", plan.suite_name,
+                             cases, plan.campaign.launches, all,
+                             rows == all ? "" : fmt::format(", {} of them without a result", rows));
+  for (const PlannedBenchmark& benchmark : benchmarks)
+    preview.text += fmt::format("  {} cases of assay-{}: {}\n", benchmark.cases.size(),
+                                benchmark.name, join(start_of(benchmark, plan.campaign), " "));
+  preview.timed_seconds = with_warm_up * static_cast<double>(rows) * max_time_of(plan);
+  preview.text += fmt::format(
+      "  timing: about {} ({} rows x {:g} s of max-time, and a fifth of that for warm-up)\n",
+      rough_time(preview.timed_seconds), rows, max_time_of(plan));
+  if (plan.ceilings) preview.needs.add(benchmarks, hardware);
+  return preview;
+}
+
+}  // namespace
+
+std::string listed(RunPlan plan) {
+  std::string text;
+  for (const PlannedBenchmark& benchmark : asked(std::move(plan)))
+    for (const Case& planned : benchmark.cases)
+      text += planned.id + (planned.names.empty() ? "" : "  " + join(planned.names, ",")) + "\n";
+  return text;
+}
+
+std::string dry_run(std::vector<RunPlan> plans) {
+  const json hardware = capture_environment().at("hardware");
+  std::string text;
+  double seconds = 0;
+  CeilingNeeds needs;
+  for (RunPlan& plan : plans) {
+    const std::string label = plan.campaign.label;
+    const Preview preview = preview_of(std::move(plan), hardware);
+    text += label + preview.text;
+    seconds += preview.timed_seconds;
+    needs.add(preview.needs);
+  }
+  if (!needs.none()) {
+    const double bracket = with_warm_up * needs.timed_seconds();
+    text += fmt::format(
+        "ceilings: {} ({} times {}, and again between launches, a tenth of the "
+        "run at most)\n",
+        rough_time(brackets * bracket + seconds / 10), brackets, rough_time(bracket));
+    seconds += brackets * bracket + seconds / 10;
+  }
+  text += fmt::format(
+      "estimated time: about {} for timed iterations. Starting, set-up and verification of each "
+      "case "
+      "come on top and are not estimated. A case ends earlier when its interval reaches "
+      "precision-target, later when min-samples samples take longer than max-time.\nNothing was "
+      "run.\n",
+      rough_time(seconds));
+  return text;
+}
+
+}  // namespace assay

@@ -1,0 +1,231 @@
+// The flags of a benchmark's program, made from its dimensions, and what they ask for.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iostream>
+
+#include "core/base/error.hpp"
+#include "core/base/numbers.hpp"
+#include "core/base/text.hpp"
+#include "core/machine/launched.hpp"
+#include "core/program/options.hpp"
+
+namespace assay {
+
+namespace {
+
+/// A number as --help shows it: "20000000", "0.01".
+std::string shown(double number) { return fmt::format("{}", number); }
+
+/// "ranks-per-node" of ranks_per_node.
+std::string dashed(std::string name) {
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
+/// What the flag of a dimension is called, without dashes in front.
+std::string flag_name(const Dimension& axis) {
+  return dashed(axis.flag.empty() ? axis.name : axis.flag);
+}
+
+/// --ranks-per-node, as flags are written, and --ranks_per_node, as a suite has it.
+Flag flag_of(const Dimension& axis) {
+  Flag flag{"--" + flag_name(axis),
+            axis.help,
+            "NAME,...",
+            axis.shown_default.empty() ? join(axis.defaults, ",") : axis.shown_default,
+            false,
+            true,
+            axis.plugin ? "Backend" : axis.group,
+            axis.values};
+  for (const std::string& name : {"--" + axis.flag, "--" + dashed(axis.name), "--" + axis.name})
+    if (name != "--" && name != flag.name &&
+        std::find(flag.aliases.begin(), flag.aliases.end(), name) == flag.aliases.end())
+      flag.aliases.push_back(name);
+  if (!axis.also.empty()) flag.aliases.push_back("--" + axis.also);
+  return flag;
+}
+
+std::vector<Flag> timing_flags() {
+  const RunRequest standard;
+  return {
+      {"--max-time", max_time_help, "S", shown(standard.timing.max_time)},
+      {"--precision-target", precision_target_help, "X", shown(standard.timing.precision_target)},
+      {"--min-samples", min_samples_help, "N", std::to_string(standard.timing.min_samples)},
+      {"--launches", "run all cases in N new processes one after the other; --out holds all rows",
+       "N", "1, this process"},
+      {"--seed", "seed of data, samples and orders", "N", std::to_string(standard.seed)}};
+}
+
+const std::vector<Flag>& checking_flags() {
+  static const std::vector<Flag> flags{
+      {"--reference-budget", reference_budget_help, "N", shown(RunRequest{}.reference_budget)},
+      {"--required", "unsupported counts as failed (exit code 7)", "", ""}};
+  return flags;
+}
+
+const std::vector<Flag>& output_flags() {
+  static const std::vector<Flag> flags{
+      {"--out", "write a result file", "FILE", ""},
+      {"--baseline", "compare with these systems (names or result files)", "NAME,...", "", false,
+       true},
+      {"--list", "print the ids of the cases, run nothing", "", ""},
+      {"--json", "with --list: print JSON", "", ""},
+      quiet_flag(),
+      verbose_flag()};
+  return flags;
+}
+
+const std::vector<Flag>& flags_of_assay_run() {
+  static const std::vector<Flag> flags{
+      {"--plan", "JSON list of ids: the only cases to run, in this order", "FILE", ""},
+      {"--journal", "append rows to this journal", "FILE", ""},
+      {"--suite-hash", "refuse a suite of other content", "HASH", ""},
+      {"--cases-hash", "refuse a suite with other cases", "HASH", ""},
+      {"--launch", "number of this launch", "N", "0"},
+      {"--attempt", "number of this attempt", "N", "0"}};
+  return flags;
+}
+
+/// Says on stderr which of the given flags have new names.
+void report_old_flags(const std::vector<Dimension>& axes, int argc, const char* const* argv) {
+  if (launched().rank > 0) return;
+  for (const Dimension& axis : axes) {
+    const std::string old = "--" + dashed(axis.name);
+    for (int i = 1; i < argc && !axis.flag.empty(); ++i)
+      if (const std::string word = argv[i]; word.substr(0, word.find('=')) == old) {
+        std::cerr << fmt::format("{} is the old name of --{} and will be removed. Use --{}.\n", old,
+                                 flag_name(axis), flag_name(axis));
+        break;
+      }
+  }
+}
+
+std::string value_of(const Given& given, const std::string& flag) {
+  const auto found = given.find(flag);
+  return found == given.end() ? "" : found->second.back();
+}
+
+/// Sets `target` from a numeric flag; whether it was given.
+template <class Target, class Parse>
+bool set_number(const Given& given, const std::string& flag, Target& target, const Parse& parse) {
+  if (!given.contains(flag)) return false;
+  target = static_cast<Target>(parse("--" + flag, value_of(given, flag)));
+  return true;
+}
+
+void set_numbers(RunRequest& request, const Given& given) {
+  const auto whole = [](std::uint64_t least, std::uint64_t most) {
+    return [=](const std::string& name, const std::string& text) {
+      return whole_number(name, text, least, most);
+    };
+  };
+  TimingOptions& timing = request.timing;
+  request.max_time_given = set_number(given, "max-time", timing.max_time, seconds_number);
+  request.precision_target_given =
+      set_number(given, "precision-target", timing.precision_target, precision_target_number);
+  request.min_samples_given =
+      set_number(given, "min-samples", timing.min_samples, whole(1, most_samples));
+  set_number(given, "seed", request.seed, whole(0, UINT64_MAX));
+  set_number(given, "reference-budget", request.reference_budget, reference_budget_number);
+  set_number(given, "launches", request.launches, whole(1, 10000));
+  set_number(given, "launch", request.launch, whole(0, 1000000));
+  set_number(given, "attempt", request.attempt, whole(0, 1000000));
+}
+
+/// A flag that changes nothing here is a slip, and is told.
+void refuse_useless(const RunRequest& request, const Given& given) {
+  if (!request.suite.empty() && !request.chosen.empty())
+    throw InputError(fmt::format(
+        "--suite and --{} exclude each other (a suite names its own cases). Use one of them.",
+        dashed(request.chosen.begin()->first)));
+  if (request.suite.empty())
+    for (const char* flag : {"plan", "suite-hash", "cases-hash"})
+      if (given.contains(flag))
+        throw InputError(fmt::format(
+            "--{} goes with --suite (it is about the cases of one). Give both, or neither.", flag));
+  if (request.list)
+    for (const char* flag :
+         {"out", "baseline", "journal", "max-time", "min-samples", "precision-target",
+          "reference-budget", "seed", "launches", "launch", "attempt", "quiet", "verbose"})
+      if (given.contains(flag))
+        throw InputError(fmt::format(
+            "--{} has no use with --list (nothing is run). Leave one of them out.", flag));
+  if (request.json && !request.list)
+    throw InputError("--json goes with --list (a result file is JSON already). Use --out FILE.");
+  if (given.contains("launches"))
+    for (const char* flag : {"plan", "journal", "launch", "attempt"})
+      if (given.contains(flag))
+        throw InputError(fmt::format(
+            "--{} has no use with --launches (each launch gets its own). Leave one of them out.",
+            flag));
+}
+
+}  // namespace
+
+std::vector<Example> Benchmark::examples() const {
+  const std::string program = "assay-" + name();
+  return {{program + " --list", "prints the ids of the cases that run by default"},
+          {fmt::format("{0} --max-time 1 --launches 3 --out {1}.json", program, name()),
+           fmt::format("measures them in 3 processes; {}.json has all rows", name())},
+          {fmt::format("{} --max-time 1 --quiet --out quiet-{}.json", program, name()),
+           "prints only what went wrong"}};
+}
+
+Command benchmark_command(const Benchmark& benchmark) {
+  std::vector<Flag> flags;
+  for (const Dimension& axis : benchmark.dimensions())
+    if (!axis.found) flags.push_back(flag_of(axis));
+  // Headings follow one another, whatever the order of the dimensions in the id.
+  std::stable_sort(flags.begin(), flags.end(), [](const Flag& a, const Flag& b) {
+    return a.group != b.group && a.group != "Backend" && b.group == "Backend";
+  });
+  const Flag suite{"--suite", "run the cases of this benchmark in a suite (name or file) instead",
+                   "SUITE", ""};
+  for (Flag& flag : grouped({{"Problem", {suite}},
+                             {"Timing", timing_flags()},
+                             {"Checks", checking_flags()},
+                             {output_group, output_flags()},
+                             {"Used by `assay run`", flags_of_assay_run()}}))
+    flags.push_back(std::move(flag));
+  Command command{
+      "assay-" + benchmark.name(),
+      benchmark.description() +
+          "\nSeparate several values by commas (all: every value of a closed list); all "
+          "combinations are run. Results go to stdout, diagnostics to stderr.",
+      std::move(flags)};
+  command.examples = benchmark.examples();
+  command.exit_codes =
+      "0 ok or unsupported, 2 bad usage or input, 3 incorrect numerics, 7 failed, timed out or a "
+      "required backend is unavailable";
+  return command;
+}
+
+RunRequest parse_benchmark_options(const Benchmark& benchmark, int argc, const char* const* argv,
+                                   int& exit) {
+  RunRequest request;
+  const std::optional<Given> parsed = parse_command(benchmark_command(benchmark), argc, argv, exit);
+  if (!parsed) return request;
+  const Given& given = *parsed;
+  report_old_flags(benchmark.dimensions(), argc, argv);
+  for (const Dimension& axis : benchmark.dimensions())
+    if (const auto found = given.find(flag_name(axis)); found != given.end() && !axis.found)
+      request.chosen[axis.name] = found->second;
+  if (const auto found = given.find("baseline"); found != given.end())
+    request.baselines = found->second;
+  request.suite = value_of(given, "suite");
+  request.plan = value_of(given, "plan");
+  request.journal = value_of(given, "journal");
+  request.suite_hash = value_of(given, "suite-hash");
+  request.cases_hash = value_of(given, "cases-hash");
+  request.out = value_of(given, "out");
+  request.required = given.contains("required");
+  request.list = given.contains("list");
+  request.json = given.contains("json");
+  request.talk = talk_of(given);
+  set_numbers(request, given);
+  refuse_useless(request, given);
+  return request;
+}
+
+}  // namespace assay

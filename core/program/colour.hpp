@@ -1,0 +1,16 @@
+#pragma once
+// Colour of status words, for terminals alone.
+
+#include <string>
+
+namespace assay {
+
+/// Whether text for this descriptor may hold colours: it is a terminal, NO_COLOR is not set
+/// (https://no-color.org), and TERM is not "dumb".
+bool colour_wanted(int descriptor);
+
+/// A status word: green for what is ok, yellow for unsupported, red for incorrect, failed and
+/// timeout; as it is where `colour` is false.
+std::string coloured(const std::string& status, bool colour);
+
+}  // namespace assay

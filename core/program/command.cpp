@@ -1,0 +1,60 @@
+#include "core/program/command.hpp"
+
+#include <fmt/format.h>
+
+#include "core/base/error.hpp"
+#include "core/base/text.hpp"
+
+namespace assay {
+
+std::string Flag::text() const {
+  std::string text = help;
+  if (!choices.empty()) text += " (" + join(choices, ", ") + ")";
+  if (!otherwise.empty()) text += " (default: " + otherwise + ")";
+  return text;
+}
+
+std::vector<std::string> Flag::names() const {
+  if (positional()) return {};
+  // The letters mean the same in every program.
+  static const std::map<std::string, std::string> letters{
+      {"--out", "-o"}, {"--quiet", "-q"}, {"--verbose", "-v"}};
+  std::vector<std::string> all;
+  if (const auto letter = letters.find(name); letter != letters.end())
+    all.push_back(letter->second);
+  all.push_back(name);
+  all.insert(all.end(), aliases.begin(), aliases.end());
+  return all;
+}
+
+std::vector<Flag> grouped(
+    const std::vector<std::pair<std::string, std::vector<Flag>>>& flags_by_group) {
+  std::vector<Flag> all;
+  for (const auto& [group, flags] : flags_by_group)
+    for (Flag flag : flags) {
+      flag.group = group;
+      all.push_back(std::move(flag));
+    }
+  return all;
+}
+
+Flag quiet_flag() {
+  return {"--quiet", "print no progress; rows that failed or are incorrect are still reported", "",
+          ""};
+}
+
+Flag verbose_flag() {
+  return {"--verbose", "also report on stderr what is started and how each row was measured", "",
+          ""};
+}
+
+Talk talk_of(const Given& given) {
+  const bool quiet = given.contains("quiet"), verbose = given.contains("verbose");
+  if (quiet && verbose)
+    throw InputError(
+        "--quiet and --verbose exclude each other (one prints less, one more). "
+        "Give one of them.");
+  return quiet ? Talk::quiet : verbose ? Talk::verbose : Talk::normal;
+}
+
+}  // namespace assay

@@ -1,0 +1,61 @@
+#pragma once
+// A command line as data: its flags, examples and exit codes. options.cpp parses it and prints
+// --help; manual.cpp makes man pages and shell completions of it.
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace assay {
+
+struct Flag {
+  std::string name;  ///< "--out", or "FILE" for a positional argument
+  std::string help;
+  std::string value;      ///< its name in --help ("DIR"); empty: a switch
+  std::string otherwise;  ///< default shown
+  bool required = false;
+  bool many = false;                   ///< takes several values (commas, repeats)
+  std::string group{};                 ///< heading in --help; empty: "Options"
+  std::vector<std::string> choices{};  ///< values that the shell completes; empty: files
+  std::vector<std::string> aliases{};  ///< further names ("--bytes")
+
+  bool positional() const { return !name.starts_with("--"); }
+  bool is_switch() const { return value.empty() && !positional(); }
+  /// Help with choices and default: "storage of the tensors (fp32, bf16) (default: fp32)".
+  std::string text() const;
+  /// All names, the short one first: {"-o", "--out"}; empty for a positional argument.
+  std::vector<std::string> names() const;
+};
+
+/// The flags of several headings, in this order.
+std::vector<Flag> grouped(
+    const std::vector<std::pair<std::string, std::vector<Flag>>>& flags_by_group);
+
+/// A command that works as printed, and what it does.
+struct Example {
+  std::string line, meaning;
+};
+
+/// Values by flag name without dashes; a switch that is given has one empty value.
+using Given = std::map<std::string, std::vector<std::string>>;
+
+/// A program, or a subcommand of `assay`.
+struct Command {
+  std::string name, help;
+  std::vector<Flag> flags;
+  std::function<int(const Given&)> run{};
+  std::vector<Example> examples{};
+  std::string exit_codes{};
+};
+
+/// Flags that mean the same in every program that times something.
+inline constexpr const char* output_group = "Output";
+Flag quiet_flag();
+Flag verbose_flag();
+/// What -q and -v ask for. InputError if both are given.
+enum class Talk { quiet, normal, verbose };
+Talk talk_of(const Given& given);
+
+}  // namespace assay

@@ -1,0 +1,172 @@
+#include "core/program/launches.hpp"
+
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "core/base/clock.hpp"
+#include "core/base/error.hpp"
+#include "core/base/signal_note.hpp"
+#include "core/base/text.hpp"
+#include "core/machine/environment.hpp"
+#include "core/machine/launched.hpp"
+#include "core/program/program_files.hpp"
+#include "core/result/journal.hpp"
+#include "core/result/result.hpp"
+
+namespace assay {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+/// Runs this executable with other arguments until it ends; its wait status.
+int status_of_child(const std::string& name, const std::vector<std::string>& arguments) {
+  std::vector<char*> words{const_cast<char*>(name.c_str())};
+  for (const std::string& argument : arguments)
+    words.push_back(const_cast<char*>(argument.c_str()));
+  words.push_back(nullptr);
+  std::cout << std::flush;  // or the child would hold a copy of it
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child == 0) {
+    // A launch must not go on after the process that collects its rows.
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() == parent) execv("/proc/self/exe", words.data());
+    _exit(127);
+  }
+  if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status;
+}
+
+bool ended(const std::vector<json>& events, int launch) {
+  return std::any_of(events.begin(), events.end(), [&](const json& event) {
+    return event.at("event") == "end" && event.at("launch") == launch;
+  });
+}
+
+/// The result of all launches: one environment each.
+json result_of(const std::vector<json>& events, const Benchmark& benchmark,
+               const RunRequest& request, const std::string& command, const std::string& started) {
+  json result =
+      make_result(benchmark.name() + "-" + started, request.suite, command, request.seed, started);
+  result["run"]["launches"] = request.launches;
+  json& environments = result["environments"];
+  environments = json::array();
+  for (const json& event : events) {
+    const std::string kind = event.at("event");
+    if (kind == "launch") {
+      environments.push_back(event.at("environment"));  // launch n is the nth
+    } else if (kind == "end") {
+      environments.back()["volatile_after"] = event.at("volatile");
+    } else if (kind == "row") {
+      json row = event.at("row");
+      row["environment"] = row.at("launch");
+      result["rows"].push_back(std::move(row));
+    }
+  }
+  return result;
+}
+
+/// InputError for what --out cannot be when several processes write rows for it.
+void check_files(const RunRequest& request) {
+  if (request.out.empty()) return;
+  check_out(request);
+  const auto journal = own_journal(request);
+  if (!journal)
+    throw InputError(
+        fmt::format("--out {} cannot collect the rows of several launches (it is not "
+                    "a regular file). Name a file.",
+                    request.out.string()));
+  expect_no_earlier_rows(*journal);
+}
+
+}  // namespace
+
+void expect_launches_possible(const RunRequest& request) {
+  if (const Launched start = launched(); request.launches > 1 && start.size > 1)
+    throw InputError(fmt::format(
+        "--launches cannot be used under a launcher ({} has started {} processes, and a new launch "
+        "is a new start of all of them). Use `assay run SUITE --launches {} --launcher ...`.",
+        start.by, start.size, request.launches));
+}
+
+std::vector<std::string> launch_arguments(const Benchmark& benchmark, int argc,
+                                          const char* const* argv) {
+  int exit = -1;
+  std::vector<std::string> arguments;
+  const auto given = parse_command(benchmark_command(benchmark), argc, argv, exit);
+  if (!given) return arguments;
+  for (const auto& [flag, values] : *given) {
+    if (flag == "launches" || flag == "out") continue;
+    arguments.push_back("--" + flag);
+    if (const std::string text = join(values, ","); !text.empty()) arguments.push_back(text);
+  }
+  return arguments;
+}
+
+int run_launches(const Benchmark& benchmark, const RunRequest& request,
+                 const std::vector<std::string>& arguments, const std::string& command) {
+  check_files(request);
+  const std::string program = "assay-" + benchmark.name(), started = utc_now();
+  const auto journal = own_journal(request);
+  std::optional<SignalNote> note;
+  if (journal) {
+    Journal(*journal).append({{"event", "run"},
+                              {"id", benchmark.name() + "-" + started},
+                              {"suite", request.suite},
+                              {"command", command},
+                              {"seed", request.seed},
+                              {"started", started},
+                              {"launches", request.launches},
+                              {"environment", capture_environment()}});
+    note.emplace(recovery_note(program, *journal));
+  }
+  ExitCode code = ExitCode::ok;
+  for (int launch = 0; launch < request.launches; ++launch) {
+    const std::string name = fmt::format("launch {} of {}", launch + 1, request.launches);
+    if (request.talk != Talk::quiet) std::cerr << program << ": " << name << std::endl;
+    std::vector<std::string> words = arguments;
+    words.insert(words.end(), {"--launch", std::to_string(launch)});
+    if (journal) words.insert(words.end(), {"--journal", journal->string()});
+    const int status = status_of_child(program, words);
+    const bool signalled = WIFSIGNALED(status);
+    const auto its_code = static_cast<ExitCode>(signalled ? 0 : WEXITSTATUS(status));
+    if (!signalled && its_code == ExitCode::usage) {  // it has said why; every launch would
+      std::error_code stays;
+      if (journal && launch == 0) fs::remove(*journal, stays);
+      return static_cast<int>(its_code);
+    }
+    if (signalled || (journal && !ended(read_journal(*journal), launch)))
+      throw CaseError(fmt::format(
+          "{} {} before its last case.{}", name,
+          signalled ? fmt::format("was killed by signal {} ({})", WTERMSIG(status),
+                                  strsignal(WTERMSIG(status)))
+                    : fmt::format("ended with exit code {}", WEXITSTATUS(status)),
+          journal ? fmt::format(" Finished rows are kept in {0}. Make a result of them with `assay "
+                                "recover {0}`.",
+                                journal->string())
+                  : ""));
+    code = gravest(code, its_code);
+  }
+  if (!journal) return static_cast<int>(code);
+  write_result(result_of(read_journal(*journal), benchmark, request, command, started), request);
+  std::error_code stays;
+  fs::remove(*journal, stays);
+  return static_cast<int>(code);
+}
+
+}  // namespace assay

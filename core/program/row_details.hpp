@@ -1,0 +1,13 @@
+#pragma once
+// What --verbose tells of a row beside its number.
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+namespace assay {
+
+/// "57 samples of 2 runs, stopped by precision; largest error 3e-07": how the row was measured and
+/// verified; "" where it was neither.
+std::string row_details(const nlohmann::json& row);
+
+}  // namespace assay

@@ -1,0 +1,85 @@
+#include "core/program/command.hpp"
+
+#include <gtest/gtest.h>
+
+#include "core/base/error.hpp"
+#include "core/program/manual.hpp"
+#include "core/program/options.hpp"
+#include "fake_benchmark.hpp"
+
+namespace assay {
+namespace {
+
+TEST(Command, AFlagsTextHasItsChoicesAndItsDefault) {
+  const Flag flag{"--format", "format of the output", "FORMAT", "terminal", false, false,
+                  "",         {"terminal", "json"}};
+  EXPECT_EQ(flag.text(), "format of the output (terminal, json) (default: terminal)");
+  EXPECT_EQ((Flag{"--seed", "seed", "N", ""}.text()), "seed");
+}
+
+TEST(Command, LettersMeanTheSameEverywhere) {
+  EXPECT_EQ((Flag{"--out", "", "FILE", ""}.names()), (std::vector<std::string>{"-o", "--out"}));
+  EXPECT_EQ(quiet_flag().names().front(), "-q");
+  EXPECT_EQ(verbose_flag().names().front(), "-v");
+  EXPECT_TRUE((Flag{"FILE", "", "FILE", ""}.names()).empty());
+}
+
+TEST(Command, GroupsKeepTheirOrder) {
+  const std::vector<Flag> flags =
+      grouped({{"B", {{"--b", "", "", ""}}}, {"A", {{"--a", "", "", ""}}}});
+  ASSERT_EQ(flags.size(), 2u);
+  EXPECT_EQ(flags[0].name + flags[0].group + flags[1].name + flags[1].group, "--bB--aA");
+}
+
+TEST(Command, QuietAndVerboseExcludeEachOther) {
+  EXPECT_EQ(talk_of({}), Talk::normal);
+  EXPECT_EQ(talk_of({{"quiet", {""}}}), Talk::quiet);
+  EXPECT_EQ(talk_of({{"verbose", {""}}}), Talk::verbose);
+  EXPECT_THROW(talk_of({{"quiet", {""}}, {"verbose", {""}}}), InputError);
+}
+
+TEST(Command, EveryFlagOfABenchmarkHasAHeadingAndHelp) {
+  for (const Flag& flag : benchmark_command(testing_fakes::FakeBenchmark()).flags)
+    EXPECT_FALSE(flag.group.empty()) << flag.name;
+}
+
+Command sample() {
+  return {"assay-x",
+          "Does x.",
+          {{"FILE", "what is read", "FILE", "", true, true},
+           {"--mode", ".how 'it' \\ runs", "MODE", "a", false, false, "Modes", {"a", "b"}}},
+          {},
+          {{"assay-x --mode b file", "does it"}},
+          "0 ok"};
+}
+
+TEST(Manual, AManPageHasAllParts) {
+  const std::string page = man_page(sample(), {});
+  for (const char* part :
+       {".TH ASSAY-X 1", "\\fIFILE\\fR...", ".SS \"Modes\"", "\\fB\\-\\-mode\\fR \\fIMODE\\fR",
+        "\\&.how 'it' \\e runs (a, b) (default: a)", "\\fBassay\\-x \\-\\-mode b file\\fR",
+        ".SH EXIT STATUS\n0 ok", "\\fB\\-\\-version\\fR"})
+    EXPECT_NE(page.find(part), std::string::npos) << part << "\n" << page;
+}
+
+TEST(Manual, ACompletionProposesClosedLists) {
+  const std::string text = bash_completion(sample(), {});
+  EXPECT_NE(text.find("--mode) COMPREPLY=($(compgen -W \"a b\""), std::string::npos) << text;
+  EXPECT_NE(text.find("-F _assay_x assay-x"), std::string::npos);
+}
+
+TEST(Manual, IsPrintedForTheProgramOrOneCommand) {
+  Command program = sample(), command = sample();
+  command.name = "run";
+  const auto asked = [&](std::vector<const char*> words) {
+    return manual_asked_for(program, {command}, static_cast<int>(words.size()), words.data());
+  };
+  EXPECT_FALSE(asked({"assay-x", "run"}));
+  EXPECT_TRUE(asked({"assay-x", "--help-as", "man"})->starts_with(".TH ASSAY-X 1"));
+  EXPECT_TRUE(asked({"assay-x", "run", "--help-as=man"})->starts_with(".TH ASSAY-X-RUN 1"));
+  EXPECT_THROW(asked({"assay-x", "--help-as", "html"}), InputError);
+  EXPECT_THROW(asked({"assay-x", "--help-as"}), InputError);
+}
+
+}  // namespace
+}  // namespace assay

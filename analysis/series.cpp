@@ -7,8 +7,6 @@
 #include <set>
 #include <tuple>
 
-#include "core/result/result.hpp"
-
 namespace assay {
 
 using nlohmann::json;
@@ -88,6 +86,10 @@ bool any_shared(const Series& series) {
 bool any_oversubscribed(const Series& series) {
   return !any_shared(series) &&
          std::any_of(series.rows.begin(), series.rows.end(), was_oversubscribed);
+}
+
+std::string mark_of(const Series& series) {
+  return any_shared(series) ? "!" : any_oversubscribed(series) ? "~" : "";
 }
 
 bool ids_repeat(const std::vector<Series>& all) {

@@ -7,6 +7,7 @@
 
 #include "core/base/statistics.hpp"
 #include "core/result/launches.hpp"
+#include "core/result/result.hpp"
 
 namespace assay {
 
@@ -48,16 +49,10 @@ std::string system_of(const std::vector<NamedResult>& results, const Series& ser
 
 /// Whether any of its launches was timed on processors that others wanted.
 bool any_shared(const Series& series);
-inline constexpr const char* shared_note =
-    "! Other work wanted the processors while this was timed (time_s.stolen, or .waiting and "
-    ".foreign, "
-    "are above 5 % of one). Repeat on a quiet machine.";
 /// Whether any of its launches had more threads or ranks than processors, and none the above.
 bool any_oversubscribed(const Series& series);
-inline constexpr const char* oversubscribed_note =
-    "~ Oversubscribed: threads waited for other threads or ranks of the same job (time_s.waiting "
-    "is "
-    "above 5 % of a processor, .foreign is not).";
+/// The mark behind every number that comes from the series' times: "!", "~", or "".
+std::string mark_of(const Series& series);
 
 /// Whether an id stands more than once in a result, its launches having run in environments that
 /// differ.

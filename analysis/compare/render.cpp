@@ -6,7 +6,7 @@
 #include "analysis/compare/comparison.hpp"
 #include "analysis/ratio.hpp"
 #include "analysis/text_table.hpp"
-#include "analysis/units.hpp"
+#include "core/base/units.hpp"
 
 namespace assay {
 

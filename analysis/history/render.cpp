@@ -4,7 +4,7 @@
 
 #include "analysis/history/history.hpp"
 #include "analysis/text_table.hpp"
-#include "analysis/units.hpp"
+#include "core/base/units.hpp"
 
 namespace assay {
 

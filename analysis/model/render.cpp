@@ -4,8 +4,8 @@
 
 #include "analysis/model/document.hpp"
 #include "analysis/text_table.hpp"
-#include "analysis/units.hpp"
 #include "core/base/text.hpp"
+#include "core/base/units.hpp"
 
 namespace assay {
 

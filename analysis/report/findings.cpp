@@ -8,8 +8,8 @@
 
 #include "analysis/ratio.hpp"
 #include "analysis/report/parts.hpp"
-#include "analysis/units.hpp"
 #include "core/base/text.hpp"
+#include "core/base/units.hpp"
 
 namespace assay::report {
 

@@ -7,8 +7,8 @@
 #include <iostream>
 #include <utility>
 
-#include "analysis/units.hpp"
 #include "core/base/standard_streams.hpp"
+#include "core/base/units.hpp"
 #include "core/program/colour.hpp"
 #include "core/result/result.hpp"
 
@@ -53,7 +53,7 @@ void Progress::row(const nlohmann::json& row) {
     const auto& time = row.at("time_s");
     const double median = time.at("median");
     const auto ci = time.value("ci95", nlohmann::json());
-    what = human_seconds(median) + (was_shared(row) ? "!" : was_oversubscribed(row) ? "~" : "");
+    what = human_seconds(median) + mark_of(row);
     if (ci.is_array() && median > 0)
       what += fmt::format(" ({:.1f} %)",
                           50 * (ci.at(1).get<double>() - ci.at(0).get<double>()) / median);

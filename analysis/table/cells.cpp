@@ -7,7 +7,7 @@
 #include <set>
 
 #include "analysis/text_table.hpp"
-#include "analysis/units.hpp"
+#include "core/base/units.hpp"
 
 namespace assay {
 

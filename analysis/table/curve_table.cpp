@@ -6,7 +6,7 @@
 
 #include "analysis/curves.hpp"
 #include "analysis/text_table.hpp"
-#include "analysis/units.hpp"
+#include "core/base/units.hpp"
 
 namespace assay {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "analysis/table/cells.hpp"
-#include "analysis/units.hpp"
+#include "core/base/units.hpp"
 #include "core/base/statistics.hpp"
 #include "core/base/text.hpp"
 

@@ -15,7 +15,7 @@
 #include "analysis/table/rate_cells.hpp"
 #include "analysis/table/totals.hpp"
 #include "analysis/text_table.hpp"
-#include "analysis/units.hpp"
+#include "core/base/units.hpp"
 #include "core/base/text.hpp"
 #include "core/result/result.hpp"
 

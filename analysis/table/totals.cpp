@@ -8,7 +8,7 @@
 
 #include "analysis/table/cells.hpp"
 #include "analysis/text_table.hpp"
-#include "analysis/units.hpp"
+#include "core/base/units.hpp"
 
 namespace assay {
 

@@ -269,6 +269,7 @@ int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
     if (speaks && request.talk == Talk::verbose) tell(row_details(row));
     rows.push_back(std::move(row));
   }
+  if (speaks) std::cout << marks_text(rows) << std::flush;
   const json after = capture_volatile();  // beside the state before: what the run has done to it
   note("end", {{"benchmark", benchmark.name()}, {"volatile", after}});
 

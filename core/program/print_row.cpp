@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
-#include <string>
+#include <vector>
 
+#include "core/base/text.hpp"
+#include "core/base/units.hpp"
 #include "core/program/colour.hpp"
 #include "core/result/result.hpp"
 
@@ -16,68 +19,73 @@ using nlohmann::json;
 
 namespace {
 
-std::string rate_text(const json& row) {
-  const json& rates = row.at("rates");
-  const auto rate = [&](const char* name) {
-    const json value = rates.value(name, json());
-    return value.is_number() ? value.get<double>() : 0;
-  };
-  if (rates.contains("busbw"))
-    return fmt::format("algbw {:.3f} GB/s  busbw {:.3f} GB/s", rate("algbw") * 1e-9,
-                       rate("busbw") * 1e-9);
-  const double flops = rate("flops_per_s"), bytes = rate("bytes_per_s");
-  // What moves more bytes than it does operations is about memory.
-  if (2 * flops < bytes) return fmt::format("{:>9.1f} GB/s", bytes * 1e-9);
-  if (flops > 0) return fmt::format("{:>9.1f} GFLOP/s", flops * 1e-9);
-  if (const double loads = rate("loads_per_s"); loads > 0)
-    return fmt::format("{:>9.1f} ns/load", 1e9 / loads);
-  return "";
+/// "algorithmic_flops_per_s" repeats "flops_per_s" where both are equal.
+bool repeats_another(const json& rates, const std::string& name) {
+  return std::any_of(rates.items().begin(), rates.items().end(), [&](const auto& other) {
+    return name.ends_with("_" + other.key()) && other.value() == rates.at(name);
+  });
+}
+
+std::vector<std::string> rate_texts(const json& rates, const std::string& mark) {
+  std::vector<std::string> texts;
+  for (const auto& [name, value] : rates.items()) {
+    if (!value.is_number() || !(value > 0) || repeats_another(rates, name)) continue;
+    const std::string label = rate_label(name);
+    texts.push_back(label + (label.empty() ? "" : " ") + human_rate(name, value) + mark);
+  }
+  return texts;
 }
 
 std::string interval_text(const json& time) {
   const json& ci = time.at("ci95");
   const int n = time.at("n");
-  if (!ci.is_array()) return fmt::format("n={}, no interval", n);
-  return fmt::format("[{:.6g}, {:.6g}]  n={}", ci[0].get<double>() * 1e3, ci[1].get<double>() * 1e3,
-                     n);
+  if (!ci.is_array()) return fmt::format("no interval (n={})", n);
+  return fmt::format("[{}] (n={})", human_range(ci[0], ci[1]), n);
+}
+
+std::string ranks_text(const json& time) {
+  if (!time.contains("rank_medians_s")) return "";
+  return fmt::format("\n    slowest rank {} on {}; ranks begin within {}",
+                     time.at("slowest_rank").get<int>(), time.at("slowest_host").get<std::string>(),
+                     human_seconds(time.at("barrier_skew_s")));
+}
+
+std::string baseline_text(const json& baseline, const std::string& mark) {
+  if (!baseline.is_object()) return "";
+  const std::string unit = baseline.at("unit");
+  const double value = baseline.at("value");
+  return fmt::format("\n    {}: {}{}, speedup {:.3g}{}", baseline.at("system").get<std::string>(),
+                     unit == "s" ? human_seconds(value) : human_rate(unit, value),
+                     baseline.at("published") == true ? " (published)" : "",
+                     baseline.at("speedup").get<double>(), mark);
 }
 
 }  // namespace
 
+std::string row_text(const json& row, bool colour) {
+  const std::string status = row.at("status"), id = row.at("id");
+  if (status != "ok")
+    return fmt::format("{}\n    {}: {}\n", id, coloured(status, colour),
+                       row.at("reason").get<std::string>());
+  const json& time = row.at("time_s");
+  const std::string mark = mark_of(row);
+  std::vector<std::string> parts{human_seconds(time.at("median")) + mark, interval_text(time)};
+  for (const std::string& rate : rate_texts(row.at("rates"), mark)) parts.push_back(rate);
+  const json implementation = row.at("executed").value("implementation", json());
+  if (implementation.is_string() && implementation != "") parts.push_back(implementation);
+  return fmt::format("{}\n    {}{}{}\n", id, join(parts, "  "), ranks_text(time),
+                     baseline_text(row.at("baseline"), mark));
+}
+
 void print_row(const json& row) {
-  const std::string status = row.at("status");
-  std::string line = row.at("id").get<std::string>() + "\n    ";
-  if (status == "ok") {
-    const json& time = row.at("time_s");
-    line += fmt::format("{:.6g} ms{}  {}  {}", time.at("median").get<double>() * 1e3,
-                        was_shared(row)           ? "!"
-                        : was_oversubscribed(row) ? "~"
-                                                  : "",
-                        interval_text(time), rate_text(row));
-    line += "  " + row.at("executed").value("implementation", json()).dump();
-    if (time.contains("rank_medians_s"))
-      line += fmt::format("\n    slowest rank {} on {}; ranks begin within {:.3g} us",
-                          time.at("slowest_rank").get<int>(),
-                          time.at("slowest_host").get<std::string>(),
-                          time.at("barrier_skew_s").get<double>() * 1e6);
-    if (was_shared(row))
-      line += "\n    ! other work wanted the processors: repeat when it is quiet";
-    else if (was_oversubscribed(row))
-      line += "\n    ~ oversubscribed: more threads or ranks of this job than processors";
-    const json& baseline = row.at("baseline");
-    const bool in_seconds = baseline.is_object() && baseline.at("unit") == "s";
-    if (baseline.is_object())
-      line += fmt::format("\n    {}: {:.6g} {}{}, speedup {:.3g}",
-                          baseline.at("system").get<std::string>(),
-                          baseline.at("value").get<double>() * (in_seconds ? 1e3 : 1),
-                          in_seconds ? "ms" : baseline.at("unit").get<std::string>(),
-                          baseline.at("published") == true ? " (published)" : "",
-                          baseline.at("speedup").get<double>());
-  } else {
-    line +=
-        coloured(status, colour_wanted(STDOUT_FILENO)) + ": " + row.at("reason").get<std::string>();
-  }
-  std::cout << line << std::endl;
+  std::cout << row_text(row, colour_wanted(STDOUT_FILENO)) << std::flush;
+}
+
+std::string marks_text(const json& rows) {
+  const bool shared = std::any_of(rows.begin(), rows.end(), was_shared);
+  const bool oversubscribed = std::any_of(rows.begin(), rows.end(), was_oversubscribed);
+  return (shared ? std::string(shared_note) + "\n" : "") +
+         (oversubscribed ? std::string(oversubscribed_note) + "\n" : "");
 }
 
 }  // namespace assay

@@ -314,4 +314,8 @@ bool was_oversubscribed(const json& row) {
   return reading(row, "waiting", 0) > shared_above && reading(row, "foreign", 1) <= shared_above;
 }
 
+std::string mark_of(const json& row) {
+  return was_shared(row) ? "!" : was_oversubscribed(row) ? "~" : "";
+}
+
 }  // namespace assay

@@ -44,5 +44,13 @@ bool was_shared(const nlohmann::json& row);
 /// Whether its threads waited for each other, or for other ranks of the job: more of them than
 /// processors. No foreign work is to blame, and a repetition shows the same.
 bool was_oversubscribed(const nlohmann::json& row);
+/// The mark behind every number that comes from the row's time: "!", "~", or "".
+std::string mark_of(const nlohmann::json& row);
+inline constexpr const char* shared_note =
+    "! Timed while other processes used the processors: the time is an upper limit (time_s.stolen, "
+    "or time_s.waiting and time_s.foreign, above 5 % of a processor). Repeat on a quiet machine.";
+inline constexpr const char* oversubscribed_note =
+    "~ Oversubscribed: threads waited for other threads or ranks of the same job (time_s.waiting "
+    "above 5 % of a processor, time_s.foreign below). A repetition does not change it.";
 
 }  // namespace assay

@@ -5,7 +5,7 @@
 #include <limits>
 #include <random>
 
-#include "analysis/units.hpp"
+#include "core/base/units.hpp"
 
 namespace {
 
@@ -26,6 +26,29 @@ TEST(Units, KnownValues) {
   EXPECT_EQ(human_seconds(4321), "4321 s");
   EXPECT_EQ(human(std::numeric_limits<double>::quiet_NaN(), "s"), "?");
   EXPECT_EQ(human(std::numeric_limits<double>::infinity(), "s"), "?");
+}
+
+TEST(Units, ARangeNamesACommonUnitOnce) {
+  EXPECT_EQ(assay::human_range(1e-3, 9e-3), "1.00 .. 9.00 ms");
+  EXPECT_EQ(assay::human_range(7.9e-7, 1.5e-6), "790 ns .. 1.50 \u00b5s");
+  EXPECT_EQ(assay::human_range(0.5, 2), "500 ms .. 2.00 s");
+  EXPECT_EQ(assay::human_range(std::numeric_limits<double>::quiet_NaN(), 2), "? .. 2.00 s");
+}
+
+TEST(Units, ARateHasTheUnitThatItsNameEndsIn) {
+  EXPECT_EQ(assay::human_rate("flops_per_s", 1.134e11), "113 GFLOP/s");
+  EXPECT_EQ(assay::human_rate("algorithmic_flops_per_s", 2e9), "2.00 GFLOP/s");
+  EXPECT_EQ(assay::human_rate("bytes_per_s", 2.18e9), "2.18 GB/s");
+  EXPECT_EQ(assay::human_rate("busbw", 4.65e9), "4.65 GB/s");
+  EXPECT_EQ(assay::human_rate("deepbench_bw", 4.65e9), "4.65 GB/s");
+  EXPECT_EQ(assay::human_rate("loads_per_s", 1e9 / 96.4), "96.4 ns/load");
+  EXPECT_EQ(assay::human_rate("images_per_s", 3410.52), "3410.52 images/s");
+  EXPECT_EQ(assay::human_rate("elements_per_s", 1.2e9), "1.20 Gelements/s");
+  EXPECT_EQ(assay::human_rate("% of 1024 GB/s", 80), "80 % of 1024 GB/s");
+  EXPECT_EQ(assay::rate_label("flops_per_s"), "");
+  EXPECT_EQ(assay::rate_label("algorithmic_flops_per_s"), "algorithmic");
+  EXPECT_EQ(assay::rate_label("busbw"), "busbw");
+  EXPECT_EQ(assay::rate_label("images_per_s"), "");
 }
 
 /// The number that a person reads back.

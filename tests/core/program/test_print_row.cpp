@@ -1,0 +1,82 @@
+// A printed row has units that people read, each rate of the row by its name, and its marks are
+// explained once.
+#include "core/program/print_row.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/result/result.hpp"
+#include "result_fixture.hpp"
+
+namespace {
+
+using namespace assay;
+using nlohmann::json;
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+json row(double seconds, json rates) {
+  Outcome outcome = fixture::good_outcome();
+  for (double& sample : outcome.timing->samples) sample = seconds;
+  json made = make_row("conv", fixture::one_case(), nullptr, outcome, 0, 0, 0, 1, 1);
+  made["rates"] = std::move(rates);
+  return made;
+}
+
+TEST(PrintRow, ShortTimesHaveTheirUnit) {
+  json made = row(8e-7, {{"flops_per_s", 1.134e11}});
+  made["time_s"]["ci95"] = {7.9e-7, 8.15e-7};
+  const std::string text = row_text(made);
+  EXPECT_TRUE(has(text, "    800 ns  [790 .. 815 ns] (n=12)  113 GFLOP/s  jit:avx2\n")) << text;
+  made["time_s"]["ci95"] = {7.9e-7, 1.5e-6};
+  EXPECT_TRUE(has(row_text(made), "[790 ns .. 1.50 \u00b5s]")) << row_text(made);
+  made["time_s"]["ci95"] = nullptr;
+  EXPECT_TRUE(has(row_text(made), "no interval (n=12)")) << row_text(made);
+}
+
+TEST(PrintRow, EachRateHasItsNameAndUnit) {
+  const std::string text =
+      row_text(row(1e-3, {{"algbw", 3.1e9}, {"busbw", 4.65e9}, {"flops_per_s", 0.0}}));
+  EXPECT_TRUE(has(text, "  algbw 3.10 GB/s  busbw 4.65 GB/s  ")) << text;
+  EXPECT_FALSE(has(text, "FLOP/s")) << text;
+  // A rate of a benchmark that core does not know.
+  EXPECT_TRUE(has(row_text(row(1e-3, {{"images_per_s", 2470.5}})), "  2470.5 images/s  "));
+  EXPECT_TRUE(has(row_text(row(1e-3, {{"algorithmic_flops_per_s", 1e9}, {"flops_per_s", 2e9}})),
+                  "  algorithmic 1.00 GFLOP/s  2.00 GFLOP/s  "));
+  EXPECT_FALSE(has(row_text(row(1e-3, {{"algorithmic_flops_per_s", 2e9}, {"flops_per_s", 2e9}})),
+                   "algorithmic"));
+}
+
+TEST(PrintRow, MarksStandAtEachNumberAndAreExplainedOnce) {
+  json quiet = row(1e-3, {{"flops_per_s", 1e9}}), shared = quiet, oversubscribed = quiet;
+  EXPECT_EQ(marks_text({quiet, quiet}), "");
+  EXPECT_FALSE(has(row_text(quiet), "!"));
+  shared["time_s"]["stolen"] = 0.5;
+  EXPECT_TRUE(has(row_text(shared), "1.00 ms!")) << row_text(shared);
+  EXPECT_TRUE(has(row_text(shared), "1.00 GFLOP/s!")) << row_text(shared);
+  EXPECT_FALSE(has(row_text(shared), "quiet machine")) << row_text(shared);
+  EXPECT_EQ(marks_text({shared, quiet, shared}), std::string(shared_note) + "\n");
+  oversubscribed["time_s"]["waiting"] = 0.5;
+  oversubscribed["time_s"]["foreign"] = 0.0;
+  EXPECT_TRUE(has(row_text(oversubscribed), "1.00 ms~")) << row_text(oversubscribed);
+  EXPECT_EQ(marks_text({oversubscribed, shared}),
+            std::string(shared_note) + "\n" + oversubscribed_note + "\n");
+  shared["baseline"] = {{"system", "x"},     {"value", 5e-4},   {"unit", "s"},     {"speedup", 0.5},
+                        {"published", true}, {"citation", "c"}, {"algorithm", "a"}};
+  EXPECT_TRUE(has(row_text(shared), "\n    x: 500 \u00b5s (published), speedup 0.5!\n"))
+      << row_text(shared);
+}
+
+TEST(PrintRow, ARowThatIsNotOkHasItsReasonAndNoNumber) {
+  Outcome outcome;
+  outcome.status = "unsupported";
+  outcome.reason = "no such primitive";
+  const std::string text =
+      row_text(make_row("conv", fixture::one_case(), nullptr, outcome, 0, 0, 0, 1, 1));
+  EXPECT_TRUE(text.ends_with("\n    unsupported: no such primitive\n")) << text;
+}
+
+}  // namespace

@@ -62,7 +62,6 @@ std::string work_of(const Series& series);
 double parameter_number(const Series& series, const std::string& name);
 /// "!": other work wanted the processors; "~": it had more threads or ranks than processors; else
 /// "". Every number that is made of the series has its mark.
-std::string mark_of(const Series& series);
 /// The graver mark of two.
 std::string mark_of(const Series& a, const Series& b);
 /// Whether it moved a message among ranks.

@@ -29,11 +29,6 @@ std::string status_of(const Series& series) {
                                                                            : series.status;
 }
 
-std::string mark_of(const Series& series) {
-  if (series.status != "ok") return "";
-  return any_shared(series) ? "!" : any_oversubscribed(series) ? "~" : "";
-}
-
 std::string mark_of(const Series& a, const Series& b) {
   const std::string first = mark_of(a), second = mark_of(b);
   return first == "!" || second.empty() ? first : second;

@@ -4,12 +4,11 @@
 
 #include <atomic>
 #include <chrono>
-#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <stdexcept>
 #include <thread>
-#include <tuple>
 
 #include "comm/forwarding.hpp"
 #include "comm/layers/fusion.hpp"
@@ -112,6 +111,14 @@ TEST(ReplayWorkload, LastsAsLongAsTheComputationAndPollsOnlyOnRequest) {
       run_once(*replay->workload);
       EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(50));
       EXPECT_EQ(recorder.started, counts);
+      // A loaded machine may leave a rank no processor between two tensors: all ranks run again
+      // then.
+      double unpolled = 1;
+      for (int run = 0; polled && unpolled > 0 && run < 100; ++run) {
+        unpolled = recorder.polls > 0 ? 0 : 1;
+        transport.allreduce_max(std::span(&unpolled, 1));
+        if (unpolled > 0) run_once(*replay->workload);
+      }
       EXPECT_EQ(recorder.polls > 0, polled);
       EXPECT_EQ(replay->workload->executed().numbers.at("tensors"), 6);
       EXPECT_EQ(replay->workload->executed().numbers.at("compute_s"), 0.05);

@@ -215,7 +215,7 @@ json head_part(const ReportInput& input) {
 
 json verdict_part(const ReportInput& input, const std::vector<Series>& all) {
   const bool measured =
-      std::any_of(all.begin(), all.end(), [](const Series& one) { return !one.published; });
+      std::any_of(all.begin(), all.end(), [](const Series& series) { return !series.published; });
   std::vector<Judgement> judgements;
   // Of equals the first is the verdict: rows that are wrong say it best, good ones say least.
   const Judgement own = measured ? of_results(input.results, all) : Judgement{};
@@ -224,7 +224,7 @@ json verdict_part(const ReportInput& input, const std::vector<Series>& all) {
     for (const NamedDocument& document : input.documents)
       if (document.kind == kind) judgements.push_back(of_document(document));
   const bool judged = std::any_of(input.documents.begin(), input.documents.end(),
-                                  [](const NamedDocument& one) { return one.kind != "model"; });
+                                  [](const NamedDocument& named) { return named.kind != "model"; });
   if (measured && own.code == ExitCode::ok) judgements.push_back(own);
   if (judgements.empty()) {
     const bool published = !all.empty();

@@ -9,44 +9,44 @@ function too_many(curves) {
   });
 }
 function curve_column() {
-  return field('Curve', (one) => one.name, {wide: true, tip: (one) => one.full, find: (one) => one.full, keep: true});
+  return field('Curve', (curve) => curve.name, {wide: true, tip: (curve) => curve.full, find: (curve) => curve.full, keep: true});
 }
 // A curve stays while one of its points passes.
-const by_curve = {rows: (one) => one.points.map((point) => point.row)};
-const by_point = {rows: (one) => [one.row]};
+const by_curve = {rows: (curve) => curve.points.map((point) => point.row)};
+const by_point = {rows: (curve) => [curve.row]};
 function points_of(curves) {
   return curves.flatMap((curve) => curve.points.map((point) => ({...curve, ...point})));
 }
 
 // The sizes for which a curve's line is the least among the algorithms that it stands beside.
-function least_sizes(one) {
-  if (!one.fit || !one.rivals) return '';
-  if (!one.least) return 'never';
-  const [from, to] = one.least;
+function least_sizes(curve) {
+  if (!curve.fit || !curve.rivals) return '';
+  if (!curve.least) return 'never';
+  const [from, to] = curve.least;
   if (!(from > 0)) return to === null ? 'always' : 'below ' + human(to, 'B');
   return to === null ? 'from ' + human(from, 'B') : human(from, 'B') + ' to ' + human(to, 'B');
 }
 
 function fit_columns() {
-  const of_fit = (get) => (one) => one.fit ? get(one.fit) : null, mark = (one) => one.mark;
+  const of_fit = (get) => (curve) => curve.fit ? get(curve.fit) : null, mark = (curve) => curve.mark;
   const alpha = of_fit((fit) => fit.alpha), number = (digits) => (value) => known(value) ? value.toFixed(digits) : '\u2013';
   return [
     curve_column(),
     marked(
         measure(
-            'Best bandwidth', (one) => Math.max(...one.points.map((point) => point.busbw)), (value) => human(value, 'B/s'),
+            'Best bandwidth', (curve) => Math.max(...curve.points.map((point) => point.busbw)), (value) => human(value, 'B/s'),
             {down: true}),
         mark),
     {
       ...measure('\u03b1', alpha, seconds),
-      show: (one) => one.fit ? seconds(alpha(one)) + mark(one) + (alpha(one) <= 0 ? ' (no latency seen)' : '') : one.fit_reason
+      show: (curve) => curve.fit ? seconds(alpha(curve)) + mark(curve) + (alpha(curve) <= 0 ? ' (no latency seen)' : '') : curve.fit_reason
     },
     marked(measure('1/\u03b2', of_fit((fit) => fit.beta > 0 ? 1 / fit.beta : null), (value) => human(value, 'B/s')), mark),
     measure('R\u00b2', of_fit((fit) => fit.r_squared), number(4)),
     measure('Worst residual', of_fit((fit) => fit.worst), percent),
     measure('Held-out error', of_fit((fit) => fit.held_out), percent),
     field('Least time', least_sizes),
-    measure('Sizes', (one) => one.points.length, plain),
+    measure('Sizes', (curve) => curve.points.length, plain),
     measure('\u03b2', of_fit((fit) => fit.beta), (value) => known(value) ? value.toExponential(2) + ' s/B' : '\u2013'),
   ];
 }
@@ -65,7 +65,7 @@ function collectives() {
               'relative residuals. Where the worst residual is large, the line is no model of the series. Held-out: the ' +
               'largest error for a size that the fit did not see. Least time: where this line is below those of the ' +
               'other algorithms; beyond the measured sizes it is an extrapolation.'));
-  const groups = grouped(part.sizes, (one) => one.group);
+  const groups = grouped(part.sizes, (curve) => curve.group);
   for (const [name, curves] of groups)
     append(
         made, groups.size > 1 ? element('h3', {}, name) : null,
@@ -74,25 +74,25 @@ function collectives() {
   if (part.ranks.length) append(made, over_ranks(part.ranks));
 }
 function over_ranks(all) {
-  const mark = (one) => one.mark, made = [
+  const mark = (curve) => curve.mark, made = [
     element('h3', {}, 'Over ranks'),
     element(
         'p', {},
         'Bus bandwidth of the largest message that ran with several numbers of ranks: a machine without ' +
             'contention keeps it.')
   ];
-  for (const [name, curves] of grouped(all, (one) => one.group))
+  for (const [name, curves] of grouped(all, (curve) => curve.group))
     made.push(
         plot(
             'Bus bandwidth of ' + name + ' over ranks', () => scaling_plot(curves, 'ranks', 'busbw', 'bus bandwidth')),
         too_many(curves));
   const columns = [
     curve_column(),
-    measure('Ranks', (one) => one.count, plain),
-    measure('Message', (one) => one.bytes, binary),
-    marked(measure('Time', (one) => one.seconds, seconds), (one) => rows[one.row].mark),
-    marked(measure('Bus bandwidth', (one) => one.busbw, (value) => human(value, 'B/s')), (one) => rows[one.row].mark),
-    marked(measure('Of the fewest ranks\'', (one) => one.efficiency, percent), mark),
+    measure('Ranks', (curve) => curve.count, plain),
+    measure('Message', (curve) => curve.bytes, binary),
+    marked(measure('Time', (curve) => curve.seconds, seconds), (curve) => rows[curve.row].mark),
+    marked(measure('Bus bandwidth', (curve) => curve.busbw, (value) => human(value, 'B/s')), (curve) => rows[curve.row].mark),
+    marked(measure('Of the fewest ranks\'', (curve) => curve.efficiency, percent), mark),
   ];
   return [...made, folded_table('Table over ranks', data_table('Collectives over ranks', columns, points_of(all), by_point))];
 }
@@ -109,7 +109,7 @@ function scaling() {
                    ' Where each rank has a problem of its own (weak), speedup counts the work of all of them.' :
                    '')));
   for (const over of ['ranks', 'threads']) {
-    const curves = report.scaling.filter((curve) => curve.over === over), mark = (one) => one.mark;
+    const curves = report.scaling.filter((curve) => curve.over === over), mark = (curve) => curve.mark;
     if (!curves.length) continue;
     append(made, element('h3', {}, 'Over ' + over));
     if (has_plots)
@@ -122,12 +122,12 @@ function scaling() {
           too_many(curves));
     const columns = [
       curve_column(),
-      curves.some((curve) => curve.weak) ? field('Work', (one) => one.weak ? 'of each rank' : 'shared') : null,
-      measure(over, (one) => one.count, plain),
-      marked(measure('Time', (one) => one.seconds, seconds), (one) => rows[one.row].mark),
-      marked(measure('Speedup', (one) => one.speedup, times), mark),
-      measure('Ideal', (one) => one.ideal, times),
-      marked(measure('Efficiency', (one) => one.efficiency, percent), mark),
+      curves.some((curve) => curve.weak) ? field('Work', (curve) => curve.weak ? 'of each rank' : 'shared') : null,
+      measure(over, (curve) => curve.count, plain),
+      marked(measure('Time', (curve) => curve.seconds, seconds), (curve) => rows[curve.row].mark),
+      marked(measure('Speedup', (curve) => curve.speedup, times), mark),
+      measure('Ideal', (curve) => curve.ideal, times),
+      marked(measure('Efficiency', (curve) => curve.efficiency, percent), mark),
     ].filter(Boolean);
     append(
         made,
@@ -140,7 +140,7 @@ function nodes() {
   if (!part) return;
   let shown = part.rows;
   const worst = (row) =>
-      row.speedups.reduce((best, one, i) => known(one) && (best < 0 || one < row.speedups[best]) ? i : best, -1);
+      row.speedups.reduce((best, speedup, i) => known(speedup) && (best < 0 || speedup < row.speedups[best]) ? i : best, -1);
   const map = node_map(
       () => part.hosts, () => shown.map((row) => row.id),
       () => shown.map((row) => row.speedups.map((speedup, i) => ({speedup, mark: row.marks[i]}))), part.of);

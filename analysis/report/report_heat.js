@@ -5,8 +5,8 @@ function heat_extent() {
   const all = [];
   if (report.nodes)
     for (const row of report.nodes.rows) all.push(...row.speedups);
-  for (const one of each(report.acceptance))
-    for (const node of each(one.nodes))
+  for (const fleet of each(report.acceptance))
+    for (const node of each(fleet.nodes))
       for (const row of each(node.rows)) all.push(row.speedup ?? speedup_of(row.ratio));
   return Math.max(0.07, ...all.filter((value) => known(value) && value > 0).map((value) => Math.abs(Math.log2(value))));
 }

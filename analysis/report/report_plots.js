@@ -163,7 +163,7 @@ function roofline_plot(part) {
     });
   const peaks = ceiling_parts(roofs, (roof) => human(roof.flops_per_s, 'FLOP/s'), (roof) => height_at(roof, right));
   const slopes = ceiling_parts(roofs, (roof) => human(roof.bytes_per_s, 'B/s'), (roof) => height_at(roof, left));
-  const ends = [...peaks, ...slopes].map((one) => one.y);
+  const ends = [...peaks, ...slopes].map((part) => part.y);
   const yaxis = log_axis('rate', [...points.map((point) => point.rate), ...ends], (value) => brief(value, 'FLOP/s'));
   const labels = (size) => [
     ...ceiling_labels(peaks, xaxis.range[1], yaxis, size, 0), ...ceiling_labels(slopes, xaxis.range[0], yaxis, size, 12)
@@ -171,21 +171,26 @@ function roofline_plot(part) {
   const margin = {l: 90, r: 190, t: 20, b: 50}, height = Math.max(500, 140 + 36 * peaks.length, 140 + 36 * slopes.length);
   return {data, layout: {xaxis, yaxis, margin, height, showlegend: true}, labels};
 }
-// The peaks, or the bandwidths, of all roofs: those that read alike are one, with the names of their roofs.
+// The peaks, or the bandwidths, of all roofs: those that read alike are a single part, with the names of their roofs.
 function ceiling_parts(roofs, text, y) {
   return [...grouped(roofs, text)].map(
-      ([value, list]) => ({value, y: Math.max(...list.map(y)), names: list.map((roof) => roof.label).join(', ')}));
+      ([value, list]) => ({value, y: Math.max(...list.map(y)), names: list.map((roof) => roof.label)}));
+}
+// All of them where there is room for all, else the first.
+function ceiling_names(names) {
+  const all = names.join(', '), rest = names.length > 1 ? ' and ' + (names.length - 1) + ' more' : '';
+  return all.length <= 26 ? all : shorter(names[0], 26 - rest.length) + rest;
 }
 // Each beside the end of its line, `below` it by so much.
 function ceiling_labels(list, x, yaxis, size, below) {
-  const up = (one) => size.h * (Math.log10(one.y) - yaxis.range[0]) / (yaxis.range[1] - yaxis.range[0]);
-  const high = spread(list.map((one) => up(one) - below), 34, 16, size.h - 8);
-  return list.map((one, i) => ({
+  const up = (part) => size.h * (Math.log10(part.y) - yaxis.range[0]) / (yaxis.range[1] - yaxis.range[0]);
+  const high = spread(list.map((part) => up(part) - below), 34, 16, size.h - 8);
+  return list.map((part, i) => ({
                     x,
-                    y: Math.log10(one.y),
+                    y: Math.log10(part.y),
                     ax: 18,
-                    ay: up(one) - high[i],
-                    text: '<b>' + one.value + '</b><br>' + safe(shorter(one.names, 28)),
+                    ay: up(part) - high[i],
+                    text: '<b>' + part.value + '</b><br>' + safe(ceiling_names(part.names)),
                     align: 'left',
                     xanchor: 'left',
                     font: {size: 11, color: '#3d444d'},

@@ -175,17 +175,17 @@ function mark_sentences() {
 
 function files() {
   const columns = [
-    field('File', (one) => one.name || 'result', {wide: true, keep: true}),
-    field('Kind', (one) => one.kind),
-    field('System', (one) => one.system, {kind: 'short'}),
-    field('Suite', (one) => one.suite),
-    field('Started', (one) => day(one.started)),
-    measure('Rows', (one) => one.rows ?? null, plain),
-    field('Run', (one) => one.run, {wide: true, aside: true}),
-    field('Command', (one) => one.command, {
+    field('File', (item) => item.name || 'result', {wide: true, keep: true}),
+    field('Kind', (item) => item.kind),
+    field('System', (item) => item.system, {kind: 'short'}),
+    field('Suite', (item) => item.suite),
+    field('Started', (item) => day(item.started)),
+    measure('Rows', (item) => item.rows ?? null, plain),
+    field('Run', (item) => item.run, {wide: true, aside: true}),
+    field('Command', (item) => item.command, {
       aside: true,
       kind: 'command',
-      show: (one) => element('code', {}, one.command || '\u2013')
+      show: (item) => element('code', {}, item.command || '\u2013')
     }),
   ];
   section('files', 'Files', data_table('Files', columns, report.files));
@@ -194,11 +194,11 @@ function files() {
 function environments() {
   const part = report.environments;
   if (!part) return;
-  const name = (one, i) => 'E' + (i + 1) + ' ' + one.system;
+  const name = (item, i) => 'E' + (i + 1) + ' ' + item.system;
   const columns = [
-    field('Environment', (one) => name(one, part.distinct.indexOf(one)), {wide: true}),
-    field('Hosts', (one) => few(one.hosts, 12), {wide: true}),
-    field('Files', (one) => few(one.files, 12), {wide: true}),
+    field('Environment', (item) => name(item, part.distinct.indexOf(item)), {wide: true}),
+    field('Hosts', (item) => few(item.hosts, 12), {wide: true}),
+    field('Files', (item) => few(item.files, 12), {wide: true}),
   ];
   const made = section('environments', 'Environments', data_table('Environments', columns, part.distinct));
   append(made, element('h3', {}, 'Differences'));
@@ -215,8 +215,8 @@ function environments() {
         data_table(
             'Differences',
             [
-              field('Field', (one) => one.field, {keep: true}),
-              ...shown.map((one, i) => field('E' + (i + 1), (row) => row.values[i] ?? 'absent', {wide: true}))
+              field('Field', (item) => item.field, {keep: true}),
+              ...shown.map((item, i) => field('E' + (i + 1), (row) => row.values[i] ?? 'absent', {wide: true}))
             ],
             part.differences));
   } else {
@@ -232,6 +232,6 @@ function environments() {
           'What all have in common (' + part.common.length + ' fields)',
           data_table(
               'Common fields',
-              [field('Field', (one) => one.field, {keep: true}), field('Value', (one) => one.value ?? 'unknown', {wide: true})],
+              [field('Field', (item) => item.field, {keep: true}), field('Value', (item) => item.value ?? 'unknown', {wide: true})],
               part.common)));
 }

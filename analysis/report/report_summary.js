@@ -52,10 +52,10 @@ function verdict_box() {
       element(
           'div', {}, element('p', {}, sentence), verdict.note ? element('p', {}, verdict.note) : null,
           verdict.also.map(
-              (one) => element(
+              (other) => element(
                   'p', {class: 'soft'},
-                  element('span', {class: 'badge ' + mood_of(one.code)}, (marks[mood_of(one.code)] || '') + one.word),
-                  ' ' + one.text))));
+                  element('span', {class: 'badge ' + mood_of(other.code)}, (marks[mood_of(other.code)] || '') + other.word),
+                  ' ' + other.text))));
 }
 
 const first_items = 5;

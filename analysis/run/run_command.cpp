@@ -94,7 +94,7 @@ std::vector<std::string> ids_in(const std::string& file) {
   if (!good)
     throw InputError(
         file +
-        ": is no list of ids (a JSON array of texts, at least one, was expected). `assay "
+        ": is not a list of ids (a JSON array with at least one text was expected). `assay "
         "compare --flagged` writes one.");
   return list;
 }
@@ -160,7 +160,7 @@ RunPlan against(const RunPlan& plan, const std::string& other) {
   twin.programs = programs_of(other);
   if (benchmark_names(twin.programs).empty())
     throw InputError(fmt::format(
-        "--against {} is no build of Assay ({}). Name the folder of a build or an installation, "
+        "--against {} is not a build of Assay ({}). Name the folder of a build or an installation, "
         "the one that holds bin/.",
         other,
         fs::exists(twin.programs)

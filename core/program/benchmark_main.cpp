@@ -75,7 +75,7 @@ std::vector<Case> selected_cases(const Benchmark& benchmark, RunRequest& request
     if (!request.min_samples_given)
       request.timing.min_samples = timing.value("min_samples", request.timing.min_samples);
     if (request.required)
-      for (Case& one : cases) one.required = true;
+      for (Case& selected : cases) selected.required = true;
   }
   return cases;
 }
@@ -85,8 +85,8 @@ std::vector<Case> planned_cases(const RunRequest& request, std::vector<Case> cas
   if (request.plan.empty()) return cases;
   std::vector<Case> planned;
   for (const json& id : read_json(request.plan)) {
-    const auto found =
-        std::find_if(cases.begin(), cases.end(), [&](const Case& one) { return one.id == id; });
+    const auto found = std::find_if(cases.begin(), cases.end(),
+                                    [&](const Case& selected) { return selected.id == id; });
     if (found == cases.end())
       throw InputError(request.plan + ": no case '" + id.dump() + "' in suite '" + request.suite +
                        "'. Plan and suite differ.");
@@ -100,8 +100,9 @@ void print_list(const Benchmark& benchmark, const std::vector<Case>& cases, bool
     std::cout << case_list(benchmark, cases).dump(1) << '\n';
     return;
   }
-  for (const Case& one : cases)
-    std::cout << one.id << (one.names.empty() ? "" : "  " + join(one.names, ",")) << '\n';
+  for (const Case& selected : cases)
+    std::cout << selected.id << (selected.names.empty() ? "" : "  " + join(selected.names, ","))
+              << '\n';
 }
 
 std::string command_line(int argc, const char* const* argv) {
@@ -115,9 +116,9 @@ json environment_of(const Benchmark& benchmark, const std::vector<Case>& cases, 
                     Communicator& ranks) {
   std::set<std::string> names;
   for (const Dimension& axis : benchmark.dimensions())
-    for (const Case& one : cases)
-      if (const auto plugin = one.settings.find(axis.name);
-          axis.plugin && plugin != one.settings.end())
+    for (const Case& selected : cases)
+      if (const auto plugin = selected.settings.find(axis.name);
+          axis.plugin && plugin != selected.settings.end())
         names.insert(plugin->second);
   json environment = capture_environment();
   for (const std::string& name : names) {
@@ -142,16 +143,16 @@ void on_rank_0(Communicator& ranks, const Body& body) {
   if (!problem.empty()) throw InputError(problem);
 }
 
-/// Ranks that were given different words would meet in one call with different sizes.
+/// Ranks that were started with different arguments would call a collective with different sizes.
 void expect_same_cases(Communicator& ranks, const std::vector<Case>& cases) {
   json ids = json::array();
-  for (const Case& one : cases) ids.push_back(one.id);
+  for (const Case& selected : cases) ids.push_back(selected.id);
   const std::vector<std::string> all = ranks.allgather(content_hash("cases", ids));
   for (std::size_t rank = 1; rank < all.size(); ++rank)
     if (all[rank] != all.front())
       throw InputError(
           fmt::format("rank {} was given other cases than rank 0 (their ids differ). Start all "
-                      "ranks with the same words.",
+                      "ranks with the same arguments.",
                       rank));
 }
 
@@ -160,7 +161,7 @@ std::optional<std::filesystem::path> journal_of(const RunRequest& request) {
   return own_journal(request);
 }
 
-/// What a rank still says when its launcher, or somebody, ends it: under `assay run`, that it was
+/// What a rank reports when a signal ends it: under `assay run`, that it was
 /// there to be ended, so that a row can name those that were not; else where the rows are.
 std::optional<SignalNote> last_note(const Benchmark& benchmark, const RunRequest& request,
                                     const Communicator& ranks) {
@@ -207,7 +208,7 @@ int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
   const json environment = environment_of(benchmark, all, plugins, ranks);
   const json launch = {{"launch", request.launch}, {"attempt", request.attempt}};
   const std::optional<SignalNote> note_of_end = last_note(benchmark, request, ranks);
-  // For whoever finds a process, and must tell which rank it is.
+  // Tells which rank a process is.
   const std::vector<std::string> processes = ranks.allgather(std::to_string(getpid()));
   const auto append = [&](const json& event) {
     if (!journal) return;
@@ -246,19 +247,19 @@ int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
     if (!text.empty()) std::cerr << "assay-" << benchmark.name() << ": " << text << std::endl;
   };
   CeilingProbe probe(plugins);
-  for (const Case& one : cases) {
-    note("begin", {{"id", one.id}, {"started", utc_now()}});
+  for (const Case& selected : cases) {
+    note("begin", {{"id", selected.id}, {"started", utc_now()}});
     if (speaks && request.talk == Talk::verbose)
-      tell(fmt::format("case {} of {}: {}", rows.size() + 1, cases.size(), one.id));
-    const std::unique_ptr<Problem> problem = benchmark.problem(one.settings);
+      tell(fmt::format("case {} of {}: {}", rows.size() + 1, cases.size(), selected.id));
+    const std::unique_ptr<Problem> problem = benchmark.problem(selected.settings);
     Outcome outcome =
-        run_case([&] { return benchmark.prepare(one, context); }, ranks, request.timing);
+        run_case([&] { return benchmark.prepare(selected, context); }, ranks, request.timing);
     if (outcome.timing) share(outcome.timing->contention, ranks);  // on all ranks or on none
     // Before the row is synced: the other ranks are in the next case already, and may say
     // something.
     if (!request.plan.empty() && speaks)
-      std::cerr << "end of " << one.id << end_of_case << std::endl;
-    json row = make_row(benchmark.name(), one, problem.get(), outcome, 0, request.launch,
+      std::cerr << "end of " << selected.id << end_of_case << std::endl;
+    json row = make_row(benchmark.name(), selected, problem.get(), outcome, 0, request.launch,
                         request.attempt, ranks.size(), ranks.nodes());
     // `assay run`, which gives a plan, judges by what it measures around the cases.
     if (request.plan.empty() && ranks.size() == 1) probe.judge(row);

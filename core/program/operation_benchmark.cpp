@@ -9,21 +9,21 @@ namespace assay {
 
 std::unique_ptr<Communicator> Benchmark::connect(Plugins&) const { return serial_communicator(); }
 
-Result<std::unique_ptr<Workload>> OperationBenchmark::prepare(const Case& one,
+Result<std::unique_ptr<Workload>> OperationBenchmark::prepare(const Case& selected,
                                                               CaseContext& context) const {
-  const std::unique_ptr<Problem> what = problem(one.settings);
-  Result<Backend*> opened = context.plugins.open(one.settings.at("backend"));
+  const std::unique_ptr<Problem> what = problem(selected.settings);
+  Result<Backend*> opened = context.plugins.open(selected.settings.at("backend"));
   if (auto* refusal = std::get_if<Unsupported>(&opened)) return std::move(*refusal);
   Backend& backend = *std::get<Backend*>(opened);
   Options options;
-  options.settings = one.settings;
-  if (const auto threads = one.settings.find("threads"); threads != one.settings.end())
+  options.settings = selected.settings;
+  if (const auto threads = selected.settings.find("threads"); threads != selected.settings.end())
     options.threads = std::stoi(threads->second);
   Result<Device*> device = backend.device(options);
   if (auto* refusal = std::get_if<Unsupported>(&device)) return std::move(*refusal);
   OperationSetup setup;
   // Before the operation is made: a library may divide its work among the threads that there are.
-  if (one.settings.contains("threads") && std::get<Device*>(device)->name() == "cpu") {
+  if (selected.settings.contains("threads") && std::get<Device*>(device)->name() == "cpu") {
     if (auto why = why_not_threads(options.threads)) return Unsupported{std::move(*why)};
     setup.threads = options.threads;
   }
@@ -34,8 +34,8 @@ Result<std::unique_ptr<Workload>> OperationBenchmark::prepare(const Case& one,
   const double create_seconds = std::chrono::duration<double>(Clock::now() - before).count();
   if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
 
-  const auto cache = one.settings.find("cache");
-  setup.cold = cache != one.settings.end() && cache->second == "cold";
+  const auto cache = selected.settings.find("cache");
+  setup.cold = cache != selected.settings.end() && cache->second == "cold";
   setup.seed = context.seed;
   setup.rank = context.ranks.rank();
   setup.ranks_here = context.ranks_here;

@@ -81,9 +81,9 @@ class Against(RunTest):
         self.assertIn("is this build itself", done.stderr)
         nowhere = self.folder / "nowhere"
         done = self.run_suite(suite, "--against", nowhere, code=2)
-        self.assertIn(f"--against {nowhere} is no build of Assay ({nowhere} does not exist)", done.stderr)
+        self.assertIn(f"--against {nowhere} is not a build of Assay ({nowhere} does not exist)", done.stderr)
         done = self.run_suite(suite, "--against", SOURCE / "docs", code=2)
-        self.assertIn("is no build of Assay (no executable assay-<benchmark> is in", done.stderr)
+        self.assertIn("is not a build of Assay (no executable assay-<benchmark> is in", done.stderr)
         done = self.run_suite(suite, "--against", self.other_build("assay-stream"), code=2)
         self.assertIn("unknown benchmark 'conv'", done.stderr)
         self.assertFalse(self.out.exists())

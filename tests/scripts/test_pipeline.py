@@ -106,7 +106,7 @@ class Pipeline(RunTest):
         self.assertIn("the promoted installation is gone", done.stdout)
         self.assertFalse((self.out / "confirm").exists(), "nothing was launched")
         refused = self.command(other / "bin" / "assay", "history", self.runs, "--confirm", good, code=2)
-        self.assertIn("is no build of Assay", refused.stderr)
+        self.assertIn("is not a build of Assay", refused.stderr)
         self.assertIn("--confirm", self.command(ASSAY, "history", self.runs, "--launcher", "x", code=2).stderr)
 
 

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -49,20 +48,14 @@ std::optional<double> number_of(const Given& given, const std::string& flag, dou
                                 double most) {
   const auto text = value_of(given, flag);
   if (!text) return std::nullopt;
-  double value = 0;
-  const char* end = text->data() + text->size();
-  const auto [stop, error] = std::from_chars(text->data(), end, value);
-  if (error != std::errc() || stop != end || !(value >= least && value <= most))
-    throw InputError(fmt::format("--{} {} is not a number from {} to {}. Give one, like {}.", flag,
-                                 *text, least, most, least));
-  return value;
+  return number_between("--" + flag, *text, least, most);
 }
 
 void check_own(const nlohmann::json& document, const std::string& kind) {
   if (const auto errors = schema_errors(document, kind, "the " + kind); !errors.empty())
     throw std::runtime_error(
         errors.front() +
-        " (The document breaks its own schema.) Please report this as a bug of Assay.");
+        " (The document violates its schema.) Please report this as a bug of Assay.");
 }
 
 void check_outputs(const Given& given, const std::vector<std::string>& flags,

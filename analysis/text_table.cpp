@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
+
+#include "core/base/numbers.hpp"
 
 namespace assay {
 
@@ -27,8 +28,8 @@ std::string trimmed(std::string line) {
   return line;
 }
 
-/// The length of the UTF-8 sequence at `at`, 0 where there is none. Overlong forms and surrogates
-/// are none.
+/// The length of the UTF-8 sequence at `at`; 0 if it is invalid (also for overlong forms and
+/// surrogates).
 std::size_t sequence(const std::string& text, std::size_t at, char32_t& point) {
   const auto byte = [&](std::size_t i) {
     return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
@@ -58,11 +59,9 @@ bool hidden(char32_t point) {
 
 std::string csv_text(const std::string& text) {
   std::string safe = visible(text);
-  // "-3e-5" is a number; "=1+1", "+cmd", "-x" and "@sum" would be computed.
-  double number = 0;
-  const auto [end, error] = std::from_chars(safe.data(), safe.data() + safe.size(), number);
-  const bool is_number = error == std::errc() && end == safe.data() + safe.size();
-  if (!safe.empty() && !is_number && std::string("=+-@ ").find(safe[0]) != std::string::npos)
+  // "-3e-5" is a number; "=1+1", "+cmd", "-x" and "@sum" would be evaluated.
+  if (!safe.empty() && !parse_number(safe) &&
+      std::string("=+-@ ").find(safe[0]) != std::string::npos)
     safe.insert(safe.begin(), '\'');
   if (safe.find_first_of("\",") == std::string::npos) return safe;
   std::string quoted = "\"";

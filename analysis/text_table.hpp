@@ -8,31 +8,30 @@ namespace assay {
 
 struct Column {
   std::string title;
-  bool right = false;  ///< numbers are set right, so that sizes can be seen
+  bool right = false;  ///< aligned right, for numbers
 };
 
-/// A line of cells. `note` stands instead of the cells from its place on: a reason where there is
-/// no number.
+/// A line of cells. `note` replaces all cells after the last one given: a reason where there is no
+/// result.
 struct Line {
   std::vector<std::string> cells;
   std::string note;
 };
 
-/// Text of a file as it may stand on a terminal: a control character, a sign that turns the
-/// direction of writing, and a byte that is no UTF-8 become U+FFFD; a line break or a tab a space.
+/// Text that is safe on a terminal: control characters, characters that change the writing
+/// direction, and invalid UTF-8 become U+FFFD; line breaks and tabs become spaces.
 std::string visible(const std::string& text);
-/// The same for Markdown: what has a meaning there is escaped.
+/// The same for Markdown: special characters are escaped.
 std::string markdown_text(const std::string& text);
 
-/// Titles, cells and notes are made visible.
+/// Applies visible() to titles, cells and notes.
 std::string terminal_table(const std::vector<Column>& columns, const std::vector<Line>& lines);
-/// Notes go into the cell of the first missing column; all text is escaped.
+/// A note is put into the first missing cell; all text is escaped.
 std::string markdown_table(const std::vector<Column>& columns, const std::vector<Line>& lines);
-/// RFC 4180. What a spreadsheet would take for a formula gets a quote before it, unless it is a
-/// number.
+/// RFC 4180. Text that a spreadsheet would evaluate as a formula gets a leading quote.
 std::string csv_table(const std::vector<Column>& columns, const std::vector<Line>& lines);
 
-/// Characters that a terminal shows (code points; our own text holds no combining or wide ones).
+/// Columns on a terminal: the number of code points (Assay writes no combining or wide characters).
 std::size_t shown_width(const std::string& text);
 
 }  // namespace assay

@@ -25,6 +25,16 @@ std::optional<T> parsed(const std::string& text) {
 
 }  // namespace
 
+std::optional<double> parse_number(const std::string& text) { return parsed<double>(text); }
+
+double number_between(const std::string& flag, const std::string& text, double least, double most) {
+  const auto number = parsed<double>(text);
+  if (!number || !(*number >= least && *number <= most))
+    throw InputError(fmt::format("{} '{}' is not a number from {} to {}. Give a number like {} {}.",
+                                 flag, text, least, most, flag, least));
+  return *number;
+}
+
 double positive_number(const std::string& flag, const std::string& text, const std::string& what,
                        double most) {
   const auto number = parsed<double>(text);
@@ -53,14 +63,6 @@ std::uint64_t whole_number(const std::string& flag, const std::string& text, std
     throw InputError(
         fmt::format("{} '{}' is no whole number in range ({} to {}). Give one like {} {}.", flag,
                     text, least, most, flag, least == 0 ? 1 : least));
-  return *number;
-}
-
-double number_between(const std::string& flag, const std::string& text, double least, double most) {
-  const auto number = parsed<double>(text);
-  if (!number || !(*number >= least && *number <= most))
-    throw InputError(fmt::format("{} '{}' is not a number from {} to {}. Give a number like {} {}.",
-                                 flag, text, least, most, flag, least));
   return *number;
 }
 

@@ -1,11 +1,19 @@
 #pragma once
-// Numbers of the command line: the whole word must be one, finite and in range.
+// Numbers in texts and of the command line.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace assay {
+
+/// The number that the whole text is (as std::from_chars reads it: no blanks, no plus sign), else
+/// nothing. It may be infinite or NaN.
+std::optional<double> parse_number(const std::string& text);
+
+/// A number from `least` to `most`. `flag` ("--tolerance") is for the message. InputError.
+double number_between(const std::string& flag, const std::string& text, double least, double most);
 
 /// A positive finite number up to `most`. `flag` ("--max-time") is for the message, and so is
 /// `what` ("number of seconds"). InputError.
@@ -22,9 +30,6 @@ constexpr std::uint64_t most_samples = 1000000;
 /// A whole number from `least` to `most`, without sign. InputError.
 std::uint64_t whole_number(const std::string& flag, const std::string& text, std::uint64_t least,
                            std::uint64_t most);
-
-/// A number from `least` to `most`. `flag` ("--tolerance") is for the message. InputError.
-double number_between(const std::string& flag, const std::string& text, double least, double most);
 
 /// A size in bytes from 0 to `most`: digits and an optional unit K, M, G or T (also KiB, MiB, …),
 /// each 1024 times the one before, as in nccl-tests. "KB" is refused: it means 1000 to some. The

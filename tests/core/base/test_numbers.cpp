@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "core/base/error.hpp"
 #include "core/base/hash.hpp"
@@ -53,6 +54,20 @@ TEST(Numbers, ARangeOfSizesGrowsByItsFactor) {
   for (const char* text : {"8:64", "8:64:2:2", "0:8:2", "64:8:2", "8:64:1", "8:64:0", "8:64:-2",
                            "8:64:x", "8::2", ":", "8:64:99999999999999999999"})
     EXPECT_THROW(size_range("--bytes", text, most), InputError) << text;
+}
+
+TEST(Numbers, ParsingTakesTheWholeTextOrNothing) {
+  EXPECT_EQ(parse_number("-3e-5"), -3e-5);
+  EXPECT_EQ(parse_number("08"), 8);
+  for (const char* text : {"", " 1", "1 ", "+1", "1x", "0x10", "1,5", "=1+1"})
+    EXPECT_EQ(parse_number(text), std::nullopt) << text;
+}
+
+TEST(Numbers, LimitsOfARangeBelongToIt) {
+  EXPECT_EQ(number_between("--tolerance", "0", 0, 10), 0);
+  EXPECT_EQ(number_between("--tolerance", "10", 0, 10), 10);
+  for (const char* text : {"", "-1", "10.5", "nan", "inf", "2s"})
+    EXPECT_THROW(number_between("--tolerance", text, 0, 10), InputError) << text;
 }
 
 /// What a benchmark says to these words.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 
 #include "core/base/error.hpp"
 #include "core/base/paths.hpp"
@@ -21,23 +22,23 @@ using nlohmann::json;
 
 fs::path baselines_folder() { return data_folder("results-schema") / "baselines"; }
 
-/// How and where the work was done may differ between two systems, and so may the name by which a
-/// model knows it; everything else in "parameters" defines the work.
-bool says_how(const std::string& parameter) {
+/// Parameters that may differ between two systems: how and where the work was done, and the name
+/// that a model gives it. All other parameters define the work.
+bool describes_system(const std::string& parameter) {
   static constexpr std::array how{"backend", "algorithm", "threads",      "layout",    "device",
                                   "blas",    "transport", "architecture", "framework", "tuning",
                                   "smt",     "system",    "workload"};
   return std::find(how.begin(), how.end(), parameter) != how.end();
 }
 
-/// A value that was not given: one rank on one node, buffers in use again and again.
+/// The value of a parameter that was not given: one rank on one node, buffers in cache.
 json assumed(const std::string& parameter) {
   if (parameter == "ranks" || parameter == "nodes") return 1;
   if (parameter == "cache") return "hot";
   return nullptr;
 }
 
-/// null where somebody else's row says that its source does not tell.
+/// null where a published row says that its source does not give the value.
 json parameter(const json& row, const std::string& name) {
   const json& all = row.at("parameters");
   if (all.contains(name) && (!all[name].is_null() || row.value("published", false)))
@@ -45,7 +46,7 @@ json parameter(const json& row, const std::string& name) {
   return assumed(name);
 }
 
-/// What ran, else what was asked for.
+/// The algorithm that ran; the one that was asked for, where the row does not tell.
 std::string algorithm(const json& row) {
   const json& executed = row.contains("executed") ? row["executed"] : json();
   if (executed.is_object() && executed.contains("algorithm") && executed["algorithm"].is_string())
@@ -54,8 +55,8 @@ std::string algorithm(const json& row) {
   return asked.is_string() ? asked.get<std::string>() : "";
 }
 
-/// The same algorithm and framework over the same transport with the same SMT: preferred where
-/// there is a choice.
+/// Preferred where several rows match: the same algorithm and framework over the same transport
+/// with the same SMT.
 constexpr std::array same_ways{"transport", "smt", "framework", "tuning"};
 bool same_way(const json& a, const json& b) {
   for (const char* name : same_ways)
@@ -64,8 +65,8 @@ bool same_way(const json& a, const json& b) {
   return (!asked.is_null() && asked == parameter(b, "algorithm")) || algorithm(a) == algorithm(b);
 }
 
-/// Ranks share the work of a problem that is given as a whole (its size), else each has its own; a
-/// source that does not tell its ranks tells its nodes.
+/// The number of ranks does not define the work where the problem is given as a whole (by its size)
+/// and ranks share it, or where a source gives nodes instead of ranks.
 bool ranks_may_differ(const json& row, const json& base) {
   return (row.at("problem").contains("size") && base.at("problem").contains("size")) ||
          parameter(row, "ranks").is_null() || parameter(base, "ranks").is_null();
@@ -76,51 +77,52 @@ std::string shown(const json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-/// The first field of the work in which the rows differ, or "".
+/// The first difference between the work of two rows, or "".
 std::string difference(const json& row, const json& base) {
-  const auto told = [](const std::string& name, const json& mine, const json& its) {
+  const auto text = [](const std::string& name, const json& mine, const json& its) {
     return fmt::format("{} is {} here and {} there", name, shown(mine), shown(its));
   };
   std::vector<std::string> names;
-  for (const json* one : {&row, &base})
-    for (const auto& [name, value] : (*one)["parameters"].items())
-      if (!says_how(name) && std::find(names.begin(), names.end(), name) == names.end())
+  for (const json* side : {&row, &base})
+    for (const auto& [name, value] : (*side)["parameters"].items())
+      if (!describes_system(name) && std::find(names.begin(), names.end(), name) == names.end())
         names.push_back(name);
   for (const std::string& name : names)
     if (parameter(row, name) != parameter(base, name) &&
         !(name == "ranks" && ranks_may_differ(row, base)))
-      return told(name, parameter(row, name), parameter(base, name));
-  // A rate or an efficiency would not mean the same if the work were counted otherwise, or came in
-  // other batches.
+      return text(name, parameter(row, name), parameter(base, name));
+  // Rates and efficiencies are comparable only where the work is counted alike and the batches are
+  // equal.
   for (const auto& [key, name] : {std::pair{"flops", "the FLOP count"},
                                   std::pair{"global_batch_size", "the global batch size"}}) {
     const json none, mine = row.at("problem").value(key, none),
                      its = base.at("problem").value(key, none);
     if (mine.is_number() && its.is_number() && mine.get<double>() != its.get<double>())
-      return told(name, mine, its);
+      return text(name, mine, its);
   }
   return "";
 }
 
-/// Whether a row that is incomparable with others may stand beside this one: both of one source.
+/// Whether two rows come from the same source, within which incomparable rows may be compared.
 bool of_one_source(const json& row, const json& base) {
   return row.contains("comparable_within") && base.contains("comparable_within") &&
          row["comparable_within"] == base["comparable_within"];
 }
 
-/// What a row computed: the key by which it is found.
+/// What a row computed, as the key of an index.
 std::pair<std::string, std::string> work_of(const json& row) {
   return {row.at("benchmark"), row.at("problem").at("descriptor")};
 }
 
-/// Two numbers with one unit: seconds where both have them, else a rate that both have.
-struct Pair {
-  std::string unit;  ///< "" where there is none
-  double mine = 0, its = 0;
-  double speedup() const { return unit == "s" ? its / mine : mine / its; }
+/// Numbers of a row and of a baseline in the same unit: seconds where both have them, else a rate
+/// that both have.
+struct Comparable {
+  std::string unit;  ///< "" where the two have no common unit
+  double row = 0, base = 0;
+  double speedup() const { return unit == "s" ? base / row : row / base; }
 };
 
-Pair common_unit(const json& row, const Launches& base) {
+Comparable comparable_numbers(const json& row, const Launches& base) {
   if (base.status == "ok" && row.at("time_s").is_object())
     return {"s", row["time_s"].at("median"), base.median};
   const json rates = row.value("rates", json::object());
@@ -130,8 +132,8 @@ Pair common_unit(const json& row, const Launches& base) {
   return {};
 }
 
-/// The ratio (this row's time over that system's) that a source prints, where it does not follow
-/// from the numbers that it prints: those were rounded, the ratio was not made of them.
+/// The ratio (time of this row over that of the other) that a source prints, where it does not
+/// follow from the printed times: these were rounded, and the ratio was computed before. Else null.
 json contradicting_ratio(const json& row, const json& other, const std::string& system,
                          double ratio) {
   for (const json& printed : row.value("printed", json::object()).value("ratios", json::array())) {
@@ -147,6 +149,93 @@ json contradicting_ratio(const json& row, const json& other, const std::string& 
   return nullptr;
 }
 
+/// The candidate that a row is compared with: launches of one id in one environment.
+struct Candidate {
+  Launches launches;
+  Comparable numbers;
+  bool same_way = false;         ///< the row's algorithm, framework, transport and SMT
+  std::size_t environments = 1;  ///< in which the id ran
+};
+
+/// Why these launches have no number to compare with, or "". All launches of an id count: an
+/// incorrect launch leaves no number.
+std::string obstacle(const Launches& launches) {
+  if (launches.status != "ok" && launches.rate_name.empty())
+    return fmt::format("its row is {} ({})", launches.status, launches.reason);
+  if (launches.status == "ok" && !(launches.median > 0))
+    return "its time is below the resolution of the timer";
+  return "";
+}
+
+/// Why a row and these launches have no number in the same unit.
+std::string no_common_unit(const json& row, const Launches& launches) {
+  return fmt::format("no common unit: {} there, {} here",
+                     launches.rate_name.empty() ? "seconds" : launches.rate_name,
+                     row.at("time_s").is_object() ? "seconds and no such rate" : "another rate");
+}
+
+/// The candidate that ran in the same way, else the fastest. Nothing, and the reason, where there
+/// is no candidate with a number.
+std::optional<Candidate> best_candidate(const json& row,
+                                        const std::map<std::string, LaunchGroups>& ids,
+                                        std::string& reason) {
+  std::optional<Candidate> best;
+  for (const auto& [id, groups] : ids) {
+    const std::vector<Launches> all = groups.summarized();
+    for (const Launches& launches : all) {
+      if (const std::string why = obstacle(launches); !why.empty()) {
+        reason = why;
+        continue;
+      }
+      const Comparable numbers = comparable_numbers(row, launches);
+      if (numbers.unit.empty()) {
+        reason = no_common_unit(row, launches);
+        continue;
+      }
+      const bool same = same_way(row, launches.first());
+      if (!best || (same && !best->same_way) ||
+          (same == best->same_way && numbers.speedup() < best->numbers.speedup()))
+        best = {launches, numbers, same, all.size()};
+    }
+  }
+  return best;
+}
+
+/// What a reader must know besides the ratio: how the other row was obtained.
+std::vector<std::string> notes_of(const json& row, const Candidate& candidate) {
+  const json& base = candidate.launches.first();
+  std::vector<std::string> notes;
+  if (candidate.launches.published) notes.push_back("published, not measured: no interval");
+  if (const std::string theirs = algorithm(base); theirs != algorithm(row) && !theirs.empty())
+    notes.push_back(fmt::format("another algorithm: {} there, {} here", theirs, algorithm(row)));
+  const json their_backend = parameter(base, "backend");
+  if (!their_backend.is_null() && their_backend != parameter(row, "backend"))
+    notes.push_back(fmt::format("by {}", their_backend.get<std::string>()));
+  for (const char* name : same_ways)
+    if (const json theirs = parameter(base, name), mine = parameter(row, name); theirs != mine)
+      notes.push_back(fmt::format("{} is {} there, {} here", name, shown(theirs), shown(mine)));
+  if (row.at("problem").contains("global_batch_size") !=
+      base["problem"].contains("global_batch_size"))
+    notes.push_back("only one side gives its batch size");
+  if (candidate.environments > 1)
+    notes.push_back(fmt::format("it ran in {} different environments, this is one of them",
+                                candidate.environments));
+  return notes;
+}
+
+/// Uses the ratio that a source prints where it contradicts the printed numbers.
+void apply_printed_ratio(json& match, const json& row, const json& base,
+                         const std::string& base_system) {
+  const double speedup = match["speedup"];
+  json printed = contradicting_ratio(row, base, base_system, speedup > 0 ? 1 / speedup : 0);
+  const bool row_over_base = printed.is_object();
+  if (!row_over_base) printed = contradicting_ratio(base, row, "", speedup);
+  if (!printed.is_object()) return;
+  const double ratio = printed.at("value");
+  match["speedup"] = row_over_base ? 1 / ratio : ratio;
+  match["ratio_printed"] = printed.at("text");
+}
+
 }  // namespace
 
 fs::path baseline_file(const std::string& file_or_name) {
@@ -155,7 +244,7 @@ fs::path baseline_file(const std::string& file_or_name) {
   const std::vector<std::string> names = baseline_names();
   if (std::find(names.begin(), names.end(), file_or_name) == names.end())
     throw InputError(unknown_name("baseline", file_or_name, names) +
-                     " A baseline is a result file or the name of one in " +
+                     " A baseline is a result file, or the name of a file in " +
                      baselines_folder().string() + ".");
   return baselines_folder() / (file_or_name + ".json");
 }
@@ -180,7 +269,7 @@ Baseline Baseline::of(const std::string& system, const std::vector<json>& rows) 
 }
 
 void Baseline::add(json row, std::string environment) {
-  places_[work_of(row)].push_back(rows_.size());
+  rows_of_work_[work_of(row)].push_back(rows_.size());
   rows_.push_back(std::move(row));
   environments_.push_back(std::move(environment));
 }
@@ -197,21 +286,11 @@ Baseline Baseline::where(const std::string& parameter, const std::string& value)
   return part;
 }
 
-json Baseline::match(const json& row, std::string* why) const {
-  std::string reason;
-  const auto none = [&](const std::string& text) {
-    if (why != nullptr) *why = text;
-    return json(nullptr);
-  };
-  if (row.at("status") != "ok")
-    return none(fmt::format("the row is {}", row.at("status").get<std::string>()));
-  if (row.at("time_s").is_object() && !(row["time_s"].at("median").get<double>() > 0))
-    return none("the row's time is below the clock's resolution");
-
-  const auto known = places_.find(work_of(row));
-  if (known == places_.end()) return none(fmt::format("{} has no row of this problem", system_));
+std::map<std::string, LaunchGroups> Baseline::same_work(const json& row,
+                                                        const std::vector<std::size_t>& candidates,
+                                                        std::string& reason) const {
   std::map<std::string, LaunchGroups> ids;
-  for (const std::size_t i : known->second) {
+  for (const std::size_t i : candidates) {
     const json& base = rows_[i];
     const std::string other = difference(row, base);
     if (!other.empty())
@@ -221,80 +300,39 @@ json Baseline::match(const json& row, std::string* why) const {
     else
       ids[base["id"]].add(base, environments_[i]);
   }
+  return ids;
+}
 
-  Launches best;
-  Pair best_pair;
-  bool best_is_same = false;
-  std::size_t environments = 1;  // in which the id that is quoted ran
-  for (const auto& [id, groups] : ids) {
-    const std::vector<Launches> all = groups.summarized();
-    for (const Launches& one : all) {
-      // All launches of an id count: one wrong launch leaves no number to compare with.
-      if (one.status != "ok" && one.rate_name.empty()) {
-        reason = fmt::format("its row is {} ({})", one.status, one.reason);
-        continue;
-      }
-      if (one.status == "ok" && !(one.median > 0)) {
-        reason = "its time is below the clock's resolution";
-        continue;
-      }
-      const Pair pair = common_unit(row, one);
-      if (pair.unit.empty()) {
-        reason = fmt::format(
-            "no common unit: {} there, {} here", one.rate_name.empty() ? "seconds" : one.rate_name,
-            row.at("time_s").is_object() ? "seconds and no such rate" : "another rate");
-        continue;
-      }
-      const bool same = same_way(row, one.first());
-      if (best.rows.empty() || (same && !best_is_same) ||
-          (same == best_is_same && pair.speedup() < best_pair.speedup())) {
-        best = one;
-        best_pair = pair;
-        best_is_same = same;
-        environments = all.size();
-      }
-    }
-  }
-  if (best.rows.empty()) return none(fmt::format("{}: {}", system_, reason));
-  const json& base = best.first();
-  const bool published = best.published;
-  const std::string its = algorithm(base);
-  std::vector<std::string> notes;
-  if (published) notes.push_back("published, not measured: no interval");
-  if (its != algorithm(row) && !its.empty())
-    notes.push_back(fmt::format("another algorithm: {} there, {} here", its, algorithm(row)));
-  const json their_backend = parameter(base, "backend"), my_backend = parameter(row, "backend");
-  if (!their_backend.is_null() && their_backend != my_backend)
-    notes.push_back(fmt::format("by {}", their_backend.get<std::string>()));
-  for (const char* name : same_ways)
-    if (const json theirs = parameter(base, name), mine = parameter(row, name); theirs != mine)
-      notes.push_back(fmt::format("{} is {} there, {} here", name, shown(theirs), shown(mine)));
-  if (row.at("problem").contains("global_batch_size") !=
-      base["problem"].contains("global_batch_size"))
-    notes.push_back("the batch of one side is not given");
-  if (environments > 1)
-    notes.push_back(fmt::format("one of the {} environments in which it ran", environments));
-  double speedup = best_pair.speedup();
-  json printed = contradicting_ratio(row, base, system_, speedup > 0 ? 1 / speedup : 0);
-  bool mine_over_its = true;
-  if (printed.is_null()) {
-    printed = contradicting_ratio(base, row, "", speedup);
-    mine_over_its = false;
-  }
+json Baseline::match(const json& row, std::string* why) const {
+  const auto no_match = [&](const std::string& reason) {
+    if (why != nullptr) *why = reason;
+    return json(nullptr);
+  };
+  if (row.at("status") != "ok")
+    return no_match(fmt::format("the row is {}", row.at("status").get<std::string>()));
+  if (row.at("time_s").is_object() && !(row["time_s"].at("median").get<double>() > 0))
+    return no_match("the row's time is below the resolution of the timer");
+  const auto same_problem = rows_of_work_.find(work_of(row));
+  if (same_problem == rows_of_work_.end())
+    return no_match(fmt::format("{} has no row of this problem", system_));
+
+  std::string reason;
+  const auto ids = same_work(row, same_problem->second, reason);
+  const std::optional<Candidate> best = best_candidate(row, ids, reason);
+  if (!best) return no_match(fmt::format("{}: {}", system_, reason));
+  const json& base = best->launches.first();
+  const std::string base_algorithm = algorithm(base);
+  const std::vector<std::string> notes = notes_of(row, *best);
   if (why != nullptr) why->clear();
   json match{{"system", system_},
-             {"value", best_pair.its},
-             {"unit", best_pair.unit},
-             {"speedup", speedup},
-             {"published", published},
+             {"value", best->numbers.base},
+             {"unit", best->numbers.unit},
+             {"speedup", best->numbers.speedup()},
+             {"published", best->launches.published},
              {"citation", base.contains("citation") ? base["citation"] : json(nullptr)},
-             {"algorithm", its.empty() ? json(nullptr) : json(its)},
+             {"algorithm", base_algorithm.empty() ? json(nullptr) : json(base_algorithm)},
              {"note", notes.empty() ? json(nullptr) : json(join(notes, "; "))}};
-  if (printed.is_object()) {
-    const double ratio = printed.at("value");
-    match["speedup"] = mine_over_its ? 1 / ratio : ratio;
-    match["ratio_printed"] = printed.at("text");
-  }
+  apply_printed_ratio(match, row, base, system_);
   return match;
 }
 

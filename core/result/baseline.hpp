@@ -1,5 +1,5 @@
 #pragma once
-// Numbers of other systems, measured or published: result files under results-schema/baselines/.
+// Results of other systems, measured or published: result files in results-schema/baselines/.
 
 #include <filesystem>
 #include <map>
@@ -8,49 +8,55 @@
 #include <utility>
 #include <vector>
 
+#include "core/result/launches.hpp"
+
 namespace assay {
 
-/// One system's rows, found by what was computed: benchmark, problem and the parameters that define
-/// the work (direction, precision).
+/// The rows of a system, found by what was computed: benchmark, problem, and the parameters that
+/// define the work (direction, precision).
 class Baseline {
  public:
-  /// A result file, or the name of one in results-schema/baselines/. InputError with the nearest
-  /// name.
+  /// From a result file, or the name of a file in results-schema/baselines/. InputError with the
+  /// nearest name.
   static Baseline load(const std::string& file_or_name);
-  /// Rows at hand, all of one environment.
+  /// From rows in memory, all of the same environment.
   static Baseline of(const std::string& system, const std::vector<nlohmann::json>& rows);
   const std::string& system() const { return system_; }
   const std::vector<nlohmann::json>& rows() const { return rows_; }
 
-  /// The rows whose parameter has this value (as text), as a baseline of the same system.
+  /// A baseline of the same system with the rows whose parameter has this value (as text).
   Baseline where(const std::string& parameter, const std::string& value) const;
 
   /// The "baseline" object for a row:
-  /// {"system","value","unit","speedup","published","citation","algorithm"}; speedup is base time /
-  /// row time, where one of them has no time row rate / base rate (> 1: the row is faster), and
-  /// where the source prints a ratio that does not follow from its own rounded numbers, that ratio
-  /// ("ratio_printed"). Where this baseline has no comparable number: null, and
-  /// `why` says which field differs. A row of another algorithm matches if no row of the same one
-  /// exists (the fastest counts); that is said. The launches of an id in one environment are
-  /// brought to one number, or to none if one of them has none (core/result/launches.hpp).
+  /// {"system", "value", "unit", "speedup", "published", "citation", "algorithm", "note"}.
+  /// speedup: time of the baseline / time of the row, or, where one of them has no time, rate of
+  /// the row / rate of the baseline (above 1: the row is faster). Where the source prints a ratio
+  /// that does not follow from its rounded numbers, speedup is that ratio ("ratio_printed"). null
+  /// where the baseline has no comparable number; `why` then says what differs. Rows with the row's
+  /// algorithm are preferred; else the fastest row is used and "note" says so. The launches of an
+  /// id in an environment are summarized as in core/result/launches.hpp.
   nlohmann::json match(const nlohmann::json& row, std::string* why = nullptr) const;
 
  private:
   void add(nlohmann::json row, std::string environment);
+  /// The launches of each id among `candidates` (indices of rows) that did the work of `row`, by
+  /// id. `reason`: why other candidates did not.
+  std::map<std::string, LaunchGroups> same_work(const nlohmann::json& row,
+                                                const std::vector<std::size_t>& candidates,
+                                                std::string& reason) const;
 
   std::string system_;
   std::vector<nlohmann::json> rows_;
   std::vector<std::string> environments_;  ///< environment_key of each row
-  /// Benchmark and problem → the rows that have them, in their order: a report asks for each of its
-  /// rows, and would else read the whole baseline each time.
-  std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> places_;
+  /// Benchmark and problem → indices of their rows, because a report matches many rows.
+  std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> rows_of_work_;
 };
 
-/// What a name means: itself where such a file or folder exists, else the file of the shipped
+/// The file that a name stands for: `file_or_name` itself where it exists, else the shipped
 /// baseline of this name. InputError with the nearest name.
 std::filesystem::path baseline_file(const std::string& file_or_name);
 
-/// Names of the baselines that are shipped.
+/// Names of the shipped baselines.
 std::vector<std::string> baseline_names();
 
 }  // namespace assay

@@ -13,42 +13,42 @@ namespace assay {
 
 namespace {
 
-/// More coefficients than anybody can read are a slip, such as factor(time).
+/// More coefficients than this are a mistake, such as factor(time).
 constexpr std::size_t most_columns = 1000;
 
-/// A factor of a subterm with all its levels (true) or without the reference.
+/// A factor of a subterm (its index), with all its levels (true) or without the reference level.
 using Coded = std::pair<std::size_t, bool>;
 using Subterm = std::vector<Coded>;
 
-/// All subsets, short ones first, else in the order of their members.
+/// All subsets, the shortest first, then in the order of their members.
 std::vector<Subterm> reduced_subsets(const std::vector<std::size_t>& factors) {
-  std::vector<std::vector<std::size_t>> places;
+  std::vector<std::vector<std::size_t>> chosen_indices;
   for (unsigned chosen = 0; chosen < 1U << factors.size(); ++chosen) {
-    std::vector<std::size_t> one;
+    std::vector<std::size_t> subset;
     for (std::size_t i = 0; i < factors.size(); ++i)
-      if ((chosen >> i & 1U) != 0) one.push_back(i);
-    places.push_back(one);
+      if ((chosen >> i & 1U) != 0) subset.push_back(i);
+    chosen_indices.push_back(subset);
   }
-  std::sort(places.begin(), places.end(), [](const auto& a, const auto& b) {
+  std::sort(chosen_indices.begin(), chosen_indices.end(), [](const auto& a, const auto& b) {
     return a.size() != b.size() ? a.size() < b.size() : a < b;
   });
   std::vector<Subterm> subsets;
-  for (const auto& one : places) {
+  for (const auto& subset : chosen_indices) {
     Subterm subterm;
-    for (const std::size_t i : one) subterm.emplace_back(factors[i], false);
+    for (const std::size_t i : subset) subterm.emplace_back(factors[i], false);
     subsets.push_back(subterm);
   }
   return subsets;
 }
 
-/// X and X:a- span the same as X:a+; makes one such replacement if there is one.
-bool absorb_one(std::vector<Subterm>& subterms) {
+/// X and X:a- span the same columns as X:a+. Makes one such replacement; false if none is possible.
+bool merge_subterms(std::vector<Subterm>& subterms) {
   for (std::size_t s = 0; s < subterms.size(); ++s)
     for (std::size_t l = s + 1; l < subterms.size(); ++l) {
       Subterm& longer = subterms[l];
       if (longer.size() != subterms[s].size() + 1) continue;
       Subterm rest = longer;
-      for (const Coded& one : subterms[s]) std::erase(rest, one);
+      for (const Coded& coded : subterms[s]) std::erase(rest, coded);
       if (rest.size() != 1 || rest.front().second) continue;
       std::find(longer.begin(), longer.end(), rest.front())->second = true;
       subterms.erase(subterms.begin() + static_cast<std::ptrdiff_t>(s));
@@ -62,8 +62,8 @@ double number_of(const Factor& factor, const Cell& cell, const std::string& wher
   const double applied = apply_function(factor.function, value);
   if (!std::isfinite(applied))
     throw InputError(
-        fmt::format("{} has no value at {} = {} ({}). Leave the function or the rows "
-                    "out.",
+        fmt::format("{} is not defined at {} = {} ({}). Remove the function, or the "
+                    "rows.",
                     factor.text(), factor.column, level_name(cell), where));
   return applied;
 }
@@ -71,7 +71,7 @@ double number_of(const Factor& factor, const Cell& cell, const std::string& wher
 }  // namespace
 
 double Variable::encode(const Cell& cell) const {
-  if (!categorical) return number_of(factor, cell, "as asked for");
+  if (!categorical) return number_of(factor, cell, "--predict");
   const auto found = std::find(levels.begin(), levels.end(), level_name(cell));
   return found == levels.end() ? unseen : static_cast<double>(found - levels.begin());
 }
@@ -85,22 +85,22 @@ std::size_t Design::variable_of(const Factor& factor, const Frame& frame,
   const bool numeric = frame.numeric(factor.column);
   made.categorical = factor.function == "factor" || (factor.function.empty() && !numeric);
   if (!made.categorical && !numeric) {
-    const auto text =
-        std::find_if(frame.observations().begin(), frame.observations().end(),
-                     [&](const Observation& one) { return !one.at(factor.column).is_number(); });
-    throw InputError(fmt::format("{} needs numbers ({} is \"{}\" at {}). Use {} as it stands.",
-                                 factor.text(), factor.column, level_name(text->at(factor.column)),
-                                 text->label, factor.column));
+    const auto text = std::find_if(
+        frame.observations().begin(), frame.observations().end(),
+        [&](const Observation& observation) { return !observation.at(factor.column).is_number(); });
+    throw InputError(fmt::format(
+        "{} needs numbers ({} is \"{}\" at {}). Use {} without the function.", factor.text(),
+        factor.column, level_name(text->at(factor.column)), text->label, factor.column));
   }
   std::set<std::string> seen;
   bool first = true;
-  for (const Observation& one : frame.observations()) {
-    const Cell& cell = one.at(factor.column);
+  for (const Observation& observation : frame.observations()) {
+    const Cell& cell = observation.at(factor.column);
     if (made.categorical) {
       if (seen.insert(level_name(cell)).second) made.levels.push_back(level_name(cell));
       continue;
     }
-    number_of(factor, cell, one.label);
+    number_of(factor, cell, observation.label);
     const auto value = cell.get<double>();
     made.low = first ? value : std::min(made.low, value);
     made.high = first ? value : std::max(made.high, value);
@@ -122,11 +122,10 @@ Design::Design(const Formula& formula, const Frame& frame,
                const std::map<std::string, std::string>& references) {
   const Factor& response = formula.response;
   if (!frame.numeric(response.column))
-    throw InputError(
-        fmt::format("the response {} is text (a model explains a number). Use time, or a rate.",
-                    response.column));
-  for (const Observation& one : frame.observations())
-    response_.push_back(number_of(response, one.at(response.column), one.label));
+    throw InputError(fmt::format(
+        "the response {} is text (it must be a number). Use time, or a rate.", response.column));
+  for (const Observation& observation : frame.observations())
+    response_.push_back(number_of(response, observation.at(response.column), observation.label));
 
   for (const Term& term : formula.terms) {
     std::vector<std::size_t> indices;
@@ -135,15 +134,16 @@ Design::Design(const Formula& formula, const Frame& frame,
   }
   for (const auto& [column, level] : references) {
     std::vector<std::string> categorical;
-    for (const Variable& one : variables_)
-      if (one.categorical) categorical.push_back(one.factor.column);
+    for (const Variable& variable : variables_)
+      if (variable.categorical) categorical.push_back(variable.factor.column);
     if (std::find(categorical.begin(), categorical.end(), column) == categorical.end())
       throw InputError("--reference: " +
                        unknown_name("categorical column of the formula", column, categorical));
   }
 
-  // Columns of the same numbers compete for the same space: a subterm is used once in each such
-  // group (Nathaniel Smith's rule, patsy's documentation, "Redundancy and categorical factors").
+  // Terms with the same numeric factors span overlapping spaces, so each subterm of categorical
+  // factors is used once among them (N. J. Smith, documentation of patsy, section "Redundancy and
+  // categorical factors").
   std::map<std::set<std::size_t>, std::set<std::set<std::size_t>>> used;
   std::vector<std::vector<std::size_t>> terms = terms_;
   if (formula.intercept) terms.insert(terms.begin(), std::vector<std::size_t>{});
@@ -151,22 +151,22 @@ Design::Design(const Formula& formula, const Frame& frame,
     std::vector<std::size_t> numbers, factors;
     for (const std::size_t index : term)
       (variables_[index].categorical ? factors : numbers).push_back(index);
-    auto& taken = used[{numbers.begin(), numbers.end()}];
+    auto& used_subterms = used[{numbers.begin(), numbers.end()}];
     std::vector<Subterm> subterms;
     for (const Subterm& subset : reduced_subsets(factors)) {
       std::set<std::size_t> members;
-      for (const Coded& one : subset) members.insert(one.first);
-      if (taken.insert(members).second) subterms.push_back(subset);
+      for (const Coded& coded : subset) members.insert(coded.first);
+      if (used_subterms.insert(members).second) subterms.push_back(subset);
     }
-    while (absorb_one(subterms)) {
+    while (merge_subterms(subterms)) {
     }
     for (const Subterm& subterm : subterms) add_columns(numbers, subterm);
   }
 
   std::vector<std::vector<double>> codes(frame.size());
   for (std::size_t i = 0; i < frame.size(); ++i)
-    for (const Variable& one : variables_)
-      codes[i].push_back(one.encode(frame.observations()[i].at(one.factor.column)));
+    for (const Variable& variable : variables_)
+      codes[i].push_back(variable.encode(frame.observations()[i].at(variable.factor.column)));
   for (const DesignColumn& column : columns_) {
     std::vector<double>& values = values_.emplace_back();
     values.reserve(frame.size());
@@ -189,7 +189,7 @@ void Design::add_columns(const std::vector<std::size_t>& numbers,
     if (columns_.size() + made.size() > most_columns)
       throw InputError(
           fmt::format("the formula has more than {} coefficients ({} has {} levels). Use a "
-                      "column with fewer levels, or its number.",
+                      "column with fewer levels, or a number instead of a factor.",
                       most_columns, variable.factor.text(), variable.levels.size()));
   }
   for (DesignColumn& column : made) {
@@ -220,7 +220,8 @@ double Design::value(const DesignColumn& column, const std::vector<double>& code
 
 std::vector<double> Design::row(const std::map<std::string, Cell>& cells) const {
   std::vector<double> codes, values;
-  for (const Variable& one : variables_) codes.push_back(one.encode(cells.at(one.factor.column)));
+  for (const Variable& variable : variables_)
+    codes.push_back(variable.encode(cells.at(variable.factor.column)));
   for (const DesignColumn& column : columns_) values.push_back(value(column, codes));
   return values;
 }

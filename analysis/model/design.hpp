@@ -1,5 +1,5 @@
 #pragma once
-// A formula and a frame as the columns of a least-squares problem.
+// The columns of the least-squares problem that a formula and a frame define.
 
 #include <map>
 #include <string>
@@ -10,14 +10,14 @@
 
 namespace assay {
 
-/// A factor of the formula: a number, or one of some levels.
+/// A factor of the formula: a number, or a level out of several.
 struct Variable {
   Factor factor;
   bool categorical = false;
-  std::vector<std::string> levels;  ///< the reference first
-  double low = 0, high = 0;         ///< of the column itself, before the function
+  std::vector<std::string> levels;  ///< the reference level first
+  double low = 0, high = 0;         ///< range of the column, before the function is applied
   static constexpr double unseen = -1;
-  /// The number on the function's scale, or the level's index (`unseen` for one there is none of).
+  /// The number on the function's scale, or the index of the level (`unseen` for an unknown level).
   double encode(const Cell& cell) const;
 };
 
@@ -28,31 +28,33 @@ struct DesignColumn {
   };
   std::string name;  ///< log(size), architecture[Power9], a[x]:log(size)
   std::vector<Part> parts;
-  bool against_reference = false;  ///< one level of one factor, beside its reference level
+  bool against_reference =
+      false;  ///< a level of a single factor, compared with its reference level
 };
 
-/// Treatment contrasts, coded so that the columns are independent wherever every combination of
-/// levels is observed: a factor has all its levels where nothing before it holds their sum, else
-/// all but the reference (the rule of Python's patsy; R agrees but for a few odd formulas).
+/// Treatment contrasts, coded so that the columns are independent where every combination of levels
+/// is observed. A factor gets a column for each level where no earlier column is their sum, else
+/// for each level but the reference (the rule of Python's patsy; R differs for a few unusual
+/// formulas).
 class Design {
  public:
-  /// `references`: column → level. A level's reference is else the one that comes first in the
-  /// frame. InputError for text where a number is needed, numbers outside of a function's domain,
-  /// and levels that there are not.
+  /// `references`: column → reference level; by default the level of the first observation.
+  /// InputError for text where a number is needed, numbers outside of a function's domain, and
+  /// unknown levels.
   Design(const Formula& formula, const Frame& frame,
          const std::map<std::string, std::string>& references);
 
   const std::vector<DesignColumn>& columns() const { return columns_; }
   const std::vector<Variable>& variables() const { return variables_; }
-  /// One value for each design column; `cells` by column name.
+  /// The value of each design column for an observation with these cells (by column name).
   std::vector<double> row(const std::map<std::string, Cell>& cells) const;
-  /// Column by column, a value for each observation.
+  /// For each column, its value in each observation.
   const std::vector<std::vector<double>>& values() const { return values_; }
   /// The response on the scale of the fit.
   const std::vector<double>& response() const { return response_; }
-  /// Factors that can have no column, for they have only the reference level.
+  /// Factors without a column, because they have only the reference level.
   std::vector<const Variable*> single_levels() const;
-  /// The other factors of the interactions that the factor of a column takes part in.
+  /// The other factors of all interactions with a factor of this column.
   std::vector<const Variable*> partners(const DesignColumn& column) const;
 
  private:

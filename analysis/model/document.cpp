@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
-#include <set>
 
-#include "analysis/model/checks.hpp"
+#include "analysis/model/notes.hpp"
+#include "analysis/model/prediction.hpp"
+#include "analysis/model/validation.hpp"
 #include "core/base/error.hpp"
 #include "core/base/text.hpp"
 
@@ -16,9 +17,6 @@ namespace assay {
 using nlohmann::json;
 
 namespace {
-
-/// Below this many groups the literature calls clustered errors too small on average.
-constexpr std::size_t few_groups = 20;
 
 json text_or_null(const std::string& text) { return text.empty() ? json() : json(text); }
 
@@ -41,27 +39,27 @@ json response_of(const Factor& response) {
                                                : json()}};
 }
 
-/// Coefficient × this is the logarithm of the speedup; 0 where there is none.
-double towards_speedup(const json& response) {
+/// The factor by which a coefficient becomes the logarithm of a speedup; 0 where the response has
+/// no better direction, or no logarithmic scale.
+double log_speedup_factor(const json& response) {
   if (response["better"].is_null()) return 0;
   const double sign = response["better"] == "lower" ? -1 : 1;
   if (response["scale"] == "log") return sign;
   return response["scale"] == "log2" ? sign * std::numbers::ln2 : 0;
 }
 
-/// Why a coefficient has no speedup ("" if it has one), or what its speedup stands for.
 struct Meaning {
-  bool speedup = false;
-  std::string note;
+  bool speedup = false;  ///< whether the coefficient can be read as a speedup
+  std::string note;      ///< under which condition, or what the coefficient is instead
 };
 
 Meaning meaning_of(const Design& design, const DesignColumn& column, const json& response) {
-  if (towards_speedup(response) == 0) return {false, ""};
+  if (log_speedup_factor(response) == 0) return {false, ""};
   if (column.parts.empty()) return {false, ""};
   if (!column.against_reference) {
     if (column.parts.size() > 1) return {false, "interaction"};
     return {false, column.parts.front().level < 0 ? "per unit of " + column.name
-                                                  : "the level itself, beside no other"};
+                                                  : "the level itself, without a reference"};
   }
   std::vector<std::string> at;
   for (const Variable* partner : design.partners(column)) {
@@ -74,7 +72,7 @@ Meaning meaning_of(const Design& design, const DesignColumn& column, const json&
 
 json coefficient(const Design& design, const LeastSquares& fit, const Errors& errors, std::size_t i,
                  const json& response) {
-  const DesignColumn& column = design.columns()[fit.kept[i]];
+  const DesignColumn& column = design.columns()[fit.independent[i]];
   const double estimate = fit.estimates[i];
   json entry = {{"term", column.name}, {"estimate", estimate}, {"se", nullptr},
                 {"t", nullptr},        {"p", nullptr},         {"interval", nullptr},
@@ -93,11 +91,11 @@ json coefficient(const Design& design, const LeastSquares& fit, const Errors& er
   const Meaning meaning = meaning_of(design, column, response);
   entry["note"] = text_or_null(meaning.note);
   if (!meaning.speedup) return entry;
-  const double towards = towards_speedup(response);
-  entry["speedup"] = finite_or_null(std::exp(towards * estimate));
+  const double factor = log_speedup_factor(response);
+  entry["speedup"] = finite_or_null(std::exp(factor * estimate));
   if (entry["interval"].is_array()) {
-    const double a = std::exp(towards * entry["interval"][0].get<double>());
-    const double b = std::exp(towards * entry["interval"][1].get<double>());
+    const double a = std::exp(factor * entry["interval"][0].get<double>());
+    const double b = std::exp(factor * entry["interval"][1].get<double>());
     if (std::isfinite(a) && std::isfinite(b))
       entry["speedup_interval"] = {std::min(a, b), std::max(a, b)};
   }
@@ -106,9 +104,10 @@ json coefficient(const Design& design, const LeastSquares& fit, const Errors& er
 
 json aliases_of(const Design& design, const LeastSquares& fit) {
   json list = json::array();
-  for (const Variable* one : design.single_levels())
-    list.push_back({{"term", one->factor.text()},
-                    {"because", fmt::format("every observation has {}", one->levels.front())}});
+  for (const Variable* variable : design.single_levels())
+    list.push_back(
+        {{"term", variable->factor.text()},
+         {"because", fmt::format("every observation has {}", variable->levels.front())}});
   for (const Alias& alias : fit.aliased) {
     std::string sum;
     for (const auto& [column, factor] : alias.sum_of)
@@ -120,50 +119,157 @@ json aliases_of(const Design& design, const LeastSquares& fit) {
   return list;
 }
 
-/// Sums of squares of all columns stay far inside the range of a double.
+/// Keeps the sums of squares of all columns inside the range of a double.
 void check_range(const std::string& name, const std::vector<double>& values) {
   constexpr double most = 1e100;
   double largest = 0;
-  for (const double one : values) largest = std::max(largest, std::fabs(one));
+  for (const double value : values) largest = std::max(largest, std::fabs(value));
   if (largest > most || (largest > 0 && largest < 1 / most))
-    throw InputError(
-        fmt::format("{} has numbers of the size {} (the fit would overflow). Use its logarithm.",
-                    name, largest));
+    throw InputError(fmt::format(
+        "{} has values of magnitude {} (the fit would overflow or underflow). Use its logarithm.",
+        name, largest));
 }
-
-constexpr const char* more_launches =
-    "run the suite several times over in turns: `assay run SUITE --launches 5 --out DIR`";
 
 void check_fittable(const Design& design, const LeastSquares& fit, const Formula& formula) {
   const auto& y = design.response();
-  if (fit.kept.empty())
+  if (fit.independent.empty())
     throw InputError(
-        "no term can have a coefficient (all their numbers are zero). Add a term that varies.");
-  if (fit.n() <= fit.kept.size())
+        "the formula has no term with a coefficient (all their values are zero). Add a term that "
+        "varies.");
+  if (fit.n() <= fit.independent.size())
     throw InputError(fmt::format(
-        "{} observation{} for {} coefficients (none is left to tell an error from). Name more "
-        "results, {}, or leave terms out.",
-        fit.n(), fit.n() == 1 ? "" : "s", fit.kept.size(), more_launches));
+        "{} observation{} cannot determine {} coefficients and their errors (there must be more "
+        "observations than coefficients). Give more results ({}), or remove terms.",
+        fit.n(), fit.n() == 1 ? "" : "s", fit.independent.size(), more_launches));
   const auto [low, high] = std::minmax_element(y.begin(), y.end());
   if (*low == *high)
-    throw InputError(
-        fmt::format("the response {} is {} in every observation (nothing varies that "
-                    "a model could explain). Name results that differ.",
-                    formula.response.text(), *low));
+    throw InputError(fmt::format(
+        "the response {} is {} in every observation (there is no variation to explain). "
+        "Give results that differ.",
+        formula.response.text(), *low));
 }
 
 json observations_of(const Frame& frame, const LeastSquares& fit, const Factor& response) {
   json list = json::array();
   for (std::size_t i = 0; i < fit.n(); ++i) {
-    const Observation& one = frame.observations()[i];
-    list.push_back({{"label", one.label},
-                    {"observed", one.at(response.column)},
+    const Observation& observation = frame.observations()[i];
+    list.push_back({{"label", observation.label},
+                    {"observed", observation.at(response.column)},
                     {"fitted", undo_function(response.function, fit.fitted[i])},
                     {"residual", fit.residuals[i]},
                     {"leverage", std::min(fit.leverage[i], 1.0)},
-                    {"published", one.published}});
+                    {"published", observation.published}});
   }
   return list;
+}
+
+/// How the errors are clustered, resolved from --cluster.
+struct Clustering {
+  std::string by;                   ///< launch, a column, or none
+  std::vector<std::size_t> groups;  ///< of each observation; empty for none
+};
+
+bool is_column(const std::string& cluster) {
+  return !cluster.empty() && cluster != "launch" && cluster != "none";
+}
+
+/// Keeps the observations that have all columns of the formula and of --cluster. Returns these
+/// columns.
+std::vector<std::string> select_columns(Frame& frame, const Formula& formula,
+                                        const std::string& cluster) {
+  std::vector<std::string> columns = formula.columns();
+  if (is_column(cluster)) {
+    std::vector<std::string> known = frame.columns();
+    if (frame.size() > 0 && std::find(known.begin(), known.end(), cluster) == known.end()) {
+      known.insert(known.begin(), {"launch", "none"});
+      throw InputError("--cluster: " + unknown_name("column", cluster, known));
+    }
+    columns.push_back(cluster);
+  }
+  frame.select(columns);
+  return columns;
+}
+
+/// Reference levels as the frame names them: 8 for "8.0" of a column of numbers.
+std::map<std::string, std::string> level_names(std::map<std::string, std::string> references,
+                                               const Frame& frame,
+                                               const std::vector<std::string>& columns) {
+  for (auto& [column, level] : references)
+    if (frame.numeric(column) && std::find(columns.begin(), columns.end(), column) != columns.end())
+      level = level_name(number_cell("--reference", column, level));
+  return references;
+}
+
+/// By launch where a launch gave several observations, unless `cluster` says otherwise.
+Clustering clustering_of(const Frame& frame, const std::string& cluster) {
+  Clustering made{cluster.empty() ? "launch" : cluster, {}};
+  if (made.by == "none") return made;
+  made.groups = groups_of(frame, made.by);
+  const std::size_t count = 1 + *std::max_element(made.groups.begin(), made.groups.end());
+  if (cluster.empty() && count == frame.size()) made = {"none", {}};
+  return made;
+}
+
+json f_test_of(const FTest& f) {
+  if (!f.reason.empty())
+    return {{"value", nullptr},
+            {"df1", nullptr},
+            {"df2", nullptr},
+            {"p", nullptr},
+            {"reason", f.reason}};
+  return {{"value", f.value}, {"df1", f.df1}, {"df2", f.df2}, {"p", f.p}, {"reason", nullptr}};
+}
+
+json results_of(const std::vector<NamedResult>& results) {
+  json list = json::array();
+  for (const NamedResult& named : results)
+    list.push_back({{"name", named.name},
+                    {"system", text_of(named.result.at("system"), "name")},
+                    {"run", text_of(named.result.at("run"), "id")}});
+  return list;
+}
+
+json left_out_of(const Frame& frame) {
+  json list = json::array();
+  for (const LeftOut& left_out : frame.left_out())
+    list.push_back({{"rows", left_out.rows}, {"reason", left_out.reason}});
+  return list;
+}
+
+json references_of(const Design& design) {
+  json levels = json::object();
+  for (const Variable& variable : design.variables())
+    if (variable.categorical) levels[variable.factor.column] = variable.levels.front();
+  return levels;
+}
+
+/// The fit in the fields of model.schema.json, without validation, predictions and notes.
+json fit_document(const FittedModel& model, const std::string& clustered_by) {
+  const Quality& quality = model.quality;
+  json document = {
+      {"schema", "assay-model/1"},
+      {"formula", model.formula.text},
+      {"response", response_of(model.formula.response)},
+      {"n", model.fit.n()},
+      {"left_out", left_out_of(model.frame)},
+      {"reference", references_of(model.design)},
+      {"coefficients", json::array()},
+      {"aliased", aliases_of(model.design, model.fit)},
+      {"r2", quality.r2 ? json(*quality.r2) : json()},
+      {"adjusted_r2", quality.adjusted_r2 ? json(*quality.adjusted_r2) : json()},
+      {"sigma", quality.sigma},
+      {"df", model.fit.df()},
+      {"f", f_test_of(model.errors.f)},
+      {"cluster", nullptr},
+      {"confidence", confidence},
+      {"observations", observations_of(model.frame, model.fit, model.formula.response)}};
+  for (std::size_t i = 0; i < model.fit.independent.size(); ++i)
+    document["coefficients"].push_back(
+        coefficient(model.design, model.fit, model.errors, i, document["response"]));
+  if (clustered_by != "none")
+    document["cluster"] = {
+        {"by", clustered_by}, {"groups", model.errors.groups}, {"df", model.errors.df}};
+  return document;
 }
 
 }  // namespace
@@ -171,117 +277,28 @@ json observations_of(const Frame& frame, const LeastSquares& fit, const Factor& 
 json model_document(const std::vector<NamedResult>& results, const ModelOptions& options) {
   const Formula formula = parse_formula(options.formula);
   Frame frame(results);
-  const bool by_column =
-      !options.cluster.empty() && options.cluster != "launch" && options.cluster != "none";
-  std::vector<std::string> columns = formula.columns();
-  if (by_column) {
-    auto known = frame.columns();
-    if (frame.size() > 0 && std::find(known.begin(), known.end(), options.cluster) == known.end()) {
-      known.insert(known.begin(), {"launch", "none"});
-      throw InputError("--cluster: " + unknown_name("column", options.cluster, known));
-    }
-    columns.push_back(options.cluster);
-  }
-  frame.select(columns);
-
-  std::map<std::string, std::string> references = options.references;
-  for (auto& [column, level] : references)
-    if (frame.numeric(column) && std::find(columns.begin(), columns.end(), column) != columns.end())
-      level = level_name(number_cell("--reference", column, level));
-  const Design design(formula, frame, references);
+  const std::vector<std::string> columns = select_columns(frame, formula, options.cluster);
+  const Design design(formula, frame, level_names(options.references, frame, columns));
   check_range(formula.response.text(), design.response());
   for (std::size_t j = 0; j < design.columns().size(); ++j)
     check_range(design.columns()[j].name, design.values()[j]);
   const LeastSquares fit = least_squares(design.values(), design.response());
   check_fittable(design, fit, formula);
 
-  std::string by = options.cluster.empty() ? "launch" : options.cluster;
-  std::vector<std::size_t> groups;
-  if (by != "none") {
-    groups = groups_of(frame, by);
-    const std::size_t many = 1 + *std::max_element(groups.begin(), groups.end());
-    if (options.cluster.empty() && many == frame.size()) by = "none";
-  }
-  const Errors errors = by == "none" ? plain_errors(fit, design.response())
-                                     : clustered_errors(design.values(), fit, groups);
-  const Quality good = quality(fit, design.response());
+  const Clustering clustering = clustering_of(frame, options.cluster);
+  const Errors errors = clustering.by == "none"
+                            ? plain_errors(fit, design.response())
+                            : clustered_errors(design.values(), fit, clustering.groups);
+  const FittedModel model{formula, frame, design, fit, errors, quality_of(fit, design.response())};
 
-  json document = {{"schema", "assay-model/1"},
-                   {"command", text_or_null(options.command)},
-                   {"formula", formula.text},
-                   {"response", response_of(formula.response)},
-                   {"results", json::array()},
-                   {"n", fit.n()},
-                   {"left_out", json::array()},
-                   {"reference", json::object()},
-                   {"coefficients", json::array()},
-                   {"aliased", aliases_of(design, fit)},
-                   {"r2", good.r2 ? json(*good.r2) : json()},
-                   {"adjusted_r2", good.adjusted_r2 ? json(*good.adjusted_r2) : json()},
-                   {"sigma", good.sigma},
-                   {"df", fit.df()},
-                   {"cluster", nullptr},
-                   {"confidence", confidence},
-                   {"observations", observations_of(frame, fit, formula.response)},
-                   {"predictions", json::array()},
-                   {"citations", json::array()},
-                   {"notes", json::array()}};
-  for (const NamedResult& one : results)
-    document["results"].push_back({{"name", one.name},
-                                   {"system", text_of(one.result.at("system"), "name")},
-                                   {"run", text_of(one.result.at("run"), "id")}});
-  for (const LeftOut& one : frame.left_out())
-    document["left_out"].push_back({{"rows", one.rows}, {"reason", one.reason}});
-  for (const Variable& one : design.variables())
-    if (one.categorical) document["reference"][one.factor.column] = one.levels.front();
-  for (std::size_t i = 0; i < fit.kept.size(); ++i)
-    document["coefficients"].push_back(coefficient(design, fit, errors, i, document["response"]));
-  const bool tested = errors.f.reason.empty();
-  document["f"] = {{"value", tested ? json(errors.f.value) : json()},
-                   {"df1", tested ? json(errors.f.df1) : json()},
-                   {"df2", tested ? json(errors.f.df2) : json()},
-                   {"p", tested ? json(errors.f.p) : json()},
-                   {"reason", text_or_null(errors.f.reason)}};
-  if (by != "none")
-    document["cluster"] = {{"by", by}, {"groups", errors.groups}, {"df", errors.df}};
-
-  const FittedModel model{formula, frame, design, fit, errors, good.sigma};
+  json document = fit_document(model, clustering.by);
+  document["command"] = text_or_null(options.command);
+  document["results"] = results_of(results);
   document["validation"] = validation_of(model);
+  document["predictions"] = json::array();
   for (const auto& given : options.predictions)
     document["predictions"].push_back(prediction_of(model, given));
-
-  std::set<std::string> citations;
-  std::size_t published = 0, shared = 0;
-  for (const Observation& one : frame.observations()) {
-    published += one.published ? 1 : 0;
-    shared += one.shared ? 1 : 0;
-    if (!one.citation.empty()) citations.insert(one.citation);
-  }
-  document["published"] = published > 0;
-  document["citations"] = citations;
-  json& notes = document["notes"];
-  if (published > 0)
-    notes.push_back(
-        fmt::format("{} of {} observations are published numbers: no samples; the "
-                    "intervals are of the fit, not of measurement",
-                    published, fit.n()));
-  if (shared > 0)
-    notes.push_back(fmt::format(
-        "{} observations were timed while others wanted the processors: upper limits", shared));
-  if (by != "none" && errors.groups < few_groups)
-    notes.push_back(
-        fmt::format("{} groups: clustered errors from fewer than {} tend to be too small",
-                    errors.groups, few_groups));
-  if (by == "launch" && std::all_of(errors.reasons.begin(), errors.reasons.end(),
-                                    [](const std::string& one) { return !one.empty(); }))
-    notes.push_back(
-        fmt::format("no errors by launch: run more launches, or name another --cluster (problem). "
-                    "For launches, {}",
-                    more_launches));
-  if (const std::string note = between_problems_note(model, by); !note.empty())
-    notes.push_back(note);
-  if (!fit.constant)
-    notes.push_back("the terms do not span a constant: R2 is about zero, not about the mean");
+  add_notes(document, model, clustering.by);
   return document;
 }
 

@@ -13,19 +13,19 @@ namespace assay {
 struct ModelOptions {
   std::string formula;
   std::map<std::string, std::string> references;  ///< column → level
-  /// launch, none, or a column; "": launch where a launch gave several rows.
+  /// launch, none, or a column; "": launch, if a launch has several rows, else none.
   std::string cluster;
   std::vector<std::map<std::string, std::string>> predictions;  ///< column → value
   std::string command;
 };
 
-/// InputError for a formula that cannot be fitted to these results, with the reason; NothingToModel
+/// InputError with the reason if the formula cannot be fitted to these results; NothingToModel
 /// (frame.hpp) if no row can be used.
 nlohmann::json model_document(const std::vector<NamedResult>& results, const ModelOptions& options);
 
-/// The whole document as a page of tables.
+/// The document as tables, for people.
 std::string render_model(const nlohmann::json& document, bool markdown);
-/// The coefficients as RFC 4180 has it, all digits.
+/// The coefficients as CSV (RFC 4180), with all digits.
 std::string model_csv(const nlohmann::json& document);
 
 }  // namespace assay

@@ -1,5 +1,5 @@
 #pragma once
-// Least squares and the errors of its coefficients.
+// Least squares.
 
 #include <optional>
 #include <string>
@@ -11,69 +11,40 @@ namespace assay {
 /// A matrix by its columns.
 using Columns = std::vector<std::vector<double>>;
 
-/// A column that earlier ones determine.
+/// A column that earlier columns determine.
 struct Alias {
   std::size_t column;
-  std::vector<std::pair<std::size_t, double>> sum_of;  ///< column, factor; empty: it is all zero
+  /// The column is the sum of these: (column, factor). Empty: all its values are zero.
+  std::vector<std::pair<std::size_t, double>> sum_of;
 };
 
 struct LeastSquares {
-  std::vector<std::size_t> kept;  ///< columns with a coefficient: every one that no earlier ones
-                                  ///< determine, as R keeps them
-  std::vector<Alias> aliased;
-  std::vector<double> estimates;             ///< of the kept columns
-  std::vector<std::vector<double>> inverse;  ///< (X'X)^-1 of the kept columns
+  /// Columns with a coefficient: all that earlier columns do not determine, as in R.
+  std::vector<std::size_t> independent;
+  std::vector<Alias> aliased;                ///< the other columns
+  std::vector<double> estimates;             ///< of the independent columns
+  std::vector<std::vector<double>> inverse;  ///< (X'X)^-1 of the independent columns
   std::vector<double> fitted, residuals, leverage;
-  double squares = 0;     ///< sum of squared residuals
+  double squares = 0;     ///< sum of the squared residuals
   bool constant = false;  ///< whether the columns span the constant
-  bool perfect = false;   ///< residuals are rounding errors: nothing to estimate errors from
+  bool perfect = false;   ///< residuals are rounding errors, from which no error can be estimated
 
   std::size_t n() const { return residuals.size(); }
-  std::size_t df() const { return n() - kept.size(); }
-  /// What the model says for a row of all columns; nothing if these observations cannot tell, since
-  /// the row does not share a dependence that all of them have.
+  std::size_t df() const { return n() - independent.size(); }
+  /// The fitted value for a row of all columns. Nothing where the observations do not determine it:
+  /// the row breaks a dependence between columns that all observations have.
   std::optional<double> at(const std::vector<double>& row) const;
-  /// The kept columns' part of such a row.
-  std::vector<double> part(const std::vector<double>& row) const;
+  /// The values of the independent columns in such a row.
+  std::vector<double> independent_part(const std::vector<double>& row) const;
 };
 
 LeastSquares least_squares(const Columns& x, const std::vector<double>& y);
 
 struct Quality {
-  double sigma = 0;
+  double sigma = 0;                       ///< standard deviation of the residuals
   std::optional<double> r2, adjusted_r2;  ///< about the mean where the columns span the constant
 };
-Quality quality(const LeastSquares& fit, const std::vector<double>& y);
 
-struct FTest {
-  double value = 0, p = 1;
-  std::size_t df1 = 0, df2 = 0;
-  std::string reason;  ///< why there is none
-};
-
-/// The covariance of the estimates and what follows from it.
-struct Errors {
-  std::vector<std::vector<double>> covariance;
-  std::vector<std::string> reasons;  ///< of each coefficient: why it has no error; "" if it has
-  std::size_t df = 0;                ///< of t
-  std::size_t groups = 0;            ///< 0: not clustered
-  FTest f;
-};
-
-/// sigma^2 (X'X)^-1, with t of n - k degrees of freedom.
-Errors plain_errors(const LeastSquares& fit, const std::vector<double>& y);
-
-/// CR1: the sandwich of the groups' scores times G/(G-1) (n-1)/(n-k), with t of G - 1 degrees of
-/// freedom, as Stata and statsmodels have it. `group` of each observation, from 0. No error for a
-/// coefficient that one group alone determines (its scores sum to zero: the sandwich would call it
-/// exact), and none at all where the groups are not more than the coefficients that differ only
-/// between groups.
-Errors clustered_errors(const Columns& x, const LeastSquares& fit,
-                        const std::vector<std::size_t>& group);
-
-/// Of a two-sided interval of 95 %.
-inline constexpr double confidence = 0.95;
-double t_quantile(std::size_t df);
-double t_p_value(double t, std::size_t df);
+Quality quality_of(const LeastSquares& fit, const std::vector<double>& y);
 
 }  // namespace assay

@@ -31,7 +31,7 @@ class Parser {
     formula.text = text_;
     formula.response = factor();
     if (formula.response.function == "factor")
-      refuse(0, "the response is a factor (it must be a number). Model a number");
+      refuse(0, "the response is a factor (it must be a number). Use a column of numbers");
     if (!take('~')) expected("'~' after the response");
     bool minus = take('-');
     do {
@@ -40,13 +40,13 @@ class Parser {
     } while (take('+') || take('-'));
     if (peek() != '\0') expected("+, -, *, : or the end");
     if (formula.terms.empty() && !formula.intercept)
-      refuse(at_, "there is no term, not even the intercept");
+      refuse(at_, "the right side has no term, not even the intercept");
     for (const Term& term : formula.terms)
-      for (const Factor& one : term)
-        if (one.column == formula.response.column)
-          refuse(0, fmt::format("{} stands on both sides (it would explain itself). Leave it out "
-                                "on the right",
-                                one.column));
+      for (const Factor& factor : term)
+        if (factor.column == formula.response.column)
+          refuse(0, fmt::format("{} is on both sides (it would explain itself). Remove it from "
+                                "the right side",
+                                factor.column));
     std::stable_sort(formula.terms.begin(), formula.terms.end(),
                      [](const Term& a, const Term& b) { return a.size() < b.size(); });
     return formula;
@@ -100,8 +100,8 @@ class Parser {
   Term interaction() {
     Term term;
     do {
-      const Factor one = factor();
-      if (std::find(term.begin(), term.end(), one) == term.end()) term.push_back(one);
+      const Factor next = factor();
+      if (std::find(term.begin(), term.end(), next) == term.end()) term.push_back(next);
     } while (take(':'));
     return term;
   }
@@ -111,11 +111,12 @@ class Parser {
     if (first == '0' || first == '1') {
       const std::size_t from = at_++;
       if (at_ < text_.size() && in_name(text_[at_]))
-        refuse(from, "only the numbers 0 and 1 are terms (without and with intercept)");
+        refuse(from,
+               "only the numbers 0 and 1 are allowed as terms (0: no intercept, 1: intercept)");
       formula.intercept = (first == '1') != minus;
       return;
     }
-    if (minus) expected("1 after '-' (only the intercept can be taken away)");
+    if (minus) expected("1 after '-' (only the intercept can be removed)");
     const std::size_t from = at_;
     std::vector<Term> parts{interaction()};
     while (take('*')) parts.push_back(interaction());
@@ -125,13 +126,13 @@ class Parser {
       Term term;
       for (std::size_t i = 0; i < parts.size(); ++i)
         if ((chosen >> i & 1U) != 0)
-          for (const Factor& one : parts[i])
-            if (std::find(term.begin(), term.end(), one) == term.end()) term.push_back(one);
+          for (const Factor& factor : parts[i])
+            if (std::find(term.begin(), term.end(), factor) == term.end()) term.push_back(factor);
       add(formula, std::move(term));
     }
   }
 
-  /// a:b and b:a are one term.
+  /// a:b and b:a are the same term.
   static void add(Formula& formula, Term term) {
     const bool known =
         std::any_of(formula.terms.begin(), formula.terms.end(), [&](const Term& other) {
@@ -153,8 +154,9 @@ std::string Factor::text() const {
 std::vector<std::string> Formula::columns() const {
   std::vector<std::string> all{response.column};
   for (const Term& term : terms)
-    for (const Factor& one : term)
-      if (std::find(all.begin(), all.end(), one.column) == all.end()) all.push_back(one.column);
+    for (const Factor& factor : term)
+      if (std::find(all.begin(), all.end(), factor.column) == all.end())
+        all.push_back(factor.column);
   return all;
 }
 

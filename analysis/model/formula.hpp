@@ -6,7 +6,7 @@
 
 namespace assay {
 
-/// A column, as it stands or through a function.
+/// A column of the frame, or a function of it.
 struct Factor {
   std::string function;  ///< "", log, log2, sqrt or factor
   std::string column;
@@ -14,25 +14,25 @@ struct Factor {
   bool operator==(const Factor&) const = default;
 };
 
-/// Factors multiplied with each other: a main effect has one, an interaction several.
+/// A product of factors: a main effect has one factor, an interaction several.
 using Term = std::vector<Factor>;
 
 struct Formula {
   std::string text;
   Factor response;
   bool intercept = true;
-  /// Each once, main effects before interactions, else in the order of the formula.
+  /// Without repetitions; main effects before interactions, then in the order of the formula.
   std::vector<Term> terms;
-  /// Columns that it names, the response's first, each once.
+  /// The columns that it names, without repetitions; the response first.
   std::vector<std::string> columns() const;
 };
 
-/// y ~ a + b + a:b + a*b + log(x) + factor(x) - 1. InputError with the place of what is wrong.
+/// y ~ a + b + a:b + a*b + log(x) + factor(x) - 1. InputError with the position of the error.
 Formula parse_formula(const std::string& text);
 
 /// log, log2 or sqrt of a number, the number itself for "" and "factor".
 double apply_function(const std::string& function, double value);
-/// Back from the scale of the function.
+/// The inverse of apply_function.
 double undo_function(const std::string& function, double value);
 
 }  // namespace assay

@@ -16,7 +16,7 @@ using nlohmann::json;
 
 namespace {
 
-/// An empty text says no more than null.
+/// An empty text counts as null.
 Cell cell_of(const json& value) {
   if (value.is_boolean()) return value.get<bool>() ? "true" : "false";
   if (value.is_string() && !value.get_ref<const std::string&>().empty()) return value;
@@ -28,9 +28,9 @@ json member(const json& object, const char* name) {
 }
 
 Observation observation(const NamedResult& named, std::size_t result, const json& row) {
-  Observation one;
+  Observation made;
   const auto put = [&](const std::string& column, const json& value) {
-    if (const Cell cell = cell_of(value); !cell.is_null()) one.cells.emplace(column, cell);
+    if (const Cell cell = cell_of(value); !cell.is_null()) made.cells.emplace(column, cell);
   };
   const std::string system = text_of(named.result.at("system"), "name");
   const json& environments = named.result.at("environments");
@@ -45,28 +45,29 @@ Observation observation(const NamedResult& named, std::size_t result, const json
   put("benchmark", row.at("benchmark"));
   if (const json& names = row.at("names"); !names.empty()) put("name", names.front());
   put("problem", row.at("problem").at("descriptor"));
-  // Emplaced: what stands above is not hidden by a parameter, nor a parameter by the problem's.
+  // emplace keeps the first value: a parameter never hides a column above, nor a field of the
+  // problem a parameter.
   for (const auto& [name, value] : row.at("parameters").items()) put(name, value);
   for (const auto& [name, value] : row.at("problem").items())
     if (name != "descriptor") put(name, value);
 
-  one.published = row.value("published", false);
+  made.published = row.value("published", false);
   const int launch = row.at("launch");
-  one.label = fmt::format("{}: {}", system, text_of(row, "id"));
-  one.launch = one.label;
-  if (one.published) {
-    one.citation = text_of(row, "citation");
+  made.label = fmt::format("{}: {}", system, text_of(row, "id"));
+  made.launch = made.label;
+  if (made.published) {
+    made.citation = text_of(row, "citation");
   } else {
-    one.label += fmt::format(", launch {}", launch);
-    one.launch = fmt::format("{} {} {}", result, host, launch);
-    one.shared = was_shared(row);
+    made.label += fmt::format(", launch {}", launch);
+    made.launch = fmt::format("{} {} {}", result, host, launch);
+    made.shared = was_shared(row);
   }
   if (row.contains("incomparable")) {
-    one.incomparable = text_of(row, "incomparable");
-    one.scope = text_of(row, "comparable_within");
-    if (one.scope.empty()) one.scope = "its own file" + std::string(result, ' ');
+    made.incomparable = text_of(row, "incomparable");
+    made.scope = text_of(row, "comparable_within");
+    if (made.scope.empty()) made.scope = fmt::format("its own file {}", result);
   }
-  return one;
+  return made;
 }
 
 }  // namespace
@@ -83,9 +84,9 @@ std::string level_name(const Cell& cell) {
 }
 
 Frame::Frame(const std::vector<NamedResult>& results) {
-  std::map<std::string, std::size_t> gone;
+  std::map<std::string, std::size_t> excluded;
   for (std::size_t i = 0; i < results.size(); ++i) {
-    // By id, so that a wrong launch takes the others of its id with it.
+    // By id, because an incorrect launch excludes the other launches of its id.
     std::vector<std::string> ids;
     std::map<std::string, LaunchGroups> groups;
     for (const json& row : results[i].result.at("rows")) {
@@ -99,77 +100,84 @@ Frame::Frame(const std::vector<NamedResult>& results) {
           if (launches.status == "ok")
             observations_.push_back(observation(results[i], i, row));
           else if (const std::string status = row.at("status"); status != "ok")
-            ++gone[status];
+            ++excluded[status];
           else
-            ++gone[fmt::format("ok, but another launch of the id is {}", launches.status)];
+            ++excluded[fmt::format("ok, but another launch of the id is {}", launches.status)];
         }
   }
-  for (const auto& [reason, rows] : gone) left_out_.push_back({rows, reason});
-  // Published rows of one id have one launch number.
+  for (const auto& [reason, rows] : excluded) left_out_.push_back({rows, reason});
+  // All published rows of an id have the same launch number.
   std::map<std::string, int> seen;
-  for (Observation& one : observations_)
-    if (const int n = ++seen[one.launch]; one.published && n > 1)
-      one.launch += fmt::format(" #{}", n);
+  for (Observation& observation : observations_)
+    if (const int n = ++seen[observation.launch]; observation.published && n > 1)
+      observation.launch += fmt::format(" #{}", n);
 }
 
 std::vector<std::string> Frame::columns() const {
   std::set<std::string> names;
-  for (const Observation& one : observations_)
-    for (const auto& [name, cell] : one.cells) names.insert(name);
+  for (const Observation& observation : observations_)
+    for (const auto& [name, cell] : observation.cells) names.insert(name);
   return {names.begin(), names.end()};
 }
 
 bool Frame::numeric(const std::string& column) const {
-  return std::all_of(observations_.begin(), observations_.end(), [&](const Observation& one) {
-    const Cell& cell = one.at(column);
-    return cell.is_null() || cell.is_number();
-  });
+  return std::all_of(observations_.begin(), observations_.end(),
+                     [&](const Observation& observation) {
+                       const Cell& cell = observation.at(column);
+                       return cell.is_null() || cell.is_number();
+                     });
 }
 
 template <class Keep>
-void Frame::keep(const std::string& reason, const Keep& wanted) {
+void Frame::keep_only(const Keep& wanted, const std::string& reason_of_others) {
   const std::size_t before = size();
-  std::erase_if(observations_, [&](const Observation& one) { return !wanted(one); });
-  if (size() < before) left_out_.push_back({before - size(), reason});
+  std::erase_if(observations_,
+                [&](const Observation& observation) { return !wanted(observation); });
+  if (size() < before) left_out_.push_back({before - size(), reason_of_others});
 }
 
 void Frame::select(const std::vector<std::string>& columns) {
-  const auto told = [&] {
+  const auto reasons_text = [&] {
     std::vector<std::string> all;
-    for (const LeftOut& one : left_out_) all.push_back(fmt::format("{}: {}", one.rows, one.reason));
+    for (const LeftOut& rows : left_out_)
+      all.push_back(fmt::format("{}: {}", rows.rows, rows.reason));
     return all.empty() ? std::string("the files have no rows") : join(all, ", ");
   };
   if (observations_.empty())
-    throw NothingToModel(
-        fmt::format("no row can be used ({}). Name results with rows that are ok.", told()));
+    throw NothingToModel(fmt::format("no row can be used ({}). Give results with rows that are ok.",
+                                     reasons_text()));
   const std::vector<std::string> known = this->columns();
   for (const std::string& column : columns)
     if (std::find(known.begin(), known.end(), column) == known.end())
       throw InputError(unknown_name("column", column, known));
   for (const std::string& column : columns)
-    keep(fmt::format("no value of {}", column),
-         [&](const Observation& one) { return !one.at(column).is_null(); });
+    keep_only([&](const Observation& observation) { return !observation.at(column).is_null(); },
+              fmt::format("no value of {}", column));
   if (observations_.empty())
-    throw NothingToModel(fmt::format(
-        "no row has all columns of the formula (rows left out: {}). Leave a column out.", told()));
-  // A number that its source calls incomparable never stands in one model with those of others.
-  const bool any_free = std::any_of(observations_.begin(), observations_.end(),
-                                    [](const Observation& one) { return one.scope.empty(); });
-  const std::string scope = any_free ? "" : observations_.front().scope;
+    throw NothingToModel(
+        fmt::format("no row has all columns of the formula (rows left out: {}). Remove a column.",
+                    reasons_text()));
+  // A number that its source calls incomparable is never used in a model with other numbers.
+  const bool any_comparable =
+      std::any_of(observations_.begin(), observations_.end(),
+                  [](const Observation& observation) { return observation.scope.empty(); });
+  const std::string scope = any_comparable ? "" : observations_.front().scope;
   std::set<std::string> reasons;
-  for (const Observation& one : observations_)
-    if (one.scope != scope) reasons.insert(one.incomparable);
-  keep("may not be set beside the others: " +
-           join(std::vector<std::string>(reasons.begin(), reasons.end()), "; "),
-       [&](const Observation& one) { return one.scope == scope; });
+  for (const Observation& observation : observations_)
+    if (observation.scope != scope) reasons.insert(observation.incomparable);
+  keep_only([&](const Observation& observation) { return observation.scope == scope; },
+            "not comparable with the others: " +
+                join(std::vector<std::string>(reasons.begin(), reasons.end()), "; "));
 }
 
 std::vector<std::size_t> groups_of(const Frame& frame, const std::string& by) {
   std::map<std::string, std::size_t> known;
   std::vector<std::size_t> groups;
-  for (const Observation& one : frame.observations())
+  for (const Observation& observation : frame.observations())
     groups.push_back(
-        known.emplace(by == "launch" ? one.launch : level_name(one.at(by)), known.size())
+        known
+            .emplace(by == "launch" ? observation.launch : level_name(observation.at(by)),
+                     known.size())
             .first->second);
   return groups;
 }

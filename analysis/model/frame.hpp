@@ -1,5 +1,5 @@
 #pragma once
-// Result files as a table for a model: an observation for each row of each launch, columns by name.
+// Result files as a table for a model: an observation per row and launch, with named columns.
 
 #include <map>
 #include <nlohmann/json.hpp>
@@ -11,26 +11,26 @@
 
 namespace assay {
 
-/// No row can be used: exit code 6, since nothing was compared.
+/// No row can be used. The command ends with exit code 6 (nothing was compared).
 class NothingToModel : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// A number or a text; null where the row lacks the column.
+/// A number or a text; null where the row does not have the column.
 using Cell = nlohmann::json;
 
 struct Observation {
   std::string label;   ///< system, id and launch
-  std::string launch;  ///< equal for rows of one launch; a published number is one of its own
+  std::string launch;  ///< equal for rows of the same launch, unique for a published number
   std::string citation;
-  /// Numbers of one scope may be set beside each other: "" what was measured or published as such,
-  /// else the source within which alone they compare.
+  /// Only numbers of the same scope may be compared: "" for measured and for comparable published
+  /// numbers, else the source outside of which they are incomparable.
   std::string scope;
-  std::string incomparable;  ///< why it has a scope
+  std::string incomparable;  ///< why the scope is limited
   bool published = false, shared = false;
   std::map<std::string, Cell> cells;
-  /// The cell of a column, null where there is none.
+  /// The cell of a column; null where the observation does not have it.
   const Cell& at(const std::string& column) const;
 };
 
@@ -39,21 +39,21 @@ struct LeftOut {
   std::string reason;
 };
 
-/// The observations of some results, in the order of files and rows, and what is none of them.
+/// The observations of results, in the order of files and rows, and which rows were left out.
 class Frame {
  public:
   /// Columns: time, error, rate.<name>, system, host, benchmark, name, problem (the descriptor),
-  /// every parameter, and every scalar of the problem that no other column is named like. Rows that
-  /// are not ok, and launches of an id of which another launch is not, are left out.
+  /// all parameters, and the scalars of the problem whose names are still free. Rows that are not
+  /// ok are left out, and so are all other launches of their ids.
   explicit Frame(const std::vector<NamedResult>& results);
 
   const std::vector<Observation>& observations() const { return observations_; }
   std::size_t size() const { return observations_.size(); }
-  /// Columns that some row has, sorted.
+  /// Columns that any observation has, sorted.
   std::vector<std::string> columns() const;
-  /// Keeps the observations that have all of `columns` and that may stand in one model; says what
-  /// went. InputError with the nearest name for a column that no row has; NothingToModel if no
-  /// observation is left.
+  /// Keeps the observations that have all of `columns` and that may be compared with each other;
+  /// the others are added to left_out. InputError with the nearest name for an unknown column;
+  /// NothingToModel if no observation is left.
   void select(const std::vector<std::string>& columns);
   const std::vector<LeftOut>& left_out() const { return left_out_; }
   /// Whether every observation that has the column has a number there.
@@ -61,16 +61,16 @@ class Frame {
 
  private:
   template <class Keep>
-  void keep(const std::string& reason, const Keep& wanted);
+  void keep_only(const Keep& wanted, const std::string& reason_of_others);
   std::vector<Observation> observations_;
   std::vector<LeftOut> left_out_;
 };
 
-/// A cell as the name of a level: 8, 0.5, PCA.
+/// The name of a level: 8, 0.5, PCA.
 std::string level_name(const Cell& cell);
 
-/// Group numbers of the observations, from 0: equal where they are of one launch, or have one value
-/// of the column `by`.
+/// The group of each observation, counted from 0. Observations of the same launch (`by` is
+/// "launch"), or with the same value of the column `by`, are in the same group.
 std::vector<std::size_t> groups_of(const Frame& frame, const std::string& by);
 
 }  // namespace assay

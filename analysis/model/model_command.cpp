@@ -19,7 +19,7 @@ namespace assay {
 
 namespace {
 
-/// Names of shipped baselines become their files; a file or folder that exists is meant as such.
+/// Replaces names of shipped baselines by their files, unless a file or folder has that name.
 std::vector<std::string> with_baselines(std::vector<std::string> names) {
   const std::vector<std::string> shipped = baseline_names();
   for (std::string& name : names) {
@@ -38,7 +38,7 @@ std::pair<std::string, std::string> assignment(const std::string& flag, const st
   const std::size_t at = text.find('=');
   if (at == 0 || at == std::string::npos || at + 1 == text.size())
     throw InputError(
-        fmt::format("{} '{}' is no COLUMN=VALUE. Write it like architecture=Power9.", flag, text));
+        fmt::format("{} '{}' is not COLUMN=VALUE. Write it like architecture=Power9.", flag, text));
   return {text.substr(0, at), text.substr(at + 1)};
 }
 
@@ -69,9 +69,10 @@ int model(const Given& given) {
   options.cluster = value_of(given, "cluster").value_or("");
   for (const std::string& text : values_of(given, "reference"))
     if (!options.references.insert(assignment("--reference", text)).second)
-      throw InputError(fmt::format("--reference names {} twice. Name one level of a column.",
-                                   assignment("--reference", text).first));
-  // Each prediction names every column once: a column that comes again begins the next.
+      throw InputError(
+          fmt::format("--reference names {} twice. Give a single level for each column.",
+                      assignment("--reference", text).first));
+  // A prediction names each column once, so a repeated column begins the next prediction.
   for (const std::string& text : values_of(given, "predict")) {
     const auto [column, value] = assignment("--predict", text);
     if (options.predictions.empty() || options.predictions.back().contains(column))
@@ -103,16 +104,16 @@ int model(const Given& given) {
 Command model_command() {
   return {
       "model",
-      "Explain results by a log-linear model: adjusted speedups with their intervals.",
+      "Fit a log-linear model to results: adjusted speedups with confidence intervals.",
       {{"FILE", "result file, folder of a run, or name of a shipped baseline", "FILE", "", true,
         true},
        {"--formula",
         "\"log(time) ~ architecture + log(size) + workload\" (+ - : * log log2 sqrt "
         "factor)",
         "FORMULA", "", true},
-       {"--reference", "reference levels", "COLUMN=LEVEL,...",
+       {"--reference", "reference levels of categorical columns", "COLUMN=LEVEL,...",
         "the level of the first row: name the baseline's file first", false, true},
-       {"--cluster", "launch, none, or a column: what may share errors", "COLUMN",
+       {"--cluster", "observations whose errors may be correlated: launch, none, or a column", "COLUMN",
         "launch, where a launch gave several rows"},
        {"--predict", "a value for every column of the formula; repeat it for more predictions",
         "COLUMN=VALUE,...", "", false, true},

@@ -13,14 +13,14 @@ using nlohmann::json;
 
 namespace {
 
-/// A page shows so many entries of a list; the document has them all.
+/// Entries of a list that a page shows; the document has all of them.
 constexpr std::size_t most_shown = 12;
 
 std::string number(const json& value) {
   return value.is_number() ? fmt::format("{:.4g}", value.get<double>()) : "-";
 }
 
-/// Below 1e-16 a probability says nothing more of any data.
+/// Probabilities below 1e-16 are not meaningful for any data.
 std::string p_value(const json& value, const char* equal = "", const char* below = "<") {
   if (!value.is_number()) return "-";
   const auto p = value.get<double>();
@@ -37,7 +37,7 @@ std::string in_unit(const json& value, const std::string& unit) {
   return unit.empty() ? number(value) : human(value, unit);
 }
 
-/// Tables alone: they make names from files harmless for the terminal and for Markdown.
+/// A page of tables. Tables escape text from files for the terminal and for Markdown.
 class Page {
  public:
   explicit Page(bool markdown) : markdown_(markdown) {}
@@ -53,22 +53,22 @@ class Page {
   std::string text_;
 };
 
-/// Lines of a list, the rest counted.
+/// A line for each of the first entries, then the number of the others.
 template <class Make>
 std::vector<Line> lines_of(const json& list, const Make& make) {
   std::vector<Line> lines;
-  for (const json& one : list) {
+  for (const json& entry : list) {
     if (lines.size() == most_shown) {
       lines.push_back(
           {{}, fmt::format("... and {} more (--format json)", list.size() - most_shown)});
       break;
     }
-    lines.push_back(make(one));
+    lines.push_back(make(entry));
   }
   return lines;
 }
 
-std::string f_words(const json& f) {
+std::string f_test_text(const json& f) {
   if (!f.at("value").is_number()) return "- (" + f.at("reason").get<std::string>() + ")";
   return fmt::format("F({}, {}) = {}, p {}", f.at("df1").get<int>(), f.at("df2").get<int>(),
                      number(f.at("value")), p_value(f.at("p"), "= ", "< "));
@@ -80,35 +80,34 @@ void add_head(Page& page, const json& document) {
     lines.push_back({{what, text}, ""});
   };
   say("observations", std::to_string(document.at("n").get<std::size_t>()));
-  for (const json& one : document.at("left_out"))
-    say("left out", fmt::format("{}: {}", one.at("rows").get<std::size_t>(),
-                                one.at("reason").get<std::string>()));
+  for (const json& rows : document.at("left_out"))
+    say("left out", fmt::format("{}: {}", rows.at("rows").get<std::size_t>(),
+                                rows.at("reason").get<std::string>()));
   std::vector<std::string> references;
   for (const auto& [column, level] : document.at("reference").items())
     references.push_back(fmt::format("{}={}", column, level.get<std::string>()));
   if (!references.empty()) say("reference", join(references, ", "));
   const json& cluster = document.at("cluster");
-  say("errors",
-      cluster.is_null()
-          ? fmt::format("each observation stands for itself, t with {} degrees of freedom",
-                        document.at("df").get<std::size_t>())
-          : fmt::format("clustered by {}: {} groups, t with {} degrees of freedom",
-                        cluster.at("by").get<std::string>(),
-                        cluster.at("groups").get<std::size_t>(),
-                        cluster.at("df").get<std::size_t>()));
+  say("errors", cluster.is_null()
+                    ? fmt::format("observations are independent, t with {} degrees of freedom",
+                                  document.at("df").get<std::size_t>())
+                    : fmt::format("clustered by {}: {} groups, t with {} degrees of freedom",
+                                  cluster.at("by").get<std::string>(),
+                                  cluster.at("groups").get<std::size_t>(),
+                                  cluster.at("df").get<std::size_t>()));
   say("R2", fmt::format("{}, adjusted {}", number(document.at("r2")),
                         number(document.at("adjusted_r2"))));
   say("residuals", fmt::format("sigma {} ({}), {} degrees of freedom", number(document.at("sigma")),
                                document.at("response").at("scale").get<std::string>() + " scale",
                                document.at("df").get<std::size_t>()));
-  say("all terms", f_words(document.at("f")));
+  say("all terms", f_test_text(document.at("f")));
   page.table({{"model"}, {document.at("formula").get<std::string>()}}, lines);
 }
 
 void add_coefficients(Page& page, const json& document) {
   bool speedups = false;
-  for (const json& one : document.at("coefficients"))
-    speedups = speedups || one.at("speedup").is_number();
+  for (const json& coefficient : document.at("coefficients"))
+    speedups = speedups || coefficient.at("speedup").is_number();
   std::vector<Column> columns{{"term"},    {"estimate", true}, {"SE", true},
                               {"t", true}, {"p", true},        {"95 % interval", true}};
   if (speedups) {
@@ -117,17 +116,19 @@ void add_coefficients(Page& page, const json& document) {
   }
   columns.push_back({"note"});
   std::vector<Line> lines;
-  for (const json& one : document.at("coefficients")) {
-    Line line{{one.at("term"), number(one.at("estimate")), number(one.at("se")),
-               number(one.at("t")), p_value(one.at("p")), interval(one.at("interval"))},
+  for (const json& coefficient : document.at("coefficients")) {
+    Line line{{coefficient.at("term"), number(coefficient.at("estimate")),
+               number(coefficient.at("se")), number(coefficient.at("t")),
+               p_value(coefficient.at("p")), interval(coefficient.at("interval"))},
               ""};
     if (speedups) {
-      line.cells.push_back(one.at("speedup").is_number() ? number(one.at("speedup")) + "x" : "-");
-      line.cells.push_back(interval(one.at("speedup_interval")));
+      line.cells.push_back(
+          coefficient.at("speedup").is_number() ? number(coefficient.at("speedup")) + "x" : "-");
+      line.cells.push_back(interval(coefficient.at("speedup_interval")));
     }
     std::vector<std::string> notes;
     for (const char* what : {"note", "reason"})
-      if (one.at(what).is_string()) notes.push_back(one.at(what));
+      if (coefficient.at(what).is_string()) notes.push_back(coefficient.at(what));
     line.cells.push_back(join(notes, "; "));
     lines.push_back(std::move(line));
   }
@@ -135,44 +136,46 @@ void add_coefficients(Page& page, const json& document) {
 }
 
 void add_checks(Page& page, const json& document) {
-  page.table({{"aliased term"}, {"because"}}, lines_of(document.at("aliased"), [](const json& one) {
-               return Line{{one.at("term"), one.at("because")}, ""};
+  page.table({{"aliased term"}, {"because"}},
+             lines_of(document.at("aliased"), [](const json& alias) {
+               return Line{{alias.at("term"), alias.at("because")}, ""};
              }));
   page.table({{"left out, then predicted"},
               {"n", true},
               {"RMS error", true},
               {"worst ratio", true},
               {"worst"}},
-             lines_of(document.at("validation"), [](const json& one) {
-               Line line{{one.at("left_out").is_string() ? one.at("left_out").get<std::string>()
-                                                         : one.at("kind").get<std::string>(),
-                          std::to_string(one.at("n").get<std::size_t>())},
+             lines_of(document.at("validation"), [](const json& check) {
+               Line line{{check.at("left_out").is_string() ? check.at("left_out").get<std::string>()
+                                                           : check.at("kind").get<std::string>(),
+                          std::to_string(check.at("n").get<std::size_t>())},
                          ""};
-               if (one.at("reason").is_string()) {
-                 line.note = one.at("reason");
+               if (check.at("reason").is_string()) {
+                 line.note = check.at("reason");
                  return line;
                }
-               line.cells.push_back(number(one.at("rms_error")));
-               line.cells.push_back(number(one.at("worst_ratio")));
-               line.cells.push_back(one.at("worst"));
+               line.cells.push_back(number(check.at("rms_error")));
+               line.cells.push_back(number(check.at("worst_ratio")));
+               line.cells.push_back(check.at("worst"));
                return line;
              }));
   const std::string unit = document.at("response").at("unit");
   std::vector<Line> lines;
-  for (const json& one : document.at("predictions")) {
+  for (const json& prediction : document.at("predictions")) {
     std::vector<std::string> given, notes;
-    for (const auto& [column, value] : one.at("given").items())
+    for (const auto& [column, value] : prediction.at("given").items())
       given.push_back(fmt::format("{}={}", column,
                                   value.is_string() ? value.get<std::string>() : number(value)));
-    for (const json& out : one.at("extrapolated"))
+    for (const json& out : prediction.at("extrapolated"))
       notes.push_back(fmt::format("EXTRAPOLATED: {} was observed from {} to {}",
                                   out.at("column").get<std::string>(), number(out["observed"][0]),
                                   number(out["observed"][1])));
-    for (const json& level : one.at("unseen"))
+    for (const json& level : prediction.at("unseen"))
       notes.push_back("UNSEEN: " + level.get<std::string>());
-    if (one.at("reason").is_string() && one.at("unseen").empty()) notes.push_back(one.at("reason"));
-    const json& range = one.at("interval");
-    lines.push_back({{join(given, ", "), in_unit(one.at("value"), unit),
+    if (prediction.at("reason").is_string() && prediction.at("unseen").empty())
+      notes.push_back(prediction.at("reason"));
+    const json& range = prediction.at("interval");
+    lines.push_back({{join(given, ", "), in_unit(prediction.at("value"), unit),
                       range.is_array() ? fmt::format("{} .. {}", in_unit(range[0], unit),
                                                      in_unit(range[1], unit))
                                        : "-",
@@ -194,18 +197,21 @@ std::string render_model(const json& document, bool markdown) {
   add_coefficients(page, document);
   add_checks(page, document);
   std::vector<Line> notes;
-  for (const json& one : document.at("coefficients"))
-    if (one.at("speedup").is_number()) {
-      notes.push_back({{"speedup: of the level over its reference, all else equal; above 1 is "
-                        "faster"},
-                       ""});
+  for (const json& coefficient : document.at("coefficients"))
+    if (coefficient.at("speedup").is_number()) {
+      notes.push_back(
+          {{"speedup: of the level over its reference, all else equal; above 1 the level is "
+            "faster"},
+           ""});
       break;
     }
   if (!document.at("predictions").empty())
-    notes.push_back({{"predictions: the interval holds one new observation with 95 %"}, ""});
-  for (const json& one : document.at("notes")) notes.push_back({{one.get<std::string>()}, ""});
-  for (Line& line : lines_of(document.at("citations"), [](const json& one) {
-         return Line{{"published: " + one.get<std::string>()}, ""};
+    notes.push_back(
+        {{"predictions: the interval contains one new observation with a probability of 95 %"},
+         ""});
+  for (const json& note : document.at("notes")) notes.push_back({{note.get<std::string>()}, ""});
+  for (Line& line : lines_of(document.at("citations"), [](const json& citation) {
+         return Line{{"published: " + citation.get<std::string>()}, ""};
        }))
     notes.push_back(std::move(line));
   page.table({{"notes"}}, notes);
@@ -221,22 +227,24 @@ std::string model_csv(const json& document) {
     return '"' + text + '"';
   };
   std::string text = "term,estimate,se,t,p,low,high,speedup,speedup_low,speedup_high,note\r\n";
-  for (const json& one : document.at("coefficients")) {
+  for (const json& coefficient : document.at("coefficients")) {
     const auto end = [&](const char* name, std::size_t i) {
-      const json& range = one.at(name);
+      const json& range = coefficient.at(name);
       return range.is_array() ? range[i] : json();
     };
-    const json& note = one.at("reason").is_string() ? one.at("reason") : one.at("note");
+    const json& note =
+        coefficient.at("reason").is_string() ? coefficient.at("reason") : coefficient.at("note");
     std::vector<std::string> cells;
-    for (const json& cell : {one.at("term"), one.at("estimate"), one.at("se"), one.at("t"),
-                             one.at("p"), end("interval", 0), end("interval", 1), one.at("speedup"),
-                             end("speedup_interval", 0), end("speedup_interval", 1), note})
+    for (const json& cell :
+         {coefficient.at("term"), coefficient.at("estimate"), coefficient.at("se"),
+          coefficient.at("t"), coefficient.at("p"), end("interval", 0), end("interval", 1),
+          coefficient.at("speedup"), end("speedup_interval", 0), end("speedup_interval", 1), note})
       cells.push_back(quoted(cell));
     text += join(cells, ",") + "\r\n";
   }
-  for (const json& one : document.at("aliased"))
-    text += fmt::format("{},,,,,,,,,,{}\r\n", quoted(one.at("term")),
-                        quoted("aliased: " + one.at("because").get<std::string>()));
+  for (const json& alias : document.at("aliased"))
+    text += fmt::format("{},,,,,,,,,,{}\r\n", quoted(alias.at("term")),
+                        quoted("aliased: " + alias.at("because").get<std::string>()));
   return text;
 }
 

@@ -56,7 +56,7 @@ class Model(RunTest):
 
     def test_formats_and_out(self):
         document = self.document(self.old, self.new, "--formula", FORMULA)
-        speedup = {one["term"]: one["speedup"] for one in document["coefficients"]}
+        speedup = {coefficient["term"]: coefficient["speedup"] for coefficient in document["coefficients"]}
         self.assertAlmostEqual(speedup["architecture[P9]"], 2, delta=0.1)
         self.assertEqual(document["reference"], {"architecture": "P8", "workload": "PCA"})
         self.assertIn("--formula 'log(time) ~ ", document["command"])
@@ -66,7 +66,7 @@ class Model(RunTest):
         for form, part in (("terminal", "architecture[P9]"), ("markdown", r"| architecture\[P9\] |")):
             self.assertIn(part, self.model(self.old, self.new, "--formula", FORMULA, "--format", form).stdout)
         rows = list(csv.DictReader(io.StringIO(self.model(self.old, self.new, "--formula", FORMULA, "--format", "csv").stdout)))
-        self.assertEqual([float(row["estimate"]) for row in rows], [one["estimate"] for one in document["coefficients"]])
+        self.assertEqual([float(row["estimate"]) for row in rows], [coefficient["estimate"] for coefficient in document["coefficients"]])
 
     def test_the_first_file_is_the_reference(self):
         forth = self.document(self.old, self.new, "--formula", FORMULA)["coefficients"][1]
@@ -81,10 +81,10 @@ class Model(RunTest):
         for asked in (["--predict", "architecture=P9,size=4e9,workload=PCA", "--predict", "workload=PCA,architecture=P8,size=64e9"],
                       ["--predict", "architecture=P9,size=4e9,workload=PCA,workload=PCA,architecture=P8,size=64e9"]):
             two = self.document(*words, *asked)["predictions"]
-            self.assertEqual([one["given"]["architecture"] for one in two], ["P9", "P8"])
-            self.assertEqual([[out["column"] for out in one["extrapolated"]] for one in two], [[], ["size"]])
+            self.assertEqual([prediction["given"]["architecture"] for prediction in two], ["P9", "P8"])
+            self.assertEqual([[out["column"] for out in prediction["extrapolated"]] for prediction in two], [[], ["size"]])
             self.assertAlmostEqual(two[0]["value"], 6, delta=0.3)
-        self.refused(*words, "--predict", "architecture=P9", names=["lacks size"])
+        self.refused(*words, "--predict", "architecture=P9", names=["no value for size"])
         self.refused(*words, "--predict", "architecture", names=["--predict", "architecture=Power9"])
 
     def test_bad_input(self):
@@ -101,7 +101,7 @@ class Model(RunTest):
         self.refused(self.old, names=["--formula"])
         self.refused("sumit", "--formula", FORMULA, names=["Did you mean 'summit'?"])
         self.refused(self.folder / "absent.json", "--formula", FORMULA, names=["absent.json"])
-        self.refused(self.old, "--formula", "log(time) ~ workload:factor(size)", names=["6 observations for 6 coefficients"])
+        self.refused(self.old, "--formula", "log(time) ~ workload:factor(size)", names=["6 observations cannot determine 6 coefficients"])
         truncated = self.folder / "truncated.json"
         truncated.write_text(self.old.read_text()[:-40])
         self.refused(truncated, "--formula", FORMULA, names=["truncated.json"])
@@ -123,7 +123,7 @@ class Model(RunTest):
         document = self.document("summitdev", "summit", "--formula", golden["formula"])
         self.assertEqual(document["n"], len(golden["rows"]))
         self.assertTrue(document["published"])
-        mine = {one["term"]: one for one in document["coefficients"]}
+        mine = {coefficient["term"]: coefficient for coefficient in document["coefficients"]}
         for theirs in golden["expected"]["coefficients"]:
             for field in ("estimate", "se"):
                 self.assertAlmostEqual(mine[theirs["term"]][field] / theirs[field], 1, delta=1e-9)

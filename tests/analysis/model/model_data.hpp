@@ -24,8 +24,8 @@ inline std::vector<NamedResult> results_of(const nlohmann::json& rows) {
   for (const nlohmann::json& flat : rows) {
     const std::string system = flat.value("system", "here");
     NamedResult* mine = nullptr;
-    for (NamedResult& one : results)
-      if (one.name == system) mine = &one;
+    for (NamedResult& named : results)
+      if (named.name == system) mine = &named;
     if (mine == nullptr) {
       results.push_back(
           {system,
@@ -75,8 +75,8 @@ inline nlohmann::json model_of(const nlohmann::json& rows, const std::string& fo
 
 inline const nlohmann::json* coefficient_of(const nlohmann::json& document,
                                             const std::string& term) {
-  for (const nlohmann::json& one : document.at("coefficients"))
-    if (one.at("term") == term) return &one;
+  for (const nlohmann::json& coefficient : document.at("coefficients"))
+    if (coefficient.at("term") == term) return &coefficient;
   return nullptr;
 }
 
@@ -134,8 +134,10 @@ inline void expect_says(const std::string& message, const std::string& part) {
 
 inline double number(const nlohmann::json& document, const std::string& term,
                      const std::string& field) {
-  const nlohmann::json* one = coefficient_of(document, term);
-  return one == nullptr || !one->at(field).is_number() ? NAN : one->at(field).get<double>();
+  const nlohmann::json* coefficient = coefficient_of(document, term);
+  return coefficient == nullptr || !coefficient->at(field).is_number()
+             ? NAN
+             : coefficient->at(field).get<double>();
 }
 
 }  // namespace assay::test

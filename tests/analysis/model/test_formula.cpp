@@ -14,7 +14,7 @@ std::string terms(const std::string& text) {
   if (formula.intercept) all.push_back("1");
   for (const Term& term : formula.terms) {
     std::vector<std::string> names;
-    for (const Factor& one : term) names.push_back(one.text());
+    for (const Factor& factor : term) names.push_back(factor.text());
     all.push_back(join(names, ":"));
   }
   return formula.response.text() + " ~ " + join(all, " + ");

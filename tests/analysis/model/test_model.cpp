@@ -17,9 +17,9 @@ TEST(Model, ExactDataGiveExactCoefficientsAndNoErrors) {
   EXPECT_NEAR(number(document, "log(size)", "estimate"), 1, 1e-12);
   EXPECT_NEAR(number(document, "architecture[new]", "speedup"), 4, 1e-11);
   EXPECT_NEAR(number(document, "workload[svm]", "speedup"), 1.0 / 3, 1e-11);
-  for (const json& one : document.at("coefficients")) {
-    EXPECT_TRUE(one.at("se").is_null() && one.at("speedup_interval").is_null());
-    expect_says(one.at("reason"), "no residual");
+  for (const json& coefficient : document.at("coefficients")) {
+    EXPECT_TRUE(coefficient.at("se").is_null() && coefficient.at("speedup_interval").is_null());
+    expect_says(coefficient.at("reason"), "no residual");
   }
   EXPECT_TRUE(document.at("f").at("value").is_null());
   EXPECT_TRUE(schema_errors(document, "model", "x").empty());
@@ -29,11 +29,11 @@ TEST(Model, SpeedupSaysFasterAboveOneForTimesAndRates) {
   json rows = sample();
   const json times = model_of(rows, "log(time) ~ architecture + log(size) + workload");
   EXPECT_NEAR(number(times, "architecture[new]", "speedup"), 4, 0.2);
-  const json* one = coefficient_of(times, "architecture[new]");
-  EXPECT_LT((*one)["speedup_interval"][0], (*one)["speedup"]);
-  EXPECT_GT((*one)["speedup_interval"][1], (*one)["speedup"]);
-  EXPECT_NEAR((*one)["speedup_interval"][0].get<double>(),
-              std::exp(-(*one)["interval"][1].get<double>()), 1e-12);
+  const json* coefficient = coefficient_of(times, "architecture[new]");
+  EXPECT_LT((*coefficient)["speedup_interval"][0], (*coefficient)["speedup"]);
+  EXPECT_GT((*coefficient)["speedup_interval"][1], (*coefficient)["speedup"]);
+  EXPECT_NEAR((*coefficient)["speedup_interval"][0].get<double>(),
+              std::exp(-(*coefficient)["interval"][1].get<double>()), 1e-12);
   EXPECT_TRUE(std::isnan(number(times, "log(size)", "speedup")));
 
   for (json& row : rows) row["rates"] = {{"flops_per_s", 1 / row["time"].get<double>()}};
@@ -85,7 +85,7 @@ TEST(Model, AliasesAreNamedAndTheEarlierTermStays) {
   const json document =
       model_of(rows, "log(time) ~ architecture + system + log(size) + log(bits) + workload + only");
   std::map<std::string, std::string> aliased;
-  for (const json& one : document.at("aliased")) aliased[one.at("term")] = one.at("because");
+  for (const json& alias : document.at("aliased")) aliased[alias.at("term")] = alias.at("because");
   EXPECT_EQ(aliased.size(), 3U);
   expect_says(aliased["system[machine new]"], "1 architecture[new]");
   expect_says(aliased["log(bits)"], "2.07944 (Intercept) + 1 log(size)");
@@ -126,14 +126,15 @@ TEST(Model, Predictions) {
 
   options.predictions = {{{"architecture", "new"}, {"size", "4"}}};
   expect_says(refusal(sample(), "log(time) ~ architecture + log(size) + workload", options),
-              "lacks workload");
+              "no value for workload");
   options.predictions = {{{"arhcitecture", "new"}}};
   expect_says(refusal(sample(), "log(time) ~ architecture", options),
               "Did you mean 'architecture'");
   options.predictions = {{{"size", "big"}}};
-  expect_says(refusal(sample(), "log(time) ~ log(size)", options), "not a number");
+  expect_says(refusal(sample(), "log(time) ~ log(size)", options), "not a valid value of size");
   options.predictions = {{{"size", "-4"}}};
-  expect_says(refusal(sample(), "log(time) ~ log(size)", options), "no value at size = -4");
+  expect_says(refusal(sample(), "log(time) ~ log(size)", options),
+              "log(size) is not defined at size = -4");
 }
 
 TEST(Model, PredictsNothingForACombinationThatAliasesHide) {
@@ -186,7 +187,7 @@ TEST(Model, RowsThatAreNotOkAndTheirOtherLaunchesAreLeftOut) {
   const json document = model_of(rows, "log(time) ~ system + workload");
   EXPECT_EQ(document.at("n"), 36 - 6);
   std::map<std::string, int> left;
-  for (const json& one : document.at("left_out")) left[one.at("reason")] = one.at("rows");
+  for (const json& entry : document.at("left_out")) left[entry.at("reason")] = entry.at("rows");
   EXPECT_EQ(left["incorrect"], 1);
   EXPECT_EQ(left["ok, but another launch of the id is incorrect"], 5);
   EXPECT_EQ(left["unsupported"], 1);
@@ -221,21 +222,23 @@ TEST(Model, WhatIsFoundDoesNotDependOnTheOrderOfRowsOrOnUnits) {
   for (json& row : turned) row["time"] = row["time"].get<double>() * 1000;
   ModelOptions options;
   options.references = {{"system", "base"}, {"workload", "a"}};
-  const json one = model_of(rows, "log(time) ~ system + workload", options);
+  const json original = model_of(rows, "log(time) ~ system + workload", options);
   const json other = model_of(turned, "log(time) ~ system + workload", options);
   for (const char* term : {"system[new]", "workload[b]", "workload[c]"})
     for (const char* field : {"estimate", "se", "p", "speedup"})
-      EXPECT_NEAR(number(one, term, field) / number(other, term, field), 1, 1e-9) << term << field;
-  EXPECT_NEAR(number(other, "(Intercept)", "estimate") - number(one, "(Intercept)", "estimate"),
-              std::log(1000.0), 1e-12);
-  EXPECT_NEAR(one["f"]["value"].get<double>() / other["f"]["value"].get<double>(), 1, 1e-8);
+      EXPECT_NEAR(number(original, term, field) / number(other, term, field), 1, 1e-9)
+          << term << field;
+  EXPECT_NEAR(
+      number(other, "(Intercept)", "estimate") - number(original, "(Intercept)", "estimate"),
+      std::log(1000.0), 1e-12);
+  EXPECT_NEAR(original["f"]["value"].get<double>() / other["f"]["value"].get<double>(), 1, 1e-8);
 }
 
 TEST(Model, PublishedIsSaid) {
   const json document = model_of(sample(), "log(time) ~ architecture");
   EXPECT_TRUE(document.at("published"));
   EXPECT_EQ(document.at("citations"), json::array({"a source"}));
-  expect_says(render_model(document, false), "published numbers: no samples");
+  expect_says(render_model(document, false), "published numbers without samples");
   EXPECT_FALSE(model_of(launched(6), "log(time) ~ system + workload").at("published"));
 }
 
@@ -247,17 +250,18 @@ TEST(Model, BadInput) {
   expect_says(refusal(rows, "workload ~ architecture"), "is text");
   json zero = rows;
   zero[3]["time"] = 0.0;
-  expect_says(refusal(zero, "log(time) ~ architecture"), "log(time) has no value at time = 0 (");
+  expect_says(refusal(zero, "log(time) ~ architecture"), "log(time) is not defined at time = 0 (");
   expect_says(refusal(zero, "log(time) ~ architecture"), "machine old");
   zero = rows;
   zero[5]["size"] = -1.0;
-  expect_says(refusal(zero, "time ~ sqrt(size)"), "sqrt(size) has no value at size = -1");
+  expect_says(refusal(zero, "time ~ sqrt(size)"), "sqrt(size) is not defined at size = -1");
   json same = rows;
   for (json& row : same) row["time"] = 2.5;
   expect_says(refusal(same, "time ~ architecture"), "time is 2.5 in every observation");
   json few = json::array();
   for (const std::size_t i : {0U, 3U, 9U}) few.push_back(rows[i]);
-  expect_says(refusal(few, "time ~ architecture + size"), "3 observations for 3 coefficients");
+  expect_says(refusal(few, "time ~ architecture + size"),
+              "3 observations cannot determine 3 coefficients");
   expect_says(refusal(json::array(), "time ~ size"), "nothing: no row can be used");
   json failed = rows;
   for (json& row : failed) {
@@ -274,7 +278,7 @@ TEST(Model, BadInput) {
   expect_says(refusal(many, "time ~ tag"), "more than 1000 coefficients");
   json none = rows;
   for (json& row : none) row["smt"] = 0;
-  expect_says(refusal(none, "log(time) ~ smt - 1"), "no term can have a coefficient");
+  expect_says(refusal(none, "log(time) ~ smt - 1"), "no term with a coefficient");
   json huge = rows;
   for (json& row : huge) row["size"] = row["size"].get<double>() * 1e307;
   expect_says(refusal(huge, "time ~ size"), "would overflow");

@@ -36,7 +36,7 @@ json repeated(int problems, int launches, double missed) {
 
 std::string notes(const json& document) {
   std::string text;
-  for (const json& one : document.at("notes")) text += one.get<std::string>() + "\n";
+  for (const json& note : document.at("notes")) text += note.get<std::string>() + "\n";
   return text;
 }
 
@@ -60,14 +60,14 @@ TEST(Model, LaunchesAreClustersWhereTheyGaveSeveralRows) {
 }
 
 TEST(Model, TooFewLaunchesGiveNoErrors) {
-  const json one = model_of(launched(1), "log(time) ~ system + workload");
-  for (const json& coefficient : one.at("coefficients")) {
+  const json document = model_of(launched(1), "log(time) ~ system + workload");
+  for (const json& coefficient : document.at("coefficients")) {
     EXPECT_TRUE(coefficient.at("se").is_null());
-    expect_says(coefficient.at("reason"), "2 groups cannot tell the errors of 2 coefficients");
+    expect_says(coefficient.at("reason"), "2 groups are too few for the errors of 2 coefficients");
   }
-  EXPECT_TRUE(one.at("f").at("value").is_null());
-  expect_says(notes(one), "run more launches, or name another --cluster");
-  expect_says(notes(one), "`assay run SUITE --launches 5 --out DIR`");
+  EXPECT_TRUE(document.at("f").at("value").is_null());
+  expect_says(notes(document), "use another --cluster");
+  expect_says(notes(document), "`assay run SUITE --launches 5 --out DIR`");
   expect_says(refusal(launched(1), "log(time) ~ system * workload"),
               "`assay run SUITE --launches 5 --out DIR`");
   // One system with one launch: the sandwich would call its coefficient exact.
@@ -78,7 +78,7 @@ TEST(Model, TooFewLaunchesGiveNoErrors) {
   options.predictions = {{{"system", "new"}, {"workload", "a"}}};
   const json lone = model_of(rows, "log(time) ~ system + workload", options);
   EXPECT_TRUE(coefficient_of(lone, "system[new]")->at("se").is_null());
-  expect_says(coefficient_of(lone, "system[new]")->at("reason"), "one group alone");
+  expect_says(coefficient_of(lone, "system[new]")->at("reason"), "a single group");
   EXPECT_TRUE(coefficient_of(lone, "workload[b]")->at("se").is_number());
   EXPECT_TRUE(lone["predictions"][0]["interval"].is_null());
   EXPECT_TRUE(schema_errors(lone, "model", "x").empty());
@@ -123,7 +123,7 @@ TEST(Model, NoWarningWhereLaunchesAreTheError) {
       std::string::npos);
   // What one problem alone determines has no error by problem.
   expect_says(notes(model_of(repeated(6, 8, 0.1), "log(time) ~ log(flops) + family")),
-              "by problem none: one group alone determines it");
+              "by problem none: a single group determines it");
 }
 
 TEST(Model, AModelThatExplainsNothingHasNoNegativeR2) {

@@ -30,9 +30,9 @@ TEST_P(Golden, Agrees) {
   const json& expected = golden.at("expected");
   ModelOptions options;
   options.cluster = golden.at("cluster");
-  for (const json& one : expected.at("predictions")) {
+  for (const json& prediction : expected.at("predictions")) {
     std::map<std::string, std::string> given;
-    for (const auto& [column, value] : one.at("given").items())
+    for (const auto& [column, value] : prediction.at("given").items())
       given[column] = value.is_string() ? value.get<std::string>() : value.dump();
     options.predictions.push_back(given);
   }
@@ -57,8 +57,8 @@ TEST_P(Golden, Agrees) {
     }
   }
   std::set<std::string> mine, theirs;
-  for (const json& one : document.at("aliased")) mine.insert(one.at("term"));
-  for (const json& one : expected.at("aliased")) theirs.insert(one);
+  for (const json& alias : document.at("aliased")) mine.insert(alias.at("term"));
+  for (const json& term : expected.at("aliased")) theirs.insert(term);
   EXPECT_EQ(mine, theirs);
 
   for (const char* field : {"r2", "adjusted_r2", "sigma"})
@@ -75,10 +75,10 @@ TEST_P(Golden, Agrees) {
                 expected["leverage"][i].get<double>(), 1e-9);
   }
   for (std::size_t i = 0; i < expected.at("predictions").size(); ++i) {
-    const json &one = document["predictions"][i], &other = expected["predictions"][i];
-    expect_near(one.at("value"), other.at("value"), "prediction");
-    expect_near(one.at("interval")[0], other.at("interval")[0], "prediction, low");
-    expect_near(one.at("interval")[1], other.at("interval")[1], "prediction, high");
+    const json &mine = document["predictions"][i], &theirs = expected["predictions"][i];
+    expect_near(mine.at("value"), theirs.at("value"), "prediction");
+    expect_near(mine.at("interval")[0], theirs.at("interval")[0], "prediction, low");
+    expect_near(mine.at("interval")[1], theirs.at("interval")[1], "prediction, high");
   }
 }
 
@@ -88,9 +88,9 @@ INSTANTIATE_TEST_SUITE_P(Model, Golden, testing::ValuesIn(golden_names()),
                          [](const auto& info) { return info.param; });
 
 TEST(ModelGolden, AllKindsAreThere) {
-  for (const char* one : {"power", "deficient", "generated", "clustered", "by_problem"}) {
+  for (const char* name : {"power", "deficient", "generated", "clustered", "by_problem"}) {
     const auto names = golden_names();
-    EXPECT_NE(std::find(names.begin(), names.end(), one), names.end()) << one;
+    EXPECT_NE(std::find(names.begin(), names.end(), name), names.end()) << name;
   }
 }
 

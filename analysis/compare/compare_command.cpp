@@ -31,14 +31,14 @@ std::string command_line(const Given& given) {
   return line;
 }
 
-/// Most of the time goes into reading and checking the files: all sides at once.
+/// Reads a side in a thread of its own: reading and checking the files takes most of the time.
 std::future<Side> reading(const std::string& name, const std::string& vary) {
   return std::async(std::launch::async,
                     [=] { return Side(name, load_results({name}), vary == "precision"); });
 }
 
-/// What the caller lets be executed for one side.
-Chosen chosen_of(const Given& given, const std::string& flag) {
+/// The programs and the launcher that the caller gives for a side.
+Chosen executables_of(const Given& given, const std::string& flag) {
   Chosen chosen;
   chosen.advice = "name their build with --" + flag;
   if (const auto build = value_of(given, flag)) chosen.programs = *build;
@@ -47,8 +47,8 @@ Chosen chosen_of(const Given& given, const std::string& flag) {
   return chosen;
 }
 
-/// The flagged rows of both sides once more, as their runs were run, with fresh launches in turns:
-/// the results in `folder`.
+/// Runs the flagged rows of both sides again with the settings of their runs, the sides
+/// interleaved; the results are in `folder`.
 std::vector<Side> fresh_launches_of(const json& document, const std::vector<const Side*>& sides,
                                     const std::string& vary, const std::string& folder,
                                     const Given& given) {
@@ -56,12 +56,11 @@ std::vector<Side> fresh_launches_of(const json& document, const std::vector<cons
   for (const Side* side : sides) {
     if (side->results().size() != 1)
       throw InputError(
-          fmt::format("--confirm repeats one run a side ({} holds {} results). Name the folders of "
-                      "two runs, or "
-                      "use --flagged and --fresh-base, --fresh-new.",
+          fmt::format("--confirm repeats a single run of each side ({} has {} results). Give the "
+                      "folders of two runs, or use --flagged, --fresh-base and --fresh-new.",
                       side->name(), side->results().size()));
     again.push_back({side->results().front().result, flagged_ids(document, *side),
-                     chosen_of(given, again.empty() ? "base-build" : "new-build")});
+                     executables_of(given, again.empty() ? "base-build" : "new-build")});
   }
   std::vector<Side> fresh;
   for (json& result : run_again(again, fresh_launches, folder)) {
@@ -85,15 +84,15 @@ void check_files(const Given& given) {
     }
   for (const char* flag : {"base-build", "new-build", "launcher"})
     if (given.contains(flag) && !given.contains("confirm"))
-      throw InputError(
-          fmt::format("--{} goes with --confirm (nothing else is executed). Give both.", flag));
+      throw InputError(fmt::format(
+          "--{} has no effect without --confirm (nothing is executed). Give both.", flag));
 }
 
 bool needs_confirmation(const json& document) {
   return document.at("summary").at("needs_confirmation") != 0;
 }
 
-int compare(const Given& given) {
+CompareOptions options_of(const Given& given) {
   CompareOptions options;
   options.vary = choice_of(given, "vary", variations);
   options.command = command_line(given);
@@ -101,61 +100,80 @@ int compare(const Given& given) {
   options.false_alarm_rate =
       number_of(given, "false-alarm-rate", 1e-9, 0.5).value_or(options.false_alarm_rate);
   options.allow_mismatch = given.contains("allow-mismatch");
+  return options;
+}
+
+void check_fresh_flags(const Given& given) {
+  if (given.contains("fresh-base") != given.contains("fresh-new"))
+    throw InputError(
+        "--fresh-base and --fresh-new need each other (fresh launches of both sides are compared). "
+        "Give both.");
+  if (given.contains("fresh-base") && given.contains("confirm"))
+    throw InputError(
+        "--confirm excludes --fresh-base and --fresh-new (it makes the fresh launches itself). "
+        "Give "
+        "either.");
+}
+
+void write_flagged(const std::string& file, const json& document, const Side& base,
+                   const Side& updated) {
+  std::set<std::string> ids;
+  for (const Side* side : {&base, &updated})
+    for (std::string& id : flagged_ids(document, *side)) ids.insert(std::move(id));
+  write_json(file, ids);
+}
+
+/// Says on stderr why the document has no rows.
+void explain_no_rows(const json& document, const Side& base, const Side& updated) {
+  if (document["refused"] == true)
+    std::cerr << fmt::format(
+        "assay: {} and {} are not comparable ({} fields differ that were not meant to, like {}). "
+        "State with --vary what is meant to differ, or use --allow-mismatch.\n",
+        base.name(), updated.name(), document["mismatches"].size(),
+        document["mismatches"][0]["field"].get<std::string>());
+  else if (document["rows"].empty())
+    std::cerr << fmt::format("assay: {} and {} have no comparable rows.\n", base.name(),
+                             updated.name());
+}
+
+int compare(const Given& given) {
+  const CompareOptions options = options_of(given);
   const std::string format = choice_of(given, "format", {"terminal", "markdown", "json"});
-  const auto fresh_base = value_of(given, "fresh-base"), fresh_new = value_of(given, "fresh-new");
-  if (fresh_base.has_value() != fresh_new.has_value())
-    throw InputError(
-        "--fresh-base and --fresh-new belong together (one side alone confirms nothing). Give "
-        "both.");
-  if (fresh_base && given.contains("confirm"))
-    throw InputError(
-        "--confirm makes the fresh launches that --fresh-base and --fresh-new name. Use one way.");
+  check_fresh_flags(given);
   check_files(given);
 
-  auto base = reading(*value_of(given, "BASE"), options.vary);
-  auto updated = reading(*value_of(given, "NEW"), options.vary);
+  auto reading_base = reading(*value_of(given, "BASE"), options.vary),
+       reading_new = reading(*value_of(given, "NEW"), options.vary);
   std::vector<Side> fresh;
-  if (fresh_base) {
-    auto first = reading(*fresh_base, options.vary), second = reading(*fresh_new, options.vary);
+  if (const auto fresh_base = value_of(given, "fresh-base")) {
+    auto first = reading(*fresh_base, options.vary),
+         second = reading(*value_of(given, "fresh-new"), options.vary);
     fresh.push_back(first.get());
     fresh.push_back(second.get());
   }
-  const Side left = base.get(), right = updated.get();
-  const auto documented = [&] {
-    return comparison_document(left, right, fresh.empty() ? nullptr : &fresh[0],
+  const Side base = reading_base.get(), updated = reading_new.get();
+  const auto document_now = [&] {
+    return comparison_document(base, updated, fresh.empty() ? nullptr : &fresh[0],
                                fresh.empty() ? nullptr : &fresh[1], options);
   };
-  json document = documented();
+  json document = document_now();
   if (const auto folder = value_of(given, "confirm"); folder && needs_confirmation(document)) {
     std::cerr << fmt::format(
-        "assay compare: {} rows are flagged; {} + {} fresh launches of each.\n",
+        "assay compare: {} rows are flagged; starting {} + {} fresh launches of them.\n",
         document["summary"]["needs_confirmation"].get<int>(), fresh_launches, fresh_launches);
     try {
-      fresh = fresh_launches_of(document, {&left, &right}, options.vary, *folder, given);
+      fresh = fresh_launches_of(document, {&base, &updated}, options.vary, *folder, given);
     } catch (const Unfinished& end) {
       std::cerr << fmt::format("assay compare: {}\n", end.what());
       return static_cast<int>(ExitCode::failed);
     }
-    document = documented();
+    document = document_now();
   }
   check_own(document, "comparison");
-  if (const auto file = value_of(given, "flagged")) {
-    std::set<std::string> ids;
-    for (const Side* side : {&left, &right})
-      for (std::string& id : flagged_ids(document, *side)) ids.insert(std::move(id));
-    write_json(*file, ids);
-  }
+  if (const auto file = value_of(given, "flagged")) write_flagged(*file, document, base, updated);
   emit(given, format == "json" ? document.dump(1) + "\n"
                                : render_comparison(document, format == "markdown"));
-  if (document["refused"] == true)
-    std::cerr << fmt::format(
-        "assay: {} and {} are not comparable ({} fields differ that were not meant to: {}). Say "
-        "what was meant with --vary, or --allow-mismatch.\n",
-        left.name(), right.name(), document["mismatches"].size(),
-        document["mismatches"][0]["field"].get<std::string>());
-  else if (document["rows"].empty())
-    std::cerr << fmt::format("assay: {} and {} have no row that can be compared.\n", left.name(),
-                             right.name());
+  explain_no_rows(document, base, updated);
   return document["exit_code"];
 }
 

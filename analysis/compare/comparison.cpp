@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "analysis/compare/freshness.hpp"
 #include "analysis/compare/spreads.hpp"
 #include "analysis/compare/verdict.hpp"
 #include "analysis/ratio.hpp"
@@ -37,24 +38,26 @@ LaunchComparison compared(const SideRow& base, const SideRow& updated) {
   return compare_launches(base.launches.medians, updated.launches.medians, compare_confidence);
 }
 
-/// Whether nothing is known of the row because of what went wrong, not because nobody has it.
+/// Whether the row has no result because of an error, not because it is unsupported.
 bool went_wrong(const SideRow& row) {
   return row.launches.status != "ok" && row.launches.status != "unsupported";
 }
 
-/// Why two rows of one key give no ratio, or "".
+/// Why two rows with the same key cannot be compared, or "".
 std::string obstacle(const SideRow& base, const SideRow& updated, const std::string& vary) {
   for (const auto& [side, name] : {std::pair{&base, "base"}, std::pair{&updated, "new"}}) {
     if (side->launches.status != "ok")
       return fmt::format("{} is {}: {}", name, side->launches.status, side->launches.reason);
     if (side->environments > 1)
-      return fmt::format("the launches of {} ran in {} environments", name, side->environments);
+      return fmt::format("the launches of {} ran in {} different environments", name,
+                         side->environments);
     if (side->precisions > 1)
-      return fmt::format("{} has {} precisions of it: give results of one", name, side->precisions);
+      return fmt::format("{} has it in {} precisions: give results with a single precision", name,
+                         side->precisions);
     if (side->row().contains("incomparable"))
       return fmt::format("{}: {}", name, side->row()["incomparable"].get<std::string>());
     if (!(*std::min_element(side->launches.medians.begin(), side->launches.medians.end()) > 0))
-      return fmt::format("the time of {} is below the clock's resolution", name);
+      return fmt::format("the time of {} is below the resolution of the timer", name);
   }
   if (vary == "precision" && base.row().at("id") == updated.row().at("id"))
     return "both sides have the same precision";
@@ -64,7 +67,7 @@ std::string obstacle(const SideRow& base, const SideRow& updated, const std::str
   for (const char* field : {"descriptor", "flops"}) {
     const json was = problem(base, field), is = problem(updated, field);
     if (!was.is_null() && !is.is_null() && was != is)
-      return fmt::format("problem/{} was {}, is {}", field, was.dump(), is.dump());
+      return fmt::format("problem/{} is {} in base and {} in new", field, was.dump(), is.dump());
   }
   return "";
 }
@@ -77,19 +80,19 @@ json row_notes(const SideRow& base, const SideRow& updated) {
   };
   for (const char* field : {"algorithm", "implementation", "compute"})
     if (const std::string was = executed(base, field), is = executed(updated, field); was != is)
-      notes.push_back(fmt::format("{} was {}, is {}", field, was.empty() ? "unknown" : was,
-                                  is.empty() ? "unknown" : is));
+      notes.push_back(fmt::format("{} is {} in base and {} in new", field,
+                                  was.empty() ? "unknown" : was, is.empty() ? "unknown" : is));
   for (const auto& [side, name] : {std::pair{&base, "base"}, std::pair{&updated, "new"}})
     if (std::any_of(side->launches.rows.begin(), side->launches.rows.end(), was_shared))
-      notes.push_back(fmt::format("other work wanted the processors while {} was timed", name));
+      notes.push_back(fmt::format("other work used the processors while {} was timed", name));
   return notes;
 }
 
-/// The one given on the command line, else the row's own, its run's, or the usual one.
+/// The tolerance of the command line, else of the row, of its run, or the default.
 double tolerance_of(const SideRow& base, const std::optional<double>& given) {
   if (given) return *given;
-  for (const json* place : {&base.row(), &base.result->at("run")})
-    if (const auto found = place->find("tolerance"); found != place->end() && found->is_number())
+  for (const json* source : {&base.row(), &base.result->at("run")})
+    if (const auto found = source->find("tolerance"); found != source->end() && found->is_number())
       return *found;
   return usual_tolerance;
 }
@@ -108,6 +111,16 @@ struct Pair {
   double tolerance;
   LaunchComparison screen;
   bool flagged = false;
+  bool measured() const { return base->measured() && updated->measured(); }
+};
+
+/// The launches that a verdict is based on: the screen's, or the fresh launches of a flagged row.
+struct Evidence {
+  const SideRow* base;
+  const SideRow* updated;
+  LaunchComparison launches;
+  Judgement judgement;
+  bool confirmed = false;
 };
 
 class Comparison {
@@ -123,11 +136,13 @@ class Comparison {
   json document() {
     for (const char* list : {"rows", "only_base", "only_new", "not_compared", "notes", "lost"})
       document_[list] = json::array();
-    check_fresh();
+    for (const std::string& note :
+         check_runs(base_, updated_, fresh_base_, fresh_new_, options_.vary))
+      document_["notes"].push_back(note);
     Mismatches mismatches;
     mismatches.add(base_, updated_, options_.vary, "");
     if (fresh_base_ != nullptr) {
-      // A side's fresh launches are of the same build on the same machine, or they confirm nothing.
+      // Fresh launches must be of the same build on the same machine as their side.
       mismatches.add(base_, *fresh_base_, "nothing", "fresh-base/");
       mismatches.add(updated_, *fresh_new_, "nothing", "fresh-new/");
     }
@@ -139,7 +154,7 @@ class Comparison {
     }
     const std::size_t compared = document_["rows"].size();
     if (compared == 0) raise(ExitCode::incomparable);
-    // Published numbers are shown beside each other; nothing is decided by them.
+    // Published numbers are shown, but they decide nothing.
     if (compared > 0 && compared == summary_["without_verdict"]) raise(ExitCode::inconclusive);
     document_.update({{"schema", "assay-comparison/1"},
                       {"command", options_.command},
@@ -173,78 +188,18 @@ class Comparison {
     return options_.false_alarm_rate / static_cast<double>(std::max<std::size_t>(flagged_, 1));
   }
 
-  /// Fresh means other launches than the screen's.
-  void check_fresh() {
-    // From the first start to the last end of a side's runs; RFC 3339 in UTC sorts as text.
-    const auto span_of = [](const Side& side) {
-      std::pair<std::string, std::string> span;
-      for (const NamedResult& named : side.results()) {
-        const json& run = named.result.at("run");
-        const std::string started = text_of(run, "started"), finished = text_of(run, "finished");
-        if (started.empty() || finished.empty()) return std::pair<std::string, std::string>();
-        if (span.first.empty() || started < span.first) span.first = started;
-        span.second = std::max(span.second, finished);
-      }
-      return span;
-    };
-    const auto note_order = [&](const Side& one, const Side& other, const std::string& what) {
-      const auto was = span_of(one), is = span_of(other);
-      if (was.first.empty() || is.first.empty()) return;
-      if (was.second >= is.first && is.second >= was.first) return;
-      document_["notes"].push_back(fmt::format(
-          "{} were not interleaved: what the machine did meanwhile looks like a difference (assay "
-          "run --against interleaves two builds)",
-          what));
-    };
-    const auto refuse_same = [](const Side& one, const Side& other, const std::string& why) {
-      for (const NamedResult& a : one.results())
-        for (const NamedResult& b : other.results()) {
-          const json &was = a.result.at("run"), &is = b.result.at("run");
-          if (was.at("id") == is.at("id") && was.at("started") == is.at("started"))
-            throw InputError(fmt::format("{} is the run {} of {} ({}", other.name(),
-                                         was.at("id").get<std::string>(), one.name(), why));
-        }
-    };
-    if (options_.vary != "precision")  // one run may hold both precisions
-      refuse_same(base_, updated_, "a run equals itself). Name two runs.");
-    if (options_.vary != "hardware") note_order(base_, updated_, "the launches of base and new");
-    if (fresh_base_ == nullptr) return;
-    if (options_.vary != "precision")
-      refuse_same(*fresh_base_, *fresh_new_, "a run equals itself). Name two runs.");
-    if (options_.vary != "hardware")
-      note_order(*fresh_base_, *fresh_new_, "the fresh launches of base and new");
-    const std::string how =
-        fmt::format("Launch afresh, with `assay run --launches {} --cases FILE`.", fresh_launches);
-    for (const Side* screen : {&base_, &updated_})
-      for (const Side* fresh : {fresh_base_, fresh_new_})
-        refuse_same(*screen, *fresh,
-                    "it was screened: a row is flagged for looking changed, the same launches "
-                    "confirm it whatever is true). " +
-                        how);
-    // By each side's own clock. What was measured before may be of another state of the build, and
-    // may have been chosen for its outcome.
-    for (const auto& [screen, fresh] :
-         {std::pair(&base_, fresh_base_), std::pair(&updated_, fresh_new_)}) {
-      const auto was = span_of(*screen), is = span_of(*fresh);
-      if (!was.first.empty() && !is.first.empty() && is.first < was.second)
-        throw InputError(fmt::format(
-            "{} began at {}, before the screen {} had ended at {} (its launches are not fresh). {}",
-            fresh->name(), is.first, screen->name(), was.second, how));
-    }
-  }
-
   void pair_up() {
     for (const auto& [key, row] : base_.rows()) {
       const SideRow* other = find(&updated_, key);
       if (other == nullptr) {
         raise(ExitCode::incomparable);
-        add_lone("only_base", key, row);
-        if (row.launches.status == "ok") add_lost(key, row, "there is no such row");
+        add_unpaired("only_base", key, row);
+        if (row.launches.status == "ok") add_lost(key, row, "the row is missing");
       } else if (const std::string why = obstacle(row, *other, options_.vary); !why.empty()) {
         not_compared(key, row, *other, why);
       } else {
         Pair pair{key, &row, other, tolerance_of(row, options_.tolerance), {}, false};
-        if (row.measured() && other->measured()) {
+        if (pair.measured()) {
           pair.screen = compared(row, *other);
           pair.flagged = is_flagged(pair.screen, pair.tolerance);
           flagged_ += pair.flagged;
@@ -255,16 +210,16 @@ class Comparison {
     for (const auto& [key, row] : updated_.rows())
       if (find(&base_, key) == nullptr) {
         raise_status(row);
-        add_lone("only_new", key, row);
+        add_unpaired("only_new", key, row);
       }
   }
 
-  void add_lone(const char* list, const std::string& key, const SideRow& row) {
+  void add_unpaired(const char* list, const std::string& key, const SideRow& row) {
     document_[list].push_back(
         {{"id", key}, {"names", names_of(row)}, {"status", row.launches.status}});
   }
 
-  /// A number that disappears is a finding.
+  /// A result that base has and new does not is reported on its own.
   void add_lost(const std::string& key, const SideRow& base, const std::string& why) {
     document_["lost"].push_back({{"id", key}, {"names", names_of(base)}, {"reason", why}});
   }
@@ -284,8 +239,8 @@ class Comparison {
                                          {"new_status", updated.launches.status},
                                          {"reason", why}});
     raise_status(updated);
-    // What base could not do is no fault of new: an improvement never fails. A number that is lost,
-    // or cannot be compared, is.
+    // A failure of base alone is not held against new: an improvement never fails. A result of base
+    // that new does not have, or that cannot be compared, is.
     if (base.launches.status == "ok") raise(ExitCode::incomparable);
     if (base.launches.status == "ok" && updated.launches.status == "unsupported")
       add_lost(key, base, updated.launches.reason);
@@ -293,60 +248,17 @@ class Comparison {
   }
 
   void judge(const Pair& pair) {
-    const SideRow* base = pair.base;
-    const SideRow* updated = pair.updated;
-    json row = {{"id", pair.key},
-                {"names", names_of(*updated).empty() ? names_of(*base) : names_of(*updated)},
-                {"unit", "s"},
-                {"tolerance", pair.tolerance},
-                {"flagged", pair.flagged},
-                {"screen", nullptr},
-                {"published", !base->measured() || !updated->measured()}};
-    if (row["published"]) {
-      row.update({{"base", launches_json(base->launches)},
-                  {"new", launches_json(updated->launches)},
-                  {"ratio", updated->launches.median / base->launches.median},
-                  {"interval", nullptr},
-                  {"p", nullptr},
-                  {"p_limit", nullptr},
-                  {"minimum_detectable", nullptr},
-                  {"stage", "screen"},
-                  {"detected", false},
-                  {"verdict", nullptr},
-                  {"reason", "published: no launches"},
-                  {"notes", row_notes(*base, *updated)}});
-      count("without_verdict");
-      add_row(std::move(row));
+    if (!pair.measured()) {
+      add_published(pair);
       return;
     }
-    LaunchComparison launches = pair.screen;
-    Judgement judgement = judge_screen(pair.screen, pair.tolerance);
-    bool confirmed = false;
-    if (pair.flagged && fresh_base_ != nullptr) {
-      const SideRow *fresh_base = find(fresh_base_, pair.key),
-                    *fresh_new = find(fresh_new_, pair.key);
-      if (fresh_base == nullptr || fresh_new == nullptr) {
-        judgement.reason += " (the fresh results lack it)";
-      } else if (const std::string why = obstacle(*fresh_base, *fresh_new, options_.vary);
-                 !why.empty()) {
-        not_compared(pair.key, *fresh_base, *fresh_new, "fresh launches: " + why);
-        return;
-      } else {
-        confirmed = true;
-        launches = compare_fresh(fresh_base->launches.medians, fresh_new->launches.medians,
-                                 compare_confidence);
-        judgement = judge_fresh(launches, pair.tolerance, limit());
-        row["screen"] = {{"ratio", pair.screen.ratio},
-                         {"interval", interval_json(pair.screen.interval)},
-                         {"p", pair.screen.p}};
-        base = fresh_base;
-        updated = fresh_new;
-      }
-    }
+    Evidence evidence{pair.base, pair.updated, pair.screen,
+                      judge_screen(pair.screen, pair.tolerance)};
+    if (pair.flagged && fresh_base_ != nullptr && !use_fresh_launches(pair, evidence)) return;
+    const auto& [base, updated, launches, judgement, confirmed] = evidence;
     const double p_limit = confirmed ? limit() : screen_p;
-    row.update({{"base", launches_json(base->launches)},
-                {"new", launches_json(updated->launches)},
-                {"ratio", launches.ratio},
+    json row = row_of(pair, *base, *updated);
+    row.update({{"ratio", launches.ratio},
                 {"interval", interval_json(launches.interval)},
                 {"p", launches.p},
                 {"p_limit", p_limit},
@@ -356,10 +268,13 @@ class Comparison {
                 {"stage", confirmed ? "confirmed" : "screen"},
                 {"detected", judgement.detected},
                 {"verdict", name_of(judgement.verdict)},
-                {"reason", judgement.reason.empty() ? json(nullptr) : json(judgement.reason)},
-                {"notes", row_notes(*base, *updated)}});
+                {"reason", judgement.reason.empty() ? json(nullptr) : json(judgement.reason)}});
+    if (confirmed)
+      row["screen"] = {{"ratio", pair.screen.ratio},
+                       {"interval", interval_json(pair.screen.interval)},
+                       {"p", pair.screen.p}};
     if (confirmed && judgement.detected && (launches.ratio > 1) != (pair.screen.ratio > 1))
-      row["notes"].push_back("the screen pointed the other way");
+      row["notes"].push_back("the screen showed a change in the opposite direction");
     count(name_of(judgement.verdict));
     if (judgement.needs_confirmation) count("needs_confirmation");
     if (judgement.verdict == Verdict::slower) raise(ExitCode::slower);
@@ -367,7 +282,56 @@ class Comparison {
     add_row(std::move(row));
   }
 
-  /// With what people read: ratio and interval are of times, as in documents of before.
+  /// The fields that every row has, with the launches that its numbers are from.
+  static json row_of(const Pair& pair, const SideRow& base, const SideRow& updated) {
+    const json names = names_of(*pair.updated);
+    return {{"id", pair.key},
+            {"names", names.empty() ? names_of(*pair.base) : names},
+            {"unit", "s"},
+            {"tolerance", pair.tolerance},
+            {"flagged", pair.flagged},
+            {"screen", nullptr},
+            {"published", !pair.measured()},
+            {"base", launches_json(base.launches)},
+            {"new", launches_json(updated.launches)},
+            {"notes", row_notes(base, updated)}};
+  }
+
+  /// Published numbers have a ratio, but no launches that could decide anything.
+  void add_published(const Pair& pair) {
+    json row = row_of(pair, *pair.base, *pair.updated);
+    row.update({{"ratio", pair.updated->launches.median / pair.base->launches.median},
+                {"interval", nullptr},
+                {"p", nullptr},
+                {"p_limit", nullptr},
+                {"minimum_detectable", nullptr},
+                {"stage", "screen"},
+                {"detected", false},
+                {"verdict", nullptr},
+                {"reason", "published number, no launches"}});
+    count("without_verdict");
+    add_row(std::move(row));
+  }
+
+  /// Replaces the screen's evidence for a flagged row by its fresh launches. False where these give
+  /// no ratio: the row is then not compared.
+  bool use_fresh_launches(const Pair& pair, Evidence& evidence) {
+    const SideRow *base = find(fresh_base_, pair.key), *updated = find(fresh_new_, pair.key);
+    if (base == nullptr || updated == nullptr) {
+      evidence.judgement.reason += " (the fresh results do not have this row)";
+      return true;
+    }
+    if (const std::string why = obstacle(*base, *updated, options_.vary); !why.empty()) {
+      not_compared(pair.key, *base, *updated, "fresh launches: " + why);
+      return false;
+    }
+    const LaunchComparison launches =
+        compare_fresh(base->launches.medians, updated->launches.medians, compare_confidence);
+    evidence = {base, updated, launches, judge_fresh(launches, pair.tolerance, limit()), true};
+    return true;
+  }
+
+  /// Adds the speedups that people read; ratio and interval are of times, as in earlier documents.
   void add_row(json row) {
     row["speedup"] = speedup_json(row["ratio"]);
     row["speedup_interval"] = speedup_json(row["interval"]);
@@ -376,12 +340,12 @@ class Comparison {
 
   void count(const char* what) { summary_[what] = summary_[what].get<int>() + 1; }
 
-  /// Over the screen's launches: every row has them, and none was chosen by its time.
+  /// Computed from the screen's launches: every row has them, and none was selected by its time.
   void add_mean() {
     std::vector<std::pair<const SideRow*, const SideRow*>> rows;
     std::vector<double> ratios;
     for (const Pair& pair : pairs_) {
-      if (!pair.base->measured() || !pair.updated->measured()) continue;
+      if (!pair.measured()) continue;
       rows.emplace_back(pair.base, pair.updated);
       ratios.push_back(pair.screen.ratio);
     }

@@ -12,13 +12,13 @@ using nlohmann::json;
 
 namespace {
 
-/// Geometric mean over the rows in each launch; empty where rows have not all the same launches.
+/// Geometric mean over the rows of each launch; empty where the launches of the rows differ.
 std::vector<double> launch_means(const std::vector<const SideRow*>& rows) {
   std::map<std::int64_t, std::pair<double, std::size_t>> sums;
-  for (const SideRow* one : rows)
-    for (std::size_t i = 0; i < one->launches.rows.size(); ++i) {
-      auto& [sum, count] = sums[one->launches.rows[i].at("launch").get<std::int64_t>()];
-      sum += std::log(one->launches.medians[i]);
+  for (const SideRow* row : rows)
+    for (std::size_t i = 0; i < row->launches.rows.size(); ++i) {
+      auto& [sum, count] = sums[row->launches.rows[i].at("launch").get<std::int64_t>()];
+      sum += std::log(row->launches.medians[i]);
       ++count;
     }
   std::vector<double> means;
@@ -48,7 +48,7 @@ json geometric_mean(const std::vector<std::pair<const SideRow*, const SideRow*>>
   }
   const std::vector<double> before = launch_means(base), after = launch_means(updated);
   if (before.empty() || after.empty()) {
-    mean["interval_reason"] = "the rows have not all the same launches";
+    mean["interval_reason"] = "the rows have different launches";
     return mean;
   }
   const auto interval = compare_launches(after, before, compare_confidence).interval;
@@ -56,7 +56,8 @@ json geometric_mean(const std::vector<std::pair<const SideRow*, const SideRow*>>
     mean["interval_reason"] = "too few launches for a 95 % interval";
     return mean;
   }
-  // The mean of the rows' own estimates may lie just outside: the interval is then widened to it.
+  // The mean of the estimates of the rows may lie just outside of the interval, which then includes
+  // it.
   mean["interval"] = {std::min(interval->low, speedup), std::max(interval->high, speedup)};
   return mean;
 }

@@ -14,7 +14,7 @@ using nlohmann::json;
 
 namespace {
 
-/// Text of a file that others wrote: no control character (C0, DEL, C1) may reach a terminal.
+/// Text of a file that others wrote, without control characters (C0, DEL, C1).
 std::string plain(const json& value) {
   const std::string text = value.is_string()
                                ? value.get<std::string>()
@@ -67,8 +67,8 @@ class Rendering {
     for (const json& note : document_["notes"]) line("Note: " + plain(note) + ".");
     mismatches();
     rows();
-    lone("only_base", "vanished (only in base)");
-    lone("only_new", "only in new");
+    unpaired("only_base", "only in base");
+    unpaired("only_new", "only in new");
     not_compared();
     lost();
     ending();
@@ -92,23 +92,23 @@ class Rendering {
     text_ += (markdown_ ? markdown_table(columns, lines) : terminal_table(columns, lines)) + "\n";
   }
 
-  /// At both ends: whoever sees a part of it must see this.
+  /// At the beginning and at the end, so that every part of a long output shows it.
   void stamp() {
     if (document_["refused"] == true)
-      line("REFUSED: more differs than was meant to. Nothing was compared.");
+      line("REFUSED: fields differ that were not meant to. Nothing was compared.");
     else if (document_["allow_mismatch"] == true)
       line(
           fmt::format("MISMATCH ALLOWED (--allow-mismatch): {} fields differ that were not meant "
-                      "to. The ratios may have other causes than what was meant to vary.",
+                      "to. The differences may have other causes than the one that was meant.",
                       document_["mismatches"].size()));
   }
 
   void mismatches() {
     if (document_["mismatches"].empty()) return;
     std::vector<Line> lines;
-    for (const json& one : document_["mismatches"])
-      lines.push_back({{plain(one["field"]), plain(one["base"]), plain(one["new"]),
-                        one["rows"] == 0 ? "all" : plain(one["rows"])},
+    for (const json& mismatch : document_["mismatches"])
+      lines.push_back({{plain(mismatch["field"]), plain(mismatch["base"]), plain(mismatch["new"]),
+                        mismatch["rows"] == 0 ? "all" : plain(mismatch["rows"])},
                        ""});
     table({{"differs"}, {"base"}, {"new"}, {"rows", true}}, lines);
   }
@@ -125,11 +125,11 @@ class Rendering {
       return rank((*a)["verdict"]) < rank((*b)["verdict"]);
     });
     std::vector<Line> lines;
-    for (const json* one : sorted) {
-      const json& row = *one;
-      std::vector<std::string> remarks;
-      for (const json& note : row["notes"]) remarks.push_back(plain(note));
-      if (!row["reason"].is_null()) remarks.insert(remarks.begin(), plain(row["reason"]));
+    for (const json* sorted_row : sorted) {
+      const json& row = *sorted_row;
+      std::vector<std::string> reasons;
+      for (const json& note : row["notes"]) reasons.push_back(plain(note));
+      if (!row["reason"].is_null()) reasons.insert(reasons.begin(), plain(row["reason"]));
       const std::string verdict = row["verdict"].is_null() ? "-" : plain(row["verdict"]);
       const bool fresh = row["stage"] == "confirmed";
       lines.push_back(
@@ -141,7 +141,7 @@ class Rendering {
                                     : "-",
             percent(row["tolerance"]), percent(row["minimum_detectable"]),
             percent(row["base"]["variation"]) + " / " + percent(row["new"]["variation"]),
-            verdict + (fresh ? " (fresh)" : ""), fmt::format("{}", fmt::join(remarks, "; "))},
+            verdict + (fresh ? " (fresh)" : ""), fmt::format("{}", fmt::join(reasons, "; "))},
            ""});
     }
     table({{"row"},
@@ -151,7 +151,7 @@ class Rendering {
            {"95 % interval", true},
            {"p", true},
            {"detected"},
-           {"tolerated", true},
+           {"tolerance", true},
            {"detectable", true},
            {"variation", true},
            {"verdict"},
@@ -159,7 +159,7 @@ class Rendering {
           lines);
   }
 
-  void lone(const char* list, const std::string& title) {
+  void unpaired(const char* list, const std::string& title) {
     if (document_[list].empty()) return;
     std::vector<Line> lines;
     for (const json& row : document_[list])
@@ -182,7 +182,7 @@ class Rendering {
     std::vector<Line> lines;
     for (const json& row : document_["lost"])
       lines.push_back({{plain(row["id"]), plain(row["reason"])}, ""});
-    table({{"lost (base has a number)"}, {"new"}}, lines);
+    table({{"lost (result only in base)"}, {"because"}}, lines);
   }
 
   void ending() {
@@ -194,24 +194,26 @@ class Rendering {
       line(fmt::format("Geometric mean: none ({}).", plain(document_["geometric_mean_reason"])));
     else
       line(fmt::format(
-          "Geometric mean of new over base: {:.4f}, {} (of {} of {} rows, by the screen's "
-          "launches).",
+          "Geometric mean of new over base: {:.4f}, {} ({} of {} rows, launches of the screen).",
           mean["speedup"].get<double>(),
-          mean["interval"].is_null() ? "without interval: " + plain(mean["interval_reason"])
+          mean["interval"].is_null() ? "no interval: " + plain(mean["interval_reason"])
                                      : "95 % interval " + interval(mean["interval"]),
           mean["rows"].get<std::size_t>(), mean["of"].get<std::size_t>()));
     line(fmt::format(
         "{} slower, {} faster, {} same, {} inconclusive ({} need fresh launches), {} without "
-        "verdict; {} vanished, {} new, {} not compared, {} lost.",
+        "verdict; {} only in base, {} only in new, {} not compared, {} lost.",
         plain(summary["slower"]), plain(summary["faster"]), plain(summary["same"]),
         plain(summary["inconclusive"]), plain(summary["needs_confirmation"]),
         plain(summary["without_verdict"]), document_["only_base"].size(),
         document_["only_new"].size(), document_["not_compared"].size(), document_["lost"].size()));
     line(fmt::format(
-        "{} rows flagged by the screen (p <= {:.2g}, or the speedup outside the tolerance); fresh "
-        "launches show a change at p <= {}: any "
-        "false alarm in the whole suite has probability {:.2g} at most. detectable: the change "
-        "found with {:.0f} % at the row's stage.",
+        "{} rows flagged by the screen (p <= {:.2g}, or the speedup outside of the tolerance). "
+        "Fresh "
+        "launches show a change at p <= {}, so the probability of any false alarm in the suite is "
+        "at "
+        "most {:.2g}. detectable: the change that these launches detect with a probability of "
+        "{:.0f} "
+        "%.",
         settings["flagged"].get<std::size_t>(), settings["screen_p"].get<double>(),
         settings["confirmed_p"].is_null()
             ? "-"

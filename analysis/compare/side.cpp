@@ -33,7 +33,7 @@ Side::Side(std::string name, std::vector<NamedResult> results, bool any_precisio
     : name_(std::move(name)), results_(std::move(results)) {
   struct Found {
     LaunchGroups groups;
-    std::map<std::string, std::pair<const json*, const json*>> places;  // by environment key
+    std::map<std::string, std::pair<const json*, const json*>> environments;  // by their key
     std::set<std::string> ids;
   };
   std::map<std::string, Found> all;
@@ -45,13 +45,13 @@ Side::Side(std::string name, std::vector<NamedResult> results, bool any_precisio
     for (json& row : named.result.at("rows")) {
       Found& found = all[key_of(row, any_precision)];
       const std::string environment = environment_key(named.result, row);
-      // Each run counts its launches from zero; they are all launches of this side.
+      // Each run counts its launches from zero; a side numbers the launches of all its runs.
       const std::int64_t launch = first_launch + row.at("launch").get<std::int64_t>();
       row["launch"] = launch;
       last_launch = std::max(last_launch, launch);
       found.ids.insert(row.at("id").get<std::string>());
-      found.places.try_emplace(environment, &named.result,
-                               &environments.at(row.at("environment").get<std::size_t>()));
+      found.environments.try_emplace(environment, &named.result,
+                                     &environments.at(row.at("environment").get<std::size_t>()));
       if (!row.value("published", false)) measured_.back() = true;
       found.groups.add(std::move(row), environment);
     }
@@ -61,14 +61,14 @@ Side::Side(std::string name, std::vector<NamedResult> results, bool any_precisio
   for (auto& [key, found] : all) {
     std::vector<Launches> launches = found.groups.take();
     SideRow& row = rows_[key];
-    std::tie(row.result, row.environment) = found.places.at(launches.front().environment);
+    std::tie(row.result, row.environment) = found.environments.at(launches.front().environment);
     row.environments = launches.size();
     row.precisions = found.ids.size();
-    // What one launch got wrong is wrong, in whatever environment.
+    // An error in any environment counts for the row.
     std::size_t chosen = 0;
-    for (const char* grave : {"timeout", "failed", "incorrect"})
+    for (const char* error : {"timeout", "failed", "incorrect"})
       for (std::size_t i = 0; i < launches.size(); ++i)
-        if (launches[i].status == grave) chosen = i;
+        if (launches[i].status == error) chosen = i;
     row.launches = std::move(launches[chosen]);
   }
 }
@@ -98,16 +98,15 @@ void Mismatches::note(const std::string& field, const json& base, const json& up
   all_.push_back({{"field", field}, {"base", left}, {"new", right}, {"rows", rows}});
 }
 
-/// `of_machine`: another machine brings its own system with it (OS, kernel, C library, drivers);
-/// what is built and chosen for a run (Assay, its flags, the libraries, the switches) must still be
-/// the same.
+/// `of_machine`: the machines are meant to differ, and with them OS, kernel, C library and drivers.
+/// What is built and chosen for a run (Assay, its flags, libraries, settings) must still be equal.
 void Mismatches::add_part(const std::string& field, const json& base, const json& updated,
                           bool of_machine, std::size_t rows) {
   if (base == updated) return;
   if (of_machine) {
     const std::string name = field.substr(field.rfind('/') + 1);
-    for (const char* own : {"os", "kernel", "architecture", "container", "libc", "driver"})
-      if (name == own) return;
+    for (const char* system_part : {"os", "kernel", "architecture", "container", "libc", "driver"})
+      if (name == system_part) return;
   }
   if (!base.is_object() || !updated.is_object()) {
     note(field, base, updated, rows);
@@ -128,10 +127,10 @@ void Mismatches::add_part(const std::string& field, const json& base, const json
 
 void Mismatches::add(const Side& base, const Side& updated, const std::string& vary,
                      const std::string& prefix) {
-  // The settings of every run must be those of the base's first.
+  // All runs must have the settings of the first run of base.
   std::vector<std::string> settings = {
       "seed", "launcher", "max_time", "precision_target", "min_samples", "reference_budget"};
-  // Suites of two precisions may be two files; their cases are paired one by one.
+  // Two precisions may be in two suites; their cases are still paired by key.
   if (vary != "precision") settings.insert(settings.begin(), {"suite", "suite_hash"});
   const auto setting = [](const json& result, const std::string& name) {
     const json& run = result.at("run");
@@ -148,8 +147,8 @@ void Mismatches::add(const Side& base, const Side& updated, const std::string& v
           note(prefix + "run/" + name, was, is, 0);
     }
 
-  // Rows of one run come from processes of several benchmarks, each with the libraries of its own:
-  // environments are compared row by row, equal pairs of them once.
+  // The processes of a run load different libraries, so environments are compared row by row; equal
+  // pairs of environments are compared once.
   std::map<std::pair<const json*, const json*>, std::size_t> pairs;
   for (const auto& [key, row] : base.rows()) {
     const auto other = updated.rows().find(key);
@@ -160,7 +159,7 @@ void Mismatches::add(const Side& base, const Side& updated, const std::string& v
     for (const std::string part : {"hardware", "software"}) {
       if (vary == part) continue;
       json was = pair.first->at(part), is = pair.second->at(part);
-      // Derived from the rest by a table of Assay's: a longer table makes no other machine.
+      // Peaks come from a table in Assay. Another table does not mean another machine.
       for (json* side : {&was, &is}) side->erase("peaks");
       if (pair.first->at("hashes").at(part).is_null() ||
           pair.second->at("hashes").at(part).is_null())

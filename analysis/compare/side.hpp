@@ -1,5 +1,5 @@
 #pragma once
-// One side of a comparison: its result files, and the launches of each of its rows.
+// A side of a comparison: its result files, and the launches of each row.
 
 #include <map>
 #include <nlohmann/json.hpp>
@@ -11,31 +11,31 @@
 
 namespace assay {
 
-/// The launches of one row, in all files of a side.
+/// The launches of a row in all files of a side.
 struct SideRow {
-  Launches launches;  ///< of its first environment
+  Launches launches;  ///< those in the first environment
   const nlohmann::json* result = nullptr;
   const nlohmann::json* environment = nullptr;
-  std::size_t environments = 1;  ///< in which it ran: with several there is no one number
-  std::size_t precisions = 1;    ///< that have this key
+  std::size_t environments = 1;  ///< in which it ran; with several there is no single result
+  std::size_t precisions = 1;    ///< number of precisions with this key
 
   const nlohmann::json& row() const { return launches.first(); }
   bool measured() const { return launches.status == "ok" && !launches.published; }
 };
 
-/// Whose rows are found by their key: the id, without its precision if that was meant to vary.
+/// Rows are found by their key: the id, without the precision where the precision varies.
 class Side {
  public:
   Side(std::string name, std::vector<NamedResult> results, bool any_precision);
-  // Rows point into the results, which stay where they are when a side is moved.
+  // Rows point into the results; moving a side does not move these.
   Side(const Side&) = delete;
   Side& operator=(const Side&) = delete;
   Side(Side&&) = default;
   Side& operator=(Side&&) = default;
   const std::string& name() const { return name_; }
-  /// Without their rows, which rows() has.
+  /// Without their rows, which are in rows().
   const std::vector<NamedResult>& results() const { return results_; }
-  /// Whether a result has any row that is not published.
+  /// Whether a result has a measured row.
   bool has_measured(std::size_t result) const { return measured_[result]; }
   const std::map<std::string, SideRow>& rows() const { return rows_; }
   /// {name, system, files}
@@ -48,11 +48,11 @@ class Side {
   std::map<std::string, SideRow> rows_;
 };
 
-/// What differs and was not meant to.
+/// Settings and environments that differ between two sides, and were not meant to.
 class Mismatches {
  public:
-  /// The settings of the runs, and the environments of each row that both sides measured. `vary` as
-  /// on the command line; `prefix` goes before the names of the fields.
+  /// Compares the settings of the runs, and the environments of each row that both sides measured.
+  /// `vary` as on the command line; `prefix` is put before the names of the fields.
   void add(const Side& base, const Side& updated, const std::string& vary,
            const std::string& prefix);
   /// [{field, base, new, rows}]

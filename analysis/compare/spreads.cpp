@@ -10,10 +10,10 @@ namespace assay {
 
 namespace {
 
-/// Of one side: the trimmed mean of the logarithms, and its squared standard error.
+/// The trimmed mean of the logarithms of a side, and its squared standard error.
 struct Trimmed {
   double mean = 0, error_squared = 0;
-  double degrees = 0;  ///< launches that are left, less one
+  double degrees = 0;  ///< launches that are left, minus 1
 };
 
 Trimmed trimmed(std::span<const double> times) {
@@ -27,7 +27,7 @@ Trimmed trimmed(std::span<const double> times) {
   made.mean = std::accumulate(logs.begin() + static_cast<std::ptrdiff_t>(cut),
                               logs.end() - static_cast<std::ptrdiff_t>(cut), 0.0) /
               left;
-  // Winsorised: the trimmed values stand at the nearest one that is left.
+  // Winsorised: trimmed values are replaced by the nearest value that is left.
   for (double& value : logs) value = std::clamp(value, logs[cut], logs[n - 1 - cut]);
   const double mean = std::accumulate(logs.begin(), logs.end(), 0.0) / static_cast<double>(n);
   double squares = 0;

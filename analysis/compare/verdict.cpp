@@ -11,10 +11,10 @@ namespace assay {
 
 namespace {
 
-/// p is a sum of counts over counts: its rounding must not decide what 3 against 3 can show.
+/// p is a ratio of counts: its rounding must not decide what 3 launches against 3 can show.
 bool shows(double p, double limit) { return p <= limit * (1 + 1e-9); }
 
-/// The tolerance as a band that reads the same from either side.
+/// The tolerance is a band that is the same when the sides are exchanged.
 bool tolerated(double ratio, double tolerance) {
   return ratio <= 1 + tolerance && ratio >= 1 / (1 + tolerance);
 }
@@ -24,8 +24,8 @@ bool tolerated(const LaunchComparison& launches, double tolerance) {
          tolerated(launches.interval->high, tolerance);
 }
 
-/// The whole interval beyond the tolerance: were the estimate enough, a change at its very edge
-/// would be called one in half of the comparisons.
+/// The whole interval must be outside of the tolerance. If the estimate were enough, a change at
+/// the limit would be reported in half of the comparisons.
 bool slower(const LaunchComparison& launches, double tolerance) {
   return launches.interval && launches.interval->low > 1 + tolerance;
 }
@@ -34,8 +34,8 @@ bool faster(const LaunchComparison& launches, double tolerance) {
   return launches.interval && launches.interval->high < 1 / (1 + tolerance);
 }
 
-/// Why the launches do not tell on which side of the tolerance's edge the change is, and how many
-/// would if the ratio is as estimated: the interval narrows with the root of their number.
+/// Why the launches do not show whether the change is tolerated, and how many launches would, if
+/// the ratio is as estimated: the interval narrows with the square root of their number.
 std::string undecided(const LaunchComparison& launches, double tolerance) {
   if (!launches.interval)
     return fmt::format("{} + {} launches are too few for a 95 % interval: run {} + {}",
@@ -45,13 +45,13 @@ std::string undecided(const LaunchComparison& launches, double tolerance) {
   const Interval shown = speedup_of(*launches.interval);
   const std::string exceeds =
       fmt::format("the interval {:.4g} to {:.4g} {}", shown.low, shown.high,
-                  room > 0 ? "is wider than the tolerance" : "holds an edge of the tolerance");
+                  room > 0 ? "is wider than the tolerance" : "contains a limit of the tolerance");
   const double least = std::min(launches.n_base, launches.n_new);
   const double wanted = std::ceil(std::max(least + 1, least * half / room * half / room));
-  // Not a number where the estimate is the edge itself.
-  return wanted <= 1000 ? fmt::format("{}: about {:.0f} + {:.0f} launches would decide", exceeds,
+  // NaN where the estimate is the limit itself.
+  return wanted <= 1000 ? fmt::format("{}; about {:.0f} + {:.0f} launches would decide", exceeds,
                                       wanted, wanted)
-                        : exceeds + ": it needs a quieter machine or another tolerance";
+                        : exceeds + "; use a quieter machine or another tolerance";
 }
 
 }  // namespace
@@ -99,14 +99,14 @@ Judgement judge_fresh(const LaunchComparison& fresh, double tolerance, double li
     result.verdict = Verdict::same;
   } else if (result.detected) {
     result.reason =
-        "a change is there, but not whether it is tolerated: " + undecided(fresh, tolerance);
+        "a change was detected, but it may be tolerated: " + undecided(fresh, tolerance);
   } else if (!shows(least_p(fresh.n_base, fresh.n_new), limit)) {
     int enough = fresh_launches;
     while (!shows(least_p(enough, enough), limit)) ++enough;
     result.reason = fmt::format("{} + {} fresh launches cannot reach p {:.2g}: run {} + {}",
                                 fresh.n_base, fresh.n_new, limit, enough, enough);
   } else {
-    result.reason = "no change is shown, nor its absence: " + undecided(fresh, tolerance);
+    result.reason = "neither a change nor its absence is shown: " + undecided(fresh, tolerance);
   }
   return result;
 }

@@ -1,12 +1,13 @@
 #pragma once
-// From launch medians to verdicts: pure functions, the same for `assay compare` and for its
-// calibration on simulated suites.
+// From launch medians to verdicts: pure functions, used by `assay compare` and by its calibration
+// on simulated suites.
 //
-// Two stages. The screen flags rows; the verdict of a flagged row rests on fresh launches alone.
-// Flagged rows were selected for looking changed, so their own launches are no evidence any more.
-// The fresh ones are independent of the selection: with each of the k flagged rows tested at
-// rate / k, the probability of any false alarm in the suite is at most the rate, however many rows
-// the screen lets through and however the rows depend on each other (Bonferroni, given the screen).
+// There are two stages. The screen flags rows; the verdict of a flagged row uses fresh launches
+// only. Flagged rows were selected because they looked changed, so the launches of the screen
+// cannot confirm the change. Fresh launches are independent of the selection: if each of the k
+// flagged rows is tested at rate / k, the probability of any false alarm in the suite is at most
+// the rate, for any number of flagged rows and any dependence between rows (Bonferroni, given the
+// screen).
 
 #include <span>
 #include <string>
@@ -26,22 +27,21 @@ const char* name_of(Verdict verdict);
 struct Judgement {
   Verdict verdict = Verdict::inconclusive;
   bool detected = false;            ///< the change is real, tolerated or not
-  bool needs_confirmation = false;  ///< flagged, and there are no fresh launches
-  std::string reason;               ///< of what is inconclusive, with what would resolve it
+  bool needs_confirmation = false;  ///< flagged, but without fresh launches
+  std::string reason;               ///< why it is inconclusive, and what would resolve it
 };
 
 /// Whether the row may have changed: the interval is not inside the tolerance, and p <= screen_p or
-/// the ratio itself is outside of one that was given. (One slow launch of five hides a change from
-/// p; the screen decides nothing, so that it may let through whatever it likes, at the price of
-/// fresh launches.)
+/// the ratio is outside of a positive tolerance. (A single slow launch of five can hide a change
+/// from p. The screen decides nothing, so flagging too many rows costs fresh launches only.)
 bool is_flagged(const LaunchComparison& screen, double tolerance);
 
-/// A row of which there are the screen's launches only.
+/// The verdict on a row that has no launches but those of the screen.
 Judgement judge_screen(const LaunchComparison& screen, double tolerance);
 
-/// A flagged row by its fresh launches (compare_fresh); slower and faster need the whole interval
-/// beyond the tolerance. `limit` is the false-alarm rate of the suite over the
-/// number of flagged rows.
+/// The verdict on a flagged row by its fresh launches (compare_fresh). Slower and faster need the
+/// whole interval outside of the tolerance. `limit`: the false-alarm rate of the suite divided by
+/// the number of flagged rows.
 Judgement judge_fresh(const LaunchComparison& fresh, double tolerance, double limit);
 
 }  // namespace assay

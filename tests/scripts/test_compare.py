@@ -59,7 +59,7 @@ class Compare(RunTest):
         # What the suite tolerates is no alarm.
         self.compare(base, new, "--tolerance", "0.1", code=0)
         # The screened launches themselves confirm nothing.
-        self.assertIn("launches confirm it", self.compare(base, new, "--fresh-base", base, "--fresh-new", new, code=2).stderr)
+        self.assertIn("launches would always confirm them", self.compare(base, new, "--fresh-base", base, "--fresh-new", new, code=2).stderr)
 
     def test_what_was_meant_to_vary(self):
         base = self.file("base.json", document(1))
@@ -78,7 +78,7 @@ class Compare(RunTest):
         self.compare(base, self.file("machine.json", document(2, hardware={"cores": 9})), code=6)
         self.compare(base, self.folder / "machine.json", code=0, vary="hardware")
         half = self.file("half.json", document(2, precisions=("bf16",)))
-        self.assertIn("no row that can be compared", self.compare(base, half, code=6).stderr)
+        self.assertIn("no comparable rows", self.compare(base, half, code=6).stderr)
         self.compare(base, half, code=5, vary="precision")
 
     def test_rows(self):
@@ -91,7 +91,7 @@ class Compare(RunTest):
                     self.assertIn("Geometric mean: none (withheld", done.stdout)
         fewer = document(2)
         fewer["rows"] = [row for row in fewer["rows"] if "c0003" not in row["id"]]
-        self.assertIn("vanished", self.compare(base, self.file("new.json", fewer), code=6).stdout)
+        self.assertIn("only in base", self.compare(base, self.file("new.json", fewer), code=6).stdout)
         self.compare(self.folder / "new.json", base, code=0)
         fewer["rows"] = []
         self.compare(base, self.file("empty.json", fewer), code=6)

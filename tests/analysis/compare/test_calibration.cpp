@@ -61,12 +61,12 @@ TEST(Calibration, ConfirmationIsNotIdle) {
   // A test that never fires would hold any rate. With one row and no tolerance the detections come
   // near the declared rate times the screen's, which at 5 + 5 is 0.0952, and stay below it, since
   // two tests must agree; the alarms need the 95 % interval too.
-  Setting one;
-  one.rows = 1;
-  one.tolerance = 0;
-  one.rate = 0.5;
+  Setting setting;
+  setting.rows = 1;
+  setting.tolerance = 0;
+  setting.rate = 0.5;
   constexpr int suites = 40000;
-  const Alarms found = alarms(one, suites, 20);
+  const Alarms found = alarms(setting, suites, 20);
   const double screened = 0.0952 * suites, detections = 0.5 * screened, alarmed = 0.05 * screened;
   EXPECT_LE(found.with_detection, detections + 6 * std::sqrt(detections));
   EXPECT_GE(found.with_detection, 0.75 * detections);

@@ -125,7 +125,7 @@ TEST(Compare, PublishedRowsGiveARatioAndNoVerdict) {
   const json& row = document["rows"][0];
   EXPECT_DOUBLE_EQ(row["ratio"], 0.5);
   EXPECT_TRUE(row["interval"].is_null() && row["p"].is_null() && row["verdict"].is_null());
-  EXPECT_EQ(row["reason"], "published: no launches");
+  EXPECT_EQ(row["reason"], "published number, no launches");
   EXPECT_EQ(document["exit_code"], inconclusive);
   EXPECT_TRUE(document["geometric_mean"].is_null());
 }

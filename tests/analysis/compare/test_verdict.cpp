@@ -35,8 +35,8 @@ TEST(Verdict, AnOpenOneSaysHowManyLaunchesWouldDecide) {
   const Judgement open = judge_fresh(fresh(1.03, 1.01, 1.05), 0.02, 1e-3);
   EXPECT_TRUE(open.detected);
   EXPECT_EQ(open.reason,
-            "a change is there, but not whether it is tolerated: the interval 0.9524 to 0.9901 "
-            "holds an edge of the tolerance: about 60 + 60 launches would decide");
+            "a change was detected, but it may be tolerated: the interval 0.9524 to 0.9901 "
+            "contains a limit of the tolerance; about 60 + 60 launches would decide");
 }
 
 }  // namespace

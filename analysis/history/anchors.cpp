@@ -24,9 +24,9 @@ namespace {
 std::vector<const RowHistory*> named(const Histories& histories, const std::string& id) {
   std::vector<const RowHistory*> found;
   std::vector<std::string> ids;
-  for (const RowHistory& one : histories.series) {
-    if (id == "all" || one.id == id) found.push_back(&one);
-    if (ids.empty() || ids.back() != one.id) ids.push_back(one.id);
+  for (const RowHistory& series : histories.series) {
+    if (id == "all" || series.id == id) found.push_back(&series);
+    if (ids.empty() || ids.back() != series.id) ids.push_back(series.id);
   }
   if (found.empty()) throw InputError(unknown_name("row", id, ids));
   return found;
@@ -46,8 +46,8 @@ json decision(const char* event, const RowHistory& series, const std::string& ow
           {"run", nullptr}};
 }
 
-/// Which installation was promoted, and what it loaded, so that a later confirmation knows whether
-/// it is still the same.
+/// Records which installation was promoted, and the software that it loaded, so that a later
+/// confirmation can check whether it is still the same.
 void add_installation(json& line, const RowHistory& series, const json& installation) {
   if (installation.is_null()) return;
   const std::string last = line["runs"].back();
@@ -58,9 +58,29 @@ void add_installation(json& line, const RowHistory& series, const json& installa
   }
 }
 
+/// The line that promotes the run asked for, or the median of the last points; nothing where the
+/// series has no such point.
+std::optional<json> promotion_of(const RowHistory& series, const Promotion& what) {
+  std::vector<double> values;
+  std::vector<std::string> runs;
+  for (const Point& point : series.points)
+    if (!what.run || point.run == *what.run) {
+      values.push_back(point.value);
+      runs.push_back(point.run);
+    }
+  if (values.empty()) return std::nullopt;
+  json line = decision("promote", series, what.owner, what.reason);
+  const std::size_t count = std::min(values.size(), latest_points);
+  line["value"] = median(std::span(values).last(count));
+  line["runs"] = std::vector(runs.end() - static_cast<std::ptrdiff_t>(count), runs.end());
+  if (what.run) line["run"] = *what.run;
+  add_installation(line, series, what.installation);
+  return line;
+}
+
 }  // namespace
 
-std::optional<std::size_t> lost_since(const RowHistory& series) {
+std::optional<std::size_t> first_gap_of_loss(const RowHistory& series) {
   if (series.points.empty() || series.gaps.empty()) return std::nullopt;
   const std::string& last = series.gaps.back().status;
   if (last != "unsupported" && last != "missing") return std::nullopt;
@@ -72,7 +92,7 @@ std::optional<std::size_t> lost_since(const RowHistory& series) {
 
 Anchors::Anchors(const fs::path& folder) : file_(folder / "anchors.jsonl") {
   if (!fs::exists(file_)) return;
-  // A journal: whole lines, a torn last one is none.
+  // As in a journal, an incomplete last line is dropped.
   lines_ = read_journal(file_);
   for (std::size_t i = 0; i < lines_.size(); ++i) {
     const std::string shown = fmt::format("{} line {}", file_.string(), i + 1);
@@ -92,9 +112,9 @@ std::optional<json> Anchors::of(const RowHistory& series) const {
 }
 
 const json* Anchors::accepted_loss(const RowHistory& series) const {
-  const std::optional<std::size_t> since = lost_since(series);
+  const std::optional<std::size_t> since = first_gap_of_loss(series);
   if (!since) return nullptr;
-  // By run, not by the clock: a number that came back and went again is lost anew.
+  // By run, not by time: a result that came back and disappeared again is a new loss.
   for (const json& line : lines_)
     if (line["event"] == "accept-lost" && line["id"] == series.id &&
         line["hardware"] == series.hardware)
@@ -106,52 +126,39 @@ const json* Anchors::accepted_loss(const RowHistory& series) const {
 std::vector<json> Anchors::promotions(const Histories& histories, const Promotion& what) const {
   std::vector<json> lines;
   std::vector<std::string> runs, lost;
-  for (const RowHistory* one : named(histories, what.id)) {
-    if (lost_since(*one) && accepted_loss(*one) == nullptr) {
-      lost.push_back(one->id);
-      json line = decision("accept-lost", *one, what.owner, what.reason);
-      line["run"] = one->gaps.back().run;
-      lines.push_back(std::move(line));
-      continue;
-    }
-    std::vector<double> values;
-    std::vector<std::string> from;
-    for (const Point& point : one->points) {
-      if (!what.run || point.run == *what.run) {
-        values.push_back(point.value);
-        from.push_back(point.run);
-      }
+  for (const RowHistory* series : named(histories, what.id)) {
+    for (const Point& point : series->points)
       if (std::find(runs.begin(), runs.end(), point.run) == runs.end()) runs.push_back(point.run);
+    if (first_gap_of_loss(*series) && accepted_loss(*series) == nullptr) {
+      lost.push_back(series->id);
+      json line = decision("accept-lost", *series, what.owner, what.reason);
+      line["run"] = series->gaps.back().run;
+      lines.push_back(std::move(line));
+    } else if (std::optional<json> line = promotion_of(*series, what)) {
+      lines.push_back(*std::move(line));
     }
-    if (values.empty()) continue;
-    json line = decision("promote", *one, what.owner, what.reason);
-    const std::size_t count = std::min(values.size(), latest_points);
-    line["value"] = median(std::span(values).last(count));
-    line["runs"] = std::vector(from.end() - static_cast<std::ptrdiff_t>(count), from.end());
-    if (what.run) line["run"] = *what.run;
-    add_installation(line, *one, what.installation);
-    lines.push_back(std::move(line));
   }
   if (!lost.empty() && !what.accept_lost)
-    throw InputError(
-        fmt::format("{} had a number and {} none in the last run (what is lost is no new level). "
-                    "Bring it back, "
-                    "or say --accept-lost.",
-                    join(lost, ", "), lost.size() == 1 ? "has" : "have"));
+    throw InputError(fmt::format(
+        "{} had a result before, but not in the last run (a missing result cannot be promoted). "
+        "Restore it, or accept its loss with --accept-lost.",
+        join(lost, ", ")));
   if (!lines.empty()) return lines;
   if (what.run) throw InputError(unknown_name("run", *what.run, runs));
   throw InputError(fmt::format(
-      "row {} has no number yet (none of its runs is ok). Promote it once one is.", what.id));
+      "row {} cannot be promoted (no run has an ok result of it). Promote it after such a run.",
+      what.id));
 }
 
 std::vector<json> Anchors::resets(const Histories& histories, const std::string& id,
                                   const std::string& owner, const std::string& reason) const {
   std::vector<json> lines;
-  for (const RowHistory* one : named(histories, id))
-    if (of(*one)) lines.push_back(decision("reset", *one, owner, reason));
+  for (const RowHistory* series : named(histories, id))
+    if (of(*series)) lines.push_back(decision("reset", *series, owner, reason));
   if (lines.empty())
     throw InputError(fmt::format(
-        "row {} has no promoted baseline (there is nothing to reset). Promote one with --promote.",
+        "row {} has no promoted baseline (there is nothing to reset). Use --promote to set a "
+        "baseline.",
         id));
   return lines;
 }
@@ -170,11 +177,11 @@ std::vector<Event> events_of(const fs::path& folder) {
   std::vector<Event> events;
   if (!fs::exists(file)) return events;
   const json document = read_checked(file, "events");
-  for (const json& one : document.at("events")) {
-    const std::string when = one.at("time");
+  for (const json& event : document.at("events")) {
+    const std::string when = event.at("time");
     const std::string where = fmt::format("{} at /events/{}/time", file.string(), events.size());
     events.push_back(
-        {time_of(when, where), when, one.at("text"), one.value("hardware", std::string())});
+        {time_of(when, where), when, event.at("text"), event.value("hardware", std::string())});
   }
   std::stable_sort(events.begin(), events.end(),
                    [](const Event& a, const Event& b) { return a.time < b.time; });

@@ -1,5 +1,5 @@
 #pragma once
-// What people know beside the results: baselines that somebody answers for, and events.
+// What people add to the results of a history: promoted baselines, and events.
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -11,45 +11,44 @@
 
 namespace assay {
 
-/// What is to be promoted, and who says so.
+/// A request to promote a baseline.
 struct Promotion {
-  std::string id;                  ///< of a row; "all": each
-  std::optional<std::string> run;  ///< whose value counts; nothing: the median of the last points
+  std::string id;  ///< id of a row, or "all"
+  std::optional<std::string>
+      run;  ///< promote the value of this run, else the median of the last points
   std::string owner, reason;
   bool accept_lost = false;
-  nlohmann::json installation;  ///< of the promoted build (installation.hpp); null: not known
+  nlohmann::json installation;  ///< of the promoted build (installation.hpp); null: unknown
 };
 
-/// Where the last runs of a series hold no number that there was before: the first of these gaps,
-/// as its index. Nothing where the last run has a number, is wrong or failed, or where there never
-/// was a number.
-std::optional<std::size_t> lost_since(const RowHistory& series);
+/// Where a series had a result and its last runs do not: the index of the first of these gaps.
+/// Nothing where the last run has a result, is incorrect or failed, or where no run had a result.
+std::optional<std::size_t> first_gap_of_loss(const RowHistory& series);
 
-/// DIR/anchors.jsonl: one decision a line, appended and never rewritten, so that who moved a
-/// baseline, when and why stays known.
+/// DIR/anchors.jsonl: a decision per line. Lines are appended and never rewritten, so the file
+/// records who changed a baseline, when, and why.
 class Anchors {
  public:
-  /// None where there is no such file. InputError with the line for what breaks
+  /// Empty where the file does not exist. InputError with the line for what violates
   /// anchor.schema.json.
   explicit Anchors(const std::filesystem::path& folder);
 
-  /// The promoted baseline that counts for a series: the last promotion of its id and hardware, if
-  /// no reset followed.
+  /// The promoted baseline of a series: the last promotion of its id and hardware, unless a reset
+  /// followed.
   std::optional<nlohmann::json> of(const RowHistory& series) const;
 
-  /// The first of the last runs of a series without number (Anchors::lost_in) of which somebody
-  /// accepted that it is lost; nullptr: nobody did.
+  /// The decision that accepted the current loss of a series (first_gap_of_loss); nullptr if there
+  /// is none.
   const nlohmann::json* accepted_loss(const RowHistory& series) const;
 
-  /// Decides: the lines to append for every series of `id` ("all": of each). Promoted is the
-  /// point of run `run`, or the median of the last points (those that are judged). InputError for
-  /// an unknown id or run, where there is nothing to promote, and for a number that is lost, unless
-  /// that is accepted: then a line of its own says so.
+  /// The lines to append for every series of the id. A lost result gets a line that accepts the
+  /// loss. InputError for an unknown id or run, where there is nothing to promote, and for a lost
+  /// result that is not accepted.
   std::vector<nlohmann::json> promotions(const Histories& histories, const Promotion& what) const;
   std::vector<nlohmann::json> resets(const Histories& histories, const std::string& id,
                                      const std::string& owner, const std::string& reason) const;
 
-  /// One write of whole lines at the end of the file, synced.
+  /// Appends whole lines in a single write, synced.
   void append(const std::vector<nlohmann::json>& lines) const;
 
   const std::filesystem::path& file() const { return file_; }
@@ -61,10 +60,10 @@ class Anchors {
 
 struct Event {
   double time = 0;
-  std::string when, text, hardware;  ///< hardware "": of all machines
+  std::string when, text, hardware;  ///< hardware "": concerns all machines
 };
 
-/// DIR/events.json, by time; none where there is no such file.
+/// The events of DIR/events.json, by time; empty where the file does not exist.
 std::vector<Event> events_of(const std::filesystem::path& folder);
 
 }  // namespace assay

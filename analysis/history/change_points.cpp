@@ -12,7 +12,7 @@ namespace assay {
 
 namespace {
 
-/// Values [first, last) against all others: 0, last is a split before `last`.
+/// Values [first, last) compared with all others; first = 0 is a split before `last`.
 struct Stretch {
   std::size_t first = 0, last = 0;
   double strength = -1;
@@ -20,9 +20,9 @@ struct Stretch {
 
 enum class Shape { split, middle };
 
-/// The stretch whose mean differs most from the others', by the sum of squares between the two.
-/// For a given set of values that orders stretches as the t statistic with pooled variance does.
-/// `sums`: n + 1 partial sums of values with mean 0.
+/// The stretch whose mean differs most from that of the others, by the sum of squares between both.
+/// For a given set of values this is the same order as that of the t statistic with pooled
+/// variance. `sums`: n + 1 partial sums of values with mean 0.
 Stretch strongest(std::span<const double> sums, Shape shape) {
   const std::size_t n = sums.size() - 1, least = minimum_segment;
   Stretch best;
@@ -67,7 +67,7 @@ Stretch strongest_of(std::vector<double> values, Shape shape) {
   return strongest(sums, shape);
 }
 
-/// A series with its strongest change taken out.
+/// A series without its strongest change: each part minus its mean.
 std::vector<double> residuals(std::vector<double> values, const Stretch& change) {
   double inside = 0, outside = 0;
   const std::size_t length = change.last - change.first;
@@ -79,13 +79,14 @@ std::vector<double> residuals(std::vector<double> values, const Stretch& change)
   return values;
 }
 
-/// First-order autocorrelation, estimated twice. Of what is left when the strongest change is taken
-/// out: good, but other changes look like autocorrelation. Of the differences, which is
-/// -(1 - phi) / 2: less precise, but steps are a few outliers there. The lesser counts.
+/// First-order autocorrelation: the smaller of two estimates. The estimate from the residuals of
+/// the strongest change is precise, but other changes look like autocorrelation. The estimate from
+/// the differences, whose autocorrelation is -(1 - phi) / 2, is less precise, but steps are only a
+/// few outliers among them.
 double autocorrelation(const std::vector<double>& values, const Stretch& change) {
   const double found = lag_one(residuals(values, change));
   // With an estimated mean it is too small by (1 + 3 phi) / n (Marriott & Pope 1954, Kendall 1954);
-  // here are two means.
+  // here, two means were estimated.
   const double corrected = found + 2 * (1 + 3 * found) / static_cast<double>(values.size());
   std::vector<double> differences(values.size() - 1);
   for (std::size_t i = 0; i + 1 < values.size(); ++i) differences[i] = values[i + 1] - values[i];
@@ -94,7 +95,7 @@ double autocorrelation(const std::vector<double>& values, const Stretch& change)
   return std::clamp(std::min(corrected, of_differences), least_autocorrelation, 0.9);
 }
 
-/// The innovations of the first-order autoregression, which can be exchanged where nothing changed.
+/// The innovations of the first-order autoregression; they are exchangeable where nothing changed.
 std::vector<double> innovations(std::vector<double> values, double phi) {
   centre(values);
   for (std::size_t i = values.size() - 1; i > 0; --i) values[i] -= phi * values[i - 1];
@@ -110,8 +111,8 @@ class Search {
   void within(std::size_t first, std::size_t last) {
     const std::size_t n = last - first;
     if (n < 2 * minimum_segment) return;
-    // Each of two searches has half of the level, and a part its share: parts side by side then
-    // have the level together.
+    // Each of the two searches gets half of the level, and each part a share by its length, so that
+    // all parts together keep the level.
     const double level = level_ / 2 * static_cast<double>(n) / static_cast<double>(values_.size());
     for (const Shape shape : {Shape::split, Shape::middle}) {
       if (shape == Shape::middle && n < 3 * minimum_segment) return;
@@ -135,8 +136,8 @@ class Search {
   std::vector<ChangePoint> found;
 
  private:
-  /// (b + 1) / (N + 1), b of N permutations being as strong: never too small, whatever N is
-  /// (Phipson & Smyth 2010). It ends as soon as b is too large for `level`.
+  /// (b + 1) / (N + 1), where b of N permutations are as strong: never too small, for any N
+  /// (Phipson & Smyth 2010). Stops as soon as b is too large for `level`.
   double probability(std::vector<double> values, Shape shape, double level) {
     clamp_to_fences(values);
     centre(values);
@@ -146,7 +147,7 @@ class Search {
     const double most = std::ceil(3 / level);
     double as_strong = 0;
     for (double trial = 1; trial < most; ++trial) {
-      // std::shuffle differs between libraries.
+      // Not std::shuffle, whose result differs between libraries.
       for (std::size_t i = values.size() - 1; i > 0; --i)
         std::swap(values[i], values[random_() % (i + 1)]);
       sum_up(values, sums);
@@ -181,7 +182,7 @@ std::vector<ChangePoint> change_points(std::span<const double> values, double le
 
 bool can_find(std::size_t n, double level) {
   if (n < 2 * minimum_segment) return false;
-  // The clearest step is one of C(n, n/2) arrangements of two levels, and its mirror image another.
+  // The clearest step and its mirror image are 2 of the C(n, n/2) arrangements of two levels.
   return 2 / boost::math::binomial_coefficient<double>(static_cast<unsigned>(n),
                                                        static_cast<unsigned>(n / 2)) <=
          level / 2;

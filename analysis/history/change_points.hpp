@@ -1,19 +1,19 @@
 #pragma once
-// Where the level of a short series (weekly runs of a benchmark) changed.
+// Finds the points at which the level of a short series (weekly runs of a benchmark) changed.
 //
 // Binary segmentation (Scott & Knott 1974, Biometrics 30; Vostrikova 1981) with the segment test of
 // circular binary segmentation (Olshen, Venkatraman, Lucito & Wigler 2004, Biostatistics 5): the
-// strongest split, else the strongest stretch in the middle (slow for some weeks, then mended), is
-// a change where a permutation test says so; both sides are then searched in the same way.
-// The permutation test needs no distribution of the noise. Two things would spoil it:
-// - Autocorrelation: neighbours alike look like levels. A first-order autoregression is estimated
-//   and taken out first, 0.35 at least.
-// - Outliers: they would drown the statistic. Values beyond Tukey's far fences (3 interquartile
-//   ranges) are set to them; that depends on the values alone, not on their order, and so
-//   leaves them exchangeable. Several far outliers still cost power.
-// E-divisive (Matteson & James 2014) as Hunter and Otava use it was the model; its users found
-// false alarms, filled gaps and biased variances. Here nothing is filled, no variance is estimated
-// (all permutations share it), and the false-alarm rate is held for all series together.
+// strongest split, else the strongest stretch in the middle (slow for some weeks, then fixed), is a
+// change if a permutation test finds it significant. Both sides are then searched in the same way.
+// The permutation test assumes no distribution of the noise. Two things would invalidate it:
+// - Autocorrelation: similar neighbours look like levels. A first-order autoregression is estimated
+//   and removed first, with a coefficient of at least 0.35.
+// - Outliers: they would dominate the statistic. Values beyond Tukey's far fences (3 interquartile
+//   ranges) are set to the fences. This depends on the values, not on their order, so the values
+//   stay exchangeable. Several far outliers still reduce the power.
+// The model was E-divisive (Matteson & James 2014) as Hunter and Otava use it; its users reported
+// false alarms, filled gaps and biased variances. Here no gap is filled, no variance is estimated
+// (all permutations share it), and the false-alarm rate is controlled for all series together.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,12 +22,12 @@
 
 namespace assay {
 
-/// Points in a segment at least: fewer cannot be told from outliers.
+/// The fewest points of a segment: fewer cannot be distinguished from outliers.
 inline constexpr std::size_t minimum_segment = 4;
 
-/// Some fifty points tell an autocorrelation to +-0.14: what is estimated too low would be a false
-/// alarm. What weekly series usually have (0.3) is taken out in any case, and a little more; where
-/// there is none that costs power, never a false alarm.
+/// Fifty points determine an autocorrelation to about +-0.14, and an estimate that is too low
+/// causes false alarms. A little more than weekly series usually have (0.3) is therefore always
+/// removed. Where there is no autocorrelation, this reduces the power but causes no false alarms.
 inline constexpr double least_autocorrelation = 0.35;
 
 /// First-order autocorrelation of values with mean 0; 0 where all are 0.
@@ -39,12 +39,12 @@ struct ChangePoint {
 };
 
 /// Change points of `values` (logarithms of times), in their order. `level`: the probability of any
-/// where nothing changed. Deterministic in `seed`.
+/// change point where nothing changed. The result depends on the values and on `seed` only.
 std::vector<ChangePoint> change_points(std::span<const double> values, double level,
                                        std::uint64_t seed);
 
-/// Whether the test could find anything: the clearest possible step in `n` values must be rarer
-/// among their permutations than `level`.
+/// Whether `n` values are enough for the test: the clearest possible step must be rarer among their
+/// permutations than `level`.
 bool can_find(std::size_t n, double level);
 
 }  // namespace assay

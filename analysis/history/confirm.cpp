@@ -24,9 +24,9 @@ using nlohmann::json;
 
 namespace {
 
-/// The value that the median of these launches is above, but for `limit`. The smallest of them at
-/// least: 12 give 2.4e-4.
-double surely_above(std::span<const double> launches, double limit) {
+/// A lower bound of the median of the launches, with the error probability `limit`. At least the
+/// smallest launch, whose error probability is 2.4e-4 for 12 launches.
+double lower_bound_of_median(std::span<const double> launches, double limit) {
   std::vector<double> sorted(launches.begin(), launches.end());
   std::sort(sorted.begin(), sorted.end());
   const boost::math::binomial_distribution<> half(static_cast<double>(sorted.size()), 0.5);
@@ -41,7 +41,7 @@ json unconfirmed(const std::string& why) {
           {"new_s", nullptr},        {"level_s", nullptr}};
 }
 
-/// A suspect row and what was promoted for it.
+/// A suspect row and the promotion of its baseline.
 struct Suspect {
   json* series;
   json promoted;
@@ -51,12 +51,12 @@ struct Suspect {
 std::vector<Suspect> suspects_of(json& document, const Histories& histories, const Anchors& anchors,
                                  const std::string& run) {
   std::vector<Suspect> all;
-  // The document has the series of the histories, in their order.
+  // The document has the series in the order of the histories.
   for (std::size_t i = 0; i < histories.series.size(); ++i) {
     const RowHistory& series = histories.series[i];
-    json& told = document["series"][i];
-    if (told["state"] != "suspect" || series.points.back().run != run) continue;
-    all.push_back({&told, anchors.of(series).value_or(json()), series.id});
+    json& judged = document["series"][i];
+    if (judged["state"] != "suspect" || series.points.back().run != run) continue;
+    all.push_back({&judged, anchors.of(series).value_or(json()), series.id});
   }
   return all;
 }
@@ -64,21 +64,22 @@ std::vector<Suspect> suspects_of(json& document, const Histories& histories, con
 /// Why the promoted build of this row cannot be launched, or "".
 std::string obstacle(const Suspect& suspect, const fs::path& programs, const json& here) {
   if ((*suspect.series)["hardware"] != here.at("hashes").at("hardware"))
-    return "it ran on other hardware than this machine's";
+    return "it ran on other hardware than that of this machine";
   if (suspect.promoted.is_null())
-    return "nobody promoted a build for it (assay history DIR --promote does)";
+    return "no build was promoted for it (use assay history DIR --promote)";
   if (!suspect.promoted.contains("installation"))
-    return "its promotion does not tell of which build (it was not made with that build's assay)";
+    return "its promotion does not name a build (it was not made with the assay of that build)";
   if (benchmark_names(programs).empty())
-    return fmt::format("the promoted installation is gone (no benchmark is in {})",
+    return fmt::format("the promoted installation is missing (there is no benchmark in {})",
                        programs.string());
   if (installation_of(programs).at("hash") != suspect.promoted["installation"]["hash"])
-    return fmt::format("{} is not what was promoted (its files have changed)", programs.string());
+    return fmt::format("{} is not the promoted build any more (its files have changed)",
+                       programs.string());
   return "";
 }
 
-RunPlan again(const RunPlan& plan, const std::vector<Suspect>& rows, const fs::path& programs,
-              const fs::path& folder, const char* label) {
+RunPlan fresh_plan(const RunPlan& plan, const std::vector<Suspect>& rows, const fs::path& programs,
+                   const fs::path& folder, const char* label) {
   RunPlan made = plan;
   made.programs = programs;
   made.campaign.folder = fs::absolute(folder).lexically_normal();
@@ -87,16 +88,16 @@ RunPlan again(const RunPlan& plan, const std::vector<Suspect>& rows, const fs::p
   made.ids.clear();
   for (const Suspect& row : rows) made.ids.push_back(row.id);
   made.filter.clear();
-  // What this command decides is never recalled from an earlier confirmation in the folder.
+  // Never taken from an earlier confirmation in the folder.
   made.given = {"cases", "launches", "filter", "baseline", "no-ceilings"};
   made.baselines.clear();
   made.command = "assay history --confirm";
-  made.resume = true;     // an interrupted confirmation goes on when it is asked for again
-  made.ceilings = false;  // an answer is about times
+  made.resume = true;     // the same command continues an interrupted confirmation
+  made.ceilings = false;  // an answer needs times only
   return made;
 }
 
-/// The answer by the launches of both builds.
+/// The answer from the launches of both builds.
 json judged(const Suspect& suspect, const Side& base, const Side& updated, double limit) {
   const auto find = [&](const Side& side) -> const SideRow* {
     const auto found = side.rows().find(suspect.id);
@@ -104,33 +105,35 @@ json judged(const Suspect& suspect, const Side& base, const Side& updated, doubl
   };
   const SideRow *was = find(base), *is = find(updated);
   for (const auto& [row, name] : {std::pair{was, "promoted"}, std::pair{is, "new"}}) {
-    if (row == nullptr) return unconfirmed(fmt::format("the {} build has no such row", name));
+    if (row == nullptr)
+      return unconfirmed(fmt::format("the {} build does not have this row", name));
     if (row->launches.status != "ok")
       return unconfirmed(fmt::format("with the {} build it is {}: {}", name, row->launches.status,
                                      row->launches.reason));
     if (row->environments > 1)
-      return unconfirmed(fmt::format("the launches of the {} build ran in {} environments", name,
-                                     row->environments));
+      return unconfirmed(
+          fmt::format("the launches of the {} build ran in {} different environments", name,
+                      row->environments));
   }
   if (const std::string other = software_difference(suspect.promoted["installation"]["software"],
                                                     was->environment->at("software"));
       !other.empty())
-    return unconfirmed("the promoted installation loads other software than it did (" + other +
-                       ")");
+    return unconfirmed(
+        "the promoted installation loads other software than when it was promoted (" + other + ")");
   return answer_of(was->launches.medians, is->launches.medians, suspect.promoted["value"],
                    (*suspect.series)["tolerance"], limit);
 }
 
 void answer(const std::vector<Suspect>& rows, const fs::path& programs,
             const ConfirmRequest& request, double limit) {
-  // A folder for each pair of builds: launches of what was built anew since are none of these.
+  // A folder for each pair of builds, so that launches of another build are never used.
   const std::string builds = content_hash(
       "builds",
       {installation_of(programs).at("hash"), installation_of(request.plan.programs).at("hash")});
   const fs::path folder = request.folder / builds.substr(0, 8);
-  std::vector<json> results =
-      run_side_by_side({again(request.plan, rows, programs, folder / "0", "promoted "),
-                        again(request.plan, rows, request.plan.programs, folder / "1", "new ")});
+  std::vector<json> results = run_side_by_side(
+      {fresh_plan(request.plan, rows, programs, folder / "0", "promoted "),
+       fresh_plan(request.plan, rows, request.plan.programs, folder / "1", "new ")});
   std::vector<Side> sides;
   for (json& result : results) {
     std::vector<NamedResult> named;
@@ -148,28 +151,31 @@ json answer_of(std::span<const double> promoted_build, std::span<const double> n
   const LaunchComparison launches = compare_launches(promoted_build, new_build, compare_confidence);
   const Judgement judgement = judge_fresh(launches, tolerance, limit);
   const double beyond = level * (1 + tolerance);
-  const bool both =
-      surely_above(promoted_build, limit) > beyond && surely_above(new_build, limit) > beyond;
-  const auto part = [](double ratio) { return 100 * (ratio - 1); };
+  const bool both = lower_bound_of_median(promoted_build, limit) > beyond &&
+                    lower_bound_of_median(new_build, limit) > beyond;
+  const auto percent = [](double ratio) { return 100 * (ratio - 1); };
   const double base = median(promoted_build), updated = median(new_build);
   std::string
       answer = "noise",
       reason = fmt::format(
-          "the new build is {:+.1f} % to the promoted one, both are {:+.1f} % and {:+.1f} % "
-          "to the promoted level: no slowdown is shown",
-          part(launches.ratio), part(updated / level), part(base / level));
+          "no slowdown is shown: the time of the new build is {:+.1f} % against the promoted "
+          "build; "
+          "against the promoted level it is {:+.1f} %, and that of the promoted build {:+.1f} %",
+          percent(launches.ratio), percent(updated / level), percent(base / level));
   if (judgement.verdict == Verdict::slower) {
     answer = "software slower";
-    reason =
-        fmt::format("the new build is {:+.1f} % to the promoted one, launch by launch in turns",
-                    part(launches.ratio));
-    if (both) reason += fmt::format("; the machine is slower, too ({:+.1f} %)", part(base / level));
+    reason = fmt::format(
+        "the time of the new build is {:+.1f} % against the promoted build, with interleaved "
+        "launches",
+        percent(launches.ratio));
+    if (both)
+      reason += fmt::format("; the machine is slower as well ({:+.1f} %)", percent(base / level));
   } else if (both) {
     answer = "machine slower";
     reason = fmt::format(
-        "both builds are slower than the promoted level ({:+.1f} % the promoted "
-        "build, {:+.1f} % the new one)",
-        part(base / level), part(updated / level));
+        "both builds are slower than the promoted level (promoted build {:+.1f} %, new build "
+        "{:+.1f} %)",
+        percent(base / level), percent(updated / level));
   }
   const json interval =
       launches.interval ? json{launches.interval->low, launches.interval->high} : json();
@@ -195,10 +201,10 @@ void confirm(json& document, const Histories& histories, const Anchors& anchors,
     answer(rows, programs, request, confirm_rate / static_cast<double>(all.size()));
   auto code = static_cast<ExitCode>(document["exit_code"].get<int>());
   for (const Suspect& suspect : all) {
-    const std::string told = (*suspect.series)["confirmation"]["answer"];
-    if (told == "software slower" || told == "machine slower")
+    const std::string answer = (*suspect.series)["confirmation"]["answer"];
+    if (answer == "software slower" || answer == "machine slower")
       code = gravest(code, ExitCode::slower);
-    if (told == "unconfirmed") code = gravest(code, ExitCode::unconfirmed);
+    if (answer == "unconfirmed") code = gravest(code, ExitCode::unconfirmed);
   }
   document["exit_code"] = static_cast<int>(code);
 }
@@ -213,8 +219,8 @@ ConfirmRequest request_for(const NamedResult& result, const std::vector<std::str
   const fs::path file = result.name;
   if (file.filename() != "result.json")
     throw InputError(fmt::format(
-        "{} is not in the folder of its run (the launches that confirm go into a folder beside its "
-        "result.json). Keep runs as `assay run` writes them.",
+        "{} is not in the folder of its run (the confirming launches are written next to its "
+        "result.json). Keep the folders of runs as `assay run` writes them.",
         result.name));
   request.folder = file.parent_path() / "confirm";
   return request;

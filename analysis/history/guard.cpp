@@ -37,7 +37,7 @@ std::vector<NamedResult> results_with(const fs::path& history, const json& resul
   return results;
 }
 
-/// Whose last run is this one: another machine's series is not this run's business.
+/// The series whose last run is `run`; the others belong to other machines or suites.
 Histories series_of(Histories all, const std::string& run) {
   std::erase_if(all.series, [&](const RowHistory& series) {
     return (series.points.empty() || series.points.back().run != run) &&
@@ -46,13 +46,13 @@ Histories series_of(Histories all, const std::string& run) {
   return all;
 }
 
-void tell(const json& document) {
-  std::size_t building = 0;
+void print_findings(const json& document) {
+  std::size_t too_short = 0;
   std::string runs;
   for (const json& series : document["series"]) {
     const std::string state = series["state"], id = visible(series["id"]);
     if (state == "too short") {
-      ++building;
+      ++too_short;
       runs = series["reason"];
     }
     if (state == "too short" || state == "steady") continue;
@@ -62,8 +62,8 @@ void tell(const json& document) {
                                series["confirmation"]["answer"].get<std::string>(),
                                visible(series["confirmation"]["reason"]));
   }
-  if (building > 0)
-    std::cout << fmt::format("guard: {} of {} series are being built: {}\n", building,
+  if (too_short > 0)
+    std::cout << fmt::format("guard: {} of {} series are too short to be judged: {}\n", too_short,
                              document["series"].size(), runs);
   std::cout << std::flush;
 }
@@ -72,10 +72,11 @@ void tell(const json& document) {
 
 void check_guard(const fs::path& history) {
   if (fs::exists(history) && !fs::is_directory(history))
-    throw InputError(fmt::format(
-        "--guard {} is no folder (a history is a folder with the results of many runs below it). "
-        "Name it, or one that does not exist yet.",
-        history.string()));
+    throw InputError(
+        fmt::format("--guard {} is not a folder (a history is a folder with the results of many "
+                    "runs below it). "
+                    "Give this folder, or the name of a new folder.",
+                    history.string()));
   Anchors anchors(history);
   events_of(history);
 }
@@ -94,7 +95,7 @@ ExitCode guard(const fs::path& history, const json& result, const RunPlan& plan)
           {plan, std::nullopt, plan.campaign.folder / "confirm", run});
   check_own(document, "history");
   write_json(plan.campaign.folder / "history.json", document);
-  tell(document);
+  print_findings(document);
   return static_cast<ExitCode>(document["exit_code"].get<int>());
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// `assay run --guard HISTORY`: a run judged against its history as soon as it has ended, and
-// suspects answered at once.
+// `assay run --guard HISTORY`: judges a run against its history as soon as it has ended, and
+// confirms suspect rows at once.
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -10,12 +10,12 @@
 
 namespace assay {
 
-/// Before anything is measured: InputError for a history that cannot be read afterwards.
+/// Called before anything is measured. InputError for a history that cannot be read afterwards.
 void check_guard(const std::filesystem::path& history);
 
-/// Judges the series of this run's rows, with the run in the history whether it lies below it or
-/// not; answers suspects by launches in the run's folder (confirm/), writes the document to
-/// history.json there and what deserves a line to stdout. Returns the document's exit code.
+/// Judges the series of the rows of this run, which counts as part of the history. Confirms suspect
+/// rows by launches in the folder confirm/ of the run, writes the document to history.json there
+/// and findings to stdout. Returns the exit code of the document.
 ExitCode guard(const std::filesystem::path& history, const nlohmann::json& result,
                const RunPlan& plan);
 

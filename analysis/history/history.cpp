@@ -17,13 +17,13 @@ using nlohmann::json;
 
 namespace {
 
-/// What changed in the software between two points: "/libraries/oneDNN: 3.0 → 3.1".
+/// The changes of the software between two points: "/libraries/oneDNN: 3.0 → 3.1".
 std::string software_change(const json& before, const json& after) {
   const json left = before.flatten(), right = after.flatten();
   std::vector<std::string> changes;
   const auto shown = [](const json& all, const std::string& key) {
     const auto found = all.find(key);
-    if (found == all.end()) return std::string("nothing");
+    if (found == all.end()) return std::string("absent");
     std::string text = found->is_string() ? found->get<std::string>() : found->dump();
     if (text.size() > 40)
       text = json(text.substr(0, 37)).dump(-1, ' ', false, json::error_handler_t::ignore) + "...";
@@ -34,7 +34,7 @@ std::string software_change(const json& before, const json& after) {
       changes.push_back(fmt::format("{}: {} → {}", key, shown(left, key), shown(right, key)));
   for (const auto& [key, value] : right.items())
     if (!left.contains(key))
-      changes.push_back(fmt::format("{}: nothing → {}", key, shown(right, key)));
+      changes.push_back(fmt::format("{}: absent → {}", key, shown(right, key)));
   if (changes.empty()) return "software changed";
   constexpr std::size_t most = 3;
   const std::size_t count = changes.size();
@@ -76,46 +76,47 @@ json events_json(const RowHistory& series, const std::vector<Event>& events) {
   return made;
 }
 
-/// The row's last run, if that is one without a number: what is not ok is never hidden by what was.
-ExitCode last_run(const RowHistory& series) {
+/// The exit code for the last run of a row, if it has no result: an earlier result never hides
+/// this.
+ExitCode last_run_code(const RowHistory& series) {
   if (series.gaps.empty()) return ExitCode::ok;
   const Gap& last = series.gaps.back();
   if (!series.points.empty() && series.points.back().time > last.time) return ExitCode::ok;
   if (last.status == "incorrect") return ExitCode::incorrect;
   if (last.status == "ambiguous") return ExitCode::incomparable;
-  const bool none = last.status == "unsupported" || last.status == "missing";
-  return none ? ExitCode::ok : ExitCode::failed;
+  const bool absent = last.status == "unsupported" || last.status == "missing";
+  return absent ? ExitCode::ok : ExitCode::failed;
 }
 
-/// A number that disappears is a finding, until somebody answers for it.
-void judge_loss(json& into, const RowHistory& series, const Anchors& anchors) {
-  const std::optional<std::size_t> since = lost_since(series);
+/// Sets the state of a series whose result is lost, until the loss is accepted.
+void judge_loss(json& judged, const RowHistory& series, const Anchors& anchors) {
+  const std::optional<std::size_t> since = first_gap_of_loss(series);
   if (!since) return;
   const Gap& last = series.gaps.back();
   const json* accepted = anchors.accepted_loss(series);
-  into["state"] = accepted == nullptr ? "lost" : "retired";
-  into["reason"] =
+  judged["state"] = accepted == nullptr ? "lost" : "retired";
+  judged["reason"] =
       accepted == nullptr
-          ? fmt::format("it had a number in run {} and has none now ({}: {})",
+          ? fmt::format("run {} had a result, the last run does not ({}: {})",
                         series.points.back().run, last.status, last.reason)
-          : fmt::format("its loss was accepted: {}: {}", (*accepted)["owner"].get<std::string>(),
+          : fmt::format("the loss was accepted by {}: {}", (*accepted)["owner"].get<std::string>(),
                         (*accepted)["reason"].get<std::string>());
 }
 
 json series_json(const RowHistory& series, const std::vector<Event>& events) {
-  json one = {{"id", series.id},
-              {"names", series.names},
-              {"benchmark", series.benchmark},
-              {"hardware", series.hardware},
-              {"system", series.system},
-              {"unit", "s"},
-              {"points", points_json(series)},
-              {"gaps", json::array()},
-              {"events", events_json(series, events)}};
+  json made = {{"id", series.id},
+               {"names", series.names},
+               {"benchmark", series.benchmark},
+               {"hardware", series.hardware},
+               {"system", series.system},
+               {"unit", "s"},
+               {"points", points_json(series)},
+               {"gaps", json::array()},
+               {"events", events_json(series, events)}};
   for (const Gap& gap : series.gaps)
-    one["gaps"].push_back(
+    made["gaps"].push_back(
         {{"time", gap.when}, {"run", gap.run}, {"status", gap.status}, {"reason", gap.reason}});
-  return one;
+  return made;
 }
 
 ExitCode code_of(const std::string& state) {
@@ -156,15 +157,15 @@ json history_document(const Histories& histories, const Anchors& anchors,
     document["passed_over"].push_back({{"what", what}, {"reason", reason}});
   ExitCode code = histories.series.empty() ? ExitCode::incomparable : ExitCode::ok;
   for (const RowHistory& series : histories.series) {
-    json one = series_json(series, events);
+    json judged = series_json(series, events);
     const double tolerance = options.tolerance.value_or(series.tolerance.value_or(usual_tolerance));
-    Judge(series, anchors.of(series), level, tolerance).write(one);
-    judge_loss(one, series, anchors);
-    const std::string state = one["state"];
+    Judge(series, anchors.of(series), level, tolerance).write(judged);
+    judge_loss(judged, series, anchors);
+    const std::string state = judged["state"];
     json& count = document["summary"][state == "too short" ? "too_short" : state];
     count = count.get<int>() + 1;
-    code = gravest({code, code_of(state), last_run(series)});
-    document["series"].push_back(std::move(one));
+    code = gravest({code, code_of(state), last_run_code(series)});
+    document["series"].push_back(std::move(judged));
   }
   document["exit_code"] = static_cast<int>(code);
   return document;

@@ -1,6 +1,6 @@
 #pragma once
-// What many runs say: levels, steps, drift, each series against its anchored and its rolling
-// baseline.
+// The document of `assay history` (results-schema/history.schema.json), made and rendered: levels,
+// steps and drift of each series, compared with its anchored and its rolling baseline.
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -16,20 +16,22 @@
 namespace assay {
 
 struct HistoryOptions {
-  std::optional<double> tolerance;  ///< nothing: each row's own, else 0.05
-  double false_alarm_rate = 0.05;   ///< of any change point, trend or state that rests on one, in
-                                    ///< all series together, where nothing changed
+  std::optional<double> tolerance;  ///< of all rows; by default that of each row, else 0.05
+  /// Probability of any change point, trend, or state that is based on one, in all series together,
+  /// where nothing changed.
+  double false_alarm_rate = 0.05;
   std::string command;
 };
 
-/// The document of history.schema.json. exit_code: 4 where a series is slower or drifting, 3 or 7
-/// where the last run of one is incorrect or failed, 6 where one is lost or there is no series. A
-/// series that is being built, or suspect, fails nothing.
+/// exit_code: 4 where a series is slower or drifting, 3 or 7 where its last run is incorrect or
+/// failed, 6 where its result is lost or there is no series. Series that are too short or suspect
+/// do not change the exit code.
 nlohmann::json history_document(const Histories& histories, const Anchors& anchors,
                                 const std::vector<Event>& events, const HistoryOptions& options);
 
-/// The document for people, or one line a point.
+/// The document for people.
 std::string render_history(const nlohmann::json& document, bool markdown);
+/// A line per point.
 std::string history_csv(const nlohmann::json& document);
 
 }  // namespace assay

@@ -31,23 +31,24 @@ std::string command_line(const Given& given) {
   return line;
 }
 
-std::optional<Pattern> rows_of(const Given& given) {
+std::optional<Pattern> row_pattern(const Given& given) {
   const auto text = value_of(given, "benchmark");
   if (!text) return std::nullopt;
   return Pattern(*text, "--benchmark " + *text);
 }
 
-/// A decision about baselines is written, and nothing judged.
+/// Writes the decision of --promote or --reset; nothing is judged.
 int decide(const Given& given, const Histories& histories, const Anchors& anchors) {
   const auto owner = value_of(given, "owner"), reason = value_of(given, "reason");
   const auto promoted = value_of(given, "promote"), reset = value_of(given, "reset");
   if (promoted && reset)
     throw InputError(
-        "--promote and --reset exclude each other (each is a decision of its own). Give one.");
+        "--promote and --reset exclude each other (each is a separate decision). Give either.");
   for (const auto& [flag, value] : {std::pair{"--owner", owner}, {"--reason", reason}})
     if (!value || value->empty())
       throw InputError(fmt::format(
-          "{} is missing (a baseline that nobody answers for is none). Say who moves it, and why.",
+          "{} is missing (each decision records its owner and its reason). Give both --owner and "
+          "--reason.",
           flag));
   const auto promotions = [&] {
     return anchors.promotions(
@@ -57,28 +58,31 @@ int decide(const Given& given, const Histories& histories, const Anchors& anchor
   const std::vector<json> lines =
       promoted ? promotions() : anchors.resets(histories, *reset, *owner, *reason);
   anchors.append(lines);
-  const auto blind = std::count_if(lines.begin(), lines.end(), [](const json& line) {
+  const auto without_build = std::count_if(lines.begin(), lines.end(), [](const json& line) {
     return line["event"] == "promote" && !line.contains("installation");
   });
-  if (blind > 0)
+  if (without_build > 0)
     std::cerr << fmt::format(
-        "assay: {} of them without the build (their last run was not made by the programs in {}). "
-        "Their suspects cannot be confirmed: promote with the assay of the build that you "
-        "promote.\n",
-        blind, executable_folder().string());
-  std::cerr << fmt::format("assay: {} {} in {}\n", lines.size(), promoted ? "promoted" : "reset",
+        "assay: {} of the promotions do not record a build (their last run was not made by the "
+        "programs in {}), so suspects cannot be confirmed. Promote with the assay of the build "
+        "that "
+        "you promote.\n",
+        without_build, executable_folder().string());
+  std::cerr << fmt::format("assay: wrote {} {}{} to {}\n", lines.size(),
+                           promoted ? "promotion" : "reset", lines.size() == 1 ? "" : "s",
                            anchors.file().string());
   return static_cast<int>(ExitCode::ok);
 }
 
-/// Every run that is the last of a suspect series, with the build of the command line.
-void answer_suspects(json& document, const Histories& histories, const Anchors& anchors,
-                     const std::vector<NamedResult>& results, const Given& given) {
-  const auto programs = programs_of(*value_of(given, "confirm"), "--confirm");
+/// Confirms the suspects of every run that is the last of a suspect series, with the build of
+/// --confirm as the promoted build.
+void confirm_suspects(json& document, const Histories& histories, const Anchors& anchors,
+                      const std::vector<NamedResult>& results, const Given& given) {
+  const auto programs = checked_executable_folder(*value_of(given, "confirm"), "--confirm");
   std::set<std::string> runs;
   for (const json& series : document["series"])
     if (series["state"] == "suspect") runs.insert(series["points"].back()["run"]);
-  if (runs.empty()) std::cerr << "assay history: nothing is suspect, so nothing was launched.\n";
+  if (runs.empty()) std::cerr << "assay history: no series is suspect, so nothing was launched.\n";
   for (const NamedResult& result : results) {
     if (!runs.contains(result.result.at("run").at("id"))) continue;
     ConfirmRequest request =
@@ -97,16 +101,18 @@ int history(const Given& given) {
   for (const char* flag : {"owner", "reason", "value-from", "accept-lost"})
     if (given.contains(flag) && !deciding)
       throw InputError(fmt::format(
-          "--{} decides nothing (it belongs to --promote and --reset). Give one of them.", flag));
+          "--{} has no effect without --promote or --reset. Give either of them.", flag));
   if (deciding)
     refuse_flags(given, {"tolerance", "format", "out", "launcher"},
                  given.contains("promote") ? "--promote" : "--reset", "nothing is judged");
   if (given.contains("reset"))
     refuse_flags(given, {"value-from", "accept-lost"}, "--reset", "nothing is promoted");
   if (deciding && given.contains("confirm"))
-    throw InputError("--confirm judges, --promote and --reset decide. Give one of them.");
+    throw InputError(
+        "--confirm excludes --promote and --reset (it judges, they decide). Give either.");
   if (given.contains("launcher") && !given.contains("confirm"))
-    throw InputError("--launcher starts nothing here (it belongs to --confirm). Give both.");
+    throw InputError(
+        "--launcher has no effect without --confirm (nothing is executed). Give both.");
   std::optional<double> since;
   if (const auto text = value_of(given, "since")) since = time_of(*text, "--since");
   const std::filesystem::path folder = *value_of(given, "DIR");
@@ -117,18 +123,19 @@ int history(const Given& given) {
 
   if (!std::filesystem::is_directory(folder))
     throw InputError(fmt::format(
-        "{} is no folder (a history is a folder with the results of many runs below it). Give one.",
+        "{} is not a folder (a history is a folder with the results of many runs below it). Give "
+        "such a folder.",
         folder.string()));
   std::vector<NamedResult> results = load_results({folder.string()});
   for (NamedResult& result : results)
     if (result.name.empty()) result.name = (folder / "result.json").string();
-  const Histories histories = histories_of(results, rows_of(given), since);
+  const Histories histories = histories_of(results, row_pattern(given), since);
   const Anchors anchors(folder);
   if (deciding) return decide(given, histories, anchors);
   json document = history_document(histories, anchors, events_of(folder), options);
   if (given.contains("confirm")) {
     try {
-      answer_suspects(document, histories, anchors, results, given);
+      confirm_suspects(document, histories, anchors, results, given);
     } catch (const Unfinished& end) {
       std::cerr << "assay history: " << end.what() << "\n";
       return static_cast<int>(ExitCode::failed);
@@ -139,8 +146,8 @@ int history(const Given& given) {
               : format == "csv" ? history_csv(document)
                                 : render_history(document, format == "markdown"));
   if (histories.series.empty())
-    std::cerr << "assay: no row of a dated run is left (by --benchmark, --since, or because the "
-                 "results have no time). Nothing was judged.\n";
+    std::cerr << "assay: nothing was judged (no row of a run with a time matches --benchmark and "
+                 "--since).\n";
   return document["exit_code"];
 }
 

@@ -11,6 +11,7 @@
 #include <set>
 
 #include "analysis/run/programs.hpp"
+#include "analysis/run/run_plan.hpp"
 #include "core/base/error.hpp"
 #include "core/base/hash.hpp"
 
@@ -28,8 +29,8 @@ std::string hash_of_file(const fs::path& file) {
   return boost::uuids::to_string(generator(content.data(), content.size()));
 }
 
-/// Files of a folder by name; none where there is no such folder.
-void add_files(const fs::path& folder, const std::string& prefix, json& into) {
+/// Adds the hashes of the files of a folder, by name; a missing folder has no files.
+void add_hashes(const fs::path& folder, const std::string& prefix, json& into) {
   std::error_code missing;
   for (const auto& entry : fs::directory_iterator(folder, missing)) {
     const std::string name = entry.path().filename().string();
@@ -46,15 +47,15 @@ std::string shown(const json* value) {
 
 }  // namespace
 
-fs::path programs_of(const std::string& build, const std::string& flag) {
+fs::path checked_executable_folder(const std::string& build, const std::string& flag) {
   std::error_code missing;
-  fs::path folder = fs::absolute(build).lexically_normal();
-  if (fs::is_regular_file(folder, missing)) folder = folder.parent_path();
-  if (fs::is_directory(folder / "bin", missing)) folder /= "bin";
+  const fs::path given = fs::absolute(build).lexically_normal();
+  const fs::path folder =
+      executable_folder_of(fs::is_regular_file(given, missing) ? given.parent_path() : given);
   if (benchmark_names(folder).empty())
     throw InputError(fmt::format(
-        "{} {} is no build of Assay (no executable assay-<benchmark> is in {}). Name the folder of "
-        "the promoted build or installation, the one that holds bin/, or its program assay.",
+        "{} {} is not a build of Assay (there is no executable assay-<benchmark> in {}). Give the "
+        "folder of the promoted build or installation that contains bin/, or its program assay.",
         flag, build, folder.string()));
   return folder;
 }
@@ -65,31 +66,32 @@ json installation_of(const fs::path& programs) {
   for (const std::string& name : benchmark_names(programs))
     files["assay-" + name] = hash_of_file(programs / ("assay-" + name));
   for (const char* folder : {"lib", "lib64"}) {
-    add_files(programs.parent_path() / folder / "assay", "", files);
-    add_files(programs.parent_path() / folder, "libassay", files);
+    add_hashes(programs.parent_path() / folder / "assay", "", files);
+    add_hashes(programs.parent_path() / folder, "libassay", files);
   }
   return {{"programs", programs.string()}, {"hash", content_hash("installation", files)}};
 }
 
 std::string software_difference(const json& promoted, const json& now) {
-  static const std::set<std::string> of_the_machine{"os",        "kernel", "architecture",
-                                                    "container", "libc",   "driver"};
+  static const std::set<std::string> machine_parts{"os",        "kernel", "architecture",
+                                                   "container", "libc",   "driver"};
   const json before = promoted.flatten(), after = now.flatten();
   std::map<std::string, std::pair<const json*, const json*>> fields;
   for (const auto& [key, value] : before.items()) fields[key].first = &value;
   for (const auto& [key, value] : after.items()) fields[key].second = &value;
   for (const auto& [key, values] : fields) {
     const auto& [was, is] = values;
-    const bool none = (was == nullptr || was->is_null()) && (is == nullptr || is->is_null());
-    if (none || (was != nullptr && is != nullptr && *was == *is)) continue;
+    const bool both_absent = (was == nullptr || was->is_null()) && (is == nullptr || is->is_null());
+    if (both_absent || (was != nullptr && is != nullptr && *was == *is)) continue;
     std::string rest = key;
-    bool brought = false;
+    bool belongs_to_machine = false;
     while (!rest.empty()) {  // any part of the path
       const std::size_t at = rest.rfind('/');
-      brought = brought || of_the_machine.contains(rest.substr(at + 1));
+      belongs_to_machine = belongs_to_machine || machine_parts.contains(rest.substr(at + 1));
       rest.resize(at);
     }
-    if (!brought) return fmt::format("{} was {}, is {}", key, shown(was), shown(is));
+    if (!belongs_to_machine)
+      return fmt::format("{} was {}, now it is {}", key, shown(was), shown(is));
   }
   return "";
 }

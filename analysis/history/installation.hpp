@@ -1,5 +1,5 @@
 #pragma once
-// Which build was promoted, and whether it is still the same.
+// Which build was promoted, and whether its files are still the same.
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -7,17 +7,17 @@
 
 namespace assay {
 
-/// The folder of the executables that `build` means: it itself, its bin/, or the folder of the
-/// program `assay` that it names. InputError if no benchmark is there.
-std::filesystem::path programs_of(const std::string& build, const std::string& flag);
+/// The folder of the executables of a build. `build`: this folder, the folder that contains it as
+/// bin/, or a program in it. InputError, naming `flag`, if no benchmark is there.
+std::filesystem::path checked_executable_folder(const std::string& build, const std::string& flag);
 
-/// {"programs", "hash"}: the folder, and the hash of the content of its benchmarks, its plugins and
-/// its core library. The hash is of the content alone: a build may be moved.
+/// {"programs", "hash"}: the folder of the executables, and a hash of the contents of the
+/// benchmarks, plugins and core library. Paths are not part of the hash, so a build may be moved.
 nlohmann::json installation_of(const std::filesystem::path& programs);
 
-/// What an installation loads now, and did not when it was promoted; "": it is the same. What the
-/// machine brings (kernel, drivers, C library, …) is no part of an installation: whether that makes
-/// things slower is what a confirmation asks.
+/// The first difference between the software that an installation loaded when it was promoted and
+/// the software that it loads now, or "". What belongs to the machine (kernel, drivers, C library,
+/// …) is not compared: a confirmation asks whether the machine became slower.
 std::string software_difference(const nlohmann::json& promoted, const nlohmann::json& now);
 
 }  // namespace assay

@@ -34,7 +34,7 @@ std::string plural(std::size_t count, const char* what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-/// Tukey's inner fences: beyond them lies what is not of the values' own spread.
+/// Tukey's inner fences: values outside of them are outliers.
 struct Fences {
   double low, high;
 };
@@ -53,11 +53,11 @@ Judge::Judge(const RowHistory& series, const std::optional<json>& promoted, doub
     : points_(series.points), tolerance_(tolerance) {
   for (const Point& point : points_) logs_.push_back(std::log(point.value));
   adopt(promoted);
-  // Two searches share the level: steps and trends.
+  // The searches for steps and for trends share the level.
   find_changes(series, level / 2);
   find_trend(level / 2);
   if (points_.empty()) {
-    anchored_reason_ = rolling_reason_ = reason_ = "there is no number in any run";
+    anchored_reason_ = rolling_reason_ = reason_ = "no run has a result";
     return;
   }
   latest_ = std::span(points_).last(std::min(points_.size(), latest_points));
@@ -92,8 +92,8 @@ std::span<const Point> Judge::points(std::size_t first, std::size_t end) const {
   return std::span(points_).subspan(first, end - first);
 }
 
-/// Which points the promoted level is of: those that the decision names, or (an older decision) the
-/// latest before it.
+/// Finds the points of the promoted level: those that the decision names, or, for an older decision
+/// that names none, the latest points before it.
 void Judge::adopt(const std::optional<json>& promoted) {
   promoted_ = promoted;
   if (!promoted_) return;
@@ -110,7 +110,7 @@ void Judge::adopt(const std::optional<json>& promoted) {
     level_start_ -= std::min(level_start_, latest_points);
   }
   accepted_ = level_start_;
-  if ((*promoted_)["run"].is_null())  // the median of the latest, in which the step may lie
+  if ((*promoted_)["run"].is_null())  // a median of points, among which the step may be
     accepted_ = std::min(points_.size(), level_start_ + latest_points);
 }
 
@@ -119,11 +119,11 @@ void Judge::find_changes(const RowHistory& series, double level) {
   if (!can_find(n, level)) {
     std::size_t needed = n;
     while (!can_find(needed, level)) ++needed;
-    changes_reason_ = fmt::format("{} (a step that chance does not explain needs {})",
-                                  plural(n, "point"), needed);
+    changes_reason_ =
+        fmt::format("{} (a significant step needs at least {})", plural(n, "point"), needed);
     return;
   }
-  // A series' own seed: what else is looked at changes nothing.
+  // The seed depends on the series alone, so other series do not affect its result.
   const std::string name = series.id + " " + series.hardware;
   std::seed_seq words(name.begin(), name.end());
   std::array<std::uint32_t, 2> seed{};
@@ -131,7 +131,7 @@ void Judge::find_changes(const RowHistory& series, double level) {
   const std::vector<ChangePoint> found =
       change_points(logs_, level, std::uint64_t{seed[0]} << 32 | seed[1]);
   for (std::size_t i = 0; i < found.size(); ++i) {
-    // The neighbourhood of the step, not whole segments: drift within them is no part of it.
+    // Only points near the step, because a segment may also drift.
     const std::size_t first = i == 0 ? 0 : found[i - 1].index, at = found[i].index;
     const std::size_t end = i + 1 < found.size() ? found[i + 1].index : n;
     const double before = median_of(points(first, at).last(std::min(at - first, rolling_points)));
@@ -145,20 +145,20 @@ void Judge::find_changes(const RowHistory& series, double level) {
   }
 }
 
-/// A promotion accepts what led to its level: the trend is that since then.
+/// A promotion accepts all changes up to its level, so only the trend since then counts.
 void Judge::find_trend(double level) {
   const Trend trend = trend_of(std::span(logs_).subspan(std::min(level_start_, logs_.size())));
   if (trend.p <= level) trend_ = trend;
 }
 
-/// All of the latest points, not their median: see latest_points.
+/// Compares all of the latest points, not their median (see latest_points).
 const char* Judge::state_against(double baseline) const {
   if (least(latest_) > baseline * (1 + tolerance_)) return "slower";
   if (greatest(latest_) * (1 + tolerance_) < baseline) return "faster";
   return "steady";
 }
 
-/// The median of the first points of which anchor_points lie within each other's fences.
+/// The median of anchor_points first points that are within the fences of all points so far.
 std::optional<double> Judge::first_level() const {
   for (std::size_t n = anchor_points; n <= points_.size(); ++n) {
     const std::span<const Point> first = points(0, n);
@@ -176,7 +176,7 @@ void Judge::judge_anchored() {
   if (promoted_) {
     if (points_.size() < latest_points) {
       anchored_reason_ =
-          fmt::format("{} of {} runs (the fewest that are judged)", points_.size(), latest_points);
+          fmt::format("{} of {} runs that are needed", points_.size(), latest_points);
       return;
     }
     anchored_ = {{"value", (*promoted_)["value"]},   {"promoted", true},
@@ -185,18 +185,19 @@ void Judge::judge_anchored() {
   } else {
     const std::optional<double> level = first_level();
     if (!level) {
-      anchored_reason_ = points_.size() < anchor_points
-                             ? fmt::format("{} of {} runs", points_.size(), anchor_points)
-                             : fmt::format("of {} runs, fewer than {} lie within the fences of all",
-                                           points_.size(), anchor_points);
+      anchored_reason_ =
+          points_.size() < anchor_points
+              ? fmt::format("{} of {} runs", points_.size(), anchor_points)
+              : fmt::format("fewer than {1} of {0} runs are within their Tukey fences",
+                            points_.size(), anchor_points);
       return;
     }
     anchored_ = {{"value", *level},
                  {"promoted", false},
                  {"since", points_.front().when},
                  {"owner", nullptr},
-                 {"reason", fmt::format("nobody promoted one: the median of the first {} points "
-                                        "that lie within their fences",
+                 {"reason", fmt::format("not promoted: median of the first {} points that are "
+                                        "within their Tukey fences",
                                         anchor_points)},
                  {"run", nullptr}};
   }
@@ -206,7 +207,7 @@ void Judge::judge_anchored() {
 }
 
 void Judge::judge_rolling() {
-  // A promotion accepts the level of its day: what was before it is no baseline any more.
+  // A promotion accepts the level at its time, so earlier points are not part of the baseline.
   std::span<const Point> window = before_;
   if (since_)
     while (!window.empty() && window.front().time < *since_) window = window.subspan(1);
@@ -224,7 +225,7 @@ void Judge::judge_rolling() {
               {"state", state_against(value)}};
 }
 
-/// Whether there is a significant change in this direction that nobody has accepted.
+/// Whether there is a significant change in this direction that no promotion has accepted.
 bool Judge::changed(bool up) const {
   return std::any_of(changes_.begin(), changes_.end(), [&](const json& change) {
     if (promoted_ && change["index"].get<std::size_t>() <= accepted_) return false;
@@ -233,14 +234,14 @@ bool Judge::changed(bool up) const {
   });
 }
 
-/// Whether the last points are apart from those before them: beyond the tolerance and beyond the
-/// fences of these, and on a level on which none of these was. The last rule is for modes: what was
-/// seen before, if rarely, is no news.
+/// Whether the last points are slower than those before: outside of the tolerance and of the fences
+/// of these, and at a level that none of these has. The last condition is for rare modes: a level
+/// that was seen before is not new.
 bool Judge::is_suspect(std::size_t last) const {
   const std::size_t end = points_.size() - last;
   std::size_t first = std::max(level_start_, end - std::min(end, reference_points));
-  // Where enough of them are left, only those since the last change: a level that was mended may
-  // come back.
+  // Only points since the last change, if enough are left: a slow level that was fixed may come
+  // back, and is then suspect again.
   for (const json& change : changes_)
     if (const std::size_t at = change["index"]; at + anchor_points <= end)
       first = std::max(first, at);
@@ -255,7 +256,7 @@ bool Judge::is_suspect(std::size_t last) const {
   });
 }
 
-/// Number of last points that are suspect; 0: none.
+/// The number of last points that are suspect.
 std::size_t Judge::suspect_since() const {
   const std::size_t most = std::min(points_.size(), reference_points);
   for (std::size_t last = 1; last <= most; ++last)
@@ -263,10 +264,11 @@ std::size_t Judge::suspect_since() const {
   return 0;
 }
 
-void Judge::say(const char* state, const json& baseline, const char* what) {
+void Judge::set_state(const char* state, const json& baseline, const char* what) {
   state_ = state;
-  reason_ = fmt::format("the latest {} are all {} than {} by more than {:g} %", latest_.size(),
-                        baseline["state"].get<std::string>(), what, 100 * tolerance_);
+  reason_ =
+      fmt::format("the latest {} points are all {} than {} by more than {:g} %", latest_.size(),
+                  baseline["state"].get<std::string>(), what, 100 * tolerance_);
 }
 
 void Judge::decide() {
@@ -279,35 +281,35 @@ void Judge::decide() {
   };
   const bool rises = trend_ && trend_->slope > 0, falls = trend_ && trend_->slope < 0;
   if (is(rolling_, "slower") && changed(true)) {
-    say("slower", rolling_, "the points before them");
+    set_state("slower", rolling_, "the points before them");
   } else if (is(anchored_, "slower") && changed(true)) {
-    say("slower", anchored_, "the anchored baseline");
+    set_state("slower", anchored_, "the anchored baseline");
   } else if (is(anchored_, "slower") && rises) {
-    say("drifting", anchored_, "the anchored baseline");
-    reason_ += fmt::format(
-        ", with a trend of {:+.2g} % a run (p {:.2g}) and without a step that "
-        "explains it",
-        100 * std::expm1(trend_->slope), trend_->p);
+    set_state("drifting", anchored_, "the anchored baseline");
+    reason_ +=
+        fmt::format(", with a trend of {:+.2g} % per run (p {:.2g}) and no step that explains it",
+                    100 * std::expm1(trend_->slope), trend_->p);
   } else if (const std::size_t last = suspect_since()) {
     state_ = "suspect";
     reason_ = fmt::format(
-        "{} slower than {} before by more than {:g} %, on a level that was not "
-        "there (chance, the machine or the software: --confirm tells)",
+        "{} slower than {} by more than {:g} %, at a level not seen before (chance, the machine or "
+        "the software: --confirm decides)",
         last == 1 ? "the last run is" : fmt::format("the last {} runs are", last),
-        promoted_ ? "the promoted level and the runs" : "the runs", 100 * tolerance_);
+        promoted_ ? "the promoted level and the earlier runs" : "the earlier runs",
+        100 * tolerance_);
   } else if (is(rolling_, "faster") && (changed(false) || falls)) {
-    say("faster", rolling_, "the points before them");
+    set_state("faster", rolling_, "the points before them");
   } else if (is(anchored_, "faster") && (changed(false) || falls)) {
-    say("faster", anchored_, "the anchored baseline");
+    set_state("faster", anchored_, "the anchored baseline");
   } else {
     state_ = "steady";
-    const bool apart = is(anchored_, "slower") || is(anchored_, "faster") ||
-                       is(rolling_, "slower") || is(rolling_, "faster");
-    reason_ = apart ? std::string(
-                          "the latest points are apart from a baseline, but no step and no "
-                          "trend is significant")
-                    : fmt::format("the latest {} are not all beyond {:g} %", latest_.size(),
-                                  100 * tolerance_);
+    const bool differs = is(anchored_, "slower") || is(anchored_, "faster") ||
+                         is(rolling_, "slower") || is(rolling_, "faster");
+    reason_ = differs ? std::string(
+                            "the latest points differ from a baseline, but no step or trend is "
+                            "significant")
+                      : fmt::format("not all of the latest {} points differ by more than {:g} %",
+                                    latest_.size(), 100 * tolerance_);
   }
 }
 

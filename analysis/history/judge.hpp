@@ -1,11 +1,11 @@
 #pragma once
-// The state of one series: what its points and the baselines say.
+// The state of a series, from its points and its baselines.
 //
-// States that accuse (slower, drifting, and faster, which excuses) need a change that is
-// significant at the series' level, a change point or a trend, and the latest points beyond the
-// tolerance. All series together then have the declared rate. `suspect` comes earlier, in the run
-// in which a step happens, when nothing can be significant yet: it asks a question, which fresh
-// launches of both builds answer (analysis/history/confirm.hpp).
+// The states slower, drifting and faster need a change point or a trend that is significant at the
+// level of the series, and the latest points outside of the tolerance. All series together then
+// keep the declared false-alarm rate. The state suspect comes earlier, in the run in which a step
+// happens, when nothing can be significant yet. It asks a question that fresh launches of both
+// builds answer (analysis/history/confirm.hpp).
 
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -19,27 +19,28 @@
 
 namespace assay {
 
-/// The last points, on which a state rests: it needs all of them beyond the tolerance. One outlier
-/// is then no alarm, whatever its distribution.
+/// The number of last points that decide a state: all of them must be outside of the tolerance, so
+/// a single outlier never causes an alarm.
 inline constexpr std::size_t latest_points = minimum_segment;
-/// Points before these that make the rolling baseline; at least as many as the latest.
+/// Points before these that form the rolling baseline (at least as many as the latest points).
 inline constexpr std::size_t rolling_points = 8;
-/// Points that make a series, and its anchor where nobody promoted one. With fewer, two outliers
-/// are a level.
+/// Points that a series needs to be judged, and that form its anchor where none was promoted. With
+/// fewer, two outliers would look like a level.
 inline constexpr std::size_t anchor_points = 8;
-/// Points at most beside which a suspect step is seen.
+/// At most this many points before a suspect step are its reference.
 inline constexpr std::size_t reference_points = 20;
-/// Declared for each series and run, where nothing changed. A rare mode that part q of the runs has
-/// is suspect when the reference has none of it: q (1 - q)^8 with 8 points, 4.3 % at most.
+/// Declared rate of suspects for each series and run where nothing changed. A rare mode with the
+/// probability q is suspect if the reference does not contain it: q (1 - q)^8 with 8 points, which
+/// is at most 4.3 %.
 inline constexpr double suspect_rate = 0.05;
 
 class Judge {
  public:
-  /// `promoted`: the promoted baseline (Anchors::of). `level`: probability of any change point or
-  /// trend where nothing changed.
+  /// `promoted`: the promoted baseline (Anchors::of). `level`: the probability of any change point
+  /// or trend where nothing changed.
   Judge(const RowHistory& series, const std::optional<nlohmann::json>& promoted, double level,
         double tolerance);
-  /// The series' fields in the document of history.schema.json.
+  /// Writes the fields of the series in history.schema.json.
   void write(nlohmann::json& into) const;
 
  private:
@@ -55,17 +56,17 @@ class Judge {
   std::size_t suspect_since() const;
   bool is_suspect(std::size_t last) const;
   void decide();
-  void say(const char* state, const nlohmann::json& baseline, const char* what);
+  void set_state(const char* state, const nlohmann::json& baseline, const char* what);
 
   const std::vector<Point>& points_;
   double tolerance_;
   std::vector<double> logs_;
   std::optional<nlohmann::json> promoted_;
-  std::optional<double> since_;  ///< of a promotion
+  std::optional<double> since_;  ///< time of the promotion
   std::size_t level_start_ = 0;  ///< the first point of the promoted level
-  std::size_t accepted_ = 0;     ///< changes up to this point were accepted
+  std::size_t accepted_ = 0;     ///< changes up to this point were accepted by the promotion
   std::span<const Point> latest_, before_;
-  std::optional<Trend> trend_;  ///< if it is significant
+  std::optional<Trend> trend_;  ///< only where it is significant
   nlohmann::json changes_ = nlohmann::json::array(), anchored_, rolling_;
   std::string changes_reason_, anchored_reason_, rolling_reason_, reason_, state_ = "too short";
 };

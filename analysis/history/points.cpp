@@ -16,23 +16,23 @@ using nlohmann::json;
 namespace {
 
 struct Run {
-  std::string id, when, name;  ///< name: of its file
+  std::string id, when, name;  ///< name: the result file
   double time = 0;
 };
 
-/// What a run says of its own time. Nothing for what was not run (published numbers).
+/// The run of a result and its time; nothing for published numbers, which were not run.
 std::optional<Run> run_of(const NamedResult& named, double now) {
   const json& run = named.result.at("run");
   if (!run.at("started").is_string()) return std::nullopt;
   const std::string shown = named.name.empty() ? "the result" : named.name;
   Run made{run.at("id"), run.at("started"), shown, 0};
   made.time = time_of(made.when, shown + " at /run/started");
-  // By time it would be the latest of its series for as long as the calendar needs to get there,
-  // and every run until then would count as one before it.
+  // A run in the future would be the latest of its series until that time, and would come after all
+  // runs made until then.
   if (made.time > now + clock_slack)
     throw InputError(
         fmt::format("{} at /run/started: found {}, which is in the future (the clock of that "
-                    "machine, or of this one, is wrong). Remove the run from the history, or "
+                    "machine or of this machine is wrong). Remove the run from the history, or "
                     "repeat it.",
                     shown, made.when));
   const json& finished = run.at("finished");
@@ -61,16 +61,17 @@ class Collector {
       ids[id].add(row, environment_key(named.result, row));
     }
     if (published)
-      into_.passed_over.emplace_back(run.name, "published numbers are no measurement of this run");
+      into_.passed_over.emplace_back(run.name,
+                                     "published numbers are not measurements of this run");
     for (const auto& [id, groups] : ids) {
       std::map<std::string, std::vector<Launches>> machines;
-      for (Launches& one : groups.summarized()) {
-        const json hardware = environment_of(named.result, one).at("hashes").at("hardware");
+      for (Launches& launches : groups.summarized()) {
+        const json hardware = environment_of(named.result, launches).at("hashes").at("hardware");
         if (hardware.is_string())
-          machines[hardware].push_back(std::move(one));
+          machines[hardware].push_back(std::move(launches));
         else
           into_.passed_over.emplace_back(fmt::format("{}: {}", run.name, id),
-                                         "its hardware is not known (no hash)");
+                                         "its hardware is unknown (no hash)");
       }
       for (const auto& [hardware, all] : machines) {
         add_run(named.result, run, id, hardware, all);
@@ -81,7 +82,7 @@ class Collector {
   }
 
  private:
-  /// Name and hash of the suite of which this run has every case; "" for a part of one.
+  /// Name and hash of the suite, if the run has all of its cases, else "".
   static std::string whole_suite(const json& result) {
     const json& run = result.at("run");
     if (!run.value("filter", json()).is_null() && run["filter"] != "") return "";
@@ -89,8 +90,8 @@ class Collector {
     return run["suite"].get<std::string>() + " " + run.value("suite_hash", json()).dump();
   }
 
-  /// A row that the same suite had on the same machine, and has no more (a backend that went away
-  /// with an update): what vanished must not look steady.
+  /// Adds a gap where an earlier run of the same suite on the same machine has a row that this run
+  /// does not (for example because an update removed a backend). The row must not look steady.
   void note_missing(const json& result, const Run& run) {
     const std::string suite = whole_suite(result);
     if (suite.empty()) return;
@@ -102,7 +103,7 @@ class Collector {
       if (last.second == suite && last.first != run.id && machines.contains(key.second))
         into_.series[index_.at(key)].gaps.push_back(
             {run.time, run.when, run.id, "missing",
-             "the run has no such row, though its suite and its machine are the same"});
+             "the run does not have this row, although suite and machine are the same"});
   }
 
   static const json& environment_of(const json& result, const Launches& launches) {
@@ -111,7 +112,7 @@ class Collector {
 
   RowHistory& series_of(const json& result, const std::string& id, const std::string& hardware,
                         const json& row) {
-    auto [place, added] = index_.try_emplace({id, hardware}, into_.series.size());
+    auto [entry, added] = index_.try_emplace({id, hardware}, into_.series.size());
     if (added) {
       RowHistory& made = into_.series.emplace_back();
       made.id = id;
@@ -119,12 +120,12 @@ class Collector {
       made.benchmark = row.at("benchmark");
       made.descriptor = row.at("problem").at("descriptor");
     }
-    RowHistory& one = into_.series[place->second];
-    // Runs come by time: the last names count.
-    one.system = result.at("system").at("name");
-    one.names = row.at("names");
-    if (row.contains("tolerance")) one.tolerance = row["tolerance"].get<double>();
-    return one;
+    RowHistory& series = into_.series[entry->second];
+    // Runs are added by time, so these are the names of the last run.
+    series.system = result.at("system").at("name");
+    series.names = row.at("names");
+    if (row.contains("tolerance")) series.tolerance = row["tolerance"].get<double>();
+    return series;
   }
 
   void add_run(const json& result, const Run& run, const std::string& id,
@@ -134,27 +135,27 @@ class Collector {
     const std::string descriptor = first.first().at("problem").at("descriptor");
     if (descriptor != series.descriptor || first.first().at("benchmark") != series.benchmark)
       throw InputError(
-          fmt::format("{}: row {} is of problem {} here and of {} in an earlier run (one id stands "
-                      "for two things, so its times are not of one kind). Separate the two in "
-                      "folders of their own.",
+          fmt::format("{}: row {} has problem {} here and {} in an earlier run (the times of the "
+                      "two problems cannot be compared). Put the runs into separate folders.",
                       run.name, id, descriptor, series.descriptor));
     if (all.size() > 1) {
       series.gaps.push_back(
           {run.time, run.when, run.id, "ambiguous",
-           fmt::format("{} softwares in one run: there is no one number", all.size())});
+           fmt::format("{} different sets of software in the run, so there is no single result",
+                       all.size())});
       return;
     }
     if (first.status != "ok" || !(first.median > 0)) {
       const bool zero = first.status == "ok";
-      series.gaps.push_back({run.time, run.when, run.id, zero ? "failed" : first.status,
-                             zero ? "its time is 0: below the clock's resolution" : first.reason});
+      series.gaps.push_back(
+          {run.time, run.when, run.id, zero ? "failed" : first.status,
+           zero ? "its time is 0: below the resolution of the timer" : first.reason});
       return;
     }
     if (!series.points.empty() && series.points.back().time >= run.time)
       throw InputError(
-          fmt::format("{}: its run {} started at {}, as did run {} of the same series {} (two runs "
-                      "at one time on one machine: a clock went backwards, or a file was copied). "
-                      "Keep one of them.",
+          fmt::format("{}: its run {} started at {}, as did run {} of the same series {} (a clock "
+                      "went backwards, or a file was copied). Remove one of the two.",
                       run.name, run.id, run.when, series.points.back().run, id));
     const json& environment = environment_of(result, first);
     Point point{run.time,
@@ -174,7 +175,7 @@ class Collector {
 
   Histories& into_;
   std::map<std::pair<std::string, std::string>, std::size_t> index_;
-  /// By id and hardware: the last run that has the row, and the suite of which it has all.
+  /// By id and hardware: the last run with the row, and the suite that it ran completely.
   std::map<std::pair<std::string, std::string>, std::pair<std::string, std::string>> seen_;
 };
 
@@ -194,9 +195,10 @@ Histories histories_of(const std::vector<NamedResult>& results, const std::optio
     }
     const auto [earlier, added] = names.emplace(run->id, run->name);
     if (!added)
-      throw InputError(
-          fmt::format("{} and {} are both of run {} (it would count twice). Keep one of them.",
-                      earlier->second, run->name, run->id));
+      throw InputError(fmt::format(
+          "{} and {} are both results of run {} (it would count twice). Remove one of the "
+          "two.",
+          earlier->second, run->name, run->id));
     if (!since || run->time >= *since) runs.emplace_back(*run, &named);
   }
   std::stable_sort(runs.begin(), runs.end(),

@@ -1,5 +1,5 @@
 #pragma once
-// Results of many runs as series: one per row id and hardware, one point a run.
+// Results of many runs as series: a series per row id and hardware, a point per run.
 
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -14,19 +14,19 @@ namespace assay {
 
 struct Point {
   double time = 0;   ///< run.started, seconds since 1970
-  std::string when;  ///< as it stands in the file
+  std::string when;  ///< as written in the file
   std::string run;
   double value = 0;                ///< median of the launches' medians, seconds
-  std::optional<Interval> spread;  ///< of the launches; nothing with one launch
+  std::optional<Interval> spread;  ///< of the launches; nothing with a single launch
   std::size_t launches = 0;
   nlohmann::json software_hash;
   nlohmann::json software;
   bool shared = false;
-  std::string programs;  ///< folder of the executables, where the run tells it
-  std::string file;      ///< of the result
+  std::string programs;  ///< folder of the executables; "": unknown
+  std::string file;      ///< result file
 };
 
-/// A run that holds the row without a number. Nothing is put in its place.
+/// A run in which the row has no result. Gaps are never filled.
 struct Gap {
   double time = 0;
   std::string when, run, status, reason;
@@ -35,23 +35,23 @@ struct Gap {
 struct RowHistory {
   std::string id, benchmark, descriptor, hardware, system;
   nlohmann::json names;
-  std::optional<double> tolerance;  ///< of its suite, in the last run that tells one
+  std::optional<double> tolerance;  ///< of the suite of the last run that has one
   std::vector<Point> points;        ///< by time
   std::vector<Gap> gaps;            ///< by time
 };
 
 struct Histories {
   std::vector<RowHistory> series;  ///< by id and hardware
-  std::vector<std::pair<std::string, std::string>>
-      passed_over;  ///< what has no place in a history, and why
+  /// Runs and rows that cannot be part of a history, and why.
+  std::vector<std::pair<std::string, std::string>> passed_over;
 };
 
-/// Clocks of machines differ by less than this many seconds, unless one is wrong.
+/// A larger difference (in seconds) between the clocks of two machines is an error.
 inline constexpr double clock_slack = 3600;
 
-/// `rows`: an id must hold it. `since`: seconds since 1970. InputError for two runs of one id (run)
-/// or, in one series, of one time; for a run that ended before it began, or that lies in the future
-/// of `now` (seconds since 1970); and for one row id with two problems.
+/// `rows`: only ids that contain a match. `since`, `now`: seconds since 1970. InputError for two
+/// runs with the same run id, for two runs of a series at the same time, for a run that ended
+/// before it began or that is in the future of `now`, and for a row id that has two problems.
 Histories histories_of(const std::vector<NamedResult>& results, const std::optional<Pattern>& rows,
                        std::optional<double> since, double now = seconds_now());
 

@@ -18,7 +18,8 @@ std::string ratio_of(const json& baseline) {
   return baseline.is_null() ? "-" : fmt::format("{:.3f}", baseline["ratio"].get<double>());
 }
 
-/// Machines by a short name: one may have the name of another, or change its own.
+/// The name of a machine, with the start of its hardware hash where there are several: names may be
+/// equal, or change.
 std::string machine(const json& series, bool several) {
   const std::string system = series["system"];
   return several ? fmt::format("{} {}", system, series["hardware"].get<std::string>().substr(0, 8))
@@ -62,13 +63,13 @@ std::vector<std::string> details_of(const json& series) {
     lines.push_back(
         fmt::format("{}: {}", date_of(event["time"]), event["text"].get<std::string>()));
   for (const json& gap : series["gaps"])
-    lines.push_back(fmt::format("{}: no number, {}: {}", date_of(gap["time"]),
+    lines.push_back(fmt::format("{}: no result, {}: {}", date_of(gap["time"]),
                                 gap["status"].get<std::string>(),
                                 gap["reason"].get<std::string>()));
   return lines;
 }
 
-/// What a reader must know beyond its line.
+/// Whether there is more to know about a series than its line in the table.
 bool has_details(const json& series) {
   const std::string state = series["state"];
   return (state != "steady" && state != "too short") || !series["change_points"].empty() ||
@@ -109,17 +110,17 @@ std::string render_history(const json& document, bool markdown) {
     for (const std::string& line : details_of(series))
       text += fmt::format("{}{}\n", markdown ? "- " : "  ", safe(line));
   }
-  for (const json& one : document["passed_over"])
-    text += fmt::format("\npassed over: {} ({})\n", safe(one["what"]), safe(one["reason"]));
+  for (const json& file : document["passed_over"])
+    text += fmt::format("\nnot part of the history: {} ({})\n", safe(file["what"]),
+                        safe(file["reason"]));
   const json& count = document["summary"];
   text += fmt::format(
       "\n{} series: {} slower, {} drifting, {} lost, {} suspect, {} faster, {} steady, {} too "
-      "short{}. "
-      "Ratios are of the latest {} points' median to the baseline (above 1: slower); slower, "
-      "faster "
-      "and drifting need all {} beyond the tolerance and a significant step or trend: {:g} % false "
-      "alarms in all series together. suspect is a question (at most {:g} % of the quiet series in "
-      "a run): --confirm answers it.\n",
+      "short{}. Ratios: median of the latest {} points over the baseline (above 1: slower). "
+      "slower, "
+      "faster and drifting need all {} points outside of the tolerance and a significant step or "
+      "trend; the probability of any false alarm is {:g} % for all series together. suspect is a "
+      "question (at most {:g} % of the unchanged series in each run) that --confirm answers.\n",
       all.size(), count["slower"].get<int>(), count["drifting"].get<int>(),
       count["lost"].get<int>(), count["suspect"].get<int>(), count["faster"].get<int>(),
       count["steady"].get<int>(), count["too_short"].get<int>(),

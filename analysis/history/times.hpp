@@ -1,5 +1,5 @@
 #pragma once
-// Points of time as files hold them.
+// Times as they are written in files.
 
 #include <string>
 
@@ -9,7 +9,7 @@ namespace assay {
 /// InputError, starting with `where`, for anything else.
 double time_of(const std::string& text, const std::string& where);
 
-/// Seconds since 1970 by this machine's clock.
+/// Seconds since 1970, by the clock of this machine.
 double seconds_now();
 
 }  // namespace assay

@@ -28,7 +28,7 @@ double autocorrelation(std::span<const double> values, double slope) {
   const double level = median(rest);
   for (double& value : rest) value -= level;
   const double found = lag_one(rest);
-  // Of an estimated line it is too small, as of two estimated means (Marriott & Pope 1954).
+  // It is too small, because two parameters of the line were estimated (Marriott & Pope 1954).
   const double corrected = found + 2 * (1 + 3 * found) / static_cast<double>(values.size());
   return std::clamp(corrected, least_autocorrelation, 0.9);
 }

@@ -1,17 +1,17 @@
 #pragma once
 // Whether a short series (weekly runs of a benchmark) has a trend.
 //
-// Mann-Kendall (Mann 1945, Kendall 1975): only the order of the values counts, so that outliers and
-// the shape of the noise change nothing. Autocorrelation would look like a trend: a first-order
-// autoregression is estimated on what a Theil-Sen line leaves over and taken out first
-// (trend-free pre-whitening, Yue & Wang 2002), 0.35 at least, as for change points. Where there is
-// none, that costs power, never a false alarm.
+// Mann-Kendall (Mann 1945, Kendall 1975) uses the order of the values only, so outliers and the
+// distribution of the noise do not matter. Autocorrelation would look like a trend: a first-order
+// autoregression is estimated from the residuals of a Theil-Sen line and removed first (trend-free
+// pre-whitening, Yue & Wang 2002), with a coefficient of at least 0.35, as for change points. Where
+// there is no autocorrelation, this reduces the power but causes no false alarms.
 
 #include <span>
 
 namespace assay {
 
-/// Points of a trend at least.
+/// The fewest points of a trend.
 inline constexpr std::size_t minimum_trend = 8;
 
 struct Trend {
@@ -19,7 +19,7 @@ struct Trend {
   double slope = 0;  ///< Theil-Sen: the median of the slopes between all pairs, per point
 };
 
-/// Of `values` (logarithms of times), in their order. p is 1 where they are too few.
+/// The trend of `values` (logarithms of times), in their order. p is 1 where there are too few.
 Trend trend_of(std::span<const double> values);
 
 }  // namespace assay

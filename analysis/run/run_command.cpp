@@ -157,7 +157,7 @@ RunPlan plan_of(const Given& given) {
 /// The same run with the programs of another build or installation, in a folder within this one's.
 RunPlan against(const RunPlan& plan, const std::string& other) {
   RunPlan twin = plan;
-  twin.programs = programs_of(other);
+  twin.programs = executable_folder_of(other);
   if (benchmark_names(twin.programs).empty())
     throw InputError(fmt::format(
         "--against {} is not a build of Assay ({}). Name the folder of a build or an installation, "

@@ -99,7 +99,7 @@ void expect_as_chosen(const json& run, const RunPlan& plan, const Chosen& chosen
 
 }  // namespace
 
-fs::path programs_of(const fs::path& build) {
+fs::path executable_folder_of(const fs::path& build) {
   const fs::path folder = fs::absolute(build).lexically_normal();
   return fs::is_directory(folder / "bin") ? folder / "bin" : folder;
 }
@@ -131,7 +131,8 @@ RunPlan plan_of_result(const json& result, const Chosen& chosen) {
         fmt::format("{} has changed since the run {} (its hash is another one). Put it back, or "
                     "run both sides again.",
                     plan.campaign.suite_file.string(), run.at("id").dump()));
-  plan.programs = chosen.programs.empty() ? executable_folder() : programs_of(chosen.programs);
+  plan.programs =
+      chosen.programs.empty() ? executable_folder() : executable_folder_of(chosen.programs);
   if (chosen.launcher)
     plan.campaign.launcher = *chosen.launcher;
   else if (const json launch = plan.suite.value("launch", json()); launch.is_object())

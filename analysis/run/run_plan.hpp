@@ -36,7 +36,7 @@ struct RunPlan {
 /// Suite file and what follows from it. InputError if it is none.
 RunPlan plan_of_suite(const std::string& suite);
 /// The folder with the executables of a build or an installation: its bin/, or itself.
-std::filesystem::path programs_of(const std::filesystem::path& build);
+std::filesystem::path executable_folder_of(const std::filesystem::path& build);
 
 /// What a caller lets be executed for a run of which a file tells.
 struct Chosen {

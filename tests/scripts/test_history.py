@@ -47,7 +47,7 @@ class History(RunTest):
         file = self.folder / "history.json"
         self.assertEqual(self.history("--format", "json", "--out", file, code=4).stdout, "")
         self.command(ASSAY, "validate", file, code=0)
-        self.assertEqual({one["id"]: one["state"] for one in json.loads(file.read_text())["series"]}[SLOW], "slower")
+        self.assertEqual({series["id"]: series["state"] for series in json.loads(file.read_text())["series"]}[SLOW], "slower")
 
     def test_selection(self):
         self.assertEqual(len(self.document("--benchmark", "c000[02]", code=0)["series"]), 2)
@@ -77,7 +77,7 @@ class History(RunTest):
         copy = self.runs / "copy"
         copy.mkdir()
         (copy / "result.json").write_text((self.runs / "run03" / "result.json").read_text())
-        self.refused(names=["run03", "copy", "both of run"])
+        self.refused(names=["run03", "copy", "both results of run"])
         (copy / "result.json").write_text((self.runs / "run03" / "result.json").read_text()[:1000])
         self.refused(names=["copy"])
         (copy / "result.json").unlink()
@@ -89,7 +89,7 @@ class History(RunTest):
         document["run"]["started"] = document["run"]["finished"] = "2999-01-01T00:00:00.000Z"
         backwards.write_text(json.dumps(document))
         self.refused(names=["run04", "/run/started", "2999-01-01", "in the future"])
-        self.assertIn("no folder", self.command(ASSAY, "history", self.folder / "none", code=2).stderr)
+        self.assertIn("not a folder", self.command(ASSAY, "history", self.folder / "none", code=2).stderr)
         empty = self.folder / "empty"
         empty.mkdir()
         self.command(ASSAY, "history", empty, code=2)

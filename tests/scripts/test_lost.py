@@ -67,7 +67,7 @@ class LostInAHistory(RunTest):
         return self.command(ASSAY, "history", self.runs, *words, code=code)
 
     def states(self, code):
-        return {one["id"]: one["state"] for one in json.loads(self.history("--format", "json", code=code).stdout)["series"]}
+        return {series["id"]: series["state"] for series in json.loads(self.history("--format", "json", code=code).stdout)["series"]}
 
     def test_until_it_is_accepted_or_back(self):
         self.add_run(4, statuses={"c0001": "unsupported"})

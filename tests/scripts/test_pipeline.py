@@ -43,11 +43,11 @@ class Pipeline(RunTest):
     def promote(self, build):
         done = self.command(build / "bin" / "assay", "history", self.runs, "--promote", "all", "--owner", "me", "--reason", "release",
                             code=0)
-        self.assertNotIn("without the build", done.stderr)
+        self.assertNotIn("do not record a build", done.stderr)
 
     def answers(self):
         document = json.loads((self.out / "history.json").read_text())
-        return {one["id"].split("/")[2]: (one["state"], one.get("confirmation", {}).get("answer")) for one in document["series"]}
+        return {series["id"].split("/")[2]: (series["state"], series.get("confirmation", {}).get("answer")) for series in document["series"]}
 
     def test_only_what_is_wrong_fails_and_in_its_run(self):
         good, slow = self.build("good"), self.build("slow", WEEKLY_SLOWER="1.1")
@@ -56,14 +56,14 @@ class Pipeline(RunTest):
         for week in range(1, 9):
             done = self.run_week(good, suite, code=0)
             if week < 8:
-                self.assertIn(f"2 of 2 series are being built: {week} of 8 runs", done.stdout)
+                self.assertIn(f"2 of 2 series are too short to be judged: {week} of 8 runs", done.stdout)
         self.promote(good)
         self.run_week(good, suite, code=0, WEEKLY_DISTURBED="1.5")
         self.assertEqual(self.answers(), {"fp32": ("suspect", "noise"), "bf16": ("suspect", "noise")})
         self.run_week(good, suite, code=0)
         done = self.run_week(slow, suite, code=4)
         self.assertEqual(self.answers(), {"fp32": ("suspect", "software slower"), "bf16": ("suspect", "software slower")})
-        self.assertRegex(done.stdout, r"guard: \S*fp32\S*: software slower: the new build is \+\d+\.\d % to the promoted one")
+        self.assertRegex(done.stdout, r"guard: \S*fp32\S*: software slower: the time of the new build is \+\d+\.\d % against the promoted build")
         self.command(ASSAY, "validate", self.out / "history.json", code=0)
         # Asked again later, with the promoted build named: the launches are there already.
         again = [slow / "bin" / "assay", "history", self.runs, "--confirm"]
@@ -92,18 +92,18 @@ class Pipeline(RunTest):
         self.assertEqual(self.answers()["fp32"], ("suspect", "machine slower"))
         shutil.rmtree(self.out)
         done = self.run_week(good, suite, code=8, OMP_WAIT_POLICY="passive", **slower)
-        self.assertIn("loads other software than it did (/switches/OMP_WAIT_POLICY was absent, is passive)", done.stdout)
+        self.assertIn("loads other software than when it was promoted (/switches/OMP_WAIT_POLICY was absent, now it is passive)", done.stdout)
         shutil.rmtree(self.out)
         other = self.build("other", WEEKLY_SLOWER="2")
         program = good / "bin" / "assay-conv"
         program.write_text(program.read_text() + "# built anew\n")
         done = self.run_week(other, suite, code=8, launches=1)
         self.assertIn("unconfirmed: ", done.stdout)
-        self.assertIn("is not what was promoted", done.stdout)
+        self.assertIn("is not the promoted build any more", done.stdout)
         shutil.rmtree(self.out)
         shutil.rmtree(good)
         done = self.run_week(other, suite, code=8, launches=1)
-        self.assertIn("the promoted installation is gone", done.stdout)
+        self.assertIn("the promoted installation is missing", done.stdout)
         self.assertFalse((self.out / "confirm").exists(), "nothing was launched")
         refused = self.command(other / "bin" / "assay", "history", self.runs, "--confirm", good, code=2)
         self.assertIn("is not a build of Assay", refused.stderr)

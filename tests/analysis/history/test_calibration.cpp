@@ -74,10 +74,10 @@ Found judged(const std::string& kind, int histories, int rows) {
     for (int i = 0; i < rows; ++i) all.series.push_back(series_of(random, kind, i));
     const json document = history_document(all, none, {}, {});
     bool accused = false;
-    for (const json& one : document["series"]) {
-      const std::string state = one["state"];
+    for (const json& series : document["series"]) {
+      const std::string state = series["state"];
       accused = accused || state == "slower" || state == "drifting" || state == "faster" ||
-                !one["change_points"].empty() || !one["trend"].is_null();
+                !series["change_points"].empty() || !series["trend"].is_null();
       found.suspect += state == "suspect";
     }
     found.accused += accused;

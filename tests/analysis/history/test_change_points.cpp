@@ -11,7 +11,7 @@ namespace {
 
 std::vector<std::size_t> places(const std::vector<ChangePoint>& found) {
   std::vector<std::size_t> indices;
-  for (const ChangePoint& one : found) indices.push_back(one.index);
+  for (const ChangePoint& change : found) indices.push_back(change.index);
   return indices;
 }
 
@@ -125,7 +125,7 @@ TEST(ChangePoints, SameSeedSameAnswer) {
   const auto once = change_points(values, level, 3), again = change_points(values, level, 3);
   ASSERT_EQ(places(once), places(again));
   for (std::size_t i = 0; i < once.size(); ++i) EXPECT_EQ(once[i].p, again[i].p);
-  for (const ChangePoint& one : once) EXPECT_LE(one.p, level);
+  for (const ChangePoint& change : once) EXPECT_LE(change.p, level);
 }
 
 TEST(ChangePoints, TooShortIsKnown) {

@@ -60,15 +60,18 @@ class Installation : public testing::Test {
   void write(const std::string& name, const std::string& text) {
     std::ofstream(folder_ / name) << text;
   }
-  json hash() { return installation_of(programs_of(folder_.string(), "--confirm"))["hash"]; }
+  json hash() {
+    return installation_of(checked_executable_folder(folder_.string(), "--confirm"))["hash"];
+  }
   fs::path folder_ =
       fs::path(testing::TempDir()) / ("assay-installation-" + std::to_string(getpid()));
 };
 
 TEST_F(Installation, IsKnownByItsContent) {
-  EXPECT_EQ(programs_of(folder_.string(), "--confirm"), folder_ / "bin");
-  EXPECT_EQ(programs_of((folder_ / "bin" / "assay-conv").string(), "--confirm"), folder_ / "bin");
-  EXPECT_THROW(programs_of((folder_ / "lib").string(), "--confirm"), InputError);
+  EXPECT_EQ(checked_executable_folder(folder_.string(), "--confirm"), folder_ / "bin");
+  EXPECT_EQ(checked_executable_folder((folder_ / "bin" / "assay-conv").string(), "--confirm"),
+            folder_ / "bin");
+  EXPECT_THROW(checked_executable_folder((folder_ / "lib").string(), "--confirm"), InputError);
   const json first = hash();
   EXPECT_EQ(hash(), first);
   write("lib/assay/libassay_x.so", "plugim");
@@ -89,10 +92,10 @@ TEST(Software, WhatTheMachineBringsIsNoPartOfAnInstallation) {
   is["libraries"]["libc"] = "2.41";
   EXPECT_EQ(software_difference(was, is), "");
   is["libraries"]["onednn"]["version"] = "3.8";
-  EXPECT_EQ(software_difference(was, is), "/libraries/onednn/version was 3.7, is 3.8");
+  EXPECT_EQ(software_difference(was, is), "/libraries/onednn/version was 3.7, now it is 3.8");
   is = was;
   is["switches"]["OMP_PROC_BIND"] = "true";
-  EXPECT_EQ(software_difference(was, is), "/switches/OMP_PROC_BIND was absent, is true");
+  EXPECT_EQ(software_difference(was, is), "/switches/OMP_PROC_BIND was absent, now it is true");
 }
 
 }  // namespace

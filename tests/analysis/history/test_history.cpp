@@ -176,7 +176,7 @@ TEST_F(History, BadInputIsNamedAndRefused) {
   NamedResult again = run(1, {test::row("ok", 1)});
   again.result["run"]["id"] = "run-0";
   EXPECT_NE(refused({run(0, {test::row("ok", 1)}), again})
-                .find("file-0 and file-1 are both of run run-0"),
+                .find("file-0 and file-1 are both results of run run-0"),
             std::string::npos);
   NamedResult same = run(1, {test::row("ok", 1)});
   same.result["run"]["started"] = same.result["run"]["finished"] = day(0);
@@ -195,20 +195,20 @@ TEST_F(History, BadInputIsNamedAndRefused) {
   EXPECT_NE(refused({local}).find("file-3 at /run/started"), std::string::npos);
   NamedResult other = run(1, {test::row("ok", 1)});
   other.result["rows"][0]["problem"]["descriptor"] = "mb2";
-  EXPECT_NE(refused({run(0, {test::row("ok", 1)}), other}).find("one id stands for two things"),
+  EXPECT_NE(refused({run(0, {test::row("ok", 1)}), other}).find("two problems cannot be compared"),
             std::string::npos);
 }
 
 TEST_F(History, AStepIsSlowerThanBothBaselines) {
   const json made = document(times(noisy(40, 1, [](std::size_t i) { return i < 36 ? 1 : 1.1; })));
-  const json& one = made["series"][0];
-  EXPECT_EQ(one["state"], "slower");
-  EXPECT_EQ(one["rolling"]["state"], "slower");
-  EXPECT_EQ(one["anchored"]["state"], "slower");
-  EXPECT_EQ(one["anchored"]["promoted"], false);
-  ASSERT_EQ(one["change_points"].size(), 1U);
-  EXPECT_EQ(one["change_points"][0]["index"], 36);
-  EXPECT_NEAR(one["change_points"][0]["ratio"].get<double>(), 1.1, 0.02);
+  const json& series = made["series"][0];
+  EXPECT_EQ(series["state"], "slower");
+  EXPECT_EQ(series["rolling"]["state"], "slower");
+  EXPECT_EQ(series["anchored"]["state"], "slower");
+  EXPECT_EQ(series["anchored"]["promoted"], false);
+  ASSERT_EQ(series["change_points"].size(), 1U);
+  EXPECT_EQ(series["change_points"][0]["index"], 36);
+  EXPECT_NEAR(series["change_points"][0]["ratio"].get<double>(), 1.1, 0.02);
   EXPECT_EQ(made["exit_code"], 4);
 }
 
@@ -221,10 +221,10 @@ TEST_F(History, AnImprovementNeverFails) {
 TEST_F(History, DriftIsSeenByTheAnchorAlone) {
   const json made = document(
       times(noisy(50, 3, [](std::size_t i) { return std::pow(1.002, static_cast<double>(i)); })));
-  const json& one = made["series"][0];
-  EXPECT_EQ(one["rolling"]["state"], "steady");
-  EXPECT_EQ(one["anchored"]["state"], "slower");
-  EXPECT_EQ(one["state"], "drifting");
+  const json& series = made["series"][0];
+  EXPECT_EQ(series["rolling"]["state"], "steady");
+  EXPECT_EQ(series["anchored"]["state"], "slower");
+  EXPECT_EQ(series["state"], "drifting");
   EXPECT_EQ(made["exit_code"], 4);
 }
 
@@ -416,7 +416,7 @@ TEST_F(History, EventsAreOfTheirMachine) {
 
 TEST_F(History, OutputsHoldNoControlCharacter) {
   auto results = times(noisy(40, 1, [](std::size_t i) { return i < 30 ? 1 : 1.1; }));
-  for (NamedResult& one : results) one.result["system"]["name"] = "a\x1b[31m|b";
+  for (NamedResult& result : results) result.result["system"]["name"] = "a\x1b[31m|b";
   const json made = document(results);
   for (const std::string& text :
        {render_history(made, false), render_history(made, true), history_csv(made)})

@@ -39,7 +39,7 @@ Command accept_command() {
   return {
       "accept",
       "Judge each node of a fleet by criteria: PASS, PERF-FAIL, INCORRECT, MISSING or NOT-QUIET "
-      "(repeat it).",
+      "(measure it again).",
       {{"FILE", "result files, folders of runs, or folders with runs below", "FILE", "", true,
         true},
        {"--criteria",

@@ -26,18 +26,18 @@ bool disturbed(const NodeRow& row) {
 }
 
 constexpr const char* disturbed_text =
-    "disturbed: other work wanted the processors while it was timed (!)";
+    "disturbed: other work used the processors while it was timed (!)";
 
 class Acceptance {
  public:
   Acceptance(const Fleet& fleet, const Criteria& criteria) : fleet_(fleet), criteria_(criteria) {}
 
   json document(const std::string& command) {
-    const std::vector<json> stranger = strangers(fleet_);
+    const std::vector<json> differences = differences_from_fleet(fleet_);
     for (std::size_t i = 0; i < fleet_.nodes.size(); ++i) {
       const Node& node = fleet_.nodes[i];
       json health = health_of(node, criteria_);
-      for (const json& finding : stranger[i]) health["findings"].push_back(finding);
+      for (const json& finding : differences[i]) health["findings"].push_back(finding);
       noise_.push_back(noise_of(health));
       nodes_.push_back({{"node", node.name},
                         {"verdict", pass},
@@ -48,9 +48,9 @@ class Acceptance {
                         {"health", health}});
     }
     for (const std::string& id : fleet_.ids) judge_rows(id);
-    for (const auto& [id, row] : fleet_.together) judge_together(id, row);
+    for (const auto& [id, row] : fleet_.multi_node) judge_multi_node(id, row);
     judge_fleet();
-    // In the order of gravity().
+    // In the order of severity().
     constexpr std::array keys{"pass", "not_quiet", "perf_fail", "missing", "incorrect"};
     json summary = {{"nodes", nodes_.size()}};
     for (const char* key : keys) summary[key] = 0;
@@ -58,22 +58,22 @@ class Acceptance {
       conclude(node);
       const std::string verdict = node["verdict"];
       code_ = gravest(code_, code_of(verdict));
-      json& count = summary[keys[static_cast<std::size_t>(gravity(verdict))]];
+      json& count = summary[keys[static_cast<std::size_t>(severity(verdict))]];
       count = count.get<int>() + 1;
     }
     const json ranked = stragglers();
-    const auto [verdict, reason] = of_fleet();
+    const auto [verdict, reason] = fleet_verdict();
     json not_judged = json::array();
     for (const auto& [id, why] : fleet_.not_judged)
       not_judged.push_back({{"id", id}, {"reason", why}});
-    for (const auto& [id, row] : fleet_.together)
+    for (const auto& [id, row] : fleet_.multi_node)
       if (row.status == "unsupported" && !row.required)
         not_judged.push_back({{"id", id}, {"reason", "unsupported: " + row.reason}});
-      else if (row.status == "ok" && !floor_of(id))
+      else if (row.status == "ok" && !has_absolute_rule(id))
         not_judged.push_back({{"id", id},
                               {"reason",
-                               "several nodes ran it together: its time is none of a node's, and "
-                               "no absolute criterion holds for it"}});
+                               "several nodes ran it together, so its time belongs to no single "
+                               "node, and no absolute criterion applies to it"}});
     return {{"schema", "assay-acceptance/1"},
             {"command", command},
             {"criteria", {{"name", criteria_.name}, {"file", criteria_.file}}},
@@ -113,25 +113,25 @@ class Acceptance {
     for (std::size_t i = 0; i < fleet_.nodes.size(); ++i) {
       const NodeRow& row = fleet_.nodes[i].rows.at(id);
       const bool ok = row.status == "ok" && row.value > 0;
-      const Standing place = ok ? standing(values, index[i]) : Standing{};
+      const Standing position = ok ? standing(values, index[i]) : Standing{};
       json limit, checks = json::array({status_check(row)});
       if (row.status == "ok" && !ok)
         checks[0] = check(checks[0]["criterion"], nullptr, nullptr, missing,
-                          "its time is 0: below the clock's resolution");
+                          "its time is 0: below the resolution of the timer");
       for (const RelativeRule& rule : criteria_.relative)
-        if (ok && rule.rows.holds(id)) {
-          checks.push_back(relative_check(row, rule, place));
+        if (ok && rule.rows.applies_to(id)) {
+          checks.push_back(relative_check(row, rule, position));
           const double own = checks.back()["limit"];
           if (limit.is_null() || own < limit.get<double>()) limit = own;
         }
       for (const AbsoluteRule& rule : criteria_.absolute)
-        if (ok && rule.rows.holds(id)) checks.push_back(absolute_check(row, rule));
+        if (ok && rule.rows.applies_to(id)) checks.push_back(absolute_check(row, rule));
       const bool noisy = disturbed(row);
       if (!noise_[i].empty() || noisy)
-        for (json& one : checks) excuse(one, noisy ? disturbed_text : noise_[i]);
+        for (json& check : checks) allow_for_noise(check, noisy ? disturbed_text : noise_[i]);
       const json& worst =
           *std::max_element(checks.begin(), checks.end(), [](const json& a, const json& b) {
-            return gravity(a["verdict"]) < gravity(b["verdict"]);
+            return severity(a["verdict"]) < severity(b["verdict"]);
           });
       nodes_[i]["rows"].push_back(
           {{"id", id},
@@ -141,11 +141,11 @@ class Acceptance {
            {"low", ok && row.spread ? json(row.spread->low) : json()},
            {"high", ok && row.spread ? json(row.spread->high) : json()},
            {"launches", row.launches.size()},
-           {"fleet_median", or_null(place.others)},
-           {"ratio", place.others ? json(row.value / *place.others) : json()},
-           {"speedup", place.others ? json(speedup(row.value, *place.others)) : json()},
+           {"fleet_median", or_null(position.others)},
+           {"ratio", position.others ? json(row.value / *position.others) : json()},
+           {"speedup", position.others ? json(speedup(row.value, *position.others)) : json()},
            {"disturbed", noisy},
-           {"deviation", or_null(place.deviation)},
+           {"deviation", or_null(position.deviation)},
            {"limit", limit},
            {"verdict", worst["verdict"]},
            {"reason", worst["reason"]},
@@ -166,36 +166,38 @@ class Acceptance {
       unmet(criterion, reason + ": correct it, or mark it \"optional\": true");
   }
 
-  bool floor_of(const std::string& id) const {
+  bool has_absolute_rule(const std::string& id) const {
     return std::any_of(criteria_.absolute.begin(), criteria_.absolute.end(),
-                       [&](const AbsoluteRule& rule) { return rule.rows.holds(id); });
+                       [&](const AbsoluteRule& rule) { return rule.rows.applies_to(id); });
   }
 
-  /// No node can be blamed for a job of several, and none could be compared with it.
-  void judge_together(const std::string& id, const NodeRow& row) {
+  /// A row of several nodes is not held against a node, and it cannot be compared with one.
+  void judge_multi_node(const std::string& id, const NodeRow& row) {
     std::vector<json> checks{status_check(row)};
     for (const AbsoluteRule& rule : criteria_.absolute)
-      if (row.status == "ok" && rule.rows.holds(id)) checks.push_back(absolute_check(row, rule));
+      if (row.status == "ok" && rule.rows.applies_to(id))
+        checks.push_back(absolute_check(row, rule));
     const bool demanded = row.required || row.status != "unsupported";
-    for (json& one : checks) {
-      if (disturbed(row)) excuse(one, disturbed_text);
-      if (one["verdict"] != pass && demanded)
-        unmet(id, "several nodes together: " + one["reason"].get<std::string>(), one["verdict"]);
+    for (json& check : checks) {
+      if (disturbed(row)) allow_for_noise(check, disturbed_text);
+      if (check["verdict"] != pass && demanded)
+        unmet(id, "row of several nodes: " + check["reason"].get<std::string>(), check["verdict"]);
     }
   }
 
   void judge_fleet() {
-    if (fleet_.ids.empty() && fleet_.together.empty()) unmet("rows", "no row of any node counts");
+    if (fleet_.ids.empty() && fleet_.multi_node.empty())
+      unmet("rows", "no row of any node is judged");
     if (criteria_.node_count && fleet_.nodes.size() < *criteria_.node_count)
       unmet(fmt::format("{} nodes", *criteria_.node_count),
-            fmt::format("{} have results: {} are missing", fleet_.nodes.size(),
+            fmt::format("only {} have results, {} are missing", fleet_.nodes.size(),
                         *criteria_.node_count - fleet_.nodes.size()));
     if (criteria_.node_count && fleet_.nodes.size() > *criteria_.node_count)
       unmet(fmt::format("{} nodes", *criteria_.node_count),
-            fmt::format("{} have results: more than there should be", fleet_.nodes.size()));
+            fmt::format("{} have results, which is more", fleet_.nodes.size()));
     if (!fleet_.unexpected.empty())
       unmet("nodes by name",
-            fmt::format("{} has results and is not named{}", fleet_.unexpected[0],
+            fmt::format("{} has results, but the criteria do not name it{}", fleet_.unexpected[0],
                         fleet_.unexpected.size() > 1
                             ? fmt::format(" (and {} more)", fleet_.unexpected.size() - 1)
                             : ""));
@@ -203,25 +205,25 @@ class Acceptance {
     needs_states();
   }
 
-  /// A pattern that is misspelt would judge nothing, and everything would pass it.
+  /// Every criterion must apply to a row: a misspelt pattern would judge nothing and pass
+  /// everything.
   void needs_rows() {
     const auto look = [&](const RowsRule& rows, const std::string& criterion, bool optional,
                           bool of_nodes = false) {
       if (std::none_of(fleet_.ids.begin(), fleet_.ids.end(),
-                       [&](const std::string& id) { return rows.holds(id); }) &&
-          std::none_of(fleet_.together.begin(), fleet_.together.end(),
-                       [&](const auto& job) { return !of_nodes && rows.holds(job.first); }))
-        unmatched(criterion, "it holds for no row, so that nothing was judged by it", optional);
+                       [&](const std::string& id) { return rows.applies_to(id); }) &&
+          std::none_of(fleet_.multi_node.begin(), fleet_.multi_node.end(),
+                       [&](const auto& job) { return !of_nodes && rows.applies_to(job.first); }))
+        unmatched(criterion, "it applies to no row, so it judged nothing", optional);
     };
     for (const RelativeRule& rule : criteria_.relative)
       look(rule.rows, rule.text, rule.optional, true);
     for (const AbsoluteRule& rule : criteria_.absolute) look(rule.rows, rule.text, rule.optional);
     for (const RowsRule& rule : criteria_.include)
-      look(rule, fmt::format("rows that hold {}", rule.text), false);
+      look(rule, fmt::format("rows that match {}", rule.text), false);
   }
 
-  /// The same for the states: null is an unknown value of a known quantity, absent is a name that
-  /// no node knows.
+  /// Every criterion on the state must name a quantity that some node reports (if only as null).
   void needs_states() {
     std::vector<const json*> states;
     for (const json& node : nodes_)
@@ -234,28 +236,27 @@ class Acceptance {
       while (!top.parent_pointer().empty()) top = top.parent_pointer();
       if (std::none_of(states.begin(), states.end(),
                        [&](const json* state) { return state->contains(top); }))
-        unmatched(rule.text, "no node tells such a state, so that nothing was judged by it",
-                  rule.optional);
+        unmatched(rule.text, "no node reports this quantity, so it judged nothing", rule.optional);
     }
   }
 
-  /// The first finding that fails the node for noise: a machine that was not quiet before or
-  /// during its run proves nothing by being slow.
+  /// The first finding that shows that the machine was not quiet before or during the run, or "". A
+  /// slow row then proves nothing.
   static std::string noise_of(const json& health) {
     for (const json& finding : health["findings"])
       if (finding["verdict"] == not_quiet)
-        return fmt::format("the node was not quiet ({}: it is {:g})",
+        return fmt::format("the node was not quiet ({}: found {:g})",
                            finding["criterion"].get<std::string>(), finding["value"].get<double>());
     return "";
   }
 
-  /// The gravest of all nodes and of the criteria of the fleet, with its first reason.
-  std::pair<std::string, json> of_fleet() const {
-    std::string gravest_verdict = pass;
+  /// The most severe verdict of all nodes and of the criteria of the fleet, with its first reason.
+  std::pair<std::string, json> fleet_verdict() const {
+    std::string worst = pass;
     json reason;
     const auto take = [&](const std::string& verdict, const std::string& why) {
-      if (gravity(verdict) <= gravity(gravest_verdict)) return;
-      gravest_verdict = verdict;
+      if (severity(verdict) <= severity(worst)) return;
+      worst = verdict;
       reason = why;
     };
     for (const json& node : nodes_)
@@ -265,23 +266,23 @@ class Acceptance {
     for (const json& rule : unmet_)
       take(rule["verdict"], fmt::format("{}: {}", rule["criterion"].get<std::string>(),
                                         rule["reason"].get<std::string>()));
-    return {gravest_verdict, reason};
+    return {worst, reason};
   }
 
-  /// Verdict, reason and score from rows and health.
+  /// Sets verdict, reason and score of a node from its rows and health.
   static void conclude(json& node) {
     std::string verdict = pass;
     json reason;
     std::vector<double> ratios;
     std::size_t count = 0;
-    const auto take = [&](const json& one, const std::string& what) {
-      const std::string mine = one["verdict"] == "unknown" ? pass : one["verdict"];
-      if (gravity(mine) > gravity(verdict)) {
-        verdict = mine;
-        reason = what + ": " + one["reason"].get<std::string>();
+    const auto take = [&](const json& judged, const std::string& what) {
+      const std::string own = judged["verdict"] == "unknown" ? pass : judged["verdict"];
+      if (severity(own) > severity(verdict)) {
+        verdict = own;
+        reason = what + ": " + judged["reason"].get<std::string>();
         count = 0;
       }
-      if (mine != pass && mine == verdict) ++count;
+      if (own != pass && own == verdict) ++count;
     };
     for (const json& row : node["rows"]) {
       take(row, row["id"]);

@@ -18,7 +18,7 @@ namespace {
 constexpr std::array order{pass, not_quiet, perf_fail, missing, incorrect};
 }
 
-int gravity(const std::string& verdict) {
+int severity(const std::string& verdict) {
   for (std::size_t i = 0; i < order.size(); ++i)
     if (verdict == order[i]) return static_cast<int>(i);
   return 0;
@@ -27,7 +27,7 @@ int gravity(const std::string& verdict) {
 ExitCode code_of(const std::string& verdict) {
   constexpr ExitCode codes[] = {ExitCode::ok, ExitCode::inconclusive, ExitCode::slower,
                                 ExitCode::incomparable, ExitCode::incorrect};
-  return codes[gravity(verdict)];
+  return codes[severity(verdict)];
 }
 
 }  // namespace verdict
@@ -45,7 +45,7 @@ json check(const std::string& criterion, const json& value, const json& limit, c
 
 namespace {
 
-/// The median of a row's quantity over its launches, or why it is unknown.
+/// The median of a quantity over the launches of a row; nothing, and why, where it is unknown.
 std::optional<double> quantity_of(const NodeRow& row, const std::string& quantity,
                                   std::string& why) {
   if (quantity == "time_s") return row.value;
@@ -76,7 +76,7 @@ json absolute_check(const NodeRow& row, const AbsoluteRule& rule) {
   const json limit = rule.at_least ? json(*rule.at_least) : json(*rule.at_most);
   std::string why;
   const std::optional<double> value = quantity_of(row, rule.quantity, why);
-  // What cannot be known is not met: a rule that does not evaluate must not pass.
+  // A criterion that cannot be evaluated is not met.
   if (!value) return check(rule.text, nullptr, limit, missing, why);
   if (rule.at_least && !(*value >= *rule.at_least))
     return check(rule.text, *value, *rule.at_least, perf_fail,
@@ -99,34 +99,35 @@ Standing standing(const std::vector<double>& values, std::size_t index) {
   return made;
 }
 
-json relative_check(const NodeRow& row, const RelativeRule& rule, const Standing& place) {
+json relative_check(const NodeRow& row, const RelativeRule& rule, const Standing& position) {
   const double limit = 1 + rule.slower_at_most;
-  if (!place.others)
+  if (!position.others)
     return check(rule.text, nullptr, limit, missing,
-                 fmt::format("fewer than {} other nodes have a number", least_others));
-  const double ratio = row.value / *place.others;
-  const double sure = (row.spread ? row.spread->low : row.value) / *place.others;
-  if (ratio <= limit && sure <= limit) return check(rule.text, ratio, limit, pass, nullptr);
+                 fmt::format("fewer than {} other nodes have a result", least_others));
+  const double ratio = row.value / *position.others;
+  const double least_ratio = (row.spread ? row.spread->low : row.value) / *position.others;
+  if (ratio <= limit && least_ratio <= limit) return check(rule.text, ratio, limit, pass, nullptr);
   const std::string reason = fmt::format(
-      "speedup over the other nodes' median {:.3f}, at least {:.3f} is wanted ({})",
+      "speedup over the median of the other nodes {:.3f}, but at least {:.3f} is required ({})",
       speedup_of(ratio), speedup_of(limit),
-      row.spread ? fmt::format("{:.3f} to {:.3f} by its launches",
-                               speedup_of(row.spread->high / *place.others), speedup_of(sure))
-                 : "one launch");
-  // Over the limit, though perhaps by chance: it fails where it is surely slower than the others,
-  // and is undecided where not even that is sure; it never passes.
-  return sure > 1
+      row.spread
+          ? fmt::format("{:.3f} to {:.3f} by its launches",
+                        speedup_of(row.spread->high / *position.others), speedup_of(least_ratio))
+          : "one launch");
+  // The ratio is above the limit, perhaps by chance. The row fails if it is slower than the others
+  // beyond the error of the measurement, else it is undecided. It never passes.
+  return least_ratio > 1
              ? check(rule.text, ratio, limit, perf_fail, reason)
              : check(rule.text, ratio, limit, missing, undecided + reason + ": run more launches");
 }
 
-void excuse(json& check, const std::string& noise) {
+void allow_for_noise(json& check, const std::string& noise) {
   const json& reason = check["reason"];
-  const bool open = check["verdict"] == missing && reason.is_string() &&
-                    reason.get<std::string>().starts_with(undecided);
-  if (check["verdict"] != perf_fail && !open) return;
+  const bool is_undecided = check["verdict"] == missing && reason.is_string() &&
+                            reason.get<std::string>().starts_with(undecided);
+  if (check["verdict"] != perf_fail && !is_undecided) return;
   check["verdict"] = not_quiet;
-  check["reason"] = fmt::format("{}; {}: repeat it", reason.get<std::string>(), noise);
+  check["reason"] = fmt::format("{}; {}: measure it again", reason.get<std::string>(), noise);
 }
 
 }  // namespace assay

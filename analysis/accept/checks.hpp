@@ -1,5 +1,5 @@
 #pragma once
-// One criterion against one row of one node.
+// A criterion applied to a row of a node.
 
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -12,7 +12,7 @@
 
 namespace assay {
 
-/// Other nodes that a relative criterion needs: of two nodes nobody can say which is the odd one.
+/// Other nodes that a relative criterion needs: of two nodes alone it is unknown which is slow.
 inline constexpr std::size_t least_others = 2;
 
 namespace verdict {
@@ -21,11 +21,11 @@ inline constexpr const char* not_quiet = "NOT-QUIET";
 inline constexpr const char* perf_fail = "PERF-FAIL";
 inline constexpr const char* missing = "MISSING";
 inline constexpr const char* incorrect = "INCORRECT";
-inline constexpr const char* unknown = "unknown";  ///< of a state that nothing requires
+inline constexpr const char* unknown = "unknown";  ///< a state that is not required
 
-/// 0 to 4 in the order above, which is that of the exit codes 0, 5, 4, 6, 3. A fault that noise
-/// cannot explain stands before noise.
-int gravity(const std::string& verdict);
+/// 0 (pass) to 4 (incorrect) in the order above; the exit codes are 0, 5, 4, 6, 3. A fault that
+/// noise cannot explain is more severe than noise.
+int severity(const std::string& verdict);
 ExitCode code_of(const std::string& verdict);
 }  // namespace verdict
 
@@ -34,19 +34,21 @@ nlohmann::json check(const std::string& criterion, const nlohmann::json& value,
                      const nlohmann::json& limit, const char* verdict,
                      const nlohmann::json& reason);
 
-/// Where one of `values` stands among the others.
+/// The position of a value among the others.
 struct Standing {
   std::optional<double> others;     ///< their median
   std::optional<double> deviation;  ///< on logarithms, in 1.4826 of their MAD
 };
 Standing standing(const std::vector<double>& values, std::size_t index);
 
-/// Of a row with a number. Value and limit of the relative one are times over the other nodes'.
+/// Checks of a row with a result. Value and limit of a relative check are ratios of times: the
+/// node's over the median of the other nodes.
 nlohmann::json absolute_check(const NodeRow& row, const AbsoluteRule& rule);
-nlohmann::json relative_check(const NodeRow& row, const RelativeRule& rule, const Standing& place);
+nlohmann::json relative_check(const NodeRow& row, const RelativeRule& rule,
+                              const Standing& position);
 
-/// What fails, or is undecided, for speed alone, while other work wanted the processors, is no
-/// finding of the node: it is NOT-QUIET, for the reason given.
-void excuse(nlohmann::json& check, const std::string& noise);
+/// Turns a check that failed or is undecided because of its speed into NOT-QUIET, with `noise` as
+/// the reason. Other checks stay as they are.
+void allow_for_noise(nlohmann::json& check, const std::string& noise);
 
 }  // namespace assay

@@ -34,27 +34,27 @@ class Reader {
       for (const json& text : rows.value(key, json::array()))
         rules->push_back(rule(text, fmt::format("/rows/{}/{}", key, index++)));
     }
-    each("relative", [&](const json& one, const std::string& at) {
-      RelativeRule relative{rows_of(one, at), one["slower_at_most"], "",
-                            one.value("optional", false)};
+    each("relative", [&](const json& rule, const std::string& at) {
+      RelativeRule relative{rows_of(rule, at), rule["slower_at_most"], "",
+                            rule.value("optional", false)};
       relative.text = fmt::format("at most {:g} % slower than the other nodes{}",
                                   100 * relative.slower_at_most, of_rows(relative.rows));
       made.relative.push_back(std::move(relative));
     });
-    each("absolute", [&](const json& one, const std::string& at) {
-      AbsoluteRule absolute{rows_of(one, at),
-                            one["quantity"],
-                            limit(one, "at_least"),
-                            limit(one, "at_most"),
+    each("absolute", [&](const json& rule, const std::string& at) {
+      AbsoluteRule absolute{rows_of(rule, at),
+                            rule["quantity"],
+                            limit(rule, "at_least"),
+                            limit(rule, "at_most"),
                             "",
-                            one.value("optional", false)};
+                            rule.value("optional", false)};
       absolute.text =
           fmt::format("{}{}{}", absolute.quantity, bounds(absolute.at_least, absolute.at_most),
                       of_rows(absolute.rows));
       made.absolute.push_back(std::move(absolute));
     });
     each("health",
-         [&](const json& one, const std::string& at) { made.health.push_back(health(one, at)); });
+         [&](const json& rule, const std::string& at) { made.health.push_back(health(rule, at)); });
     return made;
   }
 
@@ -62,12 +62,12 @@ class Reader {
   template <class Body>
   void each(const char* key, Body body) const {
     std::size_t index = 0;
-    for (const json& one : document_.value(key, json::array()))
-      body(one, fmt::format("/{}/{}", key, index++));
+    for (const json& rule : document_.value(key, json::array()))
+      body(rule, fmt::format("/{}/{}", key, index++));
   }
 
-  static std::optional<double> limit(const json& one, const char* key) {
-    return one.contains(key) ? std::optional(one[key].get<double>()) : std::nullopt;
+  static std::optional<double> limit(const json& rule, const char* key) {
+    return rule.contains(key) ? std::optional(rule[key].get<double>()) : std::nullopt;
   }
 
   static std::string bounds(const std::optional<double>& least, const std::optional<double>& most) {
@@ -81,17 +81,17 @@ class Reader {
     return rows.text.empty() ? "" : " (rows " + rows.text + ")";
   }
 
-  RowsRule rows_of(const json& one, const std::string& at) const {
-    return rule(one.value("rows", ""), at + "/rows");
+  RowsRule rows_of(const json& entry, const std::string& at) const {
+    return rule(entry.value("rows", ""), at + "/rows");
   }
 
   RowsRule rule(const std::string& text, const std::string& at) const {
     return {text, Pattern(text, fmt::format("{} at {}: {}", file_, at, json(text).dump()))};
   }
 
-  HealthRule health(const json& one, const std::string& at) const {
+  HealthRule health(const json& rule, const std::string& at) const {
     HealthRule made;
-    made.text = one["quantity"];
+    made.text = rule["quantity"];
     try {
       made.quantity = json::json_pointer(made.text);
     } catch (const json::exception&) {
@@ -99,14 +99,14 @@ class Reader {
           "{} at {}/quantity: found {}, expected a JSON pointer into volatile, like /load/0.",
           file_, at, json(made.text).dump()));
     }
-    const std::string when = one.value("when", "both");
+    const std::string when = rule.value("when", "both");
     made.before = when != "after";
     made.after = when != "before";
-    made.at_least = limit(one, "at_least");
-    made.at_most = limit(one, "at_most");
-    made.grows_at_most = limit(one, "grows_at_most");
-    made.required = one.value("required", false);
-    made.optional = one.value("optional", false);
+    made.at_least = limit(rule, "at_least");
+    made.at_most = limit(rule, "at_most");
+    made.grows_at_most = limit(rule, "grows_at_most");
+    made.required = rule.value("required", false);
+    made.optional = rule.value("optional", false);
     made.of_noise = made.text.starts_with("/load") || made.text == "/steal_s";
     return made;
   }
@@ -117,10 +117,10 @@ class Reader {
 
 }  // namespace
 
-bool Criteria::counts(const std::string& id) const {
-  const auto holds = [&](const RowsRule& rule) { return rule.holds(id); };
-  return (include.empty() || std::any_of(include.begin(), include.end(), holds)) &&
-         std::none_of(exclude.begin(), exclude.end(), holds);
+bool Criteria::includes(const std::string& id) const {
+  const auto applies = [&](const RowsRule& rule) { return rule.applies_to(id); };
+  return (include.empty() || std::any_of(include.begin(), include.end(), applies)) &&
+         std::none_of(exclude.begin(), exclude.end(), applies);
 }
 
 namespace {
@@ -134,7 +134,8 @@ std::filesystem::path find_criteria(const std::string& name) {
   const std::filesystem::path file = shipped() / (name + ".json");
   if (std::filesystem::is_regular_file(file)) return file;
   throw InputError(unknown_name("criteria", name, criteria_names()) +
-                   " Criteria are a JSON file or the name of one in " + shipped().string() + ".");
+                   " Criteria are a JSON file, or the name of a file in " + shipped().string() +
+                   ".");
 }
 
 Criteria read_criteria(const std::filesystem::path& file) { return Reader(file).read(); }

@@ -1,6 +1,6 @@
 #pragma once
-// What a fleet must keep: suites/criteria/acceptance.json and its like (criteria.schema.json;
-// docs/acceptance.md explains every key).
+// Criteria for a fleet, like suites/criteria/acceptance.json (criteria.schema.json; all keys are
+// explained in docs/acceptance.md).
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -12,18 +12,18 @@
 
 namespace assay {
 
-/// A regular expression that ids must hold, with its text for people.
+/// A regular expression that ids must contain, with its text for people.
 struct RowsRule {
   std::string text;
   Pattern pattern;
-  bool holds(const std::string& id) const { return pattern.in(id); }
+  bool applies_to(const std::string& id) const { return pattern.in(id); }
 };
 
 struct RelativeRule {
   RowsRule rows;
   double slower_at_most = 0;
   std::string text;       ///< "at most 5 % slower than the other nodes (rows: .*)"
-  bool optional = false;  ///< may hold for no row
+  bool optional = false;  ///< may apply to no row
 };
 
 struct AbsoluteRule {
@@ -36,7 +36,7 @@ struct AbsoluteRule {
 
 struct HealthRule {
   nlohmann::json::json_pointer quantity;
-  bool of_noise = false;  ///< load or stolen time: where it is broken the node was NOT-QUIET
+  bool of_noise = false;  ///< load or stolen time: the node is NOT-QUIET where it is not met
   bool before = true, after = true;
   std::optional<double> at_least, at_most, grows_at_most;
   bool required = false, optional = false;
@@ -45,24 +45,24 @@ struct HealthRule {
 
 struct Criteria {
   std::string name, file;
-  std::vector<std::string> node_names;    ///< expected by name, or
-  std::optional<std::size_t> node_count;  ///< by number; neither: those seen
+  std::vector<std::string> node_names;    ///< expected nodes by name
+  std::optional<std::size_t> node_count;  ///< or by number; neither: the nodes with results
   std::vector<RowsRule> include, exclude;
   std::vector<RelativeRule> relative;
   std::vector<AbsoluteRule> absolute;
   std::vector<HealthRule> health;
-  /// Whether a row counts.
-  bool counts(const std::string& id) const;
+  /// Whether a row is judged.
+  bool includes(const std::string& id) const;
 };
 
-/// `name` as a path, or as the name of shipped criteria (suites/criteria/<name>.json); InputError
-/// with the nearest name.
+/// The file of criteria: `name` is a path, or the name of shipped criteria
+/// (suites/criteria/<name>.json). InputError with the nearest name.
 std::filesystem::path find_criteria(const std::string& name);
 /// Names of the shipped criteria.
 std::vector<std::string> criteria_names();
 
-/// InputError for what breaks the schema, with the pointer for what is no regular expression or no
-/// JSON pointer.
+/// InputError for a file that violates the schema, and, with the position, for an invalid regular
+/// expression or JSON pointer.
 Criteria read_criteria(const std::filesystem::path& file);
 
 }  // namespace assay

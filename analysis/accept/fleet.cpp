@@ -13,7 +13,7 @@ using nlohmann::json;
 
 namespace {
 
-/// The launches of one id on one node, of several files.
+/// The launches of an id on a node, from several files.
 struct Parts {
   std::vector<LaunchGroups> files;
   std::set<std::string> environments;
@@ -25,7 +25,7 @@ bool worse(const std::string& a, const std::string& b) {
   return std::find(order.begin(), order.end(), a) > std::find(order.begin(), order.end(), b);
 }
 
-/// A file's own rule decides which of its launches count; files are then put together.
+/// Each file decides which of its launches count; then the files are merged.
 NodeRow merged(const Parts& parts) {
   NodeRow made;
   std::vector<double> medians;
@@ -45,8 +45,8 @@ NodeRow merged(const Parts& parts) {
   if (made.status == "ok" && parts.environments.size() > 1) {
     made.status = "missing";
     made.reason = fmt::format(
-        "its launches ran in {} environments that differ in hardware or software: there is no one "
-        "number",
+        "its launches ran in {} environments that differ in hardware or software, so there is no "
+        "single result",
         parts.environments.size());
   }
   if (made.status != "ok") {
@@ -66,16 +66,16 @@ class Builder {
 
   void add(const json& result) {
     std::map<std::pair<std::string, std::string>, LaunchGroups> here;
-    std::map<std::string, LaunchGroups> here_together;
+    std::map<std::string, LaunchGroups> here_multi_node;
     for (const json& row : result.at("rows")) {
       const std::string id = row.at("id");
-      if (!criteria_.counts(id)) continue;
+      if (!criteria_.includes(id)) continue;
       if (row.value("published", false)) {
         published_.insert(id);
         continue;
       }
-      const std::size_t place = row.at("environment");
-      const json& environment = result.at("environments").at(place);
+      const std::size_t index = row.at("environment");
+      const json& environment = result.at("environments").at(index);
       const std::string host = environment.at("host");
       if (!criteria_.node_names.empty() && !nodes_.contains(host)) {
         unexpected_.insert(host);
@@ -84,19 +84,20 @@ class Builder {
       const std::string key = environment_key(result, row);
       const json several = row.at("parameters").value("nodes", json());
       if (several.is_number() && several > 1) {
-        here_together[id].add(row, key);
-        if (row.at("status") == "ok") together_[id].environments.insert(key);
+        here_multi_node[id].add(row, key);
+        if (row.at("status") == "ok") multi_node_[id].environments.insert(key);
         continue;
       }
       NodeParts& node = nodes_[host];
-      if (node.seen.insert({&result, place}).second) node.environments.push_back(environment);
+      if (node.seen.insert({&result, index}).second) node.environments.push_back(environment);
       here[{host, id}].add(row, key);
-      // Where a process died before it told its environment there is no number either.
+      // Rows that are not ok may have no environment: their process may have died before it told
+      // it.
       if (row.at("status") == "ok") node.rows[id].environments.insert(key);
     }
-    for (auto& [place, groups] : here)
-      nodes_[place.first].rows[place.second].files.push_back(std::move(groups));
-    for (auto& [id, groups] : here_together) together_[id].files.push_back(std::move(groups));
+    for (auto& [host_and_id, groups] : here)
+      nodes_[host_and_id.first].rows[host_and_id.second].files.push_back(std::move(groups));
+    for (auto& [id, groups] : here_multi_node) multi_node_[id].files.push_back(std::move(groups));
   }
 
   Fleet fleet() {
@@ -111,24 +112,25 @@ class Builder {
                          return text_of(a["volatile"], "time") < text_of(b["volatile"], "time");
                        });
       for (const auto& [id, row] : parts.rows) {
-        NodeRow one = merged(row);
+        NodeRow merged_row = merged(row);
         ids.insert(id);
-        if (one.status != "unsupported" || one.required) supported.insert(id);
-        node.rows.emplace(id, std::move(one));
+        if (merged_row.status != "unsupported" || merged_row.required) supported.insert(id);
+        node.rows.emplace(id, std::move(merged_row));
       }
     }
     for (const std::string& id : ids)
       if (supported.contains(id))
         made.ids.push_back(id);
       else
-        not_judged_[id] = "unsupported on every node, and the suite does not demand it";
+        not_judged_[id] = "unsupported on every node, and not required by the suite";
     for (const std::string& id : published_)
-      if (!ids.contains(id)) not_judged_[id] = "published numbers are no measurement";
-    for (const auto& [id, parts] : together_) made.together.emplace(id, merged(parts));
+      if (!ids.contains(id)) not_judged_[id] = "published numbers are not measurements";
+    for (const auto& [id, parts] : multi_node_) made.multi_node.emplace(id, merged(parts));
     for (Node& node : made.nodes) {
       for (const auto& [id, why] : not_judged_) node.rows.erase(id);
       for (const std::string& id : made.ids)
-        if (node.rows.try_emplace(id).second) node.rows[id].reason = "the node has no such row";
+        if (node.rows.try_emplace(id).second)
+          node.rows[id].reason = "the node does not have this row";
     }
     made.not_judged = not_judged_;
     made.unexpected.assign(unexpected_.begin(), unexpected_.end());
@@ -144,7 +146,7 @@ class Builder {
   const Criteria& criteria_;
   std::map<std::string, NodeParts> nodes_;
   std::set<std::string> unexpected_, published_;
-  std::map<std::string, Parts> together_;
+  std::map<std::string, Parts> multi_node_;
   std::map<std::string, std::string> not_judged_;
 };
 
@@ -157,9 +159,10 @@ Fleet fleet_of(const std::vector<NamedResult>& results, const Criteria& criteria
     const std::string id = named.result.at("run").at("id");
     const auto [earlier, added] = runs.emplace(id, named.name);
     if (!added)
-      throw InputError(
-          fmt::format("{} and {} are both of run {} (its launches would count twice). Name one.",
-                      earlier->second, named.name, id));
+      throw InputError(fmt::format(
+          "{} and {} are both results of run {} (its launches would count twice). Give only "
+          "one of them.",
+          earlier->second, named.name, id));
     builder.add(named.result);
   }
   return builder.fleet();

@@ -1,5 +1,5 @@
 #pragma once
-// Results by node.
+// The results of a fleet, by node.
 
 #include <map>
 #include <nlohmann/json.hpp>
@@ -12,33 +12,34 @@
 
 namespace assay {
 
-/// One row id on one node, all its launches.
+/// A row id on a node, with all launches.
 struct NodeRow {
   std::vector<std::string> names;
-  std::string status = "missing", reason;  ///< the gravest of its launches'
+  std::string status = "missing", reason;  ///< the most severe of its launches
   bool required = false;
-  std::vector<nlohmann::json> launches;  ///< only where status is ok
+  std::vector<nlohmann::json> launches;  ///< empty unless status is ok
   double value = 0;                      ///< median of the launches' medians, seconds
-  std::optional<Interval> spread;        ///< of the launches; nothing with one
+  std::optional<Interval> spread;        ///< of the launches; nothing with a single launch
 };
 
 struct Node {
   std::string name;  ///< environments[].host
   std::map<std::string, NodeRow> rows;
-  std::vector<nlohmann::json> environments;  ///< of the rows that count, by time
+  std::vector<nlohmann::json> environments;  ///< of the rows that are judged, by time
 };
 
 struct Fleet {
   std::vector<Node> nodes;              ///< by name
-  std::vector<std::string> unexpected;  ///< names that the criteria do not hold; not in nodes
-  std::map<std::string, std::string> not_judged;  ///< id → why it counts for nothing
-  std::vector<std::string> ids;                   ///< that count, sorted
-  /// Rows that several nodes ran as one job: they are of no node, and judged by themselves.
-  std::map<std::string, NodeRow> together;
+  std::vector<std::string> unexpected;  ///< nodes that the criteria do not name; not in nodes
+  std::map<std::string, std::string> not_judged;  ///< id → why it is not judged
+  std::vector<std::string> ids;                   ///< that are judged, sorted
+  /// Rows of jobs on several nodes: they belong to no single node and are judged on their own.
+  std::map<std::string, NodeRow> multi_node;
 };
 
-/// Every node has an entry for every id that counts, of status "missing" where it has no such row.
-/// Nodes that the criteria name are there even without any. InputError for one run given twice.
+/// Every node has an entry for every id that is judged, with status "missing" where it does not
+/// have the row. Nodes that the criteria name are included even without results. InputError for a
+/// run that is given twice.
 Fleet fleet_of(const std::vector<NamedResult>& results, const Criteria& criteria);
 
 }  // namespace assay

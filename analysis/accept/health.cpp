@@ -43,14 +43,14 @@ class HealthCheck {
     if (!value)
       findings_.push_back(check(criterion, nullptr, limit,
                                 rule_.required ? verdict::missing : verdict::unknown,
-                                "the machine does not tell it (null or absent)"));
+                                "the machine does not report it (null or absent)"));
     else if (at_most ? *value <= limit : *value >= limit)
       findings_.push_back(check(criterion, *value, limit, verdict::pass, nullptr));
     else
       findings_.push_back(
           check(criterion, *value, limit, rule_.of_noise ? verdict::not_quiet : verdict::perf_fail,
-                fmt::format("it is {:g}{}", *value,
-                            rule_.of_noise ? ": repeat when nothing else runs there" : "")));
+                fmt::format("found {:g}{}", *value,
+                            rule_.of_noise ? ": measure again when nothing else runs there" : "")));
   }
 
   const HealthRule& rule_;
@@ -64,7 +64,7 @@ std::string difference(const json& common, const json& own) {
     if (here != value) return fmt::format("{}: {}, elsewhere {}", key, here.dump(), value.dump());
   }
   for (const auto& [key, value] : right.items())
-    if (!left.contains(key)) return fmt::format("{}: {}, elsewhere nothing", key, value.dump());
+    if (!left.contains(key)) return fmt::format("{}: {}, elsewhere absent", key, value.dump());
   return "the hashes differ";
 }
 
@@ -72,8 +72,8 @@ std::string difference(const json& common, const json& own) {
 
 namespace {
 
-/// The state with the load of each core: a sum that is nothing to 128 cores is a full machine of
-/// two. null where the load or the number of cores is unknown.
+/// The state with "load_per_core": a load that is negligible for 128 cores fills a machine of two.
+/// null where the load or the number of cores is unknown.
 json with_load_per_core(json state, const json& environment) {
   if (!state.is_object() || state.empty()) return state;
   const json load = state.value("load", json()),
@@ -91,7 +91,7 @@ json with_load_per_core(json state, const json& environment) {
 
 json health_of(const Node& node, const Criteria& criteria) {
   json health = {{"before", nullptr}, {"after", nullptr}, {"findings", json::array()}};
-  // Of a node without results nothing else is worth saying.
+  // A node without results needs no further findings.
   if (node.environments.empty()) return health;
   const json& first = node.environments.front();
   health["before"] = with_load_per_core(first.at("volatile"), first);
@@ -104,8 +104,8 @@ json health_of(const Node& node, const Criteria& criteria) {
 
 namespace {
 
-/// The distinct hashes of a node's environments: a suite's processes load other plugins than
-/// another's, so that a node has several.
+/// The distinct hashes of the environments of a node. Processes of different suites load different
+/// plugins, so a node may have several.
 std::map<std::string, const json*> hashes_of(const Node& node, const char* part) {
   std::map<std::string, const json*> hashes;
   for (const json& environment : node.environments)
@@ -121,10 +121,10 @@ std::string key_of(const std::map<std::string, const json*>& hashes) {
 
 }  // namespace
 
-std::vector<json> strangers(const Fleet& fleet) {
+std::vector<json> differences_from_fleet(const Fleet& fleet) {
   std::vector<json> findings(fleet.nodes.size(), json::array());
   for (const char* part : {"hardware", "software"}) {
-    // By nodes, not by processes; of equally many the first.
+    // Counted by nodes, not by processes; among equal counts the first.
     std::map<std::string, std::size_t> count;
     std::map<std::string, const json*> most;
     for (const Node& node : fleet.nodes) {
@@ -135,15 +135,16 @@ std::vector<json> strangers(const Fleet& fleet) {
     for (std::size_t i = 0; i < fleet.nodes.size(); ++i) {
       const auto hashes = hashes_of(fleet.nodes[i], part);
       if (hashes.empty()) continue;
-      const std::string criterion = fmt::format("{} as the fleet's", part);
+      const std::string criterion = fmt::format("{} equal to the fleet's", part);
       if (hashes.contains("null")) {
         findings[i].push_back(
-            check(criterion, nullptr, nullptr, verdict::unknown, "it has no hash"));
+            check(criterion, nullptr, nullptr, verdict::unknown, "its environment has no hash"));
         continue;
       }
       if (key_of(hashes) == key_of(most)) continue;
-      // One that the others do not have, or one of theirs that it lacks.
-      std::string why = "processes of another kind are missing (run the same suites on all nodes)";
+      // An environment that the others do not have, or one of theirs that the node does not have.
+      std::string why =
+          "environments of some suites are missing (run the same suites on all nodes)";
       for (const auto& [hash, its] : hashes)
         if (!most.contains(hash)) why = difference(*most.begin()->second, *its);
       findings[i].push_back(

@@ -14,17 +14,17 @@ using nlohmann::json;
 
 namespace {
 
-/// XML 1.0 has no way to write most control characters, nor U+FFFE and U+FFFF.
+/// XML 1.0 cannot represent most control characters, U+FFFE and U+FFFF.
 std::string legal(const std::string& text) {
   std::string safe = visible(text);
-  for (const char* const none : {"\xEF\xBF\xBE", "\xEF\xBF\xBF"})
-    for (std::size_t at = 0; (at = safe.find(none, at)) != std::string::npos;)
+  for (const char* const noncharacter : {"\xEF\xBF\xBE", "\xEF\xBF\xBF"})
+    for (std::size_t at = 0; (at = safe.find(noncharacter, at)) != std::string::npos;)
       safe.replace(at, 3, "\uFFFD");
   return safe;
 }
 
 void attribute(ptree& element, const char* name, const std::string& value) {
-  // By child names: put() would take dots in values' paths apart, never in values.
+  // put() splits the path at dots, not the value.
   element.put(fmt::format("<xmlattr>.{}", name), legal(value));
 }
 
@@ -32,13 +32,14 @@ class Suite {
  public:
   explicit Suite(std::string name) : name_(std::move(name)) {}
 
-  void add(const std::string& criterion, const json& one) {
+  void add(const std::string& criterion, const json& check) {
     ptree test;
     attribute(test, "classname", name_);
     attribute(test, "name", criterion);
     ++tests_;
-    const std::string verdict = one["verdict"];
-    const std::string reason = one["reason"].is_string() ? one["reason"].get<std::string>() : "";
+    const std::string verdict = check["verdict"];
+    const std::string reason =
+        check["reason"].is_string() ? check["reason"].get<std::string>() : "";
     const auto outcome = [&](const char* element, std::size_t& count) {
       ptree inner;
       attribute(inner, "message", reason);

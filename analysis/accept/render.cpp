@@ -41,9 +41,9 @@ class Renderer {
     unknown();
     fleet();
     out_ += fmt::format(
-        "\n{}; of a node the median over its rows. NOT-QUIET: other work was there, repeat the "
-        "node "
-        "when nothing else runs.\n",
+        "\n{}; for a node the median of its rows. NOT-QUIET: other work ran on the node; measure "
+        "it "
+        "again when nothing else runs.\n",
         speedup_header("node", "the median of the other nodes"));
     return out_;
   }
@@ -62,7 +62,7 @@ class Renderer {
     out_ += fmt::format("{}{}\n", markdown_ ? "- " : "  ", safe(text));
   }
 
-  /// What one reads first, and alone where that is enough.
+  /// The summary, which comes first.
   void verdict() {
     const json& count = document_["summary"];
     const auto of = [&](const char* key) { return count[key].get<int>(); };
@@ -90,14 +90,15 @@ class Renderer {
 
   void stragglers() {
     std::vector<Line> lines;
-    for (const json& one : document_["stragglers"])
+    for (const json& straggler : document_["stragglers"])
       if (lines.size() < shown_stragglers)
-        lines.push_back({{std::to_string(one["rank"].get<int>()), one["node"],
-                          number(one["speedup"], "{:.3f}"), number(one["deviation"], "{:+.1f}")},
-                         ""});
+        lines.push_back(
+            {{std::to_string(straggler["rank"].get<int>()), straggler["node"],
+              number(straggler["speedup"], "{:.3f}"), number(straggler["deviation"], "{:+.1f}")},
+             ""});
     if (lines.empty()) return;
     title(
-        "Slowest of the fleet (deviation of the time from the others' median, in their scaled "
+        "Slowest nodes (deviation: of the time from the median of the others, in their scaled "
         "MAD)");
     table({{"rank", true}, {"node"}, {over("node", "fleet"), true}, {"deviation", true}}, lines);
   }
@@ -107,21 +108,21 @@ class Renderer {
       if (node["verdict"] == "PASS" || node["reason"] == "the node has no result") continue;
       title(fmt::format("{} ({})", safe(node["node"]), node["verdict"].get<std::string>()));
       std::size_t left = 0, shown = 0;
-      const auto take = [&](const json& one, const std::string& what) {
-        if (one["verdict"] == "PASS" || one["verdict"] == "unknown") return;
+      const auto take = [&](const json& finding, const std::string& what) {
+        if (finding["verdict"] == "PASS" || finding["verdict"] == "unknown") return;
         if (++shown > shown_rows)
           ++left;
         else
-          item(fmt::format("{} {}: {}", one["verdict"].get<std::string>(), what,
-                           one["reason"].get<std::string>()));
+          item(fmt::format("{} {}: {}", finding["verdict"].get<std::string>(), what,
+                           finding["reason"].get<std::string>()));
       };
       for (const json& finding : node["health"]["findings"]) take(finding, finding["criterion"]);
       for (const json& row : node["rows"]) take(row, row["id"]);
-      if (left > 0) item(fmt::format("and {} more (--format json tells all)", left));
+      if (left > 0) item(fmt::format("and {} more (--format json shows all)", left));
     }
   }
 
-  /// Their times are upper limits, also where they passed.
+  /// Rows whose times are upper limits, even where they passed.
   void disturbed() {
     std::vector<std::string> items;
     for (const json& node : document_["nodes"]) {
@@ -134,19 +135,20 @@ class Renderer {
                                     count > 1 ? fmt::format(" and {} more", count - 1) : ""));
     }
     if (items.empty()) return;
-    title("Disturbed rows (!): other work wanted the processors while they were timed");
+    title("Disturbed rows (!): other work used the processors while they were timed");
     for (const std::string& text : items) item(text);
   }
 
-  /// What could not be known is told, though nothing required it.
+  /// States that are unknown and not required.
   void unknown() {
     std::vector<std::pair<std::string, std::size_t>> counts;
     for (const json& node : document_["nodes"])
       for (const json& finding : node["health"]["findings"]) {
         if (finding["verdict"] != "unknown") continue;
         const std::string criterion = finding["criterion"];
-        const auto found = std::find_if(counts.begin(), counts.end(),
-                                        [&](const auto& one) { return one.first == criterion; });
+        const auto found = std::find_if(counts.begin(), counts.end(), [&](const auto& counted) {
+          return counted.first == criterion;
+        });
         if (found == counts.end())
           counts.emplace_back(criterion, 1);
         else
@@ -162,19 +164,19 @@ class Renderer {
     const auto list = [&](const char* heading, const json& all, const auto& words) {
       if (all.empty()) return;
       title(heading);
-      for (const json& one : all) item(words(one));
+      for (const json& entry : all) item(words(entry));
     };
     const auto reasoned = [](const char* key) {
-      return [key](const json& one) {
-        return fmt::format("{}: {}", one[key].template get<std::string>(),
-                           one["reason"].template get<std::string>());
+      return [key](const json& entry) {
+        return fmt::format("{}: {}", entry[key].template get<std::string>(),
+                           entry["reason"].template get<std::string>());
       };
     };
     list("Criteria that are not met", document_["unmet"], reasoned("criterion"));
-    list("Optional criteria that hold for nothing", document_["optional_unmatched"],
+    list("Optional criteria that apply to nothing", document_["optional_unmatched"],
          reasoned("criterion"));
     list("Nodes that the criteria do not name (not judged)", document_["unexpected"],
-         [](const json& one) { return one.template get<std::string>(); });
+         [](const json& entry) { return entry.template get<std::string>(); });
     list("Rows that are not judged", document_["not_judged"], reasoned("id"));
   }
 

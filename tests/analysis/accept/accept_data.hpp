@@ -54,8 +54,8 @@ inline json judged(const std::vector<NamedResult>& results, const json& criteria
 }
 
 inline const json& of(const json& document, int number) {
-  for (const json& one : document["nodes"])
-    if (one["node"] == host(number)) return one;
+  for (const json& node : document["nodes"])
+    if (node["node"] == host(number)) return node;
   throw std::runtime_error("no such node");
 }
 

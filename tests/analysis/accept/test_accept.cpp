@@ -54,14 +54,14 @@ json simulated(std::mt19937_64& random, double spread, double slow) {
   Fleet fleet;
   for (int r = 0; r < 10; ++r) fleet.ids.push_back(fmt::format("row{}", r));
   for (int n = 0; n < 64; ++n) {
-    Node& one = fleet.nodes.emplace_back();
-    one.name = host(n);
+    Node& node = fleet.nodes.emplace_back();
+    node.name = host(n);
     const double own = spread * normal(random);
     for (const std::string& id : fleet.ids) {
       std::vector<double> launches;
       for (int l = 0; l < 5; ++l)
         launches.push_back(std::exp(own + 0.01 * normal(random)) * (n == 17 ? slow : 1));
-      NodeRow& row = one.rows[id];
+      NodeRow& row = node.rows[id];
       row.status = "ok";
       row.value = median(launches);
       row.spread = median_interval(launches);
@@ -222,14 +222,14 @@ TEST(Accept, AnotherHardwareIsNotComparable) {
 TEST(Accept, ANodeHasTheSoftwareOfEverySuiteItRan) {
   // A suite's processes load other plugins than another's: two hashes a node, on all nodes alike.
   const auto with_two = [](int number, const char* second) {
-    NamedResult one = node(number, {test::row("ok", 1, 0, {{"threads", "2"}}),
-                                    test::row("ok", 2, 0, {{"threads", "4"}})});
-    json other = one.result["environments"][0];
+    NamedResult made = node(number, {test::row("ok", 1, 0, {{"threads", "2"}}),
+                                     test::row("ok", 2, 0, {{"threads", "4"}})});
+    json other = made.result["environments"][0];
     other["hashes"]["software"] = second;
     other["software"]["libraries"] = {{second, "1"}};
-    one.result["environments"].push_back(other);
-    one.result["rows"][1]["environment"] = 1;
-    return one;
+    made.result["environments"].push_back(other);
+    made.result["rows"][1]["environment"] = 1;
+    return made;
   };
   std::vector<NamedResult> results;
   for (int i = 0; i < 5; ++i) results.push_back(with_two(i, "reference"));

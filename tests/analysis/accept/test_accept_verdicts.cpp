@@ -128,8 +128,8 @@ TEST(AcceptVerdict, ACriterionWithoutRowsFailsUnlessItIsOptional) {
   for (json criteria : wanted) {
     const std::string key = criteria.begin().key();
     auto results = healthy(4);
-    for (NamedResult& one : results)
-      one.result["environments"][0]["volatile"] = {{"temperature_celsius", nullptr}};
+    for (NamedResult& named : results)
+      named.result["environments"][0]["volatile"] = {{"temperature_celsius", nullptr}};
     json made = judged(results, criteria);
     EXPECT_EQ(made["exit_code"], 6) << key;
     EXPECT_EQ(made["verdict"], "MISSING") << key;
@@ -147,8 +147,8 @@ TEST(AcceptVerdict, ACriterionWithoutRowsFailsUnlessItIsOptional) {
   }
   // A state that is told as null is known to be unknown: the name is right.
   auto results = healthy(4);
-  for (NamedResult& one : results)
-    one.result["environments"][0]["volatile"] = {{"temperature_celsius", nullptr}};
+  for (NamedResult& named : results)
+    named.result["environments"][0]["volatile"] = {{"temperature_celsius", nullptr}};
   EXPECT_EQ(
       judged(results,
              {{"health", {{{"quantity", "/temperature_celsius"}, {"at_most", 95}}}}})["exit_code"],

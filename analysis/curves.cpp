@@ -15,7 +15,7 @@ namespace {
 AlphaBeta line_through(std::span<const double> bytes, std::span<const double> seconds) {
   const auto n = static_cast<Eigen::Index>(bytes.size());
   const Eigen::Map<const Eigen::ArrayXd> size(bytes.data(), n), time(seconds.data(), n);
-  // Columns of like scale: bytes span nine decades, and the QR decides a rank by magnitude.
+  // Columns of similar scale: bytes span nine decades, and the QR decides the rank by magnitude.
   const double unit = size.maxCoeff();
   Eigen::MatrixXd design(n, 2);
   design.col(0) = (1 / time).matrix();
@@ -60,8 +60,8 @@ AlphaBeta fit_alpha_beta(std::span<const double> bytes, std::span<const double> 
 std::vector<Fastest> fastest(std::span<const AlphaBeta> lines) {
   std::vector<Fastest> all;
   if (lines.empty()) return all;
-  // At size 0 the least alpha, then the least beta; on from there, whichever line crosses first
-  // from above.
+  // At size 0 the line with the least alpha, then the least beta; then always the line that first
+  // crosses the current one from above.
   const auto less = [](const AlphaBeta& a, const AlphaBeta& b) {
     return std::tie(a.alpha, a.beta) < std::tie(b.alpha, b.beta);
   };
@@ -89,73 +89,97 @@ std::vector<Fastest> fastest(std::span<const AlphaBeta> lines) {
 
 std::optional<double> message_bytes(const Series& series) {
   const nlohmann::json algbw = rate_of(series, "algbw"), bytes = problem_number(series, "bytes");
-  // algbw is message over time, so that its message is what alpha and beta are for; a file without
-  // it has the bytes of the problem.
+  // algbw is message size over time, so it gives the message size; files without algbw have the
+  // bytes of the problem.
   const double message = algbw.is_number()   ? std::round(algbw.get<double>() * series.median)
                          : bytes.is_number() ? bytes.get<double>()
                                              : 0;
   return message > 0 ? std::optional(message) : std::nullopt;
 }
 
+namespace {
+
+/// A measured size of a curve.
+struct Measurement {
+  double bytes, seconds, busbw;
+  std::size_t series;
+  bool operator<(const Measurement& other) const {
+    return std::tie(bytes, seconds) < std::tie(other.bytes, other.seconds);
+  }
+};
+
+std::string curve_name(const std::vector<NamedResult>& results, const Series& series,
+                       const std::vector<std::string>& without) {
+  return text_of(series.first(), "benchmark") + " " + system_of(results, series) + " " +
+         parameters_but(series, without);
+}
+
+/// Equal for series of the same result and environment that differ in the given parameters only.
+std::string curve_key(const std::vector<NamedResult>& results, const Series& series,
+                      const std::vector<std::string>& without) {
+  return curve_name(results, series, without) + "\n" + std::to_string(series.result) +
+         series.environment;
+}
+
+/// Sorts by size.
+Curve curve_of(std::vector<Measurement> measurements) {
+  std::sort(measurements.begin(), measurements.end());
+  Curve curve;
+  for (const Measurement& measurement : measurements) {
+    curve.series.push_back(measurement.series);
+    curve.bytes.push_back(measurement.bytes);
+    curve.seconds.push_back(measurement.seconds);
+    curve.busbw.push_back(measurement.busbw);
+  }
+  if (std::set<double>(curve.bytes.begin(), curve.bytes.end()).size() < 3)
+    curve.reason = "fewer than 3 sizes";
+  else
+    curve.fit = fit_alpha_beta(curve.bytes, curve.seconds);
+  return curve;
+}
+
+/// Sets the rivals of curves that differ in the algorithm only, and the sizes at which each is the
+/// fastest. `members`: indices of curves with a fit.
+void compare_rivals(std::vector<Curve>& curves, const std::vector<std::size_t>& members) {
+  std::vector<AlphaBeta> lines;
+  for (const std::size_t member : members) {
+    curves[member].rivals = members.size() - 1;
+    lines.push_back(*curves[member].fit);
+  }
+  if (members.size() < 2) return;
+  const std::vector<Fastest> order = fastest(lines);
+  for (std::size_t i = 0; i < order.size(); ++i)
+    curves[members[order[i].which]].least = {
+        order[i].from,
+        i + 1 < order.size() ? order[i + 1].from : std::numeric_limits<double>::infinity()};
+}
+
+}  // namespace
+
 std::vector<Curve> curves_of(const std::vector<NamedResult>& results,
                              const std::vector<Series>& all) {
-  struct Point {
-    double bytes, seconds, busbw;
-    std::size_t series;
-    bool operator<(const Point& other) const {
-      return std::tie(bytes, seconds) < std::tie(other.bytes, other.seconds);
-    }
-  };
-  const auto key_of = [&](const Series& one, const std::vector<std::string>& without) {
-    return text_of(one.first(), "benchmark") + " " + system_of(results, one) + " " +
-           parameters_but(one, without);
-  };
-  std::map<std::string, std::vector<Point>> groups;
+  const std::vector<std::string> size_parameters{"problem", "bytes"};
+  std::map<std::string, std::vector<Measurement>> measurements;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const Series& one = all[i];
-    if (one.published) continue;
-    const nlohmann::json busbw = rate_of(one, "busbw");
-    const auto bytes = message_bytes(one);
-    if (!busbw.is_number() || !bytes) continue;
-    groups[key_of(one, {"problem", "bytes"}) + "\n" + std::to_string(one.result) + one.environment]
-        .push_back({*bytes, one.median, busbw, i});
+    const Series& series = all[i];
+    if (series.published) continue;
+    const nlohmann::json busbw = rate_of(series, "busbw");
+    const auto bytes = message_bytes(series);
+    if (busbw.is_number() && bytes)
+      measurements[curve_key(results, series, size_parameters)].push_back(
+          {*bytes, series.median, busbw, i});
   }
   std::vector<Curve> curves;
-  std::map<std::string, std::vector<std::size_t>> rivals;  // those with a fit
-  for (auto& [key, points] : groups) {
-    std::sort(points.begin(), points.end());
-    const Series& first = all[points.front().series];
-    Curve curve;
-    curve.name = key_of(first, {"problem", "bytes"});
-    for (const Point& one : points) {
-      curve.series.push_back(one.series);
-      curve.bytes.push_back(one.bytes);
-      curve.seconds.push_back(one.seconds);
-      curve.busbw.push_back(one.busbw);
-    }
-    if (std::set<double>(curve.bytes.begin(), curve.bytes.end()).size() < 3)
-      curve.reason = "fewer than 3 sizes";
-    else
-      curve.fit = fit_alpha_beta(curve.bytes, curve.seconds);
+  std::map<std::string, std::vector<std::size_t>> rivals;
+  for (auto& [key, sizes] : measurements) {
+    Curve curve = curve_of(std::move(sizes));
+    const Series& first = all[curve.series.front()];
+    curve.name = curve_name(results, first, size_parameters);
     if (curve.fit)
-      rivals[key_of(first, {"problem", "bytes", "algorithm"}) + "\n" +
-             std::to_string(first.result) + first.environment]
-          .push_back(curves.size());
+      rivals[curve_key(results, first, {"problem", "bytes", "algorithm"})].push_back(curves.size());
     curves.push_back(std::move(curve));
   }
-  for (const auto& [key, members] : rivals) {
-    std::vector<AlphaBeta> lines;
-    for (const std::size_t one : members) {
-      curves[one].rivals = members.size() - 1;
-      lines.push_back(*curves[one].fit);
-    }
-    if (members.size() < 2) continue;
-    const std::vector<Fastest> order = fastest(lines);
-    for (std::size_t i = 0; i < order.size(); ++i)
-      curves[members[order[i].which]].least = {
-          order[i].from,
-          i + 1 < order.size() ? order[i + 1].from : std::numeric_limits<double>::infinity()};
-  }
+  for (const auto& [key, members] : rivals) compare_rivals(curves, members);
   return curves;
 }
 

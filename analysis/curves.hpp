@@ -1,6 +1,6 @@
 #pragma once
-// Time against message size, for the collectives: curves, what alpha and beta they have, and from
-// which size on another algorithm is the faster one.
+// Time against message size for the collectives: curves, their alpha and beta, and the sizes from
+// which another algorithm is faster.
 
 #include <optional>
 #include <span>
@@ -12,47 +12,47 @@
 
 namespace assay {
 
-/// t = alpha + beta * bytes. Least squares of the relative residuals, since the error of a time
-/// grows with it: otherwise the largest message alone would decide.
+/// t = alpha + beta * bytes. Least squares of the relative residuals, because the error of a time
+/// is proportional to it; otherwise the largest message would determine the fit.
 struct AlphaBeta {
   double alpha = 0, beta = 0;
   double worst = 0;  ///< largest relative residual
-  /// 1 - (squared relative residuals) / (those of the best constant time).
+  /// 1 - (sum of squared relative residuals) / (the same for the best constant time).
   double r_squared = 0;
-  /// Largest relative error for a size that was left out of the fit (each in turn); empty with
-  /// fewer than 4 sizes.
+  /// Largest relative error of the prediction for a size that was left out of the fit (each size in
+  /// turn); empty with fewer than 4 sizes.
   std::optional<double> held_out;
   double seconds(double bytes) const { return alpha + beta * bytes; }
 };
-/// At least two sizes; positive times.
+/// Needs at least two sizes and positive times.
 AlphaBeta fit_alpha_beta(std::span<const double> bytes, std::span<const double> seconds);
 
-/// Which of several fitted lines is the least time, by size.
+/// The line with the least time from a size on.
 struct Fastest {
   double from = 0;        ///< bytes
   std::size_t which = 0;  ///< index of the line
 };
-/// In the order of size, the first from 0 on. Lines that are nowhere the least do not appear. Equal
-/// lines: the first.
+/// In the order of size, beginning at size 0. Lines that are never the least do not appear. Among
+/// equal lines the first.
 std::vector<Fastest> fastest(std::span<const AlphaBeta> lines);
 
-/// The sizes of one collective by one algorithm of one transport on one machine.
+/// The sizes of a collective, for an algorithm of a transport on a machine.
 struct Curve {
   std::string name;                 ///< benchmark, system and parameters
-  std::vector<std::size_t> series;  ///< index, by size
+  std::vector<std::size_t> series;  ///< indices of the series, by size
   std::vector<double> bytes, seconds, busbw;
   std::optional<AlphaBeta> fit;
-  std::string reason;  ///< why there is none
-  /// Curves with a fit that differ from this one in the algorithm alone.
+  std::string reason;  ///< why there is no fit
+  /// The number of other curves with a fit that differ from this curve in the algorithm only.
   std::size_t rivals = 0;
-  /// The sizes, from and to (may be infinite), for which this one's line is the least of theirs:
-  /// the crossovers. Empty where there are no rivals, or no such sizes.
+  /// The sizes, from and to (may be infinite), at which the line of this curve is below those of
+  /// its rivals. Empty where there are no rivals, or no such sizes.
   std::optional<std::pair<double, double>> least;
 };
-/// The message of a row with a bus bandwidth, in bytes: of its algbw, else of its problem. Nothing
-/// where there is none.
+/// The message size in bytes of a row of a collective: from its algbw, else from its problem.
+/// Nothing where neither is known.
 std::optional<double> message_bytes(const Series& series);
-/// From measured rows with a bus bandwidth.
+/// The curves of all measured rows with a bus bandwidth.
 std::vector<Curve> curves_of(const std::vector<NamedResult>& results,
                              const std::vector<Series>& all);
 

@@ -45,7 +45,7 @@ void list_benchmarks() {
   std::cout << terminal_table({{"benchmark"}}, lines);
 }
 
-/// A file that cannot be read is told, and hides no other.
+/// A file that cannot be read is listed as unusable.
 template <class Describe>
 void list_files(const char* title, const std::vector<std::string>& names, Describe describe) {
   std::vector<Line> lines;
@@ -95,7 +95,7 @@ void list_problems() {
   });
 }
 
-/// "30 rows in s, published; conv, pca, ...: what it is": which rows a `--baseline` could match.
+/// "30 rows in s, published; conv, pca, ...: description": which rows --baseline can match.
 void list_baselines() {
   list_files("baseline", baseline_names(), [](const std::string& name) {
     const json document = read_result(baseline_file(name));
@@ -115,7 +115,7 @@ void list_baselines() {
       return join(std::vector<std::string>(set.begin(), set.end()), ", ");
     };
     return fmt::format("{} rows{} in {}{}; {}: {}", document.at("rows").size(),
-                       missing > 0 ? fmt::format(" ({} without a number)", missing) : "",
+                       missing > 0 ? fmt::format(" ({} without a result)", missing) : "",
                        list(units), published ? ", published" : "", list(benchmarks),
                        document.at("system").value("description", "no description"));
   });

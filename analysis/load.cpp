@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Plans, suites and comparisons may lie beside results.
+/// Plans, suites and comparisons may be in the same folder as results.
 bool is_result(const fs::path& file) {
   if (file.filename() == "result.json") return true;
   const nlohmann::json document = read_json(file);
@@ -25,7 +25,7 @@ bool is_result(const fs::path& file) {
          document["schema"].get<std::string>().starts_with("assay-result/");
 }
 
-/// The name of a shipped baseline, which no file of that name hides.
+/// Whether this is the name of a shipped baseline, and no file has that name.
 bool is_baseline(const std::string& name) {
   const std::vector<std::string> names = baseline_names();
   return !fs::exists(name) && std::find(names.begin(), names.end(), name) != names.end();
@@ -39,7 +39,7 @@ std::vector<fs::path> files_of(const fs::path& name) {
   for (auto entry = fs::recursive_directory_iterator(name); entry != fs::end(entry); ++entry) {
     if (entry->is_directory() && fs::exists(entry->path() / "result.json")) {
       files.push_back(entry->path() / "result.json");
-      entry.disable_recursion_pending();  // its plans are no results
+      entry.disable_recursion_pending();  // its plans are not results
     } else if (entry->is_regular_file() && entry->path().extension() == ".json" &&
                is_result(entry->path())) {
       files.push_back(entry->path());
@@ -47,8 +47,8 @@ std::vector<fs::path> files_of(const fs::path& name) {
   }
   if (files.empty())
     throw InputError(
-        fmt::format("{} holds no result (no result.json, no file of schema assay-result). Name "
-                    "the folder of a run, or make one with `assay run`.",
+        fmt::format("{} contains no results (no result.json, no file with the schema "
+                    "assay-result). Give the folder of a run, or make one with `assay run`.",
                     name.string()));
   std::sort(files.begin(), files.end());
   return files;
@@ -63,7 +63,7 @@ std::vector<NamedResult> load_results(const std::vector<std::string>& names) {
     for (const fs::path& file : files_of(name)) {
       if (!seen.insert(fs::weakly_canonical(file)).second)
         throw InputError(fmt::format(
-            "{} is given twice (its rows would count twice). Name it once.", file.string()));
+            "{} is given twice (its rows would count twice). Give it once.", file.string()));
       const bool whole =
           is_baseline(name) || (fs::is_directory(name) && file == fs::path(name) / "result.json");
       results.push_back({whole ? name : file.string(), read_result(file)});

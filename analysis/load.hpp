@@ -1,5 +1,5 @@
 #pragma once
-// Result files as commands name them.
+// Reads the result files that a command names.
 
 #include <string>
 #include <vector>
@@ -8,11 +8,11 @@
 
 namespace assay {
 
-/// The result files that `names` mean, each read and checked: a file, the folder of a run (its
-/// result.json), the name of a shipped baseline, or a folder with runs and result files somewhere
-/// below it (other JSON files there are passed over). In the order given, within a folder by path.
-/// A result is named as it was given, "" where it is the only one. InputError for what cannot be
-/// read, for a folder without results, and for one file named twice.
+/// Reads and checks the results that `names` stand for: a result file, the folder of a run (its
+/// result.json), a shipped baseline, or a folder with runs and result files anywhere below it
+/// (other JSON files are ignored). In the order given; within a folder by path. A result gets the
+/// name that was given, "" where it is the only result. InputError for what cannot be read, for a
+/// folder without results, and for a file that is given twice.
 std::vector<NamedResult> load_results(const std::vector<std::string>& names);
 
 }  // namespace assay

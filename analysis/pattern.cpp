@@ -12,14 +12,15 @@ Pattern::Pattern(const std::string& text, const std::string& what) {
   options.set_log_errors(false);
   auto made = std::make_shared<const RE2>(text, options);
   if (!made->ok()) {
-    // What is wrong is a piece of the expression, and that may be as long as it.
+    // The message quotes a part of the expression, which may be long.
     constexpr std::size_t longest = 200;
     std::string why = made->error();
     if (why.size() > longest) why = why.substr(0, longest) + "...";
-    throw InputError(fmt::format(
-        "{} is no regular expression ({}). Use RE2's syntax, like conv/.*fp32: it has neither "
-        "references to groups nor (?=...), and escapes what has a meaning by a backslash.",
-        what.size() > longest ? what.substr(0, longest) + "..." : what, why));
+    throw InputError(
+        fmt::format("{} is not a valid regular expression ({}). Use the syntax of RE2, like "
+                    "conv/.*fp32, without "
+                    "back-references and (?=...); a backslash escapes special characters.",
+                    what.size() > longest ? what.substr(0, longest) + "..." : what, why));
   }
   compiled_ = std::move(made);
 }

@@ -1,6 +1,6 @@
 #pragma once
-// Regular expressions that people give. RE2's, which take time linear in the text and bounded
-// memory whatever the expression is: std::regex recurses, and may never end.
+// Regular expressions that users give. RE2 needs linear time and bounded memory for any expression;
+// std::regex recurses and may not terminate.
 
 #include <memory>
 #include <optional>
@@ -15,14 +15,16 @@ namespace assay {
 
 class Pattern {
  public:
-  /// Everything matches.
+  /// Matches everything.
   Pattern() = default;
-  /// InputError: `what` ("--filter '('") is no regular expression, and why. Of what ECMAScript
-  /// knows, RE2 refuses references to groups and looking ahead: neither can be had in linear time.
+  /// `what` ("--filter '('") names the expression in messages. InputError for an invalid
+  /// expression. RE2 does not support back-references and look-ahead, which ECMAScript has: they
+  /// need more than linear time.
   Pattern(const std::string& text, const std::string& what);
-  /// Whether a part of the text matches.
+  /// Whether any part of the text matches.
   bool in(const std::string& text) const;
-  /// The groups of a match of the whole text ("" for one that took no part), or nothing.
+  /// The groups of a match of the whole text ("" for an unused group); nothing if it does not
+  /// match.
   std::optional<std::vector<std::string>> groups_of(const std::string& text) const;
 
  private:

@@ -1,7 +1,6 @@
 #pragma once
-// The one direction of every ratio that a command shows: a speedup, above 1 the first-named is
-// faster. Result files and documents keep ratios of times where they had them; what people read
-// goes through here.
+// Every ratio that a command shows is a speedup: above 1 the first-named side is faster. Result
+// files and documents still have some ratios of times; these functions convert them for people.
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -10,17 +9,17 @@
 
 namespace assay {
 
-/// Of the first over the second, from the times of both.
+/// The speedup of the first over the second, from their times.
 double speedup(double first_s, double second_s);
-/// Of A over B, from "time of A / time of B".
+/// The speedup of A over B, from "time of A / time of B".
 double speedup_of(double time_ratio);
 Interval speedup_of(const Interval& time_ratio);
-/// The same of a number or null, and of a pair or null.
+/// The same for JSON: a number, a pair [low, high], or null.
 nlohmann::json speedup_json(const nlohmann::json& time_ratio);
 
-/// "A over B": the head of a column of speedups.
+/// "A over B": the title of a column of speedups.
 std::string over(const std::string& first, const std::string& second);
-/// "speedup: A over B, above 1 A is faster": the line that says it where there is room.
+/// "speedup: A over B, above 1 A is faster": an explanation below a table.
 std::string speedup_header(const std::string& first, const std::string& second);
 
 }  // namespace assay

@@ -16,27 +16,28 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Of a program that was not started by `assay run`: x.json.journal.jsonl, beside x.json.
-const std::string of_program = ".journal.jsonl";
+/// The journal of a program that `assay run` did not start: x.json.journal.jsonl for x.json.
+const std::string program_suffix = ".journal.jsonl";
 
 int recover(const Given& given) {
   const std::string journal = *value_of(given, "JOURNAL");
-  const bool own = journal.ends_with(of_program) && journal.size() > of_program.size() &&
-                   fs::path(journal).filename() != of_program;
+  const bool own = journal.ends_with(program_suffix) && journal.size() > program_suffix.size() &&
+                   fs::path(journal).filename() != program_suffix;
   const auto given_out = value_of(given, "out");
   if (!given_out && !own)
     throw InputError(fmt::format(
-        "--out is missing ({} does not tell the result's name). Say where to write it; the run of "
-        "`assay run` goes on with --resume.",
+        "--out is missing (the name {} does not contain the name of the result). Give a file; to "
+        "continue a run of `assay run`, use --resume.",
         journal));
-  const fs::path out = given_out ? fs::path(*given_out)
-                                 : fs::path(journal.substr(0, journal.size() - of_program.size()));
+  const fs::path out = given_out
+                           ? fs::path(*given_out)
+                           : fs::path(journal.substr(0, journal.size() - program_suffix.size()));
   check_output("--out", out, {journal});
   const nlohmann::json result = write_result(journal, out, {});
-  // All of it stands in the result now. The journal of a run stays: the run may be resumed.
+  // The result contains all of it. The journal of a run is kept, because the run may be resumed.
   std::error_code stays;
   if (own) fs::remove(journal, stays);
-  std::cerr << fmt::format("assay recover: {} rows in {}\n", result.at("rows").size(),
+  std::cerr << fmt::format("assay recover: wrote {} rows to {}\n", result.at("rows").size(),
                            out.string());
   return static_cast<int>(ExitCode::ok);
 }

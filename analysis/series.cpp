@@ -41,8 +41,8 @@ void add_interval(Series& series) {
   if (series.status != "ok") return;
   const json ci = series.first().at("time_s").value("ci95", json());
   if (series.rows.size() > 1 && !series.published) {
-    // The launch is the unit: samples within one share its memory layout and binding, and their
-    // interval is too narrow.
+    // The launch is the unit: the samples of a launch share its memory layout and binding, so their
+    // interval would be too narrow.
     series.interval = median_interval(series.medians);
     series.has_interval = true;
     series.is_range = series.rows.size() < static_cast<std::size_t>(least_for_interval);
@@ -55,20 +55,20 @@ void add_interval(Series& series) {
 using SortKey = std::tuple<std::string, std::string, int, std::string, std::string, std::string,
                            std::string, std::size_t>;
 
-/// Sizes stand in their own order: 4, 400000, 16777216.
-std::string in_order(std::string problem) {
+/// A sort key that puts sizes in numeric order: 4, 400000, 16777216.
+std::string numeric_order(std::string problem) {
   const bool size = problem.find_first_not_of("0123456789") == std::string::npos;
   if (size) problem.insert(0, 20 - std::min<std::size_t>(problem.size(), 20), '0');
   return problem;
 }
 
 SortKey sort_key(const Series& series) {
-  // Training's own order, not the alphabet's.
+  // The order of training, not of the alphabet.
   const std::string direction = series.parameter("direction");
   const int pass = direction == "forward" ? 0 : direction == "bwd_data" ? 1 : 2;
   const json& row = series.first();
   return {text_of(row, "benchmark"),
-          in_order(series.problem()),
+          numeric_order(series.problem()),
           pass,
           series.parameter("precision"),
           series.parameter("algorithm"),
@@ -94,8 +94,8 @@ std::string mark_of(const Series& series) {
 
 bool ids_repeat(const std::vector<Series>& all) {
   std::set<std::pair<std::size_t, std::string>> seen;
-  return std::any_of(all.begin(), all.end(), [&](const Series& one) {
-    return !seen.emplace(one.result, text_of(one.first(), "id")).second;
+  return std::any_of(all.begin(), all.end(), [&](const Series& series) {
+    return !seen.emplace(series.result, text_of(series.first(), "id")).second;
   });
 }
 
@@ -115,8 +115,7 @@ std::vector<Series> series_of(const std::vector<NamedResult>& results) {
         all.push_back(std::move(series));
       }
   }
-  // A run has its cases in random order; people look for a problem, and compare what stands
-  // together.
+  // A run has its cases in random order. Readers look for a problem, and compare adjacent rows.
   std::stable_sort(all.begin(), all.end(),
                    [](const Series& a, const Series& b) { return sort_key(a) < sort_key(b); });
   return all;

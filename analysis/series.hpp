@@ -1,5 +1,5 @@
 #pragma once
-// The launches of one case, brought to one value or to the reason why there is none.
+// The launches of a case, summarized to a value, or to the reason why there is none.
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -12,56 +12,56 @@
 namespace assay {
 
 struct NamedResult {
-  std::string name;  ///< "" where there is only one
+  std::string name;  ///< "" if it is the only result
   nlohmann::json result;
 };
 
-/// The launches of one id in one environment of one result.
+/// The launches of an id in an environment of a result.
 struct Series : Launches {
-  std::size_t result = 0;  ///< index into the results given
-  Interval interval;       ///< one launch: of its samples; several: of the launches' medians
+  std::size_t result = 0;  ///< index of the result
+  Interval interval;       ///< of the medians of the launches; of the samples with a single launch
   bool has_interval = false;
-  /// Whether `interval` is only the range of few launches, which holds the median with less than
-  /// 95 %: it must never stand under the name of an interval.
+  /// Whether `interval` is only the range of a few launches, which contains the median with less
+  /// than 95 %. It must never be called an interval.
   bool is_range = false;
   std::string parameter(const std::string& name) const;
-  /// The algorithm that ran, with the one asked for where that is another.
+  /// The algorithm that ran, followed by the requested algorithm where that differs.
   std::string algorithm() const;
   /// A name from a list, or the descriptor.
   std::string problem() const;
 };
 
-/// All series of some results, by problem and settings, equal ids of several results together. An
-/// id whose launches ran in several environments (hardware or software) is several series.
+/// All series of the results, sorted by problem and settings, so that equal ids of several results
+/// are adjacent. An id whose launches ran in several environments (hardware, software) has several
+/// series.
 std::vector<Series> series_of(const std::vector<NamedResult>& results);
 
-/// Published as a rate alone.
+/// Whether the series is a published rate without a time.
 bool rate_alone(const Series& series);
-/// An ok row with a time above the clock's resolution.
+/// Whether the series is ok, with a time above the resolution of the timer.
 bool has_time(const Series& series);
-/// Amount of work over the series' median, from a rate of its first row; null where there is none.
+/// The rate `name` at the median of the series; null where the rows do not have it.
 nlohmann::json rate_of(const Series& series, const std::string& name);
 /// A finite number of row.problem, else null.
 nlohmann::json problem_number(const Series& series, const std::string& name);
-/// All parameters but `without`, as "name=value …": what two rows must share to be set in relation.
+/// All parameters but `without`, as "name=value …": what two comparable rows have in common.
 std::string parameters_but(const Series& series, const std::vector<std::string>& without);
 std::string system_of(const std::vector<NamedResult>& results, const Series& series);
 
-/// Whether any of its launches was timed on processors that others wanted.
+/// Whether any launch was timed while other work used the processors.
 bool any_shared(const Series& series);
-/// Whether any of its launches had more threads or ranks than processors, and none the above.
+/// Whether any launch had more threads or ranks than processors, and any_shared is false.
 bool any_oversubscribed(const Series& series);
 /// The mark behind every number that comes from the series' times: "!", "~", or "".
 std::string mark_of(const Series& series);
 
-/// Whether an id stands more than once in a result, its launches having run in environments that
-/// differ.
+/// Whether a result has an id more than once, because its launches ran in different environments.
 bool ids_repeat(const std::vector<Series>& all);
 inline constexpr const char* environments_note =
-    "One id stands more than once: the hardware or the software of its launches differed "
-    "(environment: index in the result file), and such launches are never brought to one number.";
+    "An id is listed more than once: its launches ran with different hardware or software "
+    "(environment: index in the result file), and such launches are never combined.";
 
-/// A parameter's value as text ("2" for the number 2), "" for what is absent or null.
+/// The value of a key as text ("2" for the number 2); "" where it is absent or null.
 std::string text_of(const nlohmann::json& object, const std::string& key);
 
 }  // namespace assay

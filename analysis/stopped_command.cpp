@@ -13,9 +13,9 @@ int stopped(const Given& given) {
   char host[256] = "";
   gethostname(host, sizeof host - 1);
   std::string answer = std::string(host) + " asked\n";
-  for (const Stopped& one : stopped_here(*value_of(given, "WORD")))
-    answer += one.host + " stopped " + std::to_string(one.process) + " " + one.rank + "\n";
-  std::cout << answer << std::flush;  // one write: those of several hosts meet in one pipe
+  for (const Stopped& found : stopped_here(*value_of(given, "WORD")))
+    answer += found.host + " stopped " + std::to_string(found.process) + " " + found.rank + "\n";
+  std::cout << answer << std::flush;  // a single write: several hosts share a pipe
   return 0;
 }
 

@@ -38,21 +38,21 @@ std::size_t checked_suite(const std::filesystem::path& file) {
   return cases;
 }
 
-/// What was done with the estimates of a result that read_result has accepted.
+/// Which estimates of a result read_result has recomputed.
 std::string statistics_text(const nlohmann::json& result) {
   const nlohmann::json& rows = result.at("rows");
   if (std::none_of(rows.begin(), rows.end(), [](const nlohmann::json& row) {
         return row.at("status") == "ok" && !row.value("published", false);
       }))
-    return "";  // there are no samples
+    return "";  // no samples
   const int version = statistics_of(result.at("run"));
   if (version == statistics_version)
     return fmt::format(", statistics of version {} recomputed", version);
-  return fmt::format(", statistics of version {} not recomputed: this Assay has version {}",
+  return fmt::format(", statistics of version {} not recomputed (this Assay has version {})",
                      version, statistics_version);
 }
 
-/// What the file is, and how much of it: "assay-result/1, 12 rows". InputError for anything wrong.
+/// A description of a valid file: "assay-result/1, 12 rows". InputError for an invalid file.
 std::string validated(std::filesystem::path file) {
   if (std::filesystem::is_directory(file) && std::filesystem::exists(file / "result.json"))
     file /= "result.json";
@@ -74,8 +74,8 @@ std::string validated(std::filesystem::path file) {
     return fmt::format("{}, {} problems", name,
                        read_checked(file, "problems").at("problems").size());
   std::vector<std::string> known;
-  for (const std::string& one : json_names(data_folder("results-schema")))
-    if (one.ends_with(".schema")) known.push_back("assay-" + one.substr(0, one.rfind('.')));
+  for (const std::string& name : json_names(data_folder("results-schema")))
+    if (name.ends_with(".schema")) known.push_back("assay-" + name.substr(0, name.rfind('.')));
   if (std::find(known.begin(), known.end(), kind) == known.end())
     throw InputError(
         fmt::format("{} at /schema: {}", file.string(), unknown_name("schema", kind, known)));
@@ -104,7 +104,7 @@ int validate(const Given& given) {
 
 Command validate_command() {
   return {"validate",
-          "Check any file of Assay against its schema, and suites against their benchmarks.",
+          "Check files of Assay against their schemas, and suites against the benchmarks.",
           {{"FILE", "file, or the folder of a run", "FILE", "", true, true}},
           &validate,
           {{"assay validate results/today", "checks the result of a run"}}};

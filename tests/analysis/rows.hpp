@@ -9,18 +9,18 @@ namespace assay::test {
 
 inline nlohmann::json row(const std::string& status, double seconds, int launch = 0,
                           Settings more = {}, int attempt = 0, double flops = 1e9) {
-  Case one;
-  one.settings = {{"direction", "forward"},
-                  {"precision", "fp32"},
-                  {"backend", "onednn"},
-                  {"algorithm", "direct"},
-                  {"problem", "mb1ic8ih8oc8oh8kh3ph1"},
-                  {"cache", "hot"},
-                  {"threads", "2"}};
-  for (const auto& [name, value] : more) one.settings[name] = value;
-  one.id = "conv";
-  for (const auto& [name, value] : one.settings) one.id += "/" + value;
-  one.names = {"list/first"};
+  Case measured_case;
+  measured_case.settings = {{"direction", "forward"},
+                            {"precision", "fp32"},
+                            {"backend", "onednn"},
+                            {"algorithm", "direct"},
+                            {"problem", "mb1ic8ih8oc8oh8kh3ph1"},
+                            {"cache", "hot"},
+                            {"threads", "2"}};
+  for (const auto& [name, value] : more) measured_case.settings[name] = value;
+  measured_case.id = "conv";
+  for (const auto& [name, value] : measured_case.settings) measured_case.id += "/" + value;
+  measured_case.names = {"list/first"};
   Outcome outcome;
   outcome.status = status;
   if (status != "ok") outcome.reason = "why it is " + status;
@@ -41,7 +41,7 @@ inline nlohmann::json row(const std::string& status, double seconds, int launch 
     outcome.timing = timing;
     outcome.work = {{"flops_per_s", flops}};
   }
-  nlohmann::json made = make_row("conv", one, nullptr, outcome, 0, launch, attempt, 1, 1);
+  nlohmann::json made = make_row("conv", measured_case, nullptr, outcome, 0, launch, attempt, 1, 1);
   made["problem"]["flops"] = flops;
   return made;
 }

@@ -59,10 +59,10 @@ TEST(AlphaBeta, RSquaredIsOverTheBestConstant) {
 }
 
 AlphaBeta of(double alpha, double beta) {
-  AlphaBeta one;
-  one.alpha = alpha;
-  one.beta = beta;
-  return one;
+  AlphaBeta line;
+  line.alpha = alpha;
+  line.beta = beta;
+  return line;
 }
 
 TEST(Fastest, LinesFollowEachOtherWhereTheyCross) {
@@ -79,8 +79,8 @@ TEST(Fastest, LinesFollowEachOtherWhereTheyCross) {
   for (double size = 0.1; size < 20; size += 0.37) {
     std::size_t now = 0;
     while (now + 1 < order.size() && order[now + 1].from <= size) ++now;
-    for (const AlphaBeta& one : lines)
-      EXPECT_LE(lines[order[now].which].seconds(size), one.seconds(size) + 1e-12);
+    for (const AlphaBeta& line : lines)
+      EXPECT_LE(lines[order[now].which].seconds(size), line.seconds(size) + 1e-12);
   }
 }
 
@@ -143,10 +143,10 @@ TEST(Curves, AreBelowTheTable) {
 TEST(Curves, MessageSizeIsWhatAlgbwSays) {
   std::vector<json> rows;
   for (const double size : {1e3, 1e4, 1e6}) {
-    json one = collective(size, 1e-6 + size * 1e-10);
-    one["problem"]["bytes"] = 2 * size;  // what is moved
-    one["rates"]["algbw"] = size / one["time_s"]["median"].get<double>();
-    rows.push_back(one);
+    json row = collective(size, 1e-6 + size * 1e-10);
+    row["problem"]["bytes"] = 2 * size;  // what is moved
+    row["rates"]["algbw"] = size / row["time_s"]["median"].get<double>();
+    rows.push_back(row);
   }
   const std::vector<NamedResult> results{{"", test::result(rows)}};
   EXPECT_EQ(curves_of(results, series_of(results)).at(0).bytes,

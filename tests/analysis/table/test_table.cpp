@@ -109,12 +109,12 @@ TEST(Table, EnvironmentsAreNeverMerged) {
   for (const char* by : {"", "precision"}) {
     const std::string text = render_table({{"", document}}, {}, {false, by});
     for (const char* time : {"1.50 ms", "5.00 ms", "8.00 ms"}) EXPECT_TRUE(has(text, time)) << text;
-    EXPECT_TRUE(has(text, "One id stands more than once")) << text;
+    EXPECT_TRUE(has(text, "An id is listed more than once")) << text;
   }
   document["environments"][2] = document["environments"][3] = environment("a", "a");
   const std::string text = render_table({{"", document}}, {}, {});
   EXPECT_TRUE(has(line_with(text, "list/first"), "3.50 ms")) << text;
-  EXPECT_FALSE(has(text, "One id stands more than once")) << text;
+  EXPECT_FALSE(has(text, "An id is listed more than once")) << text;
 }
 
 TEST(Table, RowsThatAreNotOkShowTheirReasonAndNoNumber) {

@@ -142,11 +142,15 @@ Curve curve_of(std::vector<Measurement> measurements) {
 /// fastest. `members`: indices of curves with a fit.
 void compare_rivals(std::vector<Curve>& curves, const std::vector<std::size_t>& members) {
   std::vector<AlphaBeta> lines;
+  // A poor line may hide a fast algorithm: it makes every claim about its rivals void.
+  const bool comparable = std::all_of(members.begin(), members.end(),
+                                      [&](std::size_t member) { return curves[member].fits(); });
   for (const std::size_t member : members) {
     curves[member].rivals = members.size() - 1;
+    curves[member].comparable = comparable;
     lines.push_back(*curves[member].fit);
   }
-  if (members.size() < 2) return;
+  if (members.size() < 2 || !comparable) return;
   const std::vector<Fastest> order = fastest(lines);
   for (std::size_t i = 0; i < order.size(); ++i)
     curves[members[order[i].which]].least = {

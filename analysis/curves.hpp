@@ -24,6 +24,9 @@ struct AlphaBeta {
   std::optional<double> held_out;
   double seconds(double bytes) const { return alpha + beta * bytes; }
 };
+/// The least R² of a line from which conclusions are drawn: below it neither alpha nor beta is
+/// shown, and no algorithm is called faster than another (docs/method.md).
+inline constexpr double least_r_squared = 0.9;
 /// Needs at least two sizes and positive times.
 AlphaBeta fit_alpha_beta(std::span<const double> bytes, std::span<const double> seconds);
 
@@ -43,10 +46,13 @@ struct Curve {
   std::vector<double> bytes, seconds, busbw;
   std::optional<AlphaBeta> fit;
   std::string reason;  ///< why there is no fit
+  bool fits() const { return fit && fit->r_squared >= least_r_squared; }
   /// The number of other curves with a fit that differ from this curve in the algorithm only.
   std::size_t rivals = 0;
+  /// Whether the fits of this curve and of its rivals all reach least_r_squared.
+  bool comparable = true;
   /// The sizes, from and to (may be infinite), at which the line of this curve is below those of
-  /// its rivals. Empty where there are no rivals, or no such sizes.
+  /// its rivals. Empty where there are no rivals, or no such sizes, or they are not comparable.
   std::optional<std::pair<double, double>> least;
 };
 /// The message size in bytes of a row of a collective: from its algbw, else from its problem.

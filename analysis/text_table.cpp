@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/base/numbers.hpp"
+#include "core/base/text.hpp"
 
 namespace assay {
 
@@ -107,6 +108,21 @@ std::string markdown_text(const std::string& text) {
     safe += c;
   }
   return safe;
+}
+
+std::string wrapped(const std::string& text, std::size_t width) {
+  std::string lines, line;
+  const auto end_line = [&] {
+    lines += (lines.empty() ? "" : "\n  ") + line;
+    line.clear();
+  };
+  for (const std::string& word : split(text, ' ')) {
+    const std::size_t indent = lines.empty() ? 0 : 2;
+    if (!line.empty() && indent + shown_width(line) + 1 + shown_width(word) > width) end_line();
+    line += (line.empty() ? "" : " ") + word;
+  }
+  if (!line.empty()) end_line();
+  return lines;
 }
 
 std::string terminal_table(const std::vector<Column>& raw_columns,

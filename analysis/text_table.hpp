@@ -24,6 +24,12 @@ std::string visible(const std::string& text);
 /// The same for Markdown: special characters are escaped.
 std::string markdown_text(const std::string& text);
 
+/// Columns of characters that a table and its notes should fit.
+inline constexpr std::size_t table_width = 120;
+/// The text with line breaks for blanks, so that no line is longer than `width` (a longer word
+/// stays whole); lines after the first are indented by two.
+std::string wrapped(const std::string& text, std::size_t width);
+
 /// Applies visible() to titles, cells and notes.
 std::string terminal_table(const std::vector<Column>& columns, const std::vector<Line>& lines);
 /// A note is put into the first missing cell; all text is escaped.

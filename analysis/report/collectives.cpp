@@ -43,7 +43,7 @@ json by_size(const std::vector<NamedResult>& results, const std::vector<Series>&
                   {"busbw", one.busbw},
                   {"mark", mark},
                   {"fit", nullptr},
-                  {"rivals", one.rivals}};
+                  {"rivals", one.comparable ? one.rivals : 0}};
     if (one.fit) {
       const json held_out = one.fit->held_out ? json(*one.fit->held_out) : json();
       curve["fit"] = {{"alpha", one.fit->alpha},

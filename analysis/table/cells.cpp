@@ -26,22 +26,12 @@ std::string status_of(const Series& series) {
 
 std::string human_quantity(const Quantity& quantity) {
   if (quantity.unit == "s") return human_seconds(quantity.value);
-  if (quantity.unit.ends_with("flops_per_s")) return human(quantity.value, "FLOP/s");
-  if (quantity.unit.ends_with("bytes_per_s")) return human(quantity.value, "B/s");
-  const std::size_t per = quantity.unit.find("_per_s");
-  return per == std::string::npos
-             ? fmt::format("{:.6g} {}", quantity.value, quantity.unit)
-             : fmt::format("{:.6g} {}/s", quantity.value, quantity.unit.substr(0, per));
+  return human_rate(quantity.unit, quantity.value);
 }
 
 std::string marked_quantity(const Series& series) {
-  return human_quantity(quantity_of(series)) + (series.published ? "*" : "") +
-         (any_shared(series)           ? "!"
-          : any_oversubscribed(series) ? "~"
-                                       : "");
+  return human_quantity(quantity_of(series)) + (series.published ? "*" : "") + mark_of(series);
 }
-
-namespace {
 
 std::optional<double> largest_error(const Series& series) {
   std::optional<double> largest;
@@ -52,8 +42,6 @@ std::optional<double> largest_error(const Series& series) {
   }
   return largest;
 }
-
-}  // namespace
 
 bool has_error(const Series& series) { return largest_error(series).has_value(); }
 
@@ -120,6 +108,11 @@ json beside(const Series& series, const Baseline* baseline, const std::string& s
   else if (value > 0)
     match["speedup"] = row["rates"].value(match["unit"].get<std::string>(), 0.0) / value;
   return match;
+}
+
+std::string ratio_mark(const Series& series, const json& match) {
+  if (any_shared(series) || (match.is_object() && match.value("shared", false))) return "!";
+  return mark_of(series);
 }
 
 std::string ratio_cell(const std::string& ratio, bool absolutes, const Quantity& over,

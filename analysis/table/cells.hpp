@@ -2,6 +2,7 @@
 // What the tables share: a series' number with its unit, marks, and other systems' numbers for it.
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,12 +22,13 @@ std::string status_of(const Series& series);
 
 /// "1.90 s", "905 images/s".
 std::string human_quantity(const Quantity& quantity);
-/// With the marks of the legend: * published, ! taken on a busy machine.
+/// With the marks of the legend: * published, ! timed on a busy machine, ~ oversubscribed.
 std::string marked_quantity(const Series& series);
 
 /// "1.5e-07", the largest of its launches; "published", or "-" where nothing was verified.
 std::string error_cell(const Series& series);
 bool has_error(const Series& series);
+std::optional<double> largest_error(const Series& series);
 inline constexpr const char* error_note = "error: largest error / RMS of the fp64 reference.";
 
 /// "No problem is common with B: …" where the rows and a baseline have none; "" where they have, or
@@ -39,6 +41,8 @@ nlohmann::json beside(const Series& series, const Baseline* baseline, const std:
                       std::string* why = nullptr);
 Quantity quantity_of(const nlohmann::json& match);
 
+/// The mark of a ratio: of its worse side. `match` may be null.
+std::string ratio_mark(const Series& series, const nlohmann::json& match);
 /// "2.50", with both absolutes "2.50 (5.00 s / 2.00 s)".
 std::string ratio_cell(const std::string& ratio, bool absolutes, const Quantity& over,
                        const Quantity& under);
@@ -53,8 +57,7 @@ bool several_benchmarks(const std::vector<Series>& all);
 /// "3 ok, 1 failed"
 std::string counts(const std::vector<Series>& all);
 
-inline constexpr const char* no_verdict =
-    "It is no verdict: `assay table` shows, it does not compare.";
+inline constexpr const char* no_verdict = "`assay compare` tells whether a difference is real.";
 inline constexpr const char* published_note =
     "* published, not measured by Assay: no samples, no interval.";
 

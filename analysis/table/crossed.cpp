@@ -7,6 +7,7 @@
 #include <set>
 
 #include "analysis/ratio.hpp"
+#include "analysis/table/axes.hpp"
 #include "analysis/table/cells.hpp"
 #include "analysis/table/legend.hpp"
 #include "analysis/table/pivot.hpp"
@@ -113,8 +114,11 @@ std::string crossed_table(const std::vector<NamedResult>& results, const Crossed
                           const std::vector<Series>& all, const TableOptions& options) {
   std::vector<Series> kept;
   for (const CrossedLine& line : crossed.lines) kept.push_back(*line.series);
-  Axes axes = axes_of(kept, "");
-  std::erase(axes.shown, options.by);
+  // The parameter itself is a column, even where it does not differ.
+  const std::vector<std::string> names = parameter_names(kept);
+  const bool here = std::find(names.begin(), names.end(), options.by) != names.end();
+  Axes axes = axes_of(kept, here ? options.by : "");
+  choose(axes, kept, options.by, options.columns);
   axes.shown.insert(axes.shown.begin(), options.by);
 
   std::vector<std::string> systems;
@@ -160,7 +164,7 @@ std::string crossed_table(const std::vector<NamedResult>& results, const Crossed
       lines.push_back(std::move(head));
     }
     Line cells{{label(series), text_of(results[series.result].result.at("system"), "name")}, ""};
-    for (const std::string& axis : axes.shown) cells.cells.push_back(series.parameter(axis));
+    for (const std::string& axis : axes.shown) cells.cells.push_back(axis_text(series, axis));
     if (status != "ok") {
       cells.note = status + ": " + series.reason;
       lines.push_back(std::move(cells));
@@ -181,7 +185,7 @@ std::string crossed_table(const std::vector<NamedResult>& results, const Crossed
         continue;
       }
       legend.note(crossed.columns[i].system, text_of(match, "note"), false);
-      std::string ratio = fmt::format("{:.2f}x", 1 / faster);
+      std::string ratio = fmt::format("{:.2f}x{}", 1 / faster, ratio_mark(series, match));
       if (match.contains("ratio_printed")) {
         ratio += printed_mark;
         legend.add(printed_note(series, match));

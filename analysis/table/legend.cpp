@@ -12,7 +12,7 @@ namespace assay {
 namespace {
 
 std::string shown(const std::string& text, bool markdown) {
-  return markdown ? markdown_text(text) : visible(text);
+  return markdown ? markdown_text(text) : wrapped(visible(text), table_width);
 }
 
 /// "file 'sheet'!... (12 places, the result file names each)" of citations that differ in the
@@ -48,6 +48,18 @@ void Legend::note(const std::string& system, const std::string& note, bool algor
   if (!rest.empty()) add(fmt::format("{}: {}", system, join(rest, "; ")));
 }
 
+std::string Legend::footnote(const std::string& reason) {
+  auto place = std::find(footnotes_.begin(), footnotes_.end(), reason);
+  if (place == footnotes_.end()) place = footnotes_.insert(footnotes_.end(), reason);
+  return fmt::format("[{}]", place - footnotes_.begin() + 1);
+}
+
+void Legend::merge(const Legend& other) {
+  for (const std::string& line : other.lines_) add(line);
+  for (const auto& [system, cited] : other.citations_)
+    citations_[system].insert(cited.begin(), cited.end());
+}
+
 std::string Legend::text(bool markdown) const {
   std::string text;
   auto put = [&](const std::string& line) {
@@ -57,23 +69,26 @@ std::string Legend::text(bool markdown) const {
     put(fmt::format("* {}: published, not measured by Assay, without interval: {}", system,
                     common(cited)));
   for (const std::string& line : lines_) put(line);
+  for (std::size_t i = 0; i < footnotes_.size(); ++i)
+    put(fmt::format("[{}] {}", i + 1, footnotes_[i]));
   return text;
 }
 
 std::string table_title(const std::vector<NamedResult>& results,
                         const std::vector<std::string>& constants, bool markdown) {
   std::string text;
-  for (const NamedResult& one : results) {
-    const nlohmann::json& run = one.result.at("run");
+  for (const NamedResult& named : results) {
+    const nlohmann::json& run = named.result.at("run");
     const std::string suite = text_of(run, "suite"), started = text_of(run, "started");
-    text += shown(fmt::format("{}system {}{}{}", one.name.empty() ? "" : one.name + ": ",
-                              text_of(one.result.at("system"), "name"),
+    text += shown(fmt::format("{}system {}{}{}", named.name.empty() ? "" : named.name + ": ",
+                              text_of(named.result.at("system"), "name"),
                               suite.empty() ? "" : ", suite " + suite,
                               started.empty() ? "" : ", " + started),
                   markdown) +
             (markdown ? "  \n" : "\n");
   }
-  if (!constants.empty()) text += shown("all rows: " + join(constants, ", "), markdown) + "\n";
+  for (const std::string& line : constants)
+    text += shown(line, markdown) + (markdown && line != constants.back() ? "  \n" : "\n");
   return text + "\n";
 }
 

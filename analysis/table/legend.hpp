@@ -17,15 +17,19 @@ class Legend {
   void cite(const std::string& system, const std::string& citation);
   /// What a baseline's note says beyond the table's own columns and marks.
   void note(const std::string& system, const std::string& note, bool algorithm_shown);
+  /// "[1]", the number of a reason among those below the table; equal reasons have one number.
+  std::string footnote(const std::string& reason);
+  /// All that the other one says, after what this one says; it has no footnotes.
+  void merge(const Legend& other);
   std::string text(bool markdown) const;
 
  private:
   std::set<std::string> seen_;
-  std::vector<std::string> lines_;
+  std::vector<std::string> lines_, footnotes_;
   std::map<std::string, std::set<std::string>> citations_;
 };
 
-/// The systems, suites and times of the results, and what all rows share.
+/// The systems, suites and times of the results, and the lines of what rows share.
 std::string table_title(const std::vector<NamedResult>& results,
                         const std::vector<std::string>& constants, bool markdown);
 

@@ -7,12 +7,13 @@
 #include <set>
 
 #include "analysis/ratio.hpp"
+#include "analysis/table/axes.hpp"
 #include "analysis/table/cells.hpp"
+#include "analysis/table/folded.hpp"
 #include "analysis/table/legend.hpp"
 #include "analysis/table/table.hpp"
 #include "analysis/text_table.hpp"
 #include "core/api/precision.hpp"
-#include "core/base/error.hpp"
 #include "core/base/text.hpp"
 
 namespace assay {
@@ -25,44 +26,13 @@ namespace {
 std::string shared_parameter(const PivotLine& line, const std::string& name) {
   std::vector<std::string> values;
   for (const auto& [value, series] : line.series)
-    if (const std::string text = series->parameter(name);
+    if (const std::string text = axis_text(*series, name);
         !text.empty() && std::find(values.begin(), values.end(), text) == values.end())
       values.push_back(text);
   return join(values, " / ");
 }
 
 }  // namespace
-
-Axes axes_of(const std::vector<Series>& all, const std::string& by) {
-  Axes axes;
-  std::vector<std::string> names{"direction", "precision", "backend", "algorithm"};
-  std::map<std::string, std::set<std::string>> values;
-  std::map<std::string, std::size_t> have;
-  for (const Series& series : all)
-    for (const auto& [name, value] : series.first().at("parameters").items()) {
-      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-      values[name].insert(series.parameter(name));
-      ++have[name];
-    }
-  std::erase(names, "problem");  // the first column
-  std::vector<std::string> known;
-  for (const std::string& name : names)
-    if (values.contains(name)) known.push_back(name);
-  if (!by.empty() && std::find(known.begin(), known.end(), by) == known.end()) {
-    known.emplace_back("system");  // for whose sake prepared() makes it a parameter
-    throw InputError(unknown_name("parameter for --by", by, known));
-  }
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const std::string& name = names[i];
-    if (name == by || !values.contains(name)) continue;
-    const bool constant = values[name].size() == 1 && have[name] == all.size();
-    if (i < 4 || !constant)
-      axes.shown.push_back(name);
-    else if (const std::string& value = *values[name].begin(); !value.empty())
-      axes.constants.push_back(name + " " + value);
-  }
-  return axes;
-}
 
 void sort_counts(std::vector<std::string>& values) {
   const bool counts = std::all_of(values.begin(), values.end(), [](const std::string& one) {
@@ -130,92 +100,125 @@ json beside_first(const PivotLine& line, const Pivot& pivot, const Series& serie
   return beside(same, &first, system, why);
 }
 
-std::string pivot_table(const std::vector<NamedResult>& results, const std::vector<Series>& all,
-                        const Axes& axes, const TableOptions& options) {
-  const Pivot pivot = pivot_of(all, options.by);
-  const std::vector<std::string>& values = pivot.values;
-  const bool tell_result = results.size() > 1 && options.by != "system";
-  const bool errors = options.by == "precision";
+namespace {
 
-  std::vector<Column> columns;
-  if (tell_result) columns.push_back({"result"});
-  if (several_benchmarks(all)) columns.push_back({"benchmark"});
-  columns.push_back({"problem"});
-  for (const std::string& axis : axes.shown) columns.push_back({axis});
-  for (const std::string& value : values) {
-    columns.push_back({value.empty() ? "(none)" : value, true});
-    if (value != values.front()) columns.push_back({over(value, values.front()), true});
-    // What the speed costs.
-    if (errors) columns.push_back({fmt::format("error of {}", value), true});
+class PivotTable {
+ public:
+  PivotTable(const std::vector<NamedResult>& results, const std::vector<Series>& all,
+             const TableOptions& options)
+      : results_(results), all_(all), options_(options), pivot_(pivot_of(all, options.by)) {}
+
+  std::string text() {
+    std::vector<Series> folded;
+    std::vector<const PivotLine*> kept;
+    for (const PivotLine& line : pivot_.lines) {
+      const bool fold = options_.columns != all_columns &&
+                        std::all_of(line.series.begin(), line.series.end(),
+                                    [](const auto& value) { return may_fold(*value.second); });
+      if (!fold) kept.push_back(&line);
+      for (const auto& [value, series] : line.series) (fold ? folded : shown_).push_back(*series);
+    }
+    axes_ = axes_of(shown_.empty() ? all_ : shown_, options_.by);
+    choose(axes_, all_, options_.by, options_.columns);
+    std::vector<Line> lines;
+    for (const PivotLine* line : kept) lines.push_back(cells_of(*line));
+    if (!folded.empty()) lines.push_back({{}, folded_line(folded, all_, legend_)});
+    explain();
+    const std::vector<Column> columns = heads();
+    const bool markdown = options_.markdown;
+    return table_title(results_, axes_.constants, markdown) +
+           (markdown ? markdown_table(columns, lines) : terminal_table(columns, lines)) + "\n" +
+           legend_.text(markdown);
   }
 
-  Legend legend;
-  std::vector<Line> table;
-  std::vector<std::string> notes;
-  bool published = false, shared = false, oversubscribed = false;
-  for (const PivotLine& line : pivot.lines) {
+ private:
+  bool tell_result() const { return results_.size() > 1 && options_.by != "system"; }
+  /// What the speed of a precision costs stands beside it.
+  bool errors() const { return options_.by == "precision"; }
+
+  std::vector<Column> heads() const {
+    std::vector<Column> columns;
+    if (tell_result()) columns.push_back({"result"});
+    if (several_benchmarks(all_)) columns.push_back({"benchmark"});
+    columns.push_back({"problem"});
+    for (const std::string& axis : axes_.shown) columns.push_back({axis});
+    for (const std::string& value : pivot_.values) {
+      columns.push_back({value.empty() ? "(none)" : value, true});
+      if (value != pivot_.values.front())
+        columns.push_back({over(value, pivot_.values.front()), true});
+      if (errors()) columns.push_back({fmt::format("error of {}", value), true});
+    }
+    return columns;
+  }
+
+  Line cells_of(const PivotLine& line) {
     Line cells;
-    if (tell_result) cells.cells.push_back(results[line.any->result].name);
-    if (several_benchmarks(all)) cells.cells.push_back(text_of(line.any->first(), "benchmark"));
+    if (tell_result()) cells.cells.push_back(results_[line.any->result].name);
+    if (several_benchmarks(all_)) cells.cells.push_back(text_of(line.any->first(), "benchmark"));
     cells.cells.push_back(line.any->problem());
-    for (const std::string& axis : axes.shown) cells.cells.push_back(shared_parameter(line, axis));
-    for (const std::string& value : values) {
+    for (const std::string& axis : axes_.shown) cells.cells.push_back(shared_parameter(line, axis));
+    for (const std::string& value : pivot_.values) {
       const auto found = line.series.find(value);
       const Series* series = found == line.series.end() ? nullptr : found->second;
       const bool ok = series != nullptr && status_of(*series) == "ok";
-      if (ok) {
+      if (ok)
         cells.cells.push_back(marked_quantity(*series));
-        published = published || series->published;
-        shared = shared || any_shared(*series);
-        oversubscribed = oversubscribed || any_oversubscribed(*series);
-      } else if (series != nullptr) {
-        notes.push_back(
-            fmt::format("[{}] {}: {}", notes.size() + 1, series->status, series->reason));
-        cells.cells.push_back(fmt::format("{} [{}]", series->status, notes.size()));
-      } else {
+      else if (series != nullptr)
+        cells.cells.push_back(series->status + " " +
+                              legend_.footnote(series->status + ": " + series->reason));
+      else
         cells.cells.push_back("-");
-      }
-      const auto add_error = [&] {
-        if (errors) cells.cells.push_back(ok ? error_cell(*series) : "-");
-      };
-      if (value == values.front()) {
-        add_error();
-        continue;
-      }
-      std::string ratio = "-", why;
-      if (ok) {
-        const json match = beside_first(line, pivot, *series, options.by, &why);
-        const Quantity mine = quantity_of(*series);
-        if (match.is_object()) {
-          const Quantity its = quantity_of(match);
-          ratio = fmt::format("{:.3g}", match.at("speedup").get<double>());
-          if (match.contains("ratio_printed")) {
-            ratio += printed_mark;
-            legend.add(printed_note(*series, match));
-          }
-          ratio = its.unit == "s" ? ratio_cell(ratio, options.absolutes, its, mine)
-                                  : ratio_cell(ratio, options.absolutes, mine, its);
-        } else if (!why.empty()) {
-          legend.add("No ratio (-): " + why + ".");
-        }
-      }
-      cells.cells.push_back(ratio);
-      add_error();
+      if (value != pivot_.values.front()) cells.cells.push_back(ok ? ratio(line, *series) : "-");
+      if (errors()) cells.cells.push_back(ok ? error_cell(*series) : "-");
     }
-    table.push_back(std::move(cells));
+    return cells;
   }
-  std::string text =
-      options.markdown ? markdown_table(columns, table) : terminal_table(columns, table);
-  const std::string base = values.empty() ? "-" : values.front();
-  text += "\n";
-  legend.add(speedup_header("x", base) + ". " + no_verdict);
-  if (errors) legend.add(error_note);
-  if (published) legend.add(published_note);
-  if (shared) legend.add(shared_note);
-  if (oversubscribed) legend.add(oversubscribed_note);
-  if (ids_repeat(all)) legend.add(environments_note);
-  for (const std::string& note : notes) legend.add(note);
-  return text + legend.text(options.markdown);
+
+  std::string ratio(const PivotLine& line, const Series& series) {
+    std::string why;
+    const json match = beside_first(line, pivot_, series, options_.by, &why);
+    if (!match.is_object()) {
+      if (!why.empty()) legend_.add("No ratio (-): " + why + ".");
+      return "-";
+    }
+    std::string text =
+        fmt::format("{:.3g}{}", match.at("speedup").get<double>(), ratio_mark(series, match));
+    if (match.contains("ratio_printed")) {
+      text += printed_mark;
+      legend_.add(printed_note(series, match));
+    }
+    const Quantity mine = quantity_of(series), base = quantity_of(match);
+    return base.unit == "s" ? ratio_cell(text, options_.absolutes, base, mine)
+                            : ratio_cell(text, options_.absolutes, mine, base);
+  }
+
+  void explain() {
+    const std::string base = pivot_.values.empty() ? "-" : pivot_.values.front();
+    const auto any = [&](auto holds) { return std::any_of(shown_.begin(), shown_.end(), holds); };
+    legend_.add(speedup_header("x", base) + ". " + no_verdict);
+    if (errors() && any(has_error)) legend_.add(error_note);
+    if (any([](const Series& series) { return series.published && status_of(series) == "ok"; }))
+      legend_.add(published_note);
+    if (any(any_shared)) legend_.add(shared_note);
+    if (any(any_oversubscribed)) legend_.add(oversubscribed_note);
+    if (ids_repeat(all_)) legend_.add(environments_note);
+  }
+
+  const std::vector<NamedResult>& results_;
+  const std::vector<Series>& all_;
+  const TableOptions& options_;
+  const Pivot pivot_;
+  std::vector<Series> shown_;
+  Axes axes_;
+  Legend legend_;
+};
+
+}  // namespace
+
+std::string pivot_table(const std::vector<NamedResult>& results, const std::vector<Series>& all,
+                        const TableOptions& options) {
+  axes_of(all, options.by);  // refuses a parameter that no row has
+  return PivotTable(results, all, options).text();
 }
 
 }  // namespace assay

@@ -1,5 +1,5 @@
 #pragma once
-// Which parameters a table shows, and tables with one parameter's values side by side.
+// Tables with one parameter's values side by side.
 
 #include <map>
 #include <string>
@@ -10,15 +10,6 @@
 namespace assay {
 
 struct TableOptions;
-
-struct Axes {
-  std::vector<std::string> shown;      ///< parameters with a column
-  std::vector<std::string> constants;  ///< "cache hot": equal in every row, told once
-};
-
-/// The four that everybody asks for, and every other parameter that differs between rows; `by` gets
-/// no column of its own. InputError with the nearest name if no row has the parameter `by`.
-Axes axes_of(const std::vector<Series>& all, const std::string& by);
 
 /// Series that differ in one parameter alone, side by side.
 struct PivotLine {
@@ -38,8 +29,8 @@ Pivot pivot_of(const std::vector<Series>& all, const std::string& by);
 void sort_counts(std::vector<std::string>& values);
 
 /// One line per case without `options.by`, a column for each of its values, and the ratio of each
-/// to the first; reasons below.
+/// to the first; reasons below. InputError if no row has the parameter.
 std::string pivot_table(const std::vector<NamedResult>& results, const std::vector<Series>& all,
-                        const Axes& axes, const TableOptions& options);
+                        const TableOptions& options);
 
 }  // namespace assay

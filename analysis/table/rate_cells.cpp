@@ -4,37 +4,79 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "analysis/table/cells.hpp"
-#include "core/base/units.hpp"
 #include "core/base/statistics.hpp"
 #include "core/base/text.hpp"
+#include "core/base/units.hpp"
 
 namespace assay {
 
 using nlohmann::json;
 
-std::string rate_cell(const Series& series) {
-  const json& row = series.first();
-  const json &problem = row.at("problem"), &rates = row.at("rates");
-  const std::string mark =
-      std::string(series.published ? "*" : "") + (any_shared(series) ? "!" : "");
-  if (series.status != "ok") return marked_quantity(series);  // a published rate without a time
-  if (!(series.median > 0)) return "-";
-  const auto amount = [&](const char* name) {
-    const json value = problem.value(name, json());
-    return value.is_number() ? value.get<double>() : 0;
-  };
-  if (rates.contains("busbw"))
-    return human(amount("bytes") * amount("busbw_factor") / series.median, "B/s") + " bus" + mark;
-  const double flops = amount("flops"), bytes = amount("bytes");
-  if (flops > 0 && 2 * flops >= bytes) return human(flops / series.median, "FLOP/s") + mark;
-  if (bytes > 0) return human(bytes / series.median, "B/s") + mark;
-  if (rates.contains("loads_per_s"))
-    return human_seconds(1 / rates.at("loads_per_s").get<double>()) + "/load" + mark;
-  return "-";
+namespace {
+
+struct MainRate {
+  std::string name;
+  double value = 0;
+};
+
+/// A rate over the series' median; of a published time without it, from the amount of work.
+double rate_or_amount(const Series& series, const char* rate, const char* amount) {
+  const json value = rate_of(series, rate), work = problem_number(series, amount);
+  if (value.is_number()) return value;
+  return work.is_number() && has_time(series) ? work.get<double>() / series.median : 0;
 }
+
+std::optional<MainRate> main_rate_of(const Series& series) {
+  if (series.status != "ok") {  // published as a rate alone
+    if (series.rate_name.empty()) return std::nullopt;
+    return MainRate{series.rate_name, series.rate};
+  }
+  if (const json bus = rate_of(series, "busbw"); bus.is_number()) return MainRate{"busbw", bus};
+  const double flops = rate_or_amount(series, "flops_per_s", "flops");
+  const double bytes = rate_or_amount(series, "bytes_per_s", "bytes");
+  // What moves more bytes than it does operations is about memory.
+  if (flops > 0 && 2 * flops >= bytes) return MainRate{"flops_per_s", flops};
+  if (bytes > 0) return MainRate{"bytes_per_s", bytes};
+  for (const auto& [name, any] : series.first().at("rates").items())
+    if (const json value = rate_of(series, name); value.is_number() && value > 0)
+      return MainRate{name, value};
+  return std::nullopt;
+}
+
+std::string marks(const Series& series) { return (series.published ? "*" : "") + mark_of(series); }
+
+}  // namespace
+
+std::optional<double> main_rate(const Series& series) {
+  const std::optional<MainRate> rate = main_rate_of(series);
+  return rate ? std::optional(rate->value) : std::nullopt;
+}
+
+std::string rate_cell(const Series& series, Legend& legend) {
+  const std::optional<MainRate> rate = main_rate_of(series);
+  if (!rate) return "-";
+  if (rate->name == "flops_per_s")
+    legend.add(
+        "rate in FLOP/s: nominal operations (2 per multiply-add of the direct algorithm) / time.");
+  if (rate->name == "bytes_per_s")
+    legend.add("rate in B/s: bytes that the problem must read and write / time.");
+  if (rate->name == "busbw") legend.add(bandwidths_note);
+  const std::string label = rate_label(rate->name);
+  return human_rate(rate->name, rate->value) + (label.empty() ? "" : " " + label) + marks(series);
+}
+
+std::string bandwidth_cell(const Series& series, const std::string& name, Legend& legend) {
+  const json rate = rate_of(series, name);
+  if (!rate.is_number()) return "-";
+  legend.add(bandwidths_note);
+  return human_rate(name, rate) + marks(series);
+}
+
+bool has_bandwidth(const Series& series) { return rate_of(series, "busbw").is_number(); }
 
 std::string ceiling_cell(const Series& series, Legend& legend) {
   std::vector<double> fractions;
@@ -50,14 +92,15 @@ std::string ceiling_cell(const Series& series, Legend& legend) {
   if (fractions.empty()) return "-";
   if (exceeded)
     legend.add(
-        "^: faster than the ceiling by more than 3 %, which cannot be: the machine was slower when "
-        "the ceiling was measured, or one of the two is wrong.");
+        "^ Faster than the ceiling by more than 3 %, which is impossible: the machine was slower "
+        "when "
+        "the ceiling was measured, or one of the two numbers is wrong.");
   legend.add(
-      "of ceiling: least time that peak arithmetic and the memory or cache that holds the data "
-      "allow "
-      "(measured around the row by assay-stream) / time, and which of them bounds.");
-  return fmt::format("{:.3g} % {}{}", 100 * median(fractions), bound_by,
-                     (exceeded ? "^" : "") + std::string(any_shared(series) ? "!" : ""));
+      "of ceiling: least time that the peak arithmetic and the memory or cache with the data allow "
+      "(measured around the row by assay-stream) / time, and which of them limits.");
+  const double percent = 100 * median(fractions);
+  return fmt::format("{:.{}f} % {}{}", percent, percent < 10 ? 1 : 0, bound_by,
+                     (exceeded ? "^" : "") + mark_of(series));
 }
 
 namespace {

@@ -1,6 +1,7 @@
 #pragma once
 // The cells of a table that say how fast, beside the time: rate and part of the ceiling.
 
+#include <optional>
 #include <string>
 
 #include "analysis/series.hpp"
@@ -8,9 +9,18 @@
 
 namespace assay {
 
-/// Of what the problem is about: operations; bytes where it has more of them (STREAM); loads; of a
-/// collective its busbw.
-std::string rate_cell(const Series& series);
+/// The rate that a problem is about: bus bandwidth of a collective; operations, or bytes where it
+/// moves more of them than it does operations (STREAM); else the first rate of its row. A published
+/// row may have a rate and no time. The legend gets what the rate means.
+std::string rate_cell(const Series& series, Legend& legend);
+std::optional<double> main_rate(const Series& series);
+
+/// algbw or busbw of a collective, in a column of its own.
+std::string bandwidth_cell(const Series& series, const std::string& name, Legend& legend);
+bool has_bandwidth(const Series& series);
+inline constexpr const char* bandwidths_note =
+    "algbw: message size / time. busbw: algbw times the collective's factor of nccl-tests, to be "
+    "held against the bandwidth of a link.";
 
 bool has_ceiling(const Series& series);
 /// "87 % memory": the median launch's fraction of its ceiling; "-" without one.

@@ -1,7 +1,9 @@
 #pragma once
 // Result files as tables for people.
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/series.hpp"
@@ -11,9 +13,15 @@ namespace assay {
 
 struct TableOptions {
   bool markdown = false;
-  std::string by;          ///< a parameter whose values become columns ("precision"), or ""
+  std::string by{};        ///< a parameter whose values become columns ("precision"), or ""
   bool absolutes = false;  ///< both absolute values in every cell that has a ratio
+  /// Columns by their keys, in this order; all_columns: each, and no row is folded; {}: those that
+  /// tell rows apart. With `by` the parameters alone are chosen.
+  std::vector<std::string> columns{};
+  std::vector<std::string> filter{};  ///< clauses as of filtered()
+  std::string sort{};                 ///< as of sort_by()
 };
+inline const std::vector<std::string> all_columns{"all"};
 
 /// One line per id (or, with `by`, per id without that parameter): value, interval, rate, error,
 /// and beside each other system's number its absolute value and the speedup. A row that is not ok
@@ -23,10 +31,13 @@ struct TableOptions {
 std::string render_table(const std::vector<NamedResult>& results,
                          const std::vector<Baseline>& baselines, const TableOptions& options);
 
-/// The same numbers for other programs: a line for each series and each number beside it, all
-/// digits, SI units without prefixes.
+/// The same numbers for other programs: a record for each series and each number beside it, all
+/// digits, SI units without prefixes. CSV, or JSON by table.schema.json. Of the options `by`,
+/// `filter` and `sort` count.
 std::string render_csv(const std::vector<NamedResult>& results,
-                       const std::vector<Baseline>& baselines, const std::string& by);
+                       const std::vector<Baseline>& baselines, const TableOptions& options);
+nlohmann::json table_document(const std::vector<NamedResult>& results,
+                              const std::vector<Baseline>& baselines, const TableOptions& options);
 
 /// The systems that stand beside the rows: those asked for, else those in the rows.
 std::vector<std::pair<std::string, const Baseline*>> systems_of(
@@ -35,5 +46,8 @@ std::vector<std::pair<std::string, const Baseline*>> systems_of(
 /// The results as `by` wants them: with a parameter "system" for that (the result's name where two
 /// are of one system).
 std::vector<NamedResult> prepared(std::vector<NamedResult> results, const std::string& by);
+
+/// Their series, filtered and sorted.
+std::vector<Series> selected(const std::vector<NamedResult>& results, const TableOptions& options);
 
 }  // namespace assay

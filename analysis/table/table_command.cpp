@@ -1,3 +1,5 @@
+#include <nlohmann/json.hpp>
+
 #include "analysis/commands.hpp"
 #include "analysis/load.hpp"
 #include "analysis/table/table.hpp"
@@ -8,12 +10,33 @@ namespace assay {
 
 namespace {
 
-int table(const Given& given) {
+TableOptions options_of(const Given& given, const std::string& format) {
   TableOptions options;
-  const std::string format = choice_of(given, "format", {"terminal", "markdown", "csv"});
   options.markdown = format == "markdown";
   options.by = value_of(given, "by").value_or("");
   options.absolutes = given.contains("absolutes");
+  options.columns = values_of(given, "columns");
+  options.filter = values_of(given, "filter");
+  options.sort = value_of(given, "sort").value_or("");
+  if (!options.columns.empty() && !options.markdown && format != "terminal")
+    throw InputError("--columns has no use with --format " + format +
+                     " (its fields are always the same). Leave one of them out.");
+  return options;
+}
+
+std::string rendered(const std::vector<NamedResult>& results,
+                     const std::vector<Baseline>& baselines, const TableOptions& options,
+                     const std::string& format) {
+  if (format == "csv") return render_csv(results, baselines, options);
+  if (format != "json") return render_table(results, baselines, options);
+  const nlohmann::json document = table_document(results, baselines, options);
+  check_own(document, "table");
+  return document.dump(1) + "\n";
+}
+
+int table(const Given& given) {
+  const std::string format = choice_of(given, "format", {"terminal", "markdown", "csv", "json"});
+  const TableOptions options = options_of(given, format);
   std::vector<std::string> files = values_of(given, "FILE");
   std::vector<Baseline> baselines;
   for (const std::string& name : values_of(given, "baseline")) {
@@ -26,31 +49,51 @@ int table(const Given& given) {
   for (const std::string& name : values_of(given, "baseline")) inputs.push_back(name);
   if (const auto out = value_of(given, "out")) check_output("--out", *out, inputs);
   const std::vector<NamedResult> results = load_results(files);
-  emit(given, format == "csv" ? render_csv(results, baselines, options.by)
-                              : render_table(results, baselines, options));
+  emit(given, rendered(results, baselines, options, format));
   return static_cast<int>(ExitCode::ok);
 }
 
 }  // namespace
 
 Command table_command() {
-  return {"table",
-          "Show result files as a table, beside other systems' numbers.",
-          {{"FILE", "result file, folder of a run, or name of a shipped baseline", "FILE", "", true,
-            true},
-           {"--baseline", "systems to show beside (names or result files)", "NAME,...",
-            "the rows' own", false, true},
-           {"--by",
-            "a parameter whose values become columns: system, backend, precision, threads, ...; "
-            "with --baseline its values there",
-            "PARAMETER", ""},
-           {"--format", "terminal, markdown or csv", "FORMAT", "terminal"},
-           {"--absolutes", "both absolute values in every cell that has a ratio", "", ""},
-           {"--out", "write to this file", "FILE", "stdout", false, false, output_group}},
-          &table,
-          {{"assay table results/today", "prints the rows of a run"},
-           {"assay table results/today --format csv --out today.csv",
-            "writes them for a spreadsheet"}}};
+  return {
+      "table",
+      "Show result files as a table, beside other systems' numbers.",
+      {{"FILE", "result file, folder of a run, or name of a shipped baseline", "FILE", "", true,
+        true},
+       {"--baseline", "systems to show beside the rows (names or result files)", "NAME,...",
+        "the rows' own", false, true},
+       {"--by",
+        "parameter whose values become columns: system, backend, precision, threads, ...; "
+        "with --baseline its values there",
+        "PARAMETER", ""},
+       {"--filter",
+        "show only rows for which all hold: KEY=PATTERN or KEY!=PATTERN (RE2, against the "
+        "whole value), like precision=fp32,algorithm=wino.*; PATTERN alone is searched for in "
+        "the id. Keys: each parameter, benchmark, problem, id, status, result, system",
+        "EXPR,...", "", false, true},
+       {"--sort", "order of the rows: a key of --filter, time, rate or error; \":desc\" reverses",
+        "KEY[:desc]", "benchmark, problem, parameters"},
+       {"--columns",
+        "columns to show, in this order: parameters, result, id, benchmark, problem, "
+        "environment, launches, time, interval, rate, algbw, busbw, ceiling, error, a system, "
+        "ran, speedup; all: each, and unsupported rows one by one",
+        "NAME,...", "those that tell rows apart", false, true},
+       {"--format",
+        "format of the output",
+        "FORMAT",
+        "terminal",
+        false,
+        false,
+        output_group,
+        {"terminal", "markdown", "csv", "json"}},
+       {"--absolutes", "show both absolute values in every cell with a ratio", "", ""},
+       {"--out", "write to this file", "FILE", "stdout", false, false, output_group}},
+      &table,
+      {{"assay table results/today", "prints the rows of a run"},
+       {"assay table results/today --format csv --out today.csv", "writes them for a spreadsheet"},
+       {"assay table results/today --filter precision=fp32 --sort time",
+        "prints the rows of one precision, the fastest first"}}};
 }
 
 }  // namespace assay

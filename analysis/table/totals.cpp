@@ -6,7 +6,7 @@
 #include <map>
 #include <tuple>
 
-#include "analysis/table/cells.hpp"
+#include "analysis/table/axes.hpp"
 #include "analysis/text_table.hpp"
 #include "core/base/units.hpp"
 
@@ -32,7 +32,7 @@ void add(Sum& sum, const Series& series, const Part& part) {
   sum.have += part.repeat;
   sum.total.seconds += part.repeat * series.median;
   sum.total.flops += part.repeat * (flops.is_number() ? flops.get<double>() : 0);
-  sum.total.shared |= any_shared(series);
+  if (sum.total.mark != "!" && mark_of(series) != "") sum.total.mark = mark_of(series);
 }
 
 std::string why_not(const Sum& sum) {
@@ -70,7 +70,13 @@ std::vector<Total> totals_of(const std::vector<Series>& all) {
 }
 
 std::string totals_table(const std::vector<NamedResult>& results, const std::vector<Series>& all,
-                         const std::vector<std::string>& axes, bool markdown) {
+                         bool withheld, bool markdown) {
+  std::vector<Total> totals = totals_of(all);
+  if (!withheld) std::erase_if(totals, [](const Total& total) { return !total.why.empty(); });
+  if (totals.empty()) return "";
+  std::vector<Series> rows;  // one of each
+  for (const Total& total : totals) rows.push_back(*total.any);
+  const std::vector<std::string> axes = axes_of(rows, "").shown;
   const bool several_results = results.size() > 1;
   std::vector<Column> columns;
   if (several_results) columns.push_back({"result"});
@@ -78,25 +84,25 @@ std::string totals_table(const std::vector<NamedResult>& results, const std::vec
   for (const std::string& axis : axes) columns.push_back({axis});
   columns.insert(columns.end(), {{"time", true}, {"rate", true}});
   std::vector<Line> lines;
-  for (const Total& total : totals_of(all)) {
+  for (const Total& total : totals) {
     Line& line = lines.emplace_back();
     if (several_results) line.cells.push_back(results[total.any->result].name);
     line.cells.push_back(fmt::format("{}: {}", total.part.list, total.part.whole));
-    for (const std::string& axis : axes) line.cells.push_back(total.any->parameter(axis));
+    for (const std::string& axis : axes) line.cells.push_back(axis_text(*total.any, axis));
     if (!total.why.empty()) {
       line.note = "withheld: " + total.why;
       continue;
     }
-    line.cells.push_back(human_seconds(total.seconds) + (total.shared ? "!" : ""));
-    line.cells.push_back(
-        total.flops > 0 && total.seconds > 0 ? human(total.flops / total.seconds, "FLOP/s") : "-");
+    line.cells.push_back(human_seconds(total.seconds) + total.mark);
+    line.cells.push_back(total.flops > 0 && total.seconds > 0
+                             ? human(total.flops / total.seconds, "FLOP/s") + total.mark
+                             : "-");
   }
-  if (lines.empty()) return "";
   const std::string legend =
       "total: the sum of the times, each as often as the whole has that problem; withheld where "
       "one of them has no time.";
   return (markdown ? markdown_table(columns, lines) : terminal_table(columns, lines)) + "\n" +
-         (markdown ? "- " + markdown_text(legend) : legend) + "\n\n";
+         (markdown ? "- " + markdown_text(legend) : wrapped(legend, table_width)) + "\n\n";
 }
 
 }  // namespace assay

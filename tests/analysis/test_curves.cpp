@@ -140,6 +140,49 @@ TEST(Curves, AreBelowTheTable) {
   EXPECT_EQ(curve_table(none, series_of(none), false), "");
 }
 
+std::vector<NamedResult> with_noise(double factor) {
+  auto results = rivals();
+  for (json& row : results[0].result["rows"])
+    if (row["parameters"]["algorithm"] == "slow" && row["problem"]["bytes"] == 1e4)
+      row["time_s"]["median"] = factor * row["time_s"]["median"].get<double>();
+  return results;
+}
+
+TEST(Curves, APoorFitMakesNoClaim) {
+  for (const auto& [factor, poor] : {std::pair{1.0, false}, std::pair{40.0, true}}) {
+    const auto results = with_noise(factor);
+    const std::vector<Curve> curves = curves_of(results, series_of(results));
+    for (const Curve& curve : curves) {
+      if (curve.rivals == 0) continue;
+      EXPECT_EQ(curve.comparable, !poor) << curve.name;
+      if (curve.name.find("algorithm=slow") != std::string::npos) {
+        EXPECT_EQ(curve.fits(), !poor) << curve.fit->r_squared;
+      } else {
+        EXPECT_TRUE(curve.fits());
+        EXPECT_EQ(curve.least.has_value(), !poor) << curve.name;
+      }
+    }
+    const std::string text = curve_table(results, series_of(results), false);
+    for (const char* claim :
+         {"below 10.0 kB", "from 10.0 kB", "never", "beyond the measured sizes"})
+      EXPECT_EQ(text.find(claim) != std::string::npos, !poor) << claim << "\n" << text;
+    for (const char* told : {"withheld", "R2 of an algorithm in the comparison is below 0.9",
+                             "No line is shown for R2 below 0.9"})
+      EXPECT_EQ(text.find(told) != std::string::npos, poor) << told << "\n" << text;
+  }
+}
+
+TEST(Curves, TheTableNamesWhatDiffersAlone) {
+  const auto results = rivals();
+  const std::string text = curve_table(results, series_of(results), false);
+  const std::string head = text.substr(1, text.find('\n', 1) - 1);
+  EXPECT_TRUE(head.starts_with("backend")) << head;
+  EXPECT_NE(head.find("algorithm"), std::string::npos) << head;
+  for (const char* constant : {"threads", "precision", "cache", "="})
+    EXPECT_EQ(head.find(constant), std::string::npos) << head;
+  EXPECT_LE(head.size(), 120u) << head;
+}
+
 TEST(Curves, MessageSizeIsWhatAlgbwSays) {
   std::vector<json> rows;
   for (const double size : {1e3, 1e4, 1e6}) {

@@ -64,4 +64,13 @@ TEST(TextTable, CsvByItsRules) {
             "'-z,a b,\r\n");
 }
 
+TEST(Wrapped, BreaksAtBlanksAndIndents) {
+  EXPECT_EQ(wrapped("a few words", 20), "a few words");
+  EXPECT_EQ(wrapped("a few words here", 8), "a few\n  words\n  here");
+  EXPECT_EQ(wrapped("averylongword b", 5), "averylongword\n  b");
+  EXPECT_EQ(wrapped("", 5), "");
+  // Characters count, not bytes.
+  EXPECT_EQ(wrapped("\u00b5\u00b5 \u00b5\u00b5", 5), "\u00b5\u00b5 \u00b5\u00b5");
+}
+
 }  // namespace

@@ -97,10 +97,10 @@ TEST(PublishedTables, PascalOverVoltaKeepsThePrintedRatiosOfComm) {
 
 TEST(PublishedTables, BothAbsolutesOnDemand) {
   EXPECT_FALSE(has(crossed("smt"), "(6.80 s / 1.90 s)"));
-  const std::string text = crossed("smt", {false, "", true});
+  const std::string text = crossed("smt", {.absolutes = true});
   EXPECT_TRUE(has(text, "3.58x (6.80 s / 1.90 s)")) << text;
   const std::string plain =
-      render_table(load_results({"summitdev"}), systems({"summit"}), {false, "", true});
+      render_table(load_results({"summitdev"}), systems({"summit"}), {.absolutes = true});
   EXPECT_TRUE(has(plain, "0.586 (2.99 s / 5.10 s)")) << plain;
   EXPECT_TRUE(has(plain, "0.787\u2020 (330 ms / 300 ms)")) << plain;
 }
@@ -119,8 +119,7 @@ TEST(PublishedTables, SystemsSideBySide) {
 
 TEST(PublishedTables, RatesHaveTheirUnitAndNoTime) {
   const std::string text = render_table(load_results({"a100"}), systems({"v100"}), {});
-  EXPECT_TRUE(std::regex_search(
-      text, std::regex(R"(PyTorch +- +- +2470 images/s\* +published +1200 images/s\* +2\.06\n)")))
+  EXPECT_TRUE(std::regex_search(text, std::regex(R"( 2470 images/s\* +1200 images/s\* +2\.06\n)")))
       << text;
   EXPECT_TRUE(has(text, "No ratio (-): v100: precision is tf32 here")) << text;
   EXPECT_FALSE(std::regex_search(text, std::regex(R"(\d (ms|s)\b)"))) << text;
@@ -135,7 +134,7 @@ TEST(PublishedTables, EveryShippedBaselineHasATable) {
   for (const std::string& name : baseline_names()) {
     const std::vector<NamedResult> results = load_results({name});
     EXPECT_TRUE(has(render_table(results, {}, {}), " ok")) << name;
-    EXPECT_TRUE(has(render_csv(results, {}, ""), ",true,")) << name;
+    EXPECT_TRUE(has(render_csv(results, {}, {}), ",true,")) << name;
   }
 }
 
@@ -186,7 +185,8 @@ TEST(CrossedTable, AnUnknownParameterGetsTheNearest) {
 }
 
 TEST(Csv, HasAllDigitsAndTheSameRatios) {
-  const std::string text = render_csv(load_results({"summitdev"}), systems({"summit"}), "smt");
+  const std::string text =
+      render_csv(load_results({"summitdev"}), systems({"summit"}), {.by = "smt"});
   EXPECT_TRUE(has(text, "\r\n"));
   std::size_t found = 0;
   for (const std::string& line : split(text, '\n'))
@@ -199,14 +199,14 @@ TEST(Csv, HasAllDigitsAndTheSameRatios) {
 }
 
 TEST(Csv, WrongRowsHaveNoNumber) {
-  const std::string text = render_csv({{"", test::result({test::row("incorrect", 2e-3)})}}, {}, "");
+  const std::string text = render_csv({{"", test::result({test::row("incorrect", 2e-3)})}}, {}, {});
   EXPECT_TRUE(has(text, "incorrect,why it is incorrect,false,false,1,,,,,,")) << text;
 }
 
 TEST(Csv, FormulasOfAFileAreText) {
   nlohmann::json result = test::result({test::row("ok", 1e-3)});
   result["system"]["name"] = "=HYPERLINK(\"http://x\",\"y\")";
-  const std::string text = render_csv({{"", result}}, {}, "");
+  const std::string text = render_csv({{"", result}}, {}, {});
   EXPECT_TRUE(has(text, ",\"'=HYPERLINK(\"\"http://x\"\",\"\"y\"\")\",")) << text;
 }
 

@@ -37,7 +37,7 @@ TEST(Totals, CountEachProblemAsOftenAsTheWholeHasIt) {
   EXPECT_EQ(all[0].why, "");
   EXPECT_NEAR(all[0].seconds, 8e-3, 1e-12);
   EXPECT_DOUBLE_EQ(all[0].flops, 4e9);
-  EXPECT_FALSE(all[0].shared);
+  EXPECT_EQ(all[0].mark, "");
 }
 
 TEST(Totals, OfLaunchesTheMedianCounts) {
@@ -85,7 +85,7 @@ TEST(Totals, ATableShowsThem) {
   busy["time_s"]["waiting"] = 0.5;
   const std::string good = shown({part("p", 3, 1e-3), busy});
   EXPECT_NE(good.find("8.00 ms!"), std::string::npos) << good;
-  EXPECT_NE(good.find("500 GFLOP/s"), std::string::npos) << good;
+  EXPECT_NE(good.find("500 GFLOP/s!"), std::string::npos) << good;
   const std::string bad = shown({part("p", 3, 1e-3), part("q", 1, 5e-3, "incorrect")});
   EXPECT_NE(bad.find("withheld: net/q is incorrect"), std::string::npos) << bad;
   EXPECT_EQ(bad.find(" ms"), std::string::npos) << bad;

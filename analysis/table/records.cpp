@@ -1,0 +1,152 @@
+// A record for each series and each number that stands beside it, as CSV or JSON. One shape
+// whatever the options, so that a script reads one field whatever was asked for.
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "analysis/table/axes.hpp"
+#include "analysis/table/cells.hpp"
+#include "analysis/table/crossed.hpp"
+#include "analysis/table/pivot.hpp"
+#include "analysis/table/table.hpp"
+#include "analysis/text_table.hpp"
+
+namespace assay {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr const char* first_fields[] = {"result", "system", "id", "benchmark", "problem"};
+constexpr const char* last_fields[] = {
+    "status",    "reason",  "published",     "shared",       "launches",
+    "value",     "unit",    "low",           "high",         "interval",
+    "max_error", "against", "against_value", "against_unit", "against_published",
+    "speedup",   "ratio",   "ratio_printed", "note",         "citation"};
+
+json text_or_null(const std::string& text) { return text.empty() ? json() : json(text); }
+
+/// `match` is null where nothing stands beside the series; `why` then says why, if something was
+/// looked for.
+json record(const std::vector<NamedResult>& results, const Series& series,
+            const std::string& against, const json& match, const std::string& why) {
+  const json& row = series.first();
+  const Quantity mine = quantity_of(series);
+  const bool ok = !mine.unit.empty(), beside = match.is_object();
+  const bool interval = series.has_interval;
+  const json verification = row.value("verification", json());
+  const bool checked = ok && verification.is_object() && verification.at("max_error").is_number();
+  const bool compared = beside && match.at("speedup") > 0;
+  return {
+      {"result", results[series.result].name},
+      {"system", system_of(results, series)},
+      {"id", text_of(row, "id")},
+      {"benchmark", text_of(row, "benchmark")},
+      {"problem", text_of(row.at("problem"), "descriptor")},
+      {"parameters", row.at("parameters")},
+      {"status", status_of(series)},
+      {"reason", ok ? json() : json(series.reason)},
+      {"published", series.published},
+      {"shared", any_shared(series)},
+      {"launches", series.rows.size()},
+      {"value", ok ? json(mine.value) : json()},
+      {"unit", text_or_null(mine.unit)},
+      {"low", interval ? json(series.interval.low) : json()},
+      {"high", interval ? json(series.interval.high) : json()},
+      {"interval", interval ? json(series.is_range ? "range" : "95 %") : json()},
+      {"max_error", checked ? verification["max_error"] : json()},
+      {"against", text_or_null(against)},
+      {"against_value", beside ? match.at("value") : json()},
+      {"against_unit", beside ? match.at("unit") : json()},
+      {"against_published", beside ? json(match.at("published") == true) : json()},
+      {"speedup", compared ? match.at("speedup") : json()},
+      // As the crossed tables show it, and as sources print it: this over the other.
+      {"ratio", compared ? json(1 / match.at("speedup").get<double>()) : json()},
+      {"ratio_printed", beside ? text_or_null(text_of(match, "ratio_printed")) : json()},
+      {"note", text_or_null(beside ? text_of(match, "note") : why)},
+      {"citation", text_or_null(beside ? text_of(match, "citation") : text_of(row, "citation"))}};
+}
+
+json pivot_records(const std::vector<NamedResult>& results, const std::vector<Series>& all,
+                   const std::string& by) {
+  axes_of(all, by);  // refuses a parameter that no row has
+  json records = json::array();
+  const Pivot pivot = pivot_of(all, by);
+  for (const PivotLine& line : pivot.lines)
+    for (const auto& [value, series] : line.series) {
+      std::string why;
+      const json match = beside_first(line, pivot, *series, by, &why);
+      records.push_back(record(results, *series,
+                               value == pivot.values.front() ? "" : by + " " + pivot.values.front(),
+                               match, why));
+    }
+  return records;
+}
+
+json crossed_records(const std::vector<NamedResult>& results, const std::vector<Series>& all,
+                     const std::vector<Baseline>& baselines, const std::string& by) {
+  json records = json::array();
+  const Crossed crossed = cross(results, all, baselines, by);
+  for (const CrossedLine& line : crossed.lines)
+    for (std::size_t i = 0; i < line.matches.size(); ++i)
+      records.push_back(
+          record(results, *line.series,
+                 crossed.columns[i].system + " " + by + " " + crossed.columns[i].value,
+                 line.matches[i], line.why[i]));
+  return records;
+}
+
+json row_records(const std::vector<NamedResult>& results, const std::vector<Series>& all,
+                 const std::vector<Baseline>& baselines) {
+  json records = json::array();
+  const auto systems = systems_of(all, baselines);
+  for (const Series& series : all) {
+    if (systems.empty()) records.push_back(record(results, series, "", nullptr, ""));
+    for (const auto& [system, baseline] : systems) {
+      std::string why;
+      const json match = beside(series, baseline, system, &why);
+      records.push_back(record(results, series, system, match, why));
+    }
+  }
+  return records;
+}
+
+json records_of(const std::vector<NamedResult>& results, const std::vector<Series>& all,
+                const std::vector<Baseline>& baselines, const std::string& by) {
+  if (by.empty()) return row_records(results, all, baselines);
+  if (baselines.empty()) return pivot_records(results, all, by);
+  return crossed_records(results, all, baselines, by);
+}
+
+}  // namespace
+
+json table_document(const std::vector<NamedResult>& given, const std::vector<Baseline>& baselines,
+                    const TableOptions& options) {
+  const std::vector<NamedResult> results = prepared(given, options.by);
+  return {{"schema", "assay-table/1"},
+          {"rows", records_of(results, selected(results, options), baselines, options.by)}};
+}
+
+std::string render_csv(const std::vector<NamedResult>& given,
+                       const std::vector<Baseline>& baselines, const TableOptions& options) {
+  const std::vector<NamedResult> results = prepared(given, options.by);
+  const std::vector<Series> all = selected(results, options);
+  std::set<std::string> parameters;
+  for (const Series& series : all)
+    for (const auto& [name, value] : series.first().at("parameters").items())
+      parameters.insert(name);
+  std::vector<Column> columns;
+  for (const char* name : first_fields) columns.push_back({name});
+  for (const std::string& name : parameters) columns.push_back({"parameter " + name});
+  for (const char* name : last_fields) columns.push_back({name});
+  std::vector<Line> lines;
+  for (const json& fields : records_of(results, all, baselines, options.by)) {
+    std::vector<std::string>& cells = lines.emplace_back().cells;
+    for (const char* name : first_fields) cells.push_back(text_of(fields, name));
+    for (const std::string& name : parameters)
+      cells.push_back(text_of(fields.at("parameters"), name));
+    for (const char* name : last_fields) cells.push_back(text_of(fields, name));
+  }
+  return csv_table(columns, lines);
+}
+
+}  // namespace assay

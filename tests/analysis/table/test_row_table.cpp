@@ -1,0 +1,188 @@
+// A table shows what tells its rows apart, fits a terminal, and explains only what is in it.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <regex>
+
+#include "analysis/table/table.hpp"
+#include "analysis/text_table.hpp"
+#include "core/base/error.hpp"
+#include "core/base/text.hpp"
+#include "rows.hpp"
+
+namespace {
+
+using namespace assay;
+using nlohmann::json;
+using test::collective;
+using test::result;
+using test::row;
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::string table(std::vector<json> rows, const TableOptions& options = {}) {
+  return render_table({{"", result(std::move(rows))}}, {}, options);
+}
+
+std::string line_with(const std::string& text, const std::string& part) {
+  for (const std::string& line : split(text, '\n'))
+    if (has(line, part)) return line;
+  return "";
+}
+
+json named(json made, const std::string& problem) {
+  made["names"] = {problem};
+  return made;
+}
+
+TEST(RowTable, ConstantParametersAreNoColumns) {
+  const std::string text = table({row("ok", 1e-3), row("ok", 2e-3, 0, {{"precision", "bf16"}})});
+  EXPECT_TRUE(
+      std::regex_search(line_with(text, "problem"),
+                        std::regex(R"(^problem +precision +time +95 % interval +rate +error$)")))
+      << text;
+  EXPECT_TRUE(has(text, "all rows: direction forward, backend onednn, algorithm direct, cache hot"))
+      << text;
+  // The algorithm that ran counts, not the one asked for.
+  json other = row("ok", 1e-3, 0, {{"cache", "cold"}});
+  other["executed"]["algorithm"] = "winograd";
+  EXPECT_TRUE(has(table({row("ok", 1e-3), other}), "winograd (direct)"));
+}
+
+TEST(RowTable, WhatABenchmarkAloneHasIsToldOfItAlone) {
+  json other = row("ok", 1e-3, 0, {{"kind", "copy"}});
+  other["benchmark"] = "stream";
+  const std::string text = table({row("ok", 1e-3), other});
+  EXPECT_FALSE(has(line_with(text, "problem"), "kind")) << text;
+  EXPECT_TRUE(has(text, "\nstream: kind copy\n")) << text;
+}
+
+TEST(RowTable, TheListOfAllProblemsIsToldOnce) {
+  const std::string text = table(
+      {named(row("ok", 1e-3), "net/a"), named(row("ok", 1e-3, 0, {{"cache", "cold"}}), "net/b")});
+  EXPECT_TRUE(std::regex_search(text, std::regex(R"(problems of\s+net\n)"))) << text;
+  EXPECT_TRUE(line_with(text, "cold").starts_with("b ")) << text;
+  const std::string two = table(
+      {named(row("ok", 1e-3), "net/a"), named(row("ok", 1e-3, 0, {{"cache", "cold"}}), "web/a")});
+  EXPECT_TRUE(has(two, "net/a") && has(two, "web/a")) << two;
+}
+
+TEST(RowTable, UnsupportedRowsAreOneLineWithTheirReasons) {
+  std::vector<json> rows{row("ok", 1e-3)};
+  for (const char* precision : {"bf16", "fp16", "int8"}) {
+    rows.push_back(row("unsupported", 0, 0, {{"precision", precision}, {"algorithm", "winograd"}}));
+    const std::string problem = rows.back()["problem"]["descriptor"];
+    rows.back()["reason"] = precision == std::string("int8")
+                                ? "another reason"
+                                : fmt::format("no primitive ({}, {})", precision, problem);
+  }
+  for (const bool markdown : {false, true}) {
+    const std::string text = table(rows, {.markdown = markdown});
+    EXPECT_TRUE(has(text, markdown ? "3 unsupported rows not shown \\[1\\] \\[2\\]"
+                                   : "\n3 unsupported rows not shown [1] [2]\n"))
+        << text;
+    EXPECT_TRUE(has(text, markdown ? "2 unsupported (problem list/first, algorithm winograd)"
+                                   : "[1] 2 unsupported (problem list/first, algorithm winograd): "
+                                     "no primitive\n"))
+        << text;
+    EXPECT_TRUE(has(text, "precision int8")) << text;
+    EXPECT_TRUE(has(text, "1 ok, 3 unsupported")) << text;
+    const std::string all = table(rows, {.markdown = markdown, .columns = all_columns});
+    EXPECT_TRUE(has(line_with(all, "fp16"), "unsupported: no primitive (fp16, mb1")) << all;
+    EXPECT_FALSE(has(all, "not shown")) << all;
+  }
+  // What a suite requires is a failure, and has its own line.
+  rows[1]["required"] = true;
+  EXPECT_TRUE(has(line_with(table(rows), "bf16"), "unsupported")) << table(rows);
+  EXPECT_TRUE(has(table(rows), "2 unsupported rows not shown")) << table(rows);
+}
+
+TEST(RowTable, FitsATerminal) {
+  std::vector<json> rows;
+  for (const char* direction : {"forward", "bwd_weights"}) {
+    rows.push_back(row("ok", 1e-3, 0, {{"direction", direction}}));
+    rows.back()["ceiling"] = {{"flops_per_s", 1e12},
+                              {"bytes_per_s", nullptr},
+                              {"fraction", 0.5},
+                              {"bound_by", "compute"}};
+    rows.back()["names"] = {"deepbench-train/train-conv-012"};
+  }
+  rows.push_back(row("failed", 0, 0, {{"precision", "bf16"}}));
+  rows.back()["reason"] = std::string(300, 'x') + " end";
+  const std::string text = table(rows), all = table(rows, {.columns = all_columns});
+  EXPECT_FALSE(has(line_with(text, "problem "), " error")) << text;
+  EXPECT_TRUE(has(text, "Not shown, to fit 120 characters: error (--columns all shows them)."))
+      << text;
+  EXPECT_TRUE(has(line_with(text, "problem "), "of ceiling")) << text;
+  EXPECT_TRUE(has(all, "1.5e-07")) << all;
+  EXPECT_TRUE(has(line_with(text, "bf16"), "failed [1]")) << text;
+  EXPECT_TRUE(has(text, std::string(300, 'x') + "\n  end")) << text;  // whole
+  for (const std::string& line : split(text, '\n')) {
+    const bool long_word = has(line, "xxx");
+    EXPECT_TRUE(long_word || shown_width(line) <= table_width) << line;
+  }
+  // A page is as wide as it needs.
+  EXPECT_TRUE(has(table(rows, {.markdown = true}), "1.5e-07"));
+}
+
+TEST(RowTable, ColumnsOnDemand) {
+  const std::string text = table({row("ok", 1e-3), row("ok", 2e-3, 0, {{"precision", "bf16"}})},
+                                 {.columns = {"time", "threads", "rate"}});
+  EXPECT_TRUE(std::regex_search(text, std::regex(R"(\n +time +threads +rate\n)"))) << text;
+  EXPECT_TRUE(std::regex_search(text, std::regex(R"(\n2\.00 ms +2 +500 GFLOP/s\n)"))) << text;
+  try {
+    table({row("ok", 1e-3)}, {.columns = {"treads"}});
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_TRUE(has(error.what(), "'threads'")) << error.what();
+  }
+  const std::string by = table({row("ok", 1e-3), row("ok", 2e-3, 0, {{"precision", "bf16"}})},
+                               {.by = "precision", .columns = {"threads"}});
+  EXPECT_TRUE(std::regex_search(by, std::regex(R"(problem +threads +fp32 )"))) << by;
+  EXPECT_THROW(table({row("ok", 1e-3)}, {.by = "precision", .columns = {"time"}}), InputError);
+}
+
+TEST(RowTable, FootersAreThoseOfTheBenchmark) {
+  const std::string conv = table({row("ok", 1e-3)});
+  EXPECT_TRUE(has(conv, "nominal operations")) << conv;
+  EXPECT_FALSE(has(conv, "busbw") || has(conv, "alpha")) << conv;
+  std::vector<json> sizes;
+  for (const double size : {1e3, 1e5, 1e7}) {
+    sizes.push_back(collective(size, 1e-6 + size * 1e-10));
+    sizes.back()["rates"]["algbw"] = size / sizes.back()["time_s"]["median"].get<double>();
+  }
+  const std::string collectives = table(sizes);
+  EXPECT_FALSE(has(collectives, "nominal operations")) << collectives;
+  EXPECT_TRUE(has(collectives, "nccl-tests")) << collectives;
+  EXPECT_TRUE(has(line_with(collectives, "problem"), "algbw")) << collectives;
+  EXPECT_TRUE(has(line_with(collectives, "problem"), "busbw")) << collectives;
+  json stream = row("ok", 1e-3);
+  stream["rates"] = {{"bytes_per_s", 2e9}, {"flops_per_s", 1e8}};
+  const std::string bytes = table({stream});
+  EXPECT_TRUE(has(bytes, "2.00 GB/s") && has(bytes, "rate in B/s")) << bytes;
+  EXPECT_FALSE(has(bytes, "nominal operations")) << bytes;
+}
+
+TEST(RowTable, ARatioHasTheMarkOfItsWorseSide) {
+  const json quiet = row("ok", 2e-3);
+  json busy = quiet;
+  busy["time_s"]["stolen"] = 0.5;
+  const auto beside = [](const json& mine, const json& theirs) {
+    return render_table({{"", result({mine})}}, {Baseline::of("other", {theirs})}, {});
+  };
+  EXPECT_TRUE(line_with(beside(quiet, quiet), "list/first").ends_with(" 1"));
+  EXPECT_TRUE(line_with(beside(busy, quiet), "list/first").ends_with(" 1!"));
+  EXPECT_TRUE(line_with(beside(quiet, busy), "list/first").ends_with(" 1!"));
+  EXPECT_TRUE(has(beside(quiet, busy), "2.00 ms!")) << beside(quiet, busy);
+  json narrow = row("ok", 1e-3, 0, {{"precision", "bf16"}});
+  const auto by = [&](const json& wide) { return table({wide, narrow}, {.by = "precision"}); };
+  EXPECT_TRUE(std::regex_search(by(quiet), std::regex(R"(1\.00 ms +2 )"))) << by(quiet);
+  EXPECT_TRUE(std::regex_search(by(busy), std::regex(R"(1\.00 ms +2! )"))) << by(busy);
+  const std::string crossed =
+      render_table({{"", result({busy})}}, {Baseline::of("other", {quiet})}, {.by = "precision"});
+  EXPECT_TRUE(has(crossed, "1.00x!\n")) << crossed;
+}
+
+}  // namespace

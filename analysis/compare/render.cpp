@@ -7,6 +7,7 @@
 #include "analysis/ratio.hpp"
 #include "analysis/text_table.hpp"
 #include "core/base/units.hpp"
+#include "core/result/result.hpp"
 
 namespace assay {
 
@@ -40,8 +41,27 @@ std::string interval(const json& pair) {
              : fmt::format("{:.4f} to {:.4f}", pair[0].get<double>(), pair[1].get<double>());
 }
 
+/// "!" where a launch of one of the sides was timed while other processes used the processors.
+std::string mark_of_sides(std::initializer_list<const json*> sides) {
+  return std::any_of(sides.begin(), sides.end(),
+                     [](const json* side) { return side->value("shared", false); })
+             ? "!"
+             : "";
+}
+
+/// The mark of a row's ratio, and of the mean over all rows.
+std::string mark_of_ratio(const json& row) {
+  return mark_of_sides({&row.at("base"), &row.at("new")});
+}
+std::string mark_of_mean(const json& rows) {
+  return std::any_of(rows.begin(), rows.end(),
+                     [](const json& row) { return mark_of_ratio(row) != ""; })
+             ? "!"
+             : "";
+}
+
 std::string count_of(const json& side) {
-  return fmt::format("{} ({}x)", human_seconds(side.at("median")),
+  return fmt::format("{}{} ({}x)", human_seconds(side.at("median")), mark_of_sides({&side}),
                      side.at("launches").get<std::size_t>());
 }
 
@@ -72,6 +92,7 @@ class Rendering {
     not_compared();
     lost();
     ending();
+    if (!mark_of_mean(document_["rows"]).empty()) line(shared_note);
     stamp();
     return text_;
   }
@@ -134,7 +155,8 @@ class Rendering {
       const bool fresh = row["stage"] == "confirmed";
       lines.push_back(
           {{plain(row["id"]), count_of(row["base"]), count_of(row["new"]),
-            fmt::format("{:.4f}", row["speedup"].get<double>()), interval(row["speedup_interval"]),
+            fmt::format("{:.4f}{}", row["speedup"].get<double>(), mark_of_ratio(row)),
+            interval(row["speedup_interval"]),
             row["p"].is_null() ? "-" : fmt::format("{:.2g}", row["p"].get<double>()),
             row["detected"] == true ? "yes"
             : fresh                 ? "no"
@@ -194,8 +216,8 @@ class Rendering {
       line(fmt::format("Geometric mean: none ({}).", plain(document_["geometric_mean_reason"])));
     else
       line(fmt::format(
-          "Geometric mean of new over base: {:.4f}, {} ({} of {} rows, launches of the screen).",
-          mean["speedup"].get<double>(),
+          "Geometric mean of new over base: {:.4f}{}, {} ({} of {} rows, launches of the screen).",
+          mean["speedup"].get<double>(), mark_of_mean(document_["rows"]),
           mean["interval"].is_null() ? "no interval: " + plain(mean["interval_reason"])
                                      : "95 % interval " + interval(mean["interval"]),
           mean["rows"].get<std::size_t>(), mean["of"].get<std::size_t>()));

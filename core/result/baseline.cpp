@@ -332,7 +332,8 @@ json Baseline::match(const json& row, std::string* why) const {
              {"citation", base.contains("citation") ? base["citation"] : json(nullptr)},
              {"algorithm", base_algorithm.empty() ? json(nullptr) : json(base_algorithm)},
              {"note", notes.empty() ? json(nullptr) : json(join(notes, "; "))}};
-  if (std::any_of(best.rows.begin(), best.rows.end(), was_shared)) match["shared"] = true;
+  if (std::any_of(best->launches.rows.begin(), best->launches.rows.end(), was_shared))
+    match["shared"] = true;
   apply_printed_ratio(match, row, base, system_);
   return match;
 }

@@ -180,11 +180,11 @@ TEST_P(EachAlgorithm, RefusesWhatItHasNotWithTheConditionThatFails) {
       EXPECT_THROW(communicator->run(call, stream), CaseError);
     };
     if (GetParam() != "library")
-      refused({Collective::allreduce, buffer, buffer, ReduceOp::average, 0}, "mean of integers");
+      refused({Collective::allreduce, buffer, buffer, ReduceOp::average, 0}, "average of integers");
     refused({Collective::allreduce, buffer, buffer.part(0, 7), ReduceOp::sum, 0},
             "allreduce of 8 into 7");
     if (takes().at(GetParam()).size() == 1)
-      refused({Collective::alltoall, buffer, buffer, ReduceOp::sum, 0}, "has no alltoall");
+      refused({Collective::alltoall, buffer, buffer, ReduceOp::sum, 0}, "does not implement alltoall");
   });
 }
 

@@ -211,7 +211,7 @@ TEST_P(Reduce, IntegersWrapAndHaveNoMean) {
   EXPECT_EQ(most[0], std::numeric_limits<std::int32_t>::min());
   EXPECT_EQ(why_not_reduce(DataType::s32, ReduceOp::sum), "");
   EXPECT_EQ(why_not_reduce(DataType::s32, ReduceOp::average),
-            "no average of s32 (the mean of integers is no integer)");
+            "no average of s32 (the average of integers is not an integer)");
   EXPECT_NE(why_not_reduce(DataType::u8, ReduceOp::sum), "");
   EXPECT_EQ(why_not_reduce(DataType::bf16, ReduceOp::average), "");
 }

@@ -105,7 +105,7 @@ TEST(Numbers, BenchmarksRefuseWhatIsNone) {
 }
 
 TEST(Numbers, WhatIsLeftOutIsTold) {
-  EXPECT_EQ(refusal({"--direction"}), "--direction needs a value. Use --direction NAME,\u2026.");
+  EXPECT_EQ(refusal({"--direction"}), "--direction needs a value. Use --direction NAME,....");
   EXPECT_EQ(refusal({"--seed"}), "--seed needs a value. Use --seed N.");
   EXPECT_EQ(refusal({"--seed", "1", "--seed", "2"}),
             "--seed was given more than once (it has one value). Give it once.");

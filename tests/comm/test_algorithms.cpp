@@ -184,7 +184,8 @@ TEST_P(EachAlgorithm, RefusesWhatItHasNotWithTheConditionThatFails) {
     refused({Collective::allreduce, buffer, buffer.part(0, 7), ReduceOp::sum, 0},
             "allreduce of 8 into 7");
     if (takes().at(GetParam()).size() == 1)
-      refused({Collective::alltoall, buffer, buffer, ReduceOp::sum, 0}, "does not implement alltoall");
+      refused({Collective::alltoall, buffer, buffer, ReduceOp::sum, 0},
+              "does not implement alltoall");
   });
 }
 

@@ -62,7 +62,8 @@ class Scheduled final : public ForwardingCommunicator {
       std::string has;
       for (const Collective what : algorithm_.takes)
         has += (has.empty() ? "" : ", ") + std::string(name(what));
-      return algorithm_.name + " has no " + std::string(name(call.what)) + " (it has " + has + ")";
+      return algorithm_.name + " does not implement " + std::string(name(call.what)) +
+             " (it implements " + has + ")";
     }
     if (const std::string reason = why_not_counts(call, size()); !reason.empty()) return reason;
     return combines(call.what) ? why_not_reduce(call.receive.type, call.op) : "";

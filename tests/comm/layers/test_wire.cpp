@@ -106,7 +106,7 @@ TEST(Wire, RefusesWhatItCannotCompress) {
               "no broadcast with wire=fp16 (allreduce has it)");
     const auto ring = make("ring", transport);
     EXPECT_NE(why(*wire_compressed(*ring, DataType::bf16), Collective::allreduce, floats)
-                  .find("wire=bf16 needs alltoall and allgather: ring has no alltoall"),
+                  .find("wire=bf16 needs alltoall and allgather: ring does not implement alltoall"),
               std::string::npos);
     EXPECT_THROW(wire_compressed(transport, DataType::fp32), InputError);
     HostStream stream;

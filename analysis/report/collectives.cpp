@@ -30,33 +30,34 @@ std::string group_of(const Series& series) {
 json by_size(const std::vector<NamedResult>& results, const std::vector<Series>& all) {
   json curves = json::array();
   std::vector<const Series*> firsts;
-  for (const Curve& one : curves_of(results, all)) {
-    firsts.push_back(&all[one.series.front()]);
+  for (const Curve& measured : curves_of(results, all)) {
+    firsts.push_back(&all[measured.series.front()]);
     // The fit, and the best bandwidth, are made of all its sizes.
     std::string mark;
-    for (const std::size_t i : one.series)
+    for (const std::size_t i : measured.series)
       if (const std::string its = mark_of(all[i]); its == "!" || mark.empty()) mark = its;
     json curve = {{"group", group_of(*firsts.back())},
-                  {"rows", one.series},
-                  {"bytes", one.bytes},
-                  {"seconds", one.seconds},
-                  {"busbw", one.busbw},
+                  {"rows", measured.series},
+                  {"bytes", measured.bytes},
+                  {"seconds", measured.seconds},
+                  {"busbw", measured.busbw},
                   {"mark", mark},
                   {"fit", nullptr},
-                  {"rivals", one.comparable ? one.rivals : 0}};
-    if (one.fit) {
-      const json held_out = one.fit->held_out ? json(*one.fit->held_out) : json();
-      curve["fit"] = {{"alpha", one.fit->alpha},
-                      {"beta", one.fit->beta},
-                      {"worst", one.fit->worst},
-                      {"r_squared", one.fit->r_squared},
+                  {"rivals", measured.comparable ? measured.rivals : 0}};
+    if (measured.fit) {
+      const json held_out = measured.fit->held_out ? json(*measured.fit->held_out) : json();
+      curve["fit"] = {{"alpha", measured.fit->alpha},
+                      {"beta", measured.fit->beta},
+                      {"worst", measured.fit->worst},
+                      {"r_squared", measured.fit->r_squared},
                       {"held_out", held_out}};
     } else {
-      curve["fit_reason"] = one.reason;
+      curve["fit_reason"] = measured.reason;
     }
-    if (one.least)
-      curve["least"] = {one.least->first,
-                        std::isfinite(one.least->second) ? json(one.least->second) : json()};
+    if (measured.least)
+      curve["least"] = {measured.least->first, std::isfinite(measured.least->second)
+                                                   ? json(measured.least->second)
+                                                   : json()};
     curves.push_back(std::move(curve));
   }
   name_apart(curves, results, firsts, {"bytes"});
@@ -79,7 +80,7 @@ json by_ranks(const std::vector<NamedResult>& results, const std::vector<Series>
   std::vector<const Series*> firsts;
   for (const auto& [key, messages] : groups) {
     const auto largest = std::find_if(messages.rbegin(), messages.rend(),
-                                      [](const auto& one) { return one.second.size() > 1; });
+                                      [](const auto& group) { return group.second.size() > 1; });
     if (largest == messages.rend()) continue;
     json points = json::array();
     const Series& fewest = all[largest->second.begin()->second];

@@ -132,9 +132,9 @@ json nodes_part(const std::vector<NamedResult>& results, const std::vector<Serie
 json environments_part(const std::vector<NamedResult>& results) {
   json distinct = json::array();
   std::map<std::string, std::size_t> places;
-  for (const NamedResult& one : results) {
-    const std::string system = one.result.at("system").at("name");
-    for (const json& environment : one.result.at("environments")) {
+  for (const NamedResult& named : results) {
+    const std::string system = named.result.at("system").at("name");
+    for (const json& environment : named.result.at("environments")) {
       const json &hardware = environment.at("hardware"), &software = environment.at("software");
       const auto [place, fresh] =
           places.emplace(system + hardware.dump() + software.dump(), distinct.size());
@@ -150,7 +150,7 @@ json environments_part(const std::vector<NamedResult>& results) {
           known[list].push_back(text);
       };
       add("hosts", environment.at("host"));
-      if (!one.name.empty()) add("files", one.name);
+      if (!named.name.empty()) add("files", named.name);
     }
   }
   if (distinct.empty()) return nullptr;
@@ -165,10 +165,10 @@ json environments_part(const std::vector<NamedResult>& results) {
   for (const std::string& field : fields) {
     json values = json::array();
     std::set<std::string> seen;
-    for (const auto& one : flat) {
-      const auto found = one.find(field);
-      values.push_back(found == one.end() ? json() : json(found->second));
-      seen.insert(found == one.end() ? "\n" : found->second);
+    for (const auto& environment : flat) {
+      const auto found = environment.find(field);
+      values.push_back(found == environment.end() ? json() : json(found->second));
+      seen.insert(found == environment.end() ? "\n" : found->second);
     }
     if (seen.size() > 1)
       differences.push_back({{"field", field}, {"values", values}});

@@ -94,8 +94,8 @@ json precision_part(const std::vector<Series>& all) {
   // The same work on the same machine, by whatever algorithm: the fastest fp32 is what one gives
   // up.
   std::map<std::string, std::vector<std::size_t>> groups;
-  const auto error_of = [](const Series& one) {
-    const json verification = one.first().value("verification", json());
+  const auto error_of = [](const Series& series) {
+    const json verification = series.first().value("verification", json());
     return verification.is_object() ? verification.value("max_error", json()) : json();
   };
   for (std::size_t i = 0; i < all.size(); ++i)

@@ -55,8 +55,8 @@ ReportInput load_report(const std::vector<std::string>& files) {
     input.documents.push_back({kind, file, read_checked(file, kind)});
   }
   input.results = load_results(results);
-  for (NamedResult& one : input.results)
-    for (json& row : one.result["rows"]) {
+  for (NamedResult& named : input.results)
+    for (json& row : named.result["rows"]) {
       row.erase("samples_s");
       row.erase("setup_s");
     }
@@ -75,25 +75,26 @@ json report_document(const ReportInput& input) {
     if (!value.is_null()) document[part] = std::move(value);
   };
   json files = json::array();
-  for (const NamedResult& one : input.results) {
-    const json& run = one.result.at("run");
-    files.push_back({{"name", one.name},
+  for (const NamedResult& named : input.results) {
+    const json& run = named.result.at("run");
+    files.push_back({{"name", named.name},
                      {"kind", "result"},
-                     {"system", one.result.at("system").at("name")},
+                     {"system", named.result.at("system").at("name")},
                      {"run", run.at("id")},
                      {"suite", run.at("suite")},
                      {"command", run.at("command")},
                      {"started", run.at("started")},
-                     {"rows", one.result.at("rows").size()}});
+                     {"rows", named.result.at("rows").size()}});
   }
-  for (const NamedDocument& one : input.documents) {
-    files.push_back({{"name", one.name}, {"kind", one.kind}, {"command", nullptr}});
-    if (const json command = one.document.value("command", json()); command.is_string())
+  for (const NamedDocument& named_document : input.documents) {
+    files.push_back(
+        {{"name", named_document.name}, {"kind", named_document.kind}, {"command", nullptr}});
+    if (const json command = named_document.document.value("command", json()); command.is_string())
       files.back()["command"] = command;
-    json& list = document[one.kind];
+    json& list = document[named_document.kind];
     if (list.is_null()) list = json::array();
-    list.push_back(one.document);
-    list.back()["file"] = one.name;
+    list.push_back(named_document.document);
+    list.back()["file"] = named_document.name;
   }
   document["files"] = std::move(files);
   document["head"] = report::head_part(input);

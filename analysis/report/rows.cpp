@@ -64,20 +64,20 @@ void name_apart(json& curves, const std::vector<NamedResult>& results,
   std::vector<std::map<std::string, std::string>> texts;
   std::map<std::string, std::set<std::string>> values;
   std::map<std::string, std::set<std::size_t>> files;
-  for (const Series* one : series) files[system_of(results, *one)].insert(one->result);
-  for (const Series* one : series) {
+  for (const Series* member : series) files[system_of(results, *member)].insert(member->result);
+  for (const Series* member : series) {
     auto& mine = texts.emplace_back();
-    mine = {{"system", system_of(results, *one)},
-            {"benchmark", text_of(one->first(), "benchmark")},
-            {"problem", is_collective(*one) ? "" : one->problem()}};
-    for (const auto& [name, value] : one->first().at("parameters").items())
+    mine = {{"system", system_of(results, *member)},
+            {"benchmark", text_of(member->first(), "benchmark")},
+            {"problem", is_collective(*member) ? "" : member->problem()}};
+    for (const auto& [name, value] : member->first().at("parameters").items())
       if (name != "problem" && std::find(without.begin(), without.end(), name) == without.end())
-        mine[name] = one->parameter(name);
+        mine[name] = member->parameter(name);
     // Where the system does not tell the file.
-    if (files[mine["system"]].size() > 1) mine["file"] = results[one->result].name;
+    if (files[mine["system"]].size() > 1) mine["file"] = results[member->result].name;
     // Equal hashes are one environment, whatever its index.
-    if (one->environment != series.front()->environment)
-      mine["environment"] = text_of(one->first(), "environment");
+    if (member->environment != series.front()->environment)
+      mine["environment"] = text_of(member->first(), "environment");
     for (const auto& [name, text] : mine) values[name];
   }
   for (auto& [name, set] : values)
@@ -137,8 +137,8 @@ json ceiling_fraction(const Series& series) {
   return series.status == "ok" && ceiling.is_object() ? ceiling.value("fraction", json()) : json();
 }
 
-std::string host_of(const NamedResult& one, const json& row) {
-  const json& all = one.result.at("environments");
+std::string host_of(const NamedResult& named, const json& row) {
+  const json& all = named.result.at("environments");
   const std::size_t index = row.at("environment");
   return index < all.size() ? all[index].at("host").get<std::string>() : "";
 }
@@ -200,48 +200,48 @@ std::string repeat_command(const json& result, const json& row) {
 
 namespace {
 
-std::vector<Text> texts_of(const NamedResult& from, const Series& one) {
-  const json& row = one.first();
+std::vector<Text> texts_of(const NamedResult& from, const Series& series) {
+  const json& row = series.first();
   return {
       {"system", from.result.at("system").at("name")},
       {"file", from.name},
       {"host", host_of(from, row)},
       {"id", row.at("id")},
       {"benchmark", row.at("benchmark")},
-      {"problem", one.problem()},
-      {"direction", one.parameter("direction")},
-      {"precision", one.parameter("precision")},
-      {"backend", one.parameter(one.parameter("backend").empty() ? "transport" : "backend")},
-      {"algorithm", one.algorithm()},
-      {"status", status_of(one)},
-      {"required", lacks_required(one) ? "required" : ""},
-      {"mark", mark_of(one)},
-      {"reason", one.status == "ok" ? "" : one.reason},
+      {"problem", series.problem()},
+      {"direction", series.parameter("direction")},
+      {"precision", series.parameter("precision")},
+      {"backend", series.parameter(series.parameter("backend").empty() ? "transport" : "backend")},
+      {"algorithm", series.algorithm()},
+      {"status", status_of(series)},
+      {"required", lacks_required(series) ? "required" : ""},
+      {"mark", mark_of(series)},
+      {"reason", series.status == "ok" ? "" : series.reason},
       {"repeat", repeat_command(from.result, row)},
   };
 }
 
-std::vector<Number> numbers_of(const Series& one) {
-  const bool ok = one.status == "ok";
+std::vector<Number> numbers_of(const Series& series) {
+  const bool ok = series.status == "ok";
   return {
-      {"median", ok ? json(one.median) : json()},
-      {"low", ok && one.has_interval ? json(one.interval.low) : json()},
-      {"high", ok && one.has_interval ? json(one.interval.high) : json()},
-      {"range", ok && one.is_range ? 1 : 0},
-      {"launches", one.published ? json() : json(one.rows.size())},
-      {"samples", time_number(one, "n")},
-      {"min", time_number(one, "min")},
-      {"p95", time_number(one, "p95")},
-      {"p99", time_number(one, "p99")},
-      {"flops_per_s", rate_of(one, "flops_per_s")},
-      {"bytes_per_s", rate_of(one, "bytes_per_s")},
-      {"images_per_s", rate_of(one, "images_per_s")},
-      {"busbw", rate_of(one, "busbw")},
-      {"fraction", ceiling_fraction(one)},
-      {"max_error", worst_of(one, "max_error")},
-      {"error_over_bound", worst_of(one, "error_over_bound")},
-      {"energy", ok ? one.first().value("energy_j", json()) : json()},
-      {"published", one.published ? 1 : 0},
+      {"median", ok ? json(series.median) : json()},
+      {"low", ok && series.has_interval ? json(series.interval.low) : json()},
+      {"high", ok && series.has_interval ? json(series.interval.high) : json()},
+      {"range", ok && series.is_range ? 1 : 0},
+      {"launches", series.published ? json() : json(series.rows.size())},
+      {"samples", time_number(series, "n")},
+      {"min", time_number(series, "min")},
+      {"p95", time_number(series, "p95")},
+      {"p99", time_number(series, "p99")},
+      {"flops_per_s", rate_of(series, "flops_per_s")},
+      {"bytes_per_s", rate_of(series, "bytes_per_s")},
+      {"images_per_s", rate_of(series, "images_per_s")},
+      {"busbw", rate_of(series, "busbw")},
+      {"fraction", ceiling_fraction(series)},
+      {"max_error", worst_of(series, "max_error")},
+      {"error_over_bound", worst_of(series, "error_over_bound")},
+      {"energy", ok ? series.first().value("energy_j", json()) : json()},
+      {"published", series.published ? 1 : 0},
   };
 }
 
@@ -251,9 +251,9 @@ json rows_part(const std::vector<NamedResult>& results, const std::vector<Series
                Strings& strings) {
   json columns = json::array(), texts = json::array(), values = json::array();
   const std::set<std::string> parameters = further_parameters(all);
-  for (const Series& one : all) {
-    const std::vector<Text> words = texts_of(results[one.result], one);
-    const std::vector<Number> numbers = numbers_of(one);
+  for (const Series& series : all) {
+    const std::vector<Text> words = texts_of(results[series.result], series);
+    const std::vector<Number> numbers = numbers_of(series);
     if (columns.empty()) {
       for (const Text& word : words) columns.push_back(word.key), texts.push_back(word.key);
       for (const std::string& name : parameters) {
@@ -264,7 +264,7 @@ json rows_part(const std::vector<NamedResult>& results, const std::vector<Series
     }
     json line = json::array();
     for (const Text& word : words) line.push_back(strings(word.value));
-    for (const std::string& name : parameters) line.push_back(strings(one.parameter(name)));
+    for (const std::string& name : parameters) line.push_back(strings(series.parameter(name)));
     for (const Number& number : numbers) line.push_back(number.value);
     values.push_back(std::move(line));
   }
@@ -275,8 +275,8 @@ json rows_part(const std::vector<NamedResult>& results, const std::vector<Series
 json counts_part(const std::vector<Series>& all) {
   json counts = {{"rows", all.size()}};
   for (const char* status : {"ok", "unsupported", "incorrect", "failed", "timeout", "published"})
-    counts[status] = std::count_if(all.begin(), all.end(),
-                                   [&](const Series& one) { return status_of(one) == status; });
+    counts[status] = std::count_if(
+        all.begin(), all.end(), [&](const Series& series) { return status_of(series) == status; });
   return counts;
 }
 

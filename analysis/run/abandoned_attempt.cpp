@@ -10,8 +10,8 @@ namespace assay {
 
 using nlohmann::json;
 
-Process process_of(const json& one) {
-  return {one.value("benchmark", ""), one.value("launch", 0), one.value("attempt", 0)};
+Process process_of(const json& event) {
+  return {event.value("benchmark", ""), event.value("launch", 0), event.value("attempt", 0)};
 }
 
 json abandoned_event(const std::string& benchmark, int launch, int attempt, std::size_t rows) {

@@ -71,16 +71,16 @@ void probe_disk(const fs::path& folder) {
 
 const Case& case_of(const PlannedBenchmark& benchmark, const std::string& id) {
   return *std::find_if(benchmark.cases.begin(), benchmark.cases.end(),
-                       [&](const Case& one) { return one.id == id; });
+                       [&](const Case& benchmark_case) { return benchmark_case.id == id; });
 }
 
-std::string both(const std::string& one, const std::string& other) {
-  return one + (one.empty() || other.empty() ? "" : "; ") + other;
+std::string both(const std::string& first, const std::string& second) {
+  return first + (first.empty() || second.empty() ? "" : "; ") + second;
 }
 
-int setting(const Case& one, const std::string& name) {
-  const auto found = one.settings.find(name);
-  return found == one.settings.end() ? 1 : std::stoi(found->second);
+int setting(const Case& benchmark_case, const std::string& name) {
+  const auto found = benchmark_case.settings.find(name);
+  return found == benchmark_case.settings.end() ? 1 : std::stoi(found->second);
 }
 
 }  // namespace
@@ -114,9 +114,9 @@ Campaign::Campaign(CampaignOptions options, std::vector<PlannedBenchmark> benchm
       progress_([this] {
         int done = 0, total = 0;
         for (const PlannedBenchmark& benchmark : benchmarks_)
-          for (const Case& one : benchmark.cases)
+          for (const Case& benchmark_case : benchmark.cases)
             for (int launch = 0; launch < options_.launches; ++launch, ++total)
-              done += finished_.contains({launch, one.id}) ? 1 : 0;
+              done += finished_.contains({launch, benchmark_case.id}) ? 1 : 0;
         return Progress(done, total, options_.label, options_.talk);
       }()) {}
 
@@ -135,11 +135,12 @@ void Campaign::run_round(int launch) {
 bool Campaign::complete() const {
   return std::all_of(
       benchmarks_.begin(), benchmarks_.end(), [&](const PlannedBenchmark& benchmark) {
-        return std::all_of(benchmark.cases.begin(), benchmark.cases.end(), [&](const Case& one) {
-          for (int launch = 0; launch < options_.launches; ++launch)
-            if (!finished_.contains({launch, one.id})) return false;
-          return true;
-        });
+        return std::all_of(benchmark.cases.begin(), benchmark.cases.end(),
+                           [&](const Case& benchmark_case) {
+                             for (int launch = 0; launch < options_.launches; ++launch)
+                               if (!finished_.contains({launch, benchmark_case.id})) return false;
+                             return true;
+                           });
       });
 }
 
@@ -290,11 +291,11 @@ std::string Campaign::waited_for(const Attempt& attempt) const {
   std::vector<Stopped> stopped = stopped_here();
   std::string unknown;
   if (std::set(rank_hosts_.begin(), rank_hosts_.end()).size() > 1)
-    for (const Stopped& one :
+    for (const Stopped& process :
          stopped_anywhere(options_.launcher, attempt.benchmark.executable.parent_path() / "assay",
                           (options_.folder / "journal.jsonl").string(),
                           options_.folder / "log" / "stopped", rank_hosts_, unknown))
-      stopped.push_back(one);
+      stopped.push_back(process);
   return both(text_of(std::move(stopped), rank_hosts_), unknown);
 }
 
@@ -359,12 +360,13 @@ void Campaign::give_up(const Attempt& attempt) const {
 
 void Campaign::add_row(const Attempt& attempt, const std::string& id, const std::string& status,
                        const std::string& reason) {
-  const Case& one = case_of(attempt.benchmark, id);
+  const Case& benchmark_case = case_of(attempt.benchmark, id);
   Outcome outcome;
   outcome.status = status;
   outcome.reason = reason;
-  const json row = make_row(attempt.benchmark.name, one, nullptr, outcome, 0, attempt.launch,
-                            attempt.number, setting(one, "ranks"), setting(one, "nodes"));
+  const json row =
+      make_row(attempt.benchmark.name, benchmark_case, nullptr, outcome, 0, attempt.launch,
+               attempt.number, setting(benchmark_case, "ranks"), setting(benchmark_case, "nodes"));
   // Opened anew each time: opening ends a line that the dead process tore.
   Journal(options_.folder / "journal.jsonl").append({{"event", "row"}, {"row", row}});
   finished_.insert({attempt.launch, id});

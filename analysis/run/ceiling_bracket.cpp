@@ -80,24 +80,26 @@ std::string probe_of(std::size_t level, const std::vector<CacheLevel>& levels) {
 void CeilingNeeds::add(const std::vector<PlannedBenchmark>& benchmarks, const json& hardware) {
   for (const PlannedBenchmark& benchmark : benchmarks) {
     if (benchmark.name == "stream") continue;
-    for (const Case& one : benchmark.cases) {
-      const auto precision = one.settings.find("precision"), count = one.settings.find("threads"),
-                 cache = one.settings.find("cache"), backend = one.settings.find("backend"),
-                 device = one.settings.find("device");
-      if (precision == one.settings.end()) continue;
-      if (device != one.settings.end() && device->second != "cpu") {
-        if (backend != one.settings.end())
+    for (const Case& benchmark_case : benchmark.cases) {
+      const auto precision = benchmark_case.settings.find("precision"),
+                 count = benchmark_case.settings.find("threads"),
+                 cache = benchmark_case.settings.find("cache"),
+                 backend = benchmark_case.settings.find("backend"),
+                 device = benchmark_case.settings.find("device");
+      if (precision == benchmark_case.settings.end()) continue;
+      if (device != benchmark_case.settings.end() && device->second != "cpu") {
+        if (backend != benchmark_case.settings.end())
           devices[ceiling_place(backend->second, device->second)].insert(precision->second);
         continue;
       }
-      if (count == one.settings.end()) continue;
+      if (count == benchmark_case.settings.end()) continue;
       precisions.insert(precision->second);
       const int team = *threads.insert(std::stoi(count->second)).first;
       const std::vector<CacheLevel> levels = cache_levels(hardware, team);
-      if (cache != one.settings.end() && cache->second == "cold")
+      if (cache != benchmark_case.settings.end() && cache->second == "cold")
         data.emplace(team, in_memory);
-      else if (one.problem_bytes > 0 && !levels.empty())
-        for (const std::size_t level : bounding_levels(one.problem_bytes, levels))
+      else if (benchmark_case.problem_bytes > 0 && !levels.empty())
+        for (const std::size_t level : bounding_levels(benchmark_case.problem_bytes, levels))
           data.emplace(team, probe_of(level, levels));
     }
   }

@@ -132,7 +132,7 @@ std::vector<pid_t> children() {
 /// Those that nobody watches any more: what a child that is over has left to us.
 std::vector<pid_t> orphans() {
   std::vector<pid_t> all = children();
-  std::erase_if(all, [](pid_t one) { return watched_children().contains(one); });
+  std::erase_if(all, [](pid_t pid) { return watched_children().contains(pid); });
   return all;
 }
 

@@ -60,9 +60,9 @@ class EventCheck {
   }
 
   void row(const json& given) {
-    json one = given;
-    one["environment"] = 0;  // its own is found when the result is made
-    result_["rows"] = json::array({std::move(one)});
+    json row = given;
+    row["environment"] = 0;  // its own is found when the result is made
+    result_["rows"] = json::array({std::move(row)});
     refuse_first(schema_errors(result_, "result", ""), "/rows/0", "/row");
     try {
       check_row(result_["rows"][0], 0, result_, "");

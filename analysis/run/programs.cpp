@@ -108,12 +108,13 @@ Listing listed_cases(const fs::path& executable, const fs::path& suite,
   try {
     const json list = json::parse(text);
     listing.hash = content_hash("cases", list);
-    for (const json& one : list) {
-      const json tolerance = one.value("tolerance", json());
+    for (const json& listed : list) {
+      const json tolerance = listed.value("tolerance", json());
       listing.cases.push_back(
-          {one.at("id"), one.at("settings"), one.at("names"), one.value("required", false),
+          {listed.at("id"), listed.at("settings"), listed.at("names"),
+           listed.value("required", false),
            tolerance.is_number() ? std::optional(tolerance.get<double>()) : std::nullopt,
-           one.value("part_of", std::vector<Part>{}), one.value("problem_bytes", 0.0)});
+           listed.value("part_of", std::vector<Part>{}), listed.value("problem_bytes", 0.0)});
     }
   } catch (const json::exception& error) {
     throw CaseError(

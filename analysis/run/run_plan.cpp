@@ -33,9 +33,9 @@ std::string field_of(std::string flag) {
   return flag;
 }
 
-bool wanted(const Case& one, const Pattern& filter) {
-  if (filter.in(one.id)) return true;
-  return std::any_of(one.names.begin(), one.names.end(),
+bool wanted(const Case& benchmark_case, const Pattern& filter) {
+  if (filter.in(benchmark_case.id)) return true;
+  return std::any_of(benchmark_case.names.begin(), benchmark_case.names.end(),
                      [&](const std::string& name) { return filter.in(name); });
 }
 
@@ -287,11 +287,11 @@ std::vector<PlannedBenchmark> planned_benchmarks(const RunPlan& plan) {
         benchmark.executable, plan.campaign.suite_file, plan.campaign.launcher,
         plan.campaign.folder / "log" / ("list-" + name), plan.campaign.timeout, plan.suite_hash);
     benchmark.cases_hash = listing.hash;
-    for (Case& one : listing.cases) {
-      all.push_back(one.id);
-      if ((plan.filter.empty() || wanted(one, filter)) &&
-          (chosen.empty() || chosen.contains(one.id)))
-        benchmark.cases.push_back(std::move(one));
+    for (Case& benchmark_case : listing.cases) {
+      all.push_back(benchmark_case.id);
+      if ((plan.filter.empty() || wanted(benchmark_case, filter)) &&
+          (chosen.empty() || chosen.contains(benchmark_case.id)))
+        benchmark.cases.push_back(std::move(benchmark_case));
     }
     if (!benchmark.cases.empty()) benchmarks.push_back(std::move(benchmark));
   }

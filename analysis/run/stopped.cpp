@@ -47,9 +47,9 @@ std::map<int, Process> processes() {
 }
 
 bool below(int process, int root, const std::map<int, Process>& all) {
-  for (auto one = all.find(process); one != all.end() && one->first > 1;
-       one = all.find(one->second.parent))
-    if (one->second.parent == root) return true;
+  for (auto ancestor = all.find(process); ancestor != all.end() && ancestor->first > 1;
+       ancestor = all.find(ancestor->second.parent))
+    if (ancestor->second.parent == root) return true;
   return false;
 }
 
@@ -92,8 +92,8 @@ std::vector<Stopped> stopped_here(const std::string& word) {
 
 std::vector<std::string> asking(std::vector<std::string> launcher, const fs::path& assay,
                                 const std::string& word) {
-  const auto srun = std::find_if(launcher.begin(), launcher.end(), [](const std::string& one) {
-    return fs::path(one).filename() == "srun";
+  const auto srun = std::find_if(launcher.begin(), launcher.end(), [](const std::string& word) {
+    return fs::path(word).filename() == "srun";
   });
   if (srun != launcher.end()) launcher.insert(srun + 1, "--overlap");
   launcher.insert(launcher.end(), {assay.string(), "stopped", word});
@@ -119,13 +119,13 @@ std::vector<Stopped> stopped_anywhere(const std::vector<std::string>& launcher,
   for (const std::string& line : split(answer, '\n')) {
     std::istringstream words(line);
     std::string host, what;
-    Stopped one;
+    Stopped stopped_process;
     if (!(words >> host >> what)) continue;
     if (what == "asked") asked.insert(host);
-    if (what != "stopped" || !(words >> one.process)) continue;
-    words >> one.rank;
-    one.host = host;
-    stopped.push_back(one);
+    if (what != "stopped" || !(words >> stopped_process.process)) continue;
+    words >> stopped_process.rank;
+    stopped_process.host = host;
+    stopped.push_back(stopped_process);
   }
   std::map<std::string, std::string> silent;
   for (std::size_t rank = 0; rank < rank_hosts.size(); ++rank)
@@ -139,14 +139,15 @@ std::vector<Stopped> stopped_anywhere(const std::vector<std::string>& launcher,
 
 std::string text_of(std::vector<Stopped> stopped, const std::vector<std::string>& rank_hosts) {
   std::vector<std::string> texts;
-  for (Stopped& one : stopped) {
-    const bool known =
-        !one.rank.empty() && one.rank.find_first_not_of("0123456789") == std::string::npos;
-    if (known && std::stoul(one.rank) < rank_hosts.size())
-      one.host = rank_hosts[std::stoul(one.rank)];
+  for (Stopped& stopped_process : stopped) {
+    const bool known = !stopped_process.rank.empty() &&
+                       stopped_process.rank.find_first_not_of("0123456789") == std::string::npos;
+    if (known && std::stoul(stopped_process.rank) < rank_hosts.size())
+      stopped_process.host = rank_hosts[std::stoul(stopped_process.rank)];
     const std::string text =
         fmt::format("{} (process {} on {}) is stopped",
-                    one.rank.empty() ? "a process" : "rank " + one.rank, one.process, one.host);
+                    stopped_process.rank.empty() ? "a process" : "rank " + stopped_process.rank,
+                    stopped_process.process, stopped_process.host);
     if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(text);
   }
   return join(texts, ", ");

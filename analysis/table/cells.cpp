@@ -72,7 +72,7 @@ std::string nothing_common(const std::vector<Series>& all, const std::vector<Bas
     std::set<std::string> its;
     for (const json& row : baseline.rows()) its.insert(work(row));
     if (mine.empty() || std::any_of(mine.begin(), mine.end(),
-                                    [&](const std::string& one) { return its.contains(one); }))
+                                    [&](const std::string& name) { return its.contains(name); }))
       continue;
     text += fmt::format(
         "No problem is common with {}: nothing stands beside these rows (they have {}, {} has "
@@ -131,8 +131,8 @@ std::string printed_note(const Series& series, const json& match) {
 }
 
 bool several_benchmarks(const std::vector<Series>& all) {
-  return std::any_of(all.begin(), all.end(), [&](const Series& one) {
-    return one.first().at("benchmark") != all.front().first().at("benchmark");
+  return std::any_of(all.begin(), all.end(), [&](const Series& series) {
+    return series.first().at("benchmark") != all.front().first().at("benchmark");
   });
 }
 
@@ -140,7 +140,7 @@ std::string counts(const std::vector<Series>& all) {
   std::string text;
   for (const char* status : {"ok", "unsupported", "incorrect", "failed", "timeout"}) {
     const auto n = std::count_if(all.begin(), all.end(),
-                                 [&](const Series& one) { return status_of(one) == status; });
+                                 [&](const Series& series) { return status_of(series) == status; });
     if (n > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", n, status);
   }
   return text.empty() ? "no rows" : text;

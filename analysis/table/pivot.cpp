@@ -35,9 +35,9 @@ std::string shared_parameter(const PivotLine& line, const std::string& name) {
 }  // namespace
 
 void sort_counts(std::vector<std::string>& values) {
-  const bool counts = std::all_of(values.begin(), values.end(), [](const std::string& one) {
-    return !one.empty() && one.size() < 18 &&
-           one.find_first_not_of("0123456789") == std::string::npos;
+  const bool counts = std::all_of(values.begin(), values.end(), [](const std::string& value) {
+    return !value.empty() && value.size() < 18 &&
+           value.find_first_not_of("0123456789") == std::string::npos;
   });
   if (!counts) return;
   std::sort(values.begin(), values.end(), [](const std::string& a, const std::string& b) {

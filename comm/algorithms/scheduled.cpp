@@ -94,17 +94,18 @@ class Scheduled final : public ForwardingCommunicator {
   Request start(const Call& call, Stream& stream) override {
     Plan& plan = plan_of(call);
     auto idle = std::find_if(plan.executions.begin(), plan.executions.end(),
-                             [&](std::size_t one) { return !executions_[one]->taken; });
+                             [&](std::size_t index) { return !executions_[index]->taken; });
     const std::size_t number = idle == plan.executions.end() ? add_execution(plan) : *idle;
-    Execution& one = *executions_[number];
-    one.call = call;
-    one.stream = &stream;
-    one.next = 0;
+    Execution& execution = *executions_[number];
+    execution.call = call;
+    execution.stream = &stream;
+    execution.next = 0;
     // All ranks start calls in the same order, so they agree on the tag.
-    one.tag = first_schedule_tag + static_cast<int>(started_++ % (32768 - first_schedule_tag));
-    one.active = one.taken = true;
-    if (under().has_tags() || active_.empty()) advance(one, false);
-    if (one.active) active_.push_back(&one);
+    execution.tag =
+        first_schedule_tag + static_cast<int>(started_++ % (32768 - first_schedule_tag));
+    execution.active = execution.taken = true;
+    if (under().has_tags() || active_.empty()) advance(execution, false);
+    if (execution.active) active_.push_back(&execution);
     return own_request(number);
   }
 
@@ -160,49 +161,51 @@ class Scheduled final : public ForwardingCommunicator {
   /// Messages of two calls that have no tags would be taken for each other's, as ranks come to them
   /// in different orders: such calls go one after the other, in the order of their starts.
   void advance_all(bool waits) {
-    for (Execution* one : active_) {
-      advance(*one, waits && one == active_.front());
-      if (one->active && !under().has_tags()) break;
+    for (Execution* execution : active_) {
+      advance(*execution, waits && execution == active_.front());
+      if (execution->active && !under().has_tags()) break;
     }
-    std::erase_if(active_, [](const Execution* one) { return !one->active; });
+    std::erase_if(active_, [](const Execution* execution) { return !execution->active; });
   }
 
   /// Follows the schedule to its end, or to a transfer that is not done. `waits`: for the first
   /// transfer, before others go on; for all, where there are no others.
-  void advance(Execution& one, bool waits) {
-    const std::vector<Step>& steps = one.schedule->steps;
-    for (; one.active && one.next < steps.size(); ++one.next) {
-      const Step& step = steps[one.next];
+  void advance(Execution& execution, bool waits) {
+    const std::vector<Step>& steps = execution.schedule->steps;
+    for (; execution.active && execution.next < steps.size(); ++execution.next) {
+      const Step& step = steps[execution.next];
       switch (step.what) {
         case Step::Do::send:
-          request_of(one, step) = under().send(one.buffer(step.a), step.peer, one.tag, *one.stream);
+          request_of(execution, step) =
+              under().send(execution.buffer(step.a), step.peer, execution.tag, *execution.stream);
           break;
         case Step::Do::receive:
-          request_of(one, step) =
-              under().receive(one.buffer(step.into), step.peer, one.tag, *one.stream);
+          request_of(execution, step) = under().receive(execution.buffer(step.into), step.peer,
+                                                        execution.tag, *execution.stream);
           break;
         case Step::Do::wait:
           if (waits)
-            under().wait(request_of(one, step));
-          else if (!under().done(request_of(one, step)))
+            under().wait(request_of(execution, step));
+          else if (!under().done(request_of(execution, step)))
             return;
           waits = waits && active_.size() == 1;
           break;
         case Step::Do::copy:
-          copy(one.buffer(step.into), one.buffer(step.a));
+          copy(execution.buffer(step.into), execution.buffer(step.a));
           break;
         case Step::Do::combine:
-          combine(one.buffer(step.into), one.buffer(step.a), one.buffer(step.b), one.call.op);
+          combine(execution.buffer(step.into), execution.buffer(step.a), execution.buffer(step.b),
+                  execution.call.op);
           break;
         case Step::Do::scale:
-          scale(one.buffer(step.into), size());
+          scale(execution.buffer(step.into), size());
           break;
       }
     }
-    one.active = false;
+    execution.active = false;
   }
-  static Request& request_of(Execution& one, const Step& step) {
-    return one.requests[static_cast<std::size_t>(step.request)];
+  static Request& request_of(Execution& execution, const Step& step) {
+    return execution.requests[static_cast<std::size_t>(step.request)];
   }
 
   ScheduledAlgorithm algorithm_;

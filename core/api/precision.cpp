@@ -116,7 +116,7 @@ std::string_view name(DataType type) { return facts(type).name; }
 DataType data_type(std::string_view name) {
   std::array<std::string_view, type_facts.size()> names;
   std::transform(type_facts.begin(), type_facts.end(), names.begin(),
-                 [](const TypeFacts& one) { return one.name; });
+                 [](const TypeFacts& type) { return type.name; });
   return type_facts[index_of("data type", name, names)].type;
 }
 

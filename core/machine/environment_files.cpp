@@ -87,10 +87,10 @@ std::vector<std::string> cgroup_files(const std::string& name, const std::string
       climb("/sys/fs/cgroup/unified", group, name, files);
       continue;
     }
-    for (const std::string& one : split(controllers, ','))
-      if (one == controller) {
+    for (const std::string& listed : split(controllers, ','))
+      if (listed == controller) {
         climb("/sys/fs/cgroup/" + controllers, group, legacy, files);
-        if (controllers != one) climb("/sys/fs/cgroup/" + one, group, legacy, files);
+        if (controllers != listed) climb("/sys/fs/cgroup/" + listed, group, legacy, files);
       }
   }
   return files;

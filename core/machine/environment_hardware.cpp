@@ -53,18 +53,18 @@ class Topology {
         const char* kind = cache.type == HWLOC_OBJ_CACHE_UNIFIED ? "unified"
                            : cache.type == HWLOC_OBJ_CACHE_DATA  ? "data"
                                                                  : "instruction";
-        const json one = {{"level", cache.depth},
-                          {"type", kind},
-                          {"bytes", cache.size},
-                          {"line_bytes", cache.linesize}};
+        const json level = {{"level", cache.depth},
+                            {"type", kind},
+                            {"bytes", cache.size},
+                            {"line_bytes", cache.linesize}};
         const auto same = std::find_if(all.begin(), all.end(), [&](json other) {
           other.erase("count");
-          return other == one;
+          return other == level;
         });
         if (same != all.end()) {
           (*same)["count"] = (*same)["count"].get<int>() + 1;
         } else {
-          all.push_back(one);
+          all.push_back(level);
           all.back()["count"] = 1;
         }
       }

@@ -65,9 +65,10 @@ Units units_of(const json& hardware, std::string& why) {
   if (!vendor.empty()) {
     const int family = std::atoi(id(hardware, "cpu family").c_str()),
               model = std::atoi(id(hardware, "model").c_str());
-    for (const X86& one : x86)
-      if (vendor == one.vendor && family == one.family && model >= one.first && model <= one.last)
-        return one.units;
+    for (const X86& model_range : x86)
+      if (vendor == model_range.vendor && family == model_range.family &&
+          model >= model_range.first && model <= model_range.last)
+        return model_range.units;
     const std::string name = hardware.value("processor", json()).is_string()
                                  ? hardware["processor"].get<std::string>()
                                  : "";
@@ -82,10 +83,10 @@ Units units_of(const json& hardware, std::string& why) {
     return {};
   }
   const std::string implementer = id(hardware, "CPU implementer"), part = id(hardware, "CPU part");
-  for (const Arm& one : arm)
-    if (std::strtol(implementer.c_str(), nullptr, 0) == one.implementer &&
-        std::strtol(part.c_str(), nullptr, 0) == one.part)
-      return one.units;
+  for (const Arm& core_type : arm)
+    if (std::strtol(implementer.c_str(), nullptr, 0) == core_type.implementer &&
+        std::strtol(part.c_str(), nullptr, 0) == core_type.part)
+      return core_type.units;
   why = implementer.empty() ? "the processor does not tell its model"
                             : fmt::format("the units of implementer {} part {} are not known here",
                                           implementer, part);

@@ -71,9 +71,9 @@ std::vector<std::vector<unsigned>> cores_of(const Machine& on, hwloc_const_bitma
   for (hwloc_obj_t core = nullptr;
        (core = hwloc_get_next_obj_by_type(on.topology.get(), HWLOC_OBJ_CORE, core)) != nullptr;) {
     std::vector<unsigned> threads;
-    unsigned one = 0;
-    hwloc_bitmap_foreach_begin(one, core->cpuset) if (hwloc_bitmap_isset(within, one) != 0)
-        threads.push_back(one);
+    unsigned processor = 0;
+    hwloc_bitmap_foreach_begin(processor, core->cpuset) if (hwloc_bitmap_isset(within, processor) !=
+                                                            0) threads.push_back(processor);
     hwloc_bitmap_foreach_end();
     if (!threads.empty()) cores.push_back(std::move(threads));
   }
@@ -107,9 +107,9 @@ bool bind_threads(hwloc_topology_t topology, const std::vector<unsigned>& chosen
   std::atomic<int> failures = 0;
 #pragma omp parallel num_threads(static_cast <int>(chosen.size()))
   {
-    const Processors one = no_processors();
-    hwloc_bitmap_only(one.get(), chosen[static_cast<std::size_t>(omp_get_thread_num())]);
-    if (hwloc_set_cpubind(topology, one.get(), HWLOC_CPUBIND_THREAD) != 0) ++failures;
+    const Processors processors = no_processors();
+    hwloc_bitmap_only(processors.get(), chosen[static_cast<std::size_t>(omp_get_thread_num())]);
+    if (hwloc_set_cpubind(topology, processors.get(), HWLOC_CPUBIND_THREAD) != 0) ++failures;
   }
   return failures == 0;
 }

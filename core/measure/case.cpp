@@ -33,26 +33,27 @@ std::string make_id(const std::string& benchmark, const std::vector<Dimension>& 
 std::vector<Case> merge_equal(std::vector<Case> cases) {
   std::vector<Case> merged;
   std::unordered_map<std::string, std::size_t> place;
-  for (Case& one : cases) {
-    const auto [at, fresh] = place.emplace(one.id, merged.size());
+  for (Case& benchmark_case : cases) {
+    const auto [at, fresh] = place.emplace(benchmark_case.id, merged.size());
     if (fresh) {
-      merged.push_back(std::move(one));
+      merged.push_back(std::move(benchmark_case));
       continue;
     }
     Case& first = merged[at->second];
-    for (std::string& name : one.names) {
+    for (std::string& name : benchmark_case.names) {
       bool known = false;
       for (const std::string& other : first.names) known = known || other == name;
       if (!known) first.names.push_back(std::move(name));
     }
     // A list asked for twice is still one whole: its own duplicates are counted in Part::repeat.
-    for (Part& part : one.parts)
+    for (Part& part : benchmark_case.parts)
       if (std::find(first.parts.begin(), first.parts.end(), part) == first.parts.end())
         first.parts.push_back(std::move(part));
-    first.required = first.required || one.required;
+    first.required = first.required || benchmark_case.required;
     // The narrower promise holds.
-    if (one.tolerance)
-      first.tolerance = std::min(first.tolerance.value_or(*one.tolerance), *one.tolerance);
+    if (benchmark_case.tolerance)
+      first.tolerance =
+          std::min(first.tolerance.value_or(*benchmark_case.tolerance), *benchmark_case.tolerance);
   }
   return merged;
 }

@@ -24,9 +24,10 @@ void share(Contention& averages, Communicator& ranks, double processors) {
   double used = 0;
   for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
     if (hosts[rank] != ranks.host()) continue;
-    Contention& one = here.emplace_back();
-    one.own = number(own[rank]), one.idle = number(idle[rank]), one.stolen = number(stolen[rank]);
-    used += one.own.value_or(0);
+    Contention& contention = here.emplace_back();
+    contention.own = number(own[rank]), contention.idle = number(idle[rank]),
+    contention.stolen = number(stolen[rank]);
+    used += contention.own.value_or(0);
   }
   averages.foreign = foreign_work(here, processors);
   if (averages.own) averages.own = used;

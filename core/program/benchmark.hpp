@@ -54,7 +54,7 @@ class Benchmark {
   virtual void complete(Settings&, const RankCount&) const {}
   /// The problem of a case, or null for workloads that are no single problem.
   virtual std::unique_ptr<Problem> problem(const Settings& settings) const = 0;
-  virtual Result<std::unique_ptr<Workload>> prepare(const Case& one,
+  virtual Result<std::unique_ptr<Workload>> prepare(const Case& benchmark_case,
                                                     CaseContext& context) const = 0;
   /// The ranks that a launcher started, as one job: the runner's own talk (agreement, slowest rank)
   /// goes through it. A benchmark that compares transports connects those per case, in prepare().
@@ -81,7 +81,8 @@ Dimension device();                                 ///< cpu | gpu, cpu left out
 class OperationBenchmark : public Benchmark {
  public:
   virtual std::unique_ptr<Oracle> oracle(const Problem& problem) const = 0;
-  Result<std::unique_ptr<Workload>> prepare(const Case& one, CaseContext& context) const final;
+  Result<std::unique_ptr<Workload>> prepare(const Case& benchmark_case,
+                                            CaseContext& context) const final;
 };
 
 /// The whole of main().

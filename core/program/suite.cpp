@@ -145,8 +145,8 @@ std::vector<std::string> checked(const Dimension& axis, const std::vector<std::s
     const std::vector<std::string>& every = axis.every.empty() ? axis.values : axis.every;
     if (value == "all" && !every.empty() &&
         std::find(valid.begin(), valid.end(), value) == valid.end()) {
-      for (const std::string& one : every)
-        if (std::find(values.begin(), values.end(), one) == values.end()) values.push_back(one);
+      for (const std::string& value : every)
+        if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
       continue;
     }
     if (axis.name == "threads") {
@@ -275,9 +275,9 @@ std::vector<Case> expand(const Benchmark& benchmark,
   std::vector<Case> cases(1);
   const auto multiply = [&](const std::string& name, const std::vector<std::string>& values) {
     std::vector<Case> product;
-    for (const Case& one : cases)
+    for (const Case& benchmark_case : cases)
       for (const std::string& value : values) {
-        product.push_back(one);
+        product.push_back(benchmark_case);
         product.back().settings[name] = value;
       }
     cases = std::move(product);
@@ -293,10 +293,10 @@ std::vector<Case> expand(const Benchmark& benchmark,
       on_behalf_of(axis.name, [&] {
         for (const std::string& text : given(axis))
           for (NamedProblem& problem : find_problems(benchmark, text)) {
-            Case& one = cases.emplace_back();
-            one.settings[axis.name] = problem.descriptor;
-            if (!problem.name.empty()) one.names.push_back(problem.name);
-            if (problem.part) one.parts.push_back(std::move(*problem.part));
+            Case& benchmark_case = cases.emplace_back();
+            benchmark_case.settings[axis.name] = problem.descriptor;
+            if (!problem.name.empty()) benchmark_case.names.push_back(problem.name);
+            if (problem.part) benchmark_case.parts.push_back(std::move(*problem.part));
           }
       });
     }
@@ -309,25 +309,26 @@ std::vector<Case> expand(const Benchmark& benchmark,
       on_behalf_of(axis.name, [&] {
         multiply(axis.name, checked(axis, given(axis), benchmark.name(), plugins, named));
       });
-  for (Case& one : cases) {
-    one.required = required;
-    benchmark.complete(one.settings, started);
-    one.id = make_id(benchmark.name(), axes, one.settings);
+  for (Case& benchmark_case : cases) {
+    benchmark_case.required = required;
+    benchmark.complete(benchmark_case.settings, started);
+    benchmark_case.id = make_id(benchmark.name(), axes, benchmark_case.settings);
   }
   return merge_equal(std::move(cases));
 }
 
 json case_list(const Benchmark& benchmark, const std::vector<Case>& cases) {
   json list = json::array();
-  for (const Case& one : cases) {
-    const std::unique_ptr<Problem> problem = benchmark.problem(one.settings);
-    list.push_back({{"id", one.id},
-                    {"names", one.names},
-                    {"settings", one.settings},
-                    {"required", one.required},
-                    {"tolerance", one.tolerance ? json(*one.tolerance) : json()},
-                    {"part_of", one.parts},
-                    {"problem_bytes", problem == nullptr ? 0 : problem->bytes()}});
+  for (const Case& benchmark_case : cases) {
+    const std::unique_ptr<Problem> problem = benchmark.problem(benchmark_case.settings);
+    list.push_back(
+        {{"id", benchmark_case.id},
+         {"names", benchmark_case.names},
+         {"settings", benchmark_case.settings},
+         {"required", benchmark_case.required},
+         {"tolerance", benchmark_case.tolerance ? json(*benchmark_case.tolerance) : json()},
+         {"part_of", benchmark_case.parts},
+         {"problem_bytes", problem == nullptr ? 0 : problem->bytes()}});
   }
   return list;
 }
@@ -350,10 +351,10 @@ std::vector<Case> expand_suite(const Benchmark& benchmark, const json& suite,
     }
     try {
       const json tolerance = group.value("tolerance", suite.value("tolerance", json()));
-      for (Case& one :
+      for (Case& benchmark_case :
            expand(benchmark, chosen, plugins, group.value("required", false), started)) {
-        if (tolerance.is_number()) one.tolerance = tolerance.get<double>();
-        cases.push_back(std::move(one));
+        if (tolerance.is_number()) benchmark_case.tolerance = tolerance.get<double>();
+        cases.push_back(std::move(benchmark_case));
       }
     } catch (const DimensionError& error) {
       throw InputError(pointer + "/" + error.name() + ": " + error.what());

@@ -99,8 +99,8 @@ std::vector<Launches> LaunchGroups::summarized() const { return LaunchGroups(*th
 std::vector<Launches> LaunchGroups::take() {
   std::vector<Launches> all;
   for (Entry& entry : entries_) {
-    auto place = std::find_if(all.begin(), all.end(), [&](const Launches& one) {
-      return one.environment == entry.environment;
+    auto place = std::find_if(all.begin(), all.end(), [&](const Launches& launches) {
+      return launches.environment == entry.environment;
     });
     if (place == all.end()) {
       place = all.emplace(all.end());
@@ -109,7 +109,7 @@ std::vector<Launches> LaunchGroups::take() {
     place->rows.push_back(std::move(entry.row));
   }
   entries_.clear();
-  for (Launches& one : all) summarize(one);
+  for (Launches& group : all) summarize(group);
   return all;
 }
 

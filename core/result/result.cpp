@@ -33,9 +33,9 @@ json setting(const std::string& text) {
   return whole ? json(number) : json(text);
 }
 
-json parameters(const Case& one, int ranks, int nodes) {
+json parameters(const Case& benchmark_case, int ranks, int nodes) {
   json all = json::object();
-  for (const auto& [name, value] : one.settings)
+  for (const auto& [name, value] : benchmark_case.settings)
     if (name != "problem") all[name] = setting(value);
   // A case may name its own (imposed nodes).
   all.emplace("ranks", ranks);
@@ -43,7 +43,7 @@ json parameters(const Case& one, int ranks, int nodes) {
   return all;
 }
 
-json problem_json(const Case& one, const Problem* problem) {
+json problem_json(const Case& benchmark_case, const Problem* problem) {
   json all = json::object();
   if (problem != nullptr) {
     all = problem->json();
@@ -53,8 +53,8 @@ json problem_json(const Case& one, const Problem* problem) {
     all["amounts"] = json::object();
     for (const auto& [rate, amount] : problem->amounts()) all["amounts"][rate] = finite(amount);
   } else {
-    const auto found = one.settings.find("problem");
-    all["descriptor"] = found == one.settings.end() ? one.id : found->second;
+    const auto found = benchmark_case.settings.find("problem");
+    all["descriptor"] = found == benchmark_case.settings.end() ? benchmark_case.id : found->second;
   }
   return all;
 }
@@ -78,21 +78,22 @@ json executed_json(const Executed& executed) {
   return all;
 }
 
-json verification_json(const Verification& one) {
-  return {{"passed", one.passed},
-          {"reference", one.reference.empty() ? "none" : one.reference},
-          {"max_error", finite(one.max_error)},
-          {"norm_error", finite(one.norm_error)},
-          {"bound", finite(one.bound)},
+json verification_json(const Verification& verification) {
+  return {{"passed", verification.passed},
+          {"reference", verification.reference.empty() ? "none" : verification.reference},
+          {"max_error", finite(verification.max_error)},
+          {"norm_error", finite(verification.norm_error)},
+          {"bound", finite(verification.bound)},
           // Errors beside a bound of 0 were not held against it: there is none.
-          {"norm_bound",
-           one.norm_bound == 0 && one.norm_error > 0 ? json(nullptr) : finite(one.norm_bound)},
-          {"error_over_bound", finite(one.error_over_bound)},
-          {"checked", one.checked},
-          {"outputs", one.outputs},
-          {"wrong", one.wrong_elements},
-          {"exact", one.exact},
-          {"reason", known(one.reason)}};
+          {"norm_bound", verification.norm_bound == 0 && verification.norm_error > 0
+                             ? json(nullptr)
+                             : finite(verification.norm_bound)},
+          {"error_over_bound", finite(verification.error_over_bound)},
+          {"checked", verification.checked},
+          {"outputs", verification.outputs},
+          {"wrong", verification.wrong_elements},
+          {"exact", verification.exact},
+          {"reason", known(verification.reason)}};
 }
 
 json optional_json(const std::optional<double>& value) {
@@ -179,19 +180,19 @@ Outcome judged(const Outcome& given) {
 
 }  // namespace
 
-json make_row(const std::string& benchmark, const Case& one, const Problem* problem,
+json make_row(const std::string& benchmark, const Case& benchmark_case, const Problem* problem,
               const Outcome& given, int environment, int launch, int attempt, int ranks,
               int nodes) {
   const Outcome outcome = judged(given);
-  json row = {{"id", one.id},
-              {"names", one.names},
+  json row = {{"id", benchmark_case.id},
+              {"names", benchmark_case.names},
               {"benchmark", benchmark},
-              {"problem", problem_json(one, problem)},
+              {"problem", problem_json(benchmark_case, problem)},
               {"environment", environment},
               {"launch", launch},
               {"attempt", attempt},
-              {"required", one.required},
-              {"parameters", parameters(one, ranks, nodes)},
+              {"required", benchmark_case.required},
+              {"parameters", parameters(benchmark_case, ranks, nodes)},
               {"executed", outcome.executed ? executed_json(*outcome.executed) : json(nullptr)},
               {"status", outcome.status},
               {"reason", known(outcome.reason)},
@@ -207,8 +208,8 @@ json make_row(const std::string& benchmark, const Case& one, const Problem* prob
               {"energy_j", nullptr},
               {"energy_reason", "energy counters are not read yet"},
               {"baseline", nullptr}};
-  if (one.tolerance) row["tolerance"] = *one.tolerance;
-  if (!one.parts.empty()) row["part_of"] = one.parts;
+  if (benchmark_case.tolerance) row["tolerance"] = *benchmark_case.tolerance;
+  if (!benchmark_case.parts.empty()) row["part_of"] = benchmark_case.parts;
   for (const auto& [name, seconds] : outcome.setup) row["setup_s"][name] = finite(seconds);
   if (outcome.status != "ok") return row;
   const Summary summary = summarize(outcome.timing->samples);

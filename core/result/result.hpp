@@ -18,9 +18,9 @@ inline constexpr const char* result_schema = "assay-result/1";
 
 /// A row without "baseline" (see baseline.hpp). An incorrect row keeps its verification but no time
 /// and no rate: a wrong number is never reported as a result.
-nlohmann::json make_row(const std::string& benchmark, const Case& one, const Problem* problem,
-                        const Outcome& outcome, int environment, int launch, int attempt, int ranks,
-                        int nodes);
+nlohmann::json make_row(const std::string& benchmark, const Case& benchmark_case,
+                        const Problem* problem, const Outcome& outcome, int environment, int launch,
+                        int attempt, int ranks, int nodes);
 
 /// A result document without rows. An empty `run_id` becomes one of time and process.
 nlohmann::json make_result(const std::string& run_id, const std::string& suite,

@@ -203,8 +203,8 @@ class Explainer {
           fmt::format("found {}, expected {}{}.", shown(value), shown(node["const"]), because));
     if (fails("enum")) {
       std::vector<std::string> valid;
-      for (const json& one : node["enum"])
-        valid.push_back(one.is_string() ? one.get<std::string>() : one.dump());
+      for (const json& choice : node["enum"])
+        valid.push_back(choice.is_string() ? choice.get<std::string>() : choice.dump());
       const std::string near = value.is_string() ? nearest(value.get<std::string>(), valid) : "";
       say(pointer, fmt::format("found {}, expected one of {}.{}", shown(value), join(valid, ", "),
                                near.empty() ? "" : " Did you mean '" + near + "'?"));
@@ -287,8 +287,8 @@ std::vector<std::string> schema_errors(const json& document, const std::string& 
     if (!places.insert(error.context).second) continue;
     std::vector<std::string> words;
     explainer.explain(error.context, words);
-    for (const std::string& one : words)
-      if (said.insert(one).second) errors.push_back(shown_as + " " + one);
+    for (const std::string& name : words)
+      if (said.insert(name).second) errors.push_back(shown_as + " " + name);
   }
   if (errors
           .empty())  // a keyword that has no words above: valijson's own, from the innermost place
@@ -298,8 +298,8 @@ std::vector<std::string> schema_errors(const json& document, const std::string& 
       break;
     }
   // The kind of file being wrong explains all the rest.
-  const auto kind = std::find_if(errors.begin(), errors.end(), [&](const std::string& one) {
-    return one.starts_with(shown_as + " at /schema: ");
+  const auto kind = std::find_if(errors.begin(), errors.end(), [&](const std::string& error) {
+    return error.starts_with(shown_as + " at /schema: ");
   });
   if (kind != errors.end()) return {*kind};
   return errors;

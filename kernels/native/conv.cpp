@@ -25,7 +25,7 @@ constexpr std::array algorithms{
 
 std::vector<std::string> names() {
   std::vector<std::string> all;
-  for (const Algorithm& one : algorithms) all.emplace_back(one.name);
+  for (const Algorithm& algorithm : algorithms) all.emplace_back(algorithm.name);
   return all;
 }
 

@@ -145,13 +145,13 @@ class ImplicitGemm final : public Operation {
     phase.blocks = blocks_at_once(phase.in_place ? Window() : phase.window, blocks,
                                   panel_bytes / 4 / std::max<std::ptrdiff_t>(1, taps * tap));
     for (std::ptrdiff_t first = 0; first < blocks; first += phase.blocks)
-      for (const Tap& one : phase.taps)
+      for (const Tap& tap_of_phase : phase.taps)
         for (std::ptrdiff_t at = first; at < std::min(blocks, first + phase.blocks); ++at)
-          phase.segments.push_back(
-              {phase.in_place ? (at - first) * in_.block
-                              : (at - first) * phase.window.block() + phase.window.tap(one),
-               at * weights_.block() + one.index * tap,
-               std::min(channel_block, weights_.rows - at * channel_block)});
+          phase.segments.push_back({phase.in_place ? (at - first) * in_.block
+                                                   : (at - first) * phase.window.block() +
+                                                         phase.window.tap(tap_of_phase),
+                                    at * weights_.block() + tap_of_phase.index * tap,
+                                    std::min(channel_block, weights_.rows - at * channel_block)});
     phases_.push_back(std::move(phase));
   }
 

@@ -21,14 +21,16 @@ namespace assay::fixture {
 
 inline Case one_case(const std::string& precision = "fp32",
                      const std::string& algorithm = "direct") {
-  Case one;
+  Case benchmark_case;
   const std::string problem = "mb16ic64ih112oc128oh112kh3ph1";
-  one.settings = {{"direction", "forward"}, {"precision", precision}, {"backend", "onednn"},
-                  {"algorithm", algorithm}, {"problem", problem},     {"cache", "hot"},
-                  {"threads", "2"}};
-  one.id = "conv/forward/" + precision + "/onednn/" + algorithm + "/" + problem + "/hot/t2";
-  one.names = {"coral2/winograd"};
-  return one;
+  benchmark_case.settings = {{"direction", "forward"}, {"precision", precision},
+                             {"backend", "onednn"},    {"algorithm", algorithm},
+                             {"problem", problem},     {"cache", "hot"},
+                             {"threads", "2"}};
+  benchmark_case.id =
+      "conv/forward/" + precision + "/onednn/" + algorithm + "/" + problem + "/hot/t2";
+  benchmark_case.names = {"coral2/winograd"};
+  return benchmark_case;
 }
 
 inline Outcome good_outcome() {
@@ -63,14 +65,14 @@ inline Outcome good_outcome() {
 }
 
 inline nlohmann::json row(const Outcome& outcome, int launch = 0, int attempt = 0,
-                          const Case& one = one_case()) {
-  return make_row("conv", one, nullptr, outcome, 0, launch, attempt, 1, 1);
+                          const Case& benchmark_case = one_case()) {
+  return make_row("conv", benchmark_case, nullptr, outcome, 0, launch, attempt, 1, 1);
 }
 
 inline nlohmann::json result(std::vector<nlohmann::json> rows) {
   nlohmann::json document = make_result("run-1", "smoke", "assay run smoke", 1, utc_now());
   document["environments"].push_back(capture_environment());
-  for (nlohmann::json& one : rows) document["rows"].push_back(std::move(one));
+  for (nlohmann::json& object : rows) document["rows"].push_back(std::move(object));
   return document;
 }
 

@@ -220,18 +220,18 @@ class ThreadCommunicator final : public Communicator {
   std::vector<double> combined(const Call& call, std::int64_t first, std::int64_t count) const {
     std::vector<double> sum;
     for (const Call& other : world_->calls) {
-      const std::vector<double> one = decoded(other.send.part(first, count));
+      const std::vector<double> contribution = decoded(other.send.part(first, count));
       if (sum.empty()) {
-        sum = one;
+        sum = contribution;
         continue;
       }
       for (std::size_t i = 0; i < sum.size(); ++i) {
         if (call.op == ReduceOp::max)
-          sum[i] = std::max(sum[i], one[i]);
+          sum[i] = std::max(sum[i], contribution[i]);
         else if (call.op == ReduceOp::min)
-          sum[i] = std::min(sum[i], one[i]);
+          sum[i] = std::min(sum[i], contribution[i]);
         else
-          sum[i] += one[i];
+          sum[i] += contribution[i];
       }
     }
     if (call.op == ReduceOp::average)

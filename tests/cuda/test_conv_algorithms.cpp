@@ -52,7 +52,8 @@ TEST(ConvAlgorithms, OffersInAnotherArithmeticOrTooLargeAreLeftOut) {
                                        {3, CUDNN_DEFAULT_MATH, 10}};
   const auto fit = [&](cudnnMathType_t wanted, std::size_t most) {
     std::vector<int> algorithms;
-    for (const ConvChoice& one : fitting(offers, wanted, most)) algorithms.push_back(one.algorithm);
+    for (const ConvChoice& conv_choice : fitting(offers, wanted, most))
+      algorithms.push_back(conv_choice.algorithm);
     return algorithms;
   };
   EXPECT_EQ(fit(CUDNN_FMA_MATH, 1000), (std::vector<int>{2, 0, 3}));

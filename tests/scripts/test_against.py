@@ -123,7 +123,7 @@ class Against(RunTest):
         self.assertIn("Did you mean", self.run_suite(suite, "--cases", flagged, code=2).stderr)
         for text in ("[]", "{}", "[1]"):
             flagged.write_text(text)
-            self.assertIn("no list of ids", self.run_suite(suite, "--cases", flagged, code=2).stderr)
+            self.assertIn("is not a list of ids", self.run_suite(suite, "--cases", flagged, code=2).stderr)
         self.assertFalse(self.out.exists())
 
     def test_a_build_of_before_the_hashes_and_checksums(self):

@@ -19,18 +19,20 @@ nlohmann::json workspaces() {
   Result<Backend*> backend = plugins.open("native");
   if (const auto* refusal = std::get_if<Unsupported>(&backend)) return {{"skip", refusal->reason}};
   nlohmann::json all = nlohmann::json::array();
-  for (const Case& one : expand(benchmark,
-                                {{"problem",
-                                  {"mb16ic64ih112oc128oh112kh3ph1", "mb16ic64ih56oc64oh56kh3ph1",
-                                   "mb16ic128ih28oc128oh28kh3ph1", "mb16ic256ih14oc256oh14kh3ph1",
-                                   "mb16ic512ih7oc512oh7kh3ph1", "mb1ic64ih14oc64oh14kh3ph1"}},
-                                 {"backend", {"native"}},
-                                 {"algorithm", {"implicit_gemm", "winograd_2x2", "winograd_4x4"}},
-                                 {"threads", {"2", "64"}}},
-                                plugins)) {
-    const auto problem = benchmark.problem(one.settings);
+  for (const Case& benchmark_case :
+       expand(benchmark,
+              {{"problem",
+                {"mb16ic64ih112oc128oh112kh3ph1", "mb16ic64ih56oc64oh56kh3ph1",
+                 "mb16ic128ih28oc128oh28kh3ph1", "mb16ic256ih14oc256oh14kh3ph1",
+                 "mb16ic512ih7oc512oh7kh3ph1", "mb1ic64ih14oc64oh14kh3ph1"}},
+               {"backend", {"native"}},
+               {"algorithm", {"implicit_gemm", "winograd_2x2", "winograd_4x4"}},
+               {"threads", {"2", "64"}}},
+              plugins)) {
+    const auto problem = benchmark.problem(benchmark_case.settings);
     auto made = std::get<Backend*>(backend)->make(
-        *problem, {one.settings, std::stoi(one.settings.at("threads"))}, *ranks);
+        *problem, {benchmark_case.settings, std::stoi(benchmark_case.settings.at("threads"))},
+        *ranks);
     if (const auto* refusal = std::get_if<Unsupported>(&made))
       throw std::runtime_error(refusal->reason);
     const auto& operation = *std::get<std::unique_ptr<Operation>>(made);

@@ -45,23 +45,23 @@ nlohmann::json child(const Subject& subject) {
   Plugins plugins;
   const auto ranks = serial_communicator();
   CaseContext context{plugins, *ranks};
-  const Case one = expand(benchmark,
-                          {{"problem", {subject.problem}},
-                           {"direction", {subject.direction}},
-                           {"precision", {subject.precision}},
-                           {"backend", {"onednn"}}},
-                          plugins)
-                       .at(0);
+  const Case benchmark_case = expand(benchmark,
+                                     {{"problem", {subject.problem}},
+                                      {"direction", {subject.direction}},
+                                      {"precision", {subject.precision}},
+                                      {"backend", {"onednn"}}},
+                                     plugins)
+                                  .at(0);
   Result<Backend*> backend = plugins.open("onednn");
   if (const auto* refusal = std::get_if<Unsupported>(&backend)) return {{"skip", refusal->reason}};
   Options options;
-  options.settings = one.settings;
-  options.threads = std::stoi(one.settings.at("threads"));
+  options.settings = benchmark_case.settings;
+  options.threads = std::stoi(benchmark_case.settings.at("threads"));
 
   std::ofstream("/proc/self/clear_refs") << 5;  // the peak so far becomes what is resident now
   const double loaded = status("VmRSS");
   {
-    auto made = benchmark.prepare(one, context);
+    auto made = benchmark.prepare(benchmark_case, context);
     if (const auto* refusal = std::get_if<Unsupported>(&made)) return {{"skip", refusal->reason}};
     const auto& workload = std::get<std::unique_ptr<Workload>>(made);
     const Verification before = workload->verify_before();
@@ -74,7 +74,8 @@ nlohmann::json child(const Subject& subject) {
   }
   const double peak = status("VmHWM") - loaded;
 
-  auto made = std::get<Backend*>(backend)->make(*benchmark.problem(one.settings), options, *ranks);
+  auto made = std::get<Backend*>(backend)->make(*benchmark.problem(benchmark_case.settings),
+                                                options, *ranks);
   const auto& operation = *std::get<std::unique_ptr<Operation>>(made);
   double tensors = 0, copy = 0,
          workspace = static_cast<double>(operation.executed().workspace_bytes), scratch = 0;
@@ -89,7 +90,7 @@ nlohmann::json child(const Subject& subject) {
   }
   const double allowed = tensors + copy + std::max(workspace, scratch) + 64.0 * 1024 * 1024;
   return {{"pair", {std::max(peak, 1.0), allowed}},
-          {"case", one.id},
+          {"case", benchmark_case.id},
           {"tensors", tensors},
           {"copy", copy}};
 }
@@ -111,8 +112,8 @@ nlohmann::json parent(int pairs, const char* self) {
       continue;
     }
     all.push_back(result.at("pair"));
-    const auto ratio = [](const nlohmann::json& one) {
-      return one.at("pair")[0].get<double>() / one.at("pair")[1].get<double>();
+    const auto ratio = [](const nlohmann::json& object) {
+      return object.at("pair")[0].get<double>() / object.at("pair")[1].get<double>();
     };
     if (worst.is_null() || ratio(result) > ratio(worst)) worst = result;
   }

@@ -31,14 +31,15 @@ nlohmann::json overhead(int pairs) {
   const OperationBenchmark& benchmark = stream_benchmark();
   Plugins plugins;
   const auto ranks = serial_communicator();
-  const Case one =
+  const Case benchmark_case =
       expand(benchmark, {{"problem", {"triad"}}, {"algorithm", {"regular"}}}, plugins).at(0);
-  const int threads = std::stoi(one.settings.at("threads"));
-  const StreamProblem problem(parse_stream(one.settings.at("problem")), Precision::fp64, threads);
+  const int threads = std::stoi(benchmark_case.settings.at("threads"));
+  const StreamProblem problem(parse_stream(benchmark_case.settings.at("problem")), Precision::fp64,
+                              threads);
   const std::int64_t n = problem.shape().n;
   Result<Backend*> backend = plugins.open("native");
   if (const auto* refusal = std::get_if<Unsupported>(&backend)) return {{"skip", refusal->reason}};
-  Options options{one.settings, threads};
+  Options options{benchmark_case.settings, threads};
   Device& device = *std::get<Device*>(std::get<Backend*>(backend)->device(options));
   auto made = std::get<Backend*>(backend)->make(problem, options, *ranks);
   if (const auto* refusal = std::get_if<Unsupported>(&made)) return {{"skip", refusal->reason}};

@@ -218,13 +218,13 @@ TEST(ReportHead, NamesMachineSuiteAndDate) {
   first["run"]["started"] = "2026-01-02T00:00:00Z";
   second["run"]["started"] = "2026-01-05T00:00:00Z";
   second["run"]["suite"] = "other";
-  for (json* one : {&first, &second}) {
-    (*one)["system"]["name"] = "cluster";
-    (*one)["environments"] = json::array({{{"host", one == &first ? "n0" : "n1"},
-                                           {"hardware", {{"processor", "P9"}}},
-                                           {"software", json::object()},
-                                           {"volatile", json::object()},
-                                           {"hashes", {{"hardware", "h"}, {"software", "s"}}}}});
+  for (json* entry : {&first, &second}) {
+    (*entry)["system"]["name"] = "cluster";
+    (*entry)["environments"] = json::array({{{"host", entry == &first ? "n0" : "n1"},
+                                             {"hardware", {{"processor", "P9"}}},
+                                             {"software", json::object()},
+                                             {"volatile", json::object()},
+                                             {"hashes", {{"hardware", "h"}, {"software", "s"}}}}});
   }
   const json head = report_document({"title", {{"a", first}, {"b", second}}, {}, {}}).at("head");
   ASSERT_EQ(head["machines"].size(), 1U);

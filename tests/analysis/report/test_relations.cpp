@@ -12,12 +12,12 @@ using test::document_of;
 using test::row;
 using test::value_of;
 
-json with_ceiling(json one, double flops, double bytes, double peak, double bandwidth) {
-  one["problem"]["flops"] = flops;
-  one["problem"]["bytes"] = bytes;
-  one["ceiling"] = {
+json with_ceiling(json object, double flops, double bytes, double peak, double bandwidth) {
+  object["problem"]["flops"] = flops;
+  object["problem"]["bytes"] = bytes;
+  object["ceiling"] = {
       {"flops_per_s", peak}, {"bytes_per_s", bandwidth}, {"fraction", 0.5}, {"bound_by", "flops"}};
-  return one;
+  return object;
 }
 
 /// A row as assay-collectives writes it: the size is a setting, and so in the id.
@@ -26,15 +26,15 @@ json collective(double bytes, double seconds, const Settings& more = {}, int ran
                     {"transport", "mpi"},
                     {"bytes", std::to_string(static_cast<long>(bytes))}};
   for (const auto& [name, value] : more) settings[name] = value;
-  json one = row("ok", seconds, 0, settings);
-  one["id"] = one["id"].get<std::string>() + "/r" + std::to_string(ranks);
-  one["benchmark"] = "collectives";
-  one["problem"] = {{"descriptor", "allreduce"}, {"flops", nullptr}, {"bytes", bytes}};
-  one["parameters"]["ranks"] = ranks;
-  one["parameters"]["nodes"] = ranks / 4 + 1;
+  json object = row("ok", seconds, 0, settings);
+  object["id"] = object["id"].get<std::string>() + "/r" + std::to_string(ranks);
+  object["benchmark"] = "collectives";
+  object["problem"] = {{"descriptor", "allreduce"}, {"flops", nullptr}, {"bytes", bytes}};
+  object["parameters"]["ranks"] = ranks;
+  object["parameters"]["nodes"] = ranks / 4 + 1;
   const double passes = 2 * (ranks - 1.0) / ranks;
-  one["rates"] = {{"busbw", passes * bytes / one["time_s"]["median"].get<double>()}};
-  return one;
+  object["rates"] = {{"busbw", passes * bytes / object["time_s"]["median"].get<double>()}};
+  return object;
 }
 
 TEST(ReportDocument, RooflineHasPointsAndTheirCeilings) {
@@ -193,12 +193,12 @@ TEST(ReportDocument, DerivedNumbersInheritTheMark) {
 
 TEST(ReportDocument, RanksWithAProblemEachDoMoreWork) {
   const auto curve_with = [](const char* whole) {
-    json one = row("ok", 1e-3, 0, {{"cache", "hot"}}), four = row("ok", 1.25e-3);
+    json object = row("ok", 1e-3, 0, {{"cache", "hot"}}), four = row("ok", 1.25e-3);
     four["id"] = "four";
     four["parameters"]["ranks"] = 4;
-    for (json* each : {&one, &four})
+    for (json* each : {&object, &four})
       if (*whole != 0) (*each)["problem"][whole] = 64;
-    return document_of({one, four}).at("scaling").at(0);
+    return document_of({object, four}).at("scaling").at(0);
   };
   const json weak = curve_with("");
   EXPECT_EQ(weak["weak"], true);

@@ -121,14 +121,14 @@ TEST(ReportDocument, NodesAreBesideTheirFleet) {
   std::vector<NamedResult> results;
   for (const auto& [host, seconds] :
        std::vector<std::pair<std::string, double>>{{"a", 1.0}, {"b", 1.0}, {"c", 1.08}, {"d", 1}}) {
-    json one = result({row(host == "d" ? "incorrect" : "ok", seconds)});
-    one["system"]["name"] = host;  // as where nobody has named the system
-    one["environments"] = {{{"host", host},
-                            {"hardware", {{"processor", "P"}, {"memory", host}}},
-                            {"software", json::object()},
-                            {"volatile", json::object()},
-                            {"hashes", {{"hardware", host}, {"software", "s"}}}}};
-    results.push_back({host, one});
+    json entry = result({row(host == "d" ? "incorrect" : "ok", seconds)});
+    entry["system"]["name"] = host;  // as where nobody has named the system
+    entry["environments"] = {{{"host", host},
+                              {"hardware", {{"processor", "P"}, {"memory", host}}},
+                              {"software", json::object()},
+                              {"volatile", json::object()},
+                              {"hashes", {{"hardware", host}, {"software", "s"}}}}};
+    results.push_back({host, entry});
   }
   // A time that two nodes took together is none of the first one's.
   json job = row("ok", 7, 0, {{"threads", "64"}});
@@ -155,28 +155,28 @@ TEST(ReportDocument, NodesAreBesideTheirFleet) {
 TEST(ReportDocument, RepeatCommandsAreWordsOfAShell) {
   json run = result({});
   run["run"]["max_time"] = 0.5;
-  json one = row("ok", 1e-3);
-  EXPECT_EQ(report::repeat_command(run, one),
+  json object = row("ok", 1e-3);
+  EXPECT_EQ(report::repeat_command(run, object),
             "assay-conv --problem mb1ic8ih8oc8oh8kh3ph1 --algorithm direct --backend onednn "
             "--cache hot --direction forward --precision fp32 --threads 2 --seed 1 --max-time 0.5");
-  one["problem"]["descriptor"] = "$(rm -rf ~)'";
-  one["id"] = "conv/$(rm -rf ~)'/hot";
-  EXPECT_NE(report::repeat_command(run, one).find("--problem '$(rm -rf ~)'\\''' "),
+  object["problem"]["descriptor"] = "$(rm -rf ~)'";
+  object["id"] = "conv/$(rm -rf ~)'/hot";
+  EXPECT_NE(report::repeat_command(run, object).find("--problem '$(rm -rf ~)'\\''' "),
             std::string::npos);
-  one["parameters"]["ranks"] = 4;
-  EXPECT_TRUE(report::repeat_command(run, one).starts_with("mpirun -n 4 assay-conv "));
+  object["parameters"]["ranks"] = 4;
+  EXPECT_TRUE(report::repeat_command(run, object).starts_with("mpirun -n 4 assay-conv "));
   run["run"]["launcher"] = {"srun", "-n", "4"};
-  EXPECT_TRUE(report::repeat_command(run, one).starts_with("srun -n 4 assay-conv "));
+  EXPECT_TRUE(report::repeat_command(run, object).starts_with("srun -n 4 assay-conv "));
   // A collective has a size and no problem: the id does not hold one.
-  one["benchmark"] = "collectives";
-  one["id"] = "collectives/allreduce/b4096";
-  one["problem"]["descriptor"] = "allreduce fp32 4096";
-  one["parameters"] = {{"collective", "allreduce"}, {"bytes", 4096}, {"ranks", 4}, {"nodes", 1}};
-  EXPECT_EQ(report::repeat_command(run, one),
+  object["benchmark"] = "collectives";
+  object["id"] = "collectives/allreduce/b4096";
+  object["problem"]["descriptor"] = "allreduce fp32 4096";
+  object["parameters"] = {{"collective", "allreduce"}, {"bytes", 4096}, {"ranks", 4}, {"nodes", 1}};
+  EXPECT_EQ(report::repeat_command(run, object),
             "srun -n 4 assay-collectives --bytes 4096 --collective allreduce --seed 1 "
             "--max-time 0.5");
-  one["published"] = true;
-  EXPECT_EQ(report::repeat_command(run, one), "");
+  object["published"] = true;
+  EXPECT_EQ(report::repeat_command(run, object), "");
 }
 
 TEST(ReportPage, DataCannotEndTheirElement) {

@@ -303,8 +303,8 @@ TEST(Ceiling, RowsHaveTheBracketsOfTheirSession) {
   EXPECT_EQ(result["run"]["bracket"].size(), 4u);
   const std::map<std::string, json> expected{{"a", {0}}, {"b", {0}}, {"c", {1, 2}}, {"d", {2, 3}}};
   ASSERT_EQ(result["rows"].size(), 4u);
-  for (const json& one : result["rows"])
-    EXPECT_EQ(one["ceiling"]["brackets"], expected.at(one["id"])) << one["id"];
+  for (const json& object : result["rows"])
+    EXPECT_EQ(object["ceiling"]["brackets"], expected.at(object["id"])) << object["id"];
   EXPECT_TRUE(schema_errors(result, "result", "test").empty())
       << schema_errors(result, "result", "test")[0];
 }
@@ -335,11 +335,11 @@ TEST(Ceiling, TableMarksWhatExceeds) {
 TEST(Ceiling, NeedsArePrecisionsAndThreadsOfTheCases) {
   CeilingNeeds needs;
   PlannedBenchmark conv{"conv", "", {}}, own{"stream", "", {}};
-  Case one;
-  one.settings = {{"precision", "bf16"}, {"threads", "4"}};
-  conv.cases.push_back(one);
-  one.settings = {{"precision", "fp64"}, {"threads", "8"}};
-  own.cases.push_back(one);
+  Case benchmark_case;
+  benchmark_case.settings = {{"precision", "bf16"}, {"threads", "4"}};
+  conv.cases.push_back(benchmark_case);
+  benchmark_case.settings = {{"precision", "fp64"}, {"threads", "8"}};
+  own.cases.push_back(benchmark_case);
   needs.add({conv, own}, environment()["hardware"]);
   EXPECT_EQ(needs.precisions, std::set<std::string>{"bf16"});
   EXPECT_EQ(needs.threads, std::set<int>{4});
@@ -350,10 +350,10 @@ TEST(Ceiling, NeedsAreTheLevelsThatMayBoundACase) {
   using Data = std::set<std::pair<int, std::string>>;
   const auto needed = [](double bytes, const std::string& mode) {
     PlannedBenchmark conv{"conv", "", {}};
-    Case one;
-    one.settings = {{"precision", "fp32"}, {"threads", "2"}, {"cache", mode}};
-    one.problem_bytes = bytes;
-    conv.cases.push_back(one);
+    Case benchmark_case;
+    benchmark_case.settings = {{"precision", "fp32"}, {"threads", "2"}, {"cache", mode}};
+    benchmark_case.problem_bytes = bytes;
+    conv.cases.push_back(benchmark_case);
     CeilingNeeds needs;
     needs.add({conv}, environment()["hardware"]);
     return needs.data;

@@ -163,7 +163,7 @@ TEST(CeilingDevice, NeitherTheProcessorsNorAnotherDevices) {
   EXPECT_NE(reason(other, plain()).find("by hip on this gpu"), std::string::npos);
   Bracket processor = plain();
   std::erase_if(processor["rows"].get_ref<json::array_t&>(),
-                [](const json& one) { return one["parameters"]["device"] == "gpu"; });
+                [](const json& object) { return object["parameters"]["device"] == "gpu"; });
   EXPECT_NE(reason(row, processor).find(expected), std::string::npos);
   // And the processor's rows get nothing of a GPU's.
   json own = row;
@@ -172,7 +172,7 @@ TEST(CeilingDevice, NeitherTheProcessorsNorAnotherDevices) {
   own["parameters"]["threads"] = 64;
   Bracket device = plain();
   std::erase_if(device["rows"].get_ref<json::array_t&>(),
-                [](const json& one) { return one["parameters"]["device"] == "cpu"; });
+                [](const json& object) { return object["parameters"]["device"] == "cpu"; });
   EXPECT_NE(reason(own, device).find("with 64 threads"), std::string::npos);
 }
 
@@ -192,13 +192,14 @@ TEST(CeilingDevice, WithoutOneEachRowSaysWhy) {
 TEST(CeilingDevice, NeedsAreThePrecisionsOfEachDevice) {
   CeilingNeeds needs;
   PlannedBenchmark conv{"conv", "", {}}, comm{"collectives", "", {}};
-  Case one;
-  one.settings = {{"precision", "tf32"}, {"threads", "16"}, {"backend", "cuda"}, {"device", "gpu"}};
-  conv.cases.push_back(one);
-  one.settings["precision"] = "fp16";
-  conv.cases.push_back(one);
-  one.settings.erase("backend");  // a transport has no arithmetic to ask for
-  comm.cases.push_back(one);
+  Case benchmark_case;
+  benchmark_case.settings = {
+      {"precision", "tf32"}, {"threads", "16"}, {"backend", "cuda"}, {"device", "gpu"}};
+  conv.cases.push_back(benchmark_case);
+  benchmark_case.settings["precision"] = "fp16";
+  conv.cases.push_back(benchmark_case);
+  benchmark_case.settings.erase("backend");  // a transport has no arithmetic to ask for
+  comm.cases.push_back(benchmark_case);
   needs.add({conv, comm}, environment()["hardware"]);
   EXPECT_TRUE(needs.threads.empty());
   const std::map<CeilingPlace, std::set<std::string>> expected{{{"cuda", "gpu"}, {"fp16", "tf32"}}};

@@ -212,7 +212,7 @@ TEST(Collect, EnvironmentsAreThoseOfTheProcessesThatMadeTheRows) {
                 {"attempt", attempt},
                 {"environment", environment(host)}};
   };
-  auto row = [](json one) { return json{{"event", "row"}, {"row", std::move(one)}}; };
+  auto row = [](json entry) { return json{{"event", "row"}, {"row", std::move(entry)}}; };
   std::vector<json> events{
       {{"event", "run"},
        {"id", "x"},
@@ -232,9 +232,9 @@ TEST(Collect, EnvironmentsAreThoseOfTheProcessesThatMadeTheRows) {
   };
   const json result = collect(events, {});
   std::vector<std::string> hosts;
-  for (const json& one : result.at("rows"))
+  for (const json& object : result.at("rows"))
     hosts.push_back(
-        result.at("environments").at(one.at("environment").get<std::size_t>()).at("host"));
+        result.at("environments").at(object.at("environment").get<std::size_t>()).at("host"));
   EXPECT_EQ(hosts, (std::vector<std::string>{"first", "second", "third", "parent"}));
   EXPECT_EQ(result.at("run").at("seed"), 7);
   EXPECT_EQ(schema_errors(result, "result", "made"), std::vector<std::string>{});

@@ -44,30 +44,30 @@ TEST(Table, TimesOfABusyMachineAreMarked) {
   const std::string quiet = table({row("ok", 2e-3)});
   EXPECT_FALSE(has(quiet, "!")) << quiet;
   for (const char* reading : {"waiting", "stolen"}) {
-    nlohmann::json one = row("ok", 2e-3);
-    one["time_s"][reading] = 0.04;
-    EXPECT_FALSE(has(table({one}), "!"));
-    one["time_s"][reading] = 0.5;
-    EXPECT_TRUE(has(table({one}), "2.00 ms!")) << table({one});
-    EXPECT_TRUE(has(table({one}), "Repeat on a quiet machine"));
+    nlohmann::json object = row("ok", 2e-3);
+    object["time_s"][reading] = 0.04;
+    EXPECT_FALSE(has(table({object}), "!"));
+    object["time_s"][reading] = 0.5;
+    EXPECT_TRUE(has(table({object}), "2.00 ms!")) << table({object});
+    EXPECT_TRUE(has(table({object}), "Repeat on a quiet machine"));
   }
 }
 
 TEST(Table, RatesAndEfficienciesInheritTheMark) {
-  nlohmann::json one = row("ok", 2e-3);
-  one["ceiling"] = {
+  nlohmann::json entry = row("ok", 2e-3);
+  entry["ceiling"] = {
       {"flops_per_s", 1e12}, {"bytes_per_s", nullptr}, {"fraction", 0.5}, {"bound_by", "compute"}};
-  EXPECT_FALSE(has(table({one}), "!")) << table({one});
-  one["time_s"]["stolen"] = 0.5;
-  EXPECT_TRUE(has(table({one}), "500 GFLOP/s!")) << table({one});
-  EXPECT_TRUE(has(table({one}), "50 % compute!")) << table({one});
+  EXPECT_FALSE(has(table({entry}), "!")) << table({entry});
+  entry["time_s"]["stolen"] = 0.5;
+  EXPECT_TRUE(has(table({entry}), "500 GFLOP/s!")) << table({entry});
+  EXPECT_TRUE(has(table({entry}), "50 % compute!")) << table({entry});
 }
 
 TEST(Table, OversubscriptionHasAMarkOfItsOwn) {
-  nlohmann::json one = row("ok", 2e-3);
-  one["time_s"]["waiting"] = 0.5;
-  one["time_s"]["foreign"] = 0.01;
-  for (const std::string& text : {table({one}), table({one}, {false, "precision"})}) {
+  nlohmann::json object = row("ok", 2e-3);
+  object["time_s"]["waiting"] = 0.5;
+  object["time_s"]["foreign"] = 0.01;
+  for (const std::string& text : {table({object}), table({object}, {false, "precision"})}) {
     EXPECT_TRUE(has(text, "2.00 ms~")) << text;
     EXPECT_TRUE(has(text, "~ Oversubscribed")) << text;
     EXPECT_FALSE(has(text, "!")) << text;
@@ -75,19 +75,19 @@ TEST(Table, OversubscriptionHasAMarkOfItsOwn) {
 }
 
 TEST(Table, PivotMarksABusyMachineToo) {
-  nlohmann::json one = row("ok", 2e-3);
-  EXPECT_FALSE(has(table({one}, {false, "precision"}), "!"));
-  one["time_s"]["waiting"] = 0.5;
-  const std::string text = table({one}, {false, "precision"});
+  nlohmann::json entry = row("ok", 2e-3);
+  EXPECT_FALSE(has(table({entry}, {false, "precision"}), "!"));
+  entry["time_s"]["waiting"] = 0.5;
+  const std::string text = table({entry}, {false, "precision"});
   EXPECT_TRUE(has(text, "2.00 ms!")) << text;
   EXPECT_TRUE(has(text, "Repeat on a quiet machine")) << text;
 }
 
 TEST(Table, NoIntervalIsADashAndExplained) {
   EXPECT_FALSE(has(table({row("ok", 2e-3)}), "effective samples"));
-  nlohmann::json one = row("ok", 2e-3);
-  one["time_s"]["ci95"] = nullptr;
-  const std::string text = table({one});
+  nlohmann::json object = row("ok", 2e-3);
+  object["time_s"]["ci95"] = nullptr;
+  const std::string text = table({object});
   EXPECT_FALSE(has(line_with(text, "list/first"), " .. ")) << text;
   EXPECT_TRUE(has(text, "fewer than 6 effective samples")) << text;
 }
@@ -152,7 +152,7 @@ TEST(Table, ARangeIsNeverCalledAnInterval) {
   const auto launches = [](int count, const char* problem) {
     std::vector<nlohmann::json> rows;
     for (int i = 0; i < count; ++i) rows.push_back(row("ok", 1e-3, i, {{"problem", problem}}));
-    for (nlohmann::json& one : rows) one["names"] = {problem};
+    for (nlohmann::json& object : rows) object["names"] = {problem};
     return rows;
   };
   const std::vector<nlohmann::json> few = launches(5, "few"), many = launches(6, "many");
@@ -181,11 +181,12 @@ TEST(Table, LaterAttemptMakesGoodACrashButNoWrongResult) {
 }
 
 TEST(Table, BaselineHasBothAbsolutesMarkAndCitation) {
-  nlohmann::json one = row("ok", 2e-3);
-  one["baseline"] = {{"system", "machine-x"},  {"value", 1e-3},     {"unit", "s"},
-                     {"speedup", 123.0},       {"published", true}, {"citation", "Paper, table 3"},
-                     {"algorithm", "winograd"}};
-  const std::string text = table({one});
+  nlohmann::json object = row("ok", 2e-3);
+  object["baseline"] = {
+      {"system", "machine-x"},  {"value", 1e-3},     {"unit", "s"},
+      {"speedup", 123.0},       {"published", true}, {"citation", "Paper, table 3"},
+      {"algorithm", "winograd"}};
+  const std::string text = table({object});
   const std::string line = line_with(text, "list/first");
   EXPECT_TRUE(has(line, "2.00 ms")) << text;
   EXPECT_TRUE(has(line, "1.00 ms*")) << text;
@@ -197,8 +198,8 @@ TEST(Table, BaselineHasBothAbsolutesMarkAndCitation) {
   EXPECT_TRUE(
       has(text, "* machine-x: published, not measured by Assay, without interval: Paper, table 3"))
       << text;
-  one["status"] = "failed";
-  EXPECT_FALSE(has(line_with(table({one}), "list/first"), "ms"));
+  object["status"] = "failed";
+  EXPECT_FALSE(has(line_with(table({object}), "list/first"), "ms"));
 }
 
 TEST(Table, PivotPutsValuesSideBySide) {
@@ -313,12 +314,12 @@ TEST(Table, SeveralResultsStandTogetherByCase) {
 }
 
 TEST(Table, PublishedRowsAreMarked) {
-  nlohmann::json one = row("ok", 2e-3);
-  one["published"] = true;
-  one["citation"] = "Paper, table 4";
-  one["time_s"] = {{"median", 2e-3}};
-  one["verification"] = nullptr;
-  const std::string text = table({one});
+  nlohmann::json object = row("ok", 2e-3);
+  object["published"] = true;
+  object["citation"] = "Paper, table 4";
+  object["time_s"] = {{"median", 2e-3}};
+  object["verification"] = nullptr;
+  const std::string text = table({object});
   EXPECT_TRUE(has(line_with(text, "list/first"), "2.00 ms*")) << text;
   EXPECT_TRUE(has(text, ": published, not measured by Assay")) << text;
   EXPECT_TRUE(has(text, "Paper, table 4")) << text;

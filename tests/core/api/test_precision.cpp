@@ -82,7 +82,7 @@ TEST_P(SixteenBits, Overflows) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, SixteenBits, testing::Values(DataType::fp16, DataType::bf16),
-                         [](const auto& one) { return std::string(name(one.param)); });
+                         [](const auto& info) { return std::string(name(info.param)); });
 
 TEST(Precision, RoundedValuesAreFixedPointsWithinTheUnitRoundoff) {
   std::mt19937_64 random(1);
@@ -151,7 +151,7 @@ TEST(Precision, BlocksAgreeWithSingleValues) {
 
 TEST(Precision, Names) {
   for (const DataType type : all_types) EXPECT_EQ(data_type(name(type)), type);
-  for (const std::string& one : precision_names()) EXPECT_EQ(name(precision(one)), one);
+  for (const std::string& text : precision_names()) EXPECT_EQ(name(precision(text)), text);
   EXPECT_EQ(storage(Precision::tf32), DataType::fp32);
   EXPECT_EQ(storage(Precision::int8), DataType::u8);
   EXPECT_EQ(storage(Precision::bf16), DataType::bf16);

@@ -78,7 +78,7 @@ class EveryType : public testing::TestWithParam<DataType> {};
 INSTANTIATE_TEST_SUITE_P(Values, EveryType,
                          testing::Values(DataType::fp64, DataType::fp32, DataType::bf16,
                                          DataType::fp16, DataType::s32, DataType::s8, DataType::u8),
-                         [](const auto& one) { return std::string(name(one.param)); });
+                         [](const auto& info) { return std::string(name(info.param)); });
 
 TEST_P(EveryType, FillEqualsOneByOneAtEveryOffset) {
   for (const Kind kind : {Kind::mantissa, Kind::integer}) {

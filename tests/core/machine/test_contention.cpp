@@ -97,15 +97,15 @@ TEST(Contention, TwoThreadsOnOneProcessorWait) {
   // A kernel without schedstat: unknown is then the right answer, and the only one.
   ASSERT_EQ(before.waiting.has_value(), std::filesystem::exists("/proc/self/schedstat"));
   if (!before.waiting) GTEST_SKIP() << "this kernel has no schedstat";
-  cpu_set_t old, one;
+  cpu_set_t old, processors;
   ASSERT_EQ(sched_getaffinity(0, sizeof old, &old), 0);
-  CPU_ZERO(&one);
+  CPU_ZERO(&processors);
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
     if (CPU_ISSET(cpu, &old)) {
-      CPU_SET(cpu, &one);
+      CPU_SET(cpu, &processors);
       break;
     }
-  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+  ASSERT_EQ(sched_setaffinity(0, sizeof processors, &processors), 0);
   double waited = 0;
   {
     // Both spin 0.1 s of processor time on the one processor: whoever ends last has waited for the

@@ -246,14 +246,14 @@ TEST(Environment, LoadedOpenmpRuntimeIsFound) {
 TEST(Environment, ProcessorsFollowTheBinding) {
   EXPECT_GE(processors(), 1);
   EXPECT_EQ(in_child([] {
-              const int one = environment::allowed_processors().back();
+              const int value = environment::allowed_processors().back();
               cpu_set_t set;
               CPU_ZERO(&set);
-              CPU_SET(static_cast<std::size_t>(one), &set);
+              CPU_SET(static_cast<std::size_t>(value), &set);
               if (::sched_setaffinity(0, sizeof set, &set) != 0) return 50;
               if (processors() != 1) return 1;
               const json all = capture_environment();
-              return all["volatile"]["processors_allowed"] == json::array({one}) ? 0 : 2;
+              return all["volatile"]["processors_allowed"] == json::array({value}) ? 0 : 2;
             }),
             0);
 }

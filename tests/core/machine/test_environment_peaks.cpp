@@ -23,10 +23,10 @@ json machine(const std::string& vendor, int family, int model, const std::string
 }
 
 json arm(const std::string& implementer, const std::string& part) {
-  json one = machine("", 0, 0);
-  one["processor_ids"] = {{"CPU implementer", implementer}, {"CPU part", part}};
-  one["virtual_machine"] = nullptr;
-  return one;
+  json object = machine("", 0, 0);
+  object["processor_ids"] = {{"CPU implementer", implementer}, {"CPU part", part}};
+  object["virtual_machine"] = nullptr;
+  return object;
 }
 
 double fp64(const json& hardware) {
@@ -76,23 +76,23 @@ TEST(Peaks, UnknownIsNullWithTheReason) {
     EXPECT_FALSE(peaks["reasons"]["bytes_per_s"].get<std::string>().empty());
     return peaks["reasons"]["flops_per_s"].get<std::string>();
   };
-  json one = machine("GenuineIntel", 6, 143);
-  one["virtual_machine"] = true;
-  EXPECT_NE(reason(one).find("virtual machine"), std::string::npos);
-  one = machine("GenuineIntel", 6, 143);
-  one["max_clock_hz"] = nullptr;
-  EXPECT_NE(reason(one).find("clock"), std::string::npos);
-  one = machine("GenuineIntel", 6, 143);
-  one["cores"] = nullptr;
-  EXPECT_NE(reason(one).find("cores"), std::string::npos);
+  json object = machine("GenuineIntel", 6, 143);
+  object["virtual_machine"] = true;
+  EXPECT_NE(reason(object).find("virtual machine"), std::string::npos);
+  object = machine("GenuineIntel", 6, 143);
+  object["max_clock_hz"] = nullptr;
+  EXPECT_NE(reason(object).find("clock"), std::string::npos);
+  object = machine("GenuineIntel", 6, 143);
+  object["cores"] = nullptr;
+  EXPECT_NE(reason(object).find("cores"), std::string::npos);
   EXPECT_NE(reason(machine("GenuineIntel", 6, 167)).find("model 167"), std::string::npos);
   EXPECT_NE(reason(machine("GenuineIntel", 6, 85, "Xeon Silver")).find("one or two"),
             std::string::npos);
   EXPECT_NE(reason(arm("0x48", "0xd01")).find("0xd01"), std::string::npos);
-  one["max_clock_hz"] = 3e9;
-  one["cores"] = 10;
-  one["processor_ids"] = nullptr;
-  EXPECT_NE(reason(one).find("model"), std::string::npos);
+  object["max_clock_hz"] = 3e9;
+  object["cores"] = 10;
+  object["processor_ids"] = nullptr;
+  EXPECT_NE(reason(object).find("model"), std::string::npos);
 }
 
 TEST(Peaks, MakeNoOtherMachine) {

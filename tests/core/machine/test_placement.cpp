@@ -36,9 +36,9 @@ TEST(Placement, EachThreadHasAHardwareThreadOfItsOwn) {
   const auto why = why_not_placed({"any", smt}, threads);
   ASSERT_FALSE(why) << *why;
   std::set<int> used;
-  for (const std::set<int>& one : allowed(threads)) {
-    ASSERT_EQ(one.size(), 1u);
-    used.insert(one.begin(), one.end());
+  for (const std::set<int>& allowed_of_thread : allowed(threads)) {
+    ASSERT_EQ(allowed_of_thread.size(), 1u);
+    used.insert(allowed_of_thread.begin(), allowed_of_thread.end());
   }
   EXPECT_EQ(used.size(), static_cast<std::size_t>(threads));
   ASSERT_FALSE(why_not_placed({}, threads));
@@ -92,10 +92,10 @@ TEST(PlacementDeathTest, CoresOfSeveralThreadsAreFilledOneByOne) {
     setenv("HWLOC_THISSYSTEM", "1", 1);
     const bool levels = smt_levels() == std::vector<std::string>{"1", "2"};
     const bool both = !why_not_placed({"any", "2"}, 2) && allowed(2)[0] != allowed(2)[1];
-    const bool one = !why_not_placed({"any", "1"}, 1) && allowed(1)[0].size() == 1;
+    const bool on_one_thread = !why_not_placed({"any", "1"}, 1) && allowed(1)[0].size() == 1;
     const bool odd = why_not_placed({"any", "2"}, 1).has_value();
     const bool second_core = why_not_placed({"any", "1"}, 2).has_value();
-    std::exit(levels && both && one && odd && second_core ? 0 : 1);
+    std::exit(levels && both && on_one_thread && odd && second_core ? 0 : 1);
   };
   EXPECT_EXIT(told(), testing::ExitedWithCode(0), "");
 }

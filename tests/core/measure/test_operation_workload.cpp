@@ -262,7 +262,7 @@ class ChangedOracle final : public Oracle {
   void expect(const TensorSpec& o, const Inputs& in, const Executed& e, bool exact,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
     real_.expect(o, in, e, exact, indices, expected);
-    for (Expected& one : expected) change_(one);
+    for (Expected& expectation : expected) change_(expectation);
   }
   std::optional<double> checksum(const TensorSpec&, const Inputs&,
                                  const ChecksumWeights&) const override {
@@ -285,7 +285,7 @@ Verification verified(const Shape& shape, ChangedOracle::Change change, Fault fa
 
 TEST(OperationWorkload, BoundsWiderThanTheResultsDecideNothing) {
   const auto widened = [](double to) {
-    return [to](Expected& one) { one.max_bound = one.rms_bound = to; };
+    return [to](Expected& expected) { expected.max_bound = expected.rms_bound = to; };
   };
   // a, b in (-1, 1), 40 products a result: a root mean square of about 2.
   const Verification decided = verified({}, widened(0.5));
@@ -301,9 +301,9 @@ TEST(OperationWorkload, BoundsWiderThanTheResultsDecideNothing) {
   EXPECT_FALSE(verified(few, widened(1)).undecided);
   EXPECT_TRUE(verified(few, widened(40)).undecided);
   // What is wrong is wrong, however wide the bound.
-  const Verification wrong = verified({}, [](Expected& one) {
-    one.max_bound = one.rms_bound = 8;
-    one.value += 100;
+  const Verification wrong = verified({}, [](Expected& expected) {
+    expected.max_bound = expected.rms_bound = 8;
+    expected.value += 100;
   });
   EXPECT_FALSE(wrong.passed);
   EXPECT_FALSE(wrong.undecided) << wrong.reason;
@@ -339,9 +339,9 @@ TEST(OperationWorkload, WhetherBoundsDecideIsSettledByTheFirstDraw) {
 
 TEST(OperationWorkload, ASmallErrorEverywhereFailsTheNormTest) {
   // Each within its maximum bound, all together not.
-  const Verification v = verified({}, [](Expected& one) {
-    one.value += one.rms_bound * 1.5;
-    one.max_bound = one.rms_bound * 3;
+  const Verification v = verified({}, [](Expected& expected) {
+    expected.value += expected.rms_bound * 1.5;
+    expected.max_bound = expected.rms_bound * 3;
   });
   EXPECT_FALSE(v.passed);
   EXPECT_NE(v.reason.find("2-norm"), std::string::npos) << v.reason;

@@ -62,9 +62,9 @@ TEST_F(RunCase, AWrongResultBeforeTimingIsNeverTimed) {
 
 TEST_F(RunCase, WhatItsBoundCannotDecideIsUnsupported) {
   benchmark_.script.before = [] {
-    Verification one = Script::bad("an error bound of 8 times the results");
-    one.undecided = true;
-    return one;
+    Verification verification = Script::bad("an error bound of 8 times the results");
+    verification.undecided = true;
+    return verification;
   };
   const Outcome outcome = run();
   EXPECT_EQ(outcome.status, "unsupported");
@@ -117,11 +117,11 @@ std::vector<Outcome> on_three(const std::function<void(FakeBenchmark&, int rank)
 TEST(RunCaseRanks, TheVerificationIsThatOfAllRanks) {
   const auto outcomes = on_three([](FakeBenchmark& benchmark, int rank) {
     benchmark.script.before = [rank] {
-      Verification one = Script::good();
-      one.checked = 10 + rank;
-      one.outputs = 20;
-      one.max_error = rank;
-      return one;
+      Verification verification = Script::good();
+      verification.checked = 10 + rank;
+      verification.outputs = 20;
+      verification.max_error = rank;
+      return verification;
     };
   });
   for (const Outcome& outcome : outcomes) {

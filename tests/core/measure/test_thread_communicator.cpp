@@ -82,9 +82,9 @@ TEST(ThreadCommunicator, SplitsByColorKeyAndNode) {
         const auto across = ranks.split(ranks.rank() % 2, ranks.rank());
         EXPECT_EQ(across->nodes(), across->size());
         HostStream stream;
-        std::vector<float> one{1};
-        across->allreduce(fp32(one), fp32(one), ReduceOp::sum, stream);
-        EXPECT_EQ(one[0], ranks.rank() % 2 == 0 ? 3 : 2);
+        std::vector<float> value{1};
+        across->allreduce(fp32(value), fp32(value), ReduceOp::sum, stream);
+        EXPECT_EQ(value[0], ranks.rank() % 2 == 0 ? 3 : 2);
       },
       2);
 }

@@ -17,13 +17,13 @@ TEST(Places, ABoundProcessIsOnFewerCores) {
   const Binding before = binding_of_process();
   ASSERT_FALSE(before.cores.empty());
   ASSERT_FALSE(before.sockets.empty());
-  cpu_set_t all, one;
+  cpu_set_t all, processors;
   ASSERT_EQ(sched_getaffinity(0, sizeof all, &all), 0);
   int last = CPU_SETSIZE - 1;
   while (!CPU_ISSET(last, &all)) --last;
-  CPU_ZERO(&one);
-  CPU_SET(last, &one);
-  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+  CPU_ZERO(&processors);
+  CPU_SET(last, &processors);
+  ASSERT_EQ(sched_setaffinity(0, sizeof processors, &processors), 0);
   const Binding bound = binding_of_process();
   sched_setaffinity(0, sizeof all, &all);
   ASSERT_EQ(bound.cores.size(), 1u);

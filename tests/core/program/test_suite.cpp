@@ -114,8 +114,8 @@ TEST_F(Suite, TheNarrowestToleranceOfACaseHolds) {
       {"benchmark": "conv", "problem": ["mb2", "mb3"], "tolerance": 0.02},
       {"benchmark": "conv", "problem": ["mb3"], "tolerance": 0.2}]})");
   std::map<std::string, double> found;
-  for (const Case& one : expand_suite(benchmark_, read_suite(file), "t.json", plugins_))
-    found[one.settings.at("problem")] = one.tolerance.value_or(-1);
+  for (const Case& benchmark_case : expand_suite(benchmark_, read_suite(file), "t.json", plugins_))
+    found[benchmark_case.settings.at("problem")] = benchmark_case.tolerance.value_or(-1);
   EXPECT_EQ(found, (std::map<std::string, double>{{"mb1", 0.05}, {"mb2", 0.02}, {"mb3", 0.02}}));
 }
 
@@ -143,11 +143,11 @@ TEST_F(Suite, ListsGiveNamesAndFieldsAfterAtOverride) {
   const std::vector<NamedProblem> list = find_problems(benchmark_, "coral2");
   ASSERT_EQ(list.size(), 2u);
   EXPECT_TRUE(list[0].name.starts_with("coral2/"));
-  const std::vector<NamedProblem> one = find_problems(benchmark_, list[0].name + "@mb77");
-  ASSERT_EQ(one.size(), 1u);
-  EXPECT_EQ(one[0].name, list[0].name);
-  EXPECT_NE(one[0].descriptor.find("mb77"), std::string::npos);
-  EXPECT_NE(list[0].descriptor, one[0].descriptor);
+  const std::vector<NamedProblem> found = find_problems(benchmark_, list[0].name + "@mb77");
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].name, list[0].name);
+  EXPECT_NE(found[0].descriptor.find("mb77"), std::string::npos);
+  EXPECT_NE(list[0].descriptor, found[0].descriptor);
   // A field that the list does not give is added; its default gives way.
   const std::vector<NamedProblem> resnet = find_problems(benchmark_, "resnet50@mb3");
   ASSERT_EQ(resnet.size(), 23u);
@@ -166,20 +166,21 @@ TEST_F(Suite, ListsGiveNamesAndFieldsAfterAtOverride) {
 TEST_F(Suite, AWholeListTellsHowOftenTheWholeHasEachProblem) {
   for (const std::string list : {"resnet50", "resnet50@mb3"}) {
     int repeats = 0;
-    for (const Case& one :
+    for (const Case& benchmark_case :
          expand(benchmark_, {{"threads", {"1"}}, {"problem", {list, list}}}, plugins_)) {
-      ASSERT_EQ(one.parts.size(), 1u) << one.id;  // asked for twice, it is one whole
-      EXPECT_EQ(one.parts[0].list, list);
-      EXPECT_EQ(one.parts[0].whole, "the 53 convolutions of ResNet-50 v1.5");
-      EXPECT_EQ(one.parts[0].of, 53);
-      repeats += one.parts[0].repeat;
+      ASSERT_EQ(benchmark_case.parts.size(), 1u)
+          << benchmark_case.id;  // asked for twice, it is one whole
+      EXPECT_EQ(benchmark_case.parts[0].list, list);
+      EXPECT_EQ(benchmark_case.parts[0].whole, "the 53 convolutions of ResNet-50 v1.5");
+      EXPECT_EQ(benchmark_case.parts[0].of, 53);
+      repeats += benchmark_case.parts[0].repeat;
     }
     EXPECT_EQ(repeats, 53);
   }
   // One problem is no whole, and a list that stands for none has no parts.
   for (const std::string text : {"resnet50/conv1", "deepbench-train", "mb1"})
-    for (const Case& one : expand(benchmark_, {{"problem", {text}}}, plugins_))
-      EXPECT_TRUE(one.parts.empty()) << one.id;
+    for (const Case& wanted_case : expand(benchmark_, {{"problem", {text}}}, plugins_))
+      EXPECT_TRUE(wanted_case.parts.empty()) << wanted_case.id;
 }
 
 TEST_F(Suite, EqualProblemsOfAWholeCountTogether) {
@@ -188,9 +189,9 @@ TEST_F(Suite, EqualProblemsOfAWholeCountTogether) {
       benchmark_, {{"threads", {"1"}}, {"problem", {"resnet50@ic8ih8oc8oh8kh1sh1ph0"}}}, plugins_);
   int repeats = 0;
   bool together = false;
-  for (const Case& one : cases) {
-    repeats += one.parts.at(0).repeat;
-    together |= one.names.size() > 1 && one.parts[0].repeat > 1;
+  for (const Case& benchmark_case : cases) {
+    repeats += benchmark_case.parts.at(0).repeat;
+    together |= benchmark_case.names.size() > 1 && benchmark_case.parts[0].repeat > 1;
   }
   EXPECT_LT(cases.size(), 23u);
   EXPECT_TRUE(together);

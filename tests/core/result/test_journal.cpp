@@ -199,8 +199,8 @@ TEST_F(JournalTest, ManyProcessesAppendWholeLines) {
     EXPECT_EQ(status, 0);
   }
   std::vector<int> next(writers, 0);
-  for (const json& one : read_journal(file_))
-    EXPECT_EQ(one["i"], next[one["writer"].get<std::size_t>()]++);
+  for (const json& object : read_journal(file_))
+    EXPECT_EQ(object["i"], next[object["writer"].get<std::size_t>()]++);
   EXPECT_EQ(next, std::vector<int>(writers, each));
 }
 

@@ -188,10 +188,10 @@ TEST(Result, RoundTripAndFolder) {
 }
 
 TEST(Result, ARunAlwaysHasAnId) {
-  const json one = make_result("", "", "assay-conv", 1, utc_now());
-  EXPECT_FALSE(one["run"]["id"].get<std::string>().empty());
-  EXPECT_TRUE(one["run"]["suite"].is_null());
-  EXPECT_TRUE(schema_errors(one, "result", "x").empty());
+  const json object = make_result("", "", "assay-conv", 1, utc_now());
+  EXPECT_FALSE(object["run"]["id"].get<std::string>().empty());
+  EXPECT_TRUE(object["run"]["suite"].is_null());
+  EXPECT_TRUE(schema_errors(object, "result", "x").empty());
 }
 
 /// read_result's message for a document that was spoilt.
@@ -262,12 +262,12 @@ TEST(Result, NumbersMustFollowFromEachOther) {
   // One sample has no interval, whoever writes one.
   Outcome single = good_outcome();
   single.timing->samples = {0.2};
-  json one = fixture::result({fixture::row(single)});
-  EXPECT_EQ(refusal(one), "accepted");
-  one["rows"][0]["time_s"]["ci95"] = {0.2, 0.2};
-  EXPECT_NE(refusal(one).find("/rows/0/time_s/ci95: found [0.2,0.2], expected null"),
+  json object = fixture::result({fixture::row(single)});
+  EXPECT_EQ(refusal(object), "accepted");
+  object["rows"][0]["time_s"]["ci95"] = {0.2, 0.2};
+  EXPECT_NE(refusal(object).find("/rows/0/time_s/ci95: found [0.2,0.2], expected null"),
             std::string::npos)
-      << refusal(one);
+      << refusal(object);
 }
 
 TEST(Result, ACeilingFollowsFromItsBrackets) {
@@ -291,9 +291,9 @@ TEST(Result, ACeilingFollowsFromItsBrackets) {
                 {"time_s", {{"median", 2 * seconds}, {"min", seconds}}},
                 {"rates", json::object()}};
   };
-  const auto bracket = [](const json& one) {
+  const auto bracket = [](const json& entry) {
     return json{
-        {"started", "t"}, {"seconds", 1}, {"reason", nullptr}, {"rows", json::array({one})}};
+        {"started", "t"}, {"seconds", 1}, {"reason", nullptr}, {"rows", json::array({entry})}};
   };
   good["run"]["bracket"] = {bracket(stream("flops", 8e11, 2)), bracket(stream("bytes", 1e10, 1))};
   ASSERT_EQ(refusal(good), "accepted");

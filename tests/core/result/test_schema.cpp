@@ -30,9 +30,9 @@ void collect(const json& node, std::set<std::string>& keywords, std::set<std::st
     if (key == "$ref") references.insert(value.get<std::string>());
     if (key == "properties" || key == "definitions")
       for (const auto& [name, inner] : value.items()) collect(inner, keywords, references);
-    for (const char* one : {"items", "additionalProperties", "if", "then", "else", "not",
-                            "contains", "propertyNames"})
-      if (key == one) collect(value, keywords, references);
+    for (const char* keyword : {"items", "additionalProperties", "if", "then", "else", "not",
+                                "contains", "propertyNames"})
+      if (key == keyword) collect(value, keywords, references);
     if (key == "allOf" || key == "anyOf" || key == "oneOf")
       for (const json& inner : value) collect(inner, keywords, references);
   }
@@ -89,7 +89,7 @@ TEST_P(ShippedSchema, UsesEveryDefinition) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, ShippedSchema, testing::Values("result", "suite", "problems"),
-                         [](const auto& one) { return std::string(one.param); });
+                         [](const auto& info) { return std::string(info.param); });
 
 struct Fault {
   const char* name;
@@ -200,7 +200,7 @@ INSTANTIATE_TEST_SUITE_P(
               "/schema",
               "assay-suite/1",
               {"at /schema: found \"assay-suite/1\", expected \"assay-result/1\"."}}),
-    [](const auto& one) { return std::string(one.param.name); });
+    [](const auto& info) { return std::string(info.param.name); });
 
 TEST(ResultSchema, AWrongNumberCannotBeARow) {
   Outcome outcome = fixture::good_outcome();

@@ -209,11 +209,11 @@ cudnnStatus_t offers(const char* const (&names)[N], const cudnnConvolutionStruct
                      int most, int* count, Perf* found) {
   *count = 0;
   for (std::size_t i = N; i-- > 0 && *count < most;) {
-    Perf& one = found[(*count)++];
-    std::memset(&one, 0, sizeof one);
-    one.algo = static_cast<decltype(one.algo)>(i);
-    one.status = workspace_of(names[i], &one.memory);
-    one.mathType = convolution.math;
+    Perf& perf = found[(*count)++];
+    std::memset(&perf, 0, sizeof perf);
+    perf.algo = static_cast<decltype(perf.algo)>(i);
+    perf.status = workspace_of(names[i], &perf.memory);
+    perf.mathType = convolution.math;
   }
   return CUDNN_STATUS_SUCCESS;
 }

@@ -115,9 +115,9 @@ TEST(ProblemLists, Resnet50CountsAllItsConvolutions) {
     repeats += problem["repeat"].get<int>();
     EXPECT_EQ(problem["layers"].size(), problem["repeat"].get<std::size_t>());
     for (const json& layer : problem["layers"]) EXPECT_TRUE(layers.insert(layer).second) << layer;
-    const ConvProblem one(parse_conv("mb1" + problem["descriptor"].get<std::string>()),
-                          ConvDirection::forward, Precision::fp32);
-    flops += one.flops() * problem["repeat"].get<int>();
+    const ConvProblem conv_problem(parse_conv("mb1" + problem["descriptor"].get<std::string>()),
+                                   ConvDirection::forward, Precision::fp32);
+    flops += conv_problem.flops() * problem["repeat"].get<int>();
   }
   EXPECT_EQ(repeats, 53);
   EXPECT_EQ(flops, 2.0 * 4087136256.0);  // multiply-adds of one 224 x 224 image
@@ -128,9 +128,9 @@ std::vector<Case> cases_of(const std::string& suite, const Settings& way) {
   static Plugins plugins({std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"});
   std::vector<Case> cases =
       expand_suite(conv_benchmark(), read_suite(find_suite(suite)), suite, plugins);
-  std::erase_if(cases, [&](const Case& one) {
+  std::erase_if(cases, [&](const Case& benchmark_case) {
     return std::any_of(way.begin(), way.end(), [&](const auto& setting) {
-      return one.settings.at(setting.first) != setting.second;
+      return benchmark_case.settings.at(setting.first) != setting.second;
     });
   });
   return cases;
@@ -148,9 +148,9 @@ TEST(ConvSuites, HaveEveryProblemOfTheirListOnce) {
       const std::vector<Case> cases =
           cases_of(suite, {{"direction", "forward"}, {"precision", "fp32"}, {"backend", backend}});
       std::set<std::string> names, problems;
-      for (const Case& one : cases) {
-        names.insert(one.names.begin(), one.names.end());
-        problems.insert(one.settings.at("problem"));
+      for (const Case& benchmark_case : cases) {
+        names.insert(benchmark_case.names.begin(), benchmark_case.names.end());
+        problems.insert(benchmark_case.settings.at("problem"));
       }
       EXPECT_EQ(names.size(), counts.first) << suite;
       EXPECT_EQ(cases.size(), counts.second) << suite;
@@ -164,10 +164,10 @@ TEST(ConvSuites, Coral2RunsEachWayThatTheBackendsHave) {
     for (const char* precision : {"fp32", "bf16", "fp16"})
       for (const char* cache : {"hot", "cold"}) {
         std::map<Way, std::size_t> ways;
-        for (const Case& one :
+        for (const Case& benchmark_case :
              cases_of("coral2-dls",
                       {{"direction", direction}, {"precision", precision}, {"cache", cache}}))
-          ++ways[{one.settings.at("backend"), one.settings.at("algorithm")}];
+          ++ways[{benchmark_case.settings.at("backend"), benchmark_case.settings.at("algorithm")}];
         EXPECT_EQ(ways, (std::map<Way, std::size_t>{{{"onednn", "direct"}, 2},
                                                     {{"onednn", "winograd"}, 2},
                                                     {{"native", "implicit_gemm"}, 2},
@@ -178,13 +178,13 @@ TEST(ConvSuites, Coral2RunsEachWayThatTheBackendsHave) {
 
 TEST(ConvSuites, Resnet50KnowsHowOftenTheNetworkHasEachProblem) {
   int repeats = 0;
-  for (const Case& one :
+  for (const Case& benchmark_case :
        cases_of("resnet50-conv",
                 {{"direction", "bwd_data"}, {"precision", "fp32"}, {"backend", "onednn"}})) {
-    ASSERT_EQ(one.parts.size(), 1u) << one.id;
-    EXPECT_EQ(one.parts[0].list, "resnet50");
-    EXPECT_EQ(one.parts[0].of, 53);
-    repeats += one.parts[0].repeat;
+    ASSERT_EQ(benchmark_case.parts.size(), 1u) << benchmark_case.id;
+    EXPECT_EQ(benchmark_case.parts[0].list, "resnet50");
+    EXPECT_EQ(benchmark_case.parts[0].of, 53);
+    repeats += benchmark_case.parts[0].repeat;
   }
   EXPECT_EQ(repeats, 53);
 }

@@ -36,10 +36,10 @@ TEST(StreamDescriptor, ReadsWhatItWrites) {
 
 TEST(StreamDescriptor, DefaultArraysAreFourTimesTheCaches) {
   for (const char* kernel : {"copy", "scale", "add", "triad", "read"}) {
-    const StreamProblem one = problem(kernel);
-    EXPECT_GE(static_cast<double>(one.tensors()[0].bytes),
+    const StreamProblem stream_problem = problem(kernel);
+    EXPECT_GE(static_cast<double>(stream_problem.tensors()[0].bytes),
               4.0 * static_cast<double>(cache_bytes()));
-    EXPECT_GE(one.shape().n, 1'000'000);
+    EXPECT_GE(stream_problem.shape().n, 1'000'000);
   }
 }
 
@@ -156,13 +156,13 @@ Result<std::unique_ptr<Workload>> prepare(const Settings& given) {
   static Plugins plugins({std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"});
   static const std::unique_ptr<Communicator> ranks = serial_communicator();
   const OperationBenchmark& benchmark = stream_benchmark();
-  Case one;
-  one.settings = {{"precision", "fp64"}, {"backend", "native"}, {"algorithm", "auto"},
-                  {"cache", "hot"},      {"threads", "1"},      {"numa", "any"},
-                  {"smt", "any"}};
-  for (const auto& [name, value] : given) one.settings[name] = value;
+  Case benchmark_case;
+  benchmark_case.settings = {{"precision", "fp64"}, {"backend", "native"}, {"algorithm", "auto"},
+                             {"cache", "hot"},      {"threads", "1"},      {"numa", "any"},
+                             {"smt", "any"}};
+  for (const auto& [name, value] : given) benchmark_case.settings[name] = value;
   CaseContext context{plugins, *ranks};
-  return benchmark.prepare(one, context);
+  return benchmark.prepare(benchmark_case, context);
 }
 
 std::string refusal(const Settings& given) {
@@ -284,18 +284,18 @@ TEST(NativeStream, RefusesWithAReason) {
 TEST(StreamOracle, LeavesNoRoomForErrors) {
   for (const char* text : {"copy_n1000", "scale_n1000", "add_n1000", "triad_n1000", "fma_n64"})
     for (const Precision precision : {Precision::fp64, Precision::fp32}) {
-      const StreamProblem one = problem(text, precision);
-      const auto tensors = one.tensors();
+      const StreamProblem stream_problem = problem(text, precision);
+      const auto tensors = stream_problem.tensors();
       Inputs inputs;
       for (const TensorSpec& spec : tensors)
         if (spec.role == Role::input)
           inputs.emplace(spec.name, Values(Values::Kind::mantissa, 5, spec.name, spec.type, 0));
-      const auto oracle = stream_oracle(one);
+      const auto oracle = stream_oracle(stream_problem);
       const auto indices = oracle->sample(tensors.back(), 1e4, 1);
       std::vector<Expected> expected(indices.size());
       oracle->expect(tensors.back(), inputs, {}, false, indices, expected);
       const double room =
-          one.shape().kernel == StreamKernel::triad
+          stream_problem.shape().kernel == StreamKernel::triad
               ? 1.01 * unit_roundoff(data_type(name(precision))) * (2 * 4 + 3)  // values below 4, 3
               : 0;
       for (const Expected& value : expected) ASSERT_LE(value.max_bound, room) << text;
@@ -306,16 +306,16 @@ TEST(StreamOracle, LeavesNoRoomForErrors) {
 TEST(StreamOracle, MatmulIsAProductOfMatrices) {
   constexpr std::int64_t n = 5;
   for (const Precision precision : {Precision::fp32, Precision::tf32, Precision::int8}) {
-    const StreamProblem one = problem("matmul_n5", precision);
-    EXPECT_EQ(one.flops(), 2 * 125);
-    EXPECT_EQ(one.bytes(), 0);
-    const auto tensors = one.tensors();
+    const StreamProblem stream_problem = problem("matmul_n5", precision);
+    EXPECT_EQ(stream_problem.flops(), 2 * 125);
+    EXPECT_EQ(stream_problem.bytes(), 0);
+    const auto tensors = stream_problem.tensors();
     Inputs inputs;
     for (const TensorSpec& spec : tensors)
       if (spec.role == Role::input)
         inputs.emplace(spec.name, Values(Values::Kind::mantissa, 5, spec.name, spec.type, 63));
     const Values &src = inputs.find("src")->second, &weights = inputs.find("weights")->second;
-    const auto oracle = stream_oracle(one);
+    const auto oracle = stream_oracle(stream_problem);
     const auto indices = oracle->sample(tensors.back(), 1e6, 1);
     ASSERT_EQ(indices.size(), 25u);
     std::vector<Expected> expected(indices.size());
@@ -335,9 +335,9 @@ TEST(StreamOracle, MatmulIsAProductOfMatrices) {
 }
 
 TEST(StreamOracle, SamplesBothEndsAndSumsTheRest) {
-  const StreamProblem one = problem("triad_n1000000");
-  const auto oracle = stream_oracle(one);
-  const TensorSpec output = one.tensors().back();
+  const StreamProblem stream_problem = problem("triad_n1000000");
+  const auto oracle = stream_oracle(stream_problem);
+  const TensorSpec output = stream_problem.tensors().back();
   const auto indices = oracle->sample(output, 2e7, 1);
   EXPECT_EQ(indices.front(), 0);
   EXPECT_EQ(indices.back(), 999999);
@@ -345,7 +345,7 @@ TEST(StreamOracle, SamplesBothEndsAndSumsTheRest) {
   EXPECT_EQ(std::adjacent_find(indices.begin(), indices.end()), indices.end());
   Inputs inputs;
   double sum = 0;
-  for (const TensorSpec& spec : one.tensors())
+  for (const TensorSpec& spec : stream_problem.tensors())
     if (spec.role == Role::input)
       inputs.emplace(spec.name, Values(Values::Kind::integer, 1, spec.name, spec.type,
                                        oracle->exact_magnitude({})));

@@ -91,31 +91,31 @@ inline nlohmann::json allreduce_pairs(Communicator& ranks, Communicator& a, Comm
                   0};
   HostStream stream;
   const float n = static_cast<float>(ranks.size());
-  const auto verified = [&](Communicator& one) {
+  const auto verified = [&](Communicator& communicator) {
     std::fill(sum.begin(), sum.end(), -1.f);
-    one.run(call, stream);
+    communicator.run(call, stream);
     for (std::size_t i = 0; i < sum.size(); ++i)
       if (sum[i] != n * static_cast<float>(i % 1009) + n * (n - 1) / 2)
         throw std::runtime_error("the sum is wrong. Mend it before timing it.");
   };
-  const auto timed = [&](Communicator& one) {
+  const auto timed = [&](Communicator& member) {
     double times[samples];
     for (double& time : times) {
       ranks.barrier();
       const auto start = std::chrono::steady_clock::now();
-      one.run(call, stream);
+      member.run(call, stream);
       time = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     }
     ranks.allreduce_max(times);
     return median(times);
   };
-  for (Communicator* one : {&a, &b}) {
-    one->prepare(call);
-    verified(*one);
+  for (Communicator* communicator : {&a, &b}) {
+    communicator->prepare(call);
+    verified(*communicator);
   }
   nlohmann::json result = alternate(
       pairs, [&] { return timed(a); }, [&] { return timed(b); });
-  for (Communicator* one : {&a, &b}) verified(*one);
+  for (Communicator* member : {&a, &b}) verified(*member);
   return result;
 }
 

@@ -7,6 +7,7 @@
 
 #include "analysis/run/cache_levels.hpp"
 #include "analysis/run/ceiling_place.hpp"
+#include "core/api/precision.hpp"
 #include "core/result/impossible.hpp"
 #include "core/result/result.hpp"
 #include "core/result/result_check.hpp"
@@ -161,7 +162,7 @@ Roof roof_of(const json& row, const Ceilings& ceilings, const std::vector<CacheL
 }
 
 Rate peak_of(const json& row, const Ceilings& ceilings) {
-  const std::string precision = row.at("parameters").value("precision", "");
+  const std::string precision = arithmetic_name(row.at("parameters").value("precision", ""));
   std::string why = "it was not measured";
   std::optional<Rate> peak = ceilings.peak(precision, why);
   // Where a processor computes 16-bit data in fp32, and the row says that it did so.

@@ -7,6 +7,7 @@
 #include "analysis/run/cache_levels.hpp"
 #include "analysis/run/child.hpp"
 #include "analysis/run/programs.hpp"
+#include "core/api/precision.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/result/result.hpp"
@@ -89,11 +90,12 @@ void CeilingNeeds::add(const std::vector<PlannedBenchmark>& benchmarks, const js
       if (precision == benchmark_case.settings.end()) continue;
       if (device != benchmark_case.settings.end() && device->second != "cpu") {
         if (backend != benchmark_case.settings.end())
-          devices[ceiling_place(backend->second, device->second)].insert(precision->second);
+          devices[ceiling_place(backend->second, device->second)].insert(
+              arithmetic_name(precision->second));
         continue;
       }
       if (count == benchmark_case.settings.end()) continue;
-      precisions.insert(precision->second);
+      precisions.insert(arithmetic_name(precision->second));
       const int team = *threads.insert(std::stoi(count->second)).first;
       const std::vector<CacheLevel> levels = cache_levels(hardware, team);
       if (cache != benchmark_case.settings.end() && cache->second == "cold")

@@ -27,8 +27,24 @@ constexpr std::array<TypeFacts, 7> type_facts{{{DataType::fp64, "fp64", 8, 0x1p-
                                                {DataType::s32, "s32", 4, 0},
                                                {DataType::s8, "s8", 1, 0},
                                                {DataType::u8, "u8", 1, 0}}};
-constexpr std::array<std::string_view, 6> precisions{"fp64", "fp32", "tf32",
-                                                     "bf16", "fp16", "int8"};
+
+using enum Precision;
+/// In the enumeration's order.
+constexpr std::array<PrecisionFormat, 8> precisions{
+    {{fp64, "fp64", DataType::fp64, DataType::fp64, DataType::fp64, fp64},
+     {fp32, "fp32", DataType::fp32, DataType::fp32, DataType::fp32, fp32},
+     {tf32, "tf32", DataType::fp32, DataType::fp32, DataType::fp32, tf32},
+     {bf16, "bf16", DataType::bf16, DataType::bf16, DataType::fp32, bf16},
+     {fp16, "fp16", DataType::fp16, DataType::fp16, DataType::fp32, fp16},
+     {int8, "int8", DataType::u8, DataType::s32, DataType::s32, int8},
+     {bf16_fp32, "bf16_fp32", DataType::bf16, DataType::fp32, DataType::fp32, bf16},
+     {fp16_fp32, "fp16_fp32", DataType::fp16, DataType::fp32, DataType::fp32, fp16}}};
+
+constexpr std::array<std::string_view, precisions.size()> names_of_precisions = [] {
+  std::array<std::string_view, precisions.size()> names;
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = precisions[i].name;
+  return names;
+}();
 
 const TypeFacts& facts(DataType type) { return type_facts[static_cast<std::size_t>(type)]; }
 
@@ -148,22 +164,25 @@ void decode(DataType type, const void* in, std::span<double> values) {
   });
 }
 
-std::string_view name(Precision precision) {
+const PrecisionFormat& format(Precision precision) {
   return precisions[static_cast<std::size_t>(precision)];
 }
+std::string_view name(Precision precision) { return format(precision).name; }
 Precision precision(std::string_view name) {
-  return static_cast<Precision>(index_of("precision", name, precisions));
+  return precisions[index_of("precision", name, names_of_precisions)].precision;
 }
-DataType storage(Precision precision) {
-  switch (precision) {
-    case Precision::tf32:
-      return DataType::fp32;
-    case Precision::int8:
-      return DataType::u8;
-    default:
-      return data_type(name(precision));
-  }
+DataType storage(Precision precision) { return format(precision).input; }
+bool is_mixed(Precision precision) {
+  const PrecisionFormat& its = format(precision);
+  return its.input != its.output && !is_integer(its.input);
 }
-std::vector<std::string> precision_names() { return {precisions.begin(), precisions.end()}; }
+std::vector<std::string> precision_names() {
+  return {names_of_precisions.begin(), names_of_precisions.end()};
+}
+std::string arithmetic_name(const std::string& precision_name) {
+  for (const PrecisionFormat& its : precisions)
+    if (its.name == precision_name) return std::string(name(its.arithmetic));
+  return precision_name;
+}
 
 }  // namespace assay

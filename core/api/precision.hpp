@@ -31,15 +31,32 @@ double round_to(DataType type, double value);
 void encode(DataType type, std::span<const double> values, void* out);
 void decode(DataType type, const void* in, std::span<double> values);
 
-/// The precisions of a benchmark row. A precision names the storage of the tensors; what was
-/// computed in is in `executed`. `int8` stores u8 activations, s8 weights and s32 results. `tf32`
-/// stores fp32, and allows products of operands rounded to 11 significant bits: what a tensor core
-/// makes of fp32 tensors, and never what a row of fp32 may be.
-enum class Precision { fp64, fp32, tf32, bf16, fp16, int8 };
+/// The precisions of a benchmark row. A precision names the types of the tensors and the coarsest
+/// accumulator; what was computed in is in `executed`. `int8` stores u8 activations, s8 weights and
+/// s32 results. `tf32` stores fp32, and allows products of operands rounded to 11 significant bits:
+/// what a tensor core makes of fp32 tensors, and never what a row of fp32 may be. The mixed ones
+/// (`bf16_fp32`) read 16-bit inputs and write fp32 results.
+enum class Precision { fp64, fp32, tf32, bf16, fp16, int8, bf16_fp32, fp16_fp32 };
+
+/// What one precision means.
+struct PrecisionFormat {
+  Precision precision;
+  std::string_view name;
+  DataType input;        ///< element type of the inputs (int8: of the activations)
+  DataType output;       ///< element type of the results
+  DataType accumulator;  ///< sums of products are kept in no coarser type
+  Precision arithmetic;  ///< precision whose peak bounds it: a mixed one uses its inputs' units
+};
+const PrecisionFormat& format(Precision precision);
+
 std::string_view name(Precision precision);
 Precision precision(std::string_view name);
-/// Element type of the tensors of a precision (int8: of the activations).
+/// Element type of the inputs of a precision (int8: of the activations).
 DataType storage(Precision precision);
+/// Whether inputs and results have floating types of different width.
+bool is_mixed(Precision precision);
 std::vector<std::string> precision_names();
+/// The name of the precision whose peak bounds this one; names that are no Precision stay.
+std::string arithmetic_name(const std::string& precision_name);
 
 }  // namespace assay

@@ -89,7 +89,7 @@ std::optional<double> CeilingProbe::rate(bool fma, const std::string& precision_
 /// Where a processor computes 16-bit data in fp32, and the row says so, the faster of both units
 /// counts.
 std::optional<double> CeilingProbe::peak(const json& row, int threads) {
-  const std::string precision = row.at("parameters").at("precision");
+  const std::string precision = arithmetic_name(row.at("parameters").at("precision"));
   std::optional<double> own = rate(true, precision, threads);
   if (row.at("executed").value("compute", json()) == "fp32" && precision != "fp32" &&
       precision != "fp64")

@@ -27,7 +27,12 @@ Dimension backend(const std::string& operation, std::vector<std::string> default
 }
 
 Dimension precision(std::vector<std::string> values, std::vector<std::string> defaults) {
-  return {"precision", "storage of the tensors", std::move(values), std::move(defaults), "", ""};
+  return {"precision",
+          "types of the tensors; bf16_fp32: bf16 inputs, fp32 results",
+          std::move(values),
+          std::move(defaults),
+          "",
+          ""};
 }
 
 Dimension algorithm(std::vector<std::string> values) {

@@ -30,10 +30,6 @@ DataType type_or(const std::string& name_of_type, DataType otherwise) {
   return otherwise;
 }
 
-DataType output_type(Precision precision) {
-  return precision == Precision::int8 ? DataType::s32 : storage(precision);
-}
-
 /// Operands of a tensor core in tf32: 11 significant bits, the others rounded or merely dropped, as
 /// the library likes, so that the relative error is below 2^-10.
 constexpr double u_tf32 = 0x1p-10;
@@ -145,9 +141,9 @@ double ErrorModel::accumulator_roundoff(Precision precision, const Executed& exe
   if (precision == Precision::int8) return 0;
   // The precision of a row is a promise: an accumulator coarser than the storage is held to the
   // storage's roundoff.
-  const DataType usual = precision == Precision::fp64 ? DataType::fp64 : DataType::fp32;
+  const DataType usual = format(precision).accumulator;
   const double u = unit_roundoff(type_or(executed.accumulate, usual));
-  return std::min(u == 0 ? unit_roundoff(usual) : u, unit_roundoff(output_type(precision)));
+  return std::min(u == 0 ? unit_roundoff(usual) : u, unit_roundoff(format(precision).output));
 }
 
 ErrorModel::ErrorModel(const ConvProblem& problem, const Executed& executed, std::size_t samples,
@@ -155,7 +151,7 @@ ErrorModel::ErrorModel(const ConvProblem& problem, const Executed& executed, std
     : method_(method(executed)),
       exact_(problem.precision() == Precision::int8),
       u_(accumulator_roundoff(problem.precision(), executed)),
-      u_out_(unit_roundoff(output_type(problem.precision()))),
+      u_out_(unit_roundoff(format(problem.precision()).output)),
       tiny_(problem.precision() == Precision::fp16 ? 0x1p-25 : 0),
       deviations_(deviations(samples)),
       rounds_operands_(problem.precision() == Precision::tf32) {

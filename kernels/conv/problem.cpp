@@ -50,7 +50,10 @@ ConvDirection conv_direction(const std::string& name) {
   return static_cast<ConvDirection>(found - names.begin());
 }
 
-std::optional<std::string> why_not_integers(const ConvProblem& problem) {
+std::optional<std::string> why_not_precision(const ConvProblem& problem) {
+  if (is_mixed(problem.precision()))
+    return fmt::format("convolution has no {} (its results have the type of its inputs). Use {}.",
+                       name(problem.precision()), name(storage(problem.precision())));
   if (problem.precision() != Precision::int8 || problem.direction() == ConvDirection::forward)
     return std::nullopt;
   return "int8 convolution is forward alone (gradients are not integers). Use another precision.";
@@ -126,8 +129,7 @@ std::vector<TensorSpec> ConvProblem::tensors() const {
   const auto weights = with_depth(deep, {s.g, s.oc / s.g, s.ic / s.g, s.kh, s.kw}, 3, s.kd);
   const auto dst = with_depth(deep, {s.mb, s.oc, s.oh, s.ow}, 2, s.od);
   const DataType type = storage(precision_);
-  const DataType weight_type = integer ? DataType::s8 : type,
-                 out_type = integer ? DataType::s32 : type;
+  const DataType weight_type = integer ? DataType::s8 : type, out_type = format(precision_).output;
   switch (direction_) {
     case ConvDirection::forward:
       return {plain("src", Role::input, type, src),

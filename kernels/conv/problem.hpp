@@ -76,8 +76,8 @@ class ConvProblem final : public ProblemOf<ConvProblem> {
   Precision precision_;
 };
 
-/// Why no backend computes this problem in integers; nothing where one may.
-std::optional<std::string> why_not_integers(const ConvProblem& problem);
+/// Why no backend computes this problem in its precision; nothing where one may.
+std::optional<std::string> why_not_precision(const ConvProblem& problem);
 
 /// Operations of Winograd's F(tile x tile, kh x kw) in each direction: the products in the
 /// transformed domain and their additions; the transforms themselves are left out. 0 where this is

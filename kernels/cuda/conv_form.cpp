@@ -101,7 +101,7 @@ Result<ConvForm> conv_form(const ConvProblem& problem, const std::string& layout
   const bool integers = precision == Precision::int8;
   if (layout != "any" && layout != "nchw" && layout != "nhwc")
     return Unsupported{fmt::format("cuda has no layout {}. Use any, nchw or nhwc.", layout)};
-  if (const auto why = why_not_integers(problem)) return Unsupported{*why};
+  if (const auto why = why_not_precision(problem)) return Unsupported{*why};
   ConvForm form;
   form.specs = problem.tensors();
   if (const std::string why = why_not_shape(problem, form.specs); !why.empty())

@@ -221,6 +221,9 @@ class Product final : public StreamOperation {
         out_ = CUDA_R_32I;
         compute_ = CUBLAS_COMPUTE_32I;
         break;
+      case Precision::bf16_fp32:
+      case Precision::fp16_fp32:
+        throw std::logic_error("stream refuses mixed precisions");
     }
   }
 

@@ -249,7 +249,7 @@ Result<std::unique_ptr<Operation>> make_conv(Device& device, const Problem& prob
   if (conv.precision() == Precision::fp64 || conv.precision() == Precision::tf32)
     return Unsupported{
         fmt::format("onednn has no {} convolution ({})", name(conv.precision()), request)};
-  if (const auto why = why_not_integers(conv)) return Unsupported{*why};
+  if (const auto why = why_not_precision(conv)) return Unsupported{*why};
 
   const bool gpu = place.engine().get_kind() == dnnl::engine::kind::gpu;
   if (!gpu)

@@ -264,7 +264,7 @@ Result<std::unique_ptr<Operation>> make_conv(Device&, const Problem& problem,
         fmt::format("reference has no layout {} (it has nchw alone). Use any.", layout)};
   if (conv.precision() == Precision::tf32)
     return Unsupported{"reference has no tf32 (it computes in fp64). Use fp32."};
-  if (const auto why = why_not_integers(conv)) return Unsupported{*why};
+  if (const auto why = why_not_precision(conv)) return Unsupported{*why};
   return std::make_unique<DirectConvolution>(conv, std::max(1, options.threads));
 }
 

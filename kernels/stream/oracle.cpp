@@ -187,7 +187,9 @@ class StreamOracle final : public Oracle {
       case Precision::fp16:  // has room for 64 steps alone
         return fma_start(DataType::fp16, input) +
                static_cast<double>(fp16_rises(problem_.shape().n)) * 0x1p-10;
-      case Precision::tf32:  // of which no backend has an fma
+      case Precision::tf32:  // of which, and of the mixed ones, no backend has an fma
+      case Precision::bf16_fp32:
+      case Precision::fp16_fp32:
       case Precision::fp32:
         return fma_start(DataType::fp32, input) + pairs * 0x1p-23;
       case Precision::fp64:

@@ -114,6 +114,9 @@ StreamProblem::StreamProblem(const StreamShape& shape, Precision precision, int 
 std::optional<std::string> why_not_precision(const StreamProblem& problem) {
   const Precision precision = problem.precision();
   const StreamKernel kernel = problem.shape().kernel;
+  if (is_mixed(precision))
+    return fmt::format("{} has no peak of its own (its inputs are {}). Use {}.", name(precision),
+                       name(storage(precision)), name(format(precision).arithmetic));
   if (kernel >= StreamKernel::fma || precision == Precision::fp64) return std::nullopt;
   if (kernel == StreamKernel::latency)
     return "a chase has no precision (it follows pointers). Use fp64.";

@@ -155,6 +155,8 @@ TEST(Precision, Names) {
   EXPECT_EQ(storage(Precision::tf32), DataType::fp32);
   EXPECT_EQ(storage(Precision::int8), DataType::u8);
   EXPECT_EQ(storage(Precision::bf16), DataType::bf16);
+  EXPECT_EQ(precision_names(), (std::vector<std::string>{"fp64", "fp32", "tf32", "bf16", "fp16",
+                                                         "int8", "bf16_fp32", "fp16_fp32"}));
   try {
     precision("bf61");
     FAIL();
@@ -163,6 +165,25 @@ TEST(Precision, Names) {
   }
   EXPECT_THROW(data_type("fp8"), InputError);
   EXPECT_THROW(data_type(""), InputError);
+}
+
+TEST(Precision, SaysWhatIsReadWrittenAndSummed) {
+  for (const Precision one : {Precision::fp64, Precision::fp32, Precision::tf32, Precision::bf16,
+                              Precision::fp16, Precision::int8}) {
+    EXPECT_EQ(format(one).precision, one);
+    EXPECT_FALSE(is_mixed(one)) << name(one);
+    EXPECT_EQ(arithmetic_name(std::string(name(one))), name(one));
+  }
+  EXPECT_EQ(format(Precision::int8).output, DataType::s32);
+  EXPECT_EQ(format(Precision::bf16).accumulator, DataType::fp32);
+  for (const auto& [mixed, input] : {std::pair{Precision::bf16_fp32, Precision::bf16},
+                                     {Precision::fp16_fp32, Precision::fp16}}) {
+    EXPECT_TRUE(is_mixed(mixed));
+    EXPECT_EQ(storage(mixed), storage(input));
+    EXPECT_EQ(format(mixed).output, DataType::fp32);
+    EXPECT_EQ(arithmetic_name(std::string(name(mixed))), name(input));
+  }
+  EXPECT_EQ(arithmetic_name("int32"), "int32");  // of collectives
 }
 
 }  // namespace

@@ -59,10 +59,12 @@ TEST(ConvDirections, NamesAndBack) {
 TEST(ConvDirections, IntegersHaveNoGradient) {
   const ConvShape shape = parse_conv("mb1ic8ih8oc8kh3ph1");
   using enum ConvDirection;
-  EXPECT_FALSE(why_not_integers({shape, forward, Precision::int8}));
-  EXPECT_FALSE(why_not_integers({shape, bwd_data, Precision::fp32}));
-  EXPECT_TRUE(why_not_integers({shape, bwd_data, Precision::int8}));
-  EXPECT_TRUE(why_not_integers({shape, bwd_weights, Precision::int8}));
+  EXPECT_FALSE(why_not_precision({shape, forward, Precision::int8}));
+  EXPECT_FALSE(why_not_precision({shape, bwd_data, Precision::fp32}));
+  EXPECT_TRUE(why_not_precision({shape, forward, Precision::bf16_fp32}));
+  EXPECT_TRUE(why_not_precision({shape, forward, Precision::fp16_fp32}));
+  EXPECT_TRUE(why_not_precision({shape, bwd_data, Precision::int8}));
+  EXPECT_TRUE(why_not_precision({shape, bwd_weights, Precision::int8}));
 }
 
 }  // namespace

@@ -177,7 +177,10 @@ void verify(const Settings& given) {
   for (const auto& [name, value] : given) what += name + "=" + value + " ";
   if (const auto* no = std::get_if<Unsupported>(&made)) {
     // The reason names what the processor, or every processor, lacks.
-    const char* lacks = given.at("precision") == "tf32" ? "no tf32" : "this processor";
+    const std::string& precision = given.at("precision");
+    const char* lacks = precision == "tf32"            ? "no tf32"
+                        : precision.ends_with("_fp32") ? "no peak of its own"
+                                                       : "this processor";
     ASSERT_NE(no->reason.find(lacks), std::string::npos) << what << no->reason;
     return;
   }

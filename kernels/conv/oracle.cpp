@@ -28,42 +28,6 @@ void gather(const Values& values, std::int64_t first, std::int64_t stride, std::
   }
 }
 
-/// Sums products. For fp64 problems the reference must be better than fp64: Ogita, Rump and Oishi's
-/// Dot2, whose error is that of twice the precision. Products of narrower types are exact in fp64,
-/// and its u = 2^-53 is negligible to theirs.
-class Sum {
- public:
-  explicit Sum(bool compensated) : compensated_(compensated) {}
-  void add(const double* a, const double* b, std::int64_t count) {
-    if (compensated_) {
-      for (std::int64_t i = 0; i < count; ++i) {
-        const double product = a[i] * b[i], rest = std::fma(a[i], b[i], -product);
-        const double next = sum_ + product, shift = next - sum_;
-        low_ += (sum_ - (next - shift)) + (product - shift) + rest;
-        sum_ = next;
-        note(product);
-      }
-    } else {
-      for (std::int64_t i = 0; i < count; ++i) {
-        const double product = a[i] * b[i];
-        sum_ += product;
-        note(product);
-      }
-    }
-    count_ += count;
-  }
-  Terms terms() const { return {sum_ + low_, squares_, absolute_, count_}; }
-
- private:
-  void note(double product) {
-    squares_ += product * product;
-    absolute_ += std::abs(product);
-  }
-  bool compensated_;
-  double sum_ = 0, low_ = 0, squares_ = 0, absolute_ = 0;
-  std::int64_t count_ = 0;
-};
-
 /// Computes outputs one at a time; one object a thread. Neighbouring outputs share a filter, which
 /// is kept.
 class Reference {
@@ -224,9 +188,6 @@ class Reference {
   std::array<std::vector<Pair>, 3> pairs_;
 };
 
-/// exp(-60) = 1e-26: with any number of outputs and partial sums, it does not happen.
-constexpr double never = -60;
-
 class ConvOracle final : public Oracle {
  public:
   explicit ConvOracle(const ConvProblem& problem)
@@ -234,36 +195,13 @@ class ConvOracle final : public Oracle {
 
   int exact_magnitude(const Executed& executed) const override {
     if (method(executed) != Method::direct) return 0;  // transforms are exact on no useful integers
-    const double k = static_cast<double>(reduction(problem_.shape(), problem_.direction()));
-    const DataType in = tensors_[0].type, out = tensors_[2].type;
-    // Sums stay below what the accumulator holds exactly, and results below what an fp32 or fp64
-    // output does.
-    double held = problem_.precision() == Precision::int8
-                      ? std::ldexp(1, executed.accumulate == name(DataType::fp32) ? 24 : 31) - 1
-                      : 1 / ErrorModel::accumulator_roundoff(problem_.precision(), executed);
-    const double most =
-        is_integer(in) ? 63 : std::min(1024.0, std::ldexp(1, significand_bits(in) - 1));
-    if (out == DataType::fp32 || out == DataType::fp64)
-      held = std::min(held, std::ldexp(1, significand_bits(out)));
-    double m = std::min(most, std::floor(std::sqrt(held / k)));
-    if (m < 1) m = tail(k, 1, held) < never ? 1 : 0;
-    if (m < 1 || (out != DataType::bf16 && out != DataType::fp16)) return static_cast<int>(m);
-    // Where the outputs can be kept within the integers that a 16-bit type holds, the checksum
-    // applies (10: a margin over what checksum() itself demands of the data); else within the
-    // type's range.
-    const double exact = std::ldexp(1, significand_bits(out));
-    for (int small = static_cast<int>(m); small >= 1; --small)
-      if (tail(k, small, exact) < never - 10) return small;
-    while (m >= 1 && out == DataType::fp16 && tail(k, m, 65504) > never) --m;
-    return static_cast<int>(m);
+    return sums::exact_magnitude(
+        problem_.precision(), executed, tensors_[0].type,
+        static_cast<double>(reduction(problem_.shape(), problem_.direction())));
   }
 
   int full_magnitude(const TensorSpec& argument) const override {
-    // u8 takes its whole range [0, 255], weights [-63, 63]: on processors without VNNI two u8*s8
-    // products are added in 16 bits (vpmaddubsw), which 2*255*64 would leave no room for rounding
-    // up; beyond it they saturate, by design of the instruction and not by fault of a library. So
-    // all libraries are exact on this data, and must be.
-    return argument.type == DataType::u8 ? 127 : 63;
+    return sums::full_magnitude(argument.type);
   }
 
   std::vector<std::int64_t> sample(const TensorSpec&, double budget,
@@ -326,13 +264,6 @@ class ConvOracle final : public Oracle {
   }
 
  private:
-  /// Of a sum of k products of integers uniform in [-m, m] exceeding `limit`.
-  static double tail(double k, double m, double limit) {
-    if (k * m * m <= limit) return -std::numeric_limits<double>::infinity();
-    const double mean_square = m * (m + 1) / 3;
-    return log_tail(k, mean_square * mean_square, m * m, limit);
-  }
-
   ConvProblem problem_;
   std::vector<TensorSpec> tensors_;
 };

@@ -1,0 +1,199 @@
+#include "kernels/conv/sums.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+namespace assay::sums {
+namespace {
+
+/// A check fails a correct implementation at most this often.
+constexpr double false_alarm = 1e-9;
+
+/// Standard deviations that the largest of `samples` rounding errors exceeds with probability
+/// false_alarm. The error of a running sum is a Gaussian mixture over random walks, with tail
+/// exp(-pi x / (2 sqrt 2)): much heavier than a Gaussian's.
+double deviations(std::size_t samples) {
+  const double n = static_cast<double>(std::max<std::size_t>(samples, 1));
+  return (std::log(n) - std::log(false_alarm)) * 2 * std::numbers::sqrt2 / std::numbers::pi;
+}
+
+/// Deviation of one product's relative error when both operands lose digits: see method-conv.md.
+constexpr double tf32_deviation = 0.76 * u_tf32;
+
+/// Of a sum of k products of integers uniform in [-m, m] exceeding `limit`.
+double tail(double k, double m, double limit) {
+  if (k * m * m <= limit) return -std::numeric_limits<double>::infinity();
+  const double mean_square = m * (m + 1) / 3;
+  return log_tail(k, mean_square * mean_square, m * m, limit);
+}
+
+}  // namespace
+
+DataType type_or(const std::string& name_of_type, DataType otherwise) {
+  for (DataType type :
+       {DataType::fp64, DataType::fp32, DataType::bf16, DataType::fp16, DataType::s32})
+    if (name_of_type == name(type)) return type;
+  return otherwise;
+}
+
+void Sum::add(const double* a, const double* b, std::int64_t count) {
+  if (compensated_) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      const double product = a[i] * b[i], rest = std::fma(a[i], b[i], -product);
+      const double next = sum_ + product, shift = next - sum_;
+      low_ += (sum_ - (next - shift)) + (product - shift) + rest;
+      sum_ = next;
+      note(product);
+    }
+  } else {
+    for (std::int64_t i = 0; i < count; ++i) {
+      const double product = a[i] * b[i];
+      sum_ += product;
+      note(product);
+    }
+  }
+  count_ += count;
+}
+
+void Sum::note(double product) {
+  squares_ += product * product;
+  absolute_ += std::abs(product);
+}
+
+int significand_bits(DataType type) {
+  switch (type) {
+    case DataType::fp64:
+      return 53;
+    case DataType::fp32:
+      return 24;
+    case DataType::bf16:
+      return 8;
+    case DataType::fp16:
+      return 11;
+    case DataType::s32:
+      return 31;
+    default:
+      return 7;
+  }
+}
+
+Moments moments(const Values& values, std::int64_t elements) {
+  constexpr std::int64_t most = 4096;
+  const std::int64_t count = std::min(elements, most);
+  Moments found;
+  for (std::int64_t i = 0; i < count; ++i) {
+    // i * elements / count without overflow, evenly spaced
+    const double v = values(i * (elements / count) + i * (elements % count) / count);
+    found.mean_square += v * v / static_cast<double>(count);
+    found.largest = std::max(found.largest, std::abs(v));
+  }
+  return found;
+}
+
+double log_tail(double count, double mean_square, double largest, double limit) {
+  return std::log(2.0) - limit * limit / (2 * (count * mean_square + largest * limit / 3));
+}
+
+int exact_magnitude(Precision precision, const Executed& executed, DataType in, double k,
+                    double scale, double added) {
+  const DataType out = format(precision).output;
+  // Sums stay below what the accumulator holds exactly, and results below what an fp32 or fp64
+  // output does.
+  double held = precision == Precision::int8
+                    ? std::ldexp(1, executed.accumulate == name(DataType::fp32) ? 24 : 31) - 1
+                    : 1 / ErrorModel::accumulator_roundoff(precision, executed);
+  const double most =
+      is_integer(in) ? 63 : std::min(1024.0, std::ldexp(1, significand_bits(in) - 1));
+  if (out == DataType::fp32 || out == DataType::fp64)
+    held = std::min(held, std::ldexp(1, significand_bits(out)));
+  // What a sum may be, so that the result is within `limit`.
+  const auto room = [&](double limit, double m) {
+    return (limit - std::abs(added) * m) / std::abs(scale);
+  };
+  const auto fits = [&](double m, double limit, double margin) {
+    return room(limit, m) > 0 && tail(k, m, room(limit, m)) < never - margin;
+  };
+  double m = std::min(most, std::floor(std::sqrt(room(held, most) / k)));
+  if (!(m >= 1)) m = fits(1, held, 0) ? 1 : 0;
+  if (m < 1 || (out != DataType::bf16 && out != DataType::fp16)) return static_cast<int>(m);
+  // Where the outputs can be kept within the integers that a 16-bit type holds, the checksum
+  // applies (10: a margin over what checksum() itself demands of the data); else within the
+  // type's range.
+  const double exact = std::ldexp(1, significand_bits(out));
+  for (int small = static_cast<int>(m); small >= 1; --small)
+    if (fits(small, exact, 10)) return small;
+  while (m >= 1 && out == DataType::fp16 && !fits(m, 65504, 0)) --m;
+  return static_cast<int>(m);
+}
+
+int full_magnitude(DataType type) {
+  // u8 takes its whole range [0, 255], weights [-63, 63]: on processors without VNNI two u8*s8
+  // products are added in 16 bits (vpmaddubsw), which 2*255*64 would leave no room for rounding
+  // up; beyond it they saturate, by design of the instruction and not by fault of a library. So
+  // all libraries are exact on this data, and must be.
+  return type == DataType::u8 ? 127 : 63;
+}
+
+double ErrorModel::accumulator_roundoff(Precision precision, const Executed& executed) {
+  if (precision == Precision::int8) return 0;
+  // The precision of a row is a promise: an accumulator coarser than the storage is held to the
+  // storage's roundoff.
+  const DataType usual = format(precision).accumulator;
+  const double u = unit_roundoff(type_or(executed.accumulate, usual));
+  return std::min(u == 0 ? unit_roundoff(usual) : u, unit_roundoff(format(precision).output));
+}
+
+ErrorModel::ErrorModel(Precision precision, const Executed& executed, std::size_t samples)
+    : exact_(precision == Precision::int8),
+      u_(accumulator_roundoff(precision, executed)),
+      u_out_(unit_roundoff(format(precision).output)),
+      tiny_(format(precision).output == DataType::fp16 ? 0x1p-25 : 0),
+      deviations_(deviations(samples)),
+      rounds_operands_(precision == Precision::tf32) {
+  // A row of fp32 or fp64 promises an arithmetic of its own, whatever the backend says.
+  const bool lends = rounds_operands_ || size_of(storage(precision)) == 2;
+  truncates_ = lends && executed.accumulate == truncating_fp32;
+  const double count_of = static_cast<double>(std::max<std::size_t>(samples, 1)),
+               root = std::sqrt(count_of);
+  gaussian_ = std::sqrt(2 * (std::log(2 * count_of) - std::log(false_alarm)));
+  norm_gaussian_ = 1.25 + gaussian_ / root;
+  // The norm of n errors concentrates about their standard deviation; one large error may still
+  // stand out.
+  norm_deviations_ = 1.5 + deviations_ / root;
+  norm_rounding_ = std::min(1.0, std::sqrt(1.0 / 3 + 5.6 / root));
+}
+
+Expected ErrorModel::rounded(double value, double most, double typical) const {
+  const double size = std::abs(value);
+  return {value, most + u_out_ * (size + most) + tiny_,
+          typical + norm_rounding_ * u_out_ * (size + typical) + tiny_};
+}
+
+Expected ErrorModel::expected(const Terms& terms) const {
+  if (exact_) return {terms.value, 0, 0};
+  const double k = static_cast<double>(terms.count);
+  const double deviation = u_ * std::sqrt((k + 3) / 6 * terms.squares);
+  // Every product passes at most k roundings, whatever the order of summation: gamma_k *
+  // ||ab||_1.
+  const double certain = k * u_ < 0.5 ? k * u_ / (1 - k * u_) * terms.absolute : terms.absolute;
+  double most = std::min(certain, deviations_ * deviation),
+         typical = std::min(certain, norm_deviations_ * deviation);
+  if (truncates_) {
+    // At most k + k/4 errors of 2u each, all towards zero; the walk's mean sets the probable one.
+    const double norm = std::sqrt(terms.squares),
+                 drift = u_ * std::ceil(k / products_at_once) / std::sqrt(3.0) * norm;
+    const double never_more = 3 * k * u_ * terms.absolute;
+    most = std::min(never_more, 2 * deviations_ * deviation + gaussian_ * drift);
+    typical = std::min(never_more, 2 * norm_deviations_ * deviation + norm_gaussian_ * drift);
+  }
+  if (rounds_operands_) {
+    const double norm = std::sqrt(terms.squares), never_more = 2.001 * u_tf32 * terms.absolute;
+    most += std::min(never_more, gaussian_ * 2 * u_tf32 * norm);
+    typical += std::min(never_more, norm_gaussian_ * tf32_deviation * norm);
+  }
+  return rounded(terms.value, most, typical);
+}
+
+}  // namespace assay::sums

@@ -1,0 +1,63 @@
+#include "kernels/gemm/benchmark.hpp"
+
+#include "kernels/gemm/problem.hpp"
+
+namespace assay {
+namespace {
+
+/// The library of the backend blas; of the others it is the default, which ids leave out.
+Dimension blas_library() {
+  Dimension made;
+  made.name = "blas";
+  made.help =
+      "CBLAS library that the backend blas opens, as a file name or a path (libopenblas.so.0); "
+      "auto: the first known one that opens";
+  made.defaults = {"auto"};
+  made.omit = "auto";
+  made.group = "Backend";
+  return made;
+}
+
+class GemmBenchmark final : public OperationBenchmark {
+ public:
+  std::string name() const override { return "gemm"; }
+
+  std::string description() const override { return "matrix multiplication, as in BLAS"; }
+
+  std::vector<Dimension> dimensions() const override {
+    return {dimension::precision(precision_names(), {"fp32"}),
+            dimension::backend("gemm", {"onednn"}),
+            dimension::algorithm({"auto"}),
+            dimension::problem({"deepbench-device"}),
+            dimension::cache(),
+            dimension::threads(),
+            blas_library(),
+            dimension::device()};
+  }
+
+  std::string canonical(const std::string& descriptor) const override {
+    return to_descriptor(parse_gemm(descriptor));
+  }
+
+  void complete(Settings& settings, const RankCount&) const override {
+    if (settings.at("backend") != "blas") settings["blas"] = "auto";
+  }
+
+  std::unique_ptr<Problem> problem(const Settings& settings) const override {
+    return std::make_unique<GemmProblem>(parse_gemm(settings.at("problem")),
+                                         precision(settings.at("precision")));
+  }
+
+  std::unique_ptr<Oracle> oracle(const Problem& problem) const override {
+    return gemm_oracle(problem_cast<GemmProblem>(problem));
+  }
+};
+
+}  // namespace
+
+const OperationBenchmark& gemm_benchmark() {
+  static const GemmBenchmark benchmark;
+  return benchmark;
+}
+
+}  // namespace assay

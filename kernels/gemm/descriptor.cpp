@@ -1,0 +1,232 @@
+// Descriptors of matrix multiplications.
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <map>
+
+#include "core/base/error.hpp"
+#include "core/base/text.hpp"
+#include "kernels/gemm/problem.hpp"
+
+namespace assay {
+namespace {
+
+/// Throws for one descriptor; every message begins with the descriptor.
+struct Complaint {
+  const std::string& text;
+  template <class... Args>
+  [[noreturn]] void operator()(fmt::format_string<Args...> format, Args&&... args) const {
+    throw InputError(fmt::format("gemm problem '{}': {}", text,
+                                 fmt::format(format, std::forward<Args>(args)...)));
+  }
+};
+
+struct Extent {
+  const char* name;
+  std::int64_t GemmShape::*member;
+};
+constexpr Extent extents[] = {{"m", &GemmShape::m},     {"n", &GemmShape::n},
+                              {"k", &GemmShape::k},     {"b", &GemmShape::batch},
+                              {"lda", &GemmShape::lda}, {"ldb", &GemmShape::ldb},
+                              {"ldc", &GemmShape::ldc}};
+struct Factor {
+  const char* name;
+  double GemmShape::*member;
+};
+constexpr Factor factors[] = {{"alpha", &GemmShape::alpha}, {"beta", &GemmShape::beta}};
+struct Flag {
+  const char* name;
+  bool GemmShape::*member;
+};
+constexpr Flag flags[] = {{"ta", &GemmShape::ta}, {"tb", &GemmShape::tb}};
+constexpr const char* all_names = "m n k b lda ldb ldc alpha beta ta tb";
+
+/// Reads one descriptor from its left end.
+class Reader {
+ public:
+  Reader(const std::string& text, const Complaint& complain)
+      : at_(text.data()), begin_(at_), end_(at_ + text.size()), complain_(complain) {}
+
+  GemmShape read() {
+    while (at_ != end_) {
+      if (*at_ == '_')
+        ++at_;
+      else
+        field();
+    }
+    for (const char* name : {"m", "n", "k"})
+      if (!given_.contains(name))
+        complain_("{} is missing. Give for example m1760n128k1760.", name);
+    return shape_;
+  }
+
+ private:
+  /// The longest name that the rest begins with: "beta1" is no b.
+  template <class Entry, std::size_t N>
+  const Entry* match(const Entry (&entries)[N], std::size_t& longest) const {
+    const std::string_view rest(at_, static_cast<std::size_t>(end_ - at_));
+    const Entry* found = nullptr;
+    for (const Entry& entry : entries) {
+      const std::string_view name = entry.name;
+      if (rest.starts_with(name) && name.size() > longest) {
+        longest = name.size();
+        found = &entry;
+      }
+    }
+    return found;
+  }
+
+  void field() {
+    std::size_t length = 0;
+    const Extent* const extent = match(extents, length);
+    const Factor* const factor = match(factors, length);
+    const Flag* const flag = match(flags, length);
+    if (length == 0)
+      complain_("unexpected '{}' at position {} (fields are {}). Remove it.", *at_,
+                at_ - begin_ + 1, all_names);
+    const std::string name(at_, length);
+    if (!given_.emplace(name, true).second) complain_("{} is given twice. Give it once.", name);
+    at_ += length;
+    if (flag != nullptr)
+      shape_.*(flag->member) = true;
+    else if (factor != nullptr)
+      shape_.*(factor->member) = number(name);
+    else
+      shape_.*(extent->member) = count(name);
+  }
+
+  std::int64_t count(const std::string& name) {
+    if (at_ != end_ && *at_ == '-')
+      complain_("{} is negative (it is an extent or a count). Give {} >= 1.", name, name);
+    std::int64_t value = 0;
+    const auto [stop, error] = std::from_chars(at_, end_, value);
+    if (error == std::errc::invalid_argument)
+      complain_("{} has no number. Give for example {}64.", name, name);
+    if (error == std::errc::result_out_of_range)
+      complain_("{} does not fit 64 bits ({}). Give a smaller number.", name,
+                std::string(at_, stop));
+    if (value < 1) complain_("{} is 0. Give {} >= 1.", name, name);
+    at_ = stop;
+    return value;
+  }
+
+  double number(const std::string& name) {
+    double value = 0;
+    const auto [stop, error] = std::from_chars(at_, end_, value);
+    if (error != std::errc() || !std::isfinite(value))
+      complain_("{} has no finite number. Give for example {}1.", name, name);
+    at_ = stop;
+    return value;
+  }
+
+  const char* at_;
+  const char* begin_;
+  const char* end_;
+  const Complaint& complain_;
+  GemmShape shape_;
+  std::map<std::string, bool> given_;
+};
+
+/// "2x3" as numbers.
+std::vector<std::int64_t> extents_of(const std::string& text, const Complaint& complain) {
+  std::vector<std::int64_t> all;
+  for (const std::string& part : split(text, 'x')) {
+    std::int64_t value = 0;
+    const char* const end = part.data() + part.size();
+    const auto [stop, error] = std::from_chars(part.data(), end, value);
+    if (error != std::errc() || stop != end || value < 1)
+      complain("'{}' is no extent (a number from 1 on). Write MxK:KxN.", part);
+    all.push_back(value);
+  }
+  return all;
+}
+
+/// benchdnn's matmul: the extents of the two factors, without transposes.
+GemmShape read_benchdnn(const std::string& text, const Complaint& complain) {
+  const std::size_t colon = text.find(':');
+  const auto a = extents_of(text.substr(0, colon), complain),
+             b = extents_of(text.substr(colon + 1), complain);
+  if (a.size() != b.size() || a.size() < 2 || a.size() > 3)
+    complain(
+        "its factors have {} and {} dimensions (both 2, or both 3). Write MxK:KxN or "
+        "BxMxK:BxKxN.",
+        a.size(), b.size());
+  const std::size_t row = a.size() - 2;
+  if (a[row + 1] != b[row])
+    complain("k is {} in the first factor and {} in the second. Make them equal.", a[row + 1],
+             b[row]);
+  if (row == 1 && a[0] != b[0])
+    complain(
+        "b is {} in the first factor and {} in the second (one batch is not repeated for the "
+        "other). Make them equal.",
+        a[0], b[0]);
+  GemmShape shape;
+  shape.m = a[row];
+  shape.k = a[row + 1];
+  shape.n = b[row + 1];
+  if (row == 1) shape.batch = a[0];
+  return shape;
+}
+
+/// factor * … without leaving 64 bits; the field at which it would is named.
+void check_product(std::initializer_list<std::pair<const char*, std::int64_t>> of, const char* what,
+                   const Complaint& complain) {
+  std::int64_t value = 1;
+  for (const auto& [name, factor] : of)
+    if (__builtin_mul_overflow(value, factor, &value))
+      complain("{} does not fit 64 bits (reached at {} = {}). Give smaller extents.", what, name,
+               factor);
+}
+
+void settle(GemmShape& s, const Complaint& complain) {
+  const auto leading = [&](const char* name, std::int64_t& ld, std::int64_t rows, const char* of) {
+    if (ld == 0) ld = rows;
+    if (ld < rows)
+      complain("{} is {}, below the {} rows of {} as it is stored. Give {} >= {}.", name, ld, rows,
+               of, name, rows);
+  };
+  leading("lda", s.lda, s.a_rows(), "A");
+  leading("ldb", s.ldb, s.b_rows(), "B");
+  leading("ldc", s.ldc, s.m, "C");
+  if (s.alpha == 0) complain("alpha is 0 (nothing would be multiplied). Give another alpha.");
+  if (s.beta == 0) s.beta = 0;  // of -0
+  check_product({{"m", s.m}, {"n", s.n}, {"k", s.k}, {"b", s.batch}, {"2", 2}},
+                "the number of operations", complain);
+  check_product({{"lda", s.lda}, {"columns", s.a_columns()}, {"b", s.batch}, {"element size", 8}},
+                "A in bytes", complain);
+  check_product({{"ldb", s.ldb}, {"columns", s.b_columns()}, {"b", s.batch}, {"element size", 8}},
+                "B in bytes", complain);
+  check_product({{"ldc", s.ldc}, {"n", s.n}, {"b", s.batch}, {"element size", 8}}, "C in bytes",
+                complain);
+}
+
+}  // namespace
+
+GemmShape parse_gemm(const std::string& descriptor) {
+  const Complaint complain{descriptor};
+  if (descriptor.empty()) complain("it is empty. Give for example m1760n128k1760.");
+  GemmShape shape = descriptor.find(':') != std::string::npos ? read_benchdnn(descriptor, complain)
+                                                              : Reader(descriptor, complain).read();
+  settle(shape, complain);
+  return shape;
+}
+
+std::string to_descriptor(const GemmShape& s) {
+  std::string text = fmt::format("m{}n{}k{}", s.m, s.n, s.k);
+  const auto add = [&](const char* name, auto value, auto otherwise) {
+    if (value != otherwise) text += fmt::format("{}{}", name, value);
+  };
+  add("b", s.batch, std::int64_t{1});
+  add("lda", s.lda, s.a_rows());
+  add("ldb", s.ldb, s.b_rows());
+  add("ldc", s.ldc, s.m);
+  add("alpha", s.alpha, 1.0);
+  add("beta", s.beta, 0.0);
+  if (s.ta) text += "ta";
+  if (s.tb) text += "tb";
+  return text;
+}
+
+}  // namespace assay

@@ -1,0 +1,295 @@
+// The fp64 reference of single elements of C, the weighted sum of all of them, and which are
+// compared. Bounds: kernels/conv/sums.hpp, docs/method-gemm.md.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <random>
+#include <stdexcept>
+
+#include "kernels/conv/sums.hpp"
+#include "kernels/gemm/problem.hpp"
+
+namespace assay {
+namespace {
+
+/// A stored matrix of a batch: element (row, column) of matrix `batch`.
+struct Stored {
+  std::int64_t rows, columns, ld;
+  std::int64_t at(std::int64_t batch, std::int64_t row, std::int64_t column) const {
+    return (batch * columns + column) * ld + row;
+  }
+};
+
+/// Waking threads costs more than a small reference.
+constexpr double worthwhile = 1e4;
+
+/// Computes elements one at a time; one object a thread. Elements of one column share that column
+/// of op(B), which is kept.
+class Reference {
+ public:
+  Reference(const GemmProblem& problem, const Values& a, const Values& b, const Values* c)
+      : problem_(problem),
+        shape_(problem.shape()),
+        a_(a),
+        b_(b),
+        c_(c),
+        row_(static_cast<std::size_t>(shape_.k)),
+        column_(row_.size()) {}
+
+  bool is_padding(std::int64_t index) const { return index % shape_.ldc >= shape_.m; }
+  /// What C held before.
+  double before(std::int64_t index) const { return c_ == nullptr ? 0 : (*c_)(index); }
+
+  sums::Terms element(std::int64_t index) {
+    const GemmShape& s = shape_;
+    const std::int64_t i = index % s.ldc, j = index / s.ldc % s.n, batch = index / (s.ldc * s.n);
+    const Stored a{s.a_rows(), s.a_columns(), s.lda}, b{s.b_rows(), s.b_columns(), s.ldb};
+    if (index / s.ldc != kept_) {
+      kept_ = index / s.ldc;
+      read(b_, s.tb ? b.at(batch, j, 0) : b.at(batch, 0, j), s.tb ? s.ldb : 1, column_);
+    }
+    read(a_, s.ta ? a.at(batch, 0, i) : a.at(batch, i, 0), s.ta ? 1 : s.lda, row_);
+    sums::Sum sum(problem_.precision() == Precision::fp64);
+    sum.add(row_.data(), column_.data(), s.k);
+    return scaled(sum.terms(), index);
+  }
+
+ private:
+  static void read(const Values& values, std::int64_t first, std::int64_t stride,
+                   std::vector<double>& out) {
+    if (stride == 1) {
+      values.fill(first, out);
+      return;
+    }
+    for (std::size_t p = 0; p < out.size(); ++p)
+      out[p] = values(first + static_cast<std::int64_t>(p) * stride);
+  }
+
+  /// alpha and beta as more terms and roundings: docs/method-gemm.md.
+  sums::Terms scaled(sums::Terms terms, std::int64_t index) const {
+    const double alpha = problem_.alpha(), beta = problem_.beta();
+    if (alpha != 1) {
+      terms.value *= alpha;
+      terms.squares *= alpha * alpha;
+      terms.absolute *= std::abs(alpha);
+      terms.count += 2;
+    }
+    if (beta != 0) {
+      const double added = beta * before(index);
+      terms.value += added;
+      terms.squares += 2 * added * added;
+      terms.absolute += std::abs(added);
+      terms.count += 3;
+    }
+    return terms;
+  }
+
+  const GemmProblem& problem_;
+  const GemmShape& shape_;
+  const Values& a_;
+  const Values& b_;
+  const Values* c_;
+  std::int64_t kept_ = -1;  ///< column, counted over the batch, that is held
+  std::vector<double> row_, column_;
+};
+
+/// Weighted sums of a stored matrix over its rows (one sum a column), or over its columns.
+std::vector<double> folded(const Values& values, const Stored& matrix, std::int64_t batch,
+                           const std::vector<double>& weights, bool over_rows) {
+  const auto rows = static_cast<std::size_t>(matrix.rows);
+  std::vector<double> sums(over_rows ? static_cast<std::size_t>(matrix.columns) : rows);
+#pragma omp parallel if (static_cast <double>(matrix.rows * matrix.columns) > worthwhile)
+  {
+    std::vector<double> column(rows), part(over_rows ? 0 : rows);
+#pragma omp for schedule(static)
+    for (std::int64_t j = 0; j < matrix.columns; ++j) {
+      values.fill(matrix.at(batch, 0, j), column);
+      if (over_rows) {
+        double sum = 0;
+        for (std::size_t i = 0; i < rows; ++i) sum += weights[i] * column[i];
+        sums[static_cast<std::size_t>(j)] = sum;
+      } else {
+        const double weight = weights[static_cast<std::size_t>(j)];
+        for (std::size_t i = 0; i < rows; ++i) part[i] += weight * column[i];
+      }
+    }
+#pragma omp critical
+    for (std::size_t i = 0; i < part.size(); ++i) sums[i] += part[i];
+  }
+  return sums;
+}
+
+/// Coordinates of one dimension at which implementations change what they do: the ends, and the
+/// last whole block of every usual size.
+std::vector<std::int64_t> marks(std::int64_t extent, std::int64_t padded) {
+  std::vector<std::int64_t> at{0, 1, extent / 2, extent - 2, extent - 1, extent, padded - 1};
+  for (std::int64_t size : {4, 6, 8, 12, 16, 24, 32, 48, 64, 128, 256}) {
+    const std::int64_t last = (extent - 1) / size * size;
+    at.insert(at.end(), {last, last - 1, size - 1, size});
+  }
+  std::erase_if(at, [padded](std::int64_t i) { return i < 0 || i >= padded; });
+  std::sort(at.begin(), at.end());
+  at.erase(std::unique(at.begin(), at.end()), at.end());
+  return at;
+}
+
+class GemmOracle final : public Oracle {
+ public:
+  explicit GemmOracle(const GemmProblem& problem)
+      : problem_(problem), tensors_(problem.tensors()) {}
+
+  int exact_magnitude(const Executed& executed) const override {
+    const double alpha = problem_.alpha(), beta = problem_.beta();
+    constexpr double largest = 1024;
+    for (const double factor : {alpha, beta})
+      if (factor != std::nearbyint(factor) || std::abs(factor) > largest) return 0;
+    return sums::exact_magnitude(problem_.precision(), executed, tensors_[0].type,
+                                 static_cast<double>(problem_.shape().k), alpha, beta);
+  }
+
+  int full_magnitude(const TensorSpec& argument) const override {
+    return sums::full_magnitude(argument.type);
+  }
+
+  std::vector<std::int64_t> sample(const TensorSpec& output, double budget,
+                                   std::uint64_t seed) const override {
+    const GemmShape& s = problem_.shape();
+    // An element costs its products and about as much as 32 more, to find its inputs and to be
+    // stored.
+    const double affordable = std::max(budget / (static_cast<double>(s.k) + 32), 16.0);
+    const std::int64_t all = output.elements();
+    std::vector<std::int64_t> chosen;
+    if (static_cast<double>(all) <= affordable) {
+      chosen.resize(static_cast<std::size_t>(all));
+      std::iota(chosen.begin(), chosen.end(), std::int64_t{0});
+      return chosen;
+    }
+    const std::array extents{s.batch, s.n, s.ldc};
+    const std::array of{marks(s.batch, s.batch), marks(s.n, s.n), marks(s.m, s.ldc)};
+    std::mt19937_64 random(seed);
+    const auto below = [&random](std::int64_t n) {
+      return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
+    };
+    const auto most = static_cast<std::size_t>(affordable);
+    const auto add = [&](const std::array<std::int64_t, 3>& at) {
+      chosen.push_back((at[0] * s.n + at[1]) * s.ldc + at[2]);
+    };
+    add({0, 0, 0});
+    add({s.batch - 1, s.n - 1, s.m - 1});
+    // Every mark of every dimension, the other coordinates at marks or anywhere; then anywhere.
+    for (int round = 0; round < 8 && chosen.size() < most / 2; ++round)
+      for (std::size_t d = 0; d < 3; ++d)
+        for (const std::int64_t mark : of[d]) {
+          std::array<std::int64_t, 3> at;
+          for (std::size_t e = 0; e < 3; ++e)
+            at[e] = below(2) == 0 ? of[e][static_cast<std::size_t>(
+                                        below(static_cast<std::int64_t>(of[e].size())))]
+                                  : below(extents[e]);
+          at[d] = mark;
+          if (chosen.size() < most) add(at);
+        }
+    while (chosen.size() < most) chosen.push_back(below(all));
+    std::sort(chosen.begin(), chosen.end());
+    chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
+    return chosen;
+  }
+
+  void expect(const TensorSpec&, const Inputs& inputs, const Executed& executed, bool exact,
+              std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
+    if (indices.size() != expected.size())
+      throw std::logic_error("gemm oracle: as many indices as places are needed");
+    const Values& a = inputs.find("a")->second;
+    const Values& b = inputs.find("b")->second;
+    const Values* const c = before(inputs);
+    const sums::ErrorModel model(problem_.precision(), executed, indices.size());
+    const auto count = static_cast<std::int64_t>(indices.size());
+    const double work = static_cast<double>(count) * static_cast<double>(problem_.shape().k);
+#pragma omp parallel if (work > worthwhile)
+    {
+      Reference reference(problem_, a, b, c);
+#pragma omp for schedule(dynamic, 16)
+      for (std::int64_t i = 0; i < count; ++i) {
+        const std::int64_t index = indices[static_cast<std::size_t>(i)];
+        Expected& want = expected[static_cast<std::size_t>(i)];
+        if (reference.is_padding(index)) {
+          want = {reference.before(index), 0, 0};
+          continue;
+        }
+        const sums::Terms terms = reference.element(index);
+        want = exact ? Expected{terms.value, 0, 0} : model.expected(terms);
+      }
+    }
+  }
+
+  std::optional<double> checksum(const TensorSpec& output, const Inputs& inputs,
+                                 const ChecksumWeights& weights) const override {
+    const GemmShape& s = problem_.shape();
+    const Values& a = inputs.find("a")->second;
+    const Values& b = inputs.find("b")->second;
+    const Values* const c = before(inputs);
+    if (size_of(output.type) == 2 && may_be_rounded(output.type, a, b, c)) return std::nullopt;
+    const Stored stored_a{s.a_rows(), s.a_columns(), s.lda},
+        stored_b{s.b_rows(), s.b_columns(), s.ldb};
+    const std::vector<double> of_row = weights.factors(2), of_column = weights.factors(1);
+    double total = 0;
+    for (std::int64_t batch = 0; batch < s.batch; ++batch) {
+      // u^T C v = (u^T op(A)) (op(B) v): no element of C is ever computed.
+      const std::vector<double> left = folded(a, stored_a, batch, of_row, !s.ta),
+                                right = folded(b, stored_b, batch, of_column, s.tb);
+      double sum = 0;
+      for (std::size_t p = 0; p < left.size(); ++p) sum += left[p] * right[p];
+      total += weights.factor(0, batch) *
+               (problem_.alpha() * sum + (c == nullptr ? 0 : kept(*c, batch, of_row, of_column)));
+    }
+    return total;
+  }
+
+  double widest_norm_bound() const override {
+    return problem_.precision() == Precision::fp32 ? sums::error_of_tf32
+                                                   : std::numeric_limits<double>::infinity();
+  }
+
+ private:
+  /// What C held before, where it is read or its padding kept.
+  const Values* before(const Inputs& inputs) const {
+    return tensors_[2].role == Role::inout ? &inputs.find("c")->second : nullptr;
+  }
+
+  /// Weighted sum of beta times what C held, and of the padding between its columns.
+  double kept(const Values& c, std::int64_t batch, std::vector<double> of_row,
+              const std::vector<double>& of_column) const {
+    const GemmShape& s = problem_.shape();
+    for (std::int64_t i = 0; i < s.m; ++i) of_row[static_cast<std::size_t>(i)] *= problem_.beta();
+    const std::vector<double> sums = folded(c, {s.ldc, s.n, s.ldc}, batch, of_row, true);
+    double total = 0;
+    for (std::size_t j = 0; j < sums.size(); ++j) total += of_column[j] * sums[j];
+    return total;
+  }
+
+  /// Whether some element is likely to be no integer that a 16-bit type holds, were all inputs
+  /// integers.
+  bool may_be_rounded(DataType type, const Values& a, const Values& b, const Values* c) const {
+    const sums::Moments of_a = sums::moments(a, tensors_[0].elements()),
+                        of_b = sums::moments(b, tensors_[1].elements());
+    double limit = std::ldexp(1, sums::significand_bits(type));
+    if (c != nullptr)
+      limit -= std::abs(problem_.beta()) * sums::moments(*c, tensors_[2].elements()).largest;
+    limit /= std::abs(problem_.alpha());
+    return limit <= 0 || sums::log_tail(static_cast<double>(problem_.shape().k),
+                                        of_a.mean_square * of_b.mean_square,
+                                        of_a.largest * of_b.largest, limit) > sums::never;
+  }
+
+  GemmProblem problem_;
+  std::vector<TensorSpec> tensors_;
+};
+
+}  // namespace
+
+std::unique_ptr<Oracle> gemm_oracle(const GemmProblem& problem) {
+  return std::make_unique<GemmOracle>(problem);
+}
+
+}  // namespace assay

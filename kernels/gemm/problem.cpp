@@ -1,0 +1,89 @@
+#include "kernels/gemm/problem.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "core/base/error.hpp"
+
+namespace assay {
+namespace {
+
+TensorSpec plain(const char* name, Role role, DataType type, std::vector<std::int64_t> dims) {
+  TensorSpec spec;
+  spec.name = name;
+  spec.role = role;
+  spec.type = type;
+  spec.dims = std::move(dims);
+  spec.bytes = static_cast<std::size_t>(spec.elements()) * size_of(type);
+  return spec;
+}
+
+/// The type in which libraries take alpha and beta.
+DataType scalar_type(Precision precision) {
+  return precision == Precision::fp64 ? DataType::fp64 : DataType::fp32;
+}
+
+bool is_whole(double value) { return value == std::nearbyint(value); }
+
+}  // namespace
+
+GemmProblem::GemmProblem(const GemmShape& shape, Precision precision)
+    : shape_(parse_gemm(to_descriptor(shape))), precision_(precision) {
+  for (const auto& [name, value] : {std::pair{"alpha", shape_.alpha}, {"beta", shape_.beta}}) {
+    const double held = round_to(scalar_type(precision), value);
+    if (!std::isfinite(held) || (held == 0) != (value == 0))
+      throw InputError(
+          fmt::format("gemm problem '{}': {} is {}, which {} does not hold. Give {} 1.",
+                      canonical(), name, value, assay::name(scalar_type(precision)), name));
+  }
+}
+
+double GemmProblem::alpha() const { return round_to(scalar_type(precision_), shape_.alpha); }
+double GemmProblem::beta() const { return round_to(scalar_type(precision_), shape_.beta); }
+
+nlohmann::json GemmProblem::json() const {
+  const GemmShape& s = shape_;
+  return {{"m", s.m},           {"n", s.n},           {"k", s.k},      {"batch", s.batch},
+          {"ta", s.ta ? 1 : 0}, {"tb", s.tb ? 1 : 0}, {"lda", s.lda},  {"ldb", s.ldb},
+          {"ldc", s.ldc},       {"alpha", s.alpha},   {"beta", s.beta}};
+}
+
+double GemmProblem::flops() const {
+  const GemmShape& s = shape_;
+  return static_cast<double>(2 * s.m * s.n * s.k * s.batch);  // parse_gemm: within 64 bits
+}
+
+double GemmProblem::bytes() const {
+  const GemmShape& s = shape_;
+  const auto of = [](std::int64_t elements, DataType type) {
+    return static_cast<double>(elements) * static_cast<double>(size_of(type));
+  };
+  const PrecisionFormat& types = format(precision_);
+  const double c = of(s.m * s.n, types.output);
+  return static_cast<double>(s.batch) *
+         (of(s.m * s.k, types.input) + of(s.k * s.n, types.input) + (s.beta != 0 ? 2 : 1) * c);
+}
+
+std::vector<TensorSpec> GemmProblem::tensors() const {
+  const GemmShape& s = shape_;
+  const PrecisionFormat& types = format(precision_);
+  // Of integers the matrix on the left has signs (weights), the other one has none (activations).
+  const DataType left = precision_ == Precision::int8 ? DataType::s8 : types.input;
+  const bool kept = s.beta != 0 || s.ldc != s.m;
+  return {plain("a", Role::input, left, {s.batch, s.a_columns(), s.lda}),
+          plain("b", Role::input, types.input, {s.batch, s.b_columns(), s.ldb}),
+          plain("c", kept ? Role::inout : Role::output, types.output, {s.batch, s.n, s.ldc})};
+}
+
+std::optional<std::string> why_not_precision(const GemmProblem& problem) {
+  if (problem.precision() == Precision::int8 &&
+      !(is_whole(problem.alpha()) && is_whole(problem.beta())))
+    return fmt::format(
+        "int8 has integer results (alpha {:g} and beta {:g} would be rounded). Use integers.",
+        problem.alpha(), problem.beta());
+  return std::nullopt;
+}
+
+}  // namespace assay

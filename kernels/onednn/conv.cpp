@@ -10,6 +10,7 @@
 #include "core/base/error.hpp"
 #include "kernels/onednn/backend.hpp"
 #include "kernels/onednn/device.hpp"
+#include "kernels/onednn/implementation.hpp"
 
 namespace assay::onednn {
 namespace {
@@ -100,37 +101,6 @@ Chosen choose(const ConvProblem& problem, const dnnl::engine& engine, algorithm 
   throw std::logic_error("conv: no such direction");
 }
 
-/// The type that products are formed in, as far as the implementation's name and the processor
-/// tell; "" where they do not.
-std::string compute_type(Precision precision, const std::string& implementation, bool gpu) {
-  // fpmath_mode::strict, which choose() sets, forbids to lower fp32: the library's own contract,
-  // and the evidence whatever the name.
-  if (precision == Precision::fp32) return std::string(name(precision));
-  if (gpu) return "";
-  // Instructions that multiply bytes: "avx512_core_vnni", "avx2_vnni", "avx512_core_amx". Without
-  // them bytes are first widened, or summed in 16 bits: the name does not say which.
-  if (precision == Precision::int8)
-    return implementation.find("vnni") != std::string::npos ||
-                   implementation.find("amx") != std::string::npos
-               ? std::string(name(precision))
-               : "";
-  if (implementation.starts_with("ref")) return std::string(name(DataType::fp32));
-  // "jit_bf16:avx512_core" is bf16 emulated by fp32 instructions: the instruction set after the
-  // colon decides.
-  const std::string isa = implementation.substr(implementation.rfind(':') + 1);
-  const bool amx = isa.find("amx") != std::string::npos;
-  if (precision == Precision::bf16) {
-    if (amx || isa.find("avx512_core_bf16") != std::string::npos ||
-        isa.find("avx512_core_fp16") != std::string::npos)
-      return "bf16";
-    return isa.find("avx") != std::string::npos ? "fp32" : "";
-  }
-  if (isa.find("amx_fp16") != std::string::npos) return "fp16";
-  return isa.find("avx") != std::string::npos
-             ? "fp32"
-             : "";  // avx512_core_fp16 and avx2_vnni_2 widen to fp32 first
-}
-
 /// m of F(m x m, r x r) in "jit_wino_4x3:avx512_core"; 0 where the name does not say.
 int winograd_tile(const std::string& implementation) {
   const std::size_t at = implementation.find("wino_");
@@ -213,19 +183,6 @@ class Convolution final : public Operation {
   std::vector<dnnl_exec_arg_t> call_;
   Executed executed_;
 };
-
-/// oneDNN's reference loops, which it falls back to, are there to be right: 0.05 GFLOP/s of a
-/// thread (3.2). Why one run of them would outlast what a case may take, or nothing.
-std::string why_not_reference(const std::string& implementation, double flops, int threads) {
-  constexpr double rate = 5e7, most_seconds = 10;
-  const double seconds = flops / (rate * threads);
-  if (!implementation.starts_with("ref") || seconds < most_seconds) return "";
-  return fmt::format(
-      "onednn has its reference loops alone for this ({}), of which one run would take about "
-      "{:.0f} "
-      "s",
-      implementation, seconds);
-}
 
 Result<std::unique_ptr<Operation>> make_conv(Device& device, const Problem& problem,
                                              const Options& options, Communicator&) {

@@ -5,8 +5,8 @@
 #include <chrono>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <optional>
-#include <set>
 #include <system_error>
 #include <thread>
 
@@ -111,20 +111,32 @@ std::string command_line(int argc, const char* const* argv) {
   return line;
 }
 
+/// Settings may say which library a backend opens: it is opened before the environment is told.
+/// Where it cannot be had, the rows say why.
+void select_library(Backend& backend, const Options& options) {
+  if (!options.settings.contains("backend")) return;  // a transport, whose device comes with ranks
+  try {
+    backend.device(options);
+  } catch (const CaseError&) {
+  }
+}
+
 /// The environment with the versions of every plugin that the cases name, and of all hosts.
 json environment_of(const Benchmark& benchmark, const std::vector<Case>& cases, Plugins& plugins,
                     Communicator& ranks) {
-  std::set<std::string> names;
+  std::map<std::string, Options> first;  // of each plugin
   for (const Dimension& axis : benchmark.dimensions())
     for (const Case& selected : cases)
       if (const auto plugin = selected.settings.find(axis.name);
           axis.plugin && plugin != selected.settings.end())
-        names.insert(plugin->second);
+        first.try_emplace(plugin->second, Options{selected.settings});
   json environment = capture_environment();
-  for (const std::string& name : names) {
+  for (const auto& [name, options] : first) {
     const Result<Backend*> backend = plugins.open(name);
-    if (const auto* usable = std::get_if<Backend*>(&backend))
-      add_software(environment, name, (*usable)->software());
+    const auto* const usable = std::get_if<Backend*>(&backend);
+    if (usable == nullptr) continue;
+    select_library(**usable, options);
+    add_software(environment, name, (*usable)->software());
   }
   add_ranks(environment, ranks);
   return environment;

@@ -1,0 +1,82 @@
+#include "kernels/blas/backend.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "core/api/backend_entry.hpp"
+#include "core/api/host_device.hpp"
+
+namespace assay::blas {
+
+Makers& makers() {
+  static Makers table;
+  return table;
+}
+
+namespace {
+
+std::unique_ptr<Library>& opened() {
+  static std::unique_ptr<Library> library;
+  return library;
+}
+
+/// Why the library that was asked for first could not be opened: no other one takes its place.
+std::string& refused() {
+  static std::string reason;
+  return reason;
+}
+
+/// Opens the library of this process, if none is open; why `name` cannot be used, or nothing.
+std::string open_library(const std::string& name) {
+  std::unique_ptr<Library>& library = opened();
+  if (!library) {
+    Result<std::unique_ptr<Library>> made = Library::open(name);
+    if (const auto* refusal = std::get_if<Unsupported>(&made)) return refused() = refusal->reason;
+    library = std::move(std::get<std::unique_ptr<Library>>(made));
+  }
+  if (library->is(name)) return "";
+  return fmt::format(
+      "this process uses {} (one CBLAS library a process: their threads would disturb each other). "
+      "Start another one with --blas {}.",
+      library->file(), name);
+}
+
+class BlasBackend final : public MakerBackend {
+ public:
+  BlasBackend() : MakerBackend(makers()) {}
+  std::string name() const override { return "blas"; }
+
+  nlohmann::json software() const override {
+    if (!opened() && refused().empty()) open_library("auto");
+    if (!opened()) return {{"library", nullptr}, {"reason", refused()}};
+    return opened()->software();
+  }
+
+  Result<Device*> device(const Options& options) override {
+    const std::string wanted = options.get("device", "cpu");
+    if (wanted != "cpu")
+      return Unsupported{
+          fmt::format("blas has no device '{}' (it computes on the processor). Use cpu.", wanted)};
+    if (std::string why = open_library(options.get("blas", "auto")); !why.empty())
+      return Unsupported{std::move(why)};
+    return &device_;
+  }
+
+ private:
+  HostDevice device_;
+};
+
+Backend* create(std::string&) { return new BlasBackend; }
+
+}  // namespace
+
+const Library& library() {
+  if (!opened()) throw std::logic_error("no CBLAS library is open");
+  return *opened();
+}
+
+}  // namespace assay::blas
+
+ASSAY_BACKEND(&assay::blas::create)

@@ -1,0 +1,148 @@
+// Matrix multiplication by CBLAS.
+
+#include "kernels/gemm/problem.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "kernels/blas/backend.hpp"
+
+namespace assay::blas {
+namespace {
+
+// Values of the enumerations of every cblas.h.
+constexpr int column_major = 102, no_transpose = 111, transpose = 112;
+
+/// The functions of all types, as C calls them: `Int` is int32_t or int64_t, `Scalar` the type of
+/// alpha and beta.
+template <class Int, class Scalar>
+using Function = void (*)(int order, int transpose_a, int transpose_b, Int m, Int n, Int k,
+                          Scalar alpha, const void* a, Int lda, const void* b, Int ldb, Scalar beta,
+                          void* c, Int ldc);
+
+/// CBLAS's name for a precision, or an empty list. Of several names libraries have one.
+std::vector<std::string> names_of(Precision precision) {
+  switch (precision) {
+    case Precision::fp64:
+      return {"cblas_dgemm"};
+    case Precision::fp32:
+      return {"cblas_sgemm"};
+    case Precision::bf16_fp32:  // OpenBLAS, MKL
+      return {"cblas_sbgemm", "cblas_gemm_bf16bf16f32"};
+    case Precision::fp16_fp32:  // MKL
+      return {"cblas_gemm_f16f16f32"};
+    case Precision::tf32:
+    case Precision::bf16:
+    case Precision::fp16:
+    case Precision::int8:
+      break;
+  }
+  return {};
+}
+
+template <class Int, class Scalar>
+class BlasGemm final : public Operation {
+ public:
+  BlasGemm(const GemmProblem& problem, const std::string& name, void* function, int threads)
+      : problem_(problem),
+        arguments_(problem.tensors()),
+        call_(reinterpret_cast<Function<Int, Scalar>>(function)),
+        threads_(threads) {
+    executed_.algorithm = "direct";
+    executed_.implementation = fmt::format("{} {}", library().version(), name);
+    executed_.storage = std::string(assay::name(problem.precision()));
+    // The bounds of fp32 exclude tf32 and bf16, and integers come out exactly: an ok row proves the
+    // arithmetic. How 16-bit inputs are multiplied is not told.
+    const bool shown = !is_mixed(problem.precision());
+    executed_.compute = shown ? executed_.storage : "";
+    executed_.accumulate = std::string(assay::name(format(problem.precision()).accumulator));
+    executed_.evidence = shown ? "numerical" : "requested";
+    executed_.layout = "columns";
+  }
+
+  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
+
+  void bind(std::span<Tensor* const> tensors) override {
+    for (std::size_t i = 0; i < 3; ++i) data_[i] = static_cast<std::byte*>(tensors[i]->data());
+    library().use_threads(threads_);
+  }
+
+  void run(Stream&) override {
+    const GemmShape& s = problem_.shape();
+    const auto matrix = [&](std::size_t i, std::int64_t elements, std::int64_t batch) {
+      return data_[i] + static_cast<std::size_t>(batch * elements) * size_of(arguments_[i].type);
+    };
+    const auto as_int = [](std::int64_t value) { return static_cast<Int>(value); };
+    for (std::int64_t batch = 0; batch < s.batch; ++batch)
+      call_(column_major, s.ta ? transpose : no_transpose, s.tb ? transpose : no_transpose,
+            as_int(s.m), as_int(s.n), as_int(s.k), static_cast<Scalar>(problem_.alpha()),
+            matrix(0, s.lda * s.a_columns(), batch), as_int(s.lda),
+            matrix(1, s.ldb * s.b_columns(), batch), as_int(s.ldb),
+            static_cast<Scalar>(problem_.beta()), matrix(2, s.ldc * s.n, batch), as_int(s.ldc));
+  }
+
+  Executed executed() const override { return executed_; }
+
+ private:
+  GemmProblem problem_;
+  std::vector<TensorSpec> arguments_;
+  Function<Int, Scalar> call_;
+  int threads_;
+  std::byte* data_[3] = {};
+  Executed executed_;
+};
+
+template <class Int>
+std::unique_ptr<Operation> made(const GemmProblem& problem, const std::string& name, void* function,
+                                int threads) {
+  if (problem.precision() == Precision::fp64)
+    return std::make_unique<BlasGemm<Int, double>>(problem, name, function, threads);
+  return std::make_unique<BlasGemm<Int, float>>(problem, name, function, threads);
+}
+
+/// Why the library's integers do not hold the problem's; "" where they do.
+std::string why_not_extents(const GemmShape& s) {
+  if (library().wide()) return "";
+  for (const auto& [field, value] : {std::pair{"m", s.m},
+                                     {"n", s.n},
+                                     {"k", s.k},
+                                     {"lda", s.lda},
+                                     {"ldb", s.ldb},
+                                     {"ldc", s.ldc}})
+    if (value > std::numeric_limits<std::int32_t>::max())
+      return fmt::format(
+          "{} is {}, but {} has 32-bit integers (LP64). Use a library with 64-bit ones.", field,
+          value, library().file());
+  return "";
+}
+
+Result<std::unique_ptr<Operation>> make_gemm(Device&, const Problem& problem,
+                                             const Options& options, Communicator&) {
+  const GemmProblem& gemm = problem_cast<GemmProblem>(problem);
+  const std::string algorithm = options.get("algorithm", "auto");
+  if (algorithm != "auto" && algorithm != "direct")
+    return Unsupported{fmt::format("blas has no algorithm {} for gemm. Use auto.", algorithm)};
+  const std::vector<std::string> names = names_of(gemm.precision());
+  if (names.empty())
+    return Unsupported{fmt::format(
+        "CBLAS has no {} (it has fp64, fp32 and, in some libraries, bf16_fp32 and fp16_fp32). Use "
+        "one of these.",
+        name(gemm.precision()))};
+  if (std::string why = why_not_extents(gemm.shape()); !why.empty())
+    return Unsupported{std::move(why)};
+  const int threads = std::max(1, options.threads);
+  for (const std::string& name : names)
+    if (void* const function = library().function(name))
+      return library().wide() ? made<std::int64_t>(gemm, name, function, threads)
+                              : made<std::int32_t>(gemm, name, function, threads);
+  return Unsupported{library().why_not(names.front())};
+}
+
+const Maker add_gemm{makers(), kind_of<GemmProblem>(), &make_gemm, {"direct"}};
+
+}  // namespace
+}  // namespace assay::blas

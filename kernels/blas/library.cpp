@@ -1,0 +1,161 @@
+#include "kernels/blas/library.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <link.h>
+#include <omp.h>
+
+#include <array>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+
+#include "core/base/text.hpp"
+
+namespace assay::blas {
+namespace {
+
+/// What "auto" tries. The last two are interfaces that a distribution points to one of several.
+constexpr std::array known{"libopenblas.so.0",
+                           "libblis.so.4",
+                           "libmkl_rt.so.2",
+                           "libarmpl_lp64_mp.so",
+                           "libessl.so.1",
+                           "libfjlapackexsve.so",
+                           "libnvpl_blas_lp64_gomp.so.0",
+                           "libcblas.so.3",
+                           "libblas.so.3"};
+
+/// How names of functions end: plainly, in OpenBLAS with 64-bit integers, in MKL with them.
+constexpr std::array suffixes{"", "64_", "_64"};
+
+std::string loader_words() {
+  const char* const words = dlerror();
+  return words == nullptr ? "no reason given" : words;
+}
+
+std::string path_of(void* handle, const std::string& otherwise) {
+  link_map* map = nullptr;
+  if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0 || map == nullptr || map->l_name == nullptr ||
+      *map->l_name == '\0')
+    return otherwise;
+  return map->l_name;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Library>> Library::open(const std::string& name) {
+  if (name != "auto") return open_file(name, name);
+  std::vector<std::string> reasons;
+  for (const char* candidate : known) {
+    Result<std::unique_ptr<Library>> made = open_file(name, candidate);
+    if (!std::holds_alternative<Unsupported>(made)) return made;
+    reasons.push_back(std::get<Unsupported>(made).reason);
+  }
+  return Unsupported{
+      fmt::format("blas: unavailable: no CBLAS library was found ({}). Install one, "
+                  "or name it with --blas.",
+                  join(reasons, "; "))};
+}
+
+Result<std::unique_ptr<Library>> Library::open_file(const std::string& asked,
+                                                    const std::string& name) {
+  void* const handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) return Unsupported{fmt::format("blas: unavailable: {}", loader_words())};
+  auto library = std::unique_ptr<Library>(new Library(asked, handle));
+  library->file_ = path_of(handle, name);
+  for (const char* suffix : suffixes) {
+    library->suffix_ = suffix;
+    if (library->function("cblas_sgemm") == nullptr) continue;
+    const Result<bool> wide = library->probe_width();
+    if (const auto* refusal = std::get_if<Unsupported>(&wide)) return *refusal;
+    library->wide_ = std::get<bool>(wide);
+    library->version_ = library->read_version();
+    return library;
+  }
+  library->suffix_ = "";
+  std::string why = library->why_not("cblas_sgemm");
+  dlclose(handle);
+  return Unsupported{std::move(why)};
+}
+
+bool Library::is(const std::string& name) const {
+  if (name == asked_) return true;
+  if (name == "auto") return false;
+  void* const other = dlopen(name.c_str(), RTLD_NOW | RTLD_NOLOAD);
+  if (other != nullptr) dlclose(other);  // one reference less: it stays open
+  return other == handle_;
+}
+
+nlohmann::json Library::software() const {
+  return {{"library", file_}, {"version", version_}, {"integers", wide_ ? "ILP64" : "LP64"}};
+}
+
+void* Library::symbol(const std::string& name) const { return dlsym(handle_, name.c_str()); }
+
+void* Library::function(const std::string& name) const { return symbol(name + suffix_); }
+
+std::string Library::why_not(const std::string& name) const {
+  dlerror();
+  symbol(name + suffix_);
+  return fmt::format("blas: unavailable: {}", loader_words());
+}
+
+/// Level 1 BLAS does nothing for a count below 1. Of 1 - 2^32 a library with 32-bit integers reads
+/// the low half, which is 1; one with 64-bit integers reads a negative count.
+Result<bool> Library::probe_width() const {
+  using Dot = float (*)(std::int64_t, const float*, std::int64_t, const float*, std::int64_t);
+  const auto dot = reinterpret_cast<Dot>(function("cblas_sdot"));
+  if (dot == nullptr) return Unsupported{why_not("cblas_sdot")};
+  const float value = 1;
+  const float found = dot(1 - (std::int64_t{1} << 32), &value, 1, &value, 1);
+  if (found == 1) return false;
+  if (found == 0) return true;
+  return Unsupported{fmt::format(
+      "blas: unavailable: {} is no CBLAS library (cblas_sdot of 1 and 1 is {}). Use another one.",
+      file_, found)};
+}
+
+std::string Library::read_version() const {
+  const auto text = [this](const char* name) -> std::string {
+    for (const char* suffix : suffixes)
+      if (void* const get = symbol(std::string(name) + suffix)) {
+        const char* const words = reinterpret_cast<const char* (*)()>(get)();
+        return words == nullptr ? "" : words;
+      }
+    return "";
+  };
+  if (const std::string config = text("openblas_get_config"); !config.empty()) {
+    const std::string core = text("openblas_get_corename");
+    return core.empty() ? config : fmt::format("{}, core {}", config, core);
+  }
+  if (const std::string version = text("bli_info_get_version_str"); !version.empty()) {
+    void* const query = symbol("bli_arch_query_id");
+    void* const words = symbol("bli_arch_string");
+    if (query == nullptr || words == nullptr) return "BLIS " + version;
+    const int arch = reinterpret_cast<int (*)()>(query)();
+    return fmt::format("BLIS {}, {}", version, reinterpret_cast<const char* (*)(int)>(words)(arch));
+  }
+  if (void* const get = symbol("mkl_get_version_string")) {
+    std::array<char, 256> words{};
+    reinterpret_cast<void (*)(char*, int)>(get)(words.data(), static_cast<int>(words.size()) - 1);
+    return words.data();
+  }
+  return file_;
+}
+
+void Library::use_threads(int threads) const {
+  omp_set_num_threads(threads);
+  for (const char* suffix : suffixes)
+    if (void* const set = symbol(std::string("openblas_set_num_threads") + suffix)) {
+      reinterpret_cast<void (*)(int)>(set)(threads);
+      return;
+    }
+  if (void* const set = symbol("bli_thread_set_num_threads"))
+    reinterpret_cast<void (*)(std::int64_t)>(set)(threads);
+  else if (void* const set = symbol("MKL_Set_Num_Threads"))
+    reinterpret_cast<void (*)(int)>(set)(threads);
+  else if (void* const set = symbol("nvpl_blas_set_num_threads"))
+    reinterpret_cast<void (*)(int)>(set)(threads);
+}
+
+}  // namespace assay::blas

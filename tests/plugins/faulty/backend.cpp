@@ -56,7 +56,8 @@ class FaultyOperation final : public Operation {
     if (!now) return;
     stream.wait();
     for (Tensor* tensor : tensors_)
-      if (tensor->spec().role == Role::output) spoil(device_, *tensor, fault_);
+      if (tensor->spec().role == Role::output || tensor->spec().role == Role::inout)
+        spoil(device_, *tensor, fault_);
   }
   assay::Executed executed() const override { return inner_->executed(); }
 

@@ -1,0 +1,126 @@
+// The backends of matrix multiplication, through the plugins as the programs load them, by both
+// passes of verification.
+
+#include <gtest/gtest.h>
+
+#include "assay/test_paths.hpp"
+#include "core/program/suite.hpp"
+#include "gemm_helpers.hpp"
+#include "kernels/gemm/benchmark.hpp"
+
+namespace assay {
+namespace {
+
+using namespace gemm_test;
+using Made = Result<std::unique_ptr<Workload>>;
+
+Made prepare(const std::string& backend, const std::string& problem, Precision precision,
+             int threads = 1) {
+  static Plugins plugins({std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"});
+  static const auto ranks = serial_communicator();
+  CaseContext context{plugins, *ranks};
+  const std::vector<Case> cases = expand(gemm_benchmark(),
+                                         {{"problem", {problem}},
+                                          {"precision", {std::string(name(precision))}},
+                                          {"backend", {backend}},
+                                          {"threads", {std::to_string(threads)}}},
+                                         plugins);
+  return gemm_benchmark().prepare(cases.at(0), context);
+}
+
+std::string refusal(const std::string& backend, const std::string& problem, Precision precision) {
+  const Made made = prepare(backend, problem, precision);
+  const auto* const why = std::get_if<Unsupported>(&made);
+  return why == nullptr ? "" : why->reason;
+}
+
+/// Both passes, some runs, and both again. False where it is unsupported.
+bool verify(const std::string& backend, const std::string& problem, Precision precision,
+            int threads) {
+  Made made = prepare(backend, problem, precision, threads);
+  if (std::holds_alternative<Unsupported>(made)) return false;
+  const std::string what = backend + " " + problem + " " + std::string(name(precision));
+  Workload& workload = *std::get<std::unique_ptr<Workload>>(made);
+  const Verification before = workload.verify_before();
+  EXPECT_TRUE(before.passed) << what << ": " << before.reason;
+  if (!before.passed) return true;
+  for (int i = 0; i < 2; ++i) {
+    workload.reset();
+    workload.run(workload.stream());
+  }
+  const Verification after = workload.verify_after();
+  EXPECT_TRUE(after.passed) << what << ": " << after.reason;
+  const Executed ran = workload.executed();
+  EXPECT_EQ(ran.storage, name(precision)) << what;
+  EXPECT_FALSE(ran.implementation.empty()) << what;
+  return true;
+}
+
+/// How many of the shapes a backend has, in each precision.
+std::map<Precision, int> verify_random(const std::string& backend, int shapes) {
+  std::mt19937 random(21);
+  std::map<Precision, int> had;
+  for (int i = 0; i < shapes; ++i) {
+    const GemmShape shape = random_shape(random, i % 2 == 0);
+    for (const Precision precision : all_precisions) {
+      had[precision] += verify(backend, to_descriptor(shape), precision, 1 + i % 2);
+      if (testing::Test::HasFailure()) return had;
+    }
+  }
+  return had;
+}
+
+TEST(GemmBackends, ReferenceHasAllButTf32) {
+  constexpr int shapes = 24;
+  for (const auto& [precision, count] : verify_random("reference", shapes)) {
+    if (precision == Precision::tf32)
+      EXPECT_EQ(count, 0);
+    else if (precision == Precision::int8)
+      EXPECT_GE(count, shapes / 2);  // integer factors alone
+    else
+      EXPECT_EQ(count, shapes) << name(precision);
+  }
+}
+
+TEST(GemmBackends, OneDnnHasItsPrecisions) {
+  if (const std::string why = refusal("onednn", "m8n8k8", Precision::fp32); !why.empty())
+    GTEST_SKIP() << why;
+  constexpr int shapes = 24;
+  std::map<Precision, int> had = verify_random("onednn", shapes);
+  EXPECT_EQ(had[Precision::fp32], shapes);
+  EXPECT_EQ(had[Precision::fp64], 0);
+  EXPECT_EQ(had[Precision::tf32], 0);
+  EXPECT_GE(had[Precision::int8], shapes / 2);
+  EXPECT_EQ(had[Precision::bf16], had[Precision::bf16_fp32]);
+  for (const char* text : {"m300n200k257", "m1760n16k1760beta1", "m35n70k2048beta1ta"})
+    EXPECT_TRUE(verify("onednn", text, Precision::fp32, 2)) << text;
+}
+
+TEST(GemmBackends, BlasHasWhatTheLibraryHas) {
+  if (const std::string why = refusal("blas", "m8n8k8", Precision::fp32); !why.empty())
+    GTEST_SKIP() << why;
+  constexpr int shapes = 24;
+  std::map<Precision, int> had = verify_random("blas", shapes);
+  EXPECT_EQ(had[Precision::fp32], shapes);
+  EXPECT_EQ(had[Precision::fp64], shapes);
+  for (const Precision precision :
+       {Precision::tf32, Precision::bf16, Precision::fp16, Precision::int8})
+    EXPECT_EQ(had[precision], 0) << name(precision);
+  for (const char* text : {"m300n200k257", "m1760n16k1760beta1", "m35n70k2048beta1ta"})
+    EXPECT_TRUE(verify("blas", text, Precision::fp32, 2)) << text;
+  EXPECT_NE(refusal("blas", "m8n8k8", Precision::fp16).find("CBLAS has no fp16"),
+            std::string::npos);
+}
+
+TEST(GemmBackends, RefuseWithAReason) {
+  EXPECT_NE(refusal("reference", "m8n8k8", Precision::tf32).find("no tf32"), std::string::npos);
+  for (const char* backend : {"reference", "onednn"}) {
+    const std::string why = refusal(backend, "m8n8k8alpha0.5", Precision::int8);
+    EXPECT_TRUE(why.find("would be rounded") != std::string::npos ||
+                why.find("unavailable") != std::string::npos)
+        << why;
+  }
+}
+
+}  // namespace
+}  // namespace assay

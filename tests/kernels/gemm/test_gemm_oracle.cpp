@@ -1,0 +1,193 @@
+// The oracle of matrix multiplication against plain loops, and what its bounds and its checksum
+// find.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "gemm_helpers.hpp"
+#include "kernels/conv/sums.hpp"
+
+namespace assay {
+namespace {
+
+using namespace gemm_test;
+
+std::vector<Expected> expect(const GemmProblem& problem, const Inputs& inputs, bool exact) {
+  const TensorSpec c = problem.tensors()[2];
+  const std::vector<std::int64_t> indices = every_index(c);
+  std::vector<Expected> expected(indices.size());
+  gemm_oracle(problem)->expect(c, inputs, honest(problem.precision()), exact, indices, expected);
+  return expected;
+}
+
+/// Whether a result keeps to all bounds.
+struct Judged {
+  double largest = 0, norm = 0;  ///< over the bound
+  bool passed() const { return largest <= 1 && norm <= 1; }
+};
+Judged judge(const std::vector<double>& got, const std::vector<Expected>& want, DataType type) {
+  Judged judged;
+  double errors = 0, bounds = 0;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const double error = std::abs(round_to(type, got[i]) - want[i].value);
+    judged.largest = std::max(judged.largest, error / want[i].max_bound);
+    errors += error * error;
+    bounds += want[i].rms_bound * want[i].rms_bound;
+  }
+  judged.norm = std::sqrt(errors / bounds);
+  return judged;
+}
+
+TEST(GemmOracle, EqualsPlainLoopsOverRandomShapes) {
+  std::mt19937 random(3);
+  for (int i = 0; i < 200; ++i) {
+    const GemmProblem problem(random_shape(random, true),
+                              all_precisions[static_cast<std::size_t>(i) % all_precisions.size()]);
+    const auto oracle = gemm_oracle(problem);
+    const int magnitude = oracle->exact_magnitude(honest(problem.precision()));
+    ASSERT_GT(magnitude, 0) << problem.canonical();
+    const Inputs inputs = make_inputs(problem, Values::Kind::integer, magnitude, 5);
+    const std::vector<double> c = product(problem, inputs);
+    const std::vector<Expected> want = expect(problem, inputs, true);
+    for (std::size_t e = 0; e < c.size(); ++e)
+      ASSERT_EQ(want[e].value, c[e]) << problem.canonical() << " element " << e;
+    const TensorSpec spec = problem.tensors()[2];
+    const ChecksumWeights weights(spec.dims, static_cast<std::uint64_t>(i));
+    // Kept, but not demanded where C is only written: beta is 0 there, and nothing is padded.
+    if (const auto sum = oracle->checksum(spec, inputs, weights))
+      ASSERT_EQ(*sum, weighted_sum(c, weights)) << problem.canonical();
+    else
+      ASSERT_EQ(size_of(spec.type), 2u) << problem.canonical();
+  }
+}
+
+TEST(GemmOracle, ChecksumFindsOneElementAndAPermutation) {
+  for (const char* text : {"m17n13k9", "m17n13k9b3ldc20beta2tatb"}) {
+    const GemmProblem problem(parse_gemm(text), Precision::fp32);
+    const Inputs inputs = make_inputs(problem, Values::Kind::integer, 50, 7);
+    const TensorSpec spec = problem.tensors()[2];
+    std::vector<double> c = product(problem, inputs);
+    int found = 0, tried = 0;
+    for (std::size_t i = 0; i + 1 < c.size(); ++i) {
+      const ChecksumWeights weights(spec.dims, i);
+      const auto sum = gemm_oracle(problem)->checksum(spec, inputs, weights);
+      ASSERT_TRUE(sum);
+      ASSERT_EQ(weighted_sum(c, weights), *sum);
+      c[i] += 1;
+      ASSERT_NE(weighted_sum(c, weights), *sum) << text << " element " << i;
+      c[i] -= 1;
+      if (c[i] == c[i + 1]) continue;
+      std::swap(c[i], c[i + 1]);
+      ++tried;
+      found += weighted_sum(c, weights) != *sum;  // weights are equal in one of 16 draws
+      std::swap(c[i], c[i + 1]);
+    }
+    EXPECT_GT(found, tried * 8 / 10) << text;
+  }
+}
+
+double rounded(double value, DataType type) { return round_to(type, value); }
+
+TEST(GemmOracle, BoundsPassCorrectArithmetic) {
+  std::mt19937 random(4);
+  Arithmetic fp32;
+  fp32.step = [](double v) { return rounded(v, DataType::fp32); };
+  for (int i = 0; i < 60; ++i)
+    for (const Precision precision : {Precision::fp32, Precision::bf16, Precision::fp16,
+                                      Precision::bf16_fp32, Precision::fp16_fp32}) {
+      const GemmProblem problem(random_shape(random, false), precision);
+      const Inputs inputs = make_inputs(problem, Values::Kind::mantissa, 63, 11);
+      const std::vector<Expected> want = expect(problem, inputs, false);
+      std::vector<double> got = product(problem, inputs, fp32);
+      for (std::size_t e = 0; e < got.size(); ++e) {
+        if (want[e].max_bound > 0) continue;
+        ASSERT_EQ(got[e], want[e].value);  // padding, as it was
+      }
+      const DataType type = problem.tensors()[2].type;
+      std::vector<double> of_c;
+      std::vector<Expected> bounds;
+      for (std::size_t e = 0; e < got.size(); ++e)
+        if (want[e].max_bound > 0) {
+          of_c.push_back(got[e]);
+          bounds.push_back(want[e]);
+        }
+      const Judged judged = judge(of_c, bounds, type);
+      ASSERT_TRUE(judged.passed()) << problem.canonical() << " " << name(precision) << " "
+                                   << judged.largest << " " << judged.norm;
+    }
+}
+
+double to_tf32(double value) {  // 11 significant bits
+  const double scale = std::ldexp(1, std::ilogb(value) - 10);
+  return value == 0 ? 0 : std::nearbyint(value / scale) * scale;
+}
+
+TEST(GemmOracle, BoundsFindCoarserArithmeticUnderTheNameOfFp32) {
+  Arithmetic bf16, tf32, bf16_sums;
+  bf16.step = tf32.step = [](double v) { return rounded(v, DataType::fp32); };
+  bf16.input = [](double v) { return rounded(v, DataType::bf16); };
+  tf32.input = to_tf32;
+  bf16_sums.step = [](double v) { return rounded(v, DataType::bf16); };
+  for (const char* text :
+       {"m24n24k8", "m24n24k300", "m24n24k300alpha0.1beta2", "m8n8k5000beta1ta"}) {
+    const GemmProblem problem(parse_gemm(text), Precision::fp32);
+    const Inputs inputs = make_inputs(problem, Values::Kind::mantissa, 63, 13);
+    const std::vector<Expected> want = expect(problem, inputs, false);
+    for (const auto& [what, arithmetic] :
+         {std::pair{"bf16 inputs", bf16}, {"tf32 inputs", tf32}, {"bf16 sums", bf16_sums}})
+      EXPECT_FALSE(judge(product(problem, inputs, arithmetic), want, DataType::fp32).passed())
+          << text << ": " << what;
+  }
+}
+
+TEST(GemmOracle, BoundsFindAForgottenFactor) {
+  const GemmProblem problem(parse_gemm("m24n24k100alpha0.5beta2"), Precision::bf16);
+  const Inputs inputs = make_inputs(problem, Values::Kind::mantissa, 63, 17);
+  const std::vector<Expected> want = expect(problem, inputs, false);
+  for (const char* forgot : {"m24n24k100beta2", "m24n24k100alpha0.5", "m24n24k100alpha0.5beta1"}) {
+    const GemmProblem other(parse_gemm(forgot), Precision::bf16);
+    EXPECT_FALSE(judge(product(other, inputs), want, DataType::bf16).passed()) << forgot;
+  }
+}
+
+TEST(GemmOracle, SampleHasCornersEdgesAndPadding) {
+  const GemmProblem problem(parse_gemm("m1000n700k500b2ldc1010beta1"), Precision::fp32);
+  const TensorSpec c = problem.tensors()[2];
+  const auto oracle = gemm_oracle(problem);
+  const auto sample = oracle->sample(c, 2e6, 1);
+  EXPECT_GT(sample.size(), 1000u);
+  EXPECT_LE(static_cast<double>(sample.size()), 2e6 / 532);
+  EXPECT_TRUE(std::is_sorted(sample.begin(), sample.end()));
+  EXPECT_EQ(std::set<std::int64_t>(sample.begin(), sample.end()).size(), sample.size());
+  EXPECT_EQ(sample.front(), 0);
+  std::set<std::int64_t> rows, columns, batches;
+  for (const std::int64_t index : sample) {
+    ASSERT_LT(index, c.elements());
+    rows.insert(index % 1010);
+    columns.insert(index / 1010 % 700);
+    batches.insert(index / (1010 * 700));
+  }
+  for (const std::int64_t row : {0, 15, 16, 991, 992, 999, 1000, 1009})
+    EXPECT_TRUE(rows.contains(row));
+  for (const std::int64_t column : {0, 15, 16, 671, 672, 699})
+    EXPECT_TRUE(columns.contains(column));
+  EXPECT_EQ(batches.size(), 2u);
+  EXPECT_NE(oracle->sample(c, 2e6, 2), sample);
+  EXPECT_EQ(static_cast<std::int64_t>(oracle->sample(c, 1e12, 1).size()), c.elements());
+  EXPECT_EQ(oracle->sample(c, 1, 1).size(), 16u);
+}
+
+TEST(GemmOracle, NoIntegersWhereFactorsAreNone) {
+  const auto magnitude = [](const char* text, Precision precision) {
+    return gemm_oracle({parse_gemm(text), precision})->exact_magnitude(honest(precision));
+  };
+  EXPECT_EQ(magnitude("m4n4k4alpha0.1", Precision::fp32), 0);
+  EXPECT_EQ(magnitude("m4n4k4beta0.5", Precision::fp64), 0);
+  EXPECT_GT(magnitude("m4n4k4alpha3beta-2", Precision::bf16), 0);
+  EXPECT_GT(magnitude("m4n4k4alpha3", Precision::fp32), magnitude("m4n4k4alpha3", Precision::bf16));
+}
+
+}  // namespace
+}  // namespace assay

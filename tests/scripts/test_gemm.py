@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""assay-gemm at the command line: faults in every precision, bad input, and CBLAS libraries named at run time."""
+import json
+
+from run_helper import BIN, BUILD, RunTest, main
+
+GEMM = BIN / "assay-gemm"
+PRECISIONS = "fp64,fp32,bf16,fp16,int8,bf16_fp32,fp16_fp32"
+LIBRARIES = BUILD / "tests" / "cblas"
+
+
+class GemmTest(RunTest):
+    def gemm(self, *words, code=None, **more):
+        file = self.folder / "result.json"
+        file.unlink(missing_ok=True)
+        self.command(GEMM, "--threads", "1", "--max-time", "0.01", "--out", file, *words, env=self.environment(**more), code=code)
+        self.result = json.loads(file.read_text())
+        return self.result["rows"]
+
+
+class Faults(GemmTest):
+    def faulty(self, problem, precision, fault, **more):
+        return self.gemm("--backend", "faulty", "--problem", problem, "--precision", precision, "--algorithm", fault,
+                         ASSAY_FAULT_ALGORITHM="auto", **more)
+
+    def test_wrong_elements_are_found_in_every_precision(self):
+        # Written, and written in place; padded, too.
+        for problem in ("m20n30k40", "m20n30k40ldc23beta1ta"):
+            for fault in ("wrong_element", "wrong_element_late", "nan"):
+                for row in self.faulty(problem, PRECISIONS, fault, ASSAY_FAULT_SIZE="1"):
+                    if fault == "nan" and row["parameters"]["precision"] == "int8":
+                        continue  # integers have none
+                    with self.subTest(row["id"], fault=fault):
+                        self.assertEqual(row["status"], "incorrect", row["reason"])
+                        self.assertIsNone(row["time_s"])
+
+    def test_rounded_inputs_are_found(self):
+        rows = self.faulty("m20n30k40,m20n30k400beta1", "fp64,fp32,fp16,fp16_fp32", "wrong_precision")
+        self.assertEqual({row["status"] for row in rows}, {"incorrect"})
+
+    def test_without_a_fault_all_is_right(self):
+        rows = self.faulty("m20n30k40,m20n30k40ldc23beta1ta", PRECISIONS, "auto")
+        self.expect_ok(rows, 14)
+
+
+class BadInput(GemmTest):
+    def test_the_field_is_named(self):
+        for problem, field in (("m4n4k4lda3", "lda"), ("m4n4k4ldb3", "ldb"), ("m4n4k4ldc3", "ldc"), ("m-4n4k4", "m is negative"),
+                               ("m4n4k4b-1", "b is negative"), ("m4294967296n4294967296k4", "operations does not fit 64 bits"),
+                               ("m4n4k4lda4611686018427387904", "A in bytes"), ("4x5:6x7", "k is 5"), ("m4n4", "k is missing"),
+                               ("m4n4k4alpha0", "alpha is 0"), ("deepbench-trian", "deepbench-train")):
+            done = self.command(GEMM, "--backend", "reference", "--problem", problem, code=2)
+            self.assertIn(field, done.stderr)
+            self.assertEqual(done.stdout, "")
+
+    def test_convolution_and_stream_refuse_mixed_precisions(self):
+        for words in (("assay-conv", "--backend", "reference", "--problem", "mb1ic8ih8oc8oh8kh3ph1"),
+                      ("assay-stream", "--backend", "native", "--problem", "fma_n64")):
+            done = self.command(BIN / words[0], *words[1:], "--precision", "bf16_fp32", "--max-time", "0.01")
+            self.assertIn("unsupported: ", done.stdout)
+            self.assertIn("Use bf16.", done.stdout)
+
+
+class Blas(GemmTest):
+    def environment(self, **more):
+        environment = super().environment(**more)
+        environment.pop("ASSAY_PLUGIN_PATH")
+        return environment
+
+    def blas(self, library, *words, **more):
+        return self.gemm("--backend", "blas", "--blas", library, "--problem", "m20n30k40b2ldc23beta1ta", *words, **more)
+
+    def refused(self, rows, *parts):
+        self.assertEqual({row["status"] for row in rows}, {"unsupported"})
+        for part in parts:
+            self.assertIn(part, rows[0]["reason"])
+
+    def test_an_absent_library_has_the_loaders_words(self):
+        self.refused(self.blas("libabsent-blas.so.0", code=6), "unavailable", "libabsent-blas.so.0: cannot open shared object file")
+        self.assertIn("libabsent-blas.so.0", self.result["environments"][0]["software"]["libraries"]["blas"]["reason"])
+
+    def test_a_missing_symbol_has_the_loaders_words(self):
+        self.refused(self.blas("libm.so.6", code=6), "unavailable", "undefined symbol: cblas_sgemm")
+        self.refused(self.blas(LIBRARIES / "libcblas_lp64.so", "--precision", "fp64", code=6), "undefined symbol: cblas_dgemm")
+        self.refused(self.blas(LIBRARIES / "libcblas_lp64.so", "--precision", "bf16_fp32", code=6), "undefined symbol: cblas_sbgemm")
+
+    def test_the_width_of_integers_and_the_suffix_are_detected(self):
+        for name, integers in (("lp64", "LP64"), ("ilp64", "ILP64"), ("suffix", "ILP64")):
+            library = LIBRARIES / f"libcblas_{name}.so"
+            rows = self.expect_ok(self.blas(library), 1)
+            software = self.result["environments"][0]["software"]["libraries"]["blas"]
+            self.assertEqual(software["integers"], integers)
+            self.assertEqual(software["library"], str(library))
+            self.assertIn("OpenBLAS of a test", software["version"])
+            self.assertIn("OpenBLAS of a test", rows[0]["executed"]["implementation"])
+            self.assertTrue(rows[0]["id"].endswith(f"/blas={library}"))
+            self.assertEqual(rows[0]["parameters"]["blas"], str(library))
+
+    def test_extents_beyond_32_bits_need_wide_integers(self):
+        problem = ("--backend", "blas", "--problem", "m1n1k1lda2147483648")
+        self.refused(self.gemm(*problem, "--blas", LIBRARIES / "libcblas_lp64.so", code=6), "lda is 2147483648", "32-bit integers")
+
+    def test_a_wrong_library_is_incorrect(self):
+        rows = self.blas(LIBRARIES / "libcblas_wrong.so")
+        self.assertEqual([row["status"] for row in rows], ["incorrect"])
+
+    def test_a_process_uses_one_library(self):
+        rows = self.gemm("--backend", "blas", "--problem", "m4n4k4", "--blas", LIBRARIES / "libcblas_lp64.so", "--blas",
+                         LIBRARIES / "libcblas_ilp64.so")
+        self.assertEqual([row["status"] for row in rows], ["ok", "unsupported"])
+        self.assertIn("one CBLAS library a process", rows[1]["reason"])
+
+    def test_other_backends_do_not_name_it(self):
+        rows = self.gemm("--backend", "reference", "--problem", "m4n4k4", "--blas", "libabsent.so")
+        self.assertEqual([row["id"] for row in rows], ["gemm/fp32/reference/auto/m4n4k4/hot/t1"])
+
+
+if __name__ == "__main__":
+    main()

@@ -86,7 +86,7 @@ class Converter(RunTest):
         done = self.make(PAGE)
         self.assertEqual(done.returncode, 0, done.stderr)
         made = sorted((self.folder / "made").rglob("*.json"))
-        self.assertEqual(len(made), 27)
+        self.assertEqual(len(made), 32)
         for file in made:
             self.assertEqual(file.read_bytes(), (SOURCE / file.relative_to(self.folder / "made")).read_bytes(), file)
 

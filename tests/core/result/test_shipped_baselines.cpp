@@ -8,6 +8,7 @@
 
 #include "core/result/baseline.hpp"
 #include "kernels/conv/problem.hpp"
+#include "kernels/gemm/problem.hpp"
 #include "result_fixture.hpp"
 
 namespace assay {
@@ -43,6 +44,20 @@ void expect_canonical_conv(const json& row) {
   }
 }
 
+/// A matrix multiplication's, too.
+void expect_canonical_gemm(const json& row) {
+  const std::string descriptor = row["problem"]["descriptor"];
+  const GemmShape shape = parse_gemm(descriptor);
+  ASSERT_EQ(to_descriptor(shape), descriptor);
+  ASSERT_EQ(shape.beta, 1);  // DeepBench's README: alpha = beta = 1
+  ASSERT_NE(row["id"].get<std::string>().find("/" + descriptor + "/"), std::string::npos);
+  const GemmProblem problem(shape, precision(row["parameters"]["precision"].get<std::string>()));
+  ASSERT_EQ(problem.flops(), row["problem"]["flops"].get<double>()) << row["id"];
+  ASSERT_NEAR(row["rates"]["flops_per_s"].get<double>() * row["time_s"]["median"].get<double>() /
+                  problem.flops(),
+              1, 1e-8);
+}
+
 /// What is printed, in SI units.
 double scale_of(const std::string& unit) {
   static const std::map<std::string, double> scales{{"ms", 1e-3},
@@ -62,7 +77,7 @@ double scale_of(const std::string& unit) {
 
 TEST(ShippedBaselines, AreValidCitedAndCanonical) {
   const std::vector<std::string> names = baseline_names();
-  EXPECT_EQ(names.size(), 22u);
+  EXPECT_EQ(names.size(), 24u);
   std::map<std::string, std::size_t> rows;
   for (const std::string& name : names) {
     const Baseline baseline = Baseline::load(name);
@@ -77,6 +92,7 @@ TEST(ShippedBaselines, AreValidCitedAndCanonical) {
                       .second)
           << row["id"];
       if (row["benchmark"] == "conv") expect_canonical_conv(row);
+      if (row["benchmark"] == "gemm") expect_canonical_gemm(row);
       const json& printed = row["printed"];
       if (row["status"] != "ok") {
         EXPECT_TRUE(printed["value"].is_null()) << row["id"];
@@ -89,10 +105,10 @@ TEST(ShippedBaselines, AreValidCitedAndCanonical) {
       ASSERT_NEAR(number, expected, 1e-12 * expected) << row["id"];
     }
   }
-  // Of DeepBench all conv times without the sheets' own sums; then summit, summitdev, titan,
-  // fugaku, v100, a100, h100, sapphire-rapids, the records, the exascale run.
+  // Of DeepBench all conv times without the sheets' own sums, and all gemm times; then summit,
+  // summitdev, titan, fugaku, v100, a100, h100, sapphire-rapids, the records, the exascale run.
   EXPECT_EQ(rows["ok"] + rows["unsupported"],
-            4502u - 188u + 24 + 30 + 4 + 20 + 5 + 4 + 1 + 1 + 6 + 3);
+            4502u - 188u + 2579 + 24 + 30 + 4 + 20 + 5 + 4 + 1 + 1 + 6 + 3);
   // Power9's SVM (a damaged cell, three that are not given), the exaflop.
   EXPECT_EQ(rows["unsupported"], 1u + 3 + 1);
 }

@@ -1,0 +1,273 @@
+// Matrix multiplication by cuBLASLt, which stores matrices by columns as BLAS does.
+
+#include "kernels/gemm/problem.hpp"
+
+#include <cublasLt.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <optional>
+
+#include "core/base/error.hpp"
+#include "kernels/cuda/arithmetic.hpp"
+#include "kernels/cuda/backend.hpp"
+#include "kernels/cuda/kernel_names.hpp"
+#include "support/cuda/device.hpp"
+#include "support/cuda/error.hpp"
+#include "support/cuda/trace.hpp"
+
+namespace assay::cuda {
+namespace {
+
+/// Memory that an algorithm may use: what NVIDIA advises for Hopper, and enough for the others.
+constexpr std::size_t most_workspace = std::size_t{32} << 20;
+
+void check_lt(cublasStatus_t status, const std::string& what) {
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  const std::string runtime = pending();
+  throw CaseError(fmt::format("{} failed (cuBLASLt: {}{})", what, cublasLtGetStatusString(status),
+                              runtime.empty() ? "" : "; CUDA: " + runtime));
+}
+
+/// One of cuBLASLt's objects.
+template <class T, cublasStatus_t (*destroy)(T)>
+class Owned {
+ public:
+  Owned() = default;
+  ~Owned() {
+    if (object_ != nullptr) destroy(object_);
+  }
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  T* out() { return &object_; }
+  T get() const { return object_; }
+
+ private:
+  T object_ = nullptr;
+};
+using Handle = Owned<cublasLtHandle_t, &cublasLtDestroy>;
+using Description = Owned<cublasLtMatmulDesc_t, &cublasLtMatmulDescDestroy>;
+using Matrix = Owned<cublasLtMatrixLayout_t, &cublasLtMatrixLayoutDestroy>;
+using Preference = Owned<cublasLtMatmulPreference_t, &cublasLtMatmulPreferenceDestroy>;
+
+/// What cuBLASLt is asked for in a precision.
+struct Types {
+  cublasComputeType_t compute;
+  cudaDataType_t scale;  ///< of alpha and beta
+};
+Types types_of(Precision precision) {
+  switch (precision) {
+    case Precision::fp64:
+      return {CUBLAS_COMPUTE_64F, CUDA_R_64F};
+    case Precision::int8:
+      return {CUBLAS_COMPUTE_32I, CUDA_R_32I};
+    case Precision::tf32:
+      return {CUBLAS_COMPUTE_32F_FAST_TF32, CUDA_R_32F};
+    default:  // without a math mode of its own: never in tf32
+      return {CUBLAS_COMPUTE_32F, CUDA_R_32F};
+  }
+}
+
+cudaDataType_t cuda_type(DataType type) {
+  switch (type) {
+    case DataType::fp64:
+      return CUDA_R_64F;
+    case DataType::fp32:
+      return CUDA_R_32F;
+    case DataType::bf16:
+      return CUDA_R_16BF;
+    case DataType::fp16:
+      return CUDA_R_16F;
+    case DataType::s32:
+      return CUDA_R_32I;
+    case DataType::s8:
+      return CUDA_R_8I;
+    case DataType::u8:
+      break;
+  }
+  throw std::logic_error("no matrix of this backend has this type");
+}
+
+/// alpha and beta as the type of the scale wants them.
+struct Factor {
+  explicit Factor(double value)
+      : fp64(value), fp32(static_cast<float>(value)), s32(static_cast<std::int32_t>(value)) {}
+  const void* as(cudaDataType_t type) const {
+    if (type == CUDA_R_64F) return &fp64;
+    return type == CUDA_R_32I ? static_cast<const void*>(&s32) : &fp32;
+  }
+  double fp64;
+  float fp32;
+  std::int32_t s32;
+};
+
+class LtGemm final : public Operation {
+ public:
+  explicit LtGemm(const GemmProblem& problem)
+      : problem_(problem),
+        types_(types_of(problem.precision())),
+        alpha_(problem.alpha()),
+        beta_(problem.beta()),
+        arguments_(problem.tensors()) {
+    const GemmShape& s = problem.shape();
+    if (problem.precision() == Precision::int8)
+      arguments_[1].type = DataType::s8;  // signed bytes by signed ones
+    check_lt(cublasLtCreate(handle_.out()), "starting cuBLASLt");
+    check_lt(cublasLtMatmulDescCreate(description_.out(), types_.compute, types_.scale),
+             "describing a product");
+    transpose(CUBLASLT_MATMUL_DESC_TRANSA, s.ta);
+    transpose(CUBLASLT_MATMUL_DESC_TRANSB, s.tb);
+    layout(0, s.a_rows(), s.a_columns(), s.lda);
+    layout(1, s.b_rows(), s.b_columns(), s.ldb);
+    layout(2, s.m, s.n, s.ldc);
+    executed_.algorithm = "direct";
+    executed_.implementation = fmt::format("cuBLASLt {}", cublasLtGetVersion());
+    executed_.storage = std::string(name(problem.precision()));
+    executed_.compute = std::string(name(format(problem.precision()).arithmetic));
+    executed_.layout = "columns";
+    const bool vectors = problem.precision() == Precision::fp64 ||
+                         problem.precision() == Precision::fp32 ||
+                         problem.precision() == Precision::int8;
+    executed_.accumulate =
+        vectors ? std::string(name(format(problem.precision()).accumulator)) : "fp32_rz";
+    executed_.evidence = vectors ? "numerical" : "requested";
+  }
+
+  /// Settles the algorithm; why there is none, or nothing.
+  std::optional<std::string> choose() {
+    Preference preference;
+    check_lt(cublasLtMatmulPreferenceCreate(preference.out()), "making a preference");
+    check_lt(cublasLtMatmulPreferenceSetAttribute(preference.get(),
+                                                  CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+                                                  &most_workspace, sizeof most_workspace),
+             "limiting the workspace");
+    cublasLtMatmulHeuristicResult_t found{};
+    int count = 0;
+    const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+        handle_.get(), description_.get(), layouts_[0].get(), layouts_[1].get(), layouts_[2].get(),
+        layouts_[2].get(), preference.get(), 1, &found, &count);
+    if (status == CUBLAS_STATUS_NOT_SUPPORTED || (status == CUBLAS_STATUS_SUCCESS && count == 0))
+      return fmt::format("cuBLASLt has no algorithm for it ({})",
+                         cublasLtGetStatusString(CUBLAS_STATUS_NOT_SUPPORTED));
+    check_lt(status, "asking cuBLASLt for an algorithm");
+    algorithm_ = found.algo;
+    executed_.workspace_bytes = found.workspaceSize;
+    if (executed_.workspace_bytes == 0) return std::nullopt;
+    TensorSpec spec;
+    spec.name = "workspace";
+    spec.role = Role::workspace;
+    spec.type = DataType::u8;
+    spec.bytes = executed_.workspace_bytes;
+    arguments_.push_back(std::move(spec));
+    return std::nullopt;
+  }
+
+  /// Runs once on memory of its own, with the kernels recorded; why it is not what was asked for.
+  std::optional<std::string> prove(CudaDevice& device) {
+    std::size_t need = 0;
+    for (const TensorSpec& spec : arguments_) need += spec.bytes;
+    if (const std::size_t free = device.memory_available(); need > free)
+      throw CaseError(
+          fmt::format("needs {} bytes on the GPU, but {} are free ({}). Use a smaller "
+                      "problem.",
+                      need, free, problem_.canonical()));
+    std::vector<std::unique_ptr<Tensor>> tensors;
+    std::vector<Tensor*> bound;
+    for (const TensorSpec& spec : arguments_) {
+      tensors.push_back(device.allocate(spec));
+      bound.push_back(tensors.back().get());
+    }
+    bind(bound);
+    const auto kernels = traced_kernels([&] {
+      run(device.stream());
+      device.stream().wait();
+    });
+    if (!kernels) return std::nullopt;
+    const Seen seen = read_kernels(*kernels);
+    executed_.implementation += ": " + seen.names;
+    executed_.evidence = "trace";
+    // 16-bit inputs without tensor cores: the names tell not in what they were multiplied.
+    if (size_of(storage(problem_.precision())) == 2 && !seen.tensor_cores) executed_.compute = "";
+    const std::string why = why_not_arithmetic(seen, problem_.precision());
+    return why.empty() ? std::nullopt : std::optional("cuBLASLt: " + why);
+  }
+
+  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
+
+  void bind(std::span<Tensor* const> tensors) override {
+    for (std::size_t i = 0; i < data_.size(); ++i) data_[i] = tensors[i]->data();
+    workspace_ = tensors.size() > data_.size() ? tensors[data_.size()]->data() : nullptr;
+  }
+
+  void run(Stream& stream) override {
+    check_lt(cublasLtMatmul(handle_.get(), description_.get(), alpha_.as(types_.scale), data_[0],
+                            layouts_[0].get(), data_[1], layouts_[1].get(), beta_.as(types_.scale),
+                            data_[2], layouts_[2].get(), data_[2], layouts_[2].get(), &algorithm_,
+                            workspace_, executed_.workspace_bytes, cuda_stream(stream)),
+             problem_.canonical());
+  }
+
+  Executed executed() const override { return executed_; }
+
+ private:
+  void transpose(cublasLtMatmulDescAttributes_t of, bool yes) {
+    const cublasOperation_t operation = yes ? CUBLAS_OP_T : CUBLAS_OP_N;
+    check_lt(cublasLtMatmulDescSetAttribute(description_.get(), of, &operation, sizeof operation),
+             "describing a transpose");
+  }
+
+  void layout(std::size_t i, std::int64_t rows, std::int64_t columns, std::int64_t ld) {
+    const std::string what = fmt::format("describing matrix {}", arguments_[i].name);
+    check_lt(cublasLtMatrixLayoutCreate(layouts_[i].out(), cuda_type(arguments_[i].type),
+                                        static_cast<std::uint64_t>(rows),
+                                        static_cast<std::uint64_t>(columns), ld),
+             what);
+    const auto count = static_cast<std::int32_t>(problem_.shape().batch);
+    const std::int64_t stride = ld * columns;
+    for (const auto& [attribute, value, size] :
+         {std::tuple<cublasLtMatrixLayoutAttribute_t, const void*, std::size_t>{
+              CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count},
+          {CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride, sizeof stride}})
+      check_lt(cublasLtMatrixLayoutSetAttribute(layouts_[i].get(), attribute, value, size), what);
+  }
+
+  GemmProblem problem_;
+  Types types_;
+  Factor alpha_, beta_;
+  std::vector<TensorSpec> arguments_;
+  Handle handle_;
+  Description description_;
+  std::array<Matrix, 3> layouts_;
+  cublasLtMatmulAlgo_t algorithm_{};
+  std::array<void*, 3> data_{};
+  void* workspace_ = nullptr;
+  Executed executed_;
+};
+
+Result<std::unique_ptr<Operation>> make_gemm(Device& place, const Problem& what,
+                                             const Options& options, Communicator&) {
+  const GemmProblem& problem = problem_cast<GemmProblem>(what);
+  auto& device = static_cast<CudaDevice&>(place);
+  const std::string algorithm = options.get("algorithm", "auto");
+  if (algorithm != "auto" && algorithm != "direct")
+    return Unsupported{fmt::format("cuda has no algorithm {} for gemm. Use auto.", algorithm)};
+  if (auto why = why_not_precision(problem)) return Unsupported{std::move(*why)};
+  if (problem.shape().batch > INT32_MAX)
+    return Unsupported{"cuBLASLt counts a batch in 32 bits. Use a smaller batch."};
+  // A GPU without bf16 has no bf16_fp32 either.
+  const Precision units = format(problem.precision()).arithmetic;
+  if (std::string why = why_not_precision(units, device.facts()); !why.empty())
+    return Unsupported{std::move(why)};
+  auto made = std::make_unique<LtGemm>(problem);
+  std::optional<std::string> why = made->choose();
+  if (!why) why = made->prove(device);
+  if (why)
+    return Unsupported{
+        fmt::format("{} ({} {})", *why, name(problem.precision()), problem.canonical())};
+  return made;
+}
+
+const Maker add_gemm{makers(), kind_of<GemmProblem>(), &make_gemm, {"direct"}};
+
+}  // namespace
+}  // namespace assay::cuda

@@ -1,0 +1,198 @@
+// A fake cuBLASLt, which multiplies on the host what the descriptors say, in fp64. For LD_PRELOAD,
+// over the fake CUDA runtime.
+//
+//   FAKE_CUBLASLT_NO_ALGORITHM=1   the heuristic finds nothing
+#include <cublasLt.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <vector>
+
+#include "core/api/precision.hpp"
+
+namespace {
+
+using assay::DataType;
+
+constexpr std::size_t workspace = 4096;
+
+struct Description {
+  cublasComputeType_t compute;
+  cudaDataType_t scale;
+  cublasOperation_t a = CUBLAS_OP_N, b = CUBLAS_OP_N;
+};
+struct Layout {
+  DataType type;
+  std::uint64_t rows, columns;
+  std::int64_t ld, offset = 0;
+  std::int32_t batch = 1;
+};
+struct Preference {
+  std::size_t most = 0;
+};
+
+DataType type_of(cudaDataType_t type) {
+  static const std::map<cudaDataType_t, DataType> types{
+      {CUDA_R_64F, DataType::fp64},  {CUDA_R_32F, DataType::fp32}, {CUDA_R_16F, DataType::fp16},
+      {CUDA_R_16BF, DataType::bf16}, {CUDA_R_32I, DataType::s32},  {CUDA_R_8I, DataType::s8}};
+  return types.at(type);
+}
+
+const Description& of(cublasLtMatmulDesc_t description) {
+  return *reinterpret_cast<const Description*>(description);
+}
+const Layout& of(cublasLtMatrixLayout_t layout) { return *reinterpret_cast<const Layout*>(layout); }
+
+/// alpha or beta.
+double factor(cudaDataType_t type, const void* at) {
+  if (type == CUDA_R_64F) return *static_cast<const double*>(at);
+  return type == CUDA_R_32I ? *static_cast<const std::int32_t*>(at)
+                            : static_cast<double>(*static_cast<const float*>(at));
+}
+
+/// One matrix of a batch, without what pads its columns.
+std::vector<double> read(const Layout& layout, const void* data, std::int32_t batch) {
+  const std::size_t size = assay::size_of(layout.type);
+  std::vector<double> all(layout.rows * layout.columns);
+  for (std::size_t j = 0; j < layout.columns; ++j)
+    assay::decode(
+        layout.type,
+        static_cast<const char*>(data) + (static_cast<std::size_t>(batch * layout.offset) +
+                                          j * static_cast<std::size_t>(layout.ld)) *
+                                             size,
+        std::span(all).subspan(j * layout.rows, layout.rows));
+  return all;
+}
+
+}  // namespace
+
+extern "C" {
+
+std::size_t cublasLtGetVersion() { return CUBLAS_VERSION; }
+const char* cublasLtGetStatusString(cublasStatus_t status) {
+  return status == CUBLAS_STATUS_SUCCESS         ? "CUBLAS_STATUS_SUCCESS"
+         : status == CUBLAS_STATUS_NOT_SUPPORTED ? "CUBLAS_STATUS_NOT_SUPPORTED"
+                                                 : "CUBLAS_STATUS_INVALID_VALUE";
+}
+cublasStatus_t cublasLtCreate(cublasLtHandle_t* handle) {
+  *handle = reinterpret_cast<cublasLtHandle_t>(new int);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
+  delete reinterpret_cast<int*>(handle);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* description,
+                                        cublasComputeType_t compute, cudaDataType_t scale) {
+  *description = reinterpret_cast<cublasLtMatmulDesc_t>(new Description{compute, scale});
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t description) {
+  delete reinterpret_cast<Description*>(description);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t description,
+                                              cublasLtMatmulDescAttributes_t attribute,
+                                              const void* value, std::size_t size) {
+  if (size != sizeof(cublasOperation_t)) return CUBLAS_STATUS_INVALID_VALUE;
+  auto* const own = reinterpret_cast<Description*>(description);
+  std::memcpy(attribute == CUBLASLT_MATMUL_DESC_TRANSA ? &own->a : &own->b, value, size);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* layout, cudaDataType_t type,
+                                          std::uint64_t rows, std::uint64_t columns,
+                                          std::int64_t ld) {
+  if (ld < static_cast<std::int64_t>(rows)) return CUBLAS_STATUS_INVALID_VALUE;
+  *layout = reinterpret_cast<cublasLtMatrixLayout_t>(new Layout{type_of(type), rows, columns, ld});
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout) {
+  delete reinterpret_cast<Layout*>(layout);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout,
+                                                cublasLtMatrixLayoutAttribute_t attribute,
+                                                const void* value, std::size_t size) {
+  auto* const own = reinterpret_cast<Layout*>(layout);
+  if (attribute == CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT && size == sizeof own->batch)
+    std::memcpy(&own->batch, value, size);
+  else if (attribute == CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET && size == sizeof own->offset)
+    std::memcpy(&own->offset, value, size);
+  else
+    return CUBLAS_STATUS_INVALID_VALUE;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t* preference) {
+  *preference = reinterpret_cast<cublasLtMatmulPreference_t>(new Preference);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference) {
+  delete reinterpret_cast<Preference*>(preference);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t preference,
+                                                    cublasLtMatmulPreferenceAttributes_t,
+                                                    const void* value, std::size_t size) {
+  std::memcpy(&reinterpret_cast<Preference*>(preference)->most, value, size);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t description,
+                                              cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                                              cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                                              cublasLtMatmulPreference_t preference, int,
+                                              cublasLtMatmulHeuristicResult_t results[],
+                                              int* found) {
+  *found = 0;
+  const Description& own = of(description);
+  // As the real one: integers along the sum alone.
+  const bool integers = own.compute == CUBLAS_COMPUTE_32I;
+  if (std::getenv("FAKE_CUBLASLT_NO_ALGORITHM") != nullptr ||
+      (integers && (own.a != CUBLAS_OP_T || own.b != CUBLAS_OP_N)) ||
+      reinterpret_cast<Preference*>(preference)->most < workspace)
+    return CUBLAS_STATUS_NOT_SUPPORTED;
+  results[0] = {};
+  results[0].workspaceSize = workspace;
+  *found = 1;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description, const void* alpha,
+                              const void* a_data, cublasLtMatrixLayout_t a_layout,
+                              const void* b_data, cublasLtMatrixLayout_t b_layout, const void* beta,
+                              const void* c_data, cublasLtMatrixLayout_t c_layout, void* d_data,
+                              cublasLtMatrixLayout_t d_layout, const cublasLtMatmulAlgo_t*,
+                              void* scratch, std::size_t bytes, cudaStream_t) {
+  if (scratch == nullptr || bytes != workspace || c_data != d_data)
+    return CUBLAS_STATUS_INVALID_VALUE;
+  const Description& own = of(description);
+  const Layout &a = of(a_layout), &b = of(b_layout), &d = of(d_layout), &c = of(c_layout);
+  const bool ta = own.a == CUBLAS_OP_T, tb = own.b == CUBLAS_OP_T;
+  const std::size_t sum_over = ta ? a.rows : a.columns;
+  if ((tb ? b.columns : b.rows) != sum_over || (ta ? a.columns : a.rows) != d.rows ||
+      (tb ? b.rows : b.columns) != d.columns || a.batch != d.batch || b.batch != d.batch)
+    return CUBLAS_STATUS_INVALID_VALUE;
+  const double of_sum = factor(own.scale, alpha), of_c = factor(own.scale, beta);
+  for (std::int32_t batch = 0; batch < d.batch; ++batch) {
+    const std::vector<double> left = read(a, a_data, batch), right = read(b, b_data, batch);
+    std::vector<double> before;
+    if (of_c != 0) before = read(c, c_data, batch);
+    std::vector<double> column(d.rows);
+    for (std::size_t j = 0; j < d.columns; ++j) {
+      for (std::size_t i = 0; i < d.rows; ++i) {
+        double sum = 0;
+        for (std::size_t p = 0; p < sum_over; ++p)
+          sum += left[ta ? i * a.rows + p : p * a.rows + i] *
+                 right[tb ? p * b.rows + j : j * b.rows + p];
+        column[i] = of_sum * sum + (of_c != 0 ? of_c * before[j * d.rows + i] : 0);
+      }
+      assay::encode(d.type, column,
+                    static_cast<char*>(d_data) + (static_cast<std::size_t>(batch * d.offset) +
+                                                  j * static_cast<std::size_t>(d.ld)) *
+                                                     assay::size_of(d.type));
+    }
+  }
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+}  // extern "C"

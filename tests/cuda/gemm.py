@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""assay-gemm on a fake GPU (fake/cudart.cpp, fake/cublasLt.cpp), which multiplies on the host by the descriptors that it is given:
+types, transposes, leading dimensions, batches, factors. Nothing here says anything of NVIDIA's kernels."""
+import json
+import os
+import pathlib
+
+from run_helper import BIN, RunTest, main
+
+FAKES = pathlib.Path(os.environ["FAKE_CUDA"])
+PRELOAD = ":".join(str(FAKES / os.environ[name]) for name in ("CUDART_SONAME", "CUDNN_SONAME", "CUBLASLT_SONAME"))
+SHAPES = ["m13n11k17", "m13n11k17ta", "m13n11k17tb", "m13n11k17tatb", "m13n11k17b3lda14ldb19ldc15beta1", "m8n9k10alpha2beta-1tb"]
+
+
+class Gemm(RunTest):
+    def rows(self, *words, code=None, **variables):
+        out = self.folder / "rows.json"
+        out.unlink(missing_ok=True)
+        environment = self.environment(LD_PRELOAD=PRELOAD, ASSAY_CUDA_TRACE="0", **variables)
+        environment.pop("NVIDIA_TF32_OVERRIDE", None)
+        self.command(BIN / "assay-gemm", "--backend", "cuda", "--device", "gpu", "--max-time", "0.001", "--min-samples", "2",
+                     "--out", out, *words, env=environment, code=code)
+        return json.loads(out.read_text())["rows"]
+
+    def test_every_precision_and_form_is_right(self):
+        rows = self.rows("--problem", ",".join(SHAPES), "--precision", "fp64,fp32,tf32,fp16,bf16,fp16_fp32,bf16_fp32", code=0)
+        self.expect_ok(rows, len(SHAPES) * 7)
+        for row in rows:
+            self.assertEqual(row["executed"]["workspace_bytes"], 4096)
+            wide = row["parameters"]["precision"] in ("fp64", "fp32")
+            self.assertEqual(row["executed"]["evidence"], "numerical" if wide else "requested")
+            self.assertEqual(row["executed"]["storage"], row["parameters"]["precision"])
+
+    def test_factors_that_are_no_integers(self):
+        self.expect_ok(self.rows("--problem", "m13n11k17alpha0.1beta0.5", "--precision", "fp64,fp32,fp16,bf16_fp32", code=0), 4)
+
+    def test_int8_where_both_matrices_lie_along_the_sum(self):
+        rows = self.rows("--problem", "m12n8k16ta,m12n8k16tabeta1,m12n8k16", "--precision", "int8")
+        self.assertEqual([row["status"] for row in rows], ["ok", "ok", "unsupported"])
+        self.assertIn("cuBLASLt has no algorithm", rows[2]["reason"])
+
+    def test_what_cannot_be_is_unsupported(self):
+        rows = self.rows("--problem", SHAPES[0], FAKE_CUBLASLT_NO_ALGORITHM="1", code=6)
+        self.assertIn("cuBLASLt has no algorithm", rows[0]["reason"])
+        for precision in ("bf16", "bf16_fp32", "tf32"):
+            rows = self.rows("--problem", SHAPES[0], "--precision", precision, FAKE_GPU_CAPABILITY="7", code=6)
+            self.assertIn("it came with 8.0", rows[0]["reason"])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,6 +1,6 @@
 // Matrix multiplication by cuBLASLt, which stores matrices by columns as BLAS does.
 
-#include "kernels/gemm/problem.hpp"
+#include "kernels/cuda/gemm.hpp"
 
 #include <cublasLt.h>
 #include <fmt/format.h>
@@ -122,7 +122,8 @@ class LtGemm final : public Operation {
     layout(2, s.m, s.n, s.ldc);
     executed_.algorithm = "direct";
     executed_.implementation = fmt::format("cuBLASLt {}", cublasLtGetVersion());
-    executed_.storage = std::string(name(problem.precision()));
+    executed_.storage = std::string(
+        name(problem.precision() == Precision::tf32 ? Precision::fp32 : problem.precision()));
     executed_.compute = std::string(name(format(problem.precision()).arithmetic));
     executed_.layout = "columns";
     const bool vectors = problem.precision() == Precision::fp64 ||
@@ -247,10 +248,17 @@ class LtGemm final : public Operation {
 Result<std::unique_ptr<Operation>> make_gemm(Device& place, const Problem& what,
                                              const Options& options, Communicator&) {
   const GemmProblem& problem = problem_cast<GemmProblem>(what);
-  auto& device = static_cast<CudaDevice&>(place);
   const std::string algorithm = options.get("algorithm", "auto");
   if (algorithm != "auto" && algorithm != "direct")
     return Unsupported{fmt::format("cuda has no algorithm {} for gemm. Use auto.", algorithm)};
+  return make_product(static_cast<CudaDevice&>(place), problem);
+}
+
+const Maker add_gemm{makers(), kind_of<GemmProblem>(), &make_gemm, {"direct"}};
+
+}  // namespace
+
+Result<std::unique_ptr<Operation>> make_product(CudaDevice& device, const GemmProblem& problem) {
   if (auto why = why_not_precision(problem)) return Unsupported{std::move(*why)};
   if (problem.shape().batch > INT32_MAX)
     return Unsupported{"cuBLASLt counts a batch in 32 bits. Use a smaller batch."};
@@ -267,7 +275,4 @@ Result<std::unique_ptr<Operation>> make_gemm(Device& place, const Problem& what,
   return made;
 }
 
-const Maker add_gemm{makers(), kind_of<GemmProblem>(), &make_gemm, {"direct"}};
-
-}  // namespace
 }  // namespace assay::cuda

@@ -3,19 +3,14 @@
 
 #include "kernels/stream/problem.hpp"
 
-#include <cublas_v2.h>
 #include <fmt/format.h>
 
-#include <optional>
-
-#include "core/base/error.hpp"
 #include "kernels/cuda/arithmetic.hpp"
 #include "kernels/cuda/backend.hpp"
-#include "kernels/cuda/kernel_names.hpp"
+#include "kernels/cuda/gemm.hpp"
 #include "kernels/cuda/stream_kernels.hpp"
 #include "support/cuda/device.hpp"
 #include "support/cuda/error.hpp"
-#include "support/cuda/trace.hpp"
 
 namespace assay::cuda {
 namespace {
@@ -128,130 +123,40 @@ class Chasing final : public StreamOperation {
   }
 };
 
-void check_blas(cublasStatus_t status, const std::string& what) {
-  if (status == CUBLAS_STATUS_SUCCESS) return;
-  const std::string runtime = pending();
-  throw CaseError(fmt::format("{} failed (cuBLAS: {}, status {}{})", what,
-                              cublasGetStatusString(status), static_cast<int>(status),
-                              runtime.empty() ? "" : fmt::format("; CUDA: {}", runtime)));
-}
-
-/// dst = src * weights^T, all row-major: for cuBLAS, which counts columns first, it is
-/// dst^T = weights * src^T with both operands along the sum, the only form that int8 has.
-class Product final : public StreamOperation {
+/// dst^T = weights * src^T by columns, with both operands along the sum, the only form that int8
+/// has.
+class Product final : public Operation {
  public:
-  Product(const StreamProblem& problem, const CudaDevice& device)
-      : StreamOperation(problem, device) {
-    check_blas(cublasCreate(&handle_), "starting cuBLAS");
-    const Precision precision = problem.precision();
-    if (precision == Precision::int8) {  // cuBLAS multiplies signed bytes by signed ones
-      arguments_[0].type = DataType::s8;
-      executed_.storage = "int8";
+  Product(std::unique_ptr<Operation> gemm, std::vector<TensorSpec> named)
+      : gemm_(std::move(gemm)), arguments_(gemm_->arguments()) {
+    std::swap(arguments_[0], arguments_[1]);  // src is B, weights are A
+    for (std::size_t i = 0; i < named.size(); ++i) {
+      arguments_[i].name = named[i].name;
+      arguments_[i].dims = named[i].dims;
     }
-    types(precision);
-    int version = 0;
-    cublasGetVersion(handle_, &version);
-    executed_.algorithm = "cublas";
-    executed_.implementation = fmt::format("cuBLAS {} cublasGemmEx", version);
-    executed_.evidence =
-        precision == Precision::fp32 || precision == Precision::fp64 || precision == Precision::int8
-            ? "numerical"
-            : "requested";
-    executed_.compute = std::string(name(precision));
-    executed_.accumulate = precision == Precision::int8 ? "s32"
-                           : precision == Precision::fp64 || precision == Precision::fp32
-                               ? executed_.compute
-                               : "fp32_rz";
   }
-  ~Product() override { cublasDestroy(handle_); }
-  Product(const Product&) = delete;
-  Product& operator=(const Product&) = delete;
-
-  void run(Stream& stream) override {
-    check_blas(launch(cuda_stream(stream)), problem_.canonical());
+  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
+  void bind(std::span<Tensor* const> tensors) override {
+    std::vector<Tensor*> of_gemm(tensors.begin(), tensors.end());
+    std::swap(of_gemm[0], of_gemm[1]);
+    gemm_->bind(of_gemm);
   }
-
-  /// Runs once on memory of its own, with the kernels recorded; why it is not what was asked for.
-  std::optional<std::string> prove(CudaDevice& device) {
-    std::vector<std::unique_ptr<Tensor>> tensors;
-    std::vector<Tensor*> bound;
-    for (const TensorSpec& spec : arguments_) {
-      tensors.push_back(device.allocate(spec));
-      bound.push_back(tensors.back().get());
-    }
-    bind(bound);
-    cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
-    const auto kernels = traced_kernels([&] {
-      status = launch(device.stream().get());
-      if (status == CUBLAS_STATUS_SUCCESS) device.stream().wait();
-    });
-    if (status == CUBLAS_STATUS_NOT_SUPPORTED)
-      return fmt::format("cuBLAS: {}", cublasGetStatusString(status));
-    check_blas(status, problem_.canonical());
-    if (!kernels) return std::nullopt;
-    const Seen seen = read_kernels(*kernels);
-    executed_.implementation += ": " + seen.names;
-    executed_.evidence = "trace";
-    const std::string why = why_not_arithmetic(seen, problem_.precision());
-    return why.empty() ? std::nullopt : std::optional("cuBLAS: " + why);
-  }
+  void run(Stream& stream) override { gemm_->run(stream); }
+  Executed executed() const override { return gemm_->executed(); }
 
  private:
-  void types(Precision precision) {
-    in_ = out_ = CUDA_R_32F;
-    compute_ = CUBLAS_COMPUTE_32F;  // without a math mode of its own: never in tf32
-    switch (precision) {
-      case Precision::fp64:
-        in_ = out_ = CUDA_R_64F;
-        compute_ = CUBLAS_COMPUTE_64F;
-        break;
-      case Precision::fp32:
-        break;
-      case Precision::tf32:
-        compute_ = CUBLAS_COMPUTE_32F_FAST_TF32;
-        break;
-      case Precision::fp16:
-        in_ = out_ = CUDA_R_16F;
-        break;
-      case Precision::bf16:
-        in_ = out_ = CUDA_R_16BF;
-        break;
-      case Precision::int8:
-        in_ = CUDA_R_8I;
-        out_ = CUDA_R_32I;
-        compute_ = CUBLAS_COMPUTE_32I;
-        break;
-      case Precision::bf16_fp32:
-      case Precision::fp16_fp32:
-        throw std::logic_error("stream refuses mixed precisions");
-    }
-  }
-
-  cublasStatus_t launch(cudaStream_t stream) const {
-    static constexpr double one_d = 1, zero_d = 0;
-    static constexpr float one_f = 1, zero_f = 0;
-    static constexpr std::int32_t one_i = 1, zero_i = 0;
-    const void *one = &one_f, *zero = &zero_f;
-    if (compute_ == CUBLAS_COMPUTE_64F) one = &one_d, zero = &zero_d;
-    if (compute_ == CUBLAS_COMPUTE_32I) one = &one_i, zero = &zero_i;
-    const int n = static_cast<int>(problem_.shape().n);
-    const cublasStatus_t status = cublasSetStream(handle_, stream);
-    if (status != CUBLAS_STATUS_SUCCESS) return status;
-    return cublasGemmEx(handle_, CUBLAS_OP_T, CUBLAS_OP_N, n, n, n, one, data<void>(1), in_, n,
-                        data<void>(0), in_, n, zero, data<void>(2), out_, n, compute_,
-                        CUBLAS_GEMM_DEFAULT);
-  }
-
-  cublasHandle_t handle_ = nullptr;
-  cudaDataType in_, out_;
-  cublasComputeType_t compute_;
+  std::unique_ptr<Operation> gemm_;
+  std::vector<TensorSpec> arguments_;
 };
 
-Result<std::unique_ptr<Operation>> make_product(CudaDevice& device, const StreamProblem& problem) {
-  auto product = std::make_unique<Product>(problem, device);
-  if (auto why = product->prove(device))
-    return Unsupported{fmt::format("{} ({})", *why, problem.canonical())};
-  return product;
+Result<std::unique_ptr<Operation>> make_matmul(CudaDevice& device, const StreamProblem& problem) {
+  GemmShape shape;
+  shape.m = shape.n = shape.k = shape.lda = shape.ldb = shape.ldc = problem.shape().n;
+  shape.ta = true;
+  auto made = make_product(device, GemmProblem(shape, problem.precision()));
+  if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
+  return std::make_unique<Product>(std::move(std::get<std::unique_ptr<Operation>>(made)),
+                                   problem.tensors());
 }
 
 template <class T>
@@ -289,7 +194,7 @@ Result<std::unique_ptr<Operation>> make_stream(Device& place, const Problem& wha
           fmt::format("a GPU has no NUMA nodes and cores of the processor. Use --{} any.", place)};
   if (std::string why = why_not_precision(problem.precision(), device.facts()); !why.empty())
     return Unsupported{std::move(why)};
-  if (kernel == StreamKernel::matmul) return make_product(device, problem);
+  if (kernel == StreamKernel::matmul) return make_matmul(device, problem);
   if (kernel == StreamKernel::latency) return std::make_unique<Chasing>(problem, device);
   const bool streaming = algorithm == "nontemporal";
   return problem.precision() == Precision::fp32 ? make_memory<float>(device, problem, streaming)

@@ -25,7 +25,7 @@ for package in cuda_runtime cuda_nvcc cublas cudnn cuda_cupti; do
 done
 ln -s "$nvidia"/cuda_nvcc/bin/ptxas "$toolkit/bin/"
 ln -s "$nvidia"/cuda_nvcc/nvvm/libdevice/* "$toolkit/nvvm/libdevice/"
-for library in cuda_runtime/lib/libcudart.so.12 cublas/lib/libcublas.so.12 cudnn/lib/libcudnn.so.9; do
+for library in cuda_runtime/lib/libcudart.so.12 cublas/lib/libcublasLt.so.12 cudnn/lib/libcudnn.so.9; do
   ln -s "$nvidia/$library" "$toolkit/lib64/"
 done
 cat >"$toolkit/bin/fatbinary" <<'END'

@@ -13,12 +13,12 @@ SHAPES = ["m13n11k17", "m13n11k17ta", "m13n11k17tb", "m13n11k17tatb", "m13n11k17
 
 
 class Gemm(RunTest):
-    def rows(self, *words, code=None, **variables):
+    def rows(self, *words, program="assay-gemm", code=None, **variables):
         out = self.folder / "rows.json"
         out.unlink(missing_ok=True)
         environment = self.environment(LD_PRELOAD=PRELOAD, ASSAY_CUDA_TRACE="0", **variables)
         environment.pop("NVIDIA_TF32_OVERRIDE", None)
-        self.command(BIN / "assay-gemm", "--backend", "cuda", "--device", "gpu", "--max-time", "0.001", "--min-samples", "2",
+        self.command(BIN / program, "--backend", "cuda", "--device", "gpu", "--max-time", "0.001", "--min-samples", "2",
                      "--out", out, *words, env=environment, code=code)
         return json.loads(out.read_text())["rows"]
 
@@ -29,7 +29,7 @@ class Gemm(RunTest):
             self.assertEqual(row["executed"]["workspace_bytes"], 4096)
             wide = row["parameters"]["precision"] in ("fp64", "fp32")
             self.assertEqual(row["executed"]["evidence"], "numerical" if wide else "requested")
-            self.assertEqual(row["executed"]["storage"], row["parameters"]["precision"])
+            self.assertEqual(row["executed"]["storage"], row["parameters"]["precision"].replace("tf32", "fp32"))
 
     def test_factors_that_are_no_integers(self):
         self.expect_ok(self.rows("--problem", "m13n11k17alpha0.1beta0.5", "--precision", "fp64,fp32,fp16,bf16_fp32", code=0), 4)
@@ -38,6 +38,13 @@ class Gemm(RunTest):
         rows = self.rows("--problem", "m12n8k16ta,m12n8k16tabeta1,m12n8k16", "--precision", "int8")
         self.assertEqual([row["status"] for row in rows], ["ok", "ok", "unsupported"])
         self.assertIn("cuBLASLt has no algorithm", rows[2]["reason"])
+
+    def test_streams_matmul_is_a_product(self):
+        rows = self.rows("--problem", "matmul_n48", "--precision", "fp64,fp32,tf32,fp16,bf16,int8,bf16_fp32",
+                         program="assay-stream")
+        self.expect_ok(rows[:-1], 6)
+        self.assertIn("no peak of its own", rows[-1]["reason"])
+        self.assertIn("cuBLASLt", rows[0]["executed"]["implementation"])
 
     def test_what_cannot_be_is_unsupported(self):
         rows = self.rows("--problem", SHAPES[0], FAKE_CUBLASLT_NO_ALGORITHM="1", code=6)

@@ -1,0 +1,13 @@
+#pragma once
+// Matrix multiplication by cuBLASLt, for every problem that is made of it.
+
+#include "kernels/gemm/problem.hpp"
+#include "support/cuda/device.hpp"
+
+namespace assay::cuda {
+
+/// The product, with its algorithm settled and its arithmetic proved by a run; or why there is
+/// none.
+Result<std::unique_ptr<Operation>> make_product(CudaDevice& device, const GemmProblem& problem);
+
+}  // namespace assay::cuda

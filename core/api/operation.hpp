@@ -95,11 +95,16 @@ struct Executed {
 class Operation {
  public:
   virtual ~Operation() = default;
-  /// Specs of all arguments, in the order that bind() takes them; workspaces last.
+  /// Specs of all arguments, in the order that bind() takes them; workspaces and saved
+  /// tensors last.
   virtual const std::vector<TensorSpec>& arguments() const = 0;
   /// Sets the tensors of the following runs; cheap, untimed, so that a cold rotation can bind
   /// before each run.
   virtual void bind(std::span<Tensor* const> tensors) = 0;
+  /// Computes what run() reads beside its inputs (Role::saved: what the forward pass saves for its
+  /// backward pass) from the bound tensors. Untimed: called after the inputs of the bound tensors
+  /// were written, before the next run, and never within a timed region. Default: nothing.
+  virtual void prologue(Stream&) {}
   virtual void run(Stream& stream) = 0;
   virtual Executed executed() const = 0;
 };

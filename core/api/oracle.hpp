@@ -46,6 +46,9 @@ class Oracle {
   /// Magnitude of Values for the full-significand pass of an integer type (ignored for floating
   /// types).
   virtual int full_magnitude(const TensorSpec& argument) const = 0;
+  /// The full-significand pass's data of a floating type are multiplied by 2 to this power: weights
+  /// of a recurrence near 1/sqrt(n), so that errors do not grow from step to step.
+  virtual int scale_exponent(const TensorSpec&) const { return 0; }
   /// Bits of the full-significand pass's data where only fewer than the type's keep sums exact in
   /// any order (Values::Kind::fixed); 0: full significands.
   virtual int fixed_bits(const TensorSpec&, const Executed&) const { return 0; }

@@ -168,12 +168,23 @@ Values Values::in_groups(int groups) const {
   return other;
 }
 
+Values Values::scaled(int exponent) const {
+  if (kind_ != Kind::mantissa || is_integer(type_))
+    throw std::invalid_argument(
+        "only full significands of floating types have a scale (integers and fixed-point values "
+        "would become others). Use Kind::mantissa.");
+  Values other = *this;
+  other.exponent_ = exponent;
+  return other;
+}
+
 void Values::block(std::uint64_t counter, double (&out)[4]) const {
   std::uint32_t words[4], more[4] = {};
   draw(key_, rank_, counter, 0, 1, words);
   if (type_ == DataType::fp64) draw(key_, rank_, counter, 1, 1, more);
   convert(words, more, 4, kind_, type_, magnitude_, out);
   clear_others(4 * counter, out);
+  scale(out);
 }
 
 /// Zeroes what is another group's.
@@ -182,6 +193,15 @@ void Values::clear_others(std::uint64_t first, std::span<double> out) const {
   const auto groups = static_cast<std::uint64_t>(groups_), own = rank_ % groups;
   for (std::size_t i = 0; i < out.size(); ++i)
     if ((first + i) % groups != own) out[i] = 0;
+}
+
+/// Exact but for fp16, whose normal numbers end at 2^-14.
+void Values::scale(std::span<double> out) const {
+  if (exponent_ == 0) return;
+  const double factor = std::ldexp(1, exponent_);
+  for (double& value : out) value *= factor;
+  if (type_ == DataType::fp16)
+    for (double& value : out) value = round_to(type_, value);
 }
 
 double Values::operator()(std::int64_t index) const {
@@ -209,6 +229,7 @@ void Values::fill(std::int64_t first, std::span<double> out) const {
     if (type_ == DataType::fp64) draw(key_, rank_, index / 4, 1, blocks, more);
     convert(words, more, 4 * blocks, kind_, type_, magnitude_, out.data() + done);
     clear_others(index, out.subspan(done, 4 * blocks));
+    scale(out.subspan(done, 4 * blocks));
     done += 4 * blocks;
   }
 }

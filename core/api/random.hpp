@@ -34,6 +34,10 @@ class Values {
   /// `groups`: fewer of them then add up at an element than there are.
   Values in_groups(int groups) const;
 
+  /// The same, times 2^exponent, rounded to the type where that makes fp16's small values
+  /// subnormal. Floating types of Kind::mantissa alone; std::invalid_argument for others.
+  Values scaled(int exponent) const;
+
   /// Element `index`, already rounded to the storage type.
   double operator()(std::int64_t index) const;
   /// Elements [first, first + out.size()): four per Philox call (fp64: two calls).
@@ -42,12 +46,14 @@ class Values {
  private:
   void block(std::uint64_t counter, double (&out)[4]) const;
   void clear_others(std::uint64_t first, std::span<double> out) const;
+  void scale(std::span<double> out) const;
   Kind kind_;
   DataType type_;
   int magnitude_;
   std::uint32_t key_[2];
   std::uint32_t rank_ = 0;
   int groups_ = 1;
+  int exponent_ = 0;  ///< of the scale
 };
 
 /// A permutation of 0 … n-1 from a seed; orders of cases and launches (recorded, reproducible

@@ -20,6 +20,8 @@ enum class Role {
   inout,   ///< read and written (an in-place sum): refilled, untimed, before each timed iteration
   unmodified,  ///< read, and checked to be as it was (the root's part of a broadcast)
   workspace,   ///< scratch: never filled nor verified; counted in workspace_bytes
+  saved,  ///< what a forward pass writes for its backward pass: never filled nor verified; one for
+          ///< each set of tensors, as inputs are
 };
 
 /// One argument of an operation. `dims` are logical, outermost first, and are all that models and
@@ -28,7 +30,7 @@ struct TensorSpec {
   std::string name;  ///< "src", "weights", "dst": names the data stream too
   Role role = Role::input;
   DataType type = DataType::fp32;
-  std::vector<std::int64_t> dims;  ///< logical extents, row-major element order; {} for a workspace
+  std::vector<std::int64_t> dims;  ///< row-major element order; {} for workspace and saved
   std::size_t bytes = 0;           ///< memory it needs in the backend's layout (padding included)
   std::shared_ptr<const void> layout;  ///< backend's own description, null for plain row-major
   /// Gives its memory on a host, aligned to 64 bytes; empty: ordinary memory.

@@ -34,6 +34,7 @@ VerifiedWorkload::VerifiedWorkload(Device& device, const std::vector<TensorSpec>
       verifier_(buffers_, *oracle_, [this] { return executed(); },
                 {setup.seed, setup.reference_budget, setup.rank}),
       ran_(buffers_.count(), false),
+      due_(buffers_.count(), true),
       seconds_{{"create", create_seconds},
                {"allocate", since(allocation_started_)},
                {"fill", 0},
@@ -47,7 +48,26 @@ void VerifiedWorkload::reset() {
     current_ = next();
     bind(buffers_.set(current_));
   }
-  if (has_inout_) verifier_.refill(current_, Role::inout);
+  if (has_inout_) refill(current_, Role::inout);
+  settle(current_);
+}
+
+void VerifiedWorkload::fill(std::size_t set, Draw draw, double budget_part) {
+  verifier_.fill(set, draw, budget_part);
+  due_[set] = true;
+}
+
+void VerifiedWorkload::refill(std::size_t set, Role role) {
+  verifier_.refill(set, role);
+  for (const TensorSpec& spec : buffers_.specs())
+    if (spec.role == role) due_[set] = true;
+}
+
+void VerifiedWorkload::settle(std::size_t set) {
+  if (!due_[set]) return;
+  due_[set] = false;
+  prologue(device_.stream());
+  device_.stream().wait();
 }
 
 void VerifiedWorkload::run(Stream& stream) {
@@ -77,7 +97,7 @@ void VerifiedWorkload::begin_audit(Audit kind) {
   if (kind == Audit::poisoned_outputs)
     buffers_.poison(next());
   else
-    verifier_.fill(next(), {false, ++draws_}, budget_of_audit);
+    fill(next(), {false, ++draws_}, budget_of_audit);
   device_.stream().wait();
 }
 
@@ -114,19 +134,18 @@ Executed VerifiedWorkload::executed() const {
 /// Fills every set, then poisons, runs and checks each several times. Runs happen even after a
 /// failure: in a collective each rank has its own verdict, and all must make the same calls.
 void VerifiedWorkload::check_pass(bool exact, const std::string& when, Verification& result) {
-  for (std::size_t set = 0; set < buffers_.count(); ++set) verifier_.fill(set, {exact, draws_});
+  for (std::size_t set = 0; set < buffers_.count(); ++set) fill(set, {exact, draws_});
   for (int run = 0; run < runs_of_pass; ++run) {
     for (std::size_t set = 0; set < buffers_.count(); ++set) {
       buffers_.poison(set);
       if (run == 0) continue;
-      verifier_.refill(set, Role::inout);
-      verifier_.refill(
-          set,
-          Role::unmodified);  // else another rank's fault would be found in what follows
+      refill(set, Role::inout);
+      refill(set, Role::unmodified);  // else another rank's fault would be found in what follows
     }
     for (std::size_t set = 0; set < buffers_.count(); ++set) {
       // Hot runs follow one binding, as they do when they are timed.
       if (run == 0 || buffers_.count() > 1) bind(buffers_.set(set));
+      settle(set);
       execute(device_.stream());
     }
     device_.stream().wait();

@@ -41,6 +41,8 @@ class VerifiedWorkload : public Workload {
 
   /// Sets the tensors of the following runs, in the order of the specs. Untimed.
   virtual void bind(std::span<Tensor* const> tensors) = 0;
+  /// Untimed, on the bound tensors after their inputs were written: Operation::prologue.
+  virtual void prologue(Stream&) {}
   /// One run. Asynchronous on `stream`; allocates nothing, except the first one after a bind.
   virtual void execute(Stream& stream) = 0;
   virtual Executed describe() const = 0;
@@ -48,6 +50,11 @@ class VerifiedWorkload : public Workload {
  private:
   /// The set of the next run after a reset.
   std::size_t next() const { return (current_ + 1) % buffers_.count(); }
+  /// Writes the inputs of a set, or again those of one role; its prologue is then due.
+  void fill(std::size_t set, Draw draw, double budget_part = 0);
+  void refill(std::size_t set, Role role);
+  /// Makes the prologue of the bound set where it is due.
+  void settle(std::size_t set);
   void check_pass(bool exact, const std::string& when, Verification& result);
 
   Device& device_;
@@ -58,6 +65,7 @@ class VerifiedWorkload : public Workload {
   BufferSets buffers_;
   Verifier verifier_;
   std::vector<bool> ran_;  // by set, since verify_before
+  std::vector<bool> due_;  // by set: inputs were written since its prologue
   std::map<std::string, double> seconds_;
   std::size_t current_ = 0;
   int draws_ = 0;

@@ -77,7 +77,7 @@ std::shared_ptr<const void> as_layout(const memory::desc& desc) {
 
 memory::desc desc_of(const TensorSpec& spec) {
   if (spec.layout) return *static_cast<const memory::desc*>(spec.layout.get());
-  if (spec.role == Role::workspace)
+  if (spec.role == Role::workspace || spec.role == Role::saved)
     return memory::desc({static_cast<memory::dim>(spec.bytes)}, memory::data_type::u8,
                         memory::dims{1});
   const memory::dims dims(spec.dims.begin(), spec.dims.end());

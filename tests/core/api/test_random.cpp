@@ -274,5 +274,19 @@ TEST(Values, FixedPointSumsAreExactInAnyOrder) {
   EXPECT_THROW(Values(Values::Kind::fixed, 1, "x", DataType::fp32, 0), std::invalid_argument);
 }
 
+TEST(Values, AScaleIsAPowerOfTwo) {
+  for (const DataType type : {DataType::fp64, DataType::fp32, DataType::bf16, DataType::fp16}) {
+    const Values plain(Kind::mantissa, 3, "weights", type, 0), small = plain.scaled(-5);
+    const std::vector<double> all = draw(small, 3, 1000);
+    for (std::int64_t i = 0; i < 1000; ++i) {
+      const double value = all[static_cast<std::size_t>(i)];
+      EXPECT_EQ(value, small(3 + i));
+      EXPECT_EQ(value, round_to(type, plain(3 + i) / 32)) << name(type);
+    }
+  }
+  EXPECT_THROW(Values(Kind::integer, 1, "x", DataType::fp32, 3).scaled(-1), std::invalid_argument);
+  EXPECT_THROW(Values(Kind::mantissa, 1, "x", DataType::s8, 3).scaled(-1), std::invalid_argument);
+}
+
 }  // namespace
 }  // namespace assay

@@ -39,6 +39,7 @@ class FaultyOperation final : public Operation {
     tensors_.assign(tensors.begin(), tensors.end());
     inner_->bind(tensors);
   }
+  void prologue(Stream& stream) override { inner_->prologue(stream); }
   void run(Stream& stream) override {
     strike(fault_);
     ++runs_;

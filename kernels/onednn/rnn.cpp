@@ -1,0 +1,349 @@
+// oneDNN's recurrent primitives.
+
+#include "kernels/rnn/problem.hpp"
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <array>
+#include <map>
+#include <optional>
+
+#include "core/base/error.hpp"
+#include "kernels/onednn/backend.hpp"
+#include "kernels/onednn/device.hpp"
+
+namespace assay::onednn {
+namespace {
+
+using dnnl::memory;
+
+/// Names of tensors, and oneDNN's numbers for arguments.
+struct Argument {
+  const char* name;
+  int id;
+};
+constexpr std::array arguments_of_forward{Argument{"src_layer", DNNL_ARG_SRC_LAYER},
+                                          Argument{"src_iter", DNNL_ARG_SRC_ITER},
+                                          Argument{"src_iter_c", DNNL_ARG_SRC_ITER_C},
+                                          Argument{"weights_layer", DNNL_ARG_WEIGHTS_LAYER},
+                                          Argument{"weights_iter", DNNL_ARG_WEIGHTS_ITER},
+                                          Argument{"bias", DNNL_ARG_BIAS},
+                                          Argument{"dst_layer", DNNL_ARG_DST_LAYER},
+                                          Argument{"dst_iter", DNNL_ARG_DST_ITER},
+                                          Argument{"dst_iter_c", DNNL_ARG_DST_ITER_C}};
+
+/// From the number of an argument to that of its gradient.
+constexpr int to_diff = DNNL_ARG_DIFF_SRC_0 - DNNL_ARG_SRC_0;
+/// An argument that the timed primitive does not take.
+constexpr int not_in_call = -1;
+
+int id_of(const std::string& name) {
+  const bool diff = name.starts_with("diff_");
+  for (const Argument& argument : arguments_of_forward)
+    if (name.substr(diff ? 5 : 0) == argument.name)
+      return diff ? argument.id + to_diff : argument.id;
+  throw std::logic_error("rnn: no argument " + name);
+}
+
+/// The descriptions with which a primitive is asked for, by oneDNN's number.
+class Wishes {
+ public:
+  explicit Wishes(const RnnProblem& problem) {
+    // States of the forward pass are asked for in every direction: a backward pass reads them.
+    const RnnProblem forward(problem.shape(), problem.input(), RnnDirection::forward_training,
+                             problem.precision());
+    for (const RnnProblem& part : {forward, problem})
+      for (const TensorSpec& spec : part.tensors()) {
+        const memory::dims dims(spec.dims.begin(), spec.dims.end());
+        // Weights are laid out once, before the timed runs, as the library likes.
+        descs_[id_of(spec.name)] =
+            spec.name.starts_with("weights")
+                ? memory::desc(dims, data_type_of(spec.type), memory::format_tag::any)
+                : desc_of(spec);
+      }
+  }
+  const_dnnl_memory_desc_t operator()(int id) const {
+    const auto found = descs_.find(id);
+    return found == descs_.end() ? nullptr : found->second.get();
+  }
+
+ private:
+  std::map<int, memory::desc> descs_;
+};
+
+void check(dnnl_status_t status, const char* what) { dnnl::error::wrap_c_api(status, what); }
+
+dnnl::primitive_desc forward_desc(const RnnProblem& problem, const dnnl::engine& engine,
+                                  const dnnl::primitive_attr& attributes) {
+  const Wishes wish(problem);
+  const RnnShape& s = problem.shape();
+  const auto kind = problem.direction() == RnnDirection::forward_inference ? dnnl_forward_inference
+                                                                           : dnnl_forward_training;
+  const auto walk = s.directions == 2 ? dnnl_bidirectional_concat : dnnl_unidirectional_left2right;
+  std::array<const_dnnl_memory_desc_t, 9> d;
+  for (std::size_t i = 0; i < d.size(); ++i) d[i] = wish(arguments_of_forward[i].id);
+  dnnl_primitive_desc_t made = nullptr;
+  switch (s.cell) {
+    case RnnCell::vanilla_relu:
+    case RnnCell::vanilla_tanh:
+      check(dnnl_vanilla_rnn_forward_primitive_desc_create(
+                &made, engine.get(), kind,
+                s.cell == RnnCell::vanilla_relu ? dnnl_eltwise_relu : dnnl_eltwise_tanh, walk, d[0],
+                d[1], d[3], d[4], d[5], d[6], d[7], dnnl_rnn_flags_undef, 0, 0, attributes.get()),
+            "vanilla_rnn");
+      break;
+    case RnnCell::lstm:
+      check(dnnl_lstm_forward_primitive_desc_create(
+                &made, engine.get(), kind, walk, d[0], d[1], d[2], d[3], d[4], nullptr, nullptr,
+                d[5], d[6], d[7], d[8], dnnl_rnn_flags_undef, attributes.get()),
+            "lstm");
+      break;
+    case RnnCell::gru:
+      check(dnnl_gru_forward_primitive_desc_create(&made, engine.get(), kind, walk, d[0], d[1],
+                                                   d[3], d[4], d[5], d[6], d[7],
+                                                   dnnl_rnn_flags_undef, attributes.get()),
+            "gru");
+      break;
+    case RnnCell::gru_lbr:
+      check(dnnl_lbr_gru_forward_primitive_desc_create(&made, engine.get(), kind, walk, d[0], d[1],
+                                                       d[3], d[4], d[5], d[6], d[7],
+                                                       dnnl_rnn_flags_undef, attributes.get()),
+            "lbr_gru");
+      break;
+  }
+  return dnnl::primitive_desc(made);
+}
+
+dnnl::primitive_desc backward_desc(const RnnProblem& problem, const dnnl::engine& engine,
+                                   const dnnl::primitive_desc& forward,
+                                   const dnnl::primitive_attr& attributes) {
+  const Wishes wish(problem);
+  const RnnShape& s = problem.shape();
+  const auto kind = dnnl_backward;
+  const auto walk = s.directions == 2 ? dnnl_bidirectional_concat : dnnl_unidirectional_left2right;
+  // Else the gradients of weights would be added to what their memory holds.
+  const unsigned flags = dnnl_rnn_flags_diff_weights_overwrite;
+  std::array<const_dnnl_memory_desc_t, 9> d, g;
+  for (std::size_t i = 0; i < d.size(); ++i) {
+    d[i] = wish(arguments_of_forward[i].id);
+    g[i] = wish(arguments_of_forward[i].id + to_diff);
+  }
+  dnnl_primitive_desc_t made = nullptr;
+  switch (s.cell) {
+    case RnnCell::vanilla_relu:
+    case RnnCell::vanilla_tanh:
+      check(dnnl_vanilla_rnn_backward_primitive_desc_create(
+                &made, engine.get(), kind,
+                s.cell == RnnCell::vanilla_relu ? dnnl_eltwise_relu : dnnl_eltwise_tanh, walk, d[0],
+                d[1], d[3], d[4], d[5], d[6], d[7], g[0], g[1], g[3], g[4], g[5], g[6], g[7], flags,
+                0, 0, forward.get(), attributes.get()),
+            "vanilla_rnn");
+      break;
+    case RnnCell::lstm:
+      check(dnnl_lstm_backward_primitive_desc_create(
+                &made, engine.get(), kind, walk, d[0], d[1], d[2], d[3], d[4], nullptr, nullptr,
+                d[5], d[6], d[7], d[8], g[0], g[1], g[2], g[3], g[4], nullptr, nullptr, g[5], g[6],
+                g[7], g[8], flags, forward.get(), attributes.get()),
+            "lstm");
+      break;
+    case RnnCell::gru:
+      check(dnnl_gru_backward_primitive_desc_create(
+                &made, engine.get(), kind, walk, d[0], d[1], d[3], d[4], d[5], d[6], d[7], g[0],
+                g[1], g[3], g[4], g[5], g[6], g[7], flags, forward.get(), attributes.get()),
+            "gru");
+      break;
+    case RnnCell::gru_lbr:
+      check(dnnl_lbr_gru_backward_primitive_desc_create(
+                &made, engine.get(), kind, walk, d[0], d[1], d[3], d[4], d[5], d[6], d[7], g[0],
+                g[1], g[3], g[4], g[5], g[6], g[7], flags, forward.get(), attributes.get()),
+            "lbr_gru");
+      break;
+  }
+  return dnnl::primitive_desc(made);
+}
+
+memory::desc argument_desc(const dnnl::primitive_desc& of, int id) {
+  return of.query_md(dnnl::query::exec_arg_md, id);
+}
+
+class RecurrentNetwork final : public Operation {
+ public:
+  RecurrentNetwork(const RnnProblem& problem, OneDnnDevice& device, int threads)
+      : problem_(problem), device_(device), threads_(threads) {
+    dnnl::primitive_attr attributes;
+    // ONEDNN_DEFAULT_FPMATH_MODE could have fp32 computed in bf16 or tf32: not under the name of
+    // fp32.
+    attributes.set_fpmath_mode(dnnl::fpmath_mode::strict);
+    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    forward_ = forward_desc(problem, device.engine(), attributes);
+    const bool backward = !is_forward(problem.direction());
+    timed_ = backward ? backward_desc(problem, device.engine(), forward_, attributes) : forward_;
+    primitive_ = dnnl::primitive(timed_);
+    arguments_ = problem.tensors();
+    for (TensorSpec& spec : arguments_) {
+      const bool weights = spec.name.starts_with("weights");
+      // Of a backward pass they are plain: the prologue lays them out for both passes.
+      ids_.push_back(weights && backward ? not_in_call : id_of(spec.name));
+      if (weights && !backward) lay_out(spec, argument_desc(timed_, ids_.back()));
+    }
+    if (backward) {
+      for (const char* name : {"weights_layer", "weights_iter"}) {
+        save(fmt::format("laid_out_{}", name), id_of(name), argument_desc(timed_, id_of(name)));
+      }
+      for (const char* name : {"dst_layer", "dst_iter", "dst_iter_c"})
+        if (problem.has_cell_state() || !std::string_view(name).ends_with("_c"))
+          save(name, id_of(name), argument_desc(timed_, id_of(name)));
+    }
+    if (const memory::desc workspace = timed_.query_md(dnnl::query::workspace_md);
+        workspace.get_size() > 0)
+      save("workspace", DNNL_ARG_WORKSPACE, workspace);
+    if (const memory::desc scratchpad = timed_.query_md(dnnl::query::scratchpad_md);
+        scratchpad.get_size() > 0) {
+      TensorSpec spec;
+      spec.name = "scratchpad";
+      spec.role = Role::workspace;
+      spec.type = DataType::u8;
+      lay_out(spec, scratchpad);
+      executed_.workspace_bytes = spec.bytes;
+      arguments_.push_back(std::move(spec));
+      ids_.push_back(DNNL_ARG_SCRATCHPAD);
+    }
+    describe();
+  }
+
+  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
+
+  void bind(std::span<Tensor* const> tensors) override {
+    tensors_.clear();
+    call_.clear();
+    for (std::size_t i = 0; i < ids_.size(); ++i) {
+      tensors_.push_back(static_cast<OneDnnTensor*>(tensors[i]));
+      if (ids_[i] != not_in_call) call_.push_back({ids_[i], tensors_[i]->get().get()});
+    }
+    omp_set_num_threads(threads_);  // the same as at creation, whatever ran in between
+  }
+
+  /// Lays the weights out for the backward pass; makes the forward pass, with weights laid out for
+  /// it.
+  void prologue(Stream&) override {
+    if (is_forward(problem_.direction())) return;
+    dnnl::stream stream(device_.engine());
+    std::unordered_map<int, memory> all;
+    for (std::size_t i = 0; i < ids_.size(); ++i)
+      if (ids_[i] != not_in_call) all[ids_[i]] = tensors_[i]->get();
+    for (const std::string name : {"weights_layer", "weights_iter"}) {
+      memory &plain = memory_of(name), &backward = memory_of("laid_out_" + name);
+      memory forward(argument_desc(forward_, id_of(name)), device_.engine());
+      dnnl::reorder(plain, backward).execute(stream, plain, backward);
+      dnnl::reorder(plain, forward).execute(stream, plain, forward);
+      all[id_of(name)] = forward;
+    }
+    all[DNNL_ARG_SCRATCHPAD] =
+        memory(forward_.query_md(dnnl::query::scratchpad_md), device_.engine());
+    dnnl::primitive(forward_).execute(stream, all);
+    stream.wait();
+  }
+
+  void run(Stream& stream) override {
+    const dnnl_status_t status = dnnl_primitive_execute(
+        primitive_.get(), static_cast<dnnl_stream_t>(native_handle(stream, "dnnl_stream_t")),
+        static_cast<int>(call_.size()), call_.data());
+    if (status != dnnl_success)
+      throw CaseError(
+          fmt::format("recurrent network failed ({}: status {}). Look at ONEDNN_VERBOSE=all.",
+                      library(), dnnl_status2str(status)));
+  }
+
+  Executed executed() const override { return executed_; }
+
+ private:
+  static void lay_out(TensorSpec& spec, const memory::desc& desc) {
+    spec.layout = as_layout(desc);
+    spec.bytes = desc.get_size();
+  }
+  void save(const std::string& name, int id, const memory::desc& desc) {
+    TensorSpec spec;
+    spec.name = name;
+    spec.role = Role::saved;
+    spec.type = DataType::u8;
+    lay_out(spec, desc);
+    arguments_.push_back(std::move(spec));
+    ids_.push_back(id);
+  }
+  memory& memory_of(const std::string& name) const {
+    for (std::size_t i = 0; i < arguments_.size(); ++i)
+      if (arguments_[i].name == name) return tensors_[i]->get();
+    throw std::logic_error("rnn: no argument " + name);
+  }
+  void describe() {
+    executed_.algorithm = "standard";
+    executed_.implementation = timed_.impl_info_str();
+    executed_.storage = std::string(name(problem_.precision()));
+    for (const char* name : {"weights_layer", "weights_iter"})
+      executed_.layout += fmt::format("{}{}={}", executed_.layout.empty() ? "" : " ", name,
+                                      layout_name(argument_desc(timed_, id_of(name))));
+    // fpmath_mode::strict forbids to lower fp32, and accumulation is fp32 (Developer Guide,
+    // "Primitive Attributes"). Of 16 bits the names of these implementations say nothing.
+    executed_.compute = problem_.precision() == Precision::fp32 ? "fp32" : "";
+    executed_.accumulate = std::string(name(DataType::fp32));
+    executed_.evidence = "library";
+  }
+
+  RnnProblem problem_;
+  OneDnnDevice& device_;
+  int threads_;
+  dnnl::primitive_desc forward_, timed_;
+  dnnl::primitive primitive_;
+  std::vector<TensorSpec> arguments_;
+  std::vector<int> ids_;  ///< of the arguments in the call
+  std::vector<dnnl_exec_arg_t> call_;
+  std::vector<OneDnnTensor*> tensors_;
+  Executed executed_;
+};
+
+/// Why oneDNN has no such recurrent network; nothing where it may.
+std::optional<std::string> why_not(const RnnProblem& problem, const std::string& algorithm) {
+  const RnnShape& s = problem.shape();
+  if (algorithm != "auto" && algorithm != "standard")
+    return fmt::format(
+        "onednn has no {} recurrent network (it computes step by step). Use standard.", algorithm);
+  if (problem.skips())
+    return "onednn has no skipped input (its primitives always multiply the input by weights). Use "
+           "--input linear.";
+  if (problem.direction() == RnnDirection::bwd_data ||
+      problem.direction() == RnnDirection::bwd_weights)
+    return fmt::format(
+        "onednn has no {} (one primitive computes the gradients of data and weights together). Use "
+        "--direction bwd.",
+        name(problem.direction()));
+  if (s.directions == 2 && s.layers > 1)
+    return "onednn joins the directions of a stack after its last layer alone (this problem joins "
+           "them after every layer). Use one layer.";
+  return std::nullopt;
+}
+
+Result<std::unique_ptr<Operation>> make_rnn(Device& device, const Problem& problem,
+                                            const Options& options, Communicator&) {
+  const RnnProblem& rnn = problem_cast<RnnProblem>(problem);
+  auto& place = static_cast<OneDnnDevice&>(device);
+  if (auto why = why_not(rnn, options.get("algorithm", "auto"))) return Unsupported{*why};
+  const std::string request =
+      fmt::format("{}, {}, {}", rnn.canonical(), name(rnn.direction()), name(rnn.precision()));
+  const int threads = std::max(1, options.threads);
+  omp_set_num_threads(threads);  // oneDNN divides the work when the primitive is made
+  try {
+    auto operation = std::make_unique<RecurrentNetwork>(rnn, place, threads);
+    return operation;
+  } catch (const dnnl::error& error) {
+    if (error.status == dnnl_out_of_memory)
+      throw CaseError(fmt::format("not enough memory to make {} ({}: {}). Use a smaller problem.",
+                                  request, library(), words(error)));
+    return Unsupported{fmt::format("{}: {} ({})", library(), words(error), request)};
+  }
+}
+
+const Maker add_rnn{makers(), kind_of<RnnProblem>(), &make_rnn, {"standard"}};
+
+}  // namespace
+}  // namespace assay::onednn

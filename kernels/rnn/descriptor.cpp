@@ -1,0 +1,152 @@
+// Descriptors of recurrent networks: DeepBench's hidden-batch-steps and benchdnn's extents.
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <map>
+
+#include "core/base/error.hpp"
+#include "core/base/text.hpp"
+#include "kernels/rnn/problem.hpp"
+
+namespace assay {
+namespace {
+
+/// Extents above this are no network, and products of a few of them would leave 64 bits.
+constexpr std::int64_t largest = std::int64_t{1} << 24;
+
+class Complaint {
+ public:
+  explicit Complaint(const std::string& descriptor) : descriptor_(descriptor) {}
+  template <class... Arguments>
+  [[noreturn]] void operator()(fmt::format_string<Arguments...> text,
+                               Arguments&&... arguments) const {
+    throw InputError(fmt::format("rnn descriptor '{}': {}", descriptor_,
+                                 fmt::format(text, std::forward<Arguments>(arguments)...)));
+  }
+
+ private:
+  const std::string& descriptor_;
+};
+
+std::int64_t number(std::string_view text, std::string_view field, const Complaint& complain) {
+  if (text.empty()) complain("{} has no number (it is an extent). Give {} >= 1.", field, field);
+  std::int64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error == std::errc::result_out_of_range || value > largest)
+    complain("{} is {} (at most {} is possible). Give a smaller number.", field, text, largest);
+  if (error != std::errc() || stop != end)
+    complain("{} is '{}' (a whole number was expected). Give {} >= 1.", field, text, field);
+  if (value < 1) complain("{} is {} (the least is 1). Give {} >= 1.", field, value, field);
+  return value;
+}
+
+void set_once(std::int64_t& extent, std::int64_t value, std::string_view field,
+              const Complaint& complain) {
+  if (extent != 0) complain("{} is given twice. Give it once.", field);
+  extent = value;
+}
+
+/// "1024-64-25-l2-bi-i512"
+void read_short(RnnShape& shape, const std::string& text, const Complaint& complain) {
+  const std::vector<std::string> parts = split(text, '-');
+  if (parts.size() < 3)
+    complain("hidden, batch and steps are needed ({} of 3 are given). Give for example 1024-64-25.",
+             text.empty() ? 0 : parts.size());
+  shape.hidden = number(parts[0], "hidden", complain);
+  shape.batch = number(parts[1], "batch", complain);
+  shape.steps = number(parts[2], "steps", complain);
+  for (std::size_t i = 3; i < parts.size(); ++i) {
+    const std::string& part = parts[i];
+    if (part == "bi")
+      set_once(shape.directions, 2, "bi", complain);
+    else if (part.starts_with('l'))
+      set_once(shape.layers, number(part.substr(1), "layers", complain), "layers", complain);
+    else if (part.starts_with('i'))
+      set_once(shape.input, number(part.substr(1), "input", complain), "input", complain);
+    else
+      complain("'{}' is no field (l2, bi and i512 may follow hidden-batch-steps). Remove it.",
+               part);
+  }
+}
+
+/// "l1t25mb64sic1024slc1024dhc1024dic1024"
+void read_benchdnn(RnnShape& shape, const std::string& text, const Complaint& complain) {
+  std::map<std::string, std::int64_t> given;
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t digits = at;
+    while (digits < text.size() && text[digits] >= 'a' && text[digits] <= 'z') ++digits;
+    std::size_t end = digits;
+    while (end < text.size() && text[end] != '_' && (text[end] < 'a' || text[end] > 'z')) ++end;
+    const std::string field = text.substr(at, digits - at);
+    static const std::vector<std::string> known{"l", "t", "mb", "sic", "slc", "dhc", "dic"};
+    if (std::find(known.begin(), known.end(), field) == known.end())
+      complain("{}", unknown_name("field", field, known));
+    std::int64_t value = 0;
+    set_once(value, number(text.substr(digits, end - digits), field, complain), field, complain);
+    if (!given.emplace(field, value).second) complain("{} is given twice. Give it once.", field);
+    at = end;
+  }
+  for (const char* field : {"t", "mb", "dhc"})
+    if (!given.contains(field)) complain("{} is missing. Give for example {}64.", field, field);
+  shape.layers = given.contains("l") ? given["l"] : 1;
+  shape.steps = given["t"];
+  shape.batch = given["mb"];
+  shape.hidden = given["dhc"];
+  if (given.contains("slc")) shape.input = given["slc"];
+  for (const char* field : {"sic", "dic"})
+    if (given.contains(field) && given[field] != shape.hidden)
+      complain("{} is {}, but dhc is {} (there is no projection). Give {}{}.", field, given[field],
+               shape.hidden, field, shape.hidden);
+}
+
+double product(std::initializer_list<std::int64_t> factors) {
+  double value = 1;
+  for (const std::int64_t factor : factors) value *= static_cast<double>(factor);
+  return value;
+}
+
+}  // namespace
+
+RnnShape parse_rnn(const std::string& descriptor) {
+  const Complaint complain(descriptor);
+  const std::size_t colon = descriptor.find(':');
+  if (colon == std::string::npos)
+    complain("the cell is missing (it stands before a colon). Give for example lstm:1024-64-25.");
+  const std::string cell = descriptor.substr(0, colon), extents = descriptor.substr(colon + 1);
+  RnnShape shape;
+  const auto& cells = rnn_cell_names();
+  const auto found = std::find(cells.begin(), cells.end(), cell);
+  if (found == cells.end()) complain("{}", unknown_name("cell", cell, cells));
+  shape.cell = static_cast<RnnCell>(found - cells.begin());
+  shape.layers = shape.directions = 0;
+  if (!extents.empty() && extents[0] >= 'a' && extents[0] <= 'z')
+    read_benchdnn(shape, extents, complain);
+  else
+    read_short(shape, extents, complain);
+  shape.layers = std::max<std::int64_t>(shape.layers, 1);
+  shape.directions = std::max<std::int64_t>(shape.directions, 1);
+  const std::int64_t joined = shape.directions * shape.hidden;
+  if (shape.input == 0) shape.input = shape.layers > 1 ? joined : shape.hidden;
+  // Everything is counted in 64-bit integers: elements, bytes (8 each in the reference), FLOPs.
+  const double widest = static_cast<double>(std::max(shape.input, joined));
+  const std::int64_t gates = shape.biases();
+  if (product({shape.steps, shape.batch, shape.layers, shape.directions, gates, 16}) * widest *
+          static_cast<double>(shape.hidden) >
+      0x1p62)
+    complain("the number of operations does not fit 64 bits. Give smaller extents.");
+  return shape;
+}
+
+std::string to_descriptor(const RnnShape& shape) {
+  std::string text =
+      fmt::format("{}:{}-{}-{}", name(shape.cell), shape.hidden, shape.batch, shape.steps);
+  if (shape.layers > 1) text += fmt::format("-l{}", shape.layers);
+  if (shape.directions > 1) text += "-bi";
+  const std::int64_t usual = (shape.layers > 1 ? shape.directions : 1) * shape.hidden;
+  if (shape.input != usual) text += fmt::format("-i{}", shape.input);
+  return text;
+}
+
+}  // namespace assay

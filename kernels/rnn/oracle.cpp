@@ -1,0 +1,217 @@
+// The fp64 reference of recurrent networks: which outputs are compared, their values and bounds.
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <optional>
+#include <random>
+#include <set>
+#include <stdexcept>
+
+#include "kernels/rnn/weight_gradients.hpp"
+
+namespace assay {
+namespace recurrent {
+namespace {
+
+/// What tf32's operands lose, over the norm of the results: docs/method.md.
+constexpr double error_of_tf32 = 3e-4;
+/// A check fails a correct implementation at most this often.
+constexpr double false_alarm = 1e-9;
+/// Over the deviation that the model gives, for errors that it takes to be independent and are not.
+constexpr double margin = 2;
+
+std::size_t place(std::int64_t at) { return static_cast<std::size_t>(at); }
+
+bool is_weights(const TensorSpec& spec) {
+  return spec.name.starts_with("diff_weights") || spec.name == "diff_bias";
+}
+
+/// Turns values with variances into bounds: the tails of docs/method-conv.md.
+class Bounds {
+ public:
+  Bounds(DataType type, std::size_t samples)
+      : u_(unit_roundoff(type)), tiny_(type == DataType::fp16 ? 0x1p-25 : 0) {
+    const double count = static_cast<double>(std::max<std::size_t>(samples, 1));
+    most_ = (std::log(count) - std::log(false_alarm)) * 2 * std::numbers::sqrt2 / std::numbers::pi;
+    norm_ = margin * (1.5 + most_ / std::sqrt(count));
+  }
+  Expected operator()(const Uncertain& of) const {
+    const double deviation = std::sqrt(of.variance), size = std::abs(of.value);
+    return {of.value, most_ * deviation + u_ * size + tiny_, norm_ * deviation + u_ * size + tiny_};
+  }
+
+ private:
+  double u_, tiny_, most_, norm_;
+};
+
+class RnnOracle final : public Oracle {
+ public:
+  explicit RnnOracle(const RnnProblem& problem) : problem_(problem) {}
+
+  int exact_magnitude(const Executed&) const override { return 0; }
+  int full_magnitude(const TensorSpec&) const override { return 0; }
+
+  int scale_exponent(const TensorSpec& argument) const override {
+    if (!argument.name.starts_with("weights")) return 0;
+    return -static_cast<int>(std::lround(std::log2(static_cast<double>(argument.dims[2])) / 2));
+  }
+
+  std::vector<std::int64_t> sample(const TensorSpec& output, double budget,
+                                   std::uint64_t seed) const override {
+    const std::size_t last = output.dims.size() - 1;
+    std::vector<std::int64_t> chosen;
+    std::int64_t outer = 1, extent = output.dims[last - 1], width = output.dims[last];
+    if (output.name == "diff_bias") {
+      chosen.resize(place(extent));
+      for (std::int64_t i = 0; i < extent; ++i) chosen[place(i)] = i;
+    } else if (is_weights(output)) {
+      extent = output.dims[2];
+      width *= output.dims[3];
+      chosen = compared_rows(problem_, extent);
+    } else {
+      chosen = batch_rows(budget, seed);
+    }
+    for (const std::int64_t dim : output.dims) outer *= dim;
+    outer /= extent * width;
+    std::vector<std::int64_t> indices;
+    indices.reserve(place(outer) * chosen.size() * place(width));
+    for (std::int64_t o = 0; o < outer; ++o)
+      for (const std::int64_t row : chosen)
+        for (std::int64_t i = 0; i < width; ++i) indices.push_back((o * extent + row) * width + i);
+    return indices;
+  }
+
+  void expect(const TensorSpec& output, const Inputs& inputs, const Executed&, bool,
+              std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
+    const Bounds bounds(output.type, indices.size());
+    remember(inputs);
+    if (is_weights(output)) {
+      if (!known_->weights)
+        known_->weights = weight_gradients(problem_, *known_->parameters, inputs);
+      for (std::size_t i = 0; i < indices.size(); ++i)
+        expected[i] = bounds(weight(output, indices[i]));
+      return;
+    }
+    const std::int64_t width = output.dims.back(), batch = problem_.shape().batch;
+    std::set<std::int64_t> rows;
+    for (const std::int64_t index : indices) rows.insert(index / width % batch);
+    compute(inputs, {rows.begin(), rows.end()});
+    std::vector<std::int64_t> place_of(place(batch), 0);
+    for (std::int64_t r = 0; r < static_cast<std::int64_t>(known_->rows->rows().size()); ++r)
+      place_of[place(known_->rows->rows()[place(r)])] = r;
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      const std::int64_t row = indices[i] / width;
+      expected[i] =
+          bounds(value(output.name, row / batch, place_of[place(row % batch)], indices[i] % width));
+    }
+  }
+
+  /// Nothing: the sum over a state would cost the whole recurrence.
+  std::optional<double> checksum(const TensorSpec&, const Inputs&,
+                                 const ChecksumWeights&) const override {
+    return std::nullopt;
+  }
+
+  double widest_norm_bound() const override {
+    return problem_.precision() == Precision::fp32 ? error_of_tf32
+                                                   : std::numeric_limits<double>::infinity();
+  }
+
+ private:
+  /// Two rows at least; all where the budget allows.
+  std::vector<std::int64_t> batch_rows(double budget, std::uint64_t seed) const {
+    const RnnShape& s = problem_.shape();
+    double each = 0;
+    for (std::int64_t l = 0; l < s.layers; ++l)
+      each += static_cast<double>(s.hidden + problem_.inputs_of(l));
+    each *= static_cast<double>(s.directions * s.gates() * s.hidden) * static_cast<double>(s.steps);
+    if (!is_forward(problem_.direction())) each *= 2;
+    const double affordable = std::clamp(budget / each, 2.0, 1e6);
+    std::set<std::int64_t> rows;
+    if (static_cast<double>(s.batch) <= affordable) {
+      for (std::int64_t n = 0; n < s.batch; ++n) rows.insert(n);
+    } else {
+      std::mt19937_64 random(seed);
+      while (static_cast<double>(rows.size()) < std::floor(affordable))
+        rows.insert(static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(s.batch)));
+    }
+    return {rows.begin(), rows.end()};
+  }
+
+  /// What was computed for one draw of inputs serves all outputs.
+  void remember(const Inputs& inputs) const {
+    std::vector<double> print;
+    for (const char* name : {"src_layer", "src_iter", "weights_iter", "bias"})
+      for (const std::int64_t i : {0, 1}) print.push_back(inputs.find(name)->second(i));
+    if (known_ && print == known_->print) return;
+    known_ = std::make_unique<Known>();
+    known_->print = std::move(print);
+    known_->parameters.emplace(problem_, inputs);
+  }
+
+  void compute(const Inputs& inputs, std::vector<std::int64_t> rows) const {
+    if (known_->rows && known_->rows->rows() == rows) return;
+    known_->inputs = inputs;
+    known_->rows.emplace(problem_, *known_->parameters, known_->inputs, std::move(rows));
+    known_->rows->forward();
+    if (!is_forward(problem_.direction())) known_->rows->backward(true);
+  }
+
+  /// `outer`: of the dimensions before the batch, a step or a layer and direction.
+  Uncertain value(const std::string& name, std::int64_t outer, std::int64_t row,
+                  std::int64_t at) const {
+    const RnnShape& s = problem_.shape();
+    const Recurrence& rows = *known_->rows;
+    const auto count = static_cast<std::int64_t>(rows.rows().size());
+    if (name == "dst_layer")
+      return rows.read_by(s.layers)[(outer * count + row) * s.directions * s.hidden + at];
+    if (name == "diff_src_layer")
+      return rows.diff_input()[(outer * count + row) * problem_.inputs_of(0) + at];
+    const Walk& walk = rows.walk(outer / s.directions, outer % s.directions);
+    const std::int64_t first = row * s.hidden + at, last = s.steps * count * s.hidden + first;
+    if (name == "dst_iter") return walk.h[last];
+    if (name == "dst_iter_c") return walk.c[last];
+    if (name == "diff_src_iter") return walk.diff_h[first];
+    if (name == "diff_src_iter_c") return walk.diff_c[first];
+    throw std::logic_error("rnn oracle: no output " + name);
+  }
+
+  Uncertain weight(const TensorSpec& output, std::int64_t index) const {
+    const RnnShape& s = problem_.shape();
+    const WeightGradients& all = *known_->weights;
+    if (output.name == "diff_bias") {
+      const std::int64_t size = s.biases() * s.hidden;
+      const WeightGradient& bias = all.bias[place(index / size)];
+      return {bias.values[place(index % size)], bias.variance[place(index % size)]};
+    }
+    const std::int64_t columns = s.gates() * s.hidden, row = index / columns % output.dims[2],
+                       column = index % columns;
+    std::int64_t at = index / columns / output.dims[2];
+    const bool layer = output.name == "diff_weights_layer";
+    if (layer) at += (s.layers - problem_.weighted_layers()) * s.directions;
+    const WeightGradient& gradient = layer ? all.layer[place(at)] : all.iter[place(at)];
+    const auto found = std::lower_bound(gradient.rows.begin(), gradient.rows.end(), row);
+    return {gradient.values[place((found - gradient.rows.begin()) * columns + column)],
+            gradient.variance[place(column)]};
+  }
+
+  struct Known {
+    std::vector<double> print;
+    Inputs inputs;
+    std::optional<Parameters> parameters;
+    std::optional<Recurrence> rows;
+    std::optional<WeightGradients> weights;
+  };
+  RnnProblem problem_;
+  mutable std::unique_ptr<Known> known_;
+};
+
+}  // namespace
+}  // namespace recurrent
+
+std::unique_ptr<Oracle> rnn_oracle(const RnnProblem& problem) {
+  return std::make_unique<recurrent::RnnOracle>(problem);
+}
+
+}  // namespace assay

@@ -1,0 +1,141 @@
+#include "kernels/rnn/problem.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/base/error.hpp"
+#include "core/base/text.hpp"
+
+namespace assay {
+namespace {
+
+template <class Kind>
+Kind named(const std::string& what, const std::string& name,
+           const std::vector<std::string>& names) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) throw InputError(unknown_name(what, name, names));
+  return static_cast<Kind>(found - names.begin());
+}
+
+}  // namespace
+
+const std::vector<std::string>& rnn_cell_names() {
+  static const std::vector<std::string> names{"vanilla_relu", "vanilla_tanh", "lstm", "gru",
+                                              "gru_lbr"};
+  return names;
+}
+const std::vector<std::string>& rnn_input_names() {
+  static const std::vector<std::string> names{"linear", "skip"};
+  return names;
+}
+const std::vector<std::string>& rnn_direction_names() {
+  static const std::vector<std::string> names{"forward_inference", "forward_training", "bwd_data",
+                                              "bwd_weights", "bwd"};
+  return names;
+}
+const std::string& name(RnnCell cell) {
+  return rnn_cell_names().at(static_cast<std::size_t>(cell));
+}
+const std::string& name(RnnInput input) {
+  return rnn_input_names().at(static_cast<std::size_t>(input));
+}
+const std::string& name(RnnDirection direction) {
+  return rnn_direction_names().at(static_cast<std::size_t>(direction));
+}
+RnnInput rnn_input(const std::string& name) {
+  return named<RnnInput>("input", name, rnn_input_names());
+}
+RnnDirection rnn_direction(const std::string& name) {
+  return named<RnnDirection>("direction", name, rnn_direction_names());
+}
+
+RnnProblem::RnnProblem(const RnnShape& shape, RnnInput input, RnnDirection direction,
+                       Precision precision)
+    : shape_(shape), input_(input), direction_(direction), precision_(precision) {
+  // A shape made by hand passes the same checks as a descriptor.
+  const std::string text = to_descriptor(shape);
+  if (!(parse_rnn(text) == shape))
+    throw InputError(fmt::format("rnn shape {} is none that a descriptor gives.", text));
+  if (skips() && shape.input != shape.hidden && (shape.layers == 1 || shape.directions == 1))
+    throw InputError(fmt::format(
+        "rnn descriptor '{}': input is {}, but a skipped input is added to the {} hidden "
+        "values of each gate. Leave i{} out, or use --input linear.",
+        text, shape.input, shape.hidden, shape.input));
+  const std::int64_t joined = shape.directions * shape.hidden;
+  if (!skips() && shape.layers > 1 && shape.input != joined)
+    throw InputError(
+        fmt::format("rnn descriptor '{}': input is {}, but the layers of a stack have weights of "
+                    "one shape (each reads the {} values of the layer below). Leave i{} out.",
+                    text, shape.input, joined, shape.input));
+}
+
+nlohmann::json RnnProblem::json() const {
+  return {{"hidden", shape_.hidden}, {"batch", shape_.batch}, {"steps", shape_.steps},
+          {"layers", shape_.layers}, {"input", shape_.input}, {"directions", shape_.directions}};
+}
+
+double RnnProblem::flops() const {
+  double products = 0;
+  for (std::int64_t layer = 0; layer < shape_.layers; ++layer)
+    products += static_cast<double>(shape_.hidden + (place_of(layer) < 0 ? 0 : inputs_of(layer)));
+  const double once = 2 * static_cast<double>(shape_.gates() * shape_.directions) *
+                      static_cast<double>(shape_.batch * shape_.steps) *
+                      static_cast<double>(shape_.hidden) * products;
+  return direction_ == RnnDirection::bwd ? 2 * once : once;
+}
+
+double RnnProblem::bytes() const {
+  double sum = 0;
+  for (const TensorSpec& tensor : tensors()) sum += static_cast<double>(tensor.bytes);
+  return sum;
+}
+
+std::vector<TensorSpec> RnnProblem::tensors() const {
+  const RnnShape& s = shape_;
+  const DataType narrow = storage(precision_),
+                 wide = precision_ == Precision::bf16 ? DataType::fp32 : narrow;
+  using Dims = std::vector<std::int64_t>;
+  const Dims src{s.steps, s.batch, inputs_of(0)}, state{s.layers, s.directions, s.batch, s.hidden},
+      layer{weighted_layers(), s.directions, inputs_of(s.layers - 1), s.gates(), s.hidden},
+      iter{s.layers, s.directions, s.hidden, s.gates(), s.hidden},
+      bias{s.layers, s.directions, s.biases(), s.hidden},
+      dst{s.steps, s.batch, s.directions * s.hidden};
+  std::vector<TensorSpec> all;
+  const auto add = [&](const char* name, Role role, DataType type, const Dims& dims) {
+    TensorSpec spec;
+    spec.name = name;
+    spec.role = role;
+    spec.type = type;
+    spec.dims = dims;
+    spec.bytes = static_cast<std::size_t>(spec.elements()) * size_of(type);
+    all.push_back(std::move(spec));
+  };
+  const bool cell_state = has_cell_state();
+  const auto add_states = [&](const std::string& sequence, const Dims& dims,
+                              const std::string& states, Role role, DataType type) {
+    add(sequence.c_str(), role, type, dims);
+    add(states.c_str(), role, type, state);
+    if (cell_state) add((states + "_c").c_str(), role, wide, state);
+  };
+  add_states("src_layer", src, "src_iter", Role::input, narrow);
+  if (weighted_layers() > 0) add("weights_layer", Role::input, narrow, layer);
+  add("weights_iter", Role::input, narrow, iter);
+  add("bias", Role::input, wide, bias);
+  if (is_forward(direction_)) {
+    add_states("dst_layer", dst, "dst_iter", Role::output, narrow);
+    return all;
+  }
+  add_states("diff_dst_layer", dst, "diff_dst_iter", Role::input, wide);
+  if (direction_ != RnnDirection::bwd_weights)
+    add_states("diff_src_layer", src, "diff_src_iter", Role::output, wide);
+  if (direction_ != RnnDirection::bwd_data) {
+    if (weighted_layers() > 0) add("diff_weights_layer", Role::output, wide, layer);
+    add("diff_weights_iter", Role::output, wide, iter);
+    add("diff_bias", Role::output, wide, bias);
+  }
+  return all;
+}
+
+}  // namespace assay

@@ -1,0 +1,262 @@
+#include "kernels/rnn/recurrence.hpp"
+
+#include <algorithm>
+
+#include "kernels/rnn/gemm.hpp"
+
+namespace assay::recurrent {
+namespace {
+
+std::size_t place(std::int64_t at) { return static_cast<std::size_t>(at); }
+
+/// Exchanges the order of `blocks` blocks.
+void reverse_blocks(std::vector<double>& values, std::int64_t blocks) {
+  const std::int64_t size =
+      static_cast<std::int64_t>(values.size()) / std::max<std::int64_t>(blocks, 1);
+  for (std::int64_t i = 0; i < blocks / 2; ++i)
+    std::swap_ranges(values.begin() + i * size, values.begin() + (i + 1) * size,
+                     values.begin() + (blocks - 1 - i) * size);
+}
+
+Parameters::Matrix matrix(const Values& values, std::int64_t first, std::int64_t rows,
+                          std::int64_t columns) {
+  Parameters::Matrix made;
+  made.plain.resize(place(rows * columns));
+  made.transposed.resize(made.plain.size());
+  double squares = 0;
+#pragma omp parallel reduction(+ : squares)
+  {
+    std::vector<double> row(place(columns));
+#pragma omp for
+    for (std::int64_t i = 0; i < rows; ++i) {
+      values.fill(first + i * columns, row);
+      for (std::int64_t j = 0; j < columns; ++j) {
+        squares += row[place(j)] * row[place(j)];
+        made.plain[place(i * columns + j)] = made.transposed[place(j * rows + i)] =
+            static_cast<float>(row[place(j)]);
+      }
+    }
+  }
+  made.mean_square = squares / static_cast<double>(rows * columns);
+  return made;
+}
+
+}  // namespace
+
+Parameters::Parameters(const RnnProblem& problem, const Inputs& inputs) {
+  const RnnShape& s = problem.shape();
+  const std::int64_t columns = s.gates() * s.hidden;
+  const Values &all_iter = inputs.find("weights_iter")->second,
+               &all_bias = inputs.find("bias")->second;
+  for (std::int64_t i = 0; i < s.layers * s.directions; ++i) {
+    const std::int64_t l = i / s.directions, d = i % s.directions, read = problem.inputs_of(l);
+    const std::int64_t at = problem.place_of(l) * s.directions + d;
+    layer.push_back(at < 0 || problem.place_of(l) < 0 ? Matrix()
+                                                      : matrix(inputs.find("weights_layer")->second,
+                                                               at * read * columns, read, columns));
+    iter.push_back(matrix(all_iter, i * s.hidden * columns, s.hidden, columns));
+    bias.emplace_back(place(s.biases() * s.hidden));
+    all_bias.fill(i * s.biases() * s.hidden, bias.back());
+  }
+}
+
+Recurrence::Recurrence(const RnnProblem& problem, const Parameters& parameters,
+                       const Inputs& inputs, std::vector<std::int64_t> rows)
+    : problem_(problem),
+      parameters_(parameters),
+      inputs_(inputs),
+      shape_(problem.shape()),
+      rows_(std::move(rows)),
+      count_(static_cast<std::int64_t>(rows_.size())),
+      u_stored_(
+          problem.precision() == Precision::fp32 ? 0 : unit_roundoff(storage(problem.precision()))),
+      walks_(place(shape_.layers * shape_.directions)),
+      between_(place(shape_.layers + 1)) {}
+
+Field Recurrence::state(const char* name, std::int64_t layer, std::int64_t direction) const {
+  Field out;
+  out.resize(count_ * shape_.hidden);
+  const Values& values = inputs_.find(name)->second;
+  for (std::int64_t r = 0; r < count_; ++r)
+    values.fill(
+        ((layer * shape_.directions + direction) * shape_.batch + rows_[place(r)]) * shape_.hidden,
+        std::span(out.value).subspan(place(r * shape_.hidden), place(shape_.hidden)));
+  return out;
+}
+
+Field Recurrence::sequence(const char* name, std::int64_t width) const {
+  Field out;
+  out.resize(shape_.steps * count_ * width);
+  const Values& values = inputs_.find(name)->second;
+#pragma omp parallel for
+  for (std::int64_t t = 0; t < shape_.steps; ++t)
+    for (std::int64_t r = 0; r < count_; ++r)
+      values.fill((t * shape_.batch + rows_[place(r)]) * width,
+                  std::span(out.value).subspan(place((t * count_ + r) * width), place(width)));
+  return out;
+}
+
+double Recurrence::noise(const Field& a, std::int64_t first, std::int64_t count) const {
+  // Variance of a sum of products over its squared norm: docs/method-conv.md.
+  const double terms = static_cast<double>(count + shape_.hidden);
+  const double rounding = u_fp32 * u_fp32 * (terms + 3) / 6;
+  double sum = 0;
+  for (std::int64_t i = first; i < first + count; ++i)
+    sum += a.variance[place(i)] + rounding * a.value[place(i)] * a.value[place(i)];
+  return sum;
+}
+
+void Recurrence::add_recurrent(const Field& a, std::int64_t from, std::int64_t at,
+                               std::int64_t first, std::int64_t gates, Field& to,
+                               std::int64_t stride) {
+  const std::int64_t H = shape_.hidden, all = shape_.gates() * H;
+  const Parameters::Matrix& weights = parameters_.iter[place(at)];
+  const std::int64_t begin = stride == all ? first * H : 0;
+  multiply(count_, gates * H, H, a.value.data() + from, H, weights.plain.data() + first * H, all,
+           to.value.data() + begin, stride, true);
+  for (std::int64_t r = 0; r < count_; ++r) {
+    const double variance = weights.mean_square * noise(a, from + r * H, H);
+    for (std::int64_t j = 0; j < gates * H; ++j)
+      to.variance[place(r * stride + begin + j)] += variance;
+  }
+}
+
+void Recurrence::forward() {
+  between_[0] = sequence("src_layer", problem_.inputs_of(0));
+  for (std::int64_t l = 0; l < shape_.layers; ++l) {
+    between_[place(l + 1)].resize(shape_.steps * count_ * shape_.directions * shape_.hidden);
+    for (std::int64_t d = 0; d < shape_.directions; ++d) forward(l, d);
+  }
+}
+
+/// The part of the sums that comes from the layer's inputs, for all steps at once.
+void Recurrence::add_inputs(Walk& walk, std::int64_t layer, std::int64_t direction) {
+  const std::int64_t H = shape_.hidden, G = shape_.gates(), T = shape_.steps, R = count_,
+                     I = problem_.inputs_of(layer);
+  const Field& x = between_[place(layer)];
+  input_noise_.assign(place(T * R), 0);
+  if (problem_.place_of(layer) >= 0) {
+    const Parameters::Matrix& weights =
+        parameters_.layer[place(layer * shape_.directions + direction)];
+    multiply(T * R, G * H, I, x.value.data(), I, weights.plain.data(), G * H,
+             walk.gates.value.data(), G * H, false);
+    for (std::int64_t i = 0; i < T * R; ++i)
+      input_noise_[place(i)] = weights.mean_square * noise(x, i * I, I);
+  } else {
+    for (std::int64_t i = 0; i < T * R; ++i)
+      for (std::int64_t g = 0; g < G; ++g)
+        std::copy_n(x.value.begin() + i * H, H, walk.gates.value.begin() + (i * G + g) * H);
+  }
+  if (direction == 0) return;
+  reverse_blocks(walk.gates.value, T);
+  reverse_blocks(input_noise_, T);
+}
+
+void Recurrence::forward(std::int64_t layer, std::int64_t direction) {
+  const std::int64_t H = shape_.hidden, G = shape_.gates(), T = shape_.steps, R = count_,
+                     D = shape_.directions;
+  Walk& walk = this->walk(layer, direction);
+  const bool lstm = problem_.has_cell_state();
+  walk.gates.resize(T * R * G * H);
+  walk.h.resize((T + 1) * R * H);
+  if (lstm) walk.c.resize((T + 1) * R * H);
+  if (G == 3) walk.aside.resize(T * R * H);
+  const auto begin = [&](Field& field, const Field& first) {
+    std::copy(first.value.begin(), first.value.end(), field.value.begin());
+  };
+  begin(walk.h, state("src_iter", layer, direction));
+  if (lstm) begin(walk.c, state("src_iter_c", layer, direction));
+  add_inputs(walk, layer, direction);
+  Field& out = between_[place(layer + 1)];
+  for (std::int64_t k = 0; k < T; ++k) {
+    forward_step(walk, layer * D + direction, k);
+    for (std::int64_t r = 0; r < R; ++r)
+      for (std::int64_t j = 0; j < H; ++j)
+        out.set(((time(k, direction) * R + r) * D + direction) * H + j,
+                walk.h[((k + 1) * R + r) * H + j]);
+  }
+}
+
+void Recurrence::forward_step(Walk& walk, std::int64_t at, std::int64_t k) {
+  const std::int64_t H = shape_.hidden, G = shape_.gates(), R = count_, from = k * R * H;
+  const RnnCell cell = shape_.cell;
+  const std::vector<double>& bias = parameters_.bias[place(at)];
+  sums_.resize(R * G * H);
+  std::copy_n(walk.gates.value.begin() + k * R * G * H, R * G * H, sums_.value.begin());
+  for (std::int64_t i = 0; i < R * G * H; ++i)
+    sums_.variance[place(i)] = input_noise_[place(k * R + i / (G * H))];
+  add_recurrent(walk.h, from, at, 0, G == 3 ? 2 : G, sums_, G * H);
+  if (cell == RnnCell::gru_lbr) {
+    Field inner;
+    inner.resize(R * H);
+    add_recurrent(walk.h, from, at, 2, 1, inner, H);
+    for (std::int64_t i = 0; i < R * H; ++i)
+      walk.aside.set(from + i, inner[i] + exact(bias[place(3 * H + i % H)]));
+  }
+  const std::int64_t next = from + R * H;
+#pragma omp parallel for collapse(2) if (R * H > 4096)
+  for (std::int64_t r = 0; r < R; ++r)
+    for (std::int64_t j = 0; j < H; ++j) {
+      const std::int64_t i = r * H + j;
+      const auto sum = [&](std::int64_t g) {
+        return sums_[(r * G + g) * H + j] + exact(bias[place(g * H + j)]);
+      };
+      const auto keep = [&](std::int64_t g, const Uncertain& value) {
+        walk.gates.set(((k * R + r) * G + g) * H + j, stored(value, u_stored_));
+      };
+      const auto becomes = [&](const Uncertain& h) { walk.h.set(next + i, stored(h, u_stored_)); };
+      switch (cell) {
+        case RnnCell::vanilla_relu: {  // keeps the sum: its sign may be uncertain
+          walk.gates.set(((k * R + r) * G) * H + j, sum(0));
+          becomes(rectified(sum(0)));
+          break;
+        }
+        case RnnCell::vanilla_tanh: {
+          const Uncertain h = hyperbolic(sum(0));
+          keep(0, h);
+          becomes(h);
+          break;
+        }
+        case RnnCell::lstm: {
+          const Uncertain in = logistic(sum(0)), forget = logistic(sum(1)),
+                          fresh = hyperbolic(sum(2)), out = logistic(sum(3)),
+                          c = forget * walk.c[from + i] + in * fresh;
+          keep(0, in), keep(1, forget), keep(2, fresh), keep(3, out);
+          walk.c.set(next + i, c);
+          becomes(out * hyperbolic(c));
+          break;
+        }
+        case RnnCell::gru: {
+          const Uncertain update = logistic(sum(0)), reset = logistic(sum(1));
+          keep(0, update), keep(1, reset);
+          walk.aside.set(from + i, stored(reset * walk.h[from + i], u_stored_));
+          break;
+        }
+        case RnnCell::gru_lbr: {
+          const Uncertain update = logistic(sum(0)), reset = logistic(sum(1)),
+                          fresh = hyperbolic(sum(2) + reset * walk.aside[from + i]);
+          keep(0, update), keep(1, reset), keep(2, fresh);
+          becomes(fresh + update * (walk.h[from + i] - fresh));
+          break;
+        }
+      }
+    }
+  if (cell == RnnCell::gru) finish_gru(walk, at, k);
+}
+
+void Recurrence::finish_gru(Walk& walk, std::int64_t at, std::int64_t k) {
+  const std::int64_t H = shape_.hidden, R = count_, from = k * R * H;
+  const std::vector<double>& bias = parameters_.bias[place(at)];
+  add_recurrent(walk.aside, from, at, 2, 1, sums_, 3 * H);
+  for (std::int64_t r = 0; r < R; ++r)
+    for (std::int64_t j = 0; j < H; ++j) {
+      const std::int64_t i = from + r * H + j, gate = ((k * R + r) * 3) * H + j;
+      const Uncertain fresh =
+          hyperbolic(sums_[(r * 3 + 2) * H + j] + exact(bias[place(2 * H + j)]));
+      walk.gates.set(gate + 2 * H, stored(fresh, u_stored_));
+      const Uncertain h = fresh + walk.gates[gate] * (walk.h[i] - fresh);
+      walk.h.set(i + R * H, stored(h, u_stored_));
+    }
+}
+
+}  // namespace assay::recurrent

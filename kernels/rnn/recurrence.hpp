@@ -1,0 +1,114 @@
+#pragma once
+// A recurrent network over some rows of the batch, forward and backward, in fp64, with the variance
+// of the rounding errors that a correct implementation may have. Rows do not depend on each other.
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/rnn/problem.hpp"
+#include "kernels/rnn/uncertain.hpp"
+
+namespace assay::recurrent {
+
+/// Weights and biases of all layers and directions, exact in fp32.
+struct Parameters {
+  struct Matrix {
+    std::vector<float> plain, transposed;  ///< [rows][G*H], [G*H][rows]
+    double mean_square = 0;
+  };
+  std::vector<Matrix> layer,
+      iter;  ///< by [layer * D + direction]; layer: empty where there is none
+  std::vector<std::vector<double>> bias;  ///< [B*H]
+  Parameters(const RnnProblem& problem, const Inputs& inputs);
+};
+
+/// An array of numbers, whose values lie together as products need them.
+struct Field {
+  std::vector<double> value, variance;
+  void resize(std::int64_t count) {
+    value.assign(static_cast<std::size_t>(count), 0);
+    variance.assign(static_cast<std::size_t>(count), 0);
+  }
+  Uncertain operator[](std::int64_t at) const {
+    const auto i = static_cast<std::size_t>(at);
+    return {value[i], variance[i]};
+  }
+  void set(std::int64_t at, const Uncertain& to) {
+    const auto i = static_cast<std::size_t>(at);
+    value[i] = to.value;
+    variance[i] = to.variance;
+  }
+};
+
+/// One layer in one direction. k counts steps in the order in which they are walked.
+struct Walk {
+  Field gates;           ///< [k][row][G][H]
+  Field h, c;            ///< [k + 1][row][H]; the first is the state before; c: lstm alone
+  Field aside;           ///< [k][row][H]; gru: r*h; gru_lbr: U_o h + b'_o
+  Field diff;            ///< [k][row][G][H]: of the sums that the gates' functions are applied to
+  Field diff_aside;      ///< [k][row][H]; gru_lbr: of U_o h + b'_o
+  Field diff_h, diff_c;  ///< [row][H]: of the state before the first step
+};
+
+class Recurrence {
+ public:
+  /// `rows`: of the batch. Reads the inputs by the names of RnnProblem::tensors().
+  Recurrence(const RnnProblem& problem, const Parameters& parameters, const Inputs& inputs,
+             std::vector<std::int64_t> rows);
+  void forward();
+  /// After forward(). `wants_input`: diff_input() is asked for.
+  void backward(bool wants_input);
+
+  Walk& walk(std::int64_t layer, std::int64_t direction) {
+    return walks_[static_cast<std::size_t>(layer * shape_.directions + direction)];
+  }
+  const Walk& walk(std::int64_t layer, std::int64_t direction) const {
+    return walks_[static_cast<std::size_t>(layer * shape_.directions + direction)];
+  }
+  /// What a layer reads, [T][row][inputs_of(layer)]; of L: dst_layer.
+  const Field& read_by(std::int64_t layer) const {
+    return between_[static_cast<std::size_t>(layer)];
+  }
+  const Field& diff_input() const { return diff_between_; }
+  const std::vector<std::int64_t>& rows() const { return rows_; }
+  std::int64_t time(std::int64_t k, std::int64_t direction) const {
+    return direction == 0 ? k : shape_.steps - 1 - k;
+  }
+
+ private:
+  void forward(std::int64_t layer, std::int64_t direction);
+  void add_inputs(Walk& walk, std::int64_t layer, std::int64_t direction);
+  void forward_step(Walk& walk, std::int64_t at, std::int64_t k);
+  void finish_gru(Walk& walk, std::int64_t at, std::int64_t k);
+  void backward(std::int64_t layer, std::int64_t direction, const Field& above);
+  void backward_step(Walk& walk, std::int64_t k);
+  void finish_gru_backward(Walk& walk, std::int64_t at, std::int64_t k);
+  void add_diff_inputs(const Walk& walk, std::int64_t layer, std::int64_t direction, Field& below);
+  /// to[row][gates*H] += a[row][H] * weights, for `gates` gates from `first` on.
+  void add_recurrent(const Field& a, std::int64_t from, std::int64_t at, std::int64_t first,
+                     std::int64_t gates, Field& to, std::int64_t stride);
+  /// to[row][H] += a[row][gates*H] * weights transposed.
+  void add_transposed(const Field& a, std::int64_t from, std::int64_t stride, std::int64_t at,
+                      std::int64_t first, std::int64_t gates, Field& to);
+  /// Sum of squared errors that products with weights of mean square 1 get from `count` operands
+  /// and from their own rounding, in a sum of `terms`.
+  double noise(const Field& a, std::int64_t first, std::int64_t count) const;
+  Field state(const char* name, std::int64_t layer, std::int64_t direction) const;
+  Field sequence(const char* name, std::int64_t width) const;
+  static Uncertain exact(double value) { return {value, 0}; }
+
+  const RnnProblem& problem_;
+  const Parameters& parameters_;
+  const Inputs& inputs_;
+  RnnShape shape_;
+  std::vector<std::int64_t> rows_;
+  std::int64_t count_;  ///< of rows
+  double u_stored_;     ///< of 16-bit states, gates and gradients of gates; 0: fp32
+  std::vector<Walk> walks_;
+  std::vector<Field> between_;
+  Field diff_between_;
+  Field sums_, arriving_, diff_h_, diff_c_;  ///< of one step
+  std::vector<double> input_noise_;          ///< of the sums over inputs, by [k][row]
+};
+
+}  // namespace assay::recurrent

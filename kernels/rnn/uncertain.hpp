@@ -1,0 +1,67 @@
+#pragma once
+// A number with the variance of its rounding errors, which arithmetic carries along (errors of
+// different operations count as independent, to first order). The recurrence is computed with it to
+// know how far a correct implementation may be: docs/method-rnn.md.
+
+#include <algorithm>
+#include <cmath>
+
+namespace assay::recurrent {
+
+/// Unit roundoff of fp32, in which all that lies between two products is computed.
+constexpr double u_fp32 = 0x1p-24;
+/// A rounding error of at most `u` times a value is uniform there at worst.
+constexpr double variance_of(double u, double value) { return u * u * value * value / 3; }
+/// Approximations of exp and tanh are wrong by a few units in the last place.
+constexpr double u_function = 6 * u_fp32;
+
+struct Uncertain {
+  double value = 0, variance = 0;
+};
+
+inline Uncertain rounded(double value, double variance) {
+  return {value, variance + variance_of(u_fp32, value)};
+}
+inline Uncertain operator+(const Uncertain& a, const Uncertain& b) {
+  return rounded(a.value + b.value, a.variance + b.variance);
+}
+inline Uncertain operator-(const Uncertain& a, const Uncertain& b) {
+  return rounded(a.value - b.value, a.variance + b.variance);
+}
+inline Uncertain operator*(const Uncertain& a, const Uncertain& b) {
+  return rounded(a.value * b.value,
+                 a.value * a.value * b.variance + b.value * b.value * a.variance);
+}
+inline Uncertain operator-(double a, const Uncertain& b) {
+  return rounded(a - b.value, b.variance);
+}
+
+/// Rounded to a type of unit roundoff `u` (0: not at all).
+inline Uncertain stored(const Uncertain& a, double u) {
+  return {a.value, a.variance + variance_of(u, a.value)};
+}
+
+inline Uncertain logistic(const Uncertain& z) {
+  const double y = 1 / (1 + std::exp(-z.value)), slope = y * (1 - y);
+  return {y, slope * slope * z.variance + variance_of(u_function, y)};
+}
+inline Uncertain hyperbolic(const Uncertain& z) {
+  const double y = std::tanh(z.value), slope = 1 - y * y;
+  return {y, slope * slope * z.variance + variance_of(u_function, y)};
+}
+inline Uncertain rectified(const Uncertain& z) {
+  return {std::max(z.value, 0.0), z.value > 0 ? z.variance : z.variance / 2};
+}
+
+/// Slopes, from the values of the functions.
+inline Uncertain slope_of_logistic(const Uncertain& y) { return y * (1.0 - y); }
+inline Uncertain slope_of_tanh(const Uncertain& y) { return 1.0 - y * y; }
+/// Of max(z, 0): where z is no larger than its error may be, the slope may be the other one.
+inline Uncertain slope_of_rectified(const Uncertain& z) {
+  // exp(-z^2 / (8 variance)): a Gaussian's chance with twice the deviation, for tails. A sixteenth:
+  // the error is 1 at most, and bounds are many deviations.
+  const double doubt = z.variance > 0 ? std::exp(-z.value * z.value / (8 * z.variance)) : 0;
+  return {z.value > 0 ? 1.0 : 0.0, doubt / 16};
+}
+
+}  // namespace assay::recurrent

@@ -1,0 +1,181 @@
+#include "kernels/rnn/weight_gradients.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "kernels/rnn/gemm.hpp"
+
+namespace assay::recurrent {
+namespace {
+
+std::size_t place(std::int64_t at) { return static_cast<std::size_t>(at); }
+
+/// Multiply-adds of the compared rows of one matrix, and elements of them, at most.
+constexpr double most_work = 4e10, most_elements = 2e6;
+/// Columns whose variances a thread adds up together.
+constexpr std::int64_t block = 64;
+/// States of the batch rows that are computed together.
+constexpr double most_bytes = 1e9;
+
+/// What multiplies the gradients of gates [first, last): the states before each step, r*h, or the
+/// inputs; and where those gradients are.
+struct Part {
+  const Field* operands;  ///< [k][row][width], or in order of time
+  std::int64_t width;
+  bool in_time;
+  std::int64_t first, last;
+  const Field* diff;  ///< [k][row][columns]: gates of Walk::diff, or Walk::diff_aside
+  std::int64_t diff_columns;
+};
+
+/// The part of one gradient that some rows of the batch contribute.
+class Contribution {
+ public:
+  Contribution(const Recurrence& some, const RnnShape& shape, std::int64_t direction)
+      : some_(some),
+        shape_(shape),
+        direction_(direction),
+        rows_(static_cast<std::int64_t>(some.rows().size())),
+        terms_(shape.steps * rows_) {}
+
+  void add(const Part& part, WeightGradient& to) const {
+    add_values(part, to);
+    add_variances(part, to);
+  }
+
+ private:
+  /// First operand of term i.
+  std::int64_t operand(const Part& part, std::int64_t i) const {
+    const std::int64_t k = i / rows_, at = part.in_time ? some_.time(k, direction_) : k;
+    return (at * rows_ + i % rows_) * part.width;
+  }
+
+  void add_values(const Part& part, WeightGradient& to) const {
+    const auto count = static_cast<std::int64_t>(to.rows.size());
+    const std::int64_t all = shape_.gates() * shape_.hidden, first = part.first * shape_.hidden;
+    std::vector<double> a(place(count * terms_));
+#pragma omp parallel for
+    for (std::int64_t i = 0; i < count; ++i)
+      for (std::int64_t term = 0; term < terms_; ++term)
+        a[place(i * terms_ + term)] =
+            part.operands->value[place(operand(part, term) + to.rows[place(i)])];
+    multiply(count, (part.last - part.first) * shape_.hidden, terms_, a.data(), terms_,
+             part.diff->value.data() + (part.diff_columns == all ? first : 0), part.diff_columns,
+             to.values.data() + first, all, true);
+  }
+
+  void add_variances(const Part& part, WeightGradient& to) const {
+    const std::int64_t first = part.first * shape_.hidden, last = part.last * shape_.hidden,
+                       all = shape_.gates() * shape_.hidden,
+                       skipped = part.diff_columns == all ? 0 : first;
+    const double rounding =
+        u_fp32 * u_fp32 * (static_cast<double>(shape_.steps * shape_.batch) + 3) / 6;
+    std::vector<double> squares(place(terms_)), of_operands(place(terms_));
+#pragma omp parallel
+    {
+#pragma omp for
+      for (std::int64_t i = 0; i < terms_; ++i)
+        for (std::int64_t j = 0; j < part.width; ++j) {
+          const Uncertain x = (*part.operands)[operand(part, i) + j];
+          squares[place(i)] += x.value * x.value / static_cast<double>(part.width);
+          of_operands[place(i)] += x.variance / static_cast<double>(part.width);
+        }
+#pragma omp for
+      for (std::int64_t from = first; from < last; from += block)
+        for (std::int64_t i = 0; i < terms_; ++i)
+          for (std::int64_t c = from; c < std::min(last, from + block); ++c) {
+            const Uncertain dz = (*part.diff)[i * part.diff_columns + c - skipped];
+            to.variance[place(c)] +=
+                squares[place(i)] * dz.variance +
+                (of_operands[place(i)] + rounding * squares[place(i)]) * dz.value * dz.value;
+          }
+    }
+  }
+
+  const Recurrence& some_;
+  const RnnShape& shape_;
+  std::int64_t direction_, rows_, terms_;
+};
+
+void add_bias(const RnnShape& shape, const Field& diff, std::int64_t columns, std::int64_t first,
+              WeightGradient& to) {
+  const double rounding =
+      u_fp32 * u_fp32 * (static_cast<double>(shape.steps * shape.batch) + 3) / 6;
+  for (std::int64_t i = 0; i < static_cast<std::int64_t>(diff.value.size()); ++i) {
+    const Uncertain dz = diff[i];
+    to.values[place(first + i % columns)] += dz.value;
+    to.variance[place(first + i % columns)] += dz.variance + rounding * dz.value * dz.value;
+  }
+}
+
+/// Adds what some rows of the batch contribute to one layer and direction.
+void add_rows(const RnnProblem& problem, const Recurrence& some, std::int64_t l, std::int64_t d,
+              std::size_t at, WeightGradients& all) {
+  const RnnShape& s = problem.shape();
+  const Walk& walk = some.walk(l, d);
+  const std::int64_t H = s.hidden, G = s.gates();
+  const bool gru = s.cell == RnnCell::gru, lbr = s.cell == RnnCell::gru_lbr;
+  const Contribution contribution(some, s, d);
+  contribution.add({&walk.h, H, false, 0, G == 3 ? 2 : G, &walk.diff, G * H}, all.iter[at]);
+  if (gru) contribution.add({&walk.aside, H, false, 2, 3, &walk.diff, G * H}, all.iter[at]);
+  if (lbr) contribution.add({&walk.h, H, false, 2, 3, &walk.diff_aside, H}, all.iter[at]);
+  if (problem.place_of(l) >= 0)
+    contribution.add({&some.read_by(l), problem.inputs_of(l), true, 0, G, &walk.diff, G * H},
+                     all.layer[at]);
+  add_bias(s, walk.diff, G * H, 0, all.bias[at]);
+  if (lbr) add_bias(s, walk.diff_aside, H, G * H, all.bias[at]);
+}
+
+}  // namespace
+
+std::vector<std::int64_t> compared_rows(const RnnProblem& problem, std::int64_t rows) {
+  const RnnShape& s = problem.shape();
+  const double columns = static_cast<double>(s.gates() * s.hidden),
+               work = columns * static_cast<double>(s.steps * s.batch);
+  const auto most =
+      static_cast<std::int64_t>(std::max(8.0, std::min(most_work / work, most_elements / columns)));
+  std::vector<std::int64_t> chosen(place(std::min(rows, most)));
+  std::iota(chosen.begin(), chosen.end(), std::int64_t{0});
+  if (rows <= most) return chosen;
+  for (std::int64_t& row : chosen) row = row * (rows - 1) / (most - 1);
+  return chosen;
+}
+
+WeightGradients weight_gradients(const RnnProblem& problem, const Parameters& parameters,
+                                 const Inputs& inputs) {
+  const RnnShape& s = problem.shape();
+  const std::int64_t both = s.layers * s.directions, columns = s.gates() * s.hidden;
+  WeightGradients all;
+  all.layer.resize(place(both));
+  all.iter.resize(place(both));
+  all.bias.resize(place(both));
+  for (std::int64_t i = 0; i < both; ++i) {
+    const std::int64_t l = i / s.directions;
+    const auto prepare = [&](WeightGradient& gradient, std::int64_t rows) {
+      gradient.rows = compared_rows(problem, rows);
+      gradient.values.assign(gradient.rows.size() * place(columns), 0);
+      gradient.variance.assign(place(columns), 0);
+    };
+    prepare(all.iter[place(i)], s.hidden);
+    if (problem.place_of(l) >= 0) prepare(all.layer[place(i)], problem.inputs_of(l));
+    all.bias[place(i)].values.assign(place(s.biases() * s.hidden), 0);
+    all.bias[place(i)].variance.assign(place(s.biases() * s.hidden), 0);
+  }
+  const double row_bytes =
+      16.0 * static_cast<double>(s.steps * both) *
+      static_cast<double>((2 * s.gates() + 4) * s.hidden + problem.inputs_of(0));
+  const auto at_once = static_cast<std::int64_t>(
+      std::clamp(most_bytes / row_bytes, 1.0, static_cast<double>(s.batch)));
+  for (std::int64_t first = 0; first < s.batch; first += at_once) {
+    std::vector<std::int64_t> rows(place(std::min(at_once, s.batch - first)));
+    std::iota(rows.begin(), rows.end(), first);
+    Recurrence some(problem, parameters, inputs, std::move(rows));
+    some.forward();
+    some.backward(false);
+    for (std::int64_t i = 0; i < both; ++i)
+      add_rows(problem, some, i / s.directions, i % s.directions, place(i), all);
+  }
+  return all;
+}
+
+}  // namespace assay::recurrent

@@ -155,7 +155,7 @@ std::vector<std::string> shapes_of(const std::string& cell) {
 }
 
 class RnnBackend : public testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(All, RnnBackend, testing::Values("reference", "onednn"));
+INSTANTIATE_TEST_SUITE_P(All, RnnBackend, testing::Values("reference", "onednn", "native"));
 
 TEST_P(RnnBackend, EqualsTheOracle) {
   Bench bench(GetParam());
@@ -181,6 +181,15 @@ TEST_P(RnnBackend, EqualsTheOracle) {
             if (HasFatalFailure()) return;
           }
   EXPECT_GT(made, 50);
+}
+
+/// native takes as many steps at once as have 4096 rows: here 2 of 5.
+TEST(NativeRnn, TakesLongSequencesInParts) {
+  Bench bench("native");
+  if (bench.backend == nullptr) GTEST_SKIP() << bench.reason;
+  for (const std::string& cell : rnn_cell_names())
+    for (const RnnDirection direction : {RnnDirection::forward_inference, RnnDirection::bwd})
+      expect_right(bench, problem(cell + ":3-2100-5-bi", RnnInput::linear, direction), 2);
 }
 
 /// Of each direction, the outputs in which a fault must show.

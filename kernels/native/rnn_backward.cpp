@@ -1,0 +1,235 @@
+// Backward through time: the gradients of the gates' sums step by step, then those of the inputs of
+// all steps, and of the weights.
+
+#include <omp.h>
+
+#include <algorithm>
+
+#include "kernels/native/rnn_network.hpp"
+
+namespace assay::native {
+
+void RnnNetwork::backward_data() {
+  const RnnShape& s = plan_.s;
+  above_ = saved_ + plan_.above;
+  below_ = saved_ + plan_.below;
+  read_sequence("diff_dst_layer", s.hidden, s.directions, above_);
+  read_state("diff_dst_iter", &RnnWalk::diff_h);
+  if (plan_.problem.has_cell_state()) read_state("diff_dst_iter_c", &RnnWalk::diff_c);
+  for (std::ptrdiff_t l = s.layers - 1; l >= 0; --l) {
+    for (std::ptrdiff_t d = 0; d < s.directions; ++d)
+      backward(plan_.walks[static_cast<std::size_t>(l * s.directions + d)]);
+    if (l == 0 && tensor("diff_src_layer") == nullptr) break;
+    for (std::ptrdiff_t d = 0; d < s.directions; ++d)
+      diff_inputs(plan_.walks[static_cast<std::size_t>(l * s.directions + d)]);
+    std::swap(above_, below_);
+  }
+  write_sequence(above_, plan_.problem.inputs_of(0), 1, "diff_src_layer");
+  write_state("diff_src_iter", &RnnWalk::diff_h, 0);
+  write_state("diff_src_iter_c", &RnnWalk::diff_c, 0);
+}
+
+RnnBackStep RnnNetwork::back_step_at(const RnnWalk& walk, std::ptrdiff_t k, std::ptrdiff_t block,
+                                     const float* diff_h, float* arriving) const {
+  const RnnShape& s = plan_.s;
+  const std::ptrdiff_t at = block * s.batch * channel_block, now = k * plan_.state + at;
+  RnnBackStep step{};
+  for (std::ptrdiff_t g = 0; g < s.gates(); ++g) {
+    step.gates[g] = saved_ + walk.gates + k * plan_.gates + g * plan_.state + at;
+    step.diff[g] = saved_ + walk.diff + k * plan_.gates + g * plan_.state + at;
+  }
+  step.h = saved_ + walk.h + now;
+  step.c = saved_ + walk.c + now;
+  step.next_c = saved_ + walk.c + now + plan_.state;
+  step.aside = saved_ + walk.aside + now;
+  step.diff_out = above_ + (plan_.time(walk, k) * s.directions + walk.direction) * plan_.state + at;
+  step.diff_h = diff_h + at;
+  step.diff_c = saved_ + walk.diff_c + at;
+  step.diff_aside = saved_ + walk.diff_aside + now;
+  step.arriving = arriving + at;
+  step.product = scratch_ + plan_.product + at;
+  step.count = s.batch * channel_block;
+  return step;
+}
+
+void RnnNetwork::backward(const RnnWalk& walk) {
+#pragma omp parallel num_threads(threads_)
+  {
+    pack_transposed(plan_, recurrent_weights(walk), plan_.s.hidden, plan_.unit_blocks, 0,
+                    scratch_ + plan_.recurrent);
+    float *diff_h = saved_ + walk.diff_h, *arriving = scratch_ + plan_.arriving;
+    for (std::ptrdiff_t k = plan_.s.steps - 1; k >= 0; --k) {
+      backward_step(walk, k, diff_h, arriving);
+      std::swap(diff_h, arriving);
+    }
+    if (diff_h != saved_ + walk.diff_h) {
+#pragma omp for schedule(static)
+      for (std::ptrdiff_t i = 0; i < plan_.state; ++i) saved_[walk.diff_h + i] = diff_h[i];
+    }
+  }
+}
+
+void RnnNetwork::backward_step(const RnnWalk& walk, std::ptrdiff_t k, float* diff_h,
+                               float* arriving) {
+  const RnnShape& s = plan_.s;
+  const std::ptrdiff_t line = s.batch * channel_block, P = plan_.panels(plan_.unit_blocks),
+                       G = s.gates();
+  /// Through the weights of gates from `gate` on.
+  const auto product = [&](const float* a, std::ptrdiff_t gate, std::ptrdiff_t gates,
+                           std::ptrdiff_t p, float* to, bool add) {
+    multiply(gemm_, gemm_.pixels, channel_block, a,
+             scratch_ + plan_.recurrent + (p * G + gate) * plan_.units * plan_.panel,
+             segments_.data(), gates * plan_.unit_blocks, s.batch,
+             plan_.blocks_in(p, plan_.unit_blocks),
+             {to + p * (plan_.panel / channel_block) * line, channel_block, line}, add);
+  };
+  const float* const diff = saved_ + walk.diff + k * plan_.gates;
+#pragma omp for schedule(static)
+  for (std::ptrdiff_t b = 0; b < plan_.unit_blocks; ++b)
+    cells_.backward(s.cell, back_step_at(walk, k, b, diff_h, arriving));
+  if (s.cell == RnnCell::gru) {
+#pragma omp for schedule(static)
+    for (std::ptrdiff_t p = 0; p < P; ++p) {
+      product(diff + 2 * plan_.state, 2, 1, p, scratch_ + plan_.product, false);
+      const std::ptrdiff_t block = p * plan_.panel / channel_block;
+      for (std::ptrdiff_t b = 0; b < plan_.blocks_in(p, plan_.unit_blocks); ++b)
+        cells_.finish_backward(back_step_at(walk, k, block + b, diff_h, arriving));
+    }
+  }
+#pragma omp for schedule(static)
+  for (std::ptrdiff_t p = 0; p < P; ++p) {
+    product(diff, 0, G == 3 ? 2 : G, p, arriving, true);
+    if (s.cell == RnnCell::gru_lbr)
+      product(saved_ + walk.diff_aside + k * plan_.state, 2, 1, p, arriving, true);
+  }
+}
+
+/// Adds the second direction's to the first's.
+void RnnNetwork::diff_inputs(const RnnWalk& walk) {
+  const RnnShape& s = plan_.s;
+  const std::ptrdiff_t line = s.batch * channel_block, blocks = plan_.input_blocks(walk.layer),
+                       G = s.gates(), P = plan_.panels(blocks);
+  const bool add = walk.direction > 0;
+  const float* const weights = input_weights(walk);
+#pragma omp parallel num_threads(threads_)
+  {
+    if (weights != nullptr)
+      pack_transposed(plan_, weights, plan_.problem.inputs_of(walk.layer), blocks, walk.layer,
+                      scratch_ + plan_.weights);
+#pragma omp for schedule(static)
+    for (std::ptrdiff_t p = 0; p < P; ++p) {
+      const std::ptrdiff_t block = p * plan_.panel / channel_block,
+                           width = plan_.blocks_in(p, blocks);
+      for (std::ptrdiff_t k = 0; k < s.steps; ++k) {
+        const float* const diff = saved_ + walk.diff + k * plan_.gates;
+        float* const to = below_ + (plan_.time(walk, k) * blocks + block) * line;
+        if (weights != nullptr) {
+          multiply(gemm_, gemm_.pixels, channel_block, diff,
+                   scratch_ + plan_.weights + p * G * plan_.units * plan_.panel, segments_.data(),
+                   G * plan_.unit_blocks, s.batch, width, {to, channel_block, line}, add);
+          continue;
+        }
+        for (std::ptrdiff_t i = 0; i < width * line; ++i) {  // x was added to every gate
+          float sum = add ? to[i] : 0;
+          for (std::ptrdiff_t g = 0; g < G; ++g) sum += diff[g * plan_.state + block * line + i];
+          to[i] = sum;
+        }
+      }
+    }
+  }
+}
+
+void RnnNetwork::backward_weights() {
+  for (const RnnWalk& walk : plan_.walks) weight_gradients(walk);
+}
+
+/// Products of operands [k][blocks][N][16] with the gradients of sums, over steps and rows.
+struct RnnNetwork::Reduction {
+  const float* operands;  ///< of the first step; the next lie `step` apart
+  std::ptrdiff_t step;
+  std::ptrdiff_t blocks;    ///< of 16 operands
+  const Segment* segments;  ///< of the steps that are packed at once
+  const float* diff;        ///< of one gate; steps lie `diff_step` apart
+  std::ptrdiff_t diff_step;
+  std::ptrdiff_t layer, rows;  ///< how rows are padded, and how many there are
+};
+
+/// One panel of columns of one gate: its gradients are packed as a product reads them.
+void RnnNetwork::weight_panel(const Reduction& of, std::ptrdiff_t gate, std::ptrdiff_t p,
+                              float* own, float* to) const {
+  const RnnShape& s = plan_.s;
+  const std::ptrdiff_t N = s.batch, line = N * channel_block, panel = plan_.panel,
+                       width = plan_.blocks_in(p, plan_.unit_blocks),
+                       block = p * panel / channel_block;
+  float* const sums = own + plan_.repacked_steps * N * panel;
+  for (std::ptrdiff_t first = 0; first < s.steps; first += plan_.repacked_steps) {
+    const std::ptrdiff_t count = std::min(plan_.repacked_steps, s.steps - first);
+    for (std::ptrdiff_t k = 0; k < count; ++k) {
+      const float* const diff = of.diff + (first + k) * of.diff_step + block * line;
+      for (std::ptrdiff_t n = 0; n < N; ++n)
+        for (std::ptrdiff_t b = 0; b < width; ++b)
+          std::copy_n(diff + b * line + n * channel_block, channel_block,
+                      own + (k * N + n) * panel + b * channel_block);
+    }
+    for (std::ptrdiff_t b = 0; b < of.blocks; ++b)
+      multiply(gemm_, gemm_.channels, 1, of.operands + first * of.step + b * line, own, of.segments,
+               count, channel_block, width,
+               {sums + b * channel_block * panel, panel, channel_block}, first > 0);
+  }
+  const std::ptrdiff_t H = s.hidden, columns = std::min(panel, H - p * panel);
+  for (std::ptrdiff_t r = 0; r < of.rows; ++r)
+    std::copy_n(sums + plan_.padded_row(of.layer, r) * panel, columns,
+                to + (r * s.gates() + gate) * H + p * panel);
+}
+
+void RnnNetwork::weight_gradients(const RnnWalk& walk) {
+  const RnnShape& s = plan_.s;
+  const std::ptrdiff_t P = plan_.panels(plan_.unit_blocks), G = s.gates();
+  float* const iter =
+      tensor("diff_weights_iter") + (recurrent_weights(walk) - tensor("weights_iter"));
+  float* const layer =
+      input_weights(walk) == nullptr
+          ? nullptr
+          : tensor("diff_weights_layer") + (input_weights(walk) - tensor("weights_layer"));
+#pragma omp parallel for collapse(2) num_threads(threads_) schedule(static)
+  for (std::ptrdiff_t g = 0; g < G; ++g)
+    for (std::ptrdiff_t p = 0; p < P; ++p) {
+      float* const own = scratch_ + plan_.repacked + omp_get_thread_num() * plan_.repacked_each;
+      const float* const diff = saved_ + walk.diff + g * plan_.state;
+      const bool lbr = s.cell == RnnCell::gru_lbr && g == 2, gru = s.cell == RnnCell::gru && g == 2;
+      weight_panel(
+          {saved_ + (gru ? walk.aside : walk.h), plan_.state, plan_.unit_blocks, by_state_.data(),
+           lbr ? saved_ + walk.diff_aside : diff, lbr ? plan_.state : plan_.gates, 0, s.hidden},
+          g, p, own, iter);
+      if (layer == nullptr) continue;
+      const std::ptrdiff_t blocks = plan_.input_blocks(walk.layer),
+                           size = blocks * s.batch * channel_block;
+      weight_panel({saved_ + plan_.between[static_cast<std::size_t>(walk.layer)] +
+                        plan_.time(walk, 0) * size,
+                    walk.direction == 0 ? size : -size, blocks,
+                    by_input_[static_cast<std::size_t>(index(walk))].data(), diff, plan_.gates,
+                    walk.layer, plan_.problem.inputs_of(walk.layer)},
+                   g, p, own, layer);
+    }
+  bias_gradients(walk);
+}
+
+void RnnNetwork::bias_gradients(const RnnWalk& walk) {
+  const RnnShape& s = plan_.s;
+  const std::ptrdiff_t line = s.batch * channel_block, H = s.hidden;
+  float* const to = tensor("diff_bias") + index(walk) * s.biases() * H;
+#pragma omp parallel for collapse(2) num_threads(threads_) schedule(static)
+  for (std::ptrdiff_t g = 0; g < s.biases(); ++g)
+    for (std::ptrdiff_t b = 0; b < plan_.unit_blocks; ++b) {
+      const bool aside = g == s.gates();
+      const float* from =
+          saved_ + (aside ? walk.diff_aside : walk.diff + g * plan_.state) + b * line;
+      float sums[channel_block] = {};
+      for (std::ptrdiff_t k = 0; k < s.steps; ++k, from += aside ? plan_.state : plan_.gates)
+        for (std::ptrdiff_t i = 0; i < line; ++i) sums[i % channel_block] += from[i];
+      std::copy_n(sums, std::min(channel_block, H - b * channel_block),
+                  to + g * H + b * channel_block);
+    }
+}
+
+}  // namespace assay::native

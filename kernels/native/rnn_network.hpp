@@ -1,0 +1,75 @@
+#pragma once
+// A native recurrent network, whose passes are in a file each.
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "kernels/native/rnn_parts.hpp"
+
+namespace assay::native {
+
+class RnnNetwork {
+ public:
+  RnnNetwork(const RnnProblem& problem, int threads);
+  const RnnPlan& plan() const { return plan_; }
+  /// Floats of the two memories that bind() takes.
+  std::ptrdiff_t saved() const { return plan_.saved; }
+  std::ptrdiff_t scratch() const { return plan_.scratch + threads_ * plan_.repacked_each; }
+  /// Plain fp32 tensors by name, what the forward pass saves, and scratch.
+  void bind(std::map<std::string, float*, std::less<>> tensors, float* saved, float* scratch);
+
+  /// dst_* are written where they are bound.
+  void forward();
+  /// After forward(). diff_src_* are written where they are bound.
+  void backward_data();
+  /// After backward_data().
+  void backward_weights();
+
+ private:
+  float* tensor(std::string_view name) const {
+    const auto found = tensors_.find(name);
+    return found == tensors_.end() ? nullptr : found->second;
+  }
+  const float* input_weights(const RnnWalk& walk) const;
+  const float* recurrent_weights(const RnnWalk& walk) const;
+  std::ptrdiff_t index(const RnnWalk& walk) const {
+    return walk.layer * plan_.s.directions + walk.direction;
+  }
+  void read_sequence(const char* name, std::ptrdiff_t columns, std::ptrdiff_t parts, float* to);
+  void write_sequence(const float* from, std::ptrdiff_t columns, std::ptrdiff_t parts,
+                      const char* name);
+  void read_state(const std::string& name, std::ptrdiff_t RnnWalk::*to);
+  void write_state(const std::string& name, std::ptrdiff_t RnnWalk::*from, std::ptrdiff_t step);
+
+  void forward(const RnnWalk& walk);
+  void add_inputs(const RnnWalk& walk, std::ptrdiff_t first, std::ptrdiff_t count);
+  void forward_step(const RnnWalk& walk, std::ptrdiff_t k, std::ptrdiff_t held);
+  RnnStep step_at(const RnnWalk& walk, std::ptrdiff_t k, std::ptrdiff_t held,
+                  std::ptrdiff_t block) const;
+
+  void backward(const RnnWalk& walk);
+  void backward_step(const RnnWalk& walk, std::ptrdiff_t k, float* diff_h, float* arriving);
+  void diff_inputs(const RnnWalk& walk);
+  RnnBackStep back_step_at(const RnnWalk& walk, std::ptrdiff_t k, std::ptrdiff_t block,
+                           const float* diff_h, float* arriving) const;
+
+  void weight_gradients(const RnnWalk& walk);
+  struct Reduction;
+  void weight_panel(const Reduction& of, std::ptrdiff_t gate, std::ptrdiff_t panel, float* own,
+                    float* to) const;
+  void bias_gradients(const RnnWalk& walk);
+
+  RnnPlan plan_;
+  int threads_;
+  const GemmTable& gemm_;
+  const RnnTable& cells_;
+  std::vector<Segment> segments_;               ///< of the longest reduction over blocks
+  std::vector<Segment> by_state_;               ///< of a reduction over steps, of states
+  std::vector<std::vector<Segment>> by_input_;  ///< of inputs, by walk: in its order of time
+  std::map<std::string, float*, std::less<>> tensors_;
+  float *saved_ = nullptr, *scratch_ = nullptr;
+  float *above_ = nullptr, *below_ = nullptr;
+};
+
+}  // namespace assay::native

@@ -30,7 +30,7 @@ class RnnBenchmark final : public OperationBenchmark {
             dimension::precision({"fp32", "bf16", "fp16"}, {"fp32"}),
             dimension::backend("rnn", {"onednn"}),
             dimension::algorithm({"auto", "standard", "persist_static", "persist_dynamic"}),
-            dimension::problem({"coral2"}),
+            dimension::problem({"coral2/lstm"}),
             input,
             dimension::cache(),
             dimension::threads(),

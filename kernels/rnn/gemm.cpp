@@ -8,8 +8,7 @@
 
 #if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && defined(__GNUC__) && \
     !defined(__clang__)
-#define ASSAY_CLONES \
-  __attribute__((target_clones("arch=skylake-avx512", "arch=haswell", "default")))
+#define ASSAY_CLONES __attribute__((target_clones("avx512f", "fma", "default")))
 #else
 #define ASSAY_CLONES
 #endif
@@ -39,10 +38,11 @@ ASSAY_CLONES void block(const double* const (&a)[rows_at_once], const double* pa
                         double* sums) {
   Wide sum[rows_at_once][vectors] = {};
   for (std::int64_t i = 0; i < k; ++i) {
-    Wide b[vectors];
-    std::memcpy(b, panel + i * columns, sizeof b);
-    for (int r = 0; r < rows_at_once; ++r)
-      for (int v = 0; v < vectors; ++v) sum[r][v] += a[r][i] * b[v];
+    for (int v = 0; v < vectors; ++v) {
+      Wide b;
+      std::memcpy(&b, panel + i * columns + v * lanes, sizeof b);
+      for (int r = 0; r < rows_at_once; ++r) sum[r][v] += a[r][i] * b;
+    }
   }
   std::memcpy(sums, sum, sizeof sum);
 }

@@ -7,6 +7,9 @@
 namespace assay::recurrent {
 namespace {
 
+/// Values from which on it pays to wake threads.
+constexpr std::int64_t worthwhile = 20000;
+
 std::size_t place(std::int64_t at) { return static_cast<std::size_t>(at); }
 
 /// Exchanges the order of `blocks` blocks.
@@ -24,7 +27,7 @@ Parameters::Matrix matrix(const Values& values, std::int64_t first, std::int64_t
   made.plain.resize(place(rows * columns));
   made.transposed.resize(made.plain.size());
   double squares = 0;
-#pragma omp parallel reduction(+ : squares)
+#pragma omp parallel reduction(+ : squares) if (rows * columns > worthwhile)
   {
     std::vector<double> row(place(columns));
 #pragma omp for
@@ -88,7 +91,7 @@ Field Recurrence::sequence(const char* name, std::int64_t width) const {
   Field out;
   out.resize(shape_.steps * count_ * width);
   const Values& values = inputs_.find(name)->second;
-#pragma omp parallel for
+#pragma omp parallel for if (shape_.steps * count_ * width > worthwhile)
   for (std::int64_t t = 0; t < shape_.steps; ++t)
     for (std::int64_t r = 0; r < count_; ++r)
       values.fill((t * shape_.batch + rows_[place(r)]) * width,
@@ -194,7 +197,7 @@ void Recurrence::forward_step(Walk& walk, std::int64_t at, std::int64_t k) {
       walk.aside.set(from + i, inner[i] + exact(bias[place(3 * H + i % H)]));
   }
   const std::int64_t next = from + R * H;
-#pragma omp parallel for collapse(2) if (R * H > 4096)
+#pragma omp parallel for collapse(2) if (R * H > worthwhile / 4)
   for (std::int64_t r = 0; r < R; ++r)
     for (std::int64_t j = 0; j < H; ++j) {
       const std::int64_t i = r * H + j;

@@ -3,10 +3,14 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/machine/environment.hpp"
 #include "kernels/rnn/gemm.hpp"
 
 namespace assay::recurrent {
 namespace {
+
+/// Values from which on it pays to wake threads.
+constexpr std::int64_t worthwhile = 20000;
 
 std::size_t place(std::int64_t at) { return static_cast<std::size_t>(at); }
 
@@ -15,7 +19,9 @@ constexpr double most_work = 4e10, most_elements = 2e6;
 /// Columns whose variances a thread adds up together.
 constexpr std::int64_t block = 64;
 /// States of the batch rows that are computed together.
-constexpr double most_bytes = 1e9;
+constexpr double most_bytes = 4e9;
+/// Part of the memory that is left that they may take.
+constexpr double part_of_memory = 0.25;
 
 /// What multiplies the gradients of gates [first, last): the states before each step, r*h, or the
 /// inputs; and where those gradients are.
@@ -54,7 +60,7 @@ class Contribution {
     const auto count = static_cast<std::int64_t>(to.rows.size());
     const std::int64_t all = shape_.gates() * shape_.hidden, first = part.first * shape_.hidden;
     std::vector<double> a(place(count * terms_));
-#pragma omp parallel for
+#pragma omp parallel for if (count * terms_ > worthwhile)
     for (std::int64_t i = 0; i < count; ++i)
       for (std::int64_t term = 0; term < terms_; ++term)
         a[place(i * terms_ + term)] =
@@ -71,7 +77,7 @@ class Contribution {
     const double rounding =
         u_fp32 * u_fp32 * (static_cast<double>(shape_.steps * shape_.batch) + 3) / 6;
     std::vector<double> squares(place(terms_)), of_operands(place(terms_));
-#pragma omp parallel
+#pragma omp parallel if (terms_ * part.diff_columns > worthwhile)
     {
 #pragma omp for
       for (std::int64_t i = 0; i < terms_; ++i)
@@ -164,8 +170,10 @@ WeightGradients weight_gradients(const RnnProblem& problem, const Parameters& pa
   const double row_bytes =
       16.0 * static_cast<double>(s.steps * both) *
       static_cast<double>((2 * s.gates() + 4) * s.hidden + problem.inputs_of(0));
-  const auto at_once = static_cast<std::int64_t>(
-      std::clamp(most_bytes / row_bytes, 1.0, static_cast<double>(s.batch)));
+  const double memory =
+      std::min(most_bytes, part_of_memory * static_cast<double>(memory_available()));
+  const auto at_once =
+      static_cast<std::int64_t>(std::clamp(memory / row_bytes, 1.0, static_cast<double>(s.batch)));
   for (std::int64_t first = 0; first < s.batch; first += at_once) {
     std::vector<std::int64_t> rows(place(std::min(at_once, s.batch - first)));
     std::iota(rows.begin(), rows.end(), first);

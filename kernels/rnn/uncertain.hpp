@@ -58,10 +58,10 @@ inline Uncertain slope_of_logistic(const Uncertain& y) { return y * (1.0 - y); }
 inline Uncertain slope_of_tanh(const Uncertain& y) { return 1.0 - y * y; }
 /// Of max(z, 0): where z is no larger than its error may be, the slope may be the other one.
 inline Uncertain slope_of_rectified(const Uncertain& z) {
-  // exp(-z^2 / (8 variance)): a Gaussian's chance with twice the deviation, for tails. A sixteenth:
+  // exp(-z^2 / (8 variance)): a Gaussian's chance with twice the deviation, for tails. A quarter:
   // the error is 1 at most, and bounds are many deviations.
   const double doubt = z.variance > 0 ? std::exp(-z.value * z.value / (8 * z.variance)) : 0;
-  return {z.value > 0 ? 1.0 : 0.0, doubt / 16};
+  return {z.value > 0 ? 1.0 : 0.0, doubt / 4};
 }
 
 }  // namespace assay::recurrent

@@ -1,4 +1,5 @@
-// The native backend's recurrent networks as an operation.
+// The native backend's recurrent networks as an operation. Tensors of 16 bits are widened to fp32
+// and back within the run.
 
 #include "kernels/rnn/problem.hpp"
 
@@ -12,34 +13,101 @@ namespace {
 
 class NativeRnn final : public Operation {
  public:
-  NativeRnn(const RnnProblem& problem, int threads) : network_(problem, threads) {
+  NativeRnn(const RnnProblem& problem, int threads)
+      : network_(problem, threads), table_(gemm_table()), threads_(threads) {
     arguments_ = problem.tensors();
     tensors_ = arguments_.size();
+    std::ptrdiff_t scratch = padded(network_.scratch(), channel_block);
+    for (std::size_t i = 0; i < tensors_; ++i) {
+      if (arguments_[i].type == DataType::fp32) continue;
+      narrow_.push_back({i, scratch});
+      scratch += padded(arguments_[i].elements(), channel_block);
+    }
     TensorSpec states = workspace(static_cast<std::size_t>(network_.saved()) * sizeof(float));
     states.name = "states";
     if (problem.direction() != RnnDirection::forward_inference) states.role = Role::saved;
     arguments_.push_back(std::move(states));
-    arguments_.push_back(workspace(static_cast<std::size_t>(network_.scratch()) * sizeof(float)));
+    arguments_.push_back(workspace(static_cast<std::size_t>(scratch) * sizeof(float)));
   }
 
   const std::vector<TensorSpec>& arguments() const override { return arguments_; }
 
   void bind(std::span<Tensor* const> tensors) override {
     std::map<std::string, float*, std::less<>> by_name;
-    for (std::size_t i = 0; i < tensors_; ++i)
-      by_name[arguments_[i].name] = static_cast<float*>(tensors[i]->data());
-    network_.bind(std::move(by_name), static_cast<float*>(tensors[tensors_]->data()),
-                  static_cast<float*>(tensors[tensors_ + 1]->data()));
+    data_.clear();
+    for (std::size_t i = 0; i < tensors_; ++i) {
+      data_.push_back(tensors[i]->data());
+      by_name[arguments_[i].name] = static_cast<float*>(data_[i]);
+    }
+    scratch_ = static_cast<float*>(tensors[tensors_ + 1]->data());
+    for (const Narrow& narrow : narrow_)
+      by_name[arguments_[narrow.argument].name] = scratch_ + narrow.copy;
+    network_.bind(std::move(by_name), static_cast<float*>(tensors[tensors_]->data()), scratch_);
   }
 
   void prologue(Stream&) override {
     const RnnDirection direction = network_.plan().problem.direction();
     if (is_forward(direction)) return;
+    widen("");
     network_.forward();
     if (direction == RnnDirection::bwd_weights) network_.backward_data();
   }
 
   void run(Stream&) override {
+    // A backward pass reads the states of its forward pass, not what these were made of.
+    widen(is_forward(network_.plan().problem.direction()) ? "" : "src_");
+    compute();
+    for (const Narrow& narrow : narrow_) {
+      const TensorSpec& spec = arguments_[narrow.argument];
+      if (spec.role != Role::output) continue;
+      each_block(spec.elements(), [&](std::ptrdiff_t at, std::ptrdiff_t count) {
+        table_.store(spec.type, scratch_ + narrow.copy + at, 0, 1, count,
+                     element(data_[narrow.argument], spec.type, at), 0);
+      });
+    }
+  }
+
+  Executed executed() const override {
+    Executed out;
+    out.algorithm = "standard";
+    out.implementation = fmt::format("standard:{}", gemm_table().target);
+    out.storage = std::string(name(network_.plan().problem.precision()));
+    out.compute = out.accumulate = std::string(name(DataType::fp32));
+    out.layout = "tnc ldnc ldigo ldgo, weights packed within the run";
+    for (const TensorSpec& spec : arguments_)
+      if (spec.role == Role::workspace) out.workspace_bytes += spec.bytes;
+    out.evidence = "library";
+    return out;
+  }
+
+ private:
+  /// A tensor of 16 bits, and where its copy in fp32 lies in the scratch.
+  struct Narrow {
+    std::size_t argument;
+    std::ptrdiff_t copy;
+  };
+
+  /// body(first, count) for blocks of 16 elements, by all threads.
+  template <class Body>
+  void each_block(std::ptrdiff_t elements, const Body& body) const {
+#pragma omp parallel for num_threads(threads_) schedule(static)
+    for (std::ptrdiff_t at = 0; at < elements; at += channel_block)
+      body(at, std::min(channel_block, elements - at));
+  }
+
+  /// Inputs, but for those whose names begin with `except`.
+  void widen(std::string_view except) {
+    for (const Narrow& narrow : narrow_) {
+      const TensorSpec& spec = arguments_[narrow.argument];
+      if (spec.role != Role::input || (!except.empty() && spec.name.starts_with(except))) continue;
+      each_block(spec.elements(), [&](std::ptrdiff_t at, std::ptrdiff_t count) {
+        table_.load(spec.type, element(data_[narrow.argument], spec.type, at), 0, 1, count,
+                    scratch_ + narrow.copy + at, channel_block);
+      });
+    }
+  }
+
+  void compute() {
     switch (network_.plan().problem.direction()) {
       case RnnDirection::forward_inference:
       case RnnDirection::forward_training:
@@ -58,22 +126,14 @@ class NativeRnn final : public Operation {
     }
   }
 
-  Executed executed() const override {
-    Executed out;
-    out.algorithm = "standard";
-    out.implementation = fmt::format("standard:{}", gemm_table().target);
-    out.storage = out.compute = out.accumulate = std::string(name(DataType::fp32));
-    out.layout = "tnc ldnc ldigo ldgo, weights packed within the run";
-    for (const TensorSpec& spec : arguments_)
-      if (spec.role == Role::workspace) out.workspace_bytes += spec.bytes;
-    out.evidence = "library";
-    return out;
-  }
-
- private:
   RnnNetwork network_;
+  const GemmTable& table_;
+  int threads_;
   std::vector<TensorSpec> arguments_;
   std::size_t tensors_ = 0;  ///< arguments that the problem has
+  std::vector<Narrow> narrow_;
+  std::vector<void*> data_;
+  float* scratch_ = nullptr;
 };
 
 Result<std::unique_ptr<Operation>> make_rnn(Device&, const Problem& problem, const Options& options,
@@ -83,10 +143,12 @@ Result<std::unique_ptr<Operation>> make_rnn(Device&, const Problem& problem, con
   if (algorithm != "auto" && algorithm != "standard")
     return Unsupported{fmt::format(
         "native has no {} recurrent network (it computes step by step). Use standard.", algorithm)};
-  if (rnn.precision() != Precision::fp32)
-    return Unsupported{
-        fmt::format("native has no {} recurrent network (it computes in fp32). Use fp32.",
-                    name(rnn.precision()))};
+  if (rnn.precision() != Precision::fp32 && rnn.precision() != Precision::bf16 &&
+      rnn.precision() != Precision::fp16)
+    return Unsupported{fmt::format(
+        "native has no {} recurrent network (it computes in fp32, on fp32, bf16 or fp16 tensors). "
+        "Use one of these.",
+        name(rnn.precision()))};
   return std::make_unique<NativeRnn>(rnn, std::max(1, options.threads));
 }
 

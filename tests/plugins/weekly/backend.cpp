@@ -76,6 +76,7 @@ class WaitingOperation final : public Operation {
         wait_(std::chrono::duration_cast<Clock::duration>(wait_of_a_run())) {}
   const std::vector<TensorSpec>& arguments() const override { return inner_->arguments(); }
   void bind(std::span<Tensor* const> tensors) override { inner_->bind(tensors); }
+  void prologue(Stream& stream) override { inner_->prologue(stream); }
   void run(Stream& stream) override {
     const auto end = Clock::now() + wait_;
     const Punctual punctual;

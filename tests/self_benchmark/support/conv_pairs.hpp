@@ -1,94 +1,25 @@
 #pragma once
-// A convolution by two algorithms, verified before and after, their runs paired.
+// A convolution by two algorithms, their runs paired.
 
-#include <memory>
-#include <stdexcept>
-
-#include "core/base/statistics.hpp"
-#include "core/measure/timing.hpp"
-#include "core/program/suite.hpp"
 #include "kernels/conv/benchmark.hpp"
-#include "tests/self_benchmark/support/pairs.hpp"
+#include "tests/self_benchmark/support/operation_pairs.hpp"
 
 namespace assay::self_benchmark {
 
-inline constexpr const char* conv_threads = "2";
+inline constexpr const char* conv_threads = pair_threads;
 
 /// Two algorithms of one fp32 forward convolution: "backend/algorithm".
-class ConvPair {
+class ConvPair : public OperationPair {
  public:
   ConvPair(const std::string& problem, const std::string& a, const std::string& b)
-      : ranks_(serial_communicator()), a_(make(problem, a)), b_(make(problem, b)) {}
-  /// Why a side cannot be had; empty where both can.
-  const std::string& reason() const { return reason_; }
-  std::string names() const {
-    return a_->executed().implementation + " against " + b_->executed().implementation;
-  }
-
-  /// Seconds of both sides in each pair.
-  nlohmann::json pairs(int count, int samples) {
-    const auto timed = [&](Workload& workload) {
-      TimingOptions options;
-      options.max_time = 0.001;  // the minimum of samples ends it
-      options.min_samples = options.max_samples = samples;
-      return median(measure(workload, *ranks_, options).samples);
-    };
-    nlohmann::json result = alternate(
-        count, [&] { return timed(*a_); }, [&] { return timed(*b_); });
-    for (Workload* workload : {a_.get(), b_.get()}) {
-      const Verification after = workload->verify_after();
-      if (!after.passed)
-        throw std::runtime_error("the result is wrong after timing (" + after.reason + ").");
-    }
-    return result;
-  }
-
- private:
-  std::unique_ptr<Workload> make(const std::string& problem, const std::string& side) {
-    const std::size_t slash = side.find('/');
-    if (const PluginStatus status = plugins_.status(side.substr(0, slash)); !status.available) {
-      reason_ = status.name + ": " + status.reason;
-      return nullptr;
-    }
-    CaseContext context{plugins_, *ranks_};
-    const std::vector<Case> cases = expand(benchmark_,
-                                           {{"problem", {problem}},
-                                            {"direction", {"forward"}},
-                                            {"precision", {"fp32"}},
-                                            {"backend", {side.substr(0, slash)}},
-                                            {"algorithm", {side.substr(slash + 1)}},
-                                            {"threads", {conv_threads}}},
-                                           plugins_);
-    auto made = benchmark_.prepare(cases.at(0), context);
-    if (const auto* refusal = std::get_if<Unsupported>(&made)) {
-      reason_ = refusal->reason;
-      return nullptr;
-    }
-    auto workload = std::move(std::get<std::unique_ptr<Workload>>(made));
-    const Verification before = workload->verify_before();
-    if (!before.passed)
-      throw std::runtime_error("the result is wrong (" + before.reason +
-                               "). Mend it before timing it.");
-    return workload;
-  }
-
-  const OperationBenchmark& benchmark_ = conv_benchmark();
-  Plugins plugins_;
-  std::unique_ptr<Communicator> ranks_;
-  std::string reason_;
-  std::unique_ptr<Workload> a_, b_;
+      : OperationPair(conv_benchmark(), {{"problem", problem}, {"direction", "forward"}}, a, b) {}
 };
 
 /// A ratio of the two sides' times on one problem.
 inline nlohmann::json conv_ratio(int pairs, const std::string& problem, const std::string& a,
                                  const std::string& b) {
   ConvPair pair(problem, a, b);
-  if (!pair.reason().empty()) return {{"skip", pair.reason()}};
-  constexpr int samples = 3;
-  return {{"pairs", pair.pairs(pairs, samples)},
-          {"unit", "s"},
-          {"note", pair.names() + ", " + conv_threads + " threads, " + std::to_string(samples) +
-                       " samples a side"}};
+  return operation_ratio(pair, pairs, 3);
 }
 
 }  // namespace assay::self_benchmark

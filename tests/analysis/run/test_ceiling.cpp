@@ -235,6 +235,13 @@ TEST(Ceiling, SixteenBitsComputedInFp32HaveThatPeak) {
   EXPECT_DOUBLE_EQ(with_ceiling(row, {has}, {0})["ceiling"]["flops_per_s"], 2e12);
 }
 
+TEST(Ceiling, AMixedPrecisionHasThePeakOfItsInputs) {
+  const Bracket has = bracket({stream("fma_n2", "bf16", 2e12), stream("fma_n2", "fp32", 1e12)});
+  json row = row_of(2, 1e12, 0, {{"precision", "bf16_fp32"}});
+  row["executed"]["compute"] = "bf16";
+  EXPECT_DOUBLE_EQ(with_ceiling(row, {has}, {0})["ceiling"]["flops_per_s"], 2e12);
+}
+
 TEST(Ceiling, NullAndTheReason) {
   const auto reason = [](const json& row, const std::vector<Bracket>& brackets,
                          const std::vector<std::size_t>& around) {
@@ -337,6 +344,8 @@ TEST(Ceiling, NeedsArePrecisionsAndThreadsOfTheCases) {
   PlannedBenchmark conv{"conv", "", {}}, own{"stream", "", {}};
   Case benchmark_case;
   benchmark_case.settings = {{"precision", "bf16"}, {"threads", "4"}};
+  conv.cases.push_back(benchmark_case);
+  benchmark_case.settings["precision"] = "bf16_fp32";  // whose inputs are bf16
   conv.cases.push_back(benchmark_case);
   benchmark_case.settings = {{"precision", "fp64"}, {"threads", "8"}};
   own.cases.push_back(benchmark_case);

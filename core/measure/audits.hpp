@@ -51,6 +51,7 @@ class Audits {
 
  private:
   double checked_run(Audit kind);
+  double ordinary_run();
 
   Sampler& sampler_;
   Communicator& ranks_;

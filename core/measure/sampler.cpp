@@ -69,11 +69,19 @@ double Sampler::once() noexcept {
   }
 }
 
-double Sampler::audit(Audit kind, Verification& found) noexcept {
-  const auto start = std::chrono::steady_clock::now();
+double Sampler::extra_run() noexcept {
   const int batch = std::exchange(batch_, 1);
   const bool over = std::exchange(over_, false);
   const auto deadline = std::exchange(deadline_, std::nullopt);
+  const double seconds = once();
+  batch_ = batch;
+  over_ = over;
+  deadline_ = deadline;
+  return seconds;
+}
+
+double Sampler::audit(Audit kind, Verification& found) noexcept {
+  const auto start = std::chrono::steady_clock::now();
   const auto guarded = [&](const auto& step) {
     try {
       if (!failure_ && !stopped_ && !lost_) step();
@@ -82,11 +90,9 @@ double Sampler::audit(Audit kind, Verification& found) noexcept {
     }
   };
   guarded([&] { workload_.begin_audit(kind); });
-  const double seconds = once();
+  const double seconds = extra_run();
   guarded([&] { found = workload_.end_audit(); });
-  batch_ = batch;
-  over_ = over;
-  if (deadline) deadline_ = *deadline + (std::chrono::steady_clock::now() - start);
+  if (deadline_) *deadline_ += std::chrono::steady_clock::now() - start;
   return seconds;
 }
 

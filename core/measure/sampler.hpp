@@ -31,6 +31,8 @@ class Sampler {
   /// Seconds per run of one iteration on this rank; 0 after a failure. With several ranks all begin
   /// together.
   double once() noexcept;
+  /// One run outside the samples, which no deadline stops: its seconds.
+  double extra_run() noexcept;
   /// One run that is checked (Workload::begin_audit): its seconds, and in `found` what came of it.
   /// The time that the check takes moves the deadline. 0 after a failure.
   double audit(Audit kind, Verification& found) noexcept;

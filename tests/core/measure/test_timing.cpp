@@ -139,6 +139,21 @@ TEST(Measure, ARunOnPoisonedOutputsMayNeedThreadsThatSleptDuringTheCheck) {
   EXPECT_NO_THROW(measure(workload, *serial_communicator(), {}));
 }
 
+TEST(Measure, AMachineThatBecameBusyIsNotAnImpossibleTime) {
+  // From the end of the timed phase on, every run is slow.
+  ScriptedWorkload workload([&](int run) {
+    const std::vector<int>& checked = workload.audited_runs;
+    const bool audit = !checked.empty() && checked.back() == run;
+    return audit || checked.size() >= 4 ? 0.5 : 0x1p-7;
+  });
+  try {
+    measure(workload, *serial_communicator(), {});
+    FAIL();
+  } catch (const CaseError& error) {
+    EXPECT_TRUE(std::string(error.what()).starts_with("disturbed: ")) << error.what();
+  }
+}
+
 TEST(Measure, ATinyBudgetStillHasItsSamples) {
   // Every step takes longer on the wall than the whole budget.
   ScriptedWorkload workload([](int) {

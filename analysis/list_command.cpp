@@ -8,6 +8,7 @@
 
 #include "analysis/accept/criteria.hpp"
 #include "analysis/commands.hpp"
+#include "analysis/number_formats.hpp"
 #include "analysis/plugin_probe.hpp"
 #include "analysis/run/programs.hpp"
 #include "analysis/text_table.hpp"
@@ -121,17 +122,23 @@ void list_baselines() {
   });
 }
 
+void list_precisions() { std::cout << precision_table(); }
+
+const std::map<std::string, void (*)()> lists{
+    {"backends", list_backends},    {"benchmarks", list_benchmarks}, {"suites", list_suites},
+    {"criteria", list_criteria},    {"problems", list_problems},     {"baselines", list_baselines},
+    {"precisions", list_precisions}};
+
+std::vector<std::string> names_of_lists() {
+  std::vector<std::string> names;
+  for (const auto& [name, function] : lists) names.push_back(name);
+  return names;
+}
+
 int list(const Given& given) {
-  const std::map<std::string, void (*)()> lists{
-      {"backends", list_backends}, {"benchmarks", list_benchmarks}, {"suites", list_suites},
-      {"criteria", list_criteria}, {"problems", list_problems},     {"baselines", list_baselines}};
   const std::string what = *value_of(given, "WHAT");
   const auto found = lists.find(what);
-  if (found == lists.end()) {
-    std::vector<std::string> names;
-    for (const auto& [name, function] : lists) names.push_back(name);
-    throw InputError(unknown_name("list", what, names));
-  }
+  if (found == lists.end()) throw InputError(unknown_name("list", what, names_of_lists()));
   found->second();
   return 0;
 }
@@ -140,18 +147,13 @@ int list(const Given& given) {
 
 Command list_command() {
   return {"list",
-          "List the available backends, benchmarks, suites, criteria, problems or baselines.",
-          {{"WHAT",
-            "list to print",
-            "WHAT",
-            "",
-            true,
-            false,
-            "",
-            {"backends", "benchmarks", "suites", "criteria", "problems", "baselines"}}},
+          "List the available backends, benchmarks, suites, criteria, problems, baselines or "
+          "precisions.",
+          {{"WHAT", "list to print", "WHAT", "", true, false, "", names_of_lists()}},
           &list,
           {{"assay list suites", "lists the shipped suites"},
-           {"assay list backends", "lists the backends, and why one cannot be used"}}};
+           {"assay list backends", "lists the backends, and why one cannot be used"},
+           {"assay list precisions", "prints bits, range and unit roundoff of each precision"}}};
 }
 
 }  // namespace assay

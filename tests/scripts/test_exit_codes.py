@@ -107,7 +107,7 @@ class Usage(RunTest):
         files = sorted((SOURCE / "suites").rglob("*.json")) + sorted((SOURCE / "results-schema" / "baselines").glob("*.json"))
         self.assertGreater(len(files), 5)
         self.command(ASSAY, "validate", *files, code=0)
-        for what in ("backends", "benchmarks", "suites", "problems", "baselines"):
+        for what in ("backends", "benchmarks", "suites", "problems", "baselines", "precisions"):
             self.assertNotIn("unusable", self.command(ASSAY, "list", what, code=0).stdout)
 
 

@@ -1,0 +1,64 @@
+#include "analysis/number_formats.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <vector>
+
+#include "analysis/text_table.hpp"
+
+namespace assay {
+namespace {
+
+constexpr int tf32_significand = 11;
+
+Line line_of(Precision precision) {
+  const PrecisionFormat& format = assay::format(precision);
+  const auto text = [](DataType type) { return std::string(name(type)); };
+  std::vector<std::string> cells{std::string(format.name), text(format.input), text(format.output),
+                                 text(format.accumulator)};
+  if (is_integer(format.input)) {
+    // Activations are unsigned, weights signed.
+    cells[1] = text(DataType::u8) + ", " + text(DataType::s8);
+    for (const char* cell : {"8", "-", "-128", "255", "-"}) cells.emplace_back(cell);
+    return {cells, ""};
+  }
+  const FloatFormat values = float_format(precision);
+  cells.push_back(std::to_string(values.significand_bits));
+  cells.push_back(std::to_string(values.exponent_bits));
+  for (const double value : {values.smallest, values.largest, values.roundoff})
+    cells.push_back(fmt::format("{:.2e}", value));
+  return {cells, ""};
+}
+
+}  // namespace
+
+FloatFormat float_format(Precision precision) {
+  const DataType type = format(precision).input;
+  if (is_integer(type)) throw std::logic_error("float_format of integers");
+  const int stored_significand = static_cast<int>(std::lround(-std::log2(unit_roundoff(type))));
+  const int exponent = static_cast<int>(size_of(type)) * 8 - stored_significand;
+  const int significand = precision == Precision::tf32 ? tf32_significand : stored_significand;
+  const int bias = (1 << (exponent - 1)) - 1;
+  return {significand, exponent, std::ldexp(1.0, 1 - bias),
+          std::ldexp(2.0 - std::ldexp(1.0, 1 - significand), bias), std::ldexp(1.0, -significand)};
+}
+
+std::string precision_table() {
+  std::vector<Line> lines;
+  for (const std::string& name : precision_names()) lines.push_back(line_of(precision(name)));
+  return terminal_table({{"precision"},
+                         {"inputs"},
+                         {"results"},
+                         {"sums"},
+                         {"significand bits", true},
+                         {"exponent bits", true},
+                         {"smallest normal", true},
+                         {"largest", true},
+                         {"unit roundoff", true}},
+                        lines);
+}
+
+}  // namespace assay

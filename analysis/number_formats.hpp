@@ -1,0 +1,25 @@
+#pragma once
+// The number formats behind the names of precisions: `assay list precisions`.
+
+#include <string>
+
+#include "core/api/precision.hpp"
+
+namespace assay {
+
+/// A binary floating-point format of IEEE 754's kind. Derived from bits and unit roundoff alone.
+struct FloatFormat {
+  int significand_bits;      ///< with the implicit one: p, where the unit roundoff is 2^-p
+  int exponent_bits;         ///< the bits that sign and stored significand leave
+  double smallest, largest;  ///< normal numbers, by magnitude
+  double roundoff;           ///< largest relative error of rounding to nearest
+};
+
+/// The format in which operands of a precision's products are held. Of tf32: fp32's range, and 11
+/// significant bits. Throws std::logic_error for integers.
+FloatFormat float_format(Precision precision);
+
+/// One line for each precision: formats of inputs, results and sums, range and unit roundoff.
+std::string precision_table();
+
+}  // namespace assay

@@ -1,0 +1,62 @@
+#include "analysis/number_formats.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <stdexcept>
+
+namespace assay {
+namespace {
+
+/// As N. J. Higham's table of 2018 prints them, which R. Archibald et al. show in "Integrating Deep
+/// Learning in Domain Sciences at Exascale" (2020).
+TEST(NumberFormats, AreThoseOfThePublishedTable) {
+  const struct {
+    Precision precision;
+    int significand, exponent;
+    const char *smallest, *largest;
+  } published[] = {{Precision::bf16, 8, 8, "1.18e-38", "3.39e+38"},
+                   {Precision::fp16, 11, 5, "6.10e-05", "6.55e+04"},
+                   {Precision::fp32, 24, 8, "1.18e-38", "3.40e+38"}};
+  for (const auto& row : published) {
+    const FloatFormat format = float_format(row.precision);
+    EXPECT_EQ(format.significand_bits, row.significand);
+    EXPECT_EQ(format.exponent_bits, row.exponent);
+    EXPECT_EQ(fmt::format("{:.2e}", format.smallest), row.smallest);
+    EXPECT_EQ(fmt::format("{:.2e}", format.largest), row.largest);
+  }
+}
+
+TEST(NumberFormats, AreThoseOfTheCompiler) {
+  const FloatFormat fp64 = float_format(Precision::fp64), fp32 = float_format(Precision::fp32);
+  EXPECT_EQ(fp64.significand_bits, std::numeric_limits<double>::digits);
+  EXPECT_EQ(fp64.exponent_bits, 11);
+  EXPECT_EQ(fp64.smallest, std::numeric_limits<double>::min());
+  EXPECT_EQ(fp64.largest, std::numeric_limits<double>::max());
+  EXPECT_EQ(fp32.smallest, std::numeric_limits<float>::min());
+  EXPECT_EQ(fp32.largest, std::numeric_limits<float>::max());
+  EXPECT_EQ(fp32.roundoff, std::numeric_limits<float>::epsilon() / 2);
+}
+
+TEST(NumberFormats, Tf32HasTheRangeOfFp32AndTheSignificandOfFp16) {
+  const FloatFormat tf32 = float_format(Precision::tf32);
+  EXPECT_EQ(tf32.exponent_bits, 8);
+  EXPECT_EQ(tf32.significand_bits, 11);
+  EXPECT_EQ(tf32.roundoff, 0x1p-11);
+  EXPECT_EQ(tf32.smallest, std::numeric_limits<float>::min());
+}
+
+TEST(NumberFormats, IntegersHaveNoFloatFormat) {
+  EXPECT_THROW(float_format(Precision::int8), std::logic_error);
+  EXPECT_NE(precision_table().find("u8, s8"), std::string::npos);
+}
+
+TEST(NumberFormats, TheTableNamesEveryPrecision) {
+  const std::string table = precision_table();
+  for (const std::string& name : precision_names())
+    EXPECT_NE(table.find("\n" + name), std::string::npos) << table;
+}
+
+}  // namespace
+}  // namespace assay

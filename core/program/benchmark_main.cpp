@@ -254,7 +254,7 @@ int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
                   {"started", started}});
 
   CaseContext context{plugins, ranks, request.seed, request.reference_budget, ranks_here(ranks)};
-  json rows = json::array();
+  json rows = json::array(), printed = json::array();
   const auto tell = [&](const std::string& text) {
     if (!text.empty()) std::cerr << "assay-" << benchmark.name() << ": " << text << std::endl;
   };
@@ -278,11 +278,14 @@ int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
     for (const Baseline& baseline : baselines)
       if (row.at("baseline").is_null()) row["baseline"] = baseline.match(row);
     append({{"event", "row"}, {"row", row}});
-    if (speaks && (request.talk != Talk::quiet || is_wrong(row))) print_row(row);
+    if (speaks && (request.talk != Talk::quiet || is_wrong(row))) {
+      print_row(row);
+      printed.push_back(row);
+    }
     if (speaks && request.talk == Talk::verbose) tell(row_details(row));
     rows.push_back(std::move(row));
   }
-  if (speaks) std::cout << marks_text(rows) << std::flush;
+  if (speaks) std::cout << marks_text(printed) << std::flush;
   const json after = capture_volatile();  // beside the state before: what the run has done to it
   note("end", {{"benchmark", benchmark.name()}, {"volatile", after}});
 

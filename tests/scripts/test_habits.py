@@ -114,6 +114,10 @@ class Talk(RunTest):
         quiet = self.command(CONV, *QUICK, "--quiet", "--out", out, code=0)
         self.assertEqual((quiet.stdout, quiet.stderr), ("", ""))
         self.assertEqual(len(json.loads(out.read_text())["rows"]), 1)
+        # A mark of a row that is not printed is not explained: more threads than processors are marked.
+        crowded = ["--problem", SMALL, "--backend", "reference", "--threads", os.cpu_count() + 1, "--max-time", 0.02]
+        self.assertRegex(self.command(CONV, *crowded, code=0).stdout, r"\n[~!] ")
+        self.assertEqual(self.command(CONV, *crowded, "--quiet", code=0).stdout, "")
         wrong = self.command(CONV, "--problem", SMALL, "--backend", "faulty", "--algorithm", "direct,throw", "--max-time", 0.02, "-q", code=7)
         self.assertIn("/throw/", wrong.stdout)
         self.assertNotIn("/direct/", wrong.stdout)

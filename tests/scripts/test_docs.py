@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The README stays a front door, and no link of the documentation leads nowhere."""
 import re
+import subprocess
 import unittest
 
 from run_helper import SOURCE
@@ -53,6 +54,11 @@ class Docs(unittest.TestCase):
             index = (folder / "README.md").read_text()
             for page in folder.glob("*.md"):
                 self.assertTrue(page.name == "README.md" or f"]({page.name})" in index, page)
+
+    def test_each_claimed_ratio_states_its_target(self):
+        listed = subprocess.run([SOURCE / "scripts" / "self-benchmark", "--list"], capture_output=True, text=True)
+        self.assertEqual(listed.returncode, 0, listed.stderr)
+        self.assertIn("gemm_blas", listed.stdout)
 
 
 if __name__ == "__main__":

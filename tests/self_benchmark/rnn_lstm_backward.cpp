@@ -1,5 +1,6 @@
-// ratio: oneDNN's over native backward pass (data and weights), lstm:1024-64-25 with linear input,
-// fp32 target: >= 1.0 pairs: 20
+// ratio: oneDNN's over native gradients of data and weights, lstm:1024-64-25, linear, fp32
+// target: >= 1.0
+// pairs: 20
 
 #include "kernels/rnn/benchmark.hpp"
 #include "tests/self_benchmark/support/operation_pairs.hpp"

@@ -48,4 +48,15 @@ std::int64_t TensorSpec::elements() const {
   return dims.empty() ? 0 : count;
 }
 
+TensorSpec plain_tensor(std::string name, Role role, DataType type,
+                        std::vector<std::int64_t> dims) {
+  TensorSpec spec;
+  spec.name = std::move(name);
+  spec.role = role;
+  spec.type = type;
+  spec.dims = std::move(dims);
+  spec.bytes = static_cast<std::size_t>(spec.elements()) * size_of(type);
+  return spec;
+}
+
 }  // namespace assay

@@ -40,6 +40,9 @@ struct TensorSpec {
   std::int64_t elements() const;
 };
 
+/// A tensor in row-major order without padding.
+TensorSpec plain_tensor(std::string name, Role role, DataType type, std::vector<std::int64_t> dims);
+
 /// Memory of one argument on a device; freed by its destructor.
 class Tensor {
  public:

@@ -48,6 +48,15 @@ Flag verbose_flag() {
           ""};
 }
 
+Flag format_flag(const std::vector<std::string>& choices) {
+  return {"--format", "format of the output", "FORMAT", choices.front(), false,
+          false,      output_group,           choices};
+}
+
+Flag out_flag() {
+  return {"--out", "write to this file", "FILE", "stdout", false, false, output_group};
+}
+
 Talk talk_of(const Given& given) {
   const bool quiet = given.contains("quiet"), verbose = given.contains("verbose");
   if (quiet && verbose)

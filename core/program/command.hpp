@@ -54,6 +54,10 @@ struct Command {
 inline constexpr const char* output_group = "Output";
 Flag quiet_flag();
 Flag verbose_flag();
+/// --format with these choices, of which the first is the default, and --out, in the group of
+/// outputs.
+Flag format_flag(const std::vector<std::string>& choices);
+Flag out_flag();
 /// What -q and -v ask for. InputError if both are given.
 enum class Talk { quiet, normal, verbose };
 Talk talk_of(const Given& given);

@@ -12,16 +12,6 @@
 namespace assay {
 namespace {
 
-TensorSpec plain(const char* name, Role role, DataType type, std::vector<std::int64_t> dims) {
-  TensorSpec spec;
-  spec.name = name;
-  spec.role = role;
-  spec.type = type;
-  spec.dims = std::move(dims);
-  spec.bytes = static_cast<std::size_t>(spec.elements()) * size_of(type);
-  return spec;
-}
-
 bool has_depth(const ConvShape& s) {
   return s.id != 1 || s.od != 1 || s.kd != 1 || s.sd != 1 || s.dd != 0 || s.pd != 0 || s.pd_r != 0;
 }
@@ -132,16 +122,17 @@ std::vector<TensorSpec> ConvProblem::tensors() const {
   const DataType weight_type = integer ? DataType::s8 : type, out_type = format(precision_).output;
   switch (direction_) {
     case ConvDirection::forward:
-      return {plain("src", Role::input, type, src),
-              plain("weights", Role::input, weight_type, weights),
-              plain("dst", Role::output, out_type, dst)};
+      return {plain_tensor("src", Role::input, type, src),
+              plain_tensor("weights", Role::input, weight_type, weights),
+              plain_tensor("dst", Role::output, out_type, dst)};
     case ConvDirection::bwd_data:
-      return {plain("diff_dst", Role::input, type, dst),
-              plain("weights", Role::input, weight_type, weights),
-              plain("diff_src", Role::output, out_type, src)};
+      return {plain_tensor("diff_dst", Role::input, type, dst),
+              plain_tensor("weights", Role::input, weight_type, weights),
+              plain_tensor("diff_src", Role::output, out_type, src)};
     case ConvDirection::bwd_weights:
-      return {plain("src", Role::input, type, src), plain("diff_dst", Role::input, type, dst),
-              plain("diff_weights", Role::output, out_type, weights)};
+      return {plain_tensor("src", Role::input, type, src),
+              plain_tensor("diff_dst", Role::input, type, dst),
+              plain_tensor("diff_weights", Role::output, out_type, weights)};
   }
   return {};
 }

@@ -10,16 +10,6 @@
 namespace assay {
 namespace {
 
-TensorSpec plain(const char* name, Role role, DataType type, std::vector<std::int64_t> dims) {
-  TensorSpec spec;
-  spec.name = name;
-  spec.role = role;
-  spec.type = type;
-  spec.dims = std::move(dims);
-  spec.bytes = static_cast<std::size_t>(spec.elements()) * size_of(type);
-  return spec;
-}
-
 /// The type in which libraries take alpha and beta.
 DataType scalar_type(Precision precision) {
   return precision == Precision::fp64 ? DataType::fp64 : DataType::fp32;
@@ -72,9 +62,10 @@ std::vector<TensorSpec> GemmProblem::tensors() const {
   // Of integers the matrix on the left has signs (weights), the other one has none (activations).
   const DataType left = precision_ == Precision::int8 ? DataType::s8 : types.input;
   const bool kept = s.beta != 0 || s.ldc != s.m;
-  return {plain("a", Role::input, left, {s.batch, s.a_columns(), s.lda}),
-          plain("b", Role::input, types.input, {s.batch, s.b_columns(), s.ldb}),
-          plain("c", kept ? Role::inout : Role::output, types.output, {s.batch, s.n, s.ldc})};
+  return {
+      plain_tensor("a", Role::input, left, {s.batch, s.a_columns(), s.lda}),
+      plain_tensor("b", Role::input, types.input, {s.batch, s.b_columns(), s.ldb}),
+      plain_tensor("c", kept ? Role::inout : Role::output, types.output, {s.batch, s.n, s.ldc})};
 }
 
 std::optional<std::string> why_not_precision(const GemmProblem& problem) {

@@ -163,16 +163,7 @@ class Convolution final : public Operation {
       omp_set_num_threads(threads_);  // the same as at creation, whatever ran in between
   }
 
-  void run(Stream& stream) override {
-    // The C call takes the arguments as they lie here; the C++ one would build a vector in the
-    // timed region.
-    const dnnl_status_t status = dnnl_primitive_execute(
-        primitive_.get(), static_cast<dnnl_stream_t>(native_handle(stream, "dnnl_stream_t")),
-        static_cast<int>(call_.size()), call_.data());
-    if (status != dnnl_success)
-      throw CaseError(fmt::format("convolution failed ({}: status {}). Look at ONEDNN_VERBOSE=all.",
-                                  library(), dnnl_status2str(status)));
-  }
+  void run(Stream& stream) override { execute(primitive_, stream, call_, "convolution"); }
 
   Executed executed() const override { return executed_; }
 

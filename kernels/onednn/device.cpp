@@ -198,4 +198,14 @@ std::size_t OneDnnDevice::memory_available() const {
 
 std::size_t OneDnnDevice::cache_bytes() const { return gpu_ ? 0 : assay::cache_bytes(); }
 
+void execute(const dnnl::primitive& primitive, Stream& stream,
+             const std::vector<dnnl_exec_arg_t>& arguments, const char* what) {
+  const dnnl_status_t status = dnnl_primitive_execute(
+      primitive.get(), static_cast<dnnl_stream_t>(native_handle(stream, "dnnl_stream_t")),
+      static_cast<int>(arguments.size()), arguments.data());
+  if (status != dnnl_success)
+    throw CaseError(fmt::format("{} failed ({}: status {}). Look at ONEDNN_VERBOSE=all.", what,
+                                library(), dnnl_status2str(status)));
+}
+
 }  // namespace assay::onednn

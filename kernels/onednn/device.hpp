@@ -70,4 +70,9 @@ class OneDnnDevice final : public Device {
   double reorder_seconds_ = 0;
 };
 
+/// Runs a primitive on arguments as they lie here: the C++ call would build a vector in the timed
+/// region. `what` names it in the CaseError of a failure.
+void execute(const dnnl::primitive& primitive, Stream& stream,
+             const std::vector<dnnl_exec_arg_t>& arguments, const char* what);
+
 }  // namespace assay::onednn

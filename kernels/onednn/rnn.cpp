@@ -245,15 +245,7 @@ class RecurrentNetwork final : public Operation {
     stream.wait();
   }
 
-  void run(Stream& stream) override {
-    const dnnl_status_t status = dnnl_primitive_execute(
-        primitive_.get(), static_cast<dnnl_stream_t>(native_handle(stream, "dnnl_stream_t")),
-        static_cast<int>(call_.size()), call_.data());
-    if (status != dnnl_success)
-      throw CaseError(
-          fmt::format("recurrent network failed ({}: status {}). Look at ONEDNN_VERBOSE=all.",
-                      library(), dnnl_status2str(status)));
-  }
+  void run(Stream& stream) override { execute(primitive_, stream, call_, "recurrent network"); }
 
   Executed executed() const override { return executed_; }
 

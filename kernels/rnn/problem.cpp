@@ -104,13 +104,7 @@ std::vector<TensorSpec> RnnProblem::tensors() const {
       dst{s.steps, s.batch, s.directions * s.hidden};
   std::vector<TensorSpec> all;
   const auto add = [&](const char* name, Role role, DataType type, const Dims& dims) {
-    TensorSpec spec;
-    spec.name = name;
-    spec.role = role;
-    spec.type = type;
-    spec.dims = dims;
-    spec.bytes = static_cast<std::size_t>(spec.elements()) * size_of(type);
-    all.push_back(std::move(spec));
+    all.push_back(plain_tensor(name, role, type, dims));
   };
   const bool cell_state = has_cell_state();
   const auto add_states = [&](const std::string& sequence, const Dims& dims,

@@ -31,16 +31,6 @@ std::int64_t default_n(StreamKernel kernel) {
   return std::max<std::int64_t>(bytes / 8, 1'000'000);
 }
 
-TensorSpec plain(const char* name, Role role, DataType type, std::vector<std::int64_t> dims) {
-  TensorSpec spec;
-  spec.name = name;
-  spec.role = role;
-  spec.type = type;
-  spec.dims = std::move(dims);
-  spec.bytes = static_cast<std::size_t>(spec.elements()) * size_of(type);
-  return spec;
-}
-
 /// The type of the values that fma updates.
 DataType register_type(Precision precision) {
   switch (precision) {
@@ -194,26 +184,27 @@ std::vector<TensorSpec> StreamProblem::tensors() const {
   switch (shape_.kernel) {
     case StreamKernel::copy:
     case StreamKernel::scale:
-      return {plain("a", Role::input, type, {shape_.n}),
-              plain("c", Role::output, type, {shape_.n})};
+      return {plain_tensor("a", Role::input, type, {shape_.n}),
+              plain_tensor("c", Role::output, type, {shape_.n})};
     case StreamKernel::add:
     case StreamKernel::triad:
-      return {plain("a", Role::input, type, {shape_.n}), plain("b", Role::input, type, {shape_.n}),
-              plain("c", Role::output, type, {shape_.n})};
+      return {plain_tensor("a", Role::input, type, {shape_.n}),
+              plain_tensor("b", Role::input, type, {shape_.n}),
+              plain_tensor("c", Role::output, type, {shape_.n})};
     case StreamKernel::read:
-      return {plain("a", Role::input, type, {shape_.n}),
-              plain("sum", Role::output, DataType::fp64, {1})};
+      return {plain_tensor("a", Role::input, type, {shape_.n}),
+              plain_tensor("sum", Role::output, DataType::fp64, {1})};
     case StreamKernel::latency:
-      return {plain("start", Role::input, DataType::s32, {1}),
-              plain("end", Role::output, DataType::s32, {1})};
+      return {plain_tensor("start", Role::input, DataType::s32, {1}),
+              plain_tensor("end", Role::output, DataType::s32, {1})};
     case StreamKernel::matmul:
       return as_convolution(*this).tensors();
     case StreamKernel::fma:
       break;
   }
   const DataType values = register_type(precision_);
-  return {plain("x", Role::input, values, {threads_, stream_values}),
-          plain("y", Role::output, values, {threads_, stream_values})};
+  return {plain_tensor("x", Role::input, values, {threads_, stream_values}),
+          plain_tensor("y", Role::output, values, {threads_, stream_values})};
 }
 
 std::vector<std::size_t> latency_order(std::int64_t lines) {

@@ -100,20 +100,10 @@ class ProductOperation final : public Operation {
   explicit ProductOperation(Shape shape, Fault fault = {})
       : shape_(shape), fault_(std::move(fault)) {
     const DataType in = shape.type == DataType::s32 ? DataType::s8 : shape.type;
-    const auto make = [](std::string name, Role role, DataType type,
-                         std::vector<std::int64_t> dims) {
-      TensorSpec spec;
-      spec.name = std::move(name);
-      spec.role = role;
-      spec.type = type;
-      spec.dims = std::move(dims);
-      spec.bytes = static_cast<std::size_t>(spec.elements()) * size_of(type);
-      return spec;
-    };
-    specs_ = {
-        make("a", Role::input, in, {shape.rows, shape.length}),
-        make("b", Role::input, in, {shape.length}),
-        make("y", shape.in_place ? Role::inout : Role::output, shape.type, {shape.rows / 3, 3})};
+    specs_ = {plain_tensor("a", Role::input, in, {shape.rows, shape.length}),
+              plain_tensor("b", Role::input, in, {shape.length}),
+              plain_tensor("y", shape.in_place ? Role::inout : Role::output, shape.type,
+                           {shape.rows / 3, 3})};
     TensorSpec scratch;
     scratch.name = "scratch";
     scratch.role = Role::workspace;

@@ -14,6 +14,11 @@ if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
 endif()
 
+# CMAKE_UNITY_BUILD compiles files in batches, which halves the time of a whole build. It holds for the targets that ask for
+# unity_build: SIMD kernels include themselves once for each instruction set, and tests repeat names.
+set(unity_build "${CMAKE_UNITY_BUILD}")
+set(CMAKE_UNITY_BUILD OFF)
+
 # The build tree has the layout of the installed one: bin, lib, lib/assay (plugins), share/assay.
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")

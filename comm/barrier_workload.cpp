@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "comm/collective_operation.hpp"
+#include "core/base/clock.hpp"
 
 namespace assay {
 namespace {
@@ -98,7 +99,7 @@ class BarrierWorkload final : public Workload {
     }
     run(stream);
     stream.wait();
-    return std::chrono::duration<double>(Clock::now() - start).count();
+    return seconds_since(start);
   }
 
   static double delay_seconds() { return std::chrono::duration<double>(delay).count(); }

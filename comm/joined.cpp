@@ -11,6 +11,7 @@
 #include "comm/collectives_benchmark.hpp"
 #include "comm/layers/layers.hpp"
 #include "comm/layers/staged.hpp"
+#include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/machine/environment.hpp"
 
@@ -250,8 +251,7 @@ Result<std::unique_ptr<Workload>> collective_workload(const Case& wanted,
   setup.rank = context.ranks.rank();
   setup.ranks_here = on_gpu(options) ? 1 : context.ranks_here;  // ranks that share the memory
   setup.reference_budget = context.reference_budget;
-  const double create =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double create = seconds_since(start);
   if (replay)
     return replay_workload(problem, *replay, std::move(ranks), settings, *joined.device, create,
                            setup);

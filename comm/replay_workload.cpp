@@ -6,16 +6,13 @@
 #include <stdexcept>
 #include <utility>
 
+#include "core/base/clock.hpp"
 #include "core/measure/verified_workload.hpp"
 
 namespace assay {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 void expect_allreduce_of(const CollectiveProblem& problem, const ReplaySettings& replay) {
   const std::int64_t elements =

@@ -186,8 +186,6 @@ Bracket CeilingMeter::measure() {
   return bracket;
 }
 
-bool CeilingMeter::due() const {
-  return std::chrono::duration<double>(Clock::now() - ended_).count() > 10 * seconds_;
-}
+bool CeilingMeter::due() const { return seconds_since(ended_) > 10 * seconds_; }
 
 }  // namespace assay

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-struct Process {
+struct ProcessState {
   int parent = 0;
   char state = ' ';
 };
@@ -32,8 +32,8 @@ std::string all_of(const fs::path& file) {
 }
 
 /// Every process that can be seen, by its number.
-std::map<int, Process> processes() {
-  std::map<int, Process> found;
+std::map<int, ProcessState> processes() {
+  std::map<int, ProcessState> found;
   std::error_code missing;
   for (const auto& entry : fs::directory_iterator("/proc", missing)) {
     const std::string name = entry.path().filename();
@@ -46,7 +46,7 @@ std::map<int, Process> processes() {
   return found;
 }
 
-bool below(int process, int root, const std::map<int, Process>& all) {
+bool below(int process, int root, const std::map<int, ProcessState>& all) {
   for (auto ancestor = all.find(process); ancestor != all.end() && ancestor->first > 1;
        ancestor = all.find(ancestor->second.parent))
     if (ancestor->second.parent == root) return true;
@@ -70,7 +70,7 @@ bool has_word(int process, const std::string& word) {
 }  // namespace
 
 std::vector<int> descendants() {
-  const std::map<int, Process> all = processes();
+  const std::map<int, ProcessState> all = processes();
   std::vector<int> found;
   for (const auto& [number, process] : all)
     if (below(number, getpid(), all)) found.push_back(number);
@@ -78,7 +78,7 @@ std::vector<int> descendants() {
 }
 
 std::vector<Stopped> stopped_here(const std::string& word) {
-  const std::map<int, Process> all = processes();
+  const std::map<int, ProcessState> all = processes();
   char host[256] = "";
   gethostname(host, sizeof host - 1);
   std::vector<Stopped> stopped;

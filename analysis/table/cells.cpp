@@ -50,11 +50,11 @@ std::string error_cell(const Series& series) {
   return largest ? human_error(*largest) : series.published ? "published" : "-";
 }
 
-namespace {
-
-std::string work(const json& row) {
+std::string benchmark_and_problem(const json& row) {
   return text_of(row, "benchmark") + " " + text_of(row.at("problem"), "descriptor");
 }
+
+namespace {
 
 std::string some(const std::set<std::string>& works) {
   if (works.empty()) return "no row";
@@ -66,11 +66,11 @@ std::string some(const std::set<std::string>& works) {
 
 std::string nothing_common(const std::vector<Series>& all, const std::vector<Baseline>& baselines) {
   std::set<std::string> mine;
-  for (const Series& series : all) mine.insert(work(series.first()));
+  for (const Series& series : all) mine.insert(benchmark_and_problem(series.first()));
   std::string text;
   for (const Baseline& baseline : baselines) {
     std::set<std::string> its;
-    for (const json& row : baseline.rows()) its.insert(work(row));
+    for (const json& row : baseline.rows()) its.insert(benchmark_and_problem(row));
     if (mine.empty() || std::any_of(mine.begin(), mine.end(),
                                     [&](const std::string& name) { return its.contains(name); }))
       continue;

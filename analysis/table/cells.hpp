@@ -31,6 +31,9 @@ bool has_error(const Series& series);
 std::optional<double> largest_error(const Series& series);
 inline constexpr const char* error_note = "error: largest error / RMS of the fp64 reference.";
 
+/// "conv resnet50:res2a", the same on every system.
+std::string benchmark_and_problem(const nlohmann::json& row);
+
 /// "No problem is common with B: …" where the rows and a baseline have none; "" where they have, or
 /// there is no row.
 std::string nothing_common(const std::vector<Series>& all, const std::vector<Baseline>& baselines);

@@ -22,13 +22,9 @@ using nlohmann::json;
 
 namespace {
 
-std::string work(const json& row) {
-  return text_of(row, "benchmark") + " " + text_of(row.at("problem"), "descriptor");
-}
-
 std::string label(const Series& series) {
   const json names = series.first().value("names", json::array());
-  return names.empty() ? work(series.first()) : names.front().get<std::string>();
+  return names.empty() ? benchmark_and_problem(series.first()) : names.front().get<std::string>();
 }
 
 /// Where a series' first row stands in its file.
@@ -67,7 +63,7 @@ std::vector<CrossedColumn> columns_of(const std::vector<Baseline>& baselines,
 
 /// The absolute values of a line's columns: lines of one group share them.
 std::string absolutes_key(const CrossedLine& line) {
-  std::string key = work(line.series->first());
+  std::string key = benchmark_and_problem(line.series->first());
   for (const json& match : line.matches)
     key += match.is_object() ? match.at("value").dump() + match.at("unit").dump() : "-";
   return key;
@@ -80,9 +76,9 @@ Crossed cross(const std::vector<NamedResult>& results, const std::vector<Series>
   Crossed crossed{columns_of(baselines, by), {}, 0};
   std::set<std::string> known;
   for (const CrossedColumn& column : crossed.columns)
-    for (const json& row : column.rows.rows()) known.insert(work(row));
+    for (const json& row : column.rows.rows()) known.insert(benchmark_and_problem(row));
   for (const Series& series : all) {
-    if (!known.contains(work(series.first()))) {
+    if (!known.contains(benchmark_and_problem(series.first()))) {
       ++crossed.left_out;
       continue;
     }

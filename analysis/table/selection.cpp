@@ -32,8 +32,8 @@ void check_key(const std::vector<Series>& all, const char* flag, const std::stri
 }
 
 /// All texts that a key has; "" is the key of a clause without one.
-std::vector<std::string> values_of(const std::vector<NamedResult>& results, const Series& series,
-                                   const std::string& key) {
+std::vector<std::string> texts_of_key(const std::vector<NamedResult>& results, const Series& series,
+                                      const std::string& key) {
   const nlohmann::json& row = series.first();
   if (key.empty()) return {text_of(row, "id"), series.problem()};
   if (key == "benchmark" || key == "id") return {text_of(row, key)};
@@ -63,7 +63,7 @@ Clause clause_of(const std::vector<Series>& all, const std::string& text) {
 }
 
 bool holds(const std::vector<NamedResult>& results, const Series& series, const Clause& clause) {
-  const std::vector<std::string> values = values_of(results, series, clause.key);
+  const std::vector<std::string> values = texts_of_key(results, series, clause.key);
   const bool found = std::any_of(values.begin(), values.end(), [&](const std::string& value) {
     return clause.whole ? clause.pattern.groups_of(value).has_value() : clause.pattern.in(value);
   });
@@ -82,7 +82,7 @@ SortValue sort_value(const std::vector<NamedResult>& results, const Series& seri
   if (key == "time") return {has_time(series) ? std::optional(series.median) : std::nullopt, ""};
   if (key == "rate") return {main_rate(series), ""};
   if (key == "error") return {largest_error(series), ""};
-  const std::string text = values_of(results, series, key).front();
+  const std::string text = texts_of_key(results, series, key).front();
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const bool is_number = error == std::errc() && end == text.data() + text.size();

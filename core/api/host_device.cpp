@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/machine/environment.hpp"
 
@@ -77,8 +78,7 @@ void HostStream::mark(int which) {
   // Seconds since the first reading, not since boot: a double then resolves nanoseconds after a
   // year of uptime, too.
   static const auto start = std::chrono::steady_clock::now();
-  marks_[which & 15] =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  marks_[which & 15] = seconds_since(start);
 }
 
 double HostStream::seconds(int from, int to) const { return marks_[to & 15] - marks_[from & 15]; }

@@ -22,7 +22,7 @@ std::string processor_folder(int number) {
 }
 
 /// The word in brackets of "always [madvise] never".
-json chosen(const std::string& file) {
+json word_in_brackets(const std::string& file) {
   const auto line = first_line(file);
   if (!line) return nullptr;
   const std::size_t from = line->find('['), to = line->find(']');
@@ -136,7 +136,7 @@ json volatile_state() {
   all["turbo"] = turbo();
   const auto smt = number_in("/sys/devices/system/cpu/smt/active");
   all["smt_active"] = smt ? json(*smt != 0) : json(nullptr);
-  all["transparent_huge_pages"] = chosen("/sys/kernel/mm/transparent_hugepage/enabled");
+  all["transparent_huge_pages"] = word_in_brackets("/sys/kernel/mm/transparent_hugepage/enabled");
   all["numa_balancing"] = or_null(number_in("/proc/sys/kernel/numa_balancing"));
   double load[3];
   all["load"] = ::getloadavg(load, 3) == 3 ? json(load) : json(nullptr);

@@ -6,6 +6,7 @@
 #include <span>
 #include <thread>
 
+#include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 
 namespace assay {
@@ -61,7 +62,7 @@ bool Audits::run(Audit kind, bool samples_follow) {
     sampler_.once();
     sampler_.settle();
   }
-  seconds_ += std::chrono::duration<double>(Clock::now() - start).count();
+  seconds_ += seconds_since(start);
   double wrong = found_.passed ? 0 : 1;
   ranks_.allreduce_max(std::span(&wrong, 1));
   return wrong == 0;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/api/host_device.hpp"
+#include "core/base/clock.hpp"
 #include "core/base/statistics.hpp"
 #include "core/measure/audits.hpp"
 #include "core/measure/benchmark_loop.hpp"
@@ -35,10 +36,6 @@ constexpr int largest_batch = 100000;
 constexpr double shortest_wait = 1;
 
 using Clock = std::chrono::steady_clock;
-
-double since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 enum Decision { go_on = 0, by_precision = 1, by_time = 2, by_count = 3, by_slowness = 4 };
 
@@ -69,7 +66,8 @@ double warm_up(Sampler& sampler, Communicator& ranks, double budget, Timing& tim
     double runs = std::clamp(std::ceil(window_seconds / std::max(now, 1e-9)), 3.0, 1000.0);
     runs = std::min(runs, std::floor(left / std::max(now, 1e-9)));
     // Untimed refilling may take longer than the runs themselves: the wall clock has a budget, too.
-    if (left <= 0 || since(start) > 2 * budget || (before > 0 && now >= steady * before)) runs = 0;
+    if (left <= 0 || seconds_since(start) > 2 * budget || (before > 0 && now >= steady * before))
+      runs = 0;
     const int agreed = static_cast<int>(ranks.broadcast(runs));
     if (agreed < 1) return now;
     before = timing.warmup_runs == 1 ? 0 : now;  // the first run alone is no window
@@ -208,7 +206,7 @@ class Measurement {
       right = take(static_cast<int>(ranks_.broadcast(next_chunk())));
       if (right) decision = static_cast<int>(ranks_.broadcast(decide()));
     }
-    timing_.contention = between(before, contention(), since(start_));
+    timing_.contention = between(before, contention(), seconds_since(start_));
     timing_.stopped_by = text(decision);
     for (const Audit kind : Audits::last(slow())) right = right && audits_.run(kind, false);
     if (right) audits_.compare_with(median(timing_.samples));
@@ -248,7 +246,7 @@ class Measurement {
   bool slow() const { return sample_seconds_ > options_.max_time; }
 
   /// Seconds on the wall without those of the checks.
-  double elapsed() const { return since(start_) - audits_.seconds(); }
+  double elapsed() const { return seconds_since(start_) - audits_.seconds(); }
 
   /// Rank 0 chooses the chunk and the end. Chunks grow with what there is: few looks at the
   /// interval, and 1 ms for fifty.

@@ -1,4 +1,5 @@
 #include "core/measure/verified_workload.hpp"
+#include "core/base/clock.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -14,10 +15,6 @@ constexpr int runs_of_pass = 2;
 constexpr double budget_of_audit = 0.25;
 
 using Clock = std::chrono::steady_clock;
-
-double since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 }  // namespace
 
@@ -36,7 +33,7 @@ VerifiedWorkload::VerifiedWorkload(Device& device, const std::vector<TensorSpec>
       ran_(buffers_.count(), false),
       due_(buffers_.count(), true),
       seconds_{{"create", create_seconds},
-               {"allocate", since(allocation_started_)},
+               {"allocate", seconds_since(allocation_started_)},
                {"fill", 0},
                {"reorder", 0},
                {"verify", 0}} {
@@ -89,7 +86,7 @@ Verification VerifiedWorkload::verify_before() {
   verified_ = true;
   seconds_["fill"] = verifier_.fill_seconds();
   seconds_["reorder"] = verifier_.reorder_seconds();
-  seconds_["verify"] += since(start) - seconds_["fill"] - seconds_["reorder"];
+  seconds_["verify"] += seconds_since(start) - seconds_["fill"] - seconds_["reorder"];
   return result;
 }
 
@@ -121,7 +118,7 @@ Verification VerifiedWorkload::verify_after() {
   const bool exact = verifier_.begin(true);
   if (!exact) verifier_.begin(false);
   check_pass(exact, "after timing", result);
-  seconds_["verify"] += since(start);
+  seconds_["verify"] += seconds_since(start);
   return result;
 }
 

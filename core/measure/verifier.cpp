@@ -1,4 +1,5 @@
 #include "core/measure/verifier.hpp"
+#include "core/base/clock.hpp"
 
 #include <fmt/format.h>
 
@@ -86,7 +87,7 @@ void Verifier::fill(std::size_t set, Draw draw, double budget_part) {
   }
   if (fill_seconds_ > 0) return;
   reorder_seconds_ = device.reorder_seconds() - reordered;
-  fill_seconds_ = std::chrono::duration<double>(Clock::now() - start).count() - reorder_seconds_;
+  fill_seconds_ = seconds_since(start) - reorder_seconds_;
 }
 
 void Verifier::refill(std::size_t set, Role role) const {

@@ -1,6 +1,7 @@
 #include <chrono>
 #include <string>
 
+#include "core/base/clock.hpp"
 #include "core/machine/threads.hpp"
 #include "core/measure/workload.hpp"
 #include "core/program/benchmark.hpp"
@@ -31,7 +32,7 @@ Result<std::unique_ptr<Workload>> OperationBenchmark::prepare(const Case& select
   using Clock = std::chrono::steady_clock;
   const Clock::time_point before = Clock::now();
   Result<std::unique_ptr<Operation>> made = backend.make(*what, options, context.ranks);
-  const double create_seconds = std::chrono::duration<double>(Clock::now() - before).count();
+  const double create_seconds = seconds_since(before);
   if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
 
   const auto cache = selected.settings.find("cache");

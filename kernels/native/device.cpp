@@ -1,4 +1,5 @@
 #include "kernels/native/device.hpp"
+#include "core/base/clock.hpp"
 
 #include <chrono>
 
@@ -14,7 +15,7 @@ double timed_reorder(Tensor& tensor, void* packed, bool in) {
     place(spec, layout, packed, tensor.data());
   else
     pack(spec, layout, tensor.data(), packed);
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return seconds_since(start);
 }
 
 std::unique_ptr<Tensor> packed_copy(Device& device, const TensorSpec& of) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "core/base/clock.hpp"
 #include "kernels/native/stream.hpp"
 
 namespace assay::native {
@@ -29,7 +30,7 @@ double own_clock(const std::function<void()>& before) {
     before();
     const Clock::time_point start = Clock::now();
     for (int i = 0; i < rounds; ++i) add_chain(sum, 3);
-    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    const double seconds = seconds_since(start);
     if (seconds > 0) fastest = std::max(fastest, static_cast<double>(additions) * rounds / seconds);
   }
   return fastest;

@@ -7,6 +7,7 @@
 #include <limits>
 #include <numeric>
 
+#include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/machine/environment.hpp"
 #include "kernels/onednn/backend.hpp"
@@ -152,8 +153,7 @@ void OneDnnDevice::reorder(memory& from, memory& to) {
   const auto start = std::chrono::steady_clock::now();
   convert.execute(stream_.get(), from, to);
   stream_.wait();
-  reorder_seconds_ +=
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  reorder_seconds_ += seconds_since(start);
 }
 
 void OneDnnDevice::put(Tensor& tensor, const Source& source) {

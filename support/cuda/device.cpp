@@ -7,6 +7,7 @@
 
 #include "core/api/host_device.hpp"
 #include "core/api/layout.hpp"
+#include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/machine/launched.hpp"
 #include "support/cuda/error.hpp"
@@ -126,8 +127,7 @@ void CudaDevice::put(Tensor& tensor, const Source& source) {
     std::unique_ptr<std::byte[]> placed = unwritten_memory(spec.bytes);
     const auto start = std::chrono::steady_clock::now();
     place(spec, *layout, data.get(), placed.get());
-    reorder_seconds_ +=
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    reorder_seconds_ += seconds_since(start);
     data = std::move(placed);
   }
   check(
@@ -147,8 +147,7 @@ void CudaDevice::get(Tensor& tensor, const Sink& sink) {
     std::unique_ptr<std::byte[]> packed = unwritten_memory(packed_bytes(spec));
     const auto start = std::chrono::steady_clock::now();
     pack(spec, *layout, data.get(), packed.get());
-    reorder_seconds_ +=
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    reorder_seconds_ += seconds_since(start);
     data = std::move(packed);
   }
   show_packed(spec.type, spec.elements(), data.get(), sink);

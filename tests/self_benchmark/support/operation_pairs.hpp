@@ -13,71 +13,84 @@ namespace assay::self_benchmark {
 
 inline constexpr const char* pair_threads = "2";
 
-/// Two ways of one fp32 case, "backend/algorithm"; `settings`: of the case's other dimensions.
-class OperationPair {
+/// One way to compute a case, "backend/algorithm", fp32 unless `settings`, which are of the case's
+/// other dimensions, have another precision. Verified when it is made.
+class TimedOperation {
  public:
-  OperationPair(const OperationBenchmark& benchmark, const Settings& settings, const std::string& a,
-                const std::string& b)
-      : benchmark_(benchmark),
-        ranks_(serial_communicator()),
-        a_(make(settings, a)),
-        b_(make(settings, b)) {}
-  /// Why a side cannot be had; empty where both can.
+  TimedOperation(const OperationBenchmark& benchmark, const Settings& settings,
+                 const std::string& way)
+      : ranks_(serial_communicator()), workload_(make(benchmark, settings, way)) {}
+  /// Why it cannot be had; empty where it can.
   const std::string& reason() const { return reason_; }
-  std::string names() const {
-    return a_->executed().implementation + " against " + b_->executed().implementation;
-  }
+  std::string name() const { return workload_->executed().implementation; }
 
-  /// Seconds of both sides in each pair.
-  nlohmann::json pairs(int count, int samples) {
-    const auto timed = [&](Workload& workload) {
-      TimingOptions options;
-      options.max_time = 0.001;  // the minimum of samples ends it
-      options.min_samples = options.max_samples = samples;
-      return median(measure(workload, *ranks_, options).samples);
-    };
-    nlohmann::json result = alternate(
-        count, [&] { return timed(*a_); }, [&] { return timed(*b_); });
-    for (Workload* workload : {a_.get(), b_.get()}) {
-      const Verification after = workload->verify_after();
-      if (!after.passed)
-        throw std::runtime_error("the result is wrong after timing (" + after.reason + ").");
-    }
-    return result;
+  /// The median seconds of so many runs.
+  double seconds(int samples) {
+    TimingOptions options;
+    options.max_time = 0.001;  // the minimum of samples ends it
+    options.min_samples = options.max_samples = samples;
+    return median(measure(*workload_, *ranks_, options).samples);
   }
+  /// Throws where the result is wrong now.
+  void verify() { expect(workload_->verify_after(), "after timing"); }
 
  private:
-  std::unique_ptr<Workload> make(const Settings& settings, const std::string& side) {
-    const std::size_t slash = side.find('/');
-    if (const PluginStatus status = plugins_.status(side.substr(0, slash)); !status.available) {
+  static void expect(const Verification& found, const char* when) {
+    if (!found.passed)
+      throw std::runtime_error(std::string("the result is wrong ") + when + " (" + found.reason +
+                               "). Mend it before timing it.");
+  }
+  std::unique_ptr<Workload> make(const OperationBenchmark& benchmark, const Settings& settings,
+                                 const std::string& way) {
+    const std::size_t slash = way.find('/');
+    const std::string backend = way.substr(0, slash);
+    if (const PluginStatus status = plugins_.status(backend); !status.available) {
       reason_ = status.name + ": " + status.reason;
       return nullptr;
     }
     CaseContext context{plugins_, *ranks_};
     std::map<std::string, std::vector<std::string>> chosen{{"precision", {"fp32"}},
-                                                           {"backend", {side.substr(0, slash)}},
-                                                           {"algorithm", {side.substr(slash + 1)}},
+                                                           {"backend", {backend}},
+                                                           {"algorithm", {way.substr(slash + 1)}},
                                                            {"threads", {pair_threads}}};
     for (const auto& [name, value] : settings) chosen[name] = {value};
-    const std::vector<Case> cases = expand(benchmark_, chosen, plugins_);
-    auto made = benchmark_.prepare(cases.at(0), context);
+    const std::vector<Case> cases = expand(benchmark, chosen, plugins_);
+    auto made = benchmark.prepare(cases.at(0), context);
     if (const auto* refusal = std::get_if<Unsupported>(&made)) {
       reason_ = refusal->reason;
       return nullptr;
     }
     auto workload = std::move(std::get<std::unique_ptr<Workload>>(made));
-    const Verification before = workload->verify_before();
-    if (!before.passed)
-      throw std::runtime_error("the result is wrong (" + before.reason +
-                               "). Mend it before timing it.");
+    expect(workload->verify_before(), "before timing");
     return workload;
   }
 
-  const OperationBenchmark& benchmark_;
   Plugins plugins_;
   std::unique_ptr<Communicator> ranks_;
   std::string reason_;
-  std::unique_ptr<Workload> a_, b_;
+  std::unique_ptr<Workload> workload_;
+};
+
+/// Two ways of one case.
+class OperationPair {
+ public:
+  OperationPair(const OperationBenchmark& benchmark, const Settings& settings, const std::string& a,
+                const std::string& b)
+      : a_(benchmark, settings, a), b_(benchmark, settings, b) {}
+  /// Why a side cannot be had; empty where both can.
+  const std::string& reason() const { return a_.reason().empty() ? b_.reason() : a_.reason(); }
+  std::string names() const { return a_.name() + " against " + b_.name(); }
+
+  /// Seconds of both sides in each pair.
+  nlohmann::json pairs(int count, int samples) {
+    nlohmann::json result = alternate(
+        count, [&] { return a_.seconds(samples); }, [&] { return b_.seconds(samples); });
+    for (TimedOperation* side : {&a_, &b_}) side->verify();
+    return result;
+  }
+
+ private:
+  TimedOperation a_, b_;
 };
 
 /// A ratio of the two sides' times on one case.

@@ -31,6 +31,8 @@ class TimedOperation {
     options.min_samples = options.max_samples = samples;
     return median(measure(*workload_, *ranks_, options).samples);
   }
+  /// The rate of the median of so many runs.
+  double flops_per_s(int samples) { return workload_->work().at("flops_per_s") / seconds(samples); }
   /// Throws where the result is wrong now.
   void verify() { expect(workload_->verify_after(), "after timing"); }
 
@@ -100,6 +102,18 @@ inline nlohmann::json operation_ratio(OperationPair& pair, int pairs, int sample
           {"unit", "s"},
           {"note", pair.names() + ", " + pair_threads + " threads, " + std::to_string(samples) +
                        " samples a side"}};
+}
+
+/// The rate of an operation over that of another one, in FLOP/s.
+inline nlohmann::json rate_ratio(TimedOperation& a, TimedOperation& b, int pairs) {
+  for (const TimedOperation* side : {&a, &b})
+    if (!side->reason().empty()) return {{"skip", side->reason()}};
+  const auto found = alternate(
+      pairs, [&] { return a.flops_per_s(1); }, [&] { return b.flops_per_s(5); });
+  for (TimedOperation* side : {&a, &b}) side->verify();
+  return {{"pairs", found},
+          {"unit", "FLOP/s"},
+          {"note", a.name() + " against " + b.name() + ", " + pair_threads + " threads"}};
 }
 
 }  // namespace assay::self_benchmark

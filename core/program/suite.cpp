@@ -25,25 +25,31 @@ fs::path lists_folder(const std::string& benchmark) {
   return data_folder("suites") / "problems" / benchmark;
 }
 
-/// A descriptor's fields ("mb16ic64" → mb16, ic64); what is no field stays one piece, for the
-/// benchmark to refuse by name.
+/// A descriptor's fields ("mb16ic64alpha-0.5" → mb16, ic64, alpha-0.5); what is no field stays one
+/// piece, for the benchmark to refuse by name.
 std::vector<std::string> fields(const std::string& descriptor) {
   std::vector<std::string> pieces;
   for (std::size_t at = 0; at < descriptor.size();) {
     std::size_t end = at;
-    auto is_digit = [&](std::size_t i) {
-      return std::isdigit(static_cast<unsigned char>(descriptor[i])) != 0;
+    const auto is_digit = [&](std::size_t i) {
+      return i < descriptor.size() && std::isdigit(static_cast<unsigned char>(descriptor[i])) != 0;
     };
     while (end < descriptor.size() && !is_digit(end)) ++end;
-    while (end < descriptor.size() && is_digit(end)) ++end;
+    while (is_digit(end)) ++end;
+    if (end > at && is_digit(end - 1) && end < descriptor.size() && descriptor[end] == '.' &&
+        is_digit(end + 1))
+      for (++end; is_digit(end);) ++end;
     pieces.push_back(descriptor.substr(at, end - at));
     at = end;
   }
   return pieces;
 }
 
+/// What stands before a field's value; a sign belongs to the value.
 std::string field_name(const std::string& field) {
-  return field.substr(0, field.find_first_of("0123456789"));
+  const std::string before = field.substr(0, field.find_first_of("0123456789"));
+  const bool negative = before.size() > 1 && before.size() < field.size() && before.back() == '-';
+  return negative ? before.substr(0, before.size() - 1) : before;
 }
 
 /// `descriptor` with the fields of `others` added; one that stands in both is `others`'s if

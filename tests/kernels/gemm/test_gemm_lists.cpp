@@ -5,6 +5,7 @@
 #include <fstream>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "assay/test_paths.hpp"
 #include "core/base/paths.hpp"
@@ -69,6 +70,20 @@ TEST(GemmSuites, HaveEveryProblemOfTheirList) {
                          {{"onednn", narrow}, count},
                          {{"onednn", "fp32"}, count}}))
         << suite;
+  }
+}
+
+TEST(GemmLists, FactorsMayBeOverridden) {
+  const NamedProblem listed = find_problems(gemm_benchmark(), "deepbench-train").front();
+  for (const auto& [fields, alpha, beta] :
+       {std::tuple{"alpha0.5", 0.5, 1.0}, {"beta-1.25", 1.0, -1.25}, {"alpha-2beta0", -2.0, 0.0}}) {
+    const std::vector<NamedProblem> found =
+        find_problems(gemm_benchmark(), listed.name + "@" + fields);
+    ASSERT_EQ(found.size(), 1u) << fields;
+    GemmShape expected = parse_gemm(listed.descriptor);
+    expected.alpha = alpha;
+    expected.beta = beta;
+    EXPECT_EQ(parse_gemm(found[0].descriptor), expected) << found[0].descriptor;
   }
 }
 

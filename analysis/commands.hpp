@@ -42,8 +42,8 @@ void check_own(const nlohmann::json& document, const std::string& kind);
 void check_outputs(const Given& given, const std::vector<std::string>& flags,
                    const std::vector<std::string>& inputs);
 
-/// InputError naming the first of `flags` that is given: "--out has no use with --list (nothing is
-/// run). Leave one of them out."
+/// InputError naming the first of `flags` that is given: "--out cannot be used with --list (nothing
+/// is run). Leave one of them out."
 void refuse_flags(const Given& given, const std::vector<std::string>& flags,
                   const std::string& other, const std::string& why);
 

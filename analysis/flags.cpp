@@ -71,8 +71,8 @@ void refuse_flags(const Given& given, const std::vector<std::string>& flags,
                   const std::string& other, const std::string& why) {
   for (const std::string& flag : flags)
     if (given.contains(flag))
-      throw InputError(
-          fmt::format("--{} has no use with {} ({}). Leave one of them out.", flag, other, why));
+      throw InputError(fmt::format("--{} cannot be used with {} ({}). Leave one of them out.", flag,
+                                   other, why));
 }
 
 void emit(const Given& given, const std::string& text) {

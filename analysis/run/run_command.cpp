@@ -115,7 +115,8 @@ void set_launcher(RunPlan& plan, const Given& given) {
 void refuse_useless(const Given& given) {
   if (given.contains("allow-mixed") && !given.contains("resume"))
     throw InputError(
-        "--allow-mixed has no use without --resume (a new run has nothing to mix with). Leave it "
+        "--allow-mixed cannot be used without --resume (a new run has nothing to mix with). Leave "
+        "it "
         "out.");
   if (given.contains("resume") && !given.contains("out"))
     throw InputError(

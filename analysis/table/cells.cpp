@@ -75,7 +75,7 @@ std::string nothing_common(const std::vector<Series>& all, const std::vector<Bas
                                     [&](const std::string& name) { return its.contains(name); }))
       continue;
     text += fmt::format(
-        "No problem is common with {}: nothing stands beside these rows (they have {}, {} has "
+        "No problem is common with {}: no row here has a counterpart (they have {}, {} has "
         "{}).\n",
         visible(baseline.system()), visible(some(mine)), visible(baseline.system()),
         visible(some(its)));

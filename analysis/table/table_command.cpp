@@ -19,7 +19,7 @@ TableOptions options_of(const Given& given, const std::string& format) {
   options.filter = values_of(given, "filter");
   options.sort = value_of(given, "sort").value_or("");
   if (!options.columns.empty() && !options.markdown && format != "terminal")
-    throw InputError("--columns has no use with --format " + format +
+    throw InputError("--columns cannot be used with --format " + format +
                      " (its fields are always the same). Leave one of them out.");
   return options;
 }

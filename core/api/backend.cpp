@@ -3,7 +3,7 @@
 namespace assay {
 
 Result<std::unique_ptr<Communicator>> Backend::connect(const Options&, Communicator&) {
-  return Unsupported{name() + " is no transport"};
+  return Unsupported{name() + " is not a transport"};
 }
 
 Maker::Maker(Makers& makers, const ProblemKind& kind, MakeOperation make,

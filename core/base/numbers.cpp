@@ -39,7 +39,7 @@ double positive_number(const std::string& flag, const std::string& text, const s
                        double most) {
   const auto number = parsed<double>(text);
   if (!number || !std::isfinite(*number) || *number <= 0 || *number > most)
-    throw InputError(fmt::format("{} '{}' is no positive {} (at most {}). Give one like {} 0.5.",
+    throw InputError(fmt::format("{} '{}' is not a positive {} (at most {}). Give one like {} 0.5.",
                                  flag, text, what, most, flag));
   return *number;
 }
@@ -61,7 +61,7 @@ std::uint64_t whole_number(const std::string& flag, const std::string& text, std
   const auto number = parsed<std::uint64_t>(text);
   if (!number || *number < least || *number > most)
     throw InputError(
-        fmt::format("{} '{}' is no whole number in range ({} to {}). Give one like {} {}.", flag,
+        fmt::format("{} '{}' is not a whole number in range ({} to {}). Give one like {} {}.", flag,
                     text, least, most, flag, least == 0 ? 1 : least));
   return *number;
 }

@@ -97,7 +97,7 @@ Result<std::vector<unsigned>> hardware_threads(const Machine& on, hwloc_const_bi
         "no core has {} hardware threads that this process may use (at most {}).", each, largest)};
   if (chosen.size() < static_cast<std::size_t>(threads) || threads % static_cast<int>(each) != 0)
     return Unsupported{
-        fmt::format("{} threads are no whole number of cores with {} threads each, "
+        fmt::format("{} threads are not a whole number of cores with {} threads each, "
                     "of which there are {}.",
                     threads, each, enough)};
   return chosen;
@@ -118,7 +118,7 @@ unsigned number_of(const std::string& text, const char* what, unsigned least) {
   unsigned number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size() || number < least)
-    throw InputError(fmt::format("'{}' is no {} (a number, any, or all).", text, what));
+    throw InputError(fmt::format("'{}' is not a {} (a number, any, or all).", text, what));
   return number;
 }
 

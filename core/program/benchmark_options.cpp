@@ -150,15 +150,16 @@ void refuse_useless(const RunRequest& request, const Given& given) {
           "reference-budget", "seed", "launches", "launch", "attempt", "quiet", "verbose"})
       if (given.contains(flag))
         throw InputError(fmt::format(
-            "--{} has no use with --list (nothing is run). Leave one of them out.", flag));
+            "--{} cannot be used with --list (nothing is run). Leave one of them out.", flag));
   if (request.json && !request.list)
     throw InputError("--json goes with --list (a result file is JSON already). Use --out FILE.");
   if (given.contains("launches"))
     for (const char* flag : {"plan", "journal", "launch", "attempt"})
       if (given.contains(flag))
-        throw InputError(fmt::format(
-            "--{} has no use with --launches (each launch gets its own). Leave one of them out.",
-            flag));
+        throw InputError(
+            fmt::format("--{} cannot be used with --launches (each launch gets its own). Leave one "
+                        "of them out.",
+                        flag));
 }
 
 }  // namespace

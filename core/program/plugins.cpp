@@ -93,7 +93,7 @@ Result<Backend*> Plugins::open(const std::string& name) {
     std::error_code unknown;
     if (!fs::is_regular_file(file->second, unknown)) {
       // A pipe would be waited for for ever.
-      reason = file->second.string() + " is no regular file. Install it again";
+      reason = file->second.string() + " is not a regular file. Install it again";
       return Unsupported{name + ": unavailable: " + reason};
     }
     const bool cut = incomplete(file->second);
@@ -106,11 +106,11 @@ Result<Backend*> Plugins::open(const std::string& name) {
       const char* error = dlerror();
       reason = error == nullptr ? "cannot be opened" : error;
     } else if (void* symbol = dlsym(library, "assay_backend_entry"); symbol == nullptr) {
-      reason = file->second.string() + " is no Assay plugin (it has no assay_backend_entry)";
+      reason = file->second.string() + " is not an Assay plugin (it has no assay_backend_entry)";
     } else {
       const BackendEntry* entry = reinterpret_cast<const BackendEntry* (*)()>(symbol)();
       if (entry == nullptr || entry->interface_version == nullptr || entry->create == nullptr) {
-        reason = file->second.string() + " is no Assay plugin (its entry is empty)";
+        reason = file->second.string() + " is not an Assay plugin (its entry is empty)";
       } else if (std::string(entry->interface_version) != interface_version) {
         reason = std::string("built for interface ") + entry->interface_version + ", this is " +
                  interface_version + ". Rebuild it with this version of Assay";

@@ -25,8 +25,8 @@ fs::path lists_folder(const std::string& benchmark) {
   return data_folder("suites") / "problems" / benchmark;
 }
 
-/// A descriptor's fields ("mb16ic64alpha-0.5" → mb16, ic64, alpha-0.5); what is no field stays one
-/// piece, for the benchmark to refuse by name.
+/// A descriptor's fields ("mb16ic64alpha-0.5" → mb16, ic64, alpha-0.5); what is not a field stays
+/// one piece, for the benchmark to refuse by name.
 std::vector<std::string> fields(const std::string& descriptor) {
   std::vector<std::string> pieces;
   for (std::size_t at = 0; at < descriptor.size();) {
@@ -94,14 +94,14 @@ void add_parts(std::vector<NamedProblem>& problems, const json& list, const std:
 /// the descriptor that it would have changed.
 void check_overrides(const std::string& text, const std::string& overrides) {
   const std::string where = " (in '" + text + "'). Give fields with values, like @mb32.";
-  if (overrides.empty()) throw InputError("nothing stands after @" + where);
+  if (overrides.empty()) throw InputError("nothing follows @" + where);
   for (const std::string& field : fields(overrides)) {
     const std::string name = field_name(field);
     if (name == field) throw InputError("'" + field + "' after @ has no value" + where);
     if (name.empty()) throw InputError("'" + field + "' after @ has no name" + where);
     if (!std::all_of(name.begin(), name.end(),
                      [](unsigned char c) { return c == '_' || std::isalpha(c) != 0; }))
-      throw InputError("'" + field + "' after @ is no field" + where);
+      throw InputError("'" + field + "' after @ is not a field" + where);
   }
 }
 
@@ -132,7 +132,7 @@ std::string check_threads(const std::string& text) {
   const ThreadLimit limit = thread_limit();
   if (error != std::errc() || end != text.data() + text.size() || count < 1 || count > limit.most)
     throw InputError(
-        fmt::format("'{}' is no number of threads that can be here (1 to {}: {}). This process may "
+        fmt::format("'{}' is not a possible number of threads (1 to {}: {}). This process may "
                     "use {} processors.",
                     text, limit.most, limit.what, processors()));
   return std::to_string(count);

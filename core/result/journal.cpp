@@ -159,7 +159,7 @@ Journal::Journal(const std::filesystem::path& file) : file_(file) {
     if (!S_ISREG(state.st_mode) || state.st_size == 0) return;
     if (!is_journal(descriptor_, state.st_size))
       throw InputError(fmt::format(
-          "{} is no journal (its first line is no event of one), so nothing is appended "
+          "{} is not a journal (its first line is not a journal event), so nothing is appended "
           "to it. Name another file.",
           file.string()));
     const std::string torn = last_line(descriptor_, state.st_size);
@@ -228,12 +228,12 @@ std::vector<json> read_journal(const std::filesystem::path& file) {
     // A torn last line is what a dead writer has left of one.
     if (last && event.is_discarded() && !json::accept(line)) break;
     if (event.is_discarded() || (checked && !has_checksum(line) && event["event"] != "launch"))
-      throw InputError(
-          fmt::format("{}: line {} is damaged ({}). Remove the line, or start the run anew.",
-                      file.string(), events.size() + 1,
-                      !has_checksum(line)  ? "it is no event with a checksum"
-                      : json::accept(line) ? "its checksum does not fit"
-                                           : "it is no event, and its checksum does not fit"));
+      throw InputError(fmt::format(
+          "{}: line {} is damaged ({}). Remove the line, or start the run anew.", file.string(),
+          events.size() + 1,
+          !has_checksum(line)  ? "it is not an event with a checksum"
+          : json::accept(line) ? "its checksum does not fit"
+                               : "it is not an event, and its checksum does not match"));
     // A process of another build, which `assay run --against` has started, may write as old ones
     // did.
     if (event["event"] == "launch")

@@ -77,7 +77,7 @@ class Identity {
  private:
   [[noreturn]] void refuse(const std::string& what) const { throw InputError(where_ + what); }
   [[noreturn]] void refuse_parameter(const std::string& name) const {
-    refuse(fmt::format("/parameters/{}: found {}, expected a value that stands in the id {}.", name,
+    refuse(fmt::format("/parameters/{}: found {}, expected a value of the id {}.", name,
                        row_.at("parameters").at(name).dump(), json(id_).dump()));
   }
 
@@ -127,7 +127,7 @@ class Identity {
     const json& problem = row_.at("problem");
     if (!stands(descriptor_))
       refuse(
-          fmt::format("/problem/descriptor: found {}, expected a problem that stands in the id "
+          fmt::format("/problem/descriptor: found {}, expected the problem of the id "
                       "{}.",
                       json(descriptor_).dump(), json(id_).dump()));
     extents();

@@ -61,8 +61,9 @@ const Schema& schema_named(const std::string& name) {
     throw;
   } catch (const std::exception& error) {
     known.erase(name);
-    throw InputError(fmt::format("{}: is no usable JSON Schema ({}). Restore it from the sources.",
-                                 file.string(), error.what()));
+    throw InputError(
+        fmt::format("{} is not a usable JSON Schema ({}). Restore it from the sources.",
+                    file.string(), error.what()));
   }
   return added;
 }

@@ -88,7 +88,7 @@ class DocumentMaker {
   bool end_array() { return close(); }
   bool key(std::string& name) {
     const auto [place, fresh] = open_.back()->get_ref<json::object_t&>().try_emplace(name);
-    if (!fresh) throw InputError(fmt::format("the key \"{}\" stands twice in one object", name));
+    if (!fresh) throw InputError(fmt::format("the key \"{}\" appears twice in one object", name));
     member_ = &place->second;
     return true;
   }
@@ -273,7 +273,7 @@ json read_json(const fs::path& file) {
     for (const char* name : {"NaN", "nan", "Infinity", "Inf", "inf"})
       if (token != std::string::npos && words.find("no JSON number") == std::string::npos &&
           text.compare(token, std::char_traits<char>::length(name), name) == 0)
-        words = fmt::format("{} is no JSON number; unknown is null", name);
+        words = fmt::format("{} is not a JSON number; null means unknown", name);
     throw wrong(byte, words);
   } catch (const json::out_of_range&
                error) {  // "number overflow parsing '1e999'": the token is all we are told

@@ -110,9 +110,10 @@ Result<bool> Library::probe_width() const {
   const float found = dot(1 - (std::int64_t{1} << 32), &value, 1, &value, 1);
   if (found == 1) return false;
   if (found == 0) return true;
-  return Unsupported{fmt::format(
-      "blas: unavailable: {} is no CBLAS library (cblas_sdot of 1 and 1 is {}). Use another one.",
-      file_, found)};
+  return Unsupported{
+      fmt::format("blas: unavailable: {} is not a CBLAS library (cblas_sdot of 1 and 1 is {}). Use "
+                  "another one.",
+                  file_, found)};
 }
 
 std::string Library::read_version() const {

@@ -137,7 +137,7 @@ std::vector<std::int64_t> extents_of(const std::string& text, const Complaint& c
     const char* const end = part.data() + part.size();
     const auto [stop, error] = std::from_chars(part.data(), end, value);
     if (error != std::errc() || stop != end || value < 1)
-      complain("'{}' is no extent (a number from 1 on). Write MxK:KxN.", part);
+      complain("'{}' is not an extent (a number from 1 on). Write MxK:KxN.", part);
     all.push_back(value);
   }
   return all;

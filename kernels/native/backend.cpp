@@ -53,7 +53,7 @@ std::string limit_target() {
     return "";
   }
   return fmt::format(
-      "ASSAY_NATIVE_TARGET={} is no instruction set of this processor. Use one of {}.", wanted,
+      "ASSAY_NATIVE_TARGET={} is not an instruction set of this processor. Use one of {}.", wanted,
       fmt::join(known, ", "));
 }
 

@@ -66,7 +66,7 @@ void read_short(RnnShape& shape, const std::string& text, const Complaint& compl
     else if (part.starts_with('i'))
       set_once(shape.input, number(part.substr(1), "input", complain), "input", complain);
     else
-      complain("'{}' is no field (l2, bi and i512 may follow hidden-batch-steps). Remove it.",
+      complain("'{}' is not a field (l2, bi and i512 may follow hidden-batch-steps). Remove it.",
                part);
   }
 }
@@ -113,7 +113,7 @@ RnnShape parse_rnn(const std::string& descriptor) {
   const Complaint complain(descriptor);
   const std::size_t colon = descriptor.find(':');
   if (colon == std::string::npos)
-    complain("the cell is missing (it stands before a colon). Give for example lstm:1024-64-25.");
+    complain("the cell is missing (it precedes a colon). Give for example lstm:1024-64-25.");
   const std::string cell = descriptor.substr(0, colon), extents = descriptor.substr(colon + 1);
   RnnShape shape;
   const auto& cells = rnn_cell_names();

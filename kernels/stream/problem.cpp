@@ -62,7 +62,7 @@ StreamShape parse_stream(const std::string& descriptor) {
   if (digits != std::string::npos) {
     if (!kernel.ends_with('n'))
       throw InputError(fmt::format(
-          "'{}' is no problem of stream (its number has no name). Write triad_n1000000.",
+          "'{}' is not a problem of stream (its number has no name). Write triad_n1000000.",
           descriptor));
     kernel.pop_back();
     if (kernel.ends_with('_')) kernel.pop_back();
@@ -87,7 +87,7 @@ StreamShape parse_stream(const std::string& descriptor) {
   if (error != std::errc() || stop != end || shape.n < least || shape.n > most ||
       (sums && shape.n % 2 != 0))
     throw InputError(fmt::format(
-        "'{}' is no problem of stream (n of {} is {}number from {} to {}). "
+        "'{}' is not a problem of stream (n of {} is {}number from {} to {}). "
         "Write {}_n{}.",
         descriptor, kernel, sums ? "an even " : "a ", least, most, kernel, sums ? 65536 : 1000000));
   return shape;

@@ -71,7 +71,7 @@ TEST(PluginFiles, APipeIsNotWaitedFor) {
   fs::create_directories(folder);
   ASSERT_EQ(mkfifo((folder / "libassay_pipe.so").c_str(), 0600), 0);
   Plugins plugins({folder});
-  EXPECT_TRUE(has(reason_of(plugins, "pipe"), "is no regular file"));
+  EXPECT_TRUE(has(reason_of(plugins, "pipe"), "is not a regular file"));
   fs::remove_all(folder);
 }
 

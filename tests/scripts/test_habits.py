@@ -77,7 +77,7 @@ class Preview(RunTest):
         for words, name in [(["--promote", "all", "--out", "x"], "--out"), (["--reset", "all", "--value-from", "x"], "--value-from")]:
             with self.subTest(words):
                 done = self.command(ASSAY, "history", "runs", "--owner", "me", "--reason", "test", *words, code=2, cwd=self.folder)
-                self.assertIn(f"{name} has no use with {words[0]}", done.stderr)
+                self.assertIn(f"{name} cannot be used with {words[0]}", done.stderr)
 
 
 class Outputs(RunTest):

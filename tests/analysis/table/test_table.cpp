@@ -256,7 +256,7 @@ TEST(Table, NoCommonProblemIsSaidFirst) {
   nlohmann::json other = row("ok", 1e-3);
   other["problem"]["descriptor"] = "mb2ic8ih8oc8oh8kh3ph1";
   const std::string said =
-      "No problem is common with other: nothing stands beside these rows "
+      "No problem is common with other: no row here has a counterpart "
       "(they have conv mb1ic8ih8oc8oh8kh3ph1, other has conv "
       "mb2ic8ih8oc8oh8kh3ph1).\n";
   for (const char* by : {"", "threads"})

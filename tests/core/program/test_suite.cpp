@@ -230,8 +230,8 @@ TEST_F(Suite, OverridesAreFieldsWithValues) {
   for (const std::string text : {"coral2/winograd@mb", "mb1@mb", "coral2@ic8mb"})
     EXPECT_TRUE(told(text).starts_with("'mb' after @ has no value")) << told(text);
   EXPECT_TRUE(told("mb1@7").starts_with("'7' after @ has no name")) << told("mb1@7");
-  EXPECT_TRUE(told("mb1@mb=2").starts_with("'mb=2' after @ is no field")) << told("mb1@mb=2");
-  EXPECT_TRUE(told("mb1@").starts_with("nothing stands after @")) << told("mb1@");
+  EXPECT_TRUE(told("mb1@mb=2").starts_with("'mb=2' after @ is not a field")) << told("mb1@mb=2");
+  EXPECT_TRUE(told("mb1@").starts_with("nothing follows @")) << told("mb1@");
 }
 
 TEST_F(Suite, AnUnknownSuiteGetsTheNearestName) {

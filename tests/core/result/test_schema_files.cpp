@@ -35,7 +35,7 @@ TEST(ReadJson, SaysWhereAndWhat) {
   EXPECT_SAYS(refusal("[1, 1e999]"), "overflow");
   EXPECT_SAYS(refusal("{\"a\": \"\xff\xfe\"}"), "not UTF-8");
   EXPECT_SAYS(refusal("{\"a\": 1,}"), "line 1, column 9");
-  EXPECT_SAYS(refusal("{\"a\": 1, \"b\": 2, \"a\": 3}"), "\"a\" stands twice");
+  EXPECT_SAYS(refusal("{\"a\": 1, \"b\": 2, \"a\": 3}"), "\"a\" appears twice");
   EXPECT_EQ(refusal("[{\"a\": 1}, {\"a\": 1}, {\"b\": {\"a\": 1}, \"a\": 2}]"), "accepted");
   EXPECT_SAYS(refusal(std::string(100000, '[')), "nested deeper");
   EXPECT_SAYS(refusal("{} {}"), "line 1, column 4");

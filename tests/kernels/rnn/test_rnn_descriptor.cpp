@@ -45,7 +45,7 @@ TEST(RnnDescriptor, ErrorsNameTheField) {
       {"lstm:8-2-0", "steps is 0"},
       {"lstm:8-2", "2 of 3"},
       {"lstm:8--3-2", "batch has no number"},
-      {"lstm:8-2-3-x4", "'x4' is no field"},
+      {"lstm:8-2-3-x4", "'x4' is not a field"},
       {"lstm:8-2-3-l0", "layers is 0"},
       {"lstm:8-2-3-l2-l3", "layers is given twice"},
       {"lstm:8-2-3-i0", "input is 0"},

@@ -64,7 +64,7 @@ class Outputs(RunTest):
             with self.subTest(text[:30]):
                 file = self.folder / f"notes-{number}"
                 file.write_text(text)
-                self.refused(*STANDALONE, "--journal", file, says="is no journal")
+                self.refused(*STANDALONE, "--journal", file, says="is not a journal")
 
     def test_the_inputs_of_a_comparison_are_not_confirmed_into(self):
         runs = self.folder / "runs"

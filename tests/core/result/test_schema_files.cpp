@@ -28,9 +28,9 @@ TEST(ReadJson, SaysWhereAndWhat) {
   EXPECT_SAYS(refusal(""), "is empty (line 1, column 1)");
   EXPECT_SAYS(refusal(" \n "), "is empty");
   EXPECT_SAYS(refusal("{\n  \"a\": NaN\n}"), "line 2, column");
-  EXPECT_SAYS(refusal("{\n  \"a\": NaN\n}"), "NaN is no JSON number");
-  EXPECT_SAYS(refusal("{\"a\": -Infinity}"), "Infinity is no JSON number");
-  EXPECT_SAYS(refusal("[1, Infinity]"), "Infinity is no JSON number");
+  EXPECT_SAYS(refusal("{\n  \"a\": NaN\n}"), "NaN is not a JSON number");
+  EXPECT_SAYS(refusal("{\"a\": -Infinity}"), "Infinity is not a JSON number");
+  EXPECT_SAYS(refusal("[1, Infinity]"), "Infinity is not a JSON number");
   EXPECT_SAYS(refusal("[1, 1e999]"), "line 1, column 5");
   EXPECT_SAYS(refusal("[1, 1e999]"), "overflow");
   EXPECT_SAYS(refusal("{\"a\": \"\xff\xfe\"}"), "not UTF-8");

@@ -91,25 +91,25 @@ dnnl::primitive_desc forward_desc(const RnnProblem& problem, const dnnl::engine&
                 &made, engine.get(), kind,
                 s.cell == RnnCell::vanilla_relu ? dnnl_eltwise_relu : dnnl_eltwise_tanh, walk, d[0],
                 d[1], d[3], d[4], d[5], d[6], d[7], dnnl_rnn_flags_undef, 0, 0, attributes.get()),
-            "vanilla_rnn");
+            "could not create a primitive descriptor for vanilla_rnn");
       break;
     case RnnCell::lstm:
       check(dnnl_lstm_forward_primitive_desc_create(
                 &made, engine.get(), kind, walk, d[0], d[1], d[2], d[3], d[4], nullptr, nullptr,
                 d[5], d[6], d[7], d[8], dnnl_rnn_flags_undef, attributes.get()),
-            "lstm");
+            "could not create a primitive descriptor for lstm");
       break;
     case RnnCell::gru:
       check(dnnl_gru_forward_primitive_desc_create(&made, engine.get(), kind, walk, d[0], d[1],
                                                    d[3], d[4], d[5], d[6], d[7],
                                                    dnnl_rnn_flags_undef, attributes.get()),
-            "gru");
+            "could not create a primitive descriptor for gru");
       break;
     case RnnCell::gru_lbr:
       check(dnnl_lbr_gru_forward_primitive_desc_create(&made, engine.get(), kind, walk, d[0], d[1],
                                                        d[3], d[4], d[5], d[6], d[7],
                                                        dnnl_rnn_flags_undef, attributes.get()),
-            "lbr_gru");
+            "could not create a primitive descriptor for lbr_gru");
       break;
   }
   return dnnl::primitive_desc(made);
@@ -138,26 +138,26 @@ dnnl::primitive_desc backward_desc(const RnnProblem& problem, const dnnl::engine
                 s.cell == RnnCell::vanilla_relu ? dnnl_eltwise_relu : dnnl_eltwise_tanh, walk, d[0],
                 d[1], d[3], d[4], d[5], d[6], d[7], g[0], g[1], g[3], g[4], g[5], g[6], g[7], flags,
                 0, 0, forward.get(), attributes.get()),
-            "vanilla_rnn");
+            "could not create a primitive descriptor for vanilla_rnn");
       break;
     case RnnCell::lstm:
       check(dnnl_lstm_backward_primitive_desc_create(
                 &made, engine.get(), kind, walk, d[0], d[1], d[2], d[3], d[4], nullptr, nullptr,
                 d[5], d[6], d[7], d[8], g[0], g[1], g[2], g[3], g[4], nullptr, nullptr, g[5], g[6],
                 g[7], g[8], flags, forward.get(), attributes.get()),
-            "lstm");
+            "could not create a primitive descriptor for lstm");
       break;
     case RnnCell::gru:
       check(dnnl_gru_backward_primitive_desc_create(
                 &made, engine.get(), kind, walk, d[0], d[1], d[3], d[4], d[5], d[6], d[7], g[0],
                 g[1], g[3], g[4], g[5], g[6], g[7], flags, forward.get(), attributes.get()),
-            "gru");
+            "could not create a primitive descriptor for gru");
       break;
     case RnnCell::gru_lbr:
       check(dnnl_lbr_gru_backward_primitive_desc_create(
                 &made, engine.get(), kind, walk, d[0], d[1], d[3], d[4], d[5], d[6], d[7], g[0],
                 g[1], g[3], g[4], g[5], g[6], g[7], flags, forward.get(), attributes.get()),
-            "lbr_gru");
+            "could not create a primitive descriptor for lbr_gru");
       break;
   }
   return dnnl::primitive_desc(made);

@@ -2,12 +2,10 @@
 // compared. Bounds: kernels/conv/sums.hpp, docs/method-gemm.md.
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <numeric>
-#include <random>
 #include <stdexcept>
 
+#include "kernels/conv/sampling.hpp"
 #include "kernels/conv/sums.hpp"
 #include "kernels/gemm/problem.hpp"
 
@@ -121,18 +119,14 @@ std::vector<double> folded(const Values& values, const Stored& matrix, std::int6
   return sums;
 }
 
-/// Coordinates of one dimension at which implementations change what they do: the ends, and the
-/// last whole block of every usual size.
+/// Where the blocks of a matrix multiplication end; `padded`: with what pads a column.
 std::vector<std::int64_t> marks(std::int64_t extent, std::int64_t padded) {
-  std::vector<std::int64_t> at{0, 1, extent / 2, extent - 2, extent - 1, extent, padded - 1};
-  for (std::int64_t size : {4, 6, 8, 12, 16, 24, 32, 48, 64, 128, 256}) {
-    const std::int64_t last = (extent - 1) / size * size;
-    at.insert(at.end(), {last, last - 1, size - 1, size});
-  }
-  std::erase_if(at, [padded](std::int64_t i) { return i < 0 || i >= padded; });
-  std::sort(at.begin(), at.end());
-  at.erase(std::unique(at.begin(), at.end()), at.end());
-  return at;
+  sampling::Marks of_matrix(extent), all(padded);
+  for (const std::int64_t size : {4, 6, 8, 12, 16, 24, 32, 48, 64, 128, 256})
+    of_matrix.add_blocks(size);
+  for (const std::int64_t mark : of_matrix.take()) all.add(mark);
+  all.add(extent);
+  return all.take();
 }
 
 class GemmOracle final : public Oracle {
@@ -153,47 +147,12 @@ class GemmOracle final : public Oracle {
     return sums::full_magnitude(argument.type);
   }
 
-  std::vector<std::int64_t> sample(const TensorSpec& output, double budget,
+  std::vector<std::int64_t> sample(const TensorSpec&, double budget,
                                    std::uint64_t seed) const override {
     const GemmShape& s = problem_.shape();
-    // An element costs its products and about as much as 32 more, to find its inputs and to be
-    // stored.
-    const double affordable = std::max(budget / (static_cast<double>(s.k) + 32), 16.0);
-    const std::int64_t all = output.elements();
-    std::vector<std::int64_t> chosen;
-    if (static_cast<double>(all) <= affordable) {
-      chosen.resize(static_cast<std::size_t>(all));
-      std::iota(chosen.begin(), chosen.end(), std::int64_t{0});
-      return chosen;
-    }
-    const std::array extents{s.batch, s.n, s.ldc};
-    const std::array of{marks(s.batch, s.batch), marks(s.n, s.n), marks(s.m, s.ldc)};
-    std::mt19937_64 random(seed);
-    const auto below = [&random](std::int64_t n) {
-      return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
-    };
-    const auto most = static_cast<std::size_t>(affordable);
-    const auto add = [&](const std::array<std::int64_t, 3>& at) {
-      chosen.push_back((at[0] * s.n + at[1]) * s.ldc + at[2]);
-    };
-    add({0, 0, 0});
-    add({s.batch - 1, s.n - 1, s.m - 1});
-    // Every mark of every dimension, the other coordinates at marks or anywhere; then anywhere.
-    for (int round = 0; round < 8 && chosen.size() < most / 2; ++round)
-      for (std::size_t d = 0; d < 3; ++d)
-        for (const std::int64_t mark : of[d]) {
-          std::array<std::int64_t, 3> at;
-          for (std::size_t e = 0; e < 3; ++e)
-            at[e] = below(2) == 0 ? of[e][static_cast<std::size_t>(
-                                        below(static_cast<std::int64_t>(of[e].size())))]
-                                  : below(extents[e]);
-          at[d] = mark;
-          if (chosen.size() < most) add(at);
-        }
-    while (chosen.size() < most) chosen.push_back(below(all));
-    std::sort(chosen.begin(), chosen.end());
-    chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
-    return chosen;
+    return sampling::chosen_elements({s.batch, s.n, s.ldc},
+                                     {marks(s.batch, s.batch), marks(s.n, s.n), marks(s.m, s.ldc)},
+                                     static_cast<double>(s.k), budget, seed);
   }
 
   void expect(const TensorSpec&, const Inputs& inputs, const Executed& executed, bool exact,

@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/base/error.hpp"
+#include "core/base/descriptor.hpp"
 #include "core/base/text.hpp"
 #include "kernels/conv/problem.hpp"
 
@@ -66,19 +66,9 @@ constexpr AxisMembers width{'w',
                             &ConvShape::pw,
                             &ConvShape::pw_r};
 
-/// Throws for one descriptor; every message begins with the descriptor and the field.
-struct Complaint {
-  const std::string& text;
-  template <class... Args>
-  [[noreturn]] void operator()(fmt::format_string<Args...> format, Args&&... args) const {
-    throw InputError(fmt::format("conv problem '{}': {}", text,
-                                 fmt::format(format, std::forward<Args>(args)...)));
-  }
-};
-
 using Given = std::map<std::string, std::int64_t, std::less<>>;
 
-const Field& find_field(const std::string& name, const Complaint& complain) {
+const Field& find_field(const std::string& name, const DescriptorComplaint& complain) {
   std::vector<std::string> names;
   for (const Field& field : fields) {
     if (name == field.name) return field;
@@ -90,7 +80,7 @@ const Field& find_field(const std::string& name, const Complaint& complain) {
 }
 
 /// Splits the text into fields and numbers.
-Given read_fields(const std::string& text, const Complaint& complain) {
+Given read_fields(const std::string& text, const DescriptorComplaint& complain) {
   Given given;
   const char* at = text.data();
   const char* const end = at + text.size();
@@ -109,38 +99,15 @@ Given read_fields(const std::string& text, const Complaint& complain) {
       complain("unexpected '{}' at position {} (a field such as ic64 was expected). Remove it.",
                *at, at - text.data() + 1);
     const Field& field = find_field(name, complain);
-    if (at != end && *at == '-')
-      complain("{} is negative (it is an extent or a count). Give {} >= {}.", name, name,
-               field.least);
-    std::int64_t value = 0;
-    const auto [stop, error] = std::from_chars(at, end, value);
-    if (error == std::errc::invalid_argument)
-      complain("{} has no number. Give for example {}{}.", name, name, field.least + 1);
-    if (error == std::errc::result_out_of_range)
-      complain("{} does not fit 64 bits ({}). Give a smaller number.", name, std::string(at, stop));
-    if (value < field.least)
-      complain("{} is {} (the least is {}). Give {} >= {}.", name, value, field.least, name,
-               field.least);
+    const std::int64_t value = read_count(at, end, name, field.least, complain);
     if (!given.emplace(name, value).second) complain("{} is given twice. Give it once.", name);
-    at = stop;
   }
   return given;
 }
 
-/// factor * … without leaving 64 bits; the field at which it would is named.
-std::int64_t product(std::initializer_list<std::pair<const char*, std::int64_t>> factors,
-                     const char* what, const Complaint& complain) {
-  std::int64_t value = 1;
-  for (const auto& [name, factor] : factors)
-    if (__builtin_mul_overflow(value, factor, &value))
-      complain("{} does not fit 64 bits (reached at {} = {}). Give smaller extents.", what, name,
-               factor);
-  return value;
-}
-
 /// Fills what is left out of one dimension, and checks the rest. Values that were not given are 0,
 /// pad -1.
-void derive(ConvShape& shape, const AxisMembers& axis, const Complaint& complain) {
+void derive(ConvShape& shape, const AxisMembers& axis, const DescriptorComplaint& complain) {
   const char c = axis.letter;
   const std::int64_t in = shape.*axis.in, taps = shape.*axis.taps, stride = shape.*axis.stride;
   std::int64_t& out = shape.*axis.out;
@@ -207,7 +174,7 @@ void derive(ConvShape& shape, const AxisMembers& axis, const Complaint& complain
 }
 
 /// Element counts, bytes and operations are kept in 64-bit integers everywhere.
-void check_counts(const ConvShape& s, const Complaint& complain) {
+void check_counts(const ConvShape& s, const DescriptorComplaint& complain) {
   product(
       {{"mb", s.mb}, {"ic", s.ic}, {"id", s.id}, {"ih", s.ih}, {"iw", s.iw}, {"element size", 8}},
       "src in bytes", complain);
@@ -263,7 +230,7 @@ bool padding_is_derived(const ConvShape& s, const AxisMembers& a) {
 }  // namespace
 
 ConvShape parse_conv(const std::string& descriptor) {
-  const Complaint complain{descriptor};
+  const DescriptorComplaint complain("conv", descriptor);
   const Given given = read_fields(descriptor, complain);
   if (given.empty())
     complain(

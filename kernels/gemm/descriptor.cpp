@@ -6,22 +6,12 @@
 #include <cmath>
 #include <map>
 
-#include "core/base/error.hpp"
+#include "core/base/descriptor.hpp"
 #include "core/base/text.hpp"
 #include "kernels/gemm/problem.hpp"
 
 namespace assay {
 namespace {
-
-/// Throws for one descriptor; every message begins with the descriptor.
-struct Complaint {
-  const std::string& text;
-  template <class... Args>
-  [[noreturn]] void operator()(fmt::format_string<Args...> format, Args&&... args) const {
-    throw InputError(fmt::format("gemm problem '{}': {}", text,
-                                 fmt::format(format, std::forward<Args>(args)...)));
-  }
-};
 
 struct Extent {
   const char* name;
@@ -46,7 +36,7 @@ constexpr const char* all_names = "m n k b lda ldb ldc alpha beta ta tb";
 /// Reads one descriptor from its left end.
 class Reader {
  public:
-  Reader(const std::string& text, const Complaint& complain)
+  Reader(const std::string& text, const DescriptorComplaint& complain)
       : at_(text.data()), begin_(at_), end_(at_ + text.size()), complain_(complain) {}
 
   GemmShape read() {
@@ -94,22 +84,7 @@ class Reader {
     else if (factor != nullptr)
       shape_.*(factor->member) = number(name);
     else
-      shape_.*(extent->member) = count(name);
-  }
-
-  std::int64_t count(const std::string& name) {
-    if (at_ != end_ && *at_ == '-')
-      complain_("{} is negative (it is an extent or a count). Give {} >= 1.", name, name);
-    std::int64_t value = 0;
-    const auto [stop, error] = std::from_chars(at_, end_, value);
-    if (error == std::errc::invalid_argument)
-      complain_("{} has no number. Give for example {}64.", name, name);
-    if (error == std::errc::result_out_of_range)
-      complain_("{} does not fit 64 bits ({}). Give a smaller number.", name,
-                std::string(at_, stop));
-    if (value < 1) complain_("{} is 0. Give {} >= 1.", name, name);
-    at_ = stop;
-    return value;
+      shape_.*(extent->member) = read_count(at_, end_, name, 1, complain_);
   }
 
   double number(const std::string& name) {
@@ -124,13 +99,13 @@ class Reader {
   const char* at_;
   const char* begin_;
   const char* end_;
-  const Complaint& complain_;
+  const DescriptorComplaint& complain_;
   GemmShape shape_;
   std::map<std::string, bool> given_;
 };
 
 /// "2x3" as numbers.
-std::vector<std::int64_t> extents_of(const std::string& text, const Complaint& complain) {
+std::vector<std::int64_t> extents_of(const std::string& text, const DescriptorComplaint& complain) {
   std::vector<std::int64_t> all;
   for (const std::string& part : split(text, 'x')) {
     std::int64_t value = 0;
@@ -144,7 +119,7 @@ std::vector<std::int64_t> extents_of(const std::string& text, const Complaint& c
 }
 
 /// benchdnn's matmul: the extents of the two factors, without transposes.
-GemmShape read_benchdnn(const std::string& text, const Complaint& complain) {
+GemmShape read_benchdnn(const std::string& text, const DescriptorComplaint& complain) {
   const std::size_t colon = text.find(':');
   const auto a = extents_of(text.substr(0, colon), complain),
              b = extents_of(text.substr(colon + 1), complain);
@@ -170,17 +145,7 @@ GemmShape read_benchdnn(const std::string& text, const Complaint& complain) {
   return shape;
 }
 
-/// factor * … without leaving 64 bits; the field at which it would is named.
-void check_product(std::initializer_list<std::pair<const char*, std::int64_t>> of, const char* what,
-                   const Complaint& complain) {
-  std::int64_t value = 1;
-  for (const auto& [name, factor] : of)
-    if (__builtin_mul_overflow(value, factor, &value))
-      complain("{} does not fit 64 bits (reached at {} = {}). Give smaller extents.", what, name,
-               factor);
-}
-
-void settle(GemmShape& s, const Complaint& complain) {
+void settle(GemmShape& s, const DescriptorComplaint& complain) {
   const auto leading = [&](const char* name, std::int64_t& ld, std::int64_t rows, const char* of) {
     if (ld == 0) ld = rows;
     if (ld < rows)
@@ -192,20 +157,20 @@ void settle(GemmShape& s, const Complaint& complain) {
   leading("ldc", s.ldc, s.m, "C");
   if (s.alpha == 0) complain("alpha is 0 (nothing would be multiplied). Give another alpha.");
   if (s.beta == 0) s.beta = 0;  // of -0
-  check_product({{"m", s.m}, {"n", s.n}, {"k", s.k}, {"b", s.batch}, {"2", 2}},
-                "the number of operations", complain);
-  check_product({{"lda", s.lda}, {"columns", s.a_columns()}, {"b", s.batch}, {"element size", 8}},
-                "A in bytes", complain);
-  check_product({{"ldb", s.ldb}, {"columns", s.b_columns()}, {"b", s.batch}, {"element size", 8}},
-                "B in bytes", complain);
-  check_product({{"ldc", s.ldc}, {"n", s.n}, {"b", s.batch}, {"element size", 8}}, "C in bytes",
-                complain);
+  product({{"m", s.m}, {"n", s.n}, {"k", s.k}, {"b", s.batch}, {"2", 2}},
+          "the number of operations", complain);
+  product({{"lda", s.lda}, {"columns", s.a_columns()}, {"b", s.batch}, {"element size", 8}},
+          "A in bytes", complain);
+  product({{"ldb", s.ldb}, {"columns", s.b_columns()}, {"b", s.batch}, {"element size", 8}},
+          "B in bytes", complain);
+  product({{"ldc", s.ldc}, {"n", s.n}, {"b", s.batch}, {"element size", 8}}, "C in bytes",
+          complain);
 }
 
 }  // namespace
 
 GemmShape parse_gemm(const std::string& descriptor) {
-  const Complaint complain{descriptor};
+  const DescriptorComplaint complain("gemm", descriptor);
   if (descriptor.empty()) complain("it is empty. Give for example m1760n128k1760.");
   GemmShape shape = descriptor.find(':') != std::string::npos ? read_benchdnn(descriptor, complain)
                                                               : Reader(descriptor, complain).read();

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <map>
 
-#include "core/base/error.hpp"
+#include "core/base/descriptor.hpp"
 #include "core/base/text.hpp"
 #include "kernels/rnn/problem.hpp"
 
@@ -15,21 +15,8 @@ namespace {
 /// Extents above this are no network, and products of a few of them would leave 64 bits.
 constexpr std::int64_t largest = std::int64_t{1} << 24;
 
-class Complaint {
- public:
-  explicit Complaint(const std::string& descriptor) : descriptor_(descriptor) {}
-  template <class... Arguments>
-  [[noreturn]] void operator()(fmt::format_string<Arguments...> text,
-                               Arguments&&... arguments) const {
-    throw InputError(fmt::format("rnn descriptor '{}': {}", descriptor_,
-                                 fmt::format(text, std::forward<Arguments>(arguments)...)));
-  }
-
- private:
-  const std::string& descriptor_;
-};
-
-std::int64_t number(std::string_view text, std::string_view field, const Complaint& complain) {
+std::int64_t number(std::string_view text, std::string_view field,
+                    const DescriptorComplaint& complain) {
   if (text.empty()) complain("{} has no number (it is an extent). Give {} >= 1.", field, field);
   std::int64_t value = 0;
   const char* const end = text.data() + text.size();
@@ -43,13 +30,13 @@ std::int64_t number(std::string_view text, std::string_view field, const Complai
 }
 
 void set_once(std::int64_t& extent, std::int64_t value, std::string_view field,
-              const Complaint& complain) {
+              const DescriptorComplaint& complain) {
   if (extent != 0) complain("{} is given twice. Give it once.", field);
   extent = value;
 }
 
 /// "1024-64-25-l2-bi-i512"
-void read_short(RnnShape& shape, const std::string& text, const Complaint& complain) {
+void read_short(RnnShape& shape, const std::string& text, const DescriptorComplaint& complain) {
   const std::vector<std::string> parts = split(text, '-');
   if (parts.size() < 3)
     complain("hidden, batch and steps are needed ({} of 3 are given). Give for example 1024-64-25.",
@@ -72,7 +59,7 @@ void read_short(RnnShape& shape, const std::string& text, const Complaint& compl
 }
 
 /// "l1t25mb64sic1024slc1024dhc1024dic1024"
-void read_benchdnn(RnnShape& shape, const std::string& text, const Complaint& complain) {
+void read_benchdnn(RnnShape& shape, const std::string& text, const DescriptorComplaint& complain) {
   std::map<std::string, std::int64_t> given;
   for (std::size_t at = 0; at < text.size();) {
     std::size_t digits = at;
@@ -101,7 +88,7 @@ void read_benchdnn(RnnShape& shape, const std::string& text, const Complaint& co
                shape.hidden, field, shape.hidden);
 }
 
-double product(std::initializer_list<std::int64_t> factors) {
+double real_product(std::initializer_list<std::int64_t> factors) {
   double value = 1;
   for (const std::int64_t factor : factors) value *= static_cast<double>(factor);
   return value;
@@ -110,7 +97,7 @@ double product(std::initializer_list<std::int64_t> factors) {
 }  // namespace
 
 RnnShape parse_rnn(const std::string& descriptor) {
-  const Complaint complain(descriptor);
+  const DescriptorComplaint complain("rnn", descriptor);
   const std::size_t colon = descriptor.find(':');
   if (colon == std::string::npos)
     complain("the cell is missing (it precedes a colon). Give for example lstm:1024-64-25.");
@@ -132,7 +119,7 @@ RnnShape parse_rnn(const std::string& descriptor) {
   // Everything is counted in 64-bit integers: elements, bytes (8 each in the reference), FLOPs.
   const double widest = static_cast<double>(std::max(shape.input, joined));
   const std::int64_t gates = shape.biases();
-  if (product({shape.steps, shape.batch, shape.layers, shape.directions, gates, 16}) * widest *
+  if (real_product({shape.steps, shape.batch, shape.layers, shape.directions, gates, 16}) * widest *
           static_cast<double>(shape.hidden) >
       0x1p62)
     complain("the number of operations does not fit 64 bits. Give smaller extents.");

@@ -59,14 +59,14 @@ RnnProblem::RnnProblem(const RnnShape& shape, RnnInput input, RnnDirection direc
   if (!(parse_rnn(text) == shape))
     throw InputError(fmt::format("rnn shape {} is none that a descriptor gives.", text));
   if (skips() && shape.input != shape.hidden && (shape.layers == 1 || shape.directions == 1))
-    throw InputError(fmt::format(
-        "rnn descriptor '{}': input is {}, but a skipped input is added to the {} hidden "
-        "values of each gate. Leave i{} out, or use --input linear.",
-        text, shape.input, shape.hidden, shape.input));
+    throw InputError(
+        fmt::format("rnn problem '{}': input is {}, but a skipped input is added to the {} hidden "
+                    "values of each gate. Leave i{} out, or use --input linear.",
+                    text, shape.input, shape.hidden, shape.input));
   const std::int64_t joined = shape.directions * shape.hidden;
   if (!skips() && shape.layers > 1 && shape.input != joined)
     throw InputError(
-        fmt::format("rnn descriptor '{}': input is {}, but the layers of a stack have weights of "
+        fmt::format("rnn problem '{}': input is {}, but the layers of a stack have weights of "
                     "one shape (each reads the {} values of the layer below). Leave i{} out.",
                     text, shape.input, joined, shape.input));
 }

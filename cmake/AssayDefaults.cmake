@@ -14,10 +14,20 @@ if(CCACHE_PROGRAM AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER "${CCACHE_PROGRAM}")
 endif()
 
-# CMAKE_UNITY_BUILD compiles files in batches, which halves the time of a whole build. It holds for the targets that ask for
-# unity_build: SIMD kernels include themselves once for each instruction set, and tests repeat names.
+# CMAKE_UNITY_BUILD compiles files in batches, which halves the time of a whole build. It holds for the targets of
+# assay_unity_build: SIMD kernels include themselves once for each instruction set, and tests repeat names.
 set(unity_build "${CMAKE_UNITY_BUILD}")
 set(CMAKE_UNITY_BUILD OFF)
+
+# assay_unity_build(TARGET SOURCE...): a folder is one batch, so that a new file meets the names of its own folder alone.
+function(assay_unity_build target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD "${unity_build}" UNITY_BUILD_MODE GROUP)
+  foreach(source IN LISTS ARGN)
+    get_filename_component(folder "${source}" DIRECTORY)
+    get_filename_component(folder "${folder}" NAME)
+    set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${folder}")
+  endforeach()
+endfunction()
 
 # The build tree has the layout of the installed one: bin, lib, lib/assay (plugins), share/assay.
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")

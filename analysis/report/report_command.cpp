@@ -13,7 +13,7 @@ namespace assay {
 
 namespace {
 
-int report(const Given& given) {
+int write_report(const Given& given) {
   const std::string out = value_of(given, "out").value_or("report.html");
   std::vector<std::string> inputs = values_of(given, "FILE");
   for (const std::string& name : values_of(given, "baseline")) inputs.push_back(name);
@@ -44,7 +44,7 @@ Command report_command() {
         "the rows' own", false, true},
        {"--title", "heading of the page", "TEXT", "Assay report"},
        {"--out", "write the page to this file", "FILE", "report.html", false, false, output_group}},
-      &report,
+      &write_report,
       {{"assay report results/today", "writes report.html of one run"},
        {"assay report results/monday results/tuesday comparison.json --out both.html",
         "writes a page of two runs and their comparison"}}};

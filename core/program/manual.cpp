@@ -77,7 +77,7 @@ bool stands_under(const Flag& flag, const std::string& heading) {
   return heading == (flag.group.empty() ? "Options" : flag.group);
 }
 
-std::string dashed(std::string name) {
+std::string page_name(std::string name) {
   std::replace(name.begin(), name.end(), ' ', '-');
   return name;
 }
@@ -118,7 +118,7 @@ std::string completion_body(const std::vector<Flag>& flags, const std::string& i
 }  // namespace
 
 std::string man_page(const Command& command, const std::vector<Command>& subcommands) {
-  const std::string title = dashed(command.name);
+  const std::string title = page_name(command.name);
   std::string upper = title;
   std::transform(upper.begin(), upper.end(), upper.begin(),
                  [](unsigned char c) { return static_cast<char>(std::toupper(c)); });

@@ -72,12 +72,12 @@ bool begins_as_old(std::string_view line) {
 }
 
 /// Nothing that Assay writes comes near: later stages recurse.
-constexpr int deepest = 64;
+constexpr int deepest_nesting = 64;
 
 json parsed(std::string_view text) {
   bool too_deep = false;
   const auto callback = [&](int depth, json::parse_event_t, const json&) {
-    too_deep = too_deep || depth > deepest;
+    too_deep = too_deep || depth > deepest_nesting;
     return !too_deep;
   };
   json value = json::parse(text.begin(), text.end(), callback, false);

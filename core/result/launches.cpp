@@ -22,7 +22,7 @@ int gravity(const std::string& status) {
 
 bool has_status(const json& row, const char* status) { return row.at("status") == status; }
 
-void summarize(Launches& series) {
+void merge_launches(Launches& series) {
   for (const json& row : series.rows) {
     const std::string status = row.at("status");
     if (series.status.empty() || gravity(status) > gravity(series.status)) {
@@ -109,7 +109,7 @@ std::vector<Launches> LaunchGroups::take() {
     place->rows.push_back(std::move(entry.row));
   }
   entries_.clear();
-  for (Launches& group : all) summarize(group);
+  for (Launches& group : all) merge_launches(group);
   return all;
 }
 

@@ -23,10 +23,10 @@ std::int64_t read_count(const char*& at, const char* end, const std::string& fie
   return value;
 }
 
-std::map<std::string, std::int64_t> read_counts(const std::vector<std::string>& known,
+std::map<std::string, std::int64_t> read_counts(const std::string& text,
+                                                const std::vector<std::string>& known,
                                                 const std::vector<std::string>& required,
                                                 const DescriptorComplaint& complain) {
-  const std::string& text = complain.descriptor();
   std::map<std::string, std::int64_t> given;
   const char* at = text.data();
   const char* const end = at + text.size();

@@ -25,7 +25,6 @@ class DescriptorComplaint {
     throw InputError(fmt::format("{} problem '{}': {}", benchmark_, descriptor_,
                                  fmt::format(text, std::forward<Arguments>(arguments)...)));
   }
-  const std::string& descriptor() const { return descriptor_; }
 
  private:
   std::string benchmark_, descriptor_;
@@ -36,9 +35,10 @@ class DescriptorComplaint {
 std::int64_t read_count(const char*& at, const char* end, const std::string& field,
                         std::int64_t least, const DescriptorComplaint& complain);
 
-/// "n262144d250" as numbers by the names of their fields, each at least 1; '_' may separate them.
-/// Refused: unknown fields, the same one twice, one of `required` that is missing.
-std::map<std::string, std::int64_t> read_counts(const std::vector<std::string>& known,
+/// `text`, "n262144d250", as numbers by the names of their fields, each at least 1; '_' may
+/// separate them. Refused: unknown fields, the same one twice, one of `required` that is missing.
+std::map<std::string, std::int64_t> read_counts(const std::string& text,
+                                                const std::vector<std::string>& known,
                                                 const std::vector<std::string>& required,
                                                 const DescriptorComplaint& complain);
 

@@ -5,19 +5,6 @@
 namespace assay {
 namespace {
 
-/// The library of the backend blas; of the others it is the default, which ids leave out.
-Dimension blas_library() {
-  Dimension made;
-  made.name = "blas";
-  made.help =
-      "CBLAS library that the backend blas opens, as a file name or a path (libopenblas.so.0); "
-      "auto: the first known one that opens";
-  made.defaults = {"auto"};
-  made.omit = "auto";
-  made.group = "Backend";
-  return made;
-}
-
 class GemmBenchmark final : public OperationBenchmark {
  public:
   std::string name() const override { return "gemm"; }
@@ -40,7 +27,7 @@ class GemmBenchmark final : public OperationBenchmark {
   }
 
   void complete(Settings& settings, const RankCount&) const override {
-    if (settings.at("backend") != "blas") settings["blas"] = "auto";
+    settle_blas_library(settings);
   }
 
   std::unique_ptr<Problem> problem(const Settings& settings) const override {
@@ -54,6 +41,22 @@ class GemmBenchmark final : public OperationBenchmark {
 };
 
 }  // namespace
+
+Dimension blas_library() {
+  Dimension made;
+  made.name = "blas";
+  made.help =
+      "CBLAS library that the backend blas opens, as a file name or a path (libopenblas.so.0); "
+      "auto: the first known one that opens";
+  made.defaults = {"auto"};
+  made.omit = "auto";
+  made.group = "Backend";
+  return made;
+}
+
+void settle_blas_library(Settings& settings) {
+  if (settings.at("backend") != "blas") settings["blas"] = "auto";
+}
 
 const OperationBenchmark& gemm_benchmark() {
   static const GemmBenchmark benchmark;

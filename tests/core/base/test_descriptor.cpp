@@ -7,7 +7,7 @@ namespace {
 
 std::string refusal(const std::string& descriptor) {
   try {
-    read_counts({"n", "d", "k"}, {"n", "d"}, DescriptorComplaint("points", descriptor));
+    read_counts(descriptor, {"n", "d", "k"}, {"n", "d"}, DescriptorComplaint("points", descriptor));
   } catch (const InputError& error) {
     return error.what();
   }
@@ -17,7 +17,7 @@ std::string refusal(const std::string& descriptor) {
 TEST(Descriptor, CountsAreReadByName) {
   const std::map<std::string, std::int64_t> expected{{"n", 262144}, {"d", 250}};
   for (const char* text : {"n262144d250", "d250n262144", "n262144_d250_"})
-    EXPECT_EQ(read_counts({"n", "d", "k"}, {"n", "d"}, {"points", text}), expected) << text;
+    EXPECT_EQ(read_counts(text, {"n", "d", "k"}, {"n", "d"}, {"points", text}), expected) << text;
 }
 
 TEST(Descriptor, EachFaultNamesItsField) {

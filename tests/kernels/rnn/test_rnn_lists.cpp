@@ -83,5 +83,12 @@ TEST(RnnSuites, RunEveryProblemWithBothInputs) {
       expand_suite(rnn_benchmark(), read_suite(find_suite("smoke")), "smoke", plugins).empty());
 }
 
+TEST(RnnLists, FieldsOfBenchdnnMayBeOverridden) {
+  const std::vector<NamedProblem> found =
+      find_problems(rnn_benchmark(), "lstm:l1t25mb64dhc1024@mb32t5");
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].descriptor, "lstm:1024-32-5");
+}
+
 }  // namespace
 }  // namespace assay

@@ -1,0 +1,99 @@
+// The dense kernels of data analysis by CBLAS.
+
+#include "kernels/linalg/problem.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "kernels/blas/backend.hpp"
+
+namespace assay::blas {
+namespace {
+
+// Values of the enumerations of every cblas.h.
+constexpr int row_major = 101, lower = 122, transpose = 112;
+
+/// cblas_ssyrk and cblas_dsyrk, as C calls them.
+template <class Int, class Real>
+using Function = void (*)(int order, int triangle, int transpose_a, Int n, Int k, Real alpha,
+                          const Real* a, Int lda, Real beta, Real* c, Int ldc);
+
+template <class Int, class Real>
+class Syrk final : public Operation {
+ public:
+  Syrk(const LinalgProblem& problem, const std::string& name, void* function, int threads)
+      : shape_(problem.shape()),
+        arguments_(problem.tensors()),
+        call_(reinterpret_cast<Function<Int, Real>>(function)),
+        threads_(threads) {
+    executed_.algorithm = "direct";
+    executed_.implementation = fmt::format("{} {}", library().version(), name);
+    executed_.storage = executed_.compute = executed_.accumulate =
+        std::string(assay::name(problem.precision()));
+    executed_.evidence = "numerical";  // the bounds of fp32 exclude tf32 and bf16
+    executed_.layout = "rows";
+  }
+
+  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
+
+  void bind(std::span<Tensor* const> tensors) override {
+    x_ = static_cast<const Real*>(tensors[0]->data());
+    c_ = static_cast<Real*>(tensors[1]->data());
+    library().use_threads(threads_);
+  }
+
+  void run(Stream&) override {
+    const auto d = static_cast<Int>(shape_.d);
+    call_(row_major, lower, transpose, d, static_cast<Int>(shape_.n), Real(1), x_, d, Real(0), c_,
+          d);
+    // BLAS writes one triangle.
+    for (std::int64_t i = 0; i < shape_.d; ++i)
+      for (std::int64_t j = 0; j < i; ++j) c_[j * shape_.d + i] = c_[i * shape_.d + j];
+  }
+
+  Executed executed() const override { return executed_; }
+
+ private:
+  LinalgShape shape_;
+  std::vector<TensorSpec> arguments_;
+  Function<Int, Real> call_;
+  int threads_;
+  const Real* x_ = nullptr;
+  Real* c_ = nullptr;
+  Executed executed_;
+};
+
+template <class Int>
+std::unique_ptr<Operation> made(const LinalgProblem& problem, const std::string& name,
+                                void* function, int threads) {
+  if (problem.precision() == Precision::fp64)
+    return std::make_unique<Syrk<Int, double>>(problem, name, function, threads);
+  return std::make_unique<Syrk<Int, float>>(problem, name, function, threads);
+}
+
+Result<std::unique_ptr<Operation>> make_linalg(Device&, const Problem& problem,
+                                               const Options& options, Communicator&) {
+  const auto& linalg = problem_cast<LinalgProblem>(problem);
+  const std::string algorithm = options.get("algorithm", "auto");
+  if (algorithm != "auto" && algorithm != "direct")
+    return Unsupported{fmt::format("blas has no algorithm {} for linalg. Use auto.", algorithm)};
+  const LinalgShape& s = linalg.shape();
+  if (!library().wide() && std::max(s.n, s.d) > std::numeric_limits<std::int32_t>::max())
+    return Unsupported{fmt::format(
+        "{} has 32-bit integers (LP64), which do not hold {}. Use a library with 64-bit ones.",
+        library().file(), std::max(s.n, s.d))};
+  const std::string name = linalg.precision() == Precision::fp64 ? "cblas_dsyrk" : "cblas_ssyrk";
+  void* const function = library().function(name);
+  if (function == nullptr) return Unsupported{library().why_not(name)};
+  const int threads = std::max(1, options.threads);
+  return library().wide() ? made<std::int64_t>(linalg, name, function, threads)
+                          : made<std::int32_t>(linalg, name, function, threads);
+}
+
+const Maker add_linalg{makers(), kind_of<LinalgProblem>(), &make_linalg, {"direct"}};
+
+}  // namespace
+}  // namespace assay::blas

@@ -1,0 +1,51 @@
+#include "kernels/linalg/benchmark.hpp"
+
+#include "kernels/gemm/benchmark.hpp"
+#include "kernels/linalg/problem.hpp"
+
+namespace assay {
+namespace {
+
+class LinalgBenchmark final : public OperationBenchmark {
+ public:
+  std::string name() const override { return "linalg"; }
+
+  std::string description() const override { return "dense kernels of data analysis"; }
+
+  std::vector<Dimension> dimensions() const override {
+    return {dimension::precision({"fp64", "fp32"}, {"fp64"}),
+            dimension::backend("linalg", {"blas"}),
+            dimension::algorithm({"auto"}),
+            dimension::problem({"syrk:n262144d250"}),
+            dimension::cache(),
+            dimension::threads(),
+            blas_library(),
+            dimension::device()};
+  }
+
+  std::string canonical(const std::string& descriptor) const override {
+    return to_descriptor(parse_linalg(descriptor));
+  }
+
+  void complete(Settings& settings, const RankCount&) const override {
+    settle_blas_library(settings);
+  }
+
+  std::unique_ptr<Problem> problem(const Settings& settings) const override {
+    return std::make_unique<LinalgProblem>(parse_linalg(settings.at("problem")),
+                                           precision(settings.at("precision")));
+  }
+
+  std::unique_ptr<Oracle> oracle(const Problem& problem) const override {
+    return linalg_oracle(problem_cast<LinalgProblem>(problem));
+  }
+};
+
+}  // namespace
+
+const OperationBenchmark& linalg_benchmark() {
+  static const LinalgBenchmark benchmark;
+  return benchmark;
+}
+
+}  // namespace assay

@@ -1,0 +1,79 @@
+// The dense kernels of data analysis by plain loops, accumulated in fp64, rounded once.
+
+#include "kernels/linalg/problem.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "kernels/reference/backend.hpp"
+
+namespace assay::reference {
+namespace {
+
+class PlainSyrk final : public Operation {
+ public:
+  PlainSyrk(const LinalgProblem& problem, int threads)
+      : problem_(problem), arguments_(problem.tensors()), threads_(threads) {}
+
+  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
+
+  void bind(std::span<Tensor* const> tensors) override {
+    x_ = static_cast<std::byte*>(tensors[0]->data());
+    c_ = static_cast<std::byte*>(tensors[1]->data());
+  }
+
+  void run(Stream&) override {
+    const auto d = static_cast<std::size_t>(problem_.shape().d);
+    const DataType type = arguments_[0].type;
+    std::vector<double> sums(d * d);
+#pragma omp parallel num_threads(threads_)
+    {
+      std::vector<double> row(d), part(d * d);
+#pragma omp for schedule(static)
+      for (std::int64_t r = 0; r < problem_.shape().n; ++r) {
+        decode(type, x_ + static_cast<std::size_t>(r) * d * size_of(type), row);
+        for (std::size_t i = 0; i < d; ++i)
+          for (std::size_t j = 0; j < d; ++j) part[i * d + j] += row[i] * row[j];
+      }
+#pragma omp critical
+      for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += part[i];
+    }
+    encode(arguments_[1].type, sums, c_);
+  }
+
+  Executed executed() const override {
+    Executed out;
+    out.algorithm = "direct";
+    out.implementation = "plain loop";
+    out.storage = std::string(name(problem_.precision()));
+    out.compute = out.accumulate = std::string(name(DataType::fp64));
+    out.layout = "rows";
+    out.evidence = "library";
+    return out;
+  }
+
+ private:
+  LinalgProblem problem_;
+  std::vector<TensorSpec> arguments_;
+  int threads_;
+  std::byte* x_ = nullptr;
+  std::byte* c_ = nullptr;
+};
+
+Result<std::unique_ptr<Operation>> make_linalg(Device&, const Problem& problem,
+                                               const Options& options, Communicator&) {
+  const std::string algorithm = options.get("algorithm", "auto");
+  if (algorithm != "auto" && algorithm != "direct")
+    return Unsupported{fmt::format(
+        "reference has no algorithm {} (it computes direct alone). Use direct.", algorithm)};
+  return std::make_unique<PlainSyrk>(problem_cast<LinalgProblem>(problem),
+                                     std::max(1, options.threads));
+}
+
+const Maker add_linalg{makers(), kind_of<LinalgProblem>(), &make_linalg, {"direct"}};
+
+}  // namespace
+}  // namespace assay::reference

@@ -1,0 +1,78 @@
+// The backends of the dense kernels of data analysis, through the plugins as the programs load
+// them, by both passes of verification.
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include <random>
+
+#include "assay/test_paths.hpp"
+#include "core/program/suite.hpp"
+#include "kernels/linalg/benchmark.hpp"
+#include "kernels/linalg/problem.hpp"
+
+namespace assay {
+namespace {
+
+using Made = Result<std::unique_ptr<Workload>>;
+
+Made prepare(const std::string& backend, const std::string& problem, const std::string& precision,
+             int threads = 1) {
+  static Plugins plugins({std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"});
+  static const auto ranks = serial_communicator();
+  CaseContext context{plugins, *ranks};
+  const std::vector<Case> cases = expand(linalg_benchmark(),
+                                         {{"problem", {problem}},
+                                          {"precision", {precision}},
+                                          {"backend", {backend}},
+                                          {"threads", {std::to_string(threads)}}},
+                                         plugins);
+  return linalg_benchmark().prepare(cases.at(0), context);
+}
+
+std::string refusal(const std::string& backend, const std::string& problem,
+                    const std::string& precision) {
+  const Made made = prepare(backend, problem, precision);
+  const auto* const why = std::get_if<Unsupported>(&made);
+  return why == nullptr ? "" : why->reason;
+}
+
+void verify(const std::string& backend, const std::string& problem, const std::string& precision,
+            int threads) {
+  const std::string what = backend + " " + problem + " " + precision;
+  Made made = prepare(backend, problem, precision, threads);
+  if (const auto* const why = std::get_if<Unsupported>(&made)) FAIL() << what << why->reason;
+  Workload& workload = *std::get<std::unique_ptr<Workload>>(made);
+  const Verification before = workload.verify_before();
+  ASSERT_TRUE(before.passed) << what << ": " << before.reason;
+  EXPECT_TRUE(before.exact) << what;
+  for (int i = 0; i < 2; ++i) {
+    workload.reset();
+    workload.run(workload.stream());
+  }
+  const Verification after = workload.verify_after();
+  ASSERT_TRUE(after.passed) << what << ": " << after.reason;
+  EXPECT_EQ(workload.executed().storage, precision) << what;
+}
+
+void verify_shapes(const std::string& backend) {
+  std::mt19937 random(8);
+  for (int i = 0; i < 30; ++i)
+    for (const char* precision : {"fp64", "fp32"}) {
+      verify(backend, fmt::format("syrk:n{}d{}", 1 + random() % 300, 1 + random() % 70), precision,
+             1 + i % 2);
+      if (testing::Test::HasFailure()) return;
+    }
+  for (const char* precision : {"fp64", "fp32"}) verify(backend, "syrk:n9000d250", precision, 2);
+}
+
+TEST(LinalgBackends, ReferenceComputesTheGramMatrix) { verify_shapes("reference"); }
+
+TEST(LinalgBackends, BlasComputesTheGramMatrix) {
+  if (const std::string why = refusal("blas", "syrk:n8d8", "fp64"); !why.empty())
+    GTEST_SKIP() << why;
+  verify_shapes("blas");
+}
+
+}  // namespace
+}  // namespace assay

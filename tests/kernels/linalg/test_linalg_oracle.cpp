@@ -1,0 +1,202 @@
+// The oracle of the Gram matrix against plain loops, and what its bounds and its checksum find.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "core/base/error.hpp"
+#include "kernels/linalg/problem.hpp"
+
+namespace assay {
+namespace {
+
+Executed honest(Precision precision) {
+  Executed executed;
+  executed.algorithm = "direct";
+  executed.accumulate = std::string(name(precision));
+  return executed;
+}
+
+Inputs data(const LinalgProblem& problem, Values::Kind kind, int magnitude, std::uint64_t seed) {
+  Inputs inputs;
+  for (const TensorSpec& spec : problem.tensors())
+    inputs.emplace(spec.name, Values(kind, seed, spec.name, spec.type, magnitude));
+  return inputs;
+}
+
+std::vector<std::int64_t> every_index(const TensorSpec& spec) {
+  std::vector<std::int64_t> all(static_cast<std::size_t>(spec.elements()));
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::int64_t>(i);
+  return all;
+}
+
+/// x^T x with operands and partial sums rounded as told, in sequence.
+std::vector<double> gram(const LinalgProblem& problem, const Inputs& inputs,
+                         double (*operand)(double), double (*sum)(double)) {
+  const auto d = static_cast<std::size_t>(problem.shape().d);
+  std::vector<double> row(d), c(d * d);
+  for (std::int64_t r = 0; r < problem.shape().n; ++r) {
+    inputs.find("x")->second.fill(r * problem.shape().d, row);
+    for (double& value : row) value = operand(value);
+    for (std::size_t i = 0; i < d; ++i)
+      for (std::size_t j = 0; j < d; ++j) c[i * d + j] = sum(c[i * d + j] + row[i] * row[j]);
+  }
+  return c;
+}
+
+double same(double value) { return value; }
+double to_fp32(double value) { return round_to(DataType::fp32, value); }
+double to_bf16(double value) { return round_to(DataType::bf16, value); }
+double to_tf32(double value) {  // 11 significant bits
+  if (value == 0) return 0;
+  const double scale = std::ldexp(1, std::ilogb(value) - 10);
+  return std::nearbyint(value / scale) * scale;
+}
+
+/// Whether all elements keep to the bounds.
+bool passes(const LinalgProblem& problem, const Inputs& inputs, const std::vector<double>& got) {
+  const TensorSpec c = problem.tensors()[1];
+  const std::vector<std::int64_t> indices = every_index(c);
+  std::vector<Expected> want(indices.size());
+  linalg_oracle(problem)->expect(c, inputs, honest(problem.precision()), false, indices, want);
+  double errors = 0, bounds = 0;
+  bool passed = true;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const double error = std::abs(got[i] - want[i].value);
+    passed = passed && error <= want[i].max_bound;
+    errors += error * error;
+    bounds += want[i].rms_bound * want[i].rms_bound;
+  }
+  return passed && errors <= bounds;
+}
+
+double weighted_sum(const std::vector<double>& values, const ChecksumWeights& weights) {
+  std::vector<double> factors(values.size());
+  weights.fill(0, factors);
+  double sum = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) sum += factors[i] * values[i];
+  return sum;
+}
+
+TEST(LinalgDescriptor, EveryShapeRoundTrips) {
+  for (const char* text : {"syrk:n1d1", "syrk:n262144d250", "syrk:n33554432d250"})
+    EXPECT_EQ(to_descriptor(parse_linalg(text)), text);
+  EXPECT_EQ(to_descriptor(parse_linalg("syrk:d250_n4")), "syrk:n4d250");
+}
+
+TEST(LinalgDescriptor, EachFaultIsNamed) {
+  const std::pair<const char*, const char*> faults[] = {
+      {"n4d2", "the kernel is missing"},
+      {"syrc:n4d2", "Did you mean 'syrk'?"},
+      {"syrk:n4", "d is missing"},
+      {"syrk:n0d2", "n is 0"},
+      {"syrk:n4d2k1", "'k'"},
+      {"syrk:n4611686018427387904d8", "does not fit 64 bits"},
+      {"syrk:n1d4611686018427387904", "does not fit 64 bits"}};
+  for (const auto& [text, expected] : faults) {
+    std::string found;
+    try {
+      parse_linalg(text);
+    } catch (const InputError& error) {
+      found = error.what();
+    }
+    EXPECT_NE(found.find(expected), std::string::npos) << text << ": " << found;
+  }
+}
+
+TEST(LinalgProblem, CountsItsWork) {
+  const LinalgProblem problem(parse_linalg("syrk:n262144d250"), Precision::fp64);
+  EXPECT_EQ(problem.flops(), 262144.0 * 250 * 251);
+  EXPECT_EQ(problem.bytes(), (262144.0 * 250 + 250 * 250) * 8);
+}
+
+TEST(LinalgOracle, EqualsPlainLoopsOverRandomShapes) {
+  std::mt19937 random(3);
+  for (int i = 0; i < 60; ++i) {
+    const std::int64_t n = i % 5 == 0 ? 4095 + i / 5 : 1 + static_cast<std::int64_t>(random() % 90),
+                       d = 1 + static_cast<std::int64_t>(random() % 40);
+    const Precision precision = i % 2 == 0 ? Precision::fp64 : Precision::fp32;
+    const LinalgProblem problem({LinalgKernel::syrk, n, d}, precision);
+    const auto oracle = linalg_oracle(problem);
+    const int magnitude = oracle->exact_magnitude(honest(precision));
+    ASSERT_GT(magnitude, 0) << problem.canonical();
+    const Inputs inputs = data(problem, Values::Kind::integer, magnitude, 5);
+    const std::vector<double> c =
+        gram(problem, inputs, same, precision == Precision::fp32 ? to_fp32 : same);
+    const TensorSpec spec = problem.tensors()[1];
+    const std::vector<std::int64_t> indices = every_index(spec);
+    std::vector<Expected> want(indices.size());
+    oracle->expect(spec, inputs, honest(precision), true, indices, want);
+    for (std::size_t e = 0; e < c.size(); ++e) {
+      ASSERT_EQ(want[e].value, c[e]) << problem.canonical() << " element " << e;
+      ASSERT_EQ(want[e].max_bound, 0);
+    }
+    const ChecksumWeights weights(spec.dims, static_cast<std::uint64_t>(i));
+    ASSERT_EQ(oracle->checksum(spec, inputs, weights), weighted_sum(c, weights))
+        << problem.canonical();
+  }
+}
+
+TEST(LinalgOracle, AFewElementsAreReadByThemselves) {
+  const LinalgProblem problem(parse_linalg("syrk:n5000d200"), Precision::fp64);
+  const Inputs inputs = data(problem, Values::Kind::mantissa, 0, 9);
+  const TensorSpec c = problem.tensors()[1];
+  const std::vector<std::int64_t> few{7, 3 * 200 + 3}, all = every_index(c);
+  std::vector<Expected> of_few(2), of_all(all.size());
+  const auto oracle = linalg_oracle(problem);
+  oracle->expect(c, inputs, honest(Precision::fp64), false, few, of_few);
+  oracle->expect(c, inputs, honest(Precision::fp64), false, all, of_all);
+  for (std::size_t i = 0; i < few.size(); ++i)
+    EXPECT_EQ(of_few[i].value, of_all[static_cast<std::size_t>(few[i])].value);
+}
+
+TEST(LinalgOracle, BoundsPassCorrectSumsAndFindCoarserOnes) {
+  // Up to the most observations that fp32 is judged with, where the bounds are the widest.
+  for (const char* text : {"syrk:n3d9", "syrk:n300d24", "syrk:n20000d12", "syrk:n1048576d5"}) {
+    const LinalgProblem problem(parse_linalg(text), Precision::fp32);
+    const Inputs inputs = data(problem, Values::Kind::mantissa, 0, 11);
+    EXPECT_TRUE(passes(problem, inputs, gram(problem, inputs, same, to_fp32))) << text;
+    EXPECT_FALSE(passes(problem, inputs, gram(problem, inputs, to_tf32, to_fp32))) << text;
+    EXPECT_FALSE(passes(problem, inputs, gram(problem, inputs, to_bf16, to_fp32))) << text;
+  }
+  const LinalgProblem problem(parse_linalg("syrk:n300d24"), Precision::fp64);
+  const Inputs inputs = data(problem, Values::Kind::mantissa, 0, 11);
+  EXPECT_TRUE(passes(problem, inputs, gram(problem, inputs, same, same)));
+  EXPECT_FALSE(passes(problem, inputs, gram(problem, inputs, same, to_fp32)));
+}
+
+TEST(LinalgOracle, Fp32OverMoreObservationsIsNotJudged) {
+  const auto reason = [](const char* text, Precision precision) {
+    return linalg_oracle(LinalgProblem(parse_linalg(text), precision))
+        ->cannot_judge(honest(precision));
+  };
+  EXPECT_FALSE(reason("syrk:n1048576d5", Precision::fp32));
+  ASSERT_TRUE(reason("syrk:n1048577d5", Precision::fp32));
+  EXPECT_NE(reason("syrk:n1048577d5", Precision::fp32)->find("tf32"), std::string::npos);
+  EXPECT_FALSE(reason("syrk:n1048577d5", Precision::fp64));
+}
+
+TEST(LinalgOracle, ChecksumFindsOneElementAndAPermutation) {
+  const LinalgProblem problem(parse_linalg("syrk:n50d13"), Precision::fp64);
+  const Inputs inputs = data(problem, Values::Kind::integer, 16, 7);
+  const TensorSpec spec = problem.tensors()[1];
+  std::vector<double> c = gram(problem, inputs, same, same);
+  int found = 0, tried = 0;
+  for (std::size_t i = 0; i + 1 < c.size(); ++i) {
+    const ChecksumWeights weights(spec.dims, i);
+    const double sum = linalg_oracle(problem)->checksum(spec, inputs, weights).value();
+    ASSERT_EQ(weighted_sum(c, weights), sum);
+    c[i] += 1;
+    ASSERT_NE(weighted_sum(c, weights), sum) << "element " << i;
+    c[i] -= 1;
+    if (c[i] == c[i + 1]) continue;
+    std::swap(c[i], c[i + 1]);
+    ++tried;
+    found += weighted_sum(c, weights) != sum;  // weights are equal in one of 16 draws
+    std::swap(c[i], c[i + 1]);
+  }
+  EXPECT_GT(found, tried * 8 / 10);
+}
+
+}  // namespace
+}  // namespace assay

@@ -160,8 +160,9 @@ json CeilingMeter::rows() {
     if (const CeilingPlace place = ceiling_place(row.at("parameters")); !place.is_processor())
       row["measured_on"] = device_name(
           place, result.at("environments").at(row.at("environment").get<std::size_t>()));
-    for (const char* field : {"environment", "launch", "attempt", "samples_s", "baseline",
-                              "ceiling", "ceiling_reason", "energy_j", "energy_reason"})
+    for (const char* field :
+         {"environment", "launch", "attempt", "samples_s", "baseline", "ceiling", "ceiling_reason",
+          "energy_j", "energy_domains_j", "energy_reason"})
       row.erase(field);
   }
   return rows;

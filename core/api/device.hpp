@@ -8,8 +8,11 @@
 #include <string_view>
 
 #include "core/api/tensor.hpp"
+#include "core/base/unsupported.hpp"
 
 namespace assay {
+
+class EnergyMeter;  // core/machine/energy.hpp
 
 /// A handle of a library, with the name of its type ("cudaStream_t").
 struct NativeHandle {
@@ -63,6 +66,9 @@ class Device {
   /// Seconds spent so far in converting between plain layouts and the backend's (a user pays it
   /// once per tensor).
   virtual double reorder_seconds() const { return 0; }
+  /// What counts the energy of this device, or why nothing does. Lives as long as the device. By
+  /// default the processor packages of the host for a "cpu", and nothing for any other device.
+  virtual Result<EnergyMeter*> energy_meter();
 };
 
 }  // namespace assay

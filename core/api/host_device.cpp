@@ -12,6 +12,7 @@
 
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
+#include "core/machine/energy.hpp"
 #include "core/machine/environment.hpp"
 
 namespace assay {
@@ -66,6 +67,13 @@ void* native_handle(Stream& stream, std::string_view type) {
 
 void Device::copy(void* to, const void* from, std::size_t bytes) {
   if (bytes > 0) std::memcpy(to, from, bytes);
+}
+
+Result<EnergyMeter*> Device::energy_meter() {
+  if (name() != "cpu") return Unsupported{"nothing counts the energy of a " + name()};
+  static const Result<std::unique_ptr<EnergyMeter>> packages = package_energy();
+  if (const auto* const refusal = std::get_if<Unsupported>(&packages)) return *refusal;
+  return std::get<std::unique_ptr<EnergyMeter>>(packages).get();
 }
 
 std::shared_ptr<void> Device::host_memory(std::size_t bytes) {

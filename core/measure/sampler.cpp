@@ -57,11 +57,14 @@ double Sampler::once() noexcept {
   if (!others_agree(late) || over_) return 0;
   try {
     if (ranks_.size() > 1) ranks_.barrier();
+    if (energy_ != nullptr) energy_->begin();
     stream_.mark(0);
     for (int i = 0; i < batch_; ++i) workload_.run(stream_);
     stream_.mark(1);
     stream_.wait();
-    return stream_.seconds(0, 1) / batch_;
+    const double seconds = stream_.seconds(0, 1);
+    if (energy_ != nullptr) energy_->end(batch_, seconds);
+    return seconds / batch_;
   } catch (...) {
     failure_ = std::current_exception();
     report_rank_failure(ranks_, text_of(failure_).substr(1));

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "core/api/communicator.hpp"
+#include "core/measure/energy.hpp"
 #include "core/measure/workload.hpp"
 
 namespace assay {
@@ -20,6 +21,9 @@ class Sampler {
   Sampler(Workload& workload, Communicator& ranks)
       : workload_(workload), ranks_(ranks), stream_(workload.stream()) {}
   void set_batch(int batch) { batch_ = batch; }
+  /// Counts the energy of each of the following iterations by itself, between its untimed part and
+  /// the next one's; nullptr: no more.
+  void count_energy(EnergyCount* energy) { energy_ = energy; }
   /// From here on samples are taken until this moment; on any rank's clock.
   void set_deadline(std::chrono::steady_clock::time_point deadline) {
     deadline_ = deadline;
@@ -51,6 +55,7 @@ class Sampler {
   Communicator& ranks_;
   Stream& stream_;
   int batch_ = 1;
+  EnergyCount* energy_ = nullptr;
   std::optional<std::chrono::steady_clock::time_point> deadline_;
   std::exception_ptr failure_;
   bool over_ = false;

@@ -192,6 +192,7 @@ class Measurement {
         least_(std::clamp(options.min_samples, 1, most_)),
         sampler_(workload, ranks),
         audits_(sampler_, ranks),
+        energy_(workload, ranks),
         wins_(static_cast<std::size_t>(ranks.size())) {}
 
   Timing run() {
@@ -207,6 +208,7 @@ class Measurement {
       if (right) decision = static_cast<int>(ranks_.broadcast(decide()));
     }
     timing_.contention = between(before, contention(), seconds_since(start_));
+    timing_.energy = energy_.found();
     timing_.stopped_by = text(decision);
     for (const Audit kind : Audits::last(slow())) right = right && audits_.run(kind, false);
     if (right) audits_.compare_with(median(timing_.samples));
@@ -259,22 +261,36 @@ class Measurement {
                       static_cast<double>(most_ - have));
   }
 
+  /// Takes samples with nothing else between them, and counts their energy: of long ones each by
+  /// itself, without what is done before it (refilled tensors), else of all together. Of several
+  /// ranks always together: the end of one rank's run is not that of all.
+  void samples_in_a_row(int count) {
+    std::vector<double> own;
+    own.reserve(static_cast<std::size_t>(count));
+    const bool each = ranks_.size() == 1 && energy_.resolves(sample_seconds_);
+    if (each) sampler_.count_energy(&energy_);
+    bool first = true;
+    loop_.run(count, [&] {
+      // Google Benchmark has prepared its loop by then.
+      if (std::exchange(first, false) && !each) energy_.begin();
+      const double seconds = sampler_.once();
+      if (!sampler_.over()) own.push_back(seconds);
+      return seconds * timing_.batch;
+    });
+    sampler_.count_energy(nullptr);
+    sampler_.settle();  // every rank has ended its runs
+    const double timed = add(own);
+    if (!each) energy_.end(static_cast<double>(own.size()) * timing_.batch, timed);
+  }
+
   /// Takes a chunk of samples, with the checks that fall among them; false when one found results
   /// that are wrong.
   bool take(int chunk) {
-    std::vector<double> own;
-    own.reserve(static_cast<std::size_t>(chunk));
     bool right = true;
     int done = 0;
     const auto samples_until = [&](int end) {
-      if (end > done)
-        loop_.run(end - done, [&] {
-          const double seconds = sampler_.once();
-          if (!sampler_.over()) own.push_back(seconds);
-          return seconds * timing_.batch;
-        });
+      if (end > done) samples_in_a_row(end - done);
       done = std::max(done, end);
-      sampler_.settle();
     };
     for (const Audits::Moment& moment : audits_.plan(chunk, elapsed())) {
       samples_until(moment.before);
@@ -283,19 +299,22 @@ class Measurement {
       if (!right) break;
     }
     if (right) samples_until(chunk);
-    add(own);
     return right;
   }
 
-  void add(const std::vector<double>& own) {
+  /// Adds samples of this rank; the seconds that they took, those of the slowest rank.
+  double add(const std::vector<double>& own) {
     std::vector<double> slowest = own;
     ranks_.allreduce_max(slowest);
+    double timed = 0;
     for (std::size_t i = 0; i < own.size(); ++i) {
       if (own[i] == slowest[i]) wins_[static_cast<std::size_t>(ranks_.rank())] += 1;
-      timed_ += slowest[i] * timing_.batch;
+      timed += slowest[i] * timing_.batch;
     }
+    timed_ += timed;
     timing_.samples.insert(timing_.samples.end(), slowest.begin(), slowest.end());
     own_.insert(own_.end(), own.begin(), own.end());
+    return timed;
   }
 
   int decide() {
@@ -322,6 +341,7 @@ class Measurement {
   int most_, least_;
   Sampler sampler_;
   Audits audits_;
+  EnergyCount energy_;
   BenchmarkLoop loop_;
   Timing timing_;
   std::vector<double> own_;   ///< this rank's samples

@@ -7,6 +7,7 @@
 
 #include "core/api/communicator.hpp"
 #include "core/machine/contention.hpp"
+#include "core/measure/energy.hpp"
 #include "core/measure/workload.hpp"
 
 namespace assay {
@@ -38,6 +39,7 @@ struct Timing {
   /// checked. Where they did not pass, timing ended there. Their times are no samples.
   Verification audits;
   int audited_runs = 0;
+  Energy energy;          ///< of the timed runs, of all ranks
   Contention contention;  ///< while it was timed, as averages (see between), the worst rank's
 };
 

@@ -19,6 +19,7 @@ namespace assay {
 class VerifiedWorkload : public Workload {
  public:
   Stream& stream() final { return device_.stream(); }
+  Result<EnergyMeter*> energy_meter() final { return device_.energy_meter(); }
   void reset() final;
   void run(Stream& stream) final;
   bool batchable() const final { return buffers_.count() == 1 && !has_inout_; }

@@ -44,6 +44,10 @@ class Workload {
  public:
   virtual ~Workload() = default;
   virtual Stream& stream() = 0;
+  /// What counts the energy of its runs: that of its device.
+  virtual Result<EnergyMeter*> energy_meter() {
+    return Unsupported{"the workload has no device with energy counters"};
+  }
   /// Untimed, before each timed iteration: refills in-place buffers, rotates cold buffers.
   virtual void reset() = 0;
   /// Timed. Asynchronous on stream(); allocates nothing.

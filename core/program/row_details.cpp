@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/base/units.hpp"
+
 namespace assay {
 
 using nlohmann::json;
@@ -20,6 +22,8 @@ std::string row_details(const json& row) {
                         text.empty() ? "" : "; ", verification.at("max_error").get<double>(),
                         verification.at("reference").get<std::string>(),
                         verification.at("checked").dump());
+  if (const json joules = row.value("energy_j", json()); joules.is_number())
+    text += fmt::format("; {} a run", human(joules.get<double>(), "J"));
   for (const auto& [step, seconds] : row.at("setup_s").items())
     if (seconds.is_number())
       text += fmt::format("{}{} {:.3g} s", text.empty() ? "" : "; ", step, seconds.get<double>());

@@ -47,6 +47,8 @@ void take_back(json& row, const std::string& reason) {
   row["rates"] = json::object();
   row["baseline"] = nullptr;
   row.erase("baseline_reason");
+  row["energy_j"] = row["energy_domains_j"] = nullptr;
+  row["energy_reason"] = "the row has no time";
   row["ceiling"] = nullptr;
   row["ceiling_reason"] = "the row has no time";
   if (row.at("executed").is_object()) row["executed"].erase("exposed_s");  // part of the time

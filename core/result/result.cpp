@@ -150,6 +150,19 @@ json rates_json(const Outcome& outcome, double median) {
   return all;
 }
 
+/// The energy of a row that has a time.
+void add_energy(json& row, const Energy& energy) {
+  if (energy.joules.empty()) {
+    row["energy_reason"] = energy.reason.empty() ? "it was not measured" : energy.reason;
+    return;
+  }
+  double sum = 0;
+  for (const auto& [domain, joules] : energy.joules) sum += joules;
+  row["energy_j"] = sum;
+  row["energy_domains_j"] = energy.joules;
+  row["energy_reason"] = nullptr;
+}
+
 /// What may be reported of an outcome: an unverified or impossible number never becomes a result.
 Outcome judged(const Outcome& given) {
   Outcome outcome = given;
@@ -206,7 +219,8 @@ json make_row(const std::string& benchmark, const Case& benchmark_case, const Pr
               {"ceiling_reason",
                "no ceiling was measured: `assay run` measures it around the cases of a suite"},
               {"energy_j", nullptr},
-              {"energy_reason", "energy counters are not read yet"},
+              {"energy_domains_j", nullptr},
+              {"energy_reason", "the row has no time"},
               {"baseline", nullptr}};
   if (benchmark_case.tolerance) row["tolerance"] = *benchmark_case.tolerance;
   if (!benchmark_case.parts.empty()) row["part_of"] = benchmark_case.parts;
@@ -220,6 +234,7 @@ json make_row(const std::string& benchmark, const Case& benchmark_case, const Pr
   if (const json compute = row["executed"].value("compute_s", json()); compute.is_number())
     row["executed"]["exposed_s"] = summary.median - compute.get<double>();
   row["rates"] = rates_json(outcome, summary.median);
+  add_energy(row, outcome.timing->energy);
   return row;
 }
 

@@ -48,6 +48,7 @@ class RowCheck {
     times();
     rates();
     verification();
+    energy();
     baseline();
   }
 
@@ -235,6 +236,15 @@ class RowCheck {
           fmt::format("/verification/max_error: found {}, expected at least {:.6g} "
                       "(error_over_bound of bound).",
                       all.at("max_error").dump(), least));
+  }
+
+  void energy() const {
+    const json joules = row_.value("energy_j", json());
+    if (!joules.is_number()) return;
+    double sum = 0;
+    for (const auto& [domain, part] : row_.at("energy_domains_j").items())
+      sum += part.get<double>();
+    expect("/energy_j", joules, sum, "the sum of /energy_domains_j");
   }
 
   void baseline() const {

@@ -112,12 +112,20 @@ def spoilt():
         "incorrect unverified": {"status": "incorrect", "reason": "x", "time_s": None, "samples_s": [], "verification": None},
         "failed without reason": {"status": "failed", "time_s": None, "samples_s": []},
         "failed with empty reason": {"status": "failed", "reason": "", "time_s": None, "samples_s": []},
+        "energy of nothing": {"energy_j": 1.0, "energy_reason": None}, "energy and why none": {"energy_j": 1.0, "energy_domains_j": {"gpu 0": 1.0}},
+        "no energy": {"energy_j": 0, "energy_domains_j": {"gpu 0": 0}, "energy_reason": None},
+        "parts of nothing": {"energy_domains_j": {"gpu 0": 1.0}},
+        "failed with energy": {"status": "failed", "reason": "x", "time_s": None, "samples_s": [], "energy_j": 1.0,
+                               "energy_domains_j": {"gpu 0": 1.0}, "energy_reason": None},
         "failed with rate": {"status": "failed", "reason": "x", "time_s": None, "samples_s": [], "rates": {"flops_per_s": 1}},
     }
     for name, change in changes.items():
         document = copy.deepcopy(DOCUMENT)
         document["rows"][0].update(change)
         yield name, document, False
+    document = copy.deepcopy(DOCUMENT)
+    document["rows"][0].update({"energy_j": 1.5, "energy_domains_j": {"package-0": 1.0, "package-0/dram": 0.5}, "energy_reason": None})
+    yield "energy", document, True
     for name, change in {"empty hardware hash": {"hardware": ""}, "empty software hash": {"software": ""}}.items():
         document = copy.deepcopy(DOCUMENT)
         document["environments"][0]["hashes"].update(change)

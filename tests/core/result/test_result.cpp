@@ -5,6 +5,7 @@
 #include <regex>
 
 #include "core/base/clock.hpp"
+#include "core/result/impossible.hpp"
 #include "core/result/schema.hpp"
 #include "result_fixture.hpp"
 
@@ -71,6 +72,34 @@ TEST(Row, WhatAComputationDoesNotHideIsOfTheSamples) {
   EXPECT_DOUBLE_EQ(row["executed"]["exposed_s"], 0.161 - 0.1);
   outcome.status = "failed";
   EXPECT_FALSE(fixture::row(outcome)["executed"].contains("exposed_s")) << "nothing was timed";
+}
+
+TEST(Row, EnergyIsTheSumOfItsDomains) {
+  Outcome outcome = good_outcome();
+  outcome.timing->energy.joules = {{"package-0", 2.5}, {"package-0/dram", 0.25}};
+  json row = fixture::row(outcome);
+  expect_valid(row);
+  EXPECT_EQ(row["energy_j"], 2.75);
+  EXPECT_EQ(row["energy_domains_j"], json({{"package-0", 2.5}, {"package-0/dram", 0.25}}));
+  EXPECT_TRUE(row["energy_reason"].is_null());
+  take_back(row, "impossible");
+  expect_valid(row);
+  EXPECT_TRUE(row["energy_j"].is_null());
+  EXPECT_TRUE(row["energy_domains_j"].is_null());
+  EXPECT_EQ(row["energy_reason"], "the row has no time");
+  outcome.status = "failed";
+  row = fixture::row(outcome);
+  expect_valid(row);
+  EXPECT_TRUE(row["energy_j"].is_null()) << "nothing was timed";
+}
+
+TEST(Row, EnergyThatIsNotKnownHasAReason) {
+  Outcome outcome = good_outcome();
+  outcome.timing->energy.reason = "no counter";
+  const json row = fixture::row(outcome);
+  expect_valid(row);
+  EXPECT_TRUE(row["energy_j"].is_null());
+  EXPECT_EQ(row["energy_reason"], "no counter");
 }
 
 TEST(Row, FewSamplesHaveNoIntervalButAReason) {

@@ -87,6 +87,21 @@ TEST(ResultCheck, ParametersStandInTheId) {
   }
 }
 
+TEST(ResultCheck, EnergyIsTheSumOfItsDomains) {
+  Outcome outcome = good_outcome();
+  outcome.timing->energy.joules = {{"package-0", 2.5}, {"package-1", 0.25}};
+  json row = fixture::row(outcome);
+  ASSERT_EQ(refusal_of_row(row), "accepted");
+  EXPECT_SAYS(refusal_of(row, "/energy_j", 2.5),
+              "/rows/0/energy_j: found 2.5, expected 2.75 (the sum of /energy_domains_j)");
+  EXPECT_SAYS(refusal_of(row, "/energy_domains_j", nullptr), "/rows/0/energy_domains_j");
+  // As versions before it wrote it.
+  row = fixture::row(good_outcome());
+  row.erase("energy_domains_j");
+  row["energy_reason"] = "energy counters are not read yet";
+  EXPECT_EQ(refusal_of_row(row), "accepted");
+}
+
 TEST(ResultCheck, TheProblemStandsInTheId) {
   json row = fixture::row(good_outcome());
   row["problem"].update({{"mb", 16}, {"ic", 64}, {"kh", 3}, {"kw", 3}});

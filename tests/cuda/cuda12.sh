@@ -48,7 +48,7 @@ grep -q '^#define CUDART_VERSION  *12' "$toolkit/include/cuda_runtime_api.h" || 
 
 eigen=$(grep -m1 -o '[^ ]*/eigen3' "$build/compile_commands.json" || true)
 objects=()
-for source in "$root"/kernels/cuda/*.cpp "$root"/kernels/support/cuda/*.cpp; do
+for source in "$root"/kernels/cuda/*.cpp "$root"/support/cuda/*.cpp; do
   object=$folder/$(basename "$(dirname "$source")")_$(basename "$source").o
   [[ $source = */support/* ]] && object=$folder/support_$(basename "$source").o
   "${CXX:-g++}" -std=c++20 -O1 -fPIC -fopenmp -fvisibility=hidden -Wall -Wextra -Werror -Wno-restrict -DFMT_SHARED -DASSAY_HAVE_CUPTI \

@@ -7,6 +7,8 @@
 #include <set>
 #include <tuple>
 
+#include "core/base/text.hpp"
+
 namespace assay {
 
 using nlohmann::json;
@@ -134,6 +136,32 @@ nlohmann::json rate_of(const Series& series, const std::string& name) {
   if (rate_alone(series)) return rate;
   if (!has_time(series) || !rate.is_number()) return nullptr;
   return rate.get<double>() * row.at("time_s").at("median").get<double>() / series.median;
+}
+
+namespace {
+
+std::string domains_of(const json& row) {
+  std::vector<std::string> names;
+  if (const json domains = row.value("energy_domains_j", json()); domains.is_object())
+    for (const auto& [name, joules] : domains.items()) names.push_back(name);
+  return join(names, " + ");
+}
+
+}  // namespace
+
+json energy_of(const Series& series) {
+  if (series.status != "ok") return nullptr;
+  std::vector<double> launches;
+  for (const json& row : series.rows) {
+    const json joules = row.value("energy_j", json());
+    if (!joules.is_number() || domains_of(row) != domains_of(series.first())) return nullptr;
+    launches.push_back(joules);
+  }
+  return median(launches);
+}
+
+std::string energy_domains(const Series& series) {
+  return energy_of(series).is_number() ? domains_of(series.first()) : "";
 }
 
 nlohmann::json problem_number(const Series& series, const std::string& name) {

@@ -42,6 +42,11 @@ bool rate_alone(const Series& series);
 bool has_time(const Series& series);
 /// The rate `name` at the median of the series; null where the rows do not have it.
 nlohmann::json rate_of(const Series& series, const std::string& name);
+/// Joules per run, the median of the launches; null where a launch has none or counted others
+/// domains than the first one.
+nlohmann::json energy_of(const Series& series);
+/// What its energy was counted of: "package-0 + package-0/dram"; "" where it has none.
+std::string energy_domains(const Series& series);
 /// A finite number of row.problem, else null.
 nlohmann::json problem_number(const Series& series, const std::string& name);
 /// All parameters but `without`, as "name=value …": what two comparable rows have in common.

@@ -95,7 +95,7 @@ function measured_columns(list) {
     plain_number('samples', 'Samples', plain),
     number('p95', 'p95', seconds, {aside: true}),
     number('p99', 'p99', seconds, {aside: true}),
-    number('energy', 'Energy', unit('J'), {aside: true}),
+    number('energy', 'Energy', unit('J'), {aside: true, tip: (row) => known(row.energy) ? 'per run, of ' + row.energy_domains : null}),
   ].filter(Boolean);
 }
 function interval_column() {

@@ -217,6 +217,7 @@ std::vector<Text> texts_of(const NamedResult& from, const Series& series) {
       {"required", lacks_required(series) ? "required" : ""},
       {"mark", mark_of(series)},
       {"reason", series.status == "ok" ? "" : series.reason},
+      {"energy_domains", energy_domains(series)},
       {"repeat", repeat_command(from.result, row)},
   };
 }
@@ -240,7 +241,7 @@ std::vector<Number> numbers_of(const Series& series) {
       {"fraction", ceiling_fraction(series)},
       {"max_error", worst_of(series, "max_error")},
       {"error_over_bound", worst_of(series, "error_over_bound")},
-      {"energy", ok ? series.first().value("energy_j", json()) : json()},
+      {"energy", energy_of(series)},
       {"published", series.published ? 1 : 0},
   };
 }

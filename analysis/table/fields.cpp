@@ -62,6 +62,21 @@ std::string interval_cell(const Series& series, bool tell_range, Legend& legend)
   return "-";
 }
 
+std::string energy_cell(const Series& series, Legend& legend) {
+  const json joules = energy_of(series);
+  if (joules.is_number()) {
+    legend.add(fmt::format(
+        "energy: joules per run of {} (of the whole, so idle power and other work are in it).",
+        energy_domains(series)));
+    return human(joules, "J") + mark_of(series);
+  }
+  std::string reason = "its launches counted the energy of different things";
+  for (const json& row : series.rows)
+    if (const std::string own = text_of(row, "energy_reason"); !own.empty()) reason = own;
+  if (!series.published) legend.add(fmt::format("No energy (-): {}.", reason));
+  return "-";
+}
+
 void add_what_was_measured(const FieldSource& source, std::vector<Field>& fields) {
   const std::vector<Series>& all = source.all;
   // Where all are ranges the head says it, else each range does.
@@ -93,6 +108,7 @@ void add_what_was_measured(const FieldSource& source, std::vector<Field>& fields
     if (has_error(series)) legend.add(error_note);
     return error_cell(series);
   });
+  add("energy", "energy", false, 0, energy_cell);
 }
 
 /// A system's numbers for the series, each looked for once.

@@ -18,10 +18,12 @@ namespace {
 
 constexpr const char* first_fields[] = {"result", "system", "id", "benchmark", "problem"};
 constexpr const char* last_fields[] = {
-    "status",    "reason",  "published",     "shared",       "launches",
-    "value",     "unit",    "low",           "high",         "interval",
-    "max_error", "against", "against_value", "against_unit", "against_published",
-    "speedup",   "ratio",   "ratio_printed", "note",         "citation"};
+    "status",   "reason",        "published",     "shared",
+    "launches", "value",         "unit",          "low",
+    "high",     "interval",      "max_error",     "energy_j",
+    "against",  "against_value", "against_unit",  "against_published",
+    "speedup",  "ratio",         "ratio_printed", "note",
+    "citation"};
 
 json text_or_null(const std::string& text) { return text.empty() ? json() : json(text); }
 
@@ -54,6 +56,7 @@ json record(const std::vector<NamedResult>& results, const Series& series,
       {"high", interval ? json(series.interval.high) : json()},
       {"interval", interval ? json(series.is_range ? "range" : "95 %") : json()},
       {"max_error", checked ? verification["max_error"] : json()},
+      {"energy_j", energy_of(series)},
       {"against", text_or_null(against)},
       {"against_value", beside ? match.at("value") : json()},
       {"against_unit", beside ? match.at("unit") : json()},

@@ -76,8 +76,8 @@ Command table_command() {
         "KEY[:desc]", "benchmark, problem, parameters"},
        {"--columns",
         "columns to show, in this order: parameters, result, id, benchmark, problem, "
-        "environment, launches, time, interval, rate, algbw, busbw, ceiling, error, a system, "
-        "ran, speedup; all: each, and unsupported rows one by one",
+        "environment, launches, time, interval, rate, algbw, busbw, ceiling, error, energy, "
+        "a system, ran, speedup; all: each, and unsupported rows one by one",
         "NAME,...", "those that tell rows apart", false, true},
        format_flag({"terminal", "markdown", "csv", "json"}),
        {"--absolutes", "show both absolute values in every cell with a ratio", "", ""},

@@ -57,6 +57,18 @@ TEST(ReportDocument, ARowThatIsNotOkGivesNoNumber) {
   }
 }
 
+TEST(ReportDocument, EnergyIsTheMedianOfTheLaunchesAndSaysOfWhat) {
+  std::vector<json> rows;
+  for (int launch = 0; launch < 3; ++launch) {
+    rows.push_back(row("ok", 1e-3, launch));
+    rows.back()["energy_j"] = 1 << launch;
+    rows.back()["energy_domains_j"] = {{"package-0", 1 << launch}};
+  }
+  const json document = document_of(rows);
+  EXPECT_EQ(value_of(document, 0, "energy"), 2.0);
+  EXPECT_EQ(value_of(document, 0, "energy_domains"), "package-0");
+}
+
 TEST(ReportDocument, OneWrongLaunchMakesAllOfThemWorthless) {
   const json document = document_of({row("ok", 1e-3, 0), row("incorrect", 1e-3, 1)});
   EXPECT_EQ(document["rows"]["values"].size(), 1U);

@@ -59,6 +59,46 @@ TEST(RowTable, WhatABenchmarkAloneHasIsToldOfItAlone) {
   EXPECT_TRUE(has(text, "\nstream: kind copy\n")) << text;
 }
 
+json with_energy(json made, const json& domains) {
+  double sum = 0;
+  for (const auto& [name, joules] : domains.items()) sum += joules.get<double>();
+  made["energy_j"] = sum;
+  made["energy_domains_j"] = domains;
+  made["energy_reason"] = nullptr;
+  return made;
+}
+
+TEST(RowTable, EnergyIsAColumnForThoseWhoAsk) {
+  const std::vector<json> rows{
+      with_energy(row("ok", 1e-3, 0), {{"package-0", 1.0}, {"package-0/dram", 0.5}}),
+      with_energy(row("ok", 1e-3, 1), {{"package-0", 2.0}, {"package-0/dram", 0.5}}),
+      with_energy(row("ok", 1e-3, 2), {{"package-0", 4.0}, {"package-0/dram", 0.5}})};
+  EXPECT_FALSE(has(table(rows), "energy"));
+  TableOptions options;
+  options.columns = {"problem", "energy"};
+  const std::string text = table(rows, options);
+  EXPECT_TRUE(has(text, "2.50 J")) << "the median of the launches\n" << text;
+  EXPECT_TRUE(has(text, "energy: joules per run of package-0 + package-0/dram (")) << text;
+  // Times stay times.
+  options.columns = {"problem", "time"};
+  EXPECT_TRUE(has(table(rows, options), "1.00 ms"));
+}
+
+TEST(RowTable, EnergyThatIsNotKnownSaysWhyBelow) {
+  TableOptions options;
+  options.columns = {"problem", "energy"};
+  json unknown = row("ok", 1e-3, 1);
+  unknown["energy_reason"] = "only root reads it";
+  EXPECT_TRUE(has(table({unknown}, options), "No energy (-): only root reads it."))
+      << table({unknown}, options);
+  // Of launches that counted different things there is no one number.
+  for (const json& other : {unknown, with_energy(row("ok", 1e-3, 1), {{"gpu 0", 1.0}})}) {
+    const std::string text =
+        table({with_energy(row("ok", 1e-3, 0), {{"package-0", 1.0}}), other}, options);
+    EXPECT_FALSE(has(text, "1.00 J")) << text;
+  }
+}
+
 TEST(RowTable, TheListOfAllProblemsIsToldOnce) {
   const std::string text = table(
       {named(row("ok", 1e-3), "net/a"), named(row("ok", 1e-3, 0, {{"cache", "cold"}}), "net/b")});

@@ -10,6 +10,7 @@
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/machine/launched.hpp"
+#include "support/cuda/energy.hpp"
 #include "support/cuda/error.hpp"
 
 namespace assay::cuda {
@@ -21,6 +22,9 @@ Facts ask(int gpu) {
   check(cudaGetDeviceProperties(&properties, gpu), "asking the GPU what it is");
   Facts facts;
   facts.name = properties.name;
+  char address[32] = "";
+  check(cudaDeviceGetPCIBusId(address, sizeof address, gpu), "asking for the GPU's address");
+  facts.pci_address = address;
   facts.major = properties.major;
   facts.minor = properties.minor;
   facts.memory = properties.totalGlobalMem;
@@ -170,6 +174,12 @@ std::size_t CudaDevice::memory_available() const {
   std::size_t free = 0, total = 0;
   check(cudaMemGetInfo(&free, &total), "asking for free memory");
   return free;
+}
+
+Result<EnergyMeter*> CudaDevice::energy_meter() {
+  if (!energy_) energy_ = gpu_energy(facts_.pci_address);
+  if (const auto* const refusal = std::get_if<Unsupported>(&*energy_)) return *refusal;
+  return std::get<std::unique_ptr<EnergyMeter>>(*energy_).get();
 }
 
 }  // namespace assay::cuda

@@ -5,9 +5,11 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/api/device.hpp"
+#include "core/machine/energy.hpp"
 
 namespace assay::cuda {
 
@@ -18,6 +20,7 @@ std::string why_no_gpu();
 /// What identifies the GPU and its software; asked once, when the device is made.
 struct Facts {
   std::string name;             ///< "NVIDIA H200"
+  std::string pci_address;      ///< "0000:1b:00.0"
   int major = 0, minor = 0;     ///< compute capability
   int driver = 0, runtime = 0;  ///< CUDA versions, as 1000 major + 10 minor
   std::size_t memory = 0, l2 = 0;
@@ -80,12 +83,15 @@ class CudaDevice : public Device {
   /// The L2 cache: what a cold rotation must push out.
   std::size_t cache_bytes() const override { return facts_.l2; }
   double reorder_seconds() const override { return reorder_seconds_; }
+  /// NVML's counter of this GPU.
+  Result<EnergyMeter*> energy_meter() override;
   const Facts& facts() const { return facts_; }
 
  private:
   Facts facts_;
   CudaStream stream_;
   double reorder_seconds_ = 0;
+  std::optional<Result<std::unique_ptr<EnergyMeter>>> energy_;
 };
 
 }  // namespace assay::cuda

@@ -4,11 +4,13 @@ given: layouts, directions, groups, memory, errors. Nothing here says anything o
 import json
 import os
 import pathlib
+import statistics
 
 from run_helper import BIN, RunTest, main
 
 FAKES = pathlib.Path(os.environ["FAKE_CUDA"])
 PRELOAD = ":".join(str(FAKES / os.environ[name]) for name in ("CUDART_SONAME", "CUDNN_SONAME"))
+NVML = str(FAKES / "libnvidia-ml.so.1")
 SHAPES = ["mb2ic8ih7oc4oh7kh3ph1",            # square
           "mb1ic4ih9iw6oc8oh5ow3kh3kw4sh2sw1ph1pw0",  # nothing alike in the two dimensions
           "g2mb2ic8ih6oc12oh4kh3",            # groups
@@ -20,14 +22,14 @@ BWD_WEIGHTS = ["algo_0", "algo_1", "fft", "algo_3", "winograd", "winograd_nonfus
 
 
 class Rows(RunTest):
-    def rows(self, *words, code=None, **variables):
+    def rows(self, *words, code=None, limits=("--max-time", "0.001", "--min-samples", "2"), **variables):
         out = self.folder / "rows.json"
         out.unlink(missing_ok=True)
-        environment = self.environment(LD_PRELOAD=PRELOAD, ASSAY_CUDA_TRACE="0", **variables)
+        environment = self.environment(**{"LD_PRELOAD": PRELOAD, "ASSAY_CUDA_TRACE": "0", **variables})
         environment.pop("NVIDIA_TF32_OVERRIDE", None)
         environment.update({name: value for name, value in variables.items()})
-        self.command(BIN / "assay-conv", "--backend", "cuda", "--device", "gpu", "--max-time", "0.001", "--min-samples", "2",
-                     "--out", out, *words, env=environment, code=code)
+        self.command(BIN / "assay-conv", "--backend", "cuda", "--device", "gpu", *limits, "--out", out, *words, env=environment,
+                     code=code)
         self.document = json.loads(out.read_text())
         return self.document["rows"]
 
@@ -61,6 +63,30 @@ class Rows(RunTest):
             self.all_ok("--problem", SHAPES[0], count=1, FAKE_GPU_COUNT="2", SLURM_PROCID="0",
                         SLURM_STEP_NUM_TASKS="1", SLURM_LOCALID=local_rank)
             self.assertEqual(self.document["environments"][0]["software"]["libraries"]["cuda"]["gpu"], gpu)
+
+    def energy(self, **variables):
+        """The row of half a second of runs, beside a fake NVML. A busy machine may stop the process between its runs."""
+        for _ in range(10):
+            row = self.all_ok("--problem", SHAPES[0], "--algorithm", "gemm", count=1, LD_PRELOAD=f"{PRELOAD}:{NVML}",
+                              limits=("--precision-target", "1e-9", "--max-time", "0.5"), **variables)[0]
+            if "done between the runs" not in str(row["energy_reason"]):
+                break
+        return row
+
+    def test_the_energy_is_that_of_the_gpu_of_the_process(self):
+        row = self.energy(FAKE_NVML_WATTS="200", FAKE_GPU_COUNT="2", SLURM_PROCID="0", SLURM_STEP_NUM_TASKS="1", SLURM_LOCALID="1")
+        self.assertEqual(list(row["energy_domains_j"]), ["gpu 1"], row["energy_reason"])
+        self.assertAlmostEqual(row["energy_j"] / statistics.mean(row["samples_s"]), 200, delta=60)
+        # The number is nvidia-smi's, not that among the visible ones.
+        self.assertEqual(list(self.energy(FAKE_NVML_FROM="3")["energy_domains_j"]), ["gpu 3"])
+
+    def test_energy_that_nvml_does_not_count_has_its_reason(self):
+        row = self.energy(FAKE_NVML_STATUS="3")
+        self.assertIsNone(row["energy_j"])
+        self.assertEqual(row["energy_reason"], "nvmlDeviceGetTotalEnergyConsumption failed (NVML: fake: not supported)")
+        row = self.energy(FAKE_NVML_UPDATE_MS="100")
+        self.assertIsNone(row["energy_j"])
+        self.assertIn("less than 2 s of runs followed each other", row["energy_reason"])
 
     def test_int8_is_right_in_its_two_layouts(self):
         rows = self.all_ok("--problem", SHAPES[0], "--precision", "int8", "--layout", "nchw,nhwc,any", count=3)

@@ -1,0 +1,17 @@
+#pragma once
+// The energy of a GPU, by NVML. The library comes with the driver: it is opened at run time, and
+// declared here, since a toolkit may lack its header.
+
+#include <memory>
+#include <string>
+
+#include "core/machine/energy.hpp"
+
+namespace assay::cuda {
+
+/// The counter of the GPU with this PCI address ("0000:1b:00.0"), as the domain "gpu N" with the
+/// number that nvidia-smi gives it; it counts the whole board, since the driver was loaded (GPUs of
+/// compute capability 7.0 and later). Or why there is none, in NVML's words.
+Result<std::unique_ptr<EnergyMeter>> gpu_energy(const std::string& pci_address);
+
+}  // namespace assay::cuda

@@ -27,19 +27,22 @@ std::string key_of(const Communicator& ranks, const EnergyMeter& meter) {
   return key;
 }
 
+/// Whatever bytes a system's message has: one rank must not throw alone.
+std::string as_text(const json& said) {
+  return said.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
 }  // namespace
 
 template <class Step>
-bool EnergyCount::attempt(const Step& step) noexcept {
+void EnergyCount::attempt(const Step& step) noexcept {
   try {
     step();
-    return true;
   } catch (const std::exception& error) {
     reason_ = error.what();
   } catch (...) {
     reason_ = "unknown exception";
   }
-  return false;
 }
 
 EnergyCount::EnergyCount(Workload& workload, Communicator& ranks) : ranks_(ranks) {
@@ -109,7 +112,7 @@ Energy EnergyCount::found() {
       mine["joules"][meter_->domains()[i].name] = joules_[i] / runs_;
   Energy all;
   std::map<std::string, std::set<std::string>> domains;  // by host
-  for (const std::string& text : ranks_.allgather(mine.dump())) {
+  for (const std::string& text : ranks_.allgather(as_text(mine))) {
     const json said = json::parse(text);
     const std::string host = said.at("host"), reason = said.at("reason");
     if (!reason.empty())

@@ -41,9 +41,9 @@ class EnergyCount {
 
  private:
   bool reads() const { return meter_ != nullptr && reason_.empty(); }
-  /// Makes the failure of `step` the reason; false then.
+  /// Makes a failure of `step` the reason.
   template <class Step>
-  bool attempt(const Step& step) noexcept;
+  void attempt(const Step& step) noexcept;
   std::string why_not() const;
 
   Communicator& ranks_;

@@ -3,6 +3,7 @@ import sys
 
 from .common import YIN, environment, result, row, write
 from .conv import ALGORITHMS, conv_descriptor, conv_flops
+from .rnn import rnn_descriptor
 
 ANALYTICS_SOURCE = YIN.citation + "; CORAL-2 Big Data Analytics Suite (pbdR), performance model for BDAS"
 DL_SOURCE = YIN.citation + "; CORAL-2 Deep Learning Suite, table of walltimes"
@@ -44,7 +45,8 @@ DL = [
 ]
 CORAL2_CONV = [("winograd", "WINOGRAD_NONFUSED", 16), ("implicit_gemm", "IMPLICIT_PRECOMP_GEMM", 8)]  # names of the problem list
 CONV_SHAPE = {"ic": 64, "ih": 112, "iw": 112, "oc": 128, "kh": 3, "kw": 3, "sh": 1, "sw": 1, "ph": 1, "pw": 1}
-RNN_SHAPES = {"LSTM": (1024, 64, 25), "GRU": (1024, 64, 1500)}
+RNN_SHAPES = {"LSTM": {"cell": "lstm", "hidden": 1024, "batch": 64, "steps": 25},
+              "GRU": {"cell": "gru", "hidden": 1024, "batch": 64, "steps": 1500}}
 
 SYSTEMS = [  # name, host, CPU, its architecture, GPU, its architecture
     ("summit", "Summit (IBM Power System AC922)", "IBM Power9", "Power9", "NVIDIA Tesla V100 (Volta)", "Volta"),
@@ -147,9 +149,11 @@ def dl_rows(name, architecture):
             id = f"conv/forward/fp16/cudnn/{algorithm}/{descriptor}/hot"
             note += f"; {OUR_READING}"
         elif benchmark == "rnn":
-            hidden, batch, steps = RNN_SHAPES[implementation]
-            descriptor = f"{algorithm}-{hidden}-{batch}-{steps}"
-            problem = {"descriptor": descriptor, "hidden": hidden, "batch": batch, "steps": steps}
+            shape = RNN_SHAPES[implementation]
+            descriptor = rnn_descriptor(shape)
+            problem = {"descriptor": descriptor, **{name: shape[name] for name in ("hidden", "batch", "steps")}}
+            names = [f"coral2/{algorithm}"]
+            parameters = dict({"direction": None, "input": None}, **parameters)  # the source gives neither
             id = f"rnn/fp16/{descriptor}"
         else:
             problem = {"descriptor": "100000", "elements": 100000}

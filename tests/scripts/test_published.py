@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import unittest
 
-from run_helper import ASSAY, SOURCE, RunTest, main
+from run_helper import ASSAY, BIN, SOURCE, RunTest, main
 
 SHARED = pathlib.Path(os.environ.get("ASSAY_PUBLIC_DATA", SOURCE.parent / "shared" / "data")).parent
 PAGE = SHARED / "published-results.md"
@@ -27,6 +27,37 @@ class Tables(RunTest):
         self.assertEqual(len(re.findall(r"\d\.\d\dx", text)), 4 * 4 * 3 + 4 * 2)
         text = self.command(ASSAY, "table", "summitdev", "--baseline", "summit", "--by", "precision", code=0).stdout
         self.assertEqual(re.findall(r"\d\.\d\dx\S?$", text, re.M), ["1.71x", "1.57x", "1.45x", "1.58x", "1.27x†", "1.91x†"])
+
+    def measured(self, *words):
+        out = self.folder / "rnn.json"
+        out.unlink(missing_ok=True)
+        self.command(BIN / "assay-rnn", "--backend", "native", "--input", "skip", "--max-time", "0.01", "--min-samples", "2",
+                     "--out", out, *words, code=0)
+        return out
+
+    def test_recurrent_networks_stand_beside_deepbench(self):
+        out = self.measured("--problem", "deepbench-train/train-rnn-013", "--direction", "forward_training,bwd_data")
+        rows = self.csv(out, "--baseline", "deepbench-v100")
+        self.assertEqual({row["parameter direction"]: float(row["against_value"]) for row in rows},
+                         {"forward_training": 1.095e-3, "bwd_data": 0.937e-3})
+        for row in rows:
+            self.assertAlmostEqual(float(row["speedup"]), float(row["against_value"]) / float(row["value"]))
+            self.assertIn("DeepBench_NV_V100.xlsx", row["citation"])
+            self.assertNotIn("another algorithm", row["note"])
+
+    def test_seconds_without_iterations_have_no_ratio_with_ours(self):
+        out = self.measured("--problem", "coral2/lstm", "--precision", "fp16", "--direction", "forward_training")
+        for row in self.csv(out, "--baseline", "summit,summitdev"):
+            self.assertEqual(row["speedup"], "")
+            self.assertTrue(row["note"])
+        text = self.command(ASSAY, "table", out, "summit", "--by", "system", code=0).stdout
+        lines = [line for line in text.splitlines() if " coral2/lstm " in line]
+        self.assertEqual(len(lines), 2, text)  # a line each: not the same work
+        for line in lines:
+            self.assertRegex(line, r" -$")
+        done = self.command(ASSAY, "compare", "summit", out, "--vary", "hardware", code=6)
+        self.assertIn("no comparable rows", done.stderr)
+        self.assertIn("none (no row was measured on both sides)", done.stdout)
 
     def test_formats(self):
         rows = self.csv("summitdev", "--baseline", "summit,titan")
@@ -86,9 +117,28 @@ class Converter(RunTest):
         done = self.make(PAGE)
         self.assertEqual(done.returncode, 0, done.stderr)
         made = sorted((self.folder / "made").rglob("*.json"))
-        self.assertEqual(len(made), 32)
+        self.assertEqual(len(made), 36)
         for file in made:
             self.assertEqual(file.read_bytes(), (SOURCE / file.relative_to(self.folder / "made")).read_bytes(), file)
+
+    def test_a_shifted_table_of_recurrent_networks_is_refused(self):
+        data = self.folder / "data"
+        published = json.loads((PAGE.parent / "data" / "published-results.json").read_text())
+        of_rnn = [entry for entry in published if entry["benchmark"].endswith("/rnn") and entry["metric"] == "time_fwd"]
+        for key, value, said in (("problem", "lstm_h513_b16_t25", "the label lstm_h513_b16_t25 is not train-rnn-"),
+                                 ("problem", "damaged", "the label damaged is not train-rnn-"),
+                                 ("value", None, "no time in milliseconds"), ("unit", "s", "no time in milliseconds")):
+            with self.subTest(value=value):
+                shutil.rmtree(data, ignore_errors=True)
+                data.mkdir()
+                for file in (PAGE.parent / "data").glob("*.json"):
+                    shutil.copy(file, data)
+                kept, of_rnn[300][key] = of_rnn[300][key], value
+                (data / "published-results.json").write_text(json.dumps(published))
+                of_rnn[300][key] = kept
+                done = subprocess.run([IMPORT, data, "--root", self.folder / "made"], text=True, capture_output=True, timeout=120)
+                self.assertEqual(done.returncode, 1)
+                self.assertIn(said, done.stderr)
 
     def test_tables_print_the_ratios_of_the_document(self):
         document = next((PAGE.parent / "seeds").glob("004*")).read_text()

@@ -9,6 +9,7 @@
 #include "core/result/baseline.hpp"
 #include "kernels/conv/problem.hpp"
 #include "kernels/gemm/problem.hpp"
+#include "kernels/rnn/problem.hpp"
 #include "result_fixture.hpp"
 
 namespace assay {
@@ -24,38 +25,49 @@ json measured(const std::string& problem, const std::string& precision = "fp32",
   return row;
 }
 
-/// A convolution's descriptor, operations and rate follow from each other.
+/// Operations, time and rate follow from each other; the descriptor stands in the id.
+void expect_consistent(const json& row, double flops) {
+  const std::string descriptor = row["problem"]["descriptor"];
+  ASSERT_NE(row["id"].get<std::string>().find("/" + descriptor + "/"), std::string::npos);
+  ASSERT_EQ(flops, row["problem"]["flops"].get<double>()) << row["id"];
+  if (row["rates"].contains("flops_per_s")) {
+    ASSERT_NEAR(
+        row["rates"]["flops_per_s"].get<double>() * row["time_s"]["median"].get<double>() / flops,
+        1, 1e-8);
+  }
+}
+
 void expect_canonical_conv(const json& row) {
   const std::string descriptor = row["problem"]["descriptor"];
   const ConvShape shape = parse_conv(descriptor);
   ASSERT_EQ(to_descriptor(shape), descriptor);
-  ASSERT_NE(row["id"].get<std::string>().find("/" + descriptor + "/"), std::string::npos);
   const std::map<std::string, ConvDirection> directions{
       {"forward", ConvDirection::forward},
       {"bwd_data", ConvDirection::bwd_data},
       {"bwd_weights", ConvDirection::bwd_weights}};
   const ConvProblem problem(shape, directions.at(row["parameters"]["direction"]),
                             precision(row["parameters"]["precision"].get<std::string>()));
-  ASSERT_EQ(problem.flops(), row["problem"]["flops"].get<double>()) << row["id"];
-  if (row["rates"].contains("flops_per_s")) {
-    ASSERT_NEAR(row["rates"]["flops_per_s"].get<double>() * row["time_s"]["median"].get<double>() /
-                    problem.flops(),
-                1, 1e-8);
-  }
+  expect_consistent(row, problem.flops());
 }
 
-/// A matrix multiplication's, too.
 void expect_canonical_gemm(const json& row) {
   const std::string descriptor = row["problem"]["descriptor"];
   const GemmShape shape = parse_gemm(descriptor);
   ASSERT_EQ(to_descriptor(shape), descriptor);
   ASSERT_EQ(shape.beta, 1);  // DeepBench's README: alpha = beta = 1
-  ASSERT_NE(row["id"].get<std::string>().find("/" + descriptor + "/"), std::string::npos);
   const GemmProblem problem(shape, precision(row["parameters"]["precision"].get<std::string>()));
-  ASSERT_EQ(problem.flops(), row["problem"]["flops"].get<double>()) << row["id"];
-  ASSERT_NEAR(row["rates"]["flops_per_s"].get<double>() * row["time_s"]["median"].get<double>() /
-                  problem.flops(),
-              1, 1e-8);
+  expect_consistent(row, problem.flops());
+}
+
+void expect_canonical_rnn(const json& row) {
+  const std::string descriptor = row["problem"]["descriptor"];
+  const RnnShape shape = parse_rnn(descriptor);
+  ASSERT_EQ(to_descriptor(shape), descriptor);
+  const json& parameters = row["parameters"];
+  ASSERT_EQ(parameters["input"], "skip");
+  const RnnProblem problem(shape, RnnInput::skip, rnn_direction(parameters["direction"]),
+                           precision(parameters["precision"].get<std::string>()));
+  expect_consistent(row, problem.flops());
 }
 
 /// What is printed, in SI units.
@@ -93,6 +105,7 @@ TEST(ShippedBaselines, AreValidCitedAndCanonical) {
           << row["id"];
       if (row["benchmark"] == "conv") expect_canonical_conv(row);
       if (row["benchmark"] == "gemm" && name.starts_with("deepbench-")) expect_canonical_gemm(row);
+      if (row["benchmark"] == "rnn" && name.starts_with("deepbench-")) expect_canonical_rnn(row);
       const json& printed = row["printed"];
       if (row["status"] != "ok") {
         EXPECT_TRUE(printed["value"].is_null()) << row["id"];
@@ -105,10 +118,11 @@ TEST(ShippedBaselines, AreValidCitedAndCanonical) {
       ASSERT_NEAR(number, expected, 1e-12 * expected) << row["id"];
     }
   }
-  // Of DeepBench all conv times without the sheets' own sums, and all gemm times; then summit,
-  // summitdev, titan, fugaku, v100, a100, h100, sapphire-rapids, the records, the exascale run.
+  // Of DeepBench all conv times without the sheets' own sums, all gemm times, all rnn times;
+  // summit, summitdev, titan, fugaku, v100, a100, h100, sapphire-rapids, the records, the exascale
+  // run.
   EXPECT_EQ(rows["ok"] + rows["unsupported"],
-            4502u - 188u + 2579 + 24 + 30 + 4 + 20 + 5 + 4 + 1 + 1 + 6 + 3);
+            4502u - 188u + 2579 + 1797 + 24 + 30 + 4 + 20 + 5 + 4 + 1 + 1 + 6 + 3);
   // Power9's SVM (a damaged cell, three that are not given), the exaflop.
   EXPECT_EQ(rows["unsupported"], 1u + 3 + 1);
 }
@@ -126,6 +140,54 @@ TEST(ShippedBaselines, HoldKnownCells) {
   EXPECT_EQ(match["algorithm"], "implicit_gemm");
   EXPECT_DOUBLE_EQ(match["speedup"], 0.000236 / row["time_s"]["median"].get<double>());
   EXPECT_TRUE(why.empty());
+}
+
+TEST(ShippedBaselines, HoldTheRecurrentNetworksOfDeepBench) {
+  // Passes that each sheet has of the 53 problems of training and the 69 of inference.
+  const std::map<std::string, std::map<std::string, std::size_t>> passes{
+      {"deepbench-v100",
+       {{"forward_training", 2 * 53}, {"bwd_data", 2 * 53}, {"bwd_weights", 106}}},
+      {"deepbench-p100", {{"forward_training", 2 * 53}, {"bwd_data", 2 * 53}, {"bwd_weights", 53}}},
+      {"deepbench-1080ti", {{"forward_training", 53 + 69}, {"bwd_data", 53}, {"bwd_weights", 53}}},
+      {"deepbench-titanxp", {{"forward_training", 53 + 69}, {"bwd_data", 53}, {"bwd_weights", 53}}},
+      {"deepbench-titanx-pascal",
+       {{"forward_training", 53 + 69}, {"bwd_data", 53}, {"bwd_weights", 53}}},
+      {"deepbench-titanx-maxwell",
+       {{"forward_training", 53}, {"bwd_data", 53}, {"bwd_weights", 53}}},
+      {"deepbench-m40", {{"forward_training", 53}, {"bwd_data", 53}, {"bwd_weights", 53}}},
+      {"deepbench-mi25", {{"forward_training", 53}, {"bwd_data", 53}}},
+      {"deepbench-vega-fe", {{"forward_training", 53}, {"bwd_data", 53}}}};
+  std::map<std::string, std::map<std::string, std::size_t>> found;
+  std::size_t of_inference = 0, of_one_column = 0;
+  for (const std::string& name : baseline_names()) {
+    if (!name.starts_with("deepbench-")) continue;
+    const Baseline sheet = Baseline::load(name);
+    for (const json& row : sheet.rows()) {
+      if (row["benchmark"] != "rnn") continue;
+      ++found[name][row["parameters"]["direction"]];
+      const std::string reason = row["printed"]["reason"];
+      if (reason.find("the sheet is of inference") != std::string::npos) {
+        EXPECT_TRUE(row["names"][0].get<std::string>().starts_with("deepbench-server/")) << row;
+        ++of_inference;
+      }
+      if (reason.find("ran backward data only") != std::string::npos) ++of_one_column;
+    }
+  }
+  EXPECT_EQ(found, passes);
+  EXPECT_EQ(of_inference, 3u * 69);
+  EXPECT_EQ(of_one_column, 3u * 53);
+
+  const Baseline v100 = Baseline::load("deepbench-v100");
+  json row = measured("lstm:1024-64-25");
+  row["benchmark"] = "rnn";
+  row["parameters"]["direction"] = "bwd_data";
+  row["parameters"]["input"] = "skip";
+  std::string why;
+  const json match = v100.match(row, &why);
+  ASSERT_TRUE(match.is_object()) << why;
+  EXPECT_DOUBLE_EQ(match["value"], 0.002044);
+  row["parameters"]["input"] = "linear";
+  EXPECT_TRUE(v100.match(row).is_null());
 }
 
 TEST(ShippedBaselines, DeepBenchRowsSayWhatTheirRateIs) {
@@ -161,6 +223,18 @@ TEST(ShippedBaselines, UnknownIterationCountsAreNotCompared) {
         baseline.match(measured("mb16ic64ih112oc128oh112kh3ph1", "fp16", "winograd_nonfused"), &why)
             .is_null());
     EXPECT_NE(why.find("iteration count not published"), std::string::npos) << why;
+    for (const char* problem : {"lstm:1024-64-25", "gru_lbr:1024-64-1500"}) {
+      json row = measured(problem, "fp16");
+      row["benchmark"] = "rnn";
+      row["parameters"]["input"] = "skip";
+      EXPECT_TRUE(baseline.match(row, &why).is_null());
+      EXPECT_NE(why.find("not given there"), std::string::npos) << why;
+      // Not by what the slides leave out alone: a row that leaves it out, too, has no ratio.
+      row["published"] = true;
+      row["parameters"]["direction"] = row["parameters"]["input"] = nullptr;
+      EXPECT_TRUE(baseline.match(row, &why).is_null());
+      EXPECT_NE(why.find("iteration count not published"), std::string::npos) << why;
+    }
   }
 }
 

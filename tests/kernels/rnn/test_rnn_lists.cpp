@@ -11,6 +11,7 @@
 #include "core/base/text.hpp"
 #include "core/program/plugins.hpp"
 #include "core/program/suite.hpp"
+#include "core/result/baseline.hpp"
 #include "core/result/schema.hpp"
 #include "kernels/rnn/benchmark.hpp"
 #include "kernels/rnn/problem.hpp"
@@ -88,6 +89,34 @@ TEST(RnnLists, FieldsOfBenchdnnMayBeOverridden) {
       find_problems(rnn_benchmark(), "lstm:l1t25mb64dhc1024@mb32t5");
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].descriptor, "lstm:1024-32-5");
+}
+
+TEST(RnnSuites, HaveAPartnerForEveryPublishedRow) {
+  // The id of a row without what a system may choose: its backend, its number of threads.
+  const auto work = [](const std::string& id) {
+    std::vector<std::string> parts = split(id, '/');
+    parts.resize(8);
+    parts.erase(parts.begin() + 3);
+    return join(parts, "/");
+  };
+  Plugins plugins({std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"});
+  std::map<std::string, std::set<std::string>> measured;  // by list
+  for (const char* suite : {"deepbench-train", "deepbench-server"})
+    for (const Case& one :
+         expand_suite(rnn_benchmark(), read_suite(find_suite(suite)), suite, plugins))
+      measured[suite].insert(work(one.id));
+  std::size_t found = 0;
+  for (const std::string& name : baseline_names()) {
+    if (!name.starts_with("deepbench-")) continue;
+    const Baseline baseline = Baseline::load(name);
+    for (const json& row : baseline.rows()) {
+      if (row["benchmark"] != "rnn" || row["parameters"]["precision"] != "fp32") continue;
+      const std::string id = row["id"], list = split(row["names"][0].get<std::string>(), '/')[0];
+      EXPECT_TRUE(measured[list].contains(work(id))) << name << ": " << id;
+      ++found;
+    }
+  }
+  EXPECT_EQ(found, 1797u - 3 * 53 - 2 * 53);  // without the fp16 of V100 and P100
 }
 
 }  // namespace

@@ -11,21 +11,10 @@
 #include "kernels/cuda/arithmetic.hpp"
 #include "kernels/cuda/backend.hpp"
 #include "kernels/cuda/conv_algorithms.hpp"
-#include "kernels/cuda/kernel_names.hpp"
-#include "support/cuda/trace.hpp"
+#include "kernels/cuda/trial_run.hpp"
 
 namespace assay::cuda {
 namespace {
-
-std::string gib(std::size_t bytes) {
-  return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / (1024.0 * 1024 * 1024));
-}
-
-const char* math_name(cudnnMathType_t math) {
-  return math == CUDNN_FMA_MATH         ? "FMA_MATH"
-         : math == CUDNN_TENSOR_OP_MATH ? "TENSOR_OP_MATH"
-                                        : "DEFAULT_MATH";
-}
 
 class Convolution final : public Operation {
  public:
@@ -38,8 +27,8 @@ class Convolution final : public Operation {
         arguments_(form.specs) {
     executed_.storage = std::string(name(storage(precision_)));
     if (precision_ == Precision::int8) executed_.storage = std::string(name(precision_));
-    executed_.compute = form.compute;
-    executed_.accumulate = form.accumulate;
+    executed_.compute = form.arithmetic.compute;
+    executed_.accumulate = form.arithmetic.accumulate;
     executed_.layout = form.layout;
   }
 
@@ -52,36 +41,13 @@ class Convolution final : public Operation {
     executed_.implementation = fmt::format("{} {}", cudnn_library(), math_name(math));
     executed_.workspace_bytes = call_.workspace(algorithm);
     if (executed_.workspace_bytes == 0) return;
-    TensorSpec spec;
-    spec.name = "workspace";
-    spec.role = Role::workspace;
-    spec.type = DataType::u8;
-    spec.bytes = executed_.workspace_bytes;
-    arguments_.push_back(std::move(spec));
+    arguments_.push_back(scratch_tensor("workspace", Role::workspace, executed_.workspace_bytes));
   }
 
-  /// Runs once, on memory of its own, with the kernels recorded: why that is not what was asked
-  /// for, or nothing. Throws what cuDNN says no to only now, and what is broken.
+  /// Runs once: why that is not what was asked for, or nothing. Throws what cuDNN says no to only
+  /// now, and what is broken.
   std::optional<Unsupported> prove(CudnnDevice& device, const std::string& request) {
-    std::size_t need = 0;
-    for (const TensorSpec& spec : arguments_) need += spec.bytes;
-    if (const std::size_t free = device.memory_available(); need > free)
-      throw CaseError(fmt::format(
-          "needs {} on the GPU, {} of it workspace, but {} are free ({}). Use a smaller batch, or "
-          "an algorithm with less workspace.",
-          gib(need), gib(executed_.workspace_bytes), gib(free), request));
-    std::vector<std::unique_ptr<Tensor>> tensors;
-    std::vector<Tensor*> bound;
-    for (const TensorSpec& spec : arguments_) {
-      tensors.push_back(device.allocate(spec));
-      bound.push_back(tensors.back().get());
-    }
-    bind(bound);
-    const auto kernels = traced_kernels([&] {
-      run(device.stream());
-      device.stream().wait();
-    });
-    return judge(kernels);
+    return judge(trial_run(device, *this, request));
   }
 
   const std::vector<TensorSpec>& arguments() const override { return arguments_; }
@@ -103,9 +69,9 @@ class Convolution final : public Operation {
 
  private:
   /// Compares what ran with what was asked for.
-  std::optional<Unsupported> judge(const std::optional<std::vector<std::string>>& kernels) {
+  std::optional<Unsupported> judge(const std::optional<Seen>& seen) {
     const Family asked = family_of(executed_.algorithm);
-    if (!kernels) {
+    if (!seen) {
       // The bounds of fp32 exclude tf32, and integers that come out exactly exclude transforms: an
       // ok row proves both, while sums are not so long that the bounds are wide and no integers
       // are small enough. Of 16-bit tensors, and of which transform, errors tell too little.
@@ -115,16 +81,12 @@ class Convolution final : public Operation {
       executed_.evidence = shown && asked == Family::direct ? "numerical" : "requested";
       return std::nullopt;
     }
-    const Seen seen = read_kernels(*kernels);
-    executed_.implementation = seen.names;
-    executed_.evidence = "trace";
-    if (seen.family != asked)
+    executed_.implementation = seen->names;
+    const std::string why = note_kernels(*seen, precision_, executed_);
+    if (seen->family != asked)
       return Unsupported{fmt::format("{} ran something else for {} ({})", cudnn_library(),
-                                     executed_.algorithm, seen.names)};
-    if (const std::string why = why_not_arithmetic(seen, precision_); !why.empty())
-      return Unsupported{fmt::format("{}: {}", cudnn_library(), why)};
-    // 16-bit tensors without tensor cores: the names tell not in what they were multiplied.
-    if (size_of(storage(precision_)) == 2 && !seen.tensor_cores) executed_.compute = "";
+                                     executed_.algorithm, seen->names)};
+    if (!why.empty()) return Unsupported{fmt::format("{}: {}", cudnn_library(), why)};
     return std::nullopt;
   }
 
@@ -148,7 +110,7 @@ Result<std::unique_ptr<Operation>> settled(CudnnDevice& place, const ConvProblem
                                            const std::string& request) {
   try {
     auto operation = std::make_unique<Convolution>(place, problem, form);
-    operation->choose(algorithm, form.math);
+    operation->choose(algorithm, form.arithmetic.math);
     if (auto refusal = operation->prove(place, request)) return std::move(*refusal);
     return operation;
   } catch (const CudnnError& error) {
@@ -165,7 +127,8 @@ Result<std::unique_ptr<Operation>> best(CudnnDevice& place, const ConvProblem& p
       "memory that is free, {}",
       cudnn_library(), gib(place.memory_available()));
   const ConvCall call(place, problem, form);
-  for (const ConvChoice& offer : fitting(call.offers(), form.math, place.memory_available())) {
+  for (const ConvChoice& offer :
+       fitting(call.offers(), form.arithmetic.math, place.memory_available())) {
     Result<std::unique_ptr<Operation>> made =
         settled(place, problem, form, offer.algorithm, request);
     if (!std::holds_alternative<Unsupported>(made)) return made;

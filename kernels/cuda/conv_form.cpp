@@ -13,22 +13,7 @@ constexpr std::int64_t channels_of_vector = 4;  // of CUDNN_DATA_INT8x4
 constexpr const char* vector_layout = "nchw_vect_c4";
 
 cudnnDataType_t data_type_of(DataType type, bool vectors) {
-  switch (type) {
-    case DataType::fp64:
-      return CUDNN_DATA_DOUBLE;
-    case DataType::fp16:
-      return CUDNN_DATA_HALF;
-    case DataType::bf16:
-      return CUDNN_DATA_BFLOAT16;
-    case DataType::s8:
-      return vectors ? CUDNN_DATA_INT8x4 : CUDNN_DATA_INT8;
-    case DataType::fp32:
-      return CUDNN_DATA_FLOAT;
-    case DataType::s32:
-    case DataType::u8:
-      break;
-  }
-  throw std::logic_error("no tensor of this backend has this type");
+  return vectors && type == DataType::s8 ? CUDNN_DATA_INT8x4 : cudnn_type(type);
 }
 
 /// A layout in which dimension `channel` is the innermost, in blocks of `block` of it (its extent:
@@ -135,14 +120,7 @@ Result<ConvForm> conv_form(const ConvProblem& problem, const std::string& layout
     spec.bytes = static_cast<std::size_t>(spec.elements()) * size_of(spec.type);
   }
 
-  // What each math mode allows: docs/method-conv.md.
-  form.math = precision == Precision::fp32   ? CUDNN_FMA_MATH
-              : precision == Precision::fp64 ? CUDNN_DEFAULT_MATH
-                                             : CUDNN_TENSOR_OP_MATH;
-  form.compute = std::string(name(precision));
-  form.accumulate = integers       ? "s32"
-                    : vector_units ? form.compute
-                                   : "fp32_rz";  // of tensor cores: kernels/conv/bounds.hpp
+  form.arithmetic = arithmetic_of(precision);
   return form;
 }
 
@@ -194,7 +172,8 @@ ConvDescriptors::ConvDescriptors(const ConvProblem& problem, const ConvForm& for
         "describing the convolution to cuDNN");
   check(cudnnSetConvolutionGroupCount(convolution.get(), static_cast<int>(s.g)),
         "telling cuDNN the groups");
-  check(cudnnSetConvolutionMathType(convolution.get(), form.math), "telling cuDNN the arithmetic");
+  check(cudnnSetConvolutionMathType(convolution.get(), form.arithmetic.math),
+        "telling cuDNN the arithmetic");
 }
 
 std::vector<std::int64_t> output_extents(const ConvDescriptors& descriptors, std::size_t dims) {

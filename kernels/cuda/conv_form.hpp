@@ -9,12 +9,11 @@
 
 namespace assay::cuda {
 
-/// How the tensors lie, and in what cuDNN is asked to compute.
+/// How the tensors lie.
 struct ConvForm {
   std::string layout;             ///< "nchw", "nhwc", or "nchw_vect_c4": channels in fours (int8)
   std::vector<TensorSpec> specs;  ///< of ConvProblem::tensors(), with the types and layouts of here
-  cudnnMathType_t math = CUDNN_DEFAULT_MATH;
-  std::string compute, accumulate;  ///< for Executed
+  CudnnArithmetic arithmetic;
 };
 
 /// The form of a problem in a layout ("any": the one that the precision's kernels are written for),

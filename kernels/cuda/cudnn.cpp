@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "support/cuda/error.hpp"
 
@@ -22,6 +23,45 @@ bool not_supported(cudnnStatus_t status) {
 #else
   return status == CUDNN_STATUS_NOT_SUPPORTED;
 #endif
+}
+
+cudnnDataType_t cudnn_type(DataType type) {
+  switch (type) {
+    case DataType::fp64:
+      return CUDNN_DATA_DOUBLE;
+    case DataType::fp32:
+      return CUDNN_DATA_FLOAT;
+    case DataType::fp16:
+      return CUDNN_DATA_HALF;
+    case DataType::bf16:
+      return CUDNN_DATA_BFLOAT16;
+    case DataType::s8:
+      return CUDNN_DATA_INT8;
+    case DataType::s32:
+    case DataType::u8:
+      break;
+  }
+  throw std::logic_error("no tensor of cuDNN's has this type");
+}
+
+CudnnArithmetic arithmetic_of(Precision precision) {
+  const std::string compute(name(precision));
+  switch (precision) {
+    case Precision::fp32:
+      return {CUDNN_FMA_MATH, compute, compute};
+    case Precision::fp64:
+      return {CUDNN_DEFAULT_MATH, compute, compute};
+    case Precision::int8:
+      return {CUDNN_TENSOR_OP_MATH, compute, "s32"};
+    default:  // of tensor cores: kernels/conv/sums.hpp
+      return {CUDNN_TENSOR_OP_MATH, compute, "fp32_rz"};
+  }
+}
+
+const char* math_name(cudnnMathType_t math) {
+  return math == CUDNN_FMA_MATH         ? "FMA_MATH"
+         : math == CUDNN_TENSOR_OP_MATH ? "TENSOR_OP_MATH"
+                                        : "DEFAULT_MATH";
 }
 
 namespace {

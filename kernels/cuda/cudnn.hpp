@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "core/api/precision.hpp"
 #include "core/base/error.hpp"
 #include "support/cuda/device.hpp"
 
@@ -14,6 +15,17 @@ namespace assay::cuda {
 std::string cudnn_library();
 /// Whether it is the library's "no", rather than something that broke.
 bool not_supported(cudnnStatus_t status);
+/// A type of tensor in cuDNN's words; std::logic_error for u8 and s32.
+cudnnDataType_t cudnn_type(DataType type);
+
+/// What cuDNN is asked to compute in, and what that is called in Executed: docs/method-conv.md.
+struct CudnnArithmetic {
+  cudnnMathType_t math = CUDNN_DEFAULT_MATH;
+  std::string compute, accumulate;
+};
+CudnnArithmetic arithmetic_of(Precision precision);
+/// "FMA_MATH"
+const char* math_name(cudnnMathType_t math);
 
 class CudnnError final : public CaseError {
  public:

@@ -11,10 +11,8 @@
 #include "core/base/error.hpp"
 #include "kernels/cuda/arithmetic.hpp"
 #include "kernels/cuda/backend.hpp"
-#include "kernels/cuda/kernel_names.hpp"
-#include "support/cuda/device.hpp"
+#include "kernels/cuda/trial_run.hpp"
 #include "support/cuda/error.hpp"
-#include "support/cuda/trace.hpp"
 
 namespace assay::cuda {
 namespace {
@@ -154,42 +152,16 @@ class LtGemm final : public Operation {
     algorithm_ = found.algo;
     executed_.workspace_bytes = found.workspaceSize;
     if (executed_.workspace_bytes == 0) return std::nullopt;
-    TensorSpec spec;
-    spec.name = "workspace";
-    spec.role = Role::workspace;
-    spec.type = DataType::u8;
-    spec.bytes = executed_.workspace_bytes;
-    arguments_.push_back(std::move(spec));
+    arguments_.push_back(scratch_tensor("workspace", Role::workspace, executed_.workspace_bytes));
     return std::nullopt;
   }
 
-  /// Runs once on memory of its own, with the kernels recorded; why it is not what was asked for.
+  /// Runs once, with the kernels recorded; why it is not what was asked for, or nothing.
   std::optional<std::string> prove(CudaDevice& device) {
-    std::size_t need = 0;
-    for (const TensorSpec& spec : arguments_) need += spec.bytes;
-    if (const std::size_t free = device.memory_available(); need > free)
-      throw CaseError(
-          fmt::format("needs {} bytes on the GPU, but {} are free ({}). Use a smaller "
-                      "problem.",
-                      need, free, problem_.canonical()));
-    std::vector<std::unique_ptr<Tensor>> tensors;
-    std::vector<Tensor*> bound;
-    for (const TensorSpec& spec : arguments_) {
-      tensors.push_back(device.allocate(spec));
-      bound.push_back(tensors.back().get());
-    }
-    bind(bound);
-    const auto kernels = traced_kernels([&] {
-      run(device.stream());
-      device.stream().wait();
-    });
-    if (!kernels) return std::nullopt;
-    const Seen seen = read_kernels(*kernels);
-    executed_.implementation += ": " + seen.names;
-    executed_.evidence = "trace";
-    // 16-bit inputs without tensor cores: the names tell not in what they were multiplied.
-    if (size_of(storage(problem_.precision())) == 2 && !seen.tensor_cores) executed_.compute = "";
-    const std::string why = why_not_arithmetic(seen, problem_.precision());
+    const std::optional<Seen> seen = trial_run(device, *this, problem_.canonical());
+    if (!seen) return std::nullopt;
+    executed_.implementation += ": " + seen->names;
+    const std::string why = note_kernels(*seen, problem_.precision(), executed_);
     return why.empty() ? std::nullopt : std::optional("cuBLASLt: " + why);
   }
 

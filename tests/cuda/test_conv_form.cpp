@@ -196,7 +196,7 @@ TEST(ConvForm, EachPrecisionAsksForItsArithmetic) {
   const auto math = [](Precision precision) {
     const ConvForm form =
         form_of(problem_of("mb1ic8ih4oc8kh1", ConvDirection::forward, precision), "any");
-    return std::tuple{form.math, form.accumulate};
+    return std::tuple{form.arithmetic.math, form.arithmetic.accumulate};
   };
   // Of fp32 tensors everything but FMA_MATH allows tf32.
   EXPECT_EQ(math(Precision::fp32), (std::tuple{CUDNN_FMA_MATH, std::string("fp32")}));

@@ -1,0 +1,29 @@
+#pragma once
+// One run of an operation before it is handed out: libraries refuse some problems only then, and
+// the names of the kernels that ran are evidence of the arithmetic.
+
+#include <optional>
+#include <string>
+
+#include "core/api/operation.hpp"
+#include "kernels/cuda/kernel_names.hpp"
+#include "support/cuda/device.hpp"
+
+namespace assay::cuda {
+
+/// "1.50 GiB"
+std::string gib(std::size_t bytes);
+
+/// Scratch of an operation: Role::workspace, saved or consumed.
+TensorSpec scratch_tensor(std::string name, Role role, std::size_t bytes);
+
+/// Runs `operation` once, after its prologue, on memory of its own, and returns the kernels that
+/// run() started; nothing where they cannot be recorded. Throws CaseError with need and free memory
+/// where that is short (`request`: what was asked for), and what prologue() and run() throw.
+std::optional<Seen> trial_run(CudaDevice& device, Operation& operation, const std::string& request);
+
+/// Notes in `executed` what kernels prove, and returns why they are not the arithmetic of
+/// `precision`; "" where nothing speaks against it.
+std::string note_kernels(const Seen& seen, Precision precision, Executed& executed);
+
+}  // namespace assay::cuda

@@ -19,10 +19,13 @@ struct Split {
 struct Layout {
   std::vector<Split> splits;
   std::int64_t elements;
+  /// Where the elements lie among other data of the memory (TensorSpec::memory): they are cut into
+  /// as many equal pieces, which begin at these elements of it. Empty: in one piece.
+  std::vector<std::int64_t> pieces{};
 };
 
 /// Copies the elements of `spec`, which has dimensions, from row-major order at `packed` to where
-/// `layout` has them; padding becomes zero.
+/// `layout` has them, piece behind piece; padding becomes zero.
 void place(const TensorSpec& spec, const Layout& layout, const void* packed, void* placed);
 /// The way back.
 void pack(const TensorSpec& spec, const Layout& layout, const void* placed, void* packed);

@@ -103,7 +103,8 @@ class Operation {
   virtual void bind(std::span<Tensor* const> tensors) = 0;
   /// Computes what run() reads beside its inputs (Role::saved: what the forward pass saves for its
   /// backward pass) from the bound tensors. Untimed: called after the inputs of the bound tensors
-  /// were written, before the next run, and never within a timed region. Default: nothing.
+  /// were written, before the next run, and never within a timed region; with an argument of
+  /// Role::consumed, before every run. Default: nothing.
   virtual void prologue(Stream&) {}
   virtual void run(Stream& stream) = 0;
   virtual Executed executed() const = 0;

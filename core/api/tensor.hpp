@@ -22,6 +22,7 @@ enum class Role {
   workspace,   ///< scratch: never filled nor verified; counted in workspace_bytes
   saved,  ///< what a forward pass writes for its backward pass: never filled nor verified; one for
           ///< each set of tensors, as inputs are
+  consumed,  ///< saved, but overwritten by run: the prologue makes it again before each run
 };
 
 /// One argument of an operation. `dims` are logical, outermost first, and are all that models and
@@ -33,7 +34,7 @@ struct TensorSpec {
   std::vector<std::int64_t> dims;  ///< row-major element order; {} for workspace and saved
   std::size_t bytes = 0;           ///< memory it needs in the backend's layout (padding included)
   std::shared_ptr<const void> layout;  ///< backend's own description, null for plain row-major
-  /// Gives its memory on a host, aligned to 64 bytes; empty: ordinary memory.
+  /// Gives its memory, on a host aligned to 64 bytes; empty: ordinary memory of the device.
   std::function<std::shared_ptr<void>(std::size_t bytes)> memory{};
 
   /// Number of logical elements (product of dims).

@@ -37,7 +37,10 @@ VerifiedWorkload::VerifiedWorkload(Device& device, const std::vector<TensorSpec>
                {"fill", 0},
                {"reorder", 0},
                {"verify", 0}} {
-  for (const TensorSpec& spec : specs) has_inout_ |= spec.role == Role::inout;
+  for (const TensorSpec& spec : specs) {
+    has_inout_ |= spec.role == Role::inout;
+    consumes_ |= spec.role == Role::consumed;
+  }
 }
 
 void VerifiedWorkload::reset() {
@@ -45,7 +48,7 @@ void VerifiedWorkload::reset() {
     current_ = next();
     bind(buffers_.set(current_));
   }
-  if (has_inout_) refill(current_, Role::inout);
+  renew(current_);
   settle(current_);
 }
 
@@ -58,6 +61,11 @@ void VerifiedWorkload::refill(std::size_t set, Role role) {
   verifier_.refill(set, role);
   for (const TensorSpec& spec : buffers_.specs())
     if (spec.role == role) due_[set] = true;
+}
+
+void VerifiedWorkload::renew(std::size_t set) {
+  if (has_inout_) refill(set, Role::inout);
+  if (consumes_) due_[set] = true;
 }
 
 void VerifiedWorkload::settle(std::size_t set) {
@@ -136,7 +144,7 @@ void VerifiedWorkload::check_pass(bool exact, const std::string& when, Verificat
     for (std::size_t set = 0; set < buffers_.count(); ++set) {
       buffers_.poison(set);
       if (run == 0) continue;
-      refill(set, Role::inout);
+      renew(set);
       refill(set, Role::unmodified);  // else another rank's fault would be found in what follows
     }
     for (std::size_t set = 0; set < buffers_.count(); ++set) {

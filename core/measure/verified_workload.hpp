@@ -22,7 +22,7 @@ class VerifiedWorkload : public Workload {
   Result<EnergyMeter*> energy_meter() final { return device_.energy_meter(); }
   void reset() final;
   void run(Stream& stream) final;
-  bool batchable() const final { return buffers_.count() == 1 && !has_inout_; }
+  bool batchable() const final { return buffers_.count() == 1 && !has_inout_ && !consumes_; }
   void begin_audit(Audit kind) final;
   Verification end_audit() final;
   Verification verify_before() final;
@@ -54,6 +54,8 @@ class VerifiedWorkload : public Workload {
   /// Writes the inputs of a set, or again those of one role; its prologue is then due.
   void fill(std::size_t set, Draw draw, double budget_part = 0);
   void refill(std::size_t set, Role role);
+  /// What a run overwrites of its own arguments: in-place tensors again, and the prologue is due.
+  void renew(std::size_t set);
   /// Makes the prologue of the bound set where it is due.
   void settle(std::size_t set);
   void check_pass(bool exact, const std::string& when, Verification& result);
@@ -70,7 +72,7 @@ class VerifiedWorkload : public Workload {
   std::map<std::string, double> seconds_;
   std::size_t current_ = 0;
   int draws_ = 0;
-  bool has_inout_ = false, verified_ = false;
+  bool has_inout_ = false, consumes_ = false, verified_ = false;
 };
 
 }  // namespace assay

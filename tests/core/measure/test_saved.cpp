@@ -40,8 +40,9 @@ class CubeOracle final : public Oracle {
 
 class CubeOperation final : public Operation {
  public:
-  /// `stale`: the prologue of a broken operation, which saves once alone.
-  explicit CubeOperation(bool stale) : stale_(stale) {
+  /// `stale`: the prologue of a broken operation, which saves once alone. `consumes`: run()
+  /// overwrites what was saved.
+  explicit CubeOperation(bool stale, bool consumes = false) : stale_(stale), consumes_(consumes) {
     const auto add = [&](const char* name, Role role, std::vector<std::int64_t> dims) {
       TensorSpec spec;
       spec.name = name;
@@ -52,7 +53,7 @@ class CubeOperation final : public Operation {
     };
     add("a", Role::input, {length});
     add("y", Role::output, {length});
-    add("squares", Role::saved, {});
+    add("squares", consumes ? Role::consumed : Role::saved, {});
   }
   const std::vector<TensorSpec>& arguments() const override { return specs_; }
   void bind(std::span<Tensor* const> tensors) override {
@@ -66,14 +67,17 @@ class CubeOperation final : public Operation {
   }
   void run(Stream&) override {
     ++runs;
-    for (std::size_t i = 0; i < length; ++i) data_[1][i] = data_[2][i] * data_[0][i];
+    for (std::size_t i = 0; i < length; ++i) {
+      data_[1][i] = data_[2][i] * data_[0][i];
+      if (consumes_) data_[2][i] = 0;
+    }
   }
   Executed executed() const override { return {}; }
   int prologues = 0, runs = 0;
   std::set<float*> saved;
 
  private:
-  bool stale_;
+  bool stale_, consumes_;
   std::vector<TensorSpec> specs_;
   float* data_[3] = {};
 };
@@ -83,8 +87,8 @@ struct Cube {
   CubeOperation* operation;
   std::unique_ptr<Workload> workload;
 
-  explicit Cube(bool is_cold, bool stale = false) {
-    auto made = std::make_unique<CubeOperation>(stale);
+  explicit Cube(bool is_cold, bool stale = false, bool consumes = false) {
+    auto made = std::make_unique<CubeOperation>(stale, consumes);
     operation = made.get();
     device.cache = 1024;
     workload =
@@ -133,6 +137,22 @@ TEST(Saved, EachSetOfBuffersHasItsOwn) {
   EXPECT_TRUE(rotated.audit(Audit::new_inputs).passed);
   EXPECT_EQ(rotated.operation->prologues, sets + 1);
   EXPECT_TRUE(rotated.workload->verify_after().passed);
+}
+
+TEST(Saved, WhatARunConsumesIsMadeBeforeEachRun) {
+  for (const bool cold : {false, true}) {
+    Cube cube(cold, false, true);
+    const Verification before = cube.workload->verify_before();
+    EXPECT_TRUE(before.passed) << before.reason;
+    EXPECT_FALSE(cube.workload->batchable()) << "else only the first run of a batch were right";
+    cube.run(5);
+    EXPECT_EQ(cube.operation->prologues, cube.operation->runs);
+    EXPECT_TRUE(cube.audit(Audit::poisoned_outputs).passed);
+    EXPECT_TRUE(cube.audit(Audit::new_inputs).passed);
+    const Verification after = cube.workload->verify_after();
+    EXPECT_TRUE(after.passed) << after.reason;
+    EXPECT_EQ(cube.operation->prologues, cube.operation->runs);
+  }
 }
 
 TEST(Saved, WhatWasSavedForOtherInputsIsFound) {

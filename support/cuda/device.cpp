@@ -102,7 +102,12 @@ CudaTensor::CudaTensor(const TensorSpec& spec) : spec_(spec) {
                           : static_cast<std::size_t>(layout->elements) * size_of(spec.type);
     spec_.bytes = std::max(spec.bytes, needed);
   }
-  const cudaError_t error = cudaMalloc(&data_, std::max<std::size_t>(spec_.bytes, 1));
+  memory_ = spec.memory ? spec.memory(spec_.bytes) : gpu_memory(spec_.bytes, spec.name);
+}
+
+std::shared_ptr<void> gpu_memory(std::size_t bytes, const std::string& name) {
+  void* data = nullptr;
+  const cudaError_t error = cudaMalloc(&data, std::max<std::size_t>(bytes, 1));
   if (error == cudaErrorMemoryAllocation) {
     std::size_t free = 0, total = 0;
     cudaGetLastError();
@@ -110,12 +115,11 @@ CudaTensor::CudaTensor(const TensorSpec& spec) : spec_(spec) {
     throw CaseError(fmt::format(
         "cannot allocate {} bytes for '{}' on the GPU ({} bytes of {} are free; CUDA: {}). Use a "
         "smaller batch, or end what else uses this GPU.",
-        spec_.bytes, spec.name, free, total, words(error)));
+        bytes, name, free, total, words(error)));
   }
-  check(error, fmt::format("allocating {} bytes for '{}' on the GPU", spec_.bytes, spec.name));
+  check(error, fmt::format("allocating {} bytes for '{}' on the GPU", bytes, name));
+  return {data, &cudaFree};
 }
-
-CudaTensor::~CudaTensor() { cudaFree(data_); }
 
 CudaDevice::CudaDevice(int gpu) : facts_(ask(gpu)) {}
 
@@ -134,19 +138,13 @@ void CudaDevice::put(Tensor& tensor, const Source& source) {
     reorder_seconds_ += seconds_since(start);
     data = std::move(placed);
   }
-  check(
-      cudaMemcpyAsync(tensor.data(), data.get(), spec.bytes, cudaMemcpyHostToDevice, stream_.get()),
-      fmt::format("copying '{}' to the GPU", spec.name));
-  stream_.wait();
+  transfer(tensor, data.get(), cudaMemcpyHostToDevice);
 }
 
 void CudaDevice::get(Tensor& tensor, const Sink& sink) {
   const TensorSpec& spec = tensor.spec();
   std::unique_ptr<std::byte[]> data = unwritten_memory(spec.bytes);
-  check(
-      cudaMemcpyAsync(data.get(), tensor.data(), spec.bytes, cudaMemcpyDeviceToHost, stream_.get()),
-      fmt::format("copying '{}' from the GPU", spec.name));
-  stream_.wait();
+  transfer(tensor, data.get(), cudaMemcpyDeviceToHost);
   if (const Layout* const layout = layout_of(spec)) {
     std::unique_ptr<std::byte[]> packed = unwritten_memory(packed_bytes(spec));
     const auto start = std::chrono::steady_clock::now();
@@ -155,6 +153,28 @@ void CudaDevice::get(Tensor& tensor, const Sink& sink) {
     data = std::move(packed);
   }
   show_packed(spec.type, spec.elements(), data.get(), sink);
+}
+
+void CudaDevice::transfer(Tensor& tensor, void* host, cudaMemcpyKind kind) {
+  const TensorSpec& spec = tensor.spec();
+  const Layout* const layout = layout_of(spec);
+  std::vector<std::int64_t> whole{0};
+  const bool in_pieces = layout != nullptr && !layout->pieces.empty();
+  const std::vector<std::int64_t>& pieces = in_pieces ? layout->pieces : whole;
+  const std::size_t size = size_of(spec.type),
+                    bytes = in_pieces
+                                ? static_cast<std::size_t>(layout->elements) * size / pieces.size()
+                                : spec.bytes;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    char* const at_gpu =
+        static_cast<char*>(tensor.data()) + static_cast<std::size_t>(pieces[i]) * size;
+    char* const at_host = static_cast<char*>(host) + i * bytes;
+    const bool to_gpu = kind == cudaMemcpyHostToDevice;
+    check(cudaMemcpyAsync(to_gpu ? at_gpu : at_host, to_gpu ? at_host : at_gpu, bytes, kind,
+                          stream_.get()),
+          fmt::format("copying '{}' {} the GPU", spec.name, to_gpu ? "to" : "from"));
+  }
+  stream_.wait();
 }
 
 void CudaDevice::copy(void* to, const void* from, std::size_t bytes) {

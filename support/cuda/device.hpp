@@ -51,16 +51,18 @@ class CudaStream final : public Stream {
 class CudaTensor final : public Tensor {
  public:
   explicit CudaTensor(const TensorSpec& spec);
-  ~CudaTensor() override;
   CudaTensor(const CudaTensor&) = delete;
   CudaTensor& operator=(const CudaTensor&) = delete;
   const TensorSpec& spec() const override { return spec_; }
-  void* data() override { return data_; }
+  void* data() override { return memory_.get(); }
 
  private:
   TensorSpec spec_;
-  void* data_ = nullptr;
+  std::shared_ptr<void> memory_;
 };
+
+/// Memory of the GPU; CaseError with what is free where there is not enough. `name`: whose.
+std::shared_ptr<void> gpu_memory(std::size_t bytes, const std::string& name);
 
 /// The GPU of this process, as its number among those that CUDA_VISIBLE_DEVICES shows: the local
 /// rank that the launcher tells, modulo their count, so that it is right where every rank sees all
@@ -68,7 +70,8 @@ class CudaTensor final : public Tensor {
 int gpu_of_process();
 
 /// One of the GPUs that CUDA_VISIBLE_DEVICES shows; it becomes the process's current one.
-/// TensorSpec::layout is null or a Layout (core/api/layout.hpp).
+/// TensorSpec::layout is null or a Layout (core/api/layout.hpp); one in pieces needs memory of its
+/// own (TensorSpec::memory), of the GPU.
 class CudaDevice : public Device {
  public:
   explicit CudaDevice(int gpu = gpu_of_process());
@@ -88,6 +91,9 @@ class CudaDevice : public Device {
   const Facts& facts() const { return facts_; }
 
  private:
+  /// Between a tensor and `host`, which has its elements as its layout, piece behind piece.
+  void transfer(Tensor& tensor, void* host, cudaMemcpyKind kind);
+
   Facts facts_;
   CudaStream stream_;
   double reorder_seconds_ = 0;

@@ -89,10 +89,8 @@ ErrorModel::ErrorModel(const ConvProblem& problem, const Executed& executed, std
       rounds_operands_ ? u_tf32
                        : std::min(unit_roundoff(type_or(executed.compute, DataType::fp64)), u_out_);
   const double stored = std::max(u_, u_stored) / u_;
-  const auto sum_of = [this](double terms) {  // as in expected(), for the transformed operands
-    const double rounded = (terms + 3) / 6, steps = std::ceil(terms / products_at_once);
-    return truncates_ ? 4 * rounded + steps * steps / 3 : rounded;
-  };
+  // As in expected(), for the transformed operands.
+  const auto sum_of = [this](double terms) { return sums::variance_of_sum(terms, truncates_); };
   double terms =
       static_cast<double>(problem.direction() == ConvDirection::bwd_data ? s.oc / s.g : s.ic / s.g);
   double count = static_cast<double>(reduction(s, problem.direction()));

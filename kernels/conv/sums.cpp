@@ -19,9 +19,6 @@ double deviations(std::size_t samples) {
   return (std::log(n) - std::log(false_alarm)) * 2 * std::numbers::sqrt2 / std::numbers::pi;
 }
 
-/// Deviation of one product's relative error when both operands lose digits: see method-conv.md.
-constexpr double tf32_deviation = 0.76 * u_tf32;
-
 /// Of a sum of k products of integers uniform in [-m, m] exceeding `limit`.
 double tail(double k, double m, double limit) {
   if (k * m * m <= limit) return -std::numeric_limits<double>::infinity();
@@ -60,6 +57,16 @@ void Sum::add(const double* a, const double* b, std::int64_t count) {
 void Sum::note(double product) {
   squares_ += product * product;
   absolute_ += std::abs(product);
+}
+
+double variance_of_sum(double terms, bool truncates) {
+  const double rounded = (terms + 3) / 6, steps = std::ceil(terms / products_at_once);
+  return truncates ? 4 * rounded + steps * steps / 3 : rounded;
+}
+
+bool drops_digits(Precision precision, const Executed& executed) {
+  const bool lends = precision == Precision::tf32 || size_of(storage(precision)) == 2;
+  return lends && executed.accumulate == truncating_fp32;
 }
 
 int significand_bits(DataType type) {
@@ -151,10 +158,8 @@ ErrorModel::ErrorModel(Precision precision, const Executed& executed, std::size_
       u_out_(unit_roundoff(format(precision).output)),
       tiny_(format(precision).output == DataType::fp16 ? 0x1p-25 : 0),
       deviations_(deviations(samples)),
-      rounds_operands_(precision == Precision::tf32) {
-  // A row of fp32 or fp64 promises an arithmetic of its own, whatever the backend says.
-  const bool lends = rounds_operands_ || size_of(storage(precision)) == 2;
-  truncates_ = lends && executed.accumulate == truncating_fp32;
+      rounds_operands_(precision == Precision::tf32),
+      truncates_(drops_digits(precision, executed)) {
   const double count_of = static_cast<double>(std::max<std::size_t>(samples, 1)),
                root = std::sqrt(count_of);
   gaussian_ = std::sqrt(2 * (std::log(2 * count_of) - std::log(false_alarm)));

@@ -75,8 +75,17 @@ int full_magnitude(DataType type);
 /// Operands of a tensor core in tf32: 11 significant bits, the others rounded or merely dropped, as
 /// the library likes, so that the relative error is below 2^-10.
 inline constexpr double u_tf32 = 0x1p-10;
+/// Deviation of one product's relative error when both operands lose digits: see method-conv.md.
+inline constexpr double tf32_deviation = 0.76 * u_tf32;
 /// Products that a tensor core adds at once, at the least.
 inline constexpr double products_at_once = 4;
+
+/// Variance of the error of a sum of `terms` products, over u^2 times their squared norm:
+/// sequential, the worst of all orders; `truncates`: by an accumulator that drops digits.
+double variance_of_sum(double terms, bool truncates);
+/// Whether results of a precision may come of such an accumulator, and `executed` says so. A row of
+/// fp32 or fp64 promises an arithmetic of its own, whatever the backend says.
+bool drops_digits(Precision precision, const Executed& executed);
 
 /// Bounds of direct sums, in any order.
 class ErrorModel {

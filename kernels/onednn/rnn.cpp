@@ -300,6 +300,8 @@ std::optional<std::string> why_not(const RnnProblem& problem, const std::string&
   if (algorithm != "auto" && algorithm != "standard")
     return fmt::format(
         "onednn has no {} recurrent network (it computes step by step). Use standard.", algorithm);
+  if (problem.precision() == Precision::tf32)
+    return "onednn has no tf32 recurrent network (its processors multiply in fp32). Use fp32.";
   if (problem.skips())
     return "onednn has no skipped input (its primitives always multiply the input by weights). Use "
            "--input linear.";

@@ -335,8 +335,10 @@ Result<std::unique_ptr<Operation>> make_rnn(Device&, const Problem& problem, con
     return Unsupported{fmt::format(
         "reference has no {} recurrent network (it computes step by step). Use standard.",
         algorithm)};
-  return std::make_unique<ReferenceRnn>(problem_cast<RnnProblem>(problem),
-                                        std::max(1, options.threads));
+  const RnnProblem& rnn = problem_cast<RnnProblem>(problem);
+  if (rnn.precision() == Precision::tf32)
+    return Unsupported{"reference has no tf32 (it computes in fp64). Use fp32."};
+  return std::make_unique<ReferenceRnn>(rnn, std::max(1, options.threads));
 }
 
 const Maker add_rnn{makers(), kind_of<RnnProblem>(), &make_rnn, {"standard"}};

@@ -27,7 +27,7 @@ class RnnBenchmark final : public OperationBenchmark {
     input.values = rnn_input_names();
     input.defaults = {"linear"};
     return {direction,
-            dimension::precision({"fp32", "bf16", "fp16"}, {"fp32"}),
+            dimension::precision({"fp32", "tf32", "bf16", "fp16"}, {"fp32"}),
             dimension::backend("rnn", {"onednn"}),
             dimension::algorithm({"auto", "standard", "persist_static", "persist_dynamic"}),
             dimension::problem({"coral2/lstm"}),

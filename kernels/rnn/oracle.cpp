@@ -85,13 +85,15 @@ class RnnOracle final : public Oracle {
     return indices;
   }
 
-  void expect(const TensorSpec& output, const Inputs& inputs, const Executed&, bool,
+  void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed, bool,
               std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
     const Bounds bounds(output.type, indices.size());
     remember(inputs);
+    const Products products{problem_.precision() == Precision::tf32,
+                            sums::drops_digits(problem_.precision(), executed)};
     if (is_weights(output)) {
       if (!known_->weights)
-        known_->weights = weight_gradients(problem_, *known_->parameters, inputs);
+        known_->weights = weight_gradients(problem_, *known_->parameters, inputs, products);
       for (std::size_t i = 0; i < indices.size(); ++i)
         expected[i] = bounds(weight(output, indices[i]));
       return;
@@ -99,7 +101,7 @@ class RnnOracle final : public Oracle {
     const std::int64_t width = output.dims.back(), batch = problem_.shape().batch;
     std::set<std::int64_t> rows;
     for (const std::int64_t index : indices) rows.insert(index / width % batch);
-    compute(inputs, {rows.begin(), rows.end()});
+    compute(inputs, products, {rows.begin(), rows.end()});
     std::vector<std::int64_t> place_of(place(batch), 0);
     for (std::int64_t r = 0; r < static_cast<std::int64_t>(known_->rows->rows().size()); ++r)
       place_of[place(known_->rows->rows()[place(r)])] = r;
@@ -155,10 +157,11 @@ class RnnOracle final : public Oracle {
     known_->parameters.emplace(problem_, inputs);
   }
 
-  void compute(const Inputs& inputs, std::vector<std::int64_t> rows) const {
+  void compute(const Inputs& inputs, const Products& products,
+               std::vector<std::int64_t> rows) const {
     if (known_->rows && known_->rows->rows() == rows) return;
     known_->inputs = inputs;
-    known_->rows.emplace(problem_, *known_->parameters, known_->inputs, std::move(rows));
+    known_->rows.emplace(problem_, *known_->parameters, known_->inputs, products, std::move(rows));
     known_->rows->forward();
     if (!is_forward(problem_.direction())) known_->rows->backward(true);
   }

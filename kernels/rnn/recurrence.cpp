@@ -64,15 +64,18 @@ Parameters::Parameters(const RnnProblem& problem, const Inputs& inputs) {
 }
 
 Recurrence::Recurrence(const RnnProblem& problem, const Parameters& parameters,
-                       const Inputs& inputs, std::vector<std::int64_t> rows)
+                       const Inputs& inputs, const Products& products,
+                       std::vector<std::int64_t> rows)
     : problem_(problem),
       parameters_(parameters),
       inputs_(inputs),
+      products_(products),
       shape_(problem.shape()),
       rows_(std::move(rows)),
       count_(static_cast<std::int64_t>(rows_.size())),
-      u_stored_(
-          problem.precision() == Precision::fp32 ? 0 : unit_roundoff(storage(problem.precision()))),
+      u_stored_(size_of(storage(problem.precision())) == 2
+                    ? unit_roundoff(storage(problem.precision()))
+                    : 0),
       walks_(place(shape_.layers * shape_.directions)),
       between_(place(shape_.layers + 1)) {}
 
@@ -100,9 +103,7 @@ Field Recurrence::sequence(const char* name, std::int64_t width) const {
 }
 
 double Recurrence::noise(const Field& a, std::int64_t first, std::int64_t count) const {
-  // Variance of a sum of products over its squared norm: docs/method-conv.md.
-  const double terms = static_cast<double>(count + shape_.hidden);
-  const double rounding = u_fp32 * u_fp32 * (terms + 3) / 6;
+  const double rounding = products_.variance(static_cast<double>(count + shape_.hidden));
   double sum = 0;
   for (std::int64_t i = first; i < first + count; ++i)
     sum += a.variance[place(i)] + rounding * a.value[place(i)] * a.value[place(i)];
@@ -225,7 +226,7 @@ void Recurrence::forward_step(Walk& walk, std::int64_t at, std::int64_t k) {
                           fresh = hyperbolic(sum(2)), out = logistic(sum(3)),
                           c = forget * walk.c[from + i] + in * fresh;
           keep(0, in), keep(1, forget), keep(2, fresh), keep(3, out);
-          walk.c.set(next + i, c);
+          walk.c.set(next + i, stored(c, u_stored_));
           becomes(out * hyperbolic(c));
           break;
         }

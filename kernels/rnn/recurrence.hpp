@@ -54,7 +54,7 @@ class Recurrence {
  public:
   /// `rows`: of the batch. Reads the inputs by the names of RnnProblem::tensors().
   Recurrence(const RnnProblem& problem, const Parameters& parameters, const Inputs& inputs,
-             std::vector<std::int64_t> rows);
+             const Products& products, std::vector<std::int64_t> rows);
   void forward();
   /// After forward(). `wants_input`: diff_input() is asked for.
   void backward(bool wants_input);
@@ -100,10 +100,11 @@ class Recurrence {
   const RnnProblem& problem_;
   const Parameters& parameters_;
   const Inputs& inputs_;
+  Products products_;
   RnnShape shape_;
   std::vector<std::int64_t> rows_;
   std::int64_t count_;  ///< of rows
-  double u_stored_;     ///< of 16-bit states, gates and gradients of gates; 0: fp32
+  double u_stored_;     ///< of 16-bit states, gates and their gradients; 0: fp32
   std::vector<Walk> walks_;
   std::vector<Field> between_;
   Field diff_between_;

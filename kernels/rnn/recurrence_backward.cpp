@@ -83,8 +83,10 @@ void Recurrence::backward(std::int64_t layer, std::int64_t direction, const Fiel
   for (std::int64_t k = T - 1; k >= 0; --k) {
     for (std::int64_t r = 0; r < R; ++r)
       for (std::int64_t j = 0; j < H; ++j)
-        diff_h_.set(r * H + j, diff_h_[r * H + j] +
-                                   above[((time(k, direction) * R + r) * D + direction) * H + j]);
+        diff_h_.set(r * H + j,
+                    stored(diff_h_[r * H + j] +
+                               above[((time(k, direction) * R + r) * D + direction) * H + j],
+                           u_stored_));
     arriving_.resize(R * H);
     backward_step(walk, k);
     const std::int64_t from = k * R * G * H, stride = G * H;
@@ -133,7 +135,7 @@ void Recurrence::backward_step(Walk& walk, std::int64_t k) {
           keep(1, dc * walk.c[before] * slope_of_logistic(forget));
           keep(2, dc * in * slope_of_tanh(fresh));
           keep(3, dh * bent * slope_of_logistic(out));
-          diff_c_.set(i, dc * forget);
+          diff_c_.set(i, stored(dc * forget, u_stored_));
           break;
         }
         case RnnCell::gru:

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/conv/sums.hpp"
+
 namespace assay::recurrent {
 
 /// Unit roundoff of fp32, in which all that lies between two products is computed.
@@ -14,6 +16,17 @@ constexpr double u_fp32 = 0x1p-24;
 constexpr double variance_of(double u, double value) { return u * u * value * value / 3; }
 /// Approximations of exp and tanh are wrong by a few units in the last place.
 constexpr double u_function = 6 * u_fp32;
+
+/// What products of matrices lose in the arithmetic of a row.
+struct Products {
+  bool loses_operands = false;  ///< tf32
+  bool truncates = false;       ///< sums drop digits, as those of tensor cores
+  /// Variance of a sum of products over its squared norm: docs/method-conv.md.
+  double variance(double terms) const {
+    const double operands = loses_operands ? sums::tf32_deviation : 0;
+    return u_fp32 * u_fp32 * sums::variance_of_sum(terms, truncates) + operands * operands;
+  }
+};
 
 struct Uncertain {
   double value = 0, variance = 0;

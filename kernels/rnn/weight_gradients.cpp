@@ -37,9 +37,11 @@ struct Part {
 /// The part of one gradient that some rows of the batch contribute.
 class Contribution {
  public:
-  Contribution(const Recurrence& some, const RnnShape& shape, std::int64_t direction)
+  Contribution(const Recurrence& some, const RnnShape& shape, std::int64_t direction,
+               double rounding)
       : some_(some),
         shape_(shape),
+        rounding_(rounding),
         direction_(direction),
         rows_(static_cast<std::int64_t>(some.rows().size())),
         terms_(shape.steps * rows_) {}
@@ -74,8 +76,6 @@ class Contribution {
     const std::int64_t first = part.first * shape_.hidden, last = part.last * shape_.hidden,
                        all = shape_.gates() * shape_.hidden,
                        skipped = part.diff_columns == all ? 0 : first;
-    const double rounding =
-        u_fp32 * u_fp32 * (static_cast<double>(shape_.steps * shape_.batch) + 3) / 6;
     std::vector<double> squares(place(terms_)), of_operands(place(terms_));
 #pragma omp parallel if (terms_ * part.diff_columns > worthwhile)
     {
@@ -93,20 +93,19 @@ class Contribution {
             const Uncertain dz = (*part.diff)[i * part.diff_columns + c - skipped];
             to.variance[place(c)] +=
                 squares[place(i)] * dz.variance +
-                (of_operands[place(i)] + rounding * squares[place(i)]) * dz.value * dz.value;
+                (of_operands[place(i)] + rounding_ * squares[place(i)]) * dz.value * dz.value;
           }
     }
   }
 
   const Recurrence& some_;
   const RnnShape& shape_;
+  double rounding_;  ///< variance of a whole sum over its squared norm
   std::int64_t direction_, rows_, terms_;
 };
 
-void add_bias(const RnnShape& shape, const Field& diff, std::int64_t columns, std::int64_t first,
+void add_bias(double rounding, const Field& diff, std::int64_t columns, std::int64_t first,
               WeightGradient& to) {
-  const double rounding =
-      u_fp32 * u_fp32 * (static_cast<double>(shape.steps * shape.batch) + 3) / 6;
   for (std::int64_t i = 0; i < static_cast<std::int64_t>(diff.value.size()); ++i) {
     const Uncertain dz = diff[i];
     to.values[place(first + i % columns)] += dz.value;
@@ -116,20 +115,21 @@ void add_bias(const RnnShape& shape, const Field& diff, std::int64_t columns, st
 
 /// Adds what some rows of the batch contribute to one layer and direction.
 void add_rows(const RnnProblem& problem, const Recurrence& some, std::int64_t l, std::int64_t d,
-              std::size_t at, WeightGradients& all) {
+              std::size_t at, const Products& products, WeightGradients& all) {
   const RnnShape& s = problem.shape();
   const Walk& walk = some.walk(l, d);
   const std::int64_t H = s.hidden, G = s.gates();
   const bool gru = s.cell == RnnCell::gru, lbr = s.cell == RnnCell::gru_lbr;
-  const Contribution contribution(some, s, d);
+  const double rounding = products.variance(static_cast<double>(s.steps * s.batch));
+  const Contribution contribution(some, s, d, rounding);
   contribution.add({&walk.h, H, false, 0, G == 3 ? 2 : G, &walk.diff, G * H}, all.iter[at]);
   if (gru) contribution.add({&walk.aside, H, false, 2, 3, &walk.diff, G * H}, all.iter[at]);
   if (lbr) contribution.add({&walk.h, H, false, 2, 3, &walk.diff_aside, H}, all.iter[at]);
   if (problem.place_of(l) >= 0)
     contribution.add({&some.read_by(l), problem.inputs_of(l), true, 0, G, &walk.diff, G * H},
                      all.layer[at]);
-  add_bias(s, walk.diff, G * H, 0, all.bias[at]);
-  if (lbr) add_bias(s, walk.diff_aside, H, G * H, all.bias[at]);
+  add_bias(rounding, walk.diff, G * H, 0, all.bias[at]);
+  if (lbr) add_bias(rounding, walk.diff_aside, H, G * H, all.bias[at]);
 }
 
 }  // namespace
@@ -148,7 +148,7 @@ std::vector<std::int64_t> compared_rows(const RnnProblem& problem, std::int64_t 
 }
 
 WeightGradients weight_gradients(const RnnProblem& problem, const Parameters& parameters,
-                                 const Inputs& inputs) {
+                                 const Inputs& inputs, const Products& products) {
   const RnnShape& s = problem.shape();
   const std::int64_t both = s.layers * s.directions, columns = s.gates() * s.hidden;
   WeightGradients all;
@@ -177,11 +177,11 @@ WeightGradients weight_gradients(const RnnProblem& problem, const Parameters& pa
   for (std::int64_t first = 0; first < s.batch; first += at_once) {
     std::vector<std::int64_t> rows(place(std::min(at_once, s.batch - first)));
     std::iota(rows.begin(), rows.end(), first);
-    Recurrence some(problem, parameters, inputs, std::move(rows));
+    Recurrence some(problem, parameters, inputs, products, std::move(rows));
     some.forward();
     some.backward(false);
     for (std::int64_t i = 0; i < both; ++i)
-      add_rows(problem, some, i / s.directions, i % s.directions, place(i), all);
+      add_rows(problem, some, i / s.directions, i % s.directions, place(i), products, all);
   }
   return all;
 }

@@ -23,6 +23,6 @@ struct WeightGradients {
 };
 
 WeightGradients weight_gradients(const RnnProblem& problem, const Parameters& parameters,
-                                 const Inputs& inputs);
+                                 const Inputs& inputs, const Products& products);
 
 }  // namespace assay::recurrent

@@ -97,9 +97,10 @@ struct Bench {
     else
       backend = std::get<Backend*>(opened);
   }
-  /// Null with the reason where the backend has no such operation.
+  /// Null with the reason where the backend has no such operation. `judged`: as another problem's.
   std::unique_ptr<Workload> make(const RnnProblem& problem, std::optional<Fault> fault = {},
-                                 double budget = 1e9, int threads = 1) {
+                                 double budget = 1e9, int threads = 1,
+                                 const RnnProblem* judged = nullptr) {
     Options options;
     options.threads = threads;
     Device& device = *std::get<Device*>(backend->device(options));
@@ -113,7 +114,8 @@ struct Bench {
     if (fault) operation = std::make_unique<Broken>(std::move(operation), device, *fault);
     OperationSetup setup;
     setup.reference_budget = budget;
-    return operation_workload(problem, std::move(operation), device, rnn_oracle(problem), 0, setup);
+    return operation_workload(problem, std::move(operation), device,
+                              rnn_oracle(judged == nullptr ? problem : *judged), 0, setup);
   }
   Backend* backend = nullptr;
   std::unique_ptr<Communicator> ranks = serial_communicator();
@@ -241,6 +243,22 @@ TEST(RnnVerification, FindsCoarserArithmeticUnderTheNameOfFp32) {
           const Verification found = bench.make(of, fault)->verify_before();
           EXPECT_TRUE(found.wrong()) << text_of(of) << " " << bits << " bits";
         }
+}
+
+TEST(RnnVerification, JudgesTf32ByTheDigitsOfItsOperands) {
+  Bench bench("reference");
+  ASSERT_TRUE(bench.backend) << bench.reason;
+  for (const auto& [direction, names] : outputs)
+    for (const char* cell : {"vanilla_tanh", "lstm", "gru", "gru_lbr"})
+      for (const int bits : {11, 6}) {
+        const RnnProblem of = problem(cell + std::string(":64-4-20"), RnnInput::linear, direction),
+                         tf32 = problem(of.canonical(), of.input(), direction, Precision::tf32);
+        Fault fault;
+        fault.operand_bits = bits;
+        const Verification found = bench.make(of, fault, 1e9, 1, &tf32)->verify_before();
+        EXPECT_EQ(found.passed, bits == 11)
+            << text_of(tf32) << " " << bits << " bits: " << found.reason;
+      }
 }
 
 TEST(RnnVerification, FindsWhatWasSavedForOtherInputs) {

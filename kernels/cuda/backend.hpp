@@ -1,5 +1,6 @@
 #pragma once
-// NVIDIA GPUs by NVIDIA's libraries: cuDNN for convolutions.
+// NVIDIA GPUs by NVIDIA's libraries: cuDNN for convolutions and recurrent networks, cuBLASLt for
+// products.
 
 #include "core/api/backend.hpp"
 

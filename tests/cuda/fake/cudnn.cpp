@@ -5,23 +5,14 @@
 //   FAKE_CUDNN_REFUSES_LATE=NAME  …and running it says so
 //   FAKE_CUDNN_FAILS=NAME     running it fails (EXECUTION_FAILED)
 //   FAKE_CUDNN_WORKSPACE=N    bytes that every algorithm asks for (default 4096)
+//   FAKE_CUDNN_WRONG=NAME     the last element of this tensor of a recurrent network is wrong (y hy
+//                             cy dx dhx dcx dw)
 //
 // On fp32 tensors only FMA_MATH computes in fp32; every other mode multiplies in tf32.
-#include <cudnn.h>
+#include "cudnn_fake.hpp"
 
-#include <cmath>
-#include <cstdint>
-#include <cstdlib>
-#include <cstring>
-#include <string>
-#include <vector>
+#include <algorithm>
 
-struct cudnnContext {};
-struct cudnnTensorStruct {
-  cudnnDataType_t type;
-  cudnnTensorFormat_t format;
-  std::vector<int> dims;
-};
 struct cudnnFilterStruct {
   cudnnDataType_t type;
   cudnnTensorFormat_t format;
@@ -36,17 +27,7 @@ struct cudnnConvolutionStruct {
 
 namespace {
 
-std::string last_error;
-
-bool is(const char* variable, const std::string& name) {
-  const char* const value = std::getenv(variable);
-  return value != nullptr && name == value;
-}
-
-cudnnStatus_t refuse(const std::string& text, cudnnStatus_t status) {
-  last_error = text;
-  return status;
-}
+using namespace fake;
 
 /// Place of an element with these coordinates ([n, c, spatial…] or [k, c, spatial…]).
 std::size_t place(cudnnTensorFormat_t format, const std::vector<int>& dims, const int* at) {
@@ -61,63 +42,6 @@ std::size_t place(cudnnTensorFormat_t format, const std::vector<int>& dims, cons
   if (format == CUDNN_TENSOR_NCHW_VECT_C)
     return ((n * (channels / 4) + c / 4) * extent + spatial) * 4 + c % 4;
   return (n * channels + c) * extent + spatial;
-}
-
-double load(cudnnDataType_t type, const void* data, std::size_t i) {
-  switch (type) {
-    case CUDNN_DATA_FLOAT:
-      return static_cast<const float*>(data)[i];
-    case CUDNN_DATA_DOUBLE:
-      return static_cast<const double*>(data)[i];
-    case CUDNN_DATA_HALF:
-      return static_cast<double>(static_cast<const _Float16*>(data)[i]);
-    case CUDNN_DATA_BFLOAT16: {
-      const std::uint32_t bits = std::uint32_t{static_cast<const std::uint16_t*>(data)[i]} << 16;
-      float value;
-      std::memcpy(&value, &bits, sizeof value);
-      return value;
-    }
-    case CUDNN_DATA_INT8:
-    case CUDNN_DATA_INT8x4:
-      return static_cast<const std::int8_t*>(data)[i];
-    default:
-      std::abort();
-  }
-}
-
-void store(cudnnDataType_t type, void* data, std::size_t i, double value) {
-  switch (type) {
-    case CUDNN_DATA_FLOAT:
-      static_cast<float*>(data)[i] = static_cast<float>(value);
-      return;
-    case CUDNN_DATA_DOUBLE:
-      static_cast<double*>(data)[i] = value;
-      return;
-    case CUDNN_DATA_HALF:
-      static_cast<_Float16*>(data)[i] = static_cast<_Float16>(value);
-      return;
-    case CUDNN_DATA_BFLOAT16: {
-      const auto single = static_cast<float>(value);
-      std::uint32_t bits;
-      std::memcpy(&bits, &single, sizeof bits);
-      bits += 0x7fff + ((bits >> 16) & 1);
-      static_cast<std::uint16_t*>(data)[i] = static_cast<std::uint16_t>(bits >> 16);
-      return;
-    }
-    default:
-      std::abort();
-  }
-}
-
-/// As a tensor core reads fp32: the last 13 digits are not looked at.
-double tf32(double value) {
-  const auto single = static_cast<float>(value);
-  std::uint32_t bits;
-  std::memcpy(&bits, &single, sizeof bits);
-  bits &= 0xffffe000u;
-  float cut;
-  std::memcpy(&cut, &bits, sizeof cut);
-  return cut;
 }
 
 /// Calls body(x coordinates, w coordinates, y coordinates) for each product.
@@ -195,14 +119,6 @@ cudnnStatus_t workspace_of(const std::string& name, std::size_t* bytes) {
   return CUDNN_STATUS_SUCCESS;
 }
 
-cudnnStatus_t starting(const std::string& name) {
-  if (is("FAKE_CUDNN_REFUSES_LATE", name))
-    return refuse("fake: no " + name + " after all", CUDNN_STATUS_NOT_SUPPORTED);
-  if (is("FAKE_CUDNN_FAILS", name))
-    return refuse("fake: " + name + " broke", CUDNN_STATUS_EXECUTION_FAILED);
-  return CUDNN_STATUS_SUCCESS;
-}
-
 /// All algorithms, the last one first; those that are refused say so.
 template <class Perf, std::size_t N>
 cudnnStatus_t offers(const char* const (&names)[N], const cudnnConvolutionStruct& convolution,
@@ -227,6 +143,7 @@ std::size_t cudnnGetCudartVersion() { return CUDART_VERSION; }
 const char* cudnnGetErrorString(cudnnStatus_t status) {
   return status == CUDNN_STATUS_SUCCESS         ? "CUDNN_STATUS_SUCCESS"
          : status == CUDNN_STATUS_NOT_SUPPORTED ? "CUDNN_STATUS_NOT_SUPPORTED"
+         : status == CUDNN_STATUS_BAD_PARAM     ? "CUDNN_STATUS_BAD_PARAM"
                                                 : "CUDNN_STATUS_EXECUTION_FAILED";
 }
 void cudnnGetLastErrorString(char* text, std::size_t size) {
@@ -273,6 +190,27 @@ cudnnStatus_t cudnnSetTensorNdDescriptorEx(cudnnTensorDescriptor_t descriptor,
                                            cudnnTensorFormat_t format, cudnnDataType_t type,
                                            int count, const int* dims) {
   *descriptor = {type, format, {dims, dims + count}};
+  return CUDNN_STATUS_SUCCESS;
+}
+cudnnStatus_t cudnnSetTensorNdDescriptor(cudnnTensorDescriptor_t descriptor, cudnnDataType_t type,
+                                         int count, const int* dims, const int* strides) {
+  for (int i = 0, stride = 1; i < count; ++i) {  // packed alone
+    if (strides[count - 1 - i] != stride) return CUDNN_STATUS_NOT_SUPPORTED;
+    stride *= dims[count - 1 - i];
+  }
+  *descriptor = {type, CUDNN_TENSOR_NCHW, {dims, dims + count}};
+  return CUDNN_STATUS_SUCCESS;
+}
+cudnnStatus_t cudnnGetTensorNdDescriptor(cudnnTensorDescriptor_t descriptor, int most,
+                                         cudnnDataType_t* type, int* count, int* dims,
+                                         int* strides) {
+  *type = descriptor->type;
+  *count = static_cast<int>(descriptor->dims.size());
+  for (int i = std::min(most, *count), stride = 1; i-- > 0;) {
+    dims[i] = descriptor->dims[static_cast<std::size_t>(i)];
+    strides[i] = stride;
+    stride *= dims[i];
+  }
   return CUDNN_STATUS_SUCCESS;
 }
 cudnnStatus_t cudnnSetFilterNdDescriptor(cudnnFilterDescriptor_t descriptor, cudnnDataType_t type,

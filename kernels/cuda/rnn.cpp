@@ -1,0 +1,230 @@
+// Recurrent networks by cuDNN.
+
+#include "kernels/rnn/problem.hpp"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <optional>
+
+#include "kernels/cuda/arithmetic.hpp"
+#include "kernels/cuda/backend.hpp"
+#include "kernels/cuda/rnn_weights.hpp"
+#include "kernels/cuda/trial_run.hpp"
+#include "support/cuda/error.hpp"
+
+namespace assay::cuda {
+namespace {
+
+class RecurrentNetwork final : public Operation {
+ public:
+  RecurrentNetwork(CudnnDevice& device, const RnnProblem& problem, const RnnForm& form)
+      : device_(device),
+        problem_(problem),
+        descriptors_(problem, form),
+        lengths_(static_cast<std::size_t>(problem.shape().batch),
+                 static_cast<std::int32_t>(problem.shape().steps)),
+        arguments_(form.specs) {
+    if (form.algorithm == CUDNN_RNN_ALGO_PERSIST_DYNAMIC)
+      check(cudnnBuildRNNDynamic(device.cudnn(), descriptors_.network.get(),
+                                 static_cast<int>(problem.shape().batch)),
+            "compiling the persistent kernels");
+    ask_for_spaces(form);
+    const std::string algorithm = rnn_algorithm_names()[static_cast<std::size_t>(form.algorithm)];
+    executed_.algorithm = algorithm;
+    executed_.implementation =
+        fmt::format("{} {}", cudnn_library(), math_name(form.arithmetic.math));
+    executed_.storage = std::string(name(storage(problem.precision())));
+    executed_.compute = form.arithmetic.compute;
+    executed_.accumulate = form.arithmetic.accumulate;
+    executed_.layout = fmt::format(
+        "tnc ldnc, weights in cuDNN's weight space, {}",
+        form.bias == CUDNN_RNN_DOUBLE_BIAS ? "CUDNN_RNN_DOUBLE_BIAS" : "CUDNN_RNN_SINGLE_INP_BIAS");
+    executed_.workspace_bytes = work_bytes_;
+  }
+
+  /// Runs once: why that is not what was asked for, or nothing. Throws what cuDNN says no to only
+  /// now, and what is broken.
+  std::optional<Unsupported> prove(const std::string& request) {
+    const std::optional<Seen> seen = trial_run(device_, *this, request);
+    if (!seen) {
+      // The norm bounds of fp32 exclude tf32 (Oracle::widest_norm_bound).
+      executed_.evidence = problem_.precision() == Precision::fp32 ? "numerical" : "requested";
+      return std::nullopt;
+    }
+    executed_.implementation = seen->names;
+    const std::string why = note_kernels(*seen, problem_.precision(), executed_);
+    if (!why.empty()) return Unsupported{fmt::format("{}: {}", cudnn_library(), why)};
+    return std::nullopt;
+  }
+
+  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
+
+  void bind(std::span<Tensor* const> tensors) override {
+    data_.clear();
+    for (std::size_t i = 0; i < arguments_.size(); ++i)
+      data_[arguments_[i].name] = tensors[i]->data();
+    for (const char* prefix : {"", "diff_"})
+      for (const char* part : {"weights_layer", "bias"}) {
+        const auto found = data_.find(prefix + std::string(part));
+        if (found != data_.end() && found->second != at(prefix + std::string("weights_iter")))
+          throw std::logic_error("rnn: weights of one set lie in several weight spaces");
+      }
+  }
+
+  void prologue(Stream& stream) override {
+    device_.use(stream);
+    device_.copy(at("sequence_lengths"), lengths_.data(), lengths_.size() * sizeof lengths_[0]);
+    if (is_forward(problem_.direction())) return;
+    forward(CUDNN_FWD_MODE_TRAINING);
+    if (problem_.direction() == RnnDirection::bwd_weights) backward_data();
+  }
+
+  void run(Stream& stream) override {
+    device_.use(stream);
+    switch (problem_.direction()) {
+      case RnnDirection::forward_inference:
+        forward(CUDNN_FWD_MODE_INFERENCE);
+        break;
+      case RnnDirection::forward_training:
+        forward(CUDNN_FWD_MODE_TRAINING);
+        break;
+      case RnnDirection::bwd_data:
+        backward_data();
+        break;
+      case RnnDirection::bwd_weights:
+        backward_weights(stream);
+        break;
+      case RnnDirection::bwd:
+        backward_data();
+        backward_weights(stream);
+        break;
+    }
+  }
+
+  Executed executed() const override { return executed_; }
+
+ private:
+  void ask_for_spaces(const RnnForm& form) {
+    const WeightPlaces places = weight_places(device_, problem_, form, descriptors_);
+    weight_bytes_ = places.bytes;
+    share_weight_space(device_, problem_, places, "", arguments_);
+    share_weight_space(device_, problem_, places, "diff_", arguments_);
+    const RnnDirection direction = problem_.direction();
+    const bool training = direction != RnnDirection::forward_inference;
+    check(cudnnGetRNNTempSpaceSizes(device_.cudnn(), descriptors_.network.get(),
+                                    training ? CUDNN_FWD_MODE_TRAINING : CUDNN_FWD_MODE_INFERENCE,
+                                    descriptors_.x.get(), &work_bytes_, &reserve_bytes_),
+          "asking cuDNN for the size of its work space");
+    const auto add = [&](const char* name, Role role, std::size_t bytes) {
+      if (bytes > 0) arguments_.push_back(scratch_tensor(name, role, bytes));
+    };
+    const std::size_t size = size_of(form.specs[0].type);
+    const auto bytes_of = [&](std::int64_t width) {
+      return static_cast<std::size_t>(problem_.shape().steps * problem_.shape().batch * width) *
+             size;
+    };
+    add("sequence_lengths", Role::saved, lengths_.size() * sizeof lengths_[0]);
+    if (!is_forward(direction)) {
+      add("dst_layer", Role::saved,
+          bytes_of(problem_.shape().directions * problem_.shape().hidden));
+      // A backward pass may overwrite what the forward pass reserved (PyTorch copies it where it
+      // needs it again).
+      add("reserve", Role::consumed, reserve_bytes_);
+      if (direction == RnnDirection::bwd_weights)
+        add("diff_src_layer", Role::workspace, bytes_of(problem_.inputs_of(0)));
+    } else {
+      add("reserve", Role::saved, reserve_bytes_);
+    }
+    add("workspace", Role::workspace, work_bytes_);
+  }
+
+  /// null where the direction, or the cell, has no such tensor: cuDNN then leaves it out.
+  void* at(const std::string& name) const {
+    const auto found = data_.find(name);
+    return found == data_.end() ? nullptr : found->second;
+  }
+  cudnnTensorDescriptor_t cell_state() const {
+    return problem_.has_cell_state() ? descriptors_.state.get() : nullptr;
+  }
+  const std::int32_t* lengths() const {
+    return static_cast<const std::int32_t*>(at("sequence_lengths"));
+  }
+  void ran(cudnnStatus_t status, const char* what) const {
+    if (status != CUDNN_STATUS_SUCCESS)
+      throw CudnnError(
+          fmt::format("{} ({}, {})", what, executed_.algorithm, name(problem_.direction())),
+          status);
+  }
+
+  void forward(cudnnForwardMode_t mode) {
+    ran(cudnnRNNForward(device_.cudnn(), descriptors_.network.get(), mode, lengths(),
+                        descriptors_.x.get(), at("src_layer"), descriptors_.y.get(),
+                        at("dst_layer"), descriptors_.state.get(), at("src_iter"), at("dst_iter"),
+                        cell_state(), at("src_iter_c"), at("dst_iter_c"), weight_bytes_,
+                        at("weights_iter"), work_bytes_, at("workspace"), reserve_bytes_,
+                        at("reserve")),
+        "cudnnRNNForward");
+  }
+
+  void backward_data() {
+    ran(cudnnRNNBackwardData_v8(
+            device_.cudnn(), descriptors_.network.get(), lengths(), descriptors_.y.get(),
+            at("dst_layer"), at("diff_dst_layer"), descriptors_.x.get(), at("diff_src_layer"),
+            descriptors_.state.get(), at("src_iter"), at("diff_dst_iter"), at("diff_src_iter"),
+            cell_state(), at("src_iter_c"), at("diff_dst_iter_c"), at("diff_src_iter_c"),
+            weight_bytes_, at("weights_iter"), work_bytes_, at("workspace"), reserve_bytes_,
+            at("reserve")),
+        "cudnnRNNBackwardData_v8");
+  }
+
+  void backward_weights(Stream& stream) {
+    // cuDNN adds gradients to what is there (CUDNN_WGRAD_MODE_SET is not supported).
+    void* const gradients = at("diff_weights_iter");
+    check(cudaMemsetAsync(gradients, 0, weight_bytes_, cuda_stream(stream)),
+          "zeroing the gradients of weights");
+    ran(cudnnRNNBackwardWeights_v8(device_.cudnn(), descriptors_.network.get(),
+                                   CUDNN_WGRAD_MODE_ADD, lengths(), descriptors_.x.get(),
+                                   at("src_layer"), descriptors_.state.get(), at("src_iter"),
+                                   descriptors_.y.get(), at("dst_layer"), weight_bytes_, gradients,
+                                   work_bytes_, at("workspace"), reserve_bytes_, at("reserve")),
+        "cudnnRNNBackwardWeights_v8");
+  }
+
+  CudnnDevice& device_;
+  RnnProblem problem_;
+  RnnDescriptors descriptors_;
+  std::vector<std::int32_t> lengths_;  ///< of the sequences of a batch, for the GPU
+  std::vector<TensorSpec> arguments_;
+  std::size_t weight_bytes_ = 0, work_bytes_ = 0, reserve_bytes_ = 0;
+  std::map<std::string, void*> data_;
+  Executed executed_;
+};
+
+Result<std::unique_ptr<Operation>> make_rnn(Device& device, const Problem& problem,
+                                            const Options& options, Communicator&) {
+  const RnnProblem& rnn = problem_cast<RnnProblem>(problem);
+  auto& place = static_cast<CudnnDevice&>(device);
+  if (std::string why = why_not_precision(rnn.precision(), place.facts()); !why.empty())
+    return Unsupported{std::move(why)};
+  const std::string wanted = options.get("algorithm", "auto");
+  Result<RnnForm> made = rnn_form(rnn, wanted);
+  if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
+  const std::string request =
+      fmt::format("{} {}, {}, {}, input {}", wanted, name(rnn.direction()), name(rnn.precision()),
+                  rnn.canonical(), name(rnn.input()));
+  try {
+    auto operation = std::make_unique<RecurrentNetwork>(place, rnn, std::get<RnnForm>(made));
+    if (auto refusal = operation->prove(request))
+      return Unsupported{fmt::format("{} ({})", refusal->reason, request)};
+    return operation;
+  } catch (const CudnnError& error) {
+    if (!not_supported(error.status)) throw;
+    return Unsupported{fmt::format("{}: {} ({})", cudnn_library(), error.words, request)};
+  }
+}
+
+const Maker add_rnn{makers(), kind_of<RnnProblem>(), &make_rnn, rnn_algorithm_names()};
+
+}  // namespace
+}  // namespace assay::cuda

@@ -1,0 +1,49 @@
+#pragma once
+// A recurrent network as cuDNN's descriptors see it: needs the library, and no GPU.
+
+#include <string>
+#include <vector>
+
+#include "kernels/cuda/cudnn.hpp"
+#include "kernels/rnn/problem.hpp"
+
+namespace assay::cuda {
+
+using RnnDescriptor =
+    Owned<cudnnRNNDescriptor_t, &cudnnCreateRNNDescriptor, &cudnnDestroyRNNDescriptor>;
+using RnnDataDescriptor =
+    Owned<cudnnRNNDataDescriptor_t, &cudnnCreateRNNDataDescriptor, &cudnnDestroyRNNDataDescriptor>;
+
+/// Names of cuDNN's algorithms; the place in the list is the enumerator's value.
+const std::vector<std::string>& rnn_algorithm_names();
+
+/// How a problem is put to cuDNN.
+struct RnnForm {
+  std::vector<TensorSpec> specs;  ///< of RnnProblem::tensors(); cuDNN has one type for all
+  cudnnRNNAlgo_t algorithm = CUDNN_RNN_ALGO_STANDARD;
+  cudnnRNNMode_t cell = CUDNN_LSTM;
+  cudnnRNNBiasMode_t bias = CUDNN_RNN_SINGLE_INP_BIAS;
+  CudnnArithmetic arithmetic;
+};
+
+/// The form of a problem by an algorithm ("auto": standard, since cuDNN has no choice of its own),
+/// or why cuDNN cannot take it.
+Result<RnnForm> rnn_form(const RnnProblem& problem, const std::string& algorithm);
+
+/// The descriptors of a form. Sequences are packed, all of one length: [T,N,…] as in the problem.
+struct RnnDescriptors {
+  RnnDescriptors(const RnnProblem& problem, const RnnForm& form);
+
+  RnnDescriptor network;
+  RnnDataDescriptor x, y;
+  TensorDescriptor state;  ///< [L*D,N,H]
+};
+
+/// cuDNN's numbers (linLayerID) of the matrices that a gate of ours multiplies the input and the
+/// state with, and of their biases.
+struct GateIds {
+  int input, recurrent;
+};
+GateIds gate_ids(RnnCell cell, std::int64_t gate);
+
+}  // namespace assay::cuda

@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""assay-rnn on a fake GPU (fake/cudart.cpp, fake/cudnn_rnn.cpp), which computes recurrent networks on the host by the descriptors
+that it is given: cells, directions, weight space, what is reserved. Nothing here says anything of NVIDIA's kernels."""
+import json
+import os
+import pathlib
+import unittest
+
+from run_helper import BIN, RunTest, main
+
+FAKES = pathlib.Path(os.environ["FAKE_CUDA"])
+PRELOAD = ":".join(str(FAKES / os.environ[name]) for name in ("CUDART_SONAME", "CUDNN_SONAME"))
+CELLS = ["vanilla_relu", "vanilla_tanh", "lstm", "gru_lbr"]
+DIRECTIONS = ["forward_inference", "forward_training", "bwd_data", "bwd_weights", "bwd"]
+SKIPPED = ["7-3-5", "6-2-4-l2", "6-2-4-bi", "5-2-3-l3-bi"]  # hidden-batch-steps
+LINEAR = ["7-3-5-i11", *SKIPPED]
+
+
+class Rnn(RunTest):
+    def rows(self, *words, code=None, **variables):
+        out = self.folder / "rows.json"
+        out.unlink(missing_ok=True)
+        environment = self.environment(LD_PRELOAD=PRELOAD, ASSAY_CUDA_TRACE="0")
+        environment.pop("NVIDIA_TF32_OVERRIDE", None)
+        environment.update(variables)
+        self.command(BIN / "assay-rnn", "--backend", "cuda", "--device", "gpu", "--max-time", "0.001", "--min-samples", "2",
+                     "--out", out, *words, env=environment, code=code)
+        return json.loads(out.read_text())["rows"]
+
+    def every(self, shapes, input, *words, **variables):
+        problems = [f"{cell}:{shape}" for cell in CELLS for shape in shapes]
+        rows = self.rows("--problem", ",".join(problems), "--direction", ",".join(DIRECTIONS), "--input", input, *words, code=0,
+                         **variables)
+        return self.expect_ok(rows, len(problems) * len(DIRECTIONS))
+
+    def test_every_cell_and_direction_is_right_with_a_skipped_input(self):
+        for row in self.every(SKIPPED, "skip"):
+            executed = row["executed"]
+            self.assertEqual((executed["algorithm"], executed["storage"], executed["compute"], executed["accumulate"],
+                              executed["evidence"]), ("standard", "fp32", "fp32", "fp32", "numerical"))
+            self.assertIn("FMA_MATH", executed["implementation"])
+            # cuDNN's GRU has a bias in each of its two products; the others one bias in all.
+            bias = "CUDNN_RNN_DOUBLE_BIAS" if "gru" in row["id"] else "CUDNN_RNN_SINGLE_INP_BIAS"
+            self.assertIn(bias, executed["layout"])
+
+    def test_every_cell_and_direction_is_right_with_a_linear_input(self):
+        self.every(LINEAR, "linear")
+
+    def test_persistent_algorithms(self):
+        for algorithm in ("persist_static", "persist_dynamic"):
+            for row in self.every(["7-3-5"], "linear", "--algorithm", algorithm):
+                self.assertEqual(row["executed"]["algorithm"], algorithm)
+
+    def test_16_bits_and_tf32(self):
+        for precision, input in (("fp16", "skip"), ("bf16", "linear"), ("tf32", "linear")):
+            rows = self.rows("--problem", ",".join(f"{cell}:16-3-5" for cell in CELLS[1:]), "--direction", ",".join(DIRECTIONS),
+                             "--precision", precision, "--input", input, code=0)
+            self.expect_ok(rows, 3 * len(DIRECTIONS))
+            for row in rows:
+                executed = row["executed"]
+                self.assertEqual((executed["storage"], executed["compute"], executed["accumulate"], executed["evidence"]),
+                                 ("fp32" if precision == "tf32" else precision, precision, "fp32_rz", "requested"))
+                self.assertIn("TENSOR_OP_MATH", executed["implementation"])
+
+    @unittest.skipUnless((FAKES / os.environ["CUPTI_SONAME"]).exists(), "built without CUPTI")
+    def test_the_names_of_kernels_prove_the_arithmetic(self):
+        adders, cores = "ampere_sgemm_32x128_tn;LSTM_elementWise_fp", "sm80_xmma_gemm_f32f32_tf32f32_f32_tn_n_tilesize64x64x32_kernel"
+        for precision, kernels, status in (("fp32", adders, "ok"), ("fp32", cores, "unsupported"), ("tf32", cores, "ok"),
+                                           ("tf32", adders, "unsupported"), ("fp16", adders, "ok"), ("fp16", cores, "ok")):
+            with self.subTest(precision=precision, kernels=kernels):
+                row = self.rows("--problem", "lstm:16-3-5", "--precision", precision, code=0 if status == "ok" else 6,
+                                LD_PRELOAD=f"{PRELOAD}:{FAKES / os.environ['CUPTI_SONAME']}", ASSAY_CUDA_TRACE="1",
+                                FAKE_CUPTI_KERNELS=kernels)[0]
+                self.assertEqual(row["status"], status, row["reason"])
+                if status == "ok":
+                    self.assertEqual(row["executed"]["evidence"], "trace")
+                    self.assertEqual(row["executed"]["implementation"], kernels.replace(";", " + "))
+                    # Of 16-bit tensors without tensor cores the names tell not in what they were multiplied.
+                    unknown = precision == "fp16" and kernels == adders
+                    self.assertEqual(row["executed"]["compute"], None if unknown else precision)
+                else:
+                    self.assertIn("tensor cores", row["reason"])
+
+    def test_tf32_is_told_from_fp32_by_its_error(self):
+        errors = {row["parameters"]["precision"]: row["verification"]["norm_error"]
+                  for row in self.rows("--problem", "lstm:16-3-5", "--precision", "fp32,tf32", code=0)}
+        self.assertGreater(errors["tf32"], 100 * errors["fp32"])
+
+    def test_cold_buffers_have_weight_spaces_of_their_own(self):
+        for direction in ("forward_training", "bwd"):
+            row = self.expect_ok(self.rows("--problem", "lstm:64-4-5", "--direction", direction, "--cache", "cold", code=0), 1)[0]
+            self.assertIn("buffer sets", row["verification"]["reference"])
+
+    def test_a_wrong_element_is_caught(self):
+        for tensor, directions, output in (("y", ("forward_inference", "forward_training"), "dst_layer"),
+                                           ("hy", ("forward_training",), "dst_iter"), ("cy", ("forward_training",), "dst_iter_c"),
+                                           ("dx", ("bwd_data", "bwd"), "diff_src_layer"), ("dhx", ("bwd_data",), "diff_src_iter"),
+                                           ("dcx", ("bwd",), "diff_src_iter_c"), ("dw", ("bwd_weights", "bwd"), "diff_weights_iter")):
+            for direction in directions:
+                row = self.rows("--problem", "lstm:7-3-5", "--direction", direction, code=3, FAKE_CUDNN_WRONG=tensor)[0]
+                self.assertEqual(row["status"], "incorrect", (tensor, direction))
+                self.assertIn(f"{output}[", row["reason"])
+                self.assertIsNone(row["time_s"])
+
+    def test_the_library_s_no_is_unsupported_in_its_own_words(self):
+        for late, words in (("FAKE_CUDNN_REFUSES", "fake: no persist_static here"),
+                            ("FAKE_CUDNN_REFUSES_LATE", "fake: no persist_static after all")):
+            rows = self.rows("--problem", "lstm:7-3-5", "--algorithm", "persist_static,standard", code=0, **{late: "persist_static"})
+            self.assertEqual([row["status"] for row in rows], ["unsupported", "ok"])
+            self.assertIn("CUDNN_STATUS_NOT_SUPPORTED", rows[0]["reason"])
+            self.assertIn(words, rows[0]["reason"])
+
+    def test_an_error_fails_its_row_alone(self):
+        rows = self.rows("--problem", "lstm:7-3-5", "--algorithm", "persist_dynamic,standard", code=7,
+                         FAKE_CUDNN_FAILS="persist_dynamic")
+        self.assertEqual([row["status"] for row in rows], ["failed", "ok"])
+        self.assertIn("cudnnRNNForward (persist_dynamic, forward_inference) failed", rows[0]["reason"])
+
+    def test_what_cudnn_cannot_do(self):
+        row = self.rows("--problem", "gru:7-3-5", code=6)[0]
+        self.assertEqual(row["status"], "unsupported")
+        self.assertIn("its GRU is gru_lbr, linear before reset", row["reason"])
+        for precision in ("tf32", "bf16"):
+            row = self.rows("--problem", "lstm:7-3-5", "--precision", precision, code=6, FAKE_GPU_CAPABILITY="7")[0]
+            self.assertIn("it came with 8.0", row["reason"])
+        row = self.rows("--problem", "lstm:7-3-5", code=6, NVIDIA_TF32_OVERRIDE="1")[0]
+        self.assertIn("NVIDIA_TF32_OVERRIDE", row["reason"])
+        for backend in ("onednn", "native", "reference"):
+            out = self.folder / "cpu.json"
+            self.command(BIN / "assay-rnn", "--backend", backend, "--problem", "lstm:7-3-5", "--precision", "tf32", "--out", out, code=6)
+            self.assertIn("has no tf32", json.loads(out.read_text())["rows"][0]["reason"])
+
+    def test_too_little_memory_tells_need_and_free(self):
+        row = self.rows("--problem", "lstm:7-3-5", code=7, FAKE_GPU_BYTES="2000000", FAKE_CUDNN_WORKSPACE="1073741824")[0]
+        self.assertRegex(row["reason"], r"needs 1\.00 GiB on the GPU, 1\.00 GiB of it workspace, but 0\.00 GiB are free")
+
+
+if __name__ == "__main__":
+    main()

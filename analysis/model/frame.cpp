@@ -45,6 +45,10 @@ Observation observation(const NamedResult& named, std::size_t result, const json
   put("benchmark", row.at("benchmark"));
   if (const json& names = row.at("names"); !names.empty()) put("name", names.front());
   put("problem", row.at("problem").at("descriptor"));
+  // What was asked for is a parameter; this is what ran.
+  const json executed = member(row, "executed");
+  put("ran", member(executed, "algorithm"));
+  put("implementation", member(executed, "implementation"));
   // emplace keeps the first value: a parameter never hides a column above, nor a field of the
   // problem a parameter.
   for (const auto& [name, value] : row.at("parameters").items()) put(name, value);

@@ -43,8 +43,9 @@ struct LeftOut {
 class Frame {
  public:
   /// Columns: time, error, rate.<name>, system, host, benchmark, name, problem (the descriptor),
-  /// all parameters, and the scalars of the problem whose names are still free. Rows that are not
-  /// ok are left out, and so are all other launches of their ids.
+  /// ran (the algorithm) and implementation of what was executed, all parameters, and the scalars
+  /// of the problem whose names are still free. Rows that are not ok are left out, and so are all
+  /// other launches of their ids.
   explicit Frame(const std::vector<NamedResult>& results);
 
   const std::vector<Observation>& observations() const { return observations_; }

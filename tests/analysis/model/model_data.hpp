@@ -16,8 +16,8 @@
 namespace assay::test {
 
 /// One result for each system, in the order of the rows. A flat row has system, launch, time,
-/// published, perhaps id, status, host and problem (the descriptor); size and flops go to the
-/// problem, the rest are parameters.
+/// published, perhaps id, status, host, benchmark, executed and problem (the descriptor); size and
+/// flops go to the problem, the rest are parameters.
 inline std::vector<NamedResult> results_of(const nlohmann::json& rows) {
   std::vector<NamedResult> results;
   std::size_t index = 0;
@@ -38,7 +38,7 @@ inline std::vector<NamedResult> results_of(const nlohmann::json& rows) {
     const std::string status = flat.value("status", "ok");
     nlohmann::json row = {{"id", flat.value("id", "row " + std::to_string(index++))},
                           {"names", nlohmann::json::array()},
-                          {"benchmark", "test"},
+                          {"benchmark", flat.value("benchmark", "test")},
                           {"problem", {{"descriptor", flat.value("problem", "shape")}}},
                           {"environment", 0},
                           {"launch", flat.value("launch", 0)},
@@ -53,12 +53,13 @@ inline std::vector<NamedResult> results_of(const nlohmann::json& rows) {
       row["published"] = true;
       row["citation"] = "a source";
     }
-    for (const char* own : {"incomparable", "comparable_within", "rates"})
+    for (const char* own : {"incomparable", "comparable_within", "rates", "executed"})
       if (flat.contains(own)) row[own] = flat[own];
     for (const auto& [name, value] : flat.items()) {
-      static const std::vector<std::string> known{
-          "system", "launch", "time",         "published",         "id",
-          "status", "rates",  "incomparable", "comparable_within", "problem"};
+      static const std::vector<std::string> known{"system",    "launch",       "time",
+                                                  "published", "id",           "status",
+                                                  "rates",     "incomparable", "comparable_within",
+                                                  "problem",   "benchmark",    "executed"};
       if (std::find(known.begin(), known.end(), name) != known.end()) continue;
       row[name == "size" || name == "flops" ? "problem" : "parameters"][name] = value;
     }

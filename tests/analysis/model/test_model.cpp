@@ -25,6 +25,40 @@ TEST(Model, ExactDataGiveExactCoefficientsAndNoErrors) {
   EXPECT_TRUE(schema_errors(document, "model", "x").empty());
 }
 
+TEST(Model, BenchmarksStandInOneFrameWithWhatRanAsAFactor) {
+  // time = flops * (winograd 1/2, standard 3) * (bf16 1/4): convolutions, a product, a network.
+  json rows = json::array();
+  for (const auto& [benchmark, ran, factor] : {std::tuple{"conv", "direct", 1.0},
+                                               {"conv", "winograd", 0.5},
+                                               {"gemm", "direct", 1.0},
+                                               {"rnn", "standard", 3.0}})
+    for (const char* precision : {"fp32", "bf16"})
+      for (const double flops : {1e6, 2e6, 8e6}) {
+        json row{{"benchmark", benchmark},
+                 {"precision", precision},
+                 {"algorithm", "auto"},
+                 {"flops", flops},
+                 {"executed", {{"algorithm", ran}, {"implementation", std::string("jit:") + ran}}},
+                 {"time", flops * factor * (precision[0] == 'b' ? 0.25 : 1) * 1e-9}};
+        if (std::string(benchmark) == "rnn")  // no column of the others
+          row["input"] = flops == 2e6 ? "skip" : "linear";
+        rows.push_back(row);
+      }
+  const json found = model_of(rows, "log(time) ~ ran + precision + log(flops)");
+  EXPECT_EQ(found["observations"].size(), 24u);
+  EXPECT_NEAR(number(found, "ran[winograd]", "estimate"), std::log(0.5), 1e-12);
+  EXPECT_NEAR(number(found, "ran[standard]", "estimate"), std::log(3.0), 1e-12);
+  EXPECT_NEAR(number(found, "precision[bf16]", "estimate"), std::log(0.25), 1e-12);
+  EXPECT_NEAR(number(found, "log(flops)", "estimate"), 1, 1e-12);
+  EXPECT_NEAR(number(model_of(rows, "log(time) ~ implementation + precision + log(flops)"),
+                     "implementation[jit:winograd]", "estimate"),
+              std::log(0.5), 1e-12);
+  // A column that one benchmark alone has leaves the others out, and says so.
+  const json narrow = model_of(rows, "log(time) ~ input + precision + log(flops)");
+  EXPECT_EQ(narrow["observations"].size(), 6u);
+  EXPECT_NE(narrow["left_out"].dump().find("no value of input"), std::string::npos) << narrow;
+}
+
 TEST(Model, SpeedupSaysFasterAboveOneForTimesAndRates) {
   json rows = sample();
   const json times = model_of(rows, "log(time) ~ architecture + log(size) + workload");

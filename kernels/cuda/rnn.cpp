@@ -61,20 +61,38 @@ class RecurrentNetwork final : public Operation {
   const std::vector<TensorSpec>& arguments() const override { return arguments_; }
 
   void bind(std::span<Tensor* const> tensors) override {
-    data_.clear();
+    std::map<std::string, void*> named;  // once, since run() is timed
     for (std::size_t i = 0; i < arguments_.size(); ++i)
-      data_[arguments_[i].name] = tensors[i]->data();
-    for (const char* prefix : {"", "diff_"})
+      named[arguments_[i].name] = tensors[i]->data();
+    for (const std::string prefix : {"", "diff_"})
       for (const char* part : {"weights_layer", "bias"}) {
-        const auto found = data_.find(prefix + std::string(part));
-        if (found != data_.end() && found->second != at(prefix + std::string("weights_iter")))
+        const auto found = named.find(prefix + part);
+        if (found != named.end() && found->second != named[prefix + "weights_iter"])
           throw std::logic_error("rnn: weights of one set lie in several weight spaces");
       }
+    // null where the direction, or the cell, has no such tensor: cuDNN then leaves it out.
+    data_ = {named["src_layer"],
+             named["src_iter"],
+             named["src_iter_c"],
+             named["dst_layer"],
+             named["dst_iter"],
+             named["dst_iter_c"],
+             named["diff_src_layer"],
+             named["diff_src_iter"],
+             named["diff_src_iter_c"],
+             named["diff_dst_layer"],
+             named["diff_dst_iter"],
+             named["diff_dst_iter_c"],
+             named["weights_iter"],
+             named["diff_weights_iter"],
+             named["workspace"],
+             named["reserve"],
+             static_cast<std::int32_t*>(named["sequence_lengths"])};
   }
 
   void prologue(Stream& stream) override {
     device_.use(stream);
-    device_.copy(at("sequence_lengths"), lengths_.data(), lengths_.size() * sizeof lengths_[0]);
+    device_.copy(data_.lengths, lengths_.data(), lengths_.size() * sizeof lengths_[0]);
     if (is_forward(problem_.direction())) return;
     forward(CUDNN_FWD_MODE_TRAINING);
     if (problem_.direction() == RnnDirection::bwd_weights) backward_data();
@@ -139,16 +157,8 @@ class RecurrentNetwork final : public Operation {
     add("workspace", Role::workspace, work_bytes_);
   }
 
-  /// null where the direction, or the cell, has no such tensor: cuDNN then leaves it out.
-  void* at(const std::string& name) const {
-    const auto found = data_.find(name);
-    return found == data_.end() ? nullptr : found->second;
-  }
   cudnnTensorDescriptor_t cell_state() const {
     return problem_.has_cell_state() ? descriptors_.state.get() : nullptr;
-  }
-  const std::int32_t* lengths() const {
-    return static_cast<const std::int32_t*>(at("sequence_lengths"));
   }
   void ran(cudnnStatus_t status, const char* what) const {
     if (status != CUDNN_STATUS_SUCCESS)
@@ -158,38 +168,41 @@ class RecurrentNetwork final : public Operation {
   }
 
   void forward(cudnnForwardMode_t mode) {
-    ran(cudnnRNNForward(device_.cudnn(), descriptors_.network.get(), mode, lengths(),
-                        descriptors_.x.get(), at("src_layer"), descriptors_.y.get(),
-                        at("dst_layer"), descriptors_.state.get(), at("src_iter"), at("dst_iter"),
-                        cell_state(), at("src_iter_c"), at("dst_iter_c"), weight_bytes_,
-                        at("weights_iter"), work_bytes_, at("workspace"), reserve_bytes_,
-                        at("reserve")),
+    ran(cudnnRNNForward(device_.cudnn(), descriptors_.network.get(), mode, data_.lengths,
+                        descriptors_.x.get(), data_.x, descriptors_.y.get(), data_.y,
+                        descriptors_.state.get(), data_.hx, data_.hy, cell_state(), data_.cx,
+                        data_.cy, weight_bytes_, data_.weights, work_bytes_, data_.work,
+                        reserve_bytes_, data_.reserve),
         "cudnnRNNForward");
   }
 
   void backward_data() {
     ran(cudnnRNNBackwardData_v8(
-            device_.cudnn(), descriptors_.network.get(), lengths(), descriptors_.y.get(),
-            at("dst_layer"), at("diff_dst_layer"), descriptors_.x.get(), at("diff_src_layer"),
-            descriptors_.state.get(), at("src_iter"), at("diff_dst_iter"), at("diff_src_iter"),
-            cell_state(), at("src_iter_c"), at("diff_dst_iter_c"), at("diff_src_iter_c"),
-            weight_bytes_, at("weights_iter"), work_bytes_, at("workspace"), reserve_bytes_,
-            at("reserve")),
+            device_.cudnn(), descriptors_.network.get(), data_.lengths, descriptors_.y.get(),
+            data_.y, data_.dy, descriptors_.x.get(), data_.dx, descriptors_.state.get(), data_.hx,
+            data_.dhy, data_.dhx, cell_state(), data_.cx, data_.dcy, data_.dcx, weight_bytes_,
+            data_.weights, work_bytes_, data_.work, reserve_bytes_, data_.reserve),
         "cudnnRNNBackwardData_v8");
   }
 
   void backward_weights(Stream& stream) {
     // cuDNN adds gradients to what is there (CUDNN_WGRAD_MODE_SET is not supported).
-    void* const gradients = at("diff_weights_iter");
-    check(cudaMemsetAsync(gradients, 0, weight_bytes_, cuda_stream(stream)),
+    check(cudaMemsetAsync(data_.gradients, 0, weight_bytes_, cuda_stream(stream)),
           "zeroing the gradients of weights");
     ran(cudnnRNNBackwardWeights_v8(device_.cudnn(), descriptors_.network.get(),
-                                   CUDNN_WGRAD_MODE_ADD, lengths(), descriptors_.x.get(),
-                                   at("src_layer"), descriptors_.state.get(), at("src_iter"),
-                                   descriptors_.y.get(), at("dst_layer"), weight_bytes_, gradients,
-                                   work_bytes_, at("workspace"), reserve_bytes_, at("reserve")),
+                                   CUDNN_WGRAD_MODE_ADD, data_.lengths, descriptors_.x.get(),
+                                   data_.x, descriptors_.state.get(), data_.hx,
+                                   descriptors_.y.get(), data_.y, weight_bytes_, data_.gradients,
+                                   work_bytes_, data_.work, reserve_bytes_, data_.reserve),
         "cudnnRNNBackwardWeights_v8");
   }
+
+  /// Tensors by cuDNN's names of its arguments.
+  struct Data {
+    void *x, *hx, *cx, *y, *hy, *cy, *dx, *dhx, *dcx, *dy, *dhy, *dcy, *weights, *gradients, *work,
+        *reserve;
+    std::int32_t* lengths;
+  };
 
   CudnnDevice& device_;
   RnnProblem problem_;
@@ -197,7 +210,7 @@ class RecurrentNetwork final : public Operation {
   std::vector<std::int32_t> lengths_;  ///< of the sequences of a batch, for the GPU
   std::vector<TensorSpec> arguments_;
   std::size_t weight_bytes_ = 0, work_bytes_ = 0, reserve_bytes_ = 0;
-  std::map<std::string, void*> data_;
+  Data data_{};
   Executed executed_;
 };
 

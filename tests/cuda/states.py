@@ -24,7 +24,7 @@ class States(RunTest):
         shutil.rmtree(root, ignore_errors=True)
         (root / "bin").mkdir(parents=True)
         (root / "lib" / "assay").mkdir(parents=True)
-        for program in ("assay", "assay-conv", "assay-stream"):
+        for program in ("assay", "assay-conv", "assay-rnn", "assay-stream"):
             shutil.copy(BIN / program, root / "bin")
         for library in (BUILD / "lib").glob("*.so*"):
             (root / "lib" / library.name).symlink_to(library.resolve())
@@ -51,6 +51,7 @@ class States(RunTest):
         out = self.folder / "row.json"
         reasons = set()
         for program, words in (("assay-conv", ("--problem", SMALL, "--direction", "bwd_data", "--algorithm", "algo_0")),
+                               ("assay-rnn", ("--problem", "lstm:7-3-5", "--direction", "bwd", "--algorithm", "persist_static")),
                                ("assay-stream", ("--problem", "triad_n1000"))):
             call = (root / "bin" / program, "--backend", "cuda", "--device", "gpu", *words, "--out", out)
             said = self.command(*call, env=environment, code=6)  # no row was measured

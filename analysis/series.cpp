@@ -94,6 +94,11 @@ std::string mark_of(const Series& series) {
   return any_shared(series) ? "!" : any_oversubscribed(series) ? "~" : "";
 }
 
+std::string mark_of(const Series& a, const Series& b) {
+  const std::string first = mark_of(a), second = mark_of(b);
+  return first == "!" || second.empty() ? first : second;
+}
+
 bool ids_repeat(const std::vector<Series>& all) {
   std::set<std::pair<std::size_t, std::string>> seen;
   return std::any_of(all.begin(), all.end(), [&](const Series& series) {

@@ -59,6 +59,8 @@ bool any_shared(const Series& series);
 bool any_oversubscribed(const Series& series);
 /// The mark behind every number that comes from the series' times: "!", "~", or "".
 std::string mark_of(const Series& series);
+/// The graver mark of two.
+std::string mark_of(const Series& a, const Series& b);
 
 /// Whether a result has an id more than once, because its launches ran in different environments.
 bool ids_repeat(const std::vector<Series>& all);

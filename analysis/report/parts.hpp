@@ -41,7 +41,7 @@ nlohmann::json speedups_part(const std::vector<Series>& all, const std::vector<B
 
 nlohmann::json roofline_part(const std::vector<NamedResult>& results,
                              const std::vector<Series>& all);
-nlohmann::json precision_part(const std::vector<Series>& all);
+nlohmann::json precision_part(const std::vector<Series>& all, Strings& strings);
 nlohmann::json scaling_part(const std::vector<NamedResult>& results,
                             const std::vector<Series>& all);
 nlohmann::json collectives_part(const std::vector<NamedResult>& results,
@@ -60,10 +60,6 @@ std::string hardware_of(const std::vector<NamedResult>& results, const Series& s
 std::string work_of(const Series& series);
 /// A parameter that is a number, else 0.
 double parameter_number(const Series& series, const std::string& name);
-/// "!": other work wanted the processors; "~": it had more threads or ranks than processors; else
-/// "". Every number that is made of the series has its mark.
-/// The graver mark of two.
-std::string mark_of(const Series& a, const Series& b);
 /// Whether it moved a message among ranks.
 bool is_collective(const Series& series);
 /// Gives each curve "name", what tells it apart (system, problem, settings that not all share), and

@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <set>
 
-#include "analysis/curves.hpp"
-#include "analysis/ratio.hpp"
+#include "analysis/precision_study.hpp"
 #include "analysis/report/parts.hpp"
-#include "core/api/precision.hpp"
 
 namespace assay::report {
 
@@ -16,29 +14,10 @@ using nlohmann::json;
 
 namespace {
 
-/// Bytes of an element of a precision; nothing where that is no type of storage.
-std::optional<double> element_bytes(const std::string& precision) {
-  for (const DataType type : {DataType::fp64, DataType::fp32, DataType::fp16, DataType::bf16})
-    if (precision == name(type)) return static_cast<double>(size_of(type));
-  return std::nullopt;
-}
-
 /// Whether the problem is what all ranks do together.
 bool given_as_a_whole(const Series& series) {
   const json& problem = series.first().at("problem");
   return problem.contains("size") || problem.contains("global_batch_size");
-}
-
-/// What is the same work in another precision: the same problem, or, where a message is given in
-/// bytes, one of as many elements. "" where that is not known.
-std::string same_work(const Series& series) {
-  if (!is_collective(series))
-    return work_of(series) + " " + parameters_but(series, {"precision", "algorithm", "problem"});
-  const auto size = element_bytes(series.parameter("precision"));
-  const auto bytes = message_bytes(series);
-  if (!size || !bytes) return "";
-  return fmt::format("{} {} {}", text_of(series.first(), "benchmark"), *bytes / *size,
-                     parameters_but(series, {"precision", "algorithm", "problem", "bytes"}));
 }
 
 }  // namespace
@@ -90,38 +69,31 @@ json roofline_part(const std::vector<NamedResult>& results, const std::vector<Se
   return {{"roofs", lines}, {"points", columns_of(points)}};
 }
 
-json precision_part(const std::vector<Series>& all) {
-  // The same work on the same machine, by whatever algorithm: the fastest fp32 is what one gives
-  // up.
-  std::map<std::string, std::vector<std::size_t>> groups;
-  const auto error_of = [](const Series& series) {
-    const json verification = series.first().value("verification", json());
-    return verification.is_object() ? verification.value("max_error", json()) : json();
-  };
-  for (std::size_t i = 0; i < all.size(); ++i)
-    if (const std::string work = same_work(all[i]);
-        has_time(all[i]) && !all[i].published && error_of(all[i]).is_number() && !work.empty())
-      groups[std::to_string(all[i].result) + " " + all[i].environment + " " + work].push_back(i);
+json precision_part(const std::vector<Series>& all, Strings& strings) {
   json points = json::array();
-  for (const auto& [key, rows] : groups) {
-    const bool other = std::any_of(rows.begin(), rows.end(), [&](std::size_t i) {
-      return all[i].parameter("precision") != "fp32";
+  for (const PrecisionGroup& group : precision_groups(all)) {
+    const bool other = std::any_of(group.begin(), group.end(), [](const PrecisionRow& row) {
+      return row.speedup && row.precision != "fp32";
     });
-    std::size_t best = all.size();
-    for (const std::size_t i : rows)
-      if (all[i].parameter("precision") == "fp32" &&
-          (best == all.size() || all[i].median < all[best].median))
-        best = i;
-    if (best == all.size() || !other) continue;
-    for (const std::size_t i : rows) {
-      double worst = 0;
-      for (const json& row : all[i].rows)
-        worst = std::max(worst, row.at("verification").at("max_error").get<double>());
-      points.push_back({{"row", i},
-                        {"reference", best},
-                        {"speedup", speedup(all[i].median, all[best].median)},
-                        {"mark", mark_of(all[i], all[best])},
-                        {"error", worst}});
+    if (!other) continue;
+    for (const PrecisionRow& row : group) {
+      const auto error = largest_norm_error(*row.series);
+      if (row.fp32 == nullptr || row.series->published || !has_time(*row.series) || !error ||
+          !(row.speedup || row.is_reference()))
+        continue;
+      const auto number = [](bool known, double value) { return known ? json(value) : json(); };
+      const bool interval = row.speedup && row.speedup->interval;
+      points.push_back(
+          {{"row", row.series - all.data()},
+           {"reference", row.fp32 - all.data()},
+           {"executed", strings(row.precision)},
+           {"speedup", row.speedup ? row.speedup->value : 1},
+           {"low", number(interval, interval ? row.speedup->interval->low : 0)},
+           {"high", number(interval, interval ? row.speedup->interval->high : 0)},
+           {"range", row.speedup && row.speedup->is_range ? 1 : 0},
+           {"energy", number(row.energy.has_value(), row.energy ? row.energy->value : 0)},
+           {"mark", mark_of(*row.series, *row.fp32)},
+           {"error", *error}});
     }
   }
   return columns_of(points);

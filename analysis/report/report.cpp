@@ -105,7 +105,7 @@ json report_document(const ReportInput& input) {
   document["several_environments"] = ids_repeat(all);
   add("speedups", report::speedups_part(all, input.baselines, strings));
   add("roofline", report::roofline_part(input.results, all));
-  add("precision", report::precision_part(all));
+  add("precision", report::precision_part(all, strings));
   add("collectives", report::collectives_part(input.results, all));
   add("scaling", report::scaling_part(input.results, all));
   add("nodes", report::nodes_part(input.results, all));

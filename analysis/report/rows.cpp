@@ -29,11 +29,6 @@ std::string status_of(const Series& series) {
                                                                            : series.status;
 }
 
-std::string mark_of(const Series& a, const Series& b) {
-  const std::string first = mark_of(a), second = mark_of(b);
-  return first == "!" || second.empty() ? first : second;
-}
-
 std::string hardware_of(const std::vector<NamedResult>& results, const Series& series) {
   const json& all = results[series.result].result.at("environments");
   const std::size_t index = series.first().at("environment");

@@ -13,7 +13,6 @@
 #include "analysis/table/legend.hpp"
 #include "analysis/table/table.hpp"
 #include "analysis/text_table.hpp"
-#include "core/api/precision.hpp"
 #include "core/base/text.hpp"
 
 namespace assay {
@@ -70,8 +69,6 @@ Pivot pivot_of(const std::vector<Series>& all, const std::string& by) {
       pivot.values.push_back(value);
   }
   std::vector<std::string> order;
-  // From wide to narrow: a gain over the wide one is what is asked for.
-  if (by == "precision") order = precision_names();
   // The first system given is the one that the others are set against.
   if (by == "system") {
     std::vector<std::pair<std::size_t, std::string>> given;
@@ -133,8 +130,6 @@ class PivotTable {
 
  private:
   bool tell_result() const { return results_.size() > 1 && options_.by != "system"; }
-  /// What the speed of a precision costs stands beside it.
-  bool errors() const { return options_.by == "precision"; }
 
   std::vector<Column> heads() const {
     std::vector<Column> columns;
@@ -146,7 +141,6 @@ class PivotTable {
       columns.push_back({value.empty() ? "(none)" : value, true});
       if (value != pivot_.values.front())
         columns.push_back({over(value, pivot_.values.front()), true});
-      if (errors()) columns.push_back({fmt::format("error of {}", value), true});
     }
     return columns;
   }
@@ -169,7 +163,6 @@ class PivotTable {
       else
         cells.cells.push_back("-");
       if (value != pivot_.values.front()) cells.cells.push_back(ok ? ratio(line, *series) : "-");
-      if (errors()) cells.cells.push_back(ok ? error_cell(*series) : "-");
     }
     return cells;
   }
@@ -196,7 +189,6 @@ class PivotTable {
     const std::string base = pivot_.values.empty() ? "-" : pivot_.values.front();
     const auto any = [&](auto holds) { return std::any_of(shown_.begin(), shown_.end(), holds); };
     legend_.add(speedup_header("x", base) + ". " + no_verdict);
-    if (errors() && any(has_error)) legend_.add(error_note);
     if (any([](const Series& series) { return series.published && status_of(series) == "ok"; }))
       legend_.add(published_note);
     if (any(any_shared)) legend_.add(shared_note);

@@ -78,18 +78,26 @@ std::string bandwidth_cell(const Series& series, const std::string& name, Legend
 
 bool has_bandwidth(const Series& series) { return rate_of(series, "busbw").is_number(); }
 
-std::string ceiling_cell(const Series& series, Legend& legend) {
+std::optional<double> ceiling_fraction(const Series& series) {
   std::vector<double> fractions;
+  for (const json& row : series.rows)
+    if (const json ceiling = row.value("ceiling", json());
+        ceiling.is_object() && ceiling.at("fraction").is_number())
+      fractions.push_back(ceiling.at("fraction"));
+  return fractions.empty() ? std::nullopt : std::optional(median(fractions));
+}
+
+std::string ceiling_cell(const Series& series, Legend& legend) {
+  const std::optional<double> fraction = ceiling_fraction(series);
+  if (!fraction) return "-";
   std::string bound_by;
   bool exceeded = false;
   for (const json& row : series.rows) {
     const json ceiling = row.value("ceiling", json());
     if (!ceiling.is_object() || !ceiling.at("fraction").is_number()) continue;
-    fractions.push_back(ceiling.at("fraction"));
     bound_by = text_of(ceiling, "bound_by");
     exceeded |= ceiling.value("exceeded", false);
   }
-  if (fractions.empty()) return "-";
   if (exceeded)
     legend.add(
         "^ Faster than the ceiling by more than 3 %, which is impossible: the machine was slower "
@@ -98,7 +106,7 @@ std::string ceiling_cell(const Series& series, Legend& legend) {
   legend.add(
       "of ceiling: least time that the peak arithmetic and the memory or cache with the data allow "
       "(measured around the row by assay-stream) / time, and which of them limits.");
-  const double percent = 100 * median(fractions);
+  const double percent = 100 * *fraction;
   return fmt::format("{:.{}f} % {}{}", percent, percent < 10 ? 1 : 0, bound_by,
                      (exceeded ? "^" : "") + mark_of(series));
 }

@@ -23,7 +23,9 @@ inline constexpr const char* bandwidths_note =
     "held against the bandwidth of a link.";
 
 bool has_ceiling(const Series& series);
-/// "87 % memory": the median launch's fraction of its ceiling; "-" without one.
+/// The median launch's fraction of its ceiling.
+std::optional<double> ceiling_fraction(const Series& series);
+/// "87 % memory": that fraction and what binds; "-" without one.
 std::string ceiling_cell(const Series& series, Legend& legend);
 
 /// Tells, for each machine whose rows have ceilings, what they were measured to be and what its

@@ -1,12 +1,15 @@
 // A record for each series and each number that stands beside it, as CSV or JSON. One shape
 // whatever the options, so that a script reads one field whatever was asked for.
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 
 #include "analysis/table/axes.hpp"
 #include "analysis/table/cells.hpp"
 #include "analysis/table/crossed.hpp"
 #include "analysis/table/pivot.hpp"
+#include "analysis/table/precision_table.hpp"
+#include "analysis/table/rate_cells.hpp"
 #include "analysis/table/table.hpp"
 #include "analysis/text_table.hpp"
 
@@ -17,15 +20,57 @@ using nlohmann::json;
 namespace {
 
 constexpr const char* first_fields[] = {"result", "system", "id", "benchmark", "problem"};
-constexpr const char* last_fields[] = {
-    "status",   "reason",        "published",     "shared",
-    "launches", "value",         "unit",          "low",
-    "high",     "interval",      "max_error",     "energy_j",
-    "against",  "against_value", "against_unit",  "against_published",
-    "speedup",  "ratio",         "ratio_printed", "note",
-    "citation"};
+constexpr const char* last_fields[] = {"status",
+                                       "reason",
+                                       "published",
+                                       "shared",
+                                       "launches",
+                                       "value",
+                                       "unit",
+                                       "low",
+                                       "high",
+                                       "interval",
+                                       "max_error",
+                                       "against",
+                                       "against_value",
+                                       "against_unit",
+                                       "against_published",
+                                       "speedup",
+                                       "ratio",
+                                       "ratio_printed",
+                                       "note",
+                                       "citation",
+                                       "norm_error",
+                                       "storage",
+                                       "compute",
+                                       "accumulate",
+                                       "executed_precision",
+                                       "ceiling_fraction",
+                                       "energy_j",
+                                       "speedup_low",
+                                       "speedup_high",
+                                       "speedup_interval",
+                                       "energy_ratio"};
 
 json text_or_null(const std::string& text) { return text.empty() ? json() : json(text); }
+json number_or_null(const std::optional<double>& value) { return value ? json(*value) : json(); }
+
+/// What a row executed and what it cost, whatever stands beside it.
+json measured_fields(const Series& series) {
+  const bool ok = status_of(series) == "ok";
+  const json executed = series.first().value("executed", json());
+  const auto type = [&](const char* field) {
+    return ok && executed.is_object() ? text_or_null(text_of(executed, field)) : json();
+  };
+  return {{"max_error", ok ? number_or_null(largest_error(series)) : json()},
+          {"norm_error", ok ? number_or_null(largest_norm_error(series)) : json()},
+          {"storage", type("storage")},
+          {"compute", type("compute")},
+          {"accumulate", type("accumulate")},
+          {"executed_precision", ok ? text_or_null(executed_precision(series)) : json()},
+          {"ceiling_fraction", ok ? number_or_null(ceiling_fraction(series)) : json()},
+          {"energy_j", ok ? energy_of(series) : json()}};
+}
 
 /// `match` is null where nothing stands beside the series; `why` then says why, if something was
 /// looked for.
@@ -35,10 +80,8 @@ json record(const std::vector<NamedResult>& results, const Series& series,
   const Quantity mine = quantity_of(series);
   const bool ok = !mine.unit.empty(), beside = match.is_object();
   const bool interval = series.has_interval;
-  const json verification = row.value("verification", json());
-  const bool checked = ok && verification.is_object() && verification.at("max_error").is_number();
   const bool compared = beside && match.at("speedup") > 0;
-  return {
+  json all = {
       {"result", results[series.result].name},
       {"system", system_of(results, series)},
       {"id", text_of(row, "id")},
@@ -55,8 +98,6 @@ json record(const std::vector<NamedResult>& results, const Series& series,
       {"low", interval ? json(series.interval.low) : json()},
       {"high", interval ? json(series.interval.high) : json()},
       {"interval", interval ? json(series.is_range ? "range" : "95 %") : json()},
-      {"max_error", checked ? verification["max_error"] : json()},
-      {"energy_j", energy_of(series)},
       {"against", text_or_null(against)},
       {"against_value", beside ? match.at("value") : json()},
       {"against_unit", beside ? match.at("unit") : json()},
@@ -66,7 +107,42 @@ json record(const std::vector<NamedResult>& results, const Series& series,
       {"ratio", compared ? json(1 / match.at("speedup").get<double>()) : json()},
       {"ratio_printed", beside ? text_or_null(text_of(match, "ratio_printed")) : json()},
       {"note", text_or_null(beside ? text_of(match, "note") : why)},
-      {"citation", text_or_null(beside ? text_of(match, "citation") : text_of(row, "citation"))}};
+      {"citation", text_or_null(beside ? text_of(match, "citation") : text_of(row, "citation"))},
+      {"speedup_low", nullptr},
+      {"speedup_high", nullptr},
+      {"speedup_interval", nullptr},
+      {"energy_ratio", nullptr}};
+  all.update(measured_fields(series));
+  return all;
+}
+
+json precision_record(const std::vector<NamedResult>& results, const PrecisionRow& row) {
+  const bool beside = !row.is_reference() && row.speedup;
+  const Quantity base = row.fp32 == nullptr ? Quantity{} : quantity_of(*row.fp32);
+  const json match = {{"value", base.value},
+                      {"unit", base.unit},
+                      {"published", row.fp32 != nullptr && row.fp32->published},
+                      {"speedup", beside ? row.speedup->value : 0},
+                      {"note", row.note}};
+  json all = record(results, *row.series, row.is_reference() ? "" : "precision fp32",
+                    beside ? match : json(), row.note);
+  if (row.speedup && row.speedup->interval) {
+    all["speedup_low"] = row.speedup->interval->low;
+    all["speedup_high"] = row.speedup->interval->high;
+    all["speedup_interval"] = row.speedup->is_range ? "range" : "95 %";
+  }
+  if (row.energy) all["energy_ratio"] = row.energy->value;
+  return all;
+}
+
+json precision_records(const std::vector<NamedResult>& results, const std::vector<Series>& chosen,
+                       bool sorted) {
+  axes_of(chosen, "precision");  // refuses rows without the parameter
+  const std::vector<Series> every = series_of(results);
+  json records = json::array();
+  for (const PrecisionGroup& group : chosen_groups(every, chosen, sorted))
+    for (const PrecisionRow& row : group) records.push_back(precision_record(results, row));
+  return records;
 }
 
 json pivot_records(const std::vector<NamedResult>& results, const std::vector<Series>& all,
@@ -114,8 +190,11 @@ json row_records(const std::vector<NamedResult>& results, const std::vector<Seri
 }
 
 json records_of(const std::vector<NamedResult>& results, const std::vector<Series>& all,
-                const std::vector<Baseline>& baselines, const std::string& by) {
+                const std::vector<Baseline>& baselines, const TableOptions& options) {
+  const std::string& by = options.by;
   if (by.empty()) return row_records(results, all, baselines);
+  if (baselines.empty() && by == "precision")
+    return precision_records(results, all, !options.sort.empty());
   if (baselines.empty()) return pivot_records(results, all, by);
   return crossed_records(results, all, baselines, by);
 }
@@ -126,7 +205,7 @@ json table_document(const std::vector<NamedResult>& given, const std::vector<Bas
                     const TableOptions& options) {
   const std::vector<NamedResult> results = prepared(given, options.by);
   return {{"schema", "assay-table/1"},
-          {"rows", records_of(results, selected(results, options), baselines, options.by)}};
+          {"rows", records_of(results, selected(results, options), baselines, options)}};
 }
 
 std::string render_csv(const std::vector<NamedResult>& given,
@@ -142,7 +221,7 @@ std::string render_csv(const std::vector<NamedResult>& given,
   for (const std::string& name : parameters) columns.push_back({"parameter " + name});
   for (const char* name : last_fields) columns.push_back({name});
   std::vector<Line> lines;
-  for (const json& fields : records_of(results, all, baselines, options.by)) {
+  for (const json& fields : records_of(results, all, baselines, options)) {
     std::vector<std::string>& cells = lines.emplace_back().cells;
     for (const char* name : first_fields) cells.push_back(text_of(fields, name));
     for (const std::string& name : parameters)

@@ -8,6 +8,7 @@
 #include "analysis/table/crossed.hpp"
 #include "analysis/table/curve_table.hpp"
 #include "analysis/table/pivot.hpp"
+#include "analysis/table/precision_table.hpp"
 #include "analysis/table/row_table.hpp"
 #include "analysis/table/selection.hpp"
 #include "analysis/table/totals.hpp"
@@ -62,7 +63,9 @@ std::string render_table(const std::vector<NamedResult>& given,
   const std::string totals = totals_table(results, all, options.filter.empty(), options.markdown);
   const bool by_line = options.by.empty();
   const std::string table = by_line ? row_table(results, all, systems_of(all, baselines), options)
-                                    : pivot_table(results, all, options);
+                            : options.by == "precision"
+                                ? precision_table(results, series_of(results), all, options)
+                                : pivot_table(results, all, options);
   return first + table + (by_line && !options.markdown && totals.empty() ? "" : "\n") + totals +
          counts(all) + "\n" + (by_line ? curve_table(results, all, options.markdown) : "");
 }

@@ -27,7 +27,8 @@ inline const std::vector<std::string> all_columns{"all"};
 /// and beside each other system's number its absolute value and the speedup. A row that is not ok
 /// shows its reason, never a number. Without `baselines` those that the rows hold are shown. With
 /// `by` and `baselines`: the baselines' values of that parameter as columns (crossed.hpp). `by` may
-/// be "system": a column for each result. InputError for a `by` that no row has.
+/// be "system": a column for each result. By "precision" a line for each precision of a problem
+/// (precision_table.hpp). InputError for a `by` that no row has.
 std::string render_table(const std::vector<NamedResult>& results,
                          const std::vector<Baseline>& baselines, const TableOptions& options);
 

@@ -63,7 +63,7 @@ TEST(ReportDocument, RooflineKeepsADevicesRoofApart) {
 
 TEST(ReportDocument, PrecisionIsBesideTheFastestFp32OfTheSameWork) {
   json half = row("ok", 1e-3, 0, {{"precision", "bf16"}});
-  half["verification"]["max_error"] = 3e-3;
+  half["verification"]["norm_error"] = 3e-3;
   const json document =
       document_of({row("ok", 4e-3), row("ok", 2e-3, 0, {{"algorithm", "winograd"}}), half,
                    row("ok", 1e-3, 0, {{"precision", "bf16"}, {"problem", "mb7"}})});
@@ -72,12 +72,33 @@ TEST(ReportDocument, PrecisionIsBesideTheFastestFp32OfTheSameWork) {
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_DOUBLE_EQ(value_of(document, points["reference"][i], "median"), 2e-3);
     if (value_of(document, points["row"][i], "precision") == "bf16") {
+      EXPECT_EQ(document["strings"][points["executed"][i].get<std::size_t>()],
+                "bf16 storage, arithmetic unknown");
+      EXPECT_TRUE(points["low"][i].is_null()) << "one launch has no interval";
       EXPECT_DOUBLE_EQ(points["speedup"][i], 2);
       EXPECT_DOUBLE_EQ(points["error"][i], 3e-3);
     }
   }
   EXPECT_FALSE(document_of({row("ok", 4e-3), row("ok", 2e-3, 0, {{"algorithm", "winograd"}})})
                    .contains("precision"));
+}
+
+TEST(ReportDocument, PrecisionHasTheIntervalOverLaunches) {
+  std::vector<json> rows;
+  for (int launch = 0; launch < 6; ++launch) {
+    rows.push_back(row("ok", 4e-3 * (1 + 0.01 * launch), launch));
+    rows.push_back(row("ok", 2e-3, launch, {{"precision", "bf16"}}));
+    rows.back()["energy_j"] = 1;
+  }
+  const json document = document_of(rows);
+  const json& points = document.at("precision");
+  ASSERT_EQ(points["row"].size(), 2U);
+  const std::size_t half = points["speedup"][0] == 1 ? 1 : 0;
+  EXPECT_DOUBLE_EQ(points["low"][half], 2);
+  EXPECT_DOUBLE_EQ(points["high"][half], 2.1);
+  EXPECT_EQ(points["range"][half], 0);
+  EXPECT_TRUE(points["energy"][half].is_null()) << "fp32 has no joules";
+  EXPECT_TRUE(points["low"][1 - half].is_null()) << "fp32 is not set beside itself";
 }
 
 TEST(ReportDocument, CollectivesAreCurvesBySize) {
@@ -151,7 +172,7 @@ TEST(ReportDocument, CollectivesOverRanksAreOfTheLargestMessage) {
 
 TEST(ReportDocument, PrecisionOfAMessageIsOfAsManyElements) {
   json half = collective(2e6, 1e-3, {{"precision", "fp16"}});
-  half["verification"]["max_error"] = 2e-4;
+  half["verification"]["norm_error"] = 2e-4;
   const std::vector<json> rows{collective(4e6, 2e-3), collective(2e6, 1.5e-3), half};
   const json document = document_of(rows);
   const json& points = document.at("precision");

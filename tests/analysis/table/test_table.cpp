@@ -203,38 +203,26 @@ TEST(Table, BaselineHasBothAbsolutesMarkAndCitation) {
 }
 
 TEST(Table, PivotPutsValuesSideBySide) {
-  const std::vector<nlohmann::json> rows{row("ok", 1e-3, 0, {{"precision", "bf16"}}),
-                                         row("ok", 4e-3),
-                                         row("incorrect", 0, 0, {{"precision", "fp16"}})};
-  const std::string text = table(rows, {false, "precision"});
+  const std::vector<nlohmann::json> rows{row("ok", 1e-3, 0, {{"threads", "4"}}), row("ok", 4e-3),
+                                         row("incorrect", 0, 0, {{"threads", "8"}})};
+  const std::string text = table(rows, {false, "threads"});
   const std::string line = line_with(text, "list/first");
-  EXPECT_TRUE(std::regex_search(
-      line, std::regex(R"(4\.00 ms +1\.5e-07 +1\.00 ms +4 +1\.5e-07 +incorrect \[1\] +- +-$)")))
+  EXPECT_TRUE(std::regex_search(line, std::regex(R"(4\.00 ms +1\.00 ms +4 +incorrect \[1\] +-$)")))
       << text;
-  EXPECT_TRUE(has(text, "bf16 over fp32")) << text;
-  EXPECT_TRUE(has(text, "speedup: x over fp32, above 1 x is faster")) << text;
+  EXPECT_TRUE(has(text, "4 over 2")) << text;
+  EXPECT_TRUE(has(text, "speedup: x over 2, above 1 x is faster")) << text;
   EXPECT_TRUE(has(text, "[1] incorrect: why it is incorrect")) << text;
   // A pivot over what is incorrect has no ratio.
-  const std::string bad = table({row("incorrect", 0), row("ok", 1e-3, 0, {{"precision", "bf16"}})},
-                                {false, "precision"});
+  const std::string bad =
+      table({row("incorrect", 0), row("ok", 1e-3, 0, {{"threads", "4"}})}, {false, "threads"});
   EXPECT_TRUE(std::regex_search(line_with(bad, "list/first"),
-                                std::regex(R"(incorrect \[1\] +- +1\.00 ms +- +1\.5e-07$)")))
+                                std::regex(R"(incorrect \[1\] +1\.00 ms +-$)")))
       << bad;
 }
 
-TEST(Table, ByPrecisionShowsWhatTheSpeedCosts) {
+TEST(Table, ByPrecisionStandsBesideAnotherSystemToo) {
   nlohmann::json narrow = row("ok", 1e-3, 0, {{"precision", "bf16"}});
   narrow["verification"]["max_error"] = 4e-3;
-  const std::string text = table({narrow, row("ok", 4e-3)}, {false, "precision"});
-  EXPECT_TRUE(std::regex_search(
-      line_with(text, "problem"),
-      std::regex(R"( fp32 +error of fp32 +bf16 +bf16 over fp32 +error of bf16$)")))
-      << text;
-  EXPECT_TRUE(std::regex_search(line_with(text, "list/first"),
-                                std::regex(R"(4\.00 ms +1\.5e-07 +1\.00 ms +4 +4\.0e-03$)")))
-      << text;
-  EXPECT_TRUE(has(text, "error: largest error / RMS of the fp64 reference")) << text;
-  // Beside another system's precisions too.
   nlohmann::json theirs = row("ok", 2e-3);
   const std::string crossed = render_table({{"", result({narrow, row("ok", 4e-3)})}},
                                            {Baseline::of("other", {theirs})}, {false, "precision"});

@@ -1,0 +1,192 @@
+#include "analysis/precision_study.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "analysis/curves.hpp"
+#include "analysis/ratio.hpp"
+#include "core/api/precision.hpp"
+#include "core/base/statistics.hpp"
+#include "core/result/baseline.hpp"
+
+namespace assay {
+
+using nlohmann::json;
+
+namespace {
+
+const std::string reference = "fp32";
+
+/// A field of executed that all launches agree in, else "".
+std::string executed(const Series& series, const char* field) {
+  std::set<std::string> values;
+  for (const json& row : series.rows) {
+    const json all = row.value("executed", json());
+    values.insert(all.is_object() ? text_of(all, field) : "");
+  }
+  return values.size() == 1 ? *values.begin() : "";
+}
+
+std::string compute_of(const Series& series, const std::string& asked) {
+  const std::string told = executed(series, "compute");
+  if (asked == "tf32") {
+    const std::optional<double> error = largest_norm_error(series);
+    if (error && *error < least_error_of_tf32) return reference;
+  }
+  const bool shown_by_errors = asked == "fp64" || asked == reference;
+  return told.empty() && shown_by_errors ? asked : told;
+}
+
+/// Bytes of an element of a precision; nothing where that is no type of storage.
+std::optional<double> element_bytes(const std::string& precision) {
+  for (const DataType type : {DataType::fp64, DataType::fp32, DataType::fp16, DataType::bf16})
+    if (precision == name(type)) return static_cast<double>(size_of(type));
+  return std::nullopt;
+}
+
+/// Equal for the same work in any precision; "" where a message's elements are not known.
+std::string work_key(const Series& series) {
+  const json& row = series.first();
+  const std::string where =
+      fmt::format("{} {} {}", series.result, series.environment, text_of(row, "benchmark"));
+  if (!row.at("rates").value("busbw", json()).is_number())
+    return fmt::format("{} {} {}", where, text_of(row.at("problem"), "descriptor"),
+                       parameters_but(series, {"precision", "algorithm", "problem"}));
+  const auto size = element_bytes(series.parameter("precision"));
+  const auto bytes = message_bytes(series);
+  if (!size || !bytes) return "";
+  return fmt::format("{} {} {}", where, *bytes / *size,
+                     parameters_but(series, {"precision", "algorithm", "problem", "bytes"}));
+}
+
+/// fp32's number over the row's, of each launch that has both.
+template <class Number>
+std::optional<OverFp32> paired(const Series& fp32, const Series& series, const Number& number) {
+  std::map<json, double> base;  // by launch
+  for (const json& row : fp32.rows)
+    if (const json value = number(row); value.is_number() && value > 0)
+      base.emplace(row.at("launch"), value);
+  std::vector<double> over, under;
+  for (const json& row : series.rows) {
+    const auto same = base.find(row.at("launch"));
+    const json value = number(row);
+    if (same == base.end() || !value.is_number() || !(value > 0)) continue;
+    over.push_back(same->second);
+    under.push_back(value);
+  }
+  if (over.empty()) return std::nullopt;
+  const Ratio ratio = paired_ratio(over, under);
+  OverFp32 made{ratio.value, std::nullopt, over.size() < std::size_t{least_for_interval},
+                over.size()};
+  if (over.size() > 1) made.interval = ratio.ci95;
+  return made;
+}
+
+json seconds_of(const json& row) { return row.at("time_s").at("median"); }
+json joules_of(const json& row) { return row.value("energy_j", json()); }
+
+/// Published numbers have no launches: their ratio is the one that Baseline allows.
+void beside_published(PrecisionRow& row) {
+  json same = row.series->first();
+  same["parameters"]["precision"] = reference;
+  const json match = Baseline::of("precision fp32", row.fp32->rows).match(same, &row.note);
+  if (!match.is_object()) return;
+  row.note = text_of(match, "note");
+  if (match.at("speedup") > 0) row.speedup = OverFp32{match.at("speedup"), std::nullopt, false, 0};
+}
+
+void beside_measured(PrecisionRow& row) {
+  const Series &series = *row.series, &fp32 = *row.fp32;
+  if (fp32.published != series.published) {
+    row.note = "published numbers are not set beside measured ones";
+    return;
+  }
+  row.speedup = paired(fp32, series, &seconds_of);
+  row.energy = paired(fp32, series, &joules_of);
+  const std::size_t launches = std::max(fp32.rows.size(), series.rows.size());
+  const std::size_t pairs = row.speedup ? row.speedup->pairs : 0;
+  if (pairs == 0)
+    row.note = "no launch has both this row and its fp32";
+  else if (pairs < launches)
+    row.note = fmt::format("{} of {} launches have both this row and its fp32", pairs, launches);
+}
+
+/// Why a group has no fp32 to set its rows beside.
+std::string why_no_reference(const PrecisionGroup& group) {
+  for (const PrecisionRow& row : group) {
+    if (row.series->parameter("precision") != reference) continue;
+    if (row.series->status != "ok") return "its fp32 is " + row.series->status;
+    if (row.precision != reference) return "its fp32 is " + row.precision;
+    return "its fp32 has no time above the resolution of the timer";
+  }
+  return "there is no fp32 row of the same work";
+}
+
+void complete(PrecisionGroup& group) {
+  static const std::vector<std::string> order = precision_names();
+  std::stable_sort(group.begin(), group.end(), [](const auto& a, const auto& b) {
+    const auto place = [](const PrecisionRow& row) {
+      return std::find(order.begin(), order.end(), row.series->parameter("precision"));
+    };
+    return place(a) < place(b);
+  });
+  const Series* fp32 = nullptr;
+  for (const PrecisionRow& row : group)
+    if (row.precision == reference && has_time(*row.series) &&
+        (fp32 == nullptr || row.series->median < fp32->median))
+      fp32 = row.series;
+  for (PrecisionRow& row : group) {
+    row.fp32 = fp32;
+    if (row.is_reference() || (row.series->status != "ok" && !rate_alone(*row.series))) continue;
+    if (fp32 == nullptr)
+      row.note = why_no_reference(group);
+    else if (row.series->published && fp32->published)
+      beside_published(row);
+    else
+      beside_measured(row);
+  }
+}
+
+}  // namespace
+
+std::optional<double> largest_norm_error(const Series& series) {
+  std::optional<double> largest;
+  for (const json& row : series.rows) {
+    const json verification = row.value("verification", json());
+    if (!verification.is_object()) return std::nullopt;
+    const json error = verification.value("norm_error", json());
+    if (!error.is_number()) return std::nullopt;
+    largest = std::max(largest.value_or(0), error.get<double>());
+  }
+  return largest;
+}
+
+std::string executed_precision(const Series& series) {
+  const std::string asked = series.parameter("precision");
+  if (series.status != "ok" || series.published) return asked;
+  const std::string compute = compute_of(series, asked);
+  if (compute == arithmetic_name(asked)) return asked;
+  std::string storage = executed(series, "storage");
+  if (storage.empty()) storage = asked == "tf32" ? reference : asked;
+  return compute.empty() ? storage + " storage, arithmetic unknown"
+                         : fmt::format("{} storage, {} arithmetic", storage, compute);
+}
+
+std::vector<PrecisionGroup> precision_groups(const std::vector<Series>& all) {
+  std::vector<PrecisionGroup> groups;
+  std::map<std::string, std::size_t> places;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    std::string key = work_key(all[i]);
+    if (key.empty()) key = fmt::format("alone {}", i);
+    const auto [place, fresh] = places.emplace(key, groups.size());
+    if (fresh) groups.emplace_back();
+    groups[place->second].push_back({&all[i], executed_precision(all[i])});
+  }
+  for (PrecisionGroup& group : groups) complete(group);
+  return groups;
+}
+
+}  // namespace assay

@@ -1,0 +1,34 @@
+#pragma once
+// What the tables with a line for each series share: choice of columns, width, footnotes, legend.
+
+#include <string>
+#include <vector>
+
+#include "analysis/series.hpp"
+#include "analysis/table/fields.hpp"
+#include "analysis/table/legend.hpp"
+
+namespace assay {
+
+struct TableOptions;
+
+struct FieldTable {
+  std::vector<Field> fields;
+  std::vector<Series> rows;              ///< a line for each
+  std::vector<Series> folded;            ///< unsupported rows, a line for all of them
+  std::vector<std::string> headings{};   ///< by row: a line above it, where not empty; {}: none
+  std::vector<std::string> constants{};  ///< lines of the title: what all rows share
+  Legend legend{};                       ///< lines that stand before those of the columns
+};
+
+/// Title, table and legend. Columns as options.columns says; without it the fields that are shown,
+/// on a terminal without spare ones where the table would be wider than table_width.
+std::string field_table(const std::vector<NamedResult>& results, const std::vector<Series>& all,
+                        const FieldTable& table, const TableOptions& options);
+
+/// `constants` with what else all rows share: "all rows: …, launches 3, problems of
+/// deepbench-train".
+std::vector<std::string> shared_by(const std::vector<Series>& rows,
+                                   const std::vector<std::string>& constants);
+
+}  // namespace assay

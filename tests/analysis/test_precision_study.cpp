@@ -1,0 +1,167 @@
+// What a row is called by what it executed, and what fp32 it is set beside.
+#include <gtest/gtest.h>
+
+#include "analysis/precision_study.hpp"
+#include "rows.hpp"
+
+namespace {
+
+using namespace assay;
+using nlohmann::json;
+using test::result;
+using test::row;
+
+/// A verified row of a precision, `compute` as its library tells it ("": not at all).
+json made(const std::string& precision, double seconds, int launch, const std::string& compute,
+          double norm_error = 1e-3, const Settings& more = {}) {
+  Settings settings = more;
+  settings["precision"] = precision;
+  json all = row("ok", seconds, launch, settings);
+  all["executed"]["storage"] = precision == "tf32" ? "fp32" : precision;
+  all["executed"]["compute"] = compute.empty() ? json() : json(compute);
+  all["executed"]["accumulate"] = "fp32";
+  all["verification"]["norm_error"] = norm_error;
+  return all;
+}
+
+struct Study {
+  explicit Study(std::vector<json> rows)
+      : results{{"", result(std::move(rows))}},
+        all(series_of(results)),
+        groups(precision_groups(all)) {}
+  std::vector<NamedResult> results;
+  std::vector<Series> all;
+  std::vector<PrecisionGroup> groups;
+};
+
+std::string called(const std::vector<json>& rows) {
+  return Study(rows).groups.at(0).at(0).precision;
+}
+
+TEST(PrecisionStudy, ARowIsCalledByWhatItExecuted) {
+  EXPECT_EQ(called({made("bf16", 1, 0, "bf16")}), "bf16");
+  EXPECT_EQ(called({made("bf16", 1, 0, "fp32")}), "bf16 storage, fp32 arithmetic");
+  EXPECT_EQ(called({made("fp16", 1, 0, "fp32")}), "fp16 storage, fp32 arithmetic");
+  EXPECT_EQ(called({made("bf16", 1, 0, "")}), "bf16 storage, arithmetic unknown");
+  EXPECT_EQ(called({made("int8", 1, 0, "")}), "int8 storage, arithmetic unknown");
+  // A mixed one multiplies its 16-bit inputs.
+  EXPECT_EQ(called({made("bf16_fp32", 1, 0, "bf16")}), "bf16_fp32");
+  EXPECT_EQ(called({made("bf16_fp32", 1, 0, "fp32")}), "bf16_fp32 storage, fp32 arithmetic");
+  // The bounds of fp32 exclude what is coarser, whether the library tells or not.
+  EXPECT_EQ(called({made("fp32", 1, 0, "", 1e-7)}), "fp32");
+  EXPECT_EQ(called({made("fp32", 1, 0, "fp64", 1e-8)}), "fp32 storage, fp64 arithmetic");
+  // Launches that do not agree prove nothing.
+  EXPECT_EQ(called({made("bf16", 1, 0, "bf16"), made("bf16", 1, 1, "fp32")}),
+            "bf16 storage, arithmetic unknown");
+  EXPECT_EQ(called({row("unsupported", 0, 0, {{"precision", "bf16"}})}), "bf16");
+}
+
+TEST(PrecisionStudy, Tf32IsToldFromFp32ByItsErrors) {
+  EXPECT_EQ(called({made("tf32", 1, 0, "tf32", 3e-4)}), "tf32");
+  // A library that promotes it, whatever it says.
+  for (const char* told : {"tf32", ""})
+    EXPECT_EQ(called({made("tf32", 1, 0, told, 3e-7)}), "fp32 storage, fp32 arithmetic");
+  // One launch with tf32's errors is enough: errors of tf32 do not come from fp32.
+  EXPECT_EQ(called({made("tf32", 1, 0, "tf32", 3e-7), made("tf32", 1, 1, "tf32", 3e-4)}), "tf32");
+}
+
+TEST(PrecisionStudy, SpeedupsAreOfPairsOfLaunches) {
+  std::vector<json> rows;
+  // The machine is 2 times slower in every other launch: each pair says 4, the medians do not.
+  for (int launch = 0; launch < 6; ++launch) {
+    const double machine = launch % 2 == 0 ? 1e-3 : 2e-3;
+    rows.push_back(made("fp32", 4 * machine, launch, "fp32", 1e-7));
+    if (launch != 0) rows.push_back(made("bf16", machine, launch, "bf16"));
+  }
+  rows.push_back(made("bf16", 1e-3, 0, "bf16"));
+  const Study study(rows);
+  ASSERT_EQ(study.groups.size(), 1U);
+  const PrecisionGroup& group = study.groups[0];
+  ASSERT_EQ(group.size(), 2U);
+  EXPECT_EQ(group[0].precision, "fp32");
+  EXPECT_TRUE(group[0].is_reference());
+  ASSERT_TRUE(group[1].speedup && group[1].speedup->interval);
+  EXPECT_DOUBLE_EQ(group[1].speedup->value, 4);
+  EXPECT_DOUBLE_EQ(group[1].speedup->interval->low, 4);
+  EXPECT_DOUBLE_EQ(group[1].speedup->interval->high, 4);
+  EXPECT_FALSE(group[1].speedup->is_range);
+  EXPECT_EQ(group[1].speedup->pairs, 6U);
+  EXPECT_EQ(group[1].note, "");
+}
+
+TEST(PrecisionStudy, LaunchesThatAreMissingAreTold) {
+  std::vector<json> rows;
+  for (int launch = 0; launch < 6; ++launch) {
+    if (launch != 2) rows.push_back(made("fp32", 4e-3 + launch * 1e-4, launch, "fp32", 1e-7));
+    if (launch < 4) rows.push_back(made("bf16", 1e-3, launch, "bf16"));
+  }
+  const PrecisionRow half = Study(rows).groups.at(0).at(1);
+  ASSERT_TRUE(half.speedup);
+  EXPECT_EQ(half.speedup->pairs, 3U);
+  EXPECT_TRUE(half.speedup->is_range);
+  EXPECT_DOUBLE_EQ(half.speedup->interval->low, 4);
+  EXPECT_DOUBLE_EQ(half.speedup->interval->high, 4.3);
+  EXPECT_EQ(half.note, "3 of 5 launches have both this row and its fp32");
+  const PrecisionRow apart =
+      Study({made("fp32", 1, 0, "fp32", 1e-7), made("bf16", 1, 1, "bf16")}).groups.at(0).at(1);
+  EXPECT_FALSE(apart.speedup);
+  EXPECT_EQ(apart.note, "no launch has both this row and its fp32");
+  const PrecisionRow single =
+      Study({made("fp32", 2, 0, "fp32", 1e-7), made("bf16", 1, 0, "bf16")}).groups.at(0).at(1);
+  EXPECT_DOUBLE_EQ(single.speedup->value, 2);
+  EXPECT_FALSE(single.speedup->interval) << "one launch has no spread";
+}
+
+TEST(PrecisionStudy, WithoutAVerifiedFp32ThereIsNoSpeedup) {
+  const auto why = [](const std::vector<json>& rows) {
+    const Study study(rows);
+    for (const PrecisionRow& row : study.groups.at(0))
+      if (row.series->parameter("precision") == "bf16") {
+        EXPECT_FALSE(row.speedup);
+        return row.note;
+      }
+    return std::string("no bf16");
+  };
+  const json half = made("bf16", 1e-3, 0, "bf16");
+  EXPECT_EQ(why({half}), "there is no fp32 row of the same work");
+  EXPECT_EQ(why({half, row("incorrect", 4e-3)}), "its fp32 is incorrect");
+  EXPECT_EQ(why({half, row("unsupported", 0)}), "its fp32 is unsupported");
+  EXPECT_EQ(why({half, made("fp32", 4e-3, 0, "fp64", 1e-8)}),
+            "its fp32 is fp32 storage, fp64 arithmetic");
+  // One wrong launch takes the number of all.
+  EXPECT_EQ(why({half, made("fp32", 4e-3, 0, "fp32", 1e-7), row("incorrect", 4e-3, 1)}),
+            "its fp32 is incorrect");
+  // Another problem or backend is other work.
+  EXPECT_EQ(
+      Study({half, made("fp32", 4e-3, 0, "fp32", 1e-7, {{"backend", "native"}})}).groups.size(),
+      2U);
+}
+
+TEST(PrecisionStudy, TheFastestFp32OfAnyAlgorithmCounts) {
+  const Study study({made("fp32", 4e-3, 0, "fp32", 1e-7), made("bf16", 1e-3, 0, "bf16"),
+                     made("fp32", 2e-3, 0, "fp32", 1e-6, {{"algorithm", "winograd"}})});
+  ASSERT_EQ(study.groups.at(0).size(), 3U);
+  EXPECT_DOUBLE_EQ(study.groups[0][0].speedup->value, 0.5);
+  EXPECT_TRUE(study.groups[0][1].is_reference());
+  EXPECT_DOUBLE_EQ(study.groups[0][2].speedup->value, 2);
+}
+
+TEST(PrecisionStudy, JoulesAreComparedWhereBothRowsHaveThem) {
+  const auto with = [](json made, double joules) {
+    made["energy_j"] = joules;
+    return made;
+  };
+  const json wide = made("fp32", 2, 0, "fp32", 1e-7), narrow = made("bf16", 1, 0, "bf16");
+  EXPECT_FALSE(Study({wide, with(narrow, 2)}).groups.at(0).at(1).energy);
+  EXPECT_DOUBLE_EQ(Study({with(wide, 6), with(narrow, 2)}).groups.at(0).at(1).energy->value, 3);
+}
+
+TEST(PrecisionStudy, NormErrorIsTheLargestOfTheLaunches) {
+  const Study study({made("bf16", 1, 0, "bf16", 1e-3), made("bf16", 1, 1, "bf16", 2e-3)});
+  EXPECT_DOUBLE_EQ(*largest_norm_error(study.all[0]), 2e-3);
+  json none = made("bf16", 1, 1, "bf16");
+  none["verification"]["norm_error"] = nullptr;
+  EXPECT_FALSE(largest_norm_error(Study({made("bf16", 1, 0, "bf16"), none}).all[0]));
+}
+
+}  // namespace

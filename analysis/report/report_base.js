@@ -175,6 +175,7 @@ report.speedups = records(report.speedups);
 function text_at(index) {
   return report.strings[index];
 }
+for (const point of report.precision || []) point.executed = text_at(point.executed);
 function label(row) {
   return [row.benchmark, row.problem, row.direction, row.precision, row.backend, row.algorithm].filter(Boolean).join(
       ' \u00b7 ');

@@ -82,7 +82,7 @@ function plot(title, make, kind) {
       // A long legend takes room below the plot, not from it.
       const lack = least_height - place._fullLayout._size.h;
       if (lack > 0 && !made.layout.height) Plotly.relayout(place, {height: place._fullLayout.height + lack});
-      if (made.labels) Plotly.relayout(place, {annotations: made.labels(place._fullLayout._size)});
+      if (made.labels) Plotly.relayout(place, {annotations: made.labels(place._fullLayout._size, place._fullLayout)});
     },
   };
   all_plots.push(one);
@@ -207,34 +207,84 @@ function precision_plot(all) {
   const exact = all.filter((point) => point.error > 0).map((point) => point.error);
   const floor = exact.length ? Math.min(...exact) / 10 : 1e-17, at = (point) => point.error > 0 ? point.error : floor;
   const ratio = (point) => point.speedup, in_view = quiet_range(points, ratio, (point) => point.mark === '!', true);
-  const places = places_of(all, (point) => rows[point.row].precision);
+  // A colour for each problem; where these are too many, for each precision.
+  const problem = (point) => rows[point.row].problem;
+  const few = new Set(all.map(problem)).size <= colours.length, name_of = few ? problem : (point) => point.executed;
+  const places = places_of(all, name_of);
   const data = [];
-  for (const [name, group] of grouped(thinned(points), (point) => rows[point.row].precision))
+  for (const [name, group] of grouped(thinned(points), name_of))
     data.push({
       x: group.map(at),
       y: group.map(ratio),
+      error_y: {
+        type: 'data',
+        symmetric: false,
+        array: group.map((point) => known(point.high) ? point.high - point.speedup : 0),
+        arrayminus: group.map((point) => known(point.low) ? point.speedup - point.low : 0),
+        thickness: 1.2,
+        width: 4
+      },
       mode: 'markers',
       name: safe(name),
       marker: marker(places.get(name)),
       hoverinfo: 'text',
       text: group.map(
           (point) => lines(
-              label(rows[point.row]),
+              label(rows[point.row]), point.executed,
               times(point.speedup) + point.mark + ' over fp32 (' + human(rows[point.reference].median, 's') + ')',
-              'largest error ' + (point.error > 0 ? error_text(point.error) : '0 (drawn at the left edge)')))
+              known(point.low) ? (point.range ? 'range ' : '95 % interval ') + range(point.low, point.high, times) : '',
+              'norm error ' + (point.error > 0 ? error_text(point.error) : '0 (drawn at the left edge)')))
     });
+  const xaxis = log_axis('norm error against fp64', points.map(at), power_of_ten);
+  const annotations = outside_note(points, ratio, in_view);
   return {
     data,
+    labels: (size, drawn) =>
+        [...annotations,
+         ...(few ? precision_labels(points, at, xaxis.range, size, drawn.yaxis.range, (point) => places.get(problem(point))) : [])],
     layout: {
       showlegend: true,
-      xaxis: log_axis('largest error over the RMS of the reference', points.map(at), power_of_ten),
+      margin: {l: 70, r: few ? 250 : 24, t: 30, b: 50},
+      height: few ? 460 : undefined,
+      xaxis,
       yaxis: axis('speedup over fp32', ranged(in_view, {rangemode: 'tozero'})),
-      annotations: outside_note(points, ratio, in_view),
+      annotations,
       shapes: [
         {type: 'line', xref: 'paper', x0: 0, x1: 1, y0: 1, y1: 1, line: {color: '#57606a', width: 1, dash: 'dash'}}
       ]
     }
   };
+}
+// Each point's precision and backend beside it in its problem's colour, one below the other where points lie close. Rows of
+// one precision have nearly the same error, so their labels are columns; a column with no room for all of them has none.
+// The fp32 that the others are set beside is where the line is, and needs no label.
+function precision_labels(all, at, [left, right], size, [low, high], place_of) {
+  const points = all.filter((point) => point.row !== point.reference && point.speedup >= low && point.speedup <= high);
+  const line = 13, wide = 150, across = (point) => size.w * (Math.log10(at(point)) - left) / (right - left);
+  const up = (point) => size.h * (point.speedup - low) / (high - low), columns = [];
+  for (const point of points.sort((a, b) => across(a) - across(b))) {
+    const column = columns[columns.length - 1];
+    if (column && across(point) - across(column[0]) < wide)
+      column.push(point);
+    else
+      columns.push([point]);
+  }
+  return columns.filter((column) => column.length * line <= size.h).flatMap((column) => {
+    const end = Math.max(...column.map(across)), high_up = spread(column.map(up), line, line / 2, size.h - line / 2);
+    return column.map((point, i) => ({
+                        x: Math.log10(at(point)),
+                        y: point.speedup,
+                        ax: end - across(point) + 16,
+                        ay: up(point) - high_up[i],
+                        text: safe(point.executed + ' \u00b7 ' + rows[point.row].backend),
+                        xanchor: 'left',
+                        align: 'left',
+                        font: {size: 10, color: colours[place_of(point) % colours.length]},
+                        arrowhead: 0,
+                        arrowwidth: 0.7,
+                        arrowcolor: '#8c959f',
+                      }));
+  });
 }
 
 // The curves, each with those of its points that pass the filter and its place among all of them.

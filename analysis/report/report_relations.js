@@ -73,13 +73,21 @@ function roofline() {
       folded_table('Table of the roofline', data_table('Roofline', columns, part.points, by_row)));
 }
 
+function precision_interval(one) {
+  return known(one.low) ? (one.range ? 'range ' : '') + range(one.low, one.high, times) : '';
+}
+
 function precision() {
   const part = report.precision;
   if (!part) return;
   const columns = [
-    ...of_row([problem_column(), precision_column()]),
+    ...of_row([problem_column()]),
+    field('Precision', (one) => one.executed, {fold: true, bare: true}),
     marked(measure('Speedup over fp32', (one) => one.speedup, times, {down: true, keep: true}), own_mark),
-    measure('Largest error', (one) => one.error, error_text, {keep: true}),
+    field('Its interval', precision_interval, {kind: 'short'}),
+    measure('Norm error', (one) => one.error, error_text, {keep: true}),
+    measure('Largest error', (one) => rows[one.row].max_error, error_text),
+    measure('Energy saved', (one) => one.energy, times, {down: true}),
     ...of_row([time_column()]),
     measure('fp32', (one) => rows[one.reference].median, seconds),
     ...of_row(work_columns('precision')),
@@ -88,8 +96,10 @@ function precision() {
       'precision', 'Precision: speed against error',
       element(
           'p', {},
-          'Each row beside the fastest fp32 row of the same work in the same environment. The error is the largest ' +
-              'over the checked outputs, over the RMS of the fp64 reference.'),
+          'Each row beside the fastest fp32 row of the same work and backend in the same environment: the median of the ' +
+              'launches that have both, with its 95 % interval, or the range of fewer than ' + report.least_for_interval +
+              ' launches. The norm error is the 2-norm of the errors over that of the fp64 reference. "X storage, Y ' +
+              'arithmetic" has tensors of X and forms its products in Y.'),
       plot('Speedup over fp32 against error', () => precision_plot(part)),
       filtered_note(() => thinned_text(part.filter((one) => passes(one.row)).length)),
       folded_table('Table of precisions', data_table('Precision', columns, part, by_row)));

@@ -140,7 +140,8 @@ RunPlan plan_of(const Given& given) {
   RunPlan plan = plan_of_suite(*value_of(given, "SUITE"));
   for (const auto& [flag, values] : given) plan.given.insert(flag);
   set_launcher(plan, given);
-  plan.campaign.launches = static_cast<int>(whole_of(given, "launches", 1, 10000).value_or(1));
+  plan.campaign.launches =
+      static_cast<int>(whole_of(given, "launches", 1, 10000).value_or(plan.campaign.launches));
   plan.campaign.seed = whole_of(given, "seed", 0, UINT64_MAX).value_or(1);
   plan.timing = timing_of(given);
   set_timing(plan, seconds_of(given, "timeout"));
@@ -269,7 +270,7 @@ Command run_command() {
              {"--dry-run", "print cases, launches, commands and an estimated time, run nothing", "",
               ""}}},
            {"Processes",
-            {{"--launches", "process launches of each case, interleaved", "N", "1"},
+            {{"--launches", "process launches of each case, interleaved", "N", "the suite's, or 1"},
              {"--launcher", "command prefix for every executable, e.g. \"mpirun -n 2\"", "COMMAND",
               "the suite's"},
              {"--ranks", "ranks of benchmarks that use several, started by the launcher or mpirun",

@@ -110,6 +110,7 @@ RunPlan plan_of_suite(const std::string& suite) {
   for (const json& name : plan.suite.value("baseline", json::array()))
     plan.baselines.push_back(name);
   plan.ceilings = plan.suite.value("ceilings", true);
+  plan.campaign.launches = plan.suite.value("launches", plan.campaign.launches);
   if (const json launch = plan.suite.value("launch", json()); launch.is_object())
     plan.campaign.launcher = launcher_of({}, launch.at("ranks"));
   plan.programs = executable_folder();

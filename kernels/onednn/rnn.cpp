@@ -12,6 +12,7 @@
 #include "core/base/error.hpp"
 #include "kernels/onednn/backend.hpp"
 #include "kernels/onednn/device.hpp"
+#include "kernels/onednn/implementation.hpp"
 
 namespace assay::onednn {
 namespace {
@@ -276,8 +277,12 @@ class RecurrentNetwork final : public Operation {
       executed_.layout += fmt::format("{}{}={}", executed_.layout.empty() ? "" : " ", name,
                                       layout_name(argument_desc(timed_, id_of(name))));
     // fpmath_mode::strict forbids to lower fp32, and accumulation is fp32 (Developer Guide,
-    // "Primitive Attributes"). Of 16 bits the names of these implementations say nothing.
-    executed_.compute = problem_.precision() == Precision::fp32 ? "fp32" : "";
+    // "Primitive Attributes"). The instruction set in "brgemm:avx512_core_amx" is the one that its
+    // matrix products were made for; "ref" calls a matrix product that it does not name.
+    executed_.compute =
+        problem_.precision() == Precision::fp32 || executed_.implementation.starts_with("brgemm:")
+            ? compute_type(problem_.precision(), executed_.implementation, false)
+            : "";
     executed_.accumulate = std::string(name(DataType::fp32));
     executed_.evidence = "library";
   }

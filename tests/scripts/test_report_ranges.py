@@ -47,6 +47,32 @@ class Ranges(unittest.TestCase):
             self.assertNotIn("range", layout["yaxis"])
             self.assertEqual(layout["annotations"], [])
 
+    def plotted(self, problems):
+        """The series of a picture with two precisions of each problem, and its labels on 800 by 400 pixels."""
+        rows = [{"name": str(i), "precision": p, "problem": f"p{i // 2}", "backend": "b", "median": 1} for i in range(2 * problems)
+                for p in [("fp32", "bf16")[i % 2]]]
+        points = [{"row": i, "reference": i - i % 2, "executed": rows[i]["precision"], "error": (1e-7, 1e-3)[i % 2], "speedup": (1, 2)[i % 2],
+                   "low": (None, 1.9)[i % 2], "high": (None, 2.2)[i % 2], "mark": ""} for i in range(2 * problems)]
+        return self.run_script(
+            f"(globalThis.rows = {json.dumps(rows)}, ((p) => [p.data, p.labels({{w: 800, h: 400}}, {{yaxis: {{range: [0, 2.5]}}}})])"
+            f"(precision_plot({json.dumps(points)})))"
+        )
+
+    def test_a_colour_for_each_problem_and_a_label_for_each_precision(self):
+        data, labels = self.plotted(3)
+        self.assertEqual([series["name"] for series in data], ["p0", "p1", "p2"])
+        self.assertEqual(len({series["marker"]["color"] for series in data}), 3)
+        for series in data:
+            self.assertAlmostEqual(series["error_y"]["array"][1], 0.2)
+            self.assertAlmostEqual(series["error_y"]["arrayminus"][1], 0.1)
+            self.assertEqual(series["error_y"]["array"][0], 0, "fp32 is not set beside itself")
+        self.assertEqual([label["text"] for label in labels], ["bf16 \u00b7 b"] * 3)
+        high = sorted(400 * label["y"] / 2.5 - label["ay"] for label in labels)
+        self.assertTrue(all(b - a >= 13 - 1e-9 for a, b in zip(high, high[1:])), high)
+        # With more problems than colours a colour for each precision, and no labels.
+        data, labels = self.plotted(8)
+        self.assertEqual(([series["name"] for series in data], labels), (["fp32", "bf16"], []))
+
     def test_history(self):
         points = [{"time": f"2026-01-0{i + 1}", "value": 1 + 0.01 * i, "low": 0.9, "high": 1.1, "shared": False} for i in range(5)]
         points.append({"time": "2026-01-07", "value": 30, "low": 20, "high": 40, "shared": True})

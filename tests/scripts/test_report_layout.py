@@ -243,9 +243,11 @@ class Layout(BrowserTest):
 
     def test_the_pictures_of_the_documentation(self):
         files = make_report_inputs.write(self.folder / "in")[:1]
-        done = self.command(SOURCE / "scripts" / "report-screenshots", *files, "--out", self.out, "--build", BUILD, code=0)
-        for name in ("verdict", "plots", "rows"):
-            file = self.out / f"report-{name}.png"
+        names = ("report-verdict", "report-plots", "report-rows", "precision")
+        done = self.command(SOURCE / "scripts" / "report-screenshots", *files, "--out", self.out, "--build", BUILD, "--parts", ",".join(names),
+                            code=0)
+        for name in names:
+            file = self.out / f"{name}.png"
             self.assertIn(str(file), done.stdout)
             data = file.read_bytes()
             self.assertEqual(data[:8], b"\x89PNG\r\n\x1a\n")

@@ -196,6 +196,21 @@ TEST_P(RnnBackend, DividesItsWorkAmongThreads) {
       expect_right(bench, problem(cell + ":70-3-2", RnnInput::linear, direction), 2);
 }
 
+/// Only a name that says in which instructions its products are formed tells the arithmetic.
+TEST(OneDnnRnn, TellsTheArithmeticOfBf16ByTheNameOfItsImplementation) {
+  Bench bench("onednn");
+  if (bench.backend == nullptr) GTEST_SKIP() << bench.reason;
+  for (const RnnDirection direction : {RnnDirection::forward_inference, RnnDirection::bwd}) {
+    ASSERT_TRUE(bench.make(problem("lstm:64-16-3", RnnInput::linear, direction))) << bench.reason;
+    EXPECT_EQ(bench.executed.compute, "fp32");
+    if (!bench.make(problem("lstm:64-16-3", RnnInput::linear, direction, Precision::bf16)))
+      GTEST_SKIP() << bench.reason;
+    const bool tells = bench.executed.implementation.find("bf16") != std::string::npos ||
+                       bench.executed.implementation.find("amx") != std::string::npos;
+    EXPECT_EQ(bench.executed.compute, tells ? "bf16" : "") << bench.executed.implementation;
+  }
+}
+
 /// native takes as many steps at once as have 4096 rows: here 2 of 5.
 TEST(NativeRnn, TakesLongSequencesInParts) {
   Bench bench("native");

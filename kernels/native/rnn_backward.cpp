@@ -55,8 +55,11 @@ RnnBackStep RnnNetwork::back_step_at(const RnnWalk& walk, std::ptrdiff_t k, std:
 void RnnNetwork::backward(const RnnWalk& walk) {
 #pragma omp parallel num_threads(threads_)
   {
-    pack_transposed(plan_, recurrent_weights(walk), plan_.s.hidden, plan_.unit_blocks, 0,
-                    scratch_ + plan_.recurrent);
+    const RnnGroups groups = plan_.transposed(plan_.unit_blocks);
+    const Share mine = share(groups.count());
+    for (std::ptrdiff_t group = mine.first; group < mine.last; ++group)
+      pack_transposed(plan_, recurrent_weights(walk), plan_.s.hidden, 0, groups, group,
+                      transposed_group(groups, group));
     float *diff_h = saved_ + walk.diff_h, *arriving = scratch_ + plan_.arriving;
     for (std::ptrdiff_t k = plan_.s.steps - 1; k >= 0; --k) {
       backward_step(walk, k, diff_h, arriving);
@@ -69,69 +72,88 @@ void RnnNetwork::backward(const RnnWalk& walk) {
   }
 }
 
+float* RnnNetwork::transposed_group(const RnnGroups& groups, std::ptrdiff_t group) const {
+  return scratch_ + plan_.recurrent + group * groups.columns() * plan_.s.gates() * plan_.units;
+}
+
+/// Adds the products of gates [gate, gate + gates) with a group of transposed weights.
+void RnnNetwork::through_gates(const RnnGroups& groups, std::ptrdiff_t group, const float* diff,
+                               std::ptrdiff_t gate, std::ptrdiff_t gates, float* to,
+                               const float* next) const {
+  RnnProduct product{};
+  product.a = diff;
+  product.b = transposed_group(groups, group) +
+              gate * plan_.units * groups.blocks_in(group) * channel_block;
+  product.blocks = gates * plan_.unit_blocks;
+  product.add = true;
+  product.next = next;
+  multiply_group(groups, group, product, {to});
+}
+
 void RnnNetwork::backward_step(const RnnWalk& walk, std::ptrdiff_t k, float* diff_h,
                                float* arriving) {
   const RnnShape& s = plan_.s;
-  const std::ptrdiff_t line = s.batch * channel_block, P = plan_.panels(plan_.unit_blocks),
-                       G = s.gates();
-  /// Through the weights of gates from `gate` on.
-  const auto product = [&](const float* a, std::ptrdiff_t gate, std::ptrdiff_t gates,
-                           std::ptrdiff_t p, float* to, bool add) {
-    multiply(gemm_, gemm_.pixels, channel_block, a,
-             scratch_ + plan_.recurrent + (p * G + gate) * plan_.units * plan_.panel,
-             segments_.data(), gates * plan_.unit_blocks, s.batch,
-             plan_.blocks_in(p, plan_.unit_blocks),
-             {to + p * (plan_.panel / channel_block) * line, channel_block, line}, add);
-  };
-  const float* const diff = saved_ + walk.diff + k * plan_.gates;
-#pragma omp for schedule(static)
-  for (std::ptrdiff_t b = 0; b < plan_.unit_blocks; ++b)
+  const std::ptrdiff_t line = s.batch * channel_block, G = s.gates();
+  const RnnGroups groups = plan_.transposed(plan_.unit_blocks);
+  const Share mine = share(groups.count());
+  const std::ptrdiff_t begin = mine.first * groups.together,
+                       end = std::min(mine.last * groups.together, plan_.unit_blocks);
+  const float *const diff = saved_ + walk.diff + k * plan_.gates, *const aside = saved_ +
+                                                                                 walk.diff_aside +
+                                                                                 k * plan_.state;
+  for (std::ptrdiff_t b = begin; b < end; ++b)
     cells_.backward(s.cell, back_step_at(walk, k, b, diff_h, arriving));
+#pragma omp barrier
   if (s.cell == RnnCell::gru) {
-#pragma omp for schedule(static)
-    for (std::ptrdiff_t p = 0; p < P; ++p) {
-      product(diff + 2 * plan_.state, 2, 1, p, scratch_ + plan_.product, false);
-      const std::ptrdiff_t block = p * plan_.panel / channel_block;
-      for (std::ptrdiff_t b = 0; b < plan_.blocks_in(p, plan_.unit_blocks); ++b)
-        cells_.finish_backward(back_step_at(walk, k, block + b, diff_h, arriving));
-    }
+    float* const product = scratch_ + plan_.product;
+    std::fill(product + begin * line, product + end * line, 0.0f);
+    for (std::ptrdiff_t group = mine.first; group < mine.last; ++group)
+      through_gates(groups, group, diff + 2 * plan_.state, 2, 1, product, nullptr);
+    for (std::ptrdiff_t b = begin; b < end; ++b)
+      cells_.finish_backward(back_step_at(walk, k, b, diff_h, arriving));
+#pragma omp barrier
   }
-#pragma omp for schedule(static)
-  for (std::ptrdiff_t p = 0; p < P; ++p) {
-    product(diff, 0, G == 3 ? 2 : G, p, arriving, true);
-    if (s.cell == RnnCell::gru_lbr)
-      product(saved_ + walk.diff_aside + k * plan_.state, 2, 1, p, arriving, true);
+  for (std::ptrdiff_t group = mine.first; group < mine.last; ++group) {
+    const float* const next = transposed_group(groups, group + 1 < mine.last ? group + 1 : group);
+    through_gates(groups, group, diff, 0, G == 3 ? 2 : G, arriving, next);
+    if (s.cell == RnnCell::gru_lbr) through_gates(groups, group, aside, 2, 1, arriving, next);
   }
+#pragma omp barrier
 }
 
 /// Adds the second direction's to the first's.
 void RnnNetwork::diff_inputs(const RnnWalk& walk) {
   const RnnShape& s = plan_.s;
   const std::ptrdiff_t line = s.batch * channel_block, blocks = plan_.input_blocks(walk.layer),
-                       G = s.gates(), P = plan_.panels(blocks);
+                       G = s.gates();
   const bool add = walk.direction > 0;
   const float* const weights = input_weights(walk);
 #pragma omp parallel num_threads(threads_)
   {
-    if (weights != nullptr)
-      pack_transposed(plan_, weights, plan_.problem.inputs_of(walk.layer), blocks, walk.layer,
-                      scratch_ + plan_.weights);
-#pragma omp for schedule(static)
-    for (std::ptrdiff_t p = 0; p < P; ++p) {
-      const std::ptrdiff_t block = p * plan_.panel / channel_block,
-                           width = plan_.blocks_in(p, blocks);
+    const RnnGroups groups = plan_.transposed(blocks);
+    const Share mine = share(groups.count());
+    for (std::ptrdiff_t group = mine.first; group < mine.last; ++group) {
+      const std::ptrdiff_t block = group * groups.together;
+      if (weights != nullptr)
+        pack_transposed(plan_, weights, plan_.problem.inputs_of(walk.layer), walk.layer, groups,
+                        group, own());
       for (std::ptrdiff_t k = 0; k < s.steps; ++k) {
         const float* const diff = saved_ + walk.diff + k * plan_.gates;
-        float* const to = below_ + (plan_.time(walk, k) * blocks + block) * line;
+        float* const to = below_ + plan_.time(walk, k) * blocks * line;
         if (weights != nullptr) {
-          multiply(gemm_, gemm_.pixels, channel_block, diff,
-                   scratch_ + plan_.weights + p * G * plan_.units * plan_.panel, segments_.data(),
-                   G * plan_.unit_blocks, s.batch, width, {to, channel_block, line}, add);
+          RnnProduct product{};
+          product.a = diff;
+          product.b = own();
+          product.blocks = G * plan_.unit_blocks;
+          product.add = add;
+          product.fetches_a = true;
+          if (k + 1 < s.steps) product.next = diff + plan_.gates;
+          multiply_group(groups, group, product, {to});
           continue;
         }
-        for (std::ptrdiff_t i = 0; i < width * line; ++i) {  // x was added to every gate
-          float sum = add ? to[i] : 0;
-          for (std::ptrdiff_t g = 0; g < G; ++g) sum += diff[g * plan_.state + block * line + i];
+        for (std::ptrdiff_t i = block * line; i < (block + groups.blocks_in(group)) * line; ++i) {
+          float sum = add ? to[i] : 0;  // x was added to every gate
+          for (std::ptrdiff_t g = 0; g < G; ++g) sum += diff[g * plan_.state + i];
           to[i] = sum;
         }
       }
@@ -194,13 +216,12 @@ void RnnNetwork::weight_gradients(const RnnWalk& walk) {
 #pragma omp parallel for collapse(2) num_threads(threads_) schedule(static)
   for (std::ptrdiff_t g = 0; g < G; ++g)
     for (std::ptrdiff_t p = 0; p < P; ++p) {
-      float* const own = scratch_ + plan_.repacked + omp_get_thread_num() * plan_.repacked_each;
       const float* const diff = saved_ + walk.diff + g * plan_.state;
       const bool lbr = s.cell == RnnCell::gru_lbr && g == 2, gru = s.cell == RnnCell::gru && g == 2;
       weight_panel(
           {saved_ + (gru ? walk.aside : walk.h), plan_.state, plan_.unit_blocks, by_state_.data(),
            lbr ? saved_ + walk.diff_aside : diff, lbr ? plan_.state : plan_.gates, 0, s.hidden},
-          g, p, own, iter);
+          g, p, own(), iter);
       if (layer == nullptr) continue;
       const std::ptrdiff_t blocks = plan_.input_blocks(walk.layer),
                            size = blocks * s.batch * channel_block;
@@ -209,7 +230,7 @@ void RnnNetwork::weight_gradients(const RnnWalk& walk) {
                     walk.direction == 0 ? size : -size, blocks,
                     by_input_[static_cast<std::size_t>(index(walk))].data(), diff, plan_.gates,
                     walk.layer, plan_.problem.inputs_of(walk.layer)},
-                   g, p, own, layer);
+                   g, p, own(), layer);
     }
   bias_gradients(walk);
 }

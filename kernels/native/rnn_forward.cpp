@@ -10,11 +10,11 @@
 namespace assay::native {
 
 RnnNetwork::RnnNetwork(const RnnProblem& problem, int threads)
-    : plan_(problem), threads_(threads), gemm_(gemm_table()), cells_(rnn_table()) {
-  std::ptrdiff_t longest = plan_.s.gates() * plan_.unit_blocks;
-  for (std::ptrdiff_t l = 0; l < plan_.s.layers; ++l)
-    longest = std::max(longest, plan_.input_blocks(l));
-  segments_ = segments_of(plan_, longest);
+    : plan_(problem, threads),
+      threads_(threads),
+      gemm_(gemm_table()),
+      products_(rnn_gemm()),
+      cells_(rnn_table()) {
   const std::ptrdiff_t rows = plan_.s.batch * plan_.panel;
   for (std::ptrdiff_t k = 0; k < plan_.repacked_steps; ++k)
     by_state_.push_back({k * plan_.state, k * rows, plan_.s.batch});
@@ -96,21 +96,48 @@ void RnnNetwork::forward() {
   for (std::ptrdiff_t i = 0; i < s.layers * s.directions * s.biases(); ++i)
     to_blocks(tensor("bias") + i * s.hidden, s.hidden, 1, s.hidden, bias + i * plan_.units);
   for (const RnnWalk& walk : plan_.walks) forward(walk);
-  write_sequence(saved_ + plan_.between.back(), s.hidden, s.directions, "dst_layer");
   const std::ptrdiff_t last = (s.steps - 1) % plan_.kept + 1;
   write_state("dst_iter", &RnnWalk::h, last);
   write_state("dst_iter_c", &RnnWalk::c, last);
+}
+
+RnnNetwork::Share RnnNetwork::share(std::ptrdiff_t count) {
+  const std::ptrdiff_t thread = omp_get_thread_num(), threads = omp_get_num_threads();
+  return {count * thread / threads, count * (thread + 1) / threads};
+}
+
+float* RnnNetwork::own() const {
+  return scratch_ + plan_.own + omp_get_thread_num() * plan_.own_each;
+}
+
+void RnnNetwork::multiply_group(const RnnGroups& groups, std::ptrdiff_t group, RnnProduct product,
+                                const GateArrays& to) const {
+  const std::ptrdiff_t line = plan_.s.batch * channel_block,
+                       columns = groups.blocks_in(group) * groups.gates;
+  const float* const next = product.next;
+  product.a_block = line;
+  product.rows = plan_.s.batch;
+  for (std::ptrdiff_t column = 0; column < columns; column += product.width) {
+    product.width = static_cast<int>(std::min<std::ptrdiff_t>(products_.width, columns - column));
+    for (int v = 0; v < product.width; ++v)
+      product.c[v] = to[static_cast<std::size_t>((column + v) % groups.gates)] +
+                     (group * groups.together + (column + v) / groups.gates) * line;
+    const float* const after = product.b + product.blocks * product.width * 256;
+    if (!product.fetches_a) product.next = column + product.width < columns ? after : next;
+    products_.multiply(product);
+    product.b = after;
+  }
 }
 
 void RnnNetwork::forward(const RnnWalk& walk) {
   const RnnShape& s = plan_.s;
 #pragma omp parallel num_threads(threads_)
   {
-    if (const float* const weights = input_weights(walk))
-      pack_weights(plan_, weights, plan_.problem.inputs_of(walk.layer),
-                   plan_.input_blocks(walk.layer), walk.layer, scratch_ + plan_.weights);
-    pack_weights(plan_, recurrent_weights(walk), s.hidden, plan_.unit_blocks, 0,
-                 scratch_ + plan_.recurrent);
+    const RnnGroups all = plan_.groups(0, plan_.first_gates());
+    pack_recurrent(walk, all, scratch_ + plan_.recurrent);
+    if (s.cell == RnnCell::gru)
+      pack_recurrent(walk, plan_.groups(2, 1),
+                     scratch_ + plan_.recurrent + all.count() * all.columns() * plan_.units);
     for (std::ptrdiff_t first = 0; first < s.steps; first += plan_.kept) {
       const std::ptrdiff_t count = std::min(plan_.kept, s.steps - first);
       if (first > 0) {
@@ -121,39 +148,66 @@ void RnnNetwork::forward(const RnnWalk& walk) {
             saved_[walk.c + i] = saved_[walk.c + plan_.kept * plan_.state + i];
         }
       }
-      add_inputs(walk, first, count);
+      if (plan_.problem.place_of(walk.layer) < 0)
+        copy_inputs(walk, first, count);
+      else
+        add_inputs(walk, first, count);
       for (std::ptrdiff_t k = 0; k < count; ++k) forward_step(walk, first + k, k);
     }
   }
 }
 
+void RnnNetwork::pack_recurrent(const RnnWalk& walk, const RnnGroups& groups, float* to) const {
+  const Share mine = share(groups.count());
+  constexpr std::ptrdiff_t at_once = 16;  // a row of them is neighbouring cache lines
+  for (std::ptrdiff_t group = mine.first; group < mine.last; group += at_once)
+    pack_groups(plan_, recurrent_weights(walk), plan_.s.hidden, plan_.unit_blocks, 0, groups, group,
+                std::min(group + at_once, mine.last), to + group * groups.columns() * plan_.units);
+}
+
 /// The part of all gates' sums that comes from the inputs of steps [first, first + count).
 void RnnNetwork::add_inputs(const RnnWalk& walk, std::ptrdiff_t first, std::ptrdiff_t count) {
   const RnnShape& s = plan_.s;
-  const std::ptrdiff_t line = s.batch * channel_block, blocks = plan_.input_blocks(walk.layer),
-                       P = plan_.panels(plan_.unit_blocks);
+  const std::ptrdiff_t blocks = plan_.input_blocks(walk.layer),
+                       step = blocks * s.batch * channel_block;
   const float* const x = saved_ + plan_.between[static_cast<std::size_t>(walk.layer)];
-  const bool skips = plan_.problem.place_of(walk.layer) < 0;
-#pragma omp for collapse(2) schedule(static)
-  for (std::ptrdiff_t g = 0; g < s.gates(); ++g)
-    for (std::ptrdiff_t p = 0; p < P; ++p) {
-      const std::ptrdiff_t block = p * plan_.panel / channel_block,
-                           width = plan_.blocks_in(p, plan_.unit_blocks);
-      for (std::ptrdiff_t k = 0; k < count; ++k) {
-        const float* const from = x + plan_.time(walk, first + k) * blocks * line;
-        float* const to = saved_ + walk.gates + k * plan_.gates + g * plan_.state + block * line;
-        if (skips)
-          std::copy_n(from + block * line, width * line, to);
-        else
-          multiply(gemm_, gemm_.pixels, channel_block, from,
-                   scratch_ + plan_.weights + (g * P + p) * blocks * channel_block * plan_.panel,
-                   segments_.data(), blocks, s.batch, width, {to, channel_block, line}, false);
+  const RnnGroups groups = plan_.groups(0, s.gates());
+  const std::ptrdiff_t size = groups.columns() * blocks * channel_block,
+                       at_once = plan_.at_once(walk.layer);
+  const Share mine = share(groups.count());
+  for (std::ptrdiff_t part = mine.first; part < mine.last; part += at_once) {
+    const std::ptrdiff_t last = std::min(part + at_once, mine.last);
+    pack_groups(plan_, input_weights(walk), plan_.problem.inputs_of(walk.layer), blocks, walk.layer,
+                groups, part, last, own());
+    for (std::ptrdiff_t k = 0; k < count; ++k) {
+      GateArrays to{};
+      for (std::ptrdiff_t g = 0; g < s.gates(); ++g)
+        to[static_cast<std::size_t>(g)] = saved_ + walk.gates + k * plan_.gates + g * plan_.state;
+      RnnProduct product{};
+      product.a = x + plan_.time(walk, first + k) * step;
+      product.blocks = blocks;
+      product.fetches_a = true;
+      if (k + 1 < count) product.next = x + plan_.time(walk, first + k + 1) * step;
+      for (std::ptrdiff_t group = part; group < last; ++group) {
+        product.b = own() + (group - part) * size;
+        multiply_group(groups, group, product, to);
       }
     }
+  }
+#pragma omp barrier
 }
 
-RnnStep RnnNetwork::step_at(const RnnWalk& walk, std::ptrdiff_t k, std::ptrdiff_t held,
-                            std::ptrdiff_t block) const {
+/// The same where every gate adds x itself.
+void RnnNetwork::copy_inputs(const RnnWalk& walk, std::ptrdiff_t first, std::ptrdiff_t count) {
+  const float* const x = saved_ + plan_.between[static_cast<std::size_t>(walk.layer)];
+#pragma omp for collapse(2) schedule(static)
+  for (std::ptrdiff_t k = 0; k < count; ++k)
+    for (std::ptrdiff_t g = 0; g < plan_.s.gates(); ++g)
+      std::copy_n(x + plan_.time(walk, first + k) * plan_.state, plan_.state,
+                  saved_ + walk.gates + k * plan_.gates + g * plan_.state);
+}
+
+RnnStep RnnNetwork::step_at(const RnnWalk& walk, std::ptrdiff_t held, std::ptrdiff_t block) const {
   const RnnShape& s = plan_.s;
   const std::ptrdiff_t at = block * s.batch * channel_block, now = held * plan_.state + at;
   RnnStep step{};
@@ -167,42 +221,75 @@ RnnStep RnnNetwork::step_at(const RnnWalk& walk, std::ptrdiff_t k, std::ptrdiff_
   step.aside = saved_ + walk.aside + now;
   step.next_h = saved_ + walk.h + now + plan_.state;
   step.next_c = saved_ + walk.c + now + plan_.state;
-  step.out = saved_ + plan_.between[static_cast<std::size_t>(walk.layer + 1)] +
-             (plan_.time(walk, k) * s.directions + walk.direction) * plan_.state + at;
   step.count = s.batch * channel_block;
   return step;
 }
 
+/// The new state of a block, for who reads this layer.
+void RnnNetwork::publish(const RnnWalk& walk, std::ptrdiff_t k, std::ptrdiff_t held,
+                         std::ptrdiff_t block) {
+  const RnnShape& s = plan_.s;
+  const std::ptrdiff_t line = s.batch * channel_block, time = plan_.time(walk, k);
+  const float* const h = saved_ + walk.h + (held + 1) * plan_.state + block * line;
+  if (walk.layer + 1 < s.layers) {
+    std::copy_n(h, line,
+                saved_ + plan_.between[static_cast<std::size_t>(walk.layer + 1)] +
+                    (time * s.directions + walk.direction) * plan_.state + block * line);
+  } else if (float* const to = tensor("dst_layer")) {
+    const std::ptrdiff_t columns = s.directions * s.hidden, unit = block * channel_block;
+    from_blocks(h, columns, s.batch, std::min(channel_block, s.hidden - unit),
+                to + time * s.batch * columns + walk.direction * s.hidden + unit);
+  }
+}
+
+template <class Done>
+void RnnNetwork::multiply_step(const RnnGroups& groups, const float* weights, const float* after,
+                               const float* a, const GateArrays& to, const Done& done) const {
+  const std::ptrdiff_t size = groups.columns() * plan_.units;
+  const Share mine = share(groups.count());
+  RnnProduct product{};
+  product.a = a;
+  product.blocks = plan_.unit_blocks;
+  product.add = true;
+  for (std::ptrdiff_t group = mine.first; group < mine.last; ++group) {
+    product.b = weights + group * size;
+    product.next = group + 1 < mine.last ? product.b + size : after;
+    multiply_group(groups, group, product, to);
+    for (std::ptrdiff_t b = 0; b < groups.blocks_in(group); ++b) done(group * groups.together + b);
+  }
+#pragma omp barrier
+}
+
 void RnnNetwork::forward_step(const RnnWalk& walk, std::ptrdiff_t k, std::ptrdiff_t held) {
   const RnnShape& s = plan_.s;
-  const std::ptrdiff_t line = s.batch * channel_block, P = plan_.panels(plan_.unit_blocks);
-  const auto product = [&](const float* a, std::ptrdiff_t g, std::ptrdiff_t p, float* to,
-                           bool add) {
-    multiply(gemm_, gemm_.pixels, channel_block, a,
-             scratch_ + plan_.recurrent + (g * P + p) * plan_.units * plan_.panel, segments_.data(),
-             plan_.unit_blocks, s.batch, plan_.blocks_in(p, plan_.unit_blocks),
-             {to, channel_block, line}, add);
-  };
   const float* const h = saved_ + walk.h + held * plan_.state;
-#pragma omp for schedule(static)
-  for (std::ptrdiff_t p = 0; p < P; ++p) {
-    const std::ptrdiff_t block = p * plan_.panel / channel_block;
-    const RnnStep first = step_at(walk, k, held, block);
-    for (std::ptrdiff_t g = 0; g < (s.gates() == 3 ? 2 : s.gates()); ++g)
-      product(h, g, p, first.gates[g], true);
-    if (s.cell == RnnCell::gru_lbr) product(h, 2, p, first.aside, false);
-    for (std::ptrdiff_t b = 0; b < plan_.blocks_in(p, plan_.unit_blocks); ++b)
-      cells_.forward(s.cell, step_at(walk, k, held, block + b));
+  const RnnGroups all = plan_.groups(0, plan_.first_gates()), last = plan_.groups(2, 1);
+  const float *const weights = scratch_ + plan_.recurrent, *const last_weights =
+                                                               weights + all.count() *
+                                                                             all.columns() *
+                                                                             plan_.units;
+  const float *const first_own = weights + share(all.count()).first * all.columns() * plan_.units,
+                     *const last_own =
+                         last_weights + share(last.count()).first * last.columns() * plan_.units;
+  GateArrays to{};
+  const RnnStep step = step_at(walk, held, 0);
+  std::copy_n(step.gates, s.gates(), to.begin());
+  const std::ptrdiff_t line = s.batch * channel_block;
+  if (s.cell == RnnCell::gru_lbr) {
+    to[2] = step.aside;
+    const Share mine = share(all.count());
+    std::fill(step.aside + mine.first * line, step.aside + mine.last * line, 0.0f);
   }
-  if (s.cell != RnnCell::gru) return;
-#pragma omp for schedule(static)
-  for (std::ptrdiff_t p = 0; p < P; ++p) {
-    const std::ptrdiff_t block = p * plan_.panel / channel_block;
-    product(saved_ + walk.aside + held * plan_.state, 2, p, step_at(walk, k, held, block).gates[2],
-            true);
-    for (std::ptrdiff_t b = 0; b < plan_.blocks_in(p, plan_.unit_blocks); ++b)
-      cells_.finish(step_at(walk, k, held, block + b));
-  }
+  const bool gru = s.cell == RnnCell::gru;
+  multiply_step(all, weights, gru ? last_own : first_own, h, to, [&](std::ptrdiff_t block) {
+    cells_.forward(s.cell, step_at(walk, held, block));
+    if (!gru) publish(walk, k, held, block);
+  });
+  if (!gru) return;
+  multiply_step(last, last_weights, first_own, step.aside, {to[2]}, [&](std::ptrdiff_t block) {
+    cells_.finish(step_at(walk, held, block));
+    publish(walk, k, held, block);
+  });
 }
 
 }  // namespace assay::native

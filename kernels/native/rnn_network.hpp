@@ -1,6 +1,7 @@
 #pragma once
 // A native recurrent network, whose passes are in a file each.
 
+#include <array>
 #include <map>
 #include <string>
 #include <string_view>
@@ -15,7 +16,7 @@ class RnnNetwork {
   const RnnPlan& plan() const { return plan_; }
   /// Floats of the two memories that bind() takes.
   std::ptrdiff_t saved() const { return plan_.saved; }
-  std::ptrdiff_t scratch() const { return plan_.scratch + threads_ * plan_.repacked_each; }
+  std::ptrdiff_t scratch() const { return plan_.scratch + threads_ * plan_.own_each; }
   /// Plain fp32 tensors by name, what the forward pass saves, and scratch.
   void bind(std::map<std::string, float*, std::less<>> tensors, float* saved, float* scratch);
 
@@ -27,6 +28,13 @@ class RnnNetwork {
   void backward_weights();
 
  private:
+  using GateArrays = std::array<float*, 4>;
+  /// What a thread computes of `count` parts: [first, last). It is the same in every step, so that
+  /// its weights stay with its core.
+  struct Share {
+    std::ptrdiff_t first, last;
+  };
+  static Share share(std::ptrdiff_t count);
   float* tensor(std::string_view name) const {
     const auto found = tensors_.find(name);
     return found == tensors_.end() ? nullptr : found->second;
@@ -43,16 +51,30 @@ class RnnNetwork {
   void write_state(const std::string& name, std::ptrdiff_t RnnWalk::*from, std::ptrdiff_t step);
 
   void forward(const RnnWalk& walk);
+  void pack_recurrent(const RnnWalk& walk, const RnnGroups& groups, float* to) const;
+  /// The products of one step with packed weights, from `a`; then done(block) for each block.
+  template <class Done>
+  void multiply_step(const RnnGroups& groups, const float* weights, const float* after,
+                     const float* a, const GateArrays& to, const Done& done) const;
   void add_inputs(const RnnWalk& walk, std::ptrdiff_t first, std::ptrdiff_t count);
+  void copy_inputs(const RnnWalk& walk, std::ptrdiff_t first, std::ptrdiff_t count);
   void forward_step(const RnnWalk& walk, std::ptrdiff_t k, std::ptrdiff_t held);
-  RnnStep step_at(const RnnWalk& walk, std::ptrdiff_t k, std::ptrdiff_t held,
-                  std::ptrdiff_t block) const;
+  void publish(const RnnWalk& walk, std::ptrdiff_t k, std::ptrdiff_t held, std::ptrdiff_t block);
+  RnnStep step_at(const RnnWalk& walk, std::ptrdiff_t held, std::ptrdiff_t block) const;
 
   void backward(const RnnWalk& walk);
   void backward_step(const RnnWalk& walk, std::ptrdiff_t k, float* diff_h, float* arriving);
+  float* transposed_group(const RnnGroups& groups, std::ptrdiff_t group) const;
+  void through_gates(const RnnGroups& groups, std::ptrdiff_t group, const float* diff,
+                     std::ptrdiff_t gate, std::ptrdiff_t gates, float* to, const float* next) const;
   void diff_inputs(const RnnWalk& walk);
   RnnBackStep back_step_at(const RnnWalk& walk, std::ptrdiff_t k, std::ptrdiff_t block,
                            const float* diff_h, float* arriving) const;
+
+  float* own() const;
+  /// Products of one group; gate g of block b goes to to[g] + b * [N][16].
+  void multiply_group(const RnnGroups& groups, std::ptrdiff_t group, RnnProduct product,
+                      const GateArrays& to) const;
 
   void weight_gradients(const RnnWalk& walk);
   struct Reduction;
@@ -63,8 +85,8 @@ class RnnNetwork {
   RnnPlan plan_;
   int threads_;
   const GemmTable& gemm_;
+  const RnnGemm& products_;
   const RnnTable& cells_;
-  std::vector<Segment> segments_;               ///< of the longest reduction over blocks
   std::vector<Segment> by_state_;               ///< of a reduction over steps, of states
   std::vector<std::vector<Segment>> by_input_;  ///< of inputs, by walk: in its order of time
   std::map<std::string, float*, std::less<>> tensors_;

@@ -11,12 +11,28 @@
 
 #include "core/api/operation.hpp"
 #include "kernels/native/conv_parts.hpp"
+#include "kernels/native/rnn_gemm.hpp"
 #include "kernels/native/rnn_simd.hpp"
 
 namespace assay::native {
 
 /// Steps of inference whose gates are held at once, so that long sequences need no more memory.
 inline constexpr std::ptrdiff_t rows_at_once = 4096;
+
+/// Columns of a matrix of weights as threads take them: groups of blocks of 16 units, and of each
+/// block the columns of all of these gates, which a product has side by side.
+struct RnnGroups {
+  std::ptrdiff_t gate = 0, gates = 1;  ///< the first gate, and how many
+  std::ptrdiff_t blocks = 0;           ///< of 16 units
+  std::ptrdiff_t together = 1;         ///< of them in a group; the last group may have fewer
+
+  std::ptrdiff_t count() const { return blocks_of(blocks, together); }
+  std::ptrdiff_t blocks_in(std::ptrdiff_t group) const {
+    return std::min(together, blocks - group * together);
+  }
+  /// Columns of one group, at most: packed groups lie as many times the rows apart.
+  std::ptrdiff_t columns() const { return together * gates * channel_block; }
+};
 
 /// One layer in one direction; offsets in floats. Steps are in the order in which they are walked.
 struct RnnWalk {
@@ -29,23 +45,35 @@ struct RnnWalk {
 
 /// Sizes and places of everything that one problem needs.
 struct RnnPlan {
-  explicit RnnPlan(const RnnProblem& problem);
+  RnnPlan(const RnnProblem& problem, int threads);
 
   RnnProblem problem;
   RnnShape s;
-  std::ptrdiff_t panel;               ///< columns of packed weights
+  int threads;
+  std::ptrdiff_t panel;               ///< columns of repacked gradients
   std::ptrdiff_t unit_blocks, units;  ///< of one direction; units: padded H
   std::ptrdiff_t state;               ///< floats of one state, units * N
   std::ptrdiff_t gates;               ///< floats of one step's gates
   std::ptrdiff_t kept;                ///< steps that are held
   std::vector<RnnWalk> walks;
-  std::vector<std::ptrdiff_t> between;  ///< what each layer reads, [T][blocks][N][16]; dst_layer
+  std::vector<std::ptrdiff_t> between;  ///< what each layer reads, [T][blocks][N][16]
   std::ptrdiff_t above = 0, below = 0;  ///< gradients of dst_layer, and of what a layer reads
   std::ptrdiff_t saved = 0;             ///< floats of all these
-  /// Scratch: packed weights of one layer and direction, biases, and what a step needs.
-  std::ptrdiff_t weights = 0, recurrent = 0, bias = 0, product = 0, arriving = 0, repacked = 0,
-                 scratch = 0;
-  std::ptrdiff_t repacked_each = 0, repacked_steps = 0;
+  /// Scratch: recurrent weights of one layer and direction, packed; biases; what a step needs; and
+  /// at last memory of each thread's own: input weights or gradients, packed.
+  std::ptrdiff_t recurrent = 0, bias = 0, product = 0, arriving = 0, own = 0, scratch = 0;
+  std::ptrdiff_t own_each = 0, repacked_steps = 0;
+
+  /// Gates whose recurrent products need the state alone: gru's last one needs r*h first.
+  std::ptrdiff_t first_gates() const { return s.cell == RnnCell::gru ? 2 : s.gates(); }
+  /// Groups of columns of gates [gate, gate + gates).
+  RnnGroups groups(std::ptrdiff_t gate, std::ptrdiff_t gates_) const {
+    return {gate, gates_, unit_blocks, gates_ > 1 ? 1 : together(unit_blocks)};
+  }
+  /// Of transposed weights, whose columns are `blocks` blocks of what is read.
+  RnnGroups transposed(std::ptrdiff_t blocks) const { return {0, 1, blocks, together(blocks)}; }
+  /// Groups of input weights that a thread packs at once: they stay in its second cache.
+  std::ptrdiff_t at_once(std::ptrdiff_t layer) const;
 
   /// Blocks of 16 values that a layer reads at each step.
   std::ptrdiff_t input_blocks(std::ptrdiff_t layer) const {
@@ -72,6 +100,10 @@ struct RnnPlan {
     const std::ptrdiff_t direction = at / units, unit = at % units;
     return direction < s.directions && unit < s.hidden ? direction * s.hidden + unit : -1;
   }
+
+ private:
+  /// Blocks in a group of one gate, so that no thread has more blocks than it must.
+  std::ptrdiff_t together(std::ptrdiff_t blocks) const;
 };
 
 /// [rows][columns] of plain memory, rows `stride` apart, into blocks [blocks][rows][16], and back.
@@ -80,15 +112,14 @@ void to_blocks(const float* plain, std::ptrdiff_t stride, std::ptrdiff_t rows,
 void from_blocks(const float* blocks, std::ptrdiff_t stride, std::ptrdiff_t rows,
                  std::ptrdiff_t columns, float* plain);
 
-/// Weights [rows][G*H] as panels of columns, [gate][panel][padded rows][panel columns]. `layer`
-/// tells how rows are padded. Called by all threads of a parallel region.
-void pack_weights(const RnnPlan& plan, const float* weights, std::ptrdiff_t rows,
-                  std::ptrdiff_t row_blocks, std::ptrdiff_t layer, float* to);
-/// Their transposed, [panel of rows][gate][padded units][panel columns].
+/// Groups [first, last) of the columns of weights [rows][G*H], as products read them: each is
+/// panels [padded rows][columns]. `layer` tells how rows are padded.
+void pack_groups(const RnnPlan& plan, const float* weights, std::ptrdiff_t rows,
+                 std::ptrdiff_t row_blocks, std::ptrdiff_t layer, const RnnGroups& groups,
+                 std::ptrdiff_t first, std::ptrdiff_t last, float* to);
+/// One group of the columns of their transposed, [gate][padded units][columns].
 void pack_transposed(const RnnPlan& plan, const float* weights, std::ptrdiff_t rows,
-                     std::ptrdiff_t row_blocks, std::ptrdiff_t layer, float* to);
-
-/// Segments of a reduction over `blocks` blocks of units, whose first is `first` blocks into both.
-std::vector<Segment> segments_of(const RnnPlan& plan, std::ptrdiff_t blocks);
+                     std::ptrdiff_t layer, const RnnGroups& groups, std::ptrdiff_t group,
+                     float* to);
 
 }  // namespace assay::native

@@ -43,10 +43,6 @@ HWY_INLINE void each(std::ptrdiff_t count, Body body) {
 HWY_INLINE V sum(const RnnStep& s, int gate, std::ptrdiff_t i) {
   return hn::Add(load(s.gates[gate], i), load(s.bias[gate], i % 16));
 }
-HWY_INLINE void keep(const RnnStep& s, V h, std::ptrdiff_t i) {
-  store(h, s.next_h, i);
-  store(h, s.out, i);
-}
 
 void forward_lstm(const RnnStep& s) {
   each(s.count, [&](std::ptrdiff_t i) HWY_ATTR {
@@ -58,13 +54,13 @@ void forward_lstm(const RnnStep& s) {
     store(fresh, s.gates[2], i);
     store(out, s.gates[3], i);
     store(c, s.next_c, i);
-    keep(s, hn::Mul(out, hyperbolic(c)), i);
+    store(hn::Mul(out, hyperbolic(c)), s.next_h, i);
   });
 }
 
 HWY_INLINE void finish_gate(const RnnStep& s, V fresh, V update, std::ptrdiff_t i) {
   store(fresh, s.gates[2], i);
-  keep(s, hn::MulAdd(update, hn::Sub(load(s.h, i), fresh), fresh), i);
+  store(hn::MulAdd(update, hn::Sub(load(s.h, i), fresh), fresh), s.next_h, i);
 }
 
 void forward(RnnCell cell, const RnnStep& s) {
@@ -73,14 +69,14 @@ void forward(RnnCell cell, const RnnStep& s) {
       each(s.count, [&](std::ptrdiff_t i) HWY_ATTR {
         const V h = hn::Max(sum(s, 0, i), hn::Zero(D()));
         store(h, s.gates[0], i);
-        keep(s, h, i);
+        store(h, s.next_h, i);
       });
       return;
     case RnnCell::vanilla_tanh:
       each(s.count, [&](std::ptrdiff_t i) HWY_ATTR {
         const V h = hyperbolic(sum(s, 0, i));
         store(h, s.gates[0], i);
-        keep(s, h, i);
+        store(h, s.next_h, i);
       });
       return;
     case RnnCell::lstm:

@@ -10,11 +10,11 @@ namespace assay::native {
 
 /// One step forward of `count` values (a multiple of 16).
 struct RnnStep {
-  float* gates[4];               ///< sums of products; become the gates
-  const float* bias[4];          ///< 16 values each
-  const float *h, *c;            ///< states before
-  float* aside;                  ///< gru: becomes r*h; gru_lbr: U_o h, to which its bias is added
-  float *next_h, *next_c, *out;  ///< states after; h again, for who reads this layer
+  float* gates[4];         ///< sums of products; become the gates
+  const float* bias[4];    ///< 16 values each
+  const float *h, *c;      ///< states before
+  float* aside;            ///< gru: becomes r*h; gru_lbr: U_o h, to which its bias is added
+  float *next_h, *next_c;  ///< states after
   std::ptrdiff_t count;
 };
 

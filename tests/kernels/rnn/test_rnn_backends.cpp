@@ -211,6 +211,16 @@ TEST(OneDnnRnn, TellsTheArithmeticOfBf16ByTheNameOfItsImplementation) {
   }
 }
 
+/// More rows than a register block has, more products than go together, and odd rests of both.
+TEST(NativeRnn, DividesLargeProducts) {
+  Bench bench("native");
+  if (bench.backend == nullptr) GTEST_SKIP() << bench.reason;
+  for (const char* shape : {"lstm:150-37-2-i300", "gru:150-37-2", "vanilla_tanh:290-19-2"})
+    for (const Precision precision : {Precision::fp32, Precision::bf16})
+      for (const RnnDirection direction : {RnnDirection::forward_inference, RnnDirection::bwd})
+        expect_right(bench, problem(shape, RnnInput::linear, direction, precision), 2);
+}
+
 /// native takes as many steps at once as have 4096 rows: here 2 of 5.
 TEST(NativeRnn, TakesLongSequencesInParts) {
   Bench bench("native");

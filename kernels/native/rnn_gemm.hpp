@@ -1,0 +1,47 @@
+#pragma once
+// Products of recurrent networks, compiled once for each instruction set: rows of activations with
+// a packed panel of weights. Both are read as cache lines of 16 numbers, whole ones alone.
+
+#include <cstddef>
+
+namespace assay::native {
+
+/// Most columns of a panel, in blocks of 16.
+inline constexpr int most_width = 4;
+
+/// c[v][row][16] (=, or += where `add`) the sum over k of a[row, k] * b[k, v, 16].
+struct RnnProduct {
+  const float* a;          ///< [blocks][rows][16], blocks lie `a_block` apart
+  std::ptrdiff_t a_block;  ///< in floats
+  const float* b;          ///< [16 * blocks][width][16]
+  std::ptrdiff_t blocks;   ///< of 16 products
+  std::ptrdiff_t rows;
+  int width;  ///< blocks of 16 columns
+  float* c[most_width];
+  bool add;
+  /// One operand comes from behind the caches of a core: a, else b. Meanwhile its next part is
+  /// fetched; at the end, what lies at `next` (null: nothing), which has the same shape.
+  bool fetches_a;
+  const float* next;
+};
+
+struct RnnGemm {
+  int width;  ///< most columns of a panel here, in blocks of 16
+  void (*multiply)(const RnnProduct& product);
+};
+
+/// The same products of bf16 numbers, of which a line has 32: a [blocks][rows][32], b [16 * blocks]
+/// [width][16][2], whose pairs are rows 2k and 2k + 1 of a column. A block is 32 products. Sums are
+/// fp32.
+struct RnnPairs {
+  const char* target;  ///< instructions
+  void (*multiply)(const RnnProduct& product);
+};
+
+/// Null where the processor multiplies no bf16 numbers.
+const RnnPairs* rnn_pairs();
+
+/// Of the best instruction set of this processor.
+const RnnGemm& rnn_gemm();
+
+}  // namespace assay::native

@@ -1,0 +1,178 @@
+// Products of recurrent networks: register blocks, and what the caches hold meanwhile.
+
+#include "kernels/native/rnn_gemm.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/native/rnn_gemm_simd.cpp"
+#include "support/simd/targets.hpp"
+
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+HWY_BEFORE_NAMESPACE();
+namespace assay::native::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using D = HWY_CAPPED(float, 16);
+using V = hn::Vec<D>;
+
+constexpr std::ptrdiff_t line = 16;  ///< floats of a cache line
+/// Blocks of 16 products that go together: their part of a panel stays in the first cache for all
+/// rows.
+constexpr std::ptrdiff_t blocks_at_once = 8;
+/// Products of each sum between two requests for lines.
+constexpr std::ptrdiff_t few = 2;
+constexpr std::size_t fraction = 256;
+constexpr int most_rows = 14;
+constexpr bool many_registers = HWY_ARCH_ARM_A64 || HWY_TARGET <= HWY_AVX3;
+/// Rows of a register block of so many vectors: they, the vectors of b and one of a are in
+/// registers.
+constexpr int rows_of(int vectors) {
+  constexpr int registers = many_registers ? 32 : 16;
+  return std::min(most_rows, std::max(1, (registers - 1) / vectors - 1));
+}
+
+/// What all rows of a register block share.
+struct Part {
+  const float* a;
+  std::ptrdiff_t a_block;
+  const float* b;
+  std::ptrdiff_t blocks;
+  float* const* c;
+  std::ptrdiff_t row, column;  ///< first one of c
+  bool add;
+  /// What is fetched: so many parts of a line after each few products, rounded up to whole lines.
+  /// Requests that come all at once would wait for each other, and all loads for them.
+  const float* ahead;
+  std::size_t lines;
+  std::ptrdiff_t burst;
+};
+
+// Vectors of SVE have no size and cannot be elements of an array: each accumulator is a variable.
+#define ASSAY_ROWS(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13)
+#define ASSAY_VECTORS(X, r) X(r, 0) X(r, 1) X(r, 2) X(r, 3)
+#define ASSAY_DECLARE_ONE(r, v) V c##r##_##v = hn::Zero(d);
+#define ASSAY_DECLARE(r) ASSAY_VECTORS(ASSAY_DECLARE_ONE, r)
+#define ASSAY_LOAD(r, v)     \
+  V b##v = hn::Undefined(d); \
+  if constexpr (v < kVectors) b##v = hn::LoadU(d, b + k * step + v * lanes);
+#define ASSAY_MULTIPLY_ONE(r, v) \
+  if constexpr (v < kVectors) c##r##_##v = hn::MulAdd(x, b##v, c##r##_##v);
+#define ASSAY_MULTIPLY(r)                    \
+  if constexpr (r < kRows) {                 \
+    const V x = hn::Set(d, a[r * line + k]); \
+    ASSAY_VECTORS(ASSAY_MULTIPLY_ONE, r)     \
+  }
+#define ASSAY_STORE_ONE(r, v)                                                \
+  if constexpr (v < kVectors) {                                              \
+    const std::ptrdiff_t at = part.column + v * lanes;                       \
+    float* const to = part.c[at / line] + (part.row + r) * line + at % line; \
+    if (part.add) c##r##_##v = hn::Add(c##r##_##v, hn::LoadU(d, to));        \
+    hn::StoreU(c##r##_##v, d, to);                                           \
+  }
+#define ASSAY_STORE(r)                \
+  if constexpr (r < kRows) {          \
+    ASSAY_VECTORS(ASSAY_STORE_ONE, r) \
+  }
+
+template <int kRows, int kVectors>
+void multiply_rows(const Part& part) {
+  const D d;
+  const auto lanes = static_cast<std::ptrdiff_t>(hn::Lanes(d));
+  // All columns of a panel are in registers, unless vectors are shorter than a quarter of a line.
+  const std::ptrdiff_t step = std::max(kVectors * lanes, line);
+  const float* first = part.a;
+  std::size_t fetched = 0;
+  const float* HWY_RESTRICT b = part.b;
+  ASSAY_ROWS(ASSAY_DECLARE)
+  for (std::ptrdiff_t block = 0; block < part.blocks; ++block, first += part.a_block)
+    for (const float* a = first; a != first + line;) {
+      for (std::ptrdiff_t i = 0; i < part.burst; ++i)
+        __builtin_prefetch(part.ahead + (fetched / fraction + i) * line, 0, 2);
+      fetched += part.lines;
+#pragma GCC unroll 4
+      for (std::ptrdiff_t k = 0; k < few; ++k) {
+        ASSAY_VECTORS(ASSAY_LOAD, 0)
+        ASSAY_ROWS(ASSAY_MULTIPLY)
+      }
+      a += few;
+      b += few * step;
+    }
+  ASSAY_ROWS(ASSAY_STORE)
+}
+
+using Kernel = void (*)(const Part& part);
+using Kernels = std::array<Kernel, most_rows>;  ///< by rows - 1
+
+template <int kVectors, int... kRows>
+Kernels kernels_of(std::integer_sequence<int, kRows...>) {
+  return {(kRows < rows_of(kVectors)
+               ? &multiply_rows<std::min(kRows + 1, rows_of(kVectors)), kVectors>
+               : nullptr)...};
+}
+template <int kVectors>
+Kernels kernels_of() {
+  return kernels_of<kVectors>(std::make_integer_sequence<int, most_rows>());
+}
+
+std::ptrdiff_t lanes_of() { return static_cast<std::ptrdiff_t>(hn::Lanes(D())); }
+
+/// Some blocks of the reduction, for all rows and columns; meanwhile fetches `lines` from `ahead`.
+void multiply_blocks(const RnnProduct& of, std::ptrdiff_t block, std::ptrdiff_t count,
+                     const float* ahead, std::ptrdiff_t lines) {
+  static const std::array<Kernels, most_width> all{kernels_of<1>(), kernels_of<2>(),
+                                                   kernels_of<3>(), kernels_of<4>()};
+  const std::ptrdiff_t step = of.width * line, columns = most_width * lanes_of();
+  for (std::ptrdiff_t column = 0; column < step; column += columns) {
+    const std::ptrdiff_t vectors = std::min(columns, step - column) / lanes_of(),
+                         most = rows_of(static_cast<int>(vectors)),
+                         parts = (of.rows + most - 1) / most, turns = parts * count * line / few,
+                         each = lines * static_cast<std::ptrdiff_t>(fraction) / turns;
+    for (std::ptrdiff_t part = 0; part < parts; ++part) {
+      const std::ptrdiff_t from = of.rows * part / parts, to = of.rows * (part + 1) / parts;
+      all[static_cast<std::size_t>(vectors - 1)][static_cast<std::size_t>(to - from - 1)](
+          {of.a + block * of.a_block + from * line, of.a_block, of.b + block * line * step + column,
+           count, of.c, from, column, of.add || block > 0, ahead + lines * part / parts * line,
+           static_cast<std::size_t>(each), (lines + turns - 1) / turns});
+    }
+    lines = 0;
+  }
+}
+
+void multiply(const RnnProduct& of) {
+  const std::ptrdiff_t of_block = of.fetches_a ? of.rows : of.width * line;  // lines of one
+  for (std::ptrdiff_t block = 0; block < of.blocks; block += blocks_at_once) {
+    const std::ptrdiff_t count = std::min(blocks_at_once, of.blocks - block), after = block + count;
+    const float* ahead = of.next;
+    if (after < of.blocks)
+      ahead = of.fetches_a ? of.a + after * of.a_block : of.b + after * line * of.width * line;
+    const std::ptrdiff_t left = after < of.blocks ? of.blocks - after : of.blocks;
+    multiply_blocks(of, block, count, ahead == nullptr ? of.b : ahead,
+                    ahead == nullptr ? 0 : std::min(blocks_at_once, left) * of_block);
+  }
+}
+
+}  // namespace
+
+const RnnGemm* rnn_gemm_here() {
+  // Four vectors leave registers for six rows, where there are 32; else two are best.
+  static const RnnGemm table{
+      static_cast<int>(std::max((many_registers ? 4 : 2) * lanes_of() / line, std::ptrdiff_t{1})),
+      &multiply};
+  return &table;
+}
+
+}  // namespace assay::native::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace assay::native {
+HWY_EXPORT(rnn_gemm_here);
+const RnnGemm& rnn_gemm() { return *HWY_DYNAMIC_DISPATCH(rnn_gemm_here)(); }
+}  // namespace assay::native
+#endif

@@ -1,5 +1,5 @@
 // The native backend's recurrent networks as an operation. Tensors of 16 bits are widened to fp32
-// and back within the run.
+// and back within the run, but for what the processor multiplies as bf16.
 
 #include "kernels/rnn/problem.hpp"
 
@@ -19,7 +19,7 @@ class NativeRnn final : public Operation {
     tensors_ = arguments_.size();
     std::ptrdiff_t scratch = padded(network_.scratch(), channel_block);
     for (std::size_t i = 0; i < tensors_; ++i) {
-      if (arguments_[i].type == DataType::fp32) continue;
+      if (arguments_[i].type == DataType::fp32 || stays_narrow(arguments_[i].name)) continue;
       narrow_.push_back({i, scratch});
       scratch += padded(arguments_[i].elements(), channel_block);
     }
@@ -70,9 +70,12 @@ class NativeRnn final : public Operation {
   Executed executed() const override {
     Executed out;
     out.algorithm = "standard";
-    out.implementation = fmt::format("standard:{}", gemm_table().target);
+    const bool pairs = network_.plan().pairs;
+    out.implementation =
+        fmt::format("standard:{}", pairs ? rnn_pairs()->target : gemm_table().target);
     out.storage = std::string(name(network_.plan().problem.precision()));
-    out.compute = out.accumulate = std::string(name(DataType::fp32));
+    out.compute = std::string(name(pairs ? DataType::bf16 : DataType::fp32));
+    out.accumulate = std::string(name(DataType::fp32));
     out.layout = "tnc ldnc ldigo ldgo, weights packed within the run";
     for (const TensorSpec& spec : arguments_)
       if (spec.role == Role::workspace) out.workspace_bytes += spec.bytes;
@@ -86,6 +89,10 @@ class NativeRnn final : public Operation {
     std::size_t argument;
     std::ptrdiff_t copy;
   };
+
+  bool stays_narrow(const std::string& tensor) const {
+    return network_.plan().pairs && (tensor.starts_with("weights") || tensor.ends_with("_layer"));
+  }
 
   /// body(first, count) for blocks of 16 elements, by all threads.
   template <class Body>
@@ -145,10 +152,10 @@ Result<std::unique_ptr<Operation>> make_rnn(Device&, const Problem& problem, con
         "native has no {} recurrent network (it computes step by step). Use standard.", algorithm)};
   if (rnn.precision() != Precision::fp32 && rnn.precision() != Precision::bf16 &&
       rnn.precision() != Precision::fp16)
-    return Unsupported{fmt::format(
-        "native has no {} recurrent network (it computes in fp32, on fp32, bf16 or fp16 tensors). "
-        "Use one of these.",
-        name(rnn.precision()))};
+    return Unsupported{
+        fmt::format("native has no {} recurrent network (its tensors are fp32, bf16 or fp16). "
+                    "Use one of these.",
+                    name(rnn.precision()))};
   return std::make_unique<NativeRnn>(rnn, std::max(1, options.threads));
 }
 

@@ -4,6 +4,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "kernels/native/rnn_network.hpp"
 
@@ -58,8 +59,8 @@ void RnnNetwork::backward(const RnnWalk& walk) {
     const RnnGroups groups = plan_.transposed(plan_.unit_blocks);
     const Share mine = share(groups.count());
     for (std::ptrdiff_t group = mine.first; group < mine.last; ++group)
-      pack_transposed(plan_, recurrent_weights(walk), plan_.s.hidden, 0, groups, group,
-                      transposed_group(groups, group));
+      pack_transposed(plan_, tensor("weights_iter") + recurrent_weight(walk), plan_.s.hidden, 0,
+                      groups, group, transposed_group(groups, group));
     float *diff_h = saved_ + walk.diff_h, *arriving = scratch_ + plan_.arriving;
     for (std::ptrdiff_t k = plan_.s.steps - 1; k >= 0; --k) {
       backward_step(walk, k, diff_h, arriving);
@@ -127,7 +128,8 @@ void RnnNetwork::diff_inputs(const RnnWalk& walk) {
   const std::ptrdiff_t line = s.batch * channel_block, blocks = plan_.input_blocks(walk.layer),
                        G = s.gates();
   const bool add = walk.direction > 0;
-  const float* const weights = input_weights(walk);
+  const std::ptrdiff_t weight = input_weight(walk);
+  const float* const weights = weight < 0 ? nullptr : tensor("weights_layer") + weight;
 #pragma omp parallel num_threads(threads_)
   {
     const RnnGroups groups = plan_.transposed(blocks);
@@ -176,61 +178,75 @@ struct RnnNetwork::Reduction {
   std::ptrdiff_t layer, rows;  ///< how rows are padded, and how many there are
 };
 
-/// One panel of columns of one gate: its gradients are packed as a product reads them.
-void RnnNetwork::weight_panel(const Reduction& of, std::ptrdiff_t gate, std::ptrdiff_t p,
-                              float* own, float* to) const {
-  const RnnShape& s = plan_.s;
-  const std::ptrdiff_t N = s.batch, line = N * channel_block, panel = plan_.panel,
+/// Gradients of steps [first, first + count) as a product reads them: a panel of columns.
+void RnnNetwork::repack_panel(const Reduction& of, std::ptrdiff_t p, std::ptrdiff_t first,
+                              std::ptrdiff_t count, float* own) const {
+  const std::ptrdiff_t N = plan_.s.batch, line = N * channel_block, panel = plan_.panel,
                        width = plan_.blocks_in(p, plan_.unit_blocks),
                        block = p * panel / channel_block;
-  float* const sums = own + plan_.repacked_steps * N * panel;
+  for (std::ptrdiff_t k = 0; k < count; ++k) {
+    const float* const diff = of.diff + (first + k) * of.diff_step + block * line;
+    for (std::ptrdiff_t n = 0; n < N; ++n)
+      for (std::ptrdiff_t b = 0; b < width; ++b)
+        std::memcpy(own + (k * N + n) * panel + b * channel_block,
+                    diff + b * line + n * channel_block, channel_block * sizeof(float));
+  }
+}
+
+/// Panels of columns of one gate, from `begin` on. A block of operands serves all of them while it
+/// is in the cache.
+void RnnNetwork::weight_panels(const Reduction& of, std::ptrdiff_t gate, std::ptrdiff_t begin,
+                               float* own, float* to) const {
+  const RnnShape& s = plan_.s;
+  const std::ptrdiff_t line = s.batch * channel_block, panel = plan_.panel,
+                       end =
+                           std::min(begin + plan_.panels_at_once, plan_.panels(plan_.unit_blocks)),
+                       packed = plan_.repacked_steps * s.batch * panel,
+                       size = of.blocks * channel_block * panel;
+  float* const sums = own + plan_.panels_at_once * packed;
   for (std::ptrdiff_t first = 0; first < s.steps; first += plan_.repacked_steps) {
     const std::ptrdiff_t count = std::min(plan_.repacked_steps, s.steps - first);
-    for (std::ptrdiff_t k = 0; k < count; ++k) {
-      const float* const diff = of.diff + (first + k) * of.diff_step + block * line;
-      for (std::ptrdiff_t n = 0; n < N; ++n)
-        for (std::ptrdiff_t b = 0; b < width; ++b)
-          std::copy_n(diff + b * line + n * channel_block, channel_block,
-                      own + (k * N + n) * panel + b * channel_block);
-    }
+    for (std::ptrdiff_t p = begin; p < end; ++p)
+      repack_panel(of, p, first, count, own + (p - begin) * packed);
     for (std::ptrdiff_t b = 0; b < of.blocks; ++b)
-      multiply(gemm_, gemm_.channels, 1, of.operands + first * of.step + b * line, own, of.segments,
-               count, channel_block, width,
-               {sums + b * channel_block * panel, panel, channel_block}, first > 0);
+      for (std::ptrdiff_t p = begin; p < end; ++p)
+        multiply(gemm_, gemm_.channels, 1, of.operands + first * of.step + b * line,
+                 own + (p - begin) * packed, of.segments, count, channel_block,
+                 plan_.blocks_in(p, plan_.unit_blocks),
+                 {sums + (p - begin) * size + b * channel_block * panel, panel, channel_block},
+                 first > 0);
   }
-  const std::ptrdiff_t H = s.hidden, columns = std::min(panel, H - p * panel);
+  const std::ptrdiff_t H = s.hidden;
   for (std::ptrdiff_t r = 0; r < of.rows; ++r)
-    std::copy_n(sums + plan_.padded_row(of.layer, r) * panel, columns,
-                to + (r * s.gates() + gate) * H + p * panel);
+    for (std::ptrdiff_t p = begin; p < end; ++p)
+      std::copy_n(sums + (p - begin) * size + plan_.padded_row(of.layer, r) * panel,
+                  std::min(panel, H - p * panel), to + (r * s.gates() + gate) * H + p * panel);
 }
 
 void RnnNetwork::weight_gradients(const RnnWalk& walk) {
   const RnnShape& s = plan_.s;
   const std::ptrdiff_t P = plan_.panels(plan_.unit_blocks), G = s.gates();
-  float* const iter =
-      tensor("diff_weights_iter") + (recurrent_weights(walk) - tensor("weights_iter"));
-  float* const layer =
-      input_weights(walk) == nullptr
-          ? nullptr
-          : tensor("diff_weights_layer") + (input_weights(walk) - tensor("weights_layer"));
+  const std::ptrdiff_t weight = input_weight(walk);
+  float* const iter = tensor("diff_weights_iter") + recurrent_weight(walk);
+  float* const layer = weight < 0 ? nullptr : tensor("diff_weights_layer") + weight;
 #pragma omp parallel for collapse(2) num_threads(threads_) schedule(static)
   for (std::ptrdiff_t g = 0; g < G; ++g)
-    for (std::ptrdiff_t p = 0; p < P; ++p) {
+    for (std::ptrdiff_t p = 0; p < P; p += plan_.panels_at_once) {
       const float* const diff = saved_ + walk.diff + g * plan_.state;
       const bool lbr = s.cell == RnnCell::gru_lbr && g == 2, gru = s.cell == RnnCell::gru && g == 2;
-      weight_panel(
+      weight_panels(
           {saved_ + (gru ? walk.aside : walk.h), plan_.state, plan_.unit_blocks, by_state_.data(),
            lbr ? saved_ + walk.diff_aside : diff, lbr ? plan_.state : plan_.gates, 0, s.hidden},
           g, p, own(), iter);
       if (layer == nullptr) continue;
       const std::ptrdiff_t blocks = plan_.input_blocks(walk.layer),
                            size = blocks * s.batch * channel_block;
-      weight_panel({saved_ + plan_.between[static_cast<std::size_t>(walk.layer)] +
-                        plan_.time(walk, 0) * size,
-                    walk.direction == 0 ? size : -size, blocks,
-                    by_input_[static_cast<std::size_t>(index(walk))].data(), diff, plan_.gates,
-                    walk.layer, plan_.problem.inputs_of(walk.layer)},
-                   g, p, own(), layer);
+      weight_panels({saved_ + plan_.between[static_cast<std::size_t>(walk.layer)] +
+                         plan_.time(walk, 0) * size,
+                     walk.direction == 0 ? size : -size, blocks,
+                     by_input_[static_cast<std::size_t>(index(walk))].data(), diff, plan_.gates,
+                     walk.layer, plan_.problem.inputs_of(walk.layer)},
+                    g, p, own(), layer);
     }
   bias_gradients(walk);
 }

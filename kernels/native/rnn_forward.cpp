@@ -13,7 +13,7 @@ RnnNetwork::RnnNetwork(const RnnProblem& problem, int threads)
     : plan_(problem, threads),
       threads_(threads),
       gemm_(gemm_table()),
-      products_(rnn_gemm()),
+      multiply_(plan_.pairs ? rnn_pairs()->multiply : rnn_gemm().multiply),
       cells_(rnn_table()) {
   const std::ptrdiff_t rows = plan_.s.batch * plan_.panel;
   for (std::ptrdiff_t k = 0; k < plan_.repacked_steps; ++k)
@@ -34,16 +34,15 @@ void RnnNetwork::bind(std::map<std::string, float*, std::less<>> tensors, float*
   scratch_ = scratch;
 }
 
-const float* RnnNetwork::input_weights(const RnnWalk& walk) const {
+std::ptrdiff_t RnnNetwork::input_weight(const RnnWalk& walk) const {
   const std::ptrdiff_t at = plan_.problem.place_of(walk.layer);
-  if (at < 0) return nullptr;
-  return tensor("weights_layer") + (at * plan_.s.directions + walk.direction) *
-                                       plan_.problem.inputs_of(walk.layer) * plan_.s.gates() *
-                                       plan_.s.hidden;
+  if (at < 0) return -1;
+  return (at * plan_.s.directions + walk.direction) * plan_.problem.inputs_of(walk.layer) *
+         plan_.s.gates() * plan_.s.hidden;
 }
 
-const float* RnnNetwork::recurrent_weights(const RnnWalk& walk) const {
-  return tensor("weights_iter") + index(walk) * plan_.s.hidden * plan_.s.gates() * plan_.s.hidden;
+std::ptrdiff_t RnnNetwork::recurrent_weight(const RnnWalk& walk) const {
+  return index(walk) * plan_.s.hidden * plan_.s.gates() * plan_.s.hidden;
 }
 
 /// A plain [T][N][parts * columns] into blocks, in which each part begins a block.
@@ -89,8 +88,11 @@ void RnnNetwork::write_state(const std::string& name, std::ptrdiff_t RnnWalk::*f
 
 void RnnNetwork::forward() {
   const RnnShape& s = plan_.s;
-  read_sequence("src_layer", plan_.problem.inputs_of(0), 1, saved_ + plan_.between[0]);
   read_state("src_iter", &RnnWalk::h);
+  if (plan_.pairs)
+    begin_pairs();
+  else
+    read_sequence("src_layer", plan_.problem.inputs_of(0), 1, saved_ + plan_.between[0]);
   if (plan_.problem.has_cell_state()) read_state("src_iter_c", &RnnWalk::c);
   float* const bias = scratch_ + plan_.bias;
   for (std::ptrdiff_t i = 0; i < s.layers * s.directions * s.biases(); ++i)
@@ -99,6 +101,32 @@ void RnnNetwork::forward() {
   const std::ptrdiff_t last = (s.steps - 1) % plan_.kept + 1;
   write_state("dst_iter", &RnnWalk::h, last);
   write_state("dst_iter_c", &RnnWalk::c, last);
+}
+
+void RnnNetwork::round_block(const float* from, float* operand, std::ptrdiff_t block) const {
+  const std::ptrdiff_t N = plan_.s.batch, width = 2 * channel_block;
+  gemm_.store(DataType::bf16, from, channel_block, N, channel_block,
+              bf16_at(operand, block / 2 * N * width + block % 2 * channel_block), width);
+}
+
+/// Inputs and states that are multiplied, whose padding is zero.
+void RnnNetwork::begin_pairs() {
+  const RnnShape& s = plan_.s;
+  const std::ptrdiff_t inputs = plan_.problem.inputs_of(0), step = s.batch * inputs,
+                       size = plan_.input_blocks(0) * s.batch * channel_block;
+  const float* const from = tensor("src_layer");
+  float* const to = saved_ + plan_.between[0];
+#pragma omp parallel for num_threads(threads_) schedule(static)
+  for (std::ptrdiff_t t = 0; t < s.steps; ++t)
+    to_lines(bf16_at(from, t * step), inputs, s.batch, inputs, bf16_at(to + t * size, 0));
+  for (std::ptrdiff_t l = 1; l < s.layers; ++l)
+    std::fill_n(saved_ + plan_.between[static_cast<std::size_t>(l)],
+                s.steps * s.directions * plan_.operand, 0.0f);
+  for (const RnnWalk& walk : plan_.walks) {
+    std::fill_n(saved_ + walk.pairs, 3 * plan_.operand, 0.0f);
+    for (std::ptrdiff_t block = 0; block < plan_.unit_blocks; ++block)
+      round_block(saved_ + walk.h + block * s.batch * channel_block, saved_ + walk.pairs, block);
+  }
 }
 
 RnnNetwork::Share RnnNetwork::share(std::ptrdiff_t count) {
@@ -118,13 +146,13 @@ void RnnNetwork::multiply_group(const RnnGroups& groups, std::ptrdiff_t group, R
   product.a_block = line;
   product.rows = plan_.s.batch;
   for (std::ptrdiff_t column = 0; column < columns; column += product.width) {
-    product.width = static_cast<int>(std::min<std::ptrdiff_t>(products_.width, columns - column));
+    product.width = static_cast<int>(std::min(plan_.width, columns - column));
     for (int v = 0; v < product.width; ++v)
       product.c[v] = to[static_cast<std::size_t>((column + v) % groups.gates)] +
                      (group * groups.together + (column + v) / groups.gates) * line;
     const float* const after = product.b + product.blocks * product.width * 256;
     if (!product.fetches_a) product.next = column + product.width < columns ? after : next;
-    products_.multiply(product);
+    multiply_(product);
     product.b = after;
   }
 }
@@ -137,7 +165,7 @@ void RnnNetwork::forward(const RnnWalk& walk) {
     pack_recurrent(walk, all, scratch_ + plan_.recurrent);
     if (s.cell == RnnCell::gru)
       pack_recurrent(walk, plan_.groups(2, 1),
-                     scratch_ + plan_.recurrent + all.count() * all.columns() * plan_.units);
+                     scratch_ + plan_.recurrent + all.count() * all.columns() * plan_.unit_rows());
     for (std::ptrdiff_t first = 0; first < s.steps; first += plan_.kept) {
       const std::ptrdiff_t count = std::min(plan_.kept, s.steps - first);
       if (first > 0) {
@@ -161,8 +189,9 @@ void RnnNetwork::pack_recurrent(const RnnWalk& walk, const RnnGroups& groups, fl
   const Share mine = share(groups.count());
   constexpr std::ptrdiff_t at_once = 16;  // a row of them is neighbouring cache lines
   for (std::ptrdiff_t group = mine.first; group < mine.last; group += at_once)
-    pack_groups(plan_, recurrent_weights(walk), plan_.s.hidden, plan_.unit_blocks, 0, groups, group,
-                std::min(group + at_once, mine.last), to + group * groups.columns() * plan_.units);
+    pack_groups(plan_, tensor("weights_iter"), recurrent_weight(walk), plan_.s.hidden,
+                plan_.unit_lines, 0, groups, group, std::min(group + at_once, mine.last),
+                to + group * groups.columns() * plan_.unit_rows());
 }
 
 /// The part of all gates' sums that comes from the inputs of steps [first, first + count).
@@ -177,8 +206,8 @@ void RnnNetwork::add_inputs(const RnnWalk& walk, std::ptrdiff_t first, std::ptrd
   const Share mine = share(groups.count());
   for (std::ptrdiff_t part = mine.first; part < mine.last; part += at_once) {
     const std::ptrdiff_t last = std::min(part + at_once, mine.last);
-    pack_groups(plan_, input_weights(walk), plan_.problem.inputs_of(walk.layer), blocks, walk.layer,
-                groups, part, last, own());
+    pack_groups(plan_, tensor("weights_layer"), input_weight(walk),
+                plan_.problem.inputs_of(walk.layer), blocks, walk.layer, groups, part, last, own());
     for (std::ptrdiff_t k = 0; k < count; ++k) {
       GateArrays to{};
       for (std::ptrdiff_t g = 0; g < s.gates(); ++g)
@@ -200,11 +229,19 @@ void RnnNetwork::add_inputs(const RnnWalk& walk, std::ptrdiff_t first, std::ptrd
 /// The same where every gate adds x itself.
 void RnnNetwork::copy_inputs(const RnnWalk& walk, std::ptrdiff_t first, std::ptrdiff_t count) {
   const float* const x = saved_ + plan_.between[static_cast<std::size_t>(walk.layer)];
+  const RnnShape& s = plan_.s;
+  const std::ptrdiff_t width = 2 * channel_block, line = s.batch * channel_block;
 #pragma omp for collapse(2) schedule(static)
   for (std::ptrdiff_t k = 0; k < count; ++k)
-    for (std::ptrdiff_t g = 0; g < plan_.s.gates(); ++g)
-      std::copy_n(x + plan_.time(walk, first + k) * plan_.state, plan_.state,
-                  saved_ + walk.gates + k * plan_.gates + g * plan_.state);
+    for (std::ptrdiff_t g = 0; g < plan_.s.gates(); ++g) {
+      const float* const from = x + plan_.time(walk, first + k) * plan_.operand;
+      float* const to = saved_ + walk.gates + k * plan_.gates + g * plan_.state;
+      if (!plan_.pairs) std::copy_n(from, plan_.state, to);
+      for (std::ptrdiff_t block = 0; plan_.pairs && block < plan_.unit_blocks; ++block)
+        gemm_.load(DataType::bf16,
+                   bf16_at(from, block / 2 * s.batch * width + block % 2 * channel_block), width,
+                   s.batch, channel_block, to + block * line, channel_block);
+    }
 }
 
 RnnStep RnnNetwork::step_at(const RnnWalk& walk, std::ptrdiff_t held, std::ptrdiff_t block) const {
@@ -231,25 +268,33 @@ void RnnNetwork::publish(const RnnWalk& walk, std::ptrdiff_t k, std::ptrdiff_t h
   const RnnShape& s = plan_.s;
   const std::ptrdiff_t line = s.batch * channel_block, time = plan_.time(walk, k);
   const float* const h = saved_ + walk.h + (held + 1) * plan_.state + block * line;
+  if (plan_.pairs) round_block(h, saved_ + walk.pairs + (k + 1) % 2 * plan_.operand, block);
   if (walk.layer + 1 < s.layers) {
-    std::copy_n(h, line,
-                saved_ + plan_.between[static_cast<std::size_t>(walk.layer + 1)] +
-                    (time * s.directions + walk.direction) * plan_.state + block * line);
+    float* const to = saved_ + plan_.between[static_cast<std::size_t>(walk.layer + 1)] +
+                      (time * s.directions + walk.direction) * plan_.operand;
+    if (plan_.pairs)
+      round_block(h, to, block);
+    else
+      std::copy_n(h, line, to + block * line);
   } else if (float* const to = tensor("dst_layer")) {
-    const std::ptrdiff_t columns = s.directions * s.hidden, unit = block * channel_block;
-    from_blocks(h, columns, s.batch, std::min(channel_block, s.hidden - unit),
-                to + time * s.batch * columns + walk.direction * s.hidden + unit);
+    const std::ptrdiff_t columns = s.directions * s.hidden, unit = block * channel_block,
+                         count = std::min(channel_block, s.hidden - unit),
+                         at = time * s.batch * columns + walk.direction * s.hidden + unit;
+    if (plan_.pairs)
+      gemm_.store(DataType::bf16, h, channel_block, s.batch, count, bf16_at(to, at), columns);
+    else
+      from_blocks(h, columns, s.batch, count, to + at);
   }
 }
 
 template <class Done>
 void RnnNetwork::multiply_step(const RnnGroups& groups, const float* weights, const float* after,
                                const float* a, const GateArrays& to, const Done& done) const {
-  const std::ptrdiff_t size = groups.columns() * plan_.units;
+  const std::ptrdiff_t size = groups.columns() * plan_.unit_rows();
   const Share mine = share(groups.count());
   RnnProduct product{};
   product.a = a;
-  product.blocks = plan_.unit_blocks;
+  product.blocks = plan_.unit_lines;
   product.add = true;
   for (std::ptrdiff_t group = mine.first; group < mine.last; ++group) {
     product.b = weights + group * size;
@@ -262,15 +307,18 @@ void RnnNetwork::multiply_step(const RnnGroups& groups, const float* weights, co
 
 void RnnNetwork::forward_step(const RnnWalk& walk, std::ptrdiff_t k, std::ptrdiff_t held) {
   const RnnShape& s = plan_.s;
-  const float* const h = saved_ + walk.h + held * plan_.state;
+  float *const pairs = saved_ + walk.pairs, *const rounded = pairs + 2 * plan_.operand;
+  const float* const h =
+      plan_.pairs ? pairs + k % 2 * plan_.operand : saved_ + walk.h + held * plan_.state;
   const RnnGroups all = plan_.groups(0, plan_.first_gates()), last = plan_.groups(2, 1);
   const float *const weights = scratch_ + plan_.recurrent, *const last_weights =
                                                                weights + all.count() *
                                                                              all.columns() *
-                                                                             plan_.units;
-  const float *const first_own = weights + share(all.count()).first * all.columns() * plan_.units,
-                     *const last_own =
-                         last_weights + share(last.count()).first * last.columns() * plan_.units;
+                                                                             plan_.unit_rows();
+  const float *const first_own =
+                         weights + share(all.count()).first * all.columns() * plan_.unit_rows(),
+                     *const last_own = last_weights + share(last.count()).first * last.columns() *
+                                                          plan_.unit_rows();
   GateArrays to{};
   const RnnStep step = step_at(walk, held, 0);
   std::copy_n(step.gates, s.gates(), to.begin());
@@ -284,12 +332,14 @@ void RnnNetwork::forward_step(const RnnWalk& walk, std::ptrdiff_t k, std::ptrdif
   multiply_step(all, weights, gru ? last_own : first_own, h, to, [&](std::ptrdiff_t block) {
     cells_.forward(s.cell, step_at(walk, held, block));
     if (!gru) publish(walk, k, held, block);
+    if (gru && plan_.pairs) round_block(step.aside + block * line, rounded, block);
   });
   if (!gru) return;
-  multiply_step(last, last_weights, first_own, step.aside, {to[2]}, [&](std::ptrdiff_t block) {
-    cells_.finish(step_at(walk, held, block));
-    publish(walk, k, held, block);
-  });
+  multiply_step(last, last_weights, first_own, plan_.pairs ? rounded : step.aside, {to[2]},
+                [&](std::ptrdiff_t block) {
+                  cells_.finish(step_at(walk, held, block));
+                  publish(walk, k, held, block);
+                });
 }
 
 }  // namespace assay::native

@@ -39,8 +39,9 @@ class RnnNetwork {
     const auto found = tensors_.find(name);
     return found == tensors_.end() ? nullptr : found->second;
   }
-  const float* input_weights(const RnnWalk& walk) const;
-  const float* recurrent_weights(const RnnWalk& walk) const;
+  /// The first element of a layer's and direction's weights (input: -1, it has none).
+  std::ptrdiff_t input_weight(const RnnWalk& walk) const;
+  std::ptrdiff_t recurrent_weight(const RnnWalk& walk) const;
   std::ptrdiff_t index(const RnnWalk& walk) const {
     return walk.layer * plan_.s.directions + walk.direction;
   }
@@ -59,6 +60,9 @@ class RnnNetwork {
   void add_inputs(const RnnWalk& walk, std::ptrdiff_t first, std::ptrdiff_t count);
   void copy_inputs(const RnnWalk& walk, std::ptrdiff_t first, std::ptrdiff_t count);
   void forward_step(const RnnWalk& walk, std::ptrdiff_t k, std::ptrdiff_t held);
+  /// A block of 16 units as it is multiplied, bf16.
+  void round_block(const float* from, float* operand, std::ptrdiff_t block) const;
+  void begin_pairs();
   void publish(const RnnWalk& walk, std::ptrdiff_t k, std::ptrdiff_t held, std::ptrdiff_t block);
   RnnStep step_at(const RnnWalk& walk, std::ptrdiff_t held, std::ptrdiff_t block) const;
 
@@ -78,14 +82,16 @@ class RnnNetwork {
 
   void weight_gradients(const RnnWalk& walk);
   struct Reduction;
-  void weight_panel(const Reduction& of, std::ptrdiff_t gate, std::ptrdiff_t panel, float* own,
-                    float* to) const;
+  void repack_panel(const Reduction& of, std::ptrdiff_t p, std::ptrdiff_t first,
+                    std::ptrdiff_t count, float* own) const;
+  void weight_panels(const Reduction& of, std::ptrdiff_t gate, std::ptrdiff_t begin, float* own,
+                     float* to) const;
   void bias_gradients(const RnnWalk& walk);
 
   RnnPlan plan_;
   int threads_;
   const GemmTable& gemm_;
-  const RnnGemm& products_;
+  void (*multiply_)(const RnnProduct& product);
   const RnnTable& cells_;
   std::vector<Segment> by_state_;               ///< of a reduction over steps, of states
   std::vector<std::vector<Segment>> by_input_;  ///< of inputs, by walk: in its order of time

@@ -10,16 +10,68 @@ namespace {
 
 /// Floats of packed weights that a thread reads again and again: half of a second cache.
 constexpr std::ptrdiff_t cached_floats = 1 << 18;
+/// Panels of gradients whose sums share it with what they are made of.
+constexpr std::ptrdiff_t most_panels = 4;
+/// Rows of gradients that are repacked at once: they stay in the first cache.
+constexpr std::ptrdiff_t cached_rows = 128;
 /// Rows from which packing reads ahead: they lie in pages of their own, where no processor expects
 /// them.
 constexpr std::ptrdiff_t rows_ahead = 16;
 
-/// At most a block; a whole one by instructions of a fixed size.
-void copy_block(const float* from, std::ptrdiff_t count, float* to) {
-  if (count >= channel_block)
-    std::memcpy(to, from, channel_block * sizeof(float));
+constexpr std::ptrdiff_t line_bytes = 64;
+
+/// At most a line; a whole one by instructions of a fixed size.
+template <class T>
+void copy_line(const T* from, std::ptrdiff_t count, T* to) {
+  if (count >= line_bytes / static_cast<std::ptrdiff_t>(sizeof(T)))
+    std::memcpy(to, from, line_bytes);
   else
     std::copy_n(from, count, to);
+}
+
+template <class T>
+void make_lines(const T* plain, std::ptrdiff_t stride, std::ptrdiff_t rows, std::ptrdiff_t columns,
+                T* lines) {
+  constexpr std::ptrdiff_t each = line_bytes / static_cast<std::ptrdiff_t>(sizeof(T));
+  for (std::ptrdiff_t first = 0; first < columns; first += each)
+    for (std::ptrdiff_t r = 0; r < rows; ++r, lines += each) {
+      const std::ptrdiff_t count = std::min(each, columns - first);
+      copy_line(plain + r * stride + first, count, lines);
+      std::fill(lines + count, lines + each, T{});
+    }
+}
+
+/// Where a block of 16 columns lies in a packed group of so many rows of lines.
+struct Column {
+  std::ptrdiff_t panel;  ///< floats before it
+  std::ptrdiff_t width, at;
+  Column(std::ptrdiff_t most, const RnnGroups& groups, std::ptrdiff_t group, std::ptrdiff_t block,
+         std::ptrdiff_t gate, std::ptrdiff_t rows) {
+    const std::ptrdiff_t column = block * groups.gates + gate, first = column / most * most;
+    panel = first * channel_block * rows;
+    width = std::min(most, groups.blocks_in(group) * groups.gates - first);
+    at = column - first;
+  }
+  /// In floats, of a row of lines.
+  std::ptrdiff_t operator()(std::ptrdiff_t row) const {
+    return panel + (row * width + at) * channel_block;
+  }
+};
+
+/// 16 columns of rows of bf16 numbers: two rows where they make a pair, else one.
+void pack_pair(const std::uint16_t* first, const std::uint16_t* second, std::ptrdiff_t count,
+               std::uint16_t* to) {
+  if (second != nullptr && count >= channel_block) {
+    for (std::ptrdiff_t i = 0; i < channel_block; ++i) {
+      to[2 * i] = first[i];
+      to[2 * i + 1] = second[i];
+    }
+    return;
+  }
+  for (std::ptrdiff_t i = 0; i < std::min(channel_block, count); ++i) {
+    to[2 * i] = first[i];
+    if (second != nullptr) to[2 * i + 1] = second[i];
+  }
 }
 
 }  // namespace
@@ -28,10 +80,16 @@ RnnPlan::RnnPlan(const RnnProblem& of, int of_threads)
     : problem(of),
       s(of.shape()),
       threads(of_threads),
+      pairs(of.precision() == Precision::bf16 && is_forward(of.direction()) &&
+            rnn_pairs() != nullptr),
+      per_line(pairs ? 2 * channel_block : channel_block),
+      width(rnn_gemm().width),
       panel(gemm_table().panel),
       unit_blocks(blocks_of(s.hidden, channel_block)),
       units(unit_blocks * channel_block),
+      unit_lines(blocks_of(s.hidden, per_line)),
       state(units * s.batch),
+      operand(unit_lines * channel_block * s.batch),
       gates(s.gates() * state),
       kept(of.direction() == RnnDirection::forward_inference
                ? std::min<std::ptrdiff_t>(s.steps, blocks_of(rows_at_once, s.batch))
@@ -53,6 +111,7 @@ RnnPlan::RnnPlan(const RnnProblem& of, int of_threads)
     if (of.has_cell_state()) walk.c = save((kept + 1) * state);
     walk.gates = save(kept * gates);
     if (s.gates() == 3) walk.aside = save(kept * state);
+    if (pairs) walk.pairs = save(3 * operand);
     if (backward) {
       walk.diff = save(kept * gates);
       if (s.cell == RnnCell::gru_lbr) walk.diff_aside = save(kept * state);
@@ -65,7 +124,8 @@ RnnPlan::RnnPlan(const RnnProblem& of, int of_threads)
     above = save(s.steps * widest * line);
     below = save(s.steps * widest * line);
   }
-  recurrent = take(s.gates() * units * padded(units, rnn_gemm().width * channel_block));
+  recurrent =
+      take(s.gates() * (backward ? units : unit_rows()) * padded(units, width * channel_block));
   bias = take(s.layers * s.directions * s.biases() * units);
   product = take(state);
   arriving = take(state);
@@ -75,13 +135,16 @@ RnnPlan::RnnPlan(const RnnProblem& of, int of_threads)
         own_each, at_once(l) * groups(0, s.gates()).columns() * input_blocks(l) * channel_block);
   if (!backward) return;
   own_each = std::max(own_each, transposed(widest).columns() * s.gates() * units);
-  repacked_steps = std::min<std::ptrdiff_t>(s.steps, blocks_of(rows_at_once, s.batch));
-  own_each = std::max(own_each, (repacked_steps * s.batch + widest * channel_block) * panel);
+  repacked_steps = std::clamp<std::ptrdiff_t>(cached_rows / s.batch, 1, s.steps);
+  panels_at_once =
+      std::clamp<std::ptrdiff_t>(panels(unit_blocks) * s.gates() / threads, 1, most_panels);
+  own_each = std::max(own_each,
+                      panels_at_once * panel * (repacked_steps * s.batch + widest * channel_block));
 }
 
 std::ptrdiff_t RnnPlan::together(std::ptrdiff_t blocks) const {
   std::ptrdiff_t best = 1, least = blocks_of(blocks, threads);
-  for (std::ptrdiff_t each = 2; each <= rnn_gemm().width; ++each) {
+  for (std::ptrdiff_t each = 2; each <= width; ++each) {
     const std::ptrdiff_t most = blocks_of(blocks_of(blocks, each), threads) * each;
     if (most > least + least / 16) continue;
     best = each;
@@ -97,44 +160,56 @@ std::ptrdiff_t RnnPlan::at_once(std::ptrdiff_t layer) const {
 
 void to_blocks(const float* plain, std::ptrdiff_t stride, std::ptrdiff_t rows,
                std::ptrdiff_t columns, float* blocks) {
-  for (std::ptrdiff_t first = 0; first < columns; first += channel_block)
-    for (std::ptrdiff_t r = 0; r < rows; ++r, blocks += channel_block) {
-      const std::ptrdiff_t count = std::min(channel_block, columns - first);
-      copy_block(plain + r * stride + first, count, blocks);
-      std::fill(blocks + count, blocks + channel_block, 0.0f);
-    }
+  make_lines(plain, stride, rows, columns, blocks);
+}
+
+void to_lines(const std::uint16_t* plain, std::ptrdiff_t stride, std::ptrdiff_t rows,
+              std::ptrdiff_t columns, std::uint16_t* lines) {
+  make_lines(plain, stride, rows, columns, lines);
 }
 
 void from_blocks(const float* blocks, std::ptrdiff_t stride, std::ptrdiff_t rows,
                  std::ptrdiff_t columns, float* plain) {
   for (std::ptrdiff_t first = 0; first < columns; first += channel_block)
     for (std::ptrdiff_t r = 0; r < rows; ++r, blocks += channel_block)
-      copy_block(blocks, columns - first, plain + r * stride + first);
+      copy_line(blocks, columns - first, plain + r * stride + first);
 }
 
-void pack_groups(const RnnPlan& plan, const float* weights, std::ptrdiff_t rows,
-                 std::ptrdiff_t row_blocks, std::ptrdiff_t layer, const RnnGroups& groups,
-                 std::ptrdiff_t first, std::ptrdiff_t last, float* to) {
-  const std::ptrdiff_t H = plan.s.hidden, G = plan.s.gates(), most = rnn_gemm().width,
-                       padded_rows = row_blocks * channel_block,
-                       size = padded_rows * groups.columns();
-  if (H % channel_block != 0 || rows < padded_rows) std::fill_n(to, (last - first) * size, 0.0f);
-  for (std::ptrdiff_t r = 0; r < rows; ++r) {
-    const std::ptrdiff_t row = plan.padded_row(layer, r);
+void pack_groups(const RnnPlan& plan, const float* weights, std::ptrdiff_t weight,
+                 std::ptrdiff_t rows, std::ptrdiff_t row_blocks, std::ptrdiff_t layer,
+                 const RnnGroups& groups, std::ptrdiff_t first, std::ptrdiff_t last, float* to) {
+  const std::ptrdiff_t H = plan.s.hidden, G = plan.s.gates(),
+                       line_rows = row_blocks * channel_block, size = line_rows * groups.columns();
+  if (H % channel_block != 0 || rows < row_blocks * plan.per_line ||
+      (layer > 0 && H % plan.per_line != 0))
+    std::fill_n(to, (last - first) * size, 0.0f);
+  for (std::ptrdiff_t r = 0; r < rows;) {
+    const std::ptrdiff_t row = plan.padded_row(layer, r),
+                         taken = plan.pairs && row % 2 == 0 && r + 1 < rows &&
+                                         plan.padded_row(layer, r + 1) == row + 1
+                                     ? 2
+                                     : 1;
     for (std::ptrdiff_t g = 0; g < groups.gates; ++g) {
-      const float* const from = weights + (r * G + groups.gate + g) * H;
+      const std::ptrdiff_t from = weight + (r * G + groups.gate + g) * H,
+                           ahead = r + rows_ahead < rows ? rows_ahead * G * H : 0;
       for (std::ptrdiff_t group = first; group < last; ++group)
         for (std::ptrdiff_t b = 0; b < groups.blocks_in(group); ++b) {
-          const std::ptrdiff_t unit = (group * groups.together + b) * channel_block,
-                               columns = groups.blocks_in(group) * groups.gates,
-                               at = b * groups.gates + g, panel = at / most * most,
-                               width = std::min(most, columns - panel);
-          float* const own = to + (group - first) * size + panel * channel_block * padded_rows +
-                             (row * width + at - panel) * channel_block;
-          if (r + rows_ahead < rows) __builtin_prefetch(from + unit + rows_ahead * G * H);
-          copy_block(from + unit, H - unit, own);
+          const std::ptrdiff_t unit = (group * groups.together + b) * channel_block;
+          const Column column(plan.width, groups, group, b, g, line_rows);
+          float* const own = to + (group - first) * size;
+          if (!plan.pairs) {
+            __builtin_prefetch(weights + from + unit + ahead);
+            copy_line(weights + from + unit, H - unit, own + column(row));
+            continue;
+          }
+          const std::uint16_t* const one = bf16_at(weights, from + unit);
+          __builtin_prefetch(one + ahead);
+          __builtin_prefetch(one + ahead + (taken - 1) * G * H);
+          pack_pair(one, taken == 2 ? one + G * H : nullptr, H - unit,
+                    bf16_at(own + column(row / 2), row % 2));
         }
     }
+    r += taken;
   }
 }
 

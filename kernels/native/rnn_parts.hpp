@@ -6,6 +6,7 @@
 // rows is rows of a product whose operands are cache lines, and the units of a block, for all rows,
 // lie together. Units are padded to whole blocks with zeros, which stay zero.
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -41,6 +42,7 @@ struct RnnWalk {
   std::ptrdiff_t gates = 0, diff = 0;        ///< [kept][G][unit blocks][N][16]
   std::ptrdiff_t aside = 0, diff_aside = 0;  ///< [kept][unit blocks][N][16]
   std::ptrdiff_t diff_h = 0, diff_c = 0;     ///< [unit blocks][N][16]
+  std::ptrdiff_t pairs = 0;                  ///< bf16: h before and after a step, and r*h
 };
 
 /// Sizes and places of everything that one problem needs.
@@ -50,9 +52,16 @@ struct RnnPlan {
   RnnProblem problem;
   RnnShape s;
   int threads;
+  /// Products are those of bf16 numbers: what is multiplied is stored so, 32 in a line of a cache
+  /// and not 16; all else is fp32.
+  bool pairs;
+  std::ptrdiff_t per_line;
+  std::ptrdiff_t width;               ///< blocks of 16 columns of a panel, at most
   std::ptrdiff_t panel;               ///< columns of repacked gradients
   std::ptrdiff_t unit_blocks, units;  ///< of one direction; units: padded H
+  std::ptrdiff_t unit_lines;          ///< lines of units that are multiplied, of one row
   std::ptrdiff_t state;               ///< floats of one state, units * N
+  std::ptrdiff_t operand;             ///< floats of one that is multiplied
   std::ptrdiff_t gates;               ///< floats of one step's gates
   std::ptrdiff_t kept;                ///< steps that are held
   std::vector<RnnWalk> walks;
@@ -63,6 +72,8 @@ struct RnnPlan {
   /// at last memory of each thread's own: input weights or gradients, packed.
   std::ptrdiff_t recurrent = 0, bias = 0, product = 0, arriving = 0, own = 0, scratch = 0;
   std::ptrdiff_t own_each = 0, repacked_steps = 0;
+  /// Panels of gradients of weights that are made together, from one reading of the operands.
+  std::ptrdiff_t panels_at_once = 1;
 
   /// Gates whose recurrent products need the state alone: gru's last one needs r*h first.
   std::ptrdiff_t first_gates() const { return s.cell == RnnCell::gru ? 2 : s.gates(); }
@@ -75,10 +86,12 @@ struct RnnPlan {
   /// Groups of input weights that a thread packs at once: they stay in its second cache.
   std::ptrdiff_t at_once(std::ptrdiff_t layer) const;
 
-  /// Blocks of 16 values that a layer reads at each step.
+  /// Lines of values that a layer reads at each step.
   std::ptrdiff_t input_blocks(std::ptrdiff_t layer) const {
-    return layer == 0 ? blocks_of(problem.inputs_of(0), channel_block) : s.directions * unit_blocks;
+    return layer == 0 ? blocks_of(problem.inputs_of(0), per_line) : s.directions * unit_lines;
   }
+  /// Rows of packed recurrent weights, each of one number or pair for each column.
+  std::ptrdiff_t unit_rows() const { return unit_lines * channel_block; }
   std::ptrdiff_t panels(std::ptrdiff_t blocks) const {
     return blocks_of(blocks * channel_block, panel);
   }
@@ -92,7 +105,7 @@ struct RnnPlan {
   /// Row of a matrix of weights as it is padded: what a layer reads of each direction ends with a
   /// whole block.
   std::ptrdiff_t padded_row(std::ptrdiff_t layer, std::ptrdiff_t row) const {
-    return layer == 0 ? row : row / s.hidden * units + row % s.hidden;
+    return layer == 0 ? row : row / s.hidden * unit_lines * per_line + row % s.hidden;
   }
   /// The way back, for one of `rows` rows; -1: padding.
   std::ptrdiff_t plain_row(std::ptrdiff_t layer, std::ptrdiff_t at, std::ptrdiff_t rows) const {
@@ -109,14 +122,26 @@ struct RnnPlan {
 /// [rows][columns] of plain memory, rows `stride` apart, into blocks [blocks][rows][16], and back.
 void to_blocks(const float* plain, std::ptrdiff_t stride, std::ptrdiff_t rows,
                std::ptrdiff_t columns, float* blocks);
+/// bf16 numbers into [lines][rows][32].
+void to_lines(const std::uint16_t* plain, std::ptrdiff_t stride, std::ptrdiff_t rows,
+              std::ptrdiff_t columns, std::uint16_t* lines);
 void from_blocks(const float* blocks, std::ptrdiff_t stride, std::ptrdiff_t rows,
                  std::ptrdiff_t columns, float* plain);
 
-/// Groups [first, last) of the columns of weights [rows][G*H], as products read them: each is
-/// panels [padded rows][columns]. `layer` tells how rows are padded.
-void pack_groups(const RnnPlan& plan, const float* weights, std::ptrdiff_t rows,
-                 std::ptrdiff_t row_blocks, std::ptrdiff_t layer, const RnnGroups& groups,
-                 std::ptrdiff_t first, std::ptrdiff_t last, float* to);
+/// Element `at` of a tensor of bf16 numbers, which is passed on like all others.
+inline const std::uint16_t* bf16_at(const float* tensor, std::ptrdiff_t at) {
+  return reinterpret_cast<const std::uint16_t*>(tensor) + at;
+}
+inline std::uint16_t* bf16_at(float* tensor, std::ptrdiff_t at) {
+  return reinterpret_cast<std::uint16_t*>(tensor) + at;
+}
+
+/// Groups [first, last) of the columns of weights [rows][G*H], which begin at element `weight`, as
+/// products read them: each is panels [padded rows][columns], or [pairs of rows][columns][2].
+/// `layer` tells how rows are padded.
+void pack_groups(const RnnPlan& plan, const float* weights, std::ptrdiff_t weight,
+                 std::ptrdiff_t rows, std::ptrdiff_t row_blocks, std::ptrdiff_t layer,
+                 const RnnGroups& groups, std::ptrdiff_t first, std::ptrdiff_t last, float* to);
 /// One group of the columns of their transposed, [gate][padded units][columns].
 void pack_transposed(const RnnPlan& plan, const float* weights, std::ptrdiff_t rows,
                      std::ptrdiff_t layer, const RnnGroups& groups, std::ptrdiff_t group,

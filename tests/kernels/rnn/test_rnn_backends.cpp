@@ -221,6 +221,23 @@ TEST(NativeRnn, DividesLargeProducts) {
         expect_right(bench, problem(shape, RnnInput::linear, direction, precision), 2);
 }
 
+/// bf16 is never the name of arithmetic in fp32, nor the other way round.
+TEST(NativeRnn, SaysWhatItMultiplies) {
+  Bench bench("native");
+  if (bench.backend == nullptr) GTEST_SKIP() << bench.reason;
+  for (const std::string& direction : rnn_direction_names())
+    for (const Precision precision : {Precision::fp32, Precision::bf16, Precision::fp16}) {
+      ASSERT_TRUE(
+          bench.make(problem("lstm:8-2-3", RnnInput::linear, rnn_direction(direction), precision)));
+      const bool pairs = bench.executed.implementation.ends_with("_BF16");
+      EXPECT_EQ(bench.executed.compute, pairs ? "bf16" : "fp32") << direction;
+      EXPECT_EQ(bench.executed.accumulate, "fp32");
+      if (precision != Precision::bf16 || direction.starts_with("bwd")) {
+        EXPECT_FALSE(pairs) << direction;
+      }
+    }
+}
+
 /// native takes as many steps at once as have 4096 rows: here 2 of 5.
 TEST(NativeRnn, TakesLongSequencesInParts) {
   Bench bench("native");

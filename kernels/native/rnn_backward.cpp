@@ -122,6 +122,23 @@ void RnnNetwork::backward_step(const RnnWalk& walk, std::ptrdiff_t k, float* dif
 #pragma omp barrier
 }
 
+/// Products of one gate of all steps with a group of transposed input weights, whose part for one
+/// gate stays in the second cache.
+void RnnNetwork::through_inputs(const RnnWalk& walk, const RnnGroups& groups, std::ptrdiff_t group,
+                                std::ptrdiff_t gate, bool add) const {
+  const std::ptrdiff_t step = plan_.input_blocks(walk.layer) * plan_.s.batch * channel_block;
+  RnnProduct product{};
+  product.b = own() + gate * plan_.units * groups.blocks_in(group) * channel_block;
+  product.blocks = plan_.unit_blocks;
+  product.add = add;
+  product.fetches_a = true;
+  for (std::ptrdiff_t k = 0; k < plan_.s.steps; ++k) {
+    product.a = saved_ + walk.diff + k * plan_.gates + gate * plan_.state;
+    product.next = k + 1 < plan_.s.steps ? product.a + plan_.gates : nullptr;
+    multiply_group(groups, group, product, {below_ + plan_.time(walk, k) * step});
+  }
+}
+
 /// Adds the second direction's to the first's.
 void RnnNetwork::diff_inputs(const RnnWalk& walk) {
   const RnnShape& s = plan_.s;
@@ -139,20 +156,11 @@ void RnnNetwork::diff_inputs(const RnnWalk& walk) {
       if (weights != nullptr)
         pack_transposed(plan_, weights, plan_.problem.inputs_of(walk.layer), walk.layer, groups,
                         group, own());
-      for (std::ptrdiff_t k = 0; k < s.steps; ++k) {
+      for (std::ptrdiff_t g = 0; g < (weights == nullptr ? 0 : G); ++g)
+        through_inputs(walk, groups, group, g, add || g > 0);
+      for (std::ptrdiff_t k = 0; k < (weights == nullptr ? s.steps : 0); ++k) {
         const float* const diff = saved_ + walk.diff + k * plan_.gates;
         float* const to = below_ + plan_.time(walk, k) * blocks * line;
-        if (weights != nullptr) {
-          RnnProduct product{};
-          product.a = diff;
-          product.b = own();
-          product.blocks = G * plan_.unit_blocks;
-          product.add = add;
-          product.fetches_a = true;
-          if (k + 1 < s.steps) product.next = diff + plan_.gates;
-          multiply_group(groups, group, product, {to});
-          continue;
-        }
         for (std::ptrdiff_t i = block * line; i < (block + groups.blocks_in(group)) * line; ++i) {
           float sum = add ? to[i] : 0;  // x was added to every gate
           for (std::ptrdiff_t g = 0; g < G; ++g) sum += diff[g * plan_.state + i];

@@ -71,6 +71,8 @@ class RnnNetwork {
   float* transposed_group(const RnnGroups& groups, std::ptrdiff_t group) const;
   void through_gates(const RnnGroups& groups, std::ptrdiff_t group, const float* diff,
                      std::ptrdiff_t gate, std::ptrdiff_t gates, float* to, const float* next) const;
+  void through_inputs(const RnnWalk& walk, const RnnGroups& groups, std::ptrdiff_t group,
+                      std::ptrdiff_t gate, bool add) const;
   void diff_inputs(const RnnWalk& walk);
   RnnBackStep back_step_at(const RnnWalk& walk, std::ptrdiff_t k, std::ptrdiff_t block,
                            const float* diff_h, float* arriving) const;

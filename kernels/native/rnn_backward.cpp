@@ -60,7 +60,7 @@ void RnnNetwork::backward(const RnnWalk& walk) {
     const Share mine = share(groups.count());
     for (std::ptrdiff_t group = mine.first; group < mine.last; ++group)
       pack_transposed(plan_, tensor("weights_iter") + recurrent_weight(walk), plan_.s.hidden, 0,
-                      groups, group, transposed_group(groups, group));
+                      groups, group, transposed_group(groups, group, 0));
     float *diff_h = saved_ + walk.diff_h, *arriving = scratch_ + plan_.arriving;
     for (std::ptrdiff_t k = plan_.s.steps - 1; k >= 0; --k) {
       backward_step(walk, k, diff_h, arriving);
@@ -73,22 +73,28 @@ void RnnNetwork::backward(const RnnWalk& walk) {
   }
 }
 
-float* RnnNetwork::transposed_group(const RnnGroups& groups, std::ptrdiff_t group) const {
-  return scratch_ + plan_.recurrent + group * groups.columns() * plan_.s.gates() * plan_.units;
+float* RnnNetwork::transposed_group(const RnnGroups& groups, std::ptrdiff_t group,
+                                    std::ptrdiff_t gate) const {
+  return scratch_ + plan_.recurrent + group * groups.columns() * plan_.s.gates() * plan_.units +
+         gate * plan_.units * groups.blocks_in(group) * channel_block;
 }
 
-/// Adds the products of gates [gate, gate + gates) with a group of transposed weights.
-void RnnNetwork::through_gates(const RnnGroups& groups, std::ptrdiff_t group, const float* diff,
-                               std::ptrdiff_t gate, std::ptrdiff_t gates, float* to,
-                               const float* next) const {
+/// Adds the products of one gate with a thread's transposed weights. Of the gate that comes then,
+/// the first weights are fetched.
+void RnnNetwork::through_gate(const float* diff, std::ptrdiff_t gate, std::ptrdiff_t next,
+                              float* to) const {
+  const RnnGroups groups = plan_.transposed(plan_.unit_blocks);
+  const Share mine = share(groups.count());
   RnnProduct product{};
   product.a = diff;
-  product.b = transposed_group(groups, group) +
-              gate * plan_.units * groups.blocks_in(group) * channel_block;
-  product.blocks = gates * plan_.unit_blocks;
+  product.blocks = plan_.unit_blocks;
   product.add = true;
-  product.next = next;
-  multiply_group(groups, group, product, {to});
+  for (std::ptrdiff_t group = mine.first; group < mine.last; ++group) {
+    product.b = transposed_group(groups, group, gate);
+    product.next = group + 1 < mine.last ? transposed_group(groups, group + 1, gate)
+                                         : transposed_group(groups, mine.first, next);
+    multiply_group(groups, group, product, {to});
+  }
 }
 
 void RnnNetwork::backward_step(const RnnWalk& walk, std::ptrdiff_t k, float* diff_h,
@@ -108,17 +114,15 @@ void RnnNetwork::backward_step(const RnnWalk& walk, std::ptrdiff_t k, float* dif
   if (s.cell == RnnCell::gru) {
     float* const product = scratch_ + plan_.product;
     std::fill(product + begin * line, product + end * line, 0.0f);
-    for (std::ptrdiff_t group = mine.first; group < mine.last; ++group)
-      through_gates(groups, group, diff + 2 * plan_.state, 2, 1, product, nullptr);
+    through_gate(diff + 2 * plan_.state, 2, 0, product);
     for (std::ptrdiff_t b = begin; b < end; ++b)
       cells_.finish_backward(back_step_at(walk, k, b, diff_h, arriving));
 #pragma omp barrier
   }
-  for (std::ptrdiff_t group = mine.first; group < mine.last; ++group) {
-    const float* const next = transposed_group(groups, group + 1 < mine.last ? group + 1 : group);
-    through_gates(groups, group, diff, 0, G == 3 ? 2 : G, arriving, next);
-    if (s.cell == RnnCell::gru_lbr) through_gates(groups, group, aside, 2, 1, arriving, next);
-  }
+  const std::ptrdiff_t last = s.cell == RnnCell::gru ? 2 : G;
+  for (std::ptrdiff_t g = 0; g < last; ++g)
+    through_gate(s.cell == RnnCell::gru_lbr && g == 2 ? aside : diff + g * plan_.state, g,
+                 g + 1 < G ? g + 1 : 0, arriving);
 #pragma omp barrier
 }
 

@@ -68,9 +68,8 @@ class RnnNetwork {
 
   void backward(const RnnWalk& walk);
   void backward_step(const RnnWalk& walk, std::ptrdiff_t k, float* diff_h, float* arriving);
-  float* transposed_group(const RnnGroups& groups, std::ptrdiff_t group) const;
-  void through_gates(const RnnGroups& groups, std::ptrdiff_t group, const float* diff,
-                     std::ptrdiff_t gate, std::ptrdiff_t gates, float* to, const float* next) const;
+  float* transposed_group(const RnnGroups& groups, std::ptrdiff_t group, std::ptrdiff_t gate) const;
+  void through_gate(const float* diff, std::ptrdiff_t gate, std::ptrdiff_t next, float* to) const;
   void through_inputs(const RnnWalk& walk, const RnnGroups& groups, std::ptrdiff_t group,
                       std::ptrdiff_t gate, bool add) const;
   void diff_inputs(const RnnWalk& walk);

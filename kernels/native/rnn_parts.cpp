@@ -183,31 +183,39 @@ void pack_groups(const RnnPlan& plan, const float* weights, std::ptrdiff_t weigh
   if (H % channel_block != 0 || rows < row_blocks * plan.per_line ||
       (layer > 0 && H % plan.per_line != 0))
     std::fill_n(to, (last - first) * size, 0.0f);
+  struct Target {
+    std::ptrdiff_t weight, count;  ///< of the first row: elements before it, and columns
+    Column column;
+    float* group;
+  };
+  std::vector<Target> targets;
+  for (std::ptrdiff_t g = 0; g < groups.gates; ++g)
+    for (std::ptrdiff_t group = first; group < last; ++group)
+      for (std::ptrdiff_t b = 0; b < groups.blocks_in(group); ++b) {
+        const std::ptrdiff_t unit = (group * groups.together + b) * channel_block;
+        targets.push_back({weight + (groups.gate + g) * H + unit, H - unit,
+                           Column(plan.width, groups, group, b, g, line_rows),
+                           to + (group - first) * size});
+      }
   for (std::ptrdiff_t r = 0; r < rows;) {
     const std::ptrdiff_t row = plan.padded_row(layer, r),
                          taken = plan.pairs && row % 2 == 0 && r + 1 < rows &&
                                          plan.padded_row(layer, r + 1) == row + 1
                                      ? 2
-                                     : 1;
-    for (std::ptrdiff_t g = 0; g < groups.gates; ++g) {
-      const std::ptrdiff_t from = weight + (r * G + groups.gate + g) * H,
-                           ahead = r + rows_ahead < rows ? rows_ahead * G * H : 0;
-      for (std::ptrdiff_t group = first; group < last; ++group)
-        for (std::ptrdiff_t b = 0; b < groups.blocks_in(group); ++b) {
-          const std::ptrdiff_t unit = (group * groups.together + b) * channel_block;
-          const Column column(plan.width, groups, group, b, g, line_rows);
-          float* const own = to + (group - first) * size;
-          if (!plan.pairs) {
-            __builtin_prefetch(weights + from + unit + ahead);
-            copy_line(weights + from + unit, H - unit, own + column(row));
-            continue;
-          }
-          const std::uint16_t* const one = bf16_at(weights, from + unit);
-          __builtin_prefetch(one + ahead);
-          __builtin_prefetch(one + ahead + (taken - 1) * G * H);
-          pack_pair(one, taken == 2 ? one + G * H : nullptr, H - unit,
-                    bf16_at(own + column(row / 2), row % 2));
-        }
+                                     : 1,
+                         from = r * G * H, ahead = r + rows_ahead < rows ? rows_ahead * G * H : 0;
+    for (const Target& target : targets) {
+      if (!plan.pairs) {
+        const float* const one = weights + from + target.weight;
+        __builtin_prefetch(one + ahead);
+        copy_line(one, target.count, target.group + target.column(row));
+        continue;
+      }
+      const std::uint16_t* const one = bf16_at(weights, from + target.weight);
+      __builtin_prefetch(one + ahead);
+      __builtin_prefetch(one + ahead + (taken - 1) * G * H);
+      pack_pair(one, taken == 2 ? one + G * H : nullptr, target.count,
+                bf16_at(target.group + target.column(row / 2), row % 2));
     }
     r += taken;
   }

@@ -105,7 +105,9 @@ void beside_measured(PrecisionRow& row) {
     return;
   }
   row.speedup = paired(fp32, series, &seconds_of);
-  row.energy = paired(fp32, series, &joules_of);
+  // Joules of other counters are of other things.
+  if (energy_of(series).is_number() && energy_domains(series) == energy_domains(fp32))
+    row.energy = paired(fp32, series, &joules_of);
   const std::size_t launches = std::max(fp32.rows.size(), series.rows.size());
   const std::size_t pairs = row.speedup ? row.speedup->pairs : 0;
   if (pairs == 0)

@@ -136,14 +136,15 @@ class Fields {
   }
 
   void add_energy() {
-    add("energy", "energy saved", 4, [this](const Series& series, Legend& legend) -> std::string {
-      const PrecisionRow& row = row_of(rows_, series);
-      if (row.is_reference() || !row.energy) return "-";
-      legend.add(
-          "energy saved: joules of fp32 / joules of the row, above 1 the row needs less; the "
-          "median of the launches that have both.");
-      return ratio_text(*row.energy, mark_of(series, *row.fp32));
-    });
+    add("energy_saved", "energy saved", 4,
+        [this](const Series& series, Legend& legend) -> std::string {
+          const PrecisionRow& row = row_of(rows_, series);
+          if (row.is_reference() || !row.energy) return "-";
+          legend.add(
+              "energy saved: joules of fp32 / joules of the row, above 1 the row needs less; the "
+              "median of the launches that have both.");
+          return ratio_text(*row.energy, mark_of(series, *row.fp32));
+        });
   }
 
   const Rows& rows_;

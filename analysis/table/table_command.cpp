@@ -64,8 +64,9 @@ Command table_command() {
        {"--baseline", "systems to show beside the rows (names or result files)", "NAME,...",
         "the rows' own", false, true},
        {"--by",
-        "parameter whose values become columns: system, backend, precision, threads, ...; "
-        "with --baseline its values there",
+        "parameter whose values become columns: system, backend, threads, ...; precision: a line "
+        "for each as it was executed, with speedup over fp32 and errors; with --baseline the "
+        "values there",
         "PARAMETER", ""},
        {"--filter",
         "show only rows for which all hold: KEY=PATTERN or KEY!=PATTERN (RE2, against the "
@@ -77,7 +78,8 @@ Command table_command() {
        {"--columns",
         "columns to show, in this order: parameters, result, id, benchmark, problem, "
         "environment, launches, time, interval, rate, algbw, busbw, ceiling, error, energy, "
-        "a system, ran, speedup; all: each, and unsupported rows one by one",
+        "a system, ran, speedup; with --by precision also speedup_interval, norm_error, executed, "
+        "energy_saved; all: each, and unsupported rows one by one",
         "NAME,...", "those that tell rows apart", false, true},
        format_flag({"terminal", "markdown", "csv", "json"}),
        {"--absolutes", "show both absolute values in every cell with a ratio", "", ""},
@@ -86,7 +88,8 @@ Command table_command() {
       {{"assay table results/today", "prints the rows of a run"},
        {"assay table results/today --format csv --out today.csv", "writes them for a spreadsheet"},
        {"assay table results/today --filter precision=fp32 --sort time",
-        "prints the rows of one precision, the fastest first"}}};
+        "prints the rows of one precision, the fastest first"},
+       {"assay table results/today --by precision", "prints what each precision gains and costs"}}};
 }
 
 }  // namespace assay

@@ -149,11 +149,15 @@ TEST(PrecisionStudy, TheFastestFp32OfAnyAlgorithmCounts) {
 TEST(PrecisionStudy, JoulesAreComparedWhereBothRowsHaveThem) {
   const auto with = [](json made, double joules) {
     made["energy_j"] = joules;
+    made["energy_domains_j"] = {{"package-0", joules}};
     return made;
   };
   const json wide = made("fp32", 2, 0, "fp32", 1e-7), narrow = made("bf16", 1, 0, "bf16");
   EXPECT_FALSE(Study({wide, with(narrow, 2)}).groups.at(0).at(1).energy);
   EXPECT_DOUBLE_EQ(Study({with(wide, 6), with(narrow, 2)}).groups.at(0).at(1).energy->value, 3);
+  json other = with(narrow, 2);
+  other["energy_domains_j"] = {{"gpu 0", 2}};
+  EXPECT_FALSE(Study({with(wide, 6), other}).groups.at(0).at(1).energy) << "another counter";
 }
 
 TEST(PrecisionStudy, NormErrorIsTheLargestOfTheLaunches) {

@@ -271,7 +271,7 @@ json read_json(const fs::path& file) {
     const std::size_t token =
         text.find_first_not_of('-', text.find_last_of(" \t\n\r:,[{", byte) + 1);
     for (const char* name : {"NaN", "nan", "Infinity", "Inf", "inf"})
-      if (token != std::string::npos && words.find("no JSON number") == std::string::npos &&
+      if (token != std::string::npos && words.find("not a JSON number") == std::string::npos &&
           text.compare(token, std::char_traits<char>::length(name), name) == 0)
         words = fmt::format("{} is not a JSON number; null means unknown", name);
     throw wrong(byte, words);

@@ -20,8 +20,9 @@ namespace {
 constexpr std::int64_t block_rows = 4096;
 /// Largest magnitude of integers: sums of many products stay exact.
 constexpr double largest_integer = 16;
-/// Observations above which the bounds of fp32 would pass operands rounded to tf32.
-constexpr std::int64_t most_fp32 = std::int64_t{1} << 20;
+/// Observations above which the rounding errors of a sequential fp32 sum of squares are no longer
+/// independent: squares come near the spacing of the sum (docs/method-linalg.md).
+constexpr std::int64_t most_fp32 = std::int64_t{1} << 18;
 /// Largest factor of a checksum's weights (core/api/checksum_weights.hpp).
 constexpr double largest_weight = 8;
 
@@ -102,8 +103,8 @@ class LinalgOracle final : public Oracle {
     if (problem_.precision() != Precision::fp32 || problem_.shape().n <= most_fp32)
       return std::nullopt;
     return fmt::format(
-        "the error bound of fp32 sums over {} observations does not exclude tf32 (at most {} do). "
-        "Use fp64, or fewer observations.",
+        "no error bound was derived for fp32 sums over {} observations (it holds up to {}). Use "
+        "fp64, or fewer observations.",
         problem_.shape().n, most_fp32);
   }
 

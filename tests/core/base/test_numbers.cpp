@@ -91,7 +91,7 @@ TEST(Numbers, BenchmarksRefuseWhatIsNone) {
       {"--launch", "-1"}};
   for (const auto& words : all) {
     const std::string told = refusal(words);
-    EXPECT_TRUE(told.starts_with(std::string(words[0]) + " '" + words[1] + "' is no ")) << told;
+    EXPECT_TRUE(told.starts_with(std::string(words[0]) + " '" + words[1] + "' is not a ")) << told;
   }
   int exit = -1;
   const char* words[] = {"assay-conv", "--seed", "7", "--max-time", "0.5", "--min-samples", "3"};

@@ -74,7 +74,7 @@ TEST(Placement, RefusesWhatTheMachineHasNot) {
   EXPECT_NE(said({numa_nodes().front(), "any"}, 1 << 20).find("hardware threads"),
             std::string::npos);
   EXPECT_NE(said({"any", "999"}, 999).find("no core has 999"), std::string::npos);
-  EXPECT_NE(said({"any", "1"}, 1 << 20).find("no whole number of cores"), std::string::npos);
+  EXPECT_NE(said({"any", "1"}, 1 << 20).find("not a whole number of cores"), std::string::npos);
   EXPECT_THROW(why_not_placed({"first", "any"}, 1), InputError);
   EXPECT_THROW(why_not_placed({"any", "0"}, 1), InputError);
   EXPECT_THROW(why_not_placed({"any", "two"}, 1), InputError);

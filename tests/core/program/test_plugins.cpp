@@ -50,7 +50,7 @@ TEST_F(PluginFolder, ALibraryWithoutEntryPointIsNamedSo) {
   fs::create_symlink(fs::path(ASSAY_BUILD_DIR) / "lib" / "libassay_core.so",
                      folder_ / "libassay_foreign.so");
   Plugins plugins({folder_});
-  EXPECT_NE(reason(plugins.open("foreign")).find("no Assay plugin"), std::string::npos);
+  EXPECT_NE(reason(plugins.open("foreign")).find("not an Assay plugin"), std::string::npos);
 }
 
 TEST_F(PluginFolder, AnAbsentPluginIsUnavailable) {

@@ -152,7 +152,7 @@ TEST(LinalgOracle, AFewElementsAreReadByThemselves) {
 
 TEST(LinalgOracle, BoundsPassCorrectSumsAndFindCoarserOnes) {
   // Up to the most observations that fp32 is judged with, where the bounds are the widest.
-  for (const char* text : {"syrk:n3d9", "syrk:n300d24", "syrk:n20000d12", "syrk:n1048576d5"}) {
+  for (const char* text : {"syrk:n3d9", "syrk:n300d24", "syrk:n20000d12", "syrk:n262144d5"}) {
     const LinalgProblem problem(parse_linalg(text), Precision::fp32);
     const Inputs inputs = data(problem, Values::Kind::mantissa, 0, 11);
     EXPECT_TRUE(passes(problem, inputs, gram(problem, inputs, same, to_fp32))) << text;
@@ -170,10 +170,10 @@ TEST(LinalgOracle, Fp32OverMoreObservationsIsNotJudged) {
     return linalg_oracle(LinalgProblem(parse_linalg(text), precision))
         ->cannot_judge(honest(precision));
   };
-  EXPECT_FALSE(reason("syrk:n1048576d5", Precision::fp32));
-  ASSERT_TRUE(reason("syrk:n1048577d5", Precision::fp32));
-  EXPECT_NE(reason("syrk:n1048577d5", Precision::fp32)->find("tf32"), std::string::npos);
-  EXPECT_FALSE(reason("syrk:n1048577d5", Precision::fp64));
+  EXPECT_FALSE(reason("syrk:n262144d5", Precision::fp32));
+  ASSERT_TRUE(reason("syrk:n262145d5", Precision::fp32));
+  EXPECT_NE(reason("syrk:n262145d5", Precision::fp32)->find("up to 262144"), std::string::npos);
+  EXPECT_FALSE(reason("syrk:n262145d5", Precision::fp64));
 }
 
 TEST(LinalgOracle, ChecksumFindsOneElementAndAPermutation) {

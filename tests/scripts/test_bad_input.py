@@ -148,7 +148,7 @@ class BadInput(RunTest):
         done = self.command(ASSAY, "list", "backends", env=self.environment(ASSAY_PLUGIN_PATH=str(folder)), code=0)
         lines = {line.split()[0]: line for line in done.stdout.splitlines() if line.strip()}
         for name, word in [("aborting", "signal 6"), ("emptyentry", "its entry is empty"), ("misnamed", "calls itself"),
-                           ("pipe", "no regular file")]:
+                           ("pipe", "not a regular file")]:
             self.assertRegex(lines[name], rf"unavailable +.*{word}")
         self.assertRegex(lines["reference"], r"\bavailable")
         self.assertEqual(done.stderr, "")

@@ -81,16 +81,18 @@ Result<std::unique_ptr<Operation>> make_linalg(Device&, const Problem& problem,
   if (algorithm != "auto" && algorithm != "direct")
     return Unsupported{fmt::format("blas has no algorithm {} for linalg. Use auto.", algorithm)};
   const LinalgShape& s = linalg.shape();
+  if (s.kernel != LinalgKernel::syrk)
+    return Unsupported{fmt::format("blas has no kernel {} of linalg.", name(s.kernel))};
   if (!library().wide() && std::max(s.n, s.d) > std::numeric_limits<std::int32_t>::max())
     return Unsupported{fmt::format(
         "{} has 32-bit integers (LP64), which do not hold {}. Use a library with 64-bit ones.",
         library().file(), std::max(s.n, s.d))};
-  const std::string name = linalg.precision() == Precision::fp64 ? "cblas_dsyrk" : "cblas_ssyrk";
-  void* const function = library().function(name);
-  if (function == nullptr) return Unsupported{library().why_not(name)};
+  const std::string symbol = linalg.precision() == Precision::fp64 ? "cblas_dsyrk" : "cblas_ssyrk";
+  void* const function = library().function(symbol);
+  if (function == nullptr) return Unsupported{library().why_not(symbol)};
   const int threads = std::max(1, options.threads);
-  return library().wide() ? made<std::int64_t>(linalg, name, function, threads)
-                          : made<std::int32_t>(linalg, name, function, threads);
+  return library().wide() ? made<std::int64_t>(linalg, symbol, function, threads)
+                          : made<std::int32_t>(linalg, symbol, function, threads);
 }
 
 const Maker add_linalg{makers(), kind_of<LinalgProblem>(), &make_linalg, {"direct"}};

@@ -4,15 +4,48 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 #include "core/base/descriptor.hpp"
 #include "core/base/text.hpp"
 
 namespace assay {
+namespace {
+
+/// The fields of a kernel's descriptor.
+std::vector<std::string> fields(LinalgKernel kernel) {
+  switch (kernel) {
+    case LinalgKernel::eigh:
+      return {"d"};
+    case LinalgKernel::kmeans_assign:
+      return {"n", "d", "k"};
+    default:
+      return {"n", "d"};
+  }
+}
+
+/// Refuses shapes whose amounts of work or memory do not fit 64 bits.
+void expect_countable(const LinalgShape& s, const DescriptorComplaint& complain) {
+  const std::int64_t n = std::max<std::int64_t>(s.n, 1), k = std::max<std::int64_t>(s.k, 1);
+  product({{"n", n}, {"d", s.d}, {"d + 1", s.d + 1}, {"4", 4}}, "the number of operations",
+          complain);
+  product({{"n", n}, {"d", s.d}, {"2 k + 1", 2 * k + 1}}, "the number of operations", complain);
+  product({{"n", n}, {"d", s.d}, {"element size", 8}}, "x in bytes", complain);
+  product({{"k", k}, {"d", s.d}, {"element size", 8}}, "the centroids in bytes", complain);
+  product({{"d + 1", s.d + 1}, {"d + 1", s.d + 1}, {"d", s.d}, {"9", 9}},
+          "the number of operations", complain);
+}
+
+}  // namespace
 
 const std::vector<std::string>& linalg_kernel_names() {
-  static const std::vector<std::string> names{"syrk"};
+  static const std::vector<std::string> names{"syrk",          "moments", "eigh",         "qr",
+                                              "kmeans_assign", "hinge",   "hinge_hessian"};
   return names;
+}
+
+std::string name(LinalgKernel kernel) {
+  return linalg_kernel_names().at(static_cast<std::size_t>(kernel));
 }
 
 LinalgShape parse_linalg(const std::string& descriptor) {
@@ -24,41 +57,98 @@ LinalgShape parse_linalg(const std::string& descriptor) {
   const std::string kernel = descriptor.substr(0, colon);
   const auto found = std::find(names.begin(), names.end(), kernel);
   if (found == names.end()) complain("{}", unknown_name("kernel", kernel, names));
-  const auto counts = read_counts(descriptor.substr(colon + 1), {"n", "d"}, {"n", "d"}, complain);
-  const LinalgShape shape{static_cast<LinalgKernel>(found - names.begin()), counts.at("n"),
-                          counts.at("d")};
-  product({{"n", shape.n}, {"d", shape.d}, {"d + 1", shape.d + 1}}, "the number of operations",
-          complain);
-  product({{"n", shape.n}, {"d", shape.d}, {"element size", 8}}, "x in bytes", complain);
-  product({{"d", shape.d}, {"d", shape.d}, {"element size", 8}}, "c in bytes", complain);
+  LinalgShape shape;
+  shape.kernel = static_cast<LinalgKernel>(found - names.begin());
+  const std::vector<std::string> known = fields(shape.kernel);
+  for (const auto& [field, count] :
+       read_counts(descriptor.substr(colon + 1), known, known, complain))
+    (field == "n" ? shape.n : field == "d" ? shape.d : shape.k) = count;
+  expect_countable(shape, complain);
+  if (shape.kernel == LinalgKernel::qr && shape.n < shape.d)
+    complain("n is below d (a QR factorization needs as many observations as features).");
   return shape;
 }
 
 std::string to_descriptor(const LinalgShape& shape) {
-  return fmt::format("{}:n{}d{}", linalg_kernel_names().at(static_cast<std::size_t>(shape.kernel)),
-                     shape.n, shape.d);
+  std::string text = name(shape.kernel) + ":";
+  for (const std::string& field : fields(shape.kernel))
+    text += fmt::format("{}{}", field, field == "n" ? shape.n : field == "d" ? shape.d : shape.k);
+  return text;
 }
 
 nlohmann::json LinalgProblem::json() const {
-  return {{"kernel", linalg_kernel_names().at(static_cast<std::size_t>(shape_.kernel))},
-          {"n", shape_.n},
-          {"d", shape_.d}};
+  nlohmann::json json{{"kernel", name(shape_.kernel)}, {"d", shape_.d}};
+  if (shape_.n > 0) json["n"] = shape_.n;
+  if (shape_.k > 0) json["k"] = shape_.k;
+  return json;
 }
 
 double LinalgProblem::flops() const {
-  const auto n = static_cast<double>(shape_.n), d = static_cast<double>(shape_.d);
-  return n * d * (d + 1);
+  const auto n = static_cast<double>(shape_.n), d = static_cast<double>(shape_.d),
+             k = static_cast<double>(shape_.k);
+  switch (shape_.kernel) {
+    case LinalgKernel::syrk:
+    case LinalgKernel::moments:
+      return n * d * (d + 1);
+    case LinalgKernel::eigh:
+      return 9 * d * d * d;
+    case LinalgKernel::qr:
+      return 2 * d * d * (n - d / 3);
+    case LinalgKernel::kmeans_assign:
+      return n * d * (2 * k + 1);
+    case LinalgKernel::hinge:
+      return 4 * n * (d + 1);
+    case LinalgKernel::hinge_hessian:
+      return n * (d + 1) * (d + 2);
+  }
+  throw std::logic_error("unknown kernel of linalg");
 }
 
 double LinalgProblem::bytes() const {
-  const auto n = static_cast<double>(shape_.n), d = static_cast<double>(shape_.d);
-  return (n * d + d * d) * static_cast<double>(size_of(storage(precision_)));
+  double bytes = 0;
+  for (const TensorSpec& tensor : tensors()) bytes += static_cast<double>(tensor.bytes);
+  return bytes;
 }
 
 std::vector<TensorSpec> LinalgProblem::tensors() const {
   const DataType type = storage(precision_);
-  return {plain_tensor("x", Role::input, type, {shape_.n, shape_.d}),
-          plain_tensor("c", Role::output, type, {shape_.d, shape_.d})};
+  const auto [kernel, n, d, k] = shape_;
+  const auto input = [type](const char* name, std::vector<std::int64_t> dims) {
+    return plain_tensor(name, Role::input, type, std::move(dims));
+  };
+  const auto output = [](const char* name, DataType of, std::vector<std::int64_t> dims) {
+    return plain_tensor(name, Role::output, of, std::move(dims));
+  };
+  constexpr DataType fp64 = DataType::fp64;
+  switch (kernel) {
+    case LinalgKernel::syrk:
+      return {input("x", {n, d}), output("c", type, {d, d})};
+    case LinalgKernel::moments:
+      return {input("x", {n, d}), input("shift", {d}), output("sums", fp64, {d}),
+              output("gram", fp64, {d, d})};
+    case LinalgKernel::eigh:
+      return {input("a", {d, d}), output("w", type, {d}), output("v", type, {d, d})};
+    case LinalgKernel::qr:
+      return {input("x", {n, d}), output("r", type, {d, d})};
+    case LinalgKernel::kmeans_assign:
+      return {input("x", {n, d}),
+              input("centroids", {k, d}),
+              output("labels", DataType::s32, {n}),
+              output("sums", fp64, {k, d}),
+              output("counts", fp64, {k}),
+              output("inertia", fp64, {1})};
+    case LinalgKernel::hinge:
+      return {input("x", {n, d}),
+              input("y", {n}),
+              input("w", {d + 1}),
+              input("slope", {1}),
+              output("s", type, {n}),
+              output("losses", fp64, {4}),
+              output("direction", fp64, {d + 1})};
+    case LinalgKernel::hinge_hessian:
+      return {input("x", {n, d}), input("s", {n}), output("h", fp64, {d + 1, d + 1})};
+  }
+  throw std::logic_error("unknown kernel of linalg");
 }
 
 }  // namespace assay

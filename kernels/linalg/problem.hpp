@@ -1,8 +1,28 @@
 #pragma once
 // The dense kernels of data analysis, over a table of n observations (rows) of d features.
 //
-// Logical layouts, row-major:
-//   syrk   x [n,d] -> c [d,d] = x^T x, both triangles: the Gram matrix of PCA and of least squares
+// Logical layouts, row-major. Inputs have the precision of the problem; sums over observations are
+// fp64, except that of syrk, which is BLAS's.
+//   syrk           x [n,d] -> c [d,d] = x^T x, both triangles: the Gram matrix
+//   moments        x [n,d], shift [d] -> sums [d] = sum_i (x_i - shift),
+//                  gram [d,d] = sum_i (x_i - shift)(x_i - shift)^T, both triangles: with a shift
+//                  near the mean what the covariance matrix of PCA is made of
+//   eigh           a [d,d], of which the lower triangle is read -> w [d] eigenvalues, ascending,
+//                  v [d,d], whose columns are the orthonormal eigenvectors
+//   qr             x [n,d], n >= d -> r [d,d], upper triangular, diagonal >= 0: x = q r
+//   kmeans_assign  x [n,d], centroids [k,d] -> labels [n] (s32), the nearest centroid, of equally
+//                  near ones the first; sums [k,d] and counts [k] (fp64) of the observations of
+//                  each centroid; inertia [1] = sum_i ||x_i - centroids[labels_i]||^2
+//   hinge          x [n,d], y [n], w [d + 1] (its last element is the intercept), slope [1]:
+//                  with z_i = 1 - y_i (x_i w[:d] + w[d]) and s_i = min(max(slope z_i, 0), 1)
+//                  -> s [n], losses [4] = {sum max(z, 0), sum s, sum s z, sum s^2},
+//                  direction [d + 1] = sum_i s_i y_i (x_i, 1)
+//   hinge_hessian  x [n,d], s [n] -> h [d + 1, d + 1] = sum over 0 < s_i < 1 of (x_i, 1)(x_i, 1)^T,
+//                  both triangles
+// hinge is the objective of a linear support vector machine and, where slope > 0, that of its
+// smoothed form: slope z^2 / 2 up to z = 1 / slope, then z - 1 / (2 slope), in total
+// sum s z - sum s^2 / (2 slope). s are its derivatives, and C s is feasible for the dual problem
+// (docs/method-linalg.md).
 
 #include <cstdint>
 #include <memory>
@@ -15,18 +35,22 @@
 
 namespace assay {
 
-enum class LinalgKernel { syrk };
+enum class LinalgKernel { syrk, moments, eigh, qr, kmeans_assign, hinge, hinge_hessian };
 /// Names of kernels, in the enumeration's order.
 const std::vector<std::string>& linalg_kernel_names();
+std::string name(LinalgKernel kernel);
 
 struct LinalgShape {
   LinalgKernel kernel = LinalgKernel::syrk;
-  std::int64_t n = 0, d = 0;
+  std::int64_t n = 0;  ///< observations; 0 for eigh, which has none
+  std::int64_t d = 0;  ///< features
+  std::int64_t k = 0;  ///< centroids of kmeans_assign; 0 for others
   bool operator==(const LinalgShape&) const = default;
 };
 
-/// "syrk:n262144d250" (kernel, observations, features). InputError names the field: unknown,
-/// missing, twice, zero, negative, too large.
+/// "syrk:n262144d250" (kernel, observations, features), "eigh:d250",
+/// "kmeans_assign:n262144d250k3". InputError names the field: unknown, missing, twice, zero,
+/// negative, too large.
 LinalgShape parse_linalg(const std::string& descriptor);
 /// The normalised descriptor: parse_linalg(to_descriptor(s)) == s.
 std::string to_descriptor(const LinalgShape& shape);
@@ -39,15 +63,18 @@ class LinalgProblem final : public ProblemOf<LinalgProblem> {
       : shape_(shape), precision_(precision) {}
   std::string canonical() const override { return to_descriptor(shape_); }
   nlohmann::json json() const override;
-  /// syrk: n d (d + 1), the distinct elements of c alone, as LAPACK counts it (LAPACK Working Note
-  /// 41, table of operation counts).
+  /// As LAPACK counts them where it does (LAPACK Working Note 41, appendix C). syrk: n d (d + 1),
+  /// the distinct elements of c alone; moments and hinge_hessian (of d + 1 features, as if every
+  /// row were selected) the same; eigh: 9 d^3 (the symmetric QR algorithm with all eigenvectors,
+  /// Golub and Van Loan, Matrix Computations, section 8.3); qr: 2 d^2 (n - d / 3), r alone;
+  /// kmeans_assign: n d (2 k + 1); hinge: 4 n (d + 1).
   double flops() const override;
-  /// x read once, c written.
+  /// Every input read once, every output written once.
   double bytes() const override;
 
   const LinalgShape& shape() const { return shape_; }
   Precision precision() const { return precision_; }
-  /// Inputs, then outputs.
+  /// Inputs, then outputs, in the order above.
   std::vector<TensorSpec> tensors() const;
 
  private:

@@ -69,8 +69,11 @@ Result<std::unique_ptr<Operation>> make_linalg(Device&, const Problem& problem,
   if (algorithm != "auto" && algorithm != "direct")
     return Unsupported{fmt::format(
         "reference has no algorithm {} (it computes direct alone). Use direct.", algorithm)};
-  return std::make_unique<PlainSyrk>(problem_cast<LinalgProblem>(problem),
-                                     std::max(1, options.threads));
+  const auto& linalg = problem_cast<LinalgProblem>(problem);
+  if (linalg.shape().kernel != LinalgKernel::syrk)
+    return Unsupported{
+        fmt::format("reference has no kernel {} of linalg.", name(linalg.shape().kernel))};
+  return std::make_unique<PlainSyrk>(linalg, std::max(1, options.threads));
 }
 
 const Maker add_linalg{makers(), kind_of<LinalgProblem>(), &make_linalg, {"direct"}};

@@ -1,0 +1,12 @@
+#pragma once
+// The oracle of each kernel of data analysis, one file each.
+
+#include <memory>
+
+#include "kernels/linalg/problem.hpp"
+
+namespace assay::linalg {
+
+std::unique_ptr<Oracle> syrk_oracle(const LinalgProblem& problem);
+
+}  // namespace assay::linalg

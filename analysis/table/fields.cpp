@@ -11,6 +11,7 @@
 #include "analysis/table/cells.hpp"
 #include "analysis/table/rate_cells.hpp"
 #include "core/base/units.hpp"
+#include "core/result/result.hpp"
 
 namespace assay {
 
@@ -111,6 +112,21 @@ void add_what_was_measured(const FieldSource& source, std::vector<Field>& fields
   add("energy", "energy", false, 0, energy_cell);
 }
 
+/// Metrics of the first launch: launches of one case have the same, up to rounding.
+void add_metrics(const FieldSource& source, std::vector<Field>& fields) {
+  std::set<std::string> names;
+  for (const Series& series : source.all) {
+    const json metrics = series.first().value("metrics", json::object());
+    for (const auto& [name, metric] : metrics.items()) names.insert(name);
+  }
+  for (const std::string& name : names)
+    fields.push_back(
+        {name, name, true, true, true, 4, [name](const Series& series, Legend&) -> std::string {
+           const json all = series.first().value("metrics", json::object());
+           return all.contains(name) ? human_metric(all.at(name)) : "-";
+         }});
+}
+
 /// A system's numbers for the series, each looked for once.
 class System {
  public:
@@ -201,6 +217,7 @@ std::vector<Field> fields_of(const FieldSource& source) {
   std::vector<Field> fields;
   add_what_was_run(source, fields);
   add_what_was_measured(source, fields);
+  add_metrics(source, fields);
   add_other_systems(source, fields);
   return fields;
 }

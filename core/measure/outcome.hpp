@@ -20,6 +20,7 @@ struct Outcome {
   std::optional<Timing> timing;
   std::map<std::string, double> work;  ///< Workload::work()
   std::map<std::string, double> setup;
+  std::map<std::string, Metric> metrics;  ///< Workload::metrics()
 };
 
 }  // namespace assay

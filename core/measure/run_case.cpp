@@ -177,6 +177,7 @@ Outcome run_case(const Prepare& prepare, Communicator& ranks, const TimingOption
   outcome.executed = workload->executed();
   outcome.work = workload->work();
   outcome.setup = workload->setup();
+  if (good) outcome.metrics = workload->metrics();
   return outcome;
 }
 

@@ -32,6 +32,13 @@ struct Verification {
   bool wrong() const { return !passed && !undecided; }
 };
 
+/// A result of a run that is no rate: an objective, an accuracy, a number of iterations.
+struct Metric {
+  double value = 0;
+  std::string unit;    ///< SI, or of the data; empty: a pure number
+  std::string better;  ///< "higher", "lower", or empty where neither is
+};
+
 /// What is done to the buffers before a run of the timed phase whose results are then checked.
 enum class Audit {
   poisoned_outputs,  ///< outputs hold what no result has: the run must write them all
@@ -66,6 +73,9 @@ class Workload {
   /// Amount of work in one run by the name of its rate: {"flops_per_s": flops, "bytes_per_s":
   /// bytes, "images_per_s": 32}.
   virtual std::map<std::string, double> work() const = 0;
+  /// Results of the timed data that were verified, by name; asked after verify_after(). The same
+  /// on every rank.
+  virtual std::map<std::string, Metric> metrics() const { return {}; }
   /// Seconds of preparation by name: {"create": …, "allocate": …, "reorder": …, "fill": …}.
   virtual std::map<std::string, double> setup() const = 0;
 };

@@ -50,6 +50,14 @@ std::string ranks_text(const json& time) {
                      human_seconds(time.at("barrier_skew_s")));
 }
 
+std::string metrics_text(const json& row) {
+  std::vector<std::string> texts;
+  const json metrics = row.value("metrics", json::object());
+  for (const auto& [name, metric] : metrics.items())
+    texts.push_back(fmt::format("{} {}", name, human_metric(metric)));
+  return texts.empty() ? "" : "\n    " + join(texts, "  ");
+}
+
 std::string baseline_text(const json& baseline, const std::string& mark) {
   if (!baseline.is_object()) return "";
   const std::string unit = baseline.at("unit");
@@ -73,8 +81,8 @@ std::string row_text(const json& row, bool colour) {
   for (const std::string& rate : rate_texts(row.at("rates"), mark)) parts.push_back(rate);
   const json implementation = row.at("executed").value("implementation", json());
   if (implementation.is_string() && implementation != "") parts.push_back(implementation);
-  return fmt::format("{}\n    {}{}{}\n", id, join(parts, "  "), ranks_text(time),
-                     baseline_text(row.at("baseline"), mark));
+  return fmt::format("{}\n    {}{}{}{}\n", id, join(parts, "  "), metrics_text(row),
+                     ranks_text(time), baseline_text(row.at("baseline"), mark));
 }
 
 void print_row(const json& row) {

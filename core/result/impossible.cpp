@@ -45,6 +45,7 @@ void take_back(json& row, const std::string& reason) {
   row["time_s"] = nullptr;
   row["samples_s"] = json::array();
   row["rates"] = json::object();
+  row.erase("metrics");
   row["baseline"] = nullptr;
   row.erase("baseline_reason");
   row["energy_j"] = row["energy_domains_j"] = nullptr;

@@ -150,6 +150,15 @@ json rates_json(const Outcome& outcome, double median) {
   return all;
 }
 
+/// A quality that is not finite means a computation that diverged; verification refuses it before.
+json metrics_json(const std::map<std::string, Metric>& metrics) {
+  json all = json::object();
+  for (const auto& [name, metric] : metrics)
+    all[name] = {
+        {"value", finite(metric.value)}, {"unit", metric.unit}, {"better", known(metric.better)}};
+  return all;
+}
+
 /// The energy of a row that has a time.
 void add_energy(json& row, const Energy& energy) {
   if (energy.joules.empty()) {
@@ -234,6 +243,7 @@ json make_row(const std::string& benchmark, const Case& benchmark_case, const Pr
   if (const json compute = row["executed"].value("compute_s", json()); compute.is_number())
     row["executed"]["exposed_s"] = summary.median - compute.get<double>();
   row["rates"] = rates_json(outcome, summary.median);
+  if (!outcome.metrics.empty()) row["metrics"] = metrics_json(outcome.metrics);
   add_energy(row, outcome.timing->energy);
   return row;
 }
@@ -279,6 +289,13 @@ json read_result(const std::filesystem::path& given) {
     ++index;
   }
   return result;
+}
+
+std::string human_metric(const json& metric) {
+  const json& value = metric.at("value");
+  if (!value.is_number()) return "-";
+  const std::string unit = metric.at("unit");
+  return fmt::format("{:.6g}{}{}", value.get<double>(), unit.empty() ? "" : " ", unit);
 }
 
 ExitCode exit_code(const json& rows) {

@@ -35,6 +35,9 @@ nlohmann::json read_result(const std::filesystem::path& file);
 /// The exit code that these rows ask for; `required` unsupported rows count as failed.
 ExitCode exit_code(const nlohmann::json& rows);
 
+/// A value of a row's "metrics" with six significant digits and its unit: "0.97", "1.2e+07 J".
+std::string human_metric(const nlohmann::json& metric);
+
 /// Part of one processor that, missing while a row was timed, makes its times doubtful.
 inline constexpr double shared_above = 0.05;
 /// Whether others wanted the processors while the row was timed: a hypervisor took some

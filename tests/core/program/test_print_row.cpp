@@ -37,6 +37,14 @@ TEST(PrintRow, ShortTimesHaveTheirUnit) {
   EXPECT_TRUE(has(row_text(made), "no interval (n=12)")) << row_text(made);
 }
 
+TEST(PrintRow, MetricsHaveALineOfTheirOwn) {
+  json made = row(1e-3, {{"bytes_per_s", 1e9}});
+  made["metrics"] = {{"inertia", {{"value", 12345678.9}, {"unit", ""}, {"better", "lower"}}},
+                     {"mean", {{"value", 2.5}, {"unit", "J"}, {"better", nullptr}}}};
+  const std::string text = row_text(made);
+  EXPECT_TRUE(has(text, "\n    inertia 1.23457e+07  mean 2.5 J\n")) << text;
+}
+
 TEST(PrintRow, EachRateHasItsNameAndUnit) {
   const std::string text =
       row_text(row(1e-3, {{"algbw", 3.1e9}, {"busbw", 4.65e9}, {"flops_per_s", 0.0}}));

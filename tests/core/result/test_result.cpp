@@ -93,6 +93,24 @@ TEST(Row, EnergyIsTheSumOfItsDomains) {
   EXPECT_TRUE(row["energy_j"].is_null()) << "nothing was timed";
 }
 
+TEST(Row, MetricsAreOfVerifiedRunsAlone) {
+  Outcome outcome = good_outcome();
+  EXPECT_FALSE(fixture::row(outcome).contains("metrics"));
+  outcome.metrics = {{"inertia", {1.25e7, "", "lower"}}, {"iterations", {12, "", ""}}};
+  json row = fixture::row(outcome);
+  expect_valid(row);
+  EXPECT_EQ(row["metrics"]["inertia"],
+            json({{"value", 1.25e7}, {"unit", ""}, {"better", "lower"}}));
+  EXPECT_TRUE(row["metrics"]["iterations"]["better"].is_null());
+  take_back(row, "impossible");
+  expect_valid(row);
+  EXPECT_FALSE(row.contains("metrics"));
+  outcome.verification->passed = false;
+  row = fixture::row(outcome);
+  expect_valid(row);
+  EXPECT_FALSE(row.contains("metrics")) << "the results were wrong";
+}
+
 TEST(Row, EnergyThatIsNotKnownHasAReason) {
   Outcome outcome = good_outcome();
   outcome.timing->energy.reason = "no counter";

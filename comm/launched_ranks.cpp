@@ -1,0 +1,31 @@
+#include "comm/launched_ranks.hpp"
+
+#include <fmt/format.h>
+
+#include "core/base/error.hpp"
+#include "core/base/text.hpp"
+#include "core/machine/launched.hpp"
+
+namespace assay {
+
+std::unique_ptr<Communicator> launched_ranks(Plugins& plugins) {
+  const Launched start = launched();
+  if (start.size == 1) return serial_communicator();
+  const std::unique_ptr<Communicator> alone = serial_communicator();
+  std::vector<std::string> reasons;
+  for (const char* name : {"mpi", "mpich"}) {
+    Result<Backend*> opened = plugins.open(name);
+    if (const auto* refusal = std::get_if<Unsupported>(&opened)) {
+      reasons.push_back(refusal->reason);
+      continue;
+    }
+    Result<std::unique_ptr<Communicator>> made = std::get<Backend*>(opened)->connect({}, *alone);
+    if (auto* ranks = std::get_if<std::unique_ptr<Communicator>>(&made)) return std::move(*ranks);
+    reasons.push_back(std::get<Unsupported>(made).reason);
+  }
+  throw CaseError(
+      fmt::format("rank {} on {} cannot join the {} processes that {} has started ({}).",
+                  start.rank, alone->host(), start.size, start.by, join(reasons, "; ")));
+}
+
+}  // namespace assay

@@ -1,0 +1,15 @@
+#pragma once
+// The processes that a launcher has started, as one job.
+
+#include <memory>
+
+#include "core/program/plugins.hpp"
+
+namespace assay {
+
+/// The launched processes over the first MPI that can join them (mpi, then mpich); the serial
+/// communicator where no launcher started this one. CaseError where several were started and
+/// neither joins them.
+std::unique_ptr<Communicator> launched_ranks(Plugins& plugins);
+
+}  // namespace assay

@@ -42,7 +42,7 @@ HWY_INLINE Words times(Words a, std::uint64_t b) {
 #endif
 }
 
-/// Two 64-bit random numbers of each counter (row, pair, stream). 32-bit words are in lanes of 64
+/// Two 64-bit random numbers of each counter (row, pair, purpose). 32-bit words are in lanes of 64
 /// bits, whose upper halves are arbitrary where the multiplication does not read them.
 HWY_INLINE void philox(Words row, Words pair, std::uint32_t stream, std::uint64_t seed,
                        Words& first, Words& second) {
@@ -181,7 +181,7 @@ void Normals::fill(std::int64_t first, std::int64_t count, std::int64_t features
         ++next_row;
       }
     }
-    const auto stream = static_cast<std::uint32_t>(stream_);
+    const auto stream = static_cast<std::uint32_t>(purpose_);
     if (features % 2 == 0) {
       normal_pairs(seed_, stream, row_of, pair_of, taken, begin);
     } else {  // the second number of a row's last pair is no one's
@@ -197,12 +197,12 @@ void Normals::fill(std::int64_t first, std::int64_t count, std::int64_t features
   }
 }
 
-std::int64_t random_choice(std::uint64_t seed, Stream stream, std::int64_t row,
+std::int64_t random_choice(std::uint64_t seed, Purpose purpose, std::int64_t row,
                            std::int64_t count) {
   const auto low = [](std::uint64_t value) { return static_cast<std::uint32_t>(value); };
   const auto r = static_cast<std::uint64_t>(row);
   const r123::Philox4x32::ctr_type words =
-      r123::Philox4x32()({{low(r), low(r >> 32), 0, static_cast<std::uint32_t>(stream)}},
+      r123::Philox4x32()({{low(r), low(r >> 32), 0, static_cast<std::uint32_t>(purpose)}},
                          {{low(seed), low(seed >> 32)}});
   // The upper word of a 64-bit random number times count, in two halves of 32 bits.
   const auto n = static_cast<std::uint64_t>(count);

@@ -6,28 +6,29 @@
 
 namespace assay {
 
-/// Streams of one seed, which have nothing in common.
-enum class Stream : std::uint32_t { values, choices, means, directions };
+/// Independent streams of one seed, by their use, which have nothing in common.
+enum class Purpose : std::uint32_t { values, choices, means, directions };
 
 /// Standard normal numbers.
 ///
-/// Key: the seed. Counter: (row as two words, pair of columns, stream). Columns 2b and 2b + 1 are
+/// Key: the seed. Counter: (row as two words, pair of columns, purpose). Columns 2b and 2b + 1 are
 /// the pair b by Box and Muller, "A Note on the Generation of Random Normal Deviates", Annals of
 /// Mathematical Statistics 29 (1958): the radius is sqrt(-2 ln u) with u a multiple of 2^-52 in
 /// (0, 1], the angle one of 2^55; so |z| < 8.5. Every step is one correctly rounded operation of
 /// IEEE 754 in a fixed order, so all instruction sets give the same bits.
 class Normals {
  public:
-  Normals(std::uint64_t seed, Stream stream) : seed_(seed), stream_(stream) {}
+  Normals(std::uint64_t seed, Purpose purpose) : seed_(seed), purpose_(purpose) {}
   /// out[count * features], row-major: rows [first, first + count). `features` is at most 2^32.
   void fill(std::int64_t first, std::int64_t count, std::int64_t features, double* out) const;
 
  private:
   std::uint64_t seed_;
-  Stream stream_;
+  Purpose purpose_;
 };
 
 /// A choice among [0, count), uniform up to count / 2^64; count is at most 2^32.
-std::int64_t random_choice(std::uint64_t seed, Stream stream, std::int64_t row, std::int64_t count);
+std::int64_t random_choice(std::uint64_t seed, Purpose purpose, std::int64_t row,
+                           std::int64_t count);
 
 }  // namespace assay

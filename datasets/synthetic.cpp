@@ -39,7 +39,7 @@ void reflect(double* y, const double* v, std::int64_t size) {
 /// Row `row` of the stream, scaled to length 1.
 std::vector<double> unit_vector(const SyntheticSize& size, std::int64_t row) {
   std::vector<double> v(static_cast<std::size_t>(size.features));
-  Normals(size.seed, Stream::directions).fill(row, 1, size.features, v.data());
+  Normals(size.seed, Purpose::directions).fill(row, 1, size.features, v.data());
   const double length = std::sqrt(dot(v.data(), v.data(), size.features));
   if (length == 0) v[0] = 1;
   for (double& value : v) value /= length == 0 ? 1 : length;
@@ -66,7 +66,7 @@ SyntheticTable::SyntheticTable(const std::string& kind, const SyntheticSize& siz
 }
 
 void SyntheticTable::fill_normal(std::int64_t first, std::int64_t count, double* x) const {
-  Normals(size_.seed, Stream::values).fill(first, count, size_.features, x);
+  Normals(size_.seed, Purpose::values).fill(first, count, size_.features, x);
 }
 
 void NormalTable::read_rows(std::int64_t first, std::int64_t count, double* x, double*) const {
@@ -89,7 +89,7 @@ SpectrumTable::SpectrumTable(const SyntheticSize& size, double condition)
     sigma_.push_back(std::pow(condition, -part / 2));
     eigenvalues_.push_back(sigma_.back() * sigma_.back());
   }
-  Normals(size.seed, Stream::means).fill(0, 1, size.features, mean_.data());
+  Normals(size.seed, Purpose::means).fill(0, 1, size.features, mean_.data());
 }
 
 std::vector<double> SpectrumTable::eigenvectors() const {
@@ -124,7 +124,7 @@ void MixtureTable::read_rows(std::int64_t first, std::int64_t count, double* x,
   fill_normal(first, count, x);
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t centre =
-        random_choice(seed(), Stream::choices, first + i, std::ssize(labels_));
+        random_choice(seed(), Purpose::choices, first + i, std::ssize(labels_));
     add(x + i * d, 1, &centres_[static_cast<std::size_t>(centre * d)], d);
     if (labels != nullptr) labels[i] = labels_[static_cast<std::size_t>(centre)];
   }
@@ -144,7 +144,7 @@ ClusterTable::ClusterTable(const SyntheticSize& size, std::int64_t clusters, dou
                     separation));
   const std::int64_t d = size.features;
   centres_.resize(static_cast<std::size_t>(clusters * d));
-  Normals(size.seed, Stream::means).fill(0, clusters, d, centres_.data());
+  Normals(size.seed, Purpose::means).fill(0, clusters, d, centres_.data());
   double least = std::numeric_limits<double>::infinity();
   std::vector<double> between(static_cast<std::size_t>(d));
   for (std::int64_t a = 0; a < clusters; ++a)

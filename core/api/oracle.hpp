@@ -34,6 +34,18 @@ struct ElementRange {
   std::int64_t first = 0, count = 0;
 };
 
+/// Outputs by argument name, read whole, as fp64.
+using Outputs = std::map<std::string, std::vector<double>, std::less<>>;
+
+/// A property that outputs have together, of which `error` is how far they miss it.
+struct Relation {
+  std::string name;     ///< "residual"
+  std::string formula;  ///< what `error` is: "||a v - v w||_F / ||a||_F"
+  double error = 0;     ///< relative where `bound` is not 0
+  double bound = 0;  ///< error must not exceed it; 0: a property without rounding errors, such as
+                     ///< an order, of which `error` counts the violations
+};
+
 /// Reference and error bound of one kind of problem. docs/method.md derives the bounds.
 class Oracle {
  public:
@@ -84,8 +96,22 @@ class Oracle {
   /// nothing: it can.
   virtual std::optional<std::string> cannot_judge(const Executed&) const { return std::nullopt; }
 
-  /// Widest norm bound, over the norm of the results, that still tells the arithmetic that the
-  /// problem's precision promises from the next coarser one.
+  /// Whether `output` is judged by relations() instead of element by element, since right answers
+  /// differ in it: eigenvectors in their signs, and in clusters of eigenvalues altogether. whole(),
+  /// sample(), expect() and checksum() are then not asked. All elements are read and kept, eight
+  /// bytes each, and must be written and finite. The same for every call.
+  virtual bool judged_by_relations(const TensorSpec&) const { return false; }
+
+  /// The properties of the outputs that are judged so, all of which are in `outputs`. Together they
+  /// must hold for right answers alone. `seed`: of random vectors, another one for each draw of
+  /// inputs.
+  virtual std::vector<Relation> relations(const Inputs&, const Outputs&, const Executed&,
+                                          std::uint64_t /*seed*/) const {
+    return {};
+  }
+
+  /// Widest norm bound, over the norm of the results, and widest bound of a relation, that still
+  /// tell the arithmetic that the problem's precision promises from the next coarser one.
   virtual double widest_norm_bound() const { return std::numeric_limits<double>::infinity(); }
 };
 

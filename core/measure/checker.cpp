@@ -182,7 +182,8 @@ std::string element_name(const TensorSpec& spec, std::int64_t index) {
   return fmt::format("{}[{}]", spec.name, place);
 }
 
-OutputCheck check_output(Device& device, Tensor& tensor, const Expectation& expectation) {
+OutputCheck check_output(Device& device, Tensor& tensor, const Expectation& expectation,
+                         std::vector<double>* all) {
   const TensorSpec& spec = tensor.spec();
   Scan scan(spec.type, expectation.indices,
             expectation.checksum ? &expectation.checksum->weights : nullptr);
@@ -195,6 +196,7 @@ OutputCheck check_output(Device& device, Tensor& tensor, const Expectation& expe
   };
   device.get(tensor, [&](std::int64_t first, std::span<const double> values) {
     scan(first, values);
+    if (all != nullptr) all->insert(all->end(), values.begin(), values.end());
     if (!expectation.whole) return;
     const ElementRange& whole = *expectation.whole;
     const std::int64_t from = std::max(first, whole.first);

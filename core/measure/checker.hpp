@@ -55,6 +55,8 @@ struct OutputCheck {
 
 /// Reads all of `tensor`: every element finite and written, the sample (or the range)
 /// within its bounds, the norm test, the checksum. Memory: one value per index of the sample.
-OutputCheck check_output(Device& device, Tensor& tensor, const Expectation& expectation);
+/// `all`: where not null, all elements are appended to it.
+OutputCheck check_output(Device& device, Tensor& tensor, const Expectation& expectation,
+                         std::vector<double>* all = nullptr);
 
 }  // namespace assay

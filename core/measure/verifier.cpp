@@ -1,5 +1,6 @@
 #include "core/measure/verifier.hpp"
 #include "core/base/clock.hpp"
+#include "core/base/text.hpp"
 
 #include <fmt/format.h>
 
@@ -7,6 +8,7 @@
 #include <chrono>
 #include <cmath>
 #include <numeric>
+#include <stdexcept>
 
 namespace assay {
 namespace {
@@ -122,15 +124,25 @@ std::vector<std::int64_t> Verifier::sample(std::size_t set, std::size_t output) 
   return part;
 }
 
+Inputs Verifier::inputs(std::size_t set) const {
+  Inputs inputs;
+  for (const TensorSpec& spec : buffers_.specs())
+    if (is_input(spec) || (!oracle_.judged_by_relations(spec) && oracle_.whole(spec)))
+      inputs.emplace(spec.name, values(set, spec, states_[set].draw));
+  return inputs;
+}
+
+std::uint64_t Verifier::seed_of(std::size_t set, std::size_t output) const {
+  const auto draw = static_cast<std::uint64_t>(states_[set].draw.number);
+  return mixed(setup_.seed, draw * 1000003 + set * 101 + output + 1);
+}
+
 std::vector<Expectation> Verifier::expect(std::size_t set) {
   const std::vector<TensorSpec>& specs = buffers_.specs();
-  Inputs inputs;
-  for (const TensorSpec& spec : specs)
-    if (is_input(spec) || oracle_.whole(spec))
-      inputs.emplace(spec.name, values(set, spec, states_[set].draw));
+  const Inputs data = inputs(set);
   std::vector<Expectation> all;
   for (std::size_t i = 0; i < specs.size(); ++i)
-    if (is_output(specs[i])) all.push_back(expect(set, i, inputs));
+    if (is_output(specs[i])) all.push_back(expect(set, i, data));
   return all;
 }
 
@@ -138,6 +150,7 @@ Expectation Verifier::expect(std::size_t set, std::size_t output, const Inputs& 
   const TensorSpec& spec = buffers_.specs()[output];
   const Draw draw = states_[set].draw;
   Expectation expectation;
+  if (oracle_.judged_by_relations(spec)) return expectation;  // nothing of single elements
   expectation.whole = oracle_.whole(spec);
   if (expectation.whole) {
     expectation.block = [this, &spec, inputs, ran = executed_(), exact = draw.exact](
@@ -151,8 +164,7 @@ Expectation Verifier::expect(std::size_t set, std::size_t output, const Inputs& 
   expectation.indices = sample(set, output);
   expectation.expected.resize(expectation.indices.size());
   oracle_.expect(spec, inputs, executed_(), draw.exact, expectation.indices, expectation.expected);
-  const auto use = static_cast<std::uint64_t>(draw.number) * 1000003 + set * 101 + output + 1;
-  add_checksum(expectation, spec, inputs, draw.exact, mixed(setup_.seed, use));
+  add_checksum(expectation, spec, inputs, draw.exact, seed_of(set, output));
   return expectation;
 }
 
@@ -198,16 +210,20 @@ void Verifier::check(std::size_t set, const std::string& when, Verification& res
   std::size_t next = 0;
   std::int64_t checked = 0, outputs = 0;
   bool summed = false;
+  Outputs together;
   for (std::size_t i = 0; i < buffers_.specs().size() && !result.wrong(); ++i) {
     const TensorSpec& spec = buffers_.specs()[i];
     if (!is_output(spec)) continue;
     const Expectation& expectation = (*state.expected)[next++];
-    const OutputCheck check = check_output(buffers_.device(), buffers_.tensor(set, i), expectation);
-    checked += expectation.checked();
+    const bool by_relations = oracle_.judged_by_relations(spec);
+    const OutputCheck check = check_output(buffers_.device(), buffers_.tensor(set, i), expectation,
+                                           by_relations ? &together[spec.name] : nullptr);
+    checked += by_relations ? spec.elements() : expectation.checked();
     outputs += spec.elements();
     summed |= check.checksum_exact;
-    judge(check, spec, state.draw, where, result);
+    judge(check, spec.name, state.draw, where, result);
   }
+  if (!together.empty() && !result.wrong()) judge_relations(set, together, where, result);
   if (set == 0 && state.budget_part == 0) {
     result.checked = std::max(result.checked, checked);
     result.outputs = std::max(result.outputs, outputs);
@@ -219,7 +235,7 @@ void Verifier::check(std::size_t set, const std::string& when, Verification& res
   describe(result);
 }
 
-void Verifier::judge(const OutputCheck& check, const TensorSpec& spec, Draw draw,
+void Verifier::judge(const OutputCheck& check, const std::string& what, Draw draw,
                      const std::string& where, Verification& result) const {
   // Relative to the RMS of the reference: an element of a sum that happens to cancel has no
   // relative error of its own.
@@ -243,7 +259,7 @@ void Verifier::judge(const OutputCheck& check, const TensorSpec& spec, Draw draw
     failure = fmt::format(
         "{}: an error bound of {:.2g} (2-norm, relative) cannot tell this precision from a coarser "
         "arithmetic, whose error is about {:.2g}. Use an algorithm whose errors are smaller",
-        spec.name, bound_norm, oracle_.widest_norm_bound());
+        what, bound_norm, oracle_.widest_norm_bound());
   }
   // What is wrong counts more than what cannot be decided. Whether a case can be decided is settled
   // by the first draw: it depends on the data a little, and a row must not depend on how many draws
@@ -254,13 +270,40 @@ void Verifier::judge(const OutputCheck& check, const TensorSpec& spec, Draw draw
   result.reason = fmt::format("{}; {}", failure, where);
 }
 
+void Verifier::judge_relations(std::size_t set, const Outputs& outputs, const std::string& where,
+                               Verification& result) {
+  std::vector<std::string> names;
+  for (const Relation& relation :
+       oracle_.relations(inputs(set), outputs, executed_(), seed_of(set, 0))) {
+    names.push_back(relation.name);
+    if (result.wrong()) continue;  // the first is the reason
+    OutputCheck check;
+    if (!(relation.error <= relation.bound))  // NaN is wrong, too
+      check.failure = fmt::format(
+          "{}: {} is {:.4g} ({})", relation.name, relation.formula, relation.error,
+          relation.bound == 0 ? "it must be 0"
+                              : fmt::format("at most {:.4g} is allowed", relation.bound));
+    if (relation.bound > 0) check.bound_norm = check.bound_there = relation.bound;
+    // Errors are norms over norms of what is right: the largest error and the norm's are the same.
+    if (relation.bound > 0 && std::isfinite(relation.error)) {
+      check.error_norm = check.max_error = relation.error;
+      check.error_over_bound = relation.error / relation.bound;
+    }
+    judge(check, relation.name, states_[set].draw, where, result);
+  }
+  if (names.empty())
+    throw std::logic_error("an oracle judges outputs by relations, and states none");
+  relations_text_ = join(names, ", ");
+}
+
 void Verifier::describe(Verification& result) const {
   result.reference = fmt::format("fp64, {} of {} outputs", result.checked, result.outputs);
+  if (!relations_text_.empty()) result.reference += " by " + relations_text_;
   if (!exact_text_.empty()) result.reference += ", " + exact_text_;
   if (buffers_.count() < 2) return;
   result.reference += fmt::format(", {} buffer sets", buffers_.count());
   const auto& second = states_[1].expected;
-  if (second && !second->empty())
+  if (second && !second->empty() && second->front().checked() > 0)
     result.reference +=
         fmt::format(" ({} outputs of each after the first)", second->front().checked());
 }

@@ -66,13 +66,21 @@ class Verifier {
   };
 
   Values values(std::size_t set, const TensorSpec& spec, Draw draw) const;
+  /// What the inputs of a set hold (and outputs whose expected values are made of their own).
+  Inputs inputs(std::size_t set) const;
+  /// Of the checksum's weights, or of the oracle's random vectors.
+  std::uint64_t seed_of(std::size_t set, std::size_t output) const;
   std::vector<std::int64_t> sample(std::size_t set, std::size_t output);
   std::vector<Expectation> expect(std::size_t set);
   Expectation expect(std::size_t set, std::size_t output, const Inputs& inputs);
   void add_checksum(Expectation& expectation, const TensorSpec& spec, const Inputs& inputs,
                     bool exact, std::uint64_t seed) const;
-  void judge(const OutputCheck& check, const TensorSpec& spec, Draw draw, const std::string& where,
+  /// `what`: the name of an output, or of a relation.
+  void judge(const OutputCheck& check, const std::string& what, Draw draw, const std::string& where,
              Verification& result) const;
+  /// `outputs`: those that the oracle judges by relations, of a set.
+  void judge_relations(std::size_t set, const Outputs& outputs, const std::string& where,
+                       Verification& result);
   void describe(Verification& result) const;
 
   const BufferSets& buffers_;
@@ -84,6 +92,7 @@ class Verifier {
   std::map<std::size_t, std::vector<std::int64_t>> samples_;  ///< of this pass, by output
   std::vector<std::int64_t> block_;                           ///< of a range that is checked whole
   std::string exact_text_;                                    ///< what an exact pass has shown
+  std::string relations_text_;                                ///< names of the relations
   double fill_seconds_ = 0, reorder_seconds_ = 0;
 };
 

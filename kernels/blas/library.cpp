@@ -100,6 +100,19 @@ std::string Library::why_not(const std::string& name) const {
   return fmt::format("blas: unavailable: {}", loader_words());
 }
 
+/// Fortran's underscore precedes the suffix of OpenBLAS (dsyevd_64_); MKL's suffix and ESSL's names
+/// have none (dsyevd_64).
+Result<void*> Library::lapack(const std::string& name) const {
+  for (const char* end : {"_", ""})
+    if (void* const found = symbol(name + end + suffix_)) return found;
+  dlerror();
+  symbol(name + "_" + suffix_);
+  return Unsupported{
+      fmt::format("{} has no LAPACK ({}). Name a library that has it with --blas, or use the "
+                  "backend reference.",
+                  file_, loader_words())};
+}
+
 /// Level 1 BLAS does nothing for a count below 1. Of 1 - 2^32 a library with 32-bit integers reads
 /// the low half, which is 1; one with 64-bit integers reads a negative count.
 Result<bool> Library::probe_width() const {

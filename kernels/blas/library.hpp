@@ -29,6 +29,9 @@ class Library {
   void* function(const std::string& name) const;
   /// Why function() is null, in the loader's words.
   std::string why_not(const std::string& name) const;
+  /// The function of a LAPACK name ("dsyevd"), by Fortran's rules; Unsupported where the library
+  /// lacks it.
+  Result<void*> lapack(const std::string& name) const;
   /// By the library's own setter, and OpenMP's.
   void use_threads(int threads) const;
 

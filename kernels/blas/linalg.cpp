@@ -1,6 +1,6 @@
-// The dense kernels of data analysis by CBLAS.
+// The dense kernels of data analysis by CBLAS, and by the LAPACK in the same library.
 
-#include "kernels/linalg/problem.hpp"
+#include "kernels/blas/linalg.hpp"
 
 #include <fmt/format.h>
 
@@ -29,12 +29,7 @@ class Syrk final : public Operation {
         arguments_(problem.tensors()),
         call_(reinterpret_cast<Function<Int, Real>>(function)),
         threads_(threads) {
-    executed_.algorithm = "direct";
-    executed_.implementation = fmt::format("{} {}", library().version(), name);
-    executed_.storage = executed_.compute = executed_.accumulate =
-        std::string(assay::name(problem.precision()));
-    executed_.evidence = "numerical";  // the bounds of fp32 exclude tf32 and bf16
-    executed_.layout = "rows";
+    executed_ = executed_by(name, problem, "direct");
   }
 
   const std::vector<TensorSpec>& arguments() const override { return arguments_; }
@@ -74,28 +69,60 @@ std::unique_ptr<Operation> made(const LinalgProblem& problem, const std::string&
   return std::make_unique<Syrk<Int, float>>(problem, name, function, threads);
 }
 
+/// Empty: a kernel that neither BLAS nor LAPACK has.
+std::string algorithm_of(LinalgKernel kernel) {
+  switch (kernel) {
+    case LinalgKernel::syrk:
+      return "direct";
+    case LinalgKernel::eigh:
+      return "divide_and_conquer";
+    case LinalgKernel::qr:
+      return "tsqr";
+    default:
+      return "";
+  }
+}
+
 Result<std::unique_ptr<Operation>> make_linalg(Device&, const Problem& problem,
                                                const Options& options, Communicator&) {
   const auto& linalg = problem_cast<LinalgProblem>(problem);
-  const std::string algorithm = options.get("algorithm", "auto");
-  if (algorithm != "auto" && algorithm != "direct")
-    return Unsupported{fmt::format("blas has no algorithm {} for linalg. Use auto.", algorithm)};
   const LinalgShape& s = linalg.shape();
-  if (s.kernel != LinalgKernel::syrk)
+  const std::string known = algorithm_of(s.kernel);
+  if (known.empty())
     return Unsupported{fmt::format("blas has no kernel {} of linalg.", name(s.kernel))};
+  const std::string algorithm = options.get("algorithm", "auto");
+  if (algorithm != "auto" && algorithm != known)
+    return Unsupported{fmt::format("blas has no algorithm {} for {} (it is {}). Use auto.",
+                                   algorithm, name(s.kernel), known)};
   if (!library().wide() && std::max(s.n, s.d) > std::numeric_limits<std::int32_t>::max())
     return Unsupported{fmt::format(
         "{} has 32-bit integers (LP64), which do not hold {}. Use a library with 64-bit ones.",
         library().file(), std::max(s.n, s.d))};
+  const int threads = std::max(1, options.threads);
+  if (s.kernel == LinalgKernel::eigh) return make_eigh(linalg, threads);
+  if (s.kernel == LinalgKernel::qr) return make_qr(linalg, threads);
   const std::string symbol = linalg.precision() == Precision::fp64 ? "cblas_dsyrk" : "cblas_ssyrk";
   void* const function = library().function(symbol);
   if (function == nullptr) return Unsupported{library().why_not(symbol)};
-  const int threads = std::max(1, options.threads);
   return library().wide() ? made<std::int64_t>(linalg, symbol, function, threads)
                           : made<std::int32_t>(linalg, symbol, function, threads);
 }
 
-const Maker add_linalg{makers(), kind_of<LinalgProblem>(), &make_linalg, {"direct"}};
+const Maker add_linalg{
+    makers(), kind_of<LinalgProblem>(), &make_linalg, {"direct", "divide_and_conquer", "tsqr"}};
 
 }  // namespace
+
+Executed executed_by(const std::string& function, const LinalgProblem& problem,
+                     const std::string& algorithm) {
+  Executed executed;
+  executed.algorithm = algorithm;
+  executed.implementation = fmt::format("{} {}", library().version(), function);
+  executed.storage = executed.compute = executed.accumulate =
+      std::string(name(problem.precision()));
+  executed.evidence = "numerical";  // the bounds of fp32 exclude tf32 and bf16
+  executed.layout = "rows";
+  return executed;
+}
+
 }  // namespace assay::blas

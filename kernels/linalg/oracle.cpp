@@ -8,6 +8,10 @@ std::unique_ptr<Oracle> linalg_oracle(const LinalgProblem& problem) {
   switch (problem.shape().kernel) {
     case LinalgKernel::syrk:
       return linalg::syrk_oracle(problem);
+    case LinalgKernel::eigh:
+      return linalg::eigh_oracle(problem);
+    case LinalgKernel::qr:
+      return linalg::qr_oracle(problem);
     default:
       throw std::logic_error("linalg has no oracle for " + name(problem.shape().kernel));
   }

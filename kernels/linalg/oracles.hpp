@@ -8,5 +8,7 @@
 namespace assay::linalg {
 
 std::unique_ptr<Oracle> syrk_oracle(const LinalgProblem& problem);
+std::unique_ptr<Oracle> eigh_oracle(const LinalgProblem& problem);
+std::unique_ptr<Oracle> qr_oracle(const LinalgProblem& problem);
 
 }  // namespace assay::linalg

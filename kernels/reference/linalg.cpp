@@ -1,6 +1,7 @@
-// The dense kernels of data analysis by plain loops, accumulated in fp64, rounded once.
+// The dense kernels of data analysis in fp64, rounded once: sums by plain loops, factorizations by
+// Eigen.
 
-#include "kernels/linalg/problem.hpp"
+#include "kernels/reference/linalg.hpp"
 
 #include <fmt/format.h>
 
@@ -70,10 +71,18 @@ Result<std::unique_ptr<Operation>> make_linalg(Device&, const Problem& problem,
     return Unsupported{fmt::format(
         "reference has no algorithm {} (it computes direct alone). Use direct.", algorithm)};
   const auto& linalg = problem_cast<LinalgProblem>(problem);
-  if (linalg.shape().kernel != LinalgKernel::syrk)
-    return Unsupported{
-        fmt::format("reference has no kernel {} of linalg.", name(linalg.shape().kernel))};
-  return std::make_unique<PlainSyrk>(linalg, std::max(1, options.threads));
+  const int threads = std::max(1, options.threads);
+  switch (linalg.shape().kernel) {
+    case LinalgKernel::syrk:
+      return std::make_unique<PlainSyrk>(linalg, threads);
+    case LinalgKernel::eigh:
+      return make_eigh(linalg, threads);
+    case LinalgKernel::qr:
+      return make_qr(linalg, threads);
+    default:
+      return Unsupported{
+          fmt::format("reference has no kernel {} of linalg.", name(linalg.shape().kernel))};
+  }
 }
 
 const Maker add_linalg{makers(), kind_of<LinalgProblem>(), &make_linalg, {"direct"}};

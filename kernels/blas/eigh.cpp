@@ -1,0 +1,142 @@
+// Eigenvalues and eigenvectors of a symmetric matrix by LAPACK's ?syevd. LAPACK has matrices by
+// columns: the lower triangle of a row-major matrix is the upper one of its transpose, which is the
+// same matrix. ?syevd overwrites its argument by the eigenvectors; so a is copied to v, and v is
+// transposed in place afterwards. Both are in the time.
+
+#include "kernels/blas/linalg.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+#include "core/base/error.hpp"
+
+namespace assay::blas {
+namespace {
+
+/// ssyevd and dsyevd, as Fortran calls them: the lengths of the two texts come last.
+template <class Int, class Real>
+using Syevd = void (*)(const char* vectors, const char* triangle, const Int* n, Real* a,
+                       const Int* lda, Real* w, Real* work, const Int* lwork, Int* iwork,
+                       const Int* liwork, Int* info, std::size_t, std::size_t);
+
+/// Rows and columns of the tiles in which a matrix is transposed: two of them are in the L1 cache.
+constexpr std::int64_t tile = 32;
+
+template <class Real>
+void transpose(Real* a, std::int64_t d) {
+  for (std::int64_t top = 0; top < d; top += tile)
+    for (std::int64_t left = 0; left <= top; left += tile)
+      for (std::int64_t i = top; i < std::min(d, top + tile); ++i)
+        for (std::int64_t j = left; j < std::min(i, left + tile); ++j)
+          std::swap(a[i * d + j], a[j * d + i]);
+}
+
+template <class Int, class Real>
+class Eigh final : public Operation {
+ public:
+  Eigh(const LinalgProblem& problem, const std::string& name, void* function, int threads)
+      : d_(static_cast<Int>(problem.shape().d)),
+        name_(name),
+        arguments_(problem.tensors()),
+        call_(reinterpret_cast<Syevd<Int, Real>>(function)),
+        threads_(threads),
+        executed_(executed_by(name, problem, "divide_and_conquer")) {
+    library().use_threads(threads_);
+    size_workspaces();
+    const auto add = [this](const char* what, std::size_t bytes) {
+      TensorSpec spec;
+      spec.name = what;
+      spec.role = Role::workspace;
+      spec.bytes = bytes;
+      executed_.workspace_bytes += bytes;
+      arguments_.push_back(spec);
+    };
+    add("work", static_cast<std::size_t>(reals_) * sizeof(Real));
+    add("integers", static_cast<std::size_t>(integers_) * sizeof(Int));
+  }
+
+  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
+
+  void bind(std::span<Tensor* const> tensors) override {
+    a_ = static_cast<const Real*>(tensors[0]->data());
+    w_ = static_cast<Real*>(tensors[1]->data());
+    v_ = static_cast<Real*>(tensors[2]->data());
+    work_ = static_cast<Real*>(tensors[3]->data());
+    iwork_ = static_cast<Int*>(tensors[4]->data());
+    library().use_threads(threads_);
+  }
+
+  void run(Stream&) override {
+    std::copy_n(a_, static_cast<std::size_t>(d_) * static_cast<std::size_t>(d_), v_);
+    Int info = 0;
+    call_("V", "U", &d_, v_, &d_, w_, work_, &reals_, iwork_, &integers_, &info, 1, 1);
+    if (info != 0)
+      throw CaseError(fmt::format("{} of {} computed no eigenvectors (info is {}).", name_,
+                                  library().file(), info));
+    transpose(v_, static_cast<std::int64_t>(d_));
+  }
+
+  Executed executed() const override { return executed_; }
+
+ private:
+  /// What the library asks for; at least what LAPACK documents, since ssyevd tells it as a rounded
+  /// fp32 number.
+  void size_workspaces() {
+    const Int ask = -1;
+    Int info = 0, integers = 0;
+    Real reals = 0;
+    call_("V", "U", &d_, nullptr, &d_, nullptr, &reals, &ask, &integers, &ask, &info, 1, 1);
+    if (info != 0)
+      throw CaseError(fmt::format("{} of {} told no size of its workspace (info is {}).", name_,
+                                  library().file(), info));
+    const double told = std::ceil(static_cast<double>(reals) *
+                                  (1 + static_cast<double>(std::numeric_limits<Real>::epsilon())));
+    reals_ = std::max(static_cast<Int>(told), 1 + 6 * d_ + 2 * d_ * d_);
+    integers_ = std::max<Int>(integers, 3 + 5 * d_);
+  }
+
+  Int d_, reals_ = 0, integers_ = 0;
+  std::string name_;
+  std::vector<TensorSpec> arguments_;
+  Syevd<Int, Real> call_;
+  int threads_;
+  Executed executed_;
+  const Real* a_ = nullptr;
+  Real *w_ = nullptr, *v_ = nullptr, *work_ = nullptr;
+  Int* iwork_ = nullptr;
+};
+
+template <class Int>
+std::unique_ptr<Operation> made(const LinalgProblem& problem, const std::string& name,
+                                void* function, int threads) {
+  if (problem.precision() == Precision::fp64)
+    return std::make_unique<Eigh<Int, double>>(problem, name, function, threads);
+  return std::make_unique<Eigh<Int, float>>(problem, name, function, threads);
+}
+
+/// Largest d of which 3 d^2 fits 32 bits: ?syevd counts its workspace of about 2 d^2 in its
+/// integers.
+constexpr std::int64_t most_of_32_bits = 26754;
+
+}  // namespace
+
+Result<std::unique_ptr<Operation>> make_eigh(const LinalgProblem& problem, int threads) {
+  const std::string name = problem.precision() == Precision::fp64 ? "dsyevd" : "ssyevd";
+  Result<void*> found = library().lapack(name);
+  if (auto* const why = std::get_if<Unsupported>(&found)) return std::move(*why);
+  void* const function = std::get<void*>(found);
+  if (library().wide()) return made<std::int64_t>(problem, name, function, threads);
+  if (problem.shape().d > most_of_32_bits)
+    return Unsupported{fmt::format(
+        "{} has 32-bit integers (LP64), which do not hold the size of the workspace of {} for d = "
+        "{} (up to {}). Use a library with 64-bit ones.",
+        library().file(), name, problem.shape().d, most_of_32_bits)};
+  return made<std::int32_t>(problem, name, function, threads);
+}
+
+}  // namespace assay::blas

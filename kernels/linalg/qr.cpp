@@ -1,0 +1,100 @@
+// Whether r is the triangular factor of x: r^T r = x^T x, tried with random vectors, r upper
+// triangular with a diagonal that is not negative. Such an r is unique where x has full rank.
+// ||r v|| = ||x v|| follows from the first. Bounds: docs/method-linalg.md.
+
+#include <cmath>
+
+#include "kernels/linalg/oracles.hpp"
+#include "kernels/linalg/relation_oracle.hpp"
+
+namespace assay::linalg {
+namespace {
+
+/// Of the error over u: the threshold of the tests of LAPACK's linear solvers, and six standard
+/// deviations of what grows with the extents.
+double threshold(const LinalgShape& shape) {
+  return 30 + 2 * std::sqrt(static_cast<double>(shape.n)) +
+         2 * std::sqrt(static_cast<double>(shape.d));
+}
+
+/// row . y for each of the vectors y, which are as many rows as `row` has elements.
+void add_row_times(const double* row, const double* y, std::int64_t count, double* sums) {
+  for (std::int64_t j = 0; j < count; ++j)
+    for (std::int64_t v = 0; v < vectors; ++v) sums[v] += row[j] * y[j * vectors + v];
+}
+
+/// y += row^T sums.
+void add_column_times(const double* row, const double* sums, std::int64_t count, double* y) {
+  for (std::int64_t j = 0; j < count; ++j)
+    for (std::int64_t v = 0; v < vectors; ++v) y[j * vectors + v] += row[j] * sums[v];
+}
+
+class QrOracle final : public RelationOracle {
+ public:
+  using RelationOracle::RelationOracle;
+
+  std::vector<Relation> relations(const Inputs& inputs, const Outputs& outputs, const Executed&,
+                                  std::uint64_t seed) const override {
+    const std::int64_t d = problem_.shape().d;
+    const std::vector<double>& r = outputs.find("r")->second;
+    const Block z = random_vectors(d, seed);
+    Block error(z.size());
+    double below = 0, negative = 0;
+    for (std::int64_t i = 0; i < d; ++i) {
+      const double* const row = &r[static_cast<std::size_t>(i * d)];
+      for (std::int64_t j = 0; j < i; ++j) below += row[j] != 0;
+      negative += row[i] < 0;
+      double sums[vectors] = {};
+      add_row_times(row + i, &z[static_cast<std::size_t>(i * vectors)], d - i, sums);
+      add_column_times(row + i, sums, d - i, &error[static_cast<std::size_t>(i * vectors)]);
+    }
+    const double squares = subtract_gram(inputs.find("x")->second, z, error);
+    const double u = unit_roundoff(storage(problem_.precision()));
+    return {{"triangle", "number of elements of r below the diagonal that are not 0", below, 0},
+            {"diagonal", "number of negative elements on the diagonal of r", negative, 0},
+            {"Gram matrix", "||r^T r - x^T x||_F sqrt(d) / ||x||_F^2, by random vectors",
+             norm(error) / norm(z) * static_cast<double>(d) / squares,
+             threshold(problem_.shape()) * u}};
+  }
+
+  /// Rounding x to the 11 bits of tf32 (to the 24 of fp32) alone makes an error of 0.534 units in
+  /// an element of x^T x, over the norms of the two columns, divided by sqrt(n): more observations
+  /// cancel it.
+  double widest_norm_bound() const override {
+    const double unit = problem_.precision() == Precision::fp32 ? 0x1p-11 : 0x1p-24;
+    return 0.534 * unit *
+           std::sqrt(static_cast<double>(problem_.shape().d) /
+                     static_cast<double>(problem_.shape().n));
+  }
+
+ private:
+  /// error -= x^T x z. Returns ||x||_F^2.
+  double subtract_gram(const Values& x, const Block& z, Block& error) const {
+    const std::int64_t d = problem_.shape().d;
+    double squares = 0;
+#pragma omp parallel reduction(+ : squares)
+    {
+      std::vector<double> row(static_cast<std::size_t>(d));
+      Block part(z.size());
+#pragma omp for schedule(static)
+      for (std::int64_t i = 0; i < problem_.shape().n; ++i) {
+        x.fill(i * d, row);
+        for (const double element : row) squares += element * element;
+        double sums[vectors] = {};
+        add_row_times(row.data(), z.data(), d, sums);
+        add_column_times(row.data(), sums, d, part.data());
+      }
+#pragma omp critical
+      for (std::size_t i = 0; i < part.size(); ++i) error[i] -= part[i];
+    }
+    return squares;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Oracle> qr_oracle(const LinalgProblem& problem) {
+  return std::make_unique<QrOracle>(problem);
+}
+
+}  // namespace assay::linalg

@@ -24,11 +24,11 @@ std::vector<double> rows_of(const Normals& normals, std::int64_t first, std::int
 }
 
 /// The definition in the header, by the standard library.
-std::array<double, 2> expected_pair(std::uint64_t seed, Stream stream, std::uint64_t row,
+std::array<double, 2> expected_pair(std::uint64_t seed, Purpose purpose, std::uint64_t row,
                                     std::uint32_t pair) {
   const auto low = [](std::uint64_t value) { return static_cast<std::uint32_t>(value); };
   const auto words =
-      r123::Philox4x32()({{low(row), low(row >> 32), pair, static_cast<std::uint32_t>(stream)}},
+      r123::Philox4x32()({{low(row), low(row >> 32), pair, static_cast<std::uint32_t>(purpose)}},
                          {{low(seed), low(seed >> 32)}});
   const std::uint64_t first = words[0] | std::uint64_t{words[1]} << 32,
                       second = words[2] | std::uint64_t{words[3]} << 32;
@@ -45,11 +45,11 @@ std::array<double, 2> expected_pair(std::uint64_t seed, Stream stream, std::uint
 TEST(Normals, AreThoseOfTheDefinition) {
   const std::uint64_t seed = 0x1234'5678'9ABC'DEF0u;
   const std::int64_t first = (std::int64_t{1} << 40) + 5, rows = 300, features = 34;
-  for (const Stream stream : {Stream::values, Stream::means}) {
-    const auto x = rows_of(Normals(seed, stream), first, rows, features);
+  for (const Purpose purpose : {Purpose::values, Purpose::means}) {
+    const auto x = rows_of(Normals(seed, purpose), first, rows, features);
     for (std::int64_t i = 0; i < rows * features / 2; ++i) {
       const auto expected =
-          expected_pair(seed, stream, static_cast<std::uint64_t>(first + i / (features / 2)),
+          expected_pair(seed, purpose, static_cast<std::uint64_t>(first + i / (features / 2)),
                         static_cast<std::uint32_t>(i % (features / 2)));
       for (std::size_t part = 0; part < 2; ++part) {
         const double value = x[static_cast<std::size_t>(2 * i) + part];
@@ -65,7 +65,7 @@ TEST(Normals, HaveTheSameBitsOnEveryInstructionSet) {
     const std::int64_t target = rest & -rest;
     hwy::DisableTargets(target - 1);
     std::uint64_t sum = 0xcbf29ce484222325u;
-    for (const double value : rows_of(Normals(42, Stream::values), 0, 1000, 25))
+    for (const double value : rows_of(Normals(42, Purpose::values), 0, 1000, 25))
       sum = (sum ^ std::bit_cast<std::uint64_t>(value)) * 0x100000001b3u;
     EXPECT_EQ(sum, 15470751018333764025u) << hwy::TargetName(target);
   }
@@ -73,7 +73,7 @@ TEST(Normals, HaveTheSameBitsOnEveryInstructionSet) {
 }
 
 TEST(Normals, DependOnTheirRowAndColumnAlone) {
-  const Normals normals(7, Stream::values);
+  const Normals normals(7, Purpose::values);
   const std::int64_t rows = 700;
   const auto wide = rows_of(normals, 0, rows, 17);
   for (const std::int64_t features : {1, 2, 5, 16, 17}) {
@@ -92,7 +92,7 @@ TEST(Normals, DependOnTheirRowAndColumnAlone) {
 TEST(Normals, WriteWithinTheirMemory) {
   for (std::int64_t features = 1; features <= 40; ++features) {
     std::vector<double> x(static_cast<std::size_t>(3 * features + 1), 99);
-    Normals(7, Stream::values).fill(0, 3, features, x.data());
+    Normals(7, Purpose::values).fill(0, 3, features, x.data());
     EXPECT_EQ(x.back(), 99);
     EXPECT_EQ(std::count(x.begin(), x.end() - 1, 99), 0);
   }
@@ -101,7 +101,7 @@ TEST(Normals, WriteWithinTheirMemory) {
 TEST(Normals, HaveTheMomentsAndTheDistribution) {
   const std::int64_t rows = 40000, features = 25;
   const auto n = static_cast<double>(rows * features);
-  const auto x = rows_of(Normals(3, Stream::values), 0, rows, features);
+  const auto x = rows_of(Normals(3, Purpose::values), 0, rows, features);
   double moments[5] = {};
   std::vector<double> counts(200);
   double beside = 0, below = 0;
@@ -130,11 +130,11 @@ TEST(Normals, HaveTheMomentsAndTheDistribution) {
 TEST(RandomChoice, IsUniformAndOfItsRow) {
   std::vector<double> counts(7);
   for (std::int64_t row = 0; row < 70000; ++row)
-    ++counts[static_cast<std::size_t>(random_choice(5, Stream::choices, row, 7))];
+    ++counts[static_cast<std::size_t>(random_choice(5, Purpose::choices, row, 7))];
   for (const double count : counts) EXPECT_NEAR(count, 10000, 5 * std::sqrt(10000 * 6.0 / 7));
-  EXPECT_EQ(random_choice(5, Stream::choices, 123, 1), 0);
+  EXPECT_EQ(random_choice(5, Purpose::choices, 123, 1), 0);
   const auto words = r123::Philox4x32()({{9, 1, 0, 1}}, {{5, 2}});
-  EXPECT_EQ(random_choice(0x2'0000'0005, Stream::choices, 0x1'0000'0009, std::int64_t{1} << 32),
+  EXPECT_EQ(random_choice(0x2'0000'0005, Purpose::choices, 0x1'0000'0009, std::int64_t{1} << 32),
             words[1]);
 }
 

@@ -1,0 +1,206 @@
+// CSV files: a header that may be quoted, then numbers.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "datasets/file_formats.hpp"
+#include "datasets/text_rows.hpp"
+
+namespace assay {
+namespace {
+
+struct Field {
+  std::string text;
+  bool quoted = false;
+};
+
+/// A record: RFC 4180, section 2, where a quoted field may hold commas, newlines
+/// and (doubled) quotes.
+struct Record {
+  std::vector<Field> fields;
+  std::int64_t end = 0;  ///< where the next line begins
+  bool blank() const { return fields.size() == 1 && !fields[0].quoted && fields[0].text.empty(); }
+};
+
+/// Reads the file piece by piece.
+class Characters {
+ public:
+  Characters(const DataFile& file, std::int64_t at) : file_(file), next_(at) {}
+  std::optional<char> peek() {
+    if (at_ == piece_.size()) {
+      if (next_ == file_.size()) return std::nullopt;
+      piece_.resize(
+          static_cast<std::size_t>(std::min<std::int64_t>(1 << 16, file_.size() - next_)));
+      file_.read(next_, piece_);
+      next_ += std::ssize(piece_);
+      at_ = 0;
+    }
+    return piece_[at_];
+  }
+  std::optional<char> take() {
+    const auto letter = peek();
+    if (letter) ++at_;
+    return letter;
+  }
+  std::int64_t position() const {
+    return next_ - (std::ssize(piece_) - static_cast<std::int64_t>(at_));
+  }
+
+ private:
+  const DataFile& file_;
+  std::int64_t next_;
+  std::string piece_;
+  std::size_t at_ = 0;
+};
+
+Record next_record(const DataFile& file, Characters& characters) {
+  constexpr std::int64_t longest = 1 << 26;
+  const std::int64_t begin = characters.position();
+  Record record{{Field()}, 0};
+  bool inside = false;
+  for (;;) {
+    const auto letter = characters.take();
+    if (!letter || (*letter == '\n' && !inside)) break;
+    if (characters.position() - begin > longest)
+      refuse(file, fmt::format("its first row is longer than {} bytes, so this is no CSV file. "
+                               "Give a table of numbers between commas.",
+                               longest));
+    Field& field = record.fields.back();
+    if (inside) {
+      if (*letter != '"') {
+        field.text += *letter;
+      } else if (characters.peek() == '"') {
+        field.text += *characters.take();
+      } else {
+        inside = false;
+      }
+    } else if (*letter == '"' && !field.quoted && without_blanks(field.text).empty()) {
+      field = {"", true};
+      inside = true;
+    } else if (*letter == ',') {
+      record.fields.emplace_back();
+    } else if (!field.quoted || (*letter != ' ' && *letter != '\r')) {
+      field.text += *letter;
+    }
+  }
+  if (inside)
+    refuse(file, "a quoted name in its first line does not end. Close the quotation marks.");
+  for (Field& field : record.fields)
+    if (!field.quoted) field.text = without_blanks(field.text);
+  record.end = characters.position();
+  return record;
+}
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char letter) { return std::tolower(letter); });
+  return text;
+}
+
+bool names_labels(const Field& field) {
+  const std::string name = lower(field.text);
+  return name == "label" || name == "target" || name == "class";
+}
+
+/// Text that stands for a missing value is no name: a first row of such values is no header.
+bool is_name(const Field& field) {
+  if (field.quoted) return true;
+  const std::string text = lower(field.text);
+  return !number_in(text) && text != "" && text != "na" && text != "n/a" && text != "null" &&
+         text != "none" && text != "?" && text != "-";
+}
+
+/// A header has names, and no numbers unless one of its names is that of labels.
+bool is_header(const std::vector<Field>& fields) {
+  const bool names = std::any_of(fields.begin(), fields.end(), is_name);
+  const bool numbers = std::any_of(fields.begin(), fields.end(), [](const Field& field) {
+    return !field.quoted && number_in(field.text);
+  });
+  return names && (!numbers || std::any_of(fields.begin(), fields.end(), names_labels));
+}
+
+class CsvTable final : public FileTable {
+ public:
+  CsvTable(std::unique_ptr<DataFile> data, const TableOptions& options)
+      : FileTable(std::move(data)) {
+    std::int64_t begin = starts_with_byte_order_mark() ? 3 : 0;
+    Characters characters(file(), begin);
+    Record record = next_record(file(), characters);
+    while (record.blank() && record.end < file().size()) {
+      begin = record.end;
+      record = next_record(file(), characters);
+    }
+    columns_ = std::ssize(record.fields);
+    if (is_header(record.fields)) {
+      begin = record.end;
+      find_labels(record.fields);
+    }
+    rows_.emplace(file(), begin, '\0', options.index_bytes, [](const TextRows::Line&) {});
+    check_size(file(), rows_->rows(), features());
+  }
+  std::int64_t rows() const override { return rows_->rows(); }
+  std::int64_t features() const override { return columns_ - (has_labels() ? 1 : 0); }
+  bool has_labels() const override { return label_column_ >= 0; }
+
+ private:
+  bool starts_with_byte_order_mark() const {
+    if (file().size() < 3) return false;
+    char bytes[3];
+    file().read(0, bytes);
+    return std::string_view(bytes, 3) == "\xEF\xBB\xBF";
+  }
+
+  void find_labels(const std::vector<Field>& names) {
+    for (std::int64_t column = 0; column < columns_; ++column) {
+      if (!names_labels(names[static_cast<std::size_t>(column)])) continue;
+      if (label_column_ >= 0)
+        refuse(file(), fmt::format("columns {} and {} are both named as labels are (label, target "
+                                   "or class). Rename one of them.",
+                                   label_column_ + 1, column + 1));
+      label_column_ = column;
+    }
+  }
+
+  void read_unchecked(std::int64_t first, std::int64_t count, double* x,
+                      double* labels) const override {
+    rows_->visit(first, count, [&](const TextRows::Line& line) {
+      read_row(line, x + (line.row - first) * features(),
+               labels == nullptr ? nullptr : labels + (line.row - first));
+    });
+  }
+
+  void read_row(const TextRows::Line& line, double* x, double* label) const {
+    const std::int64_t columns = std::count(line.text.begin(), line.text.end(), ',') + 1;
+    if (columns != columns_)
+      refuse(file(), line.row, std::min(columns, columns_),
+             fmt::format("the row has {} columns, the first line has {}. Correct the row.", columns,
+                         columns_));
+    std::string_view rest = line.text;
+    for (std::int64_t column = 0; column < columns_; ++column) {
+      const std::size_t comma = rest.find(',');
+      const double number =
+          finite_number(file(), line.row, column, without_blanks(rest.substr(0, comma)));
+      rest.remove_prefix(comma == rest.npos ? rest.size() : comma + 1);
+      if (column != label_column_)
+        *x++ = number;
+      else if (label != nullptr)
+        *label = number;
+    }
+  }
+
+  std::int64_t columns_ = 0, label_column_ = -1;
+  std::optional<TextRows> rows_;
+};
+
+}  // namespace
+
+std::unique_ptr<Table> open_csv(std::unique_ptr<DataFile> file, const TableOptions& options) {
+  return std::make_unique<CsvTable>(std::move(file), options);
+}
+
+}  // namespace assay

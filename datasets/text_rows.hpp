@@ -1,0 +1,56 @@
+#pragma once
+// The rows of a text file, which are its lines, found from an index of where they begin.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "datasets/data_file.hpp"
+
+namespace assay {
+
+/// Lines that are rows: neither blank nor, where there are comments, a comment alone.
+class TextRows {
+ public:
+  struct Line {
+    std::string_view text;  ///< without its end (LF or CR LF), and without a comment
+    std::int64_t row;       ///< from 0
+  };
+  using Visitor = std::function<void(const Line&)>;
+
+  /// Counts the rows from the byte `begin` on, in one parallel pass. `comment` begins a comment
+  /// ('\0' for none). `seen` is called once with each row, concurrently; Line::row is then unknown
+  /// (-1). InputError: a line of more than 64 MiB.
+  TextRows(const DataFile& file, std::int64_t begin, char comment, std::int64_t index_bytes,
+           const Visitor& seen);
+  std::int64_t rows() const { return rows_before_.back(); }
+  /// Calls `visitor` with rows [first, first + count), in order. InputError: the file has changed
+  /// so that it has fewer.
+  void visit(std::int64_t first, std::int64_t count, const Visitor& visitor) const;
+
+ private:
+  /// Calls `visitor` with the rows that begin in a block of the index; the first has number `row`.
+  void visit_block(std::int64_t block, std::int64_t row, const Visitor& visitor) const;
+  std::vector<char> lines_of(std::int64_t block) const;
+  const DataFile& file_;
+  std::int64_t begin_, index_bytes_;
+  char comment_;
+  std::vector<std::int64_t> rows_before_;  ///< each block, and of all together
+};
+
+std::string_view without_blanks(std::string_view text);
+
+/// The number that the text is, as std::from_chars reads it, after an optional plus sign; it may be
+/// infinite or NaN. Nothing where it is no number or beyond the range of fp64.
+std::optional<double> number_in(std::string_view text);
+
+/// The finite number in column `column` (from 0) of a row. InputError says what it is else.
+double finite_number(const DataFile& file, std::int64_t row, std::int64_t column,
+                     std::string_view text);
+
+/// A text for a message: at most 40 characters, printable ones alone.
+std::string shown(std::string_view text);
+
+}  // namespace assay

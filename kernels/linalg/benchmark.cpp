@@ -12,6 +12,15 @@ class LinalgBenchmark final : public OperationBenchmark {
 
   std::string description() const override { return "dense kernels of data analysis"; }
 
+  std::vector<Example> examples() const override {
+    std::vector<Example> examples = OperationBenchmark::examples();
+    examples.push_back(
+        {"assay-linalg --problem syrk:n16384d64,eigh:d64,qr:n16384d64 --backend blas,reference "
+         "--max-time 0.1",
+         "a Gram matrix, eigenvectors and a triangular factor, by BLAS and LAPACK, and in fp64"});
+    return examples;
+  }
+
   std::vector<Dimension> dimensions() const override {
     return {dimension::precision({"fp64", "fp32"}, {"fp64"}),
             dimension::backend("linalg", {"blas"}),

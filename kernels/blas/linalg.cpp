@@ -13,21 +13,13 @@
 namespace assay::blas {
 namespace {
 
-// Values of the enumerations of every cblas.h.
-constexpr int row_major = 101, lower = 122, transpose = 112;
-
-/// cblas_ssyrk and cblas_dsyrk, as C calls them.
-template <class Int, class Real>
-using Function = void (*)(int order, int triangle, int transpose_a, Int n, Int k, Real alpha,
-                          const Real* a, Int lda, Real beta, Real* c, Int ldc);
-
 template <class Int, class Real>
 class Syrk final : public Operation {
  public:
   Syrk(const LinalgProblem& problem, const std::string& name, void* function, int threads)
       : shape_(problem.shape()),
         arguments_(problem.tensors()),
-        call_(reinterpret_cast<Function<Int, Real>>(function)),
+        call_(reinterpret_cast<SyrkFunction<Int, Real>>(function)),
         threads_(threads) {
     executed_ = executed_by(name, problem, "direct");
   }
@@ -44,9 +36,7 @@ class Syrk final : public Operation {
     const auto d = static_cast<Int>(shape_.d);
     call_(row_major, lower, transpose, d, static_cast<Int>(shape_.n), Real(1), x_, d, Real(0), c_,
           d);
-    // BLAS writes one triangle.
-    for (std::int64_t i = 0; i < shape_.d; ++i)
-      for (std::int64_t j = 0; j < i; ++j) c_[j * shape_.d + i] = c_[i * shape_.d + j];
+    mirror(c_, shape_.d);
   }
 
   Executed executed() const override { return executed_; }
@@ -54,7 +44,7 @@ class Syrk final : public Operation {
  private:
   LinalgShape shape_;
   std::vector<TensorSpec> arguments_;
-  Function<Int, Real> call_;
+  SyrkFunction<Int, Real> call_;
   int threads_;
   const Real* x_ = nullptr;
   Real* c_ = nullptr;
@@ -73,6 +63,7 @@ std::unique_ptr<Operation> made(const LinalgProblem& problem, const std::string&
 std::string algorithm_of(LinalgKernel kernel) {
   switch (kernel) {
     case LinalgKernel::syrk:
+    case LinalgKernel::moments:
       return "direct";
     case LinalgKernel::eigh:
       return "divide_and_conquer";
@@ -101,9 +92,11 @@ Result<std::unique_ptr<Operation>> make_linalg(Device&, const Problem& problem,
   const int threads = std::max(1, options.threads);
   if (s.kernel == LinalgKernel::eigh) return make_eigh(linalg, threads);
   if (s.kernel == LinalgKernel::qr) return make_qr(linalg, threads);
-  const std::string symbol = linalg.precision() == Precision::fp64 ? "cblas_dsyrk" : "cblas_ssyrk";
+  const bool fp64 = s.kernel == LinalgKernel::moments || linalg.precision() == Precision::fp64;
+  const std::string symbol = fp64 ? "cblas_dsyrk" : "cblas_ssyrk";
   void* const function = library().function(symbol);
   if (function == nullptr) return Unsupported{library().why_not(symbol)};
+  if (s.kernel == LinalgKernel::moments) return make_moments(linalg, function, threads);
   return library().wide() ? made<std::int64_t>(linalg, symbol, function, threads)
                           : made<std::int32_t>(linalg, symbol, function, threads);
 }

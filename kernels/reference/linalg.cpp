@@ -45,16 +45,7 @@ class PlainSyrk final : public Operation {
     encode(arguments_[1].type, sums, c_);
   }
 
-  Executed executed() const override {
-    Executed out;
-    out.algorithm = "direct";
-    out.implementation = "plain loop";
-    out.storage = std::string(name(problem_.precision()));
-    out.compute = out.accumulate = std::string(name(DataType::fp64));
-    out.layout = "rows";
-    out.evidence = "library";
-    return out;
-  }
+  Executed executed() const override { return plain_loop(problem_); }
 
  private:
   LinalgProblem problem_;
@@ -72,6 +63,7 @@ Result<std::unique_ptr<Operation>> make_linalg(Device&, const Problem& problem,
         "reference has no algorithm {} (it computes direct alone). Use direct.", algorithm)};
   const auto& linalg = problem_cast<LinalgProblem>(problem);
   const int threads = std::max(1, options.threads);
+  if (auto made = make_observations(linalg, threads)) return made;
   switch (linalg.shape().kernel) {
     case LinalgKernel::syrk:
       return std::make_unique<PlainSyrk>(linalg, threads);
@@ -88,4 +80,16 @@ Result<std::unique_ptr<Operation>> make_linalg(Device&, const Problem& problem,
 const Maker add_linalg{makers(), kind_of<LinalgProblem>(), &make_linalg, {"direct"}};
 
 }  // namespace
+
+Executed plain_loop(const LinalgProblem& problem) {
+  Executed out;
+  out.algorithm = "direct";
+  out.implementation = "plain loop";
+  out.storage = std::string(name(problem.precision()));
+  out.compute = out.accumulate = std::string(name(DataType::fp64));
+  out.layout = "rows";
+  out.evidence = "library";
+  return out;
+}
+
 }  // namespace assay::reference

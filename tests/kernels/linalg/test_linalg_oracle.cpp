@@ -1,34 +1,15 @@
 // The oracle of the Gram matrix against plain loops, and what its bounds and its checksum find.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <random>
 
 #include "core/base/error.hpp"
-#include "kernels/linalg/problem.hpp"
+#include "tests/kernels/linalg/linalg_helpers.hpp"
 
 namespace assay {
 namespace {
 
-Executed honest(Precision precision) {
-  Executed executed;
-  executed.algorithm = "direct";
-  executed.accumulate = std::string(name(precision));
-  return executed;
-}
-
-Inputs data(const LinalgProblem& problem, Values::Kind kind, int magnitude, std::uint64_t seed) {
-  Inputs inputs;
-  for (const TensorSpec& spec : problem.tensors())
-    inputs.emplace(spec.name, Values(kind, seed, spec.name, spec.type, magnitude));
-  return inputs;
-}
-
-std::vector<std::int64_t> every_index(const TensorSpec& spec) {
-  std::vector<std::int64_t> all(static_cast<std::size_t>(spec.elements()));
-  for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::int64_t>(i);
-  return all;
-}
+using namespace linalg_test;
 
 /// x^T x with operands and partial sums rounded as told, in sequence.
 std::vector<double> gram(const LinalgProblem& problem, const Inputs& inputs,
@@ -42,15 +23,6 @@ std::vector<double> gram(const LinalgProblem& problem, const Inputs& inputs,
       for (std::size_t j = 0; j < d; ++j) c[i * d + j] = sum(c[i * d + j] + row[i] * row[j]);
   }
   return c;
-}
-
-double same(double value) { return value; }
-double to_fp32(double value) { return round_to(DataType::fp32, value); }
-double to_bf16(double value) { return round_to(DataType::bf16, value); }
-double to_tf32(double value) {  // 11 significant bits
-  if (value == 0) return 0;
-  const double scale = std::ldexp(1, std::ilogb(value) - 10);
-  return std::nearbyint(value / scale) * scale;
 }
 
 /// Whether all elements keep to the bounds.

@@ -1,0 +1,55 @@
+#pragma once
+// Which inputs a reference was computed of, so that one pass over all observations serves every
+// output and every check of them.
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "core/api/oracle.hpp"
+
+namespace assay::linalg {
+
+/// Evenly spaced elements of all inputs: all of small ones. Different draws of random values differ
+/// there: 64 values of at least 3 each would be equal once in 10^30 draws.
+inline std::vector<double> fingerprint(const std::vector<TensorSpec>& arguments,
+                                       const Inputs& inputs) {
+  constexpr std::int64_t most = 64;
+  std::vector<double> values;
+  for (const TensorSpec& spec : arguments) {
+    if (spec.role != Role::input) continue;
+    const Values& of = inputs.find(spec.name)->second;
+    const std::int64_t count = std::min(spec.elements(), most);
+    for (std::int64_t i = 0; i < count; ++i)
+      values.push_back(of(i * (spec.elements() / count) + i * (spec.elements() % count) / count));
+  }
+  return values;
+}
+
+/// Sums of many columns, each with the rounding errors of its additions (Knuth's TwoSum), so that
+/// additions cost nothing of fp64's precision.
+class ColumnSums {
+ public:
+  explicit ColumnSums(std::size_t columns) : sums_(columns), low_(columns) {}
+  /// Adds factor * values to the columns from `first` on.
+  void add(std::size_t first, const double* values, std::size_t count, double factor = 1) {
+    for (std::size_t j = 0; j < count; ++j) add(first + j, factor * values[j]);
+  }
+  void add(std::size_t column, double value) {
+    const double sum = sums_[column], next = sum + value, shift = next - sum;
+    low_[column] += (sum - (next - shift)) + (value - shift);
+    sums_[column] = next;
+  }
+  void add(const ColumnSums& other) {
+    for (std::size_t j = 0; j < sums_.size(); ++j) {
+      add(j, other.sums_[j]);
+      low_[j] += other.low_[j];
+    }
+  }
+  double operator[](std::size_t column) const { return sums_[column] + low_[column]; }
+
+ private:
+  std::vector<double> sums_, low_;
+};
+
+}  // namespace assay::linalg

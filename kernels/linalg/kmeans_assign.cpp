@@ -1,0 +1,245 @@
+// The fp64 reference of an assignment to centroids: all labels, and what is summed by them. An
+// observation is uncertain where rounding errors may change its nearest centroid; it widens the
+// bounds of whatever it may belong to (docs/method-linalg.md).
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "kernels/linalg/bounds.hpp"
+#include "kernels/linalg/draw.hpp"
+#include "kernels/linalg/oracles.hpp"
+
+namespace assay::linalg {
+namespace {
+
+/// Largest magnitude of integers: small, so that observations are often equally near to two.
+constexpr double largest_integer = 2;
+
+std::size_t place(std::int64_t at) { return static_cast<std::size_t>(at); }
+
+/// What a pass over all observations finds.
+struct Assignment {
+  Assignment(std::int64_t n, std::int64_t d, std::int64_t k)
+      : first(place(n)),
+        last(place(n)),
+        sums(place(k * d)),
+        squares(place(k * d)),
+        doubt(place(k * d)),
+        counts(place(k)),
+        doubtful(place(k)),
+        inertia(1) {}
+
+  std::vector<std::int32_t> first, last;  ///< labels that an observation may have: these, and
+                                          ///< some between them
+  ColumnSums sums;
+  std::vector<double> squares, doubt;    ///< of what is added, and of what uncertain ones would add
+  std::vector<double> counts, doubtful;  ///< observations, and uncertain ones
+  ColumnSums inertia;
+  double inertia_squares = 0, inertia_doubt = 0;
+};
+
+/// Everything but the labels.
+void add(Assignment& to, const Assignment& part) {
+  const auto all = [](std::vector<double>& into, const std::vector<double>& from) {
+    for (std::size_t i = 0; i < into.size(); ++i) into[i] += from[i];
+  };
+  to.sums.add(part.sums);
+  to.inertia.add(part.inertia);
+  all(to.squares, part.squares);
+  all(to.doubt, part.doubt);
+  all(to.counts, part.counts);
+  all(to.doubtful, part.doubtful);
+  to.inertia_squares += part.inertia_squares;
+  to.inertia_doubt += part.inertia_doubt;
+}
+
+/// The centroids, and what the error of a score has of them.
+struct Centroids {
+  Centroids(const Values& values, std::int64_t d, std::int64_t k)
+      : rows(place(k * d)), columns(place(k * d)), half_norms(place(k)), largest(place(k)) {
+    values.fill(0, rows);
+    const std::size_t features = place(d), count = place(k);
+    for (std::size_t c = 0; c < count; ++c)
+      for (std::size_t j = 0; j < features; ++j) {
+        const double value = rows[c * features + j];
+        columns[j * count + c] = value;
+        half_norms[c] += square(value) / 2;
+        largest[c] = std::max(largest[c], std::abs(value));
+      }
+  }
+  std::vector<double> rows, columns;
+  std::vector<double> half_norms, largest;
+};
+
+class KmeansAssignOracle final : public Oracle {
+ public:
+  explicit KmeansAssignOracle(const LinalgProblem& problem)
+      : problem_(problem), n_(problem.shape().n), d_(problem.shape().d), k_(problem.shape().k) {}
+
+  int exact_magnitude(const Executed& executed) const override {
+    const auto n = static_cast<double>(n_), d = static_cast<double>(d_);
+    const double held = 1 / sums::ErrorModel::accumulator_roundoff(problem_.precision(), executed);
+    // Squared distances are below d (2 m)^2, and are added in fp64.
+    return static_cast<int>(
+        std::min({largest_integer, std::sqrt(held / d) / 2, std::sqrt(0x1p53 / (n * d)) / 2}));
+  }
+
+  int full_magnitude(const TensorSpec&) const override { return 0; }  // inputs are no integers
+
+  std::optional<ElementRange> whole(const TensorSpec& output) const override {
+    if (output.role != Role::output) return std::nullopt;
+    return ElementRange{0, output.elements()};
+  }
+  std::vector<std::int64_t> sample(const TensorSpec&, double, std::uint64_t) const override {
+    return {};
+  }
+  std::optional<double> checksum(const TensorSpec&, const Inputs&,
+                                 const ChecksumWeights&) const override {
+    return std::nullopt;
+  }
+
+  void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed, bool exact,
+              std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
+    const Assignment& all = assignment(inputs, executed, exact);
+    const Bounds bounds(problem_.precision(), executed, DataType::fp64, place(output.elements()));
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      const std::size_t at = place(indices[i]);
+      if (output.name == "labels") {
+        const double low = all.first[at], high = all.last[at];
+        expected[i] = {(low + high) / 2, (high - low) / 2, (high - low) / 2};
+      } else if (output.name == "counts") {
+        expected[i] = {all.counts[at], all.doubtful[at], all.doubtful[at]};
+      } else if (exact) {
+        expected[i] = {output.name == "sums" ? all.sums[at] : all.inertia[0], 0, 0};
+      } else if (output.name == "sums") {
+        const double count = all.counts[at / place(d_)], value = all.sums[at];
+        expected[i] =
+            bounds.expected(value, square(u_fp64) * variance_of_sum(count, all.squares[at], value));
+        widen(expected[i], all.doubt[at]);
+      } else {
+        expected[i] = bounds.expected(all.inertia[0], inertia_variance(all, executed));
+        widen(expected[i], all.inertia_doubt);
+      }
+    }
+  }
+
+ private:
+  static void widen(Expected& expected, double by) {
+    expected.max_bound += by;
+    expected.rms_bound += by;
+  }
+
+  double u(const Executed& executed) const {
+    return sums::ErrorModel::accumulator_roundoff(problem_.precision(), executed);
+  }
+
+  /// Of sums of d squares, whose differences are rounded once, by the implementation and by this
+  /// reference; then n of these are added in fp64.
+  double inertia_variance(const Assignment& all, const Executed& executed) const {
+    const auto n = static_cast<double>(n_), d = static_cast<double>(d_);
+    return 2 * square(u(executed)) * (d / 9 + 2) * all.inertia_squares +
+           square(u_fp64) * variance_of_sum(n, all.inertia_squares, all.inertia[0]);
+  }
+
+  const Assignment& assignment(const Inputs& inputs, const Executed& executed, bool exact) const {
+    std::vector<double> key = fingerprint(problem_.tensors(), inputs);
+    key.push_back(exact ? 1 : 0);
+    key.push_back(u(executed));
+    if (assignment_ && key == key_) return *assignment_;
+    key_ = std::move(key);
+    assignment_ = std::make_unique<Assignment>(n_, d_, k_);
+    const Values& x = inputs.find("x")->second;
+    const Centroids centroids(inputs.find("centroids")->second, d_, k_);
+    const Bounds bounds(problem_.precision(), executed, DataType::fp64, place(n_ * k_));
+    const double deviations = exact ? 0 : bounds.deviations() * u(executed);
+#pragma omp parallel
+    {
+      Assignment part(0, d_, k_);
+      std::vector<double> row(place(d_)), scores(place(k_)), errors(place(k_));
+#pragma omp for schedule(static)
+      for (std::int64_t i = 0; i < n_; ++i) {
+        x.fill(i * d_, row);
+        score(centroids, row, deviations, scores, errors);
+        assign(centroids, row, scores, errors, i, part);
+      }
+#pragma omp critical(assay_kmeans_reference)
+      add(*assignment_, part);
+    }
+    return *assignment_;
+  }
+
+  /// Half of the squared distances, less that of x to 0, as ||c||^2 / 2 - x . c, and how far they
+  /// may be from what is computed so: the sum of products, the norm, and their difference. The
+  /// reference's own errors count as much as the implementation's.
+  void score(const Centroids& centroids, const std::vector<double>& row, double deviations,
+             std::vector<double>& scores, std::vector<double>& errors) const {
+    std::fill(scores.begin(), scores.end(), 0.0);
+    double squares = 0;
+    const std::size_t k = scores.size();
+    for (std::size_t j = 0; j < row.size(); ++j) {
+      const double* const column = &centroids.columns[j * k];
+      for (std::size_t c = 0; c < k; ++c) scores[c] += row[j] * column[c];
+      squares += square(row[j]);
+    }
+    const auto d = static_cast<double>(d_);
+    for (std::size_t c = 0; c < k; ++c) {
+      const double norm = centroids.half_norms[c];
+      scores[c] = norm - scores[c];
+      errors[c] =
+          deviations *
+          std::sqrt(2 * (sums::variance_of_sum(d, false) * squares * square(centroids.largest[c]) +
+                         (d / 9 + 2) * square(norm) + square(scores[c]) / 3));
+    }
+  }
+
+  void assign(const Centroids& centroids, const std::vector<double>& row,
+              const std::vector<double>& scores, const std::vector<double>& errors, std::int64_t i,
+              Assignment& part) const {
+    const std::size_t k = scores.size(), d = row.size();
+    const std::size_t best = place(std::min_element(scores.begin(), scores.end()) - scores.begin());
+    double limit = std::numeric_limits<double>::infinity();
+    for (std::size_t c = 0; c < k; ++c) limit = std::min(limit, scores[c] + errors[c]);
+    const auto may_win = [&](std::size_t c) { return c == best || scores[c] - errors[c] < limit; };
+    std::size_t first = best, last = best;
+    double most = scores[best];
+    for (std::size_t c = 0; c < k; ++c) {
+      if (!may_win(c)) continue;
+      first = std::min(first, c);
+      last = std::max(last, c);
+      most = std::max(most, scores[c]);
+    }
+    assignment_->first[place(i)] = static_cast<std::int32_t>(first);
+    assignment_->last[place(i)] = static_cast<std::int32_t>(last);
+    part.counts[best] += 1;
+    part.sums.add(best * d, row.data(), d);
+    double distance = 0;
+    for (std::size_t j = 0; j < d; ++j) {
+      part.squares[best * d + j] += square(row[j]);
+      distance += square(row[j] - centroids.rows[best * d + j]);
+    }
+    part.inertia.add(0, distance);
+    part.inertia_squares += square(distance);
+    if (first == last) return;
+    part.inertia_doubt += 2 * (most - scores[best]);
+    for (std::size_t c = first; c <= last; ++c) {
+      if (!may_win(c)) continue;
+      part.doubtful[c] += 1;
+      for (std::size_t j = 0; j < d; ++j) part.doubt[c * d + j] += std::abs(row[j]);
+    }
+  }
+
+  LinalgProblem problem_;
+  std::int64_t n_, d_, k_;
+  // Of the last inputs.
+  mutable std::vector<double> key_;
+  mutable std::unique_ptr<Assignment> assignment_;
+};
+
+}  // namespace
+
+std::unique_ptr<Oracle> kmeans_assign_oracle(const LinalgProblem& problem) {
+  return std::make_unique<KmeansAssignOracle>(problem);
+}
+
+}  // namespace assay::linalg

@@ -1,0 +1,76 @@
+// The dense kernels of data analysis: which operation makes which.
+
+#include "kernels/native/linalg.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kernels/native/backend.hpp"
+
+namespace assay::native {
+
+LinalgOperation::LinalgOperation(const LinalgProblem& problem, int threads, const char* target)
+    : problem_(problem),
+      threads_(std::max(1, threads)),
+      n_(problem.shape().n),
+      d_(problem.shape().d),
+      k_(problem.shape().k),
+      arguments_(problem.tensors()) {
+  TensorSpec workspace;
+  workspace.name = "workspace";
+  workspace.role = Role::workspace;
+  arguments_.push_back(workspace);
+  executed_.algorithm = "direct";
+  executed_.implementation = fmt::format("highway {}", target);
+  executed_.storage = executed_.compute = executed_.accumulate =
+      std::string(name(problem.precision()));
+  executed_.evidence = "numerical";  // the bounds of fp32 exclude tf32 and bf16
+  executed_.layout = "rows";
+}
+
+std::size_t LinalgOperation::reserve_bytes(std::size_t bytes) {
+  const std::size_t place = arguments_.back().bytes;
+  arguments_.back().bytes = place + (bytes + line - 1) / line * line;
+  executed_.workspace_bytes = arguments_.back().bytes;
+  return place;
+}
+
+void LinalgOperation::bind(std::span<Tensor* const> tensors) {
+  data_.clear();
+  for (Tensor* tensor : tensors) data_.push_back(tensor->data());
+}
+
+LinalgOperation::Range LinalgOperation::range_of(std::ptrdiff_t thread) const {
+  const std::ptrdiff_t each = n_ / threads_, more = n_ % threads_;
+  const std::ptrdiff_t begin = thread * each + std::min(thread, more);
+  return {begin, begin + each + (thread < more ? 1 : 0)};
+}
+
+namespace {
+
+Result<std::unique_ptr<Operation>> make_linalg(Device&, const Problem& problem,
+                                               const Options& options, Communicator&) {
+  const std::string algorithm = options.get("algorithm", "auto");
+  if (algorithm != "auto" && algorithm != "direct")
+    return Unsupported{fmt::format("native has no algorithm {} for linalg. Use auto.", algorithm)};
+  const auto& linalg = problem_cast<LinalgProblem>(problem);
+  switch (linalg.shape().kernel) {
+    case LinalgKernel::syrk:
+    case LinalgKernel::moments:
+    case LinalgKernel::hinge_hessian:
+      return make_gram(linalg, options.threads);
+    case LinalgKernel::kmeans_assign:
+      return make_kmeans_assign(linalg, options.threads);
+    case LinalgKernel::hinge:
+      return make_hinge(linalg, options.threads);
+    default:
+      return Unsupported{
+          fmt::format("native has no kernel {} of linalg.", name(linalg.shape().kernel))};
+  }
+}
+
+const Maker add_linalg{makers(), kind_of<LinalgProblem>(), &make_linalg, {"direct"}};
+
+}  // namespace
+}  // namespace assay::native

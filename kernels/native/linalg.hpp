@@ -1,0 +1,75 @@
+#pragma once
+// The dense kernels of data analysis as operations: what they share, and the maker of each.
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "kernels/linalg/problem.hpp"
+
+namespace assay::native {
+
+/// Tensors, memory and threads. Threads take equal ranges of observations in order, and their sums
+/// are added in their order: a result depends on the number of threads, and on nothing else that
+/// varies from run to run.
+class LinalgOperation : public Operation {
+ public:
+  const std::vector<TensorSpec>& arguments() const final { return arguments_; }
+  void bind(std::span<Tensor* const> tensors) final;
+  Executed executed() const final { return executed_; }
+
+ protected:
+  /// `of_thread`, `shared`: bytes of scratch memory.
+  LinalgOperation(const LinalgProblem& problem, int threads, const char* target);
+  /// Gives a part of the scratch memory a place; before bind().
+  template <class T>
+  std::size_t reserve(std::ptrdiff_t count) {
+    return reserve_bytes(static_cast<std::size_t>(count) * sizeof(T));
+  }
+  /// `count` elements for each thread.
+  template <class T>
+  std::size_t reserve_for_threads(std::ptrdiff_t count) {
+    return reserve_bytes(static_cast<std::size_t>(stride_of<T>(count) * threads_) * sizeof(T));
+  }
+  template <class T>
+  T* scratch(std::size_t place) const {
+    return reinterpret_cast<T*>(static_cast<std::byte*>(data_.back()) + place);
+  }
+  template <class T>
+  T* scratch_of_thread(std::size_t place, std::ptrdiff_t count, std::ptrdiff_t thread) const {
+    return scratch<T>(place) + stride_of<T>(count) * thread;
+  }
+  template <class T>
+  T* data(std::size_t argument) const {
+    return static_cast<T*>(data_[argument]);
+  }
+
+  /// Observations of a thread.
+  struct Range {
+    std::ptrdiff_t begin, end;
+  };
+  Range range_of(std::ptrdiff_t thread) const;
+
+  LinalgProblem problem_;
+  int threads_;
+  std::ptrdiff_t n_, d_, k_;
+  Executed executed_;
+
+ private:
+  static constexpr std::size_t line = 64;
+  template <class T>
+  static constexpr std::ptrdiff_t stride_of(std::ptrdiff_t count) {
+    constexpr auto of_line = static_cast<std::ptrdiff_t>(line / sizeof(T));
+    return (count + of_line - 1) / of_line * of_line;
+  }
+  std::size_t reserve_bytes(std::size_t bytes);
+
+  std::vector<TensorSpec> arguments_;
+  std::vector<void*> data_;
+};
+
+std::unique_ptr<Operation> make_gram(const LinalgProblem& problem, int threads);
+std::unique_ptr<Operation> make_kmeans_assign(const LinalgProblem& problem, int threads);
+std::unique_ptr<Operation> make_hinge(const LinalgProblem& problem, int threads);
+
+}  // namespace assay::native

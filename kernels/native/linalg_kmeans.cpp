@@ -1,0 +1,159 @@
+// The nearest centroid of each observation, and what the next centroids are made of, in one pass.
+
+#include <omp.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "kernels/native/linalg.hpp"
+#include "kernels/native/linalg_simd.hpp"
+
+namespace assay::native {
+namespace {
+
+/// Observations that are assigned, and then added while they are in the second cache: enough that
+/// several have the same centroid.
+constexpr std::ptrdiff_t block_rows = 48;
+/// How many observations later memory is read.
+constexpr std::ptrdiff_t rows_ahead = 16;
+
+template <class T>
+class KmeansAssign final : public LinalgOperation {
+ public:
+  KmeansAssign(const LinalgProblem& problem, int threads)
+      : LinalgOperation(problem, threads, linalg_simd<T>().target),
+        simd_(linalg_simd<T>()),
+        few_(k_ <= most_dots),
+        // Few are rows, many are columns: of whole vectors.
+        stride_(padded((few_ ? d_ : k_), simd_.lanes)),
+        width_(few_ ? most_dots : stride_),
+        scores_width_(padded(width_, simd_.lanes)),
+        sums_stride_(padded(d_, 64 / sizeof(double))),
+        packed_(reserve<T>((few_ ? k_ : d_) * stride_)),
+        start_(reserve<T>(scores_width_)),
+        dots_(reserve_for_threads<T>(block_rows * width_ + simd_.lanes)),
+        sums_(reserve_for_threads<double>(k_ * sums_stride_)),
+        counts_(reserve_for_threads<double>(k_ + 1)),
+        heads_(reserve_for_threads<std::int32_t>(k_ + block_rows)) {}
+
+  void run(Stream&) override {
+    pack();
+#pragma omp parallel num_threads(threads_)
+    {
+      assign(omp_get_thread_num());
+#pragma omp barrier
+#pragma omp for schedule(static)
+      for (std::ptrdiff_t c = 0; c < k_; ++c) gather(c);
+    }
+    double inertia = 0;
+    for (std::ptrdiff_t thread = 0; thread < threads_; ++thread) inertia += counts(thread)[k_];
+    *data<double>(5) = inertia;
+  }
+
+ private:
+  static std::ptrdiff_t padded(std::ptrdiff_t count, std::ptrdiff_t of) {
+    return (count + of - 1) / of * of;
+  }
+  double* sums(std::ptrdiff_t thread) const {
+    return scratch_of_thread<double>(sums_, k_ * sums_stride_, thread);
+  }
+  /// Of the centroids, and then the inertia.
+  double* counts(std::ptrdiff_t thread) const {
+    return scratch_of_thread<double>(counts_, k_ + 1, thread);
+  }
+
+  /// Half of the squared norms of the centroids, from which x . c is subtracted: that is half of
+  /// the squared distance less that of x to 0. Padding is never the least.
+  void pack() const {
+    const T* const centroids = data<T>(1);
+    T* const packed = scratch<T>(packed_);
+    T* const start = scratch<T>(start_);
+    std::fill_n(packed, (few_ ? k_ : d_) * stride_, T(0));
+    std::fill_n(start, scores_width_, std::numeric_limits<T>::max());
+    for (std::ptrdiff_t c = 0; c < k_; ++c) {
+      double square = 0;
+      for (std::ptrdiff_t j = 0; j < d_; ++j) {
+        const T value = centroids[c * d_ + j];
+        square += static_cast<double>(value) * static_cast<double>(value);
+        packed[few_ ? c * stride_ + j : j * stride_ + c] = value;
+      }
+      start[c] = static_cast<T>(square / 2);
+    }
+  }
+
+  void assign(std::ptrdiff_t thread) const {
+    std::fill_n(sums(thread), k_ * sums_stride_, 0.0);
+    std::fill_n(counts(thread), k_ + 1, 0.0);
+    T* const dots = scratch_of_thread<T>(dots_, block_rows * width_ + simd_.lanes, thread);
+    std::fill_n(dots, block_rows * width_ + simd_.lanes, T(0));
+    std::int32_t* const heads = scratch_of_thread<std::int32_t>(heads_, k_ + block_rows, thread);
+    std::fill_n(heads, k_, -1);
+    const Range range = range_of(thread);
+    for (std::ptrdiff_t i = range.begin; i < range.end; i += block_rows)
+      assign(thread, i, std::min(block_rows, range.end - i), dots, heads);
+  }
+
+  /// `heads`: -1 for each centroid; then room for the rows.
+  void assign(std::ptrdiff_t thread, std::ptrdiff_t first, std::ptrdiff_t rows, T* dots,
+              std::int32_t* heads) const {
+    const T* const x = data<T>(0) + first * d_;
+    const T* const packed = scratch<T>(packed_);
+    std::int32_t* const labels = data<std::int32_t>(2) + first;
+    if (few_)
+      simd_.few_dots(x, d_, rows, packed, stride_, static_cast<int>(k_), dots, rows_ahead * d_);
+    else
+      simd_.many_dots(x, d_, rows, packed, stride_, dots, rows_ahead * d_);
+    std::int32_t* const next = heads + k_;
+    for (std::ptrdiff_t row = rows; row-- > 0;) {
+      labels[row] = simd_.least(scratch<T>(start_), dots + row * width_, scores_width_);
+      next[row] = heads[labels[row]];
+      heads[labels[row]] = static_cast<std::int32_t>(row);
+    }
+    for (std::ptrdiff_t row = 0; row < rows; ++row)
+      if (heads[labels[row]] >= 0) add_members(thread, x, labels[row], heads, next);
+  }
+
+  /// All rows of a block that have this centroid, some at once: its sums are read and written once
+  /// for them.
+  void add_members(std::ptrdiff_t thread, const T* x, std::int32_t c, std::int32_t* heads,
+                   const std::int32_t* next) const {
+    double* const of_thread = counts(thread);
+    std::int32_t row = heads[c];
+    heads[c] = -1;
+    while (row >= 0) {
+      const T* members[most_members] = {};
+      int count = 0;
+      for (; count < most_members && row >= 0; row = next[row]) members[count++] = x + row * d_;
+      of_thread[k_] += simd_.add_members(members, count, d_, data<T>(1) + c * d_,
+                                         sums(thread) + c * sums_stride_);
+      of_thread[c] += count;
+    }
+  }
+
+  void gather(std::ptrdiff_t c) const {
+    double* const sum = data<double>(3) + c * d_;
+    double count = 0;
+    std::fill_n(sum, d_, 0.0);
+    for (std::ptrdiff_t thread = 0; thread < threads_; ++thread) {
+      const double* const part = sums(thread) + c * sums_stride_;
+      for (std::ptrdiff_t j = 0; j < d_; ++j) sum[j] += part[j];
+      count += counts(thread)[c];
+    }
+    data<double>(4)[c] = count;
+  }
+
+  const LinalgSimd<T>& simd_;
+  bool few_;
+  std::ptrdiff_t stride_, width_, scores_width_, sums_stride_;
+  std::size_t packed_, start_, dots_, sums_, counts_, heads_;
+};
+
+}  // namespace
+
+std::unique_ptr<Operation> make_kmeans_assign(const LinalgProblem& problem, int threads) {
+  if (problem.precision() == Precision::fp32)
+    return std::make_unique<KmeansAssign<float>>(problem, threads);
+  return std::make_unique<KmeansAssign<double>>(problem, threads);
+}
+
+}  // namespace assay::native

@@ -1,0 +1,51 @@
+#pragma once
+// The inner loops of the dense kernels of data analysis, for one thread, in the best instruction
+// set of the processor. Rows of x follow each other without padding, and nothing is read outside of
+// them.
+
+#include <cstddef>
+#include <cstdint>
+
+namespace assay::native {
+
+/// Most rows that add_members and add_weighted take at once.
+inline constexpr int most_members = 4;
+/// Most centroids (or weight vectors) of few_dots.
+inline constexpr int most_dots = 4;
+
+template <class T>
+struct LinalgSimd {
+  const char* target;
+  std::ptrdiff_t lanes;  ///< of a vector of T
+  /// to[0 … d) = x - shift; null: x.
+  void (*copy_row)(const T* x, const T* shift, std::ptrdiff_t d, T* to);
+  /// c[i, j] += sum over rows of a[row, i] a[row, j] for j <= i < columns, and some elements above
+  /// the diagonal. The sums of one call are in T. Rows of a are `stride` apart, those of c
+  /// `c_stride`; both have as many elements as `columns` rounded up to vectors, and a is 0 there.
+  void (*add_gram)(const T* a, std::ptrdiff_t stride, std::ptrdiff_t rows, std::ptrdiff_t columns,
+                   double* c, std::ptrdiff_t c_stride);
+  /// out[row, i] (rows are `most_dots` apart) = the sum over j of x[row, j] w[i, j], for `count`
+  /// rows of w, which are `stride` apart: d rounded up to vectors at the least, and 0 there.
+  /// Meanwhile what lies `ahead` elements after x is fetched.
+  void (*few_dots)(const T* x, std::ptrdiff_t d, std::ptrdiff_t rows, const T* w,
+                   std::ptrdiff_t stride, int count, T* out, std::ptrdiff_t ahead);
+  /// The same for many: w is [d, stride] and out [rows, stride], stride a multiple of the vector.
+  void (*many_dots)(const T* x, std::ptrdiff_t d, std::ptrdiff_t rows, const T* w,
+                    std::ptrdiff_t stride, T* out, std::ptrdiff_t ahead);
+  /// Index of the least of start[i] - dots[i] for i < count, of equal ones the first. count is a
+  /// multiple of the vector.
+  std::int32_t (*least)(const T* start, const T* dots, std::ptrdiff_t count);
+  /// sums += the rows x[0 … rows), rows <= most_members; returns the sum of squares of their
+  /// differences to `centroid`. Both in fp64. sums has room for d rounded up to vectors of fp64.
+  double (*add_members)(const T* const* x, int rows, std::ptrdiff_t d, const T* centroid,
+                        double* sums);
+  /// sums += the rows x[0 … rows), each times its factor, in fp64; as add_members.
+  void (*add_weighted)(const T* const* x, const double* factors, int rows, std::ptrdiff_t d,
+                       double* sums);
+};
+
+/// Of float and double.
+template <class T>
+const LinalgSimd<T>& linalg_simd();
+
+}  // namespace assay::native

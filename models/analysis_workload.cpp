@@ -1,0 +1,115 @@
+#include "models/analysis_workload.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "core/base/clock.hpp"
+
+namespace assay {
+namespace {
+
+class AnalysisWorkload final : public Workload {
+ public:
+  AnalysisWorkload(std::unique_ptr<Analysis> analysis, Draws draws,
+                   std::map<std::string, double> amounts, double create_seconds)
+      : analysis_(std::move(analysis)), draws_(std::move(draws)), amounts_(std::move(amounts)) {
+    seconds_["create"] = create_seconds;
+  }
+
+  Stream& stream() override { return analysis_->device().stream(); }
+  Result<EnergyMeter*> energy_meter() override { return analysis_->device().energy_meter(); }
+  void reset() override {}
+  void run(Stream&) override {
+    analysis_->run();
+    ran_ = true;
+  }
+  bool batchable() const override { return true; }
+
+  void begin_audit(Audit kind) override {
+    if (kind == Audit::new_inputs)
+      load(next_draw_++);  // outputs keep what the last run left in them
+    else
+      analysis_->poison();
+  }
+
+  Verification end_audit() override {
+    const Verification checked = check("among the timed runs");
+    if (draw_ != 0) load(0);  // every sample is of the same data
+    return checked;
+  }
+
+  /// Two tables in a row: what was kept of the first is wrong for the second.
+  Verification verify_before() override {
+    load(next_draw_++);
+    const Verification other = verified_run("before timing");
+    if (!other.passed) return other;
+    load(0);
+    return verified_run("before timing");
+  }
+
+  Verification verify_after() override {
+    if (ran_) {
+      const Verification last = check("of the last timed run");
+      if (!last.passed) return last;
+    }
+    load(next_draw_++);
+    const Verification other = verified_run("after timing");
+    if (!other.passed) return other;
+    load(0);  // metrics are those of the timed data
+    return verified_run("after timing");
+  }
+
+  Executed executed() const override { return analysis_->executed(); }
+  std::map<std::string, double> work() const override { return amounts_; }
+  std::map<std::string, Metric> metrics() const override { return analysis_->metrics(); }
+  std::map<std::string, double> setup() const override { return seconds_; }
+
+ private:
+  void load(int draw) {
+    const auto start = std::chrono::steady_clock::now();
+    if (table_ == nullptr || draw != draw_) table_ = draws_(draw);
+    draw_ = draw;
+    ran_ = false;
+    analysis_->load(*table_);
+    seconds_.try_emplace("fill", seconds_since(start));
+  }
+
+  Verification verified_run(const std::string& when) {
+    analysis_->poison();
+    run(stream());
+    stream().wait();
+    return check(when);
+  }
+
+  Verification check(const std::string& when) {
+    Verification checked = analysis_->verify(*table_);
+    if (!checked.passed) checked.reason += fmt::format(" ({}, table {})", when, draw_);
+    return checked;
+  }
+
+  std::unique_ptr<Analysis> analysis_;
+  Draws draws_;
+  std::map<std::string, double> amounts_, seconds_;
+  std::unique_ptr<Table> table_;
+  int draw_ = 0, next_draw_ = 1;
+  bool ran_ = false;  ///< on the loaded table
+};
+
+}  // namespace
+
+RowRange rows_of(std::int64_t rows, int rank, int ranks) {
+  const std::int64_t each = rows / ranks, left = rows % ranks;
+  return {rank * each + std::min<std::int64_t>(rank, left), each + (rank < left ? 1 : 0)};
+}
+
+std::unique_ptr<Workload> analysis_workload(std::unique_ptr<Analysis> analysis, Draws draws,
+                                            std::map<std::string, double> amounts,
+                                            double create_seconds) {
+  return std::make_unique<AnalysisWorkload>(std::move(analysis), std::move(draws),
+                                            std::move(amounts), create_seconds);
+}
+
+}  // namespace assay

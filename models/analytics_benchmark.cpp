@@ -1,0 +1,142 @@
+#include "models/analytics_benchmark.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "comm/launched_ranks.hpp"
+#include "core/base/clock.hpp"
+#include "core/base/error.hpp"
+#include "core/base/text.hpp"
+#include "core/machine/threads.hpp"
+#include "kernels/gemm/benchmark.hpp"
+#include "models/data.hpp"
+
+namespace assay {
+namespace {
+
+Dimension data_dimension(const std::vector<std::string>& tables) {
+  Dimension made;
+  made.name = "data";
+  made.help =
+      fmt::format("a generated table ({}), or a file: NPY, CSV or libsvm", join(tables, ", "));
+  made.defaults = {tables.front()};
+  return made;
+}
+
+Dimension counted(const char* name, const char* prefix) {
+  Dimension made;
+  made.name = name;
+  made.prefix = prefix;
+  made.found = true;
+  return made;
+}
+
+/// Why this host has no room for the rows of its ranks, or nothing.
+void expect_room(Device& device, double bytes, int ranks_here) {
+  const double need = bytes * (device.name() == "cpu" ? ranks_here : 1);
+  const auto available = static_cast<double>(device.memory_available());
+  if (need > available)
+    throw CaseError(fmt::format(
+        "the table needs {:.3g} GiB of memory here, but {:.3g} GiB are available. Use fewer rows, "
+        "or more nodes.",
+        need / (1 << 30), available / (1 << 30)));
+}
+
+}  // namespace
+
+std::vector<Dimension> AnalyticsBenchmark::dimensions() const {
+  std::vector<Dimension> all = own_dimensions();
+  all.push_back(dimension::precision({"fp64", "fp32"}, {"fp64"}));
+  all.push_back(dimension::backend("linalg", {"native"}));
+  all.push_back(data_dimension(tables()));
+  Dimension problem = dimension::problem({"n262144d250"});
+  problem.also = "bytes";
+  problem.help =
+      "the table: n262144d250 (rows, features), each65536d250 (rows of each rank: weak scaling), "
+      "or "
+      "its size: 8GB (10^9), 8G (2^30); a file has its own";
+  all.push_back(std::move(problem));
+  all.push_back(counted("ranks", "r"));
+  all.push_back(counted("nodes", "n"));
+  all.push_back(dimension::threads());
+  all.push_back(blas_library());
+  all.push_back(dimension::device());
+  return all;
+}
+
+std::string AnalyticsBenchmark::canonical(const std::string& descriptor) const {
+  return to_text(parse_table(descriptor));
+}
+
+void AnalyticsBenchmark::complete(Settings& settings, const RankCount& started) const {
+  settings["ranks"] = std::to_string(started.ranks);
+  settings["nodes"] = std::to_string(started.nodes);
+  std::string& data = settings.at("data");
+  if (is_file(data, tables())) {
+    const Table& table = file_table(data, needs_labels());
+    settings["problem"] = fmt::format("n{}d{}", table.rows(), table.features());
+    data = table.canonical();
+  } else {
+    const TableSize size = parse_table(settings.at("problem"));
+    const std::size_t element = size_of(storage(precision(settings.at("precision"))));
+    settings["problem"] =
+        fmt::format("n{}d{}", rows_of_all(size, started.ranks, element), size.features);
+  }
+  complete_own(settings);
+}
+
+std::unique_ptr<Problem> AnalyticsBenchmark::problem(const Settings& settings) const {
+  const TableSize size = parse_table(settings.at("problem"));
+  return std::make_unique<TableProblem>(
+      name(), size.rows, size.features, precision(settings.at("precision")),
+      work(settings, static_cast<double>(size.rows), static_cast<double>(size.features)),
+      passes(settings));
+}
+
+Result<std::unique_ptr<Workload>> AnalyticsBenchmark::prepare(const Case& selected,
+                                                              CaseContext& context) const {
+  const auto start = std::chrono::steady_clock::now();
+  const Settings& settings = selected.settings;
+  const TableSize size = parse_table(settings.at("problem"));
+  if (size.rows < context.ranks.size())
+    return Unsupported{fmt::format("{} rows are fewer than {} ranks. Start fewer ranks.", size.rows,
+                                   context.ranks.size())};
+  StepMaker steps(context, settings);
+  Result<Device*> device = steps.device();
+  if (auto* refusal = std::get_if<Unsupported>(&device)) return std::move(*refusal);
+  if (auto why = why_not_threads(steps.threads())) return Unsupported{std::move(*why)};
+
+  AnalysisCase from{settings,
+                    size.rows,
+                    size.features,
+                    rows_of(size.rows, context.ranks.rank(), context.ranks.size()),
+                    precision(settings.at("precision")),
+                    context.ranks,
+                    steps,
+                    context.seed};
+  expect_room(*std::get<Device*>(device),
+              static_cast<double>(from.mine.count) * static_cast<double>(from.features) *
+                  static_cast<double>(size_of(storage(from.precision))),
+              context.ranks_here);
+  Result<std::unique_ptr<Analysis>> made = make(from);
+  if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
+
+  Draws draws = [this, settings, size, seed = context.seed](int draw) -> std::unique_ptr<Table> {
+    const std::string& data = settings.at("data");
+    if (is_file(data, tables()))
+      return prepared(
+          scaled_file_table(data, draw == 0 ? 0 : seed + static_cast<std::uint64_t>(draw)));
+    return prepared(
+        table(data, {size.rows, size.features, seed + static_cast<std::uint64_t>(draw)}, settings));
+  };
+  return analysis_workload(std::move(std::get<std::unique_ptr<Analysis>>(made)), std::move(draws),
+                           problem(settings)->amounts(), seconds_since(start));
+}
+
+std::unique_ptr<Communicator> AnalyticsBenchmark::connect(Plugins& plugins) const {
+  return launched_ranks(plugins);
+}
+
+}  // namespace assay

@@ -1,0 +1,74 @@
+#include "models/data.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <random>
+
+#include "core/base/error.hpp"
+#include "datasets/file_table.hpp"
+
+namespace assay {
+namespace {
+
+/// By the name that --data gave and by the canonical one.
+std::map<std::string, std::shared_ptr<Table>>& opened() {
+  static std::map<std::string, std::shared_ptr<Table>> tables;
+  return tables;
+}
+
+/// "x.npy+y.npy": a table, and the labels of an NPY file.
+std::shared_ptr<Table> open(const std::string& data) {
+  const std::size_t plus = data.find('+');
+  TableOptions options;
+  if (plus != data.npos) options.labels = data.substr(plus + 1);
+  return open_table(data.substr(0, plus), options);
+}
+
+class ScaledTable final : public Table {
+ public:
+  ScaledTable(std::shared_ptr<const Table> table, std::uint64_t seed)
+      : table_(std::move(table)), factors_(static_cast<std::size_t>(table_->features()), 1.0) {
+    if (seed == 0) return;
+    std::mt19937_64 random(seed);
+    for (double& factor : factors_) factor = std::ldexp(1.0, static_cast<int>(random() % 3) - 1);
+  }
+  std::int64_t rows() const override { return table_->rows(); }
+  std::int64_t features() const override { return table_->features(); }
+  bool has_labels() const override { return table_->has_labels(); }
+  std::string canonical() const override { return table_->canonical(); }
+
+ private:
+  void read_rows(std::int64_t first, std::int64_t count, double* x, double* labels) const override {
+    const std::size_t values = static_cast<std::size_t>(count) * factors_.size();
+    table_->read(first, {x, values},
+                 {labels, labels == nullptr ? 0 : static_cast<std::size_t>(count)});
+    for (std::size_t i = 0; i < values; ++i) x[i] *= factors_[i % factors_.size()];
+  }
+
+  std::shared_ptr<const Table> table_;
+  std::vector<double> factors_;
+};
+
+}  // namespace
+
+bool is_file(const std::string& data, const std::vector<std::string>& tables) {
+  return std::find(tables.begin(), tables.end(), data) == tables.end();
+}
+
+const Table& file_table(const std::string& data, bool needs_labels) {
+  std::shared_ptr<Table>& table = opened()[data];
+  if (table == nullptr) table = open(data);
+  if (needs_labels && !table->has_labels())
+    throw InputError(data +
+                     ": has no labels (a CSV file has them in a column named label, target or "
+                     "class, an NPY file in a second file: x.npy+y.npy). Give labels.");
+  const std::shared_ptr<Table> found = table;
+  return *opened().emplace(found->canonical(), found).first->second;
+}
+
+std::unique_ptr<Table> scaled_file_table(const std::string& canonical, std::uint64_t seed) {
+  return std::make_unique<ScaledTable>(opened().at(canonical), seed);
+}
+
+}  // namespace assay

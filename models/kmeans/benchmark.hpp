@@ -1,0 +1,10 @@
+#pragma once
+// The benchmark of assay-kmeans.
+
+#include "models/analytics_benchmark.hpp"
+
+namespace assay {
+
+const AnalyticsBenchmark& kmeans_benchmark();
+
+}  // namespace assay

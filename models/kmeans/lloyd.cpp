@@ -1,0 +1,131 @@
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/api/operation.hpp"
+#include "kernels/linalg/problem.hpp"
+#include "models/kmeans/kmeans.hpp"
+
+namespace assay {
+namespace {
+
+class Kmeans final : public Analysis {
+ public:
+  Kmeans(const AnalysisCase& from, const KmeansSettings& settings, std::unique_ptr<Step> assign)
+      : settings_(settings),
+        rows_(from.rows),
+        d_(static_cast<std::size_t>(from.features)),
+        k_(static_cast<std::size_t>(settings.clusters)),
+        pass_{from.mine, storage(from.precision), false, from.steps.threads()},
+        seed_(from.seed),
+        ranks_(from.ranks),
+        assign_(std::move(assign)),
+        sums_(k_ * d_ + k_ + 1) {
+    const auto steps = static_cast<std::size_t>(settings.iterations);
+    trajectory_.centroids.assign(steps + 1, std::vector<double>(k_ * d_));
+    trajectory_.counts.assign(steps, std::vector<double>(k_));
+    trajectory_.inertia.resize(steps);
+  }
+
+  Device& device() override { return assign_->device(); }
+
+  void load(const Table& table) override {
+    load_rows(table, pass_.range, device(), assign_->tensor("x"), nullptr, pass_.threads);
+    if (!prepared_) ranks_.prepare(sums_);
+    prepared_ = true;
+    start_ = starting_centroids(table, pass_, settings_, ranks_);
+  }
+
+  void poison() override {
+    assign_->poison_outputs();
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    for (std::vector<double>& centroids : trajectory_.centroids)
+      std::fill(centroids.begin(), centroids.end(), nan);
+    std::fill(trajectory_.inertia.begin(), trajectory_.inertia.end(), nan);
+    trajectory_.iterations = 0;
+  }
+
+  void run() override {
+    trajectory_.centroids[0] = start_;
+    for (int step = 0; step < settings_.iterations; ++step) {
+      iterate(static_cast<std::size_t>(step));
+      trajectory_.iterations = step + 1;
+      if (settings_.tolerance >= 0 && trajectory_.moved <= settings_.tolerance) break;
+    }
+  }
+
+  Verification verify(const Table& table) override {
+    return verify_trajectory(trajectory_, table, pass_, ranks_, ++seed_);
+  }
+
+  Executed executed() const override {
+    Executed all = assign_->executed();
+    all.implementation = "assignment: " + all.implementation;
+    all.algorithm = "lloyd";
+    all.algorithmic_flops = 0;
+    return all;
+  }
+
+  std::map<std::string, Metric> metrics() const override {
+    const auto last = static_cast<std::size_t>(trajectory_.iterations - 1);
+    const std::vector<double>& counts = trajectory_.counts[last];
+    return {{"inertia", {trajectory_.inertia[last], "", "lower"}},
+            {"iterations", {static_cast<double>(trajectory_.iterations), "", ""}},
+            {"moved", {trajectory_.moved, "", "lower"}},
+            {"empty_clusters",
+             {static_cast<double>(std::count(counts.begin(), counts.end(), 0.0)), "", "lower"}}};
+  }
+
+ private:
+  /// From centroids[step] to centroids[step + 1].
+  void iterate(std::size_t step) {
+    const std::vector<double>& from = trajectory_.centroids[step];
+    std::vector<double>& to = trajectory_.centroids[step + 1];
+    assign_->write("centroids", from);
+    assign_->run();
+    const std::span<double> all(sums_);
+    assign_->read("sums", all.first(k_ * d_));
+    assign_->read("counts", all.subspan(k_ * d_, k_));
+    assign_->read("inertia", all.last(1));
+    ranks_.sum(all);
+    trajectory_.inertia[step] = sums_.back();
+    double farthest = 0;
+    for (std::size_t c = 0; c < k_; ++c) {
+      const double count = trajectory_.counts[step][c] = sums_[k_ * d_ + c];
+      double moved = 0;
+      for (std::size_t j = c * d_; j < (c + 1) * d_; ++j) {
+        // As the table's type holds it: the kernel reads this, and so does the check.
+        to[j] = count > 0 ? round_to(pass_.type, sums_[j] / count) : from[j];
+        moved += (to[j] - from[j]) * (to[j] - from[j]);
+      }
+      farthest = std::max(farthest, moved);
+    }
+    trajectory_.moved = std::sqrt(farthest / (sums_.back() / static_cast<double>(rows_)));
+    if (farthest == 0) trajectory_.moved = 0;  // also where all rows are centroids
+  }
+
+  KmeansSettings settings_;
+  std::int64_t rows_;
+  std::size_t d_, k_;
+  RowPass pass_;
+  std::uint64_t seed_;
+  RankCalls ranks_;
+  std::unique_ptr<Step> assign_;
+  std::vector<double> start_, sums_;
+  Trajectory trajectory_;
+  bool prepared_ = false;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Analysis>> make_kmeans(const AnalysisCase& from,
+                                              const KmeansSettings& settings) {
+  Result<std::unique_ptr<Step>> assign = from.steps.make_own(LinalgProblem(
+      {LinalgKernel::kmeans_assign, from.mine.count, from.features, settings.clusters},
+      from.precision));
+  if (auto* refusal = std::get_if<Unsupported>(&assign)) return std::move(*refusal);
+  return std::make_unique<Kmeans>(from, settings,
+                                  std::move(std::get<std::unique_ptr<Step>>(assign)));
+}
+
+}  // namespace assay

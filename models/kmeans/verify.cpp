@@ -1,0 +1,132 @@
+// Verification of Lloyd's iterations: what a run claims to have gone through is checked at the
+// first, the last and a random iteration, which it cannot know. Each iteration follows from the
+// centroids before it alone.
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "models/kmeans/kmeans.hpp"
+
+namespace assay {
+namespace {
+
+/// Sums of one checked iteration, in one array: sums [k * d], counts [k], inertia, squared norms of
+/// the rows, and of the rows that may be with another centroid [k]: how many, and their distances.
+struct Layout {
+  std::size_t k = 0, d = 0;
+  std::size_t counts() const { return k * d; }
+  std::size_t inertia() const { return counts() + k; }
+  std::size_t norms() const { return inertia() + 1; }
+  std::size_t uncertain() const { return norms() + 1; }
+  std::size_t distances() const { return uncertain() + k; }
+  std::size_t size() const { return distances() + k; }
+};
+
+double squared(const double* x, std::size_t d) {
+  double sum = 0;
+  for (std::size_t j = 0; j < d; ++j) sum += x[j] * x[j];
+  return sum;
+}
+
+/// Adds a row to the sums of its nearest centroid. `roundoff`: of the distances.
+void add_row(const double* x, const std::vector<double>& centroids, const Layout& at,
+             double roundoff, std::vector<double>& distance, double* sums) {
+  for (std::size_t c = 0; c < at.k; ++c) {
+    distance[c] = 0;
+    for (std::size_t j = 0; j < at.d; ++j) {
+      const double difference = x[j] - centroids[c * at.d + j];
+      distance[c] += difference * difference;
+    }
+  }
+  const auto nearest = static_cast<std::size_t>(std::min_element(distance.begin(), distance.end()) -
+                                                distance.begin());
+  for (std::size_t j = 0; j < at.d; ++j) sums[nearest * at.d + j] += x[j];
+  sums[at.counts() + nearest] += 1;
+  sums[at.inertia()] += distance[nearest];
+  const double norm = squared(x, at.d);
+  sums[at.norms()] += norm;
+  // Scores ||c||^2 - 2 x.c are wrong by the roundoff of sums of d products.
+  bool uncertain = false;
+  for (std::size_t c = 0; c < at.k; ++c) {
+    if (c == nearest) continue;
+    const double slack = roundoff * (norm + squared(&centroids[c * at.d], at.d) +
+                                     squared(&centroids[nearest * at.d], at.d));
+    if (distance[c] - distance[nearest] > slack) continue;
+    uncertain = true;
+    sums[at.uncertain() + c] += 1;
+    sums[at.distances() + c] += std::sqrt(distance[c]);
+  }
+  if (!uncertain) return;
+  sums[at.uncertain() + nearest] += 1;
+  sums[at.distances() + nearest] += std::sqrt(distance[nearest]);
+}
+
+/// The largest errors of the checked iterations, over what rounding allows.
+struct Errors {
+  double centroids = 0, counts = 0, inertia = 0;
+};
+
+double at_least(double a, double b) { return b > a || !(b == b) ? b : a; }  // keeps NaN
+
+void compare(const Trajectory& claimed, std::size_t step, const double* sums, const Layout& at,
+             double rows, Errors& worst) {
+  const double rms = std::sqrt(sums[at.norms()] / rows);
+  for (std::size_t c = 0; c < at.k; ++c) {
+    const double count = sums[at.counts() + c], uncertain = sums[at.uncertain() + c];
+    worst.counts = at_least(worst.counts, std::abs(claimed.counts[step][c] - count) - uncertain);
+    if (count <= uncertain) continue;  // may be empty, or any of those rows
+    double error = 0;
+    for (std::size_t j = c * at.d; j < (c + 1) * at.d; ++j) {
+      const double difference = claimed.centroids[step + 1][j] - sums[j] / count;
+      error += difference * difference;
+    }
+    const double allowed = sums[at.distances() + c] / (count - uncertain);
+    worst.centroids = at_least(worst.centroids, (std::sqrt(error) - allowed) / rms);
+  }
+  worst.inertia = at_least(worst.inertia,
+                           std::abs(claimed.inertia[step] - sums[at.inertia()]) / sums[at.norms()]);
+}
+
+}  // namespace
+
+Verification verify_trajectory(const Trajectory& claimed, const Table& table, const RowPass& mine,
+                               RankCalls& ranks, std::uint64_t seed) {
+  const auto d = static_cast<std::size_t>(table.features());
+  const Layout at{claimed.centroids.front().size() / d, d};
+  const auto made = static_cast<std::size_t>(claimed.iterations);
+  const double u = unit_roundoff(mine.type), rows = static_cast<double>(table.rows());
+  std::vector<std::size_t> steps;
+  if (made > 0) {
+    std::mt19937_64 random(seed);
+    steps = {0, made - 1, random() % made};
+    std::sort(steps.begin(), steps.end());
+    steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
+  }
+  std::vector<double> sums = sums_over_rows(
+      table, mine, at.size() * steps.size(),
+      [&](std::int64_t, std::span<const double> x, std::span<const double>, std::span<double> all) {
+        std::vector<double> distance(at.k);
+        for (std::size_t s = 0; s < steps.size(); ++s)
+          for (std::size_t i = 0; i < x.size(); i += d)
+            add_row(&x[i], claimed.centroids[steps[s]], at,
+                    8 * std::sqrt(static_cast<double>(d)) * u, distance, &all[s * at.size()]);
+      });
+  ranks.sum(sums);
+  Errors worst;
+  if (made == 0) worst.counts = std::numeric_limits<double>::infinity();
+  for (std::size_t s = 0; s < steps.size(); ++s)
+    compare(claimed, steps[s], &sums[s * at.size()], at, rows, worst);
+  // Sums over rows are fp64; centroids are rounded to the table's type.
+  const double summed = 8 * std::sqrt(rows) * unit_roundoff(DataType::fp64);
+  return verification_of(
+      {{"centroids", "max ||c - mean of its rows|| / rms row", worst.centroids, summed + 2 * u},
+       {"counts", "rows that are with no nearest centroid", worst.counts, 0},
+       {"inertia", "|inertia - sum of squared distances| / sum ||x||^2", worst.inertia,
+        summed + 8 * std::sqrt(static_cast<double>(d)) * u}},
+      mine.range.count * table.features(),
+      "the first, the last and a random iteration, over all rows");
+}
+
+}  // namespace assay

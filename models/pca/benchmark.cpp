@@ -1,0 +1,67 @@
+#include "models/pca/benchmark.hpp"
+
+#include "core/base/error.hpp"
+#include "models/pca/pca.hpp"
+
+namespace assay {
+namespace {
+
+class PcaBenchmark final : public AnalyticsBenchmark {
+ public:
+  std::string name() const override { return "pca"; }
+
+  std::string description() const override {
+    return "principal components of a table, over ranks and threads. Several ranks: mpirun -n "
+           "RANKS.";
+  }
+
+ protected:
+  std::vector<Dimension> own_dimensions() const override {
+    Dimension algorithm = dimension::algorithm({"gram", "tsqr"});
+    algorithm.defaults = {"gram"};
+    algorithm.help =
+        "gram: eigenvectors of the covariance matrix (CORAL-2); tsqr: singular values by QR "
+        "factorizations of blocks, which keeps small variances";
+    return {std::move(algorithm)};
+  }
+
+  std::vector<std::string> tables() const override { return {"normal", "spectrum"}; }
+
+  std::unique_ptr<Table> table(const std::string& name, const SyntheticSize& size,
+                               const Settings&) const override {
+    if (name == "normal") return std::make_unique<NormalTable>(size);
+    return std::make_unique<SpectrumTable>(size, planted_condition);
+  }
+
+  void complete_own(Settings& settings) const override {
+    const TableSize size = parse_table(settings.at("problem"));
+    if (size.rows < 2)
+      throw InputError(
+          "principal components need two rows (a variance has n - 1 degrees of "
+          "freedom). Give more rows.");
+  }
+
+  double work(const Settings& settings, double n, double d) const override {
+    if (settings.at("algorithm") == "gram") return n * d * (d + 1) + 9 * d * d * d;
+    return 2 * (d + 1) * (d + 1) * (n - (d + 1) / 3) + 12 * d * d * d;
+  }
+  double passes(const Settings&) const override { return 1; }
+
+  Result<std::unique_ptr<Analysis>> make(const AnalysisCase& from) const override {
+    return from.settings.at("algorithm") == "gram" ? gram_pca(from) : tsqr_pca(from);
+  }
+
+ private:
+  /// Of the covariance matrix of `spectrum`: beyond what the Gram matrix resolves in fp64 (1e-12)
+  /// and within what singular values do.
+  static constexpr double planted_condition = 1e16;
+};
+
+}  // namespace
+
+const AnalyticsBenchmark& pca_benchmark() {
+  static const PcaBenchmark benchmark;
+  return benchmark;
+}
+
+}  // namespace assay

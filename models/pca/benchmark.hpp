@@ -1,0 +1,10 @@
+#pragma once
+// The benchmark of assay-pca.
+
+#include "models/analytics_benchmark.hpp"
+
+namespace assay {
+
+const AnalyticsBenchmark& pca_benchmark();
+
+}  // namespace assay

@@ -1,0 +1,129 @@
+// Principal components from the covariance matrix.
+
+#include <fmt/format.h>
+
+#include "core/api/operation.hpp"
+#include "kernels/linalg/problem.hpp"
+#include "models/pca/pca.hpp"
+#include "models/rows.hpp"
+
+namespace assay {
+namespace {
+
+class GramPca final : public Analysis {
+ public:
+  GramPca(const AnalysisCase& from, std::unique_ptr<Step> moments, std::unique_ptr<Step> eigh)
+      : rows_(from.rows),
+        d_(static_cast<std::size_t>(from.features)),
+        mine_(from.mine),
+        threads_(from.steps.threads()),
+        seed_(from.seed),
+        ranks_(from.ranks),
+        moments_(std::move(moments)),
+        eigh_(std::move(eigh)),
+        shift_(moments_->device(), moments_->tensor("x"), mine_),
+        components_(from.features),
+        gram_(d_ * d_),
+        packed_(d_ + d_ * (d_ + 1) / 2),
+        variances_(d_),
+        columns_(d_ * d_) {
+    resolution_.type = storage(from.precision);
+    resolution_.roundoff = unit_roundoff(resolution_.type);
+  }
+
+  Device& device() override { return moments_->device(); }
+
+  void load(const Table& table) override {
+    load_rows(table, mine_, device(), moments_->tensor("x"), nullptr, threads_);
+    if (!prepared_) {
+      shift_.prepare(ranks_);
+      ranks_.prepare(packed_);
+    }
+    prepared_ = true;
+  }
+
+  void poison() override {
+    components_.poison();
+    moments_->poison_outputs();
+    eigh_->poison_outputs();
+  }
+
+  void run() override {
+    const std::vector<double>& shift = shift_.find(ranks_);
+    moments_->write("shift", shift);
+    moments_->run();
+    moments_->read("sums", std::span(packed_).first(d_));
+    moments_->read("gram", gram_);
+    std::size_t at = d_;
+    for (std::size_t i = 0; i < d_; ++i)
+      for (std::size_t j = 0; j <= i; ++j) packed_[at++] = gram_[i * d_ + j];
+    ranks_.sum(packed_);
+
+    // With s = sum (x - shift), the sum of squares about the mean is that about the shift less
+    // s s^T / n; near the mean hardly anything cancels.
+    const auto n = static_cast<double>(rows_);
+    at = d_;
+    for (std::size_t i = 0; i < d_; ++i) {
+      components_.mean[i] = shift[i] + packed_[i] / n;
+      for (std::size_t j = 0; j <= i; ++j)
+        gram_[i * d_ + j] = gram_[j * d_ + i] =
+            (packed_[at++] - packed_[i] * packed_[j] / n) / (n - 1);
+    }
+    eigh_->write("a", gram_);
+    eigh_->run();
+    eigh_->read("w", variances_);
+    eigh_->read("v", columns_);
+    set_ascending(components_, variances_, columns_);
+  }
+
+  Verification verify(const Table& table) override {
+    return verify_components(components_, table, mine_, resolution_, ranks_, threads_, ++seed_);
+  }
+
+  Executed executed() const override {
+    Executed all = moments_->executed();
+    const Executed solver = eigh_->executed();
+    all.implementation =
+        fmt::format("moments: {}; eigh: {}", all.implementation, solver.implementation);
+    all.algorithm = "gram";
+    all.algorithmic_flops = 0;
+    return all;
+  }
+
+  std::map<std::string, Metric> metrics() const override {
+    return metrics_of(
+        components_,
+        error_of_components(static_cast<double>(rows_), static_cast<double>(d_), resolution_),
+        resolution_);
+  }
+
+ private:
+  std::int64_t rows_;
+  std::size_t d_;
+  RowRange mine_;
+  int threads_;
+  std::uint64_t seed_;
+  RankCalls ranks_;
+  std::unique_ptr<Step> moments_, eigh_;
+  Shift shift_;
+  Resolution resolution_;
+  Components components_;
+  std::vector<double> gram_, packed_, variances_, columns_;
+  bool prepared_ = false;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Analysis>> gram_pca(const AnalysisCase& from) {
+  Result<std::unique_ptr<Step>> moments = from.steps.make_own(
+      LinalgProblem({LinalgKernel::moments, from.mine.count, from.features}, from.precision));
+  if (auto* refusal = std::get_if<Unsupported>(&moments)) return std::move(*refusal);
+  // d x d alone: fp64 costs nothing beside the rows.
+  Result<std::unique_ptr<Step>> eigh =
+      from.steps.make(LinalgProblem({LinalgKernel::eigh, 0, from.features}, Precision::fp64));
+  if (auto* refusal = std::get_if<Unsupported>(&eigh)) return std::move(*refusal);
+  return std::make_unique<GramPca>(from, std::move(std::get<std::unique_ptr<Step>>(moments)),
+                                   std::move(std::get<std::unique_ptr<Step>>(eigh)));
+}
+
+}  // namespace assay

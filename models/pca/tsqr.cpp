@@ -1,0 +1,198 @@
+// Principal components from a tall-skinny QR factorization (Demmel, Grigori, Hoemmen and Langou,
+// Communication-optimal parallel and sequential QR and LU factorizations, SIAM J. Sci. Comput. 34,
+// 2012). The columns are [1, x - shift]: then the first row of R holds the sums, and the rest of R
+// is the R factor of the table about its mean. The singular values of that are the roots of the
+// variances: nothing is squared, so that small ones keep their digits.
+
+#include <fmt/format.h>
+
+#include <Eigen/SVD>
+#include <algorithm>
+#include <cmath>
+
+#include "core/api/operation.hpp"
+#include "kernels/linalg/problem.hpp"
+#include "models/pca/pca.hpp"
+#include "models/rows.hpp"
+
+namespace assay {
+namespace {
+
+using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+/// Rows that are factored at once, beside the R of those before.
+constexpr std::int64_t block_rows = 2048;
+
+class TsqrPca final : public Analysis {
+ public:
+  TsqrPca(const AnalysisCase& from, std::unique_ptr<Step> block, std::unique_ptr<Step> pair)
+      : rows_(from.rows),
+        d_(from.features),
+        mine_(from.mine),
+        threads_(from.steps.threads()),
+        seed_(from.seed),
+        ranks_(from.ranks),
+        block_(std::move(block)),
+        pair_(std::move(pair)),
+        x_(block_->device().allocate(plain_tensor("x", Role::input, storage(from.precision),
+                                                  {from.mine.count, from.features}))),
+        shift_(block_->device(), *x_, mine_),
+        components_(from.features),
+        r_(static_cast<std::size_t>((d_ + 1) * (d_ + 1))),
+        other_(r_.size()),
+        decoded_(static_cast<std::size_t>(d_)),
+        solver_(d_, d_, Eigen::ComputeThinV) {
+    resolution_.type = storage(from.precision);
+    resolution_.roundoff = unit_roundoff(DataType::fp64);
+    resolution_.of_roots = true;
+  }
+
+  Device& device() override { return block_->device(); }
+
+  void load(const Table& table) override {
+    load_rows(table, mine_, device(), *x_, nullptr, threads_);
+    if (prepared_) return;
+    shift_.prepare(ranks_);
+    ranks_.prepare(r_);
+    prepared_ = true;
+  }
+
+  void poison() override {
+    components_.poison();
+    block_->poison_outputs();
+    pair_->poison_outputs();
+  }
+
+  void run() override {
+    const std::vector<double>& shift = shift_.find(ranks_);
+    factor_rows(shift);
+    combine_ranks();
+    const std::int64_t width = d_ + 1;
+    const auto n = static_cast<double>(rows_);
+    for (std::int64_t j = 0; j < d_; ++j)
+      components_.mean[static_cast<std::size_t>(j)] =
+          shift[static_cast<std::size_t>(j)] + r_[static_cast<std::size_t>(j + 1)] / std::sqrt(n);
+    const Eigen::Map<const Matrix> all(r_.data(), width, width);
+    solver_.compute(all.bottomRightCorner(d_, d_));
+    // Ascending, as eigh gives them.
+    std::vector<double> variances(static_cast<std::size_t>(d_)),
+        columns(variances.size() * variances.size());
+    for (std::int64_t j = 0; j < d_; ++j) {
+      const double root = solver_.singularValues()[d_ - 1 - j];
+      variances[static_cast<std::size_t>(j)] = root * root / (n - 1);
+      for (std::int64_t i = 0; i < d_; ++i)
+        columns[static_cast<std::size_t>(i * d_ + j)] = solver_.matrixV()(i, d_ - 1 - j);
+    }
+    set_ascending(components_, variances, columns);
+  }
+
+  Verification verify(const Table& table) override {
+    return verify_components(components_, table, mine_, resolution_, ranks_, threads_, ++seed_);
+  }
+
+  Executed executed() const override {
+    Executed all = block_->executed();
+    all.implementation = fmt::format("qr: {}; singular values: Eigen", all.implementation);
+    all.algorithm = "tsqr";
+    all.algorithmic_flops = 0;
+    all.storage = name(x_->spec().type);
+    return all;
+  }
+
+  std::map<std::string, Metric> metrics() const override {
+    return metrics_of(
+        components_,
+        error_of_components(static_cast<double>(rows_), static_cast<double>(d_), resolution_),
+        resolution_);
+  }
+
+ private:
+  /// The R of this rank's rows: each block is factored together with the R of those before.
+  void factor_rows(const std::vector<double>& shift) {
+    const std::int64_t width = d_ + 1;
+    auto* const stack = static_cast<double*>(block_->tensor("x").data());
+    auto* const r = static_cast<double*>(block_->tensor("r").data());
+    std::fill(r_.begin(), r_.end(), 0);  // of no rows
+    for (std::int64_t first = 0; first < mine_.count; first += block_rows) {
+      std::copy(r_.begin(), r_.end(), stack);
+      double* to = stack + width * width;
+      for (std::int64_t i = 0; i < block_rows; ++i, to += width) {
+        const bool within = first + i < mine_.count;
+        to[0] = within ? 1 : 0;
+        if (within)
+          copy_row(first + i, shift, to + 1);
+        else
+          std::fill(to + 1, to + width, 0.0);  // rows of zeros change nothing
+      }
+      block_->run();
+      block_->device().stream().wait();
+      std::copy_n(r, r_.size(), r_.begin());
+    }
+  }
+
+  void copy_row(std::int64_t row, const std::vector<double>& shift, double* to) {
+    const DataType type = x_->spec().type;
+    decode(type,
+           static_cast<const std::byte*>(x_->data()) +
+               static_cast<std::size_t>(row * d_) * size_of(type),
+           decoded_);
+    for (std::int64_t j = 0; j < d_; ++j)
+      to[j] = decoded_[static_cast<std::size_t>(j)] - shift[static_cast<std::size_t>(j)];
+  }
+
+  /// A binary tree: of each pair of ranks the first takes the other's R. Rank 0's is everybody's.
+  void combine_ranks() {
+    HostStream stream;
+    Communicator& ranks = ranks_.communicator();
+    for (int step = 1; step < ranks_.size(); step *= 2) {
+      const int rank = ranks_.rank(), other = rank ^ step;
+      if (rank % step != 0 || other >= ranks_.size()) continue;
+      const bool sends = rank > other;
+      const Buffer buffer{sends ? r_.data() : other_.data(), std::ssize(r_), DataType::fp64};
+      Request request =
+          sends ? ranks.send(buffer, other, 0, stream) : ranks.receive(buffer, other, 0, stream);
+      ranks.wait(request);
+      if (sends) break;
+      auto* const stack = static_cast<double*>(pair_->tensor("x").data());
+      std::copy(r_.begin(), r_.end(), stack);
+      std::copy(other_.begin(), other_.end(), stack + r_.size());
+      pair_->run();
+      pair_->read("r", r_);
+    }
+    ranks_.broadcast(r_);
+  }
+
+  std::int64_t rows_, d_;
+  RowRange mine_;
+  int threads_;
+  std::uint64_t seed_;
+  RankCalls ranks_;
+  std::unique_ptr<Step> block_, pair_;
+  std::unique_ptr<Tensor> x_;
+  Shift shift_;
+  Resolution resolution_;
+  Components components_;
+  std::vector<double> r_, other_, decoded_;
+  Eigen::BDCSVD<Matrix> solver_;
+  bool prepared_ = false;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Analysis>> tsqr_pca(const AnalysisCase& from) {
+  const Result<Device*> device = from.steps.device();
+  if (const auto* refusal = std::get_if<Unsupported>(&device)) return *refusal;
+  if (std::get<Device*>(device)->name() != "cpu")
+    return Unsupported{"tsqr stacks blocks of rows in host memory. Use --device cpu."};
+  const std::int64_t width = from.features + 1;
+  Result<std::unique_ptr<Step>> block = from.steps.make(
+      LinalgProblem({LinalgKernel::qr, width + block_rows, width}, Precision::fp64));
+  if (auto* refusal = std::get_if<Unsupported>(&block)) return std::move(*refusal);
+  Result<std::unique_ptr<Step>> pair =
+      from.steps.make(LinalgProblem({LinalgKernel::qr, 2 * width, width}, Precision::fp64));
+  if (auto* refusal = std::get_if<Unsupported>(&pair)) return std::move(*refusal);
+  return std::make_unique<TsqrPca>(from, std::move(std::get<std::unique_ptr<Step>>(block)),
+                                   std::move(std::get<std::unique_ptr<Step>>(pair)));
+}
+
+}  // namespace assay

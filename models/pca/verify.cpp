@@ -1,0 +1,129 @@
+// Verification of principal components. With orthonormal V, C = V L V^T holds exactly where
+// C p = V L V^T p does for random p: a wrong element of V or L shows with probability 1. The
+// covariance matrix C is never formed: C p = sum (x - mean)((x - mean) . p) / (n - 1).
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "models/pca/pca.hpp"
+#include "models/rows.hpp"
+
+namespace assay {
+namespace {
+
+using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+using ConstMap = Eigen::Map<const Matrix>;
+
+/// The vectors that are multiplied, as columns: two random ones, the first and the last direction
+/// and a random one.
+constexpr Eigen::Index random_probes = 2, probes = 5;
+
+struct Probes {
+  Matrix vectors;
+  Eigen::Index chosen[probes - random_probes];  ///< the directions among them
+};
+
+Probes make_probes(const ConstMap& directions, std::uint64_t seed) {
+  const Eigen::Index d = directions.rows();
+  std::mt19937_64 random(seed);
+  std::normal_distribution<double> normal;
+  Probes made{Matrix(d, probes),
+              {0, d - 1, static_cast<Eigen::Index>(random() % static_cast<std::uint64_t>(d))}};
+  for (Eigen::Index i = 0; i < d; ++i)
+    for (Eigen::Index p = 0; p < random_probes; ++p) made.vectors(i, p) = normal(random);
+  for (Eigen::Index p = random_probes; p < probes; ++p)
+    made.vectors.col(p) = directions.row(made.chosen[p - random_probes]).transpose();
+  return made;
+}
+
+/// Sums over rows: (x - mean)(y . p) for all probes, x - mean, (y . p)^2, and ||x - mean||^2.
+struct Sums {
+  Matrix products;  ///< [d, probes]
+  Eigen::VectorXd deviations, squares;
+  double total = 0;
+};
+
+Sums sum_rows(const Components& components, const Matrix& vectors, const Table& table,
+              const RowPass& pass, RankCalls& ranks) {
+  const Eigen::Index d = vectors.rows();
+  const Eigen::Map<const Eigen::RowVectorXd> mean(components.mean.data(), d);
+  std::vector<double> all = sums_over_rows(
+      table, pass, static_cast<std::size_t>(d * probes + d + probes + 1),
+      [&](std::int64_t, std::span<const double> x, std::span<const double>,
+          std::span<double> sums) {
+        const Matrix rows = ConstMap(x.data(), std::ssize(x) / d, d).rowwise() - mean;
+        const Matrix along = rows * vectors;
+        double* to = sums.data();
+        Eigen::Map<Matrix>(to, d, probes).noalias() += rows.transpose() * along;
+        Eigen::Map<Eigen::RowVectorXd>(to + d * probes, d) += rows.colwise().sum();
+        Eigen::Map<Eigen::RowVectorXd>(to + d * probes + d, probes) +=
+            along.cwiseAbs2().colwise().sum();
+        to[d * probes + d + probes] += rows.squaredNorm();
+      });
+  ranks.sum(all);
+  Sums sums{ConstMap(all.data(), d, probes),
+            Eigen::Map<const Eigen::VectorXd>(all.data() + d * probes, d),
+            Eigen::Map<const Eigen::VectorXd>(all.data() + d * probes + d, probes), all.back()};
+  return sums;
+}
+
+double safe(double error) { return std::isfinite(error) ? error : INFINITY; }
+
+}  // namespace
+
+double error_of_components(double rows, double features, const Resolution& resolution) {
+  return 8 * std::sqrt(rows) * resolution.roundoff + 30 * features * unit_roundoff(DataType::fp64);
+}
+
+Verification verify_components(const Components& components, const Table& table, RowRange mine,
+                               const Resolution& resolution, RankCalls& ranks, int threads,
+                               std::uint64_t seed) {
+  const Eigen::Index d = std::ssize(components.variances);
+  const auto n = static_cast<double>(table.rows());
+  const ConstMap directions(components.directions.data(), d, d);
+  const Eigen::Map<const Eigen::VectorXd> variances(components.variances.data(), d);
+  const Eigen::Map<const Eigen::VectorXd> mean(components.mean.data(), d);
+  const Probes probe = make_probes(directions, seed);
+  const Sums sums =
+      sum_rows(components, probe.vectors, table, {mine, resolution.type, false, threads}, ranks);
+
+  const double error = error_of_components(n, static_cast<double>(d), resolution);
+  const double largest = variances[0], rms = std::sqrt(sums.total / n / static_cast<double>(d));
+  std::vector<Relation> relations;
+  relations.push_back(
+      {"mean", "max |mean - sum x / n| / (rms deviation + max |mean|)",
+       safe(sums.deviations.cwiseAbs().maxCoeff() / n / (rms + mean.cwiseAbs().maxCoeff())),
+       error});
+  double residual = 0;
+  for (Eigen::Index p = 0; p < probes; ++p) {
+    const Eigen::VectorXd v = probe.vectors.col(p);
+    const Eigen::VectorXd right =
+        directions.transpose() * variances.cwiseProduct(directions * v).eval();
+    residual = std::max(residual,
+                        safe((sums.products.col(p) / (n - 1) - right).norm() / largest / v.norm()));
+  }
+  // A random vector has parts along all directions: errors of single ones add up as their squares.
+  relations.push_back({"residual", "max ||C p - V L V^T p|| / (||C|| ||p||)", residual, error});
+  relations.push_back(
+      {"orthogonality", "max |V^T V - I|",
+       safe((directions * directions.transpose() - Matrix::Identity(d, d)).cwiseAbs().maxCoeff()),
+       30 * static_cast<double>(d) * unit_roundoff(DataType::fp64)});
+  relations.push_back({"trace", "|sum L - trace C| / trace C",
+                       safe(std::abs(variances.sum() / (sums.total / (n - 1)) - 1)), error});
+  double disorder = 0;
+  for (Eigen::Index j = 1; j < d; ++j) disorder += !(variances[j] <= variances[j - 1]);
+  relations.push_back({"order", "the number of variances above the one before", disorder, 0});
+  if (resolution.of_roots) {
+    double roots = 0;
+    for (Eigen::Index p = random_probes; p < probes; ++p)
+      roots = std::max(roots, safe(std::abs(std::sqrt(sums.squares[p] / (n - 1)) -
+                                            std::sqrt(variances[probe.chosen[p - random_probes]])) /
+                                   std::sqrt(largest)));
+    relations.push_back({"singular values", "max |s - ||X v||| / s_1", roots, error});
+  }
+  return verification_of(relations, mine.count * d, "all rows of the table");
+}
+
+}  // namespace assay

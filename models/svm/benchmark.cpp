@@ -1,0 +1,91 @@
+#include "models/svm/benchmark.hpp"
+
+#include <fmt/format.h>
+
+#include "core/base/numbers.hpp"
+#include "models/svm/svm.hpp"
+
+namespace assay {
+namespace {
+
+SvmSettings settings_of(const Settings& settings) {
+  SvmSettings of;
+  of.nelder_mead = settings.at("algorithm") == "nelder_mead";
+  of.cost = std::stod(settings.at("cost"));
+  if (settings.at("gap") != "none") of.gap = std::stod(settings.at("gap"));
+  of.evaluations = std::stoi(settings.at("evaluations"));
+  return of;
+}
+
+Dimension axis(const char* name, const char* help, const char* otherwise) {
+  Dimension made;
+  made.name = name;
+  made.help = help;
+  made.defaults = {otherwise};
+  made.omit = otherwise;
+  return made;
+}
+
+class SvmBenchmark final : public AnalyticsBenchmark {
+ public:
+  std::string name() const override { return "svm"; }
+
+  std::string description() const override {
+    return "linear support vector machine of a table, over ranks and threads. Several ranks: "
+           "mpirun -n RANKS.";
+  }
+
+ protected:
+  std::vector<Dimension> own_dimensions() const override {
+    Dimension algorithm = dimension::algorithm({"newton", "nelder_mead"});
+    algorithm.defaults = {"newton"};
+    algorithm.help =
+        "newton: Newton's method on a smoothed hinge, to a duality gap; nelder_mead: CORAL-2's "
+        "method, which stops after its evaluations";
+    return {std::move(algorithm), axis("cost", "C, the weight of the hinge loss", "1"),
+            axis("gap", "duality gap, as a part of the objective, at which newton stops", "0.001"),
+            axis("evaluations", "evaluations of the objective at most", "500")};
+  }
+
+  std::vector<std::string> tables() const override { return {"classes", "coral2"}; }
+
+  std::unique_ptr<Table> table(const std::string& name, const SyntheticSize& size,
+                               const Settings&) const override {
+    if (name == "coral2") return ClassTable::coral(size);
+    return std::make_unique<ClassTable>(size);
+  }
+
+  bool needs_labels() const override { return true; }
+
+  std::unique_ptr<Table> prepared(std::unique_ptr<Table> table) const override {
+    return signed_labels(std::move(table));
+  }
+
+  void complete_own(Settings& settings) const override {
+    settings["cost"] =
+        fmt::format("{}", positive_number("--cost", settings.at("cost"), "weight", 1e12));
+    settings["evaluations"] =
+        std::to_string(whole_number("--evaluations", settings.at("evaluations"), 1, 1000000));
+    if (settings.at("algorithm") == "nelder_mead")
+      settings["gap"] = "none";
+    else
+      settings["gap"] = fmt::format("{}", number_between("--gap", settings.at("gap"), 1e-9, 1));
+  }
+
+  // How many passes a run needs is known after it.
+  double passes(const Settings&) const override { return 0; }
+  double work(const Settings&, double, double) const override { return 0; }
+
+  Result<std::unique_ptr<Analysis>> make(const AnalysisCase& from) const override {
+    return make_svm(from, settings_of(from.settings));
+  }
+};
+
+}  // namespace
+
+const AnalyticsBenchmark& svm_benchmark() {
+  static const SvmBenchmark benchmark;
+  return benchmark;
+}
+
+}  // namespace assay

@@ -1,0 +1,10 @@
+#pragma once
+// The benchmark of assay-svm.
+
+#include "models/analytics_benchmark.hpp"
+
+namespace assay {
+
+const AnalyticsBenchmark& svm_benchmark();
+
+}  // namespace assay

@@ -1,0 +1,132 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/api/operation.hpp"
+#include "kernels/linalg/problem.hpp"
+#include "models/svm/svm.hpp"
+
+namespace assay {
+
+namespace {
+
+using Made = Result<std::unique_ptr<SvmObjective>>;
+
+/// Rows for each unknown below which a part tells nothing of the whole.
+constexpr std::int64_t least_rows_of_part = 16;
+
+/// Of the first `rows` rows of this rank. `shared`: their tensors, where another objective has
+/// them.
+Made make_of_rows(const AnalysisCase& from, std::int64_t rows, double cost, bool with_hessian,
+                  const std::map<std::string, Tensor*>& shared) {
+  Result<std::unique_ptr<Step>> hinge = from.steps.make_own(
+      LinalgProblem({LinalgKernel::hinge, rows, from.features}, from.precision), shared);
+  if (auto* refusal = std::get_if<Unsupported>(&hinge)) return std::move(*refusal);
+  Step& first = *std::get<std::unique_ptr<Step>>(hinge);
+  Result<std::unique_ptr<Step>> hessian = std::unique_ptr<Step>();
+  if (with_hessian)
+    hessian = from.steps.make_own(
+        LinalgProblem({LinalgKernel::hinge_hessian, rows, from.features}, from.precision),
+        {{"x", &first.tensor("x")}, {"s", &first.tensor("s")}});
+  if (auto* refusal = std::get_if<Unsupported>(&hessian)) return std::move(*refusal);
+  return std::make_unique<SvmObjective>(from, cost,
+                                        std::move(std::get<std::unique_ptr<Step>>(hinge)),
+                                        std::move(std::get<std::unique_ptr<Step>>(hessian)));
+}
+
+}  // namespace
+
+Made SvmObjective::make(const AnalysisCase& from, double cost, bool with_hessian) {
+  return make_of_rows(from, from.mine.count, cost, with_hessian, {});
+}
+
+Made SvmObjective::make_part(const AnalysisCase& from, double cost, SvmObjective& whole,
+                             std::int64_t part) {
+  std::int64_t all = 0;  // the same decision on every rank
+  for (int rank = 0; rank < from.ranks.size(); ++rank) {
+    const std::int64_t rows = rows_of(from.rows, rank, from.ranks.size()).count / part;
+    if (rows < 1) return std::unique_ptr<SvmObjective>();
+    all += rows;
+  }
+  if (all < least_rows_of_part * (from.features + 1)) return std::unique_ptr<SvmObjective>();
+  const double weight = static_cast<double>(from.rows) / static_cast<double>(all);
+  return make_of_rows(from, from.mine.count / part, cost * weight, true,
+                      {{"x", &whole.x()}, {"y", &whole.y()}});
+}
+
+SvmObjective::SvmObjective(const AnalysisCase& from, double cost, std::unique_ptr<Step> hinge,
+                           std::unique_ptr<Step> hessian)
+    : d_(from.features),
+      cost_(cost),
+      ranks_(from.ranks),
+      hinge_(std::move(hinge)),
+      hessian_(std::move(hessian)),
+      sums_(dimensions() + 4),
+      slope_(1) {
+  if (hessian_ == nullptr) return;
+  curvature_.resize(dimensions() * dimensions());
+  packed_.resize(dimensions() * (dimensions() + 1) / 2);
+}
+
+void SvmObjective::prepare() {
+  ranks_.prepare(sums_);
+  if (hessian_ != nullptr) ranks_.prepare(packed_);
+}
+
+void SvmObjective::poison() {
+  hinge_->poison_outputs();
+  if (hessian_ != nullptr) hessian_->poison_outputs();
+}
+
+void SvmObjective::evaluate(std::span<const double> w, double slope, SvmValue& value) {
+  slope_[0] = slope;
+  hinge_->write("w", w);
+  hinge_->write("slope", slope_);
+  hinge_->run();
+  const std::span<double> all(sums_);
+  hinge_->read("losses", all.first(4));
+  hinge_->read("direction", all.subspan(4));
+  ranks_.sum(all);
+
+  const double hinge_sum = sums_[0], s = sums_[1], sz = sums_[2], ss = sums_[3];
+  double norm = 0, dual_norm = 0;  // of w, and of sum_i C s_i y_i (x_i, 1)
+  value.gradient.resize(w.size());
+  for (std::size_t j = 0; j < w.size(); ++j) {
+    const double along = cost_ * sums_[4 + j];
+    norm += w[j] * w[j];
+    dual_norm += along * along;
+    value.gradient[j] = w[j] - along;
+  }
+  value.primal = norm / 2 + cost_ * hinge_sum;
+  value.smooth = slope > 0 ? norm / 2 + cost_ * (sz - ss / (2 * slope)) : value.primal;
+  // D(t C s) = t C sum s - t^2 ||...||^2 / 2 is largest at t = C sum s / ||...||^2.
+  const double t = dual_norm > 0 ? std::min(1.0, cost_ * s / dual_norm) : 1;
+  value.dual = t * cost_ * s - t * t * dual_norm / 2;
+}
+
+const std::vector<double>& SvmObjective::curvature() {
+  hessian_->run();
+  hessian_->read("h", curvature_);
+  const std::size_t width = dimensions();
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < width; ++i)
+    for (std::size_t j = 0; j <= i; ++j) packed_[at++] = curvature_[i * width + j];
+  ranks_.sum(packed_);
+  at = 0;
+  for (std::size_t i = 0; i < width; ++i)
+    for (std::size_t j = 0; j <= i; ++j)
+      curvature_[i * width + j] = curvature_[j * width + i] = packed_[at++];
+  return curvature_;
+}
+
+Executed SvmObjective::executed() const {
+  Executed all = hinge_->executed();
+  all.implementation = "hinge: " + all.implementation;
+  if (hessian_ != nullptr)
+    all.implementation += fmt::format("; hessian: {}", hessian_->executed().implementation);
+  all.algorithmic_flops = 0;
+  return all;
+}
+
+}  // namespace assay

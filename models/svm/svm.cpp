@@ -1,0 +1,114 @@
+#include "models/svm/svm.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "models/svm/nelder_mead.hpp"
+
+namespace assay {
+namespace {
+
+/// Newton's first steps are made on this part of the rows, to this gap: w is then as near as so
+/// few rows can tell, and some steps on all rows remain.
+constexpr std::int64_t first_part = 16;
+constexpr double first_gap = 0.02;
+
+class Svm final : public Analysis {
+ public:
+  Svm(const AnalysisCase& from, const SvmSettings& settings,
+      std::unique_ptr<SvmObjective> objective, std::unique_ptr<SvmObjective> part)
+      : settings_(settings),
+        pass_{from.mine, storage(from.precision), true, from.steps.threads()},
+        objective_(std::move(objective)),
+        part_(std::move(part)),
+        newton_(objective_->dimensions()),
+        nelder_mead_(settings.nelder_mead ? objective_->dimensions() : 1) {
+    solution_.w.resize(objective_->dimensions());
+  }
+
+  Device& device() override { return objective_->device(); }
+
+  void load(const Table& table) override {
+    load_rows(table, pass_.range, device(), objective_->x(), &objective_->y(), pass_.threads);
+    if (!prepared_) objective_->prepare();
+    if (!prepared_ && part_ != nullptr) part_->prepare();
+    prepared_ = true;
+  }
+
+  void poison() override {
+    objective_->poison();
+    if (part_ != nullptr) part_->poison();
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    std::fill(solution_.w.begin(), solution_.w.end(), nan);
+    solution_.objective = solution_.gap = nan;
+  }
+
+  void run() override {
+    if (!settings_.nelder_mead) {
+      newton_.start(solution_);
+      if (part_ != nullptr) {
+        SvmSettings rough = settings_;
+        rough.gap = std::max(settings_.gap, first_gap);
+        newton_.run(*part_, rough, solution_);
+        solution_.evaluations = solution_.steps = 0;  // counts are of the whole table
+      }
+      newton_.run(*objective_, settings_, solution_);
+      return;
+    }
+    std::fill(solution_.w.begin(), solution_.w.end(), 0);
+    solution_.objective = nelder_mead_.minimise(
+        [this](std::span<const double> w) {
+          objective_->evaluate(w, 0, value_);
+          return value_.primal;
+        },
+        solution_.w, settings_.evaluations);
+    solution_.evaluations = nelder_mead_.evaluations();
+    solution_.slope = 0;
+  }
+
+  Verification verify(const Table& table) override {
+    check_ = verify_svm(solution_, settings_, table, pass_, objective_->ranks());
+    return check_.verification;
+  }
+
+  Executed executed() const override {
+    Executed all = objective_->executed();
+    all.algorithm = settings_.nelder_mead ? "nelder_mead" : "newton";
+    return all;
+  }
+
+  std::map<std::string, Metric> metrics() const override {
+    return {{"objective", {check_.objective, "", "lower"}},
+            {"duality_gap", {check_.gap, "", "lower"}},
+            {"accuracy", {check_.accuracy, "", "higher"}},
+            {"evaluations", {static_cast<double>(solution_.evaluations), "", "lower"}}};
+  }
+
+ private:
+  SvmSettings settings_;
+  RowPass pass_;
+  std::unique_ptr<SvmObjective> objective_, part_;
+  SvmNewton newton_;
+  NelderMead nelder_mead_;
+  SvmValue value_;
+  SvmSolution solution_;
+  SvmCheck check_;
+  bool prepared_ = false;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Analysis>> make_svm(const AnalysisCase& from, const SvmSettings& settings) {
+  Result<std::unique_ptr<SvmObjective>> objective =
+      SvmObjective::make(from, settings.cost, !settings.nelder_mead);
+  if (auto* refusal = std::get_if<Unsupported>(&objective)) return std::move(*refusal);
+  SvmObjective& whole = *std::get<std::unique_ptr<SvmObjective>>(objective);
+  Result<std::unique_ptr<SvmObjective>> part = std::unique_ptr<SvmObjective>();
+  if (!settings.nelder_mead) part = SvmObjective::make_part(from, settings.cost, whole, first_part);
+  if (auto* refusal = std::get_if<Unsupported>(&part)) return std::move(*refusal);
+  return std::make_unique<Svm>(from, settings,
+                               std::move(std::get<std::unique_ptr<SvmObjective>>(objective)),
+                               std::move(std::get<std::unique_ptr<SvmObjective>>(part)));
+}
+
+}  // namespace assay

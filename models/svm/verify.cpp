@@ -1,0 +1,103 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/base/error.hpp"
+#include "models/svm/svm.hpp"
+
+namespace assay {
+namespace {
+
+/// Sums over rows, in one array: max(0, z), s, rows on the right side, then s y (x, 1).
+constexpr std::size_t hinge = 0, slack = 1, right = 2, direction = 3;
+
+/// Slope of the dual solution of a method that has none: any is feasible.
+constexpr double any_slope = 10;
+
+void add_row(const double* x, double y, const std::vector<double>& w, double slope, double* sums) {
+  const std::size_t d = w.size() - 1;
+  double f = w[d];
+  for (std::size_t j = 0; j < d; ++j) f += w[j] * x[j];
+  const double z = 1 - y * f, s = std::min(std::max(slope * z, 0.0), 1.0);
+  sums[hinge] += z > 0 || !(z == z) ? z : 0;  // keeps NaN
+  sums[slack] += s;
+  sums[right] += y * f > 0;
+  for (std::size_t j = 0; j < d; ++j) sums[direction + j] += s * y * x[j];
+  sums[direction + d] += s * y;
+}
+
+double squared(const double* v, std::size_t count) {
+  double sum = 0;
+  for (std::size_t i = 0; i < count; ++i) sum += v[i] * v[i];
+  return sum;
+}
+
+class SignedLabels final : public Table {
+ public:
+  explicit SignedLabels(std::unique_ptr<Table> table) : table_(std::move(table)) {}
+  std::int64_t rows() const override { return table_->rows(); }
+  std::int64_t features() const override { return table_->features(); }
+  bool has_labels() const override { return table_->has_labels(); }
+  std::string canonical() const override { return table_->canonical(); }
+
+ private:
+  void read_rows(std::int64_t first, std::int64_t count, double* x, double* labels) const override {
+    const auto rows = static_cast<std::size_t>(count);
+    table_->read(first, {x, rows * static_cast<std::size_t>(features())},
+                 {labels, labels == nullptr ? 0 : rows});
+    for (std::size_t i = 0; labels != nullptr && i < rows; ++i) {
+      if (labels[i] == 0) labels[i] = -1;
+      if (labels[i] != -1 && labels[i] != 1)
+        throw InputError(fmt::format(
+            "{}: the label of row {} is {} (two classes have 0 and 1, or -1 and +1). Give a table "
+            "of two classes.",
+            canonical(), first + static_cast<std::int64_t>(i) + 1, labels[i]));
+    }
+  }
+
+  std::unique_ptr<Table> table_;
+};
+
+}  // namespace
+
+SvmCheck verify_svm(const SvmSolution& solution, const SvmSettings& settings, const Table& table,
+                    const RowPass& mine, RankCalls& ranks) {
+  const std::size_t width = solution.w.size(), d = width - 1;
+  const double slope = solution.slope > 0 ? solution.slope : any_slope;
+  std::vector<double> sums =
+      sums_over_rows(table, mine, direction + width,
+                     [&](std::int64_t, std::span<const double> x, std::span<const double> labels,
+                         std::span<double> all) {
+                       for (std::size_t i = 0; i < labels.size(); ++i)
+                         add_row(&x[i * d], labels[i], solution.w, slope, all.data());
+                     });
+  ranks.sum(sums);
+  const double c = settings.cost, dual_norm = c * c * squared(&sums[direction], width);
+  const double primal = squared(solution.w.data(), width) / 2 + c * sums[hinge];
+  const double t = dual_norm > 0 ? std::min(1.0, c * sums[slack] / dual_norm) : 1;
+  const double dual = t * c * sums[slack] - t * t * dual_norm / 2;
+  const double gap = (primal - dual) / primal;
+
+  const auto n = static_cast<double>(table.rows());
+  const double rounding = 8 * std::sqrt(n) * unit_roundoff(DataType::fp64) +
+                          16 * std::sqrt(static_cast<double>(d)) * unit_roundoff(mine.type);
+  std::vector<Relation> relations;
+  relations.push_back({"objective", "|P - own P| / own P",
+                       std::abs(solution.objective - primal) / primal, rounding});
+  if (settings.nelder_mead)
+    relations.push_back(
+        {"descent", "P / P(0), without a duality gap to reach", primal / (c * n), 1});
+  else
+    relations.push_back({"duality gap", "(P - D) / P", gap, settings.gap + 4 * rounding});
+  SvmCheck check{
+      verification_of(relations, mine.range.count * table.features(), "all rows of the table"),
+      sums[right] / n, primal, gap};
+  return check;
+}
+
+std::unique_ptr<Table> signed_labels(std::unique_ptr<Table> table) {
+  return std::make_unique<SignedLabels>(std::move(table));
+}
+
+}  // namespace assay

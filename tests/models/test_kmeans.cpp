@@ -1,0 +1,180 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "analysis_fixture.hpp"
+#include "core/base/error.hpp"
+#include "datasets/synthetic.hpp"
+#include "models/kmeans/benchmark.hpp"
+#include "models/kmeans/kmeans.hpp"
+
+namespace assay {
+namespace {
+
+using fixture::metrics_on_ranks;
+
+TEST(Kmeans, TheSameOnAnyNumberOfRanks) {
+  for (const char* start : {"random", "kmeans++"}) {
+    const fixture::Flags flags{{"problem", "n607d13"}, {"backend", "reference"},
+                               {"start", start},       {"clusters", "5"},
+                               {"iterations", "6"},    {"data", "normal"}};
+    const auto one = metrics_on_ranks(kmeans_benchmark(), flags, 1);
+    EXPECT_EQ(one.at("iterations").value, 6);
+    for (const int ranks : {2, 3, 4}) {
+      const auto several = metrics_on_ranks(kmeans_benchmark(), flags, ranks);
+      EXPECT_NEAR(several.at("inertia").value / one.at("inertia").value, 1, 1e-12) << start;
+    }
+  }
+}
+
+TEST(Kmeans, BackendsAndPrecisions) {
+  for (const char* precision : {"fp64", "fp32"})
+    for (const char* clusters : {"1", "2", "16", "19"})
+      metrics_on_ranks(kmeans_benchmark(),
+                       {{"backend", "native"},
+                        {"precision", precision},
+                        {"problem", "n997d33"},
+                        {"clusters", clusters}},
+                       2);
+}
+
+TEST(Kmeans, FindsPlantedClusters) {
+  // Distances of d unit deviations: the inertia of right clusters is n d, less k d for the means.
+  const auto found = metrics_on_ranks(kmeans_benchmark(),
+                                      {{"problem", "n9000d20"},
+                                       {"backend", "reference"},
+                                       {"clusters", "4"},
+                                       {"start", "kmeans++"},
+                                       {"iterations", "50"},
+                                       {"tolerance", "0"}},
+                                      2);
+  EXPECT_NEAR(found.at("inertia").value / (9000.0 * 20), 1, 0.02);
+  EXPECT_EQ(found.at("moved").value, 0);
+  EXPECT_LT(found.at("iterations").value, 50);
+  EXPECT_EQ(found.at("empty_clusters").value, 0);
+}
+
+TEST(Kmeans, MoreClustersThanRowsAreRefused) {
+  EXPECT_THROW(fixture::one_case(kmeans_benchmark(), {{"problem", "n3d2"}, {"clusters", "4"}}, 1),
+               InputError);
+  metrics_on_ranks(kmeans_benchmark(),
+                   {{"problem", "n4d2"}, {"clusters", "4"}, {"backend", "reference"}}, 2);
+}
+
+/// A right trajectory, for tampering with it.
+struct Right {
+  ClusterTable table{{1200, 6, 5}, 3, 4};
+  RowPass all{{0, 1200}, DataType::fp64, false, 1};
+  Trajectory trajectory;
+  std::unique_ptr<Communicator> ranks = serial_communicator();
+
+  Right() {
+    RankCalls calls(*ranks);
+    KmeansSettings settings;
+    settings.iterations = trajectory.iterations = 3;
+    std::vector<double> x(1200 * 6);
+    table.read(0, x);
+    trajectory.centroids = {starting_centroids(table, all, settings, calls)};
+    for (int step = 0; step < 3; ++step) iterate(x);
+  }
+
+  void iterate(const std::vector<double>& x) {
+    std::vector<double> from = trajectory.centroids.back(), sums(18), counts(3);
+    double inertia = 0;
+    for (std::size_t i = 0; i < 1200; ++i) {
+      double least = INFINITY;
+      std::size_t nearest = 0;
+      for (std::size_t c = 0; c < 3; ++c) {
+        double distance = 0;
+        for (std::size_t j = 0; j < 6; ++j) distance += std::pow(x[i * 6 + j] - from[c * 6 + j], 2);
+        if (distance < least) {
+          least = distance;
+          nearest = c;
+        }
+      }
+      for (std::size_t j = 0; j < 6; ++j) sums[nearest * 6 + j] += x[i * 6 + j];
+      counts[nearest] += 1;
+      inertia += least;
+    }
+    for (std::size_t i = 0; i < 18; ++i) from[i] = sums[i] / counts[i / 6];
+    trajectory.centroids.push_back(from);
+    trajectory.counts.push_back(counts);
+    trajectory.inertia.push_back(inertia);
+  }
+
+  Verification verify(const Trajectory& claimed, std::uint64_t seed = 1) {
+    RankCalls calls(*ranks);
+    return verify_trajectory(claimed, table, all, calls, seed);
+  }
+};
+
+TEST(KmeansVerification, PassesARightTrajectory) {
+  Right right;
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    const Verification checked = right.verify(right.trajectory, seed);
+    EXPECT_TRUE(checked.passed) << checked.reason;
+  }
+}
+
+TEST(KmeansVerification, FindsEveryWrongPart) {
+  Right right;
+  const auto finds = [&](const char* relation, const std::function<void(Trajectory&)>& tamper) {
+    Trajectory wrong = right.trajectory;
+    tamper(wrong);
+    const Verification checked = right.verify(wrong);
+    EXPECT_FALSE(checked.passed) << relation;
+    EXPECT_TRUE(checked.reason.starts_with(relation)) << relation << ": " << checked.reason;
+  };
+  finds("centroids", [](Trajectory& t) { t.centroids[3][7] += 1e-9; });
+  finds("centroids", [](Trajectory& t) { t.centroids[1][0] = NAN; });
+  finds("counts", [](Trajectory& t) {
+    t.counts[0][0] += 1;
+    t.counts[0][1] -= 1;
+  });
+  finds("inertia", [](Trajectory& t) { t.inertia[2] *= 1 + 1e-9; });
+  finds("inertia", [](Trajectory& t) { t.inertia[0] = NAN; });
+  finds("counts", [](Trajectory& t) { t.iterations = 0; });
+}
+
+TEST(KmeansVerification, ARandomIterationIsAmongTheChecked) {
+  Right right;
+  Trajectory wrong = right.trajectory;
+  wrong.inertia[1] *= 2;  // neither the first nor the last
+  int found = 0;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) found += !right.verify(wrong, seed).passed;
+  EXPECT_GT(found, 8);
+  EXPECT_LT(found, 40);
+}
+
+TEST(KmeansVerification, RowsBetweenTwoCentroidsMayBeWithEither) {
+  // Two rows at equal distance from both centroids: the counts are either's.
+  class Between final : public Table {
+   public:
+    std::int64_t rows() const override { return 4; }
+    std::int64_t features() const override { return 1; }
+    bool has_labels() const override { return false; }
+    std::string canonical() const override { return "between"; }
+
+   private:
+    void read_rows(std::int64_t first, std::int64_t count, double* x, double*) const override {
+      const double all[] = {-1, 1, 0, 0};
+      for (std::int64_t i = 0; i < count; ++i) x[i] = all[first + i];
+    }
+  };
+  const Between table;
+  const std::unique_ptr<Communicator> ranks = serial_communicator();
+  RankCalls calls(*ranks);
+  for (const double to_first : {0.0, 1.0, 2.0}) {
+    Trajectory trajectory;
+    trajectory.iterations = 1;
+    trajectory.centroids = {{-1, 1}, {-1 / (1 + to_first), 1 / (3 - to_first)}};
+    trajectory.counts = {{1 + to_first, 3 - to_first}};
+    trajectory.inertia = {2};
+    const Verification checked =
+        verify_trajectory(trajectory, table, {{0, 4}, DataType::fp64, false, 1}, calls, 1);
+    EXPECT_TRUE(checked.passed) << checked.reason;
+  }
+}
+
+}  // namespace
+}  // namespace assay

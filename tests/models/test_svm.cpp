@@ -1,0 +1,135 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+
+#include "analysis_fixture.hpp"
+#include "core/base/error.hpp"
+#include "datasets/file_table.hpp"
+#include "datasets/synthetic.hpp"
+#include "models/svm/benchmark.hpp"
+#include "models/svm/svm.hpp"
+
+namespace assay {
+namespace {
+
+using fixture::metrics_on_ranks;
+
+TEST(Svm, TheSameOnAnyNumberOfRanks) {
+  for (const char* algorithm : {"newton", "nelder_mead"}) {
+    const fixture::Flags flags{{"algorithm", algorithm},
+                               {"problem", "n811d7"},
+                               {"backend", "reference"},
+                               {"evaluations", "150"}};
+    const auto one = metrics_on_ranks(svm_benchmark(), flags, 1);
+    for (const int ranks : {2, 3, 4}) {
+      const auto several = metrics_on_ranks(svm_benchmark(), flags, ranks);
+      EXPECT_NEAR(several.at("objective").value / one.at("objective").value, 1, 1e-9) << algorithm;
+      EXPECT_EQ(several.at("evaluations").value, one.at("evaluations").value);
+    }
+  }
+}
+
+TEST(Svm, ReachesSmallGapsAndTheBayesError) {
+  for (const char* gap : {"0.1", "0.001", "1e-06"}) {
+    const auto found = metrics_on_ranks(
+        svm_benchmark(), {{"problem", "n20000d10"}, {"gap", gap}, {"backend", "native"}}, 2);
+    EXPECT_LE(found.at("duality_gap").value, std::stod(gap) * 1.001);
+    EXPECT_NEAR(found.at("accuracy").value, 0.9, 0.01);
+    EXPECT_LT(found.at("evaluations").value, 200);
+  }
+}
+
+TEST(Svm, PrecisionsAndShapes) {
+  for (const char* precision : {"fp64", "fp32"})
+    for (const char* problem : {"n20d30", "n1000d1", "n2000d37"})
+      metrics_on_ranks(svm_benchmark(),
+                       {{"backend", "native"}, {"precision", precision}, {"problem", problem}}, 2);
+}
+
+TEST(Svm, SeparableDataAreSolved) {
+  const auto found = metrics_on_ranks(
+      svm_benchmark(), {{"problem", "n500d20"}, {"data", "coral2"}, {"backend", "reference"}}, 2);
+  EXPECT_EQ(found.at("accuracy").value, 1);
+}
+
+/// A solution to a gap of 1e-6, for tampering with it.
+struct Right {
+  std::unique_ptr<Table> table =
+      signed_labels(std::make_unique<ClassTable>(SyntheticSize{4000, 5, 3}));
+  RowPass all{{0, 4000}, DataType::fp64, true, 1};
+  SvmSettings settings;
+  SvmSolution solution;
+  std::unique_ptr<Communicator> ranks = serial_communicator();
+
+  Right() {
+    settings.gap = 1e-6;
+    CaseContext context{fixture::plugins(), *ranks};
+    const Case selected =
+        fixture::one_case(svm_benchmark(), {{"problem", "n4000d5"}, {"backend", "reference"}}, 1);
+    StepMaker steps(context, selected.settings);
+    const AnalysisCase from{selected.settings, 4000,   5,     all.range,
+                            Precision::fp64,   *ranks, steps, 1};
+    auto objective = SvmObjective::make(from, 1, true);
+    SvmObjective& made = *std::get<std::unique_ptr<SvmObjective>>(objective);
+    load_rows(*table, all.range, made.device(), made.x(), &made.y(), 1);
+    solution.w.resize(6);
+    SvmNewton newton(6);
+    newton.start(solution);
+    newton.run(made, settings, solution);
+  }
+
+  SvmCheck verify(const SvmSolution& claimed) {
+    RankCalls calls(*ranks);
+    return verify_svm(claimed, settings, *table, all, calls);
+  }
+};
+
+TEST(SvmVerification, FindsWhatIsWrong) {
+  Right right;
+  const SvmCheck good = right.verify(right.solution);
+  EXPECT_TRUE(good.verification.passed) << good.verification.reason;
+  EXPECT_LE(good.gap, 1e-6);
+  EXPECT_GE(good.gap, 0);
+  const auto finds = [&](const char* relation, const std::function<void(SvmSolution&)>& tamper) {
+    SvmSolution wrong = right.solution;
+    tamper(wrong);
+    const SvmCheck checked = right.verify(wrong);
+    EXPECT_FALSE(checked.verification.passed) << relation;
+    EXPECT_TRUE(checked.verification.reason.starts_with(relation))
+        << relation << ": " << checked.verification.reason;
+  };
+  finds("objective", [](SvmSolution& s) { s.objective *= 1 - 1e-9; });
+  finds("objective", [](SvmSolution& s) { s.w[2] += 0.01; });
+  finds("objective", [](SvmSolution& s) { s.w[5] = NAN; });
+  // A solution that is not optimal, with its own right objective.
+  SvmSolution early = right.solution;
+  for (double& w : early.w) w *= 0.99;
+  early.objective = right.verify(early).objective;
+  const SvmCheck checked = right.verify(early);
+  EXPECT_FALSE(checked.verification.passed);
+  EXPECT_TRUE(checked.verification.reason.starts_with("duality gap"))
+      << checked.verification.reason;
+}
+
+TEST(Svm, LabelsAreOfTwoClasses) {
+  const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "assay_labels.csv";
+  const auto read = [&](const std::string& text) {
+    std::ofstream(file) << "a,label\n" << text;
+    const std::unique_ptr<Table> table = signed_labels(open_table(file));
+    std::vector<double> x(static_cast<std::size_t>(table->rows())), labels(x.size());
+    table->read(0, x, labels);
+    return labels;
+  };
+  EXPECT_EQ(read("1,0\n2,1\n3,0\n"), (std::vector<double>{-1, 1, -1}));
+  EXPECT_EQ(read("1,-1\n2,1\n"), (std::vector<double>{-1, 1}));
+  try {
+    read("1,0\n2,2\n");
+    FAIL() << "a third class";
+  } catch (const InputError& error) {
+    EXPECT_NE(std::string(error.what()).find("row 2"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace assay

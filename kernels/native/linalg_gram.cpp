@@ -31,7 +31,7 @@ class Gram final : public LinalgOperation {
         kernel_(problem.shape().kernel),
         columns_(d_ + (kernel_ == LinalgKernel::syrk ? 0 : 1)),
         stride_(spread<T>(columns_)),
-        c_stride_(spread<double>(columns_)),
+        c_stride_(spread<double>(whole_vectors(columns_))),
         block_(reserve_for_threads<T>(block_rows * stride_)),
         triangle_(reserve_for_threads<double>(columns_ * c_stride_)) {
     if (kernel_ == LinalgKernel::moments) executed_.operand_roundings = 1;
@@ -48,6 +48,11 @@ class Gram final : public LinalgOperation {
   }
 
  private:
+  /// Tiles of the triangle are vectors of T wide.
+  static std::ptrdiff_t whole_vectors(std::ptrdiff_t columns) {
+    const std::ptrdiff_t lanes = linalg_simd<T>().lanes;
+    return (columns + lanes - 1) / lanes * lanes;
+  }
   double* triangle(std::ptrdiff_t thread) const {
     return scratch_of_thread<double>(triangle_, columns_ * c_stride_, thread);
   }
@@ -72,10 +77,11 @@ class Gram final : public LinalgOperation {
       simd.copy_row(x + i * d_, shift, d_, to);
       if (columns_ > d_) to[d_] = 1;
       if (++rows < block_rows) continue;
-      simd.add_gram(block, stride_, rows, columns_, c, c_stride_);
+      const std::ptrdiff_t later = std::min(block_rows, range.end - i - 1);
+      simd.add_gram(block, stride_, rows, columns_, c, c_stride_, x + (i + 1) * d_, later * d_);
       rows = 0;
     }
-    if (rows > 0) simd.add_gram(block, stride_, rows, columns_, c, c_stride_);
+    if (rows > 0) simd.add_gram(block, stride_, rows, columns_, c, c_stride_, x, 0);
   }
 
   /// Row i of the triangle, of all threads, into the outputs.

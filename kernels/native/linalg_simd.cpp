@@ -97,20 +97,20 @@ HWY_INLINE void fetch(const T* from, std::ptrdiff_t elements) {
 }
 
 /// to[r, 0 … kVectors) = the sum over k < count of a(r, k) b[k, 0 … kVectors), where rows of b are
-/// b_stride apart and a(r, k) is a[k, r] where kAcross, else a[r, k]; then rows `ahead` elements
-/// later are fetched.
+/// b_stride apart and a(r, k) is a[k, r] where kAcross, else a[r, k]. Meanwhile what lies at
+/// `next` is fetched: fetched_by elements for each product.
+template <class T, int kRows, bool kAcross>
+constexpr std::ptrdiff_t fetched_by = kAcross ? 16 / sizeof(T) : kRows;
 template <class T, int kRows, int kVectors, bool kAcross>
 void multiply(const T* HWY_RESTRICT a, std::ptrdiff_t a_stride, const T* HWY_RESTRICT b,
               std::ptrdiff_t b_stride, std::ptrdiff_t count, T* HWY_RESTRICT to,
-              std::ptrdiff_t to_stride, std::ptrdiff_t ahead) {
+              std::ptrdiff_t to_stride, const T* next) {
   const Tag<T> d;
   const std::ptrdiff_t lanes = lanes_of(d);
-  const T* const first = a;
+  constexpr std::ptrdiff_t line = 64 / sizeof(T), step = fetched_by<T, kRows, kAcross>;
   ASSAY_ROWS(ASSAY_DECLARE)
-  constexpr std::ptrdiff_t line = 64 / sizeof(T);
   for (std::ptrdiff_t k = 0; k < count; ++k) {
-    if constexpr (!kAcross)  // the rows are as many elements as this loop has turns, times kRows
-      for (std::ptrdiff_t at = 0; at < kRows; at += line) fetch(first, ahead + k * kRows + at);
+    for (std::ptrdiff_t at = 0; at < step; at += line) fetch(next, k * step + at);
     ASSAY_VECTORS(ASSAY_LOAD, 0)
     ASSAY_ROWS(ASSAY_MULTIPLY)
     a += kAcross ? a_stride : 1;
@@ -121,16 +121,15 @@ void multiply(const T* HWY_RESTRICT a, std::ptrdiff_t a_stride, const T* HWY_RES
 
 template <class T>
 using Multiply = void (*)(const T*, std::ptrdiff_t, const T*, std::ptrdiff_t, std::ptrdiff_t, T*,
-                          std::ptrdiff_t, std::ptrdiff_t);
+                          std::ptrdiff_t, const T*);
 
-/// Of the most rows up to `rows` for which there is a block; these are kMost, 4, 2 and 1.
-template <class T, int kVectors, bool kAcross, int kMost>
+/// Of as many rows as there are, and at most kRows.
+template <class T, int kVectors, bool kAcross, int kRows>
 Multiply<T> block_of(std::ptrdiff_t& rows) {
-  rows = rows >= kMost ? kMost : rows >= 4 ? 4 : rows >= 2 ? 2 : 1;
-  if (rows == kMost) return &multiply<T, kMost, kVectors, kAcross>;
-  if (rows == 4) return &multiply<T, 4, kVectors, kAcross>;
-  if (rows == 2) return &multiply<T, 2, kVectors, kAcross>;
-  return &multiply<T, 1, kVectors, kAcross>;
+  if constexpr (kRows > 1)
+    if (rows < kRows) return block_of<T, kVectors, kAcross, kRows - 1>(rows);
+  rows = kRows;
+  return &multiply<T, kRows, kVectors, kAcross>;
 }
 
 /// Rows of a block: they, the vectors of b and one of a are in registers.
@@ -159,9 +158,10 @@ HWY_INLINE void add_row(const float* from, std::ptrdiff_t count, double* c) {
 
 template <class T>
 void add_gram(const T* a, std::ptrdiff_t stride, std::ptrdiff_t rows, std::ptrdiff_t columns,
-              double* c, std::ptrdiff_t c_stride) {
+              double* c, std::ptrdiff_t c_stride, const T* next, std::ptrdiff_t ahead) {
   const std::ptrdiff_t lanes = lanes_of(Tag<T>()), panel = most_vectors * lanes;
   HWY_ALIGN T sums[gram_rows * most_vectors * most_lanes / sizeof(T)];
+  const T* const end = next + ahead;
   // The vectors of b stay in the first cache for all rows of the triangle below them.
   for (std::ptrdiff_t j = 0; j < columns; j += panel)
     for (std::ptrdiff_t i = j / gram_rows * gram_rows; i < columns;) {
@@ -169,7 +169,9 @@ void add_gram(const T* a, std::ptrdiff_t stride, std::ptrdiff_t rows, std::ptrdi
       const std::ptrdiff_t needed = std::min(i + gram_rows, columns) - j,
                            vectors =
                                std::min<std::ptrdiff_t>(most_vectors, (needed + lanes - 1) / lanes);
-      gram_block<T>(part, vectors)(a + i, stride, a + j, stride, rows, sums, panel, 0);
+      gram_block<T>(part, vectors)(a + i, stride, a + j, stride, rows, sums, panel,
+                                   next < end ? next : a);
+      next += rows * fetched_by<T, gram_rows, true>;
       for (std::ptrdiff_t r = 0; r < part; ++r)
         add_row(sums + r * panel, vectors * lanes, c + (i + r) * c_stride + j);
       i += part;
@@ -187,7 +189,8 @@ void many_dots(const T* x, std::ptrdiff_t d, std::ptrdiff_t rows, const T* w, st
       const Multiply<T> block = vectors == 3   ? block_of<T, 3, false, dots_rows(3)>(part)
                                 : vectors == 2 ? block_of<T, 2, false, dots_rows(2)>(part)
                                                : block_of<T, 1, false, dots_rows(1)>(part);
-      block(x + i * d, d, w + j, stride, d, out + i * stride + j, stride, j == 0 ? ahead : 0);
+      block(x + i * d, d, w + j, stride, d, out + i * stride + j, stride,
+            x + i * d + (j == 0 ? ahead : 0));
       i += part;
     }
   }

@@ -22,8 +22,9 @@ struct LinalgSimd {
   /// c[i, j] += sum over rows of a[row, i] a[row, j] for j <= i < columns, and some elements above
   /// the diagonal. The sums of one call are in T. Rows of a are `stride` apart, those of c
   /// `c_stride`; both have as many elements as `columns` rounded up to vectors, and a is 0 there.
+  /// Meanwhile `ahead` elements from `next` on are fetched.
   void (*add_gram)(const T* a, std::ptrdiff_t stride, std::ptrdiff_t rows, std::ptrdiff_t columns,
-                   double* c, std::ptrdiff_t c_stride);
+                   double* c, std::ptrdiff_t c_stride, const T* next, std::ptrdiff_t ahead);
   /// out[row, i] (rows are `most_dots` apart) = the sum over j of x[row, j] w[i, j], for `count`
   /// rows of w, which are `stride` apart: d rounded up to vectors at the least, and 0 there.
   /// Meanwhile what lies `ahead` elements after x is fetched.

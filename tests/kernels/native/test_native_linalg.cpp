@@ -4,7 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <random>
 
 #include "assay/test_paths.hpp"
@@ -61,6 +63,9 @@ class NativeLinalg : public testing::Test {
     ASSERT_TRUE(after.passed) << problem << " " << precision << ": " << after.reason;
   }
 
+  /// What follows each tensor, which no run may change.
+  static constexpr std::size_t guard = 256;
+
   /// All outputs of a run, byte for byte.
   std::vector<std::string> outputs(const std::string& problem, Precision precision, int threads) {
     const LinalgProblem what(parse_linalg(problem), precision);
@@ -72,7 +77,15 @@ class NativeLinalg : public testing::Test {
     Operation& operation = *std::get<std::unique_ptr<Operation>>(made);
     std::vector<std::unique_ptr<Tensor>> tensors;
     std::vector<Tensor*> bound;
-    for (const TensorSpec& spec : operation.arguments()) {
+    std::vector<const char*> ends;
+    const std::vector<double> guards(guard / sizeof(double), -0.0);  // which adding 0 changes
+    for (TensorSpec spec : operation.arguments()) {
+      spec.memory = [&](std::size_t bytes) {
+        std::shared_ptr<void> memory(std::aligned_alloc(64, bytes + guard), &std::free);
+        ends.push_back(static_cast<const char*>(memory.get()) + bytes);
+        std::memcpy(static_cast<char*>(memory.get()) + bytes, guards.data(), guard);
+        return memory;
+      };
       tensors.push_back(device.allocate(spec));
       bound.push_back(tensors.back().get());
       const Values values(Values::Kind::mantissa, 5, spec.name, spec.type, 0);
@@ -82,6 +95,7 @@ class NativeLinalg : public testing::Test {
     }
     operation.bind(bound);
     operation.run(device.stream());
+    for (const char* end : ends) EXPECT_EQ(std::memcmp(end, guards.data(), guard), 0) << problem;
     std::vector<std::string> all;
     for (Tensor* tensor : bound)
       if (tensor->spec().role == Role::output)
@@ -122,6 +136,15 @@ TEST_F(NativeLinalg, OnTablesLargerThanTheCaches) {
       if (HasFatalFailure()) return;
     }
   verify("kmeans_assign:n3000d60k200", "fp64", 2);
+}
+
+TEST_F(NativeLinalg, WritesNothingBehindItsTensors) {
+  for (const char* kernel : kernels)
+    for (const Precision precision : {Precision::fp64, Precision::fp32})
+      for (const int d : {1, 7, 8, 9, 15, 16, 17, 37}) {
+        outputs(shape_of(kernel, 61, d, 5), precision, 1);
+        outputs(shape_of(kernel, 61, d, 3), precision, 2);
+      }
 }
 
 TEST_F(NativeLinalg, RunsAreEqualBitByBit) {

@@ -101,7 +101,7 @@ std::string DataFile::content_hash() const {
 void for_each_parallel(std::int64_t count, const std::function<void(std::int64_t)>& body) {
   std::exception_ptr error;
   std::atomic<std::int64_t> failed = std::numeric_limits<std::int64_t>::max();
-#pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule(dynamic) if (count > 1)
   for (std::int64_t i = 0; i < count; ++i) {
     if (i > failed) continue;
     try {

@@ -28,6 +28,7 @@ class Folder {
   std::string operator/(const std::string& name) const { return (path_ / name).string(); }
   /// Writes the file `name` and returns its path.
   std::string write(const std::string& name, std::string_view content) const {
+    std::filesystem::remove(path_ / name);  // a file that is cut and rewritten waits for the disk
     std::ofstream(path_ / name, std::ios::binary) << content;
     return *this / name;
   }

@@ -182,6 +182,12 @@ TEST(Npy, ErrorsAreClear) {
        {"(1, 2", "1, 2", "(-1, 2)", "(a,)", "(1 2)", "(2)", "(1, 2) x", "(1, 2), 'shape': (1, 2)",
         "(1, 2), 'more': (1, 2)", "(1, 99999999999999999999)"})
     expect(npy("'<f8'", "False", shape, two), "damaged");
+  for (const char* after : {"} x", "}}", "},"}) {
+    const std::string header =
+        std::string("{'descr': '<f8', 'fortran_order': False, 'shape': (1, 2)") + after;
+    expect(bytes("\x93NUMPY\x01\x00") + static_cast<char>(header.size()) + '\0' + header + two,
+           "damaged");
+  }
   std::string incomplete = "{'descr': '<f8', 'fortran_order': False}";
   expect(
       bytes("\x93NUMPY\x01\x00") + static_cast<char>(incomplete.size()) + '\0' + incomplete + two,

@@ -14,7 +14,7 @@ namespace assay {
 namespace {
 
 constexpr std::int64_t most_features = std::int64_t{1} << 20;
-constexpr std::int64_t most_clusters = std::int64_t{1} << 16;
+constexpr std::int64_t most_clusters = std::int64_t{1} << 12;  // all pairs are compared
 
 /// Eight sums side by side: independent additions, in the same order with every compiler.
 double dot(const double* x, const double* y, std::int64_t size) {
@@ -63,6 +63,11 @@ SyntheticTable::SyntheticTable(const std::string& kind, const SyntheticSize& siz
         fmt::format("a table of {} features cannot be generated (1 to {} can). Ask "
                     "for other features.",
                     size.features, most_features));
+  if (size.rows > std::numeric_limits<std::int64_t>::max() / 8 / size.features)
+    throw InputError(
+        fmt::format("a table of {} rows and {} features is too large (more bytes in "
+                    "fp64 than 64 bits count). Ask for fewer rows.",
+                    size.rows, size.features));
 }
 
 void SyntheticTable::fill_normal(std::int64_t first, std::int64_t count, double* x) const {

@@ -20,7 +20,7 @@ struct SyntheticSize {
 };
 
 /// What the synthetic tables share. Their constructors throw InputError: rows below 1, features
-/// below 1 or above 2^20.
+/// below 1 or above 2^20, or more bytes than 64 bits count.
 class SyntheticTable : public Table {
  public:
   std::int64_t rows() const final { return size_.rows; }
@@ -93,7 +93,7 @@ class MixtureTable : public SyntheticTable {
 class ClusterTable final : public MixtureTable {
  public:
   /// Random centres, the nearest two of which are `separation` standard deviations apart.
-  /// InputError: clusters below 1 or above 2^16, separation negative or not finite.
+  /// InputError: clusters below 1 or above 2^12, separation negative or not finite.
   ClusterTable(const SyntheticSize& size, std::int64_t clusters, double separation = 10);
   /// CORAL-2's data of K-means: three centres, of 0, 2 and 10 in all features.
   static std::unique_ptr<ClusterTable> coral(const SyntheticSize& size);

@@ -139,6 +139,8 @@ TEST(Npy, LabelsAreInASecondFile) {
   const std::string wrong = "does not have one label for each of the 2 rows";
   EXPECT_NE(error_of(x, labels("(3,)", raw<double>({1, 2, 3}))).find(wrong), std::string::npos);
   EXPECT_NE(error_of(x, labels("(1, 2)", raw<double>({1, 2}))).find(wrong), std::string::npos);
+  EXPECT_NE(error_of(x, labels("(2, 2)", raw<double>({1, 2, 3, 4}))).find(wrong),
+            std::string::npos);
   EXPECT_NE(error_of(x, labels("()", raw<double>({1}))).find(wrong), std::string::npos);
   EXPECT_NE(error_of(x, labels("(2,)", raw<double>({1, NAN}))).find("y.npy, row 2, column 1"),
             std::string::npos);

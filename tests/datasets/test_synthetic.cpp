@@ -117,11 +117,14 @@ TEST(Synthetic, WhatCannotBeGeneratedIsRefused) {
       [] {
         NormalTable({10, (1 << 20) + 1, 1});
       },
+      [] {
+        NormalTable({std::int64_t{1} << 59, 2, 1});
+      },
       [&] { SpectrumTable(size, 0.5); },
       [&] { SpectrumTable(size, std::nan("")); },
       [&] { SpectrumTable(size, HUGE_VAL); },
       [&] { ClusterTable(size, 0); },
-      [&] { ClusterTable(size, (1 << 16) + 1); },
+      [&] { ClusterTable(size, (1 << 12) + 1); },
       [&] { ClusterTable(size, 2, -1); },
       [&] { ClusterTable(size, 2, std::nan("")); },
       [&] { ClassTable(size, 0); },

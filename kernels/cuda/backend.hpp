@@ -1,6 +1,6 @@
 #pragma once
 // NVIDIA GPUs by NVIDIA's libraries: cuDNN for convolutions and recurrent networks, cuBLASLt for
-// products.
+// products, cuBLAS and cuSOLVER for data analysis.
 
 #include "core/api/backend.hpp"
 

@@ -12,6 +12,7 @@ clang=${ASSAY_CUDA12_CLANG:-clang++-19}
 skip() { echo "skipped: $1. Run scripts/bootstrap --cuda12."; exit 77; }
 nvidia=$(echo "$wheels"/lib/python3*/site-packages/nvidia)
 [ -d "$nvidia" ] || skip "no wheels of CUDA 12 in $wheels"
+[ -d "$nvidia/cusolver" ] || skip "no cuSOLVER among the wheels in $wheels"
 command -v "$clang" >/dev/null || skip "no $clang"
 fatbinary=$(command -v fatbinary || echo /usr/local/cuda/bin/fatbinary)
 [ -x "$fatbinary" ] || skip 'no fatbinary (of any CUDA toolkit)'
@@ -20,7 +21,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 toolkit=$folder/toolkit
 mkdir -p "$toolkit"/{bin,include,lib64,nvvm/libdevice} "$folder"/machine/{bin,lib/assay}
-for package in cuda_runtime cuda_nvcc cublas cudnn cuda_cupti; do
+for package in cuda_runtime cuda_nvcc cublas cusolver cudnn cuda_cupti; do
   cp -rsf "$nvidia/$package/include/." "$toolkit/include/"
 done
 ln -s "$nvidia"/cuda_nvcc/bin/ptxas "$toolkit/bin/"

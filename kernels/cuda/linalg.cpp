@@ -1,0 +1,104 @@
+// The Gram matrix by cuBLAS, and which kernels of data analysis there are.
+
+#include "kernels/cuda/linalg.hpp"
+
+#include <limits>
+
+#include "kernels/cuda/arithmetic.hpp"
+#include "kernels/cuda/backend.hpp"
+
+namespace assay::cuda {
+namespace {
+
+/// cuBLAS writes one triangle, t, of the scratch memory, whose other one is zero; c = t + t^T has
+/// twice the diagonal, which half of it makes right without rounding.
+template <class Real>
+class Syrk final : public LinalgOperation {
+ public:
+  Syrk(const LinalgProblem& problem, const Blas& blas) : LinalgOperation(problem, blas, "direct") {
+    int version = 0;
+    check_blas(blas_.version(handle_, &version), "asking cuBLAS for its version");
+    executed_.implementation = fmt::format("cuBLAS {} syrk", version);
+    add_scratch("triangle", arguments_[1].bytes);
+  }
+
+  void run(Stream& stream) override {
+    const BlasOf<Real>& of = blas_.of<Real>();
+    const std::int64_t n = shape_.n, d = shape_.d;
+    Real *const c = at<Real>(1), *const t = at<Real>(2);
+    check_blas(blas_.set_stream(handle_, cuda_stream(stream)), what_);
+    check(cudaMemsetAsync(t, 0, arguments_[1].bytes, cuda_stream(stream)), what_);
+    check_blas(of.syrk(handle_, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, d, n, &one<Real>, at<Real>(0),
+                       d, &zero<Real>, t, d),
+               what_);
+    check_blas(
+        of.geam(handle_, CUBLAS_OP_N, CUBLAS_OP_T, d, d, &one<Real>, t, d, &one<Real>, t, d, c, d),
+        what_);
+    check_blas(of.scal(handle_, d, &half<Real>, c, d + 1), what_);
+  }
+};
+
+/// Empty: a kernel that the libraries have not.
+std::string algorithm_of(LinalgKernel kernel) {
+  switch (kernel) {
+    case LinalgKernel::syrk:
+      return "direct";
+    case LinalgKernel::eigh:
+      return "divide_and_conquer";
+    case LinalgKernel::qr:
+      return "householder";
+    default:
+      return "";
+  }
+}
+
+Result<std::unique_ptr<LinalgOperation>> made(const LinalgProblem& problem) {
+  const Result<const Blas*> found = blas();
+  if (const auto* const why = std::get_if<Unsupported>(&found)) return *why;
+  const Blas& of = *std::get<const Blas*>(found);
+  if (problem.shape().kernel == LinalgKernel::syrk) {
+    if (problem.precision() == Precision::fp64) return std::make_unique<Syrk<double>>(problem, of);
+    return std::make_unique<Syrk<float>>(problem, of);
+  }
+  const Result<const Solver*> solvers = solver();
+  if (const auto* const why = std::get_if<Unsupported>(&solvers)) return *why;
+  const Solver& by = *std::get<const Solver*>(solvers);
+  return problem.shape().kernel == LinalgKernel::eigh ? make_eigh(problem, of, by)
+                                                      : make_qr(problem, of, by);
+}
+
+Result<std::unique_ptr<Operation>> make_linalg(Device& place, const Problem& what,
+                                               const Options& options, Communicator&) {
+  const auto& problem = problem_cast<LinalgProblem>(what);
+  const LinalgKernel kernel = problem.shape().kernel;
+  const std::string known = algorithm_of(kernel);
+  if (known.empty())
+    return Unsupported{fmt::format("cuda has no kernel {} of linalg.", name(kernel))};
+  const std::string algorithm = options.get("algorithm", "auto");
+  if (algorithm != "auto" && algorithm != known)
+    return Unsupported{fmt::format("cuda has no algorithm {} for {} (it is {}). Use auto.",
+                                   algorithm, name(kernel), known)};
+  if (kernel == LinalgKernel::qr && problem.shape().n > std::numeric_limits<int>::max())
+    return Unsupported{fmt::format(
+        "cuBLAS packs triangles of matrices of up to 2^31 - 1 rows, of which there are {}. Use "
+        "fewer observations.",
+        problem.shape().n)};
+  auto& device = static_cast<CudaDevice&>(place);
+  if (std::string why = why_not_precision(problem.precision(), device.facts()); !why.empty())
+    return Unsupported{std::move(why)};
+  Result<std::unique_ptr<LinalgOperation>> found = made(problem);
+  if (const auto* const why = std::get_if<Unsupported>(&found)) return *why;
+  auto& operation = std::get<std::unique_ptr<LinalgOperation>>(found);
+  if (const auto why = operation->prove(device))
+    return Unsupported{
+        fmt::format("{} ({} {})", *why, name(problem.precision()), what.canonical())};
+  return std::unique_ptr<Operation>(std::move(operation));
+}
+
+const Maker add_linalg{makers(),
+                       kind_of<LinalgProblem>(),
+                       &make_linalg,
+                       {"direct", "divide_and_conquer", "householder"}};
+
+}  // namespace
+}  // namespace assay::cuda

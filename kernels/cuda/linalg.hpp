@@ -1,0 +1,119 @@
+#pragma once
+// The dense kernels of data analysis by cuBLAS and cuSOLVER. Both have matrices by columns: a
+// row-major matrix is the transpose of what they see.
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "kernels/cuda/solvers.hpp"
+#include "kernels/cuda/trial_run.hpp"
+#include "kernels/linalg/problem.hpp"
+#include "support/cuda/error.hpp"
+
+namespace assay::cuda {
+
+/// Factors of the libraries, which read them through pointers.
+template <class Real>
+inline constexpr Real zero = 0;
+template <class Real>
+inline constexpr Real half = Real(0.5);
+template <class Real>
+inline constexpr Real one = 1;
+template <class Real>
+inline constexpr cudaDataType type_of = std::is_same_v<Real, double> ? CUDA_R_64F : CUDA_R_32F;
+
+class LinalgOperation : public Operation {
+ public:
+  LinalgOperation(const LinalgProblem& problem, const Blas& blas, const char* algorithm)
+      : blas_(blas),
+        shape_(problem.shape()),
+        precision_(problem.precision()),
+        what_(problem.canonical()),
+        arguments_(problem.tensors()) {
+    check_blas(blas_.create(&handle_), "starting cuBLAS");
+    executed_.algorithm = algorithm;
+    executed_.storage = executed_.compute = executed_.accumulate = std::string(name(precision_));
+    executed_.layout = "rows";
+    executed_.evidence = "numerical";  // the bounds of fp32 exclude tf32
+  }
+  ~LinalgOperation() override { blas_.destroy(handle_); }
+  LinalgOperation(const LinalgOperation&) = delete;
+  LinalgOperation& operator=(const LinalgOperation&) = delete;
+
+  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
+  void bind(std::span<Tensor* const> tensors) override {
+    data_.clear();
+    for (Tensor* const tensor : tensors) data_.push_back(tensor->data());
+  }
+  Executed executed() const override { return executed_; }
+
+  /// Runs once, with the kernels recorded; why it is not what was asked for, or nothing.
+  std::optional<std::string> prove(CudaDevice& device) {
+    const std::optional<Seen> seen = trial_run(device, *this, what_);
+    if (!seen) return std::nullopt;
+    executed_.implementation += ": " + seen->names;
+    const std::string why = note_kernels(*seen, precision_, executed_);
+    return why.empty() ? std::nullopt : std::optional(why);
+  }
+
+ protected:
+  void add_scratch(const char* what, std::size_t bytes) {
+    arguments_.push_back(scratch_tensor(what, Role::workspace, bytes));
+    executed_.workspace_bytes += bytes;
+  }
+
+  template <class Real>
+  Real* at(std::size_t argument) const {
+    return static_cast<Real*>(data_[argument]);
+  }
+
+  const Blas& blas_;
+  LinalgShape shape_;
+  Precision precision_;
+  std::string what_;
+  std::vector<TensorSpec> arguments_;
+  cublasHandle_t handle_ = nullptr;
+  std::vector<void*> data_;
+  Executed executed_;
+};
+
+/// cuSOLVER's handles.
+class Dense {
+ public:
+  explicit Dense(const Solver& solver) : solver_(solver) {
+    check_solver(solver_.create(&handle_), "starting cuSOLVER");
+    check_solver(solver_.create_params(&params_), "starting cuSOLVER");
+  }
+  ~Dense() {
+    solver_.destroy_params(params_);
+    solver_.destroy(handle_);
+  }
+  Dense(const Dense&) = delete;
+  Dense& operator=(const Dense&) = delete;
+  const Solver* operator->() const { return &solver_; }
+  cusolverDnHandle_t handle() const { return handle_; }
+  cusolverDnParams_t params() const { return params_; }
+  /// "cuSOLVER 12000 Xsyevd"
+  std::string named(const char* function) const {
+    int version = 0;
+    check_solver(solver_.version(&version), "asking cuSOLVER for its version");
+    return fmt::format("cuSOLVER {} {}", version, function);
+  }
+
+ private:
+  const Solver& solver_;
+  cusolverDnHandle_t handle_ = nullptr;
+  cusolverDnParams_t params_ = nullptr;
+};
+
+std::unique_ptr<LinalgOperation> make_eigh(const LinalgProblem& problem, const Blas& blas,
+                                           const Solver& solver);
+std::unique_ptr<LinalgOperation> make_qr(const LinalgProblem& problem, const Blas& blas,
+                                         const Solver& solver);
+
+}  // namespace assay::cuda

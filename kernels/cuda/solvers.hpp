@@ -1,0 +1,81 @@
+#pragma once
+// cuBLAS and cuSOLVER, opened when the first kernel of data analysis is made: convolutions and
+// products need neither, and run where they are absent.
+
+#include <cublas_v2.h>
+#include <cusolverDn.h>
+
+#include <cstdint>
+#include <string>
+
+#include "core/base/unsupported.hpp"
+
+namespace assay::cuda {
+
+/// cuBLAS's functions for one type of elements.
+template <class Real>
+struct BlasOf {
+  cublasStatus_t (*syrk)(cublasHandle_t, cublasFillMode_t, cublasOperation_t, std::int64_t n,
+                         std::int64_t k, const Real* alpha, const Real* a, std::int64_t lda,
+                         const Real* beta, Real* c, std::int64_t ldc);
+  /// c = alpha op(a) + beta op(b), all m x n.
+  cublasStatus_t (*geam)(cublasHandle_t, cublasOperation_t, cublasOperation_t, std::int64_t m,
+                         std::int64_t n, const Real* alpha, const Real* a, std::int64_t lda,
+                         const Real* beta, const Real* b, std::int64_t ldb, Real* c,
+                         std::int64_t ldc);
+  /// c = diag(x) a, m x n, with CUBLAS_SIDE_LEFT; c may be a.
+  cublasStatus_t (*dgmm)(cublasHandle_t, cublasSideMode_t, std::int64_t m, std::int64_t n,
+                         const Real* a, std::int64_t lda, const Real* x, std::int64_t step, Real* c,
+                         std::int64_t ldc);
+  cublasStatus_t (*copy)(cublasHandle_t, std::int64_t n, const Real* x, std::int64_t step, Real* y,
+                         std::int64_t step_of_y);
+  /// A triangle to packed memory, and back; the other triangle is neither read nor written.
+  cublasStatus_t (*pack)(cublasHandle_t, cublasFillMode_t, int n, const Real* a, int lda,
+                         Real* packed);
+  cublasStatus_t (*unpack)(cublasHandle_t, cublasFillMode_t, int n, const Real* packed, Real* a,
+                           int lda);
+  cublasStatus_t (*scal)(cublasHandle_t, std::int64_t n, const Real* alpha, Real* x,
+                         std::int64_t step);
+};
+
+struct Blas {
+  decltype(&cublasCreate_v2) create;
+  decltype(&cublasDestroy_v2) destroy;
+  decltype(&cublasSetStream_v2) set_stream;
+  decltype(&cublasGetVersion_v2) version;
+  decltype(&cublasGetStatusString) words;
+  BlasOf<double> fp64;
+  BlasOf<float> fp32;
+
+  template <class Real>
+  const BlasOf<Real>& of() const {
+    if constexpr (sizeof(Real) == sizeof(double))
+      return fp64;
+    else
+      return fp32;
+  }
+};
+
+struct Solver {
+  decltype(&cusolverDnCreate) create;
+  decltype(&cusolverDnDestroy) destroy;
+  decltype(&cusolverGetVersion) version;
+  decltype(&cusolverDnSetStream) set_stream;
+  decltype(&cusolverDnCreateParams) create_params;
+  decltype(&cusolverDnDestroyParams) destroy_params;
+  decltype(&cusolverDnXsyevd_bufferSize) syevd_size;
+  decltype(&cusolverDnXsyevd) syevd;
+  decltype(&cusolverDnXgeqrf_bufferSize) geqrf_size;
+  decltype(&cusolverDnXgeqrf) geqrf;
+};
+
+/// The libraries that this was compiled with, by their versions' names; Unsupported has the
+/// loader's words. They stay open.
+Result<const Blas*> blas();
+Result<const Solver*> solver();
+
+/// Throws CaseError with the library's word for its status.
+void check_blas(cublasStatus_t status, const std::string& what);
+void check_solver(cusolverStatus_t status, const std::string& what);
+
+}  // namespace assay::cuda

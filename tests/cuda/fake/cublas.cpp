@@ -1,0 +1,133 @@
+// A fake cuBLAS, of the functions that the kernels of data analysis call: on the host, in the type
+// of the elements. For LD_PRELOAD, over the fake CUDA runtime.
+#include <cublas_v2.h>
+
+#include <cstdint>
+
+namespace {
+
+/// Element (i, j) of op(a), which is stored by columns.
+template <class Real>
+Real element(cublasOperation_t op, const Real* a, std::int64_t lda, std::int64_t i,
+             std::int64_t j) {
+  return op == CUBLAS_OP_T ? a[i * lda + j] : a[j * lda + i];
+}
+
+bool in_triangle(cublasFillMode_t triangle, std::int64_t i, std::int64_t j) {
+  return triangle == CUBLAS_FILL_MODE_LOWER ? i >= j : i <= j;
+}
+
+template <class Real>
+cublasStatus_t syrk(cublasFillMode_t triangle, cublasOperation_t op, std::int64_t n, std::int64_t k,
+                    Real alpha, const Real* a, std::int64_t lda, Real beta, Real* c,
+                    std::int64_t ldc) {
+  if (lda < (op == CUBLAS_OP_T ? k : n) || ldc < n) return CUBLAS_STATUS_INVALID_VALUE;
+  for (std::int64_t j = 0; j < n; ++j)
+    for (std::int64_t i = 0; i < n; ++i) {
+      if (!in_triangle(triangle, i, j)) continue;
+      Real sum = 0;
+      for (std::int64_t p = 0; p < k; ++p)
+        sum += element(op, a, lda, i, p) * element(op, a, lda, j, p);
+      c[j * ldc + i] = alpha * sum + (beta == 0 ? 0 : beta * c[j * ldc + i]);
+    }
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+/// As the real one: no overlap of c with a transposed operand.
+template <class Real>
+cublasStatus_t geam(cublasOperation_t op_a, cublasOperation_t op_b, std::int64_t m, std::int64_t n,
+                    Real alpha, const Real* a, std::int64_t lda, Real beta, const Real* b,
+                    std::int64_t ldb, Real* c, std::int64_t ldc) {
+  if (lda < (op_a == CUBLAS_OP_T ? n : m) || ldb < (op_b == CUBLAS_OP_T ? n : m) || ldc < m ||
+      (c == a && op_a == CUBLAS_OP_T) || (c == b && op_b == CUBLAS_OP_T))
+    return CUBLAS_STATUS_INVALID_VALUE;
+  for (std::int64_t j = 0; j < n; ++j)
+    for (std::int64_t i = 0; i < m; ++i)
+      c[j * ldc + i] = alpha * element(op_a, a, lda, i, j) +
+                       (beta == 0 ? 0 : beta * element(op_b, b, ldb, i, j));
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+template <class Real>
+cublasStatus_t dgmm(cublasSideMode_t side, std::int64_t m, std::int64_t n, const Real* a,
+                    std::int64_t lda, const Real* x, std::int64_t step, Real* c, std::int64_t ldc) {
+  for (std::int64_t j = 0; j < n; ++j)
+    for (std::int64_t i = 0; i < m; ++i)
+      c[j * ldc + i] = a[j * lda + i] * x[(side == CUBLAS_SIDE_LEFT ? i : j) * step];
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+template <class Real>
+void each_of_triangle(cublasFillMode_t triangle, std::int64_t n, Real* a, std::int64_t lda,
+                      Real* packed, void (*move)(Real& full, Real& of_packed)) {
+  for (std::int64_t j = 0; j < n; ++j)
+    for (std::int64_t i = 0; i < n; ++i)
+      if (in_triangle(triangle, i, j)) move(a[j * lda + i], *packed++);
+}
+
+}  // namespace
+
+// The functions of one type of elements.
+#define FUNCTIONS(P, Real)                                                                         \
+  cublasStatus_t cublas##P##syrk_v2_64(cublasHandle_t, cublasFillMode_t triangle,                  \
+                                       cublasOperation_t op, std::int64_t n, std::int64_t k,       \
+                                       const Real* alpha, const Real* a, std::int64_t lda,         \
+                                       const Real* beta, Real* c, std::int64_t ldc) {              \
+    return syrk(triangle, op, n, k, *alpha, a, lda, *beta, c, ldc);                                \
+  }                                                                                                \
+  cublasStatus_t cublas##P##geam_64(                                                               \
+      cublasHandle_t, cublasOperation_t op_a, cublasOperation_t op_b, std::int64_t m,              \
+      std::int64_t n, const Real* alpha, const Real* a, std::int64_t lda, const Real* beta,        \
+      const Real* b, std::int64_t ldb, Real* c, std::int64_t ldc) {                                \
+    return geam(op_a, op_b, m, n, *alpha, a, lda, *beta, b, ldb, c, ldc);                          \
+  }                                                                                                \
+  cublasStatus_t cublas##P##dgmm_64(cublasHandle_t, cublasSideMode_t side, std::int64_t m,         \
+                                    std::int64_t n, const Real* a, std::int64_t lda,               \
+                                    const Real* x, std::int64_t step, Real* c, std::int64_t ldc) { \
+    return dgmm(side, m, n, a, lda, x, step, c, ldc);                                              \
+  }                                                                                                \
+  cublasStatus_t cublas##P##copy_v2_64(cublasHandle_t, std::int64_t n, const Real* x,              \
+                                       std::int64_t step, Real* y, std::int64_t step_of_y) {       \
+    for (std::int64_t i = 0; i < n; ++i) y[i * step_of_y] = x[i * step];                           \
+    return CUBLAS_STATUS_SUCCESS;                                                                  \
+  }                                                                                                \
+  cublasStatus_t cublas##P##scal_v2_64(cublasHandle_t, std::int64_t n, const Real* alpha, Real* x, \
+                                       std::int64_t step) {                                        \
+    for (std::int64_t i = 0; i < n; ++i) x[i * step] *= *alpha;                                    \
+    return CUBLAS_STATUS_SUCCESS;                                                                  \
+  }                                                                                                \
+  cublasStatus_t cublas##P##trttp(cublasHandle_t, cublasFillMode_t triangle, int n, const Real* a, \
+                                  int lda, Real* packed) {                                         \
+    each_of_triangle<Real>(triangle, n, const_cast<Real*>(a), lda, packed,                         \
+                           [](Real& full, Real& of_packed) { of_packed = full; });                 \
+    return CUBLAS_STATUS_SUCCESS;                                                                  \
+  }                                                                                                \
+  cublasStatus_t cublas##P##tpttr(cublasHandle_t, cublasFillMode_t triangle, int n,                \
+                                  const Real* packed, Real* a, int lda) {                          \
+    each_of_triangle<Real>(triangle, n, a, lda, const_cast<Real*>(packed),                         \
+                           [](Real& full, Real& of_packed) { full = of_packed; });                 \
+    return CUBLAS_STATUS_SUCCESS;                                                                  \
+  }
+
+extern "C" {
+
+cublasStatus_t cublasCreate_v2(cublasHandle_t* handle) {
+  *handle = reinterpret_cast<cublasHandle_t>(new int);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasDestroy_v2(cublasHandle_t handle) {
+  delete reinterpret_cast<int*>(handle);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasSetStream_v2(cublasHandle_t, cudaStream_t) { return CUBLAS_STATUS_SUCCESS; }
+cublasStatus_t cublasGetVersion_v2(cublasHandle_t, int* version) {
+  *version = CUBLAS_VERSION;
+  return CUBLAS_STATUS_SUCCESS;
+}
+const char* cublasGetStatusString(cublasStatus_t status) {
+  return status == CUBLAS_STATUS_SUCCESS ? "CUBLAS_STATUS_SUCCESS" : "CUBLAS_STATUS_INVALID_VALUE";
+}
+
+FUNCTIONS(D, double)
+FUNCTIONS(S, float)
+}

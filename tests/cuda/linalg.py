@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+"""assay-linalg on a fake GPU (fake/cudart.cpp, fake/cublas.cpp, fake/cusolver.cpp), which computes on the host by the arguments that it is
+given: triangles, transposes, leading dimensions, workspaces. Nothing here says anything of NVIDIA's kernels."""
+import json
+import os
+import pathlib
+
+from run_helper import BIN, RunTest, main
+
+FAKES = pathlib.Path(os.environ["FAKE_CUDA"])
+NAMES = ("CUDART_SONAME", "CUDNN_SONAME", "CUBLASLT_SONAME", "CUBLAS_SONAME", "CUSOLVER_SONAME")
+PROBLEMS = ["syrk:n50d13", "syrk:n3d7", "eigh:d1", "eigh:d2", "eigh:d33", "qr:n1d1", "qr:n9d9", "qr:n200d12"]
+
+
+class Linalg(RunTest):
+    def rows(self, *words, code=None, without=(), **variables):
+        out = self.folder / "rows.json"
+        out.unlink(missing_ok=True)
+        preload = ":".join(str(FAKES / os.environ[name]) for name in NAMES if name not in without)
+        environment = self.environment(LD_PRELOAD=preload, ASSAY_CUDA_TRACE="0", **variables)
+        environment.pop("NVIDIA_TF32_OVERRIDE", None)
+        self.command(BIN / "assay-linalg", "--backend", "cuda", "--device", "gpu", "--max-time", "0.001", "--min-samples", "2",
+                     "--out", out, *words, env=environment, code=code)
+        return json.loads(out.read_text())["rows"]
+
+    def test_every_kernel_is_right(self):
+        rows = self.rows("--problem", ",".join(PROBLEMS), "--precision", "fp64,fp32", code=0)
+        self.expect_ok(rows, len(PROBLEMS) * 2)
+        for row in rows:
+            self.assertEqual(row["executed"]["evidence"], "numerical")
+            self.assertEqual(row["executed"]["compute"], row["parameters"]["precision"])
+            self.assertGreater(row["executed"]["workspace_bytes"], 0)
+        self.assertRegex(rows[-1]["executed"]["implementation"], r"^cuSOLVER \d+ Xgeqrf")
+        self.assertRegex(rows[0]["executed"]["implementation"], r"^cuBLAS \d+ syrk")
+
+    def test_an_algorithm_of_another_kernel_is_refused(self):
+        for problem, algorithm, known in (("syrk:n9d4", "householder", "direct"), ("eigh:d4", "direct", "divide_and_conquer"),
+                                          ("qr:n9d4", "direct", "householder")):
+            rows = self.rows("--problem", problem, "--algorithm", algorithm, code=6)
+            self.assertIn(f"cuda has no algorithm {algorithm} for {problem[:problem.index(':')]} (it is {known}). Use auto.", rows[0]["reason"])
+            self.expect_ok(self.rows("--problem", problem, "--algorithm", known, code=0), 1)
+
+    def test_without_cusolver_the_gram_matrix_remains(self):
+        rows = self.rows("--problem", "eigh:d4,qr:n9d4,syrk:n9d4", without=("CUSOLVER_SONAME",))
+        self.assertEqual([row["status"] for row in rows], ["unsupported", "unsupported", "ok"])
+        self.assertIn("cuda: unavailable: ", rows[0]["reason"])
+        rows = self.rows("--problem", "syrk:n9d4", without=("CUBLAS_SONAME", "CUSOLVER_SONAME"), code=6)
+        self.assertIn("libcublas", rows[0]["reason"])
+
+    def test_a_failure_has_the_librarys_status(self):
+        rows = self.rows("--problem", "eigh:d4,qr:n9d4,syrk:n9d4", FAKE_CUSOLVER_FAILS="1", code=7)
+        self.assertEqual([row["status"] for row in rows], ["failed", "failed", "ok"])
+        self.assertIn("cuSOLVER: status 7", rows[0]["reason"])
+
+
+if __name__ == "__main__":
+    main()

@@ -9,6 +9,11 @@
 
 namespace assay {
 
+Relation all_rows(double counted, std::int64_t rows) {
+  return {"rows", "the number of rows that sums over the ranks miss",
+          std::abs(counted - static_cast<double>(rows)), 0};
+}
+
 Verification verification_of(const std::vector<Relation>& relations, std::int64_t checked,
                              const std::string& of) {
   Verification result;

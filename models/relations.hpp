@@ -10,6 +10,9 @@
 
 namespace assay {
 
+/// Whether sums over the ranks have all rows of a table: `counted` is the sum of the ranks' own.
+Relation all_rows(double counted, std::int64_t rows);
+
 /// Passed where all relations hold. max_error and bound are those of the relation with the largest
 /// error over its bound. `checked`: values that went into them; `of`: of what, for the reference's
 /// text ("fp64: residual, orthogonality; over all 65536000 values").

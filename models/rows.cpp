@@ -47,7 +47,8 @@ void load_rows(const Table& table, RowRange range, Device& device, Tensor& x, Te
 std::vector<double> sums_over_rows(const Table& table, const RowPass& pass, std::size_t count,
                                    const AddRows& add) {
   const RowRange range = pass.range;
-  std::vector<double> all(count);
+  std::vector<double> all(count + 1);
+  all.back() = static_cast<double>(range.count);
   std::exception_ptr failure;
 #pragma omp parallel num_threads(pass.threads)
   {

@@ -27,8 +27,9 @@ struct RowPass {
 /// range. x is row-major; labels are empty where they were not asked for.
 using AddRows = std::function<void(std::int64_t first, std::span<const double> x,
                                    std::span<const double> labels, std::span<double> sums)>;
-/// The sums of `count` numbers over all rows of the range. The table is read again, in blocks, so
-/// that any length needs little memory.
+/// The sums of `count` numbers over all rows of the range, and last the number of these rows:
+/// summed over the ranks it shows whether the sum has all of them. The table is read again, in
+/// blocks, so that any length needs little memory.
 std::vector<double> sums_over_rows(const Table& table, const RowPass& pass, std::size_t count,
                                    const AddRows& add);
 

@@ -121,7 +121,8 @@ Verification verify_trajectory(const Trajectory& claimed, const Table& table, co
   // Sums over rows are fp64; centroids are rounded to the table's type.
   const double summed = 8 * std::sqrt(rows) * unit_roundoff(DataType::fp64);
   return verification_of(
-      {{"centroids", "max ||c - mean of its rows|| / rms row", worst.centroids, summed + 2 * u},
+      {all_rows(sums.back(), table.rows()),
+       {"centroids", "max ||c - mean of its rows|| / rms row", worst.centroids, summed + 2 * u},
        {"counts", "rows that are with no nearest centroid", worst.counts, 0},
        {"inertia", "|inertia - sum of squared distances| / sum ||x||^2", worst.inertia,
         summed + 8 * std::sqrt(static_cast<double>(d)) * u}},

@@ -42,7 +42,7 @@ Probes make_probes(const ConstMap& directions, std::uint64_t seed) {
 struct Sums {
   Matrix products;  ///< [d, probes]
   Eigen::VectorXd deviations, squares;
-  double total = 0;
+  double total = 0, rows = 0;
 };
 
 Sums sum_rows(const Components& components, const Matrix& vectors, const Table& table,
@@ -65,7 +65,8 @@ Sums sum_rows(const Components& components, const Matrix& vectors, const Table& 
   ranks.sum(all);
   Sums sums{ConstMap(all.data(), d, probes),
             Eigen::Map<const Eigen::VectorXd>(all.data() + d * probes, d),
-            Eigen::Map<const Eigen::VectorXd>(all.data() + d * probes + d, probes), all.back()};
+            Eigen::Map<const Eigen::VectorXd>(all.data() + d * probes + d, probes),
+            all[all.size() - 2], all.back()};
   return sums;
 }
 
@@ -91,7 +92,7 @@ Verification verify_components(const Components& components, const Table& table,
 
   const double error = error_of_components(n, static_cast<double>(d), resolution);
   const double largest = variances[0], rms = std::sqrt(sums.total / n / static_cast<double>(d));
-  std::vector<Relation> relations;
+  std::vector<Relation> relations{all_rows(sums.rows, table.rows())};
   relations.push_back(
       {"mean", "max |mean - sum x / n| / (rms deviation + max |mean|)",
        safe(sums.deviations.cwiseAbs().maxCoeff() / n / (rms + mean.cwiseAbs().maxCoeff())),

@@ -82,7 +82,7 @@ SvmCheck verify_svm(const SvmSolution& solution, const SvmSettings& settings, co
   const auto n = static_cast<double>(table.rows());
   const double rounding = 8 * std::sqrt(n) * unit_roundoff(DataType::fp64) +
                           16 * std::sqrt(static_cast<double>(d)) * unit_roundoff(mine.type);
-  std::vector<Relation> relations;
+  std::vector<Relation> relations{all_rows(sums.back(), table.rows())};
   relations.push_back({"objective", "|P - own P| / own P",
                        std::abs(solution.objective - primal) / primal, rounding});
   if (settings.nelder_mead)

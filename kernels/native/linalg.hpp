@@ -9,9 +9,9 @@
 
 namespace assay::native {
 
-/// Tensors, memory and threads. Threads take equal ranges of observations in order, and their sums
-/// are added in their order: a result depends on the number of threads, and on nothing else that
-/// varies from run to run.
+/// Tensors, memory and threads. Each of as many parts as there are threads takes a range of the
+/// observations, and their sums are added in their order: a result depends on the number of threads
+/// that was asked for, and on nothing else that varies from run to run.
 class LinalgOperation : public Operation {
  public:
   const std::vector<TensorSpec>& arguments() const final { return arguments_; }
@@ -19,7 +19,6 @@ class LinalgOperation : public Operation {
   Executed executed() const final { return executed_; }
 
  protected:
-  /// `of_thread`, `shared`: bytes of scratch memory.
   LinalgOperation(const LinalgProblem& problem, int threads, const char* target);
   /// Gives a part of the scratch memory a place; before bind().
   template <class T>

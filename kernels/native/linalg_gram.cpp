@@ -1,8 +1,6 @@
 // Sums of outer products of observations: syrk, moments and hinge_hessian. The last two add a
 // column of ones, whose products are the sums of the columns.
 
-#include <omp.h>
-
 #include <algorithm>
 
 #include "kernels/native/linalg.hpp"
@@ -40,8 +38,8 @@ class Gram final : public LinalgOperation {
   void run(Stream&) override {
 #pragma omp parallel num_threads(threads_)
     {
-      add(omp_get_thread_num());
-#pragma omp barrier
+#pragma omp for schedule(static, 1)
+      for (std::ptrdiff_t part = 0; part < threads_; ++part) add(part);
 #pragma omp for schedule(static, 1)
       for (std::ptrdiff_t i = 0; i < columns_; ++i) gather(i);
     }

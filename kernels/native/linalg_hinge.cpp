@@ -1,7 +1,5 @@
 // The objective of a linear support vector machine and its direction, in one pass.
 
-#include <omp.h>
-
 #include <algorithm>
 
 #include "kernels/native/linalg.hpp"
@@ -30,8 +28,8 @@ class Hinge final : public LinalgOperation {
     T* const weights = scratch<T>(weights_);
     std::copy_n(data<T>(2), d_, weights);
     std::fill_n(weights + d_, stride_ - d_, T(0));
-#pragma omp parallel num_threads(threads_)
-    pass(omp_get_thread_num());
+#pragma omp parallel for num_threads(threads_) schedule(static, 1)
+    for (std::ptrdiff_t part = 0; part < threads_; ++part) pass(part);
     double* const losses = data<double>(5);
     double* const direction = data<double>(6);
     std::fill_n(losses, 4, 0.0);

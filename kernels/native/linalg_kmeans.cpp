@@ -1,7 +1,5 @@
 // The nearest centroid of each observation, and what the next centroids are made of, in one pass.
 
-#include <omp.h>
-
 #include <algorithm>
 #include <limits>
 
@@ -40,8 +38,8 @@ class KmeansAssign final : public LinalgOperation {
     pack();
 #pragma omp parallel num_threads(threads_)
     {
-      assign(omp_get_thread_num());
-#pragma omp barrier
+#pragma omp for schedule(static, 1)
+      for (std::ptrdiff_t part = 0; part < threads_; ++part) assign(part);
 #pragma omp for schedule(static)
       for (std::ptrdiff_t c = 0; c < k_; ++c) gather(c);
     }

@@ -108,7 +108,7 @@ class NativeLinalg : public testing::Test {
 
 TEST_F(NativeLinalg, EqualsTheOraclesOverRandomShapes) {
   std::mt19937 random(12);
-  for (int i = 0; i < 40; ++i)
+  for (int i = 0; i < 20; ++i)
     for (const char* kernel : kernels)
       for (const char* precision : {"fp64", "fp32"}) {
         verify(shape_of(kernel, 1 + random() % 400, 1 + random() % 90, 1 + random() % 70),

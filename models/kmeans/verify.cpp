@@ -77,12 +77,16 @@ void compare(const Trajectory& claimed, std::size_t step, const double* sums, co
     const double count = sums[at.counts() + c], uncertain = sums[at.uncertain() + c];
     worst.counts = at_least(worst.counts, std::abs(claimed.counts[step][c] - count) - uncertain);
     if (count <= uncertain) continue;  // may be empty, or any of those rows
-    double error = 0;
+    double error = 0, moved = 0;
     for (std::size_t j = c * at.d; j < (c + 1) * at.d; ++j) {
-      const double difference = claimed.centroids[step + 1][j] - sums[j] / count;
+      const double mean = sums[j] / count, difference = claimed.centroids[step + 1][j] - mean;
       error += difference * difference;
+      moved += (mean - claimed.centroids[step][j]) * (mean - claimed.centroids[step][j]);
     }
-    const double allowed = sums[at.distances() + c] / (count - uncertain);
+    // Each row x that joins or leaves moves the mean m by at most ||x - m|| over the rows that are
+    // left, and ||x - m|| is at most x's distance to the centroid before plus that one's to m.
+    const double allowed =
+        (sums[at.distances() + c] + uncertain * std::sqrt(moved)) / (count - uncertain);
     worst.centroids = at_least(worst.centroids, (std::sqrt(error) - allowed) / rms);
   }
   worst.inertia = at_least(worst.inertia,

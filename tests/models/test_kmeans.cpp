@@ -146,34 +146,42 @@ TEST(KmeansVerification, ARandomIterationIsAmongTheChecked) {
   EXPECT_LT(found, 40);
 }
 
-TEST(KmeansVerification, RowsBetweenTwoCentroidsMayBeWithEither) {
-  // Two rows at equal distance from both centroids: the counts are either's.
-  class Between final : public Table {
-   public:
-    std::int64_t rows() const override { return 4; }
-    std::int64_t features() const override { return 1; }
-    bool has_labels() const override { return false; }
-    std::string canonical() const override { return "between"; }
+/// Two rows at 0, as far from the centroid at -1 as from that at 1: the counts are either's. The
+/// other rows are at `left`, which may be far from its centroid, and at 1.
+class Between final : public Table {
+ public:
+  explicit Between(double left) : left_(left) {}
+  std::int64_t rows() const override { return 4; }
+  std::int64_t features() const override { return 1; }
+  bool has_labels() const override { return false; }
+  std::string canonical() const override { return "between"; }
 
-   private:
-    void read_rows(std::int64_t first, std::int64_t count, double* x, double*) const override {
-      const double all[] = {-1, 1, 0, 0};
-      for (std::int64_t i = 0; i < count; ++i) x[i] = all[first + i];
-    }
-  };
-  const Between table;
+ private:
+  void read_rows(std::int64_t first, std::int64_t count, double* x, double*) const override {
+    const double all[] = {left_, 1, 0, 0};
+    for (std::int64_t i = 0; i < count; ++i) x[i] = all[first + i];
+  }
+  double left_;
+};
+
+TEST(KmeansVerification, RowsBetweenTwoCentroidsMayBeWithEither) {
   const std::unique_ptr<Communicator> ranks = serial_communicator();
   RankCalls calls(*ranks);
-  for (const double to_first : {0.0, 1.0, 2.0}) {
-    Trajectory trajectory;
-    trajectory.iterations = 1;
-    trajectory.centroids = {{-1, 1}, {-1 / (1 + to_first), 1 / (3 - to_first)}};
-    trajectory.counts = {{1 + to_first, 3 - to_first}};
-    trajectory.inertia = {2};
-    const Verification checked =
-        verify_trajectory(trajectory, table, {{0, 4}, DataType::fp64, false, 1}, calls, 1);
-    EXPECT_TRUE(checked.passed) << checked.reason;
-  }
+  for (const double left : {-1.0, -9.0})
+    for (const double to_first : {0.0, 1.0, 2.0}) {
+      Trajectory trajectory;
+      trajectory.iterations = 1;
+      trajectory.centroids = {{-1, 1}, {left / (1 + to_first), 1 / (3 - to_first)}};
+      trajectory.counts = {{1 + to_first, 3 - to_first}};
+      trajectory.inertia = {(left + 1) * (left + 1) + 2};
+      const auto verify = [&] {
+        return verify_trajectory(trajectory, Between(left), {{0, 4}, DataType::fp64, false, 1},
+                                 calls, 1);
+      };
+      EXPECT_TRUE(verify().passed) << left << " " << to_first << ": " << verify().reason;
+      trajectory.centroids[1][0] = 10 * left;  // beyond all rows
+      EXPECT_FALSE(verify().passed) << left << " " << to_first;
+    }
 }
 
 }  // namespace

@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""assay-pca, assay-kmeans and assay-svm on data sets of scikit-learn, under 1 to 4 ranks: results equal to scikit-learn's; bad files."""
+import json
+import math
+import shutil
+import unittest
+
+from run_helper import BIN, BUILD, SOURCE, RunTest, main
+
+DATA = SOURCE / "tests" / "models" / "data"  # made by tests/support/make_analytics_data.py
+GOLDEN = json.loads((DATA / "golden.json").read_text())
+MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+RANKS = (1, 2, 3, 4)
+
+
+def launcher():
+    """mpirun of the MPI that the plugin was built with, or None."""
+    if not (BUILD / "lib/assay/libassay_mpi.so").exists():
+        return None
+    return shutil.which("mpirun.openmpi") or shutil.which("mpirun")
+
+
+class AnalyticsTest(RunTest):
+    def environment(self, **more):
+        environment = super().environment(**{**MPI, **more})
+        environment.pop("ASSAY_PLUGIN_PATH")
+        return environment
+
+    def start(self, ranks, program, *words, code=0):
+        """What was said, and the rows."""
+        self.count = getattr(self, "count", 0) + 1
+        out = self.folder / f"{self.count}.json"
+        launched = () if ranks is None else (launcher(), "-n", ranks)
+        done = self.command(*launched, BIN / f"assay-{program}", "--threads", 1, "--max-time", 0.005, "--out", out, *words, code=code)
+        return done, json.loads(out.read_text())["rows"] if out.exists() else []
+
+    def table(self, name, *lines):
+        file = self.folder / name
+        file.write_text("\n".join(lines) + "\n")
+        return file
+
+
+@unittest.skipUnless(launcher(), "the plugin mpi was not built, or there is no mpirun")
+class EqualToScikitLearn(AnalyticsTest):
+    def metrics(self, ranks, program, *words):
+        for row in self.expect_ok(self.start(ranks, program, *words)[1], 1):
+            self.assertEqual(row["parameters"]["ranks"], ranks)
+            self.assertTrue(row["verification"]["passed"])
+            return {name: metric["value"] for name, metric in row["metrics"].items()}
+
+    def near(self, value, expected, tolerance):
+        self.assertLessEqual(abs(value - expected), tolerance, f"{value} beside {expected}")
+
+    def test_principal_components(self):
+        for name in ("iris", "digits", "breast_cancer"):
+            deviations = [math.sqrt(variance) for variance in GOLDEN["pca"][name]["variances"]]
+            # The Gram matrix resolves variances to parts of the largest one, QR the deviations themselves.
+            for algorithm, part in (("gram", 1e-7), ("tsqr", 1e-12)):
+                for ranks in RANKS:
+                    with self.subTest(name, algorithm=algorithm, ranks=ranks):
+                        found = self.metrics(ranks, "pca", "--data", DATA / f"{name}.csv", "--algorithm", algorithm)
+                        self.near(found["first_sd"], deviations[0], 1e-12 * deviations[0])
+                        self.near(found["last_sd"], deviations[-1], part * deviations[0])
+                        # Three pixels of the digits never change.
+                        self.assertEqual(found["unresolved"], 3 if name == "digits" else 0)
+
+    def test_clusters_after_the_last_iteration(self):
+        for name, golden in GOLDEN["kmeans"].items():
+            for ranks in RANKS:
+                with self.subTest(name, ranks=ranks):
+                    found = self.metrics(ranks, "kmeans", "--data", DATA / f"{name}.csv", "--clusters", len(golden["counts"]),
+                                         "--iterations", 100, "--tolerance", 0)
+                    self.near(found["inertia"], golden["inertia"], 1e-12 * golden["inertia"])
+                    self.assertEqual(found["iterations"], golden["iterations"])
+                    self.assertEqual((found["moved"], found["empty_clusters"]), (0, 0))
+
+    def test_support_vectors(self):
+        iris = (DATA / "iris.csv").read_text().splitlines()
+        setosa = self.table("setosa.csv", iris[0], *(f"{line[:-1]}{int(line[-1] == '0')}" for line in iris[1:]))
+        gap = 1e-6
+        for name, file in (("breast_cancer", DATA / "breast_cancer.csv"), ("iris", setosa)):
+            golden = GOLDEN["svm"][name]
+            for ranks in RANKS:
+                with self.subTest(name, ranks=ranks):
+                    found = self.metrics(ranks, "svm", "--data", file, "--gap", gap, "--evaluations", 20000, "--cost", golden["cost"])
+                    self.assertLessEqual(found["objective"], golden["objective"] * (1 + gap))
+                    # scikit-learn's own distance from the optimum: LIBLINEAR's tolerance of 1e-9 bounds derivatives.
+                    self.assertGreaterEqual(found["objective"], golden["objective"] * (1 - 1e-8))
+                    self.assertEqual(found["accuracy"], golden["accuracy"])
+
+
+@unittest.skipUnless(launcher(), "the plugin mpi was not built, or there is no mpirun")
+class BadFiles(AnalyticsTest):
+    def refused(self, program, file, *parts, ranks=(None, 2), words=()):
+        for count in ranks:
+            with self.subTest(file=file.name, program=program, ranks=count):
+                done, rows = self.start(count, program, "--data", file, *words, code=2)
+                for part in (file.name, *parts):
+                    self.assertIn(part, done.stderr)
+                self.assertNotIn("report this", done.stderr)
+                self.assertEqual(rows, [])
+
+    def test_values_that_are_no_numbers(self):
+        lines = ["a,b,label"] + [f"{i},{i * i % 7},{i % 2}" for i in range(40)]
+        for wrong, column in (("1,nan,0", "column 2"), ("1,,0", "column 2"), ("inf,2,0", "column 1"), ("1,two,0", "column 2")):
+            file = self.table("numbers.csv", *lines[:31], wrong, *lines[31:])
+            for program in ("pca", "kmeans", "svm"):
+                self.refused(program, file, "row 31", column)
+
+    def test_rows_of_unequal_length(self):
+        lines = ["a,b,label"] + [f"{i},{i * i % 7},{i % 2}" for i in range(40)]
+        for wrong in ("1,0", "1,2,3,0"):
+            file = self.table("ragged.csv", *lines[:31], wrong, *lines[31:])
+            for program in ("pca", "kmeans", "svm"):
+                self.refused(program, file, "row 31")
+
+    def test_labels(self):
+        self.refused("svm", DATA / "iris.csv", "the label of row 101 is 2")
+        self.refused("svm", self.table("none.csv", "a,b", "1,2", "3,4"), "no labels")
+
+    def test_more_clusters_than_rows(self):
+        file = self.table("three.csv", "1,2", "3,5", "4,1")
+        done, _ = self.start(None, "kmeans", "--data", file, "--clusters", 4, code=2)
+        self.assertIn("4 are more than the 3 rows", done.stderr)
+        self.expect_ok(self.start(None, "kmeans", "--data", file, "--clusters", 3)[1], 1)
+
+    def test_fewer_rows_than_ranks(self):
+        file = self.table("three.csv", "1,2,label", "1,2,0", "3,5,1", "4,1,0")
+        for program, words in (("pca", ()), ("kmeans", ("--clusters", 1)), ("svm", ("--gap", 0.1))):
+            for row in self.start(4, program, "--data", file, *words)[1]:
+                self.assertEqual(row["status"], "unsupported")
+                self.assertIn("3 rows are fewer than 4 ranks", row["reason"])
+            self.expect_ok(self.start(3, program, "--data", file, *words)[1], 1)
+
+    def test_a_file_that_is_not_there(self):
+        for program in ("pca", "kmeans", "svm"):
+            self.refused(program, self.folder / "absent.csv")
+
+
+if __name__ == "__main__":
+    main()

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <span>
 
 #include "comm/launched_ranks.hpp"
 #include "core/base/clock.hpp"
@@ -12,6 +13,7 @@
 #include "core/machine/threads.hpp"
 #include "kernels/gemm/benchmark.hpp"
 #include "models/data.hpp"
+#include "models/rows.hpp"
 
 namespace assay {
 namespace {
@@ -42,6 +44,21 @@ void expect_room(Device& device, double bytes, int ranks_here) {
         "the table needs {:.3g} GiB of memory here, but {:.3g} GiB are available. Use fewer rows, "
         "or more nodes.",
         need / (1 << 30), available / (1 << 30)));
+}
+
+/// Each rank reads its rows of a file before any collective step: a fault that one rank alone meets
+/// there becomes that of all, which else would wait for it.
+void expect_good_rows(const Table& table, const RowPass& mine, Communicator& ranks) {
+  std::string fault;
+  try {
+    sums_over_rows(
+        table, mine, 0,
+        [](std::int64_t, std::span<const double>, std::span<const double>, std::span<double>) {});
+  } catch (const InputError& error) {
+    fault = error.what();
+  }
+  for (const std::string& found : ranks.allgather(fault))
+    if (!found.empty()) throw InputError(found);
 }
 
 }  // namespace
@@ -103,19 +120,19 @@ Result<std::unique_ptr<Workload>> AnalyticsBenchmark::prepare(const Case& select
   if (size.rows < context.ranks.size())
     return Unsupported{fmt::format("{} rows are fewer than {} ranks. Start fewer ranks.", size.rows,
                                    context.ranks.size())};
+  const RowRange mine = rows_of(size.rows, context.ranks.rank(), context.ranks.size());
+  if (const std::string& data = settings.at("data"); is_file(data, tables()))
+    expect_good_rows(*prepared(scaled_file_table(data, 0)),
+                     {mine, DataType::fp64, needs_labels(), std::stoi(settings.at("threads"))},
+                     context.ranks);
   StepMaker steps(context, settings);
   Result<Device*> device = steps.device();
   if (auto* refusal = std::get_if<Unsupported>(&device)) return std::move(*refusal);
   if (auto why = why_not_threads(steps.threads())) return Unsupported{std::move(*why)};
 
-  AnalysisCase from{settings,
-                    size.rows,
-                    size.features,
-                    rows_of(size.rows, context.ranks.rank(), context.ranks.size()),
-                    precision(settings.at("precision")),
-                    context.ranks,
-                    steps,
-                    context.seed};
+  AnalysisCase from{
+      settings,      size.rows, size.features, mine, precision(settings.at("precision")),
+      context.ranks, steps,     context.seed};
   expect_room(*std::get<Device*>(device),
               static_cast<double>(from.mine.count) * static_cast<double>(from.features) *
                   static_cast<double>(size_of(storage(from.precision))),

@@ -125,11 +125,11 @@ class BadFiles(AnalyticsTest):
         self.expect_ok(self.start(None, "kmeans", "--data", file, "--clusters", 3)[1], 1)
 
     def test_fewer_rows_than_ranks(self):
-        file = self.table("three.csv", "1,2,label", "1,2,0", "3,5,1", "4,1,0")
+        file = self.table("three.csv", "a,b,label", "1,2,0", "3,5,1", "4,1,0")
         for program, words in (("pca", ()), ("kmeans", ("--clusters", 1)), ("svm", ("--gap", 0.1))):
-            for row in self.start(4, program, "--data", file, *words)[1]:
-                self.assertEqual(row["status"], "unsupported")
-                self.assertIn("3 rows are fewer than 4 ranks", row["reason"])
+            rows = self.start(4, program, "--data", file, *words, code=6)[1]
+            self.assertEqual([row["status"] for row in rows], ["unsupported"])
+            self.assertIn("3 rows are fewer than 4 ranks", rows[0]["reason"])
             self.expect_ok(self.start(3, program, "--data", file, *words)[1], 1)
 
     def test_a_file_that_is_not_there(self):

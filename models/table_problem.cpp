@@ -87,7 +87,9 @@ TableProblem::TableProblem(std::string kind, std::int64_t rows, std::int64_t fea
 
 std::string TableProblem::canonical() const { return fmt::format("n{}d{}", rows_, features_); }
 
-nlohmann::json TableProblem::json() const { return {{"n", rows_}, {"d", features_}}; }
+nlohmann::json TableProblem::json() const {
+  return {{"n", rows_}, {"d", features_}, {"size", table_bytes()}};
+}
 
 double TableProblem::table_bytes() const {
   return static_cast<double>(rows_) * static_cast<double>(features_) *
@@ -98,7 +100,7 @@ double TableProblem::bytes() const { return passes_ * table_bytes(); }
 
 std::map<std::string, double> TableProblem::amounts() const {
   std::map<std::string, double> all = Problem::amounts();
-  all["table_bytes_per_s"] = table_bytes();
+  all["input_bytes_per_s"] = table_bytes();
   return all;
 }
 

@@ -39,7 +39,7 @@ class TableProblem final : public Problem {
   nlohmann::json json() const override;
   double flops() const override { return work_; }
   double bytes() const override;
-  /// flops_per_s and bytes_per_s where they are known, and table_bytes_per_s: the size of the table
+  /// flops_per_s and bytes_per_s where they are known, and input_bytes_per_s: the size of the table
   /// over the time, CORAL-2's figure of merit.
   std::map<std::string, double> amounts() const override;
 

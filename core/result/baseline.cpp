@@ -72,9 +72,33 @@ bool ranks_may_differ(const json& row, const json& base) {
          parameter(row, "ranks").is_null() || parameter(base, "ranks").is_null();
 }
 
+/// The name of a problem within its list: "8GB" of "coral2/8GB".
+std::string within_list(const std::string& name) { return name.substr(name.find('/') + 1); }
+
+/// Whether a list gives the row's problem the name by which the other row knows it.
+bool is_named(const json& row, const json& base) {
+  const std::string descriptor = base.at("problem").at("descriptor");
+  const json names = row.value("names", json::array());
+  return std::any_of(names.begin(), names.end(), [&](const json& name) {
+    return within_list(name.get<std::string>()) == descriptor;
+  });
+}
+
 std::string shown(const json& value) {
   if (value.is_null()) return "not given";
   return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+/// Parameters that `row` has and a published row of the same size, which tells a problem's name
+/// alone, leaves to the definition of that problem.
+std::vector<std::string> left_to_the_name(const json& row, const json& base) {
+  std::vector<std::string> names;
+  if (!base.value("published", false) || !is_named(row, base)) return names;
+  for (const auto& [name, value] : row.at("parameters").items())
+    if (!describes_system(name) && !base.at("parameters").contains(name) &&
+        assumed(name).is_null() && !value.is_null())
+      names.push_back(name);
+  return names;
 }
 
 /// The first difference between the work of two rows, or "".
@@ -87,14 +111,17 @@ std::string difference(const json& row, const json& base) {
     for (const auto& [name, value] : (*side)["parameters"].items())
       if (!describes_system(name) && std::find(names.begin(), names.end(), name) == names.end())
         names.push_back(name);
+  const std::vector<std::string> left = left_to_the_name(row, base);
   for (const std::string& name : names)
     if (parameter(row, name) != parameter(base, name) &&
-        !(name == "ranks" && ranks_may_differ(row, base)))
+        !(name == "ranks" && ranks_may_differ(row, base)) &&
+        std::find(left.begin(), left.end(), name) == left.end())
       return text(name, parameter(row, name), parameter(base, name));
   // Rates and efficiencies are comparable only where the work is counted alike and the batches are
   // equal.
-  for (const auto& [key, name] : {std::pair{"flops", "the FLOP count"},
-                                  std::pair{"global_batch_size", "the global batch size"}}) {
+  for (const auto& [key, name] :
+       {std::pair{"flops", "the FLOP count"}, std::pair{"size", "the size in bytes"},
+        std::pair{"global_batch_size", "the global batch size"}}) {
     const json none, mine = row.at("problem").value(key, none),
                      its = base.at("problem").value(key, none);
     if (mine.is_number() && its.is_number() && mine.get<double>() != its.get<double>())
@@ -214,6 +241,8 @@ std::vector<std::string> notes_of(const json& row, const Candidate& candidate) {
   for (const char* name : same_ways)
     if (const json theirs = parameter(base, name), mine = parameter(row, name); theirs != mine)
       notes.push_back(fmt::format("{} is {} there, {} here", name, shown(theirs), shown(mine)));
+  if (const std::vector<std::string> left = left_to_the_name(row, base); !left.empty())
+    notes.push_back("not given there: " + join(left, ", "));
   if (row.at("problem").contains("global_batch_size") !=
       base["problem"].contains("global_batch_size"))
     notes.push_back("only one side gives its batch size");
@@ -286,6 +315,22 @@ Baseline Baseline::where(const std::string& parameter, const std::string& value)
   return part;
 }
 
+std::vector<std::size_t> Baseline::of_same_problem(const json& row) const {
+  std::pair<std::string, std::string> work = work_of(row);
+  std::vector<std::size_t> found;
+  const auto add = [&] {
+    if (const auto rows = rows_of_work_.find(work); rows != rows_of_work_.end())
+      found.insert(found.end(), rows->second.begin(), rows->second.end());
+  };
+  add();
+  if (!found.empty()) return found;
+  for (const json& name : row.value("names", json::array())) {
+    work.second = within_list(name.get<std::string>());
+    add();
+  }
+  return found;
+}
+
 std::map<std::string, LaunchGroups> Baseline::same_work(const json& row,
                                                         const std::vector<std::size_t>& candidates,
                                                         std::string& reason) const {
@@ -312,12 +357,11 @@ json Baseline::match(const json& row, std::string* why) const {
     return no_match(fmt::format("the row is {}", row.at("status").get<std::string>()));
   if (row.at("time_s").is_object() && !(row["time_s"].at("median").get<double>() > 0))
     return no_match("the row's time is below the resolution of the timer");
-  const auto same_problem = rows_of_work_.find(work_of(row));
-  if (same_problem == rows_of_work_.end())
-    return no_match(fmt::format("{} has no row of this problem", system_));
+  const std::vector<std::size_t> same_problem = of_same_problem(row);
+  if (same_problem.empty()) return no_match(fmt::format("{} has no row of this problem", system_));
 
   std::string reason;
-  const auto ids = same_work(row, same_problem->second, reason);
+  const auto ids = same_work(row, same_problem, reason);
   const std::optional<Candidate> best = best_candidate(row, ids, reason);
   if (!best) return no_match(fmt::format("{}: {}", system_, reason));
   const json& base = best->launches.first();

@@ -39,6 +39,10 @@ class Baseline {
 
  private:
   void add(nlohmann::json row, std::string environment);
+  /// Indices of the rows of the same benchmark and descriptor; where there are none, of those whose
+  /// descriptor is the name that a list of problems gives the row's problem ("8GB" of
+  /// "coral2/8GB").
+  std::vector<std::size_t> of_same_problem(const nlohmann::json& row) const;
   /// The launches of each id among `candidates` (indices of rows) that did the work of `row`, by
   /// id. `reason`: why other candidates did not.
   std::map<std::string, LaunchGroups> same_work(const nlohmann::json& row,

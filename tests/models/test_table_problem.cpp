@@ -53,7 +53,7 @@ TEST(TableProblem, AmountsAreOfOneRun) {
   const TableProblem known("pca", 1000, 10, Precision::fp32, 5e6, 2);
   EXPECT_EQ(known.canonical(), "n1000d10");
   EXPECT_EQ(known.bytes(), 2 * 1000 * 10 * 4);
-  EXPECT_EQ(known.amounts().at("table_bytes_per_s"), 1000 * 10 * 4);
+  EXPECT_EQ(known.amounts().at("input_bytes_per_s"), 1000 * 10 * 4);
   EXPECT_EQ(known.amounts().at("flops_per_s"), 5e6);
   const TableProblem unknown("svm", 1000, 10, Precision::fp64, 0, 0);
   EXPECT_EQ(unknown.amounts().size(), 1u);

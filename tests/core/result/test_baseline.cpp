@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -129,6 +130,40 @@ TEST(Match, RanksOfOneWholeProblemMayDiffer) {
   EXPECT_TRUE(made({base}).match(row).is_null());
   base["problem"]["size"] = row["problem"]["size"] = 8e9;
   EXPECT_FALSE(made({base}).match(row).is_null());
+}
+
+TEST(Match, APublishedSizeIsKnownByTheNameOfTheProblem) {
+  json row = timed(measured("n4000000d250", "fp64"), 0.5);
+  row["benchmark"] = "pca";
+  row["names"] = {"coral2/8GB"};
+  row["problem"]["size"] = 8e9;
+  row["parameters"] = {{"precision", "fp64"}, {"data", "normal"}, {"ranks", 2}, {"nodes", 1}};
+  const Baseline summit = Baseline::load("summit");
+  std::string why;
+  const json match = summit.match(row, &why);
+  ASSERT_TRUE(match.is_object()) << why;
+  EXPECT_DOUBLE_EQ(match["speedup"], 1.9 / 0.5);  // of three, the best
+  EXPECT_NE(match["note"].get<std::string>().find("not given there: data, precision"),
+            std::string::npos)
+      << match["note"];
+  const auto differs = [&](const char* said, const std::function<void(json&)>& change) {
+    json other = row;
+    change(other);
+    EXPECT_TRUE(summit.match(other, &why).is_null()) << said;
+    EXPECT_NE(why.find(said), std::string::npos) << why;
+  };
+  differs("the size in bytes is", [](json& other) { other["problem"]["size"] = 4e9; });
+  differs("no row of this problem", [](json& other) { other["names"] = json::array(); });
+  differs("no row of this problem", [](json& other) { other["names"] = {"coral2/9GB"}; });
+  differs("nodes is 4 here", [](json& other) { other["parameters"]["nodes"] = 4; });
+  differs("the sum for k = 2, 3 and 4", [](json& other) { other["benchmark"] = "kmeans"; });
+  // A measured row tells all that defines it.
+  json measured_there = timed(measured("8GB"), 0.2);
+  measured_there["benchmark"] = "pca";
+  measured_there["problem"]["size"] = 8e9;
+  measured_there["parameters"] = {{"precision", "fp64"}, {"ranks", 2}};
+  EXPECT_TRUE(made({measured_there}).match(row, &why).is_null());
+  EXPECT_NE(why.find("data is normal here and not given there"), std::string::npos) << why;
 }
 
 TEST(Match, WherePicksByValue) {

@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""assay-dataset: the programs find in its files what they generate; bad input and full disks leave no file."""
+import json
+import resource
+
+from run_helper import BIN, RunTest, main
+
+DATASET = BIN / "assay-dataset"
+
+
+class Dataset(RunTest):
+    def write(self, table, *words, code=0, **more):
+        return self.command(DATASET, table, "-o", self.folder / "x.npy", *words, code=code, **more)
+
+    def metrics(self, program, *words):
+        file = self.folder / "row.json"
+        self.command(BIN / program, *words, "--threads", 1, "--max-time", 0.001, "--out", file, code=0)
+        return {name: metric["value"] for name, metric in json.loads(file.read_text())["rows"][0]["metrics"].items()}
+
+    def test_the_programs_compute_with_the_same_table(self):
+        for table, labels, program, words in (
+                ("classes", True, "assay-svm", ["--data", "classes"]), ("classes-coral", True, "assay-svm", ["--data", "coral2"]),
+                ("clusters", False, "assay-kmeans", ["--clusters", 4]), ("clusters-coral", False, "assay-kmeans", ["--data", "coral2"]),
+                ("normal", False, "assay-pca", []), ("spectrum", False, "assay-pca", ["--data", "spectrum", "--algorithm", "tsqr"])):
+            with self.subTest(table):
+                more = {"clusters": "k4", "spectrum": "cond1" + 16 * "0"}.get(table, "")
+                self.write(f"{table}:n500d6{more}", "--seed", 3, *(["--labels", self.folder / "y.npy"] if labels else []))
+                file = f"{self.folder}/x.npy" + (f"+{self.folder}/y.npy" if labels else "")
+                words = [*words, "--seed", 3]
+                generated = self.metrics(program, "--problem", "n500d6", *words)
+                if "--data" in words:
+                    words[words.index("--data") + 1] = file
+                else:
+                    words += ["--data", file]
+                read = self.metrics(program, *words)
+                self.assertTrue(generated)
+                self.assertEqual(read, {**read, **{name: generated[name] for name in read if name in generated}})
+                self.assertNotEqual(set(read) & set(generated), set())
+
+    def test_what_cannot_be_is_refused(self):
+        for words, told in ((["lasses:n5d2"], "Did you mean 'classes'"), (["classes"], "no size"), (["classes:n5"], "d is missing"),
+                            (["classes:n0d2"], "n"), (["clusters:n5d2"], "k is missing"), (["normal:n5d2k3"], "k"),
+                            (["spectrum:n5d2"], "cond is missing"), (["normal:n5d2", "--labels", "y.npy"], "has none"),
+                            (["classes:n5d2", "--labels", self.folder / "x.npy"], "same file"), (["normal:n5d2", "--seed", "-1"], "--seed"),
+                            (["normal:n9000000000000000000d2"], "64 bits")):
+            with self.subTest(words):
+                self.assertIn(told, self.write(*words, code=2).stderr)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_a_full_disk_leaves_what_was_there(self):
+        self.write("normal:n5d2")
+        old = (self.folder / "x.npy").read_bytes()
+        done = self.write("normal:n1000d20", code=7, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000)))
+        self.assertIn("File too large", done.stderr)
+        self.write("classes:n1000d20", "--labels", "/dev/full", code=7)
+        self.command(DATASET, "normal:n5d2", "-o", "/dev/full", code=7)
+        self.assertEqual([file.name for file in self.folder.iterdir()], ["x.npy"])
+        self.assertEqual((self.folder / "x.npy").read_bytes(), old)
+
+
+if __name__ == "__main__":
+    main(verbosity=2)

@@ -1,0 +1,15 @@
+#!/usr/bin/env python3
+# ratio: scikit-learn's time of ten of Lloyd's iterations over assay-kmeans's, k = 3, 2 threads
+# target: >= 2
+# pairs: 6
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
+import analytics  # noqa: E402
+
+# Without clusters in them neither side's centroids rest within ten iterations.
+files = analytics.data("normal")
+peer = analytics.Peer("kmeans", "--threads", 2, *files, "--start", ",".join(str(1000 * row) for row in range(3)))
+analytics.against([peer], "assay-kmeans", ["--data", "normal", "--clusters", 3, "--threads", 2, "--max-time", 2],
+                  analytics.pairs_asked(6), 3)

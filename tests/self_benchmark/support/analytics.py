@@ -1,0 +1,121 @@
+"""What the ratios of PCA, K-means and SVM share: our programs, scikit-learn's process, the pairs. A program is started for each pair, verifies what it
+computes, and counts with the median of its samples; the peer's process stays, and counts with the median of as many seconds."""
+import atexit
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+SOURCE = pathlib.Path(__file__).resolve().parents[3]
+BIN = pathlib.Path(os.environ.get("ASSAY_BUILD_DIR", SOURCE / "build")) / "bin"
+ROWS, FEATURES = 262144, 250
+SIZE = f"n{ROWS}d{FEATURES}"
+NOT_INSTALLED = 3
+
+
+def pairs_asked(otherwise):
+    return int(sys.argv[sys.argv.index("--pairs") + 1]) if "--pairs" in sys.argv else otherwise
+
+
+def folder():
+    made = pathlib.Path(tempfile.mkdtemp(prefix="assay-analytics-"))
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return made
+
+
+def tell(**told):
+    json.dump(told, sys.stdout)
+    sys.exit(0)
+
+
+def row_of(program, *words, launcher=()):
+    """The verified row of one case, and the largest memory of a process of it in bytes."""
+    out = folder() / "row.json"
+    command = [*launcher, BIN / program, "--problem", SIZE, "--quiet", "--out", out, *words]
+    process = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    errors = process.stderr.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))} ended with {process.returncode}: {errors.strip()[-500:]}")
+    (row,) = json.loads(out.read_text())["rows"]
+    if row["status"] != "ok":
+        sys.exit(f"{row['id']} is {row['status']}: {row['reason']}")
+    return row, 1024 * usage.ru_maxrss
+
+
+def seconds_of(program, *words, launcher=()):
+    return statistics.median(row_of(program, *words, launcher=launcher)[0]["samples_s"])
+
+
+class Peer:
+    """scripts/peers/sklearn_bench, checked by itself; `name` is None where it is not installed."""
+
+    def __init__(self, *words):
+        self.process = subprocess.Popen([str(SOURCE / "scripts/peers/sklearn_bench"), *map(str, words)], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1)
+        first = self.process.stdout.readline()
+        if not first:
+            self.reason = self.process.stderr.read().strip()[-500:]
+            if self.process.wait() != NOT_INSTALLED:
+                sys.exit(f"sklearn_bench ended with {self.process.returncode}: {self.reason}")
+        self.told = json.loads(first) if first else {}
+        self.name = self.told.get("peer")
+
+    def seconds(self, runs):
+        return statistics.median(self.run() for _ in range(runs))
+
+    def run(self):
+        self.process.stdin.write("\n")
+        answer = self.process.stdout.readline()
+        if not answer:
+            sys.exit(f"{self.name} has ended: {self.process.stderr.read().strip()[-500:]}")
+        return float(answer)
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.stdin.close()
+            self.process.wait()
+
+
+def data(table, *words):
+    """The table as NPY files in a folder of its own: rows, and labels where it has them."""
+    place = folder()
+    files = ["--data", place / "x.npy"] + (["--labels", place / "y.npy"] if table == "classes" else [])
+    written = ["-o" if word == "--data" else word for word in map(str, files)]
+    subprocess.run([str(BIN / "assay-dataset"), f"{table}:{SIZE}", *written, *words], check=True, stderr=subprocess.DEVNULL)
+    return files
+
+
+def alternate(count, a, b):
+    """Seconds of both, the first of a pair swapped pair by pair."""
+    pairs = []
+    for pair in range(count):
+        first, second = ((b, a) if pair % 2 else (a, b))
+        pairs.append([first(), second()])
+        if pair % 2:
+            pairs[-1].reverse()
+    return pairs
+
+
+def against(peers, program, words, pairs, runs):
+    """The fastest peer's seconds over ours."""
+    for peer in [peer for peer in peers if peer.name is None]:
+        print(f"left out: {peer.reason}", file=sys.stderr)
+    there = [peer for peer in peers if peer.name]
+    if not there:
+        tell(skip=peers[0].reason)
+    warm = {peer.name: peer.seconds(runs) for peer in there}
+    peer = min(there, key=lambda peer: warm[peer.name])
+    for other in there:
+        if other is not peer:
+            other.end()
+    others = "".join(f"; {name} {seconds:.3g} s" for name, seconds in warm.items() if name != peer.name)
+    whole = f", a whole fit {peer.told['fit_s']:.3g} s" if "fit_s" in peer.told else ""
+    found = alternate(pairs, lambda: peer.seconds(runs), lambda: seconds_of(program, *words))
+    load = "/".join(f"{value:.1f}" for value in os.getloadavg())
+    tell(pairs=found, unit="s", note=f"{peer.name}{whole}{others}, against {program} {' '.join(map(str, words))}; {SIZE}, fp64, load {load}")

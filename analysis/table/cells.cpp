@@ -65,13 +65,21 @@ std::string some(const std::set<std::string>& works) {
 }  // namespace
 
 std::string nothing_common(const std::vector<Series>& all, const std::vector<Baseline>& baselines) {
-  std::set<std::string> mine;
-  for (const Series& series : all) mine.insert(benchmark_and_problem(series.first()));
+  std::set<std::string> mine, known;  // known: also by the names that lists give
+  for (const Series& series : all) {
+    const json& row = series.first();
+    mine.insert(benchmark_and_problem(row));
+    for (const json& name : row.value("names", json::array())) {
+      const std::string text = name;
+      known.insert(text_of(row, "benchmark") + " " + text.substr(text.find('/') + 1));
+    }
+  }
+  known.insert(mine.begin(), mine.end());
   std::string text;
   for (const Baseline& baseline : baselines) {
     std::set<std::string> its;
     for (const json& row : baseline.rows()) its.insert(benchmark_and_problem(row));
-    if (mine.empty() || std::any_of(mine.begin(), mine.end(),
+    if (mine.empty() || std::any_of(known.begin(), known.end(),
                                     [&](const std::string& name) { return its.contains(name); }))
       continue;
     text += fmt::format(

@@ -10,6 +10,6 @@ import analytics  # noqa: E402
 
 # Without clusters in them neither side's centroids rest within ten iterations.
 files = analytics.data("normal")
-peer = analytics.Peer("kmeans", "--threads", 2, *files, "--start", ",".join(str(1000 * row) for row in range(3)))
+peer = analytics.Peer("kmeans", "--threads", 2, *files, "--start", ",".join(str(analytics.ROWS // 20 * row) for row in range(3)))
 analytics.against([peer], "assay-kmeans", ["--data", "normal", "--clusters", 3, "--threads", 2, "--max-time", 2],
                   analytics.pairs_asked(6), 3)

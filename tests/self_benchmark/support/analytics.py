@@ -1,9 +1,12 @@
 """What the ratios of PCA, K-means and SVM share: our programs, scikit-learn's process, the pairs. A program is started for each pair, verifies what it
-computes, and counts with the median of its samples; the peer's process stays, and counts with the median of as many seconds."""
+computes, and counts with the median of its samples; the peer's process stays, and counts with the median of as many seconds.
+
+--size n8192d50 takes a smaller table, to try the scripts: the claims are about the default alone."""
 import atexit
 import json
 import os
 import pathlib
+import re
 import shutil
 import statistics
 import subprocess
@@ -12,13 +15,19 @@ import tempfile
 
 SOURCE = pathlib.Path(__file__).resolve().parents[3]
 BIN = pathlib.Path(os.environ.get("ASSAY_BUILD_DIR", SOURCE / "build")) / "bin"
-ROWS, FEATURES = 262144, 250
-SIZE = f"n{ROWS}d{FEATURES}"
 NOT_INSTALLED = 3
 
 
+def asked(flag, otherwise):
+    return sys.argv[sys.argv.index(flag) + 1] if flag in sys.argv else otherwise
+
+
+SIZE = asked("--size", "n262144d250")
+ROWS, FEATURES = map(int, re.fullmatch(r"n(\d+)d(\d+)", SIZE).groups())
+
+
 def pairs_asked(otherwise):
-    return int(sys.argv[sys.argv.index("--pairs") + 1]) if "--pairs" in sys.argv else otherwise
+    return int(asked("--pairs", otherwise))
 
 
 def folder():
@@ -56,15 +65,21 @@ class Peer:
     """scripts/peers/sklearn_bench, checked by itself; `name` is None where it is not installed."""
 
     def __init__(self, *words):
+        self.errors = tempfile.TemporaryFile("w+")  # a pipe that nobody reads would stop a peer with many warnings
         self.process = subprocess.Popen([str(SOURCE / "scripts/peers/sklearn_bench"), *map(str, words)], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1)
+                                        stdout=subprocess.PIPE, stderr=self.errors, text=True, bufsize=1)
         first = self.process.stdout.readline()
         if not first:
-            self.reason = self.process.stderr.read().strip()[-500:]
-            if self.process.wait() != NOT_INSTALLED:
-                sys.exit(f"sklearn_bench ended with {self.process.returncode}: {self.reason}")
+            ended = self.process.wait()
+            self.reason = self.last_words()
+            if ended != NOT_INSTALLED:
+                sys.exit(f"sklearn_bench ended with {ended}: {self.reason}")
         self.told = json.loads(first) if first else {}
         self.name = self.told.get("peer")
+
+    def last_words(self):
+        self.errors.seek(0)
+        return self.errors.read().strip()[-500:]
 
     def seconds(self, runs):
         return statistics.median(self.run() for _ in range(runs))
@@ -73,7 +88,7 @@ class Peer:
         self.process.stdin.write("\n")
         answer = self.process.stdout.readline()
         if not answer:
-            sys.exit(f"{self.name} has ended: {self.process.stderr.read().strip()[-500:]}")
+            sys.exit(f"{self.name} has ended: {self.last_words()}")
         return float(answer)
 
     def end(self):

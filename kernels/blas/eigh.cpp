@@ -72,6 +72,7 @@ class Eigh final : public Operation {
   }
 
   void run(Stream&) override {
+    library().use_threads(threads_);
     std::copy_n(a_, static_cast<std::size_t>(d_) * static_cast<std::size_t>(d_), v_);
     Int info = 0;
     call_("V", "U", &d_, v_, &d_, w_, work_, &reals_, iwork_, &integers_, &info, 1, 1);

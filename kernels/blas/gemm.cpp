@@ -10,19 +10,10 @@
 #include <limits>
 
 #include "kernels/blas/backend.hpp"
+#include "kernels/blas/cblas.hpp"
 
 namespace assay::blas {
 namespace {
-
-// Values of the enumerations of every cblas.h.
-constexpr int column_major = 102, no_transpose = 111, transpose = 112;
-
-/// The functions of all types, as C calls them: `Int` is int32_t or int64_t, `Scalar` the type of
-/// alpha and beta.
-template <class Int, class Scalar>
-using Function = void (*)(int order, int transpose_a, int transpose_b, Int m, Int n, Int k,
-                          Scalar alpha, const void* a, Int lda, const void* b, Int ldb, Scalar beta,
-                          void* c, Int ldc);
 
 /// CBLAS's name for a precision, or an empty list. Of several names libraries have one.
 std::vector<std::string> names_of(Precision precision) {
@@ -50,7 +41,7 @@ class BlasGemm final : public Operation {
   BlasGemm(const GemmProblem& problem, const std::string& name, void* function, int threads)
       : problem_(problem),
         arguments_(problem.tensors()),
-        call_(reinterpret_cast<Function<Int, Scalar>>(function)),
+        call_(reinterpret_cast<GemmFunction<Int, Scalar, void>>(function)),
         threads_(threads) {
     executed_.algorithm = "direct";
     executed_.implementation = fmt::format("{} {}", library().version(), name);
@@ -90,7 +81,7 @@ class BlasGemm final : public Operation {
  private:
   GemmProblem problem_;
   std::vector<TensorSpec> arguments_;
-  Function<Int, Scalar> call_;
+  GemmFunction<Int, Scalar, void> call_;
   int threads_;
   std::byte* data_[3] = {};
   Executed executed_;

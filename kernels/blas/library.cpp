@@ -159,6 +159,11 @@ std::string Library::read_version() const {
 
 void Library::use_threads(int threads) const {
   omp_set_num_threads(threads);
+  if (threads != threads_) set_threads(threads);
+  threads_ = threads;
+}
+
+void Library::set_threads(int threads) const {
   for (const char* suffix : suffixes)
     if (void* const set = symbol(std::string("openblas_set_num_threads") + suffix)) {
       reinterpret_cast<void (*)(int)>(set)(threads);

@@ -1,6 +1,7 @@
 #pragma once
 // A CBLAS library, opened at run time.
 
+#include <atomic>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -32,7 +33,8 @@ class Library {
   /// The function of a LAPACK name ("dsyevd"), by Fortran's rules; Unsupported where the library
   /// lacks it.
   Result<void*> lapack(const std::string& name) const;
-  /// By the library's own setter, and OpenMP's.
+  /// By the library's own setter, and OpenMP's. Operations of one process differ in it: each sets
+  /// its own before it calls, which costs nothing where it is that of the last call.
   void use_threads(int threads) const;
 
  private:
@@ -42,10 +44,12 @@ class Library {
   void* symbol(const std::string& name) const;
   Result<bool> probe_width() const;
   std::string read_version() const;
+  void set_threads(int threads) const;
 
   std::string asked_, file_, suffix_, version_;
   void* handle_;
   bool wide_ = false;
+  mutable std::atomic<int> threads_ = 0;  ///< that the library was told last; 0: none
 };
 
 }  // namespace assay::blas

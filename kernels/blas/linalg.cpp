@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <stdexcept>
 
 #include "kernels/blas/backend.hpp"
 
@@ -33,6 +34,7 @@ class Syrk final : public Operation {
   }
 
   void run(Stream&) override {
+    library().use_threads(threads_);
     const auto d = static_cast<Int>(shape_.d);
     call_(row_major, lower, transpose, d, static_cast<Int>(shape_.n), Real(1), x_, d, Real(0), c_,
           d);
@@ -59,46 +61,59 @@ std::unique_ptr<Operation> made(const LinalgProblem& problem, const std::string&
   return std::make_unique<Syrk<Int, float>>(problem, name, function, threads);
 }
 
-/// Empty: a kernel that neither BLAS nor LAPACK has.
 std::string algorithm_of(LinalgKernel kernel) {
   switch (kernel) {
-    case LinalgKernel::syrk:
-    case LinalgKernel::moments:
-      return "direct";
     case LinalgKernel::eigh:
       return "divide_and_conquer";
     case LinalgKernel::qr:
       return "tsqr";
     default:
-      return "";
+      return "direct";
   }
 }
 
-Result<std::unique_ptr<Operation>> make_linalg(Device&, const Problem& problem,
-                                               const Options& options, Communicator&) {
+/// The largest extent that a call has: of the sums over observations all calls but syrk's are for
+/// blocks of them.
+std::int64_t largest_extent(const LinalgShape& s) {
+  return s.kernel == LinalgKernel::syrk ? std::max(s.n, s.d) : std::max(s.d + 1, s.k);
+}
+
+MadeOperation make_syrk(const LinalgProblem& problem, int threads) {
+  const std::string name = cblas_name("syrk", problem.precision());
+  Result<void*> syrk = cblas(name);
+  if (auto* const why = std::get_if<Unsupported>(&syrk)) return std::move(*why);
+  return library().wide() ? made<std::int64_t>(problem, name, std::get<void*>(syrk), threads)
+                          : made<std::int32_t>(problem, name, std::get<void*>(syrk), threads);
+}
+
+MadeOperation make_linalg(Device&, const Problem& problem, const Options& options, Communicator&) {
   const auto& linalg = problem_cast<LinalgProblem>(problem);
   const LinalgShape& s = linalg.shape();
-  const std::string known = algorithm_of(s.kernel);
-  if (known.empty())
-    return Unsupported{fmt::format("blas has no kernel {} of linalg.", name(s.kernel))};
-  const std::string algorithm = options.get("algorithm", "auto");
+  const std::string algorithm = options.get("algorithm", "auto"), known = algorithm_of(s.kernel);
   if (algorithm != "auto" && algorithm != known)
     return Unsupported{fmt::format("blas has no algorithm {} for {} (it is {}). Use auto.",
                                    algorithm, name(s.kernel), known)};
-  if (!library().wide() && std::max(s.n, s.d) > std::numeric_limits<std::int32_t>::max())
+  if (!library().wide() && largest_extent(s) > std::numeric_limits<std::int32_t>::max())
     return Unsupported{fmt::format(
         "{} has 32-bit integers (LP64), which do not hold {}. Use a library with 64-bit ones.",
-        library().file(), std::max(s.n, s.d))};
+        library().file(), largest_extent(s))};
   const int threads = std::max(1, options.threads);
-  if (s.kernel == LinalgKernel::eigh) return make_eigh(linalg, threads);
-  if (s.kernel == LinalgKernel::qr) return make_qr(linalg, threads);
-  const bool fp64 = s.kernel == LinalgKernel::moments || linalg.precision() == Precision::fp64;
-  const std::string symbol = fp64 ? "cblas_dsyrk" : "cblas_ssyrk";
-  void* const function = library().function(symbol);
-  if (function == nullptr) return Unsupported{library().why_not(symbol)};
-  if (s.kernel == LinalgKernel::moments) return make_moments(linalg, function, threads);
-  return library().wide() ? made<std::int64_t>(linalg, symbol, function, threads)
-                          : made<std::int32_t>(linalg, symbol, function, threads);
+  switch (s.kernel) {
+    case LinalgKernel::syrk:
+      return make_syrk(linalg, threads);
+    case LinalgKernel::moments:
+    case LinalgKernel::hinge_hessian:
+      return make_outer_products(linalg, threads);
+    case LinalgKernel::kmeans_assign:
+      return make_kmeans_assign(linalg, threads);
+    case LinalgKernel::hinge:
+      return make_hinge(linalg, threads);
+    case LinalgKernel::eigh:
+      return make_eigh(linalg, threads);
+    case LinalgKernel::qr:
+      return make_qr(linalg, threads);
+  }
+  throw std::logic_error("unknown kernel of linalg");
 }
 
 const Maker add_linalg{
@@ -106,11 +121,28 @@ const Maker add_linalg{
 
 }  // namespace
 
-Executed executed_by(const std::string& function, const LinalgProblem& problem,
+std::string cblas_name(const std::string& function, Precision precision) {
+  return fmt::format("cblas_{}{}", precision == Precision::fp64 ? 'd' : 's', function);
+}
+
+Result<void*> cblas(const std::string& name) {
+  if (void* const found = library().function(name)) return found;
+  return Unsupported{library().why_not(name)};
+}
+
+TensorSpec workspace_of(std::size_t bytes) {
+  TensorSpec workspace;
+  workspace.name = "workspace";
+  workspace.role = Role::workspace;
+  workspace.bytes = bytes;
+  return workspace;
+}
+
+Executed executed_by(const std::string& functions, const LinalgProblem& problem,
                      const std::string& algorithm) {
   Executed executed;
   executed.algorithm = algorithm;
-  executed.implementation = fmt::format("{} {}", library().version(), function);
+  executed.implementation = fmt::format("{} {}", library().version(), functions);
   executed.storage = executed.compute = executed.accumulate =
       std::string(name(problem.precision()));
   executed.evidence = "numerical";  // the bounds of fp32 exclude tf32 and bf16

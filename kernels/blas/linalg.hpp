@@ -5,26 +5,36 @@
 #include <string>
 
 #include "kernels/blas/backend.hpp"
+#include "kernels/blas/cblas.hpp"
 #include "kernels/linalg/problem.hpp"
 
 namespace assay::blas {
 
-/// Eigenvalues and eigenvectors by LAPACK's ?syevd (tridiagonalization, divide and conquer).
-Result<std::unique_ptr<Operation>> make_eigh(const LinalgProblem& problem, int threads);
-/// r of a tall table by a tree of LAPACK's ?tpqrt.
-Result<std::unique_ptr<Operation>> make_qr(const LinalgProblem& problem, int threads);
+using MadeOperation = Result<std::unique_ptr<Operation>>;
 
-/// What a function of the library executes.
-Executed executed_by(const std::string& function, const LinalgProblem& problem,
+// Each: Unsupported where the library lacks a function of it.
+/// moments and hinge_hessian by cblas_dsyrk, in both precisions, since sums are fp64.
+MadeOperation make_outer_products(const LinalgProblem& problem, int threads);
+/// Scores of blocks of observations by cblas_?gemm.
+MadeOperation make_kmeans_assign(const LinalgProblem& problem, int threads);
+/// Margins of blocks of observations by cblas_?gemv, and what they add to the direction.
+MadeOperation make_hinge(const LinalgProblem& problem, int threads);
+/// Eigenvalues and eigenvectors by LAPACK's ?syevd (tridiagonalization, divide and conquer).
+MadeOperation make_eigh(const LinalgProblem& problem, int threads);
+/// r of a tall table by a tree of LAPACK's ?tpqrt.
+MadeOperation make_qr(const LinalgProblem& problem, int threads);
+
+/// "cblas_dgemm" of "gemm": the function of the problem's precision.
+std::string cblas_name(const std::string& function, Precision precision);
+/// The address of that name, or why the library lacks it.
+Result<void*> cblas(const std::string& name);
+
+/// What functions of the library execute.
+Executed executed_by(const std::string& functions, const LinalgProblem& problem,
                      const std::string& algorithm);
 
-// Values of the enumerations of every cblas.h.
-inline constexpr int row_major = 101, lower = 122, transpose = 112;
-
-/// cblas_ssyrk and cblas_dsyrk, as C calls them: `Int` is int32_t or int64_t.
-template <class Int, class Real>
-using SyrkFunction = void (*)(int order, int triangle, int transpose_a, Int n, Int k, Real alpha,
-                              const Real* a, Int lda, Real beta, Real* c, Int ldc);
+/// Scratch memory as the last argument.
+TensorSpec workspace_of(std::size_t bytes);
 
 /// c[j, i] = c[i, j] of the lower triangle, which is what BLAS writes.
 template <class Real>
@@ -32,8 +42,5 @@ void mirror(Real* c, std::int64_t d) {
   for (std::int64_t i = 0; i < d; ++i)
     for (std::int64_t j = 0; j < i; ++j) c[j * d + i] = c[i * d + j];
 }
-
-/// `dsyrk`: cblas_dsyrk, for both precisions, since sums are fp64.
-std::unique_ptr<Operation> make_moments(const LinalgProblem& problem, void* dsyrk, int threads);
 
 }  // namespace assay::blas

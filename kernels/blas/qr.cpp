@@ -63,11 +63,11 @@ class TallSkinnyQr final : public Operation {
     x_ = static_cast<const Real*>(tensors[0]->data());
     r_ = static_cast<Real*>(tensors[1]->data());
     blocks_ = static_cast<Real*>(tensors[2]->data());
-    library().use_threads(1);  // within each of ours
-    omp_set_num_threads(threads_);
+    library().use_threads(1);
   }
 
   void run(Stream&) override {
+    library().use_threads(1);  // within each of ours
     Int failed = 0;
     std::int64_t triangles = 1;
 #pragma omp parallel num_threads(threads_) reduction(max : failed)

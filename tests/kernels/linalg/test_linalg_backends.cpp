@@ -4,7 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <random>
+#include <tuple>
 
 #include "assay/test_paths.hpp"
 #include "core/program/suite.hpp"
@@ -97,15 +99,64 @@ void verify_shapes(const std::string& backend, const std::string& kernel) {
     verify(backend, shape(9000, 250, 16), precision, 2);
 }
 
+/// The random derivatives of an oracle's draw are never exactly 0 or 1, as most of a separator's
+/// are. The observations are 1, 2, 4, …, so that the first column of h tells which were selected.
+void select_between(const std::string& backend, Precision precision) {
+  const LinalgProblem problem(parse_linalg("hinge_hessian:n6d1"), precision);
+  Plugins plugins({std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"});
+  const auto ranks = serial_communicator();
+  Backend& of = *std::get<Backend*>(plugins.open(backend));
+  Device& device = *std::get<Device*>(of.device({}));
+  auto made = of.make(problem, {}, *ranks);
+  ASSERT_FALSE(std::holds_alternative<Unsupported>(made)) << backend;
+  Operation& operation = *std::get<std::unique_ptr<Operation>>(made);
+  std::map<std::string, std::unique_ptr<Tensor>> tensors;
+  std::vector<Tensor*> bound;
+  for (const TensorSpec& spec : operation.arguments()) {
+    tensors[spec.name] = device.allocate(spec);
+    bound.push_back(tensors[spec.name].get());
+  }
+  operation.bind(bound);
+  const auto put = [&](const char* name, std::vector<double> values) {
+    device.put(*tensors[name], [&](std::int64_t first, std::span<double> out) {
+      std::copy_n(values.begin() + first, out.size(), out.begin());
+    });
+  };
+  put("x", {1, 2, 4, 8, 16, 32});
+  for (const auto& [s, sum, count] :
+       {std::tuple{std::vector<double>{0, 1, 0.5, -1, 2, 0.25}, 36, 2},
+        std::tuple{std::vector<double>{0, 1, 1, 0, 0, 1}, 0, 0}}) {
+    put("s", s);
+    operation.run(device.stream());
+    device.stream().wait();
+    std::vector<double> h(4);
+    device.get(*tensors["h"], [&](std::int64_t first, std::span<const double> in) {
+      std::copy(in.begin(), in.end(), h.begin() + first);
+    });
+    EXPECT_EQ(
+        h, (std::vector<double>{count == 0 ? 0.0 : 16 + 1024, 1.0 * sum, 1.0 * sum, 1.0 * count}))
+        << backend;
+  }
+}
+
+TEST(LinalgBackends, HessianIsOfDerivativesBetweenZeroAndOneAlone) {
+  for (const char* backend : {"native", "blas", "reference"}) {
+    if (!refusal(backend, "hinge_hessian:n6d1", "fp64").empty()) continue;
+    for (const Precision precision : {Precision::fp64, Precision::fp32})
+      select_between(backend, precision);
+  }
+}
+
 TEST(LinalgBackends, ReferenceComputesEveryKernel) {
   for (const char* kernel : {"syrk", "moments", "kmeans_assign", "hinge", "hinge_hessian"})
     verify_shapes("reference", kernel);
 }
 
-TEST(LinalgBackends, BlasComputesEveryKernelThatItHas) {
+TEST(LinalgBackends, BlasComputesEveryKernel) {
   if (const std::string why = refusal("blas", "syrk:n8d8", "fp64"); !why.empty())
     GTEST_SKIP() << why;
-  for (const char* kernel : {"syrk", "moments"}) verify_shapes("blas", kernel);
+  for (const char* kernel : {"syrk", "moments", "kmeans_assign", "hinge", "hinge_hessian"})
+    verify_shapes("blas", kernel);
 }
 
 }  // namespace

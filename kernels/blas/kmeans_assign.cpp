@@ -1,0 +1,107 @@
+// The nearest centroid of each observation by CBLAS: products of a block of observations with all
+// centroids are a matrix product. Half of the squared norm of a centroid, less the product, is half
+// of the squared distance less that of x to 0. What is summed of the nearest ones are plain loops:
+// squared distances as sums of squared differences, of which nothing cancels.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+
+#include "kernels/blas/observations.hpp"
+
+namespace assay::blas {
+namespace {
+
+template <class Int, class Real>
+class KmeansAssign final : public BlockedPass {
+ public:
+  KmeansAssign(const LinalgProblem& problem, int threads, const std::string& name, void* gemm)
+      : BlockedPass(problem, threads, executed_by(name, problem, "direct"),
+                    problem.shape().k * (problem.shape().d + 1) + 1, problem.shape().k),
+        gemm_(reinterpret_cast<GemmFunction<Int, Real>>(gemm)),
+        half_norms_(static_cast<std::size_t>(k_)) {}
+
+ private:
+  void begin() override {
+    const Real* const centroids = data<Real>(1);
+    for (std::int64_t c = 0; c < k_; ++c) {
+      double square = 0;
+      for (std::int64_t j = 0; j < d_; ++j) {
+        const double value = centroids[c * d_ + j];
+        square += value * value;
+      }
+      half_norms_[static_cast<std::size_t>(c)] = static_cast<Real>(square / 2);
+    }
+  }
+
+  void add(std::int64_t first, std::int64_t rows, double* sums, double* scratch) const override {
+    const Real *const x = data<Real>(0) + first * d_, *const centroids = data<Real>(1);
+    auto* const products = reinterpret_cast<Real*>(scratch);
+    const auto d = static_cast<Int>(d_), k = static_cast<Int>(k_);
+    // By columns these are the transposes: [k, rows] of [k, d] and [d, rows].
+    gemm_(column_major, transpose, no_transpose, k, static_cast<Int>(rows), d, Real(1), centroids,
+          d, x, d, Real(0), products, k);
+    double *const counts = sums + k_ * d_, *const inertia = counts + k_;
+    for (std::int64_t i = 0; i < rows; ++i) {
+      const std::int64_t nearest = least(products + i * k_);
+      data<std::int32_t>(2)[first + i] = static_cast<std::int32_t>(nearest);
+      counts[nearest] += 1;
+      *inertia += add(x + i * d_, centroids + nearest * d_, sums + nearest * d_);
+    }
+  }
+
+  std::int64_t least(const Real* products) const {
+    std::int64_t best = 0;
+    Real score = half_norms_[0] - products[0];
+    for (std::int64_t c = 1; c < k_; ++c) {
+      const Real other = half_norms_[static_cast<std::size_t>(c)] - products[c];
+      if (!(other < score)) continue;
+      best = c;
+      score = other;
+    }
+    return best;
+  }
+
+  /// sum += x; the squared distance of x to the centroid.
+  double add(const Real* x, const Real* centroid, double* sum) const {
+    double distance = 0;
+#pragma omp simd reduction(+ : distance) simdlen(8)
+    for (std::int64_t j = 0; j < d_; ++j) {
+      const auto value = static_cast<double>(x[j]);
+      const double off = value - static_cast<double>(centroid[j]);
+      sum[j] += value;
+      distance += off * off;
+    }
+    return distance;
+  }
+
+  void end(const double* sums) const override {
+    std::copy_n(sums, k_ * d_, data<double>(3));
+    std::copy_n(sums + k_ * d_, k_, data<double>(4));
+    *data<double>(5) = sums[k_ * d_ + k_];
+  }
+
+  GemmFunction<Int, Real> gemm_;
+  std::vector<Real> half_norms_;
+};
+
+template <class Int>
+std::unique_ptr<Operation> made(const LinalgProblem& problem, int threads, const std::string& name,
+                                void* gemm) {
+  if (problem.precision() == Precision::fp64)
+    return std::make_unique<KmeansAssign<Int, double>>(problem, threads, name, gemm);
+  return std::make_unique<KmeansAssign<Int, float>>(problem, threads, name, gemm);
+}
+
+}  // namespace
+
+MadeOperation make_kmeans_assign(const LinalgProblem& problem, int threads) {
+  const std::string name = cblas_name("gemm", problem.precision());
+  Result<void*> gemm = cblas(name);
+  if (auto* const why = std::get_if<Unsupported>(&gemm)) return std::move(*why);
+  return library().wide() ? made<std::int64_t>(problem, threads, name, std::get<void*>(gemm))
+                          : made<std::int32_t>(problem, threads, name, std::get<void*>(gemm));
+}
+
+}  // namespace assay::blas

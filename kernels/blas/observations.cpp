@@ -1,0 +1,68 @@
+#include "kernels/blas/observations.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+namespace assay::blas {
+namespace {
+
+/// About as many bytes of a block's observations, so that it and what the library packs of it stay
+/// in the second cache.
+constexpr std::int64_t block_bytes = std::int64_t{1} << 18;
+constexpr std::int64_t doubles_of_line = 8;
+
+/// Whole cache lines: threads write none in common.
+std::int64_t whole_lines(std::int64_t doubles) {
+  return (doubles + doubles_of_line - 1) / doubles_of_line * doubles_of_line;
+}
+
+}  // namespace
+
+BlockedPass::BlockedPass(const LinalgProblem& problem, int threads, Executed executed,
+                         std::int64_t sums, std::int64_t each)
+    : n_(problem.shape().n),
+      d_(problem.shape().d),
+      k_(problem.shape().k),
+      block_rows_(std::clamp<std::int64_t>(
+          block_bytes / static_cast<std::int64_t>(size_of(storage(problem.precision()))) / d_, 1,
+          n_)),
+      arguments_(problem.tensors()),
+      threads_(threads),
+      sums_(whole_lines(sums)),
+      scratch_(whole_lines(block_rows_ * each)),
+      executed_(std::move(executed)) {
+  arguments_.push_back(
+      workspace_of(static_cast<std::size_t>(threads_ * (sums_ + scratch_)) * sizeof(double)));
+  executed_.workspace_bytes = arguments_.back().bytes;
+  executed_.numbers["block_rows"] = static_cast<double>(block_rows_);
+}
+
+void BlockedPass::bind(std::span<Tensor* const> tensors) {
+  data_.clear();
+  for (Tensor* const tensor : tensors) data_.push_back(tensor->data());
+  library().use_threads(1);
+}
+
+void BlockedPass::run(Stream&) {
+  library().use_threads(1);  // within each of ours
+  begin();
+#pragma omp parallel for num_threads(threads_) schedule(static, 1)
+  for (std::int64_t thread = 0; thread < threads_; ++thread) {
+    double* const sums = sums_of(thread);
+    std::fill_n(sums, sums_, 0.0);
+    const std::int64_t end = n_ * (thread + 1) / threads_;
+    for (std::int64_t first = n_ * thread / threads_; first < end; first += block_rows_)
+      add(first, std::min(block_rows_, end - first), sums, sums + sums_);
+  }
+  double* const all = sums_of(0);
+  for (std::int64_t thread = 1; thread < threads_; ++thread)
+    for (std::int64_t j = 0; j < sums_; ++j) all[j] += sums_of(thread)[j];
+  end(all);
+}
+
+double* BlockedPass::sums_of(std::int64_t thread) const {
+  return static_cast<double*>(data_.back()) + thread * (sums_ + scratch_);
+}
+
+}  // namespace assay::blas

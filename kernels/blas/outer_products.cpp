@@ -1,0 +1,142 @@
+// moments and hinge_hessian by CBLAS: observations are copied into a block, less the shift or those
+// that are selected, and a rank-k update adds each block to the triangle.
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <algorithm>
+#include <cstddef>
+
+#include "kernels/blas/backend.hpp"
+#include "kernels/blas/linalg.hpp"
+
+namespace assay::blas {
+namespace {
+
+/// Elements of a block, about: 4 MiB, so that a call does much work for its triangle and its
+/// threads, and a block stays in the caches.
+constexpr std::int64_t block_elements = std::int64_t{1} << 19;
+
+template <class Int, class Real>
+class OuterProducts final : public Operation {
+ public:
+  OuterProducts(const LinalgProblem& problem, const std::string& name, void* dsyrk, int threads)
+      : centred_(problem.shape().kernel == LinalgKernel::moments),
+        n_(problem.shape().n),
+        d_(problem.shape().d),
+        columns_(centred_ ? d_ : d_ + 1),
+        block_rows_(std::clamp<std::int64_t>(block_elements / columns_, 1, n_)),
+        arguments_(problem.tensors()),
+        output_(arguments_.size() - 1),
+        call_(reinterpret_cast<SyrkFunction<Int, double>>(dsyrk)),
+        threads_(threads),
+        chosen_(static_cast<std::size_t>(block_rows_)),
+        executed_(executed_by(name, problem, "direct")) {
+    arguments_.push_back(workspace_of(
+        static_cast<std::size_t>(block_rows_ * columns_ + threads_ * d_) * sizeof(double)));
+    executed_.workspace_bytes = arguments_.back().bytes;
+    executed_.compute = executed_.accumulate = "fp64";
+    executed_.operand_roundings = centred_ && sizeof(Real) == sizeof(double) ? 1 : 0;
+  }
+
+  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
+
+  void bind(std::span<Tensor* const> tensors) override {
+    data_.clear();
+    for (Tensor* const tensor : tensors) data_.push_back(tensor->data());
+    library().use_threads(threads_);
+  }
+
+  void run(Stream&) override {
+    library().use_threads(threads_);
+    auto* const triangle = static_cast<double*>(data_[output_]);
+    const auto columns = static_cast<Int>(columns_);
+    std::fill_n(triangle, columns_ * columns_, 0.0);
+    std::fill_n(sums(0), threads_ * d_, 0.0);
+    for (std::int64_t next = 0;;) {
+      const std::int64_t rows = choose(next);
+      if (rows == 0) break;
+      fill(rows);
+      call_(row_major, lower, transpose, columns, static_cast<Int>(rows), 1.0, block(), columns,
+            1.0, triangle, columns);
+    }
+    mirror(triangle, columns_);
+    if (!centred_) return;
+    auto* const out = static_cast<double*>(data_[2]);
+    std::fill_n(out, d_, 0.0);
+    for (int thread = 0; thread < threads_; ++thread)
+      for (std::int64_t j = 0; j < d_; ++j) out[j] += sums(thread)[j];
+  }
+
+  Executed executed() const override { return executed_; }
+
+ private:
+  double* block() const { return static_cast<double*>(data_.back()); }
+  double* sums(int thread) const { return block() + block_rows_ * columns_ + thread * d_; }
+
+  /// The next observations of a block, from `next` on, which moves behind them; how many.
+  std::int64_t choose(std::int64_t& next) {
+    const auto* const s = static_cast<const Real*>(data_[1]);
+    std::int64_t rows = 0;
+    for (; next < n_ && rows < block_rows_; ++next)
+      if (centred_ || (s[next] > 0 && s[next] < 1))
+        chosen_[static_cast<std::size_t>(rows++)] = next;
+    return rows;
+  }
+
+  void fill(std::int64_t rows) const {
+#pragma omp parallel num_threads(threads_)
+    {
+      double* const sum = sums(omp_get_thread_num());
+#pragma omp for schedule(static)
+      for (std::int64_t i = 0; i < rows; ++i) {
+        const Real* const x =
+            static_cast<const Real*>(data_[0]) + chosen_[static_cast<std::size_t>(i)] * d_;
+        double* const to = block() + i * columns_;
+        if (centred_)
+          centre(x, to, sum);
+        else
+          *std::copy_n(x, d_, to) = 1;
+      }
+    }
+  }
+
+  void centre(const Real* x, double* to, double* sum) const {
+    const auto* const shift = static_cast<const Real*>(data_[1]);
+    for (std::int64_t j = 0; j < d_; ++j) {
+      const double value = static_cast<double>(x[j]) - static_cast<double>(shift[j]);
+      to[j] = value;
+      sum[j] += value;
+    }
+  }
+
+  bool centred_;  ///< moments; else hinge_hessian, of observations with a column of ones
+  std::int64_t n_, d_, columns_, block_rows_;
+  std::vector<TensorSpec> arguments_;
+  std::size_t output_;
+  SyrkFunction<Int, double> call_;
+  int threads_;
+  std::vector<std::int64_t> chosen_;
+  Executed executed_;
+  std::vector<void*> data_;
+};
+
+template <class Int>
+std::unique_ptr<Operation> made(const LinalgProblem& problem, const std::string& name, void* dsyrk,
+                                int threads) {
+  if (problem.precision() == Precision::fp64)
+    return std::make_unique<OuterProducts<Int, double>>(problem, name, dsyrk, threads);
+  return std::make_unique<OuterProducts<Int, float>>(problem, name, dsyrk, threads);
+}
+
+}  // namespace
+
+MadeOperation make_outer_products(const LinalgProblem& problem, int threads) {
+  const std::string name = cblas_name("syrk", Precision::fp64);
+  Result<void*> dsyrk = cblas(name);
+  if (auto* const why = std::get_if<Unsupported>(&dsyrk)) return std::move(*why);
+  return library().wide() ? made<std::int64_t>(problem, name, std::get<void*>(dsyrk), threads)
+                          : made<std::int32_t>(problem, name, std::get<void*>(dsyrk), threads);
+}
+
+}  // namespace assay::blas

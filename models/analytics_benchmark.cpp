@@ -12,6 +12,7 @@
 #include "core/base/text.hpp"
 #include "core/machine/threads.hpp"
 #include "kernels/gemm/benchmark.hpp"
+#include "kernels/linalg/benchmark.hpp"
 #include "models/data.hpp"
 #include "models/rows.hpp"
 
@@ -24,6 +25,23 @@ Dimension data_dimension(const std::vector<std::string>& tables) {
   made.help =
       fmt::format("a generated table ({}), or a file: NPY, CSV or libsvm", join(tables, ", "));
   made.defaults = {tables.front()};
+  return made;
+}
+
+constexpr const char* whole = "whole";
+
+Dimension part_dimension(const std::vector<LinalgKernel>& kernels) {
+  Dimension made;
+  made.name = "part";
+  made.values = made.defaults = {whole};
+  std::vector<std::string> names;
+  for (const LinalgKernel kernel : kernels) names.push_back(name(kernel));
+  made.values.insert(made.values.end(), names.begin(), names.end());
+  made.help = fmt::format(
+      "{}: the analysis; {}: one operation of it alone, of the size that each rank's rows give it, "
+      "as assay-linalg measures it",
+      whole, join(names, ", "));
+  made.omit = whole;
   return made;
 }
 
@@ -65,6 +83,7 @@ void expect_good_rows(const Table& table, const RowPass& mine, Communicator& ran
 
 std::vector<Dimension> AnalyticsBenchmark::dimensions() const {
   std::vector<Dimension> all = own_dimensions();
+  all.push_back(part_dimension(part_kernels()));
   all.push_back(dimension::precision({"fp64", "fp32"}, {"fp64"}));
   all.push_back(dimension::backend("linalg", {"native"}));
   all.push_back(data_dimension(tables()));
@@ -102,9 +121,32 @@ void AnalyticsBenchmark::complete(Settings& settings, const RankCount& started) 
         fmt::format("n{}d{}", rows_of_all(size, started.ranks, element), size.features);
   }
   complete_own(settings);
+  if (settings.at("part") == whole) return;
+  complete_part(settings);
+  settings["data"] = "random";  // an operation's inputs are those of its own verification
+  const Result<AnalysisPart> made = part(settings, 0);
+  if (const auto* const found = std::get_if<AnalysisPart>(&made))
+    settings["precision"] = assay::name(found->problem.precision());
+}
+
+Result<AnalysisPart> AnalyticsBenchmark::part(const Settings& settings, int rank) const {
+  const TableSize size = parse_table(settings.at("problem"));
+  const RowRange mine = rows_of(size.rows, rank, std::stoi(settings.at("ranks")));
+  std::vector<std::string> names;
+  for (const AnalysisPart& made : parts(settings, mine.count, size.features)) {
+    names.push_back(assay::name(made.problem.shape().kernel));
+    if (names.back() == settings.at("part")) return made;
+  }
+  return Unsupported{fmt::format("{} has no part {} (it has {}). Use another algorithm.",
+                                 settings.at("algorithm"), settings.at("part"), join(names, ", "))};
 }
 
 std::unique_ptr<Problem> AnalyticsBenchmark::problem(const Settings& settings) const {
+  if (settings.at("part") != whole) {
+    const Result<AnalysisPart> made = part(settings, 0);
+    if (const auto* const found = std::get_if<AnalysisPart>(&made))
+      return std::make_unique<LinalgProblem>(found->problem);
+  }
   const TableSize size = parse_table(settings.at("problem"));
   return std::make_unique<TableProblem>(
       name(), size.rows, size.features, precision(settings.at("precision")),
@@ -120,6 +162,7 @@ Result<std::unique_ptr<Workload>> AnalyticsBenchmark::prepare(const Case& select
   if (size.rows < context.ranks.size())
     return Unsupported{fmt::format("{} rows are fewer than {} ranks. Start fewer ranks.", size.rows,
                                    context.ranks.size())};
+  if (settings.at("part") != whole) return prepare_part(selected, context);
   const RowRange mine = rows_of(size.rows, context.ranks.rank(), context.ranks.size());
   if (const std::string& data = settings.at("data"); is_file(data, tables()))
     expect_good_rows(*prepared(scaled_file_table(data, 0)),
@@ -150,6 +193,32 @@ Result<std::unique_ptr<Workload>> AnalyticsBenchmark::prepare(const Case& select
   };
   return analysis_workload(std::move(std::get<std::unique_ptr<Analysis>>(made)), std::move(draws),
                            problem(settings)->amounts(), seconds_since(start));
+}
+
+Result<std::unique_ptr<Workload>> AnalyticsBenchmark::prepare_part(const Case& selected,
+                                                                   CaseContext& context) const {
+  const Settings& settings = selected.settings;
+  const Result<AnalysisPart> made = part(settings, context.ranks.rank());
+  if (const auto* const refusal = std::get_if<Unsupported>(&made)) return *refusal;
+  const AnalysisPart& found = std::get<AnalysisPart>(made);
+  std::vector<std::string> backends{settings.at("backend")}, reasons;
+  if (!found.own) backends = StepMaker(context, settings).backends();
+  Case alone = selected;
+  for (const std::string& backend : backends) {
+    alone.settings = {{"problem", found.problem.canonical()},
+                      {"precision", std::string(assay::name(found.problem.precision()))},
+                      {"backend", backend},
+                      {"algorithm", "auto"},
+                      {"cache", "hot"},
+                      {"threads", settings.at("threads")},
+                      {"blas", settings.at("blas")},
+                      {"device", backend == backends.front() ? settings.at("device") : "cpu"}};
+    Result<std::unique_ptr<Workload>> workload = linalg_benchmark().prepare(alone, context);
+    const auto* const refusal = std::get_if<Unsupported>(&workload);
+    if (refusal == nullptr) return workload;
+    reasons.push_back(refusal->reason);
+  }
+  return Unsupported{join(reasons, "; ")};
 }
 
 std::unique_ptr<Communicator> AnalyticsBenchmark::connect(Plugins& plugins) const {

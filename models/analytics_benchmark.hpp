@@ -8,6 +8,7 @@
 
 #include "core/program/benchmark.hpp"
 #include "datasets/synthetic.hpp"
+#include "kernels/linalg/problem.hpp"
 #include "models/analysis_workload.hpp"
 #include "models/ranks.hpp"
 #include "models/step.hpp"
@@ -24,6 +25,12 @@ struct AnalysisCase {
   Communicator& ranks;
   StepMaker& steps;
   std::uint64_t seed = 1;
+};
+
+/// A heavy operation of an analysis, as a run makes it.
+struct AnalysisPart {
+  LinalgProblem problem;
+  bool own = true;  ///< by the case's backend alone; else by the first that has it, StepMaker::make
 };
 
 class AnalyticsBenchmark : public Benchmark {
@@ -51,8 +58,19 @@ class AnalyticsBenchmark : public Benchmark {
   /// Floating-point operations and passes over the table of one run (TableProblem).
   virtual double work(const Settings& settings, double rows, double features) const = 0;
   virtual double passes(const Settings& settings) const = 0;
+  /// Names of kernels that runs are made of, whatever the method.
+  virtual std::vector<LinalgKernel> part_kernels() const = 0;
+  /// The operations of the settings' method, on a rank of `rows` rows.
+  virtual std::vector<AnalysisPart> parts(const Settings& settings, std::int64_t rows,
+                                          std::int64_t features) const = 0;
+  /// Gives the settings that a part alone does not depend on one value each.
+  virtual void complete_part(Settings&) const {}
   /// Makes the analysis on this rank alone: calls no other rank, since one may refuse.
   virtual Result<std::unique_ptr<Analysis>> make(const AnalysisCase& from) const = 0;
+
+ private:
+  Result<AnalysisPart> part(const Settings& settings, int rank) const;
+  Result<std::unique_ptr<Workload>> prepare_part(const Case& selected, CaseContext& context) const;
 };
 
 }  // namespace assay

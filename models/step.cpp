@@ -95,11 +95,16 @@ Result<std::unique_ptr<Step>> StepMaker::make_own(const Problem& problem,
   return make_on(settings_.at("backend"), problem, shared);
 }
 
+std::vector<std::string> StepMaker::backends() const {
+  std::vector<std::string> all{settings_.at("backend")};
+  for (const char* name : {"blas", "reference"})
+    if (name != all.front()) all.emplace_back(name);
+  return all;
+}
+
 Result<std::unique_ptr<Step>> StepMaker::make(const Problem& problem) {
-  const std::string& first = settings_.at("backend");
   std::vector<std::string> reasons;
-  for (const std::string& name : {first, std::string("blas"), std::string("reference")}) {
-    if (name == first && !reasons.empty()) continue;  // it was asked
+  for (const std::string& name : backends()) {
     Result<std::unique_ptr<Step>> made = make_on(name, problem, {});
     const auto* const refusal = std::get_if<Unsupported>(&made);
     if (refusal == nullptr) return made;

@@ -55,6 +55,8 @@ class StepMaker {
   /// A problem beside the main one, on the case's backend or, where that has no such operation, on
   /// blas, else on reference. Unsupported with each one's reason where none has it.
   Result<std::unique_ptr<Step>> make(const Problem& problem);
+  /// Those that make() asks, in turn.
+  std::vector<std::string> backends() const;
   int threads() const { return threads_; }
 
  private:

@@ -93,6 +93,18 @@ class KmeansBenchmark final : public AnalyticsBenchmark {
     return passes(settings) * n * d * (2 * std::stod(settings.at("clusters")) + 1);
   }
 
+  std::vector<LinalgKernel> part_kernels() const override { return {LinalgKernel::kmeans_assign}; }
+  std::vector<AnalysisPart> parts(const Settings& settings, std::int64_t rows,
+                                  std::int64_t features) const override {
+    return {{assignment_of(rows, features, std::stoll(settings.at("clusters")),
+                           precision(settings.at("precision")))}};
+  }
+  void complete_part(Settings& settings) const override {
+    settings["start"] = "random";
+    settings["iterations"] = "1";
+    settings["tolerance"] = "none";
+  }
+
   Result<std::unique_ptr<Analysis>> make(const AnalysisCase& from) const override {
     return make_kmeans(from, settings_of(from.settings, from.seed));
   }

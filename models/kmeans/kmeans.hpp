@@ -44,6 +44,10 @@ std::vector<double> starting_centroids(const Table& table, const RowPass& mine,
 Verification verify_trajectory(const Trajectory& trajectory, const Table& table,
                                const RowPass& mine, RankCalls& ranks, std::uint64_t seed);
 
+/// The operation of an iteration, on a rank of `rows` rows.
+LinalgProblem assignment_of(std::int64_t rows, std::int64_t features, std::int64_t clusters,
+                            Precision precision);
+
 Result<std::unique_ptr<Analysis>> make_kmeans(const AnalysisCase& from,
                                               const KmeansSettings& settings);
 

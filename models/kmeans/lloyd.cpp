@@ -118,11 +118,15 @@ class Kmeans final : public Analysis {
 
 }  // namespace
 
+LinalgProblem assignment_of(std::int64_t rows, std::int64_t features, std::int64_t clusters,
+                            Precision precision) {
+  return {{LinalgKernel::kmeans_assign, rows, features, clusters}, precision};
+}
+
 Result<std::unique_ptr<Analysis>> make_kmeans(const AnalysisCase& from,
                                               const KmeansSettings& settings) {
-  Result<std::unique_ptr<Step>> assign = from.steps.make_own(LinalgProblem(
-      {LinalgKernel::kmeans_assign, from.mine.count, from.features, settings.clusters},
-      from.precision));
+  Result<std::unique_ptr<Step>> assign = from.steps.make_own(
+      assignment_of(from.mine.count, from.features, settings.clusters, from.precision));
   if (auto* refusal = std::get_if<Unsupported>(&assign)) return std::move(*refusal);
   return std::make_unique<Kmeans>(from, settings,
                                   std::move(std::get<std::unique_ptr<Step>>(assign)));

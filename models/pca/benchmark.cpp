@@ -47,6 +47,16 @@ class PcaBenchmark final : public AnalyticsBenchmark {
   }
   double passes(const Settings&) const override { return 1; }
 
+  std::vector<LinalgKernel> part_kernels() const override {
+    return {LinalgKernel::moments, LinalgKernel::eigh, LinalgKernel::qr};
+  }
+  std::vector<AnalysisPart> parts(const Settings& settings, std::int64_t rows,
+                                  std::int64_t features) const override {
+    if (settings.at("algorithm") == "tsqr") return {{qr_block_of(features), false}};
+    return {{moments_of(rows, features, precision(settings.at("precision")))},
+            {eigh_of(features), false}};
+  }
+
   Result<std::unique_ptr<Analysis>> make(const AnalysisCase& from) const override {
     return from.settings.at("algorithm") == "gram" ? gram_pca(from) : tsqr_pca(from);
   }

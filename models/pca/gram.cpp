@@ -114,13 +114,19 @@ class GramPca final : public Analysis {
 
 }  // namespace
 
+LinalgProblem moments_of(std::int64_t rows, std::int64_t features, Precision precision) {
+  return {{LinalgKernel::moments, rows, features}, precision};
+}
+
+LinalgProblem eigh_of(std::int64_t features) {
+  return {{LinalgKernel::eigh, 0, features}, Precision::fp64};
+}
+
 Result<std::unique_ptr<Analysis>> gram_pca(const AnalysisCase& from) {
-  Result<std::unique_ptr<Step>> moments = from.steps.make_own(
-      LinalgProblem({LinalgKernel::moments, from.mine.count, from.features}, from.precision));
+  Result<std::unique_ptr<Step>> moments =
+      from.steps.make_own(moments_of(from.mine.count, from.features, from.precision));
   if (auto* refusal = std::get_if<Unsupported>(&moments)) return std::move(*refusal);
-  // d x d alone: fp64 costs nothing beside the rows.
-  Result<std::unique_ptr<Step>> eigh =
-      from.steps.make(LinalgProblem({LinalgKernel::eigh, 0, from.features}, Precision::fp64));
+  Result<std::unique_ptr<Step>> eigh = from.steps.make(eigh_of(from.features));
   if (auto* refusal = std::get_if<Unsupported>(&eigh)) return std::move(*refusal);
   return std::make_unique<GramPca>(from, std::move(std::get<std::unique_ptr<Step>>(moments)),
                                    std::move(std::get<std::unique_ptr<Step>>(eigh)));

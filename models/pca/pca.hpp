@@ -57,6 +57,13 @@ class Shift {
   std::vector<double> decoded_, values_;
 };
 
+// The operations that the methods are made of. d x d alone, fp64 costs nothing beside the rows.
+/// gram: of a rank's rows.
+LinalgProblem moments_of(std::int64_t rows, std::int64_t features, Precision precision);
+LinalgProblem eigh_of(std::int64_t features);
+/// tsqr: of a block of rows of [1, x - shift] below the triangle of those before.
+LinalgProblem qr_block_of(std::int64_t features);
+
 /// CORAL-2's method: one pass for the moments, one allreduce of the packed triangle, then the
 /// eigenvectors of the covariance matrix on every rank.
 Result<std::unique_ptr<Analysis>> gram_pca(const AnalysisCase& from);

@@ -179,14 +179,18 @@ class TsqrPca final : public Analysis {
 
 }  // namespace
 
+LinalgProblem qr_block_of(std::int64_t features) {
+  const std::int64_t width = features + 1;
+  return {{LinalgKernel::qr, width + block_rows, width}, Precision::fp64};
+}
+
 Result<std::unique_ptr<Analysis>> tsqr_pca(const AnalysisCase& from) {
   const Result<Device*> device = from.steps.device();
   if (const auto* refusal = std::get_if<Unsupported>(&device)) return *refusal;
   if (std::get<Device*>(device)->name() != "cpu")
     return Unsupported{"tsqr stacks blocks of rows in host memory. Use --device cpu."};
   const std::int64_t width = from.features + 1;
-  Result<std::unique_ptr<Step>> block = from.steps.make(
-      LinalgProblem({LinalgKernel::qr, width + block_rows, width}, Precision::fp64));
+  Result<std::unique_ptr<Step>> block = from.steps.make(qr_block_of(from.features));
   if (auto* refusal = std::get_if<Unsupported>(&block)) return std::move(*refusal);
   Result<std::unique_ptr<Step>> pair =
       from.steps.make(LinalgProblem({LinalgKernel::qr, 2 * width, width}, Precision::fp64));

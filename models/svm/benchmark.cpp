@@ -87,6 +87,22 @@ class SvmBenchmark final : public AnalyticsBenchmark {
   double passes(const Settings&) const override { return 0; }
   double work(const Settings&, double, double) const override { return 0; }
 
+  std::vector<LinalgKernel> part_kernels() const override {
+    return {LinalgKernel::hinge, LinalgKernel::hinge_hessian};
+  }
+  std::vector<AnalysisPart> parts(const Settings& settings, std::int64_t rows,
+                                  std::int64_t features) const override {
+    const Precision of = precision(settings.at("precision"));
+    std::vector<AnalysisPart> made{{hinge_of(rows, features, of)}};
+    if (settings.at("algorithm") == "newton") made.push_back({hessian_of(rows, features, of)});
+    return made;
+  }
+  void complete_part(Settings& settings) const override {
+    settings["cost"] = "1";
+    if (settings.at("gap") != "none") settings["gap"] = "0.001";
+    settings["evaluations"] = "auto";
+  }
+
   Result<std::unique_ptr<Analysis>> make(const AnalysisCase& from) const override {
     return make_svm(from, settings_of(from.settings));
   }

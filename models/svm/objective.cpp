@@ -20,15 +20,14 @@ constexpr std::int64_t least_rows_of_part = 16;
 /// them.
 Made make_of_rows(const AnalysisCase& from, std::int64_t rows, double cost, bool with_hessian,
                   const std::map<std::string, Tensor*>& shared) {
-  Result<std::unique_ptr<Step>> hinge = from.steps.make_own(
-      LinalgProblem({LinalgKernel::hinge, rows, from.features}, from.precision), shared);
+  Result<std::unique_ptr<Step>> hinge =
+      from.steps.make_own(hinge_of(rows, from.features, from.precision), shared);
   if (auto* refusal = std::get_if<Unsupported>(&hinge)) return std::move(*refusal);
   Step& first = *std::get<std::unique_ptr<Step>>(hinge);
   Result<std::unique_ptr<Step>> hessian = std::unique_ptr<Step>();
   if (with_hessian)
-    hessian = from.steps.make_own(
-        LinalgProblem({LinalgKernel::hinge_hessian, rows, from.features}, from.precision),
-        {{"x", &first.tensor("x")}, {"s", &first.tensor("s")}});
+    hessian = from.steps.make_own(hessian_of(rows, from.features, from.precision),
+                                  {{"x", &first.tensor("x")}, {"s", &first.tensor("s")}});
   if (auto* refusal = std::get_if<Unsupported>(&hessian)) return std::move(*refusal);
   return std::make_unique<SvmObjective>(from, cost,
                                         std::move(std::get<std::unique_ptr<Step>>(hinge)),
@@ -36,6 +35,14 @@ Made make_of_rows(const AnalysisCase& from, std::int64_t rows, double cost, bool
 }
 
 }  // namespace
+
+LinalgProblem hinge_of(std::int64_t rows, std::int64_t features, Precision precision) {
+  return {{LinalgKernel::hinge, rows, features}, precision};
+}
+
+LinalgProblem hessian_of(std::int64_t rows, std::int64_t features, Precision precision) {
+  return {{LinalgKernel::hinge_hessian, rows, features}, precision};
+}
 
 Made SvmObjective::make(const AnalysisCase& from, double cost, bool with_hessian) {
   return make_of_rows(from, from.mine.count, cost, with_hessian, {});

@@ -44,6 +44,10 @@ struct SvmSolution {
   int steps = 0;          ///< Newton's: passes for the Hessian matrix
 };
 
+/// The operations on a rank of `rows` rows: of P, and of its curvature.
+LinalgProblem hinge_of(std::int64_t rows, std::int64_t features, Precision precision);
+LinalgProblem hessian_of(std::int64_t rows, std::int64_t features, Precision precision);
+
 /// Evaluates P, its smoothed form and its derivatives over all ranks, by the operations hinge and
 /// hinge_hessian.
 class SvmObjective {

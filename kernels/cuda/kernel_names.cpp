@@ -19,13 +19,20 @@ std::string lower(std::string text) {
 // words of cuDNN, cuBLAS and CUTLASS: volta_fp16_s884cudnn_…, …_tensor16x8x16_…,
 // cutlass_80_tensorop_…; kernels for sm_90 tell by their groups of warps. Not "tensor" alone:
 // scalePackedTensor_kernel is none.
-constexpr std::array tensor_words{"s884",     "h884",     "d884",      "s1688",     "h1688",
-                                  "s16816",   "h16816",   "i8816",     "i16832",    "i16864",
-                                  "tensorop", "tensor8x", "tensor16x", "warpgroup", "wgmma",
-                                  "hmma",     "imma",     "tf32"};
+constexpr std::array tensor_words{"s884",     "h884",      "s1688",     "h1688",  "s16816",
+                                  "h16816",   "i8816",     "i16832",    "i16864", "tensorop",
+                                  "tensor8x", "tensor16x", "warpgroup", "wgmma",  "hmma",
+                                  "imma",     "tf32"};
+
+/// Those of fp64 multiply and add as every fp64 unit: cutlass_80_tensorop_d884gemm_…,
+/// sm80_xmma_gemm_f64f64_f64f64_f64_…_tensor8x8x4_kernel. Sums in fp64 are no other arithmetic.
+bool is_of_fp64(const std::string& text) {
+  return text.find("d884") != std::string::npos || text.find("f64f64") != std::string::npos;
+}
 
 bool uses_tensor_cores(const std::string& text) {
-  return std::any_of(tensor_words.begin(), tensor_words.end(),
+  return !is_of_fp64(text) &&
+         std::any_of(tensor_words.begin(), tensor_words.end(),
                      [&](const char* word) { return text.find(word) != std::string::npos; });
 }
 

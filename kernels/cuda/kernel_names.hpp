@@ -14,7 +14,7 @@ enum class Family { direct, winograd, fft };
 /// What ran, by the names of its kernels.
 struct Seen {
   Family family = Family::direct;
-  bool tensor_cores = false;  ///< some kernel used them
+  bool tensor_cores = false;  ///< some kernel used them, other than in fp64
   std::string names;          ///< the kernels, without parameter lists: "a + b"
 };
 Seen read_kernels(const std::vector<std::string>& kernels);

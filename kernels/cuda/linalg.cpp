@@ -1,4 +1,4 @@
-// The Gram matrix by cuBLAS, and which kernels of data analysis there are.
+// The Gram matrix by cuBLAS, and which operation makes which kernel of data analysis.
 
 #include "kernels/cuda/linalg.hpp"
 
@@ -10,8 +10,7 @@
 namespace assay::cuda {
 namespace {
 
-/// cuBLAS writes one triangle, t, of the scratch memory, whose other one is zero; c = t + t^T has
-/// twice the diagonal, which half of it makes right without rounding.
+/// cuBLAS writes one triangle of the scratch memory.
 template <class Real>
 class Syrk final : public LinalgOperation {
  public:
@@ -31,24 +30,18 @@ class Syrk final : public LinalgOperation {
     check_blas(of.syrk(handle_, CUBLAS_FILL_MODE_LOWER, CUBLAS_OP_N, d, n, &one<Real>, at<Real>(0),
                        d, &zero<Real>, t, d),
                what_);
-    check_blas(
-        of.geam(handle_, CUBLAS_OP_N, CUBLAS_OP_T, d, d, &one<Real>, t, d, &one<Real>, t, d, c, d),
-        what_);
-    check_blas(of.scal(handle_, d, &half<Real>, c, d + 1), what_);
+    add_transposed(of, handle_, d, t, c, what_);
   }
 };
 
-/// Empty: a kernel that the libraries have not.
 std::string algorithm_of(LinalgKernel kernel) {
   switch (kernel) {
-    case LinalgKernel::syrk:
-      return "direct";
     case LinalgKernel::eigh:
       return "divide_and_conquer";
     case LinalgKernel::qr:
       return "householder";
     default:
-      return "";
+      return "direct";
   }
 }
 
@@ -56,9 +49,21 @@ Result<std::unique_ptr<LinalgOperation>> made(const LinalgProblem& problem) {
   const Result<const Blas*> found = blas();
   if (const auto* const why = std::get_if<Unsupported>(&found)) return *why;
   const Blas& of = *std::get<const Blas*>(found);
-  if (problem.shape().kernel == LinalgKernel::syrk) {
-    if (problem.precision() == Precision::fp64) return std::make_unique<Syrk<double>>(problem, of);
-    return std::make_unique<Syrk<float>>(problem, of);
+  switch (problem.shape().kernel) {
+    case LinalgKernel::syrk:
+      if (problem.precision() == Precision::fp64)
+        return std::make_unique<Syrk<double>>(problem, of);
+      return std::make_unique<Syrk<float>>(problem, of);
+    case LinalgKernel::moments:
+    case LinalgKernel::hinge_hessian:
+      return make_outer_products(problem, of);
+    case LinalgKernel::kmeans_assign:
+      return make_kmeans_assign(problem, of);
+    case LinalgKernel::hinge:
+      return make_hinge(problem, of);
+    case LinalgKernel::eigh:
+    case LinalgKernel::qr:
+      break;
   }
   const Result<const Solver*> solvers = solver();
   if (const auto* const why = std::get_if<Unsupported>(&solvers)) return *why;
@@ -72,8 +77,6 @@ Result<std::unique_ptr<Operation>> make_linalg(Device& place, const Problem& wha
   const auto& problem = problem_cast<LinalgProblem>(what);
   const LinalgKernel kernel = problem.shape().kernel;
   const std::string known = algorithm_of(kernel);
-  if (known.empty())
-    return Unsupported{fmt::format("cuda has no kernel {} of linalg.", name(kernel))};
   const std::string algorithm = options.get("algorithm", "auto");
   if (algorithm != "auto" && algorithm != known)
     return Unsupported{fmt::format("cuda has no algorithm {} for {} (it is {}). Use auto.",

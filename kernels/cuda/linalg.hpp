@@ -111,6 +111,22 @@ class Dense {
   cusolverDnParams_t params_ = nullptr;
 };
 
+/// c = t + t^T less one diagonal, of a triangle t [d, d] whose other half is 0: twice the diagonal,
+/// which half of it makes right without rounding.
+template <class Real>
+void add_transposed(const BlasOf<Real>& of, cublasHandle_t handle, std::int64_t d, const Real* t,
+                    Real* c, const std::string& what) {
+  check_blas(
+      of.geam(handle, CUBLAS_OP_N, CUBLAS_OP_T, d, d, &one<Real>, t, d, &one<Real>, t, d, c, d),
+      what);
+  check_blas(of.scal(handle, d, &half<Real>, c, d + 1), what);
+}
+
+/// moments and hinge_hessian.
+std::unique_ptr<LinalgOperation> make_outer_products(const LinalgProblem& problem,
+                                                     const Blas& blas);
+std::unique_ptr<LinalgOperation> make_kmeans_assign(const LinalgProblem& problem, const Blas& blas);
+std::unique_ptr<LinalgOperation> make_hinge(const LinalgProblem& problem, const Blas& blas);
 std::unique_ptr<LinalgOperation> make_eigh(const LinalgProblem& problem, const Blas& blas,
                                            const Solver& solver);
 std::unique_ptr<LinalgOperation> make_qr(const LinalgProblem& problem, const Blas& blas,

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""assay-linalg on a fake GPU (fake/cudart.cpp, fake/cublas.cpp, fake/cusolver.cpp), which computes on the host by the arguments that it is
+"""assay-linalg on a fake GPU (fake/cudart.cpp, fake/cublas.cpp, fake/cusolver.cpp, fake/items.cpp), which computes on the host by the arguments that it is
 given: triangles, transposes, leading dimensions, workspaces. Nothing here says anything of NVIDIA's kernels."""
 import json
 import os
@@ -10,16 +10,20 @@ from run_helper import BIN, RunTest, main
 FAKES = pathlib.Path(os.environ["FAKE_CUDA"])
 NAMES = ("CUDART_SONAME", "CUDNN_SONAME", "CUBLASLT_SONAME", "CUBLAS_SONAME", "CUSOLVER_SONAME")
 PROBLEMS = ["syrk:n50d13", "syrk:n3d7", "eigh:d1", "eigh:d2", "eigh:d33", "qr:n1d1", "qr:n9d9", "qr:n200d12"]
+BLOCKED = [f"{kernel}:{shape}" for kernel in ("moments", "hinge", "hinge_hessian") for shape in ("n1d1", "n70d9", "n300d33")] + [
+    "kmeans_assign:n1d1k1", "kmeans_assign:n90d7k1", "kmeans_assign:n300d5k17"]
+# Scratch memory is 4 Mi elements, of which each observation has some: a block and a part of one.
+SEVERAL = ["moments:n150000d30", "hinge_hessian:n150000d30", "hinge:n700000d1", "kmeans_assign:n700000d1k2"]
 
 
 class Linalg(RunTest):
-    def rows(self, *words, code=None, without=(), **variables):
+    def rows(self, *words, code=None, without=(), program="assay-linalg", **variables):
         out = self.folder / "rows.json"
         out.unlink(missing_ok=True)
         preload = ":".join(str(FAKES / os.environ[name]) for name in NAMES if name not in without)
         environment = self.environment(LD_PRELOAD=preload, ASSAY_CUDA_TRACE="0", **variables)
         environment.pop("NVIDIA_TF32_OVERRIDE", None)
-        self.command(BIN / "assay-linalg", "--backend", "cuda", "--device", "gpu", "--max-time", "0.001", "--min-samples", "2",
+        self.command(BIN / program, "--backend", "cuda", "--device", "gpu", "--max-time", "0.001", "--min-samples", "2",
                      "--out", out, *words, env=environment, code=code)
         return json.loads(out.read_text())["rows"]
 
@@ -33,8 +37,34 @@ class Linalg(RunTest):
         self.assertRegex(rows[-1]["executed"]["implementation"], r"^cuSOLVER \d+ Xgeqrf")
         self.assertRegex(rows[0]["executed"]["implementation"], r"^cuBLAS \d+ syrk")
 
+    def test_sums_over_blocks_of_observations_are_right(self):
+        rows = self.rows("--problem", ",".join(BLOCKED), "--precision", "fp64,fp32", code=0)
+        several = self.rows("--problem", ",".join(SEVERAL), "--precision", "fp32", code=0)
+        for row in self.expect_ok(rows + several, 2 * len(BLOCKED) + len(SEVERAL)):
+            self.assertRegex(row["executed"]["implementation"], r"^own kernels and cuBLAS \d+$")
+            self.assertEqual(row["executed"]["storage"], row["parameters"]["precision"])
+        for row in several:
+            self.assertAlmostEqual(row["executed"]["workspace_bytes"] / (8 << 22), 1, 2)  # of one block
+
+    def test_the_programs_run_on_a_gpu(self):
+        for program, words in (("assay-pca", ()), ("assay-kmeans", ("--clusters", "3,5")), ("assay-svm", ("--algorithm", "newton,nelder_mead"))):
+            for row in self.rows("--problem", "n2000d9", "--precision", "fp64,fp32", *words, program=program, code=0):
+                self.assertIn("own kernels and cuBLAS", row["executed"]["implementation"])
+
+    def test_a_kernel_that_cannot_be_launched_fails(self):
+        rows = self.rows("--problem", "moments:n40d3,kmeans_assign:n40d3k2,syrk:n40d3", FAKE_GPU_LAUNCHES="0", code=7)
+        self.assertEqual([row["status"] for row in rows], ["failed", "failed", "ok"])
+        self.assertIn("moments:n40d3 failed (CUDA: ", rows[0]["reason"])
+
+    def test_without_cublas_there_are_no_sums(self):
+        for row in self.rows("--problem", ",".join(BLOCKED[:6]), without=("CUBLAS_SONAME", "CUSOLVER_SONAME"), code=6):
+            self.assertIn("libcublas", row["reason"])
+        for row in self.rows("--problem", ",".join(BLOCKED[:6]), FAKE_CUBLAS_FAILS="1", code=7):
+            self.assertEqual(row["status"], "failed")
+            self.assertIn("starting cuBLAS failed", row["reason"])
+
     def test_an_algorithm_of_another_kernel_is_refused(self):
-        for problem, algorithm, known in (("syrk:n9d4", "householder", "direct"), ("eigh:d4", "direct", "divide_and_conquer"),
+        for problem, algorithm, known in (("syrk:n9d4", "householder", "direct"), ("hinge:n9d4", "householder", "direct"), ("eigh:d4", "direct", "divide_and_conquer"),
                                           ("qr:n9d4", "direct", "householder")):
             rows = self.rows("--problem", problem, "--algorithm", algorithm, code=6)
             self.assertIn(f"cuda has no algorithm {algorithm} for {problem[:problem.index(':')]} (it is {known}). Use auto.", rows[0]["reason"])

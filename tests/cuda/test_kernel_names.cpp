@@ -33,7 +33,10 @@ TEST(KernelNames, TensorCoresAreToldFromMultiplyAdds) {
         "int, int, float const*, int, float*)",
         "sm80_xmma_fprop_implicit_gemm_indexed_f32f32_f32f32_f32_nchwkcrs_nchw_tilesize128x128x8_"
         "stage3_warpsize2x2x1_g1_ffma_aligna4_alignc4_execute_kernel__5x_cudnn",
-        "volta_sgemm_128x64_nn", "void scalePackedTensor_kernel<float, float>(long, float*, float)",
+        "volta_sgemm_128x64_nn", "cutlass_80_tensorop_d884gemm_64x32_16x4_nn_align1",
+        "sm80_xmma_gemm_f64f64_f64f64_f64_tn_n_tilesize64x64x16_stage4_warpsize2x2x1_tensor8x8x4_"
+        "kernel",
+        "void scalePackedTensor_kernel<float, float>(long, float*, float)",
         "void cudnn::ops::nchwToNhwcKernel<float, float, float, false, true>(float const*)"})
     EXPECT_FALSE(read_kernels({name}).tensor_cores) << name;
 }

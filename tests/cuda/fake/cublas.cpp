@@ -1,8 +1,10 @@
 // A fake cuBLAS, of the functions that the kernels of data analysis call: on the host, in the type
 // of the elements. For LD_PRELOAD, over the fake CUDA runtime.
+//   FAKE_CUBLAS_FAILS=1   it does not start
 #include <cublas_v2.h>
 
 #include <cstdint>
+#include <cstdlib>
 
 namespace {
 
@@ -49,6 +51,36 @@ cublasStatus_t geam(cublasOperation_t op_a, cublasOperation_t op_b, std::int64_t
 }
 
 template <class Real>
+cublasStatus_t gemm(cublasOperation_t op_a, cublasOperation_t op_b, std::int64_t m, std::int64_t n,
+                    std::int64_t k, Real alpha, const Real* a, std::int64_t lda, const Real* b,
+                    std::int64_t ldb, Real beta, Real* c, std::int64_t ldc) {
+  if (lda < (op_a == CUBLAS_OP_T ? k : m) || ldb < (op_b == CUBLAS_OP_T ? n : k) || ldc < m)
+    return CUBLAS_STATUS_INVALID_VALUE;
+  for (std::int64_t j = 0; j < n; ++j)
+    for (std::int64_t i = 0; i < m; ++i) {
+      Real sum = 0;
+      for (std::int64_t p = 0; p < k; ++p)
+        sum += element(op_a, a, lda, i, p) * element(op_b, b, ldb, p, j);
+      c[j * ldc + i] = alpha * sum + (beta == 0 ? 0 : beta * c[j * ldc + i]);
+    }
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+template <class Real>
+cublasStatus_t gemv(cublasOperation_t op, std::int64_t m, std::int64_t n, Real alpha, const Real* a,
+                    std::int64_t lda, const Real* x, std::int64_t x_step, Real beta, Real* y,
+                    std::int64_t y_step) {
+  if (lda < m || x_step == 0 || y_step == 0) return CUBLAS_STATUS_INVALID_VALUE;
+  const std::int64_t rows = op == CUBLAS_OP_T ? n : m, columns = op == CUBLAS_OP_T ? m : n;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    Real sum = 0;
+    for (std::int64_t j = 0; j < columns; ++j) sum += element(op, a, lda, i, j) * x[j * x_step];
+    y[i * y_step] = alpha * sum + (beta == 0 ? 0 : beta * y[i * y_step]);
+  }
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+template <class Real>
 cublasStatus_t dgmm(cublasSideMode_t side, std::int64_t m, std::int64_t n, const Real* a,
                     std::int64_t lda, const Real* x, std::int64_t step, Real* c, std::int64_t ldc) {
   for (std::int64_t j = 0; j < n; ++j)
@@ -86,6 +118,18 @@ void each_of_triangle(cublasFillMode_t triangle, std::int64_t n, Real* a, std::i
                                     const Real* x, std::int64_t step, Real* c, std::int64_t ldc) { \
     return dgmm(side, m, n, a, lda, x, step, c, ldc);                                              \
   }                                                                                                \
+  cublasStatus_t cublas##P##gemm_v2_64(                                                            \
+      cublasHandle_t, cublasOperation_t op_a, cublasOperation_t op_b, std::int64_t m,              \
+      std::int64_t n, std::int64_t k, const Real* alpha, const Real* a, std::int64_t lda,          \
+      const Real* b, std::int64_t ldb, const Real* beta, Real* c, std::int64_t ldc) {              \
+    return gemm(op_a, op_b, m, n, k, *alpha, a, lda, b, ldb, *beta, c, ldc);                       \
+  }                                                                                                \
+  cublasStatus_t cublas##P##gemv_v2_64(cublasHandle_t, cublasOperation_t op, std::int64_t m,       \
+                                       std::int64_t n, const Real* alpha, const Real* a,           \
+                                       std::int64_t lda, const Real* x, std::int64_t x_step,       \
+                                       const Real* beta, Real* y, std::int64_t y_step) {           \
+    return gemv(op, m, n, *alpha, a, lda, x, x_step, *beta, y, y_step);                            \
+  }                                                                                                \
   cublasStatus_t cublas##P##copy_v2_64(cublasHandle_t, std::int64_t n, const Real* x,              \
                                        std::int64_t step, Real* y, std::int64_t step_of_y) {       \
     for (std::int64_t i = 0; i < n; ++i) y[i * step_of_y] = x[i * step];                           \
@@ -112,6 +156,7 @@ void each_of_triangle(cublasFillMode_t triangle, std::int64_t n, Real* a, std::i
 extern "C" {
 
 cublasStatus_t cublasCreate_v2(cublasHandle_t* handle) {
+  if (std::getenv("FAKE_CUBLAS_FAILS") != nullptr) return CUBLAS_STATUS_NOT_INITIALIZED;
   *handle = reinterpret_cast<cublasHandle_t>(new int);
   return CUBLAS_STATUS_SUCCESS;
 }

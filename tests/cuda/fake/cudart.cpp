@@ -7,6 +7,7 @@
 //                               fake_gpu_memory(): who does dies, as with a real one
 //   FAKE_GPU_BYTES=N            the memory that it has (default 256 MiB)
 //   FAKE_GPU_CAPABILITY=MAJOR   its compute capability (default 9)
+//   FAKE_GPU_LAUNCHES=0         no kernel of ours can be launched
 //   FAKE_GPU_BREAKS=FILE        from the synchronisation on that finds FILE, every call fails, as
 //                               after an illegal address
 #include <cuda_runtime_api.h>
@@ -21,6 +22,8 @@
 #include <map>
 #include <new>
 #include <utility>
+
+#include "tests/cuda/fake/items.hpp"
 
 namespace {
 
@@ -59,6 +62,18 @@ cudaError_t done(cudaError_t error = cudaSuccess) {
   if (error != cudaSuccess) last = error;
   return error;
 }
+/// The names of the kernels that a plugin has, by the functions that start them.
+std::map<const void*, const char*>& kernels() {
+  static std::map<const void*, const char*> all;
+  return all;
+}
+/// Of the launch that is being made.
+struct {
+  dim3 grid, block;
+  std::size_t bytes = 0;
+  void* stream = nullptr;
+} configuration;
+
 cudaError_t synchronized() {
   const char* const file = std::getenv("FAKE_GPU_BREAKS");
   broken |= file != nullptr && access(file, F_OK) == 0;
@@ -232,27 +247,46 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEven
   return done();
 }
 
-// What nvcc puts into a library that has kernels: none of them can be launched here.
+// What nvcc puts into a library that has kernels. Those that the host can run, too, do; others
+// cannot be launched here.
 void** __cudaRegisterFatBinary(void*) {
   static void* none = nullptr;
   return &none;
 }
 void __cudaRegisterFatBinaryEnd(void**) {}
 void __cudaUnregisterFatBinary(void**) {}
-void __cudaRegisterFunction(void**, const char*, char*, const char*, int, void*, void*, void*,
-                            void*, int*) {}
-cudaError_t __cudaGetKernel(cudaKernel_t*, const void*) {
+void __cudaRegisterFunction(void**, const char* function, char*, const char* name, int, void*,
+                            void*, void*, void*, int*) {
+  kernels()[function] = name;
+}
+cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* function) {
+  if (!kernels().contains(function)) return done(cudaErrorInvalidDeviceFunction);
+  *kernel = reinterpret_cast<cudaKernel_t>(const_cast<void*>(function));
+  return done();
+}
+cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments,
+                             std::size_t, cudaStream_t) {
+  const auto found = kernels().find(function);
+  if (found == kernels().end()) return done(cudaErrorInvalidDeviceFunction);
+  if (number("FAKE_GPU_LAUNCHES", 1) == 0) return done(cudaErrorInvalidDeviceFunction);
+  if (grid.x == 0 || block.x == 0 || block.x > 1024) return done(cudaErrorInvalidConfiguration);
+  if (broken || fake::run_item(found->second, arguments)) return done();
   return done(cudaErrorInvalidDeviceFunction);
 }
-cudaError_t __cudaLaunchKernel(cudaKernel_t, dim3, dim3, void**, std::size_t, cudaStream_t) {
-  return done(cudaErrorInvalidDeviceFunction);
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
+                               std::size_t bytes, cudaStream_t stream) {
+  return cudaLaunchKernel(kernel, grid, block, arguments, bytes, stream);
 }
-cudaError_t cudaLaunchKernel(const void*, dim3, dim3, void**, std::size_t, cudaStream_t) {
-  return done(cudaErrorInvalidDeviceFunction);
+unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, std::size_t bytes, void* stream) {
+  configuration = {grid, block, bytes, stream};
+  return 0;
 }
-unsigned __cudaPushCallConfiguration(dim3, dim3, std::size_t, void*) { return 1; }
-cudaError_t __cudaPopCallConfiguration(dim3*, dim3*, std::size_t*, void*) {
-  return done(cudaErrorInvalidConfiguration);
+cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, std::size_t* bytes, void* stream) {
+  *grid = configuration.grid;
+  *block = configuration.block;
+  *bytes = configuration.bytes;
+  *static_cast<void**>(stream) = configuration.stream;
+  return done();
 }
 
 }  // extern "C"

@@ -16,7 +16,7 @@ constexpr double first_slope = 0.5, largest_slope = 1e12;
 /// Where the smoothed problem is solved the gap that is left falls as the square of the hinge's
 /// width, as long as many rows lie within it. Fewer than the unknowns leave directions without
 /// curvature: then the width is halved, and the last solution is near the next one.
-constexpr double least_factor = 2, largest_factor = 16, margin = 1.5, rows_for_unknown = 8;
+constexpr double least_factor = 2, largest_factor = 16, margin = 1.5;
 /// A step ends where the function falls by this part of what its gradient promises (Armijo) and
 /// rises along the step with at most this part of its first slope.
 constexpr double least_decrease = 1e-4, largest_rise = 0.5;

@@ -104,7 +104,9 @@ TEST(GoldenPca, DeviationsOfEveryAlgorithmAndBackend) {
 }
 
 TEST(GoldenKmeans, StartsFromTheSameRows) {
-  for (const auto& [name, found] : golden("kmeans").items()) {
+  for (const auto& item : golden("kmeans").items()) {
+    const std::string& name = item.key();  // no binding: clang 14 lets lambdas capture none
+    const auto& found = item.value();
     const std::shared_ptr<Table> table = open_table(file_of(name));
     const std::vector<std::int64_t> rows = found.at("starting_rows");
     std::vector<double> expected, row(static_cast<std::size_t>(table->features()));
@@ -121,7 +123,9 @@ TEST(GoldenKmeans, StartsFromTheSameRows) {
 }
 
 TEST(GoldenKmeans, CentroidsAreAFixedPoint) {
-  for (const auto& [name, found] : golden("kmeans").items()) {
+  for (const auto& item : golden("kmeans").items()) {
+    const std::string& name = item.key();  // no binding: clang 14 lets lambdas capture none
+    const auto& found = item.value();
     const std::shared_ptr<Table> table = open_table(file_of(name));
     Trajectory trajectory;
     trajectory.iterations = 1;

@@ -1,0 +1,31 @@
+// Takes the place of the other sources where a library is missing.
+
+#include "core/base/error.hpp"
+#include "datasets/image_files/image_files.hpp"
+
+namespace assay {
+namespace {
+
+[[noreturn]] void refuse_images() { throw CaseError("unsupported: " + why_no_images()); }
+
+}  // namespace
+
+const std::string& why_no_images() {
+  static const std::string why =
+      "this build reads and writes no images (libraries were missing: " ASSAY_IMAGES_MISSING
+      "). Configure again with them.";
+  return why;
+}
+
+std::unique_ptr<ImageDecoder> jpeg_decoder() { refuse_images(); }
+std::unique_ptr<ImageDecoder> png_decoder() { refuse_images(); }
+std::unique_ptr<ImageDecoder> image_decoder() { refuse_images(); }
+Bytes encode_jpeg(std::span<const std::uint8_t>, ImageSize, int, JpegColours, bool) {
+  refuse_images();
+}
+Bytes encode_png(std::span<const std::uint8_t>, ImageSize) { refuse_images(); }
+std::uint32_t crc32c(std::span<const std::uint8_t>) { refuse_images(); }
+void parse_example(std::span<const std::uint8_t>, ImageExample&) { refuse_images(); }
+std::string example_bytes(const ImageExample&, ImageSize, const std::string&) { refuse_images(); }
+
+}  // namespace assay

@@ -1,0 +1,137 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "core/base/error.hpp"
+#include "core/base/hash.hpp"
+#include "datasets/data_file.hpp"
+#include "datasets/images/sample_set.hpp"
+
+namespace assay {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_image(const fs::path& file) {
+  std::string extension = file.extension().string();
+  std::transform(extension.begin(), extension.end(), extension.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  return extension == ".jpg" || extension == ".jpeg" || extension == ".png";
+}
+
+/// The entries of a folder that `wanted` takes, in the order of names.
+template <class Wanted>
+std::vector<fs::path> entries(const fs::path& folder, const Wanted& wanted) {
+  std::error_code failed;
+  std::vector<fs::path> found;
+  for (fs::directory_iterator entry(folder, failed), end; !failed && entry != end;
+       entry.increment(failed))
+    if (wanted(*entry)) found.push_back(entry->path());
+  if (failed)
+    throw InputError(fmt::format("cannot read the folder {} ({}). Check its name and permissions.",
+                                 folder.string(), failed.message()));
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+std::vector<fs::path> subfolders(const fs::path& folder) {
+  return entries(folder, [](const fs::directory_entry& entry) { return entry.is_directory(); });
+}
+
+class FolderSet final : public SampleSet {
+ public:
+  explicit FolderSet(const std::string& path) {
+    nlohmann::json content;
+    for (const fs::path& folder : subfolders(path)) {
+      const std::vector<fs::path> images =
+          entries(folder, [](const fs::directory_entry& entry) { return is_image(entry.path()); });
+      if (images.empty())
+        throw InputError(
+            fmt::format("the folder {} has no image (.jpg, .jpeg or .png), but is a class of {}. "
+                        "Remove it, or add images.",
+                        folder.string(), path));
+      for (const fs::path& image : images) {
+        files_.push_back({image.string(), classes_});
+        std::error_code gone;
+        content.push_back(fmt::format("{}/{} {}", folder.filename().string(),
+                                      image.filename().string(), fs::file_size(image, gone)));
+      }
+      ++classes_;
+    }
+    if (files_.empty())
+      throw InputError(fmt::format(
+          "the folder {} has no subfolder (each is a class). Give a folder that has.", path));
+    canonical_ = fmt::format("folder:n{}c{}:{}", files_.size(), classes_,
+                             content_hash("image folder", content).substr(24));
+  }
+
+  std::int64_t size() const override { return std::ssize(files_); }
+  std::int64_t classes() const override { return classes_; }
+  std::string canonical() const override { return canonical_; }
+  std::vector<std::int64_t> shards() const override { return {0}; }
+  const std::vector<std::string>& faults() const override { return faults_; }
+  std::string where(std::int64_t index) const override { return file_of(index).path; }
+
+  std::vector<std::string> files() const override {
+    std::vector<std::string> names;
+    for (const File& file : files_) names.push_back(file.path);
+    return names;
+  }
+
+  void read(std::int64_t index, Sample& sample) const override {
+    const File& named = file_of(index);
+    std::error_code missing;
+    if (fs::file_size(named.path, missing) == 0 && !missing)
+      throw BadSample(named.path + ": an empty file");
+    const DataFile file(named.path);
+    sample.encoded.resize(static_cast<std::size_t>(file.size()));
+    file.read(0, {reinterpret_cast<char*>(sample.encoded.data()), sample.encoded.size()});
+    sample.label = named.label;
+  }
+
+ private:
+  struct File {
+    std::string path;
+    std::int64_t label = 0;
+  };
+  const File& file_of(std::int64_t index) const {
+    return files_.at(static_cast<std::size_t>(index));
+  }
+
+  std::vector<File> files_;
+  std::vector<std::string> faults_;  // what cannot be read shows when it is read
+  std::int64_t classes_ = 0;
+  std::string canonical_;
+};
+
+}  // namespace
+
+std::unique_ptr<SampleSet> open_image_folder(const std::string& path) {
+  return std::make_unique<FolderSet>(path);
+}
+
+std::unique_ptr<SampleSet> open_samples(const std::string& path, const SampleSetOptions& options) {
+  if (!why_no_images().empty()) throw InputError("unsupported: " + why_no_images());
+  std::error_code missing;
+  if (!fs::exists(path, missing) && path.find_first_of("*?[") == path.npos &&
+      !fs::is_directory(
+          fs::path(path).parent_path().empty() ? fs::path(".") : fs::path(path).parent_path(),
+          missing))
+    throw InputError(fmt::format("no such data set {} (nor its folder). Check the path.", path));
+  if (fs::is_directory(path, missing)) {
+    if (!subfolders(path).empty()) return open_image_folder(path);
+    if (entries(path, [](const fs::directory_entry& entry) {
+          return entry.path().filename().string().find(".tfrecord") != std::string::npos;
+        }).empty())
+      throw InputError(
+          fmt::format("the folder {} has neither a subfolder (a class of images) nor a file "
+                      "*.tfrecord*. Give one that has, or the prefix of TFRecord files.",
+                      path));
+  }
+  return open_tfrecords(path, options);
+}
+
+}  // namespace assay

@@ -1,0 +1,72 @@
+#include "datasets/images/sample_decoder.hpp"
+
+namespace assay {
+namespace {
+
+View view_of(ImageSize image, const DecodeSettings& settings, std::uint64_t epoch,
+             std::int64_t index) {
+  return settings.training ? training_view(image, settings.seed, epoch, index)
+                           : evaluation_view(image);
+}
+
+ImageSize reduced(ImageSize image, int reduction) {
+  return {(image.width + reduction - 1) / reduction, (image.height + reduction - 1) / reduction};
+}
+
+}  // namespace
+
+SampleDecoder::SampleDecoder(const DecodeSettings& settings)
+    : settings_(settings), decoder_(image_decoder()) {}
+
+void SampleDecoder::decode(std::span<const std::uint8_t> encoded, std::uint64_t epoch,
+                           std::int64_t index, float* out) {
+  const ImageSize image = decoder_->open(encoded);
+  const View view = view_of(image, settings_, epoch, index);
+  const Crop& crop = view.crop;
+  const int reduction = decoder_->reduces() ? reduction_for(crop, settings_.size) : 1;
+  const double part = 1.0 / reduction;
+  const ImageSize small = reduced(image, reduction);
+  const double x = crop.x * part, y = crop.y * part, width = crop.width * part,
+               height = crop.height * part;
+  const PixelView pixels = decoder_->decode(reduction, Resizer::box(small, x, y, width, height));
+  resizer_.resize(pixels, small, x, y, width, height, view.flip, settings_.size, settings_.layout,
+                  out);
+}
+
+void reference_decode(std::span<const std::uint8_t> encoded, const DecodeSettings& settings,
+                      std::uint64_t epoch, std::int64_t index, float* out) {
+  const std::unique_ptr<ImageDecoder> decoder = image_decoder();
+  const ImageSize image = decoder->open(encoded);
+  const View view = view_of(image, settings, epoch, index);
+  const int reduction = decoder->reduces() ? reduction_for(view.crop, settings.size) : 1;
+  const ImageSize small = reduced(image, reduction);
+  const PixelView pixels = decoder->decode(reduction, {0, 0, small.width, small.height});
+  ResizeAxis columns, rows;
+  resize_axis(view.crop.x / reduction, view.crop.width / reduction, small.width, settings.size,
+              false, columns);
+  resize_axis(view.crop.y / reduction, view.crop.height / reduction, small.height, settings.size,
+              false, rows);
+  const int size = settings.size;
+  for (int v = 0; v < size; ++v)
+    for (int u = 0; u < size; ++u)
+      for (int c = 0; c < 3; ++c) {
+        float sum = 0;
+        for (int i = 0; i < columns.taps; ++i) {
+          const int column = columns.first[static_cast<std::size_t>(u)] + i;
+          float line = 0;
+          for (int j = 0; j < rows.taps; ++j) {
+            const int row = rows.first[static_cast<std::size_t>(v)] + j;
+            line += rows.weights[static_cast<std::size_t>(v * rows.taps + j)] *
+                    static_cast<float>(pixels.first[row * pixels.stride + 4 * column + c]);
+          }
+          sum += columns.weights[static_cast<std::size_t>(u * columns.taps + i)] * line;
+        }
+        const int to = view.flip ? size - 1 - u : u;
+        const std::int64_t at = settings.layout == ImageLayout::nhwc
+                                    ? std::int64_t{3} * (v * size + to) + c
+                                    : (std::int64_t{c} * size + v) * size + to;
+        out[at] = sum * normal_scale(c) - normal_shift(c);
+      }
+}
+
+}  // namespace assay

@@ -37,25 +37,26 @@ void sum_rows(const std::uint8_t* rows, std::int64_t stride, const float* weight
   }
 }
 
-/// out[4 i …] = the normalised sum of the four colours of `taps` pixels from first[i].
+/// out[step i + c] = the normalised sum of colour c of `taps` pixels from first[i]; a fourth number
+/// behind them is written, too.
 void sum_columns(const float* line, const int* first, const float* weights, int taps, int size,
-                 const float* scale, const float* shift, float* out) {
+                 const float* scale, const float* shift, int step, float* out) {
 #if HWY_TARGET == HWY_SCALAR
   for (int i = 0; i < size; ++i, weights += taps)
     for (int c = 0; c < 4; ++c) {
       float sum = 0;
       for (int k = 0; k < taps; ++k) sum += weights[k] * line[4 * (first[i] + k) + c];
-      out[4 * i + c] = sum * scale[c] - shift[c];
+      out[step * i + c] = sum * scale[c] - shift[c];
     }
 #else
   const hn::FixedTag<float, 4> pixel;
   const auto scales = hn::LoadU(pixel, scale), shifts = hn::LoadU(pixel, shift);
-  for (int i = 0; i < size; ++i, weights += taps) {
+  for (int i = 0; i < size; ++i, weights += taps, out += step) {
     const float* from = line + 4 * static_cast<std::int64_t>(first[i]);
     auto sum = hn::Zero(pixel);
     for (int k = 0; k < taps; ++k)
       sum = hn::Add(sum, hn::Mul(hn::Set(pixel, weights[k]), hn::LoadU(pixel, from + 4 * k)));
-    hn::StoreU(hn::Sub(hn::Mul(sum, scales), shifts), pixel, out + 4 * i);
+    hn::StoreU(hn::Sub(hn::Mul(sum, scales), shifts), pixel, out);
   }
 #endif
 }
@@ -136,13 +137,16 @@ void Resizer::resize(const PixelView& pixels, ImageSize image, double x, double 
     sum_rows(pixels.first + from * pixels.stride, pixels.stride,
              rows_.weights.data() + static_cast<std::ptrdiff_t>(row) * rows_.taps, rows_.taps,
              bytes, line_.data());
+    const bool nhwc = layout == ImageLayout::nhwc;
     sum_columns(line_.data(), columns_.first.data(), columns_.weights.data(), columns_.taps, size,
-                scales, shifts, result);
+                scales, shifts, nhwc ? 3 : 4, result);
     const std::int64_t at = std::int64_t{row} * size;
-    for (int i = 0; i < size; ++i)
-      for (int c = 0; c < 3; ++c)
-        out[layout == ImageLayout::nhwc ? 3 * (at + i) + c : c * plane + at + i] =
-            result[4 * i + c];
+    if (nhwc) {
+      std::copy_n(result, 3 * size, out + 3 * at);
+      continue;
+    }
+    for (int c = 0; c < 3; ++c)
+      for (int i = 0; i < size; ++i) out[c * plane + at + i] = result[4 * i + c];
   }
 }
 

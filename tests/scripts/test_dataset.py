@@ -2,8 +2,9 @@
 """assay-dataset: the programs find in its files what they generate; bad input and full disks leave no file."""
 import json
 import resource
+import shutil
 
-from run_helper import BIN, RunTest, main
+from run_helper import BIN, SOURCE, RunTest, main
 
 DATASET = BIN / "assay-dataset"
 
@@ -56,6 +57,41 @@ class Dataset(RunTest):
         self.command(DATASET, "normal:n5d2", "-o", "/dev/full", code=7)
         self.assertEqual([file.name for file in self.folder.iterdir()], ["x.npy"])
         self.assertEqual((self.folder / "x.npy").read_bytes(), old)
+
+    def needs_images(self):
+        done = self.command(DATASET, "images:n1w8h8", "-o", self.folder / "probe")
+        if "unsupported" in done.stderr:
+            self.skipTest(done.stderr)
+        shutil.rmtree(self.folder / "probe")
+
+    def test_sets_of_images(self):
+        self.needs_images()
+        out = self.folder / "set"
+        self.command(DATASET, "images:n12c3w40h30", "--files", 3, "-o", out, code=0)
+        names = [f"set-{i:05}-of-00003.tfrecord" for i in range(3)]
+        self.assertEqual(sorted(file.name for file in out.iterdir()), names)
+        first = [(out / name).read_bytes() for name in names]
+        self.assertIn("exists", self.command(DATASET, "images:n12c3w40h30", "-o", out, code=2).stderr)
+        self.assertEqual([(out / name).read_bytes() for name in names], first)
+        again = self.folder / "again"
+        self.command(DATASET, "images:n12c3w40h30", "--files", 1, "-o", again, code=0)
+        self.assertEqual((again / "again-00000-of-00001.tfrecord").read_bytes(), b"".join(first))
+        digits = self.folder / "digits"
+        self.command(DATASET, "images:n30w16", "--from", SOURCE / "tests/models/data/digits.csv", "--as", "folder", "--encoding", "png", "-o", digits, code=0)
+        self.assertEqual(sorted(file.name for file in digits.iterdir()), [f"class_{i:04}" for i in range(10)])
+        self.assertEqual(len(list(digits.rglob("*.png"))), 30)
+
+    def test_images_that_cannot_be_are_refused(self):
+        self.needs_images()
+        out = self.folder / "set"
+        for words, told in ((["images"], "no size"), (["images:n0"], "n"), (["images:n5x3"], "x"), (["images:n5w99999"], "above 16384"),
+                            (["images:n5", "--quality", 101], "--quality"), (["images:n5", "--as", "zip"], "--as"), (["images:n5", "--files", 6], "--files"),
+                            (["images:n5", "--labels", "y.npy"], "--labels"), (["images", "--from", "no.csv"], "no.csv"),
+                            (["classes:n5d2", "--files", 2], "is for images"), (["imags:n5"], "Did you mean 'images'")):
+            with self.subTest(words):
+                self.assertIn(told, self.command(DATASET, *words, "-o", out, code=2).stderr)
+        self.command(DATASET, "images:n50", "-o", out, code=7, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (50000, 50000)))
+        self.assertEqual(list(self.folder.iterdir()), [])
 
 
 if __name__ == "__main__":

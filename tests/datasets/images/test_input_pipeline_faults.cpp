@@ -123,9 +123,11 @@ TEST_F(PipelineFaults, ErrorsOfThreadsReachTheCallerAtTheirBatch) {
     pipeline.next();
     pipeline.next();
     EXPECT_EQ(message_of<InputError>([&] { pipeline.next(); }), "the disk is gone");
-    set.on_read = nullptr;  // start() begins anew
+    pipeline.start({}, 0);  // its threads rest
+    set.on_read = nullptr;
     pipeline.start({0, 2, {}});
     EXPECT_EQ(pipeline.next().samples[1], 9);
+    pipeline.start({}, 0);
     set.on_read = [](std::int64_t index) {
       if (index == 9) throw InputError("the disk is gone");
     };

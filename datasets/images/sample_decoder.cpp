@@ -1,5 +1,7 @@
 #include "datasets/images/sample_decoder.hpp"
 
+#include <vector>
+
 namespace assay {
 namespace {
 
@@ -47,26 +49,32 @@ void reference_decode(std::span<const std::uint8_t> encoded, const DecodeSetting
   resize_axis(view.crop.y / reduction, view.crop.height / reduction, small.height, settings.size,
               false, rows);
   const int size = settings.size;
-  for (int v = 0; v < size; ++v)
+  std::vector<float> line(static_cast<std::size_t>(3 * small.width));
+  for (int v = 0; v < size; ++v) {
+    const float* const row_weights = rows.weights.data() + std::int64_t{v} * rows.taps;
+    const std::uint8_t* const first =
+        pixels.first + rows.first[static_cast<std::size_t>(v)] * pixels.stride;
+    for (int u = 0; u < small.width; ++u)
+      for (int c = 0; c < 3; ++c) {
+        float sum = 0;
+        for (int j = 0; j < rows.taps; ++j)
+          sum += row_weights[j] * static_cast<float>(first[j * pixels.stride + 4 * u + c]);
+        line[static_cast<std::size_t>(3 * u + c)] = sum;
+      }
     for (int u = 0; u < size; ++u)
       for (int c = 0; c < 3; ++c) {
         float sum = 0;
-        for (int i = 0; i < columns.taps; ++i) {
-          const int column = columns.first[static_cast<std::size_t>(u)] + i;
-          float line = 0;
-          for (int j = 0; j < rows.taps; ++j) {
-            const int row = rows.first[static_cast<std::size_t>(v)] + j;
-            line += rows.weights[static_cast<std::size_t>(v * rows.taps + j)] *
-                    static_cast<float>(pixels.first[row * pixels.stride + 4 * column + c]);
-          }
-          sum += columns.weights[static_cast<std::size_t>(u * columns.taps + i)] * line;
-        }
+        for (int i = 0; i < columns.taps; ++i)
+          sum += columns.weights[static_cast<std::size_t>(u * columns.taps + i)] *
+                 line[static_cast<std::size_t>(
+                     3 * (columns.first[static_cast<std::size_t>(u)] + i) + c)];
         const int to = view.flip ? size - 1 - u : u;
         const std::int64_t at = settings.layout == ImageLayout::nhwc
                                     ? std::int64_t{3} * (v * size + to) + c
                                     : (std::int64_t{c} * size + v) * size + to;
         out[at] = sum * normal_scale(c) - normal_shift(c);
       }
+  }
 }
 
 }  // namespace assay

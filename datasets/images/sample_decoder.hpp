@@ -35,8 +35,8 @@ class SampleDecoder {
   Resizer resizer_;
 };
 
-/// The same numbers, bit by bit, by another path: the whole image is decoded, and each element is
-/// summed alone in the order that Resizer::resize promises.
+/// The same numbers, bit by bit, by another path: the whole image is decoded, at the same
+/// reduction, and resized by plain loops in the order that Resizer::resize promises.
 void reference_decode(std::span<const std::uint8_t> encoded, const DecodeSettings& settings,
                       std::uint64_t epoch, std::int64_t index, float* out);
 

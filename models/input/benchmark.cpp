@@ -1,0 +1,176 @@
+#include "models/input/benchmark.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "comm/launched_ranks.hpp"
+#include "core/base/clock.hpp"
+#include "core/base/error.hpp"
+#include "core/base/numbers.hpp"
+#include "models/input/input_problem.hpp"
+#include "models/input/input_sets.hpp"
+#include "models/input/input_workload.hpp"
+
+namespace assay {
+namespace {
+
+constexpr std::uint64_t most_threads = 4096, most_prefetch = 4096, most_shards = 1 << 20;
+constexpr std::uint64_t most_samples_allowed = 1 << 20, most_classes = 1 << 24;
+constexpr double longest_step_ms = 60000;
+
+Dimension axis(const char* name, const char* help, std::vector<std::string> values,
+               std::vector<std::string> defaults, const char* prefix = "", const char* omit = "") {
+  Dimension made;
+  made.name = name;
+  made.help = help;
+  made.values = std::move(values);
+  made.defaults = std::move(defaults);
+  made.prefix = prefix;
+  made.omit = omit;
+  return made;
+}
+
+Dimension counted(const char* name, const char* prefix) {
+  Dimension made = axis(name, "", {}, {}, prefix);
+  made.found = true;
+  return made;
+}
+
+SampleSetOptions set_options(const Settings& settings) {
+  return {std::stoll(settings.at("label_base")), std::stoll(settings.at("classes"))};
+}
+
+class InputBenchmark final : public Benchmark {
+ public:
+  std::string name() const override { return "input"; }
+  std::string description() const override {
+    return "Images per second that the input pipeline delivers: TFRecord files or image folders, "
+           "decoded, cropped, resized and normalised by threads. Several ranks: mpirun -n RANKS.";
+  }
+  std::vector<Example> examples() const override {
+    return {{"assay-input --data generated:n32w64h48 --problem n32mb8s32 --threads 1",
+             "a small generated set"},
+            {"assay-input --data generated:n32w64h48 --problem n32mb8s32 --threads 1,2 "
+             "--prefetch 0,2",
+             "with and without batches made ahead"}};
+  }
+
+  std::vector<Dimension> dimensions() const override {
+    Dimension problem = dimension::problem({"n256mb32s224"});
+    problem.help =
+        "images of a run on all ranks, batch of a rank and side of the result: n256mb32s224";
+    return {
+        axis("data",
+             "a set of images: TFRecord files (a folder, a pattern or a prefix of names), a folder "
+             "with a subfolder for each class, or generated[:n256c10w500h375q90files8]",
+             {}, {"generated"}),
+        axis("view", "random crops and flips of training, or the centre of each image",
+             {"train", "evaluate"}, {"train"}),
+        std::move(problem),
+        axis("prefetch", "batches made ahead of the one that is wanted", {}, {"2"}, "p"),
+        axis("interleave", "shards whose samples are mixed at a time; 0: all", {}, {"0"}, "i"),
+        axis("page_cache",
+             "cached: files may be in the page cache; cold: they leave it before each run",
+             {"cached", "cold"}, {"cached"}),
+        counted("ranks", "r"),
+        counted("nodes", "n"),
+        dimension::threads(),
+        axis("step",
+             "milliseconds that the consumer waits with each batch, as for an accelerator that "
+             "computes",
+             {}, {"0"}, "", "0"),
+        axis("image_layout", "layout of a batch", {"nhwc", "nchw"}, {"nhwc"}, "", "nhwc"),
+        axis("label_base", "label of the first class in TFRecord files", {}, {"0"}, "", "0"),
+        axis("classes", "number of classes of TFRecord files", {}, {"1000"}, "", "1000"),
+        axis("max_bad_samples",
+             "samples that may be bad (damaged, truncated, label out of range); one more is fatal",
+             {}, {"0"}, "", "0")};
+  }
+
+  std::string canonical(const std::string& descriptor) const override {
+    return to_text(parse_input(descriptor));
+  }
+
+  void complete(Settings& settings, const RankCount& started) const override {
+    const auto whole = [&](const char* name, const char* flag, std::uint64_t least,
+                           std::uint64_t most) {
+      settings[name] = std::to_string(whole_number(flag, settings.at(name), least, most));
+    };
+    whole("prefetch", "--prefetch", 0, most_prefetch);
+    whole("interleave", "--interleave", 0, most_shards);
+    whole("threads", "--threads", 1, most_threads);
+    whole("label_base", "--label-base", 0, most_classes);
+    whole("classes", "--classes", 1, most_classes);
+    whole("max_bad_samples", "--max-bad-samples", 0, most_samples_allowed);
+    settings["step"] =
+        fmt::format("{}", number_between("--step", settings.at("step"), 0, longest_step_ms));
+    settings["ranks"] = std::to_string(started.ranks);
+    settings["nodes"] = std::to_string(started.nodes);
+    const InputSize size = parse_input(settings.at("problem"));
+    if (size.images % (size.batch * started.ranks) != 0)
+      throw InputError(fmt::format(
+          "input problem '{}': {} images are no whole batches of {} on {} rank{}. Change n or mb.",
+          settings.at("problem"), size.images, size.batch, started.ranks,
+          started.ranks == 1 ? "" : "s"));
+    std::string& data = settings.at("data");
+    if (is_generated(data)) {
+      data = generated_name(data);
+      settings["label_base"] = "0";
+      settings["classes"] = "1000";
+    } else if (why_no_images().empty()) {
+      data = sample_set(data, set_options(settings), 0)->canonical();
+    }
+  }
+
+  std::unique_ptr<Problem> problem(const Settings& settings) const override {
+    return std::make_unique<InputProblem>(parse_input(settings.at("problem")));
+  }
+
+  Result<std::unique_ptr<Workload>> prepare(const Case& selected,
+                                            CaseContext& context) const override {
+    const auto start = std::chrono::steady_clock::now();
+    if (!why_no_images().empty()) return Unsupported{why_no_images()};
+    const Settings& settings = selected.settings;
+    const InputSize size = parse_input(settings.at("problem"));
+    InputRun run;
+    run.pipeline.decode = {
+        static_cast<int>(size.side), settings.at("view") == "train",
+        settings.at("image_layout") == "nhwc" ? ImageLayout::nhwc : ImageLayout::nchw,
+        context.seed};
+    run.pipeline.batch = size.batch;
+    run.pipeline.threads = std::stoi(settings.at("threads"));
+    run.pipeline.prefetch = std::stoi(settings.at("prefetch"));
+    run.pipeline.interleave = std::stoi(settings.at("interleave"));
+    run.pipeline.shuffle = run.pipeline.decode.training;
+    run.pipeline.rank = context.ranks.rank();
+    run.pipeline.ranks = context.ranks.size();
+    run.pipeline.max_bad_samples = std::stoll(settings.at("max_bad_samples"));
+    run.batches = size.images / size.batch / context.ranks.size();
+    run.step_seconds = std::stod(settings.at("step")) / 1000;
+    run.cold = settings.at("page_cache") == "cold";
+    auto set = sample_set(settings.at("data"), set_options(settings), context.seed);
+    if (!run.pipeline.decode.training && size.images > set->size() /
+                                                           (size.batch * context.ranks.size()) *
+                                                           (size.batch * context.ranks.size()))
+      return Unsupported{
+          fmt::format("--view evaluate reads each of the {} samples once: n is at "
+                      "most the whole batches in them. Use a smaller n.",
+                      set->size())};
+    return input_workload(std::move(set), run, context.ranks, problem(settings)->amounts(),
+                          seconds_since(start));
+  }
+
+  std::unique_ptr<Communicator> connect(Plugins& plugins) const override {
+    return launched_ranks(plugins);
+  }
+};
+
+}  // namespace
+
+const Benchmark& input_benchmark() {
+  static const InputBenchmark benchmark;
+  return benchmark;
+}
+
+}  // namespace assay

@@ -1,0 +1,38 @@
+#include "models/input/input_problem.hpp"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/base/error.hpp"
+#include "models/input/input_sets.hpp"
+
+namespace assay {
+namespace {
+
+TEST(InputProblem, IsReadAndWritten) {
+  EXPECT_EQ(to_text(parse_input("mb16s32")), "n128mb16s32");
+  EXPECT_EQ(to_text(parse_input("n64mb16s32")), "n64mb16s32");
+  const InputProblem problem(parse_input("n64mb16s32"));
+  EXPECT_EQ(problem.canonical(), "n64mb16s32");
+  EXPECT_EQ(problem.amounts(), (std::map<std::string, double>{{"images_per_s", 64}}));
+  EXPECT_EQ(problem.bytes(), 64 * 32 * 32 * 12);
+  EXPECT_EQ(problem.json(), (nlohmann::json{{"n", 64}, {"mb", 16}, {"s", 32}}));
+  for (const char* text :
+       {"", "n64", "mb0s32", "mb16s9000", "mb16s32x2", "n9000000000000000000mb1s8000"})
+    EXPECT_THROW(parse_input(text), InputError) << text;
+}
+
+TEST(InputSets, GeneratedNamesHoldAllFields) {
+  EXPECT_EQ(generated_name("generated"), "generated:n256c10w500h375q90files8");
+  EXPECT_EQ(generated_name("generated:n4files2"), "generated:n4c10w500h375q90files2");
+  EXPECT_EQ(generated_name(generated_name("generated:q50")), generated_name("generated:q50"));
+  EXPECT_TRUE(is_generated("generated"));
+  EXPECT_FALSE(is_generated("generated-set"));
+  for (const char* text : {"generated:", "generated:n4", "generated:n0", "generated:q101",
+                           "generated:w99999", "generated:x3"})
+    EXPECT_THROW(generated_name(text), InputError) << text;
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,203 @@
+#include "models/input/input_workload.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "core/base/error.hpp"
+#include "tests/core/thread_communicator.hpp"
+#include "tests/datasets/images/image_sets.hpp"
+
+namespace assay {
+namespace {
+
+constexpr std::int64_t samples = 24;
+
+/// A set whose reads go wrong while a test wants it: so only the pipeline sees it, not the check.
+class FaultySet final : public SampleSet {
+ public:
+  enum Fault { none, other_image, other_label, unreadable };
+
+  FaultySet() {
+    for (int i = 0; i < samples; ++i) images_.push_back(test_image(i));
+  }
+  std::int64_t size() const override { return samples; }
+  std::int64_t classes() const override { return 5; }
+  std::string canonical() const override { return "faulty"; }
+  std::vector<std::int64_t> shards() const override { return {0, 10}; }
+  std::string where(std::int64_t index) const override { return "sample " + std::to_string(index); }
+  const std::vector<std::string>& faults() const override { return none_; }
+  std::vector<std::string> files() const override { return {}; }
+  void read(std::int64_t index, Sample& sample) const override {
+    const bool now = index == 7;
+    if (now && fault == unreadable) throw InputError("the disk is gone");
+    const std::int64_t from = now && fault == other_image ? 8 : index;
+    sample.encoded = images_[static_cast<std::size_t>(from)];
+    sample.label = now && fault == other_label ? 4 : index % 5;
+  }
+  std::atomic<Fault> fault = none;
+
+ private:
+  std::vector<Bytes> images_;
+  std::vector<std::string> none_;
+};
+
+InputRun small_run(int rank = 0, int ranks = 1) {
+  InputRun run;
+  run.pipeline.decode = {16, true, ImageLayout::nhwc, 1};
+  run.pipeline.batch = 4;
+  run.pipeline.threads = 2;
+  run.pipeline.rank = rank;
+  run.pipeline.ranks = ranks;
+  run.batches = samples / 4 / ranks;
+  return run;
+}
+
+void run_once(Workload& workload) {
+  workload.reset();
+  workload.run(workload.stream());
+}
+
+class InputWorkload : public ::testing::Test {
+ protected:
+  void SetUp() override { ASSAY_SKIP_WITHOUT_IMAGES(); }
+
+  /// A workload on one rank, verified.
+  std::unique_ptr<Workload> verified(Communicator& ranks) {
+    auto made = input_workload(set_, small_run(), ranks, {{"images_per_s", 24}}, 0);
+    const Verification before = made->verify_before();
+    EXPECT_TRUE(before.passed) << before.reason;
+    EXPECT_EQ(before.checked, samples * 3 * 16 * 16);
+    return made;
+  }
+  std::shared_ptr<FaultySet> set_ = std::make_shared<FaultySet>();
+};
+
+TEST_F(InputWorkload, PassesAllChecksOnAnyNumberOfRanks) {
+  for (const int size : {1, 2, 3})
+    testing_fakes::on_threads(size, [&](Communicator& ranks) {
+      const auto workload = input_workload(set_, small_run(ranks.rank(), size), ranks, {}, 0);
+      EXPECT_TRUE(workload->verify_before().passed);
+      run_once(*workload);
+      for (const Audit kind : {Audit::new_inputs, Audit::poisoned_outputs, Audit::new_inputs}) {
+        workload->begin_audit(kind);
+        run_once(*workload);
+        const Verification audit = workload->end_audit();
+        EXPECT_TRUE(audit.passed) << audit.reason;
+        EXPECT_TRUE(audit.exact);
+        run_once(*workload);
+      }
+      const Verification after = workload->verify_after();
+      EXPECT_TRUE(after.passed) << after.reason;
+      const auto metrics = workload->metrics();
+      EXPECT_EQ(metrics.at("bad_samples").value, 0);
+      EXPECT_GT(metrics.at("stall_percent").value, 0);
+      EXPECT_GT(metrics.at("encoded_bytes_per_image").value, 500);
+      EXPECT_GT(metrics.at("decode_s_per_image").value, 0);
+    });
+}
+
+TEST_F(InputWorkload, AWrongImageOrLabelIsFoundInEveryCheck) {
+  testing_fakes::on_threads(1, [&](Communicator& ranks) {
+    for (const auto& [fault, told] : {std::pair(FaultySet::other_image, "sample 7 differs from"),
+                                      std::pair(FaultySet::other_label, "sample 7 with label 4")}) {
+      const auto workload = verified(ranks);
+      for (const Audit kind : {Audit::new_inputs, Audit::poisoned_outputs}) {
+        workload->begin_audit(kind);
+        set_->fault = fault;
+        run_once(*workload);
+        set_->fault = FaultySet::none;
+        const Verification audit = workload->end_audit();
+        EXPECT_FALSE(audit.passed);
+        EXPECT_NE(audit.reason.find(told), std::string::npos) << audit.reason;
+        EXPECT_EQ(audit.wrong_elements, 3 * 16 * 16);
+      }
+      run_once(*workload);
+      EXPECT_TRUE(workload->verify_after().passed);
+    }
+  });
+}
+
+/// The images of the last batch of the timed epoch are checked though no check was announced.
+TEST_F(InputWorkload, TheLastTimedRunIsChecked) {
+  // Batches are functions of the seed: find one whose last batch has sample 7.
+  testing_fakes::on_threads(1, [&](Communicator& ranks) {
+    for (std::uint64_t seed = 1; seed < 100; ++seed) {
+      InputRun run = small_run();
+      run.pipeline.decode.seed = seed;
+      InputPipeline pipeline(*set_, run.pipeline);
+      pipeline.start({}, run.batches);
+      for (std::int64_t i = 1; i < run.batches; ++i) pipeline.next();
+      const Batch& last = pipeline.next();
+      if (std::count(last.samples.begin(), last.samples.end(), 7) == 0) continue;
+      const auto workload = input_workload(set_, run, ranks, {}, 0);
+      EXPECT_TRUE(workload->verify_before().passed);
+      set_->fault = FaultySet::other_image;
+      run_once(*workload);
+      set_->fault = FaultySet::none;
+      const Verification after = workload->verify_after();
+      EXPECT_FALSE(after.passed);
+      EXPECT_NE(after.reason.find("last timed run"), std::string::npos) << after.reason;
+      return;
+    }
+    FAIL() << "no seed";
+  });
+}
+
+TEST_F(InputWorkload, ABadFileOfOneRankEndsAllRanks) {
+  std::atomic<int> ended = 0;
+  testing_fakes::on_threads(3, [&](Communicator& ranks) {
+    const auto workload = input_workload(set_, small_run(ranks.rank(), 3), ranks, {}, 0);
+    ranks.barrier();
+    set_->fault = FaultySet::unreadable;  // one of them has sample 7
+    const std::string message = message_of<InputError>([&] { workload->verify_before(); });
+    EXPECT_EQ(message, "the disk is gone");
+    ++ended;
+  });
+  EXPECT_EQ(ended, 3);
+}
+
+TEST_F(InputWorkload, AnEvaluationThatLacksImagesIsNoRate) {
+  testing_fakes::on_threads(1, [&](Communicator& ranks) {
+    InputRun run = small_run();
+    run.pipeline.decode.training = false;
+    run.pipeline.batch = 5;  // 24 samples: the last batch has 4
+    run.batches = 5;
+    const auto workload = input_workload(set_, run, ranks, {}, 0);
+    EXPECT_NE(message_of<CaseError>([&] { workload->verify_before(); }).find("4 of 5 images"),
+              std::string::npos);
+  });
+}
+
+TEST_F(InputWorkload, MemoryThatIsNotThereIsRefused) {
+  testing_fakes::on_threads(1, [&](Communicator& ranks) {
+    InputRun run = small_run();
+    run.pipeline.decode.size = 8192;
+    run.pipeline.prefetch = 4000;
+    EXPECT_NE(message_of<CaseError>([&] {
+                input_workload(set_, run, ranks, {}, 0);
+              }).find("GiB of memory"),
+              std::string::npos);
+  });
+}
+
+TEST_F(InputWorkload, ColdFilesAreProvenCold) {
+  const std::string memory = "/dev/shm";
+  if (!std::filesystem::is_directory(memory)) GTEST_SKIP() << "no file system in memory";
+  const std::string file = memory + "/assay_test_input.tfrecord";
+  std::ofstream(file, std::ios::binary) << test_record(0) << test_record(1);
+  testing_fakes::on_threads(1, [&](Communicator& ranks) {
+    InputRun run = small_run();
+    run.pipeline.batch = 2;
+    run.batches = 1;
+    run.cold = true;
+    EXPECT_NE(message_of<CaseError>([&] {
+                input_workload(open_samples(file, {0, 5}), run, ranks, {}, 0);
+              }).find("stay in the page cache"),
+              std::string::npos);
+  });
+  std::filesystem::remove(file);
+}
+
+}  // namespace
+}  // namespace assay

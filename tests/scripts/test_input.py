@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""assay-input: rows of generated sets and of files, ranks, and what bad input gives."""
+import json
+import os
+import shutil
+
+from run_helper import BIN, RunTest, main
+
+INPUT, DATASET = BIN / "assay-input", BIN / "assay-dataset"
+
+
+class Input(RunTest):
+    def setUp(self):
+        super().setUp()
+        done = self.command(DATASET, "images:n24c5w60h48", "--files", 3, "--label-base", 1, "-o", self.folder / "set")
+        if "unsupported" in done.stderr:
+            self.skipTest(done.stderr)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def row(self, *words, code=0, before=(), problem="n16mb4s16", **more):
+        file = self.folder / "row.json"
+        file.unlink(missing_ok=True)
+        self.command(*before, INPUT, "--problem", problem, "--threads", 2, "--max-time", 0.02, "--out", file, *words, code=code, **more)
+        return json.loads(file.read_text())["rows"][0]
+
+    def of_set(self, *words, **more):
+        return self.row("--data", self.folder / "set", "--label-base", 1, "--classes", 5, *words, **more)
+
+    def refused(self, *words, problem="n16mb4s16"):
+        return self.command(INPUT, "--problem", problem, "--threads", 2, "--max-time", 0.02, *words, code=2).stderr
+
+    def test_a_row_is_images_per_second_with_what_they_cost(self):
+        for words in ([], ["--view", "evaluate"], ["--prefetch", 0], ["--interleave", 1], ["--image-layout", "nchw"], ["--step", 1]):
+            with self.subTest(words):
+                row = self.of_set(*words)
+                self.assertEqual(row["status"], "ok")
+                self.assertEqual(list(row["rates"]), ["images_per_s"])
+                self.assertGreater(row["rates"]["images_per_s"], 0)
+                self.assertIn("serial decode", row["verification"]["reference"])
+                metrics = row["metrics"]
+                self.assertEqual(metrics["bad_samples"]["value"], 0)
+                for name in ("stall_percent", "encoded_bytes_per_image", "decode_s_per_image"):
+                    self.assertGreater(metrics[name]["value"], 0)
+        self.assertIn("tfrecord:n24c5:", row["id"])
+
+    def test_a_step_hides_the_pipeline(self):
+        # A consumer that waits long finds its batches ready; one that does not, waits for them.
+        slow, fast = self.of_set("--step", 20), self.of_set()
+        self.assertLess(slow["metrics"]["stall_percent"]["value"], fast["metrics"]["stall_percent"]["value"])
+
+    def test_ranks_share_a_set(self):
+        if not shutil.which("mpirun"):
+            self.skipTest("no mpirun")
+        environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+        row = self.of_set("--threads", 1, before=["mpirun", "-n", 2], env=environment)
+        self.assertEqual((row["status"], row["parameters"]["ranks"]), ("ok", 2))
+        self.damage()
+        done = self.command("mpirun", "-n", 2, INPUT, "--data", self.folder / "set", "--label-base", 1, "--problem", "n16mb4s16", "--threads", 1, env=environment)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("wrong check of a record's data", done.stderr)
+
+    def damage(self):
+        file = self.folder / "set" / "set-00001-of-00003.tfrecord"
+        data = bytearray(file.read_bytes())
+        data[300] ^= 1
+        file.write_bytes(data)
+        return file
+
+    def test_bad_samples_are_fatal_above_the_number_allowed(self):
+        file = self.damage()
+        data = ["--data", self.folder / "set", "--label-base", 1, "--classes", 5]
+        told = self.refused(*data, problem="n24mb4s16")
+        self.assertIn(f"{file}, offset 0: wrong check of a record's data", told)
+        self.assertIn("--max-bad-samples", told)
+        row = self.of_set("--max-bad-samples", 1, problem="n24mb4s16")
+        self.assertEqual((row["status"], row["metrics"]["bad_samples"]["value"]), ("ok", 1))
+        # A label out of range: 0 is none where the first class is 1, and so on.
+        self.assertIn("out of range", self.refused("--data", self.folder / "set", "--classes", 3, problem="n24mb4s16"))
+
+    def test_what_cannot_be_is_refused(self):
+        (self.folder / "empty").mkdir()
+        (self.folder / "one.tfrecord").write_bytes(b"")
+        for words, told in ((["--data", self.folder / "none"], "no TFRecord"), (["--data", self.folder / "empty"], "neither"),
+                            (["--data", self.folder / "one.tfrecord"], "has no sample"), (["--problem", "n15mb4s16"], "no whole batches"),
+                            (["--problem", "mb4"], "s is missing"), (["--data", self.folder / "set", "--label-base", 1, "--problem", "n64mb32s16"], "exceeds the set"),
+                            (["--threads", 0], "number of threads"), (["--step", -1], "--step"), (["--data", "generated:n0"], "n")):
+            with self.subTest(words):
+                self.assertIn(told, self.refused(*words))
+        row = self.of_set("--view", "evaluate", problem="n28mb4s16", code=6)
+        self.assertEqual(row["status"], "unsupported")
+
+
+if __name__ == "__main__":
+    main(verbosity=2)

@@ -13,6 +13,7 @@
 #include <set>
 #include <thread>
 
+#include "core/api/host_device.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "datasets/images/epoch_order.hpp"
@@ -40,7 +41,8 @@ void use_all_processors() {
 
 /// The memory of one batch.
 struct Slot {
-  std::vector<float> images;
+  std::shared_ptr<void> memory;  ///< of the images, aligned to 64 bytes
+  std::span<float> images;
   std::vector<std::int64_t> labels, samples;
   std::int64_t left = 0;       ///< images that are still to be made
   std::int64_t failed_at = 0;  ///< element with the error
@@ -62,7 +64,10 @@ class InputPipeline::Threads {
         slots_(static_cast<std::size_t>(settings.prefetch) + 1) {
     check();
     for (Slot& slot : slots_) {
-      slot.images.resize(static_cast<std::size_t>(settings.batch * settings.decode.elements()));
+      const auto elements = static_cast<std::size_t>(settings.batch * settings.decode.elements());
+      slot.memory = HostDevice().host_memory(elements * sizeof(float));
+      slot.images = {static_cast<float*>(slot.memory.get()), elements};
+      std::fill(slot.images.begin(), slot.images.end(), 0.0F);
       slot.labels.resize(static_cast<std::size_t>(settings.batch));
       slot.samples.resize(static_cast<std::size_t>(settings.batch));
       slot.batch.images = slot.images;

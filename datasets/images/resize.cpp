@@ -4,6 +4,7 @@
 #define HWY_TARGET_INCLUDE "datasets/images/resize.cpp"
 #include "support/simd/targets.hpp"
 
+#include <hwy/cache_control.h>
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
@@ -13,9 +14,12 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// line[i] = the sum over the rows of their weights times byte i.
-void sum_rows(const std::uint8_t* rows, std::int64_t stride, const float* weights, int taps,
-              std::int64_t bytes, float* line) {
+/// line[i] = the sum over the rows of their weights times byte i. `fixed` is the number of rows, so
+/// that the compiler unrolls its loop, or 0.
+template <int fixed>
+HWY_INLINE void sum_rows_of(const std::uint8_t* rows, std::int64_t stride, const float* weights,
+                            int any, std::int64_t bytes, float* line) {
+  const int taps = fixed > 0 ? fixed : any;
   const hn::ScalableTag<float> reals;
   const hn::Rebind<std::int32_t, decltype(reals)> integers;
   const hn::Rebind<std::uint8_t, decltype(reals)> small;
@@ -37,10 +41,22 @@ void sum_rows(const std::uint8_t* rows, std::int64_t stride, const float* weight
   }
 }
 
+void sum_rows(const std::uint8_t* rows, std::int64_t stride, const float* weights, int taps,
+              std::int64_t bytes, float* line) {
+  const auto sum = taps == 3   ? sum_rows_of<3>
+                   : taps == 4 ? sum_rows_of<4>
+                   : taps == 5 ? sum_rows_of<5>
+                               : sum_rows_of<0>;
+  sum(rows, stride, weights, taps, bytes, line);
+}
+
 /// out[step i + c] = the normalised sum of colour c of `taps` pixels from first[i]; a fourth number
-/// behind them is written, too.
-void sum_columns(const float* line, const int* first, const float* weights, int taps, int size,
-                 const float* scale, const float* shift, int step, float* out) {
+/// behind them is written, too. `fixed` as above.
+template <int fixed>
+HWY_INLINE void sum_columns_of(const float* line, const int* first, const float* weights, int any,
+                               int size, const float* scale, const float* shift, int step,
+                               float* out) {
+  const int taps = fixed > 0 ? fixed : any;
 #if HWY_TARGET == HWY_SCALAR
   for (int i = 0; i < size; ++i, weights += taps)
     for (int c = 0; c < 4; ++c) {
@@ -61,6 +77,25 @@ void sum_columns(const float* line, const int* first, const float* weights, int 
 #endif
 }
 
+void sum_columns(const float* line, const int* first, const float* weights, int taps, int size,
+                 const float* scale, const float* shift, int step, float* out) {
+  const auto sum = taps == 3   ? sum_columns_of<3>
+                   : taps == 4 ? sum_columns_of<4>
+                   : taps == 5 ? sum_columns_of<5>
+                               : sum_columns_of<0>;
+  sum(line, first, weights, taps, size, scale, shift, step, out);
+}
+
+/// Copies past the caches: a batch is larger than they are, and is read much later.
+void stream_row(const float* from, std::int64_t count, float* to) {
+  const hn::ScalableTag<float> reals;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(reals));
+  std::int64_t i = 0;
+  if (reinterpret_cast<std::uintptr_t>(to) % (sizeof(float) * hn::Lanes(reals)) == 0)
+    for (; i + lanes <= count; i += lanes) hn::Stream(hn::LoadU(reals, from + i), reals, to + i);
+  for (; i < count; ++i) to[i] = from[i];
+}
+
 }  // namespace
 }  // namespace assay::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -75,6 +110,7 @@ namespace {
 
 HWY_EXPORT(sum_rows);
 HWY_EXPORT(sum_columns);
+HWY_EXPORT(stream_row);
 
 constexpr float scales[] = {normal_scale(0), normal_scale(1), normal_scale(2), 0};
 constexpr float shifts[] = {normal_shift(0), normal_shift(1), normal_shift(2), 0};
@@ -123,8 +159,6 @@ PixelBox Resizer::box(ImageSize image, double x, double y, double width, double 
 
 void Resizer::resize(const PixelView& pixels, ImageSize image, double x, double y, double width,
                      double height, bool flip, int size, ImageLayout layout, float* out) {
-  const auto sum_rows = HWY_DYNAMIC_DISPATCH(assay::sum_rows);
-  const auto sum_columns = HWY_DYNAMIC_DISPATCH(assay::sum_columns);
   resize_axis(x, width, image.width, size, flip, columns_);
   resize_axis(y, height, image.height, size, false, rows_);
   for (int& first : columns_.first) first -= pixels.box.x;
@@ -134,20 +168,23 @@ void Resizer::resize(const PixelView& pixels, ImageSize image, double x, double 
   const std::int64_t plane = std::int64_t{size} * size;
   for (int row = 0; row < size; ++row) {
     const int from = rows_.first[static_cast<std::size_t>(row)] - pixels.box.y;
-    sum_rows(pixels.first + from * pixels.stride, pixels.stride,
-             rows_.weights.data() + static_cast<std::ptrdiff_t>(row) * rows_.taps, rows_.taps,
-             bytes, line_.data());
+    HWY_DYNAMIC_DISPATCH(sum_rows)
+    (pixels.first + from * pixels.stride, pixels.stride,
+     rows_.weights.data() + static_cast<std::ptrdiff_t>(row) * rows_.taps, rows_.taps, bytes,
+     line_.data());
     const bool nhwc = layout == ImageLayout::nhwc;
-    sum_columns(line_.data(), columns_.first.data(), columns_.weights.data(), columns_.taps, size,
-                scales, shifts, nhwc ? 3 : 4, result);
+    HWY_DYNAMIC_DISPATCH(sum_columns)
+    (line_.data(), columns_.first.data(), columns_.weights.data(), columns_.taps, size, scales,
+     shifts, nhwc ? 3 : 4, result);
     const std::int64_t at = std::int64_t{row} * size;
     if (nhwc) {
-      std::copy_n(result, 3 * size, out + 3 * at);
+      HWY_DYNAMIC_DISPATCH(stream_row)(result, 3 * size, out + 3 * at);
       continue;
     }
     for (int c = 0; c < 3; ++c)
       for (int i = 0; i < size; ++i) out[c * plane + at + i] = result[4 * i + c];
   }
+  hwy::FlushStream();
 }
 
 }  // namespace assay

@@ -89,7 +89,7 @@ class InputPipeline::Threads {
   void start(const PipelineState& from, std::int64_t batches) {
     std::unique_lock lock(mutex_);
     limit_ = 0;
-    changed_.wait(lock, [&] { return busy_ == 0; });
+    idle_.wait(lock, [&] { return busy_ == 0; });
     failure_ = nullptr;
     first_epoch_ = from.epoch;
     first_step_ = from.step;
@@ -109,7 +109,7 @@ class InputPipeline::Threads {
     const std::int64_t step = wanted_++;
     work_.notify_all();
     Slot& slot = slot_of(step);
-    changed_.wait(lock, [&] { return next_step_ > step && slot.left == 0; });
+    made_.wait(lock, [&] { return next_step_ > step && slot.left == 0; });
     counters_.stall_s += seconds_since(start);
     if (slot.error) {
       failure_ = slot.error;
@@ -245,7 +245,9 @@ class InputPipeline::Threads {
         task.slot->error = error;
         task.slot->failed_at = task.element;
       }
-      if (--task.slot->left == 0 || busy_ == 0) changed_.notify_all();
+      // Not for each sample: a consumer that wakes takes a processor from the threads.
+      if (--task.slot->left == 0) made_.notify_all();
+      if (busy_ == 0 && limit_ == 0) idle_.notify_all();
     }
   }
 
@@ -307,8 +309,9 @@ class InputPipeline::Threads {
   const RankShare share_;
   const EpochOrder order_;
 
-  mutable std::mutex mutex_;                // guards all that follows
-  std::condition_variable work_, changed_;  // for the threads; for the caller
+  mutable std::mutex mutex_;             // guards all that follows
+  std::condition_variable work_;         // for the threads
+  std::condition_variable made_, idle_;  // for the caller: a batch; all threads at rest
   std::vector<Slot> slots_;
   std::uint64_t first_epoch_ = 0;
   std::int64_t first_step_ = 0;

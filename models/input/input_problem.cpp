@@ -31,10 +31,6 @@ nlohmann::json InputProblem::json() const {
   return {{"n", size_.images}, {"mb", size_.batch}, {"s", size_.side}};
 }
 
-double InputProblem::bytes() const {
-  return static_cast<double>(size_.images) * static_cast<double>(size_.side * size_.side) * 3 * 4;
-}
-
 std::map<std::string, double> InputProblem::amounts() const {
   return {{"images_per_s", static_cast<double>(size_.images)}};
 }

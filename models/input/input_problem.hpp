@@ -27,7 +27,7 @@ class InputProblem final : public Problem {
   std::string canonical() const override { return to_text(size_); }
   nlohmann::json json() const override;
   double flops() const override { return 0; }
-  double bytes() const override;  ///< of the batches, in fp32
+  double bytes() const override { return 0; }  ///< encoded ones are known after reading them
   std::map<std::string, double> amounts() const override;
 
  private:

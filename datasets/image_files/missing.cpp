@@ -11,9 +11,8 @@ namespace {
 }  // namespace
 
 const std::string& why_no_images() {
-  static const std::string why =
-      "this build reads and writes no images (libraries were missing: " ASSAY_IMAGES_MISSING
-      "). Configure again with them.";
+  static const std::string why = "this build reads and writes no images (" ASSAY_IMAGES_MISSING
+                                 "). Configure again with the libraries.";
   return why;
 }
 

@@ -1,9 +1,13 @@
 #include "models/kmeans/benchmark.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 
 #include "core/base/error.hpp"
 #include "core/base/numbers.hpp"
+#include "core/base/text.hpp"
 #include "models/kmeans/kmeans.hpp"
 
 namespace assay {
@@ -11,14 +15,30 @@ namespace {
 
 constexpr std::uint64_t most_clusters = 1 << 16, most_iterations = 100000;
 
-KmeansSettings settings_of(const Settings& settings, std::uint64_t seed) {
+/// "2+3+4": numbers of centroids, each of which has a run; all are timed as one.
+std::vector<std::int64_t> clusters_of(const std::string& text) {
+  std::vector<std::int64_t> all;
+  for (const std::string& number : split(text, '+'))
+    all.push_back(static_cast<std::int64_t>(whole_number("--clusters", number, 1, most_clusters)));
+  return all;
+}
+
+std::int64_t most_of(const std::vector<std::int64_t>& clusters) {
+  return *std::max_element(clusters.begin(), clusters.end());
+}
+
+std::vector<KmeansSettings> settings_of(const Settings& settings, std::uint64_t seed) {
   KmeansSettings of;
-  of.clusters = std::stoll(settings.at("clusters"));
   of.plus_plus = settings.at("start") == "kmeans++";
   of.iterations = std::stoi(settings.at("iterations"));
   if (settings.at("tolerance") != "none") of.tolerance = std::stod(settings.at("tolerance"));
   of.seed = seed;
-  return of;
+  std::vector<KmeansSettings> all;
+  for (const std::int64_t clusters : clusters_of(settings.at("clusters"))) {
+    all.push_back(of);
+    all.back().clusters = clusters;
+  }
+  return all;
 }
 
 Dimension axis(const char* name, const char* help, std::vector<std::string> values,
@@ -44,7 +64,8 @@ class KmeansBenchmark final : public AnalyticsBenchmark {
     Dimension algorithm = dimension::algorithm({"lloyd"});
     algorithm.defaults = {"lloyd"};
     algorithm.help = "lloyd: assign all rows, then move all centroids";
-    Dimension clusters = axis("clusters", "number of centroids", {}, "3");
+    Dimension clusters = axis(
+        "clusters", "number of centroids; 2+3+4: runs with each number, timed as a whole", {}, "3");
     clusters.prefix = "k";
     Dimension start =
         axis("start", "starting centroids: random rows, or kmeans++ (far from each other)",
@@ -67,17 +88,16 @@ class KmeansBenchmark final : public AnalyticsBenchmark {
                                const Settings& settings) const override {
     if (name == "coral2") return ClusterTable::coral(size);
     if (name == "normal") return std::make_unique<NormalTable>(size);
-    return std::make_unique<ClusterTable>(size, std::stoll(settings.at("clusters")));
+    return std::make_unique<ClusterTable>(size, most_of(clusters_of(settings.at("clusters"))));
   }
 
   void complete_own(Settings& settings) const override {
-    const std::uint64_t clusters =
-        whole_number("--clusters", settings.at("clusters"), 1, most_clusters);
-    const auto rows = static_cast<std::uint64_t>(parse_table(settings.at("problem")).rows);
-    if (clusters > rows)
+    const std::vector<std::int64_t> clusters = clusters_of(settings.at("clusters"));
+    const std::int64_t rows = parse_table(settings.at("problem")).rows;
+    if (most_of(clusters) > rows)
       throw InputError(fmt::format("--clusters: {} are more than the {} rows. Use fewer clusters.",
-                                   clusters, rows));
-    settings["clusters"] = std::to_string(clusters);
+                                   most_of(clusters), rows));
+    settings["clusters"] = fmt::format("{}", fmt::join(clusters, "+"));
     settings["iterations"] =
         std::to_string(whole_number("--iterations", settings.at("iterations"), 1, most_iterations));
     std::string& tolerance = settings.at("tolerance");
@@ -87,10 +107,16 @@ class KmeansBenchmark final : public AnalyticsBenchmark {
 
   /// A tolerance decides during the run how many iterations there are.
   double passes(const Settings& settings) const override {
-    return settings.at("tolerance") == "none" ? std::stod(settings.at("iterations")) : 0;
+    if (settings.at("tolerance") != "none") return 0;
+    return std::stod(settings.at("iterations")) *
+           static_cast<double>(clusters_of(settings.at("clusters")).size());
   }
   double work(const Settings& settings, double n, double d) const override {
-    return passes(settings) * n * d * (2 * std::stod(settings.at("clusters")) + 1);
+    if (settings.at("tolerance") != "none") return 0;
+    double each = 0;  // operations for an element in one iteration of every run
+    for (const std::int64_t clusters : clusters_of(settings.at("clusters")))
+      each += static_cast<double>(2 * clusters + 1);
+    return std::stod(settings.at("iterations")) * n * d * each;
   }
 
   std::vector<LinalgKernel> part_kernels() const override { return {LinalgKernel::kmeans_assign}; }

@@ -12,6 +12,7 @@
 
 namespace assay {
 
+/// Of the iterations with one number of centroids.
 struct KmeansSettings {
   std::int64_t clusters = 3;
   bool plus_plus = false;  ///< start by k-means++; else by random rows
@@ -38,17 +39,19 @@ struct Trajectory {
 std::vector<double> starting_centroids(const Table& table, const RowPass& mine,
                                        const KmeansSettings& settings, RankCalls& ranks);
 
-/// Checks the first, the last and a random iteration against the table, in fp64: the centroids
-/// after it, the counts and the inertia. Rows whose two nearest centroids are equally near within
-/// rounding may be with either. Collective.
-Verification verify_trajectory(const Trajectory& trajectory, const Table& table,
-                               const RowPass& mine, RankCalls& ranks, std::uint64_t seed);
+/// Checks the first, the last and a random iteration of each trajectory against the table, in fp64:
+/// the centroids after it, the counts and the inertia. Rows whose two nearest centroids are equally
+/// near within rounding may be with either. One pass over the table. Collective.
+Verification verify_trajectories(const std::vector<const Trajectory*>& claimed, const Table& table,
+                                 const RowPass& mine, RankCalls& ranks, std::uint64_t seed);
 
 /// The operation of an iteration, on a rank of `rows` rows.
 LinalgProblem assignment_of(std::int64_t rows, std::int64_t features, std::int64_t clusters,
                             Precision precision);
 
+/// An analysis that makes these iterations in turn, with one loaded table: CORAL-2 times the
+/// iterations with 2, 3 and 4 centroids as a whole. At least one.
 Result<std::unique_ptr<Analysis>> make_kmeans(const AnalysisCase& from,
-                                              const KmeansSettings& settings);
+                                              const std::vector<KmeansSettings>& all);
 
 }  // namespace assay

@@ -1,24 +1,26 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "core/api/operation.hpp"
+#include "core/base/text.hpp"
 #include "kernels/linalg/problem.hpp"
 #include "models/kmeans/kmeans.hpp"
 
 namespace assay {
 namespace {
 
-class Kmeans final : public Analysis {
+/// The iterations with one number of centroids.
+class LloydRun {
  public:
-  Kmeans(const AnalysisCase& from, const KmeansSettings& settings, std::unique_ptr<Step> assign)
+  LloydRun(const AnalysisCase& from, const KmeansSettings& settings, std::unique_ptr<Step> assign)
       : settings_(settings),
         rows_(from.rows),
         d_(static_cast<std::size_t>(from.features)),
         k_(static_cast<std::size_t>(settings.clusters)),
-        pass_{from.mine, storage(from.precision), false, from.steps.threads()},
-        seed_(from.seed),
-        ranks_(from.ranks),
+        type_(storage(from.precision)),
         assign_(std::move(assign)),
         sums_(k_ * d_ + k_ + 1) {
     const auto steps = static_cast<std::size_t>(settings.iterations);
@@ -27,16 +29,17 @@ class Kmeans final : public Analysis {
     trajectory_.inertia.resize(steps);
   }
 
-  Device& device() override { return assign_->device(); }
+  std::int64_t clusters() const { return settings_.clusters; }
+  Step& assign() const { return *assign_; }
+  const Trajectory& trajectory() const { return trajectory_; }
 
-  void load(const Table& table) override {
-    load_rows(table, pass_.range, device(), assign_->tensor("x"), nullptr, pass_.threads);
-    if (!prepared_) ranks_.prepare(sums_);
-    prepared_ = true;
-    start_ = starting_centroids(table, pass_, settings_, ranks_);
+  /// Untimed. The rows are loaded already.
+  void start(const Table& table, const RowPass& mine, RankCalls& ranks) {
+    if (start_.empty()) ranks.prepare(sums_);
+    start_ = starting_centroids(table, mine, settings_, ranks);
   }
 
-  void poison() override {
+  void poison() {
     assign_->poison_outputs();
     const double nan = std::numeric_limits<double>::quiet_NaN();
     for (std::vector<double>& centroids : trajectory_.centroids)
@@ -45,40 +48,29 @@ class Kmeans final : public Analysis {
     trajectory_.iterations = 0;
   }
 
-  void run() override {
+  void run(RankCalls& ranks) {
     trajectory_.centroids[0] = start_;
     for (int step = 0; step < settings_.iterations; ++step) {
-      iterate(static_cast<std::size_t>(step));
+      iterate(static_cast<std::size_t>(step), ranks);
       trajectory_.iterations = step + 1;
       if (settings_.tolerance >= 0 && trajectory_.moved <= settings_.tolerance) break;
     }
   }
 
-  Verification verify(const Table& table) override {
-    return verify_trajectory(trajectory_, table, pass_, ranks_, ++seed_);
-  }
-
-  Executed executed() const override {
-    Executed all = assign_->executed();
-    all.implementation = "assignment: " + all.implementation;
-    all.algorithm = "lloyd";
-    all.algorithmic_flops = 0;
-    return all;
-  }
-
-  std::map<std::string, Metric> metrics() const override {
+  /// `suffix`: behind each name.
+  void add_metrics(const std::string& suffix, std::map<std::string, Metric>& all) const {
     const auto last = static_cast<std::size_t>(trajectory_.iterations - 1);
     const std::vector<double>& counts = trajectory_.counts[last];
-    return {{"inertia", {trajectory_.inertia[last], "", "lower"}},
-            {"iterations", {static_cast<double>(trajectory_.iterations), "", ""}},
-            {"moved", {trajectory_.moved, "", "lower"}},
-            {"empty_clusters",
-             {static_cast<double>(std::count(counts.begin(), counts.end(), 0.0)), "", "lower"}}};
+    all["inertia" + suffix] = {trajectory_.inertia[last], "", "lower"};
+    all["iterations" + suffix] = {static_cast<double>(trajectory_.iterations), "", ""};
+    all["moved" + suffix] = {trajectory_.moved, "", "lower"};
+    all["empty_clusters" + suffix] = {
+        static_cast<double>(std::count(counts.begin(), counts.end(), 0.0)), "", "lower"};
   }
 
  private:
   /// From centroids[step] to centroids[step + 1].
-  void iterate(std::size_t step) {
+  void iterate(std::size_t step, RankCalls& ranks) {
     const std::vector<double>& from = trajectory_.centroids[step];
     std::vector<double>& to = trajectory_.centroids[step + 1];
     assign_->write("centroids", from);
@@ -87,7 +79,7 @@ class Kmeans final : public Analysis {
     assign_->read("sums", all.first(k_ * d_));
     assign_->read("counts", all.subspan(k_ * d_, k_));
     assign_->read("inertia", all.last(1));
-    ranks_.sum(all);
+    ranks.sum(all);
     trajectory_.inertia[step] = sums_.back();
     double farthest = 0;
     for (std::size_t c = 0; c < k_; ++c) {
@@ -95,7 +87,7 @@ class Kmeans final : public Analysis {
       double moved = 0;
       for (std::size_t j = c * d_; j < (c + 1) * d_; ++j) {
         // As the table's type holds it: the kernel reads this, and so does the check.
-        to[j] = count > 0 ? round_to(pass_.type, sums_[j] / count) : from[j];
+        to[j] = count > 0 ? round_to(type_, sums_[j] / count) : from[j];
         moved += (to[j] - from[j]) * (to[j] - from[j]);
       }
       farthest = std::max(farthest, moved);
@@ -107,13 +99,69 @@ class Kmeans final : public Analysis {
   KmeansSettings settings_;
   std::int64_t rows_;
   std::size_t d_, k_;
-  RowPass pass_;
-  std::uint64_t seed_;
-  RankCalls ranks_;
+  DataType type_;
   std::unique_ptr<Step> assign_;
   std::vector<double> start_, sums_;
   Trajectory trajectory_;
-  bool prepared_ = false;
+};
+
+/// Runs in turn, each from its own start, on one loaded table: their operations share it.
+class Kmeans final : public Analysis {
+ public:
+  Kmeans(const AnalysisCase& from, std::vector<LloydRun> runs)
+      : pass_{from.mine, storage(from.precision), false, from.steps.threads()},
+        seed_(from.seed),
+        ranks_(from.ranks),
+        runs_(std::move(runs)) {}
+
+  Device& device() override { return runs_.front().assign().device(); }
+
+  void load(const Table& table) override {
+    load_rows(table, pass_.range, device(), runs_.front().assign().tensor("x"), nullptr,
+              pass_.threads);
+    for (LloydRun& run : runs_) run.start(table, pass_, ranks_);
+  }
+
+  void poison() override {
+    for (LloydRun& run : runs_) run.poison();
+  }
+
+  void run() override {
+    for (LloydRun& run : runs_) run.run(ranks_);
+  }
+
+  Verification verify(const Table& table) override {
+    std::vector<const Trajectory*> claimed;
+    for (const LloydRun& run : runs_) claimed.push_back(&run.trajectory());
+    return verify_trajectories(claimed, table, pass_, ranks_, ++seed_);
+  }
+
+  Executed executed() const override {
+    Executed all = runs_.front().assign().executed();
+    std::vector<std::string> kernels;
+    for (const LloydRun& run : runs_) {
+      const std::string kernel = run.assign().executed().implementation;
+      if (std::find(kernels.begin(), kernels.end(), kernel) == kernels.end())
+        kernels.push_back(kernel);
+    }
+    all.implementation = "assignment: " + join(kernels, ", ");
+    all.algorithm = "lloyd";
+    all.algorithmic_flops = 0;
+    return all;
+  }
+
+  std::map<std::string, Metric> metrics() const override {
+    std::map<std::string, Metric> all;
+    for (const LloydRun& run : runs_)
+      run.add_metrics(runs_.size() == 1 ? "" : fmt::format("_k{}", run.clusters()), all);
+    return all;
+  }
+
+ private:
+  RowPass pass_;
+  std::uint64_t seed_;
+  RankCalls ranks_;
+  std::vector<LloydRun> runs_;
 };
 
 }  // namespace
@@ -124,12 +172,17 @@ LinalgProblem assignment_of(std::int64_t rows, std::int64_t features, std::int64
 }
 
 Result<std::unique_ptr<Analysis>> make_kmeans(const AnalysisCase& from,
-                                              const KmeansSettings& settings) {
-  Result<std::unique_ptr<Step>> assign = from.steps.make_own(
-      assignment_of(from.mine.count, from.features, settings.clusters, from.precision));
-  if (auto* refusal = std::get_if<Unsupported>(&assign)) return std::move(*refusal);
-  return std::make_unique<Kmeans>(from, settings,
-                                  std::move(std::get<std::unique_ptr<Step>>(assign)));
+                                              const std::vector<KmeansSettings>& all) {
+  std::vector<LloydRun> runs;
+  for (const KmeansSettings& settings : all) {
+    std::map<std::string, Tensor*> shared;
+    if (!runs.empty()) shared["x"] = &runs.front().assign().tensor("x");
+    Result<std::unique_ptr<Step>> assign = from.steps.make_own(
+        assignment_of(from.mine.count, from.features, settings.clusters, from.precision), shared);
+    if (auto* refusal = std::get_if<Unsupported>(&assign)) return std::move(*refusal);
+    runs.emplace_back(from, settings, std::move(std::get<std::unique_ptr<Step>>(assign)));
+  }
+  return std::make_unique<Kmeans>(from, std::move(runs));
 }
 
 }  // namespace assay

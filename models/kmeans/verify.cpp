@@ -1,4 +1,4 @@
-// Verification of Lloyd's iterations: what a run claims to have gone through is checked at the
+// Verification of Lloyd's iterations: what each run claims to have gone through is checked at the
 // first, the last and a random iteration, which it cannot know. Each iteration follows from the
 // centroids before it alone.
 
@@ -6,16 +6,18 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <set>
 
 #include "models/kmeans/kmeans.hpp"
 
 namespace assay {
 namespace {
 
-/// Sums of one checked iteration, in one array: sums [k * d], counts [k], inertia, squared norms of
-/// the rows, and of the rows that may be with another centroid [k]: how many, and their distances.
+/// Sums of one checked iteration, from `offset` on in one array: sums [k * d], counts [k], inertia,
+/// squared norms of the rows, and of the rows that may be with another centroid [k]: how many, and
+/// their distances.
 struct Layout {
-  std::size_t k = 0, d = 0;
+  std::size_t k = 0, d = 0, offset = 0;
   std::size_t counts() const { return k * d; }
   std::size_t inertia() const { return counts() + k; }
   std::size_t norms() const { return inertia() + 1; }
@@ -93,35 +95,59 @@ void compare(const Trajectory& claimed, std::size_t step, const double* sums, co
                            std::abs(claimed.inertia[step] - sums[at.inertia()]) / sums[at.norms()]);
 }
 
+/// An iteration that is checked.
+struct Checked {
+  const Trajectory& claimed;
+  std::size_t step;
+  Layout at;
+};
+
+/// The first, the last and a random one of those that were made.
+std::vector<Checked> checked_iterations(const std::vector<const Trajectory*>& claimed,
+                                        std::size_t d, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<Checked> all;
+  std::size_t offset = 0;
+  for (const Trajectory* trajectory : claimed) {
+    const auto made = static_cast<std::size_t>(trajectory->iterations);
+    if (made == 0) continue;
+    const std::size_t k = trajectory->centroids.front().size() / d;
+    for (const std::size_t step : std::set<std::size_t>{0, made - 1, random() % made}) {
+      all.push_back({*trajectory, step, {k, d, offset}});
+      offset += all.back().at.size();
+    }
+  }
+  return all;
+}
+
 }  // namespace
 
-Verification verify_trajectory(const Trajectory& claimed, const Table& table, const RowPass& mine,
-                               RankCalls& ranks, std::uint64_t seed) {
+Verification verify_trajectories(const std::vector<const Trajectory*>& claimed, const Table& table,
+                                 const RowPass& mine, RankCalls& ranks, std::uint64_t seed) {
   const auto d = static_cast<std::size_t>(table.features());
-  const Layout at{claimed.centroids.front().size() / d, d};
-  const auto made = static_cast<std::size_t>(claimed.iterations);
   const double u = unit_roundoff(mine.type), rows = static_cast<double>(table.rows());
-  std::vector<std::size_t> steps;
-  if (made > 0) {
-    std::mt19937_64 random(seed);
-    steps = {0, made - 1, random() % made};
-    std::sort(steps.begin(), steps.end());
-    steps.erase(std::unique(steps.begin(), steps.end()), steps.end());
-  }
+  const double of_products = 8 * std::sqrt(static_cast<double>(d)) * u;
+  const std::vector<Checked> iterations = checked_iterations(claimed, d, seed);
+  const std::size_t size =
+      iterations.empty() ? 0 : iterations.back().at.offset + iterations.back().at.size();
   std::vector<double> sums = sums_over_rows(
-      table, mine, at.size() * steps.size(),
+      table, mine, size,
       [&](std::int64_t, std::span<const double> x, std::span<const double>, std::span<double> all) {
-        std::vector<double> distance(at.k);
-        for (std::size_t s = 0; s < steps.size(); ++s)
+        for (const Checked& iteration : iterations) {
+          const Layout& at = iteration.at;
+          std::vector<double> distance(at.k);
           for (std::size_t i = 0; i < x.size(); i += d)
-            add_row(&x[i], claimed.centroids[steps[s]], at,
-                    8 * std::sqrt(static_cast<double>(d)) * u, distance, &all[s * at.size()]);
+            add_row(&x[i], iteration.claimed.centroids[iteration.step], at, of_products, distance,
+                    &all[at.offset]);
+        }
       });
   ranks.sum(sums);
   Errors worst;
-  if (made == 0) worst.counts = std::numeric_limits<double>::infinity();
-  for (std::size_t s = 0; s < steps.size(); ++s)
-    compare(claimed, steps[s], &sums[s * at.size()], at, rows, worst);
+  for (const Trajectory* trajectory : claimed)
+    if (trajectory->iterations == 0) worst.counts = std::numeric_limits<double>::infinity();
+  for (const Checked& iteration : iterations)
+    compare(iteration.claimed, iteration.step, &sums[iteration.at.offset], iteration.at, rows,
+            worst);
   // Sums over rows are fp64; centroids are rounded to the table's type.
   const double summed = 8 * std::sqrt(rows) * unit_roundoff(DataType::fp64);
   return verification_of(
@@ -129,7 +155,7 @@ Verification verify_trajectory(const Trajectory& claimed, const Table& table, co
        {"centroids", "max ||c - mean of its rows|| / rms row", worst.centroids, summed + 2 * u},
        {"counts", "rows that are with no nearest centroid", worst.counts, 0},
        {"inertia", "|inertia - sum of squared distances| / sum ||x||^2", worst.inertia,
-        summed + 8 * std::sqrt(static_cast<double>(d)) * u}},
+        summed + of_products}},
       mine.range.count * table.features(),
       "the first, the last and a random iteration, over all rows");
 }

@@ -135,7 +135,7 @@ TEST(GoldenKmeans, CentroidsAreAFixedPoint) {
     const auto verify = [&](RankCalls& ranks) {
       const RowPass mine{rows_of(table->rows(), ranks.rank(), ranks.size()), DataType::fp64, false,
                          1};
-      return verify_trajectory(trajectory, *table, mine, ranks, 1);
+      return verify_trajectories({&trajectory}, *table, mine, ranks, 1);
     };
     on_ranks([&](RankCalls& ranks) {
       const Verification checked = verify(ranks);

@@ -61,6 +61,46 @@ TEST(Kmeans, MoreClustersThanRowsAreRefused) {
                    {{"problem", "n4d2"}, {"clusters", "4"}, {"backend", "reference"}}, 2);
 }
 
+TEST(Kmeans, SeveralNumbersOfClustersAreTheRunsOfEach) {
+  const fixture::Flags flags{
+      {"problem", "n607d13"}, {"backend", "native"}, {"data", "coral2"}, {"iterations", "2"}};
+  fixture::Flags several = flags;
+  several["clusters"] = "2+3+4";
+  for (const int ranks : {1, 3}) {
+    const auto whole = metrics_on_ranks(kmeans_benchmark(), several, ranks);
+    EXPECT_EQ(whole.count("inertia"), 0u);
+    for (const char* clusters : {"2", "3", "4"}) {
+      fixture::Flags alone = flags;
+      alone["clusters"] = clusters;
+      const auto one = metrics_on_ranks(kmeans_benchmark(), alone, ranks);
+      for (const auto& [name, metric] : one)
+        EXPECT_EQ(whole.at(name + "_k" + clusters).value, metric.value) << name << clusters;
+    }
+  }
+}
+
+TEST(Kmeans, WorkOfSeveralNumbersOfClustersIsTheirSum) {
+  const auto flops = [](const char* clusters) {
+    const Case selected =
+        fixture::one_case(kmeans_benchmark(), {{"problem", "n60d5"}, {"clusters", clusters}}, 1);
+    const auto problem = kmeans_benchmark().problem(selected.settings);
+    return std::pair(problem->flops(), problem->bytes());
+  };
+  const auto [two, two_bytes] = flops("2");
+  const auto [three, three_bytes] = flops("3");
+  const auto [both, both_bytes] = flops("2+3");
+  EXPECT_EQ(both, two + three);
+  EXPECT_EQ(both_bytes, two_bytes + three_bytes);
+}
+
+TEST(Kmeans, EachNumberOfClustersIsChecked) {
+  for (const char* wrong : {"2+", "+3", "2+0", "2+x", "2+4", "2,3+"})
+    EXPECT_THROW(
+        fixture::one_case(kmeans_benchmark(), {{"problem", "n3d2"}, {"clusters", wrong}}, 1),
+        InputError)
+        << wrong;
+}
+
 /// A right trajectory, for tampering with it.
 struct Right {
   ClusterTable table{{1200, 6, 5}, 3, 4};
@@ -104,7 +144,7 @@ struct Right {
 
   Verification verify(const Trajectory& claimed, std::uint64_t seed = 1) {
     RankCalls calls(*ranks);
-    return verify_trajectory(claimed, table, all, calls, seed);
+    return verify_trajectories({&claimed}, table, all, calls, seed);
   }
 };
 
@@ -134,6 +174,22 @@ TEST(KmeansVerification, FindsEveryWrongPart) {
   finds("inertia", [](Trajectory& t) { t.inertia[2] *= 1 + 1e-9; });
   finds("inertia", [](Trajectory& t) { t.inertia[0] = NAN; });
   finds("counts", [](Trajectory& t) { t.iterations = 0; });
+}
+
+TEST(KmeansVerification, FindsAWrongTrajectoryBesideRightOnes) {
+  Right right;
+  RankCalls calls(*right.ranks);
+  const auto passes = [&](const std::vector<const Trajectory*>& claimed) {
+    return verify_trajectories(claimed, right.table, right.all, calls, 1).passed;
+  };
+  Trajectory wrong = right.trajectory, none = right.trajectory;
+  wrong.inertia[2] *= 1 + 1e-9;
+  none.iterations = 0;
+  EXPECT_TRUE(passes({&right.trajectory, &right.trajectory}));
+  EXPECT_FALSE(passes({&wrong, &right.trajectory}));
+  EXPECT_FALSE(passes({&right.trajectory, &wrong}));
+  EXPECT_FALSE(passes({&right.trajectory, &none}));
+  EXPECT_FALSE(passes({&none}));
 }
 
 TEST(KmeansVerification, ARandomIterationIsAmongTheChecked) {
@@ -175,8 +231,8 @@ TEST(KmeansVerification, RowsBetweenTwoCentroidsMayBeWithEither) {
       trajectory.counts = {{1 + to_first, 3 - to_first}};
       trajectory.inertia = {(left + 1) * (left + 1) + 2};
       const auto verify = [&] {
-        return verify_trajectory(trajectory, Between(left), {{0, 4}, DataType::fp64, false, 1},
-                                 calls, 1);
+        return verify_trajectories({&trajectory}, Between(left), {{0, 4}, DataType::fp64, false, 1},
+                                   calls, 1);
       };
       EXPECT_TRUE(verify().passed) << left << " " << to_first << ": " << verify().reason;
       trajectory.centroids[1][0] = 10 * left;  // beyond all rows

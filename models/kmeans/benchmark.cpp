@@ -31,7 +31,7 @@ std::vector<KmeansSettings> settings_of(const Settings& settings, std::uint64_t 
   KmeansSettings of;
   of.plus_plus = settings.at("start") == "kmeans++";
   of.iterations = std::stoi(settings.at("iterations"));
-  if (settings.at("tolerance") != "none") of.tolerance = std::stod(settings.at("tolerance"));
+  if (settings.at("until_moved") != "none") of.tolerance = std::stod(settings.at("until_moved"));
   of.seed = seed;
   std::vector<KmeansSettings> all;
   for (const std::int64_t clusters : clusters_of(settings.at("clusters"))) {
@@ -73,7 +73,7 @@ class KmeansBenchmark final : public AnalyticsBenchmark {
     start.omit = "random";
     Dimension iterations = axis("iterations", "iterations at most", {}, "10");
     iterations.prefix = "i";
-    Dimension tolerance = axis("tolerance",
+    Dimension tolerance = axis("until_moved",
                                "stop when no centroid moves by more than this part of the rows' "
                                "root mean square distance; none: after all iterations",
                                {}, "none");
@@ -100,19 +100,19 @@ class KmeansBenchmark final : public AnalyticsBenchmark {
     settings["clusters"] = fmt::format("{}", fmt::join(clusters, "+"));
     settings["iterations"] =
         std::to_string(whole_number("--iterations", settings.at("iterations"), 1, most_iterations));
-    std::string& tolerance = settings.at("tolerance");
+    std::string& tolerance = settings.at("until_moved");
     if (tolerance != "none")
-      tolerance = fmt::format("{}", number_between("--tolerance", tolerance, 0, 1));
+      tolerance = fmt::format("{}", number_between("--until-moved", tolerance, 0, 1));
   }
 
   /// A tolerance decides during the run how many iterations there are.
   double passes(const Settings& settings) const override {
-    if (settings.at("tolerance") != "none") return 0;
+    if (settings.at("until_moved") != "none") return 0;
     return std::stod(settings.at("iterations")) *
            static_cast<double>(clusters_of(settings.at("clusters")).size());
   }
   double work(const Settings& settings, double n, double d) const override {
-    if (settings.at("tolerance") != "none") return 0;
+    if (settings.at("until_moved") != "none") return 0;
     double each = 0;  // operations for an element in one iteration of every run
     for (const std::int64_t clusters : clusters_of(settings.at("clusters")))
       each += static_cast<double>(2 * clusters + 1);

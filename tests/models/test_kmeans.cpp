@@ -46,7 +46,7 @@ TEST(Kmeans, FindsPlantedClusters) {
                                        {"clusters", "4"},
                                        {"start", "kmeans++"},
                                        {"iterations", "50"},
-                                       {"tolerance", "0"}},
+                                       {"until_moved", "0"}},
                                       2);
   EXPECT_NEAR(found.at("inertia").value / (9000.0 * 20), 1, 0.02);
   EXPECT_EQ(found.at("moved").value, 0);

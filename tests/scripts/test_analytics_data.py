@@ -69,7 +69,7 @@ class EqualToScikitLearn(AnalyticsTest):
             for ranks in RANKS:
                 with self.subTest(name, ranks=ranks):
                     found = self.metrics(ranks, "kmeans", "--data", DATA / f"{name}.csv", "--clusters", len(golden["counts"]),
-                                         "--iterations", 100, "--tolerance", 0)
+                                         "--iterations", 100, "--until-moved", 0)
                     self.near(found["inertia"], golden["inertia"], 1e-12 * golden["inertia"])
                     self.assertEqual(found["iterations"], golden["iterations"])
                     self.assertEqual((found["moved"], found["empty_clusters"]), (0, 0))

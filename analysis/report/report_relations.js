@@ -22,11 +22,11 @@ function speedups() {
     field('Other system', (one) => text_at(one.system), {kind: 'short'}),
     {
       ...measure('Its value', (one) => one.value, seconds),
-      show: (one) => human(one.value, text_at(one.unit)) + (one.published ? '*' : '')
+      show: (one) => human(one.value, text_at(one.unit)) + (one.projection ? '‡' : one.published ? '*' : '')
     },
     {
       ...measure('Row over other', (one) => one.speedup, times, {down: true, keep: true}),
-      show: (one) => times(one.speedup) + (one.published ? '*' : '') + rows[one.row].mark
+      show: (one) => times(one.speedup) + (one.published ? '*' : '') + (one.not_given ? '?' : '') + rows[one.row].mark
     },
     ...of_row(work_columns()),
     // That a number is published is said by its mark.
@@ -37,7 +37,8 @@ function speedups() {
       element(
           'p', {},
           speedup_header('this row', 'the other system') + '. ' +
-              '* marks published numbers, which have no interval.'),
+              '* marks published numbers, which have no interval, ‡ projections, which nobody measured, ? ratios to a number ' +
+              'whose source does not give all that defines the work (see its note).'),
       data_table('Speedups', columns, report.speedups, by_row));
   const cited = [...new Set(report.speedups.map((one) => text_at(one.citation)).filter(Boolean))];
   const most = 200;

@@ -304,6 +304,8 @@ json speedups_part(const std::vector<Series>& all, const std::vector<Baseline>& 
                       {"unit", strings(match.at("unit"))},
                       {"speedup", speedup},
                       {"published", match.at("published")},
+                      {"projection", match.value("projection", false) ? 1 : 0},
+                      {"not_given", match.contains("not_given") ? 1 : 0},
                       {"citation", strings(text_of(match, "citation"))},
                       {"algorithm", strings(text_of(match, "algorithm"))},
                       {"note", strings(text_of(match, "note"))}});

@@ -21,22 +21,6 @@ using nlohmann::json;
 
 namespace {
 
-/// The first comparable number counts; where there is none, the row says why.
-void add_baseline(json& row, const std::vector<Baseline>& baselines) {
-  std::vector<std::string> reasons;
-  for (const Baseline& baseline : baselines) {
-    std::string why;
-    if (json match = baseline.match(row, &why); !match.is_null()) {
-      row["baseline"] = std::move(match);
-      row["baseline_reason"] = nullptr;
-      return;
-    }
-    // The reason names the system where it depends on it.
-    if (std::find(reasons.begin(), reasons.end(), why) == reasons.end()) reasons.push_back(why);
-  }
-  if (!reasons.empty()) row["baseline_reason"] = join(reasons, "; ");
-}
-
 /// By row (launch, id): the brackets measured before and after it. Only those of one session: what
 /// was measured before an interruption tells nothing of the machine after it.
 using Around = std::map<std::pair<int, std::string>, std::vector<std::size_t>>;

@@ -30,7 +30,7 @@ std::string human_quantity(const Quantity& quantity) {
 }
 
 std::string marked_quantity(const Series& series) {
-  return human_quantity(quantity_of(series)) + (series.published ? "*" : "") + mark_of(series);
+  return human_quantity(quantity_of(series)) + published_mark(series.first()) + mark_of(series);
 }
 
 std::optional<double> largest_error(const Series& series) {
@@ -92,7 +92,7 @@ std::string nothing_common(const std::vector<Series>& all, const std::vector<Bas
 }
 
 json beside(const Series& series, const Baseline* baseline, const std::string& system,
-            std::string* why) {
+            std::string* why, Preference preference) {
   const Quantity mine = quantity_of(series);
   if (mine.unit.empty()) return nullptr;
   json row = series.first();
@@ -104,7 +104,7 @@ json beside(const Series& series, const Baseline* baseline, const std::string& s
       if (rate.is_number() && series.median > 0)
         rate = rate.get<double>() * (first / series.median);
   }
-  if (baseline != nullptr) return baseline->match(row, why);
+  if (baseline != nullptr) return baseline->match(row, why, preference);
   if (!row.contains("baseline") || !row["baseline"].is_object() ||
       row["baseline"].at("system") != system)
     return nullptr;
@@ -119,8 +119,15 @@ json beside(const Series& series, const Baseline* baseline, const std::string& s
 }
 
 std::string ratio_mark(const Series& series, const json& match) {
-  if (any_shared(series) || (match.is_object() && match.value("shared", false))) return "!";
-  return mark_of(series);
+  const bool unknown = match.is_object() && match.contains("not_given");
+  if (any_shared(series) || (match.is_object() && match.value("shared", false)))
+    return unknown ? "!?" : "!";
+  return mark_of(series) + (unknown ? "?" : "");
+}
+
+std::string published_mark(const json& row_or_match) {
+  if (row_or_match.contains("projection")) return "‡";
+  return row_or_match.value("published", false) ? "*" : "";
 }
 
 std::string ratio_cell(const std::string& ratio, bool absolutes, const Quantity& over,

@@ -41,14 +41,18 @@ std::string nothing_common(const std::vector<Series>& all, const std::vector<Bas
 /// Another system's number for a series as Baseline::match gives it, null with the reason in `why`.
 /// With `system` and no `baseline`: the number that the row itself holds of it.
 nlohmann::json beside(const Series& series, const Baseline* baseline, const std::string& system,
-                      std::string* why = nullptr);
+                      std::string* why = nullptr, Preference preference = Preference::same_way);
 Quantity quantity_of(const nlohmann::json& match);
 
-/// The mark of a ratio: of its worse side. `match` may be null.
+/// The mark of a ratio: of its worse side, and "?" where the other side does not give all that
+/// defines the work. `match` may be null.
 std::string ratio_mark(const Series& series, const nlohmann::json& match);
 /// "2.50", with both absolutes "2.50 (5.00 s / 2.00 s)".
 std::string ratio_cell(const std::string& ratio, bool absolutes, const Quantity& over,
                        const Quantity& under);
+
+/// "*" of a published number, "‡" of a projection, which nobody measured.
+std::string published_mark(const nlohmann::json& row_or_match);
 
 inline constexpr const char* printed_mark = "\u2020";
 /// The legend's line for a ratio that its source prints and that its own numbers contradict.

@@ -149,7 +149,7 @@ std::string crossed_table(const std::vector<NamedResult>& results, const Crossed
         const json& match = line.matches[i];
         if (match.is_object()) {
           const bool published = match.at("published") == true;
-          head.cells.push_back(human_quantity(quantity_of(match)) + (published ? "*" : ""));
+          head.cells.push_back(human_quantity(quantity_of(match)) + published_mark(match));
           if (published) legend.cite(crossed.columns[i].system, text_of(match, "citation"));
         } else {
           head.cells.push_back("-");
@@ -182,6 +182,7 @@ std::string crossed_table(const std::vector<NamedResult>& results, const Crossed
       }
       legend.note(crossed.columns[i].system, text_of(match, "note"), false);
       std::string ratio = fmt::format("{:.2f}x{}", 1 / faster, ratio_mark(series, match));
+      explain_not_given(crossed.columns[i].system, match, legend);
       if (match.contains("ratio_printed")) {
         ratio += printed_mark;
         legend.add(printed_note(series, match));

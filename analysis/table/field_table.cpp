@@ -181,8 +181,18 @@ std::vector<Line> headed(std::vector<Line> lines, const std::vector<std::string>
 void cite_published(const std::vector<NamedResult>& results, const std::vector<Series>& rows,
                     Legend& legend) {
   for (const Series& series : rows)
-    if (series.published && status_of(series) == "ok")
+    if (series.published && status_of(series) == "ok") {
       legend.cite(system_of(results, series), text_of(series.first(), "citation"));
+      explain_projection(system_of(results, series), series.first(), legend);
+    }
+}
+
+/// What the suite says of a row.
+void explain_notes(const std::vector<Series>& rows, Legend& legend) {
+  for (const Series& series : rows)
+    if (const std::string note = text_of(series.first(), "note"); !note.empty())
+      legend.add(
+          fmt::format("{} {}: {}", text_of(series.first(), "benchmark"), series.problem(), note));
 }
 
 }  // namespace
@@ -215,6 +225,7 @@ std::string field_table(const std::vector<NamedResult>& results, const std::vect
   if (!table.headings.empty()) lines = headed(std::move(lines), table.headings);
   if (!table.folded.empty()) lines.push_back({{}, folded_line(table.folded, all, legend)});
   cite_published(results, rows, legend);
+  explain_notes(rows, legend);
   explain_launches(rows, shows("interval"), legend);
   if (shows("ceiling")) note_ceilings(results, rows, legend);
   if (!left_out.empty()) legend.add(left_out);

@@ -158,7 +158,9 @@ std::string system_cell(System& system, const Series& series, Legend& legend) {
   const bool published = match.at("published") == true;
   if (published) legend.cite(system.name(), text_of(match, "citation"));
   legend.note(system.name(), text_of(match, "note"), true);
-  return human_quantity(quantity_of(match)) + (published ? "*" : "") +
+  if (match.contains("projection"))
+    legend.add(fmt::format("\u2021 {}: a projection, measured by nobody.", system.name()));
+  return human_quantity(quantity_of(match)) + published_mark(match) +
          (match.value("shared", false) ? "!" : "");
 }
 
@@ -172,6 +174,7 @@ std::string speedup_cell(System& system, const Series& series, bool absolutes, L
     ratio += printed_mark;
     legend.add(printed_note(series, match));
   }
+  explain_not_given(system.name(), match, legend);
   legend.add(speedup_header("this", system.name()) + ".");
   return theirs.unit == mine.unit ? ratio_cell(ratio, absolutes && theirs.unit == "s", theirs, mine)
                                   : ratio;

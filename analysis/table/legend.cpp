@@ -41,7 +41,7 @@ void Legend::note(const std::string& system, const std::string& note, bool algor
   std::vector<std::string> rest;
   for (const std::string& part : split(note, ';')) {
     const std::string text = part.substr(std::min(part.find_first_not_of(' '), part.size()));
-    if (!text.empty() && !text.starts_with("published") &&
+    if (!text.empty() && !text.starts_with("published") && !text.starts_with("not given there") &&
         !(algorithm_shown && text.starts_with("another algorithm")))
       rest.push_back(text);
   }
@@ -72,6 +72,19 @@ std::string Legend::text(bool markdown) const {
   for (std::size_t i = 0; i < footnotes_.size(); ++i)
     put(fmt::format("[{}] {}", i + 1, footnotes_[i]));
   return text;
+}
+
+void explain_projection(const std::string& system, const nlohmann::json& row, Legend& legend) {
+  if (row.contains("projection"))
+    legend.add(fmt::format("\u2021 {}: a projection, measured by nobody: {}.", system,
+                           text_of(row, "projection")));
+}
+
+void explain_not_given(const std::string& system, const nlohmann::json& match, Legend& legend) {
+  if (!match.contains("not_given")) return;
+  legend.add(
+      fmt::format("? {}: its source does not give {}; the ratio holds if they were the same.",
+                  system, join(match["not_given"].get<std::vector<std::string>>(), ", ")));
 }
 
 std::string table_title(const std::vector<NamedResult>& results,

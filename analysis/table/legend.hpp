@@ -29,6 +29,11 @@ class Legend {
   std::map<std::string, std::set<std::string>> citations_;
 };
 
+/// Explains the mark of a projection, where the row is one.
+void explain_projection(const std::string& system, const nlohmann::json& row, Legend& legend);
+/// Explains the mark "?" of a ratio whose other side does not give all that defines the work.
+void explain_not_given(const std::string& system, const nlohmann::json& match, Legend& legend);
+
 /// The systems, suites and times of the results, and the lines of what rows share.
 std::string table_title(const std::vector<NamedResult>& results,
                         const std::vector<std::string>& constants, bool markdown);

@@ -176,6 +176,7 @@ class PivotTable {
     }
     std::string text =
         fmt::format("{:.3g}{}", match.at("speedup").get<double>(), ratio_mark(series, match));
+    explain_not_given(text_of(match, "system"), match, legend_);
     if (match.contains("ratio_printed")) {
       text += printed_mark;
       legend_.add(printed_note(series, match));

@@ -24,8 +24,10 @@ struct RateUnit {
   std::string_view ending, unit;
   bool whole_name = false;  ///< the ending says what the rate is of: it stays in the label
 };
-constexpr std::array<RateUnit, 3> rate_units{
-    {{"flops_per_s", "FLOP/s"}, {"bytes_per_s", "B/s"}, {"bw", "B/s", true}}};
+constexpr std::array<RateUnit, 4> rate_units{{{"flops_per_s", "FLOP/s"},
+                                              {"bytes_per_s", "B/s"},
+                                              {"bw", "B/s", true},
+                                              {"figure_of_merit", "B/s", true}}};
 constexpr std::string_view per_second = "_per_s", latency = "loads_per_s";
 
 const RateUnit* unit_of(const std::string& name) {
@@ -68,6 +70,8 @@ std::string human_error(double error) { return error == 0 ? "0" : fmt::format("{
 
 std::string human_rate(const std::string& name, double rate) {
   if (name == latency && rate > 0) return human_seconds(1 / rate) + "/load";
+  // The unit of the procurement's rules, whatever the size.
+  if (name == "figure_of_merit") return fmt::format("{:.3g} TB/s", rate / 1e12);
   if (const RateUnit* unit = unit_of(name)) return human(rate, std::string(unit->unit));
   const bool counted = name.ends_with(per_second);
   const std::string unit = counted ? name.substr(0, name.size() - per_second.size()) + "/s" : name;

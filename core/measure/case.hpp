@@ -27,6 +27,7 @@ struct Dimension {
   std::string group{"Problem"};      ///< heading of the flag in --help
   std::string shown_default{};  ///< default in --help where that depends on the machine; empty: it
                                 ///< is `defaults`
+  bool over_suite = false;      ///< its flag may be given with --suite, and is of all cases then
 };
 
 using Settings = std::map<std::string, std::string>;
@@ -52,6 +53,7 @@ struct Case {
   std::optional<double> tolerance{};  ///< of the suite: part by which a later run may be slower
   std::vector<Part> parts{};          ///< one for each list that was asked for as a whole
   double problem_bytes = 0;           ///< as --list --json tells it; 0: unknown
+  std::string note{};                 ///< of the suite: what a reader of the row must know
 };
 
 /// "conv/forward/fp32/onednn/winograd/mb16…/hot/t2[/layout=nhwc]". Complete: equal ids are equal

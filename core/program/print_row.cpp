@@ -58,14 +58,30 @@ std::string metrics_text(const json& row) {
   return texts.empty() ? "" : "\n    " + join(texts, "  ");
 }
 
+/// What the row says of itself, and why it stands beside no other system's number.
+std::string note_text(const json& row) {
+  std::string text;
+  if (row.contains("note")) text += "\n    note: " + row["note"].get<std::string>();
+  if (const json reason = row.value("baseline_reason", json()); reason.is_string())
+    text += "\n    no ratio: " + reason.get<std::string>();
+  return text;
+}
+
 std::string baseline_text(const json& baseline, const std::string& mark) {
   if (!baseline.is_object()) return "";
   const std::string unit = baseline.at("unit");
   const double value = baseline.at("value");
-  return fmt::format("\n    {}: {}{}, speedup {:.3g}{}", baseline.at("system").get<std::string>(),
+  const json not_given = baseline.value("not_given", json());
+  const std::string unknown =
+      not_given.is_null() ? ""
+                          : fmt::format("? (not given there: {})",
+                                        join(not_given.get<std::vector<std::string>>(), ", "));
+  return fmt::format("\n    {}: {}{}, speedup {:.3g}{}{}", baseline.at("system").get<std::string>(),
                      unit == "s" ? human_seconds(value) : human_rate(unit, value),
-                     baseline.at("published") == true ? " (published)" : "",
-                     baseline.at("speedup").get<double>(), mark);
+                     baseline.contains("projection")    ? " (published, a projection)"
+                     : baseline.at("published") == true ? " (published)"
+                                                        : "",
+                     baseline.at("speedup").get<double>(), mark, unknown);
 }
 
 }  // namespace
@@ -81,8 +97,8 @@ std::string row_text(const json& row, bool colour) {
   for (const std::string& rate : rate_texts(row.at("rates"), mark)) parts.push_back(rate);
   const json implementation = row.at("executed").value("implementation", json());
   if (implementation.is_string() && implementation != "") parts.push_back(implementation);
-  return fmt::format("{}\n    {}{}{}{}\n", id, join(parts, "  "), metrics_text(row),
-                     ranks_text(time), baseline_text(row.at("baseline"), mark));
+  return fmt::format("{}\n    {}{}{}{}{}\n", id, join(parts, "  "), metrics_text(row),
+                     ranks_text(time), baseline_text(row.at("baseline"), mark), note_text(row));
 }
 
 void print_row(const json& row) {

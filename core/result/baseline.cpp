@@ -12,6 +12,7 @@
 #include "core/base/text.hpp"
 #include "core/result/launches.hpp"
 #include "core/result/result.hpp"
+#include "core/result/same_work.hpp"
 #include "core/result/schema.hpp"
 
 namespace assay {
@@ -21,30 +22,6 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 
 fs::path baselines_folder() { return data_folder("results-schema") / "baselines"; }
-
-/// Parameters that may differ between two systems: how and where the work was done, and the name
-/// that a model gives it. All other parameters define the work.
-bool describes_system(const std::string& parameter) {
-  static constexpr std::array how{"backend", "algorithm", "threads",      "layout",    "device",
-                                  "blas",    "transport", "architecture", "framework", "tuning",
-                                  "smt",     "system",    "workload"};
-  return std::find(how.begin(), how.end(), parameter) != how.end();
-}
-
-/// The value of a parameter that was not given: one rank on one node, buffers in cache.
-json assumed(const std::string& parameter) {
-  if (parameter == "ranks" || parameter == "nodes") return 1;
-  if (parameter == "cache") return "hot";
-  return nullptr;
-}
-
-/// null where a published row says that its source does not give the value.
-json parameter(const json& row, const std::string& name) {
-  const json& all = row.at("parameters");
-  if (all.contains(name) && (!all[name].is_null() || row.value("published", false)))
-    return all[name];
-  return assumed(name);
-}
 
 /// The algorithm that ran; the one that was asked for, where the row does not tell.
 std::string algorithm(const json& row) {
@@ -63,71 +40,6 @@ bool same_way(const json& a, const json& b) {
     if (parameter(a, name) != parameter(b, name)) return false;
   const json asked = parameter(a, "algorithm");
   return (!asked.is_null() && asked == parameter(b, "algorithm")) || algorithm(a) == algorithm(b);
-}
-
-/// The number of ranks does not define the work where the problem is given as a whole (by its size)
-/// and ranks share it, or where a source gives nodes instead of ranks.
-bool ranks_may_differ(const json& row, const json& base) {
-  return (row.at("problem").contains("size") && base.at("problem").contains("size")) ||
-         parameter(row, "ranks").is_null() || parameter(base, "ranks").is_null();
-}
-
-/// The name of a problem within its list: "8GB" of "coral2/8GB".
-std::string within_list(const std::string& name) { return name.substr(name.find('/') + 1); }
-
-/// Whether a list gives the row's problem the name by which the other row knows it.
-bool is_named(const json& row, const json& base) {
-  const std::string descriptor = base.at("problem").at("descriptor");
-  const json names = row.value("names", json::array());
-  return std::any_of(names.begin(), names.end(), [&](const json& name) {
-    return within_list(name.get<std::string>()) == descriptor;
-  });
-}
-
-std::string shown(const json& value) {
-  if (value.is_null()) return "not given";
-  return value.is_string() ? value.get<std::string>() : value.dump();
-}
-
-/// Parameters that `row` has and a published row of the same size, which tells a problem's name
-/// alone, leaves to the definition of that problem.
-std::vector<std::string> left_to_the_name(const json& row, const json& base) {
-  std::vector<std::string> names;
-  if (!base.value("published", false) || !is_named(row, base)) return names;
-  for (const auto& [name, value] : row.at("parameters").items())
-    if (!describes_system(name) && !base.at("parameters").contains(name) &&
-        assumed(name).is_null() && !value.is_null())
-      names.push_back(name);
-  return names;
-}
-
-/// The first difference between the work of two rows, or "".
-std::string difference(const json& row, const json& base) {
-  const auto text = [](const std::string& name, const json& mine, const json& its) {
-    return fmt::format("{} is {} here and {} there", name, shown(mine), shown(its));
-  };
-  std::vector<std::string> names;
-  for (const json* side : {&row, &base})
-    for (const auto& [name, value] : (*side)["parameters"].items())
-      if (!describes_system(name) && std::find(names.begin(), names.end(), name) == names.end())
-        names.push_back(name);
-  const std::vector<std::string> left = left_to_the_name(row, base);
-  for (const std::string& name : names)
-    if (parameter(row, name) != parameter(base, name) &&
-        !(name == "ranks" && ranks_may_differ(row, base)) &&
-        std::find(left.begin(), left.end(), name) == left.end())
-      return text(name, parameter(row, name), parameter(base, name));
-  // Rates and efficiencies are comparable only where the work is counted alike and the batches are
-  // equal.
-  for (const auto& [key, name] :
-       {std::pair{"flops", "the FLOP count"}, std::pair{"size", "the size in bytes"},
-        std::pair{"global_batch_size", "the global batch size"}}) {
-    const json none, mine = row.at("problem").value(key, none),
-                     its = base.at("problem").value(key, none);
-    if (mine.is_number() && its.is_number() && mine.get<double>() != its.get<double>())
-      return text(name, mine, its);
-  }
-  return "";
 }
 
 /// Whether two rows come from the same source, within which incomparable rows may be compared.
@@ -205,7 +117,7 @@ std::string no_common_unit(const json& row, const Launches& launches) {
 /// is no candidate with a number.
 std::optional<Candidate> best_candidate(const json& row,
                                         const std::map<std::string, LaunchGroups>& ids,
-                                        std::string& reason) {
+                                        Preference preference, std::string& reason) {
   std::optional<Candidate> best;
   for (const auto& [id, groups] : ids) {
     const std::vector<Launches> all = groups.summarized();
@@ -219,7 +131,7 @@ std::optional<Candidate> best_candidate(const json& row,
         reason = no_common_unit(row, launches);
         continue;
       }
-      const bool same = same_way(row, launches.first());
+      const bool same = preference == Preference::same_way && same_way(row, launches.first());
       if (!best || (same && !best->same_way) ||
           (same == best->same_way && numbers.speedup() < best->numbers.speedup()))
         best = {launches, numbers, same, all.size()};
@@ -243,6 +155,10 @@ std::vector<std::string> notes_of(const json& row, const Candidate& candidate) {
       notes.push_back(fmt::format("{} is {} there, {} here", name, shown(theirs), shown(mine)));
   if (const std::vector<std::string> left = left_to_the_name(row, base); !left.empty())
     notes.push_back("not given there: " + join(left, ", "));
+  if (const json theirs = parameter(base, "nodes"), mine = parameter(row, "nodes"); theirs != mine)
+    notes.push_back(fmt::format("nodes is {} there, {} here", shown(theirs), shown(mine)));
+  if (base.contains("projection"))
+    notes.push_back("a projection: " + base["projection"].get<std::string>());
   if (row.at("problem").contains("global_batch_size") !=
       base["problem"].contains("global_batch_size"))
     notes.push_back("only one side gives its batch size");
@@ -348,7 +264,7 @@ std::map<std::string, LaunchGroups> Baseline::same_work(const json& row,
   return ids;
 }
 
-json Baseline::match(const json& row, std::string* why) const {
+json Baseline::match(const json& row, std::string* why, Preference preference) const {
   const auto no_match = [&](const std::string& reason) {
     if (why != nullptr) *why = reason;
     return json(nullptr);
@@ -362,7 +278,7 @@ json Baseline::match(const json& row, std::string* why) const {
 
   std::string reason;
   const auto ids = same_work(row, same_problem, reason);
-  const std::optional<Candidate> best = best_candidate(row, ids, reason);
+  const std::optional<Candidate> best = best_candidate(row, ids, preference, reason);
   if (!best) return no_match(fmt::format("{}: {}", system_, reason));
   const json& base = best->launches.first();
   const std::string base_algorithm = algorithm(base);
@@ -376,10 +292,28 @@ json Baseline::match(const json& row, std::string* why) const {
              {"citation", base.contains("citation") ? base["citation"] : json(nullptr)},
              {"algorithm", base_algorithm.empty() ? json(nullptr) : json(base_algorithm)},
              {"note", notes.empty() ? json(nullptr) : json(join(notes, "; "))}};
+  if (base.contains("projection")) match["projection"] = true;
+  if (const std::vector<std::string> left = left_to_the_name(row, base); !left.empty())
+    match["not_given"] = left;
   if (std::any_of(best->launches.rows.begin(), best->launches.rows.end(), was_shared))
     match["shared"] = true;
   apply_printed_ratio(match, row, base, system_);
   return match;
+}
+
+void add_baseline(json& row, const std::vector<Baseline>& baselines) {
+  std::vector<std::string> reasons;
+  for (const Baseline& baseline : baselines) {
+    std::string why;
+    if (json match = baseline.match(row, &why); !match.is_null()) {
+      row["baseline"] = std::move(match);
+      row["baseline_reason"] = nullptr;
+      return;
+    }
+    // The reason names the system where it depends on it.
+    if (std::find(reasons.begin(), reasons.end(), why) == reasons.end()) reasons.push_back(why);
+  }
+  if (!reasons.empty()) row["baseline_reason"] = join(reasons, "; ");
 }
 
 std::vector<std::string> baseline_names() { return json_names(baselines_folder()); }

@@ -12,6 +12,10 @@
 
 namespace assay {
 
+/// Which of several comparable rows is used: one that was made in the same way (algorithm, SMT,
+/// framework, transport), or the fastest in any case.
+enum class Preference { same_way, fastest };
+
 /// The rows of a system, found by what was computed: benchmark, problem, and the parameters that
 /// define the work (direction, precision).
 class Baseline {
@@ -31,11 +35,15 @@ class Baseline {
   /// {"system", "value", "unit", "speedup", "published", "citation", "algorithm", "note"}.
   /// speedup: time of the baseline / time of the row, or, where one of them has no time, rate of
   /// the row / rate of the baseline (above 1: the row is faster). Where the source prints a ratio
-  /// that does not follow from its rounded numbers, speedup is that ratio ("ratio_printed"). null
-  /// where the baseline has no comparable number; `why` then says what differs. Rows with the row's
-  /// algorithm are preferred; else the fastest row is used and "note" says so. The launches of an
+  /// that does not follow from its rounded numbers, speedup is that ratio ("ratio_printed").
+  /// "projection": its number was not measured. "not_given": parameters that the source leaves to
+  /// the name of the problem, so that the ratio holds only if they were the row's. null
+  /// where the baseline has no comparable number; `why` then says what differs. Unless
+  /// `preference` says otherwise rows with the row's algorithm are preferred; else the fastest row
+  /// is used and "note" says so. The launches of an
   /// id in an environment are summarized as in core/result/launches.hpp.
-  nlohmann::json match(const nlohmann::json& row, std::string* why = nullptr) const;
+  nlohmann::json match(const nlohmann::json& row, std::string* why = nullptr,
+                       Preference preference = Preference::same_way) const;
 
  private:
   void add(nlohmann::json row, std::string environment);
@@ -55,6 +63,10 @@ class Baseline {
   /// Benchmark and problem → indices of their rows, because a report matches many rows.
   std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> rows_of_work_;
 };
+
+/// Gives a row its "baseline": the first comparable number; where there is none, "baseline_reason"
+/// says why of each.
+void add_baseline(nlohmann::json& row, const std::vector<Baseline>& baselines);
 
 /// The file that a name stands for: `file_or_name` itself where it exists, else the shipped
 /// baseline of this name. InputError with the nearest name.

@@ -233,6 +233,7 @@ json make_row(const std::string& benchmark, const Case& benchmark_case, const Pr
               {"baseline", nullptr}};
   if (benchmark_case.tolerance) row["tolerance"] = *benchmark_case.tolerance;
   if (!benchmark_case.parts.empty()) row["part_of"] = benchmark_case.parts;
+  if (!benchmark_case.note.empty()) row["note"] = benchmark_case.note;
   for (const auto& [name, seconds] : outcome.setup) row["setup_s"][name] = finite(seconds);
   if (outcome.status != "ok") return row;
   const Summary summary = summarize(outcome.timing->samples);

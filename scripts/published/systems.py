@@ -18,29 +18,34 @@ def write_system(folder, name, description, rows, environments):
     write(folder / f"{name}.json", result(name, f"published-{name}", environments, rows, {"description": description}))
 
 
+# What the procurement's suite prescribes beside data and size, and its page tells.
+CORAL2 = {"kmeans": {"clusters": "2+3+4", "iterations": 2}, "svm": {"evaluations": 500}}
+
+
 def titan(folder, sources, data):
     sources.on_page("K-means 1.8, PCA 6.0, SVM 0.24 TB/s", "128-node jobs, 250 columns, ≥ 1 TB")
     found = [one for one in json.loads((data / "published-results.json").read_text()) if one["system"] == "Titan (OLCF)"]
     rows = []
     for one in found:
         benchmark = one["benchmark"].split("/")[1]
-        problem = {"descriptor": "1024GB-250columns", "size": 1024 * 10**9, "columns": 250}
+        problem = {"descriptor": "1024GB", "size": 1024 * 10**9, "columns": 250}  # as the lists coral2 name it
         workload = {"pca": "PCA", "kmeans": "K-means", "svm": "SVM"}.get(benchmark)
-        parameters = {"precision": one["precision"], "workload": workload, "architecture": "Titan", "ranks": None, "nodes": 128}
+        parameters = {"precision": one["precision"], "workload": workload, "architecture": "Titan", "ranks": None, "nodes": 128,
+                      **CORAL2.get(benchmark, {})}
         if one["metric"] == "FOM":
             assert one["unit"] == "TB/s", one
             rate = float(f"{one['value'] * 1e12:.12g}")
             # The figure is of the whole ensemble: with the node count of one job it would be taken for 146 times a job's rate.
-            rows.append(row(f"{benchmark}/1024GB/fp64/fom", benchmark, problem, dict(parameters, nodes=146 * 128, jobs=146),
+            rows.append(row(f"{benchmark}/1024GB/fp64/fom", benchmark, problem, dict(parameters, nodes=146 * 128, conform="coral2"),
                             one["source"] + " (BSD-2-Clause)", str(one["value"]), "TB/s", one["value"],
-                            rates={"input_bytes_per_s": rate},
+                            rates={"figure_of_merit": rate}, projection=one["note"].removeprefix("projected baseline: "),
                             note=f"{one['definition']}. {one['note']}. {one['problem']}"))
         elif one["unit"] == "s":
             rows.append(row(f"{benchmark}/1024GB/fp64/job", benchmark, problem, parameters, one["source"] + " (BSD-2-Clause)",
                             str(one["value"]), "s", one["value"], seconds=one["value"], note=one["note"]))
         else:  # the improvement that the procurement expected is no result
             assert one["metric"] == "target_improvement", one
-    assert [one["rates"].get("input_bytes_per_s") for one in rows] == [1.8e12, 6e12, 2.4e11, None], rows
+    assert [one["rates"].get("figure_of_merit") for one in rows] == [1.8e12, 6e12, 2.4e11, None], rows
     write_system(folder, "titan", "Titan (OLCF, Cray XK7): figures of merit of the CORAL-2 analytics, projected to the whole machine", rows,
                  [environment("AMD Opteron 6274", "Titan (Cray XK7)", found[0]["software"])])
 

@@ -45,6 +45,25 @@ TEST(PrintRow, MetricsHaveALineOfTheirOwn) {
   EXPECT_TRUE(has(text, "\n    inertia 1.23457e+07  mean 2.5 J\n")) << text;
 }
 
+TEST(PrintRow, WhatAReaderMustKnow) {
+  json made = row(1e-3, {{"figure_of_merit", 1.24e9}});
+  EXPECT_TRUE(has(row_text(made), "figure_of_merit 0.00124 TB/s")) << row_text(made);
+  EXPECT_FALSE(has(row_text(made), "note") || has(row_text(made), "no ratio")) << row_text(made);
+  made["note"] = "all rows are distinct";
+  made["baseline_reason"] = "titan: another size";
+  EXPECT_TRUE(
+      has(row_text(made), "\n    note: all rows are distinct\n    no ratio: titan: another"))
+      << row_text(made);
+  made["baseline"] = {{"system", "titan"},         {"value", 6e12},
+                      {"unit", "figure_of_merit"}, {"speedup", 2.07e-4},
+                      {"published", true},         {"citation", "c"},
+                      {"projection", true},        {"not_given", {"data", "precision"}}};
+  EXPECT_TRUE(has(row_text(made),
+                  "titan: 6 TB/s (published, a projection), speedup 0.000207? (not "
+                  "given there: data, precision)"))
+      << row_text(made);
+}
+
 TEST(PrintRow, EachRateHasItsNameAndUnit) {
   const std::string text =
       row_text(row(1e-3, {{"algbw", 3.1e9}, {"busbw", 4.65e9}, {"flops_per_s", 0.0}}));

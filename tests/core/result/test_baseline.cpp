@@ -146,6 +146,7 @@ TEST(Match, APublishedSizeIsKnownByTheNameOfTheProblem) {
   EXPECT_NE(match["note"].get<std::string>().find("not given there: data, precision"),
             std::string::npos)
       << match["note"];
+  EXPECT_EQ(match["not_given"], json({"data", "precision"}));
   const auto differs = [&](const char* said, const std::function<void(json&)>& change) {
     json other = row;
     change(other);
@@ -167,6 +168,62 @@ TEST(Match, APublishedSizeIsKnownByTheNameOfTheProblem) {
   measured_there["parameters"] = {{"precision", "fp64"}, {"ranks", 2}};
   EXPECT_TRUE(made({measured_there}).match(row, &why).is_null());
   EXPECT_NE(why.find("data is normal here and not given there"), std::string::npos) << why;
+}
+
+TEST(Match, AScaledProblemIsNotTheWhole) {
+  json row = timed(measured("p"), 0.1), base = timed(measured("p"), 0.2);
+  row["parameters"]["scale"] = 1;  // as a row of the whole has it, and an older one does not
+  EXPECT_TRUE(made({base}).match(row).is_object());
+  row["parameters"]["scale"] = "1/16";
+  std::string why;
+  EXPECT_TRUE(made({base}).match(row, &why).is_null());
+  EXPECT_NE(why.find("scale is 1/16 here and 1 there"), std::string::npos) << why;
+  base["parameters"]["scale"] = "1/16";
+  EXPECT_TRUE(made({base}).match(row).is_object());
+}
+
+TEST(Match, AFigureOfMeritIsOfTheWholeMachine) {
+  json row = timed(measured("n512000000d250", "fp64"), 100);
+  row["benchmark"] = "pca";
+  row["names"] = {"coral2/1024GB"};
+  row["problem"]["size"] = 1.024e12;
+  row["parameters"] = {{"precision", "fp64"}, {"conform", "coral2"}, {"ranks", 64}, {"nodes", 32}};
+  row["rates"] = {{"figure_of_merit", 1.5e12}, {"input_bytes_per_s", 1.5e12}};
+  const Baseline titan = Baseline::load("titan");
+  std::string why;
+  const json match = titan.match(row, &why);
+  ASSERT_TRUE(match.is_object()) << why;
+  EXPECT_EQ(match["unit"], "figure_of_merit");
+  EXPECT_DOUBLE_EQ(match["speedup"], 1.5 / 6.0);
+  EXPECT_EQ(match["projection"], true);
+  const std::string note = match["note"];
+  EXPECT_NE(note.find("nodes is 18688 there, 32 here"), std::string::npos) << note;
+  EXPECT_NE(note.find("a projection: ensemble of 30 jobs"), std::string::npos) << note;
+  const auto differs = [&](const char* said, const std::function<void(json&)>& change) {
+    json other = row;
+    change(other);
+    EXPECT_TRUE(titan.match(other, &why).is_null()) << said;
+    EXPECT_NE(why.find(said), std::string::npos) << why;
+  };
+  differs("scale is 1/2 here and 1 there",
+          [](json& other) { other["parameters"]["scale"] = "1/2"; });
+  differs("the size in bytes is", [](json& other) { other["problem"]["size"] = 8e9; });
+  // Of a run that did not ask to conform: one job's nodes are other nodes, and it has no figure.
+  differs("conform is none here and coral2 there", [](json& other) {
+    other["parameters"].erase("conform");
+    other["parameters"]["nodes"] = 18688;
+  });
+}
+
+TEST(Match, TheFastestWhereThatIsAskedFor) {
+  json slow = timed(measured("p", "fp32", "direct"), 0.4),
+       fast = timed(measured("p", "fp32", "winograd"), 0.2);
+  slow["id"] = "slow";
+  fast["id"] = "fast";
+  const Baseline both = made({slow, fast});
+  const json row = timed(measured("p", "fp32", "direct"), 0.1);
+  EXPECT_DOUBLE_EQ(both.match(row)["speedup"], 4);
+  EXPECT_DOUBLE_EQ(both.match(row, nullptr, Preference::fastest)["speedup"], 2);
 }
 
 TEST(Match, WherePicksByValue) {

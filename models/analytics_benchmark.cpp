@@ -9,8 +9,10 @@
 #include "comm/launched_ranks.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
+#include "core/base/numbers.hpp"
 #include "core/base/text.hpp"
 #include "core/machine/threads.hpp"
+#include "core/program/conform.hpp"
 #include "kernels/gemm/benchmark.hpp"
 #include "kernels/linalg/benchmark.hpp"
 #include "models/data.hpp"
@@ -45,12 +47,36 @@ Dimension part_dimension(const std::vector<LinalgKernel>& kernels) {
   return made;
 }
 
+Dimension scale_dimension() {
+  Dimension made;
+  made.name = "scale";
+  made.help =
+      "1/N: a table with this part of the rows, for machines with less memory; such a row is not "
+      "comparable with one of the whole table";
+  made.defaults = {"1"};
+  made.omit = "1";
+  made.over_suite = true;
+  return made;
+}
+
 Dimension counted(const char* name, const char* prefix) {
   Dimension made;
   made.name = name;
   made.prefix = prefix;
   made.found = true;
   return made;
+}
+
+/// N of --scale 1/N; 1 of "1".
+std::int64_t divisor_of(const std::string& scale) {
+  if (scale == "1") return 1;
+  if (!scale.starts_with("1/"))
+    throw InputError(
+        fmt::format("--scale '{}' is not 1/N (a part of the rows). Give for example "
+                    "1/16.",
+                    scale));
+  return static_cast<std::int64_t>(
+      whole_number("--scale", scale.substr(2), 1, std::uint64_t{1} << 40));
 }
 
 /// Why this host has no room for the rows of its ranks, or nothing.
@@ -94,6 +120,8 @@ std::vector<Dimension> AnalyticsBenchmark::dimensions() const {
       "or "
       "its size: 8GB (10^9), 8G (2^30); a file has its own";
   all.push_back(std::move(problem));
+  all.push_back(scale_dimension());
+  all.push_back(dimension::conform(name()));
   all.push_back(counted("ranks", "r"));
   all.push_back(counted("nodes", "n"));
   all.push_back(dimension::threads());
@@ -110,15 +138,23 @@ void AnalyticsBenchmark::complete(Settings& settings, const RankCount& started) 
   settings["ranks"] = std::to_string(started.ranks);
   settings["nodes"] = std::to_string(started.nodes);
   std::string& data = settings.at("data");
+  std::string& scale = settings.at("scale");
+  const std::int64_t divisor = divisor_of(scale);
+  scale = divisor == 1 ? "1" : fmt::format("1/{}", divisor);
   if (is_file(data, tables())) {
+    if (divisor != 1)
+      throw InputError("--scale: a file has the rows that it has. Leave --scale out.");
     const Table& table = file_table(data, needs_labels());
     settings["problem"] = fmt::format("n{}d{}", table.rows(), table.features());
     data = table.canonical();
   } else {
     const TableSize size = parse_table(settings.at("problem"));
     const std::size_t element = size_of(storage(precision(settings.at("precision"))));
-    settings["problem"] =
-        fmt::format("n{}d{}", rows_of_all(size, started.ranks, element), size.features);
+    const std::int64_t rows = rows_of_all(size, started.ranks, element) / divisor;
+    if (rows == 0)
+      throw InputError(
+          fmt::format("--scale {}: nothing is left of the table. Give a larger part.", scale));
+    settings["problem"] = fmt::format("n{}d{}", rows, size.features);
   }
   complete_own(settings);
   if (settings.at("part") == whole) return;
@@ -151,7 +187,7 @@ std::unique_ptr<Problem> AnalyticsBenchmark::problem(const Settings& settings) c
   return std::make_unique<TableProblem>(
       name(), size.rows, size.features, precision(settings.at("precision")),
       work(settings, static_cast<double>(size.rows), static_cast<double>(size.features)),
-      passes(settings));
+      passes(settings), settings.at("conform") != conform_none);
 }
 
 Result<std::unique_ptr<Workload>> AnalyticsBenchmark::prepare(const Case& selected,

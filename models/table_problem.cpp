@@ -77,13 +77,14 @@ std::int64_t rows_of_all(const TableSize& size, int ranks, std::size_t element_b
 }
 
 TableProblem::TableProblem(std::string kind, std::int64_t rows, std::int64_t features,
-                           Precision precision, double work, double passes)
+                           Precision precision, double work, double passes, bool conforms)
     : kind_(std::move(kind)),
       rows_(rows),
       features_(features),
       precision_(precision),
       work_(work),
-      passes_(passes) {}
+      passes_(passes),
+      conforms_(conforms) {}
 
 std::string TableProblem::canonical() const { return fmt::format("n{}d{}", rows_, features_); }
 
@@ -101,6 +102,7 @@ double TableProblem::bytes() const { return passes_ * table_bytes(); }
 std::map<std::string, double> TableProblem::amounts() const {
   std::map<std::string, double> all = Problem::amounts();
   all["input_bytes_per_s"] = table_bytes();
+  if (conforms_) all["figure_of_merit"] = table_bytes();
   return all;
 }
 

@@ -31,16 +31,18 @@ std::int64_t rows_of_all(const TableSize& size, int ranks, std::size_t element_b
 class TableProblem final : public Problem {
  public:
   /// `work`: floating-point operations of one run; 0: not known before it. `passes`: how often one
-  /// run reads the whole table; 0: not known before it.
+  /// run reads the whole table; 0: not known before it. `conforms`: to a procurement, whose figure
+  /// of merit it has.
   TableProblem(std::string kind, std::int64_t rows, std::int64_t features, Precision precision,
-               double work, double passes);
+               double work, double passes, bool conforms = false);
   std::string kind() const override { return kind_; }
   std::string canonical() const override;
   nlohmann::json json() const override;
   double flops() const override { return work_; }
   double bytes() const override;
   /// flops_per_s and bytes_per_s where they are known, and input_bytes_per_s: the size of the table
-  /// over the time, CORAL-2's figure of merit.
+  /// over the time. It is CORAL-2's figure of merit, and named figure_of_merit where the problem
+  /// conforms: for no other problem than the prescribed one does it mean anything.
   std::map<std::string, double> amounts() const override;
 
  private:
@@ -50,6 +52,7 @@ class TableProblem final : public Problem {
   std::int64_t rows_, features_;
   Precision precision_;
   double work_, passes_;
+  bool conforms_;
 };
 
 }  // namespace assay

@@ -75,12 +75,14 @@ void check_suite_names(const nlohmann::json& suite, const fs::path& file, const 
 
 Listing listed_cases(const fs::path& executable, const fs::path& suite,
                      const std::vector<std::string>& launcher, const fs::path& scratch,
-                     std::chrono::duration<double> timeout, const std::string& suite_hash) {
+                     std::chrono::duration<double> timeout, const std::string& suite_hash,
+                     const std::vector<std::string>& more) {
   using nlohmann::json;
   std::vector<std::string> command = launcher;
   for (const std::string& word : {executable.string(), std::string("--suite"), suite.string(),
                                   std::string("--list"), std::string("--json")})
     command.push_back(word);
+  command.insert(command.end(), more.begin(), more.end());
   if (!suite_hash.empty()) command.insert(command.end(), {"--suite-hash", suite_hash});
   Ended ended;
   std::string said;
@@ -91,10 +93,15 @@ Listing listed_cases(const fs::path& executable, const fs::path& suite,
   if (!ended.signalled && ended.code == static_cast<int>(ExitCode::usage) && !said.empty()) {
     // A build of before the flag, beside which this one runs (--against), watches no suite.
     if (!suite_hash.empty() && said.find("--suite-hash") != std::string::npos) {
-      Listing old = listed_cases(executable, suite, launcher, scratch, timeout);
+      Listing old = listed_cases(executable, suite, launcher, scratch, timeout, "", more);
       old.hash.clear();
       return old;
     }
+    if (!more.empty() && said.find("unknown flag '" + more.front()) != std::string::npos)
+      throw InputError(
+          fmt::format("{} cannot be used with the suite {} ({} has no such flag). "
+                      "Leave it out.",
+                      more.front(), suite.string(), name));
     // The fault is the suite's: who asked wants to read of it, not of the process that saw it.
     if (said.starts_with(name + ": ")) said.erase(0, name.size() + 2);
     throw InputError(said);

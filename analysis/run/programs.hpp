@@ -31,10 +31,11 @@ struct Listing {
 
 /// The cases of a benchmark in a suite, as its executable tells them: it alone knows its
 /// dimensions and values. `scratch`: start of the names of two files for what it says.
-/// `suite_hash`: the content that the suite must have, "" for any. InputError in the executable's
-/// own words if it refuses the suite, CaseError if it cannot tell.
+/// `suite_hash`: the content that the suite must have, "" for any. `more`: further flags.
+/// InputError in the executable's own words if it refuses the suite, CaseError if it cannot tell.
 Listing listed_cases(const std::filesystem::path& executable, const std::filesystem::path& suite,
                      const std::vector<std::string>& launcher, const std::filesystem::path& scratch,
-                     std::chrono::duration<double> timeout, const std::string& suite_hash = "");
+                     std::chrono::duration<double> timeout, const std::string& suite_hash = "",
+                     const std::vector<std::string>& more = {});
 
 }  // namespace assay

@@ -144,6 +144,7 @@ RunPlan plan_of(const Given& given) {
       static_cast<int>(whole_of(given, "launches", 1, 10000).value_or(plan.campaign.launches));
   plan.campaign.seed = whole_of(given, "seed", 0, UINT64_MAX).value_or(1);
   plan.timing = timing_of(given);
+  plan.scale = value_of(given, "scale").value_or("");
   set_timing(plan, seconds_of(given, "timeout"));
   plan.filter = value_of(given, "filter").value_or("");
   if (const auto file = value_of(given, "cases")) plan.ids = ids_in(*file);
@@ -266,6 +267,10 @@ Command run_command() {
              {"--filter", "run only cases whose id or name matches", "REGEX", ""},
              {"--cases", "run only the ids in this file, which `assay compare --flagged` writes",
               "FILE", ""},
+             {"--scale",
+              "1/N: this part of the rows of every table, where memory is smaller; such rows are "
+              "not comparable with others",
+              "1/N", "the suite's"},
              {"--list", "print the ids of the cases, run nothing", "", ""},
              {"--dry-run", "print cases, launches, commands and an estimated time, run nothing", "",
               ""}}},

@@ -43,6 +43,7 @@ json settings_of(const RunPlan& plan) {
   json settings = {{"suite_hash", plan.suite_hash},
                    {"statistics", statistics_version},
                    {"seed", plan.campaign.seed},
+                   {"scale", plan.scale.empty() ? json() : json(plan.scale)},
                    {"launcher", plan.campaign.launcher}};
   for (const char* flag : timing_flags) {
     const auto given = plan.timing.find(flag);
@@ -59,6 +60,12 @@ void read_into(RunPlan& plan, const fs::path& suite_file) {
   plan.campaign.suite_hash = plan.suite_hash;
 }
 
+/// What tells a benchmark the scale of its cases.
+std::vector<std::string> scale_words(const RunPlan& plan) {
+  if (plan.scale.empty()) return {};
+  return {"--scale", plan.scale};
+}
+
 /// What an announcement, or the "run" of a result made from it, says of how it was run; but for
 /// what it says was executed: a file never chooses that.
 void adopt(RunPlan& plan, const json& event) {
@@ -66,6 +73,8 @@ void adopt(RunPlan& plan, const json& event) {
   if (open("seed")) plan.campaign.seed = event.value("seed", plan.campaign.seed);
   if (open("launches")) plan.campaign.launches = event.value("launches", plan.campaign.launches);
   if (open("filter")) plan.filter = event.value("filter", plan.filter);
+  if (const json before = event.value("scale", json()); open("scale") && before.is_string())
+    plan.scale = before;
   if (open("cases")) plan.ids = event.value("cases", plan.ids);
   if (open("no-ceilings")) plan.ceilings = event.value("ceilings", plan.ceilings);
   if (open("baseline")) plan.baselines = event.value("baselines", plan.baselines);
@@ -175,6 +184,7 @@ void set_timing(RunPlan& plan, std::optional<double> timeout) {
     plan.campaign.handed_on.push_back("--" + flag);
     plan.campaign.handed_on.push_back(value.dump());
   }
+  for (std::string& word : scale_words(plan)) plan.campaign.handed_on.push_back(std::move(word));
   double max_time =
       plan.suite.value("timing", json::object()).value("max_time", TimingOptions{}.max_time);
   if (plan.timing.contains("max-time")) max_time = plan.timing["max-time"];
@@ -284,9 +294,10 @@ std::vector<PlannedBenchmark> planned_benchmarks(const RunPlan& plan) {
   std::vector<std::string> all;
   for (const std::string& name : suite_benchmarks(plan.suite)) {
     PlannedBenchmark benchmark{name, executable_of(name, plan.programs), {}, {}};
-    Listing listing = listed_cases(
-        benchmark.executable, plan.campaign.suite_file, plan.campaign.launcher,
-        plan.campaign.folder / "log" / ("list-" + name), plan.campaign.timeout, plan.suite_hash);
+    Listing listing =
+        listed_cases(benchmark.executable, plan.campaign.suite_file, plan.campaign.launcher,
+                     plan.campaign.folder / "log" / ("list-" + name), plan.campaign.timeout,
+                     plan.suite_hash, scale_words(plan));
     benchmark.cases_hash = listing.hash;
     for (Case& benchmark_case : listing.cases) {
       all.push_back(benchmark_case.id);

@@ -20,6 +20,7 @@ struct RunPlan {
   /// What the command line sets of the timing, by flag without dashes; the rest is the suite's.
   std::map<std::string, nlohmann::json> timing;
   std::vector<std::string> baselines;
+  std::string scale{};             ///< --scale of every case ("1/16"); "": the suite's
   std::string filter;              ///< only cases whose id or name has a match
   std::vector<std::string> ids;    ///< only these cases; empty: all
   std::filesystem::path programs;  ///< folder of the benchmarks' executables
@@ -61,8 +62,8 @@ bool leaves_ranks_open(const std::vector<std::string>& words);
 /// Flags of the timing, handed on to every benchmark.
 inline constexpr const char* timing_flags[] = {"max-time", "precision-target", "min-samples",
                                                "reference-budget"};
-/// The flags for the benchmarks, and the time limit of a case: unless one is given it follows from
-/// the timed region.
+/// The flags for the benchmarks (timing, scale), and the time limit of a case: unless one is given
+/// it follows from the timed region.
 void set_timing(RunPlan& plan, std::optional<double> timeout);
 
 /// The journal's event that announces this run, or that an interrupted one is taken up.

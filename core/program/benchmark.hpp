@@ -75,6 +75,9 @@ Dimension cache();                                  ///< hot | cold
 Dimension threads();                                ///< default: processors this process may use
 Dimension layout(std::vector<std::string> values);  ///< default any, left out of the id
 Dimension device();                                 ///< cpu | gpu, cpu left out of the id
+/// none | the procurements that prescribe a case of `benchmark` (core/program/conform.hpp); none is
+/// left out of the id.
+Dimension conform(const std::string& benchmark);
 }  // namespace dimension
 
 /// A benchmark of single operations: give the problem and the oracle, get prepare().

@@ -62,7 +62,7 @@ std::vector<Case> selected_cases(const Benchmark& benchmark, RunRequest& request
     const std::filesystem::path file = find_suite(request.suite);
     const json suite = read_suite(file);
     expect_unchanged(file, "suite", suite, request.suite_hash);
-    cases = expand_suite(benchmark, suite, file.string(), plugins, started);
+    cases = expand_suite(benchmark, suite, file.string(), plugins, started, request.chosen);
     // Of the problem lists that the suite names, too.
     if (!request.cases_hash.empty())
       expect_unchanged(file, "cases", case_list(benchmark, cases), request.cases_hash);
@@ -275,8 +275,7 @@ int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
                         request.attempt, ranks.size(), ranks.nodes());
     // `assay run`, which gives a plan, judges by what it measures around the cases.
     if (request.plan.empty() && ranks.size() == 1) probe.judge(row);
-    for (const Baseline& baseline : baselines)
-      if (row.at("baseline").is_null()) row["baseline"] = baseline.match(row);
+    add_baseline(row, baselines);
     append({{"event", "row"}, {"row", row}});
     if (speaks && (request.talk != Talk::quiet || is_wrong(row))) {
       print_row(row);

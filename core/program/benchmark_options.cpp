@@ -8,6 +8,7 @@
 #include "core/base/numbers.hpp"
 #include "core/base/text.hpp"
 #include "core/machine/launched.hpp"
+#include "core/program/conform.hpp"
 #include "core/program/options.hpp"
 
 namespace assay {
@@ -134,11 +135,14 @@ void set_numbers(RunRequest& request, const Given& given) {
 }
 
 /// A flag that changes nothing here is a slip, and is told.
-void refuse_useless(const RunRequest& request, const Given& given) {
-  if (!request.suite.empty() && !request.chosen.empty())
-    throw InputError(fmt::format(
-        "--suite and --{} exclude each other (a suite names its own cases). Use one of them.",
-        dashed(request.chosen.begin()->first)));
+void refuse_useless(const RunRequest& request, const std::vector<Dimension>& axes,
+                    const Given& given) {
+  if (!request.suite.empty())
+    for (const Dimension& axis : axes)
+      if (request.chosen.contains(axis.name) && !axis.over_suite)
+        throw InputError(fmt::format(
+            "--suite and --{} exclude each other (a suite names its own cases). Use one of them.",
+            dashed(axis.name)));
   if (request.suite.empty())
     for (const char* flag : {"plan", "suite-hash", "cases-hash"})
       if (given.contains(flag))
@@ -208,12 +212,15 @@ RunRequest parse_benchmark_options(const Benchmark& benchmark, int argc, const c
   const std::optional<Given> parsed = parse_command(benchmark_command(benchmark), argc, argv, exit);
   if (!parsed) return request;
   const Given& given = *parsed;
-  report_old_flags(benchmark.dimensions(), argc, argv);
-  for (const Dimension& axis : benchmark.dimensions())
+  const std::vector<Dimension> axes = benchmark.dimensions();
+  report_old_flags(axes, argc, argv);
+  for (const Dimension& axis : axes)
     if (const auto found = given.find(flag_name(axis)); found != given.end() && !axis.found)
       request.chosen[axis.name] = found->second;
   if (const auto found = given.find("baseline"); found != given.end())
     request.baselines = found->second;
+  else
+    request.baselines = prescribed_baselines(benchmark.name(), request.chosen);
   request.suite = value_of(given, "suite");
   request.plan = value_of(given, "plan");
   request.journal = value_of(given, "journal");
@@ -225,7 +232,7 @@ RunRequest parse_benchmark_options(const Benchmark& benchmark, int argc, const c
   request.json = given.contains("json");
   request.talk = talk_of(given);
   set_numbers(request, given);
-  refuse_useless(request, given);
+  refuse_useless(request, axes, given);
   return request;
 }
 

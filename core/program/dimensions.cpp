@@ -1,6 +1,7 @@
 #include "assay/known_backends.hpp"
 #include "core/machine/environment.hpp"
 #include "core/program/benchmark.hpp"
+#include "core/program/conform.hpp"
 
 namespace assay::dimension {
 
@@ -83,6 +84,18 @@ Dimension layout(std::vector<std::string> values) {
 
 Dimension device() {
   return of_backend({"device", "device to run on", {"cpu", "gpu"}, {"cpu"}, "", "cpu"});
+}
+
+Dimension conform(const std::string& benchmark) {
+  Dimension axis{"conform",
+                 "run what a procurement prescribes (data, size, algorithm), and report its figure "
+                 "of merit; flags that say how and where go with it",
+                 procurements(benchmark),
+                 {conform_none},
+                 "",
+                 conform_none};
+  axis.values.insert(axis.values.begin(), conform_none);
+  return axis;
 }
 
 }  // namespace assay::dimension

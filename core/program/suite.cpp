@@ -12,6 +12,7 @@
 #include "core/base/text.hpp"
 #include "core/machine/environment.hpp"
 #include "core/machine/threads.hpp"
+#include "core/program/conform.hpp"
 #include "core/result/schema.hpp"
 
 namespace assay {
@@ -249,6 +250,11 @@ fs::path find_suite(const std::string& name) {
                    data_folder("suites").string() + ".");
 }
 
+bool is_about_group(const std::string& key) {
+  return key == "benchmark" || key == "required" || key == "tolerance" || key == "comment" ||
+         key == "note";
+}
+
 std::vector<std::string> suite_benchmarks(const json& suite) {
   std::vector<std::string> names;
   for (const json& group : suite.at("cases")) {
@@ -278,6 +284,8 @@ std::vector<Case> expand(const Benchmark& benchmark,
     all.insert(all.end(), values.begin(), values.end());
   }
 
+  std::string note;
+  on_behalf_of("conform", [&] { note = add_prescribed(benchmark.name(), asked); });
   std::vector<Case> cases(1);
   const auto multiply = [&](const std::string& name, const std::vector<std::string>& values) {
     std::vector<Case> product;
@@ -317,6 +325,7 @@ std::vector<Case> expand(const Benchmark& benchmark,
       });
   for (Case& benchmark_case : cases) {
     benchmark_case.required = required;
+    benchmark_case.note = note;
     benchmark.complete(benchmark_case.settings, started);
     benchmark_case.id = make_id(benchmark.name(), axes, benchmark_case.settings);
   }
@@ -335,13 +344,15 @@ json case_list(const Benchmark& benchmark, const std::vector<Case>& cases) {
          {"tolerance", benchmark_case.tolerance ? json(*benchmark_case.tolerance) : json()},
          {"part_of", benchmark_case.parts},
          {"problem_bytes", problem == nullptr ? 0 : problem->bytes()}});
+    if (!benchmark_case.note.empty()) list.back()["note"] = benchmark_case.note;
   }
   return list;
 }
 
 std::vector<Case> expand_suite(const Benchmark& benchmark, const json& suite,
                                const std::string& shown_as, Plugins& plugins,
-                               const RankCount& started) {
+                               const RankCount& started,
+                               const std::map<std::string, std::vector<std::string>>& over) {
   std::vector<Case> cases;
   std::size_t index = 0;
   for (const json& group : suite.at("cases")) {
@@ -349,17 +360,18 @@ std::vector<Case> expand_suite(const Benchmark& benchmark, const json& suite,
     if (group.at("benchmark") != benchmark.name()) continue;
     std::map<std::string, std::vector<std::string>> chosen;
     for (const auto& [key, value] : group.items()) {
-      if (key == "benchmark" || key == "required" || key == "tolerance" || key == "comment")
-        continue;
+      if (is_about_group(key)) continue;
       const json list = value.is_array() ? value : json::array({value});
       for (const json& item : list)
         chosen[key].push_back(item.is_string() ? item.get<std::string>() : item.dump());
     }
+    for (const auto& [name, values] : over) chosen[name] = values;
     try {
       const json tolerance = group.value("tolerance", suite.value("tolerance", json()));
       for (Case& benchmark_case :
            expand(benchmark, chosen, plugins, group.value("required", false), started)) {
         if (tolerance.is_number()) benchmark_case.tolerance = tolerance.get<double>();
+        benchmark_case.note = group.value("note", benchmark_case.note);
         cases.push_back(std::move(benchmark_case));
       }
     } catch (const DimensionError& error) {

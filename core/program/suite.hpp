@@ -37,21 +37,24 @@ nlohmann::json read_suite(const std::filesystem::path& file);
 std::filesystem::path find_suite(const std::string& name);
 /// Names of the suites in suites/ (what else lies there, like criteria, says so by its schema).
 std::vector<std::string> suite_names();
+/// Whether a key of a suite's group is about all of its cases ("required"), and no dimension.
+bool is_about_group(const std::string& key);
 /// Names of benchmarks a suite needs, in order of first mention.
 std::vector<std::string> suite_benchmarks(const nlohmann::json& suite);
 
 /// All cases of one group of settings (several values an axis: the product), with defaults filled
 /// in and every value checked (InputError with the nearest valid name). `chosen`: dimension →
-/// values.
+/// values. Where "conform" is chosen, what it prescribes is chosen, too, and nothing else may be.
 std::vector<Case> expand(const Benchmark& benchmark,
                          const std::map<std::string, std::vector<std::string>>& chosen,
                          Plugins& plugins, bool required = false, const RankCount& started = {});
 /// What `--list --json` tells of cases, and `assay run` plans by.
 nlohmann::json case_list(const Benchmark& benchmark, const std::vector<Case>& cases);
 
-/// The cases of one benchmark in a suite.
+/// The cases of one benchmark in a suite. `over`: dimensions whose values stand before the suite's.
 std::vector<Case> expand_suite(const Benchmark& benchmark, const nlohmann::json& suite,
                                const std::string& shown_as, Plugins& plugins,
-                               const RankCount& started = {});
+                               const RankCount& started = {},
+                               const std::map<std::string, std::vector<std::string>>& over = {});
 
 }  // namespace assay

@@ -126,9 +126,13 @@ class KmeansBenchmark final : public AnalyticsBenchmark {
                            precision(settings.at("precision")))}};
   }
   void complete_part(Settings& settings) const override {
+    if (clusters_of(settings.at("clusters")).size() > 1)
+      throw InputError(fmt::format(
+          "--part: one operation has one number of centroids (--clusters is {}). Give one.",
+          settings.at("clusters")));
     settings["start"] = "random";
     settings["iterations"] = "1";
-    settings["tolerance"] = "none";
+    settings["until_moved"] = "none";
   }
 
   Result<std::unique_ptr<Analysis>> make(const AnalysisCase& from) const override {

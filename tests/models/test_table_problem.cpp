@@ -57,6 +57,8 @@ TEST(TableProblem, AmountsAreOfOneRun) {
   EXPECT_EQ(known.amounts().at("flops_per_s"), 5e6);
   const TableProblem unknown("svm", 1000, 10, Precision::fp64, 0, 0);
   EXPECT_EQ(unknown.amounts().size(), 1u);
+  const TableProblem conforms("svm", 1000, 10, Precision::fp64, 0, 0, true);
+  EXPECT_EQ(conforms.amounts().at("figure_of_merit"), 1000 * 10 * 8);
 }
 
 TEST(TableProblem, RanksShareAllRowsEvenly) {

@@ -11,6 +11,7 @@
 #include "analysis/number_formats.hpp"
 #include "analysis/plugin_probe.hpp"
 #include "analysis/run/programs.hpp"
+#include "analysis/table/summary.hpp"
 #include "analysis/text_table.hpp"
 #include "core/base/error.hpp"
 #include "core/base/paths.hpp"
@@ -122,12 +123,17 @@ void list_baselines() {
   });
 }
 
+void list_summaries() {
+  list_files("summary", summary_names(),
+             [](const std::string& name) { return text_of(read_summary(name), "description"); });
+}
+
 void list_precisions() { std::cout << precision_table(); }
 
 const std::map<std::string, void (*)()> lists{
-    {"backends", list_backends},    {"benchmarks", list_benchmarks}, {"suites", list_suites},
-    {"criteria", list_criteria},    {"problems", list_problems},     {"baselines", list_baselines},
-    {"precisions", list_precisions}};
+    {"backends", list_backends},     {"benchmarks", list_benchmarks}, {"suites", list_suites},
+    {"criteria", list_criteria},     {"problems", list_problems},     {"baselines", list_baselines},
+    {"precisions", list_precisions}, {"summaries", list_summaries}};
 
 std::vector<std::string> names_of_lists() {
   std::vector<std::string> names;
@@ -147,8 +153,8 @@ int list(const Given& given) {
 
 Command list_command() {
   return {"list",
-          "List the available backends, benchmarks, suites, criteria, problems, baselines or "
-          "precisions.",
+          "List the available backends, benchmarks, suites, criteria, problems, baselines, "
+          "precisions or summaries.",
           {{"WHAT", "list to print", "WHAT", "", true, false, "", names_of_lists()}},
           &list,
           {{"assay list suites", "lists the shipped suites"},

@@ -1,7 +1,10 @@
+#include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "analysis/commands.hpp"
 #include "analysis/load.hpp"
+#include "analysis/table/summary.hpp"
 #include "analysis/table/table.hpp"
 #include "core/base/error.hpp"
 #include "core/result/outputs.hpp"
@@ -34,10 +37,41 @@ std::string rendered(const std::vector<NamedResult>& results,
   return document.dump(1) + "\n";
 }
 
+/// Whether this is the name of a shipped summary, and no file or baseline has it.
+bool is_summary(const std::string& name) {
+  const auto among = [&](const std::vector<std::string>& names) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  return among(summary_names()) && !among(baseline_names()) && !std::filesystem::exists(name);
+}
+
+/// The first file is the name of a summary; those after it are what is summarised.
+int summarised(const Given& given, std::vector<std::string> files, const std::string& format) {
+  refuse_flags(given, {"by", "filter", "sort", "columns", "absolutes"}, "the summary " + files[0],
+               "its lines are always the same");
+  if (format == "csv" || format == "json")
+    throw InputError("--format " + format + " cannot be used with the summary " + files[0] +
+                     " (it is a table for people). Use terminal or markdown.");
+  const nlohmann::json summary = read_summary(files[0]);
+  files.erase(files.begin());
+  if (files.empty()) files = summary.at("systems");
+  std::vector<std::string> names = values_of(given, "baseline");
+  if (names.empty()) names = summary.at("baselines");
+  std::vector<Baseline> baselines;
+  for (const std::string& name : names) baselines.push_back(Baseline::load(name));
+  std::vector<std::string> inputs = files;
+  inputs.insert(inputs.end(), names.begin(), names.end());
+  if (const auto out = value_of(given, "out")) check_output("--out", *out, inputs);
+  const std::vector<NamedResult> results = load_results(files);
+  emit(given, summary_table(summary, results, baselines, format == "markdown"));
+  return static_cast<int>(ExitCode::ok);
+}
+
 int table(const Given& given) {
   const std::string format = choice_of(given, "format", {"terminal", "markdown", "csv", "json"});
-  const TableOptions options = options_of(given, format);
   std::vector<std::string> files = values_of(given, "FILE");
+  if (is_summary(files.front())) return summarised(given, std::move(files), format);
+  const TableOptions options = options_of(given, format);
   std::vector<Baseline> baselines;
   for (const std::string& name : values_of(given, "baseline")) {
     if (options.by == "system")
@@ -59,8 +93,10 @@ Command table_command() {
   return {
       "table",
       "Show result files as a table, beside other systems' numbers.",
-      {{"FILE", "result file, folder of a run, or name of a shipped baseline", "FILE", "", true,
-        true},
+      {{"FILE",
+        "result file, folder of a run, or name of a shipped baseline; before them the name of a "
+        "summary (`assay list summaries`): their speedups by category",
+        "FILE", "", true, true},
        {"--baseline", "systems to show beside the rows (names or result files)", "NAME,...",
         "the rows' own", false, true},
        {"--by",
@@ -89,7 +125,9 @@ Command table_command() {
        {"assay table results/today --format csv --out today.csv", "writes them for a spreadsheet"},
        {"assay table results/today --filter precision=fp32 --sort time",
         "prints the rows of one precision, the fastest first"},
-       {"assay table results/today --by precision", "prints what each precision gains and costs"}}};
+       {"assay table results/today --by precision", "prints what each precision gains and costs"},
+       {"assay table coral2 results/today",
+        "prints the speedups of CORAL-2's suites by category, beside the published ones"}}};
 }
 
 }  // namespace assay

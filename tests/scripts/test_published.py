@@ -72,6 +72,18 @@ class Tables(RunTest):
         widths = {len(re.findall(r"(?<!\\)\|", line)) for line in out.read_text().splitlines() if line.startswith("|")}
         self.assertEqual(len(widths), 1)
 
+    def test_summary(self):
+        text = self.command(ASSAY, "table", "coral2", code=0).stdout
+        self.assertEqual(text, (SOURCE / "tests" / "golden" / "tables" / "coral2.txt").read_text())
+        self.assertIn("coral2", self.command(ASSAY, "list", "summaries", code=0).stdout)
+        self.command(ASSAY, "validate", SOURCE / "results-schema" / "summaries" / "coral2.json", code=0)
+        only = self.command(ASSAY, "table", "coral2", "summitdev", "--baseline", "summit", "--format", "markdown", code=0).stdout
+        self.assertIn("summitdev over summit", only)
+        self.assertNotIn("titan", only.split("printed: J. Yin")[0].split("\n\n")[1])
+        for words, part in ((["--by", "smt"], "--by"), (["--filter", "pca"], "--filter"), (["--format", "csv"], "--format"),
+                            (["no-such-result"], "no-such-result")):
+            self.assertIn(part, self.command(ASSAY, "table", "coral2", *words, code=2).stderr)
+
     def test_bad_input(self):
         for words, part in ((["summitdev", "--baseline", "summmit"], "'summit'"), (["summitdev", "--format", "cvs"], "'csv'"),
                             (["summitdev", "--by", "workloda"], "'workload'"), (["summitdev", "summitdev"], "twice")):

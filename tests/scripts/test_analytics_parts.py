@@ -45,7 +45,7 @@ class Parts(RunTest):
     def test_a_row_depends_on_what_the_part_depends_on(self):
         words = ("--part", "kmeans_assign")
         (one,) = self.rows("assay-kmeans", *words, code=0)
-        (other,) = self.rows("assay-kmeans", *words, "--iterations", 3, "--start", "kmeans++", "--tolerance", 0.1, "--data", "normal",
+        (other,) = self.rows("assay-kmeans", *words, "--iterations", 3, "--start", "kmeans++", "--until-moved", 0.1, "--data", "normal",
                              "--problem", "n1001d7", code=0)
         self.assertEqual(one["id"], other["id"])
         self.assertTrue(one["id"].endswith("/part=kmeans_assign"))

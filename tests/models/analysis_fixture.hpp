@@ -24,6 +24,15 @@ inline Plugins& plugins() {
   return all;
 }
 
+/// The backends that compute every operation here: blas only where there is a library for it.
+inline std::vector<std::string> host_backends() {
+  std::vector<std::string> all{"native", "reference"};
+  const Result<Backend*> blas = plugins().open("blas");
+  if (const auto* const opened = std::get_if<Backend*>(&blas))
+    if (!std::holds_alternative<Unsupported>((*opened)->device({}))) all.emplace_back("blas");
+  return all;
+}
+
 /// The case of these flags, as `ranks` ranks complete it.
 inline Case one_case(const AnalyticsBenchmark& benchmark, const Flags& flags, int ranks) {
   std::map<std::string, std::vector<std::string>> given;

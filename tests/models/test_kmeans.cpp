@@ -28,14 +28,15 @@ TEST(Kmeans, TheSameOnAnyNumberOfRanks) {
 }
 
 TEST(Kmeans, BackendsAndPrecisions) {
-  for (const char* precision : {"fp64", "fp32"})
-    for (const char* clusters : {"1", "2", "16", "19"})
-      metrics_on_ranks(kmeans_benchmark(),
-                       {{"backend", "native"},
-                        {"precision", precision},
-                        {"problem", "n997d33"},
-                        {"clusters", clusters}},
-                       2);
+  for (const std::string& backend : fixture::host_backends())
+    for (const char* precision : {"fp64", "fp32"})
+      for (const char* clusters : {"1", "2", "16", "19"})
+        metrics_on_ranks(kmeans_benchmark(),
+                         {{"backend", backend},
+                          {"precision", precision},
+                          {"problem", "n997d33"},
+                          {"clusters", clusters}},
+                         2);
 }
 
 TEST(Kmeans, FindsPlantedClusters) {

@@ -30,7 +30,7 @@ TEST(Pca, TheSameOnAnyNumberOfRanks) {
 }
 
 TEST(Pca, BackendsAndPrecisions) {
-  for (const char* backend : {"native", "blas"})
+  for (const std::string& backend : fixture::host_backends())
     for (const char* precision : {"fp64", "fp32"})
       for (const char* problem : {"n2d1", "n100d1", "n50d60", "n3001d33"})
         metrics_on_ranks(pca_benchmark(),

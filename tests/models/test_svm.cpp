@@ -41,10 +41,11 @@ TEST(Svm, ReachesSmallGapsAndTheBayesError) {
 }
 
 TEST(Svm, PrecisionsAndShapes) {
-  for (const char* precision : {"fp64", "fp32"})
-    for (const char* problem : {"n20d30", "n1000d1", "n2000d37"})
-      metrics_on_ranks(svm_benchmark(),
-                       {{"backend", "native"}, {"precision", precision}, {"problem", problem}}, 2);
+  for (const std::string& backend : fixture::host_backends())
+    for (const char* precision : {"fp64", "fp32"})
+      for (const char* problem : {"n20d30", "n1000d1", "n2000d37"})
+        metrics_on_ranks(svm_benchmark(),
+                         {{"backend", backend}, {"precision", precision}, {"problem", problem}}, 2);
 }
 
 TEST(Svm, SeparableDataAreSolved) {

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "core/machine/launched.hpp"
+
 namespace assay {
 
 bool colour_wanted(int descriptor) {
@@ -12,7 +14,7 @@ bool colour_wanted(int descriptor) {
   const char* terminal = std::getenv("TERM");
   if (none != nullptr && *none != '\0') return false;
   if (terminal != nullptr && std::string_view(terminal) == "dumb") return false;
-  return isatty(descriptor) != 0;
+  return isatty(descriptor) != 0 && launched().by.empty();
 }
 
 std::string coloured(const std::string& status, bool colour) {

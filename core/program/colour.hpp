@@ -6,7 +6,8 @@
 namespace assay {
 
 /// Whether text for this descriptor may hold colours: it is a terminal, NO_COLOR is not set
-/// (https://no-color.org), and TERM is not "dumb".
+/// (https://no-color.org), TERM is not "dumb", and no launcher started this rank: one of Open MPI
+/// gives ranks pseudo-terminals, wherever its own output goes.
 bool colour_wanted(int descriptor);
 
 /// A status word: green for what is ok, yellow for unsupported, red for incorrect, failed and

@@ -6,10 +6,12 @@
 #include <cstring>
 #include <exception>
 #include <new>
+#include <stdexcept>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "core/api/layout.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/machine/energy.hpp"
@@ -37,11 +39,19 @@ CaseError refused(std::size_t bytes, const std::string& what) {
                   bytes, what));
 }
 
+std::size_t packed_bytes(const TensorSpec& spec) {
+  return static_cast<std::size_t>(spec.elements()) * size_of(spec.type);
+}
+
+std::size_t placed_bytes(const TensorSpec& spec) {
+  return spec.layout ? static_cast<std::size_t>(spec.layout->elements) * size_of(spec.type)
+                     : packed_bytes(spec);
+}
+
 class HostTensor final : public Tensor {
  public:
   explicit HostTensor(const TensorSpec& spec) : spec_(spec) {
-    const auto packed = static_cast<std::size_t>(spec.elements()) * size_of(spec.type);
-    if (spec.role != Role::workspace) spec_.bytes = std::max(spec.bytes, packed);
+    if (spec.role != Role::workspace) spec_.bytes = std::max(spec.bytes, placed_bytes(spec));
     const std::size_t bytes = in_whole_lines(spec_.bytes);
     data_ = spec.memory ? spec.memory(bytes) : ordinary_memory(bytes);
     if (data_ == nullptr) throw refused(bytes, spec.name);
@@ -92,15 +102,28 @@ void HostStream::mark(int which) {
 double HostStream::seconds(int from, int to) const { return marks_[to & 15] - marks_[from & 15]; }
 
 std::unique_ptr<Tensor> HostDevice::allocate(const TensorSpec& spec) {
+  if (spec.opaque) throw std::logic_error("an opaque tensor on the host's device: " + spec.name);
   return std::make_unique<HostTensor>(spec);
 }
 
 void HostDevice::put(Tensor& tensor, const Source& source) {
-  fill_packed(tensor.spec().type, tensor.spec().elements(), tensor.data(), source);
+  const TensorSpec& spec = tensor.spec();
+  if (!spec.layout) return fill_packed(spec.type, spec.elements(), tensor.data(), source);
+  const auto packed = host_memory(packed_bytes(spec));
+  fill_packed(spec.type, spec.elements(), packed.get(), source);
+  const auto start = std::chrono::steady_clock::now();
+  place(spec, *spec.layout, packed.get(), tensor.data());
+  reorder_seconds_ += seconds_since(start);
 }
 
 void HostDevice::get(Tensor& tensor, const Sink& sink) {
-  show_packed(tensor.spec().type, tensor.spec().elements(), tensor.data(), sink);
+  const TensorSpec& spec = tensor.spec();
+  if (!spec.layout) return show_packed(spec.type, spec.elements(), tensor.data(), sink);
+  const auto packed = host_memory(packed_bytes(spec));
+  const auto start = std::chrono::steady_clock::now();
+  pack(spec, *spec.layout, tensor.data(), packed.get());
+  reorder_seconds_ += seconds_since(start);
+  show_packed(spec.type, spec.elements(), packed.get(), sink);
 }
 
 std::size_t HostDevice::memory_available() const { return assay::memory_available(); }

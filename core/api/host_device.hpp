@@ -1,6 +1,5 @@
 #pragma once
-// Plain host memory and the steady clock: the device of backends that compute on the processor with
-// row-major tensors.
+// Host memory and the steady clock: the device of backends that compute on the processor.
 
 #include "core/api/device.hpp"
 
@@ -17,7 +16,7 @@ class HostStream final : public Stream {
   double marks_[16] = {};
 };
 
-/// 64-byte aligned row-major tensors.
+/// 64-byte aligned tensors, row-major or in a Layout. std::logic_error for opaque ones.
 class HostDevice final : public Device {
  public:
   std::string name() const override { return "cpu"; }
@@ -27,9 +26,11 @@ class HostDevice final : public Device {
   void get(Tensor& tensor, const Sink& sink) override;
   std::size_t memory_available() const override;
   std::size_t cache_bytes() const override;
+  double reorder_seconds() const override { return reorder_seconds_; }
 
  private:
   HostStream stream_;
+  double reorder_seconds_ = 0;
 };
 
 /// Fills packed elements of `type` at `data` from a source in blocks, in parallel; put() of every

@@ -44,7 +44,53 @@ void dispatch(std::size_t size, const Body& body) {
   }
 }
 
+/// The split of a dimension in one of the ways in which equal ones are written.
+Split normal(const Split& split, std::int64_t extent) {
+  if (extent == 1) return {1, 0, 0};
+  if (split.block >= extent) return {1, split.inner, 0};
+  if (split.block == 1) return {1, split.outer, 0};
+  if (split.outer == split.block * split.inner) return {1, split.inner, 0};
+  return split;
+}
+
+/// One split a dimension, normal.
+std::vector<Split> splits_of(const TensorSpec& spec) {
+  std::vector<Split> splits(spec.dims.size());
+  std::int64_t stride = 1;
+  for (std::size_t d = spec.dims.size(); d-- > 0; stride *= spec.dims[d])
+    splits[d] = normal(spec.layout ? spec.layout->splits[d] : Split{1, stride, 0}, spec.dims[d]);
+  return splits;
+}
+
 }  // namespace
+
+Layout channels_last(const std::vector<std::int64_t>& dims) {
+  Layout layout{std::vector<Split>(dims.size()), 1};
+  layout.splits[1] = {1, 1, 0};
+  std::int64_t stride = dims[1];
+  for (std::size_t d = dims.size(); d-- > 2; stride *= dims[d]) layout.splits[d] = {1, stride, 0};
+  layout.splits[0] = {1, stride, 0};
+  layout.elements = stride * dims[0];
+  return layout;
+}
+
+Layout channel_blocks(const std::vector<std::int64_t>& dims, std::int64_t block) {
+  Layout layout{std::vector<Split>(dims.size()), 1};
+  std::int64_t stride = block;
+  for (std::size_t d = dims.size(); d-- > 2; stride *= dims[d]) layout.splits[d] = {1, stride, 0};
+  layout.splits[1] = {block, stride, 1};
+  stride *= (dims[1] + block - 1) / block;
+  layout.splits[0] = {1, stride, 0};
+  layout.elements = stride * dims[0];
+  return layout;
+}
+
+bool same_places(const TensorSpec& a, const TensorSpec& b) {
+  if (a.opaque || b.opaque || a.dims != b.dims || a.type != b.type) return false;
+  for (const TensorSpec* spec : {&a, &b})
+    if (spec->layout && !spec->layout->pieces.empty()) return false;
+  return splits_of(a) == splits_of(b);
+}
 
 void place(const TensorSpec& spec, const Layout& layout, const void* packed, void* placed) {
   dispatch(size_of(spec.type), [&](auto kind) {

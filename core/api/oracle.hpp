@@ -61,6 +61,8 @@ class Oracle {
   /// The full-significand pass's data of a floating type are multiplied by 2 to this power: weights
   /// of a recurrence near 1/sqrt(n), so that errors do not grow from step to step.
   virtual int scale_exponent(const TensorSpec&) const { return 0; }
+  /// Whether the full-significand pass's data of a floating type are magnitudes: variances.
+  virtual bool nonnegative(const TensorSpec&) const { return false; }
   /// Bits of the full-significand pass's data where only fewer than the type's keep sums exact in
   /// any order (Values::Kind::fixed); 0: full significands.
   virtual int fixed_bits(const TensorSpec&, const Executed&) const { return 0; }

@@ -156,25 +156,37 @@ Values::Values(Kind kind, std::uint64_t seed, std::string_view stream, DataType 
   key_[1] = mixed[1];
 }
 
+Values::Values(std::shared_ptr<const std::vector<double>> stored)
+    : kind_(Kind::mantissa), type_(DataType::fp64), magnitude_(0), key_{}, stored_(stored) {}
+
 Values Values::of_rank(int rank) const {
+  if (stored_) throw std::invalid_argument("stored values belong to no rank");
   Values other = *this;
   other.rank_ = static_cast<std::uint32_t>(rank);
   return other;
 }
 
 Values Values::in_groups(int groups) const {
+  if (stored_) throw std::invalid_argument("stored values belong to no group of ranks");
   Values other = *this;
   other.groups_ = groups;
   return other;
 }
 
 Values Values::scaled(int exponent) const {
-  if (kind_ != Kind::mantissa || is_integer(type_))
+  if (kind_ != Kind::mantissa || is_integer(type_) || stored_)
     throw std::invalid_argument(
         "only full significands of floating types have a scale (integers and fixed-point values "
         "would become others). Use Kind::mantissa.");
   Values other = *this;
   other.exponent_ = exponent;
+  return other;
+}
+
+Values Values::magnitudes() const {
+  if (stored_) throw std::invalid_argument("stored values have the signs that they have");
+  Values other = *this;
+  other.magnitudes_ = true;
   return other;
 }
 
@@ -197,6 +209,8 @@ void Values::clear_others(std::uint64_t first, std::span<double> out) const {
 
 /// Exact but for fp16, whose normal numbers end at 2^-14.
 void Values::scale(std::span<double> out) const {
+  if (magnitudes_)
+    for (double& value : out) value = std::abs(value);
   if (exponent_ == 0) return;
   const double factor = std::ldexp(1, exponent_);
   for (double& value : out) value *= factor;
@@ -205,12 +219,19 @@ void Values::scale(std::span<double> out) const {
 }
 
 double Values::operator()(std::int64_t index) const {
+  if (stored_) return stored_->at(static_cast<std::size_t>(index));
   double out[4];
   block(static_cast<std::uint64_t>(index) / 4, out);
   return out[index % 4];
 }
 
 void Values::fill(std::int64_t first, std::span<double> out) const {
+  if (stored_) {
+    if (first < 0 || static_cast<std::size_t>(first) + out.size() > stored_->size())
+      throw std::out_of_range("stored values end before these elements");
+    std::copy_n(stored_->begin() + first, out.size(), out.begin());
+    return;
+  }
   std::uint32_t words[4 * blocks_at_once], more[4 * blocks_at_once];
   double ends[4];
   std::size_t done = 0;

@@ -4,8 +4,10 @@
 // can make its own part.
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "core/api/precision.hpp"
 
@@ -26,6 +28,13 @@ class Values {
   /// type the range is
   /// [-magnitude, magnitude] ([0, 2 magnitude + 1] for u8).
   Values(Kind kind, std::uint64_t seed, std::string_view stream, DataType type, int magnitude);
+  /// What a tensor holds that something else filled: the inputs of a layer inside a network. Not
+  /// scaled nor divided among ranks (std::invalid_argument).
+  explicit Values(std::shared_ptr<const std::vector<double>> stored);
+
+  /// Whether elements are independent of each other and symmetric about zero, as error bounds may
+  /// take for granted: all but stored ones.
+  bool random() const { return stored_ == nullptr; }
 
   /// The same tensor as another rank has it (0: this constructor's): what a collective's reference
   /// needs.
@@ -37,6 +46,9 @@ class Values {
   /// The same, times 2^exponent, rounded to the type where that makes fp16's small values
   /// subnormal. Floating types of Kind::mantissa alone; std::invalid_argument for others.
   Values scaled(int exponent) const;
+
+  /// The same without its signs.
+  Values magnitudes() const;
 
   /// Element `index`, already rounded to the storage type.
   double operator()(std::int64_t index) const;
@@ -54,6 +66,8 @@ class Values {
   std::uint32_t rank_ = 0;
   int groups_ = 1;
   int exponent_ = 0;  ///< of the scale
+  bool magnitudes_ = false;
+  std::shared_ptr<const std::vector<double>> stored_;
 };
 
 /// A permutation of 0 … n-1 from a seed; orders of cases and launches (recorded, reproducible

@@ -1,6 +1,5 @@
 #pragma once
-// What an operation asks for and a device gives: named, typed, shaped memory whose layout only its
-// backend knows.
+// What an operation asks for and a device gives: named, typed, shaped memory.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,6 +12,8 @@
 #include "core/api/precision.hpp"
 
 namespace assay {
+
+struct Layout;  // core/api/layout.hpp
 
 enum class Role {
   input,   ///< read by run
@@ -32,8 +33,13 @@ struct TensorSpec {
   Role role = Role::input;
   DataType type = DataType::fp32;
   std::vector<std::int64_t> dims;  ///< row-major element order; {} for workspace and saved
-  std::size_t bytes = 0;           ///< memory it needs in the backend's layout (padding included)
-  std::shared_ptr<const void> layout;  ///< backend's own description, null for plain row-major
+  std::size_t bytes = 0;           ///< memory that it needs (padding included)
+  /// Where the elements lie: operations of several backends can use one tensor where their layouts
+  /// of it are the same. Null for row-major order.
+  std::shared_ptr<const Layout> layout;
+  /// A layout that Layout cannot describe, in the backend's own words: only the backend's device
+  /// allocates and converts the tensor, and only its operations use it.
+  std::shared_ptr<const void> opaque{};
   /// Gives its memory, on a host aligned to 64 bytes; empty: ordinary memory of the device.
   std::function<std::shared_ptr<void>(std::size_t bytes)> memory{};
 

@@ -26,7 +26,8 @@ std::int64_t read_count(const char*& at, const char* end, const std::string& fie
 std::map<std::string, std::int64_t> read_counts(const std::string& text,
                                                 const std::vector<std::string>& known,
                                                 const std::vector<std::string>& required,
-                                                const DescriptorComplaint& complain) {
+                                                const DescriptorComplaint& complain,
+                                                const std::vector<std::string>& may_be_zero) {
   std::map<std::string, std::int64_t> given;
   const char* at = text.data();
   const char* const end = at + text.size();
@@ -43,7 +44,8 @@ std::map<std::string, std::int64_t> read_counts(const std::string& text,
                *at, at - text.data() + 1, known.front());
     if (std::find(known.begin(), known.end(), field) == known.end())
       complain("{}", unknown_name("field", field, known));
-    if (!given.emplace(field, read_count(at, end, field, 1, complain)).second)
+    const bool zero = std::find(may_be_zero.begin(), may_be_zero.end(), field) != may_be_zero.end();
+    if (!given.emplace(field, read_count(at, end, field, zero ? 0 : 1, complain)).second)
       complain("{} is given twice. Give it once.", field);
   }
   for (const std::string& field : required)

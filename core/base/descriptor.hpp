@@ -35,12 +35,14 @@ class DescriptorComplaint {
 std::int64_t read_count(const char*& at, const char* end, const std::string& field,
                         std::int64_t least, const DescriptorComplaint& complain);
 
-/// `text`, "n262144d250", as numbers by the names of their fields, each at least 1; '_' may
-/// separate them. Refused: unknown fields, the same one twice, one of `required` that is missing.
+/// `text`, "n262144d250", as numbers by the names of their fields, each at least 1, or 0 for those
+/// of `may_be_zero`; '_' may separate them. Refused: unknown fields, the same one twice, one of
+/// `required` that is missing.
 std::map<std::string, std::int64_t> read_counts(const std::string& text,
                                                 const std::vector<std::string>& known,
                                                 const std::vector<std::string>& required,
-                                                const DescriptorComplaint& complain);
+                                                const DescriptorComplaint& complain,
+                                                const std::vector<std::string>& may_be_zero = {});
 
 /// factor * … where that fits 64 bits; else the field at which it does not is named.
 std::int64_t product(std::initializer_list<std::pair<const char*, std::int64_t>> factors,

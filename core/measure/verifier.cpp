@@ -70,7 +70,8 @@ Values Verifier::values(std::size_t set, const TensorSpec& spec, Draw draw) cons
   if (draw.exact) return make(Values::Kind::integer, magnitude_);
   if (const int bits = oracle_.fixed_bits(spec, executed_()); bits > 0)
     return make(Values::Kind::fixed, bits);
-  const Values full = make(Values::Kind::mantissa, oracle_.full_magnitude(spec));
+  Values full = make(Values::Kind::mantissa, oracle_.full_magnitude(spec));
+  if (oracle_.nonnegative(spec)) full = full.magnitudes();
   const int exponent = oracle_.scale_exponent(spec);
   return exponent == 0 ? full : full.scaled(exponent);
 }

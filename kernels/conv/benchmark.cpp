@@ -30,7 +30,7 @@ class ConvBenchmark final : public OperationBenchmark {
             dimension::problem({"coral2/winograd"}),
             dimension::cache(),
             dimension::threads(),
-            dimension::layout({"any", "nchw", "nhwc"}),
+            dimension::layout({"any", "nchw", "nhwc", plain_weights_layout}),
             dimension::device()};
   }
 

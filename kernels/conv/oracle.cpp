@@ -221,6 +221,7 @@ class ConvOracle final : public Oracle {
                                          moments(b, tensors_[1].elements()).mean_square;
     const ErrorModel model(problem_, executed, indices.size(), mean_square);
     const auto count = static_cast<std::int64_t>(indices.size());
+    const bool random = a.random() && b.random();
     // Waking threads costs more than a small reference.
     const bool worthwhile =
         static_cast<double>(count) *
@@ -231,7 +232,8 @@ class ConvOracle final : public Oracle {
       Reference reference(problem_, a, b);
 #pragma omp for schedule(dynamic, 16)
       for (std::int64_t i = 0; i < count; ++i) {
-        const Terms terms = reference.output(indices[static_cast<std::size_t>(i)]);
+        Terms terms = reference.output(indices[static_cast<std::size_t>(i)]);
+        if (!random) terms = sums::of_any_data(terms);
         expected[static_cast<std::size_t>(i)] =
             exact ? Expected{terms.value, 0, 0} : model.expected(terms);
       }

@@ -44,6 +44,12 @@ ConvShape parse_conv(const std::string& descriptor);
 /// finds them by itself: parse_conv(to_descriptor(s)) == s.
 std::string to_descriptor(const ConvShape& shape);
 
+/// The value of the setting "layout" for activations with channels innermost and plain weights,
+/// which an operation packs in every run where it needs them packed: as the layers of a network,
+/// whose weights an optimizer updates after each step. Under other values a backend lays weights
+/// out once, before it is timed.
+inline constexpr const char* plain_weights_layout = "nhwc_oihw";
+
 enum class ConvDirection { forward, bwd_data, bwd_weights };
 /// Names of directions, in the enumeration's order.
 const std::vector<std::string>& conv_direction_names();

@@ -164,6 +164,7 @@ class GemmOracle final : public Oracle {
     const Values* const c = before(inputs);
     const sums::ErrorModel model(problem_.precision(), executed, indices.size());
     const auto count = static_cast<std::int64_t>(indices.size());
+    const bool random = a.random() && b.random() && (c == nullptr || c->random());
     const double work = static_cast<double>(count) * static_cast<double>(problem_.shape().k);
 #pragma omp parallel if (work > worthwhile)
     {
@@ -176,7 +177,8 @@ class GemmOracle final : public Oracle {
           want = {reference.before(index), 0, 0};
           continue;
         }
-        const sums::Terms terms = reference.element(index);
+        sums::Terms terms = reference.element(index);
+        if (!random) terms = sums::of_any_data(terms);
         want = exact ? Expected{terms.value, 0, 0} : model.expected(terms);
       }
     }

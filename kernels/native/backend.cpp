@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/api/backend_entry.hpp"
-#include "kernels/native/device.hpp"
+#include "core/api/host_device.hpp"
 
 namespace assay::native {
 
@@ -35,7 +35,7 @@ class NativeBackend final : public MakerBackend {
   }
 
  private:
-  NativeDevice device_;
+  HostDevice device_;
 };
 
 /// ASSAY_NATIVE_TARGET=AVX2 limits the instruction set, as ONEDNN_MAX_CPU_ISA does oneDNN's. Of

@@ -67,18 +67,21 @@ Result<std::unique_ptr<Operation>> make_conv(Device&, const Problem& problem,
     return Unsupported{
         fmt::format("native has no {} convolution (its algorithms are {}). Use one of these.",
                     algorithm, fmt::join(names(), ", "))};
-  if (layout != "any" && layout != "nhwc")
+  if (layout != "any" && layout != "nhwc" && layout != plain_weights_layout)
     return Unsupported{fmt::format(
-        "native has no layout {} (channels are its innermost dimension). Use any or nhwc.",
-        layout)};
+        "native has no layout {} (channels are its innermost dimension). Use any, nhwc or {}.",
+        layout, plain_weights_layout)};
   if (const std::string why = why_not(conv); !why.empty()) return Unsupported{why};
   // Blocks of 16 channels may not belong to two groups.
   const bool whole_blocks =
       s.g == 1 || (s.ic / s.g % channel_block == 0 && s.oc / s.g % channel_block == 0);
   const Request request{conv, layout == "any" && whole_blocks, std::max(1, options.threads)};
-  if (found->tile > 0) return make_winograd(request, found->tile, found->narrow);
-  return conv.direction() == ConvDirection::bwd_weights ? make_implicit_gemm_weights(request)
-                                                        : make_implicit_gemm(request);
+  Result<std::unique_ptr<Operation>> made =
+      found->tile > 0 ? make_winograd(request, found->tile, found->narrow)
+      : conv.direction() == ConvDirection::bwd_weights ? make_implicit_gemm_weights(request)
+                                                       : make_implicit_gemm(request);
+  if (layout != plain_weights_layout || std::holds_alternative<Unsupported>(made)) return made;
+  return on_plain_weights(std::move(std::get<std::unique_ptr<Operation>>(made)), request);
 }
 
 const Maker add_conv{makers(), kind_of<ConvProblem>(), &make_conv, names()};

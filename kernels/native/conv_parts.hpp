@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
+#include "core/api/layout.hpp"
 #include "core/api/operation.hpp"
 #include "kernels/conv/problem.hpp"
 #include "kernels/native/conv_simd.hpp"
-#include "kernels/native/device.hpp"
 
 namespace assay::native {
 
@@ -164,6 +164,9 @@ Result<std::unique_ptr<Operation>> make_implicit_gemm_weights(const Request& req
 /// tile 2 or 4; Unsupported with the condition that fails. `narrow`: transformed operands are
 /// stored in the tensors' 16 bits, as libraries for GPUs do it, else in fp32.
 Result<std::unique_ptr<Operation>> make_winograd(const Request& request, int tile, bool narrow);
+/// The convolution on plain weights, which it packs before, or unpacks after, in every run.
+std::unique_ptr<Operation> on_plain_weights(std::unique_ptr<Operation> convolution,
+                                            const Request& request);
 /// Nothing where Winograd computes the problem, else the condition that fails.
 std::string why_not_winograd(const ConvProblem& problem);
 

@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 #include <omp.h>
 
+#include <array>
 #include <cctype>
+#include <optional>
 
 #include "core/base/error.hpp"
 #include "kernels/onednn/backend.hpp"
@@ -46,9 +48,9 @@ Chosen choose(const ConvProblem& problem, const dnnl::engine& engine, algorithm 
                     weights = direction == ConvDirection::bwd_weights ? 2 : 1;
   using tag = memory::format_tag;
   // The layout is that of the activations; weights are laid out once and stay the library's choice.
-  const tag activations = layout == "nchw"   ? (deep ? tag::ncdhw : tag::nchw)
-                          : layout == "nhwc" ? (deep ? tag::ndhwc : tag::nhwc)
-                                             : tag::any;
+  const tag activations = layout == "nchw"  ? (deep ? tag::ncdhw : tag::nchw)
+                          : layout != "any" ? (deep ? tag::ndhwc : tag::nhwc)
+                                            : tag::any;
   const auto desc = [&](std::size_t i, tag format) {
     return memory::desc(dims_of(specs[i], i == weights, grouped), data_type_of(specs[i].type),
                         format);
@@ -110,32 +112,67 @@ int winograd_tile(const std::string& implementation) {
   return std::isdigit(static_cast<unsigned char>(digit)) != 0 ? digit - '0' : 0;
 }
 
+constexpr std::size_t weights_of(ConvDirection direction) {
+  return direction == ConvDirection::bwd_weights ? 2 : 1;
+}
+
+/// Between plain weights and the ones that the primitive takes or gives, in every run.
+class Packing {
+ public:
+  Packing(const memory::desc& packed, bool pack, const dnnl::engine& engine) : pack_(pack) {
+    const memory::desc from = pack ? plain(packed) : packed, to = pack ? packed : plain(packed);
+    reorder_ = dnnl::reorder(dnnl::reorder::primitive_desc(engine, from, engine, to));
+    arguments_.add(DNNL_ARG_FROM, from, engine);
+    arguments_.add(DNNL_ARG_TO, to, engine);
+  }
+  void bind(Tensor& given, Tensor& packed) {
+    const std::array<Tensor*, 2> both{pack_ ? &given : &packed, pack_ ? &packed : &given};
+    arguments_.bind(both);
+  }
+  bool before() const { return pack_; }
+  void run(Stream& stream) const {
+    execute(reorder_, stream, arguments_.call(), "packing of weights");
+  }
+
+ private:
+  bool pack_;
+  dnnl::primitive reorder_;
+  Arguments arguments_;
+};
+
 class Convolution final : public Operation {
  public:
-  Convolution(const ConvProblem& problem, Chosen chosen, const Options& options, bool gpu)
-      : primitive_(std::move(chosen.primitive)), threads_(gpu ? 0 : std::max(1, options.threads)) {
+  Convolution(const ConvProblem& problem, Chosen chosen, const dnnl::engine& engine,
+              const Options& options)
+      : primitive_(std::move(chosen.primitive)), direction_(problem.direction()) {
+    const bool gpu = engine.get_kind() == dnnl::engine::kind::gpu;
+    threads_ = gpu ? 0 : std::max(1, options.threads);
     static constexpr int argument_ids[3][3] = {
         {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST},
         {DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_SRC},
         {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS}};
     arguments_ = problem.tensors();
+    const std::size_t weights = weights_of(problem.direction());
+    const memory::desc& packed = chosen.tensors[weights];
+    if (options.get("layout", "any") == plain_weights_layout && packed != plain(packed))
+      packing_.emplace(packed, problem.direction() != ConvDirection::bwd_weights, engine);
     for (std::size_t i = 0; i < 3; ++i) {
-      arguments_[i].layout = as_layout(chosen.tensors[i]);
-      arguments_[i].bytes = chosen.tensors[i].get_size();
+      if (!packing_ || i != weights) lay_out(arguments_[i], chosen.tensors[i]);
       executed_.layout += fmt::format("{}{}={}", i == 0 ? "" : " ", arguments_[i].name,
                                       layout_name(chosen.tensors[i]));
-      call_.push_back({argument_ids[static_cast<std::size_t>(problem.direction())][i], nullptr});
+      bound_.add(argument_ids[static_cast<std::size_t>(problem.direction())][i], chosen.tensors[i],
+                 engine);
     }
     executed_.workspace_bytes = chosen.scratchpad.get_size();
-    if (executed_.workspace_bytes > 0) {
-      TensorSpec scratchpad;
-      scratchpad.name = "scratchpad";
-      scratchpad.role = Role::workspace;
-      scratchpad.type = DataType::u8;
-      scratchpad.bytes = executed_.workspace_bytes;
-      scratchpad.layout = as_layout(chosen.scratchpad);
-      arguments_.push_back(std::move(scratchpad));
-      call_.push_back({DNNL_ARG_SCRATCHPAD, nullptr});
+    add_scratchpad(chosen.scratchpad, engine, arguments_, bound_);
+    if (packing_) {
+      TensorSpec spec;
+      spec.name = "packed_weights";
+      spec.role = Role::workspace;
+      spec.type = DataType::u8;
+      spec.bytes = packed.get_size();
+      executed_.workspace_bytes += spec.bytes;
+      arguments_.push_back(std::move(spec));
     }
     const bool winograd = chosen.implementation.find("wino") != std::string::npos;
     executed_.algorithm = winograd ? "winograd" : "direct";
@@ -157,21 +194,32 @@ class Convolution final : public Operation {
   const std::vector<TensorSpec>& arguments() const override { return arguments_; }
 
   void bind(std::span<Tensor* const> tensors) override {
-    for (std::size_t i = 0; i < call_.size(); ++i)
-      call_[i].memory = static_cast<OneDnnTensor*>(tensors[i])->get().get();
+    std::vector<Tensor*> in_call(tensors.begin(), tensors.end());
+    if (packing_) {
+      Tensor*& weights = in_call[weights_of(direction_)];
+      packing_->bind(*weights, *tensors.back());
+      weights = tensors.back();
+    }
+    bound_.bind(in_call);
     if (threads_ > 0)
       omp_set_num_threads(threads_);  // the same as at creation, whatever ran in between
   }
 
-  void run(Stream& stream) override { execute(primitive_, stream, call_, "convolution"); }
+  void run(Stream& stream) override {
+    if (packing_ && packing_->before()) packing_->run(stream);
+    execute(primitive_, stream, bound_.call(), "convolution");
+    if (packing_ && !packing_->before()) packing_->run(stream);
+  }
 
   Executed executed() const override { return executed_; }
 
  private:
   dnnl::primitive primitive_;
-  int threads_;
+  ConvDirection direction_;
+  std::optional<Packing> packing_;  ///< where weights are given plain
+  int threads_ = 0;
   std::vector<TensorSpec> arguments_;
-  std::vector<dnnl_exec_arg_t> call_;
+  Arguments bound_;
   Executed executed_;
 };
 
@@ -192,8 +240,9 @@ Result<std::unique_ptr<Operation>> make_conv(Device& device, const Problem& prob
   else if (wanted != "auto")
     return Unsupported{
         fmt::format("onednn has no {} (its algorithms are auto, direct, winograd)", request)};
-  if (layout != "any" && layout != "nchw" && layout != "nhwc")
-    return Unsupported{fmt::format("onednn has no layout {}. Use any, nchw or nhwc.", layout)};
+  if (layout != "any" && layout != "nchw" && layout != "nhwc" && layout != plain_weights_layout)
+    return Unsupported{fmt::format("onednn has no layout {}. Use any, nchw, nhwc or {}.", layout,
+                                   plain_weights_layout)};
   if (conv.precision() == Precision::fp64 || conv.precision() == Precision::tf32)
     return Unsupported{
         fmt::format("onednn has no {} convolution ({})", name(conv.precision()), request)};
@@ -205,7 +254,7 @@ Result<std::unique_ptr<Operation>> make_conv(Device& device, const Problem& prob
         std::max(1, options.threads));  // oneDNN divides the work when the primitive is made
   try {
     auto operation = std::make_unique<Convolution>(conv, choose(conv, place.engine(), how, layout),
-                                                   options, gpu);
+                                                   place.engine(), options);
     if (const Executed ran = operation->executed(); wanted != "auto" && ran.algorithm != wanted)
       return Unsupported{
           fmt::format("onednn would run {} ({}) where {} was asked for ({}). Ask for auto or {}.",

@@ -6,7 +6,9 @@
 #include <chrono>
 #include <limits>
 #include <numeric>
+#include <optional>
 
+#include "core/api/layout.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/machine/environment.hpp"
@@ -44,6 +46,34 @@ memory::dims row_major(const memory::dims& dims) {
   return strides;
 }
 
+/// Of [n, c, ...] in blocks of 16 or 8 channels; undefined for others.
+memory::format_tag blocks_of_channels(std::int64_t block, std::size_t dims) {
+  using tag = memory::format_tag;
+  static constexpr tag sixteens[] = {tag::aBc16b, tag::aBcd16b, tag::aBcde16b},
+                       eights[] = {tag::aBc8b, tag::aBcd8b, tag::aBcde8b};
+  if (dims < 3 || dims > 5 || (block != 16 && block != 8)) return tag::undef;
+  return block == 16 ? sixteens[dims - 3] : eights[dims - 3];
+}
+
+/// Layouts of strides alone, and of activations in blocks of channels.
+std::optional<Layout> layout_of(const memory::desc& desc) {
+  if (desc.get_format_kind() != memory::format_kind::blocked) return std::nullopt;
+  const memory::dims dims = desc.get_dims(), strides = desc.get_strides();
+  const memory::dims blocks = desc.get_inner_blks(), of = desc.get_inner_idxs();
+  if (blocks.empty()) {
+    Layout layout{{}, 1};
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+      layout.splits.push_back({1, strides[d], 0});
+      layout.elements += (dims[d] - 1) * strides[d];
+    }
+    return layout;
+  }
+  if (blocks.size() == 1 && of[0] == 1 &&
+      blocks_of_channels(blocks[0], dims.size()) != memory::format_tag::undef)
+    return channel_blocks({dims.begin(), dims.end()}, blocks[0]);
+  return std::nullopt;
+}
+
 /// A view of a memory's bytes on the host, for the length of a scope.
 class Mapped {
  public:
@@ -72,17 +102,34 @@ class Mapped {
 
 }  // namespace
 
-std::shared_ptr<const void> as_layout(const memory::desc& desc) {
-  return std::make_shared<const memory::desc>(desc);
+void lay_out(TensorSpec& spec, const memory::desc& desc) {
+  spec.bytes = desc.get_size();
+  spec.layout.reset();
+  spec.opaque.reset();
+  if (spec.role == Role::workspace || desc == desc_of(spec)) return;
+  const bool same_dims = std::ranges::equal(desc.get_dims(), spec.dims);
+  if (const std::optional<Layout> layout = layout_of(desc); layout && same_dims) {
+    spec.layout = std::make_shared<const Layout>(*layout);
+    if (desc == desc_of(spec)) return;
+    spec.layout.reset();
+  }
+  spec.opaque = std::make_shared<const memory::desc>(desc);
 }
 
 memory::desc desc_of(const TensorSpec& spec) {
-  if (spec.layout) return *static_cast<const memory::desc*>(spec.layout.get());
+  if (spec.opaque) return *static_cast<const memory::desc*>(spec.opaque.get());
   if (spec.role == Role::workspace || spec.role == Role::saved)
     return memory::desc({static_cast<memory::dim>(spec.bytes)}, memory::data_type::u8,
                         memory::dims{1});
   const memory::dims dims(spec.dims.begin(), spec.dims.end());
-  return memory::desc(dims, data_type_of(spec.type), row_major(dims));
+  const auto type = data_type_of(spec.type);
+  if (!spec.layout) return memory::desc(dims, type, row_major(dims));
+  const std::vector<Split>& splits = spec.layout->splits;
+  if (dims.size() > 1 && splits[1].block > 1)
+    return memory::desc(dims, type, blocks_of_channels(splits[1].block, dims.size()));
+  memory::dims strides;
+  for (const Split& split : splits) strides.push_back(split.outer);
+  return memory::desc(dims, type, strides);
 }
 
 memory::desc plain(const memory::desc& desc) {
@@ -133,7 +180,13 @@ void OneDnnStream::wait() {
 
 OneDnnTensor::OneDnnTensor(const TensorSpec& spec, const dnnl::engine& engine) : spec_(spec) {
   try {
-    memory_ = memory(desc_of(spec), engine);
+    const memory::desc desc = desc_of(spec);
+    if (spec.memory) {
+      given_ = spec.memory(std::max<std::size_t>(desc.get_size(), 1));
+      memory_ = memory(desc, engine, given_.get());
+    } else {
+      memory_ = memory(desc, engine);
+    }
   } catch (const dnnl::error& error) {
     fail(fmt::format("allocating {} bytes for {}", spec.bytes, spec.name), error);
   }
@@ -197,6 +250,28 @@ std::size_t OneDnnDevice::memory_available() const {
 }
 
 std::size_t OneDnnDevice::cache_bytes() const { return gpu_ ? 0 : assay::cache_bytes(); }
+
+void Arguments::add(int id, const memory::desc& desc, const dnnl::engine& engine) {
+  memories_.emplace_back(desc, engine, nullptr);
+  call_.push_back({id, memories_.back().get()});
+}
+
+void Arguments::bind(std::span<Tensor* const> tensors) {
+  for (std::size_t i = 0; i < memories_.size(); ++i)
+    memories_[i].set_data_handle(tensors[i]->data());
+}
+
+void add_scratchpad(const memory::desc& desc, const dnnl::engine& engine,
+                    std::vector<TensorSpec>& specs, Arguments& arguments) {
+  if (desc.get_size() == 0) return;
+  TensorSpec spec;
+  spec.name = "scratchpad";
+  spec.role = Role::workspace;
+  spec.type = DataType::u8;
+  spec.bytes = desc.get_size();
+  specs.push_back(std::move(spec));
+  arguments.add(DNNL_ARG_SCRATCHPAD, desc, engine);
+}
 
 void execute(const dnnl::primitive& primitive, Stream& stream,
              const std::vector<dnnl_exec_arg_t>& arguments, const char* what) {

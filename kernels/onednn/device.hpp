@@ -8,9 +8,10 @@
 
 namespace assay::onednn {
 
-/// The layout of a TensorSpec, and the spec's field for a layout.
-std::shared_ptr<const void> as_layout(const dnnl::memory::desc& desc);
-/// A spec without layout is plain row-major.
+/// Lays `spec` out as `desc` says: as a Layout where that can describe it, so that operations of
+/// other backends can use the tensor, else opaque. Sets its bytes.
+void lay_out(TensorSpec& spec, const dnnl::memory::desc& desc);
+/// The way back. A spec without layout is plain row-major.
 dnnl::memory::desc desc_of(const TensorSpec& spec);
 /// Row-major memory of the same logical elements as `desc`.
 dnnl::memory::desc plain(const dnnl::memory::desc& desc);
@@ -45,6 +46,7 @@ class OneDnnTensor final : public Tensor {
 
  private:
   TensorSpec spec_;
+  std::shared_ptr<void> given_;  ///< TensorSpec::memory's; null where the library allocated
   dnnl::memory memory_;
 };
 
@@ -69,6 +71,24 @@ class OneDnnDevice final : public Device {
   OneDnnStream stream_;
   double reorder_seconds_ = 0;
 };
+
+/// The arguments of a primitive, in the order in which tensors are bound. It reads and writes any
+/// memory of its engine, whoever allocated it.
+class Arguments {
+ public:
+  /// `id`: DNNL_ARG_…
+  void add(int id, const dnnl::memory::desc& desc, const dnnl::engine& engine);
+  void bind(std::span<Tensor* const> tensors);
+  const std::vector<dnnl_exec_arg_t>& call() const { return call_; }
+
+ private:
+  std::vector<dnnl::memory> memories_;
+  std::vector<dnnl_exec_arg_t> call_;
+};
+
+/// Adds the scratchpad that a primitive asks for, where it needs one, to its arguments.
+void add_scratchpad(const dnnl::memory::desc& desc, const dnnl::engine& engine,
+                    std::vector<TensorSpec>& specs, Arguments& arguments);
 
 /// Runs a primitive on arguments as they lie here: the C++ call would build a vector in the timed
 /// region. `what` names it in the CaseError of a failure.

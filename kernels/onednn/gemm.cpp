@@ -59,25 +59,13 @@ class Matmul final : public Operation {
  public:
   Matmul(const GemmProblem& problem, const dnnl::matmul::primitive_desc& chosen,
          const dnnl::engine& engine, int threads, bool gpu)
-      : primitive_(chosen),
-        threads_(gpu ? 0 : threads),
-        arguments_(problem.tensors()),
-        memories_{memory(chosen.weights_desc(), engine, nullptr),
-                  memory(chosen.src_desc(), engine, nullptr),
-                  memory(chosen.dst_desc(), engine, nullptr)} {
-    constexpr std::array ids{DNNL_ARG_WEIGHTS, DNNL_ARG_SRC, DNNL_ARG_DST};
-    for (std::size_t i = 0; i < ids.size(); ++i) call_.push_back({ids[i], memories_[i].get()});
+      : primitive_(chosen), threads_(gpu ? 0 : threads), arguments_(problem.tensors()) {
+    // Strided views of a, b and c.
+    bound_.add(DNNL_ARG_WEIGHTS, chosen.weights_desc(), engine);
+    bound_.add(DNNL_ARG_SRC, chosen.src_desc(), engine);
+    bound_.add(DNNL_ARG_DST, chosen.dst_desc(), engine);
     executed_.workspace_bytes = chosen.scratchpad_desc().get_size();
-    if (executed_.workspace_bytes > 0) {
-      TensorSpec scratchpad;
-      scratchpad.name = "scratchpad";
-      scratchpad.role = Role::workspace;
-      scratchpad.type = DataType::u8;
-      scratchpad.bytes = executed_.workspace_bytes;
-      scratchpad.layout = as_layout(chosen.scratchpad_desc());
-      arguments_.push_back(std::move(scratchpad));
-      call_.push_back({DNNL_ARG_SCRATCHPAD, nullptr});
-    }
+    add_scratchpad(chosen.scratchpad_desc(), engine, arguments_, bound_);
     executed_.algorithm = "direct";
     executed_.implementation = chosen.impl_info_str();
     executed_.storage = std::string(name(problem.precision()));
@@ -93,15 +81,12 @@ class Matmul final : public Operation {
   const std::vector<TensorSpec>& arguments() const override { return arguments_; }
 
   void bind(std::span<Tensor* const> tensors) override {
-    for (std::size_t i = 0; i < memories_.size(); ++i)
-      memories_[i].set_data_handle(tensors[i]->data());
-    if (call_.size() > memories_.size())
-      call_.back().memory = static_cast<OneDnnTensor*>(tensors[memories_.size()])->get().get();
+    bound_.bind(tensors);
     if (threads_ > 0)
       omp_set_num_threads(threads_);  // the same as at creation, whatever ran in between
   }
 
-  void run(Stream& stream) override { execute(primitive_, stream, call_, "matmul"); }
+  void run(Stream& stream) override { execute(primitive_, stream, bound_.call(), "matmul"); }
 
   Executed executed() const override { return executed_; }
 
@@ -109,8 +94,7 @@ class Matmul final : public Operation {
   dnnl::matmul primitive_;
   int threads_;
   std::vector<TensorSpec> arguments_;
-  std::array<memory, 3> memories_;  ///< strided views of a, b and c
-  std::vector<dnnl_exec_arg_t> call_;
+  Arguments bound_;
   Executed executed_;
 };
 

@@ -251,10 +251,6 @@ class RecurrentNetwork final : public Operation {
   Executed executed() const override { return executed_; }
 
  private:
-  static void lay_out(TensorSpec& spec, const memory::desc& desc) {
-    spec.layout = as_layout(desc);
-    spec.bytes = desc.get_size();
-  }
   void save(const std::string& name, int id, const memory::desc& desc) {
     TensorSpec spec;
     spec.name = name;

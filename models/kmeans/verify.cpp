@@ -16,7 +16,7 @@ namespace {
 /// Sums of one checked iteration, from `offset` on in one array: sums [k * d], counts [k], inertia,
 /// squared norms of the rows, and of the rows that may be with another centroid [k]: how many, and
 /// their distances.
-struct Layout {
+struct Sizes {
   std::size_t k = 0, d = 0, offset = 0;
   std::size_t counts() const { return k * d; }
   std::size_t inertia() const { return counts() + k; }
@@ -33,7 +33,7 @@ double squared(const double* x, std::size_t d) {
 }
 
 /// Adds a row to the sums of its nearest centroid. `roundoff`: of the distances.
-void add_row(const double* x, const std::vector<double>& centroids, const Layout& at,
+void add_row(const double* x, const std::vector<double>& centroids, const Sizes& at,
              double roundoff, std::vector<double>& distance, double* sums) {
   for (std::size_t c = 0; c < at.k; ++c) {
     distance[c] = 0;
@@ -72,7 +72,7 @@ struct Errors {
 
 double at_least(double a, double b) { return b > a || !(b == b) ? b : a; }  // keeps NaN
 
-void compare(const Trajectory& claimed, std::size_t step, const double* sums, const Layout& at,
+void compare(const Trajectory& claimed, std::size_t step, const double* sums, const Sizes& at,
              double rows, Errors& worst) {
   const double rms = std::sqrt(sums[at.norms()] / rows);
   for (std::size_t c = 0; c < at.k; ++c) {
@@ -99,7 +99,7 @@ void compare(const Trajectory& claimed, std::size_t step, const double* sums, co
 struct Checked {
   const Trajectory& claimed;
   std::size_t step;
-  Layout at;
+  Sizes at;
 };
 
 /// The first, the last and a random one of those that were made.
@@ -134,7 +134,7 @@ Verification verify_trajectories(const std::vector<const Trajectory*>& claimed, 
       table, mine, size,
       [&](std::int64_t, std::span<const double> x, std::span<const double>, std::span<double> all) {
         for (const Checked& iteration : iterations) {
-          const Layout& at = iteration.at;
+          const Sizes& at = iteration.at;
           std::vector<double> distance(at.k);
           for (std::size_t i = 0; i < x.size(); i += d)
             add_row(&x[i], iteration.claimed.centroids[iteration.step], at, of_products, distance,

@@ -44,9 +44,7 @@ std::size_t packed_bytes(const TensorSpec& spec) {
   return static_cast<std::size_t>(spec.elements()) * size_of(spec.type);
 }
 
-const Layout* layout_of(const TensorSpec& spec) {
-  return static_cast<const Layout*>(spec.layout.get());
-}
+const Layout* layout_of(const TensorSpec& spec) { return spec.layout.get(); }
 
 }  // namespace
 

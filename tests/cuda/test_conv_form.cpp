@@ -35,7 +35,7 @@ std::string refusal_of(const ConvProblem& problem, const std::string& layout = "
 
 /// Place of an element by a TensorSpec's layout: row-major where it has none.
 std::int64_t place_by_layout(const TensorSpec& spec, const std::vector<std::int64_t>& at) {
-  const auto* layout = static_cast<const Layout*>(spec.layout.get());
+  const auto* layout = spec.layout.get();
   std::int64_t place = 0;
   for (std::size_t d = 0; d < at.size(); ++d)
     place = layout == nullptr ? place * spec.dims[d] + at[d]

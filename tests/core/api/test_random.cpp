@@ -288,5 +288,33 @@ TEST(Values, AScaleIsAPowerOfTwo) {
   EXPECT_THROW(Values(Kind::mantissa, 1, "x", DataType::s8, 3).scaled(-1), std::invalid_argument);
 }
 
+TEST(Values, StoredOnesAreReadBack) {
+  const auto data = std::make_shared<const std::vector<double>>(std::vector<double>{3, 1, 4, 1, 5});
+  const Values stored(data);
+  EXPECT_FALSE(stored.random());
+  EXPECT_EQ(stored(2), 4);
+  std::vector<double> part(3);
+  stored.fill(2, part);
+  EXPECT_EQ(part, (std::vector<double>{4, 1, 5}));
+  EXPECT_THROW(stored.fill(3, part), std::out_of_range);
+  EXPECT_THROW(stored(5), std::out_of_range);
+  EXPECT_THROW(stored.of_rank(1), std::invalid_argument);
+  EXPECT_THROW(stored.scaled(1), std::invalid_argument);
+}
+
+TEST(Values, MagnitudesLoseTheirSignsAlone) {
+  const Values values(Values::Kind::mantissa, 3, "t", DataType::fp32, 0);
+  const Values magnitudes = values.magnitudes();
+  std::vector<double> some(100);
+  magnitudes.fill(5, some);
+  int negative = 0;
+  for (std::int64_t i = 0; i < 100; ++i) {
+    EXPECT_EQ(some[static_cast<std::size_t>(i)], std::abs(values(i + 5)));
+    EXPECT_EQ(magnitudes(i + 5), std::abs(values(i + 5)));
+    negative += values(i + 5) < 0 ? 1 : 0;
+  }
+  EXPECT_GT(negative, 20);
+}
+
 }  // namespace
 }  // namespace assay

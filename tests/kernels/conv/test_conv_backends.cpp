@@ -107,7 +107,7 @@ TEST_F(OneDnn, EqualsTheOracleOverRandomShapes) {
     for (ConvDirection direction : directions)
       for (Precision precision :
            {Precision::fp32, Precision::bf16, Precision::fp16, Precision::int8})
-        for (const char* layout : {"any", "nhwc"}) {
+        for (const char* layout : {"any", "nhwc", plain_weights_layout}) {
           if (precision != Precision::fp32 && direction == ConvDirection::bwd_weights &&
               has_idle_tap(shape))
             continue;
@@ -134,7 +134,7 @@ TEST_F(OneDnn, EqualsTheOracleOnRealisticChannels) {
     for (ConvDirection direction : directions)
       for (Precision precision : {Precision::fp32, Precision::bf16, Precision::int8})
         for (const char* algorithm : {"auto", "direct", "winograd"})
-          for (const char* layout : {"any", "nchw", "nhwc"}) {
+          for (const char* layout : {"any", "nchw", "nhwc", plain_weights_layout}) {
             if (algorithm == std::string("auto") && layout != std::string("any")) continue;
             const ConvProblem problem(parse_conv(text), direction, precision);
             if (!bench_.make(problem, algorithm, layout)) {

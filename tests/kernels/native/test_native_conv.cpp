@@ -33,7 +33,7 @@ TEST_F(NativeConv, ImplicitGemmEqualsTheOracleOverRandomShapes) {
     const ConvShape shape = random_shape(random, false);
     for (ConvDirection direction : directions)
       for (Precision precision : precisions)
-        for (const char* layout : {"any", "nhwc"}) {
+        for (const char* layout : {"any", "nhwc", plain_weights_layout}) {
           const ConvProblem problem(shape, direction, precision);
           ASSERT_TRUE(bench_.make(problem, "implicit_gemm", layout)) << bench_.reason();
           verify(bench_, problem, static_cast<std::uint64_t>(i));
@@ -75,7 +75,7 @@ TEST_F(NativeConv, ImplicitGemmOnTailsOfEveryBlock) {
                            "g2mb1ic32ih7oc40kh3ph1"})
     for (ConvDirection direction : directions)
       for (Precision precision : precisions)
-        for (const char* layout : {"any", "nhwc"}) {
+        for (const char* layout : {"any", "nhwc", plain_weights_layout}) {
           bench_.use_threads(2);
           const ConvProblem problem(parse_conv(text), direction, precision);
           ASSERT_TRUE(bench_.make(problem, "implicit_gemm", layout)) << text << bench_.reason();
@@ -115,7 +115,7 @@ TEST_F(NativeConv, WinogradEqualsTheOracle) {
         "mb1ic16ih1oc16kh3ph1", "mb2ic16ih10oc16oh10kh3ph2", "mb4ic64ih28oc32kh3ph1"})
     for (ConvDirection direction : {ConvDirection::forward, ConvDirection::bwd_data})
       for (Precision precision : precisions)
-        for (const char* layout : {"any", "nhwc"})
+        for (const char* layout : {"any", "nhwc", plain_weights_layout})
           for (const char* algorithm :
                {"winograd_2x2", "winograd_4x4", "winograd_2x2_16bit", "winograd_4x4_16bit"}) {
             bench_.use_threads(2);
@@ -272,7 +272,7 @@ TEST_F(NativeConv, OutputsAreRoundedToNearestEven) {
     const DataType type = data_type(name(precision));
     const ConvProblem problem(parse_conv("mb1ic2ih1iw12oc17oh1ow12kh1kw1"), ConvDirection::forward,
                               precision);
-    for (const char* layout : {"any", "nhwc"}) {
+    for (const char* layout : {"any", "nhwc", plain_weights_layout}) {
       ASSERT_TRUE(bench_.make(problem, "implicit_gemm", layout)) << bench_.reason();
       const auto source = [&](std::int64_t i) {
         const auto& sum = sums[static_cast<std::size_t>(i % count)];

@@ -1,0 +1,46 @@
+// The oracle of convolution on data that a tensor holds: of one sign, as behind a rectifier.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "kernels/conv/problem.hpp"
+
+namespace assay {
+namespace {
+
+Values magnitudes(const TensorSpec& spec, std::vector<double>& data) {
+  data.resize(static_cast<std::size_t>(spec.elements()));
+  Values(Values::Kind::mantissa, 5, spec.name, spec.type, 0).magnitudes().fill(0, data);
+  return Values(std::make_shared<const std::vector<double>>(data));
+}
+
+TEST(ConvOracle, JudgesStoredDataOfOneSign) {
+  // Products of matrices: 300 channels at 6x6 pixels of 2 images, 4 outputs.
+  const ConvProblem problem(parse_conv("mb2ic300ih6oc4oh6kh1"), ConvDirection::forward,
+                            Precision::fp32);
+  const std::vector<TensorSpec> specs = problem.tensors();
+  std::vector<double> src, weights;
+  const Inputs inputs{{"src", magnitudes(specs[0], src)},
+                      {"weights", magnitudes(specs[1], weights)}};
+  Executed executed;
+  executed.algorithm = "direct";
+  executed.accumulate = "fp32";
+  std::vector<std::int64_t> indices(static_cast<std::size_t>(specs[2].elements()));
+  for (std::size_t i = 0; i < indices.size(); ++i) indices[i] = static_cast<std::int64_t>(i);
+  std::vector<Expected> expected(indices.size());
+  conv_oracle(problem)->expect(specs[2], inputs, executed, false, indices, expected);
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    const std::size_t pixel = i % 36, out = i / 36 % 4, image = i / 144;
+    float sum = 0;
+    for (std::size_t c = 0; c < 300; ++c)
+      sum += static_cast<float>(src[(image * 300 + c) * 36 + pixel]) *
+             static_cast<float>(weights[out * 300 + c]);
+    EXPECT_LE(std::abs(static_cast<double>(sum) - expected[i].value), expected[i].max_bound);
+    // A hundredth is far beyond what rounding may do.
+    EXPECT_LT(expected[i].max_bound, 0.01 * expected[i].value);
+  }
+}
+
+}  // namespace
+}  // namespace assay

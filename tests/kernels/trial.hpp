@@ -1,0 +1,79 @@
+#pragma once
+// One case of an operation's benchmark, through the plugins as the programs load them.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+#include "assay/test_paths.hpp"
+#include "core/program/benchmark.hpp"
+#include "core/program/plugins.hpp"
+#include "core/program/suite.hpp"
+
+namespace assay::kernel_test {
+
+/// `axes`: one value of each dimension that is not to have its default.
+inline Result<std::unique_ptr<Workload>> prepare(const OperationBenchmark& benchmark,
+                                                 const std::map<std::string, std::string>& axes) {
+  static Plugins plugins({std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"});
+  static const auto ranks = serial_communicator();
+  CaseContext context{plugins, *ranks};
+  std::map<std::string, std::vector<std::string>> wanted;
+  for (const auto& [name, value] : axes) wanted[name] = {value};
+  return benchmark.prepare(expand(benchmark, wanted, plugins).at(0), context);
+}
+
+/// Verified, run twice, and verified again.
+inline void verify(Workload& workload, const std::string& what) {
+  const Verification before = workload.verify_before();
+  ASSERT_TRUE(before.passed) << what << ": " << before.reason;
+  for (int i = 0; i < 2; ++i) {
+    workload.reset();
+    workload.run(workload.stream());
+  }
+  const Verification after = workload.verify_after();
+  EXPECT_TRUE(after.passed) << what << ": " << after.reason;
+  EXPECT_FALSE(workload.executed().implementation.empty()) << what;
+}
+
+/// A problem that no program measures alone. False where the backend has none.
+inline bool verify(const Problem& problem, std::unique_ptr<Oracle> oracle,
+                   const std::string& backend, int threads) {
+  static Plugins plugins({std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"});
+  static const auto ranks = serial_communicator();
+  Result<Backend*> opened = plugins.open(backend);
+  if (std::holds_alternative<Unsupported>(opened)) return false;
+  Options options;
+  options.threads = threads;
+  Device& device = *std::get<Device*>(std::get<Backend*>(opened)->device(options));
+  auto made = std::get<Backend*>(opened)->make(problem, options, *ranks);
+  if (std::holds_alternative<Unsupported>(made)) return false;
+  const auto workload =
+      operation_workload(problem, std::move(std::get<std::unique_ptr<Operation>>(made)), device,
+                         std::move(oracle), 0, OperationSetup{});
+  verify(*workload, backend + " " + problem.canonical());
+  return true;
+}
+
+/// Why the case is unsupported; "" where it is not.
+inline std::string refusal(const OperationBenchmark& benchmark,
+                           const std::map<std::string, std::string>& axes) {
+  const Result<std::unique_ptr<Workload>> made = prepare(benchmark, axes);
+  const auto* const why = std::get_if<Unsupported>(&made);
+  return why == nullptr ? "" : why->reason;
+}
+
+/// Verified, run twice, and verified again. False where it is unsupported.
+inline bool verify(const OperationBenchmark& benchmark,
+                   const std::map<std::string, std::string>& axes) {
+  Result<std::unique_ptr<Workload>> made = prepare(benchmark, axes);
+  if (std::holds_alternative<Unsupported>(made)) return false;
+  std::string what;
+  for (const auto& [name, value] : axes) what += name + "=" + value + " ";
+  verify(*std::get<std::unique_ptr<Workload>>(made), what);
+  return true;
+}
+
+}  // namespace assay::kernel_test

@@ -1,0 +1,246 @@
+// Batch normalization, channels innermost: one pass over src for its statistics and one that makes
+// dst of it, with addition and rectifier; backward likewise. The passes read rows in the same
+// order, from the end in the second one, so that what the caches still hold is used first.
+
+#include "kernels/norm/problem.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "core/api/layout.hpp"
+#include "kernels/native/backend.hpp"
+#include "kernels/native/norm_simd.hpp"
+
+namespace assay::native {
+namespace {
+
+/// Rows whose elements are added in the precision of the arithmetic; their sums are added in fp64.
+constexpr std::ptrdiff_t block_rows = 256;
+
+template <class Value>
+class Normalization final : public Operation {
+ public:
+  Normalization(const NormProblem& problem, int threads)
+      : problem_(problem),
+        table_(norm_table<Value>(storage(problem.precision()))),
+        threads_(threads),
+        rows_(problem.shape().per_channel()),
+        channels_(problem.shape().ic),
+        row_bytes_(channels_ * static_cast<std::ptrdiff_t>(size_of(storage(problem.precision())))),
+        arguments_(problem.tensors()) {
+    for (TensorSpec& spec : arguments_)
+      if (spec.dims.size() == 4)
+        spec.layout = std::make_shared<const Layout>(channels_last(spec.dims));
+    TensorSpec workspace;
+    workspace.name = "workspace";
+    workspace.role = Role::workspace;
+    workspace.type = DataType::u8;
+    // Sums of every thread, and three values of every channel.
+    workspace.bytes = static_cast<std::size_t>(channels_) *
+                      (static_cast<std::size_t>(threads) * 2 * (sizeof(double) + sizeof(Value)) +
+                       3 * sizeof(Value));
+    arguments_.push_back(workspace);
+    executed_.algorithm = "direct";
+    executed_.implementation = fmt::format("highway {}", table_.target);
+    executed_.storage = std::string(name(problem.precision()));
+    executed_.compute = executed_.accumulate =
+        std::string(name(sizeof(Value) == 8 ? DataType::fp64 : DataType::fp32));
+    executed_.layout = "nhwc";
+    executed_.workspace_bytes = workspace.bytes;
+    executed_.evidence = "numerical";  // the bounds of fp32 exclude bf16
+  }
+
+  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
+  Executed executed() const override { return executed_; }
+
+  void bind(std::span<Tensor* const> tensors) override {
+    for (std::size_t i = 0; i < arguments_.size(); ++i) {
+      const std::string& name = arguments_[i].name;
+      void* const data = tensors[i]->data();
+      (name == "src"           ? src_
+       : name == "addend"      ? addend_
+       : name == "dst"         ? dst_
+       : name == "diff_dst"    ? diff_dst_
+       : name == "diff_src"    ? diff_src_
+       : name == "diff_addend" ? diff_addend_
+                               : work_) = data;
+      Value* const of_channels = static_cast<Value*>(data);
+      if (name == "scale") scale_ = of_channels;
+      if (name == "shift") shift_ = of_channels;
+      if (name == "mean") mean_ = of_channels;
+      if (name == "variance") variance_ = of_channels;
+      if (name == "diff_scale") diff_scale_ = of_channels;
+      if (name == "diff_shift") diff_shift_ = of_channels;
+    }
+    auto* const wide = static_cast<double*>(work_);
+    totals_ = wide;
+    partial_ = reinterpret_cast<Value*>(wide + 2 * channels_ * threads_);
+    factor_ = partial_ + 2 * channels_ * threads_;
+    slope_ = factor_ + channels_;
+    offset_ = slope_ + channels_;
+  }
+
+  void run(Stream&) override {
+    switch (problem_.direction()) {
+      case NormDirection::forward_training:
+        statistics();
+        return normalize();
+      case NormDirection::forward_inference:
+        return normalize();
+      case NormDirection::backward:
+        return backward();
+    }
+  }
+
+ private:
+  struct Range {
+    std::ptrdiff_t begin, end;
+  };
+  Range range_of(std::ptrdiff_t thread) const {
+    return {rows_ * thread / threads_, rows_ * (thread + 1) / threads_};
+  }
+  const void* row(const void* base, std::ptrdiff_t at) const {
+    return base == nullptr ? nullptr : static_cast<const std::byte*>(base) + at * row_bytes_;
+  }
+  void* row(void* base, std::ptrdiff_t at) const {
+    return base == nullptr ? nullptr : static_cast<std::byte*>(base) + at * row_bytes_;
+  }
+
+  /// Calls add(first row, rows, sums, more sums) for blocks of rows; their sums are added up in
+  /// fp64, those of threads in the order of the threads. Leaves them in the first thread's totals.
+  template <class Add>
+  void sum(const Add& add) const {
+#pragma omp parallel for num_threads(threads_) schedule(static, 1)
+    for (std::ptrdiff_t thread = 0; thread < threads_; ++thread) {
+      double* const total = totals_ + 2 * channels_ * thread;
+      Value* const part = partial_ + 2 * channels_ * thread;
+      std::fill_n(total, 2 * channels_, 0.0);
+      const Range range = range_of(thread);
+      for (std::ptrdiff_t first = range.begin; first < range.end; first += block_rows) {
+        std::fill_n(part, 2 * channels_, Value(0));
+        add(first, std::min(block_rows, range.end - first), part, part + channels_);
+        for (std::ptrdiff_t j = 0; j < 2 * channels_; ++j) total[j] += static_cast<double>(part[j]);
+      }
+    }
+    for (std::ptrdiff_t thread = 1; thread < threads_; ++thread)
+      for (std::ptrdiff_t j = 0; j < 2 * channels_; ++j)
+        totals_[j] += totals_[2 * channels_ * thread + j];
+  }
+
+  /// Calls body(first row, rows) for blocks of rows, each thread from the end of its range.
+  template <class Body>
+  void each_block(const Body& body) const {
+#pragma omp parallel for num_threads(threads_) schedule(static, 1)
+    for (std::ptrdiff_t thread = 0; thread < threads_; ++thread) {
+      const Range range = range_of(thread);
+      for (std::ptrdiff_t end = range.end; end > range.begin;) {
+        const std::ptrdiff_t first = std::max(range.begin, end - block_rows);
+        body(first, end - first);
+        end = first;
+      }
+    }
+  }
+
+  double inverse(std::ptrdiff_t c) const {
+    return 1 / std::sqrt(static_cast<double>(variance_[c]) + norm_epsilon);
+  }
+
+  /// Squares are of differences to the first pixel, which is among the values: so they lose few
+  /// digits to the mean's. Sums are of the elements, since those of differences drift.
+  void statistics() const {
+    Value* const pivot = offset_;
+    for (std::ptrdiff_t c = 0; c < channels_; ++c) pivot[c] = first_pixel(c);
+    sum([&](std::ptrdiff_t first, std::ptrdiff_t rows, Value* sums, Value* squares) {
+      table_.statistics(row(src_, first), rows, channels_, pivot, sums, squares);
+    });
+    for (std::ptrdiff_t c = 0; c < channels_; ++c) {
+      const double mean = totals_[c] / static_cast<double>(rows_),
+                   moved = mean - static_cast<double>(pivot[c]),
+                   square = totals_[channels_ + c] / static_cast<double>(rows_);
+      mean_[c] = static_cast<Value>(mean);
+      variance_[c] = static_cast<Value>(std::max(square - moved * moved, 0.0));
+    }
+  }
+
+  Value first_pixel(std::ptrdiff_t c) const {
+    double value = 0;
+    const DataType type = storage(problem_.precision());
+    decode(type, static_cast<const std::byte*>(src_) + c * row_bytes_ / channels_,
+           std::span(&value, 1));
+    return static_cast<Value>(value);
+  }
+
+  void normalize() const {
+    for (std::ptrdiff_t c = 0; c < channels_; ++c)
+      factor_[c] = static_cast<Value>(static_cast<double>(scale_[c]) * inverse(c));
+    const bool relu = problem_.fusion() != NormFusion::none;
+    each_block([&](std::ptrdiff_t first, std::ptrdiff_t rows) {
+      table_.normalize(row(src_, first), row(addend_, first), rows, channels_, factor_, mean_,
+                       shift_, relu, row(dst_, first));
+    });
+  }
+
+  void backward() const {
+    sum([&](std::ptrdiff_t first, std::ptrdiff_t rows, Value* sums, Value* products) {
+      table_.gradient_sums(row(src_, first), row(dst_, first), row(diff_dst_, first), rows,
+                           channels_, mean_, sums, products, row(diff_addend_, first));
+    });
+    const double m = static_cast<double>(rows_);
+    for (std::ptrdiff_t c = 0; c < channels_; ++c) {
+      const double by = inverse(c), a = static_cast<double>(scale_[c]) * by,
+                   of_scale = totals_[channels_ + c] * by;
+      diff_shift_[c] = static_cast<Value>(totals_[c]);
+      diff_scale_[c] = static_cast<Value>(of_scale);
+      factor_[c] = static_cast<Value>(a);
+      slope_[c] = static_cast<Value>(-a * by * of_scale / m);
+      offset_[c] = static_cast<Value>(-a * totals_[c] / m);
+    }
+    // What passed the rectifier is read again where it was written.
+    const bool kept = diff_addend_ != nullptr;
+    const void* const g = kept ? diff_addend_ : diff_dst_;
+    const void* const dst = kept ? nullptr : dst_;
+    each_block([&](std::ptrdiff_t first, std::ptrdiff_t rows) {
+      table_.gradients(row(src_, first), row(dst, first), row(g, first), rows, channels_, mean_,
+                       factor_, slope_, offset_, row(diff_src_, first));
+    });
+  }
+
+  NormProblem problem_;
+  const NormTable<Value>& table_;
+  int threads_;
+  std::ptrdiff_t rows_, channels_, row_bytes_;
+  std::vector<TensorSpec> arguments_;
+  Executed executed_;
+  void *src_ = nullptr, *addend_ = nullptr, *dst_ = nullptr, *diff_dst_ = nullptr,
+       *diff_src_ = nullptr, *diff_addend_ = nullptr, *work_ = nullptr;
+  Value *scale_ = nullptr, *shift_ = nullptr, *mean_ = nullptr, *variance_ = nullptr,
+        *diff_scale_ = nullptr, *diff_shift_ = nullptr;
+  double* totals_ = nullptr;  ///< of each thread: one sum, and the other, of all channels
+  Value *partial_ = nullptr, *factor_ = nullptr, *slope_ = nullptr, *offset_ = nullptr;
+};
+
+Result<std::unique_ptr<Operation>> make_norm(Device&, const Problem& problem,
+                                             const Options& options, Communicator&) {
+  const auto& norm = problem_cast<NormProblem>(problem);
+  const std::string algorithm = options.get("algorithm", "auto"),
+                    layout = options.get("layout", "any");
+  if (algorithm != "auto" && algorithm != "direct")
+    return Unsupported{fmt::format("native has no algorithm {} for norm. Use auto.", algorithm)};
+  if (layout != "any" && layout != "nhwc")
+    return Unsupported{fmt::format(
+        "native has no layout {} (channels are its innermost dimension). Use any or nhwc.",
+        layout)};
+  if (const auto why = why_not_precision(norm)) return Unsupported{*why};
+  const int threads = std::max(1, options.threads);
+  if (norm.precision() == Precision::fp64)
+    return std::make_unique<Normalization<double>>(norm, threads);
+  return std::make_unique<Normalization<float>>(norm, threads);
+}
+
+const Maker add_norm{makers(), kind_of<NormProblem>(), &make_norm, {"direct"}};
+
+}  // namespace
+}  // namespace assay::native

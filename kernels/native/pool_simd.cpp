@@ -1,0 +1,126 @@
+// The largest or the mean of some pixels, for all channels, and the ways back.
+
+#include "kernels/native/pool_simd.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/native/pool_simd.cpp"
+#include "support/simd/targets.hpp"
+
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "support/simd/formats.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace assay::native::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using assay::HWY_NAMESPACE::Bf16;
+using assay::HWY_NAMESPACE::Fp16;
+using assay::HWY_NAMESPACE::Plain;
+
+/// Calls body(vectors, first channel) for whole vectors of channels, then for single ones.
+template <class Value, class Body>
+HWY_INLINE void each_vector(std::ptrdiff_t channels, const Body& body) {
+  const hn::CappedTag<Value, 64 / sizeof(Value)> d;
+  const auto lanes = static_cast<std::ptrdiff_t>(hn::Lanes(d));
+  std::ptrdiff_t j = 0;
+  for (; j + lanes <= channels; j += lanes) body(d, j);
+  const hn::CappedTag<Value, 1> single;
+  for (; j < channels; ++j) body(single, j);
+}
+
+template <class Format>
+struct Pool {
+  using Stored = typename Format::Stored;
+  using Value = typename Format::Value;
+
+  static void largest(const void* from, PoolPixels pixels, std::ptrdiff_t channels, void* to,
+                      Value* where) {
+    const auto* const x = static_cast<const Stored*>(from);
+    each_vector<Value>(channels, [&](auto d, std::ptrdiff_t j) HWY_ATTR {
+      auto best = Format::load(d, x + pixels.offsets[0] + j), at = hn::Zero(d);
+      for (int i = 1; i < pixels.count; ++i) {
+        const auto other = Format::load(d, x + pixels.offsets[i] + j);
+        const auto larger = hn::Gt(other, best);
+        best = hn::IfThenElse(larger, other, best);
+        at = hn::IfThenElse(larger, hn::Set(d, static_cast<Value>(i)), at);
+      }
+      assay::HWY_NAMESPACE::store(Format(), best, d, static_cast<Stored*>(to) + j);
+      if (where != nullptr) hn::StoreU(at, d, where + j);
+    });
+  }
+
+  static void mean(const void* from, PoolPixels pixels, std::ptrdiff_t channels, Value factor,
+                   void* to) {
+    const auto* const x = static_cast<const Stored*>(from);
+    each_vector<Value>(channels, [&](auto d, std::ptrdiff_t j) HWY_ATTR {
+      auto sum = hn::Zero(d);
+      for (int i = 0; i < pixels.count; ++i)
+        sum = hn::Add(sum, Format::load(d, x + pixels.offsets[i] + j));
+      assay::HWY_NAMESPACE::store(Format(), hn::Mul(sum, hn::Set(d, factor)), d,
+                                  static_cast<Stored*>(to) + j);
+    });
+  }
+
+  static void gather(const void* from, PoolPixels windows, const Value* where,
+                     const std::ptrdiff_t* places, const Value* number, std::ptrdiff_t channels,
+                     void* to) {
+    const auto* const g = static_cast<const Stored*>(from);
+    each_vector<Value>(channels, [&](auto d, std::ptrdiff_t j) HWY_ATTR {
+      auto sum = hn::Zero(d);
+      for (int i = 0; i < windows.count; ++i) {
+        const auto here = hn::Eq(hn::LoadU(d, where + places[i] + j), hn::Set(d, number[i]));
+        sum = hn::Add(sum, hn::IfThenElseZero(here, Format::load(d, g + windows.offsets[i] + j)));
+      }
+      assay::HWY_NAMESPACE::store(Format(), sum, d, static_cast<Stored*>(to) + j);
+    });
+  }
+
+  static void share(const void* from, PoolPixels windows, const Value* factors,
+                    std::ptrdiff_t channels, void* to) {
+    const auto* const g = static_cast<const Stored*>(from);
+    each_vector<Value>(channels, [&](auto d, std::ptrdiff_t j) HWY_ATTR {
+      auto sum = hn::Zero(d);
+      for (int i = 0; i < windows.count; ++i)
+        sum = hn::MulAdd(Format::load(d, g + windows.offsets[i] + j), hn::Set(d, factors[i]), sum);
+      assay::HWY_NAMESPACE::store(Format(), sum, d, static_cast<Stored*>(to) + j);
+    });
+  }
+
+  static const PoolTable<Value>* table() {
+    static const PoolTable<Value> all{hwy::TargetName(HWY_TARGET), &largest, &mean, &gather,
+                                      &share};
+    return &all;
+  }
+};
+
+}  // namespace
+
+const PoolTable<float>* pool_fp32() { return Pool<Plain<float>>::table(); }
+const PoolTable<double>* pool_fp64() { return Pool<Plain<double>>::table(); }
+const PoolTable<float>* pool_bf16() { return Pool<Bf16>::table(); }
+const PoolTable<float>* pool_fp16() { return Pool<Fp16>::table(); }
+
+}  // namespace assay::native::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace assay::native {
+HWY_EXPORT(pool_fp32);
+HWY_EXPORT(pool_fp64);
+HWY_EXPORT(pool_bf16);
+HWY_EXPORT(pool_fp16);
+template <>
+const PoolTable<float>& pool_table<float>(DataType stored) {
+  if (stored == DataType::bf16) return *HWY_DYNAMIC_DISPATCH(pool_bf16)();
+  if (stored == DataType::fp16) return *HWY_DYNAMIC_DISPATCH(pool_fp16)();
+  return *HWY_DYNAMIC_DISPATCH(pool_fp32)();
+}
+template <>
+const PoolTable<double>& pool_table<double>(DataType) {
+  return *HWY_DYNAMIC_DISPATCH(pool_fp64)();
+}
+}  // namespace assay::native
+#endif

@@ -1,0 +1,42 @@
+#pragma once
+// The inner loops of pooling, for one thread, in the best instruction set of the processor.
+// Elements of all channels of a pixel follow each other; pixels are `channels` apart.
+
+#include <cstddef>
+
+#include "core/api/precision.hpp"
+
+namespace assay::native {
+
+/// The pixels of a window (or the windows of a pixel), relative to one pixel's first channel.
+struct PoolPixels {
+  const std::ptrdiff_t* offsets;
+  int count;
+};
+
+/// Value: float, or double for fp64 activations.
+template <class Value>
+struct PoolTable {
+  const char* target;
+  /// to = the largest of the pixels; where is not null, its number among them, the first of equal
+  /// ones.
+  void (*largest)(const void* from, PoolPixels pixels, std::ptrdiff_t channels, void* to,
+                  Value* where);
+  /// to = factor times the sum of the pixels.
+  void (*mean)(const void* from, PoolPixels pixels, std::ptrdiff_t channels, Value factor,
+               void* to);
+  /// to = the sum of the gradients of those windows i whose largest element, at
+  /// where[places[i]], has the number `number[i]`.
+  void (*gather)(const void* from, PoolPixels windows, const Value* where,
+                 const std::ptrdiff_t* places, const Value* number, std::ptrdiff_t channels,
+                 void* to);
+  /// to = the sum of the windows' gradients, each times its factor.
+  void (*share)(const void* from, PoolPixels windows, const Value* factors, std::ptrdiff_t channels,
+                void* to);
+};
+
+/// Of activations stored in fp32, bf16 or fp16 (float), or fp64 (double).
+template <class Value>
+const PoolTable<Value>& pool_table(DataType stored);
+
+}  // namespace assay::native

@@ -1,0 +1,62 @@
+#include "kernels/norm/benchmark.hpp"
+
+#include "kernels/norm/problem.hpp"
+
+namespace assay {
+namespace {
+
+class NormBenchmark final : public OperationBenchmark {
+ public:
+  std::string name() const override { return "norm"; }
+
+  std::string description() const override {
+    return "batch normalization, with the addition and the rectifier after it";
+  }
+
+  std::vector<Dimension> dimensions() const override {
+    Dimension direction;
+    direction.name = "direction";
+    direction.help = "pass to time";
+    direction.values = norm_direction_names();
+    direction.defaults = {norm_direction_names().front()};
+    Dimension fusion;
+    fusion.name = "fusion";
+    fusion.help = "what follows in the same pass: max(y, 0), or max(y + addend, 0)";
+    fusion.values = norm_fusion_names();
+    fusion.defaults = {norm_fusion_names().front()};
+    fusion.omit = norm_fusion_names().front();
+    return {direction,
+            fusion,
+            dimension::precision({"fp64", "fp32", "bf16", "fp16"}, {"fp32"}),
+            dimension::backend("norm", {"onednn"}),
+            dimension::algorithm({"auto"}),
+            dimension::problem({"resnet50"}),
+            dimension::cache(),
+            dimension::threads(),
+            dimension::layout({"any", "nchw", "nhwc"}),
+            dimension::device()};
+  }
+
+  std::string canonical(const std::string& descriptor) const override {
+    return to_descriptor(parse_norm(descriptor));
+  }
+
+  std::unique_ptr<Problem> problem(const Settings& settings) const override {
+    return std::make_unique<NormProblem>(
+        parse_norm(settings.at("problem")), norm_direction(settings.at("direction")),
+        norm_fusion(settings.at("fusion")), precision(settings.at("precision")));
+  }
+
+  std::unique_ptr<Oracle> oracle(const Problem& problem) const override {
+    return norm_oracle(problem_cast<NormProblem>(problem));
+  }
+};
+
+}  // namespace
+
+const OperationBenchmark& norm_benchmark() {
+  static const NormBenchmark benchmark;
+  return benchmark;
+}
+
+}  // namespace assay

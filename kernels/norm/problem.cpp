@@ -1,0 +1,118 @@
+#include "kernels/norm/problem.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/base/descriptor.hpp"
+#include "core/base/text.hpp"
+
+namespace assay {
+namespace {
+
+std::size_t place_of(const std::string& name, const std::vector<std::string>& names,
+                     const char* what) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found == names.end()) throw InputError(unknown_name(what, name, names));
+  return static_cast<std::size_t>(found - names.begin());
+}
+
+}  // namespace
+
+NormShape parse_norm(const std::string& descriptor) {
+  const DescriptorComplaint complain("norm", descriptor);
+  std::map<std::string, std::int64_t> fields =
+      read_counts(descriptor, {"mb", "ic", "ih", "iw"}, {"mb", "ic", "ih"}, complain);
+  fields.emplace("iw", fields["ih"]);
+  const NormShape shape{fields["mb"], fields["ic"], fields["ih"], fields["iw"]};
+  product(
+      {{"mb", shape.mb}, {"ic", shape.ic}, {"ih", shape.ih}, {"iw", shape.iw}, {"element size", 8}},
+      "src in bytes", complain);
+  return shape;
+}
+
+std::string to_descriptor(const NormShape& shape) {
+  std::string text = fmt::format("mb{}ic{}ih{}", shape.mb, shape.ic, shape.ih);
+  if (shape.iw != shape.ih) text += fmt::format("iw{}", shape.iw);
+  return text;
+}
+
+const std::vector<std::string>& norm_direction_names() {
+  static const std::vector<std::string> names{"forward_training", "forward_inference", "backward"};
+  return names;
+}
+
+const std::string& name(NormDirection direction) {
+  return norm_direction_names().at(static_cast<std::size_t>(direction));
+}
+
+NormDirection norm_direction(const std::string& name) {
+  return static_cast<NormDirection>(place_of(name, norm_direction_names(), "direction"));
+}
+
+const std::vector<std::string>& norm_fusion_names() {
+  static const std::vector<std::string> names{"none", "relu", "add_relu"};
+  return names;
+}
+
+const std::string& name(NormFusion fusion) {
+  return norm_fusion_names().at(static_cast<std::size_t>(fusion));
+}
+
+NormFusion norm_fusion(const std::string& name) {
+  return static_cast<NormFusion>(place_of(name, norm_fusion_names(), "fusion"));
+}
+
+nlohmann::json NormProblem::json() const {
+  return {{"mb", shape_.mb}, {"ic", shape_.ic}, {"ih", shape_.ih}, {"iw", shape_.iw}};
+}
+
+double NormProblem::bytes() const {
+  double bytes = 0;
+  for (const TensorSpec& tensor : tensors()) bytes += static_cast<double>(tensor.bytes);
+  return bytes;
+}
+
+std::vector<TensorSpec> NormProblem::tensors() const {
+  const DataType type = storage(precision_),
+                 of_channels = type == DataType::fp64 ? DataType::fp64 : DataType::fp32;
+  const bool relu = fusion_ != NormFusion::none, add = fusion_ == NormFusion::add_relu;
+  std::vector<TensorSpec> all;
+  const auto activations = [&](const char* name, Role role) {
+    all.push_back(plain_tensor(name, role, type, {shape_.mb, shape_.ic, shape_.ih, shape_.iw}));
+  };
+  const auto channels = [&](Role role, std::initializer_list<const char*> names) {
+    for (const char* name : names)
+      all.push_back(plain_tensor(name, role, of_channels, {shape_.ic}));
+  };
+  activations("src", Role::input);
+  if (direction_ == NormDirection::backward) {
+    if (relu) activations("dst", Role::input);
+    activations("diff_dst", Role::input);
+    channels(Role::input, {"scale", "mean", "variance"});
+    activations("diff_src", Role::output);
+    channels(Role::output, {"diff_scale", "diff_shift"});
+    if (add) activations("diff_addend", Role::output);
+    return all;
+  }
+  if (add) activations("addend", Role::input);
+  channels(Role::input, {"scale", "shift"});
+  const bool training = direction_ == NormDirection::forward_training;
+  if (!training) channels(Role::input, {"mean", "variance"});
+  activations("dst", Role::output);
+  if (training) channels(Role::output, {"mean", "variance"});
+  return all;
+}
+
+std::optional<std::string> why_not_precision(const NormProblem& problem) {
+  const Precision precision = problem.precision();
+  if (precision == Precision::tf32)
+    return "batch normalization multiplies no matrices (tf32 is a precision of those). Use fp32.";
+  if (precision == Precision::int8 || is_mixed(precision))
+    return fmt::format("batch normalization has no {} (it stores all activations alike). Use {}.",
+                       name(precision), precision == Precision::int8 ? "fp32" : "bf16 or fp16");
+  return std::nullopt;
+}
+
+}  // namespace assay

@@ -1,0 +1,220 @@
+// oneDNN's batch normalization. Its own fusion with a rectifier keeps what passed in a layout of
+// its own, between a forward and a backward pass of the same library; here a backward pass reads
+// dst, which any library may have made. So rectifiers and additions are primitives beside it.
+
+#include "kernels/norm/problem.hpp"
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include "core/api/layout.hpp"
+#include "core/base/error.hpp"
+#include "kernels/onednn/backend.hpp"
+#include "kernels/onednn/device.hpp"
+
+namespace assay::onednn {
+namespace {
+
+using dnnl::memory;
+using Flags = dnnl::normalization_flags;
+
+class Normalization final : public Operation {
+ public:
+  Normalization(const NormProblem& problem, const std::string& layout, const dnnl::engine& engine,
+                int threads)
+      : problem_(problem), engine_(engine), threads_(threads), arguments_(problem.tensors()) {
+    for (TensorSpec& spec : arguments_)
+      if (spec.dims.size() == 4 && layout == "nhwc")
+        spec.layout = std::make_shared<const Layout>(channels_last(spec.dims));
+    executed_.algorithm = "direct";
+    executed_.storage = std::string(name(problem.precision()));
+    executed_.compute = executed_.accumulate = std::string(name(DataType::fp32));
+    executed_.layout = layout;
+    executed_.evidence = "library";
+    problem.direction() == NormDirection::backward ? plan_backward() : plan_forward();
+  }
+
+  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
+  Executed executed() const override { return executed_; }
+
+  void bind(std::span<Tensor* const> tensors) override {
+    for (Part& part : parts_) {
+      std::vector<Tensor*> of_part;
+      for (const std::size_t argument : part.tensors) of_part.push_back(tensors[argument]);
+      part.arguments.bind(of_part);
+    }
+    if (threads_ > 0)
+      omp_set_num_threads(threads_);  // the same as at creation, whatever ran in between
+  }
+
+  void run(Stream& stream) override {
+    for (const Part& part : parts_)
+      execute(part.primitive, stream, part.arguments.call(), "batch normalization");
+  }
+
+ private:
+  /// A primitive, and which of the operation's tensors are its arguments.
+  struct Part {
+    dnnl::primitive primitive;
+    Arguments arguments;
+    std::vector<std::size_t> tensors;
+  };
+  struct Use {
+    int id;
+    const char* tensor;
+  };
+
+  std::size_t index(std::string_view name) const {
+    for (std::size_t i = 0; i < arguments_.size(); ++i)
+      if (arguments_[i].name == name) return i;
+    throw std::logic_error(fmt::format("norm: no argument {}", name));
+  }
+  memory::desc desc(const char* name) const { return desc_of(arguments_[index(name)]); }
+
+  template <class Description>
+  void add(const Description& description, dnnl::primitive primitive,
+           std::initializer_list<Use> uses) {
+    Part part{std::move(primitive), {}, {}};
+    for (const Use& use : uses) {
+      part.tensors.push_back(index(use.tensor));
+      part.arguments.add(use.id, desc(use.tensor), engine_);
+    }
+    if (const memory::desc scratch = description.scratchpad_desc(); scratch.get_size() > 0) {
+      part.tensors.push_back(arguments_.size());
+      add_scratchpad(scratch, engine_, arguments_, part.arguments);
+      executed_.workspace_bytes += scratch.get_size();
+    }
+    executed_.implementation +=
+        fmt::format("{}{}", parts_.empty() ? "" : " + ", description.impl_info_str());
+    parts_.push_back(std::move(part));
+  }
+
+  static dnnl::primitive_attr attributes() {
+    dnnl::primitive_attr attributes;
+    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    return attributes;
+  }
+
+  dnnl::batch_normalization_forward::primitive_desc forward(Flags flags, bool fused) const {
+    dnnl::primitive_attr with = attributes();
+    if (fused) {
+      dnnl::post_ops after;
+      after.append_eltwise(dnnl::algorithm::eltwise_relu, 0, 0);
+      with.set_post_ops(after);
+    }
+    const bool training = problem_.direction() != NormDirection::forward_inference;
+    const memory::desc src = desc("src");
+    return {engine_,
+            training ? dnnl::prop_kind::forward_training : dnnl::prop_kind::forward_inference,
+            src,
+            src,
+            static_cast<float>(norm_epsilon),
+            flags,
+            with};
+  }
+
+  void plan_forward() {
+    const Flags affine = Flags::use_scale | Flags::use_shift;
+    const bool training = problem_.direction() == NormDirection::forward_training;
+    // A rectifier is fused as a post-op of inference, which leaves nothing to a backward pass.
+    const bool fused = !training && problem_.fusion() == NormFusion::relu;
+    const auto chosen = forward(training ? affine : affine | Flags::use_global_stats, fused);
+    add(chosen, dnnl::batch_normalization_forward(chosen),
+        {{DNNL_ARG_SRC, "src"},
+         {DNNL_ARG_SCALE, "scale"},
+         {DNNL_ARG_SHIFT, "shift"},
+         {DNNL_ARG_MEAN, "mean"},
+         {DNNL_ARG_VARIANCE, "variance"},
+         {DNNL_ARG_DST, "dst"}});
+    const memory::desc dst = desc("dst");
+    if (problem_.fusion() == NormFusion::relu && !fused) {
+      const dnnl::eltwise_forward::primitive_desc relu(engine_, dnnl::prop_kind::forward_training,
+                                                       dnnl::algorithm::eltwise_relu, dst, dst, 0.f,
+                                                       0.f, attributes());
+      add(relu, dnnl::eltwise_forward(relu), {{DNNL_ARG_SRC, "dst"}, {DNNL_ARG_DST, "dst"}});
+    }
+    if (problem_.fusion() != NormFusion::add_relu) return;
+    dnnl::primitive_attr then = attributes();
+    dnnl::post_ops after;
+    after.append_eltwise(dnnl::algorithm::eltwise_relu, 0, 0);
+    then.set_post_ops(after);
+    const dnnl::binary::primitive_desc sum(engine_, dnnl::algorithm::binary_add, dst,
+                                           desc("addend"), dst, then);
+    add(sum, dnnl::binary(sum),
+        {{DNNL_ARG_SRC_0, "dst"}, {DNNL_ARG_SRC_1, "addend"}, {DNNL_ARG_DST, "dst"}});
+    executed_.operand_roundings = 1;  // dst is stored before the addition
+  }
+
+  void plan_backward() {
+    const char* gradient = "diff_dst";
+    if (problem_.fusion() != NormFusion::none) {
+      // What passed the rectifier, in diff_addend or, for a while, in diff_src.
+      gradient = problem_.fusion() == NormFusion::add_relu ? "diff_addend" : "diff_src";
+      const memory::desc dst = desc("dst");
+      const dnnl::eltwise_forward::primitive_desc hint(
+          engine_, dnnl::prop_kind::forward_training, dnnl::algorithm::eltwise_relu_use_dst_for_bwd,
+          dst, dst, 0.f, 0.f, attributes());
+      const dnnl::eltwise_backward::primitive_desc relu(
+          engine_, dnnl::algorithm::eltwise_relu_use_dst_for_bwd, dst, dst, dst, 0.f, 0.f, hint,
+          attributes());
+      add(relu, dnnl::eltwise_backward(relu),
+          {{DNNL_ARG_DST, "dst"}, {DNNL_ARG_DIFF_DST, "diff_dst"}, {DNNL_ARG_DIFF_SRC, gradient}});
+    }
+    const memory::desc src = desc("src");
+    const dnnl::batch_normalization_backward::primitive_desc chosen(
+        engine_, dnnl::prop_kind::backward, src, src, src, static_cast<float>(norm_epsilon),
+        Flags::use_scale | Flags::use_shift, forward(Flags::use_scale | Flags::use_shift, false),
+        attributes());
+    add(chosen, dnnl::batch_normalization_backward(chosen),
+        {{DNNL_ARG_SRC, "src"},
+         {DNNL_ARG_DIFF_DST, gradient},
+         {DNNL_ARG_SCALE, "scale"},
+         {DNNL_ARG_MEAN, "mean"},
+         {DNNL_ARG_VARIANCE, "variance"},
+         {DNNL_ARG_DIFF_SRC, "diff_src"},
+         {DNNL_ARG_DIFF_SCALE, "diff_scale"},
+         {DNNL_ARG_DIFF_SHIFT, "diff_shift"}});
+  }
+
+  NormProblem problem_;
+  dnnl::engine engine_;
+  int threads_;
+  std::vector<TensorSpec> arguments_;
+  std::vector<Part> parts_;
+  Executed executed_;
+};
+
+Result<std::unique_ptr<Operation>> make_norm(Device& device, const Problem& problem,
+                                             const Options& options, Communicator&) {
+  const auto& norm = problem_cast<NormProblem>(problem);
+  auto& place = static_cast<OneDnnDevice&>(device);
+  const std::string algorithm = options.get("algorithm", "auto"),
+                    layout = options.get("layout", "any"),
+                    request = fmt::format("{} {} {}", name(norm.precision()),
+                                          name(norm.direction()), norm.canonical());
+  if (algorithm != "auto" && algorithm != "direct")
+    return Unsupported{fmt::format("onednn has no algorithm {} for norm. Use auto.", algorithm)};
+  if (layout != "any" && layout != "nchw" && layout != "nhwc")
+    return Unsupported{fmt::format("onednn has no layout {}. Use any, nchw or nhwc.", layout)};
+  if (const auto why = why_not_precision(norm)) return Unsupported{*why};
+  if (norm.precision() == Precision::fp64)
+    return Unsupported{fmt::format("onednn has no fp64 batch normalization ({})", request)};
+  const bool gpu = place.engine().get_kind() == dnnl::engine::kind::gpu;
+  const int threads = gpu ? 0 : std::max(1, options.threads);
+  if (!gpu) omp_set_num_threads(threads);  // oneDNN divides the work when the primitive is made
+  try {
+    return std::make_unique<Normalization>(norm, layout == "nchw" ? "nchw" : "nhwc", place.engine(),
+                                           threads);
+  } catch (const dnnl::error& error) {
+    if (error.status == dnnl_out_of_memory)
+      throw CaseError(fmt::format(
+          "not enough memory to make a batch normalization ({}, {}: {}). Use a smaller problem.",
+          request, library(), words(error)));
+    return Unsupported{fmt::format("{}: {} ({})", library(), words(error), request)};
+  }
+}
+
+const Maker add_norm{makers(), kind_of<NormProblem>(), &make_norm, {"direct"}};
+
+}  // namespace
+}  // namespace assay::onednn

@@ -1,0 +1,202 @@
+// oneDNN's pooling primitives.
+
+#include "kernels/pool/problem.hpp"
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <optional>
+
+#include "core/api/layout.hpp"
+#include "core/base/error.hpp"
+#include "kernels/onednn/backend.hpp"
+#include "kernels/onednn/device.hpp"
+
+namespace assay::onednn {
+namespace {
+
+using dnnl::memory;
+
+class Pooling final : public Operation {
+ public:
+  Pooling(const PoolProblem& problem, const std::string& layout, const dnnl::engine& engine,
+          int threads)
+      : problem_(problem), engine_(engine), threads_(threads), arguments_(problem.tensors()) {
+    if (layout == "nhwc")
+      for (TensorSpec& spec : arguments_)
+        spec.layout = std::make_shared<const Layout>(channels_last(spec.dims));
+    const bool backward = problem.direction() == PoolDirection::backward;
+    executed_.algorithm = "direct";
+    executed_.storage = std::string(name(problem.precision()));
+    executed_.compute = executed_.accumulate = std::string(name(DataType::fp32));
+    // Gradients of windows that overlap are added in memory, in its type (oneDNN 3.2).
+    if (backward) executed_.accumulate = executed_.storage;
+    executed_.layout = layout;
+    executed_.evidence = "library";
+    const dnnl::pooling_forward::primitive_desc forward = forward_desc();
+    for (std::size_t i = 0; i < arguments_.size(); ++i) add(i);
+    if (const memory::desc workspace = forward.workspace_desc(); workspace.get_size() > 0) {
+      TensorSpec spec;
+      spec.name = "workspace";
+      spec.role = Role::saved;
+      spec.type = DataType::u8;
+      lay_out(spec, workspace);
+      arguments_.push_back(spec);
+      uses_.push_back(arguments_.size() - 1);
+      call_.add(DNNL_ARG_WORKSPACE, workspace, engine_);
+    }
+    if (backward) {
+      plan_backward(forward);
+    } else {
+      finish(forward, dnnl::pooling_forward(forward));
+    }
+  }
+
+  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
+  Executed executed() const override { return executed_; }
+
+  void bind(std::span<Tensor* const> tensors) override {
+    std::vector<Tensor*> used;
+    for (const std::size_t argument : uses_) used.push_back(tensors[argument]);
+    call_.bind(used);
+    if (forward_) {
+      src_ = tensors[0]->data();
+      saved_ = tensors[uses_[saved_use_]]->data();
+    }
+    if (threads_ > 0)
+      omp_set_num_threads(threads_);  // the same as at creation, whatever ran in between
+  }
+
+  /// The forward pass, which tells the backward pass the largest elements.
+  void prologue(Stream&) override {
+    if (!forward_) return;
+    dnnl::stream stream(engine_);
+    memory dst(forward_->dst_desc(), engine_), scratch(forward_->scratchpad_desc(), engine_);
+    dnnl::pooling_forward(*forward_).execute(
+        stream, {{DNNL_ARG_SRC, memory(forward_->src_desc(), engine_, src_)},
+                 {DNNL_ARG_DST, dst},
+                 {DNNL_ARG_WORKSPACE, memory(forward_->workspace_desc(), engine_, saved_)},
+                 {DNNL_ARG_SCRATCHPAD, scratch}});
+    stream.wait();
+  }
+
+  void run(Stream& stream) override { execute(primitive_, stream, call_.call(), "pooling"); }
+
+ private:
+  /// An argument of the primitive; src of a backward pass is none.
+  void add(std::size_t i) {
+    const std::string& name = arguments_[i].name;
+    const bool backward = problem_.direction() == PoolDirection::backward;
+    if (backward && name == "src") return;
+    uses_.push_back(i);
+    call_.add(name == "src"        ? DNNL_ARG_SRC
+              : name == "dst"      ? DNNL_ARG_DST
+              : name == "diff_dst" ? DNNL_ARG_DIFF_DST
+                                   : DNNL_ARG_DIFF_SRC,
+              desc_of(arguments_[i]), engine_);
+  }
+
+  dnnl::algorithm algorithm() const {
+    return problem_.mode() == PoolMode::max ? dnnl::algorithm::pooling_max
+                                            : dnnl::algorithm::pooling_avg_exclude_padding;
+  }
+  static dnnl::primitive_attr attributes() {
+    dnnl::primitive_attr attributes;
+    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    return attributes;
+  }
+  /// Padding below and at the right, such that the last window is whole.
+  memory::dims padding_after() const {
+    const PoolShape& s = problem_.shape();
+    return {(s.oh - 1) * s.sh + s.kh - s.ih - s.ph, (s.ow - 1) * s.sw + s.kw - s.iw - s.pw};
+  }
+
+  /// src or its gradient comes first or last among the problem's tensors, dst or its own beside it.
+  dnnl::pooling_forward::primitive_desc forward_desc() const {
+    const PoolShape& s = problem_.shape();
+    const bool backward = problem_.direction() == PoolDirection::backward;
+    const std::size_t last = arguments_.size() - 1;
+    return {engine_,
+            problem_.direction() == PoolDirection::forward_inference
+                ? dnnl::prop_kind::forward_inference
+                : dnnl::prop_kind::forward_training,
+            algorithm(),
+            desc_of(arguments_[backward ? last : 0]),
+            desc_of(arguments_[backward ? last - 1 : 1]),
+            memory::dims{s.sh, s.sw},
+            memory::dims{s.kh, s.kw},
+            memory::dims{0, 0},
+            memory::dims{s.ph, s.pw},
+            padding_after(),
+            attributes()};
+  }
+
+  void plan_backward(const dnnl::pooling_forward::primitive_desc& forward) {
+    const PoolShape& s = problem_.shape();
+    const dnnl::pooling_backward::primitive_desc backward(
+        engine_, algorithm(), forward.src_desc(), forward.dst_desc(), memory::dims{s.sh, s.sw},
+        memory::dims{s.kh, s.kw}, memory::dims{0, 0}, memory::dims{s.ph, s.pw}, padding_after(),
+        forward, attributes());
+    if (forward.workspace_desc().get_size() > 0) {
+      forward_ = forward;
+      saved_use_ = uses_.size() - 1;
+    }
+    finish(backward, dnnl::pooling_backward(backward));
+  }
+
+  template <class Description>
+  void finish(const Description& description, dnnl::primitive primitive) {
+    primitive_ = std::move(primitive);
+    executed_.implementation = description.impl_info_str();
+    executed_.workspace_bytes = description.scratchpad_desc().get_size();
+    if (executed_.workspace_bytes > 0) uses_.push_back(arguments_.size());
+    add_scratchpad(description.scratchpad_desc(), engine_, arguments_, call_);
+  }
+
+  PoolProblem problem_;
+  dnnl::engine engine_;
+  int threads_;
+  std::vector<TensorSpec> arguments_;
+  std::vector<std::size_t> uses_;  ///< arguments of the primitive, among the operation's
+  dnnl::primitive primitive_;
+  Arguments call_;
+  Executed executed_;
+  std::optional<dnnl::pooling_forward::primitive_desc> forward_;  ///< that a backward pass needs
+  std::size_t saved_use_ = 0;
+  void *src_ = nullptr, *saved_ = nullptr;
+};
+
+Result<std::unique_ptr<Operation>> make_pool(Device& device, const Problem& problem,
+                                             const Options& options, Communicator&) {
+  const auto& pool = problem_cast<PoolProblem>(problem);
+  auto& place = static_cast<OneDnnDevice&>(device);
+  const std::string wanted = options.get("algorithm", "auto"),
+                    layout = options.get("layout", "any"),
+                    request = fmt::format("{} {} {}", name(pool.precision()),
+                                          name(pool.direction()), pool.canonical());
+  if (wanted != "auto" && wanted != "direct")
+    return Unsupported{fmt::format("onednn has no algorithm {} for pool. Use auto.", wanted)};
+  if (layout != "any" && layout != "nchw" && layout != "nhwc")
+    return Unsupported{fmt::format("onednn has no layout {}. Use any, nchw or nhwc.", layout)};
+  if (const auto why = why_not_precision(pool)) return Unsupported{*why};
+  if (pool.precision() == Precision::fp64)
+    return Unsupported{fmt::format("onednn has no fp64 pooling ({})", request)};
+  const bool gpu = place.engine().get_kind() == dnnl::engine::kind::gpu;
+  const int threads = gpu ? 0 : std::max(1, options.threads);
+  if (!gpu) omp_set_num_threads(threads);  // oneDNN divides the work when the primitive is made
+  try {
+    return std::make_unique<Pooling>(pool, layout == "nchw" ? "nchw" : "nhwc", place.engine(),
+                                     threads);
+  } catch (const dnnl::error& error) {
+    if (error.status == dnnl_out_of_memory)
+      throw CaseError(
+          fmt::format("not enough memory to make a pooling ({}, {}: {}). Use a smaller problem.",
+                      request, library(), words(error)));
+    return Unsupported{fmt::format("{}: {} ({})", library(), words(error), request)};
+  }
+}
+
+const Maker add_pool{makers(), kind_of<PoolProblem>(), &make_pool, {"direct"}};
+
+}  // namespace
+}  // namespace assay::onednn

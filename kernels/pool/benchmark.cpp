@@ -1,0 +1,69 @@
+#include "kernels/pool/benchmark.hpp"
+
+#include <algorithm>
+
+#include "kernels/pool/problem.hpp"
+
+namespace assay {
+namespace {
+
+class PoolBenchmark final : public OperationBenchmark {
+ public:
+  std::string name() const override { return "pool"; }
+
+  std::string description() const override {
+    return "pooling: the largest or the mean element of each window";
+  }
+
+  std::vector<Dimension> dimensions() const override {
+    Dimension direction;
+    direction.name = "direction";
+    direction.help = "pass to time";
+    direction.values = pool_direction_names();
+    direction.defaults = {pool_direction_names().front()};
+    Dimension mode;
+    mode.name = "mode";
+    mode.help = "what is kept of a window";
+    mode.values = pool_mode_names();
+    mode.defaults = {pool_mode_names().front()};
+    mode.omit = pool_mode_names().front();
+    return {direction,
+            mode,
+            dimension::precision({"fp64", "fp32", "bf16", "fp16"}, {"fp32"}),
+            dimension::backend("pool", {"onednn"}),
+            dimension::algorithm({"auto"}),
+            dimension::problem({"resnet50"}),
+            dimension::cache(),
+            dimension::threads(),
+            dimension::layout({"any", "nchw", "nhwc"}),
+            dimension::device()};
+  }
+
+  std::string canonical(const std::string& descriptor) const override {
+    return to_descriptor(parse_pool(descriptor));
+  }
+
+  std::unique_ptr<Problem> problem(const Settings& settings) const override {
+    const auto place = [&](const char* axis, const std::vector<std::string>& names) {
+      return std::find(names.begin(), names.end(), settings.at(axis)) - names.begin();
+    };
+    return std::make_unique<PoolProblem>(
+        parse_pool(settings.at("problem")),
+        static_cast<PoolDirection>(place("direction", pool_direction_names())),
+        static_cast<PoolMode>(place("mode", pool_mode_names())),
+        precision(settings.at("precision")));
+  }
+
+  std::unique_ptr<Oracle> oracle(const Problem& problem) const override {
+    return pool_oracle(problem_cast<PoolProblem>(problem));
+  }
+};
+
+}  // namespace
+
+const OperationBenchmark& pool_benchmark() {
+  static const PoolBenchmark benchmark;
+  return benchmark;
+}
+
+}  // namespace assay

@@ -1,0 +1,68 @@
+// The backends of batch normalization, through the plugins, over random shapes.
+
+#include <random>
+
+#include "kernels/norm/benchmark.hpp"
+#include "kernels/norm/problem.hpp"
+#include "trial.hpp"
+
+namespace assay {
+namespace {
+
+using namespace kernel_test;
+
+std::map<std::string, int> verify_random(const std::string& backend, int shapes,
+                                         const std::vector<std::string>& layouts) {
+  std::mt19937 random(31);
+  const auto up_to = [&](int most) { return 1 + static_cast<std::int64_t>(random() % most); };
+  std::map<std::string, int> had;
+  for (int i = 0; i < shapes; ++i) {
+    // A sum of few channels can be too close to zero to tell precisions apart.
+    const NormShape shape{up_to(3), 16 + up_to(40), 2 + up_to(20), up_to(20)};
+    for (const std::string& direction : norm_direction_names())
+      for (const std::string& fusion : norm_fusion_names())
+        for (const char* precision : {"fp64", "fp32", "bf16", "fp16"})
+          for (const std::string& layout : layouts) {
+            had[precision] += verify(norm_benchmark(), {{"problem", to_descriptor(shape)},
+                                                        {"direction", direction},
+                                                        {"fusion", fusion},
+                                                        {"precision", precision},
+                                                        {"backend", backend},
+                                                        {"layout", layout},
+                                                        {"threads", std::to_string(1 + i % 3)}});
+            if (testing::Test::HasFailure()) return had;
+          }
+  }
+  return had;
+}
+
+TEST(NormBackends, ReferenceHasEveryPrecision) {
+  for (const auto& [precision, count] : verify_random("reference", 6, {"any", "nchw"}))
+    EXPECT_EQ(count, 6 * 9 * 2) << precision;
+}
+
+TEST(NormBackends, NativeHasEveryPrecision) {
+  for (const auto& [precision, count] : verify_random("native", 8, {"any", "nhwc"}))
+    EXPECT_EQ(count, 8 * 9 * 2) << precision;
+}
+
+TEST(NormBackends, OneDnnHasFp32InBothLayouts) {
+  if (!refusal(norm_benchmark(), {{"problem", "mb1ic1ih1"}, {"backend", "onednn"}}).empty())
+    GTEST_SKIP() << "onednn is not built";
+  const auto had = verify_random("onednn", 4, {"any", "nchw", "nhwc"});
+  EXPECT_EQ(had.at("fp32"), 4 * 9 * 3);
+  EXPECT_EQ(had.at("fp64"), 0);
+}
+
+TEST(NormBackends, RefuseWhatTheyHaveNot) {
+  const std::map<std::string, std::string> native{{"problem", "mb1ic1ih1"}, {"backend", "native"}};
+  for (const auto& [axis, value, words] :
+       {std::tuple{"layout", "nchw", "Use any or nhwc"}, std::tuple{"device", "gpu", "Use cpu"}}) {
+    auto axes = native;
+    axes[axis] = value;
+    EXPECT_NE(refusal(norm_benchmark(), axes).find(words), std::string::npos) << axis;
+  }
+}
+
+}  // namespace
+}  // namespace assay

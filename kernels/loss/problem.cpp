@@ -1,0 +1,71 @@
+#include "kernels/loss/problem.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "core/base/error.hpp"
+
+namespace assay {
+
+const std::string& name(LossPass pass) {
+  static const std::array<std::string, 2> names{"training", "validation"};
+  return names.at(static_cast<std::size_t>(pass));
+}
+
+LossProblem::LossProblem(const LossShape& shape, LossPass pass, Precision precision)
+    : shape_(shape), pass_(pass), precision_(precision) {
+  if (shape.samples < 1 || shape.classes < 1 || shape.classes > std::int64_t{1} << 30)
+    throw InputError(
+        fmt::format("a loss of {} samples and {} classes is none. Use 1 and more, at most 2^30.",
+                    shape.samples, shape.classes));
+  if (!(shape.smoothing >= 0 && shape.smoothing < 1))
+    throw InputError(
+        fmt::format("label smoothing {} is not in [0, 1). Use for example 0.1.", shape.smoothing));
+}
+
+std::string LossProblem::canonical() const {
+  std::string text = fmt::format("mb{}c{}", shape_.samples, shape_.classes);
+  if (shape_.smoothing != 0) text += fmt::format("ls{}", shape_.smoothing);
+  return text;
+}
+
+nlohmann::json LossProblem::json() const {
+  return {
+      {"samples", shape_.samples}, {"classes", shape_.classes}, {"smoothing", shape_.smoothing}};
+}
+
+double LossProblem::bytes() const {
+  double bytes = 0;
+  for (const TensorSpec& tensor : tensors()) bytes += static_cast<double>(tensor.bytes);
+  return bytes;
+}
+
+std::vector<TensorSpec> LossProblem::tensors() const {
+  const DataType type = storage(precision_),
+                 wide = type == DataType::fp64 ? DataType::fp64 : DataType::fp32;
+  const auto [samples, classes, smoothing] = shape_;
+  const bool training = pass_ == LossPass::training;
+  std::vector<TensorSpec> all{plain_tensor("logits", Role::input, type, {samples, classes}),
+                              plain_tensor("bias", Role::input, wide, {classes}),
+                              plain_tensor("labels", Role::input, DataType::s32, {samples})};
+  if (training) all.push_back(plain_tensor("scale", Role::input, wide, {1}));
+  all.push_back(plain_tensor("losses", Role::output, wide, {samples}));
+  all.push_back(plain_tensor("correct", Role::output, DataType::s32, {samples}));
+  if (!training) return all;
+  all.push_back(plain_tensor("diff_logits", Role::output, type, {samples, classes}));
+  all.push_back(plain_tensor("diff_bias", Role::output, wide, {classes}));
+  return all;
+}
+
+std::optional<std::string> why_not_precision(const LossProblem& problem) {
+  const Precision precision = problem.precision();
+  if (precision == Precision::fp64 || precision == Precision::fp32 ||
+      precision == Precision::bf16 || precision == Precision::fp16)
+    return std::nullopt;
+  return fmt::format("a loss has no {} (it stores logits in fp64, fp32, bf16 or fp16).",
+                     name(precision));
+}
+
+}  // namespace assay

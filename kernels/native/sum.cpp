@@ -1,0 +1,69 @@
+#include "kernels/sum/problem.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "kernels/native/backend.hpp"
+#include "kernels/native/sum_simd.hpp"
+
+namespace assay::native {
+namespace {
+
+class Sum final : public Operation {
+ public:
+  Sum(const SumProblem& problem, int threads)
+      : n_(problem.elements()),
+        size_(size_of(storage(problem.precision()))),
+        table_(sum_table(storage(problem.precision()))),
+        threads_(threads),
+        arguments_(problem.tensors()) {
+    executed_.algorithm = "direct";
+    executed_.implementation = fmt::format("highway {}", table_.target);
+    executed_.storage = std::string(name(problem.precision()));
+    executed_.compute = executed_.accumulate =
+        std::string(name(size_ == 8 ? DataType::fp64 : DataType::fp32));
+    executed_.layout = "rows";
+    executed_.evidence = "numerical";  // every element is exactly rounded
+  }
+  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
+  Executed executed() const override { return executed_; }
+  void bind(std::span<Tensor* const> tensors) override {
+    for (std::size_t i = 0; i < data_.size(); ++i)
+      data_[i] = static_cast<std::byte*>(tensors[i]->data());
+  }
+  void run(Stream&) override {
+    const std::int64_t blocks = (n_ + block - 1) / block;
+#pragma omp parallel for schedule(static) num_threads(threads_)
+    for (std::int64_t i = 0; i < blocks; ++i) {
+      const std::size_t at = static_cast<std::size_t>(i * block) * size_;
+      table_.sum(data_[0] + at, data_[1] + at, std::min(block, n_ - i * block), data_[2] + at);
+    }
+  }
+
+ private:
+  static constexpr std::int64_t block = 16384;
+  std::int64_t n_;
+  std::size_t size_;
+  const SumTable& table_;
+  int threads_;
+  std::vector<TensorSpec> arguments_;
+  Executed executed_;
+  std::array<std::byte*, 3> data_{};
+};
+
+Result<std::unique_ptr<Operation>> make_sum(Device&, const Problem& problem, const Options& options,
+                                            Communicator&) {
+  const auto& sum = problem_cast<SumProblem>(problem);
+  if (const std::string algorithm = options.get("algorithm", "auto");
+      algorithm != "auto" && algorithm != "direct")
+    return Unsupported{fmt::format("native has no algorithm {} for sum. Use direct.", algorithm)};
+  if (const auto why = why_not_precision(sum)) return Unsupported{*why};
+  return std::make_unique<Sum>(sum, std::max(1, options.threads));
+}
+
+const Maker add_sum{makers(), kind_of<SumProblem>(), &make_sum, {"direct"}};
+
+}  // namespace
+}  // namespace assay::native

@@ -1,0 +1,155 @@
+// The update of parameters: one pass for the norms of all tensors, and one that updates them.
+
+#include "kernels/update/problem.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/native/backend.hpp"
+#include "kernels/native/update_simd.hpp"
+
+namespace assay::native {
+namespace {
+
+/// Parameters of one tensor that a thread takes at once: their squares are added in the precision
+/// of the arithmetic, then in fp64, in their order, so the bits do not depend on the threads.
+constexpr std::int64_t block = 1024;
+
+template <class Value>
+class Update final : public Operation {
+ public:
+  Update(const UpdateProblem& problem, int threads)
+      : problem_(problem),
+        table_(update_table<Value>(storage(problem.precision()))),
+        threads_(threads),
+        arguments_(problem.tensors()) {
+    std::int64_t begin = 0;
+    for (std::size_t t = 0; t < problem.shape().tensors.size(); ++t) {
+      const std::int64_t count = problem.shape().tensors[t].elements;
+      for (std::int64_t first = 0; first < count; first += block)
+        blocks_.push_back({t, begin + first, std::min(block, count - first)});
+      begin += count;
+    }
+    sums_.resize(blocks_.size());
+    stale_.resize(blocks_.size());
+    of_tensor_.resize(problem.shape().tensors.size());
+    factors_.resize(problem.shape().tensors.size());
+    executed_.algorithm = "direct";
+    executed_.implementation = fmt::format("highway {}", table_.target);
+    executed_.storage = std::string(name(problem.precision()));
+    executed_.compute = executed_.accumulate =
+        std::string(name(sizeof(Value) == 8 ? DataType::fp64 : DataType::fp32));
+    executed_.layout = "rows";
+    executed_.evidence = "numerical";  // the bounds of fp32 exclude bf16
+  }
+
+  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
+  Executed executed() const override { return executed_; }
+
+  void bind(std::span<Tensor* const> tensors) override {
+    gradient_ = static_cast<const Value*>(tensors[0]->data());
+    rate_ = static_cast<const Value*>(tensors[1]->data());
+    unscale_ = static_cast<const Value*>(tensors[2]->data());
+    weights_ = static_cast<Value*>(tensors[3]->data());
+    velocity_ = static_cast<Value*>(tensors[4]->data());
+    const bool copies = arguments_[5].name == "stored";
+    stored_ = copies ? static_cast<std::byte*>(tensors[5]->data()) : nullptr;
+    norms_ = static_cast<double*>(tensors[copies ? 6 : 5]->data());
+    counts_ = static_cast<double*>(tensors[copies ? 7 : 6]->data());
+  }
+
+  void run(Stream&) override {
+    const auto count = static_cast<std::ptrdiff_t>(blocks_.size());
+#pragma omp parallel for schedule(static) num_threads(threads_)
+    for (std::ptrdiff_t i = 0; i < count; ++i) {
+      const Block& of = blocks_[static_cast<std::size_t>(i)];
+      UpdateSums& sums = sums_[static_cast<std::size_t>(i)] = {};
+      table_.sums(gradient_ + of.begin, weights_ + of.begin, of.count, sums);
+    }
+    const UpdateSums total = add_up();
+    const bool finite = total.not_finite == 0;
+#pragma omp parallel for schedule(static) num_threads(threads_)
+    for (std::ptrdiff_t i = 0; i < count; ++i)
+      stale_[static_cast<std::size_t>(i)] = update(blocks_[static_cast<std::size_t>(i)], finite);
+    norms_[0] = std::abs(static_cast<double>(*unscale_)) * std::sqrt(total.gradient);
+    norms_[1] = std::sqrt(total.weights);
+    counts_[0] = total.not_finite;
+    counts_[1] = total.zeros;
+    counts_[2] = 0;
+    for (const std::ptrdiff_t stale : stale_) counts_[2] += static_cast<double>(stale);
+  }
+
+ private:
+  struct Block {
+    std::size_t tensor;
+    std::int64_t begin, count;
+  };
+
+  /// Of all blocks; makes the factors of all tensors.
+  UpdateSums add_up() {
+    std::fill(of_tensor_.begin(), of_tensor_.end(), UpdateSums());
+    UpdateSums total;
+    for (std::size_t i = 0; i < blocks_.size(); ++i) {
+      UpdateSums& tensor = of_tensor_[blocks_[i].tensor];
+      tensor.gradient += sums_[i].gradient;
+      tensor.weights += sums_[i].weights;
+      total.not_finite += sums_[i].not_finite;
+      total.zeros += sums_[i].zeros;
+    }
+    const double unscale = static_cast<double>(*unscale_);
+    for (std::size_t t = 0; t < of_tensor_.size(); ++t) {
+      total.gradient += of_tensor_[t].gradient;
+      total.weights += of_tensor_[t].weights;
+      const UpdateFactors f = update_factors(
+          problem_.shape(), problem_.shape().tensors[t], static_cast<double>(*rate_), unscale,
+          std::abs(unscale) * std::sqrt(of_tensor_[t].gradient), std::sqrt(of_tensor_[t].weights));
+      factors_[t] = {static_cast<Value>(problem_.shape().momentum),
+                     static_cast<Value>(f.of_gradient), static_cast<Value>(f.of_weight),
+                     static_cast<Value>(f.of_velocity)};
+    }
+    return total;
+  }
+
+  std::ptrdiff_t update(const Block& of, bool finite) const {
+    void* const stored = stored_ == nullptr ? nullptr : stored_ + 2 * of.begin;
+    if (finite)
+      return table_.update(gradient_ + of.begin, of.count, factors_[of.tensor], weights_ + of.begin,
+                           velocity_ + of.begin, stored);
+    if (stored != nullptr) table_.store(weights_ + of.begin, of.count, stored);
+    return 0;
+  }
+
+  UpdateProblem problem_;
+  const UpdateTable<Value>& table_;
+  int threads_;
+  std::vector<TensorSpec> arguments_;
+  Executed executed_;
+  std::vector<Block> blocks_;
+  std::vector<UpdateSums> sums_, of_tensor_;
+  std::vector<std::ptrdiff_t> stale_;
+  std::vector<UpdateStep<Value>> factors_;
+  const Value *gradient_ = nullptr, *rate_ = nullptr, *unscale_ = nullptr;
+  Value *weights_ = nullptr, *velocity_ = nullptr;
+  std::byte* stored_ = nullptr;
+  double *norms_ = nullptr, *counts_ = nullptr;
+};
+
+Result<std::unique_ptr<Operation>> make_update(Device&, const Problem& problem,
+                                               const Options& options, Communicator&) {
+  const auto& update = problem_cast<UpdateProblem>(problem);
+  if (const std::string algorithm = options.get("algorithm", "auto");
+      algorithm != "auto" && algorithm != "direct")
+    return Unsupported{fmt::format("native has no algorithm {} for update. Use auto.", algorithm)};
+  if (const auto why = why_not_precision(update)) return Unsupported{*why};
+  const int threads = std::max(1, options.threads);
+  if (update.precision() == Precision::fp64)
+    return std::make_unique<Update<double>>(update, threads);
+  return std::make_unique<Update<float>>(update, threads);
+}
+
+const Maker add_update{makers(), kind_of<UpdateProblem>(), &make_update, {"direct"}};
+
+}  // namespace
+}  // namespace assay::native

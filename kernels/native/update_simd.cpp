@@ -1,0 +1,133 @@
+// Sums over parameters, and their update.
+
+#include "kernels/native/update_simd.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/native/update_simd.cpp"
+#include "support/simd/targets.hpp"
+
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "support/simd/formats.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace assay::native::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using assay::HWY_NAMESPACE::Bf16;
+using assay::HWY_NAMESPACE::Fp16;
+using assay::HWY_NAMESPACE::Plain;
+
+/// Calls body(vectors, first element) for whole vectors, then for single elements.
+template <class Value, class Body>
+HWY_INLINE void each_vector(std::ptrdiff_t count, const Body& body) {
+  const hn::CappedTag<Value, 64 / sizeof(Value)> d;
+  const auto lanes = static_cast<std::ptrdiff_t>(hn::Lanes(d));
+  std::ptrdiff_t i = 0;
+  for (; i + lanes <= count; i += lanes) body(d, i);
+  const hn::CappedTag<Value, 1> single;
+  for (; i < count; ++i) body(single, i);
+}
+
+/// `Copy`: the format of the 16-bit copies, or Plain where there are none.
+template <class Value, class Copy>
+struct Update {
+  using Stored = typename Copy::Stored;
+
+  static void sums(const Value* gradient, const Value* weights, std::ptrdiff_t count,
+                   UpdateSums& to) {
+    const hn::CappedTag<Value, 64 / sizeof(Value)> all;
+    auto of_gradient = hn::Zero(all), of_weights = hn::Zero(all);
+    std::ptrdiff_t not_finite = 0, zeros = 0;
+    Value rest_of_gradient = 0, rest_of_weights = 0;
+    each_vector<Value>(count, [&](auto d, std::ptrdiff_t i) HWY_ATTR {
+      const auto g = hn::LoadU(d, gradient + i), w = hn::LoadU(d, weights + i);
+      // The difference of what is not finite from itself is no number.
+      const auto finite = hn::Eq(hn::Sub(g, g), hn::Zero(d));
+      not_finite += static_cast<std::ptrdiff_t>(hn::Lanes(d) - hn::CountTrue(d, finite));
+      zeros += static_cast<std::ptrdiff_t>(hn::CountTrue(d, hn::Eq(g, hn::Zero(d))));
+      if constexpr (std::is_same_v<decltype(d), std::remove_const_t<decltype(all)>>) {
+        of_gradient = hn::MulAdd(g, g, of_gradient);
+        of_weights = hn::MulAdd(w, w, of_weights);
+      } else {
+        rest_of_gradient += gradient[i] * gradient[i];
+        rest_of_weights += weights[i] * weights[i];
+      }
+    });
+    to.gradient += static_cast<double>(hn::GetLane(hn::SumOfLanes(all, of_gradient))) +
+                   static_cast<double>(rest_of_gradient);
+    to.weights += static_cast<double>(hn::GetLane(hn::SumOfLanes(all, of_weights))) +
+                  static_cast<double>(rest_of_weights);
+    to.not_finite += static_cast<double>(not_finite);
+    to.zeros += static_cast<double>(zeros);
+  }
+
+  template <class D>
+  static HWY_INLINE void copy(D d, hn::Vec<D> value, void* stored, std::ptrdiff_t i) {
+    if constexpr (sizeof(Stored) == 2)
+      assay::HWY_NAMESPACE::store(Copy(), value, d, static_cast<Stored*>(stored) + i);
+    else
+      (void)d, (void)value, (void)stored, (void)i;
+  }
+
+  static std::ptrdiff_t update(const Value* gradient, std::ptrdiff_t count,
+                               const UpdateStep<Value>& step, Value* weights, Value* velocity,
+                               void* stored) {
+    std::ptrdiff_t stale = 0;
+    each_vector<Value>(count, [&](auto d, std::ptrdiff_t i) HWY_ATTR {
+      const auto g = hn::LoadU(d, gradient + i), w = hn::LoadU(d, weights + i);
+      const auto decayed =
+          hn::MulAdd(w, hn::Set(d, step.of_weight), hn::Mul(g, hn::Set(d, step.of_gradient)));
+      const auto v = hn::MulAdd(hn::LoadU(d, velocity + i), hn::Set(d, step.momentum), decayed);
+      const auto moved = hn::Mul(v, hn::Set(d, step.of_velocity));
+      const auto after = hn::Sub(w, moved);
+      stale += static_cast<std::ptrdiff_t>(
+          hn::CountTrue(d, hn::And(hn::Eq(after, w), hn::Ne(moved, hn::Zero(d)))));
+      hn::StoreU(v, d, velocity + i);
+      hn::StoreU(after, d, weights + i);
+      copy(d, after, stored, i);
+    });
+    return stale;
+  }
+
+  static void store(const Value* weights, std::ptrdiff_t count, void* stored) {
+    each_vector<Value>(count, [&](auto d, std::ptrdiff_t i)
+                                  HWY_ATTR { copy(d, hn::LoadU(d, weights + i), stored, i); });
+  }
+
+  static const UpdateTable<Value>* table() {
+    static const UpdateTable<Value> all{hwy::TargetName(HWY_TARGET), &sums, &update, &store};
+    return &all;
+  }
+};
+
+}  // namespace
+
+const UpdateTable<float>* update_fp32() { return Update<float, Plain<float>>::table(); }
+const UpdateTable<double>* update_fp64() { return Update<double, Plain<double>>::table(); }
+const UpdateTable<float>* update_bf16() { return Update<float, Bf16>::table(); }
+const UpdateTable<float>* update_fp16() { return Update<float, Fp16>::table(); }
+
+}  // namespace assay::native::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace assay::native {
+HWY_EXPORT(update_fp32);
+HWY_EXPORT(update_fp64);
+HWY_EXPORT(update_bf16);
+HWY_EXPORT(update_fp16);
+template <>
+const UpdateTable<float>& update_table<float>(DataType stored) {
+  if (stored == DataType::bf16) return *HWY_DYNAMIC_DISPATCH(update_bf16)();
+  if (stored == DataType::fp16) return *HWY_DYNAMIC_DISPATCH(update_fp16)();
+  return *HWY_DYNAMIC_DISPATCH(update_fp32)();
+}
+template <>
+const UpdateTable<double>& update_table<double>(DataType) {
+  return *HWY_DYNAMIC_DISPATCH(update_fp64)();
+}
+}  // namespace assay::native
+#endif

@@ -1,0 +1,41 @@
+#pragma once
+// The inner loops of the update of parameters, for one thread, in the best instruction set of the
+// processor.
+
+#include <cstddef>
+
+#include "core/api/precision.hpp"
+
+namespace assay::native {
+
+/// What is summed of some parameters.
+struct UpdateSums {
+  double gradient = 0, weights = 0;  ///< squares
+  double not_finite = 0, zeros = 0;  ///< elements of the gradient
+};
+
+/// The update of one parameter: v = momentum v + of_gradient g + of_weight w, w -= of_velocity v.
+template <class Value>
+struct UpdateStep {
+  Value momentum, of_gradient, of_weight, of_velocity;
+};
+
+template <class Value>
+struct UpdateTable {
+  const char* target;
+  /// `count` at most 1024: squares are added in Value.
+  void (*sums)(const Value* gradient, const Value* weights, std::ptrdiff_t count, UpdateSums& to);
+  /// stored: null, or the new weights in 16 bits. Returns how many weights did not change although
+  /// of_velocity v is not 0.
+  std::ptrdiff_t (*update)(const Value* gradient, std::ptrdiff_t count,
+                           const UpdateStep<Value>& step, Value* weights, Value* velocity,
+                           void* stored);
+  /// stored = weights in 16 bits.
+  void (*store)(const Value* weights, std::ptrdiff_t count, void* stored);
+};
+
+/// `stored`: bf16 or fp16 for 16-bit copies, others have none.
+template <class Value>
+const UpdateTable<Value>& update_table(DataType stored);
+
+}  // namespace assay::native

@@ -1,0 +1,73 @@
+#include "kernels/sum/problem.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/base/error.hpp"
+
+namespace assay {
+namespace {
+
+/// Of two numbers of p bits in fp64, rounded again to p bits: as rounded once, since 53 >= 2p + 2
+/// (S. A. Figueroa, When is double rounding innocuous?, SIGNUM Newsletter 30, 1995). fp64 is
+/// rounded once.
+class SumOracle final : public Oracle {
+ public:
+  explicit SumOracle(const SumProblem& problem) : problem_(problem) {}
+  int exact_magnitude(const Executed&) const override { return 0; }  // nothing more would show
+  int full_magnitude(const TensorSpec&) const override { return 0; }
+  std::optional<ElementRange> whole(const TensorSpec& output) const override {
+    if (output.role != Role::output) return std::nullopt;
+    return ElementRange{0, output.elements()};
+  }
+  std::vector<std::int64_t> sample(const TensorSpec&, double, std::uint64_t) const override {
+    return {};
+  }
+  std::optional<double> checksum(const TensorSpec&, const Inputs&,
+                                 const ChecksumWeights&) const override {
+    return std::nullopt;
+  }
+  void expect(const TensorSpec&, const Inputs& inputs, const Executed&, bool,
+              std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
+    const Values &a = inputs.find("a")->second, &b = inputs.find("b")->second;
+    for (std::size_t i = 0; i < indices.size(); ++i)
+      expected[i] = {a(indices[i]) + b(indices[i]), 0, 0};
+  }
+
+ private:
+  SumProblem problem_;
+};
+
+}  // namespace
+
+SumProblem::SumProblem(std::int64_t n, Precision precision) : n_(n), precision_(precision) {
+  if (n < 1) throw InputError(fmt::format("a sum of {} elements is none. Use 1 and more.", n));
+}
+
+std::string SumProblem::canonical() const { return fmt::format("n{}", n_); }
+nlohmann::json SumProblem::json() const { return {{"n", n_}}; }
+
+double SumProblem::bytes() const {
+  return 3 * static_cast<double>(n_) * static_cast<double>(size_of(storage(precision_)));
+}
+
+std::vector<TensorSpec> SumProblem::tensors() const {
+  const DataType type = storage(precision_);
+  return {plain_tensor("a", Role::input, type, {n_}), plain_tensor("b", Role::input, type, {n_}),
+          plain_tensor("dst", Role::output, type, {n_})};
+}
+
+std::optional<std::string> why_not_precision(const SumProblem& problem) {
+  const Precision precision = problem.precision();
+  if (precision == Precision::fp64 || precision == Precision::fp32 ||
+      precision == Precision::bf16 || precision == Precision::fp16)
+    return std::nullopt;
+  return fmt::format("a sum has no {} (it has fp64, fp32, bf16 and fp16).", name(precision));
+}
+
+std::unique_ptr<Oracle> sum_oracle(const SumProblem& problem) {
+  return std::make_unique<SumOracle>(problem);
+}
+
+}  // namespace assay

@@ -1,0 +1,235 @@
+// The fp64 reference of an update, element by element after one pass for the norms of all tensors.
+// Bounds: docs/method-training.md.
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "kernels/linalg/bounds.hpp"
+#include "kernels/linalg/draw.hpp"
+#include "kernels/update/problem.hpp"
+
+namespace assay {
+namespace {
+
+using linalg::square;
+
+std::size_t place(std::int64_t at) { return static_cast<std::size_t>(at); }
+
+class Bounds final : public linalg::Bounds {
+ public:
+  using linalg::Bounds::Bounds;
+  using linalg::Bounds::rounded;
+};
+
+/// A number, and how far a right implementation may be from it.
+struct Approximate {
+  double value = 0, error = 0;
+};
+
+/// One parameter after the update.
+struct Updated {
+  Approximate velocity, weight;
+  double step = 0;  ///< what was taken off
+};
+
+/// Of all inputs: where tensors begin, their factors, and what is counted.
+struct Pass {
+  std::vector<std::int64_t> begin;
+  std::vector<UpdateFactors> factors;
+  double squares_of_gradient = 0, squares_of_weights = 0, not_finite = 0, zeros = 0;
+  Approximate stale;
+};
+
+class UpdateOracle final : public Oracle {
+ public:
+  explicit UpdateOracle(const UpdateProblem& problem)
+      : problem_(problem), tensors_(problem.tensors()) {}
+
+  int exact_magnitude(const Executed&) const override { return 0; }   // decay is no integer
+  int full_magnitude(const TensorSpec&) const override { return 0; }  // there is no integer type
+  bool nonnegative(const TensorSpec& argument) const override {
+    return argument.name == "rate" || argument.name == "unscale";
+  }
+  std::optional<ElementRange> whole(const TensorSpec& output) const override {
+    if (output.role != Role::output && output.role != Role::inout) return std::nullopt;
+    return ElementRange{0, output.elements()};
+  }
+  std::vector<std::int64_t> sample(const TensorSpec&, double, std::uint64_t) const override {
+    return {};
+  }
+  std::optional<double> checksum(const TensorSpec&, const Inputs&,
+                                 const ChecksumWeights&) const override {
+    return std::nullopt;
+  }
+
+  void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed, bool,
+              std::span<const std::int64_t> indices, std::span<Expected> expected) const override {
+    const double u = sums::ErrorModel::accumulator_roundoff(problem_.precision(), executed);
+    const Pass& pass = this->pass(inputs, u);
+    const Bounds bounds(problem_.precision(), executed, output.type, place(output.elements()));
+    if (output.dims[0] <= 3 && (output.name == "norms" || output.name == "counts")) {
+      for (std::size_t i = 0; i < indices.size(); ++i)
+        expected[i] = of_all(output.name, indices[i], pass, u, bounds);
+      return;
+    }
+    const std::vector<double> g = read(inputs, "gradient", indices),
+                              w = read(inputs, "weights", indices),
+                              v = read(inputs, "velocity", indices);
+    std::size_t tensor = 0;
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+      while (indices[i] < pass.begin[tensor]) --tensor;
+      while (indices[i] >= pass.begin[tensor + 1]) ++tensor;
+      if (pass.not_finite > 0) {
+        const double kept = output.name == "velocity" ? v[i] : w[i];
+        expected[i] = {kept, 0, 0};
+        continue;
+      }
+      const Updated made = updated(tensor, pass.factors[tensor], g[i], w[i], v[i], u);
+      const Approximate& of = output.name == "velocity" ? made.velocity : made.weight;
+      // Stored weights are rounded from the rounded master copy.
+      const double more = output.name == "stored" ? u * std::abs(of.value) : 0;
+      expected[i] = bounds.rounded(of.value, of.error + more, of.error + more);
+    }
+  }
+
+ private:
+  static std::vector<double> read(const Inputs& inputs, const char* name,
+                                  std::span<const std::int64_t> indices) {
+    std::vector<double> values(indices.size());
+    if (indices.empty()) return values;
+    const Values& from = inputs.find(name)->second;
+    if (indices.back() - indices.front() + 1 == static_cast<std::int64_t>(indices.size())) {
+      from.fill(indices.front(), values);
+      return values;
+    }
+    for (std::size_t i = 0; i < indices.size(); ++i) values[i] = from(indices[i]);
+    return values;
+  }
+
+  /// Factors are relative to 8u: three products, and norms, whose sums of n squares are made in
+  /// fp64, here too.
+  Updated updated(std::size_t tensor, const UpdateFactors& f, double g, double w, double v,
+                  double u) const {
+    const UpdateShape& shape = problem_.shape();
+    const double n = static_cast<double>(shape.tensors[tensor].elements),
+                 of_sums = shape.rule == UpdateRule::sgd
+                               ? 0
+                               : 8 * std::sqrt(n) * unit_roundoff(DataType::fp64);
+    const double kept = shape.momentum * v, of_g = f.of_gradient * g, of_w = f.of_weight * w;
+    Updated made;
+    made.velocity.value = kept + of_g + of_w;
+    made.velocity.error =
+        4 * u * std::abs(kept) + (10 * u + of_sums) * (std::abs(of_g) + std::abs(of_w));
+    made.step = f.of_velocity * made.velocity.value;
+    made.weight.value = w - made.step;
+    made.weight.error = f.of_velocity * made.velocity.error + 3 * u * std::abs(made.step) +
+                        unit_roundoff(DataType::fp64) * std::abs(w);  // this subtraction's own
+    return made;
+  }
+
+  static Expected of_all(const std::string& name, std::int64_t index, const Pass& pass, double u,
+                         const Bounds& bounds) {
+    if (name == "norms") {
+      constexpr double infinity = std::numeric_limits<double>::infinity();
+      if (index == 0 && pass.not_finite > 0) return {0, infinity, infinity};  // any is right
+      const double norm =
+          std::sqrt(index == 0 ? pass.squares_of_gradient : pass.squares_of_weights);
+      return bounds.rounded(norm, 8 * u * norm, 8 * u * norm);
+    }
+    if (index == 2) return {pass.stale.value, pass.stale.error, pass.stale.error};
+    return {index == 0 ? pass.not_finite : pass.zeros, 0, 0};
+  }
+
+  /// Of the last inputs.
+  const Pass& pass(const Inputs& inputs, double u) const {
+    std::vector<double> key = linalg::fingerprint(tensors_, inputs);
+    for (const char* in_out : {"weights", "velocity"})
+      key.push_back(inputs.find(in_out)->second(0));
+    key.push_back(u);
+    if (key == key_) return pass_;
+    pass_ = {};
+    pass_.begin.push_back(0);
+    const double rate = inputs.find("rate")->second(0), unscale = inputs.find("unscale")->second(0);
+    for (const UpdateTensor& tensor : problem_.shape().tensors) {
+      const double g = squares(inputs, "gradient", tensor, true) * square(unscale),
+                   w = squares(inputs, "weights", tensor, false);
+      pass_.squares_of_gradient += g;
+      pass_.squares_of_weights += w;
+      pass_.factors.push_back(
+          update_factors(problem_.shape(), tensor, rate, unscale, std::sqrt(g), std::sqrt(w)));
+      pass_.begin.push_back(pass_.begin.back() + tensor.elements);
+    }
+    if (pass_.not_finite == 0) count_stale(inputs, u);
+    key_ = std::move(key);
+    return pass_;
+  }
+
+  /// Calls body(values) for blocks of the tensor that begins where the last known one ends.
+  template <class Body>
+  void blocks(const Values& values, std::int64_t begin, std::int64_t count,
+              const Body& body) const {
+    constexpr std::int64_t block = 4096;
+    std::vector<double> some;
+    for (std::int64_t first = 0; first < count; first += block) {
+      some.resize(place(std::min(block, count - first)));
+      values.fill(begin + first, some);
+      body(first, some);
+    }
+  }
+
+  double squares(const Inputs& inputs, const char* name, const UpdateTensor& tensor,
+                 bool counts) const {
+    double sum = 0;
+    blocks(inputs.find(name)->second, pass_.begin.back(), tensor.elements,
+           [&](std::int64_t, const std::vector<double>& values) {
+             for (const double value : values) {
+               sum += square(value);
+               if (!counts) continue;
+               if (!std::isfinite(value)) ++pass_.not_finite;
+               if (value == 0) ++pass_.zeros;
+             }
+           });
+    return sum;
+  }
+
+  /// A weight may be as before or not where its step is about half its last place.
+  void count_stale(const Inputs& inputs, double u) const {
+    const DataType type = tensors_[3].type;
+    const Values &weights = inputs.find("weights")->second,
+                 &velocity = inputs.find("velocity")->second;
+    for (std::size_t t = 0; t < pass_.factors.size(); ++t) {
+      const std::int64_t begin = pass_.begin[t], count = pass_.begin[t + 1] - begin;
+      std::vector<double> w, v;
+      blocks(inputs.find("gradient")->second, begin, count,
+             [&](std::int64_t first, const std::vector<double>& g) {
+               w.resize(g.size());
+               v.resize(g.size());
+               weights.fill(begin + first, w);
+               velocity.fill(begin + first, v);
+               for (std::size_t i = 0; i < g.size(); ++i) {
+                 const Updated made = updated(t, pass_.factors[t], g[i], w[i], v[i], u);
+                 if (made.step == 0) continue;
+                 const double error = made.weight.error;
+                 const bool low = round_to(type, made.weight.value - error) == w[i],
+                            high = round_to(type, made.weight.value + error) == w[i];
+                 if (round_to(type, made.weight.value) == w[i]) pass_.stale.value += 1;
+                 if (low != high) pass_.stale.error += 1;
+               }
+             });
+    }
+  }
+
+  UpdateProblem problem_;
+  std::vector<TensorSpec> tensors_;
+  mutable std::vector<double> key_;
+  mutable Pass pass_;
+};
+
+}  // namespace
+
+std::unique_ptr<Oracle> update_oracle(const UpdateProblem& problem) {
+  return std::make_unique<UpdateOracle>(problem);
+}
+
+}  // namespace assay

@@ -1,0 +1,205 @@
+// The update of parameters: its oracle against plain loops, right and wrong ones, and the backends.
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "core/base/error.hpp"
+#include "kernels/update/problem.hpp"
+#include "trial.hpp"
+
+namespace assay {
+namespace {
+
+using Tensors = std::map<std::string, std::vector<double>>;
+
+double to_fp32(double value) { return round_to(DataType::fp32, value); }
+
+struct Mistake {
+  double gradient_by = 1, decay_by = 1, coefficient_by = 1;
+  bool loses_update = false, keeps_velocity = false, shares_norms = false, adapts_all = false;
+};
+
+UpdateShape shape_of(UpdateRule rule) {
+  return {rule,
+          0.9,
+          0.01,
+          0.05,
+          {{300, true, true}, {7, false, false}, {1500, true, true}, {1, false, true}}};
+}
+
+Inputs make_inputs(const UpdateProblem& problem, std::uint64_t seed) {
+  const auto oracle = update_oracle(problem);
+  Inputs inputs;
+  for (const TensorSpec& spec : problem.tensors()) {
+    const Values values(Values::Kind::mantissa, seed, spec.name, spec.type, 0);
+    inputs.emplace(spec.name, oracle->nonnegative(spec) ? values.magnitudes() : values);
+  }
+  return inputs;
+}
+
+/// By the definition, the elements in fp32.
+Tensors compute(const UpdateProblem& problem, const Inputs& inputs, const Mistake& mistake = {}) {
+  const auto r = to_fp32;
+  UpdateShape shape = problem.shape();
+  shape.weight_decay *= mistake.decay_by;
+  shape.coefficient *= mistake.coefficient_by;
+  Tensors t;
+  for (const char* name : {"gradient", "weights", "velocity"}) {
+    t[name].resize(static_cast<std::size_t>(shape.elements()));
+    inputs.find(name)->second.fill(0, t[name]);
+  }
+  const double rate = inputs.find("rate")->second(0), unscale = inputs.find("unscale")->second(0);
+  const auto norm = [&](const char* name, std::size_t first, std::size_t count) {
+    double sum = 0;
+    for (std::size_t i = first; i < first + count; ++i) sum += t[name][i] * t[name][i];
+    return std::sqrt(sum);
+  };
+  double not_finite = 0, zeros = 0, stale = 0;
+  for (const double g : t["gradient"]) {
+    not_finite += std::isfinite(g) ? 0 : 1;
+    zeros += g == 0 ? 1 : 0;
+  }
+  const auto n = static_cast<std::size_t>(shape.elements());
+  t["norms"] = {unscale * norm("gradient", 0, n), norm("weights", 0, n)};
+  std::size_t first = 0;
+  const Tensors before = t;
+  for (UpdateTensor tensor : shape.tensors) {
+    const auto count = static_cast<std::size_t>(tensor.elements);
+    if (mistake.adapts_all) tensor.adapts = true;
+    const auto of = [&](const char* name) {
+      double sum = 0;
+      const std::size_t from = mistake.shares_norms ? 0 : first,
+                        most = mistake.shares_norms ? n : count;
+      for (std::size_t i = from; i < from + most; ++i)
+        sum += before.at(name)[i] * before.at(name)[i];
+      return std::sqrt(sum);
+    };
+    const UpdateFactors f =
+        update_factors(shape, tensor, rate, unscale, unscale * of("gradient"), of("weights"));
+    for (std::size_t i = first; i < first + count && not_finite == 0; ++i) {
+      double &w = t["weights"][i], &v = t["velocity"][i];
+      const double old = mistake.keeps_velocity ? 0 : r(shape.momentum * v);
+      v = r(r(old + r(r(f.of_gradient * mistake.gradient_by) * t["gradient"][i])) +
+            r(r(f.of_weight) * w));
+      const double step = r(r(f.of_velocity) * v), after = r(w - step);
+      stale += step != 0 && after == w ? 1 : 0;
+      if (!mistake.loses_update) w = after;
+    }
+    first += count;
+  }
+  t["counts"] = {not_finite, zeros, stale};
+  t["stored"] = t["weights"];
+  return t;
+}
+
+int complaints(const UpdateProblem& problem, const Inputs& inputs, const Tensors& computed) {
+  Executed executed;
+  executed.accumulate = "fp32";
+  const auto oracle = update_oracle(problem);
+  int found = 0;
+  for (const TensorSpec& spec : problem.tensors()) {
+    if (spec.role == Role::input) continue;
+    std::vector<std::int64_t> indices(static_cast<std::size_t>(spec.elements()));
+    for (std::size_t i = 0; i < indices.size(); ++i) indices[i] = static_cast<std::int64_t>(i);
+    std::vector<Expected> expected(indices.size());
+    oracle->expect(spec, inputs, executed, false, indices, expected);
+    for (std::size_t i = 0; i < indices.size(); ++i)
+      if (!(std::abs(round_to(spec.type, computed.at(spec.name)[i]) - expected[i].value) <=
+            expected[i].max_bound))
+        ++found;
+  }
+  return found;
+}
+
+constexpr UpdateRule rules[] = {UpdateRule::sgd, UpdateRule::lars, UpdateRule::larc};
+
+TEST(UpdateOracle, AcceptsPlainLoopsInFp32) {
+  for (const UpdateRule rule : rules)
+    for (const Precision precision : {Precision::fp32, Precision::bf16, Precision::fp16})
+      for (std::uint64_t seed = 0; seed < 10; ++seed) {
+        const UpdateProblem problem(shape_of(rule), precision);
+        const Inputs inputs = make_inputs(problem, seed);
+        EXPECT_EQ(complaints(problem, inputs, compute(problem, inputs)), 0) << problem.canonical();
+      }
+}
+
+TEST(UpdateOracle, RefusesMistakes) {
+  for (const UpdateRule rule : rules) {
+    UpdateShape shape = shape_of(rule);
+    shape.coefficient = 1e-3;  // so small that larc limits
+    const UpdateProblem problem(shape, Precision::fp32);
+    const Inputs inputs = make_inputs(problem, 3);
+    const auto of = [&](const Mistake& mistake) {
+      return complaints(problem, inputs, compute(problem, inputs, mistake));
+    };
+    EXPECT_GT(of({.gradient_by = 0.99}), 0) << name(rule);
+    EXPECT_GT(of({.decay_by = 0}), 0) << name(rule);
+    EXPECT_GT(of({.loses_update = true}), 0) << name(rule);
+    EXPECT_GT(of({.keeps_velocity = true}), 0) << name(rule);
+    if (rule == UpdateRule::sgd) continue;
+    EXPECT_GT(of({.coefficient_by = 1.01}), 0) << name(rule);
+    EXPECT_GT(of({.shares_norms = true}), 0) << name(rule);
+    EXPECT_GT(of({.adapts_all = true}), 0) << name(rule);
+  }
+}
+
+Values stored(std::vector<double> values) {
+  return Values(std::make_shared<const std::vector<double>>(std::move(values)));
+}
+
+/// A shape of one tensor, whose inputs are given.
+Inputs inputs_of(std::vector<double> gradient, std::vector<double> weights) {
+  const std::vector<double> zeros(weights.size());
+  return {{"gradient", stored(std::move(gradient))},
+          {"rate", stored({0.5})},
+          {"unscale", stored({1})},
+          {"weights", stored(std::move(weights))},
+          {"velocity", stored(zeros)}};
+}
+
+TEST(UpdateOracle, NothingIsUpdatedByWhatIsNotFinite) {
+  const UpdateProblem problem({UpdateRule::sgd, 0.9, 0, 0, {{3}}}, Precision::fp32);
+  const Inputs inputs = inputs_of({1, std::numeric_limits<double>::infinity(), 0}, {1, 2, 3});
+  Tensors kept = compute(problem, inputs);
+  EXPECT_EQ(kept["counts"], (std::vector<double>{1, 1, 0}));
+  EXPECT_EQ(kept["weights"], (std::vector<double>{1, 2, 3}));
+  kept["norms"][0] = 0;  // infinite: no number is compared with it
+  Tensors moved = kept;
+  moved["weights"][0] = 0.5;
+  EXPECT_EQ(complaints(problem, inputs, moved), complaints(problem, inputs, kept) + 1);
+}
+
+TEST(UpdateOracle, CountsStaleWeights) {
+  const UpdateProblem problem({UpdateRule::sgd, 0, 0, 0, {{3}}}, Precision::fp32);
+  const Inputs inputs = inputs_of({1e-9, 1, 0}, {1, 1, 1});
+  Tensors right = compute(problem, inputs);
+  EXPECT_EQ(right["counts"], (std::vector<double>{0, 1, 1}));
+  EXPECT_EQ(complaints(problem, inputs, right), 0);
+  right["counts"][2] = 0;
+  EXPECT_EQ(complaints(problem, inputs, right), 1);
+}
+
+TEST(UpdateBackends, HaveEveryRuleAndPrecision) {
+  for (const char* backend : {"reference", "native"})
+    for (const UpdateRule rule : rules)
+      for (const Precision precision :
+           {Precision::fp64, Precision::fp32, Precision::bf16, Precision::fp16})
+        for (int threads = 1; threads <= 3; ++threads) {
+          const UpdateProblem problem(shape_of(rule), precision);
+          EXPECT_TRUE(kernel_test::verify(problem, update_oracle(problem), backend, threads))
+              << backend;
+        }
+}
+
+TEST(UpdateProblem, RefusesWhatIsNone) {
+  EXPECT_EQ(UpdateProblem(shape_of(UpdateRule::lars), Precision::fp32).canonical(),
+            "lars_n1808t4m0.9wd0.01c0.05");
+  for (const UpdateShape& wrong : {UpdateShape{}, UpdateShape{UpdateRule::sgd, 0.9, 0, 0, {{0}}},
+                                   UpdateShape{UpdateRule::sgd, -1, 0, 0, {{1}}},
+                                   UpdateShape{UpdateRule::sgd, 0.9, std::nan(""), 0, {{1}}}})
+    EXPECT_THROW(UpdateProblem(wrong, Precision::fp32), InputError);
+}
+
+}  // namespace
+}  // namespace assay

@@ -14,7 +14,7 @@ namespace assay {
 using Bytes = std::vector<std::uint8_t>;
 
 /// Why this build can read no images ("built without JPEG: run …"), or empty. Where it is not
-/// empty, every function below throws CaseError "unsupported: …".
+/// empty, every function below but crc32c() throws CaseError "unsupported: …".
 const std::string& why_no_images();
 
 /// One sample cannot be used: truncated, damaged, of an unknown kind, without a feature.

@@ -1,0 +1,210 @@
+#include "models/network/batches.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <stdexcept>
+
+#include "core/api/random.hpp"
+#include "core/base/clock.hpp"
+#include "core/base/error.hpp"
+#include "datasets/data_file.hpp"
+#include "datasets/images/epoch_order.hpp"
+
+namespace assay {
+namespace {
+
+void check_share(const BatchShare& share, std::int64_t samples) {
+  if (share.batch < 1 || share.ranks < 1 || share.rank < 0 || share.rank >= share.ranks ||
+      samples < 1)
+    throw InputError(fmt::format(
+        "a batch of {} of {} samples for rank {} of {} cannot be made (numbers are at least 1). "
+        "Choose others.",
+        share.batch, samples, share.rank, share.ranks));
+}
+
+/// What sources that make their batches when asked have in common: one batch in memory, and where
+/// they are.
+class MadeBatches : public Batches {
+ public:
+  MadeBatches(const BatchShare& share, std::int64_t elements)
+      : share_(share),
+        elements_(elements),
+        images_(static_cast<std::size_t>(share.batch * elements)),
+        labels_(static_cast<std::size_t>(share.batch)),
+        samples_(labels_.size()) {
+    batch_.images = images_;
+    batch_.labels = labels_;
+    batch_.samples = samples_;
+  }
+
+  const Batch& next() final {
+    const auto start = std::chrono::steady_clock::now();
+    if (counters_.batches >= limit_) throw std::logic_error("the batches were started for fewer");
+    batch_.epoch = epoch_;
+    batch_.step = step_;
+    make();
+    batch_.count = std::count_if(labels_.begin(), labels_.end(),
+                                 [](std::int64_t label) { return label >= 0; });
+    if (++step_ == steps()) {
+      step_ = 0;
+      ++epoch_;
+    }
+    ++counters_.batches;
+    counters_.images += batch_.count;
+    counters_.stall_s += seconds_since(start);
+    return batch_;
+  }
+  PipelineState state() const final { return {epoch_, step_, {}}; }
+  void start(const PipelineState& from, std::int64_t batches) final {
+    epoch_ = from.epoch + static_cast<std::uint64_t>(from.step / steps());
+    step_ = from.step % steps();
+    limit_ = batches;
+    counters_ = {};
+  }
+  PipelineCounters counters() const final { return counters_; }
+
+ protected:
+  /// Makes the images, labels and samples of the batch (batch_.epoch, batch_.step).
+  virtual void make() = 0;
+
+  const BatchShare share_;
+  const std::int64_t elements_;  ///< of an image
+  std::vector<float> images_;
+  std::vector<std::int64_t> labels_, samples_;
+  Batch batch_;
+
+ private:
+  std::uint64_t epoch_ = 0;
+  std::int64_t step_ = 0, limit_ = InputPipeline::unlimited;
+  PipelineCounters counters_;
+};
+
+class ResidentBatch final : public MadeBatches {
+ public:
+  ResidentBatch(const ResidentSettings& settings, const BatchShare& share)
+      : MadeBatches(share, std::int64_t{3} * settings.size * settings.size), settings_(settings) {
+    const Values values = Values(Values::Kind::mantissa, settings.seed, "images", DataType::fp32, 0)
+                              .of_rank(share.rank);
+    const std::int64_t plane = elements_ / 3;
+    for_each_parallel(share.batch, [&](std::int64_t n) {
+      std::vector<double> image(static_cast<std::size_t>(elements_));
+      values.fill(n * elements_, image);
+      for (std::int64_t i = 0; i < elements_; ++i)
+        images_[static_cast<std::size_t>(n * elements_ + i % plane * 3 + i / plane)] =
+            static_cast<float>(image[static_cast<std::size_t>(i)]);
+    });
+    for (std::int64_t n = 0; n < share.batch; ++n) {
+      labels_[static_cast<std::size_t>(n)] = (7 * n + 3 + share.rank) % settings.classes;
+      samples_[static_cast<std::size_t>(n)] = share.rank * share.batch + n;
+    }
+  }
+  std::int64_t steps() const override {
+    return std::max<std::int64_t>(1, settings_.samples / share_.batch / share_.ranks);
+  }
+  std::int64_t samples() const override { return settings_.samples; }
+  std::int64_t classes() const override { return settings_.classes; }
+  std::string canonical() const override {
+    return fmt::format("synthetic:c{}s{}seed{}", settings_.classes, settings_.size, settings_.seed);
+  }
+
+ private:
+  void make() override {}
+  const ResidentSettings settings_;
+};
+
+class LearnableBatches final : public MadeBatches {
+ public:
+  LearnableBatches(std::shared_ptr<const LearnableImages> images, std::int64_t count,
+                   const BatchShare& share)
+      : MadeBatches(share, images->elements()),
+        made_(std::move(images)),
+        part_{count, share.batch, share.rank, share.ranks, share.training},
+        order_(count, {0}, share.seed, share.training, 0) {
+    if (steps() == 0)
+      throw InputError(
+          fmt::format("a batch of {} on {} rank{} exceeds the set of {} samples ({}). Use a "
+                      "smaller batch.",
+                      share.batch, share.ranks, share.ranks == 1 ? "" : "s", count, canonical()));
+  }
+  std::int64_t steps() const override { return part_.steps(); }
+  std::int64_t samples() const override { return part_.samples; }
+  std::int64_t classes() const override { return made_->classes(); }
+  std::string canonical() const override {
+    return fmt::format("{}n{}", made_->canonical(), part_.samples);
+  }
+
+ private:
+  void make() override {
+    const EpochOrder::Samples order = order_.of(batch_.epoch);
+    const std::int64_t first = share_.training ? 0 : LearnableImages::validation_first;
+    for_each_parallel(share_.batch, [&](std::int64_t i) {
+      const auto at = static_cast<std::size_t>(i);
+      float* const image = images_.data() + i * elements_;
+      const std::int64_t position = part_.position(batch_.step, i);
+      samples_[at] = position < 0 ? -1 : (*order)[static_cast<std::size_t>(position)];
+      labels_[at] = position < 0 ? -1 : made_->label(first + samples_[at]);
+      if (position < 0)
+        std::fill_n(image, elements_, 0.0F);
+      else
+        made_->make(first + samples_[at], image);
+    });
+  }
+
+  const std::shared_ptr<const LearnableImages> made_;
+  const RankShare part_;
+  const EpochOrder order_;
+};
+
+class PipelineBatches final : public Batches {
+ public:
+  PipelineBatches(std::shared_ptr<const SampleSet> set, const PipelineSettings& settings)
+      : set_(std::move(set)), pipeline_(*set_, settings) {
+    if (settings.decode.layout != ImageLayout::nhwc)
+      throw std::logic_error("batches of training have the layout nhwc");
+  }
+  const Batch& next() override {
+    if (!started_) start({}, InputPipeline::unlimited);
+    return pipeline_.next();
+  }
+  PipelineState state() const override { return pipeline_.state(); }
+  void start(const PipelineState& from, std::int64_t batches) override {
+    pipeline_.start(from, batches);
+    started_ = true;
+  }
+  std::int64_t steps() const override { return pipeline_.steps(); }
+  std::int64_t samples() const override { return set_->size(); }
+  std::int64_t classes() const override { return set_->classes(); }
+  PipelineCounters counters() const override { return pipeline_.counters(); }
+  std::int64_t bad_samples() const override { return pipeline_.bad_samples(); }
+  std::vector<std::string> bad_sample_messages() const override {
+    return pipeline_.bad_sample_messages();
+  }
+  std::string canonical() const override { return set_->canonical(); }
+
+ private:
+  const std::shared_ptr<const SampleSet> set_;
+  InputPipeline pipeline_;
+  bool started_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Batches> resident_batch(const ResidentSettings& settings, const BatchShare& share) {
+  check_share(share, std::min({settings.samples, settings.classes, std::int64_t{settings.size}}));
+  return std::make_unique<ResidentBatch>(settings, share);
+}
+
+std::unique_ptr<Batches> learnable_batches(std::shared_ptr<const LearnableImages> images,
+                                           std::int64_t count, const BatchShare& share) {
+  check_share(share, count);
+  return std::make_unique<LearnableBatches>(std::move(images), count, share);
+}
+
+std::unique_ptr<Batches> pipeline_batches(std::shared_ptr<const SampleSet> set,
+                                          const PipelineSettings& settings) {
+  return std::make_unique<PipelineBatches>(std::move(set), settings);
+}
+
+}  // namespace assay

@@ -41,9 +41,11 @@ ConvDirection conv_direction(const std::string& name) {
 }
 
 std::optional<std::string> why_not_precision(const ConvProblem& problem) {
-  if (is_mixed(problem.precision()))
-    return fmt::format("convolution has no {} (its results have the type of its inputs). Use {}.",
-                       name(problem.precision()), name(storage(problem.precision())));
+  if (is_mixed(problem.precision()) && problem.direction() != ConvDirection::bwd_weights)
+    return fmt::format(
+        "convolution has {} in direction bwd_weights alone (activations and their gradients have "
+        "the type of what they are made of). Use {}.",
+        name(problem.precision()), name(storage(problem.precision())));
   if (problem.precision() != Precision::int8 || problem.direction() == ConvDirection::forward)
     return std::nullopt;
   return "int8 convolution is forward alone (gradients are not integers). Use another precision.";

@@ -152,11 +152,29 @@ double ErrorModel::accumulator_roundoff(Precision precision, const Executed& exe
   return std::min(u == 0 ? unit_roundoff(usual) : u, unit_roundoff(format(precision).output));
 }
 
+namespace {
+
+/// fp16 has subnormal results, to half their distance; those of fp32 and bf16, which no random data
+/// reach but a network's may, become 0 on some processors. int8 is exact.
+double smallest_steps(DataType output) {
+  switch (output) {
+    case DataType::fp16:
+      return 0x1p-25;
+    case DataType::fp32:
+    case DataType::bf16:
+      return 0x1p-126;
+    default:
+      return 0;
+  }
+}
+
+}  // namespace
+
 ErrorModel::ErrorModel(Precision precision, const Executed& executed, std::size_t samples)
     : exact_(precision == Precision::int8),
       u_(accumulator_roundoff(precision, executed)),
       u_out_(unit_roundoff(format(precision).output)),
-      tiny_(format(precision).output == DataType::fp16 ? 0x1p-25 : 0),
+      tiny_(smallest_steps(format(precision).output)),
       deviations_(deviations(samples)),
       rounds_operands_(precision == Precision::tf32),
       truncates_(drops_digits(precision, executed)) {
@@ -171,9 +189,9 @@ ErrorModel::ErrorModel(Precision precision, const Executed& executed, std::size_
 }
 
 Expected ErrorModel::rounded(double value, double most, double typical) const {
-  const double size = std::abs(value);
-  return {value, most + u_out_ * (size + most) + tiny_,
-          typical + norm_rounding_ * u_out_ * (size + typical) + tiny_};
+  const double size = std::abs(value), tiny = size + most > 0 ? tiny_ : 0;
+  return {value, most + u_out_ * (size + most) + tiny,
+          typical + norm_rounding_ * u_out_ * (size + typical) + tiny};
 }
 
 Expected ErrorModel::expected(const Terms& terms) const {

@@ -113,7 +113,7 @@ class ErrorModel {
 
   bool exact_;               ///< integer arithmetic
   double u_, u_out_, tiny_;  ///< accumulator, output type, and half the distance of the output's
-                             ///< smallest subnormals
+                             ///< where results are below the normal numbers
   double deviations_, norm_deviations_, norm_rounding_;
   double gaussian_,
       norm_gaussian_;     ///< the same of sums of independent errors, whose tail is light

@@ -42,7 +42,9 @@ std::string why_not(const ConvProblem& problem) {
   const ConvShape& s = problem.shape();
   const Precision precision = problem.precision();
   if (const auto none = why_not_precision(problem)) return *none;
-  if (precision != Precision::fp32 && precision != Precision::bf16 && precision != Precision::fp16)
+  const DataType type = storage(precision);
+  if (precision == Precision::tf32 ||
+      (type != DataType::fp32 && type != DataType::bf16 && type != DataType::fp16))
     return fmt::format(
         "native has no {} convolution (it computes in fp32, on fp32, bf16 or fp16 tensors). Use "
         "one of these.",

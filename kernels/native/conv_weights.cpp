@@ -50,7 +50,7 @@ class ImplicitGemmWeights final : public Operation {
                affordable = static_cast<std::ptrdiff_t>(tensors / 4 / static_cast<double>(values));
     parts_ = std::clamp<std::ptrdiff_t>(
         std::min({blocks_of(4 * threads_, units), chunks, affordable}), 1, chunks);
-    direct_ = parts_ == 1 && in_.type == DataType::fp32;
+    direct_ = parts_ == 1 && arguments_[2].type == DataType::fp32;
 
     Scratch scratch;
     sums_ = scratch.reserve(direct_ ? 0 : parts_ * values);
@@ -148,7 +148,7 @@ class ImplicitGemmWeights final : public Operation {
       total[i] = first[i];
       for (std::ptrdiff_t part = 1; part < parts_; ++part) total[i] += first[part * values + i];
     }
-    const DataType type = in_.type;
+    const DataType type = arguments_[2].type;
     table_.store(type, total, 0, 1, channel_block, element(data_[2], type, at), 0);
   }
 

@@ -51,12 +51,16 @@ Chosen choose(const ConvProblem& problem, const dnnl::engine& engine, algorithm 
   const tag activations = layout == "nchw"  ? (deep ? tag::ncdhw : tag::nchw)
                           : layout != "any" ? (deep ? tag::ndhwc : tag::nhwc)
                                             : tag::any;
-  const auto desc = [&](std::size_t i, tag format) {
-    return memory::desc(dims_of(specs[i], i == weights, grouped), data_type_of(specs[i].type),
-                        format);
+  const auto desc = [&](std::size_t i, tag format, DataType type) {
+    return memory::desc(dims_of(specs[i], i == weights, grouped), data_type_of(type), format);
   };
-  const memory::desc src_any = desc(src, activations), weights_any = desc(weights, tag::any),
-                     dst_any = desc(dst, activations);
+  // A forward pass, which the library wants as a hint, has weights of its activations' type.
+  const DataType forward_type =
+      is_mixed(problem.precision()) ? specs[src].type : specs[weights].type;
+  const memory::desc src_any = desc(src, activations, specs[src].type),
+                     weights_any = desc(weights, tag::any, specs[weights].type),
+                     forward_weights = desc(weights, tag::any, forward_type),
+                     dst_any = desc(dst, activations, specs[dst].type);
   const auto spatial = [&](std::int64_t d, std::int64_t h, std::int64_t w) {
     return deep ? memory::dims{d, h, w} : memory::dims{h, w};
   };
@@ -73,8 +77,9 @@ Chosen choose(const ConvProblem& problem, const dnnl::engine& engine, algorithm 
   // alone.
   const auto kind = problem.precision() == Precision::int8 ? dnnl::prop_kind::forward_inference
                                                            : dnnl::prop_kind::forward_training;
-  const dnnl::convolution_forward::primitive_desc forward(
-      engine, kind, how, src_any, weights_any, dst_any, strides, dilation, left, right, attributes);
+  const dnnl::convolution_forward::primitive_desc forward(engine, kind, how, src_any,
+                                                          forward_weights, dst_any, strides,
+                                                          dilation, left, right, attributes);
   switch (direction) {
     case ConvDirection::forward:
       return {dnnl::convolution_forward(forward),
@@ -178,7 +183,8 @@ class Convolution final : public Operation {
     executed_.algorithm = winograd ? "winograd" : "direct";
     executed_.implementation = chosen.implementation;
     executed_.storage = std::string(name(problem.precision()));
-    executed_.compute = compute_type(problem.precision(), chosen.implementation, gpu);
+    executed_.compute =
+        compute_type(format(problem.precision()).arithmetic, chosen.implementation, gpu);
     // Documented for every implementation (Developer Guide, "Primitive Attributes: accumulation
     // mode": the default is strict, f32 for floating point, s32 for integers).
     executed_.accumulate =

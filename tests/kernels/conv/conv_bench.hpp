@@ -94,6 +94,12 @@ class Bench {
   std::vector<std::unique_ptr<Tensor>> tensors_;
 };
 
+/// Whether this direction has this precision.
+inline bool has(ConvDirection direction, Precision precision) {
+  if (is_mixed(precision)) return direction == ConvDirection::bwd_weights;
+  return precision != Precision::int8 || direction == ConvDirection::forward;
+}
+
 /// Both passes of verification, on all outputs where they are cheap, and on the oracle's sample of
 /// them.
 inline void verify(Bench& bench, const ConvProblem& problem, std::uint64_t seed) {

@@ -22,9 +22,10 @@ TEST(ReferenceConv, EqualsTheOracleOverRandomShapes) {
     const ConvShape shape = random_shape(random);
     for (ConvDirection direction : directions)
       for (Precision precision :
-           {Precision::fp64, Precision::fp32, Precision::bf16, Precision::fp16, Precision::int8}) {
+           {Precision::fp64, Precision::fp32, Precision::bf16, Precision::fp16, Precision::int8,
+            Precision::bf16_fp32, Precision::fp16_fp32}) {
         const ConvProblem problem(shape, direction, precision);
-        if (precision == Precision::int8 && direction != ConvDirection::forward) {
+        if (!has(direction, precision)) {
           EXPECT_FALSE(bench.make(problem));
           continue;
         }
@@ -32,6 +33,30 @@ TEST(ReferenceConv, EqualsTheOracleOverRandomShapes) {
         verify(bench, problem, static_cast<std::uint64_t>(i));
         if (HasFatalFailure()) return;
       }
+  }
+}
+
+/// A gradient that was rounded to 16 bits on its way is none of fp32.
+TEST(MixedConv, ResultsOfSixteenBitsFail) {
+  Bench bench("reference");
+  ASSERT_TRUE(bench.available()) << bench.reason();
+  for (const Precision precision : {Precision::bf16_fp32, Precision::fp16_fp32}) {
+    const ConvProblem problem(parse_conv("mb2ic8ih7oc8kh3ph1"), ConvDirection::bwd_weights,
+                              precision);
+    ASSERT_TRUE(bench.make(problem)) << bench.reason();
+    const Inputs inputs = make_inputs(problem, Values::Kind::mantissa, 63, 3);
+    const std::vector<double> got = bench.run(inputs);
+    const std::vector<Expected> want =
+        expect(problem, inputs, bench.operation().executed(), false, all_of(problem.tensors()[2]));
+    double whole = 0, rounded = 0;
+    for (std::size_t i = 0; i < want.size(); ++i) {
+      const double bound = want[i].max_bound;
+      whole = std::max(whole, std::abs(got[i] - want[i].value) / bound);
+      const double narrow = round_to(storage(precision), got[i]);
+      rounded = std::max(rounded, std::abs(narrow - want[i].value) / bound);
+    }
+    EXPECT_LE(whole, 1);
+    EXPECT_GT(rounded, 100);
   }
 }
 
@@ -105,8 +130,8 @@ TEST_F(OneDnn, EqualsTheOracleOverRandomShapes) {
     bench_.use_threads(1 + i % 2);
     const ConvShape shape = random_shape(random);
     for (ConvDirection direction : directions)
-      for (Precision precision :
-           {Precision::fp32, Precision::bf16, Precision::fp16, Precision::int8})
+      for (Precision precision : {Precision::fp32, Precision::bf16, Precision::fp16,
+                                  Precision::int8, Precision::bf16_fp32, Precision::fp16_fp32})
         for (const char* layout : {"any", "nhwc", plain_weights_layout}) {
           if (precision != Precision::fp32 && direction == ConvDirection::bwd_weights &&
               has_idle_tap(shape))
@@ -132,7 +157,8 @@ TEST_F(OneDnn, EqualsTheOracleOnRealisticChannels) {
   for (const char* text : {"mb2ic64ih7oc96kh3ph1", "mb1ic3ih24oc64kh7sh2ph3", "mb2ic100ih9oc36kh1",
                            "g16mb2ic16ih12oc16kh3ph1", "mb1ic17id6ih7iw8oc33kd3kh3kw3pd1ph1pw1"})
     for (ConvDirection direction : directions)
-      for (Precision precision : {Precision::fp32, Precision::bf16, Precision::int8})
+      for (Precision precision :
+           {Precision::fp32, Precision::bf16, Precision::int8, Precision::bf16_fp32})
         for (const char* algorithm : {"auto", "direct", "winograd"})
           for (const char* layout : {"any", "nchw", "nhwc", plain_weights_layout}) {
             if (algorithm == std::string("auto") && layout != std::string("any")) continue;
@@ -247,6 +273,23 @@ TEST_F(OneDnn, ComputeTypeFollowsTheInstructionSet) {
   if (cpu.find("avx512_bf16") == std::string::npos && cpu.find("amx_bf16") == std::string::npos) {
     EXPECT_NE(executed.compute, "bf16")
         << executed.implementation;  // bf16 made in fp32 is not called bf16 arithmetic
+  }
+}
+
+TEST_F(OneDnn, WideGradientsAreThereWhereNarrowOnesAre) {
+  for (const auto& [narrow, mixed] : {std::pair{Precision::bf16, Precision::bf16_fp32},
+                                      std::pair{Precision::fp16, Precision::fp16_fp32}}) {
+    const ConvShape shape = parse_conv("mb2ic64ih14oc64kh3ph1");
+    const bool there = bench_.make(ConvProblem(shape, ConvDirection::bwd_weights, narrow), "auto",
+                                   plain_weights_layout);
+    const std::string compute = there ? bench_.operation().executed().compute : "";
+    EXPECT_EQ(bench_.make(ConvProblem(shape, ConvDirection::bwd_weights, mixed), "auto",
+                          plain_weights_layout),
+              there)
+        << bench_.reason();
+    if (there) {
+      EXPECT_EQ(bench_.operation().executed().compute, compute);
+    }
   }
 }
 

@@ -63,8 +63,22 @@ TEST(ConvDirections, IntegersHaveNoGradient) {
   EXPECT_FALSE(why_not_precision({shape, bwd_data, Precision::fp32}));
   EXPECT_TRUE(why_not_precision({shape, forward, Precision::bf16_fp32}));
   EXPECT_TRUE(why_not_precision({shape, forward, Precision::fp16_fp32}));
+  EXPECT_TRUE(why_not_precision({shape, bwd_data, Precision::bf16_fp32}));
+  EXPECT_FALSE(why_not_precision({shape, bwd_weights, Precision::bf16_fp32}));
+  EXPECT_FALSE(why_not_precision({shape, bwd_weights, Precision::fp16_fp32}));
   EXPECT_TRUE(why_not_precision({shape, bwd_data, Precision::int8}));
   EXPECT_TRUE(why_not_precision({shape, bwd_weights, Precision::int8}));
+}
+
+TEST(ConvDirections, WideGradientsOfNarrowActivations) {
+  const std::vector<TensorSpec> specs =
+      ConvProblem(parse_conv("mb1ic8ih8oc8kh3ph1"), ConvDirection::bwd_weights,
+                  Precision::bf16_fp32)
+          .tensors();
+  EXPECT_EQ(specs[0].type, DataType::bf16);
+  EXPECT_EQ(specs[1].type, DataType::bf16);
+  EXPECT_EQ(specs[2].type, DataType::fp32);
+  EXPECT_EQ(specs[2].bytes, 8U * 8 * 9 * 4);
 }
 
 }  // namespace

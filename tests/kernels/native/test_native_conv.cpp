@@ -13,7 +13,8 @@ namespace {
 
 using namespace conv_test;
 
-constexpr Precision precisions[] = {Precision::fp32, Precision::bf16, Precision::fp16};
+constexpr Precision precisions[] = {Precision::fp32, Precision::bf16, Precision::fp16,
+                                    Precision::bf16_fp32, Precision::fp16_fp32};
 
 class NativeConv : public testing::Test {
  protected:
@@ -34,6 +35,7 @@ TEST_F(NativeConv, ImplicitGemmEqualsTheOracleOverRandomShapes) {
     for (ConvDirection direction : directions)
       for (Precision precision : precisions)
         for (const char* layout : {"any", "nhwc", plain_weights_layout}) {
+          if (!has(direction, precision)) continue;
           const ConvProblem problem(shape, direction, precision);
           ASSERT_TRUE(bench_.make(problem, "implicit_gemm", layout)) << bench_.reason();
           verify(bench_, problem, static_cast<std::uint64_t>(i));
@@ -76,6 +78,7 @@ TEST_F(NativeConv, ImplicitGemmOnTailsOfEveryBlock) {
     for (ConvDirection direction : directions)
       for (Precision precision : precisions)
         for (const char* layout : {"any", "nhwc", plain_weights_layout}) {
+          if (!has(direction, precision)) continue;
           bench_.use_threads(2);
           const ConvProblem problem(parse_conv(text), direction, precision);
           ASSERT_TRUE(bench_.make(problem, "implicit_gemm", layout)) << text << bench_.reason();
@@ -120,7 +123,8 @@ TEST_F(NativeConv, WinogradEqualsTheOracle) {
                {"winograd_2x2", "winograd_4x4", "winograd_2x2_16bit", "winograd_4x4_16bit"}) {
             bench_.use_threads(2);
             const ConvProblem problem(parse_conv(text), direction, precision);
-            if (precision == Precision::fp32 && std::string(algorithm).ends_with("_16bit"))
+            if (!has(direction, precision) ||
+                (precision == Precision::fp32 && std::string(algorithm).ends_with("_16bit")))
               continue;
             ASSERT_TRUE(bench_.make(problem, algorithm, layout)) << text << bench_.reason();
             verify(bench_, problem, 6);
@@ -321,6 +325,7 @@ TEST_F(NativeConv, RefusalsNameTheConditionThatFails) {
   refused(plain, forward, Precision::fp32, "winograd_4x4_16bit", "any",
           "tensors of 16 bits alone (fp32 was asked for)");
   refused(plain, forward, Precision::fp32, "direct", "any", "implicit_gemm, winograd");
+  refused(plain, forward, Precision::bf16_fp32, "auto", "any", "bwd_weights alone");
   refused(plain, forward, Precision::fp32, "auto", "nchw", "nchw");
   bench_.options().settings["device"] = "gpu";
   EXPECT_FALSE(bench_.make(ConvProblem(parse_conv(plain), forward, Precision::fp32)));

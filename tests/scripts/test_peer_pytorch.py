@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""scripts/peers/pytorch_resnet50: what it times it has checked, its result file is one of Assay's, and its network and values are
+those of the golden files."""
+import json
+import pathlib
+import subprocess
+import unittest
+
+from run_helper import ASSAY, SOURCE, RunTest, main
+
+PEERS = SOURCE / ".deps" / "peers" / "bin" / "python3"
+SCRIPT = SOURCE / "scripts" / "peers" / "pytorch_resnet50"
+SMALL = ["--depth", "18", "--width", "8", "--image-size", "32", "--classes", "10", "--batch", "4", "--threads", "1"]
+# A program that runs the script with a fault in it; fp64 is computed by a process without.
+FAULTY = """
+import importlib.machinery, importlib.util, sys
+sys.path.insert(0, {folder!r})
+import torch, resnet
+sys.argv = [{script!r}] + {arguments!r}
+loader = importlib.machinery.SourceFileLoader("peer", {script!r})
+peer = importlib.util.module_from_spec(importlib.util.spec_from_loader("peer", loader))
+loader.exec_module(peer)
+{fault}
+sys.exit(peer.main())
+"""
+SCALED = """
+backward = torch.Tensor.backward
+def scaled(self, *more):
+    backward(self, *more)
+    {what}
+torch.Tensor.backward = scaled
+network = resnet.network
+def kept(*of):
+    global made
+    made = network(*of)
+    return made
+resnet.network = kept
+"""
+
+
+@unittest.skipUnless(PEERS.exists(), "PyTorch is not installed (scripts/bootstrap --with-peers brings it)")
+class PeerPytorch(RunTest):
+    def peer(self, *words, lines=0, code=0, before=()):
+        words = [str(w) for w in (*before, SCRIPT, *SMALL, *words)]
+        done = subprocess.run(words, text=True, input="\n" * lines, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              env=self.environment(), timeout=600)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done
+
+    def row(self, file, told="ok"):
+        document = json.loads(pathlib.Path(file).read_text())
+        self.assertIn("(assay-result/1, 1 rows", self.command(ASSAY, "validate", file, code=0).stdout)
+        self.assertEqual(document["rows"][0]["status"], told)
+        return document["rows"][0]
+
+    def test_answers_a_line_with_seconds(self):
+        for more in ([], ["--precision", "bf16"], ["--mode", "inference"], ["--mode", "inference", "--frozen"]):
+            with self.subTest(more):
+                head, *seconds = self.peer(*more, lines=3).stdout.splitlines()
+                self.assertRegex(json.loads(head)["peer"], "^PyTorch 2")
+                self.assertGreater(json.loads(head)["peak_bytes"], 0)
+                self.assertEqual([float(s) > 0 for s in seconds], [True] * 3)
+
+    def test_writes_a_result_file(self):
+        file = self.folder / "r.json"
+        self.peer("--steps", 24, "--out", file)
+        row = self.row(file)  # validate has recomputed its statistics
+        self.assertEqual(row["time_s"]["n"], 24)
+        self.assertAlmostEqual(row["rates"]["images_per_s"] * row["time_s"]["median"], 4)
+        self.assertIn("throughput only", row["note"])
+        self.assertIn("images/s", self.command(ASSAY, "table", file, code=0).stdout)
+
+    def test_ranks_of_torchrun(self):
+        file = self.folder / "r.json"
+        self.peer("--steps", 5, "--out", file, before=[PEERS, "-m", "torch.distributed.run", "--nproc-per-node", "2"])
+        row = self.row(file)
+        self.assertEqual(row["parameters"]["ranks"], 2)
+        self.assertIn("DistributedDataParallel", row["executed"]["implementation"])
+        self.assertAlmostEqual(row["rates"]["images_per_s"] * row["time_s"]["median"], 8)
+
+    def test_a_wrong_gradient_or_update_gives_no_time(self):
+        fault = SCALED.format(what="made.layer3[1].conv1.weight.grad.mul_(0.95)")
+        lost = "resnet.optimizer = lambda model, rate: torch.optim.SGD(model.parameters(), lr=rate, weight_decay=0.1)"
+        for name, lines in (("norm", fault), ("updated weight", lost)):
+            with self.subTest(name):
+                file = self.folder / "wrong.json"
+                program = FAULTY.format(folder=str(SCRIPT.parent), script=str(SCRIPT), fault=lines,
+                                        arguments=[*SMALL, "--steps", "3", "--out", str(file)])
+                done = self.command(PEERS, "-c", program, code=7)
+                self.assertIn(name, done.stderr)
+                row = self.row(file, "incorrect")
+                self.assertEqual((row["time_s"], row["samples_s"], row["rates"]), (None, [], {}))
+
+    def test_golden_files(self):
+        """Of the smallest network; the values are those that assay::Values gives (seed 0x123456789abcdef, rank 3)."""
+        program = f"""
+import sys
+sys.path[:0] = [{str(SCRIPT.parent)!r}, {str(SOURCE / "tests" / "models" / "resnet50")!r}]
+import golden, json, resnet, torch
+images = resnet.values(0x123456789abcdef, "images", (1000002,), 3)
+found = golden.trained(golden.CASES[0], torch.float64)
+print(json.dumps([found, [float(images[i]) for i in (0, 1, 262147, 1000001)]]))
+"""
+        found, values = json.loads(self.command(PEERS, "-c", program, code=0).stdout)
+        golden = json.loads((SOURCE / "tests" / "models" / "resnet50" / "d18w16s32c10b8.json").read_text())
+        for name in ("losses", "logits"):
+            for a, b in zip(found[name], golden[name], strict=True):
+                self.assertAlmostEqual(a / b, 1, delta=1e-7)
+        self.assertEqual(list(found["gradients"]), list(golden["gradients"]))
+        for name, (norm, product) in found["gradients"].items():
+            self.assertAlmostEqual(norm / golden["gradients"][name][0], 1, delta=1e-7)
+            self.assertAlmostEqual((product - golden["gradients"][name][1]) / norm, 0, delta=1e-7)
+        self.assertEqual(values, VALUES)
+
+    def test_bad_input(self):
+        self.assertIn("--frozen", self.peer("--frozen", code=2).stderr)
+
+
+VALUES = [-0.071196146309375763, 0.11536707729101181, 0.22231131792068481, -0.87508130073547363]
+
+if __name__ == "__main__":
+    main()

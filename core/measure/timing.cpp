@@ -188,8 +188,8 @@ class Measurement {
       : workload_(workload),
         ranks_(ranks),
         options_(options),
-        most_(std::max(options.max_samples, 1)),
-        least_(std::clamp(options.min_samples, 1, most_)),
+        most_(workload.samples() > 0 ? workload.samples() : std::max(options.max_samples, 1)),
+        least_(workload.samples() > 0 ? most_ : std::clamp(options.min_samples, 1, most_)),
         sampler_(workload, ranks),
         audits_(sampler_, ranks),
         energy_(workload, ranks),
@@ -245,7 +245,7 @@ class Measurement {
                                              std::chrono::duration<double>(seconds)));
   }
 
-  bool slow() const { return sample_seconds_ > options_.max_time; }
+  bool slow() const { return workload_.samples() == 0 && sample_seconds_ > options_.max_time; }
 
   /// Seconds on the wall without those of the checks.
   double elapsed() const { return seconds_since(start_) - audits_.seconds(); }

@@ -61,6 +61,9 @@ class Workload {
   virtual void run(Stream& stream) = 0;
   /// Whether iterations may be timed in batches between two marks (reset() does nothing).
   virtual bool batchable() const = 0;
+  /// Samples that the case asks for, no more and no fewer unless time is up; 0: as many as the
+  /// timing options say.
+  virtual int samples() const { return 0; }
   /// Unannounced checks among the timed runs: begin_audit(), then reset() and run() as always, then
   /// end_audit(), which checks the results of that run. All ranks call them together.
   virtual void begin_audit(Audit kind) = 0;

@@ -1,0 +1,56 @@
+#pragma once
+// Training to a stated accuracy.
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "models/network/batches.hpp"
+#include "models/network/evaluator.hpp"
+#include "models/network/schedule.hpp"
+#include "models/network/trainer.hpp"
+
+namespace assay {
+
+struct ConvergenceSettings {
+  std::int64_t epochs = 0;  ///< at most
+  double target = 1;        ///< accuracy of validation at which training ends
+  double rate = 0.1;        ///< after the warm-up, scaled already
+  std::int64_t warmup_epochs = 0;
+  Decay decay;
+  std::filesystem::path checkpoint;  ///< written after every epoch; empty: none
+  bool restart = false;              ///< begins with `checkpoint`
+  /// Is told of every epoch, on every rank.
+  std::function<void(const std::string&)> progress{};
+};
+
+struct EpochResult {
+  std::int64_t epoch = 0;    ///< from 1
+  double training_loss = 0;  ///< mean of its steps, all ranks
+  Evaluation evaluation;     ///< after it
+  double seconds = 0;        ///< since the start of training, validation included, checks not
+  double images_per_s = 0;   ///< of its steps, the input included
+};
+
+struct Convergence {
+  std::vector<EpochResult> epochs;
+  bool reached = false;
+  std::int64_t steps = 0;
+  double input_seconds = 0;       ///< that steps waited for their images
+  double checkpoint_seconds = 0;  ///< of the last checkpoint
+  std::int64_t checkpoint_bytes = 0;
+  Verification found;  ///< of one checked step in each epoch, and of the first validation
+};
+
+/// Trains from initial parameters, or from the checkpoint, until an epoch's validation reaches the
+/// target or all epochs were made. Collective. CaseError where the loss is not finite. InputError
+/// for a checkpoint of another network, or a damaged one.
+Convergence train(Trainer& trainer, Evaluator& evaluator, Batches& training, Batches& validation,
+                  Communicator& ranks, const ConvergenceSettings& settings);
+
+/// A checked step: some random nodes, the update and the sum over the ranks.
+StepCheck random_check(const Graph& graph, std::size_t nodes, std::uint64_t seed);
+
+}  // namespace assay

@@ -1,0 +1,73 @@
+#include "models/network/evaluator.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "models/network/node_check.hpp"
+#include "models/network/parameters.hpp"
+#include "models/ranks.hpp"
+
+namespace assay {
+
+Result<std::unique_ptr<Evaluator>> Evaluator::make(Trainer& trainer, Plugins& plugins,
+                                                   Communicator& ranks) {
+  const TrainerSettings& of = trainer.settings();
+  Graph graph = inference_graph(of.shape, of.batch, of.precision);
+  ExecutorSettings settings = of.executor;
+  settings.measured = false;
+  settings.chosen.clear();
+  settings.memory = {{graph.weights, trainer.executor().memory(trainer.graph().weights)}};
+  if (graph.stored != Graph::none)
+    settings.memory[graph.stored] = trainer.executor().memory(trainer.graph().stored);
+  auto made = Executor::make(std::move(graph), settings, plugins, ranks);
+  if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
+  return std::unique_ptr<Evaluator>(
+      new Evaluator(trainer, std::move(std::get<std::unique_ptr<Executor>>(made)), ranks));
+}
+
+/// Ranks have seen other images: all take the mean of their averages.
+void Evaluator::put_statistics() {
+  std::vector<double> all = trainer_.running_statistics();
+  RankCalls(ranks_).sum(all);
+  for (double& value : all) value /= ranks_.size();
+  executor_->device().put(executor_->tensor(executor_->graph().batch_statistics),
+                          [&](std::int64_t first, std::span<double> out) {
+                            std::copy_n(all.begin() + first, out.size(), out.begin());
+                          });
+}
+
+void Evaluator::run(StepCheck* check) {
+  for (std::size_t i = 0; i < executor_->graph().nodes.size(); ++i)
+    if (check != nullptr && check->nodes.contains(i))
+      run_checked(*executor_, i, check->budget, check->seed + i, check->found);
+    else
+      executor_->run_node(i);
+}
+
+Evaluation Evaluator::evaluate(Batches& batches, StepCheck* check) {
+  put_statistics();
+  double sums[] = {0, 0, 0};  // losses, correct answers, images
+  batches.start({}, batches.steps());
+  std::vector<std::int64_t> labels;
+  for (std::int64_t step = 0; step < batches.steps(); ++step) {
+    const Batch& batch = batches.next();
+    labels.assign(batch.labels.begin(), batch.labels.end());
+    // Images that are not there get any label, and do not count.
+    std::replace(labels.begin(), labels.end(), std::int64_t{-1}, std::int64_t{0});
+    put_batch(*executor_, batch.images, labels);
+    run(step == 0 ? check : nullptr);
+    const std::vector<double> losses = read_values(*executor_, executor_->graph().losses),
+                              correct = read_values(*executor_, executor_->graph().correct);
+    for (std::size_t i = 0; i < losses.size(); ++i) {
+      if (batch.labels[i] < 0) continue;
+      sums[0] += losses[i];
+      sums[1] += correct[i];
+      sums[2] += 1;
+    }
+  }
+  RankCalls(ranks_).sum(sums);
+  if (sums[2] == 0) return {};
+  return {sums[0] / sums[2], sums[1] / sums[2], static_cast<std::int64_t>(sums[2])};
+}
+
+}  // namespace assay

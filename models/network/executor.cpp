@@ -1,0 +1,275 @@
+#include "models/network/executor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <limits>
+#include <stdexcept>
+
+#include "core/api/layout.hpp"
+#include "core/base/clock.hpp"
+#include "core/base/error.hpp"
+#include "core/base/text.hpp"
+#include "models/network/memory_plan.hpp"
+
+namespace assay {
+namespace {
+
+/// Runs of each candidate, of which the fastest counts.
+constexpr int measured_runs = 3;
+
+std::size_t bytes_of(const GraphValue& value, std::int64_t elements) {
+  return static_cast<std::size_t>(elements) * size_of(value.type);
+}
+
+std::size_t in_lines(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+bool is_scratch(const TensorSpec& spec) {
+  return spec.role == Role::workspace || spec.role == Role::saved || spec.role == Role::consumed;
+}
+
+std::shared_ptr<void> within(const std::shared_ptr<void>& memory, std::size_t offset) {
+  return {memory, static_cast<std::byte*>(memory.get()) + offset};
+}
+
+/// The layout that a backend is asked for.
+std::string layout_of(const Problem& problem) {
+  if (problem.kind() == "conv") return "nhwc_oihw";
+  return problem.kind() == "norm" || problem.kind() == "pool" ? "nhwc" : "";
+}
+
+}  // namespace
+
+Executor::Executor(Graph graph, const ExecutorSettings& settings)
+    : graph_(std::move(graph)), settings_(settings) {
+  const std::vector<std::string>& all =
+      settings.chosen.empty() ? settings.backends : settings.chosen;
+  row_major_ =
+      std::all_of(all.begin(), all.end(), [](const std::string& b) { return b == "reference"; });
+}
+
+Result<std::unique_ptr<Executor>> Executor::make(Graph graph, const ExecutorSettings& settings,
+                                                 Plugins& plugins, Communicator& ranks) {
+  std::unique_ptr<Executor> made(new Executor(std::move(graph), settings));
+  if (std::string why = made->make_candidates(plugins, ranks); !why.empty())
+    return Unsupported{std::move(why)};
+  made->allocate();
+  return made;
+}
+
+TensorSpec Executor::spec_of(ValueIndex index) const {
+  const GraphValue& value = graph_.values[index];
+  TensorSpec spec = plain_tensor(value.name, Role::input, value.type, value.dims);
+  // Of images and activations; filters [oc, ic, kh, kw] are parts.
+  if (value.dims.size() == 4 && value.storage != Storage::part && !row_major_)
+    spec.layout = std::make_shared<const Layout>(channels_last(value.dims));
+  return spec;
+}
+
+std::string Executor::why_not_layout(const GraphNode& node, const Operation& operation) const {
+  for (const TensorSpec& spec : operation.arguments()) {
+    if (is_scratch(spec)) continue;
+    const TensorSpec ours = spec_of(node.tensors.at(spec.name));
+    const bool same = spec.dims == ours.dims
+                          ? same_places(spec, ours)
+                          : !spec.layout && !spec.opaque && spec.elements() == ours.elements();
+    if (!same || spec.type != ours.type)
+      return fmt::format("its {} is laid out in another way than the network's", spec.name);
+  }
+  return "";
+}
+
+Result<Executor::Candidate> Executor::make_candidate(const GraphNode& node, const std::string& name,
+                                                     Plugins& plugins, Communicator& ranks) const {
+  Result<Backend*> opened = plugins.open(name);
+  if (auto* refusal = std::get_if<Unsupported>(&opened)) return std::move(*refusal);
+  Backend& backend = *std::get<Backend*>(opened);
+  Options options;
+  options.threads = settings_.threads;
+  options.settings["backend"] = name;
+  options.settings["device"] = settings_.device;
+  if (const std::string layout = layout_of(*node.problem); !layout.empty() && !row_major_)
+    options.settings["layout"] = layout;
+  Result<Device*> device = backend.device(options);
+  if (auto* refusal = std::get_if<Unsupported>(&device)) return std::move(*refusal);
+  Result<std::unique_ptr<Operation>> made = backend.make(*node.problem, options, ranks);
+  if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
+  Candidate candidate;
+  candidate.backend = name;
+  candidate.device = std::get<Device*>(device);
+  candidate.operation = std::move(std::get<std::unique_ptr<Operation>>(made));
+  if (const std::string why = why_not_layout(node, *candidate.operation); !why.empty())
+    return Unsupported{why};
+  for (const TensorSpec& spec : candidate.operation->arguments()) {
+    if (!is_scratch(spec)) continue;
+    candidate.scratch += in_lines(spec.bytes);
+    candidate.has_prologue |= spec.role != Role::workspace;
+  }
+  return candidate;
+}
+
+std::string Executor::make_candidates(Plugins& plugins, Communicator& ranks) {
+  candidates_.resize(graph_.nodes.size());
+  for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+    std::vector<std::string> reasons;
+    const std::vector<std::string> of =
+        settings_.chosen.empty() ? settings_.backends : std::vector{settings_.chosen.at(i)};
+    for (const std::string& backend : of) {
+      Result<Candidate> made = make_candidate(graph_.nodes[i], backend, plugins, ranks);
+      if (auto* refusal = std::get_if<Unsupported>(&made)) {
+        reasons.push_back(fmt::format("{}: {}", backend, refusal->reason));
+        continue;
+      }
+      candidates_[i].push_back(std::move(std::get<Candidate>(made)));
+      if (!settings_.measured) break;
+    }
+    if (candidates_[i].empty())
+      return fmt::format("no backend computes {} ({})", graph_.nodes[i].text(),
+                         join(reasons, "; "));
+    if (device_ == nullptr) device_ = candidates_[i].front().device;
+  }
+  return "";
+}
+
+void Executor::allocate() {
+  const std::size_t count = graph_.values.size();
+  std::vector<Lifetime> lifetimes(count, {0, std::numeric_limits<std::size_t>::max(), 0});
+  for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
+    for (const auto& [name, value] : graph_.nodes[i].tensors) {
+      lifetimes[value].first = std::min(lifetimes[value].first, i);
+      lifetimes[value].last = std::max(lifetimes[value].last, i);
+    }
+  std::size_t persistent = 0;
+  for (std::size_t v = 0; v < count; ++v) {
+    const std::size_t bytes = bytes_of(graph_.values[v], graph_.elements(v));
+    if (graph_.values[v].storage == Storage::planned)
+      lifetimes[v].bytes = bytes;
+    else if (graph_.values[v].storage == Storage::persistent && !settings_.memory.contains(v))
+      persistent += in_lines(bytes);
+  }
+  const MemoryPlan plan = plan_memory(lifetimes);
+  for (const auto& candidates : candidates_)
+    for (const Candidate& candidate : candidates)
+      scratch_bytes_ = std::max(scratch_bytes_, candidate.scratch);
+  arena_bytes_ = plan.bytes;
+  bytes_ = arena_bytes_ + scratch_bytes_ + persistent;
+  if (bytes_ > device_->memory_available())
+    throw CaseError(
+        fmt::format("the network needs {:.3g} GiB of memory, but {:.3g} GiB are available. Use a "
+                    "smaller batch.",
+                    static_cast<double>(bytes_) / (1 << 30),
+                    static_cast<double>(device_->memory_available()) / (1 << 30)));
+  arena_ = device_->host_memory(std::max<std::size_t>(arena_bytes_, 64));
+  scratch_ = device_->host_memory(std::max<std::size_t>(scratch_bytes_, 64));
+  places_.resize(count);
+  for (std::size_t v = 0; v < count; ++v) {
+    const GraphValue& value = graph_.values[v];
+    const std::size_t bytes = in_lines(bytes_of(value, graph_.elements(v)));
+    if (value.storage == Storage::planned) {
+      places_[v] = within(arena_, plan.offsets[v]);
+    } else if (value.storage == Storage::persistent) {
+      const auto given = settings_.memory.find(v);
+      places_[v] = given != settings_.memory.end() ? given->second : device_->host_memory(bytes);
+      if (given == settings_.memory.end()) std::memset(places_[v].get(), 0, bytes);
+    }
+  }
+  for (std::size_t v = 0; v < count; ++v)
+    if (graph_.values[v].storage == Storage::part)
+      places_[v] = within(
+          places_[graph_.values[v].whole],
+          static_cast<std::size_t>(graph_.values[v].offset) * size_of(graph_.values[v].type));
+  for (std::size_t v = 0; v < count; ++v) {
+    TensorSpec spec = spec_of(v);
+    spec.memory = [place = places_[v]](std::size_t) { return place; };
+    tensors_.push_back(device_->allocate(spec));
+  }
+  for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
+    for (Candidate& candidate : candidates_[i]) bind(candidate, graph_.nodes[i]);
+}
+
+void Executor::bind(Candidate& candidate, const GraphNode& node) {
+  std::size_t scratch = 0;
+  for (TensorSpec spec : candidate.operation->arguments()) {
+    std::shared_ptr<void> place;
+    if (is_scratch(spec)) {
+      place = within(scratch_, scratch);
+      scratch += in_lines(spec.bytes);
+    } else {
+      place = places_[node.tensors.at(spec.name)];
+    }
+    spec.memory = [place](std::size_t) { return place; };
+    candidate.own.push_back(candidate.device->allocate(spec));
+    candidate.bound.push_back(candidate.own.back().get());
+  }
+  candidate.operation->bind(candidate.bound);
+}
+
+void Executor::run(Candidate& candidate) const {
+  Stream& stream = candidate.device->stream();
+  if (candidate.has_prologue) candidate.operation->prologue(stream);
+  candidate.operation->run(stream);
+}
+
+void Executor::run_node(std::size_t node) { run(candidates_[node].front()); }
+
+void Executor::run(Phase phase) {
+  for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
+    if (graph_.nodes[i].phase == phase) run_node(i);
+}
+
+void Executor::measure(Communicator& ranks) {
+  for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+    std::vector<Candidate>& all = candidates_[i];
+    if (graph_.nodes[i].phase == Phase::update) {
+      all.resize(1);
+      continue;
+    }
+    std::vector<double> seconds(all.size(), std::numeric_limits<double>::infinity());
+    for (int run = 0; run < measured_runs; ++run)
+      for (std::size_t c = 0; c < all.size(); ++c) {
+        const auto start = std::chrono::steady_clock::now();
+        this->run(all[c]);
+        all[c].device->stream().wait();
+        seconds[c] = std::min(seconds[c], seconds_since(start));
+      }
+    ranks.allreduce_max(seconds);
+    std::swap(all.front(),
+              all[static_cast<std::size_t>(std::min_element(seconds.begin(), seconds.end()) -
+                                           seconds.begin())]);
+    all.resize(1);
+  }
+}
+
+std::shared_ptr<void> Executor::memory(ValueIndex value) const { return places_[value]; }
+
+std::span<Tensor* const> Executor::arguments(std::size_t node) const {
+  return candidates_[node].front().bound;
+}
+
+std::string Executor::backend(std::size_t node) const { return candidates_[node].front().backend; }
+
+std::vector<std::string> Executor::chosen() const {
+  std::vector<std::string> all;
+  for (std::size_t i = 0; i < candidates_.size(); ++i) all.push_back(backend(i));
+  return all;
+}
+
+Executed Executor::executed(std::size_t node) const {
+  return candidates_[node].front().operation->executed();
+}
+
+void Executor::poison() {
+  std::memset(arena_.get(), 0xff, arena_bytes_);
+  std::memset(scratch_.get(), 0xff, scratch_bytes_);
+  const auto fill = [&](ValueIndex value) {
+    std::memset(places_[value].get(), 0xff, bytes_of(graph_.values[value], graph_.elements(value)));
+  };
+  for (const ValueIndex value : {graph_.logits, graph_.losses, graph_.correct}) fill(value);
+  // One by one: what lies between them stays 0.
+  if (graph_.gradients != Graph::none)
+    for (const Parameter& parameter : graph_.parameters) fill(parameter.gradient);
+}
+
+}  // namespace assay

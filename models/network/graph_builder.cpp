@@ -1,0 +1,303 @@
+#include "models/network/graph_builder.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "kernels/conv/problem.hpp"
+#include "kernels/gemm/problem.hpp"
+#include "kernels/loss/problem.hpp"
+#include "kernels/sum/problem.hpp"
+
+namespace assay {
+namespace {
+
+/// Elements after which the next part of a block begins: a cache line of 16-bit elements.
+constexpr std::int64_t alignment = 32;
+
+std::int64_t aligned(std::int64_t elements) {
+  return (elements + alignment - 1) / alignment * alignment;
+}
+
+/// Gradients of parameters are wide, whatever activations are.
+Precision of_weight_gradients(Precision precision) {
+  if (precision == Precision::bf16) return Precision::bf16_fp32;
+  return precision == Precision::fp16 ? Precision::fp16_fp32 : precision;
+}
+
+}  // namespace
+
+GraphBuilder::GraphBuilder(std::int64_t batch, Precision precision, bool training)
+    : batch_(batch),
+      precision_(precision),
+      type_(storage(precision)),
+      wide_(type_ == DataType::fp64 ? DataType::fp64 : DataType::fp32),
+      training_(training) {
+  graph_.weights = add_value("weights", wide_, {0}, Storage::persistent);
+  if (type_ != wide_) graph_.stored = add_value("stored weights", type_, {0}, Storage::persistent);
+  graph_.batch_statistics = add_value("statistics", wide_, {0}, Storage::persistent);
+  if (training_) graph_.gradients = add_value("gradients", wide_, {0}, Storage::persistent);
+}
+
+ValueIndex GraphBuilder::add_value(const std::string& name, DataType type,
+                                   std::vector<std::int64_t> dims, Storage storage) {
+  graph_.values.push_back({name, type, std::move(dims), storage, 0, 0});
+  return graph_.values.size() - 1;
+}
+
+ValueIndex GraphBuilder::part(ValueIndex whole, const std::string& name, DataType type,
+                              std::vector<std::int64_t> dims, std::int64_t offset) {
+  graph_.values.push_back({name, type, std::move(dims), Storage::part, whole, offset});
+  return graph_.values.size() - 1;
+}
+
+// Offsets of parameters are known when all are: finish() writes them.
+ValueIndex GraphBuilder::add_parameter(const std::string& name, std::vector<std::int64_t> dims,
+                                       double bound, double constant) {
+  Parameter made;
+  made.name = name;
+  made.dims = dims;
+  made.bound = bound;
+  made.constant = constant;
+  made.decays = dims.size() > 1;
+  const bool small = made.decays && type_ != wide_;
+  made.value = part(small ? graph_.stored : graph_.weights, name, small ? type_ : wide_, dims, 0);
+  if (training_) made.gradient = part(graph_.gradients, "grad " + name, wide_, dims, 0);
+  graph_.parameters.push_back(made);
+  return graph_.parameters.size() - 1;
+}
+
+ValueIndex GraphBuilder::like(const std::string& name, ValueIndex like) {
+  return add_value(name, type_, graph_.values[like].dims);
+}
+
+template <class ProblemType, class MakeOracle>
+void GraphBuilder::add_node(const std::string& layer, const std::string& direction, Phase phase,
+                            ProblemType problem, MakeOracle oracle,
+                            std::map<std::string, ValueIndex> tensors) {
+  GraphNode node;
+  node.layer = layer;
+  node.direction = direction;
+  node.phase = phase;
+  node.oracle = oracle(problem);
+  node.problem = std::make_shared<ProblemType>(std::move(problem));
+  node.tensors = std::move(tensors);
+  graph_.nodes.push_back(std::move(node));
+}
+
+ValueIndex GraphBuilder::gradient_of(ValueIndex value) {
+  std::vector<ValueIndex>& all = gradients_.at(value);
+  while (all.size() > 1) {
+    const ValueIndex a = all[all.size() - 2], b = all.back(),
+                     sum = like("grad " + graph_.values[value].name, value);
+    all.resize(all.size() - 2);
+    all.push_back(sum);
+    add_node(graph_.values[value].name, "sum", Phase::backward,
+             SumProblem(graph_.elements(value), precision_), &sum_oracle,
+             {{"a", a}, {"b", b}, {"dst", sum}});
+  }
+  return all.front();
+}
+
+ValueIndex GraphBuilder::images(std::int64_t colours, std::int64_t side) {
+  graph_.images = add_value("images", type_, {batch_, colours, side, side}, Storage::persistent);
+  return graph_.images;
+}
+
+ValueIndex GraphBuilder::conv(const std::string& layer, ValueIndex from, std::int64_t channels,
+                              std::int64_t taps, std::int64_t stride, std::int64_t padding) {
+  const ConvShape s = parse_conv(fmt::format("mb{}ic{}ih{}oc{}kh{}sh{}ph{}", batch_, dim(from, 1),
+                                             dim(from, 2), channels, taps, stride, padding));
+  const std::size_t weights =
+      add_parameter(layer + ".weight", {channels, s.ic, taps, taps},
+                    std::sqrt(6 / static_cast<double>(channels * taps * taps)), 0);
+  const ValueIndex dst = add_value(layer, type_, {batch_, channels, s.oh, s.ow});
+  add_node(layer, "forward", Phase::forward, ConvProblem(s, ConvDirection::forward, precision_),
+           &conv_oracle, {{"src", from}, {"weights", parameter(weights).value}, {"dst", dst}});
+  tape_.emplace_back([=, this] {
+    const ValueIndex diff = gradient_of(dst);
+    // The other way first: its result is what the rest of the pass waits for.
+    if (from != graph_.images) {
+      const ValueIndex diff_src = like("grad " + graph_.values[from].name, from);
+      add_node(layer, "bwd_data", Phase::backward,
+               ConvProblem(s, ConvDirection::bwd_data, precision_), &conv_oracle,
+               {{"diff_dst", diff}, {"weights", parameter(weights).value}, {"diff_src", diff_src}});
+      add_gradient(from, diff_src);
+    }
+    add_node(layer, "bwd_weights", Phase::backward,
+             ConvProblem(s, ConvDirection::bwd_weights, of_weight_gradients(precision_)),
+             &conv_oracle,
+             {{"src", from}, {"diff_dst", diff}, {"diff_weights", parameter(weights).gradient}});
+  });
+  return dst;
+}
+
+ValueIndex GraphBuilder::norm(const std::string& layer, ValueIndex from, NormFusion fusion,
+                              ValueIndex addend, double initial) {
+  const NormShape s{batch_, dim(from, 1), dim(from, 2), dim(from, 3)};
+  const std::size_t scale = add_parameter(layer + ".weight", {s.ic}, 0, initial),
+                    shift = add_parameter(layer + ".bias", {s.ic}, 0, 0);
+  const auto m = static_cast<double>(s.per_channel());
+  const std::int64_t at = statistics_;
+  statistics_ += 2 * aligned(s.ic);
+  graph_.statistics.push_back({layer, s.ic, m > 1 ? m / (m - 1) : 1, at, at + aligned(s.ic)});
+  const ValueIndex mean = part(graph_.batch_statistics, layer + ".mean", wide_, {s.ic}, at),
+                   variance = part(graph_.batch_statistics, layer + ".variance", wide_, {s.ic},
+                                   at + aligned(s.ic)),
+                   dst = like(layer, from);
+  std::map<std::string, ValueIndex> tensors{{"src", from},
+                                            {"scale", parameter(scale).value},
+                                            {"shift", parameter(shift).value},
+                                            {"mean", mean},
+                                            {"variance", variance},
+                                            {"dst", dst}};
+  if (fusion == NormFusion::add_relu) tensors["addend"] = addend;
+  const NormDirection direction =
+      training_ ? NormDirection::forward_training : NormDirection::forward_inference;
+  add_node(layer, "forward", Phase::forward, NormProblem(s, direction, fusion, precision_),
+           &norm_oracle, std::move(tensors));
+  tape_.emplace_back([=, this] {
+    const ValueIndex diff = gradient_of(dst),
+                     diff_src = like("grad " + graph_.values[from].name, from);
+    std::map<std::string, ValueIndex> of{{"src", from},
+                                         {"diff_dst", diff},
+                                         {"scale", parameter(scale).value},
+                                         {"mean", mean},
+                                         {"variance", variance},
+                                         {"diff_src", diff_src},
+                                         {"diff_scale", parameter(scale).gradient},
+                                         {"diff_shift", parameter(shift).gradient}};
+    if (fusion != NormFusion::none) of["dst"] = dst;
+    if (fusion == NormFusion::add_relu) {
+      of["diff_addend"] = like("grad " + graph_.values[addend].name, addend);
+      add_gradient(addend, of["diff_addend"]);
+    }
+    add_node(layer, "backward", Phase::backward,
+             NormProblem(s, NormDirection::backward, fusion, precision_), &norm_oracle, of);
+    add_gradient(from, diff_src);
+  });
+  return dst;
+}
+
+ValueIndex GraphBuilder::pool(const std::string& layer, ValueIndex from, PoolMode mode,
+                              std::int64_t taps, std::int64_t stride, std::int64_t padding) {
+  const PoolShape s = parse_pool(fmt::format("mb{}ic{}ih{}kh{}sh{}ph{}", batch_, dim(from, 1),
+                                             dim(from, 2), taps, stride, padding));
+  const ValueIndex dst = add_value(layer, type_, {batch_, s.ic, s.oh, s.ow});
+  add_node(
+      layer, "forward", Phase::forward,
+      PoolProblem(s, training_ ? PoolDirection::forward_training : PoolDirection::forward_inference,
+                  mode, precision_),
+      &pool_oracle, {{"src", from}, {"dst", dst}});
+  tape_.emplace_back([=, this] {
+    const ValueIndex diff = gradient_of(dst),
+                     diff_src = like("grad " + graph_.values[from].name, from);
+    std::map<std::string, ValueIndex> of{{"diff_dst", diff}, {"diff_src", diff_src}};
+    if (mode == PoolMode::max) of["src"] = from;
+    add_node(layer, "backward", Phase::backward,
+             PoolProblem(s, PoolDirection::backward, mode, precision_), &pool_oracle, of);
+    add_gradient(from, diff_src);
+  });
+  return dst;
+}
+
+void GraphBuilder::classify(const std::string& layer, ValueIndex from, std::int64_t classes,
+                            double smoothing) {
+  const std::int64_t features = dim(from, 1);
+  const double bound = 1 / std::sqrt(static_cast<double>(features));
+  const std::size_t weights = add_parameter(layer + ".weight", {classes, features}, bound, 0),
+                    bias = add_parameter(layer + ".bias", {classes}, bound, 0);
+  graph_.logits = add_value("logits", type_, {batch_, classes}, Storage::persistent);
+  graph_.labels = add_value("labels", DataType::s32, {batch_}, Storage::persistent);
+  graph_.losses = add_value("losses", wide_, {batch_}, Storage::persistent);
+  graph_.correct = add_value("correct", DataType::s32, {batch_}, Storage::persistent);
+  // By columns: logits are classes x batch, the weights features x classes, the input features x
+  // batch.
+  const auto product = [](std::int64_t m, std::int64_t n, std::int64_t k, bool ta, bool tb) {
+    GemmShape shape{m, n, k};
+    shape.ta = ta;
+    shape.tb = tb;
+    shape.lda = shape.a_rows();
+    shape.ldb = shape.b_rows();
+    shape.ldc = m;
+    return shape;
+  };
+  add_node(layer, "forward", Phase::forward,
+           GemmProblem(product(classes, batch_, features, true, false), precision_), &gemm_oracle,
+           {{"a", parameter(weights).value}, {"b", from}, {"c", graph_.logits}});
+  std::map<std::string, ValueIndex> tensors{{"logits", graph_.logits},
+                                            {"bias", parameter(bias).value},
+                                            {"labels", graph_.labels},
+                                            {"losses", graph_.losses},
+                                            {"correct", graph_.correct}};
+  ValueIndex diff = Graph::none;
+  if (training_) {
+    graph_.loss_scale = add_value("loss scale", wide_, {1}, Storage::persistent);
+    diff = add_value("grad logits", type_, {batch_, classes});
+    tensors["scale"] = graph_.loss_scale;
+    tensors["diff_logits"] = diff;
+    tensors["diff_bias"] = parameter(bias).gradient;
+  }
+  add_node("loss", training_ ? "training" : "validation", Phase::forward,
+           LossProblem({batch_, classes, smoothing},
+                       training_ ? LossPass::training : LossPass::validation, precision_),
+           &loss_oracle, std::move(tensors));
+  tape_.emplace_back([=, this] {
+    const ValueIndex diff_src = like("grad " + graph_.values[from].name, from);
+    add_node(layer, "bwd_data", Phase::backward,
+             GemmProblem(product(features, batch_, classes, false, false), precision_),
+             &gemm_oracle, {{"a", parameter(weights).value}, {"b", diff}, {"c", diff_src}});
+    add_gradient(from, diff_src);
+    add_node(layer, "bwd_weights", Phase::backward,
+             GemmProblem(product(features, classes, batch_, false, true),
+                         of_weight_gradients(precision_)),
+             &gemm_oracle, {{"a", from}, {"b", diff}, {"c", parameter(weights).gradient}});
+  });
+}
+
+void GraphBuilder::backward() {
+  for (std::size_t i = tape_.size(); i-- > 0;) tape_[i]();
+  tape_.clear();
+}
+
+void GraphBuilder::update(UpdateShape rule) {
+  rule.tensors.clear();
+  std::int64_t at = 0;
+  for (std::size_t i = graph_.parameters.size(); i-- > 0;) {
+    const Parameter& of = graph_.parameters[i];
+    rule.tensors.push_back({of.elements(), of.decays, of.decays});
+    at += of.elements();
+    // What fills the cache line is 0 and stays so.
+    if (const std::int64_t rest = aligned(of.elements()) - of.elements(); rest > 0)
+      rule.tensors.push_back({rest, false, false});
+  }
+  graph_.velocity = add_value("velocity", wide_, {0}, Storage::persistent);
+  graph_.rate = add_value("rate", wide_, {1}, Storage::persistent);
+  graph_.unscale = add_value("unscale", wide_, {1}, Storage::persistent);
+  graph_.norms = add_value("norms", DataType::fp64, {2}, Storage::persistent);
+  graph_.counts = add_value("counts", DataType::fp64, {3}, Storage::persistent);
+  std::map<std::string, ValueIndex> tensors{
+      {"gradient", graph_.gradients}, {"rate", graph_.rate},         {"unscale", graph_.unscale},
+      {"weights", graph_.weights},    {"velocity", graph_.velocity}, {"norms", graph_.norms},
+      {"counts", graph_.counts}};
+  if (graph_.stored != Graph::none) tensors["stored"] = graph_.stored;
+  add_node("parameters", "update", Phase::update, UpdateProblem(std::move(rule), precision_),
+           &update_oracle, std::move(tensors));
+}
+
+Graph GraphBuilder::finish() {
+  std::int64_t at = 0;
+  for (std::size_t i = graph_.parameters.size(); i-- > 0;) {
+    Parameter& of = graph_.parameters[i];
+    of.offset = at;
+    graph_.values[of.value].offset = at;
+    if (training_) graph_.values[of.gradient].offset = at;
+    at += aligned(of.elements());
+  }
+  for (const ValueIndex all : {graph_.weights, graph_.stored, graph_.gradients, graph_.velocity})
+    if (all != Graph::none) graph_.values[all].dims = {at};
+  graph_.values[graph_.batch_statistics].dims = {statistics_};
+  return std::move(graph_);
+}
+
+}  // namespace assay

@@ -1,0 +1,71 @@
+#pragma once
+// Writes a graph layer by layer: the forward pass as it is called, the backward pass from its end.
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "kernels/norm/problem.hpp"
+#include "kernels/pool/problem.hpp"
+#include "kernels/update/problem.hpp"
+#include "models/network/graph.hpp"
+
+namespace assay {
+
+class GraphBuilder {
+ public:
+  /// `training`: with a backward pass and batch statistics.
+  GraphBuilder(std::int64_t batch, Precision precision, bool training);
+
+  /// Images [batch, colours, side, side].
+  ValueIndex images(std::int64_t colours, std::int64_t side);
+  /// Convolution without bias, of square filters; weights are uniform with the variance 2 / fan-out
+  /// (K. He et al., Delving deep into rectifiers, ICCV 2015).
+  ValueIndex conv(const std::string& layer, ValueIndex from, std::int64_t channels,
+                  std::int64_t taps, std::int64_t stride, std::int64_t padding);
+  /// `addend`: for NormFusion::add_relu. `initial`: weight; the initial bias is 0.
+  ValueIndex norm(const std::string& layer, ValueIndex from, NormFusion fusion,
+                  ValueIndex addend = Graph::none, double initial = 1);
+  ValueIndex pool(const std::string& layer, ValueIndex from, PoolMode mode, std::int64_t taps,
+                  std::int64_t stride, std::int64_t padding);
+  /// The last layer and the loss, with its weights and bias.
+  void classify(const std::string& layer, ValueIndex from, std::int64_t classes, double smoothing);
+
+  /// The nodes of the backward pass, from the last layer to the first.
+  void backward();
+  /// The update of all parameters.
+  void update(UpdateShape rule);
+  Graph finish();
+
+ private:
+  ValueIndex add_value(const std::string& name, DataType type, std::vector<std::int64_t> dims,
+                       Storage storage = Storage::planned);
+  ValueIndex add_parameter(const std::string& name, std::vector<std::int64_t> dims, double bound,
+                           double constant);
+  /// An activation, or its gradient, as large as `like`.
+  ValueIndex like(const std::string& name, ValueIndex like);
+  void add_gradient(ValueIndex of, ValueIndex gradient) { gradients_[of].push_back(gradient); }
+  /// The sum of all gradients of a value.
+  ValueIndex gradient_of(ValueIndex value);
+  template <class ProblemType, class MakeOracle>
+  void add_node(const std::string& layer, const std::string& direction, Phase phase,
+                ProblemType problem, MakeOracle oracle, std::map<std::string, ValueIndex> tensors);
+  ValueIndex part(ValueIndex whole, const std::string& name, DataType type,
+                  std::vector<std::int64_t> dims, std::int64_t offset);
+  std::int64_t dim(ValueIndex value, int which) const {
+    return graph_.values[value].dims[static_cast<std::size_t>(which)];
+  }
+  const Parameter& parameter(std::size_t index) const { return graph_.parameters[index]; }
+
+  std::int64_t batch_;
+  Precision precision_;
+  DataType type_, wide_;
+  bool training_;
+  Graph graph_;
+  std::map<ValueIndex, std::vector<ValueIndex>> gradients_;
+  std::vector<std::function<void()>> tape_;
+  std::int64_t statistics_ = 0;
+};
+
+}  // namespace assay

@@ -1,0 +1,86 @@
+#include "models/network/node_check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "core/measure/buffer_sets.hpp"
+#include "core/measure/checker.hpp"
+
+namespace assay {
+namespace {
+
+Values stored_values(Device& device, Tensor& tensor) {
+  auto values =
+      std::make_shared<std::vector<double>>(static_cast<std::size_t>(tensor.spec().elements()));
+  device.get(tensor, [&](std::int64_t first, std::span<const double> part) {
+    std::copy(part.begin(), part.end(), values->begin() + first);
+  });
+  return Values(std::move(values));
+}
+
+Expectation expectation_of(const Oracle& oracle, const TensorSpec& spec, const Inputs& inputs,
+                           const Executed& executed, double budget, std::uint64_t seed) {
+  Expectation expected;
+  if (const auto whole = oracle.whole(spec)) {
+    expected.whole = whole;
+    expected.block = [&, indices = std::vector<std::int64_t>()](std::int64_t first,
+                                                                std::span<Expected> block) mutable {
+      indices.resize(block.size());
+      for (std::size_t i = 0; i < block.size(); ++i)
+        indices[i] = first + static_cast<std::int64_t>(i);
+      oracle.expect(spec, inputs, executed, false, indices, block);
+    };
+    return expected;
+  }
+  expected.indices = oracle.sample(spec, budget, seed);
+  expected.expected.resize(expected.indices.size());
+  oracle.expect(spec, inputs, executed, false, expected.indices, expected.expected);
+  return expected;
+}
+
+void judge(const OutputCheck& check, const std::string& where, Verification& result) {
+  result.wrong_elements += check.wrong_elements;
+  result.error_over_bound = std::max(result.error_over_bound, check.error_over_bound);
+  if (check.reference_rms > 0)
+    result.max_error = std::max(result.max_error, check.max_error / check.reference_rms);
+  if (check.reference_norm > 0)
+    result.norm_error = std::max(result.norm_error, check.error_norm / check.reference_norm);
+  // A bound that is wider than a network's data says nothing against what was computed.
+  if (check.failure.empty() || check.undecided) return;
+  if (result.passed) result.reason = where + ": " + check.failure;
+  result.passed = false;
+}
+
+}  // namespace
+
+void run_checked(Executor& executor, std::size_t index, double budget, std::uint64_t seed,
+                 Verification& result) {
+  const GraphNode& node = executor.graph().nodes[index];
+  Device& device = executor.device(index);
+  device.stream().wait();
+  Inputs inputs;
+  for (Tensor* const tensor : executor.arguments(index)) {
+    const TensorSpec& spec = tensor->spec();
+    if (is_input(spec)) inputs.emplace(spec.name, stored_values(device, *tensor));
+    if (spec.role == Role::output)
+      device.put(*tensor, [value = poison(spec.type)](std::int64_t, std::span<double> out) {
+        std::fill(out.begin(), out.end(), value);
+      });
+  }
+  executor.run_node(index);
+  device.stream().wait();
+  const Executed executed = executor.executed(index);
+  for (Tensor* const tensor : executor.arguments(index)) {
+    const TensorSpec& spec = tensor->spec();
+    if (!is_output(spec)) continue;
+    const Expectation expected = expectation_of(*node.oracle, spec, inputs, executed, budget, seed);
+    judge(check_output(device, *tensor, expected),
+          fmt::format("{} by {}", node.text(), executor.backend(index)), result);
+    result.checked += expected.checked();
+    result.outputs += spec.elements();
+  }
+}
+
+}  // namespace assay

@@ -1,0 +1,110 @@
+#include "models/network/parameters.hpp"
+
+#include <algorithm>
+#include <span>
+
+#include "core/api/random.hpp"
+
+namespace assay {
+namespace {
+
+/// Elements [first, first + out.size()) of all parameters as they lie side by side; 0 between them.
+void fill_initial(const Graph& graph, std::uint64_t seed, std::int64_t first,
+                  std::span<double> out) {
+  std::fill(out.begin(), out.end(), 0);
+  const std::int64_t end = first + static_cast<std::int64_t>(out.size());
+  for (const Parameter& parameter : graph.parameters) {
+    const std::int64_t from = std::max(first, parameter.offset),
+                       to = std::min(end, parameter.offset + parameter.elements());
+    if (from >= to) continue;
+    const std::span<double> part =
+        out.subspan(static_cast<std::size_t>(from - first), static_cast<std::size_t>(to - from));
+    if (parameter.bound == 0) {
+      std::fill(part.begin(), part.end(), round_to(DataType::fp32, parameter.constant));
+      continue;
+    }
+    Values(Values::Kind::mantissa, seed, parameter.name, DataType::fp32, 0)
+        .fill(from - parameter.offset, part);
+    for (double& value : part) value = round_to(DataType::fp32, value * parameter.bound);
+  }
+}
+
+}  // namespace
+
+void put_initial(Executor& executor, std::uint64_t seed) {
+  const Graph& graph = executor.graph();
+  Device& device = executor.device();
+  for (const ValueIndex value : {graph.weights, graph.stored})
+    if (value != Graph::none)
+      device.put(executor.tensor(value), [&](std::int64_t first, std::span<double> out) {
+        fill_initial(graph, seed, first, out);
+      });
+  if (graph.velocity != Graph::none)
+    device.put(executor.tensor(graph.velocity),
+               [](std::int64_t, std::span<double> out) { std::fill(out.begin(), out.end(), 0); });
+}
+
+std::vector<double> initial_statistics(const Graph& graph) {
+  std::vector<double> all(static_cast<std::size_t>(graph.elements(graph.batch_statistics)));
+  for (const Statistics& of : graph.statistics)
+    std::fill_n(all.begin() + of.variance, of.channels, 1);
+  return all;
+}
+
+void average(const Graph& graph, double momentum, const std::vector<double>& batch,
+             std::vector<double>& running) {
+  for (const Statistics& of : graph.statistics)
+    for (std::int64_t c = 0; c < of.channels; ++c) {
+      const auto mean = static_cast<std::size_t>(of.mean + c),
+                 variance = static_cast<std::size_t>(of.variance + c);
+      running[mean] += momentum * (batch[mean] - running[mean]);
+      running[variance] += momentum * (of.unbiased * batch[variance] - running[variance]);
+    }
+}
+
+void put_labels(Executor& executor, std::span<const std::int64_t> labels) {
+  executor.device().put(executor.tensor(executor.graph().labels), [labels](std::int64_t first,
+                                                                           std::span<double> out) {
+    for (std::size_t i = 0; i < out.size(); ++i)
+      out[i] = static_cast<double>(labels[static_cast<std::size_t>(first) + i]);
+  });
+}
+
+void put_batch(Executor& executor, std::span<const float> images,
+               std::span<const std::int64_t> labels) {
+  const Graph& graph = executor.graph();
+  Device& device = executor.device();
+  put_labels(executor, labels);
+  // The tensor's own layout, unless everything is row-major.
+  if (executor.nhwc() && graph.value(graph.images).type == DataType::fp32)
+    return device.copy(executor.memory(graph.images).get(), images.data(), images.size_bytes());
+  const std::int64_t plane = graph.value(graph.images).dims[2] * graph.value(graph.images).dims[3];
+  device.put(executor.tensor(graph.images), [=](std::int64_t first, std::span<double> out) {
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const std::int64_t at = first + static_cast<std::int64_t>(i), image = at / (3 * plane),
+                         colour = at / plane % 3, pixel = at % plane;
+      out[i] = static_cast<double>(
+          images[static_cast<std::size_t>((image * plane + pixel) * 3 + colour)]);
+    }
+  });
+}
+
+std::vector<double> read_values(const Executor& executor, ValueIndex value) {
+  std::vector<double> all(static_cast<std::size_t>(executor.graph().elements(value)));
+  executor.device().stream().wait();
+  executor.device().get(executor.tensor(value),
+                        [&](std::int64_t first, std::span<const double> part) {
+                          std::copy(part.begin(), part.end(), all.begin() + first);
+                        });
+  return all;
+}
+
+std::vector<double> read_logits(const Executor& executor) {
+  const Graph& graph = executor.graph();
+  std::vector<double> all = read_values(executor, graph.logits);
+  const std::vector<double> bias = read_values(executor, graph.parameters.back().value);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] += bias[i % bias.size()];
+  return all;
+}
+
+}  // namespace assay

@@ -1,0 +1,110 @@
+#include "models/network/resnet.hpp"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "core/base/descriptor.hpp"
+#include "models/network/graph_builder.hpp"
+
+namespace assay {
+namespace {
+
+constexpr std::int64_t widest = 4096, largest_image = 65536, most_classes = std::int64_t{1} << 24;
+
+/// Height and width of the last stage, which halves five times, rounding up.
+std::int64_t outputs(std::int64_t image) {
+  for (int i = 0; i < 5; ++i) image = (image + 1) / 2;
+  return image;
+}
+
+/// Basic blocks have two 3x3 convolutions, bottlenecks 1x1, 3x3 and 1x1 with four times the
+/// channels.
+ValueIndex block(GraphBuilder& to, const std::string& name, ValueIndex from, bool changes_shape,
+                 std::int64_t channels, std::int64_t stride, bool bottleneck, double last_norm) {
+  const std::int64_t out = bottleneck ? 4 * channels : channels;
+  const std::string last = bottleneck ? "3" : "2";
+  ValueIndex x = to.conv(name + ".conv1", from, channels, bottleneck ? 1 : 3,
+                         bottleneck ? 1 : stride, bottleneck ? 0 : 1);
+  x = to.norm(name + ".bn1", x, NormFusion::relu);
+  if (bottleneck) {
+    x = to.conv(name + ".conv2", x, channels, 3, stride, 1);
+    x = to.norm(name + ".bn2", x, NormFusion::relu);
+    x = to.conv(name + ".conv3", x, out, 1, 1, 0);
+  } else {
+    x = to.conv(name + ".conv2", x, channels, 3, 1, 1);
+  }
+  ValueIndex shortcut = from;
+  if (changes_shape) {
+    shortcut = to.conv(name + ".downsample.0", from, out, 1, stride, 0);
+    shortcut = to.norm(name + ".downsample.1", shortcut, NormFusion::none);
+  }
+  return to.norm(name + ".bn" + last, x, NormFusion::add_relu, shortcut, last_norm);
+}
+
+void build(GraphBuilder& to, const ResnetShape& shape, const Learning& learning) {
+  const bool bottleneck = shape.depth == 50;
+  const std::vector<int> blocks = bottleneck ? std::vector{3, 4, 6, 3} : std::vector{2, 2, 2, 2};
+  ValueIndex x = to.images(3, shape.image);
+  x = to.conv("conv1", x, shape.width, 7, 2, 3);
+  x = to.norm("bn1", x, NormFusion::relu);
+  x = to.pool("maxpool", x, PoolMode::max, 3, 2, 1);
+  for (std::size_t stage = 0; stage < blocks.size(); ++stage)
+    for (int i = 0; i < blocks[stage]; ++i) {
+      const std::int64_t stride = stage > 0 && i == 0 ? 2 : 1;
+      x = block(to, fmt::format("layer{}.{}", stage + 1, i), x,
+                i == 0 && (bottleneck || stride != 1), shape.width << stage, stride, bottleneck,
+                learning.last_norm);
+    }
+  const std::int64_t side = outputs(shape.image);
+  x = to.pool("avgpool", x, PoolMode::average, side, 1, 0);
+  to.classify("fc", x, shape.classes, learning.smoothing);
+}
+
+}  // namespace
+
+ResnetShape parse_resnet(const std::string& descriptor) {
+  if (descriptor == "resnet50-imagenet") return {};
+  const DescriptorComplaint complain("resnet50", descriptor);
+  const auto fields = read_counts(descriptor, {"d", "w", "s", "c"}, {}, complain);
+  const auto value = [&](const char* name, std::int64_t otherwise, std::int64_t most) {
+    const auto found = fields.find(name);
+    if (found == fields.end()) return otherwise;
+    if (found->second > most) complain("{} is {}. Use at most {}.", name, found->second, most);
+    return found->second;
+  };
+  ResnetShape shape;
+  shape.depth = static_cast<int>(value("d", shape.depth, 50));
+  if (shape.depth != 18 && shape.depth != 50)
+    complain("depth {} is none. Use d18 or d50.", shape.depth);
+  shape.width = value("w", shape.width, widest);
+  shape.image = value("s", shape.image, largest_image);
+  shape.classes = value("c", shape.classes, most_classes);
+  return shape;
+}
+
+std::string to_descriptor(const ResnetShape& shape) {
+  return fmt::format("d{}w{}s{}c{}", shape.depth, shape.width, shape.image, shape.classes);
+}
+
+Graph training_graph(const ResnetShape& shape, std::int64_t batch, Precision precision,
+                     const Learning& learning) {
+  GraphBuilder builder(batch, precision, true);
+  build(builder, shape, learning);
+  builder.backward();
+  UpdateShape rule;
+  rule.rule = learning.rule;
+  rule.momentum = learning.momentum;
+  rule.weight_decay = learning.weight_decay;
+  rule.coefficient = learning.coefficient;
+  builder.update(rule);
+  return builder.finish();
+}
+
+Graph inference_graph(const ResnetShape& shape, std::int64_t batch, Precision precision) {
+  GraphBuilder builder(batch, precision, false);
+  build(builder, shape, {});
+  return builder.finish();
+}
+
+}  // namespace assay

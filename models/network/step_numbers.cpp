@@ -1,0 +1,65 @@
+#include "models/network/step_numbers.hpp"
+
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "core/base/text.hpp"
+
+namespace assay {
+
+void StepNumbers::add(const Trainer& trainer, double input_seconds) {
+  input_ += input_seconds;
+  const StepSeconds of = trainer.seconds();
+  sum_.forward += of.forward;
+  sum_.backward += of.backward;
+  sum_.exposed_communication += of.exposed_communication;
+  sum_.update += of.update;
+  ++steps_;
+  concerns_.add(trainer);
+}
+
+std::map<std::string, Metric> StepNumbers::metrics() const {
+  if (steps_ == 0) return {};
+  const double all =
+      input_ + sum_.forward + sum_.backward + sum_.exposed_communication + sum_.update;
+  std::map<std::string, Metric> found = concerns_.metrics();
+  found.merge(std::map<std::string, Metric>{
+      {"input_percent", {all > 0 ? 100 * input_ / all : 0, "%", "lower"}},
+      {"forward_s", {sum_.forward / steps_, "s", "lower"}},
+      {"backward_s", {sum_.backward / steps_, "s", "lower"}},
+      {"update_s", {sum_.update / steps_, "s", "lower"}},
+      {"exposed_communication_percent",
+       {all > 0 ? 100 * sum_.exposed_communication / all : 0, "%", "lower"}}});
+  return found;
+}
+
+Executed executed_of(const Executor& executor, Precision precision, int threads) {
+  std::map<std::string, int> nodes;
+  for (const std::string& backend : executor.chosen()) ++nodes[backend];
+  // Of what they form products in: of 16-bit operands, not all have such arithmetic.
+  std::map<std::string, int> products;
+  for (std::size_t i = 0; i < executor.graph().nodes.size(); ++i)
+    if (executor.graph().nodes[i].problem->flops() > 0) ++products[executor.executed(i).compute];
+  std::vector<std::string> parts;
+  for (const auto& [backend, count] : nodes)
+    parts.push_back(
+        fmt::format("{} of {} operations by {}", count, executor.graph().nodes.size(), backend));
+  Executed ran;
+  ran.algorithm = "direct";
+  ran.implementation = join(parts, ", ");
+  ran.storage = std::string(name(storage(precision)));
+  ran.accumulate = std::string(name(format(precision).accumulator));
+  if (products.size() == 1) ran.compute = products.begin()->first;
+  if (precision == Precision::bf16 || precision == Precision::fp16)
+    for (const auto& [compute, count] : products)
+      ran.implementation += fmt::format(", {} products of matrices in {}", count,
+                                        compute.empty() ? "an unknown type" : compute);
+  ran.layout = nodes.size() == 1 && nodes.contains("reference") ? "nchw" : "nhwc";
+  ran.workspace_bytes = executor.bytes();
+  ran.evidence = "library";
+  ran.numbers["threads"] = threads;
+  return ran;
+}
+
+}  // namespace assay

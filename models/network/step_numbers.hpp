@@ -1,0 +1,30 @@
+#pragma once
+// What the steps of a training run were made of, for a row.
+
+#include <map>
+#include <string>
+
+#include "core/measure/workload.hpp"
+#include "models/network/concerns.hpp"
+#include "models/network/trainer.hpp"
+
+namespace assay {
+
+/// Adds up the phases of the timed steps of this rank.
+class StepNumbers {
+ public:
+  /// `input_seconds`: that the step waited for its images.
+  void add(const Trainer& trainer, double input_seconds);
+  /// Mean seconds of each phase of a step, and what narrow numbers lost.
+  std::map<std::string, Metric> metrics() const;
+
+ private:
+  StepSeconds sum_;
+  Concerns concerns_;
+  double input_ = 0, steps_ = 0;
+};
+
+/// What a row says of a network's run: which backends compute how many of its operations.
+Executed executed_of(const Executor& executor, Precision precision, int threads);
+
+}  // namespace assay

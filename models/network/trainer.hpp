@@ -1,0 +1,143 @@
+#pragma once
+// A residual network that learns: one rank's part of data-parallel training.
+//
+// Each rank has the whole network and its own images; gradients are summed over the ranks while the
+// backward pass goes on, in buckets of parameters whose gradients are ready.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/measure/workload.hpp"
+#include "models/network/executor.hpp"
+#include "models/network/loss_scale.hpp"
+#include "models/network/resnet.hpp"
+
+namespace assay {
+
+struct TrainerSettings {
+  ResnetShape shape;
+  std::int64_t batch = 16;  ///< images of one rank in a step
+  Precision precision = Precision::fp32;
+  Learning learning;
+  LossScaleSettings loss_scale;
+  ExecutorSettings executor;
+  std::uint64_t seed = 1;  ///< of the initial parameters
+  /// Gradients that are summed over the ranks in one call, at least.
+  std::size_t bucket_bytes = 25 << 20;
+};
+
+/// What a step checks of itself.
+struct StepCheck {
+  std::set<std::size_t> nodes;  ///< of the graph, each against its oracle
+  bool gradient_sum = false;    ///< the sum over the ranks, at random elements
+  std::uint64_t seed = 1;
+  double budget = 2e5;  ///< multiply-adds of one node's reference
+  Verification found;
+};
+
+/// Seconds of the last step.
+struct StepSeconds {
+  double forward = 0, backward = 0, exposed_communication = 0, update = 0;
+};
+
+class Trainer {
+ public:
+  /// `ranks` must live as long. Collective.
+  static Result<std::unique_ptr<Trainer>> make(const TrainerSettings& settings, Plugins& plugins,
+                                               Communicator& ranks);
+
+  const Graph& graph() const { return executor_->graph(); }
+  Executor& executor() { return *executor_; }
+  Device& device() { return executor_->device(); }
+  const TrainerSettings& settings() const { return settings_; }
+
+  /// Parameters as functions of the seed, velocities 0, statistics of no data: mean 0, variance 1.
+  /// The same on every rank.
+  void initialise();
+  /// The images of the next step [batch, side, side, 3] and their classes.
+  void load(std::span<const float> images, std::span<const std::int64_t> labels);
+  /// The images of the next step as a function of the index in [batch, 3, side, side].
+  void load(const Source& images, std::span<const std::int64_t> labels);
+  /// Forward and backward pass, the sum over the ranks, and the update, which is skipped where the
+  /// gradients are not all finite. Collective.
+  void step(double rate, StepCheck* check = nullptr);
+  /// Forward and backward pass alone: gradients stay this rank's own, times loss_scale().scale().
+  void make_gradients();
+  /// Makes everything that no run may allocate, and chooses backends where that is measured.
+  /// Images must be loaded. Collective. Parameters stay as they are.
+  void prepare();
+
+  /// What a step changes and the next one depends on: parameters, velocities, statistics.
+  struct State {
+    std::vector<std::vector<std::byte>> values;
+    std::vector<double> running;
+    LossScaleState loss_scale;
+  };
+  void save(State& state);
+  /// The trainer continues from `state`, which becomes what the trainer had.
+  void exchange(State& state);
+  /// The largest difference of a parameter's velocity from that of `state`, as a part of its
+  /// 2-norm, and where it is.
+  struct Difference {
+    double relative = 0;
+    std::string parameter;
+  };
+  Difference difference(const State& state) const;
+
+  /// Of the last step, on this rank: mean loss, and images whose class was found.
+  double loss() const;
+  std::int64_t correct() const;
+  /// The elements of the summed gradient that were not finite, those that were 0, and weights that
+  /// were too large for their update to change them.
+  std::vector<double> counts() const;
+  StepSeconds seconds() const { return seconds_; }
+  const LossScale& loss_scale() const { return loss_scale_; }
+  /// Judges a step by its gradients, as step() does: whether they are finite on all ranks.
+  void judge_gradients(bool finite);
+  /// Whether the last step was skipped, so that the next one has a smaller loss scale.
+  bool lowered() const { return lowered_; }
+  /// Moving averages of the statistics (momentum 0.1, variances unbiased), as
+  /// Graph::batch_statistics lays them out.
+  const std::vector<double>& running_statistics() const { return running_; }
+  std::vector<double>& running_statistics() { return running_; }
+
+ private:
+  struct Bucket {
+    std::int64_t first = 0, count = 0;
+    std::size_t ready = 0;  ///< the node after which all its gradients are there
+    Request request;
+  };
+  /// Elements of the gradient that are compared after the sum.
+  struct Sampled {
+    std::vector<std::int64_t> at;
+    std::vector<double> sum, magnitudes;
+  };
+
+  Trainer(const TrainerSettings& settings, std::unique_ptr<Executor> executor, Communicator& ranks);
+  void plan_buckets();
+  Call call_of(const Bucket& bucket) const;
+  void start_ready(std::size_t node, Sampled* sampled);
+  void sample(const Bucket& bucket, Sampled& to) const;
+  void check_sum(const Sampled& sampled, StepCheck& check);
+  void run_node(std::size_t node, StepCheck* check);
+  std::vector<ValueIndex> state_values() const;
+  void put_number(ValueIndex value, double number);
+  std::vector<double> numbers(ValueIndex value) const;
+  void average_statistics();
+
+  TrainerSettings settings_;
+  std::unique_ptr<Executor> executor_;
+  Communicator& ranks_;
+  std::vector<Bucket> buckets_;
+  std::vector<double> running_, batch_statistics_;
+  StepSeconds seconds_;
+  LossScale loss_scale_;
+  bool lowered_ = false;
+};
+
+}  // namespace assay

@@ -1,0 +1,135 @@
+// Data-parallel training: ranks as threads.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "models/network/parameters.hpp"
+#include "models/network/parity.hpp"
+#include "tests/core/thread_communicator.hpp"
+#include "trainers.hpp"
+
+namespace assay {
+namespace {
+
+using network_test::made;
+using network_test::small_settings;
+
+constexpr int ranks_of_test = 3;
+
+TrainerSettings settings() {
+  TrainerSettings of = small_settings("native");
+  of.executor.threads = 1;
+  of.bucket_bytes = 20000;  // several buckets
+  return of;
+}
+
+std::vector<double> gradient_of(std::uint64_t seed) {
+  const auto alone = serial_communicator();
+  const auto trainer = made(settings(), *alone);
+  load_random(*trainer, seed);
+  trainer->make_gradients();
+  return read_values(trainer->executor(), trainer->graph().gradients);
+}
+
+double difference(const std::vector<double>& a, const std::vector<double>& b) {
+  double error = 0, norm = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    error += (a[i] - b[i]) * (a[i] - b[i]);
+    norm += b[i] * b[i];
+  }
+  return std::sqrt(error / norm);
+}
+
+/// Ranks learn what one rank learns that adds up the gradients of all their batches.
+TEST(Ranks, GradientsAreTheSumOfEachRanksOwn) {
+  std::vector<double> sum = gradient_of(10);
+  for (int rank = 1; rank < ranks_of_test; ++rank) {
+    const std::vector<double> more = gradient_of(10 + static_cast<std::uint64_t>(rank));
+    EXPECT_GT(difference(more, sum), 0.1);  // a test of something
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += more[i];
+  }
+  std::vector<std::vector<double>> gradients(ranks_of_test), weights(ranks_of_test);
+  testing_fakes::on_threads(ranks_of_test, [&](Communicator& ranks) {
+    const auto trainer = made(settings(), ranks);
+    const auto rank = static_cast<std::size_t>(ranks.rank());
+    load_random(*trainer, 10 + rank);
+    trainer->prepare();
+    StepCheck check;
+    check.found.passed = true;
+    check.gradient_sum = true;
+    trainer->step(0.1, &check);
+    EXPECT_TRUE(check.found.passed) << check.found.reason;
+    EXPECT_GT(check.found.checked, 128);
+    gradients[rank] = read_values(trainer->executor(), trainer->graph().gradients);
+    weights[rank] = read_values(trainer->executor(), trainer->graph().weights);
+  });
+  for (int rank = 0; rank < ranks_of_test; ++rank) {
+    EXPECT_LT(difference(gradients[static_cast<std::size_t>(rank)], sum), 1e-6);
+    EXPECT_EQ(weights[static_cast<std::size_t>(rank)], weights[0]);
+  }
+  // The update has the mean: w - rate (gradient / ranks + decay w), with a velocity of 0 before.
+  const auto alone = serial_communicator();
+  const auto trainer = made(settings(), *alone);
+  const std::vector<double> before = read_values(trainer->executor(), trainer->graph().weights);
+  const Parameter& first = trainer->graph().parameters.front();
+  for (std::int64_t i = 0; i < first.elements(); ++i) {
+    const auto at = static_cast<std::size_t>(first.offset + i);
+    const double step = 0.1 * (sum[at] / ranks_of_test + 1e-4 * before[at]);
+    EXPECT_NEAR(weights[0][at], before[at] - step, 1e-5 * std::abs(step) + 1e-7);
+  }
+}
+
+/// What is started is not done: each rank keeps its own gradients.
+class NotAdding final : public Communicator {
+ public:
+  explicit NotAdding(Communicator& inner) : inner_(inner) {}
+  int rank() const override { return inner_.rank(); }
+  int size() const override { return inner_.size(); }
+  int node() const override { return inner_.node(); }
+  int nodes() const override { return inner_.nodes(); }
+  std::string host() const override { return inner_.host(); }
+  std::unique_ptr<Communicator> split(int color, int key) override {
+    return inner_.split(color, key);
+  }
+  std::string why_not(const Call& call) const override { return inner_.why_not(call); }
+  void prepare(const Call& call) override { inner_.prepare(call); }
+  void run(const Call& call, Stream& stream) override { inner_.run(call, stream); }
+  Request start(const Call&, Stream&) override { return {}; }
+  Request send(Buffer data, int to, int tag, Stream& stream) override {
+    return inner_.send(data, to, tag, stream);
+  }
+  Request receive(Buffer data, int from, int tag, Stream& stream) override {
+    return inner_.receive(data, from, tag, stream);
+  }
+  void wait(Request&) override {}
+  bool done(Request&) override { return true; }
+  void abort(const std::string& why) override { inner_.abort(why); }
+  void barrier() override { inner_.barrier(); }
+  void allreduce_max(std::span<double> values) override { inner_.allreduce_max(values); }
+  double broadcast(double value) override { return inner_.broadcast(value); }
+  std::vector<std::string> allgather(const std::string& text) override {
+    return inner_.allgather(text);
+  }
+
+ private:
+  Communicator& inner_;
+};
+
+TEST(Ranks, ASumThatIsNotMadeIsFound) {
+  testing_fakes::on_threads(2, [&](Communicator& inner) {
+    NotAdding ranks(inner);
+    const auto trainer = made(settings(), ranks);
+    load_random(*trainer, 10 + static_cast<std::uint64_t>(ranks.rank()));
+    trainer->prepare();
+    StepCheck check;
+    check.found.passed = true;
+    check.gradient_sum = true;
+    trainer->step(0.1, &check);
+    EXPECT_FALSE(check.found.passed);
+    EXPECT_NE(check.found.reason.find("of the sum of gradients"), std::string::npos);
+  });
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,145 @@
+// A network that learns, by each backend.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "models/network/node_check.hpp"
+#include "models/network/parameters.hpp"
+#include "models/network/parity.hpp"
+#include "trainers.hpp"
+
+namespace assay {
+namespace {
+
+using network_test::made;
+using network_test::plugins;
+using network_test::small_settings;
+
+bool has(const std::string& backend) { return plugins().status(backend).available; }
+
+TEST(Trainer, EqualsTheNetworkInFp64) {
+  for (const char* backend : {"reference", "native", "onednn"}) {
+    if (!has(backend)) continue;
+    for (const ResnetShape& shape : {ResnetShape{18, 8, 32, 10}, ResnetShape{50, 4, 40, 7}}) {
+      TrainerSettings settings = small_settings(backend);
+      settings.shape = shape;
+      settings.learning.smoothing = 0.1;
+      const Verification found = compare_with_reference(settings, plugins());
+      EXPECT_TRUE(found.passed) << backend << ": " << found.reason;
+      EXPECT_GT(found.checked, 1000);
+    }
+  }
+}
+
+TEST(Trainer, EveryNodePassesItsOracle) {
+  const auto alone = serial_communicator();
+  for (const char* backend : {"native", "onednn"}) {
+    if (!has(backend)) continue;
+    const auto trainer = made(small_settings(backend), *alone);
+    load_random(*trainer, 5);
+    StepCheck check;
+    check.found.passed = true;
+    for (std::size_t i = 0; i < trainer->graph().nodes.size(); ++i) check.nodes.insert(i);
+    for (int step = 0; step < 2; ++step) trainer->step(0.01, &check);
+    EXPECT_TRUE(check.found.passed) << backend << ": " << check.found.reason;
+    EXPECT_GT(check.found.checked, 100000);
+  }
+}
+
+TEST(Trainer, LearnsItsBatch) {
+  const auto alone = serial_communicator();
+  const auto trainer = made(small_settings("native"), *alone);
+  load_random(*trainer, 5);
+  trainer->step(0.01);
+  const double first = trainer->loss();
+  EXPECT_NEAR(first, std::log(10), 1.5);
+  for (int step = 0; step < 30; ++step) trainer->step(0.01);
+  EXPECT_LT(trainer->loss(), 0.2 * first);
+  EXPECT_EQ(trainer->correct(), 4);
+  EXPECT_EQ(trainer->counts()[0], 0);
+}
+
+TEST(Trainer, StatesAreExchanged) {
+  const auto alone = serial_communicator();
+  const auto trainer = made(small_settings("native"), *alone);
+  load_random(*trainer, 5);
+  trainer->step(0.01);
+  Trainer::State state;
+  trainer->save(state);
+  EXPECT_EQ(trainer->difference(state).relative, 0);
+  trainer->step(0.01);
+  const double second = trainer->loss();
+  EXPECT_GT(trainer->difference(state).relative, 1e-3);
+  trainer->exchange(state);
+  trainer->step(0.01);
+  EXPECT_NEAR(trainer->loss(), second, 1e-6 * second);
+  EXPECT_LT(trainer->difference(state).relative, 1e-5);
+}
+
+TEST(Trainer, WhatAStepDoesNotComputeShows) {
+  const auto alone = serial_communicator();
+  const auto trainer = made(small_settings("native"), *alone);
+  load_random(*trainer, 5);
+  trainer->executor().poison();
+  trainer->step(0.01);
+  EXPECT_TRUE(std::isfinite(trainer->loss()));
+  EXPECT_EQ(trainer->counts()[0], 0);
+  // A layer of the backward pass is left out.
+  trainer->executor().poison();
+  Executor& executor = trainer->executor();
+  executor.run(Phase::forward);
+  const auto& nodes = trainer->graph().nodes;
+  bool left_out = false;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (nodes[i].phase == Phase::forward) continue;
+    if (nodes[i].text() == "layer3.0.conv1 bwd_weights") {
+      left_out = true;
+      continue;
+    }
+    executor.run_node(i);
+  }
+  EXPECT_TRUE(left_out);
+  EXPECT_GT(trainer->counts()[0], 0);
+}
+
+TEST(Trainer, MeasuredChoicesComputeTheSame) {
+  const auto alone = serial_communicator();
+  TrainerSettings settings = small_settings("native");
+  settings.executor.measured = true;
+  const auto trainer = made(settings, *alone);
+  load_random(*trainer, 5);
+  trainer->prepare();
+  settings.executor.chosen = trainer->executor().chosen();
+  const Verification found = compare_with_reference(settings, plugins());
+  EXPECT_TRUE(found.passed) << found.reason;
+}
+
+TEST(Trainer, MovingAveragesAreOfUnbiasedVariances) {
+  const auto alone = serial_communicator();
+  const auto trainer = made(small_settings("native"), *alone);
+  load_random(*trainer, 5);
+  const std::vector<double> before = trainer->running_statistics();
+  trainer->step(0.01);
+  const std::vector<double> batch =
+      read_values(trainer->executor(), trainer->graph().batch_statistics);
+  const Statistics& of = trainer->graph().statistics.front();
+  const double m = 4 * 16 * 16;
+  const auto mean = static_cast<std::size_t>(of.mean),
+             variance = static_cast<std::size_t>(of.variance);
+  EXPECT_NEAR(trainer->running_statistics()[mean], 0.1 * batch[mean], 1e-12);
+  EXPECT_NEAR(trainer->running_statistics()[variance],
+              0.9 * before[variance] + 0.1 * batch[variance] * m / (m - 1), 1e-12);
+}
+
+TEST(Trainer, RefusesWhatNoBackendHas) {
+  const auto alone = serial_communicator();
+  TrainerSettings settings = small_settings("native");
+  settings.executor.backends = {"native"};
+  const auto trainer = Trainer::make(settings, plugins(), *alone);
+  ASSERT_TRUE(std::holds_alternative<Unsupported>(trainer));
+  EXPECT_NE(std::get<Unsupported>(trainer).reason.find("no backend computes"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace assay

@@ -73,16 +73,22 @@ class CheatingOperation final : public Operation {
     ++runs_since_bind_;
     const bool dares = runs_ > honest_runs;
     if (cheat_ == "run_only_on_poison" && dares && !poisoned()) return;
+    if (cheat_ == "lost_update" && dares && find("velocity") != nullptr) return;
     if (cheat_ == "every_second_run" && dares && runs_ % 2 == 0) return;
     const bool partial = cheat_ == "one_percent" && dares;
     const std::vector<double> before =
         partial ? values_of(device_, output()) : std::vector<double>();
+    Tensor* const weights = find("velocity") != nullptr ? find("weights") : nullptr;
+    const double weight = weights != nullptr ? values_of(device_, *weights)[stale_weight] : 0;
     if (cheat_ == "coarse_arithmetic") coarsen_inputs();
     inner_->run(stream);
     stream.wait();
     if (partial) keep_most_of(before);
     if (cheat_ == "late_element" && runs_since_bind_ > 1) spoil_an_element();
     if (cheat_ == "permuted_outputs") swap_two();
+    if (cheat_ == "stale_weight" && dares && weights != nullptr) set(*weights, weight);
+    if (cheat_ == "scaled_gradient" && dares && find("diff_weights") != nullptr)
+      scale(*find("diff_weights"), 0.99);
   }
 
   Executed executed() const override {
@@ -95,6 +101,27 @@ class CheatingOperation final : public Operation {
   }
 
  private:
+  static constexpr std::size_t stale_weight = 100;
+
+  /// The tensor of this name, or null.
+  Tensor* find(const std::string& name) {
+    for (Tensor* tensor : tensors_)
+      if (tensor->spec().name == name) return tensor;
+    return nullptr;
+  }
+
+  void set(Tensor& tensor, double value) {
+    std::vector<double> values = values_of(device_, tensor);
+    values[stale_weight] = value;
+    write(device_, tensor, values);
+  }
+
+  void scale(Tensor& tensor, double by) {
+    std::vector<double> values = values_of(device_, tensor);
+    for (double& value : values) value *= by;
+    write(device_, tensor, values);
+  }
+
   Tensor& output() {
     for (Tensor* tensor : tensors_)
       if (tensor->spec().role == Role::output) return *tensor;

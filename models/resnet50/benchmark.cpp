@@ -1,0 +1,250 @@
+#include "models/resnet50/benchmark.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <iterator>
+#include <optional>
+
+#include "comm/launched_ranks.hpp"
+#include "core/base/clock.hpp"
+#include "core/base/error.hpp"
+#include "core/base/numbers.hpp"
+#include "core/machine/threads.hpp"
+#include "models/network/schedule.hpp"
+#include "models/resnet50/inference_workload.hpp"
+#include "models/resnet50/resnet_problem.hpp"
+#include "models/resnet50/training_workload.hpp"
+
+namespace assay {
+namespace {
+
+constexpr const char* measured = "auto";
+constexpr const char* inference = "inference";
+/// Options that say how a network learns.
+constexpr const char* of_training[] = {
+    "data",     "validation", "label_base", "max_bad_samples", "epochs", "target",   "warmup",
+    "schedule", "checkpoint", "restart",    "optimizer",       "rate",   "smoothing"};
+constexpr std::uint64_t most_images = 1 << 20, most_steps = 1 << 30;
+
+Dimension axis(const char* name, const char* help, std::vector<std::string> values,
+               std::vector<std::string> defaults, const char* prefix = "", const char* omit = "") {
+  Dimension made;
+  made.name = name;
+  made.help = help;
+  made.values = std::move(values);
+  made.defaults = std::move(defaults);
+  made.prefix = prefix;
+  made.omit = omit;
+  return made;
+}
+
+Dimension counted(const char* name, const char* prefix) {
+  Dimension made = axis(name, "", {}, {}, prefix);
+  made.found = true;
+  return made;
+}
+
+Dimension backend_dimension() {
+  Dimension made = dimension::backend("norm", {measured});
+  made.values.insert(made.values.begin(), measured);
+  made.help =
+      "backend of the operations; auto: of each operation the fastest backend, found by measuring "
+      "before timing; what a backend lacks is computed by another one, which the row tells";
+  return made;
+}
+
+/// Those that are asked for each operation, in this order.
+std::vector<std::string> backends_of(const std::string& backend) {
+  if (backend == measured) return {"native", "onednn", "blas", "reference"};
+  if (backend == "reference") return {"reference"};
+  return {backend, backend == "native" ? "onednn" : "native", "blas", "reference"};
+}
+
+class Resnet50Benchmark final : public Benchmark {
+ public:
+  std::string name() const override { return "resnet50"; }
+  std::string description() const override {
+    return "Training and inference of ResNet-50 v1.5, in images per second: every operation "
+           "verified. Several "
+           "ranks train together: mpirun -n RANKS.";
+  }
+  std::vector<Example> examples() const override {
+    return {{"assay-resnet50 --problem d18w8s32c10 --batch 4", "a small network"},
+            {"assay-resnet50 --problem d18w8s32c10 --batch 4 --backend native,onednn",
+             "by each of two backends"},
+            {"assay-resnet50 --direction inference --problem d18w8s32c10 --batch 4", "inference"}};
+  }
+
+  std::vector<Dimension> dimensions() const override {
+    Dimension problem = dimension::problem({"imagenet"});
+    problem.help =
+        "network: depth (18 or 50), channels of the first layer, side of an image, classes";
+    return {
+        axis("direction",
+             "training: forward pass, backward pass and update; inference: forward pass",
+             {"training", inference}, {"training"}),
+        dimension::precision({"fp64", "fp32", "bf16", "fp16"}, {"fp32"}),
+        backend_dimension(),
+        std::move(problem),
+        axis("batch", "images of one rank in a step", {}, {"16"}, "mb"),
+        axis("data",
+             "synthetic: one batch that stays in memory; learnable[:n60000v1000]: generated "
+             "images, of which v validate; or files: TFRecord files or a folder of classes",
+             {}, {"synthetic"}, "", "synthetic"),
+        axis("validation", "files that validate; none: those of --data", {}, {"none"}, "", "none"),
+        axis("label_base", "label of the first class in TFRecord files", {}, {"0"}, "", "0"),
+        axis("max_bad_samples", "samples that may be bad; one more is fatal", {}, {"0"}, "", "0"),
+        axis("steps",
+             "steps that are timed; 0: as many as --max-time and the other timing options say", {},
+             {"0"}, "", "0"),
+        axis("epochs",
+             "after the timed steps, train from the beginning for so many epochs at most; 0: "
+             "throughput only",
+             {}, {"0"}, "", "0"),
+        axis("target", "accuracy of validation that training must reach, and at which it ends", {},
+             {"0.759"}, "", "0.759"),
+        axis("warmup", "epochs in which the learning rate rises", {}, {"0"}, "", "0"),
+        axis("schedule",
+             "fall of the learning rate: constant, cosine, step:0.1:30+60+80, poly:2[:END]", {},
+             {"cosine"}, "", "cosine"),
+        axis("checkpoint", "file that is written after every epoch; none: no file", {}, {"none"},
+             "", "none"),
+        axis("restart", "continue the training from --checkpoint", {"no", "yes"}, {"no"}, "", "no"),
+        axis("optimizer", "rule of the update", update_rule_names(), {"sgd"}, "", "sgd"),
+        axis("rate", "learning rate for 256 images in a step, to whose number it is scaled", {},
+             {"0.1"}, "", "0.1"),
+        axis("loss_scale",
+             "factor of the loss that keeps 16-bit gradients above 0: none, fixed:1024, "
+             "dynamic[:65536[:2000]]; auto: dynamic for fp16, else none",
+             {}, {measured}, "", "none"),
+        axis("smoothing", "label smoothing", {}, {"0"}, "", "0"),
+        counted("ranks", "r"),
+        counted("nodes", "n"),
+        dimension::threads(),
+        dimension::device()};
+  }
+
+  std::string canonical(const std::string& descriptor) const override {
+    return to_descriptor(parse_resnet(descriptor));
+  }
+
+  void complete(Settings& settings, const RankCount& started) const override {
+    settings["batch"] =
+        std::to_string(whole_number("--batch", settings.at("batch"), 1, most_images));
+    settings["rate"] =
+        fmt::format("{}", positive_number("--rate", settings.at("rate"), "learning rate", 1e3));
+    settings["smoothing"] =
+        fmt::format("{}", number_between("--smoothing", settings.at("smoothing"), 0, 0.999));
+    const auto whole = [&](const char* name, const char* flag, std::uint64_t least,
+                           std::uint64_t most) {
+      settings[name] = std::to_string(whole_number(flag, settings.at(name), least, most));
+    };
+    whole("label_base", "--label-base", 0, most_images);
+    whole("max_bad_samples", "--max-bad-samples", 0, most_images);
+    whole("steps", "--steps", 0, most_steps);
+    whole("epochs", "--epochs", 0, most_steps);
+    whole("warmup", "--warmup", 0, most_steps);
+    settings["target"] = fmt::format("{}", number_between("--target", settings.at("target"), 0, 1));
+    settings["schedule"] = to_text(parse_decay("--schedule", settings.at("schedule")));
+    settings["data"] = canonical_data(settings.at("data"));
+    if (settings.at("epochs") != "0" && is_resident(settings.at("data")))
+      throw InputError(
+          "--epochs: one batch that stays in memory has no validation. Use --data learnable, or "
+          "files.");
+    if (settings.at("restart") == "yes" && settings.at("checkpoint") == "none")
+      throw InputError("--restart yes needs a --checkpoint. Name the file.");
+    std::string& scale = settings["loss_scale"];
+    if (scale == measured) scale = settings.at("precision") == "fp16" ? "dynamic" : "none";
+    scale = to_text(parse_loss_scale("--loss-scale", scale));
+    settings["ranks"] = std::to_string(started.ranks);
+    settings["nodes"] = std::to_string(started.nodes);
+  }
+
+  std::unique_ptr<Problem> problem(const Settings& settings) const override {
+    return std::make_unique<ResnetProblem>(parse_resnet(settings.at("problem")), images(settings),
+                                           settings.at("direction") != inference);
+  }
+
+  Result<std::unique_ptr<Workload>> prepare(const Case& selected,
+                                            CaseContext& context) const override {
+    const auto start = std::chrono::steady_clock::now();
+    const Settings& settings = selected.settings;
+    TrainingRun run;
+    TrainerSettings& of = run.trainer;
+    of.shape = parse_resnet(settings.at("problem"));
+    of.batch = std::stoll(settings.at("batch"));
+    of.precision = precision(settings.at("precision"));
+    of.learning.rule = rule(settings.at("optimizer"));
+    of.learning.smoothing = std::stod(settings.at("smoothing"));
+    of.loss_scale = parse_loss_scale("--loss-scale", settings.at("loss_scale"));
+    of.executor.backends = backends_of(settings.at("backend"));
+    of.executor.measured = settings.at("backend") == measured;
+    of.executor.threads = std::stoi(settings.at("threads"));
+    of.executor.device = settings.at("device");
+    of.seed = context.seed;
+    if (of.executor.device != "cpu")
+      return Unsupported{
+          "networks run on the processor alone (no backend of a GPU has all operations). Use "
+          "--device cpu."};
+    if (auto why = why_not_threads(of.executor.threads)) return Unsupported{std::move(*why)};
+    run.steps = std::stoi(settings.at("steps"));
+    if (settings.at("direction") == inference) {
+      if (auto why = why_not_inference(settings)) return Unsupported{std::move(*why)};
+      return inference_workload({of, run.steps, problem(settings)->amounts(), seconds_since(start)},
+                                context.plugins, context.ranks);
+    }
+    run.data.data = settings.at("data");
+    if (settings.at("validation") != "none") run.data.validation = settings.at("validation");
+    run.data.classes = of.shape.classes;
+    run.data.size = static_cast<int>(of.shape.image);
+    run.data.label_base = std::stoll(settings.at("label_base"));
+    run.data.max_bad_samples = std::stoll(settings.at("max_bad_samples"));
+    run.data.threads = of.executor.threads;
+    ConvergenceSettings& to = run.convergence;
+    to.epochs = std::stoll(settings.at("epochs"));
+    to.target = std::stod(settings.at("target"));
+    to.rate = scaled_rate(std::stod(settings.at("rate")), images(settings));
+    to.warmup_epochs = std::stoll(settings.at("warmup"));
+    to.decay = parse_decay("--schedule", settings.at("schedule"));
+    if (settings.at("checkpoint") != "none") to.checkpoint = settings.at("checkpoint");
+    to.restart = settings.at("restart") == "yes";
+    if (context.ranks.rank() == 0)
+      to.progress = [](const std::string& text) { std::cerr << text << '\n'; };
+    run.amounts = problem(settings)->amounts();
+    run.create_seconds = seconds_since(start);
+    return training_workload(run, context.plugins, context.ranks);
+  }
+
+  std::unique_ptr<Communicator> connect(Plugins& plugins) const override {
+    return launched_ranks(plugins);
+  }
+
+ private:
+  static std::int64_t images(const Settings& settings) {
+    return std::stoll(settings.at("batch")) * std::stoll(settings.at("ranks"));
+  }
+  std::optional<std::string> why_not_inference(const Settings& settings) const {
+    for (const Dimension& dimension : dimensions())
+      if (std::count(std::begin(of_training), std::end(of_training), dimension.name) > 0 &&
+          settings.at(dimension.name) != dimension.defaults.front())
+        return fmt::format("--{} {} says how a network learns: inference has no such choice",
+                           dimension.name, settings.at(dimension.name));
+    return std::nullopt;
+  }
+  static UpdateRule rule(const std::string& name) {
+    const std::vector<std::string>& all = update_rule_names();
+    return static_cast<UpdateRule>(std::find(all.begin(), all.end(), name) - all.begin());
+  }
+};
+
+}  // namespace
+
+const Benchmark& resnet50_benchmark() {
+  static const Resnet50Benchmark benchmark;
+  return benchmark;
+}
+
+}  // namespace assay

@@ -1,0 +1,34 @@
+#pragma once
+// What a network learns from, and what it is judged by, as options name them.
+
+#include <memory>
+#include <string>
+
+#include "models/network/batches.hpp"
+
+namespace assay {
+
+/// Where images come from.
+struct TrainingData {
+  /// "synthetic": one batch that stays in memory; "learnable[:n60000v1000]": generated images, of
+  /// which v validate; else files as datasets/images reads them.
+  std::string data = "synthetic";
+  std::string validation;  ///< files that validate; empty: the files of `data`
+  std::int64_t classes = 1000;
+  int size = 224;
+  std::int64_t label_base = 0;
+  std::int64_t max_bad_samples = 0;
+  int threads = 1;  ///< that decode
+  int prefetch = 2;
+};
+
+/// The name of the data in an id; InputError for a name that is none.
+std::string canonical_data(const std::string& data);
+/// Whether it is the one batch that stays in memory.
+bool is_resident(const std::string& data);
+
+std::unique_ptr<Batches> training_batches(const TrainingData& from, const BatchShare& share);
+/// Null for resident data, which has none.
+std::unique_ptr<Batches> validation_batches(const TrainingData& from, BatchShare share);
+
+}  // namespace assay

@@ -1,0 +1,252 @@
+#include "models/resnet50/training_workload.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "core/base/clock.hpp"
+#include "core/base/error.hpp"
+#include "models/network/parity.hpp"
+#include "models/network/step_numbers.hpp"
+#include "models/ranks.hpp"
+
+namespace assay {
+namespace {
+
+/// Nodes that a checked step compares with their oracles, beside the update.
+constexpr std::size_t nodes_of_check = 6;
+
+using Clock = std::chrono::steady_clock;
+
+/// Between equal steps on equal data: their sums may be made in another order. With 16 bits that is
+/// so of the sum over the ranks alone, which is fp32: a rounding to 16 bits that went another way
+/// would show in all layers (0.1 and more), and no backend here adds in a random order.
+double repeated_tolerance(Precision precision) {
+  return std::min(1e-4, 64 * unit_roundoff(storage(precision)));
+}
+
+class TrainingWorkload final : public Workload {
+ public:
+  TrainingWorkload(const TrainingRun& run, std::unique_ptr<Trainer> trainer, Plugins& plugins,
+                   Communicator& ranks, double allocate_seconds)
+      : run_(run), trainer_(std::move(trainer)), plugins_(plugins), ranks_(ranks) {
+    seconds_ = {{"create", run.create_seconds}, {"allocate", allocate_seconds}};
+    resident_ = is_resident(run.data.data);
+    training_ = training_batches(run.data, share());
+    const auto start = Clock::now();
+    load_next();
+    trainer_->prepare();
+    seconds_["choose_backends"] = seconds_since(start);
+  }
+
+  Stream& stream() override { return trainer_->device().stream(); }
+  Result<EnergyMeter*> energy_meter() override { return trainer_->device().energy_meter(); }
+  // Every step is timed as a whole.
+  bool batchable() const override { return resident_ && run_.steps == 0; }
+  int samples() const override { return run_.steps; }
+  void reset() override {}
+
+  void run(Stream&) override {
+    const auto start = Clock::now();
+    if (!resident_) load_next();
+    const double input = seconds_since(start);
+    trainer_->step(run_.convergence.rate);
+    if (!audited_) numbers_.add(*trainer_, input);
+  }
+
+  void begin_audit(Audit kind) override {
+    trainer_->save(state_);
+    audited_ = true;
+    if (kind == Audit::new_inputs && resident_)
+      load_random(*trainer_, seed_of(++draws_));
+    else
+      trainer_->executor().poison();
+  }
+
+  /// Makes the same step again from the same state, with checks, and compares what was learnt.
+  Verification end_audit() override {
+    Verification found;
+    found.passed = true;
+    judge_finite("in the timed phase", found);
+    const bool skipped = trainer_->lowered();
+    trainer_->exchange(state_);
+    const Verification again = checked_step("in the timed phase");
+    if (found.passed && !again.passed) found = again;
+    if (found.passed && skipped != (skipped_checks_ > 0)) {
+      found.passed = false;
+      found.reason = "the timed step and the same step with checks: one was skipped, one not";
+    }
+    // A step that was skipped, for gradients that are not finite, has learnt nothing to compare.
+    const Trainer::Difference difference =
+        skipped ? Trainer::Difference{} : trainer_->difference(state_);
+    if (found.passed && !(difference.relative <= repeated_tolerance(run_.trainer.precision))) {
+      found.passed = false;
+      found.reason = fmt::format(
+          "a timed step moved {} by {:.3g} of its velocity's 2-norm otherwise than the same step "
+          "with checks",
+          difference.parameter, difference.relative);
+    }
+    found.checked = found.outputs = again.checked;
+    if (resident_) load_next();
+    state_ = {};
+    audited_ = false;
+    return found;
+  }
+
+  Verification verify_before() override {
+    const auto start = Clock::now();
+    TrainerSettings settings = run_.trainer;
+    settings.executor.chosen = trainer_->executor().chosen();
+    Verification found = compare_with_reference(settings, plugins_);
+    const Verification in_step = checked_step("before timing");
+    if (found.passed && !in_step.passed) found = in_step;
+    found.checked += in_step.checked;
+    found.reference += fmt::format("; {} operations of checked steps in fp64", nodes_of_check + 1);
+    if (run_.convergence.epochs == 0)
+      found.reference += "; throughput only: no training to accuracy";
+    first_loss_ = mean_loss();
+    numbers_ = {};
+    seconds_["verify"] = seconds_since(start);
+    return found;
+  }
+
+  Verification verify_after() override {
+    Verification found;
+    found.passed = true;
+    judge_finite("after the last timed step", found);
+    last_loss_ = mean_loss();
+    if (!found.passed) return found;
+    found = checked_step("after timing");
+    if (found.passed && run_.convergence.epochs > 0) converge(found);
+    return found;
+  }
+
+  Executed executed() const override {
+    return executed_of(trainer_->executor(), run_.trainer.precision, run_.trainer.executor.threads);
+  }
+  std::map<std::string, double> work() const override { return run_.amounts; }
+  std::map<std::string, double> setup() const override { return seconds_; }
+
+  std::map<std::string, Metric> metrics() const override {
+    std::map<std::string, Metric> all = numbers_.metrics();
+    if (converged_.epochs.empty()) {
+      all["loss_of_last_step"] = {last_loss_, "", ""};
+      return all;
+    }
+    const EpochResult& last = converged_.epochs.back();
+    all["epochs"] = {static_cast<double>(last.epoch), "", "lower"};
+    all["accuracy"] = {last.evaluation.accuracy, "", "higher"};
+    all["validation_loss"] = {last.evaluation.loss, "", "lower"};
+    all["time_to_accuracy_s"] = {last.seconds, "s", "lower"};
+    if (converged_.checkpoint_bytes > 0)
+      all["checkpoint_bytes_per_s"] = {
+          static_cast<double>(converged_.checkpoint_bytes) / converged_.checkpoint_seconds, "B/s",
+          "higher"};
+    return all;
+  }
+
+ private:
+  std::uint64_t seed_of(int draw) const {
+    return run_.trainer.seed + static_cast<std::uint64_t>(draw) * 1000003 +
+           static_cast<std::uint64_t>(ranks_.rank()) * 7919;
+  }
+
+  BatchShare share() const {
+    return {run_.trainer.batch, ranks_.rank(), ranks_.size(), true, run_.trainer.seed};
+  }
+
+  void load_next() {
+    const Batch& batch = training_->next();
+    trainer_->load(batch.images, batch.labels);
+  }
+
+  /// Trains from the beginning, and adds what was checked and whether it was learnt.
+  void converge(Verification& found) {
+    const auto validation = validation_batches(run_.data, share());
+    auto evaluator = Evaluator::make(*trainer_, plugins_, ranks_);
+    if (const auto* const refusal = std::get_if<Unsupported>(&evaluator))
+      throw CaseError("nothing validates the network: " + refusal->reason);
+    converged_ = train(*trainer_, *std::get<std::unique_ptr<Evaluator>>(evaluator), *training_,
+                       *validation, ranks_, run_.convergence);
+    found.checked += converged_.found.checked;
+    found.outputs = found.checked;
+    found.wrong_elements += converged_.found.wrong_elements;
+    const double accuracy =
+        converged_.epochs.empty() ? 0 : converged_.epochs.back().evaluation.accuracy;
+    found.passed = converged_.found.passed && converged_.reached;
+    if (!converged_.found.passed)
+      found.reason = converged_.found.reason;
+    else if (!converged_.reached)
+      found.reason =
+          fmt::format("validation reached an accuracy of {:.4f} in {} epochs, not {:g} (--target)",
+                      accuracy, run_.convergence.epochs, run_.convergence.target);
+  }
+
+  double mean_loss() {
+    RankCalls calls(ranks_);
+    double sum = trainer_->loss();
+    calls.sum(std::span(&sum, 1));
+    return sum / ranks_.size();
+  }
+
+  StepCheck next_check() {
+    return random_check(trainer_->graph(), nodes_of_check,
+                        run_.trainer.seed + static_cast<std::uint64_t>(++checks_) * 65537);
+  }
+
+  /// A step whose loss scale was too large, so that it was skipped, says nothing: it is made again
+  /// with smaller ones. What was not computed is finite with none.
+  Verification checked_step(const std::string& when) {
+    StepCheck check;
+    for (skipped_checks_ = 0;; ++skipped_checks_) {
+      trainer_->executor().poison();
+      check = next_check();
+      trainer_->step(run_.convergence.rate, &check);
+      if (!trainer_->lowered()) break;
+    }
+    if (!check.found.passed) check.found.reason += ", " + when;
+    judge_finite(when, check.found);
+    check.found.outputs = check.found.checked;
+    return check.found;
+  }
+
+  void judge_finite(const std::string& when, Verification& found) {
+    const double loss = mean_loss(), not_finite = trainer_->counts()[0];
+    if (!found.passed || (std::isfinite(loss) && (not_finite == 0 || trainer_->lowered()))) return;
+    found.passed = false;
+    found.reason = fmt::format(
+        "the loss is {} and {:.0f} elements of the gradient are not finite, "
+        "{}: training diverged, or something was not computed",
+        loss, not_finite, when);
+  }
+
+  TrainingRun run_;
+  std::unique_ptr<Trainer> trainer_;
+  Plugins& plugins_;
+  Communicator& ranks_;
+  Trainer::State state_;
+  bool audited_ = false;
+  StepNumbers numbers_;
+  std::map<std::string, double> seconds_;
+  double first_loss_ = 0, last_loss_ = 0;
+  std::unique_ptr<Batches> training_;
+  Convergence converged_;
+  bool resident_ = true;
+  int checks_ = 0, draws_ = 0, skipped_checks_ = 0;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Workload>> training_workload(const TrainingRun& run, Plugins& plugins,
+                                                    Communicator& ranks) {
+  const auto start = Clock::now();
+  auto trainer = Trainer::make(run.trainer, plugins, ranks);
+  if (auto* refusal = std::get_if<Unsupported>(&trainer)) return std::move(*refusal);
+  return std::make_unique<TrainingWorkload>(run,
+                                            std::move(std::get<std::unique_ptr<Trainer>>(trainer)),
+                                            plugins, ranks, seconds_since(start));
+}
+
+}  // namespace assay

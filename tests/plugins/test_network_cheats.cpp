@@ -1,0 +1,75 @@
+// No network whose timed steps leave something out, or learn something else, gets an ok row.
+#include <gtest/gtest.h>
+#include <omp.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "core/measure/run_case.hpp"
+#include "core/program/suite.hpp"
+#include "models/resnet50/benchmark.hpp"
+
+namespace assay {
+namespace {
+
+class NetworkCheats : public testing::Test {
+ protected:
+  NetworkCheats() { omp_set_num_threads(1); }
+
+  Outcome run(const std::string& cheat, std::uint64_t seed, const std::string& direction) {
+    setenv("ASSAY_CHEAT", cheat.c_str(), 1);
+    Plugins plugins({TEST_PLUGINS, BUILT_PLUGINS});
+    CaseContext context{plugins, *ranks_, seed};
+    TimingOptions timing;
+    timing.max_time = 0.05;
+    const std::vector<Case> cases = expand(resnet50_benchmark(),
+                                           {{"direction", {direction}},
+                                            {"problem", {"d18w4s32c5"}},
+                                            {"batch", {"2"}},
+                                            {"threads", {"1"}}},
+                                           plugins);
+    Case selected = cases.at(0);
+    selected.settings["backend"] = "cheating";
+    return run_case([&] { return resnet50_benchmark().prepare(selected, context); }, *ranks_,
+                    timing);
+  }
+
+  void expect_found(const std::string& cheat, const std::string& direction = "training") {
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+      const Outcome outcome = run(cheat, seed, direction);
+      EXPECT_EQ(outcome.status, "incorrect") << cheat << " " << seed << ": " << outcome.reason;
+      EXPECT_FALSE(outcome.timing) << cheat;
+    }
+  }
+
+  std::unique_ptr<Communicator> ranks_ = serial_communicator();
+};
+
+TEST_F(NetworkCheats, HonestStepsAreOk) {
+  for (const char* direction : {"training", "inference"}) {
+    const Outcome outcome = run("", 1, direction);
+    EXPECT_EQ(outcome.status, "ok") << direction << ": " << outcome.reason;
+  }
+}
+
+TEST_F(NetworkCheats, LayersThatAreSkipped) {
+  expect_found("every_second_run");
+  expect_found("one_percent");
+}
+
+TEST_F(NetworkCheats, InferenceThatSkips) {
+  for (const char* cheat : {"every_second_run", "one_percent", "run_only_on_poison"})
+    expect_found(cheat, "inference");
+}
+
+TEST_F(NetworkCheats, InferenceOfOtherNumbers) {
+  for (const char* cheat : {"late_element", "permuted_outputs", "coarse_arithmetic"})
+    expect_found(cheat, "inference");
+}
+
+TEST_F(NetworkCheats, GradientsThatAreScaled) { expect_found("scaled_gradient"); }
+TEST_F(NetworkCheats, WeightsThatStay) { expect_found("stale_weight"); }
+TEST_F(NetworkCheats, UpdatesThatAreLost) { expect_found("lost_update"); }
+
+}  // namespace
+}  // namespace assay

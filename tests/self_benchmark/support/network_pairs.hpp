@@ -1,0 +1,84 @@
+#pragma once
+// assay-resnet50 beside PyTorch's process: steps in turn.
+
+#include <chrono>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/base/clock.hpp"
+#include "core/program/suite.hpp"
+#include "models/resnet50/benchmark.hpp"
+#include "tests/self_benchmark/support/peer.hpp"
+
+namespace assay::self_benchmark {
+
+/// One case of assay-resnet50, verified; its runs are timed one by one.
+class TimedNetwork {
+ public:
+  explicit TimedNetwork(const std::map<std::string, std::string>& axes) {
+    std::map<std::string, std::vector<std::string>> wanted{{"threads", {pair_threads}}};
+    for (const auto& [name, value] : axes) wanted[name] = {value};
+    const Case selected = expand(resnet50_benchmark(), wanted, plugins_).at(0);
+    auto made = resnet50_benchmark().prepare(selected, context_);
+    if (const auto* const refusal = std::get_if<Unsupported>(&made)) {
+      reason_ = selected.id + ": " + refusal->reason;
+      return;
+    }
+    name_ = selected.id;
+    workload_ = std::move(std::get<std::unique_ptr<Workload>>(made));
+    expect(workload_->verify_before());
+  }
+  const std::string& reason() const { return reason_; }
+  std::string name() const { return name_ + ": " + workload_->executed().implementation; }
+
+  double seconds(int samples) {
+    std::vector<double> all;
+    for (int i = 0; i < samples; ++i) {
+      workload_->reset();
+      const auto start = std::chrono::steady_clock::now();
+      workload_->run(workload_->stream());
+      workload_->stream().wait();
+      all.push_back(seconds_since(start));
+    }
+    return median(all);
+  }
+  void verify() { expect(workload_->verify_after()); }
+
+ private:
+  static void expect(const Verification& found) {
+    if (!found.passed) throw std::runtime_error(found.reason);
+  }
+
+  Plugins plugins_;
+  std::unique_ptr<Communicator> ranks_ = serial_communicator();
+  CaseContext context_{plugins_, *ranks_};
+  std::string name_, reason_;
+  std::unique_ptr<Workload> workload_;
+};
+
+/// PyTorch's time of a step over ours, `samples` of each a pair, the median of which counts.
+inline nlohmann::json network_ratio(const std::map<std::string, std::string>& axes,
+                                    std::vector<std::string> peer, int pairs, int samples) {
+  TimedNetwork ours(axes);
+  if (!ours.reason().empty()) return {{"skip", ours.reason()}};
+  peer.insert(peer.begin(), "pytorch_resnet50");
+  peer.insert(peer.end(), {"--threads", pair_threads});
+  Peer theirs(peer);
+  if (!theirs.reason().empty()) return {{"skip", theirs.reason()}};
+  const auto median_of_peer = [&] {
+    std::vector<double> seconds;
+    for (int i = 0; i < samples; ++i) seconds.push_back(theirs.run());
+    return median(seconds);
+  };
+  median_of_peer();  // warm
+  ours.seconds(1);
+  const auto found = alternate(pairs, median_of_peer, [&] { return ours.seconds(samples); });
+  ours.verify();
+  return {{"pairs", found},
+          {"unit", "s"},
+          {"note",
+           fmt::format("{} against {}, {} samples a side", theirs.name(), ours.name(), samples)}};
+}
+
+}  // namespace assay::self_benchmark

@@ -47,6 +47,8 @@ Trainer::Trainer(const TrainerSettings& settings, std::unique_ptr<Executor> exec
       ranks_(ranks),
       loss_scale_(settings.loss_scale) {
   plan_buckets();
+  // The ranks' memory is as its last user left it; what lies between parameters has to be 0.
+  put_number(graph().gradients, 0);
   batch_statistics_.resize(static_cast<std::size_t>(graph().elements(graph().batch_statistics)));
   initialise();
 }

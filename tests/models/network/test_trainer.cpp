@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdint>
 
 #include "models/network/node_check.hpp"
 #include "models/network/parameters.hpp"
@@ -130,6 +131,25 @@ TEST(Trainer, MovingAveragesAreOfUnbiasedVariances) {
   EXPECT_NEAR(trainer->running_statistics()[mean], 0.1 * batch[mean], 1e-12);
   EXPECT_NEAR(trainer->running_statistics()[variance],
               0.9 * before[variance] + 0.1 * batch[variance] * m / (m - 1), 1e-12);
+}
+
+/// As that of ranks, which had another network before.
+TEST(Trainer, MemoryOfGradientsMayHaveBeenUsed) {
+  const auto alone = serial_communicator();
+  TrainerSettings settings = small_settings("native");
+  const Graph graph =
+      training_graph(settings.shape, settings.batch, settings.precision, settings.learning);
+  const auto count = static_cast<std::size_t>(graph.elements(graph.gradients));
+  const auto used = std::make_shared<std::vector<float>>(count + 16, 1e30F);
+  auto* const line = reinterpret_cast<float*>(  // memory of tensors begins on a cache line
+      (reinterpret_cast<std::uintptr_t>(used->data()) + 63) / 64 * 64);
+  settings.executor.memory[graph.gradients] = {used, line};
+  const auto trainer = made(settings, *alone);
+  load_random(*trainer, 5);
+  trainer->step(0.01);
+  EXPECT_TRUE(std::isfinite(trainer->loss()));
+  // The bias of 10 classes lies first, and fills its cache line with what is none.
+  EXPECT_EQ(read_values(trainer->executor(), trainer->graph().weights)[10], 0);
 }
 
 TEST(Trainer, RefusesWhatNoBackendHas) {

@@ -25,8 +25,8 @@ constexpr const char* measured = "auto";
 constexpr const char* inference = "inference";
 /// Options that say how a network learns.
 constexpr const char* of_training[] = {
-    "data",     "validation", "label_base", "max_bad_samples", "epochs", "target",   "warmup",
-    "schedule", "checkpoint", "restart",    "optimizer",       "rate",   "smoothing"};
+    "data",     "validation", "label_base", "max_bad_samples", "epochs", "target",    "warmup",
+    "schedule", "checkpoint", "restart",    "optimizer",       "rate",   "smoothing", "loss_scale"};
 constexpr std::uint64_t most_images = 1 << 20, most_steps = 1 << 30;
 
 Dimension axis(const char* name, const char* help, std::vector<std::string> values,
@@ -118,7 +118,7 @@ class Resnet50Benchmark final : public Benchmark {
              {"0.1"}, "", "0.1"),
         axis("loss_scale",
              "factor of the loss that keeps 16-bit gradients above 0: none, fixed:1024, "
-             "dynamic[:65536[:2000]]; auto: dynamic for fp16, else none",
+             "dynamic[:65536[:2000]]; auto: dynamic for training in fp16, else none",
              {}, {measured}, "", "none"),
         axis("smoothing", "label smoothing", {}, {"0"}, "", "0"),
         counted("ranks", "r"),
@@ -157,7 +157,10 @@ class Resnet50Benchmark final : public Benchmark {
     if (settings.at("restart") == "yes" && settings.at("checkpoint") == "none")
       throw InputError("--restart yes needs a --checkpoint. Name the file.");
     std::string& scale = settings["loss_scale"];
-    if (scale == measured) scale = settings.at("precision") == "fp16" ? "dynamic" : "none";
+    if (scale == measured)
+      scale = settings.at("direction") != inference && settings.at("precision") == "fp16"
+                  ? "dynamic"
+                  : "none";
     scale = to_text(parse_loss_scale("--loss-scale", scale));
     settings["ranks"] = std::to_string(started.ranks);
     settings["nodes"] = std::to_string(started.nodes);
@@ -227,11 +230,15 @@ class Resnet50Benchmark final : public Benchmark {
     return std::stoll(settings.at("batch")) * std::stoll(settings.at("ranks"));
   }
   std::optional<std::string> why_not_inference(const Settings& settings) const {
-    for (const Dimension& dimension : dimensions())
-      if (std::count(std::begin(of_training), std::end(of_training), dimension.name) > 0 &&
-          settings.at(dimension.name) != dimension.defaults.front())
-        return fmt::format("--{} {} says how a network learns: inference has no such choice",
-                           dimension.name, settings.at(dimension.name));
+    for (const Dimension& dimension : dimensions()) {
+      std::string flag = dimension.name;
+      if (std::count(std::begin(of_training), std::end(of_training), flag) == 0 ||
+          settings.at(flag) == dimension.omit)
+        continue;
+      std::replace(flag.begin(), flag.end(), '_', '-');
+      return fmt::format("--{} {} says how a network learns: inference has no such choice", flag,
+                         settings.at(dimension.name));
+    }
     return std::nullopt;
   }
   static UpdateRule rule(const std::string& name) {

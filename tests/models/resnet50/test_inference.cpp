@@ -55,6 +55,15 @@ TEST(Inference, InFp64AndOfBottlenecks) {
   EXPECT_EQ(deep.status, "ok") << deep.reason;
 }
 
+TEST(Inference, InSixteenBits) {
+  for (const char* precision : {"bf16", "fp16"}) {
+    const Case selected = one_case({{"backend", {"native"}}, {"precision", {precision}}});
+    EXPECT_EQ(selected.settings.at("loss_scale"), "none");
+    const Outcome outcome = run(selected);
+    EXPECT_EQ(outcome.status, "ok") << precision << ": " << outcome.reason;
+  }
+}
+
 TEST(Inference, OneImageIsEnough) {
   const Outcome outcome = run(one_case({{"backend", {"native"}}, {"batch", {"1"}}}));
   EXPECT_EQ(outcome.status, "ok") << outcome.reason;
@@ -97,11 +106,15 @@ TEST(Inference, TimesSoManySteps) {
 }
 
 TEST(Inference, RefusesWhatTrainingAloneHas) {
-  for (const auto& [name, value] : std::map<std::string, std::string>{
-           {"rate", "0.2"}, {"smoothing", "0.1"}, {"optimizer", "lars"}, {"data", "learnable"}}) {
+  for (const auto& [name, value] : std::map<std::string, std::string>{{"rate", "0.2"},
+                                                                      {"smoothing", "0.1"},
+                                                                      {"optimizer", "lars"},
+                                                                      {"data", "learnable"},
+                                                                      {"loss_scale", "dynamic"}}) {
     const Outcome outcome = run(one_case({{name, {value}}}));
     EXPECT_EQ(outcome.status, "unsupported") << name;
-    EXPECT_NE(outcome.reason.find("--" + name + " " + value), std::string::npos) << outcome.reason;
+    const std::string flag = name == "loss_scale" ? "loss-scale" : name;
+    EXPECT_NE(outcome.reason.find("--" + flag + " " + value), std::string::npos) << outcome.reason;
   }
 }
 

@@ -59,10 +59,14 @@ class Training {
   void one_epoch() {
     const std::int64_t steps = training_.steps();
     std::mt19937_64 random(trainer_.settings().seed + static_cast<std::uint64_t>(epoch_) + 1);
-    const auto checked = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(steps));
+    auto checked = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(steps));
     const double begun = elapsed();
     double losses = 0;
-    for (std::int64_t step = 0; step < steps; ++step) losses += one_step(step == checked, random());
+    for (std::int64_t step = 0; step < steps; ++step) {
+      losses += one_step(step == checked, random());
+      // A step that was skipped says nothing: the next one is checked.
+      if (step == checked && trainer_.lowered()) ++checked;
+    }
     const double seconds = elapsed() - begun;
     EpochResult result;
     result.epoch = epoch_ + 1;
@@ -75,6 +79,11 @@ class Training {
           "training diverged: the loss is {} in epoch {}. Use a smaller learning rate, or a longer "
           "warm-up.",
           result.training_loss, result.epoch));
+    if (trainer_.loss_scale().diverged())
+      throw CaseError(
+          fmt::format("training diverged: gradients are not finite in epoch {}. Use a smaller "
+                      "learning rate, or a longer warm-up.",
+                      result.epoch));
     result.evaluation = evaluate(random());
     result.seconds = elapsed();
     made_.reached = result.evaluation.accuracy >= settings_.target;
@@ -102,7 +111,7 @@ class Training {
     const double before = elapsed();
     StepCheck check = random_check(trainer_.graph(), nodes_of_check, seed);
     trainer_.step(rate, &check);
-    add(check.found, fmt::format("in epoch {}", epoch_ + 1));
+    if (!trainer_.lowered()) add(check.found, fmt::format("in epoch {}", epoch_ + 1));
     not_counted_ += elapsed() - before;
     return trainer_.loss();
   }
@@ -134,7 +143,12 @@ class Training {
     if (ranks_.rank() == 0) {
       const CheckpointCost cost =
           write_checkpoint(settings_.checkpoint, architecture(trainer_),
-                           {{"epochs", epoch_}, {"seed", trainer_.settings().seed}}, blobs);
+                           {{"epochs", epoch_},
+                            {"seed", trainer_.settings().seed},
+                            {"loss_scale",
+                             {state.loss_scale.scale, state.loss_scale.good_steps,
+                              state.loss_scale.steps, state.loss_scale.skipped}}},
+                           blobs);
       made_.checkpoint_seconds = cost.seconds;
       made_.checkpoint_bytes = cost.bytes;
     }
@@ -149,13 +163,16 @@ class Training {
     for (std::size_t i = 0; i < state.values.size(); ++i)
       from.copy(fmt::format("value {}", i), state.values[i]);
     from.copy("running statistics", std::as_writable_bytes(std::span(state.running)));
-    trainer_.exchange(state);
     try {
       epoch_ = from.state().at("epochs").get<std::int64_t>();
+      const nlohmann::json& scale = from.state().at("loss_scale");
+      state.loss_scale = {scale.at(0).get<double>(), scale.at(1).get<std::int64_t>(),
+                          scale.at(2).get<std::int64_t>(), scale.at(3).get<std::int64_t>()};
     } catch (const nlohmann::json::exception& error) {
       throw InputError(fmt::format("{}: its state cannot be used ({})",
                                    settings_.checkpoint.string(), error.what()));
     }
+    trainer_.exchange(state);
   }
 
   Trainer& trainer_;

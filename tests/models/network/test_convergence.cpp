@@ -23,10 +23,13 @@ struct Session {
   std::unique_ptr<Batches> training, validation;
   ConvergenceSettings settings;
 
-  explicit Session(std::uint64_t seed, std::int64_t width = 8, std::int64_t images = 320) {
+  explicit Session(std::uint64_t seed, std::int64_t width = 8, std::int64_t images = 320,
+                   Precision precision = Precision::fp32, const char* scale = "none") {
     TrainerSettings of = network_test::small_settings("native");
     of.shape.width = width;
     of.batch = 32;
+    of.precision = precision;
+    of.loss_scale = parse_loss_scale("--loss-scale", scale);
     of.executor.threads = 1;
     of.seed = seed;
     trainer = made(of, *ranks);
@@ -101,6 +104,28 @@ TEST(Convergence, ARestartEqualsTheUninterruptedRun) {
   other.settings.checkpoint = file;
   other.settings.restart = true;
   EXPECT_THROW(other.train(), InputError);
+  std::filesystem::remove(file);
+}
+
+/// The first steps overflow, and are skipped; a restart goes on with the scale that was found.
+TEST(Convergence, ScalesAreFoundAndKept) {
+  const auto file =
+      std::filesystem::temp_directory_path() / ("assay_scale_" + std::to_string(getpid()));
+  Session first(3, 8, 320, Precision::fp16, "dynamic:16777216"),
+      second(3, 8, 320, Precision::fp16, "dynamic:16777216");
+  first.settings.epochs = 2;
+  first.settings.target = 0;
+  first.settings.checkpoint = file;
+  const Convergence made = first.train();
+  EXPECT_TRUE(made.found.passed) << made.found.reason;
+  EXPECT_GT(made.found.checked, 1000);
+  const std::int64_t skipped = first.trainer->loss_scale().skipped();
+  EXPECT_GT(skipped, 0);
+  second.settings = first.settings;
+  second.settings.restart = true;
+  second.train();
+  EXPECT_GE(second.trainer->loss_scale().skipped(), skipped);
+  EXPECT_EQ(second.trainer->loss_scale().steps(), 20);
   std::filesystem::remove(file);
 }
 

@@ -191,6 +191,15 @@ class PipelineBatches final : public Batches {
 
 }  // namespace
 
+const Batch& next_of(Batches& batches, Communicator& ranks) {
+  try {
+    return batches.next();
+  } catch (const InputError& error) {
+    if (ranks.size() > 1) ranks.abort(error.what());
+    throw;
+  }
+}
+
 std::unique_ptr<Batches> resident_batch(const ResidentSettings& settings, const BatchShare& share) {
   check_share(share, std::min({settings.samples, settings.classes, std::int64_t{settings.size}}));
   return std::make_unique<ResidentBatch>(settings, share);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/api/communicator.hpp"
 #include "datasets/images/input_pipeline.hpp"
 #include "models/network/learnable_images.hpp"
 
@@ -40,6 +41,10 @@ class Batches {
   /// How the id of a row names the set.
   virtual std::string canonical() const = 0;
 };
+
+/// batches.next(). With several ranks InputError of one of them ends the job, since the others
+/// would wait for it in the next collective call.
+const Batch& next_of(Batches& batches, Communicator& ranks);
 
 /// Which part of each epoch a rank has.
 struct BatchShare {

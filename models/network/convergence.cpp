@@ -5,11 +5,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <csignal>
+#include <optional>
 #include <random>
 
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "models/network/checkpoint.hpp"
+#include "models/network/stop_request.hpp"
 #include "models/ranks.hpp"
 
 namespace assay {
@@ -42,14 +45,16 @@ class Training {
 
   Convergence run() {
     trainer_.initialise();
-    if (settings_.restart) read_checkpoint();
-    training_.start({static_cast<std::uint64_t>(epoch_), 0, {}});
     start_ = Clock::now();
+    PipelineState from;
+    if (settings_.restart) from = read_checkpoint();
+    training_.start(from);
+    if (!settings_.checkpoint.empty()) stop_.emplace();
     while (epoch_ < settings_.epochs && !made_.reached) {
       one_epoch();
-      ++epoch_;
       if (!settings_.checkpoint.empty()) write();
     }
+    if (made_.epochs.empty()) validate({epoch_, 0, {}, 0, 0}, 1);  // nothing was left to learn
     return std::move(made_);
   }
 
@@ -57,23 +62,35 @@ class Training {
   double elapsed() const { return seconds_since(start_) - not_counted_; }
 
   void one_epoch() {
-    const std::int64_t steps = training_.steps();
+    const std::int64_t steps = training_.steps(), first = step_;
     std::mt19937_64 random(trainer_.settings().seed + static_cast<std::uint64_t>(epoch_) + 1);
     auto checked = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(steps));
+    std::int64_t plain_steps = 0;
     const double begun = elapsed();
-    double losses = 0;
-    for (std::int64_t step = 0; step < steps; ++step) {
-      losses += one_step(step == checked, random());
+    while (step_ < steps) {
+      const bool check = step_ == checked;
+      losses_ += one_step(check, random());
+      plain_steps += check ? 0 : 1;
       // A step that was skipped says nothing: the next one is checked.
-      if (step == checked && trainer_.lowered()) ++checked;
+      if (check && trainer_.lowered()) ++checked;
+      ++step_;
+      if (step_ < steps) stop_if_asked();
     }
+    // A checked step counts as long as the others took in the mean.
+    const std::int64_t made = steps - first;
+    if (plain_steps > 0)
+      not_counted_ -= (elapsed() - begun) * static_cast<double>(made - plain_steps) /
+                      static_cast<double>(plain_steps);
+    double losses = losses_;
     const double seconds = elapsed() - begun;
+    losses_ = 0;
+    step_ = 0;
     EpochResult result;
-    result.epoch = epoch_ + 1;
+    result.epoch = ++epoch_;
     RankCalls(ranks_).sum(std::span(&losses, 1));
     result.training_loss = losses / static_cast<double>(steps * ranks_.size());
     result.images_per_s =
-        static_cast<double>(steps * trainer_.settings().batch * ranks_.size()) / seconds;
+        static_cast<double>(made * trainer_.settings().batch * ranks_.size()) / seconds;
     if (!std::isfinite(result.training_loss))
       throw CaseError(fmt::format(
           "training diverged: the loss is {} in epoch {}. Use a smaller learning rate, or a longer "
@@ -84,7 +101,11 @@ class Training {
           fmt::format("training diverged: gradients are not finite in epoch {}. Use a smaller "
                       "learning rate, or a longer warm-up.",
                       result.epoch));
-    result.evaluation = evaluate(random());
+    validate(result, random());
+  }
+
+  void validate(EpochResult result, std::uint64_t seed) {
+    result.evaluation = evaluate(seed);
     result.seconds = elapsed();
     made_.reached = result.evaluation.accuracy >= settings_.target;
     made_.epochs.push_back(result);
@@ -98,7 +119,7 @@ class Training {
   /// The step's loss on this rank.
   double one_step(bool checked, std::uint64_t seed) {
     const auto start = Clock::now();
-    const Batch& batch = training_.next();
+    const Batch& batch = next_of(training_, ranks_);
     trainer_.load(batch.images, batch.labels);
     made_.input_seconds += seconds_since(start);
     double rate = schedule_.rate(epoch_ * training_.steps() + batch.step);
@@ -132,18 +153,43 @@ class Training {
     made_.found.reason = checked.reason + ", " + when;
   }
 
+  /// Ranks end together: one that was asked to is enough.
+  void stop_if_asked() {
+    if (!stop_) return;
+    double asked = stop_->asked() ? 1 : 0;
+    ranks_.allreduce_max(std::span(&asked, 1));
+    if (asked == 0) return;
+    write();
+    if (settings_.progress)
+      settings_.progress(fmt::format(
+          "stopped by SIGTERM after step {} of epoch {}, which {} has: continue with --restart yes",
+          step_, epoch_ + 1, settings_.checkpoint.string()));
+    stop_.reset();
+    std::raise(SIGTERM);
+  }
+
   void write() {
+    const double before = elapsed();
     Trainer::State state;
     trainer_.save(state);
+    // Validation takes the mean of the ranks' averages, which those of their mean have, too.
+    RankCalls(ranks_).sum(state.running);
+    for (double& value : state.running) value /= ranks_.size();
+    double losses = losses_;
+    RankCalls(ranks_).sum(std::span(&losses, 1));
     std::vector<CheckpointBlob> blobs;
     for (std::size_t i = 0; i < state.values.size(); ++i)
       blobs.push_back({fmt::format("value {}", i), state.values[i]});
     blobs.push_back({"running statistics", std::as_bytes(std::span(state.running))});
-    const double before = elapsed();
     if (ranks_.rank() == 0) {
       const CheckpointCost cost =
           write_checkpoint(settings_.checkpoint, architecture(trainer_),
                            {{"epochs", epoch_},
+                            {"step", step_},
+                            {"ranks", ranks_.size()},
+                            {"losses", losses / ranks_.size()},
+                            {"seconds", before},
+                            {"bad_samples", training_.state().bad_samples},
                             {"seed", trainer_.settings().seed},
                             {"loss_scale",
                              {state.loss_scale.scale, state.loss_scale.good_steps,
@@ -156,16 +202,25 @@ class Training {
     not_counted_ += elapsed() - before;
   }
 
-  void read_checkpoint() {
+  PipelineState read_checkpoint() {
     const Checkpoint from(settings_.checkpoint, architecture(trainer_));
     Trainer::State state;
     trainer_.save(state);  // for the sizes
     for (std::size_t i = 0; i < state.values.size(); ++i)
       from.copy(fmt::format("value {}", i), state.values[i]);
     from.copy("running statistics", std::as_writable_bytes(std::span(state.running)));
+    PipelineState data;
     try {
-      epoch_ = from.state().at("epochs").get<std::int64_t>();
-      const nlohmann::json& scale = from.state().at("loss_scale");
+      const nlohmann::json& of = from.state();
+      expect(of, "seed", static_cast<std::int64_t>(trainer_.settings().seed));
+      expect(of, "ranks", ranks_.size());
+      epoch_ = of.at("epochs").get<std::int64_t>();
+      step_ = of.at("step").get<std::int64_t>();
+      losses_ = of.at("losses").get<double>();
+      not_counted_ = -of.at("seconds").get<double>();
+      data = {static_cast<std::uint64_t>(epoch_), step_,
+              of.at("bad_samples").get<std::vector<std::int64_t>>()};
+      const nlohmann::json& scale = of.at("loss_scale");
       state.loss_scale = {scale.at(0).get<double>(), scale.at(1).get<std::int64_t>(),
                           scale.at(2).get<std::int64_t>(), scale.at(3).get<std::int64_t>()};
     } catch (const nlohmann::json::exception& error) {
@@ -173,6 +228,13 @@ class Training {
                                    settings_.checkpoint.string(), error.what()));
     }
     trainer_.exchange(state);
+    return data;
+  }
+
+  void expect(const nlohmann::json& state, const char* name, std::int64_t value) const {
+    if (const auto its = state.at(name).get<std::int64_t>(); its != value)
+      throw InputError(fmt::format("{}: its {} is {}, here {}. Continue with the same.",
+                                   settings_.checkpoint.string(), name, its, value));
   }
 
   Trainer& trainer_;
@@ -182,7 +244,9 @@ class Training {
   const ConvergenceSettings& settings_;
   Schedule schedule_;
   Convergence made_;
-  std::int64_t epoch_ = 0;
+  std::optional<StopRequest> stop_;
+  std::int64_t epoch_ = 0, step_ = 0;  ///< whole epochs, and steps of the next one, that were made
+  double losses_ = 0;                  ///< sum over these steps, on this rank
   Clock::time_point start_;
   double not_counted_ = 0;
 };

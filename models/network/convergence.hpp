@@ -20,8 +20,10 @@ struct ConvergenceSettings {
   double rate = 0.1;        ///< after the warm-up, scaled already
   std::int64_t warmup_epochs = 0;
   Decay decay;
-  std::filesystem::path checkpoint;  ///< written after every epoch; empty: none
-  bool restart = false;              ///< begins with `checkpoint`
+  /// Written after every epoch, and when SIGTERM asks the process to end, which then ends by it;
+  /// empty: none.
+  std::filesystem::path checkpoint;
+  bool restart = false;  ///< begins with `checkpoint`
   /// Is told of every epoch, on every rank.
   std::function<void(const std::string&)> progress{};
 };
@@ -30,8 +32,10 @@ struct EpochResult {
   std::int64_t epoch = 0;    ///< from 1
   double training_loss = 0;  ///< mean of its steps, all ranks
   Evaluation evaluation;     ///< after it
-  double seconds = 0;        ///< since the start of training, validation included, checks not
-  double images_per_s = 0;   ///< of its steps, the input included
+  /// Since the start of training (before a restart, too), validation included; a checked step
+  /// counts as long as the others.
+  double seconds = 0;
+  double images_per_s = 0;  ///< of its steps, the input included
 };
 
 struct Convergence {

@@ -50,7 +50,7 @@ Evaluation Evaluator::evaluate(Batches& batches, StepCheck* check) {
   batches.start({}, batches.steps());
   std::vector<std::int64_t> labels;
   for (std::int64_t step = 0; step < batches.steps(); ++step) {
-    const Batch& batch = batches.next();
+    const Batch& batch = next_of(batches, ranks_);
     labels.assign(batch.labels.begin(), batch.labels.end());
     // Images that are not there get any label, and do not count.
     std::replace(labels.begin(), labels.end(), std::int64_t{-1}, std::int64_t{0});

@@ -149,7 +149,11 @@ class Resnet50Benchmark final : public Benchmark {
     whole("warmup", "--warmup", 0, most_steps);
     settings["target"] = fmt::format("{}", number_between("--target", settings.at("target"), 0, 1));
     settings["schedule"] = to_text(parse_decay("--schedule", settings.at("schedule")));
-    settings["data"] = canonical_data(settings.at("data"));
+    const std::int64_t classes = parse_resnet(settings.at("problem")).classes;
+    for (const char* files : {"data", "validation"})
+      if (settings.at(files) != "none")
+        settings[files] =
+            canonical_data(settings.at(files), std::stoll(settings.at("label_base")), classes);
     if (settings.at("epochs") != "0" && is_resident(settings.at("data")))
       throw InputError(
           "--epochs: one batch that stays in memory has no validation. Use --data learnable, or "

@@ -4,6 +4,7 @@
 
 #include "core/base/descriptor.hpp"
 #include "core/base/error.hpp"
+#include "models/input/input_sets.hpp"
 #include "models/network/learnable_images.hpp"
 
 namespace assay {
@@ -41,7 +42,8 @@ std::unique_ptr<Batches> file_batches(const TrainingData& from, const std::strin
   settings.rank = share.rank;
   settings.ranks = share.ranks;
   settings.max_bad_samples = from.max_bad_samples;
-  std::shared_ptr<const SampleSet> set = open_samples(files, {from.label_base, from.classes});
+  std::shared_ptr<const SampleSet> set =
+      sample_set(files, {from.label_base, from.classes}, share.seed);
   if (set->classes() > from.classes)
     throw InputError(fmt::format("{} has {} classes, the network {}. Use --classes {}.", files,
                                  set->classes(), from.classes, set->classes()));
@@ -56,10 +58,14 @@ std::shared_ptr<const LearnableImages> images_of(const TrainingData& from, std::
 
 bool is_resident(const std::string& data) { return data == resident; }
 
-std::string canonical_data(const std::string& data) {
-  if (!is_learnable(data)) return data;
-  const LearnableSize size = learnable_size(data);
-  return fmt::format("{}:n{}v{}", learnable, size.training, size.validation);
+std::string canonical_data(const std::string& data, std::int64_t label_base, std::int64_t classes) {
+  if (is_resident(data)) return data;
+  if (is_learnable(data)) {
+    const LearnableSize size = learnable_size(data);
+    return fmt::format("{}:n{}v{}", learnable, size.training, size.validation);
+  }
+  if (is_generated(data)) return generated_name(data);
+  return sample_set(data, {label_base, classes}, 0)->canonical();
 }
 
 std::unique_ptr<Batches> training_batches(const TrainingData& from, const BatchShare& share) {

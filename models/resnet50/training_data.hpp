@@ -11,7 +11,8 @@ namespace assay {
 /// Where images come from.
 struct TrainingData {
   /// "synthetic": one batch that stays in memory; "learnable[:n60000v1000]": generated images, of
-  /// which v validate; else files as datasets/images reads them.
+  /// which v validate; "generated[:n256c10w500h375]": the same as JPEG files; else files as
+  /// datasets/images reads them.
   std::string data = "synthetic";
   std::string validation;  ///< files that validate; empty: the files of `data`
   std::int64_t classes = 1000;
@@ -22,8 +23,9 @@ struct TrainingData {
   int prefetch = 2;
 };
 
-/// The name of the data in an id; InputError for a name that is none.
-std::string canonical_data(const std::string& data);
+/// The name of the data in an id, with a hash of files: what training_batches() takes, too.
+/// InputError for a name that is none, for files that cannot be used.
+std::string canonical_data(const std::string& data, std::int64_t label_base, std::int64_t classes);
 /// Whether it is the one batch that stays in memory.
 bool is_resident(const std::string& data);
 

@@ -34,9 +34,8 @@ class TrainingWorkload final : public Workload {
       : run_(run), trainer_(std::move(trainer)), plugins_(plugins), ranks_(ranks) {
     seconds_ = {{"create", run.create_seconds}, {"allocate", allocate_seconds}};
     resident_ = is_resident(run.data.data);
-    training_ = training_batches(run.data, share());
+    open_data();
     const auto start = Clock::now();
-    load_next();
     trainer_->prepare();
     seconds_["choose_backends"] = seconds_since(start);
   }
@@ -158,8 +157,22 @@ class TrainingWorkload final : public Workload {
   }
 
   void load_next() {
-    const Batch& batch = training_->next();
+    const Batch& batch = next_of(*training_, ranks_);
     trainer_->load(batch.images, batch.labels);
+  }
+
+  /// With the first batch. All ranks: one whose files are bad must not leave the others waiting.
+  void open_data() {
+    std::string fault;
+    try {
+      training_ = training_batches(run_.data, share());
+      const Batch& batch = training_->next();
+      trainer_->load(batch.images, batch.labels);
+    } catch (const InputError& error) {
+      fault = error.what();
+    }
+    for (const std::string& found : ranks_.allgather(fault))
+      if (!found.empty()) throw InputError(found);
   }
 
   /// Trains from the beginning, and adds what was checked and whether it was learnt.

@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""assay-resnet50: rows of training and inference, files, ranks, checkpoints, and what bad input gives."""
+import json
+import os
+import shutil
+
+from run_helper import BIN, RunTest, main
+
+RESNET, DATASET = BIN / "assay-resnet50", BIN / "assay-dataset"
+SMALL = {"--problem": "d18w8s32c5", "--batch": 4, "--threads": 1, "--max-time": 0.05}
+RANKS = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+
+
+def options(words):
+    """Of a small network, and `words`, of which the last one counts."""
+    pairs = dict(SMALL)
+    pairs.update(zip(words[::2], words[1::2]))
+    return [word for pair in pairs.items() for word in pair]
+
+
+class Resnet(RunTest):
+    def row(self, *words, code=0, before=(), **more):
+        file = self.folder / "row.json"
+        file.unlink(missing_ok=True)
+        done = self.command(*before, RESNET, *options(words), "--out", file, code=code, **more)
+        self.said = done.stderr
+        return json.loads(file.read_text())["rows"][0]
+
+    def refused(self, *words):
+        return self.command(RESNET, *options(words), code=2).stderr
+
+    def images(self, text="images:n40c5w40h36", *words):
+        done = self.command(DATASET, text, "-o", self.folder / "set", *words)
+        if "unsupported" in done.stderr:
+            self.skipTest(done.stderr)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return self.folder / "set"
+
+    def test_a_row_is_images_per_second(self):
+        row = self.row("--steps", 7)
+        self.assertEqual((row["status"], len(row["samples_s"])), ("ok", 7))
+        self.assertAlmostEqual(row["rates"]["images_per_s"], 4 / row["time_s"]["median"], delta=1e-3 * row["rates"]["images_per_s"])
+        self.assertLessEqual({"images_per_s", "flops_per_s"}, set(row["rates"]))
+        self.assertIn("throughput only", row["verification"]["reference"])
+        self.assertIn("62 gradients", row["verification"]["reference"])
+        for name in ("forward_s", "backward_s", "update_s", "input_percent", "exposed_communication_percent", "loss_of_last_step"):
+            self.assertIn(name, row["metrics"])
+        self.assertIn("operations by", row["executed"]["implementation"])
+        inference = self.row("--direction", "inference")
+        self.assertEqual(inference["status"], "ok")
+        self.assertNotIn("backward_s", inference["metrics"])
+
+    def test_backends_and_optimizers(self):
+        for words in (["--backend", "native"], ["--backend", "onednn"], ["--backend", "reference"], ["--optimizer", "lars"],
+                      ["--optimizer", "larc", "--smoothing", 0.1], ["--precision", "bf16"], ["--precision", "fp16"],
+                      ["--precision", "fp64", "--backend", "reference"]):
+            with self.subTest(words):
+                self.assertEqual(self.row(*words)["status"], "ok")
+
+    def test_published_rows_are_of_the_whole_network_alone(self):
+        named = self.command(RESNET, "--list", code=0).stdout
+        self.assertIn("imagenet/resnet50-imagenet", named)
+        self.assertIn("imagenet", self.command(RESNET, "--problem", "imagenet@s64", "--list", code=2).stderr)
+        self.assertNotIn("imagenet", self.command(RESNET, "--problem", "d50w64s64c1000", "--list", code=0).stdout)
+
+    def test_training_reaches_an_accuracy_or_is_no_result(self):
+        words = ["--batch", 32, "--data", "learnable:n640v200", "--epochs", 3, "--rate", 0.8]
+        row = self.row(*words, "--target", 0.5)
+        self.assertEqual(row["status"], "ok", row["reason"])
+        self.assertGreaterEqual(row["metrics"]["accuracy"]["value"], 0.5)
+        self.assertGreater(row["metrics"]["time_to_accuracy_s"]["value"], 0)
+        self.assertIn("epoch 1: loss", self.said)
+        self.assertNotIn("throughput only", row["verification"]["reference"])
+        row = self.row(*words, "--target", 1, "--epochs", 1, code=3)
+        self.assertEqual(row["status"], "incorrect")
+        self.assertIn("not 1 (--target)", row["reason"])
+        self.assertIsNone(row["time_s"])
+        row = self.row(*words, "--rate", 1e3, code=3)
+        self.assertNotEqual(row["status"], "ok")
+        self.assertFalse(row["rates"])
+
+    def test_a_checkpoint_continues(self):
+        file = self.folder / "checkpoint"
+        words = ["--batch", 32, "--data", "learnable:n320v100", "--epochs", 2, "--checkpoint", file]
+        first = self.row(*words, "--target", 0)  # after the first epoch
+        self.assertGreater(first["metrics"]["checkpoint_bytes_per_s"]["value"], 0)
+        row = self.row(*words, "--target", 0, "--restart", "yes")
+        self.assertEqual(row["metrics"]["epochs"]["value"], 2)
+        whole = file.read_bytes()
+        for change, text in ((lambda b: b[:-1], "truncated"), (lambda b: b[:-5] + bytes([b[-5] ^ 1]) + b[-4:], "damaged")):
+            with self.subTest(text):
+                file.write_bytes(change(whole))
+                damaged = file.read_bytes()
+                self.refused(*words, "--restart", "yes")
+                self.assertEqual(file.read_bytes(), damaged, "a refused checkpoint was overwritten")
+        file.write_bytes(whole)
+        self.assertIn("d18w8s32c5", self.refused(*words, "--restart", "yes", "--problem", "d18w4s32c5"))
+        self.assertEqual(file.read_bytes(), whole)
+        self.refused(*words, "--restart", "yes", "--checkpoint", self.folder / "none-there")
+
+    def test_files(self):
+        images = self.images()
+        row = self.row("--data", images, "--epochs", 1, "--target", 0)
+        self.assertEqual(row["status"], "ok", row["reason"])
+        self.assertIn("tfrecord:n40c5:", row["id"])
+        self.assertGreater(row["metrics"]["input_percent"]["value"], 0)
+        self.refused("--data", images, "--batch", 41)
+        self.refused("--data", self.folder / "nothing")
+        self.refused("--data", images, "--problem", "d18w8s32c3")  # labels beyond the classes
+
+    def test_bad_samples_are_fatal_with_their_place(self):
+        images = self.images()
+        file = next(images.parent.glob("set*"))
+        file = file if file.is_file() else next(file.iterdir())
+        data = bytearray(file.read_bytes())
+        data[len(data) // 2] ^= 0xFF
+        file.write_bytes(data)
+        self.assertIn("offset", self.refused("--data", images, "--epochs", 1, "--target", 0))
+        row = self.row("--data", images, "--epochs", 1, "--target", 0, "--max-bad-samples", 1)
+        self.assertEqual(row["status"], "ok", row["reason"])
+
+    def test_ranks_train_together(self):
+        if not shutil.which("mpirun"):
+            self.skipTest("no mpirun")
+        row = self.row("--data", "learnable:n320v100", "--batch", 16, "--epochs", 1, "--target", 0, before=["mpirun", "-n", 2], env=RANKS)
+        self.assertEqual((row["status"], row["parameters"]["ranks"], row["problem"]["global_batch_size"]), ("ok", 2, 32), row["reason"])
+
+    def test_bad_options(self):
+        for words in (["--problem", "d34"], ["--problem", "d18w0"], ["--batch", 0], ["--rate", "-1"], ["--smoothing", 1], ["--target", 2],
+                      ["--epochs", 1], ["--restart", "yes"], ["--schedule", "steps"], ["--loss-scale", "fixed:3"], ["--data", "learnable:x3"],
+                      ["--data", "learnable:n2v1", "--batch", 4]):
+            with self.subTest(words):
+                self.refused(*words)
+        row = self.row("--device", "gpu", code=6)
+        self.assertEqual(row["status"], "unsupported")
+
+
+if __name__ == "__main__":
+    main(verbosity=2)

@@ -1,0 +1,27 @@
+#!/usr/bin/env python3
+# ratio: assay-resnet50's time of a step by 1 rank of 2 threads over 2 ranks of 1 thread, global batch 16, fp32
+# target: >= 0.9
+# pairs: 4
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
+import analytics  # noqa: E402
+
+analytics.SIZE = analytics.asked("--problem", "imagenet")
+STEPS = ["--steps", 5]
+
+
+def one():
+    return analytics.seconds_of("assay-resnet50", "--batch", 16, "--threads", 2, *STEPS)
+
+
+def two():
+    return analytics.seconds_of("assay-resnet50", "--batch", 8, "--threads", 1, *STEPS, launcher=["mpirun", "-n", "2"])
+
+
+pairs = []
+for pair in range(analytics.pairs_asked(4)):
+    first, second = (one(), two()) if pair % 2 == 0 else tuple(reversed((two(), one())))
+    pairs.append([first, second])
+analytics.tell(pairs=pairs, unit="s", note="5 steps a side, a new job for each")

@@ -192,6 +192,21 @@ Result<Communicator*> join_transport(const std::string& name, const Options& opt
   return context.joined.emplace(key, std::move(ranks)).first->second.get();
 }
 
+Result<std::unique_ptr<Communicator>> host_ranks(const Options& options, CaseContext& context) {
+  const Result<Joined> all = join_all(options, context);
+  if (const auto* refusal = std::get_if<Unsupported>(&all)) return *refusal;
+  const Joined& joined = std::get<Joined>(all);
+  if (std::string reason = why_not_together({}, options); !reason.empty())
+    return Unsupported{std::move(reason)};
+  Result<std::unique_ptr<Communicator>> made =
+      together<std::unique_ptr<Communicator>>(context.ranks, [&] {
+        return entry_of(options.get("algorithm", "library"))
+            .make(*joined.transport, *joined.intra_node, options);
+      });
+  if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
+  return layered(std::move(std::get<std::unique_ptr<Communicator>>(made)), options);
+}
+
 Result<std::unique_ptr<Workload>> collective_workload(const Case& wanted,
                                                       const CollectiveShape& shape,
                                                       CaseContext& context) {

@@ -15,6 +15,10 @@ namespace assay {
 Result<Communicator*> join_transport(const std::string& name, const Options& options,
                                      CaseContext& context);
 
+/// The ranks of `context` over what the settings transport, algorithm, inside and wire of `options`
+/// name, for calls on host memory. Collective.
+Result<std::unique_ptr<Communicator>> host_ranks(const Options& options, CaseContext& context);
+
 /// The workload of one case. Collective.
 Result<std::unique_ptr<Workload>> collective_workload(const Case& wanted,
                                                       const CollectiveShape& shape,

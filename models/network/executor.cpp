@@ -219,6 +219,24 @@ void Executor::run(Phase phase) {
     if (graph_.nodes[i].phase == phase) run_node(i);
 }
 
+double Executor::seconds_of(Candidate& candidate) const {
+  const auto start = std::chrono::steady_clock::now();
+  run(candidate);
+  candidate.device->stream().wait();
+  return seconds_since(start);
+}
+
+std::vector<double> Executor::node_seconds() {
+  std::vector<double> seconds(graph_.nodes.size());
+  for (std::size_t i = 0; i < seconds.size(); ++i) {
+    if (graph_.nodes[i].phase == Phase::update) continue;
+    seconds[i] = std::numeric_limits<double>::infinity();
+    for (int run = 0; run < measured_runs; ++run)
+      seconds[i] = std::min(seconds[i], seconds_of(candidates_[i].front()));
+  }
+  return seconds;
+}
+
 void Executor::measure(Communicator& ranks) {
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
     std::vector<Candidate>& all = candidates_[i];
@@ -228,12 +246,8 @@ void Executor::measure(Communicator& ranks) {
     }
     std::vector<double> seconds(all.size(), std::numeric_limits<double>::infinity());
     for (int run = 0; run < measured_runs; ++run)
-      for (std::size_t c = 0; c < all.size(); ++c) {
-        const auto start = std::chrono::steady_clock::now();
-        this->run(all[c]);
-        all[c].device->stream().wait();
-        seconds[c] = std::min(seconds[c], seconds_since(start));
-      }
+      for (std::size_t c = 0; c < all.size(); ++c)
+        seconds[c] = std::min(seconds[c], seconds_of(all[c]));
     ranks.allreduce_max(seconds);
     std::swap(all.front(),
               all[static_cast<std::size_t>(std::min_element(seconds.begin(), seconds.end()) -

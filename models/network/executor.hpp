@@ -47,6 +47,9 @@ class Executor {
   /// and keeps the fastest, the same on all ranks. Once, with images, labels and parameters in
   /// their place; nodes of the update are not run.
   void measure(Communicator& ranks);
+  /// Seconds of each node, the least of a few runs on the data that the nodes before it have made;
+  /// nodes of the update are not run, and 0.
+  std::vector<double> node_seconds();
   /// Runs the nodes of a phase, in order.
   void run(Phase phase);
   void run_node(std::size_t node);
@@ -66,7 +69,7 @@ class Executor {
   /// Fills all activations, gradients and scratch memory with a pattern that is no number: what a
   /// step does not compute anew then shows.
   void poison();
-  /// Bytes of all values and scratch memory; what other executors share is counted, too.
+  /// Bytes of all values and scratch memory, but for values whose memory was given.
   std::size_t bytes() const { return bytes_; }
 
  private:
@@ -90,6 +93,7 @@ class Executor {
   void allocate();
   void bind(Candidate& candidate, const GraphNode& node);
   void run(Candidate& candidate) const;
+  double seconds_of(Candidate& candidate) const;
 
   Graph graph_;
   ExecutorSettings settings_;

@@ -34,6 +34,22 @@ std::map<std::string, Metric> StepNumbers::metrics() const {
   return found;
 }
 
+std::map<std::string, Metric> operation_metrics(Executor& executor) {
+  const std::vector<double> seconds = executor.node_seconds();
+  std::map<std::string, Metric> all;
+  for (std::size_t i = 0; i < seconds.size(); ++i) {
+    const GraphNode& node = executor.graph().nodes[i];
+    if (node.phase == Phase::update) continue;
+    const std::string kind = node.problem->kind();
+    // What has one direction is named by its kind alone.
+    Metric& sum =
+        all[kind == "loss" || kind == "sum" ? kind + "_s"
+                                            : fmt::format("{}_{}_s", kind, node.direction)];
+    sum = {sum.value + seconds[i], "s", "lower"};
+  }
+  return all;
+}
+
 Executed executed_of(const Executor& executor, Precision precision, int threads) {
   std::map<std::string, int> nodes;
   for (const std::string& backend : executor.chosen()) ++nodes[backend];

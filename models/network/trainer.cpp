@@ -20,29 +20,33 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double statistics_momentum = 0.1;  // PyTorch's default
 constexpr std::size_t sampled_of_bucket = 64;
+constexpr int significand_of_fp16 = 11;
 
 }  // namespace
 
 Result<std::unique_ptr<Trainer>> Trainer::make(const TrainerSettings& settings, Plugins& plugins,
-                                               Communicator& ranks) {
+                                               Communicator& ranks,
+                                               std::shared_ptr<Communicator> gradients) {
   Graph graph =
       training_graph(settings.shape, settings.batch, settings.precision, settings.learning);
   ExecutorSettings of = settings.executor;
   if (ranks.size() > 1) {
     const std::size_t bytes = static_cast<std::size_t>(graph.elements(graph.gradients)) *
                               size_of(graph.value(graph.gradients).type);
-    if (auto memory = ranks.allocate(bytes)) of.memory[graph.gradients] = std::move(memory);
+    if (auto memory = (gradients ? *gradients : ranks).allocate(bytes))
+      of.memory[graph.gradients] = std::move(memory);
   }
   auto made = Executor::make(std::move(graph), of, plugins, ranks);
   if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
-  std::unique_ptr<Trainer> trainer(
-      new Trainer(settings, std::move(std::get<std::unique_ptr<Executor>>(made)), ranks));
+  std::unique_ptr<Trainer> trainer(new Trainer(
+      settings, std::move(std::get<std::unique_ptr<Executor>>(made)), ranks, std::move(gradients)));
   return trainer;
 }
 
 Trainer::Trainer(const TrainerSettings& settings, std::unique_ptr<Executor> executor,
-                 Communicator& ranks)
+                 Communicator& ranks, std::shared_ptr<Communicator> gradients)
     : settings_(settings),
+      gradients_(std::move(gradients)),
       executor_(std::move(executor)),
       ranks_(ranks),
       loss_scale_(settings.loss_scale) {
@@ -118,15 +122,15 @@ Call Trainer::call_of(const Bucket& bucket) const {
 void Trainer::prepare() {
   if (ranks_.size() > 1)
     for (const Bucket& bucket : buckets_) {
-      if (const std::string why = ranks_.why_not(call_of(bucket)); !why.empty())
+      if (const std::string why = adding().why_not(call_of(bucket)); !why.empty())
         throw CaseError("the ranks cannot add gradients: " + why);
-      ranks_.prepare(call_of(bucket));
+      adding().prepare(call_of(bucket));
     }
   if (settings_.executor.measured) executor_->measure(ranks_);
 }
 
 void Trainer::sample(const Bucket& bucket, Sampled& to) const {
-  std::mt19937_64 random(static_cast<std::uint64_t>(bucket.first) + 1);
+  std::mt19937_64 random(to.seed + static_cast<std::uint64_t>(bucket.first));
   const std::vector<double> all = read_values(*executor_, graph().gradients);
   for (std::size_t i = 0; i < sampled_of_bucket; ++i) {
     const std::int64_t at = bucket.first + static_cast<std::int64_t>(
@@ -141,8 +145,14 @@ void Trainer::start_ready(std::size_t node, Sampled* sampled) {
   for (Bucket& bucket : buckets_) {
     if (bucket.ready != node) continue;
     if (sampled != nullptr) sample(bucket, *sampled);
-    bucket.request = ranks_.start(call_of(bucket), device().stream());
+    bucket.request = adding().start(call_of(bucket), device().stream());
   }
+}
+
+Executed Trainer::executed_sum() const {
+  Executed executed;
+  if (ranks_.size() > 1) adding().describe(call_of(buckets_.front()), executed);
+  return executed;
 }
 
 /// What each rank had, added in fp64, is what all have now, up to the roundings of their sum.
@@ -152,10 +162,15 @@ void Trainer::check_sum(const Sampled& sampled, StepCheck& check) {
   sums.insert(sums.end(), sampled.magnitudes.begin(), sampled.magnitudes.end());
   calls.sum(sums);
   const std::vector<double> all = read_values(*executor_, graph().gradients);
-  const double u = unit_roundoff(graph().value(graph().gradients).type);
+  double u = unit_roundoff(graph().value(graph().gradients).type) * ranks_.size(), least = 0;
+  // On a narrower wire every contribution, and the sum, are rounded once more.
+  if (const auto bits = executed_sum().wire_bits) {
+    u += 2 * std::ldexp(1, -*bits);
+    if (*bits == significand_of_fp16) least = std::ldexp(1, -25) * (ranks_.size() + 1);
+  }
   for (std::size_t i = 0; i < sampled.at.size(); ++i) {
     const double has = all[static_cast<std::size_t>(sampled.at[i])],
-                 bound = u * ranks_.size() * sums[sampled.at.size() + i];
+                 bound = u * sums[sampled.at.size() + i] + least;
     if (std::abs(has - sums[i]) <= bound) continue;
     ++check.found.wrong_elements;
     if (check.found.passed)
@@ -186,6 +201,7 @@ void Trainer::step(double rate, StepCheck* check) {
   const std::vector<GraphNode>& nodes = graph().nodes;
   const bool several = ranks_.size() > 1;
   Sampled sampled;
+  if (check != nullptr) sampled.seed = check->seed;
   Sampled* const sample_to = check != nullptr && check->gradient_sum ? &sampled : nullptr;
   auto start = Clock::now();
   const auto lap = [&] {
@@ -204,7 +220,7 @@ void Trainer::step(double rate, StepCheck* check) {
   }
   seconds_.backward = lap();
   if (several)
-    for (Bucket& bucket : buckets_) ranks_.wait(bucket.request);
+    for (Bucket& bucket : buckets_) adding().wait(bucket.request);
   seconds_.exposed_communication = lap();
   if (sample_to != nullptr && several) check_sum(sampled, *check);
   for (; i < nodes.size(); ++i) run_node(i, check);

@@ -47,9 +47,11 @@ struct StepSeconds {
 
 class Trainer {
  public:
-  /// `ranks` must live as long. Collective.
+  /// `ranks` must live as long; `gradients` connects the same ranks and adds their gradients (null:
+  /// `ranks` does). Collective.
   static Result<std::unique_ptr<Trainer>> make(const TrainerSettings& settings, Plugins& plugins,
-                                               Communicator& ranks);
+                                               Communicator& ranks,
+                                               std::shared_ptr<Communicator> gradients = nullptr);
 
   const Graph& graph() const { return executor_->graph(); }
   Executor& executor() { return *executor_; }
@@ -96,6 +98,8 @@ class Trainer {
   /// were too large for their update to change them.
   std::vector<double> counts() const;
   StepSeconds seconds() const { return seconds_; }
+  /// What is known of how gradients are added; nothing of one rank.
+  Executed executed_sum() const;
   const LossScale& loss_scale() const { return loss_scale_; }
   /// Judges a step by its gradients, as step() does: whether they are finite on all ranks.
   void judge_gradients(bool finite);
@@ -114,11 +118,13 @@ class Trainer {
   };
   /// Elements of the gradient that are compared after the sum.
   struct Sampled {
+    std::uint64_t seed = 1;  ///< the same on all ranks
     std::vector<std::int64_t> at;
     std::vector<double> sum, magnitudes;
   };
 
-  Trainer(const TrainerSettings& settings, std::unique_ptr<Executor> executor, Communicator& ranks);
+  Trainer(const TrainerSettings& settings, std::unique_ptr<Executor> executor, Communicator& ranks,
+          std::shared_ptr<Communicator> gradients);
   void plan_buckets();
   Call call_of(const Bucket& bucket) const;
   void start_ready(std::size_t node, Sampled* sampled);
@@ -130,7 +136,10 @@ class Trainer {
   std::vector<double> numbers(ValueIndex value) const;
   void average_statistics();
 
+  Communicator& adding() const { return gradients_ ? *gradients_ : ranks_; }
+
   TrainerSettings settings_;
+  std::shared_ptr<Communicator> gradients_;  // outlives the memory that it gives
   std::unique_ptr<Executor> executor_;
   Communicator& ranks_;
   std::vector<Bucket> buckets_;

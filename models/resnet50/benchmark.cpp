@@ -8,6 +8,8 @@
 #include <iterator>
 #include <optional>
 
+#include "comm/algorithms/algorithm.hpp"
+#include "comm/joined.hpp"
 #include "comm/launched_ranks.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
@@ -61,6 +63,12 @@ std::vector<std::string> backends_of(const std::string& backend) {
   if (backend == measured) return {"native", "onednn", "blas", "reference"};
   if (backend == "reference") return {"reference"};
   return {backend, backend == "native" ? "onednn" : "native", "blas", "reference"};
+}
+
+std::vector<std::string> algorithm_names() {
+  std::vector<std::string> names;
+  for (const AlgorithmEntry& entry : algorithms()) names.emplace_back(entry.name);
+  return names;
 }
 
 class Resnet50Benchmark final : public Benchmark {
@@ -121,6 +129,12 @@ class Resnet50Benchmark final : public Benchmark {
              "dynamic[:65536[:2000]]; auto: dynamic for training in fp16, else none",
              {}, {measured}, "", "none"),
         axis("smoothing", "label smoothing", {}, {"0"}, "", "0"),
+        axis("transport", "library that adds gradients over the ranks; auto: the launcher's MPI",
+             {"auto", "mpi", "mpich", "gloo", "oneccl"}, {"auto"}, "", "auto"),
+        axis("algorithm", "allreduce of the gradients; library: the transport's own",
+             algorithm_names(), {"library"}, "", "library"),
+        axis("wire", "gradients are sent rounded to 16 bits; none: as they are",
+             {"none", "fp16", "bf16"}, {"none"}, "", "none"),
         counted("ranks", "r"),
         counted("nodes", "n"),
         dimension::threads(),
@@ -166,6 +180,11 @@ class Resnet50Benchmark final : public Benchmark {
                   ? "dynamic"
                   : "none";
     scale = to_text(parse_loss_scale("--loss-scale", scale));
+    if (started.ranks == 1 || settings.at("direction") == inference) {  // nothing is added
+      settings["transport"] = "auto";
+      settings["algorithm"] = "library";
+      settings["wire"] = "none";
+    }
     settings["ranks"] = std::to_string(started.ranks);
     settings["nodes"] = std::to_string(started.nodes);
   }
@@ -220,6 +239,8 @@ class Resnet50Benchmark final : public Benchmark {
     to.restart = settings.at("restart") == "yes";
     if (context.ranks.rank() == 0)
       to.progress = [](const std::string& text) { std::cerr << text << '\n'; };
+    if (auto why = add_gradients(settings, context, run.gradients))
+      return Unsupported{std::move(*why)};
     run.amounts = problem(settings)->amounts();
     run.create_seconds = seconds_since(start);
     return training_workload(run, context.plugins, context.ranks);
@@ -230,6 +251,21 @@ class Resnet50Benchmark final : public Benchmark {
   }
 
  private:
+  /// What adds gradients in place of the launcher's MPI, or why it cannot.
+  static std::optional<std::string> add_gradients(const Settings& settings, CaseContext& context,
+                                                  std::shared_ptr<Communicator>& to) {
+    Options options;
+    options.settings = settings;
+    std::string& transport = options.settings["transport"];
+    if (transport == "auto" && settings.at("algorithm") == "library" &&
+        settings.at("wire") == "none")
+      return std::nullopt;
+    if (transport == "auto") transport = "mpi";
+    auto made = host_ranks(options, context);
+    if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(refusal->reason);
+    to = std::move(std::get<std::unique_ptr<Communicator>>(made));
+    return std::nullopt;
+  }
   static std::int64_t images(const Settings& settings) {
     return std::stoll(settings.at("batch")) * std::stoll(settings.at("ranks"));
   }

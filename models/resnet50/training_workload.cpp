@@ -118,18 +118,26 @@ class TrainingWorkload final : public Workload {
     last_loss_ = mean_loss();
     if (!found.passed) return found;
     found = checked_step("after timing");
+    if (found.passed) operations_ = operation_metrics(trainer_->executor());
     if (found.passed && run_.convergence.epochs > 0) converge(found);
     return found;
   }
 
   Executed executed() const override {
-    return executed_of(trainer_->executor(), run_.trainer.precision, run_.trainer.executor.threads);
+    Executed ran =
+        executed_of(trainer_->executor(), run_.trainer.precision, run_.trainer.executor.threads);
+    const Executed sum = trainer_->executed_sum();
+    if (!sum.implementation.empty())
+      ran.implementation += ", gradients added by " + sum.implementation;
+    ran.wire_bits = sum.wire_bits;
+    return ran;
   }
   std::map<std::string, double> work() const override { return run_.amounts; }
   std::map<std::string, double> setup() const override { return seconds_; }
 
   std::map<std::string, Metric> metrics() const override {
     std::map<std::string, Metric> all = numbers_.metrics();
+    all.insert(operations_.begin(), operations_.end());
     if (converged_.epochs.empty()) {
       all["loss_of_last_step"] = {last_loss_, "", ""};
       return all;
@@ -246,6 +254,7 @@ class TrainingWorkload final : public Workload {
   double first_loss_ = 0, last_loss_ = 0;
   std::unique_ptr<Batches> training_;
   Convergence converged_;
+  std::map<std::string, Metric> operations_;
   bool resident_ = true;
   int checks_ = 0, draws_ = 0, skipped_checks_ = 0;
 };
@@ -255,7 +264,7 @@ class TrainingWorkload final : public Workload {
 Result<std::unique_ptr<Workload>> training_workload(const TrainingRun& run, Plugins& plugins,
                                                     Communicator& ranks) {
   const auto start = Clock::now();
-  auto trainer = Trainer::make(run.trainer, plugins, ranks);
+  auto trainer = Trainer::make(run.trainer, plugins, ranks, run.gradients);
   if (auto* refusal = std::get_if<Unsupported>(&trainer)) return std::move(*refusal);
   return std::make_unique<TrainingWorkload>(run,
                                             std::move(std::get<std::unique_ptr<Trainer>>(trainer)),

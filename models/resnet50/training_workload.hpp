@@ -15,6 +15,8 @@ struct TrainingRun {
   TrainingData data;
   ConvergenceSettings convergence;  ///< 0 epochs: throughput alone
   int steps = 0;                    ///< that are timed; 0: as many as the timing options say
+  /// Connects the same ranks and adds their gradients; null: the workload's ranks do.
+  std::shared_ptr<Communicator> gradients{};
   std::map<std::string, double> amounts;
   double create_seconds = 0;
 };

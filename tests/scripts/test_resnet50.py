@@ -125,6 +125,16 @@ class Resnet(RunTest):
         row = self.row("--data", "learnable:n320v100", "--batch", 16, "--epochs", 1, "--target", 0, before=["mpirun", "-n", 2], env=RANKS)
         self.assertEqual((row["status"], row["parameters"]["ranks"], row["problem"]["global_batch_size"]), ("ok", 2, 32), row["reason"])
 
+    def test_ranks_add_gradients_in_every_way(self):
+        if not shutil.which("mpirun"):
+            self.skipTest("no mpirun")
+        for words in (["--algorithm", "ring"], ["--algorithm", "shared_memory"], ["--transport", "gloo"], ["--wire", "bf16"], ["--wire", "fp16"]):
+            with self.subTest(words):
+                row = self.row(*words, before=["mpirun", "-n", 2], env=RANKS)
+                self.assertEqual(row["status"], "ok", row["reason"])
+                self.assertIn("gradients added by", row["executed"]["implementation"])
+        self.assertNotIn("ring", self.row("--algorithm", "ring")["id"], "one rank adds nothing")
+
     def test_bad_options(self):
         for words in (["--problem", "d34"], ["--problem", "d18w0"], ["--batch", 0], ["--rate", "-1"], ["--smoothing", 1], ["--target", 2],
                       ["--epochs", 1], ["--restart", "yes"], ["--schedule", "steps"], ["--loss-scale", "fixed:3"], ["--data", "learnable:x3"],

@@ -129,9 +129,10 @@ class Resnet50Benchmark final : public Benchmark {
              "dynamic[:65536[:2000]]; auto: dynamic for training in fp16, else none",
              {}, {measured}, "", "none"),
         axis("smoothing", "label smoothing", {}, {"0"}, "", "0"),
-        axis("transport", "library that adds gradients over the ranks; auto: the launcher's MPI",
+        axis("allreduce_transport",
+             "library that adds gradients over the ranks; auto: the launcher's MPI",
              {"auto", "mpi", "mpich", "gloo", "oneccl"}, {"auto"}, "", "auto"),
-        axis("algorithm", "allreduce of the gradients; library: the transport's own",
+        axis("allreduce", "algorithm that adds the gradients; library: the transport's own",
              algorithm_names(), {"library"}, "", "library"),
         axis("wire", "gradients are sent rounded to 16 bits; none: as they are",
              {"none", "fp16", "bf16"}, {"none"}, "", "none"),
@@ -181,8 +182,8 @@ class Resnet50Benchmark final : public Benchmark {
                   : "none";
     scale = to_text(parse_loss_scale("--loss-scale", scale));
     if (started.ranks == 1 || settings.at("direction") == inference) {  // nothing is added
-      settings["transport"] = "auto";
-      settings["algorithm"] = "library";
+      settings["allreduce_transport"] = "auto";
+      settings["allreduce"] = "library";
       settings["wire"] = "none";
     }
     settings["ranks"] = std::to_string(started.ranks);
@@ -256,8 +257,9 @@ class Resnet50Benchmark final : public Benchmark {
                                                   std::shared_ptr<Communicator>& to) {
     Options options;
     options.settings = settings;
-    std::string& transport = options.settings["transport"];
-    if (transport == "auto" && settings.at("algorithm") == "library" &&
+    options.settings["algorithm"] = settings.at("allreduce");
+    std::string& transport = options.settings["transport"] = settings.at("allreduce_transport");
+    if (transport == "auto" && settings.at("allreduce") == "library" &&
         settings.at("wire") == "none")
       return std::nullopt;
     if (transport == "auto") transport = "mpi";

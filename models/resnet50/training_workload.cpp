@@ -102,6 +102,7 @@ class TrainingWorkload final : public Workload {
     const Verification in_step = checked_step("before timing");
     if (found.passed && !in_step.passed) found = in_step;
     found.checked += in_step.checked;
+    found.outputs = found.checked;
     found.reference += fmt::format("; {} operations of checked steps in fp64", nodes_of_check + 1);
     if (run_.convergence.epochs == 0)
       found.reference += "; throughput only: no training to accuracy";

@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 
-from run_helper import BIN, RunTest, main
+from run_helper import ASSAY, BIN, RunTest, main
 
 RESNET, DATASET = BIN / "assay-resnet50", BIN / "assay-dataset"
 SMALL = {"--problem": "d18w8s32c5", "--batch": 4, "--threads": 1, "--max-time": 0.05}
@@ -24,6 +24,7 @@ class Resnet(RunTest):
         file.unlink(missing_ok=True)
         done = self.command(*before, RESNET, *options(words), "--out", file, code=code, **more)
         self.said = done.stderr
+        self.command(ASSAY, "validate", file, code=0)
         return json.loads(file.read_text())["rows"][0]
 
     def refused(self, *words):
@@ -128,12 +129,12 @@ class Resnet(RunTest):
     def test_ranks_add_gradients_in_every_way(self):
         if not shutil.which("mpirun"):
             self.skipTest("no mpirun")
-        for words in (["--algorithm", "ring"], ["--algorithm", "shared_memory"], ["--transport", "gloo"], ["--wire", "bf16"], ["--wire", "fp16"]):
+        for words in (["--allreduce", "ring"], ["--allreduce", "shared_memory"], ["--allreduce-transport", "gloo"], ["--wire", "bf16"], ["--wire", "fp16"]):
             with self.subTest(words):
                 row = self.row(*words, before=["mpirun", "-n", 2], env=RANKS)
                 self.assertEqual(row["status"], "ok", row["reason"])
                 self.assertIn("gradients added by", row["executed"]["implementation"])
-        self.assertNotIn("ring", self.row("--algorithm", "ring")["id"], "one rank adds nothing")
+        self.assertNotIn("ring", self.row("--allreduce", "ring")["id"], "one rank adds nothing")
 
     def test_bad_options(self):
         for words in (["--problem", "d34"], ["--problem", "d18w0"], ["--batch", 0], ["--rate", "-1"], ["--smoothing", 1], ["--target", 2],

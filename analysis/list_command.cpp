@@ -8,6 +8,8 @@
 
 #include "analysis/accept/criteria.hpp"
 #include "analysis/commands.hpp"
+#include "analysis/launch/launcher.hpp"
+#include "analysis/launch/site.hpp"
 #include "analysis/number_formats.hpp"
 #include "analysis/plugin_probe.hpp"
 #include "analysis/run/programs.hpp"
@@ -128,12 +130,26 @@ void list_summaries() {
              [](const std::string& name) { return text_of(read_summary(name), "description"); });
 }
 
+void list_launchers() {
+  list_files("launcher", Launcher::names(), [](const std::string& name) {
+    return Launcher::load(name).document().at("description").get<std::string>();
+  });
+}
+
+void list_sites() {
+  list_files("site", Site::names(), [](const std::string& name) {
+    return Site::load(name).document().at("description").get<std::string>();
+  });
+}
+
 void list_precisions() { std::cout << precision_table(); }
 
 const std::map<std::string, void (*)()> lists{
-    {"backends", list_backends},     {"benchmarks", list_benchmarks}, {"suites", list_suites},
-    {"criteria", list_criteria},     {"problems", list_problems},     {"baselines", list_baselines},
-    {"precisions", list_precisions}, {"summaries", list_summaries}};
+    {"backends", list_backends},     {"benchmarks", list_benchmarks},
+    {"suites", list_suites},         {"criteria", list_criteria},
+    {"problems", list_problems},     {"baselines", list_baselines},
+    {"precisions", list_precisions}, {"summaries", list_summaries},
+    {"launchers", list_launchers},   {"sites", list_sites}};
 
 std::vector<std::string> names_of_lists() {
   std::vector<std::string> names;

@@ -4,6 +4,7 @@ foreach(folder IN ITEMS suites results-schema)
     install(DIRECTORY "${folder}" DESTINATION share/assay)
   endif()
 endforeach()
+install(DIRECTORY scripts/launchers DESTINATION share/assay/scripts)
 install(FILES LICENSE README.md CHANGELOG.md CONTRIBUTING.md DESTINATION share/doc/assay OPTIONAL)
 install(DIRECTORY docs DESTINATION share/doc/assay OPTIONAL)
 

@@ -11,6 +11,7 @@
 
 #include "analysis/run/abandoned_attempt.hpp"
 #include "analysis/run/child.hpp"
+#include "analysis/run/informative.hpp"
 #include "analysis/run/interrupted.hpp"
 #include "analysis/run/journal_follower.hpp"
 #include "analysis/run/left_segments.hpp"
@@ -87,7 +88,7 @@ int setting(const Case& benchmark_case, const std::string& name) {
 
 std::vector<std::string> start_of(const PlannedBenchmark& benchmark,
                                   const CampaignOptions& options) {
-  std::vector<std::string> command = options.launcher;
+  std::vector<std::string> command = benchmark.launcher;
   command.insert(command.end(),
                  {benchmark.executable.string(), "--suite", options.suite_file.string(), "--seed",
                   std::to_string(options.seed)});
@@ -124,6 +125,7 @@ Campaign::Campaign(CampaignOptions options, std::vector<PlannedBenchmark> benchm
 // case alike.
 void Campaign::run_round(int launch) {
   const auto order = random_order(benchmarks_.size(), options_.seed, launch, 0);
+  if (options_.deadline) return run_informative_round(launch, order);
   for (const std::size_t index : order) {
     const PlannedBenchmark& benchmark = benchmarks_[index];
     run_benchmark(
@@ -132,16 +134,34 @@ void Campaign::run_round(int launch) {
   }
 }
 
-bool Campaign::complete() const {
-  return std::all_of(
-      benchmarks_.begin(), benchmarks_.end(), [&](const PlannedBenchmark& benchmark) {
-        return std::all_of(benchmark.cases.begin(), benchmark.cases.end(),
-                           [&](const Case& benchmark_case) {
-                             for (int launch = 0; launch < options_.launches; ++launch)
-                               if (!finished_.contains({launch, benchmark_case.id})) return false;
-                             return true;
-                           });
-      });
+/// A quarter of the cases of each benchmark before the rest of any: the first benchmark must not
+/// take all the time.
+void Campaign::run_informative_round(int launch, const std::vector<std::size_t>& benchmarks) {
+  for (const bool first : {true, false})
+    for (const std::size_t index : benchmarks) {
+      const PlannedBenchmark& benchmark = benchmarks_[index];
+      std::vector<std::size_t> order = informative_order(benchmark.cases);
+      const auto quarter = static_cast<std::ptrdiff_t>((order.size() + 3) / 4);
+      if (first)
+        order.erase(order.begin() + quarter, order.end());
+      else
+        order.erase(order.begin(), order.begin() + quarter);
+      run_benchmark(benchmark, launch, order);
+    }
+}
+
+bool Campaign::complete() const { return left_out().empty(); }
+
+std::vector<std::string> Campaign::left_out() const {
+  std::vector<std::string> ids;
+  for (const PlannedBenchmark& benchmark : benchmarks_)
+    for (const Case& benchmark_case : benchmark.cases)
+      for (int launch = 0; launch < options_.launches; ++launch)
+        if (!finished_.contains({launch, benchmark_case.id})) {
+          ids.push_back(benchmark_case.id);
+          break;
+        }
+  return ids;
 }
 
 int Campaign::next_attempt(const std::string& benchmark, int launch) const {
@@ -203,19 +223,22 @@ void Campaign::run_attempt(Attempt& attempt) {
 
   // A launcher must hear SIGTERM before SIGKILL: it is the one that can end its ranks on other
   // nodes.
-  const std::chrono::milliseconds grace(options_.launcher.empty() ? 0 : 3000);
+  const std::chrono::milliseconds grace(attempt.benchmark.launcher.empty() ? 0 : 3000);
   JournalFollower journal(journal_file);
   LeftSegments segments;
   Child child(command, attempt.out, attempt.err);
   Clock::time_point since = Clock::now();
   std::string watched;
   std::size_t left = attempt.remaining.size();
-  const auto end_by_hand = [&](int number) {
+  const auto end_it = [&] {
     follow(attempt, journal);
     segments.look();
     child.kill(grace);
     tell_of(segments.remove());
     give_up(attempt);  // what it wrote while it was being ended does not count
+  };
+  const auto end_by_hand = [&](int number) {
+    end_it();
     throw Interrupted{number};
   };
   for (;;) {
@@ -232,6 +255,10 @@ void Campaign::run_attempt(Attempt& attempt) {
       attempt.said = tail_of(attempt.err);
       attempt.silent = silent_ranks(attempt.err, attempt.processes, rank_hosts_);
       return settle(attempt);
+    }
+    if (options_.deadline && Clock::now() > *options_.deadline) {
+      end_it();
+      throw OutOfTime{};
     }
     if (Clock::now() - since > options_.timeout) {
       try {
@@ -291,10 +318,10 @@ std::string Campaign::waited_for(const Attempt& attempt) const {
   std::vector<Stopped> stopped = stopped_here();
   std::string unknown;
   if (std::set(rank_hosts_.begin(), rank_hosts_.end()).size() > 1)
-    for (const Stopped& process :
-         stopped_anywhere(options_.launcher, attempt.benchmark.executable.parent_path() / "assay",
-                          (options_.folder / "journal.jsonl").string(),
-                          options_.folder / "log" / "stopped", rank_hosts_, unknown))
+    for (const Stopped& process : stopped_anywhere(
+             attempt.benchmark.launcher, attempt.benchmark.executable.parent_path() / "assay",
+             (options_.folder / "journal.jsonl").string(), options_.folder / "log" / "stopped",
+             rank_hosts_, unknown))
       stopped.push_back(process);
   return both(text_of(std::move(stopped), rank_hosts_), unknown);
 }
@@ -311,7 +338,8 @@ void Campaign::settle(Attempt& attempt) {
   if (attempt.timed_out) give_up(attempt);
   std::string said = attempt.said;
   // MPICH's launcher tells on stdout which rank died and where. Where none did, there are rows.
-  if (said.empty() && !options_.launcher.empty() && !attempt.timed_out) said = tail_of(attempt.out);
+  if (said.empty() && !attempt.benchmark.launcher.empty() && !attempt.timed_out)
+    said = tail_of(attempt.out);
   const std::string quote = said.empty() ? "" : fmt::format(". It said: {}", said);
   if (!attempt.ended.signalled && !attempt.timed_out) {
     // A process that meets a full disk cannot finish any case: that is no case's fault.

@@ -133,13 +133,20 @@ CeilingMeter::CeilingMeter(CeilingNeeds needs, CampaignOptions options,
     : needs_(std::move(needs)), options_(std::move(options)), programs_(std::move(programs)) {}
 
 json CeilingMeter::rows() {
+  json all = json::array();
+  for (const std::vector<std::string>& launcher : options_.launchers)
+    for (json& row : rows_under(launcher)) all.push_back(std::move(row));
+  return all;
+}
+
+json CeilingMeter::rows_under(const std::vector<std::string>& launcher) {
   const std::vector<std::string> names = benchmark_names(programs_);
   if (std::find(names.begin(), names.end(), "stream") == names.end())
     throw CaseError(fmt::format("there is no assay-stream in {}.", programs_.string()));
   const auto suite = options_.folder / "ceilings.json", out = options_.folder / "log/ceilings.json";
   write_json(suite, suite_of(needs_));
   std::filesystem::remove(out);  // a number of an earlier bracket must not pass for this one's
-  std::vector<std::string> command = options_.launcher;
+  std::vector<std::string> command = launcher;
   for (const std::string& word :
        {(programs_ / "assay-stream").string(), std::string("--suite"), suite.string(),
         std::string("--seed"), std::to_string(options_.seed), std::string("--out"), out.string()})

@@ -47,6 +47,7 @@ class CeilingMeter {
 
  private:
   nlohmann::json rows();
+  nlohmann::json rows_under(const std::vector<std::string>& launcher);
   CeilingNeeds needs_;
   CampaignOptions options_;
   std::filesystem::path programs_;

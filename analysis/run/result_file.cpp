@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
+#include <tuple>
 
 #include "analysis/run/abandoned_attempt.hpp"
 #include "analysis/run/ceiling.hpp"
@@ -21,13 +21,35 @@ using nlohmann::json;
 
 namespace {
 
-/// By row (launch, id): the brackets measured before and after it. Only those of one session: what
+/// By row: the brackets measured before and after it. Only those of one session: what
 /// was measured before an interruption tells nothing of the machine after it.
-using Around = std::map<std::pair<int, std::string>, std::vector<std::size_t>>;
+using Key = std::tuple<int, std::string, int>;  ///< launch, id, attempt
+using Around = std::map<Key, std::vector<std::size_t>>;
+
+Key key_of(const json& row) {
+  return {row.value("launch", 0), row.value("id", ""), row.value("attempt", 0)};
+}
+
+/// Which rows of a journal stand in the result: of each case in a launch the first one, and a later
+/// one where every one before it failed and a resumed run has tried again.
+class Kept {
+ public:
+  bool add(const json& row) {
+    const auto [found, fresh] =
+        done_.try_emplace({row.value("launch", 0), row.value("id", "")}, false);
+    if (found->second) return false;
+    found->second = !may_be_repeated(row);
+    return true;
+  }
+
+ private:
+  std::map<std::pair<int, std::string>, bool> done_;  ///< whether there is a row that stands
+};
 
 Around brackets_around(const std::vector<json>& events, std::vector<Bracket>& brackets) {
   Around around;
-  std::vector<std::pair<int, std::string>> open;  // rows since the last bracket
+  std::vector<Key> open;  // rows since the last bracket
+  Kept kept;
   std::vector<std::size_t> before;  // the last bracket of the session, if there is one
   for (const json& event : events) {
     const std::string kind = event.value("event", "");
@@ -43,15 +65,19 @@ Around brackets_around(const std::vector<json>& events, std::vector<Bracket>& br
       before = {index};
     } else if (kind == "row") {
       const json& row = event.at("row");
-      std::pair<int, std::string> key{row.value("launch", 0), row.value("id", "")};
-      if (!around.try_emplace(key, before).second) continue;  // the first row of a launch counts
-      open.push_back(std::move(key));
+      if (!kept.add(row) || !around.try_emplace(key_of(row), before).second) continue;
+      open.push_back(key_of(row));
     }
   }
   return around;
 }
 
 }  // namespace
+
+bool may_be_repeated(const json& row) {
+  const std::string status = row.value("status", "");
+  return status == "failed" || status == "timeout";
+}
 
 json collect(const std::vector<json>& events, const std::vector<Baseline>& baselines) {
   const json* run = nullptr;
@@ -65,10 +91,11 @@ json collect(const std::vector<json>& events, const std::vector<Baseline>& basel
   json result =
       make_result(run->value("id", ""), run->value("suite", ""), run->value("command", ""),
                   run->value("seed", std::uint64_t{1}), run->value("started", ""));
-  for (const char* field :
-       {"suite_hash", "suite_file", "programs", "launches", "filter", "cases", "launcher",
-        "ceilings", "max_time", "precision_target", "min_samples", "reference_budget", "timeout"})
+  for (const char* field : {"suite_hash", "suite_file", "programs", "launches", "filter", "cases",
+                            "launcher", "shapes", "site", "ceilings", "max_time",
+                            "precision_target", "min_samples", "reference_budget", "timeout"})
     if (run->contains(field)) result["run"][field] = run->at(field);
+  if (run->contains("system")) result["system"]["name"] = run->at("system");
   result["run"]["statistics"] = statistics_of(*run);
   result["run"]["resumed"] = std::count_if(events.begin(), events.end(), [](const json& event) {
     return event.value("event", "") == "resume";
@@ -94,12 +121,11 @@ json collect(const std::vector<json>& events, const std::vector<Baseline>& basel
                                ? "no ceiling was measured before or after the row"
                                : "ceilings were switched off (by the suite or --no-ceilings)";
   json rows = json::array();
-  std::set<std::pair<int, std::string>> known;
+  Kept kept;
   for (const json& event : events) {
     if (event.value("event", "") != "row") continue;
     json row = event.at("row");
-    if (!known.emplace(row.value("launch", 0), row.value("id", "")).second)
-      continue;  // the first row of a launch counts
+    if (!kept.add(row)) continue;
     if (const auto place = places.find(process_of(row)); place != places.end()) {
       row["environment"] = place->second;
     } else {
@@ -110,7 +136,7 @@ json collect(const std::vector<json>& events, const std::vector<Baseline>& basel
       row["environment"] = own;
     }
     if (row.value("status", "") == "ok") add_baseline(row, baselines);
-    add_ceiling(row, brackets, around.at({row.value("launch", 0), row.value("id", "")}),
+    add_ceiling(row, brackets, around.at(key_of(row)),
                 environments.at(row.at("environment").get<std::size_t>()), none);
     rows.push_back(std::move(row));
   }
@@ -122,8 +148,10 @@ json collect(const std::vector<json>& events, const std::vector<Baseline>& basel
 }
 
 json write_result(const std::filesystem::path& journal, const std::filesystem::path& file,
-                  const std::vector<Baseline>& baselines) {
-  const json result = collect(read_run(journal), baselines);
+                  const std::vector<Baseline>& baselines,
+                  const std::vector<std::string>& left_out) {
+  json result = collect(read_run(journal), baselines);
+  if (!left_out.empty()) result["run"]["left_out"] = left_out;
   // A file that breaks the public schema must not exist under the name of a result.
   if (const auto errors = schema_errors(result, "result", file.string()); !errors.empty())
     throw std::runtime_error(fmt::format(

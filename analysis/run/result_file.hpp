@@ -16,9 +16,15 @@ namespace assay {
 nlohmann::json collect(const std::vector<nlohmann::json>& events,
                        const std::vector<Baseline>& baselines);
 
+/// Whether a resumed run repeats the case of a row: it failed or was ended by the time limit. A
+/// wrong result is a result, and stands.
+bool may_be_repeated(const nlohmann::json& row);
+
 /// collect of a journal, checked as a reader of the file would before it is called good, then
 /// written to `file`.
+/// `left_out`: ids of cases that no time was left for, which the result lists.
 nlohmann::json write_result(const std::filesystem::path& journal, const std::filesystem::path& file,
-                            const std::vector<Baseline>& baselines);
+                            const std::vector<Baseline>& baselines,
+                            const std::vector<std::string>& left_out = {});
 
 }  // namespace assay

@@ -12,12 +12,14 @@
 #include <memory>
 #include <system_error>
 
+#include "analysis/launch/preflight.hpp"
 #include "analysis/run/abandoned_attempt.hpp"
 #include "analysis/run/ceiling_bracket.hpp"
 #include "analysis/run/child.hpp"
 #include "analysis/run/interrupted.hpp"
 #include "analysis/run/result_file.hpp"
 #include "core/base/error.hpp"
+#include "core/base/paths.hpp"
 #include "core/machine/environment.hpp"
 #include "core/result/journal.hpp"
 #include "core/result/schema.hpp"
@@ -27,17 +29,20 @@ namespace assay {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-namespace {
-
-/// One run at a time in a folder. Held until the process ends; file systems without locks are
-/// trusted.
-void lock(const fs::path& folder) {
+void hold_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder / "log", error);
+  if (error)
+    throw InputError(fmt::format("cannot make {} ({}). Choose another folder with --out.",
+                                 (folder / "log").string(), error.message()));
   const int descriptor = open((folder / ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (descriptor >= 0 && flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     throw InputError(
         fmt::format("another `assay run` is at work in {}. Wait for it, or choose another --out.",
                     folder.string()));
 }
+
+namespace {
 
 bool names_a_run(const std::vector<json>& events) {
   return std::any_of(events.begin(), events.end(),
@@ -64,12 +69,7 @@ std::vector<json> earlier_events(const fs::path& folder, bool resume) {
 
 void make_folder(const fs::path& folder) {
   check_writable(folder / "result.json");
-  std::error_code error;
-  fs::create_directories(folder / "log", error);
-  if (error)
-    throw InputError(fmt::format("cannot make {} ({}). Choose another folder with --out.",
-                                 (folder / "log").string(), error.message()));
-  lock(folder);
+  hold_folder(folder);
 }
 
 /// Removes what make_folder has made, for a run that is refused: the folder itself, and those above
@@ -113,6 +113,10 @@ void prepare(Side& side) {
   const json environment = capture_environment();
   check_machine(plan, environment, events);
   for (const std::string& name : plan.baselines) side.baselines.push_back(Baseline::load(name));
+  const json accelerator =
+      plan.site.is_object() ? plan.site.value("accelerator", json::object()) : json::object();
+  preflight(plan.processes, accelerator.value("match", ""), executable_folder() / "assay",
+            folder / "log" / "preflight");
   std::vector<PlannedBenchmark> benchmarks = planned_benchmarks(plan);
   check_cases(plan, benchmarks, events);
   if (plan.ceilings) side.needs.add(benchmarks, environment.at("hardware"));
@@ -163,8 +167,12 @@ void run_rounds(std::vector<Side>& sides) {
   constexpr int place_of_sides = 1000;
   for (int launch = 0; launch < options.launches; ++launch) {
     if (launch > 0) brackets.measure_if_due();
-    for (const std::size_t i : random_order(sides.size(), options.seed, launch, place_of_sides))
-      sides[i].campaign->run_round(launch);
+    try {
+      for (const std::size_t i : random_order(sides.size(), options.seed, launch, place_of_sides))
+        sides[i].campaign->run_round(launch);
+    } catch (const OutOfTime&) {
+      break;
+    }
   }
   brackets.measure();
 }
@@ -217,7 +225,8 @@ std::vector<json> run_side_by_side(std::vector<RunPlan> plans) {
   std::vector<json> results;
   for (const Side& side : sides)
     results.push_back(write_result(side.plan.campaign.folder / "journal.jsonl",
-                                   side.plan.campaign.folder / "result.json", side.baselines));
+                                   side.plan.campaign.folder / "result.json", side.baselines,
+                                   side.campaign->left_out()));
   return results;
 }
 

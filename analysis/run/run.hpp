@@ -14,6 +14,11 @@ class Unfinished : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// One run at a time in a folder: makes it, with its log/, and holds it until this process ends.
+/// File systems without locks are trusted. InputError if it cannot be made, or another one holds
+/// it.
+void hold_folder(const std::filesystem::path& folder);
+
 /// Runs the plans side by side and returns their results: launch by launch, within a launch one
 /// plan after the other in a recorded random order. What drifts (temperature, neighbours on a
 /// shared machine) then meets every side alike, which is what makes two builds comparable. All

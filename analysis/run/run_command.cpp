@@ -2,14 +2,18 @@
 #include <fmt/format.h>
 
 #include <cctype>
+#include <cstring>
 #include <ctime>
 #include <iostream>
 
 #include "analysis/commands.hpp"
 #include "analysis/history/guard.hpp"
+#include "analysis/launch/flags.hpp"
+#include "analysis/launch/site.hpp"
 #include "analysis/run/dry_run.hpp"
 #include "analysis/run/interrupted.hpp"
 #include "analysis/run/lost.hpp"
+#include "analysis/run/per_node.hpp"
 #include "analysis/run/programs.hpp"
 #include "analysis/run/run.hpp"
 #include "analysis/table/table.hpp"
@@ -101,14 +105,10 @@ std::vector<std::string> ids_in(const std::string& file) {
 
 /// What the command line says stands before what the suite says.
 void set_launcher(RunPlan& plan, const Given& given) {
-  const auto ranks = whole_of(given, "ranks", 1, 1'000'000);
-  const auto launcher = value_of(given, "launcher");
-  const json launch = plan.suite.value("launch", json());
-  if (launcher) plan.campaign.launcher = launcher_words(*launcher);
-  if (ranks)
-    plan.campaign.launcher = launcher_of(launcher_words(launcher.value_or("")), *ranks);
-  else if (launch.is_object() && leaves_ranks_open(plan.campaign.launcher))
-    plan.campaign.launcher = launcher_of(plan.campaign.launcher, launch.at("ranks"));
+  if (const auto launcher = value_of(given, "launcher"); launcher && Launcher::is_name(*launcher))
+    Launcher::load(*launcher).expect_allocation();
+  set_processes(
+      plan, processes_of(process_request(given), shapes_of(plan.suite.value("launch", json()))));
 }
 
 /// A flag that changes nothing here is a slip, and is told.
@@ -130,6 +130,9 @@ void refuse_useless(const Given& given) {
   if (given.contains("dry-run"))
     refuse_flags(given, {"quiet", "verbose"}, "--dry-run", "nothing is run");
   const auto launcher = value_of(given, "launcher");
+  if (given.contains("ranks") && given.contains("ranks-per-node"))
+    throw InputError(
+        "--ranks and --ranks-per-node both give the number of processes. Leave one of them out.");
   if (launcher && given.contains("ranks") && names_ranks(launcher_words(*launcher)))
     throw InputError(fmt::format(
         "--ranks and --launcher \"{}\" both give the number of processes. Leave one of them out.",
@@ -144,6 +147,7 @@ RunPlan plan_of(const Given& given) {
       static_cast<int>(whole_of(given, "launches", 1, 10000).value_or(plan.campaign.launches));
   plan.campaign.seed = whole_of(given, "seed", 0, UINT64_MAX).value_or(1);
   plan.timing = timing_of(given);
+  if (const auto site = value_of(given, "site")) plan.site = Site::load(*site).document();
   plan.scale = value_of(given, "scale").value_or("");
   set_timing(plan, seconds_of(given, "timeout"));
   plan.filter = value_of(given, "filter").value_or("");
@@ -154,6 +158,9 @@ RunPlan plan_of(const Given& given) {
   plan.resume = given.contains("resume");
   plan.allow_mixed = given.contains("allow-mixed");
   plan.campaign.talk = talk_of(given);
+  if (const auto time = value_of(given, "walltime"))
+    plan.campaign.deadline =
+        std::chrono::steady_clock::now() + std::chrono::seconds(clock_time("--walltime", *time, 1));
   return plan;
 }
 
@@ -183,6 +190,15 @@ ExitCode tell_lost(const std::vector<LostRow>& lost, const std::string& where) {
     std::cout << fmt::format("lost: {} ({} has a number; here: {})\n", visible(row.id), where,
                              visible(row.reason));
   return lost.empty() ? ExitCode::ok : ExitCode::incomparable;
+}
+
+/// What --walltime left no time for.
+ExitCode tell_left_out(const json& result) {
+  const json ids = result.at("run").value("left_out", json::array());
+  for (const json& id : ids)
+    std::cout << fmt::format("left out: {} (--walltime; --resume runs it)\n",
+                             visible(id.get<std::string>()));
+  return ids.empty() ? ExitCode::ok : ExitCode::incomparable;
 }
 
 ExitCode lost_in(const std::vector<json>& results, const RunPlan& plan) {
@@ -215,6 +231,14 @@ int preview(const Given& given, std::vector<RunPlan> plans) {
   }
 }
 
+/// With what --site says of processes.
+Given at_site(const Given& given) {
+  const auto name = value_of(given, "site");
+  if (!name) return given;
+  const json launch = read_suite(find_suite(*value_of(given, "SUITE"))).value("launch", json());
+  return Site::load(*name).applied(given, launch.is_array());
+}
+
 int run(const Given& given) {
   refuse_useless(given);
   std::vector<RunPlan> plans{plan_of(given)};
@@ -236,7 +260,7 @@ int run(const Given& given) {
   const std::string folder = plans[0].campaign.folder.string();
   std::cout << render_table({{"", results[0]}}, {}, {}) << "\nresult: " << folder << "/result.json"
             << std::endl;
-  ExitCode code = exit_code(results[0].at("rows"));
+  ExitCode code = gravest(exit_code(results[0].at("rows")), tell_left_out(results[0]));
   if (results.size() > 1) {
     std::cout << fmt::format(
         "against: {0}/against/result.json\ncompare: assay compare {0}/against {0} --vary "
@@ -245,6 +269,11 @@ int run(const Given& given) {
     code = gravest(code, exit_code(results[1].at("rows")));
   }
   code = gravest(code, lost_in(results, plans[0]));
+  if (plans[0].site.is_object()) {
+    const CeilingVerdict verdict = compare_ceilings(plans[0].site, results[0]);
+    std::cout << verdict.text << std::flush;
+    code = gravest(code, verdict.code);
+  }
   try {
     if (history) code = gravest(code, guard(*history, results[0], plans[0]));
   } catch (const Unfinished& end) {
@@ -252,6 +281,27 @@ int run(const Given& given) {
     return static_cast<int>(ExitCode::failed);
   }
   return static_cast<int>(code);
+}
+
+/// One run, or many at once.
+int run_or_many(const Given& line) {
+  if (line.contains("as-node")) return run_as_node(line, run);  // a node of its own: no launcher
+  const Given given = at_site(line);
+  const bool per_node = given.contains("per-node"), pairs = given.contains("pairs");
+  if (!per_node && !pairs) return run(given);
+  if (per_node && pairs)
+    throw InputError("--per-node and --pairs are two kinds of runs. Leave one of them out.");
+  refuse_flags(given, {"list", "dry-run"}, per_node ? "--per-node" : "--pairs",
+               "it runs on other nodes");
+  try {
+    return per_node ? run_on_every_node(given) : run_on_pairs(given);
+  } catch (const Interrupted& signal) {
+    std::cerr << fmt::format(
+        "assay run: stopped by {}. What is finished is kept; continue with the same command and "
+        "--resume.\n",
+        strsignal(signal.signal));
+    return static_cast<int>(ExitCode::failed);
+  }
 }
 
 }  // namespace
@@ -274,12 +324,19 @@ Command run_command() {
              {"--list", "print the ids of the cases, run nothing", "", ""},
              {"--dry-run", "print cases, launches, commands and an estimated time, run nothing", "",
               ""}}},
-           {"Processes",
+           {"Processes", process_flags()},
+           {"Nodes",
+            {{"--per-node", "run the suite on every node at once, each into DIR/<node>", "", ""},
+             {"--pairs", "run the suite on all pairs of nodes, each into DIR/<node>+<node>", "",
+              ""},
+             {"--as-node", "(used by --per-node) run into DIR/<host name>, without the launcher",
+              "", ""}}},
+           {"Launches",
             {{"--launches", "process launches of each case, interleaved", "N", "the suite's, or 1"},
-             {"--launcher", "command prefix for every executable, e.g. \"mpirun -n 2\"", "COMMAND",
-              "the suite's"},
-             {"--ranks", "ranks of benchmarks that use several, started by the launcher or mpirun",
-              "N", "the suite's"},
+             {"--walltime",
+              "time for the whole run: minutes, MM:SS or HH:MM:SS. The most informative cases come "
+              "first, and what is left out is listed",
+              "TIME", "no limit"},
              {"--timeout", "kill a case that takes longer than this", "S",
               "max(60, 20 x max-time)"},
              {"--against",
@@ -305,7 +362,7 @@ Command run_command() {
              {"--baseline", "compare with these systems", "NAME,...", "the suite's", false, true},
              quiet_flag(),
              verbose_flag()}}}),
-      &run,
+      &run_or_many,
       {{"assay run smoke --dry-run", "shows what the suite smoke would run, and how long it takes"},
        {"assay run smoke --out results/today", "runs it; results/today/result.json is the result"},
        {"assay run smoke --out results/launches --launches 5 --filter conv/forward",

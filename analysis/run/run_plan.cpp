@@ -9,6 +9,7 @@
 
 #include "analysis/pattern.hpp"
 #include "analysis/run/programs.hpp"
+#include "analysis/run/result_file.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/base/hash.hpp"
@@ -45,6 +46,9 @@ json settings_of(const RunPlan& plan) {
                    {"seed", plan.campaign.seed},
                    {"scale", plan.scale.empty() ? json() : json(plan.scale)},
                    {"launcher", plan.campaign.launcher}};
+  for (const Processes& group : plan.processes)
+    // A number of ranks alone stands in the launcher's words.
+    if (!group.shape.is_number_alone()) settings["shapes"].push_back(shape_document(group.shape));
   for (const char* flag : timing_flags) {
     const auto given = plan.timing.find(flag);
     settings[field_of(flag)] = given == plan.timing.end() ? json() : given->second;
@@ -120,8 +124,7 @@ RunPlan plan_of_suite(const std::string& suite) {
     plan.baselines.push_back(name);
   plan.ceilings = plan.suite.value("ceilings", true);
   plan.campaign.launches = plan.suite.value("launches", plan.campaign.launches);
-  if (const json launch = plan.suite.value("launch", json()); launch.is_object())
-    plan.campaign.launcher = launcher_of({}, launch.at("ranks"));
+  set_processes(plan, processes_of({}, shapes_of(plan.suite.value("launch", json()))));
   plan.programs = executable_folder();
   return plan;
 }
@@ -143,39 +146,20 @@ RunPlan plan_of_result(const json& result, const Chosen& chosen) {
                     plan.campaign.suite_file.string(), run.at("id").dump()));
   plan.programs =
       chosen.programs.empty() ? executable_folder() : executable_folder_of(chosen.programs);
-  if (chosen.launcher)
-    plan.campaign.launcher = *chosen.launcher;
-  else if (const json launch = plan.suite.value("launch", json()); launch.is_object())
-    plan.campaign.launcher = launcher_of({}, launch.at("ranks"));
+  // Shapes are numbers, which the file may say; the command is the caller's.
+  const json launch =
+      run.contains("shapes") ? run.at("shapes") : plan.suite.value("launch", json());
+  set_processes(plan, processes_of({.launcher = chosen.launcher}, shapes_of(launch)));
   expect_as_chosen(run, plan, chosen);
   adopt(plan, run);
   return plan;
 }
 
-std::vector<std::string> launcher_words(const std::string& text) {
-  std::vector<std::string> all;
-  for (std::string& word : split(text, ' '))
-    if (!word.empty()) all.push_back(std::move(word));
-  return all;
-}
-
-std::vector<std::string> launcher_of(std::vector<std::string> words, std::uint64_t ranks) {
-  if (words.empty()) words = {"mpirun"};
-  words.insert(words.end(), {"-n", std::to_string(ranks)});
-  return words;
-}
-
-bool names_ranks(const std::vector<std::string>& words) {
-  return std::any_of(words.begin(), words.end(), [](const std::string& word) {
-    return word == "-n" || word == "-np" || word == "--np" || word.starts_with("--ntasks");
-  });
-}
-
-bool leaves_ranks_open(const std::vector<std::string>& words) {
-  if (words.empty()) return false;
-  const std::string program = fs::path(words.front()).filename().string();
-  return (program.starts_with("mpirun") || program.starts_with("mpiexec") || program == "srun") &&
-         !names_ranks(words);
+void set_processes(RunPlan& plan, std::vector<Processes> processes) {
+  plan.processes = std::move(processes);
+  plan.campaign.launcher = plan.processes.front().words;
+  plan.campaign.launchers.clear();
+  for (const Processes& group : plan.processes) plan.campaign.launchers.push_back(group.words);
 }
 
 void set_timing(RunPlan& plan, std::optional<double> timeout) {
@@ -197,7 +181,9 @@ json announcement(const RunPlan& plan, bool resumed, const json& environment,
                   const std::vector<PlannedBenchmark>& benchmarks) {
   json event = settings_of(plan);
   for (const PlannedBenchmark& benchmark : benchmarks)
-    event["case_hashes"][benchmark.name] = benchmark.cases_hash;
+    event["case_hashes"][benchmark.place()] = benchmark.cases_hash;
+  if (plan.site.is_object())
+    event.update({{"site", plan.site.at("name")}, {"system", plan.site.at("system")}});
   event.update({{"event", resumed ? "resume" : "run"},
                 {"id", fmt::format("{}-{:%Y%m%dT%H%M%SZ}-{}", plan.suite_name,
                                    fmt::gmtime(std::time(nullptr)), getpid())},
@@ -228,7 +214,7 @@ Finished finished_of(const RunPlan& plan, const std::vector<json>& events) {
   const json wanted = settings_of(plan);
   for (const json& event : events) {
     const std::string kind = event.value("event", "");
-    if (kind == "row")
+    if (kind == "row" && !(plan.resume && may_be_repeated(event.at("row"))))
       finished.insert({event.at("row").value("launch", 0), event.at("row").value("id", "")});
     if (kind != "run") continue;
     for (const auto& [name, value] : wanted.items())
@@ -250,7 +236,7 @@ void check_cases(const RunPlan& plan, const std::vector<PlannedBenchmark>& bench
     if (event.value("event", "") != "run" || !event.contains("case_hashes")) continue;
     const json& before = event.at("case_hashes");
     for (const PlannedBenchmark& benchmark : benchmarks)
-      if (before.value(benchmark.name, benchmark.cases_hash) != benchmark.cases_hash)
+      if (before.value(benchmark.place(), benchmark.cases_hash) != benchmark.cases_hash)
         throw InputError(fmt::format(
             "cannot resume {} (the cases of benchmark {} are others than they were: a problem list "
             "of the suite was edited, or other backends are here). Put it back, or choose another "
@@ -292,21 +278,27 @@ std::vector<PlannedBenchmark> planned_benchmarks(const RunPlan& plan) {
   const std::set<std::string> chosen(plan.ids.begin(), plan.ids.end());
   std::vector<PlannedBenchmark> benchmarks;
   std::vector<std::string> all;
-  for (const std::string& name : suite_benchmarks(plan.suite)) {
-    PlannedBenchmark benchmark{name, executable_of(name, plan.programs), {}, {}};
-    Listing listing =
-        listed_cases(benchmark.executable, plan.campaign.suite_file, plan.campaign.launcher,
-                     plan.campaign.folder / "log" / ("list-" + name), plan.campaign.timeout,
-                     plan.suite_hash, scale_words(plan));
-    benchmark.cases_hash = listing.hash;
-    for (Case& benchmark_case : listing.cases) {
-      all.push_back(benchmark_case.id);
-      if ((plan.filter.empty() || wanted(benchmark_case, filter)) &&
-          (chosen.empty() || chosen.contains(benchmark_case.id)))
-        benchmark.cases.push_back(std::move(benchmark_case));
+  std::set<std::string> planned;  // a case of one process is the same in every shape
+  for (const Processes& group : plan.processes)
+    for (const std::string& name : suite_benchmarks(plan.suite)) {
+      PlannedBenchmark benchmark{.name = name,
+                                 .executable = executable_of(name, plan.programs),
+                                 .cases = {},
+                                 .launcher = group.words,
+                                 .shape = plan.processes.size() > 1 ? group.shape.name() : ""};
+      Listing listing = listed_cases(benchmark.executable, plan.campaign.suite_file, group.words,
+                                     plan.campaign.folder / "log" / ("list-" + benchmark.place()),
+                                     plan.campaign.timeout, plan.suite_hash, scale_words(plan));
+      benchmark.cases_hash = listing.hash;
+      for (Case& benchmark_case : listing.cases) {
+        all.push_back(benchmark_case.id);
+        if ((plan.filter.empty() || wanted(benchmark_case, filter)) &&
+            (chosen.empty() || chosen.contains(benchmark_case.id)) &&
+            planned.insert(benchmark_case.id).second)
+          benchmark.cases.push_back(std::move(benchmark_case));
+      }
+      if (!benchmark.cases.empty()) benchmarks.push_back(std::move(benchmark));
     }
-    if (!benchmark.cases.empty()) benchmarks.push_back(std::move(benchmark));
-  }
   for (const std::string& id : plan.ids)
     if (std::find(all.begin(), all.end(), id) == all.end())
       throw InputError(unknown_name("case of suite " + plan.suite_name, id, all));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analysis/run/campaign.hpp"
+#include "analysis/run/processes.hpp"
 
 namespace assay {
 
@@ -17,9 +18,11 @@ struct RunPlan {
   nlohmann::json suite;
   std::string suite_name, suite_hash;
   CampaignOptions campaign;
+  std::vector<Processes> processes;  ///< one for each shape of process group; set_processes
   /// What the command line sets of the timing, by flag without dashes; the rest is the suite's.
   std::map<std::string, nlohmann::json> timing;
   std::vector<std::string> baselines;
+  nlohmann::json site{};           ///< --site's document; null: none
   std::string scale{};             ///< --scale of every case ("1/16"); "": the suite's
   std::string filter;              ///< only cases whose id or name has a match
   std::vector<std::string> ids;    ///< only these cases; empty: all
@@ -43,21 +46,15 @@ std::filesystem::path executable_folder_of(const std::filesystem::path& build);
 struct Chosen {
   std::filesystem::path programs{};        ///< a build or an installation; empty: this one
   std::string advice{"name their build"};  ///< how a user lets others be used
-  std::optional<std::vector<std::string>> launcher{};  ///< none: as the suite says
+  std::optional<std::string> launcher{};   ///< as --launcher; none: as the suite says
 };
 /// The plan of a run of which a result tells, to be done again on this machine; without folder.
 /// Programs and launcher are the caller's. InputError if the result was not written by `assay run`,
 /// or was made with others than those.
 RunPlan plan_of_result(const nlohmann::json& result, const Chosen& chosen = {});
 
-/// The words of --launcher.
-std::vector<std::string> launcher_words(const std::string& text);
-/// The words that start `ranks` processes: the launcher's (mpirun where none is given) and -n.
-std::vector<std::string> launcher_of(std::vector<std::string> words, std::uint64_t ranks);
-/// Whether these words give a number of processes.
-bool names_ranks(const std::vector<std::string>& words);
-/// Whether these words start several processes, and leave their number open.
-bool leaves_ranks_open(const std::vector<std::string>& words);
+/// How the processes of the plan are started.
+void set_processes(RunPlan& plan, std::vector<Processes> processes);
 
 /// Flags of the timing, handed on to every benchmark.
 inline constexpr const char* timing_flags[] = {"max-time", "precision-target", "min-samples",

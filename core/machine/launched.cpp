@@ -1,9 +1,19 @@
 #include "core/machine/launched.hpp"
 
+#include <unistd.h>
+
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/error.hpp"
+#include "core/base/paths.hpp"
 
 namespace assay {
 
@@ -41,14 +51,103 @@ constexpr Dialect dialects[] = {
     {"PMIX_RANK", "SLURM_STEP_NUM_TASKS", "srun with PMIx"},
     {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "srun without MPI"}};
 
+/// The "variables" of a launcher's file.
+nlohmann::json variables_of(const std::filesystem::path& file) {
+  std::ifstream stream(file);
+  const auto launcher = nlohmann::json::parse(stream, nullptr, false);
+  if (!launcher.is_object())
+    throw InputError(file.string() +
+                     ": is no launcher (a JSON object was expected), so it is unknown whether it "
+                     "has started this process. Mend or remove it.");
+  return launcher.value("variables", nlohmann::json::object());
+}
+
+/// By a launcher that only a site's file knows (scripts/launchers/<name>.json).
+std::optional<Launched> by_file(const std::filesystem::path& file) {
+  const nlohmann::json variables = variables_of(file);
+  const auto value = [&](const char* what) {
+    return number_of(variables.value(what, std::string()).c_str());
+  };
+  const auto rank = value("rank"), size = value("size");
+  if (!rank || !size || *size <= 0 || *rank >= *size) return std::nullopt;
+  return Launched{*rank, *size, value("local_rank"), file.stem().string()};
+}
+
+std::vector<std::filesystem::path> launcher_files() {
+  std::vector<std::filesystem::path> files;
+  try {
+    for (const auto& entry : std::filesystem::directory_iterator(data_folder("scripts/launchers")))
+      if (entry.path().extension() == ".json") files.push_back(entry.path());
+  } catch (const InputError&) {  // none are installed
+  }
+  return files;
+}
+
+Launched by_files() {
+  for (const std::filesystem::path& file : launcher_files())
+    if (const auto found = by_file(file)) return *found;
+  return {};
+}
+
+std::vector<std::string> variables_of_files() {
+  std::vector<std::string> names;
+  for (const std::filesystem::path& file : launcher_files()) {
+    const nlohmann::json variables = variables_of(file);
+    for (const auto& [what, variable] : variables.items()) names.push_back(variable);
+  }
+  return names;
+}
+
+/// Beginnings of the names of all variables by which launchers and batch systems speak to their
+/// processes, and to the MPI of those. Not OMPI_MCA_ as a whole: users set parameters so.
+constexpr const char* prefixes[] = {"OMPI_COMM_WORLD_",
+                                    "OMPI_UNIVERSE",
+                                    "OMPI_APP",
+                                    "OMPI_FILE",
+                                    "OMPI_FIRST",
+                                    "OMPI_NUM",
+                                    "OMPI_COMMAND",
+                                    "OMPI_ARGV",
+                                    "OMPI_MCA_ess",
+                                    "OMPI_MCA_orte",
+                                    "OMPI_MCA_pmix",
+                                    "OMPI_MCA_schizo",
+                                    "PMI_",
+                                    "PMI2_",
+                                    "PMIX_",
+                                    "PRTE_",
+                                    "MPI_LOCAL",
+                                    "HYDRA_",
+                                    "HYDI_",
+                                    "PALS_",
+                                    "SLURM_",
+                                    "PBS_",
+                                    "LSB_",
+                                    "JSM_",
+                                    "PJM_"};
+
+void forget_matching(const std::string& beginning) {
+  std::vector<std::string> names;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string text = *variable;
+    if (text.starts_with(beginning)) names.push_back(text.substr(0, text.find('=')));
+  }
+  for (const std::string& name : names) unsetenv(name.c_str());
+}
+
 }  // namespace
+
+void forget_launcher() {
+  for (const char* prefix : prefixes) forget_matching(prefix);
+  for (const std::string& variable : variables_of_files()) unsetenv(variable.c_str());
+}
 
 Launched launched() {
   for (const Dialect& dialect : dialects) {
     const auto rank = number_of(dialect.rank), size = number_of(dialect.size);
     if (rank && size && *size > 0 && *rank < *size) return {*rank, *size, local_rank(), dialect.by};
   }
-  return {};
+  return by_files();
 }
 
 }  // namespace assay

@@ -15,5 +15,9 @@ struct Launched {
 
 /// From the launcher's environment variables.
 Launched launched();
+/// Removes them all from the environment, with those of batch systems: what this process starts
+/// from now on is started without a launcher, and an mpirun in it stays on this host. Before the
+/// first call of launched().
+void forget_launcher();
 
 }  // namespace assay

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/api/operation.hpp"
 #include "core/measure/timing.hpp"
@@ -20,7 +21,8 @@ struct Outcome {
   std::optional<Timing> timing;
   std::map<std::string, double> work;  ///< Workload::work()
   std::map<std::string, double> setup;
-  std::map<std::string, Metric> metrics;  ///< Workload::metrics()
+  std::map<std::string, Metric> metrics;                ///< Workload::metrics()
+  std::vector<std::map<std::string, double>> epochs{};  ///< Workload::epochs()
 };
 
 }  // namespace assay

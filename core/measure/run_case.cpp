@@ -177,7 +177,10 @@ Outcome run_case(const Prepare& prepare, Communicator& ranks, const TimingOption
   outcome.executed = workload->executed();
   outcome.work = workload->work();
   outcome.setup = workload->setup();
-  if (good) outcome.metrics = workload->metrics();
+  if (good) {
+    outcome.metrics = workload->metrics();
+    outcome.epochs = workload->epochs();
+  }
   return outcome;
 }
 

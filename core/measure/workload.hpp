@@ -79,6 +79,9 @@ class Workload {
   /// Results of the timed data that were verified, by name; asked after verify_after(). The same
   /// on every rank.
   virtual std::map<std::string, Metric> metrics() const { return {}; }
+  /// Of training: numbers by name after each epoch, in order (row.epochs of the result's schema);
+  /// asked with metrics().
+  virtual std::vector<std::map<std::string, double>> epochs() const { return {}; }
   /// Seconds of preparation by name: {"create": …, "allocate": …, "reorder": …, "fill": …}.
   virtual std::map<std::string, double> setup() const = 0;
 };

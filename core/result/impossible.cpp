@@ -46,6 +46,7 @@ void take_back(json& row, const std::string& reason) {
   row["samples_s"] = json::array();
   row["rates"] = json::object();
   row.erase("metrics");
+  row.erase("epochs");
   row["baseline"] = nullptr;
   row.erase("baseline_reason");
   row["energy_j"] = row["energy_domains_j"] = nullptr;

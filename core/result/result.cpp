@@ -159,6 +159,16 @@ json metrics_json(const std::map<std::string, Metric>& metrics) {
   return all;
 }
 
+json epochs_json(const std::vector<std::map<std::string, double>>& epochs) {
+  json all = json::array();
+  for (const auto& epoch : epochs) {
+    json& one = all.emplace_back(json::object());
+    for (const auto& [name, value] : epoch)
+      one[name] = name == "epoch" ? json(std::llround(value)) : finite(value);
+  }
+  return all;
+}
+
 /// The energy of a row that has a time.
 void add_energy(json& row, const Energy& energy) {
   if (energy.joules.empty()) {
@@ -245,6 +255,7 @@ json make_row(const std::string& benchmark, const Case& benchmark_case, const Pr
     row["executed"]["exposed_s"] = summary.median - compute.get<double>();
   row["rates"] = rates_json(outcome, summary.median);
   if (!outcome.metrics.empty()) row["metrics"] = metrics_json(outcome.metrics);
+  if (!outcome.epochs.empty()) row["epochs"] = epochs_json(outcome.epochs);
   add_energy(row, outcome.timing->energy);
   return row;
 }
@@ -272,22 +283,11 @@ json read_result(const std::filesystem::path& given) {
   const std::filesystem::path file =
       std::filesystem::is_directory(given, missing) ? given / "result.json" : given;
   json result = read_checked(file, "result");
-  std::set<std::tuple<std::string, int, int, int>> keys;
-  std::unordered_map<std::string, const json*> first;  // row of an id
+  RowsTogether together;
   std::size_t index = 0;
   for (const json& row : result["rows"]) {
     check_row(row, index, result, file.string());
-    if (!keys.emplace(row["id"], row["environment"], row["launch"], row["attempt"]).second)
-      refuse_row(
-          file.string(), index,
-          fmt::format(
-              ": found a second row of id {}, environment {}, launch {}, attempt {}, expected one.",
-              row["id"].dump(), row["environment"].dump(), row["launch"].dump(),
-              row["attempt"].dump()));
-    const json* const same = first.try_emplace(row["id"], &row).first->second;
-    if (!row.value("published", false))
-      check_equal_parameters(row, *same, fmt::format("{} at /rows/{}", file.string(), index));
-    ++index;
+    together.add(row, index++, file.string());
   }
   return result;
 }

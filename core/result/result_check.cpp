@@ -50,6 +50,7 @@ class RowCheck {
     verification();
     energy();
     baseline();
+    epochs();
   }
 
   /// The larger of the least times that peak and bandwidth allow, over the median. `brackets`: of
@@ -247,6 +248,34 @@ class RowCheck {
     expect("/energy_j", joules, sum, "the sum of /energy_domains_j");
   }
 
+  /// Epochs follow each other, in time, too, and the last one has what the metrics have.
+  void epochs() const {
+    const json all = row_.value("epochs", json::array());
+    if (all.empty()) return;
+    for (std::size_t i = 1; i < all.size(); ++i) {
+      const json &before = all[i - 1], &now = all[i];
+      if (now.at("epoch") != before.at("epoch").get<std::int64_t>() + 1)
+        refuse(fmt::format("/epochs/{}/epoch: found {}, expected the one after {}.", i,
+                           now["epoch"].dump(), before["epoch"].dump()));
+      if (now.at("seconds") < before.at("seconds"))
+        refuse(
+            fmt::format("/epochs/{}/seconds: found {}, expected no less than {} (the epoch "
+                        "before).",
+                        i, now["seconds"].dump(), before["seconds"].dump()));
+    }
+    const json metrics = row_.value("metrics", json::object());
+    for (const auto& [name, value] : all.back().items()) {
+      const std::string metric = name == "epoch"     ? "epochs"
+                                 : name == "seconds" ? "time_to_accuracy_s"
+                                                     : name;
+      if (metrics.contains(metric))
+        expect(fmt::format("/epochs/{}/{}", all.size() - 1, name), value,
+               metrics[metric].at("value").is_number() ? metrics[metric]["value"].get<double>()
+                                                       : std::nan(""),
+               "/metrics/" + metric);
+    }
+  }
+
   void baseline() const {
     const json& baseline = row_.at("baseline");
     const double median = row_.at("time_s").at("median");
@@ -367,6 +396,21 @@ void check_row(const json& row, std::size_t index, const json& result, const std
   const RowCheck check(row, where, statistics_of(run));
   check.alone();
   check.ceiling(run.contains("bracket") ? &run["bracket"] : nullptr);
+}
+
+void RowsTogether::add(const json& row, std::size_t index, const std::string& file) {
+  const std::lock_guard lock(guard_);
+  if (!keys_.emplace(row["id"], row["environment"], row["launch"], row["attempt"]).second)
+    refuse_row(
+        file, index,
+        fmt::format(
+            ": found a second row of id {}, environment {}, launch {}, attempt {}, expected one.",
+            row["id"].dump(), row["environment"].dump(), row["launch"].dump(),
+            row["attempt"].dump()));
+  const auto [first, fresh] = first_.try_emplace(row["id"].get<std::string>());
+  if (fresh) first->second = {{"parameters", row.at("parameters")}};
+  if (!fresh && !row.value("published", false))
+    check_equal_parameters(row, first->second, fmt::format("{} at /rows/{}", file, index));
 }
 
 void check_row_alone(const json& row, const std::string& where, int statistics) {

@@ -1,8 +1,12 @@
 #pragma once
 // What a schema cannot say of a row: that its numbers follow from each other.
 
+#include <mutex>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
+#include <tuple>
+#include <unordered_map>
 
 namespace assay {
 
@@ -20,7 +24,20 @@ inline constexpr double ceiling_exceeded_above = 0.03;
 void check_row(const nlohmann::json& row, std::size_t index, const nlohmann::json& result,
                const std::string& file);
 
-/// The same of a row by itself, as a journal holds it: its schema, then all that follows from the
+/// What holds of the rows of a result together: no two of one id, environment, launch and attempt,
+/// and equal settings under equal ids. May be used by several threads.
+class RowsTogether final {
+ public:
+  /// InputError as check_row.
+  void add(const nlohmann::json& row, std::size_t index, const std::string& file);
+
+ private:
+  std::mutex guard_;
+  std::set<std::tuple<std::string, int, int, int>> keys_;
+  std::unordered_map<std::string, nlohmann::json> first_;  ///< id → its first row's parameters
+};
+
+/// check_row of a row by itself, as a journal holds it: its schema, then all that follows from the
 /// row alone (not ceiling and environment). `where` begins the message and names the row's place:
 /// "journal.jsonl: line 7 at /row" gives "journal.jsonl: line 7 at /row/time_s/median: found …".
 void check_row_alone(const nlohmann::json& row, const std::string& where, int statistics);

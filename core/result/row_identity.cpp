@@ -42,7 +42,22 @@ constexpr std::array omitted{Omitted{"", "device", "cpu"},
                              Omitted{"collectives", "replay", "none"},
                              Omitted{"collectives", "fusion", "0"},
                              Omitted{"collectives", "compute", "0"},
-                             Omitted{"collectives", "progress", "library"}};
+                             Omitted{"collectives", "progress", "library"},
+                             Omitted{"resnet50", "accumulate", "1"},
+                             Omitted{"resnet50", "data", "synthetic"},
+                             Omitted{"resnet50", "validation", "none"},
+                             Omitted{"resnet50", "epochs", "0"},
+                             Omitted{"resnet50", "target", "0.759"},
+                             Omitted{"resnet50", "validate_every", "1"},
+                             Omitted{"resnet50", "warmup", "0"},
+                             Omitted{"resnet50", "schedule", "cosine"},
+                             Omitted{"resnet50", "optimizer", "sgd"},
+                             Omitted{"resnet50", "rate", "0.1"},
+                             Omitted{"resnet50", "smoothing", "0"},
+                             Omitted{"resnet50", "scaling", "linear"},
+                             Omitted{"resnet50", "trial", "0"},
+                             Omitted{"resnet50", "unreached", "incorrect"},
+                             Omitted{"resnet50", "wire", "none"}};
 
 bool is_digits(const std::string& text) {
   return !text.empty() && std::all_of(text.begin(), text.end(),

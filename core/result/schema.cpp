@@ -45,22 +45,28 @@ void compile(const json& text, valijson::Schema& into) {
   parser.populateSchema(NlohmannJsonAdapter(text), into);
 }
 
-const Schema& schema_named(const std::string& name) {
+/// Of the whole document, or of one of its definitions.
+const Schema& schema_named(const std::string& name, const std::string& definition = "") {
   static std::mutex guard;
-  static std::map<std::string, Schema> known;
+  static std::map<std::pair<std::string, std::string>, Schema> known;
   const std::lock_guard lock(guard);
-  const auto found = known.find(name);
+  const std::pair key{name, definition};
+  const auto found = known.find(key);
   if (found != known.end()) return found->second;
   const std::filesystem::path file = data_folder("results-schema") / (name + ".schema.json");
-  Schema& added = known[name];
+  Schema& added = known[key];
   try {
     added.text = read_json(file);
+    if (!definition.empty())
+      added.text = {{"$schema", added.text.at("$schema")},
+                    {"$ref", "#/definitions/" + definition},
+                    {"definitions", added.text.at("definitions")}};
     compile(added.text, added.compiled);
   } catch (const InputError&) {
-    known.erase(name);
+    known.erase(key);
     throw;
   } catch (const std::exception& error) {
-    known.erase(name);
+    known.erase(key);
     throw InputError(
         fmt::format("{} is not a usable JSON Schema ({}). Restore it from the sources.",
                     file.string(), error.what()));
@@ -268,6 +274,12 @@ std::string too_new(const json& document, const json& schema) {
 }
 
 }  // namespace
+
+bool satisfies(const json& value, const std::string& schema_name, const std::string& definition) {
+  valijson::Validator validator;
+  return validator.validate(schema_named(schema_name, definition).compiled,
+                            NlohmannJsonAdapter(value), nullptr);
+}
 
 std::vector<std::string> schema_errors(const json& document, const std::string& schema_name,
                                        const std::string& shown_as) {

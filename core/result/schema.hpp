@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace assay {
@@ -12,6 +13,13 @@ namespace assay {
 /// Parses a file. InputError: "<file>: … (line, column). …" for what cannot be read or parsed (NaN
 /// and infinity included).
 nlohmann::json read_json(const std::filesystem::path& file);
+
+/// Parses a text as read_json does. InputError or json::exception, without a place in a file.
+nlohmann::json parse_json(std::string_view text);
+
+/// Whether `value` is valid as `definition` of a schema ("result", "row").
+bool satisfies(const nlohmann::json& value, const std::string& schema_name,
+               const std::string& definition);
 
 /// One violation: "<file> at /rows/3/status: found \"okay\", expected one of ok, …. Did you mean
 /// 'ok'?"

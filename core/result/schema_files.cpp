@@ -159,6 +159,12 @@ std::string file_text(const json& document) {
 
 }  // namespace
 
+json parse_json(std::string_view text) {
+  DocumentMaker maker;
+  json::sax_parse(text, &maker);
+  return maker.take();
+}
+
 json read_json(const fs::path& file) {
   const std::string text = read_text(file);
   const auto wrong = [&](std::size_t byte, const std::string& what) {
@@ -174,9 +180,7 @@ json read_json(const fs::path& file) {
   if (const std::size_t nul = text.find('\0'); nul != std::string::npos)
     throw wrong(nul, "it holds a NUL byte");
   try {
-    DocumentMaker maker;
-    json::sax_parse(text, &maker);
-    return maker.take();
+    return parse_json(text);
   } catch (const json::parse_error& error) {
     const std::size_t byte = error.byte == 0 ? 0 : error.byte - 1;
     if (error.byte > text.size())

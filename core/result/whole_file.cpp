@@ -78,14 +78,22 @@ class Descriptor {
   int number_;
 };
 
-int write_all(int descriptor, std::span<const std::string_view> parts) {
-  for (const std::string_view part : parts)
-    for (std::size_t done = 0; done < part.size();) {
-      const ssize_t count = ::write(descriptor, part.data() + done, part.size() - done);
-      if (count < 0 && errno != EINTR) return errno;
-      if (count > 0) done += static_cast<std::size_t>(count);
-    }
+int write_all(int descriptor, std::string_view text) {
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t count = ::write(descriptor, text.data() + done, text.size() - done);
+    if (count < 0 && errno != EINTR) return errno;
+    if (count > 0) done += static_cast<std::size_t>(count);
+  }
   return 0;
+}
+
+/// Calls `fill`; the error of the first piece that could not be written. Later ones are left out.
+int write_with(int descriptor, const std::function<void(const Put&)>& fill) {
+  int error = 0;
+  fill([&](std::string_view piece) {
+    if (error == 0) error = write_all(descriptor, piece);
+  });
+  return error;
 }
 
 fs::path beside(const fs::path& target) {
@@ -101,8 +109,8 @@ void survive_size_limit() {
 
 }  // namespace
 
-void write_parts(const fs::path& file, std::span<const std::string_view> parts,
-                 const std::string& ending) {
+void write_pieces(const fs::path& file, const std::function<void(const Put&)>& fill,
+                  const std::string& ending) {
   refuse_folder(file);
   make_folder(file);
   survive_size_limit();
@@ -111,7 +119,7 @@ void write_parts(const fs::path& file, std::span<const std::string_view> parts,
       "Free space or choose another folder; what was there before is unchanged.";
   if (is_special(target)) {
     const Descriptor out(::open(target.c_str(), O_WRONLY | O_CLOEXEC));
-    const int error = out.number() < 0 ? errno : write_all(out.number(), parts);
+    const int error = out.number() < 0 ? errno : write_with(out.number(), fill);
     if (error != 0) throw unwritable(file, words_of_error(error), "Choose another file.");
     return;
   }
@@ -122,7 +130,13 @@ void write_parts(const fs::path& file, std::span<const std::string_view> parts,
   Descriptor out(
       ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666));
   if (out.number() < 0) throw unwritable(file, words_of_error(errno), suggestion);
-  int error = write_all(out.number(), parts);
+  int error = 0;
+  try {
+    error = write_with(out.number(), fill);
+  } catch (...) {
+    ::unlink(temporary.c_str());
+    throw;
+  }
   if (error == 0 && ::fsync(out.number()) != 0) error = errno;
   if (out.close() != 0 && error == 0) error = errno;
   if (error == 0 && ::rename(temporary.c_str(), target.c_str()) != 0) error = errno;
@@ -133,6 +147,16 @@ void write_parts(const fs::path& file, std::span<const std::string_view> parts,
   const Descriptor folder(::open(folder_of(target).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder.number() >= 0)
     ::fsync(folder.number());  // not every file system can: the file itself is safe already
+}
+
+void write_parts(const fs::path& file, std::span<const std::string_view> parts,
+                 const std::string& ending) {
+  write_pieces(
+      file,
+      [&](const Put& put) {
+        for (const std::string_view part : parts) put(part);
+      },
+      ending);
 }
 
 void write_text(const fs::path& file, const std::string& text) {

@@ -2,6 +2,7 @@
 // Files that are there as a whole or not at all.
 
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,5 +17,12 @@ namespace assay {
 /// InputError: an unwritable place, a full disk; the old file then stands, and no other is left.
 void write_parts(const std::filesystem::path& file, std::span<const std::string_view> parts,
                  const std::string& ending = "");
+
+/// Appends to a file that is being written.
+using Put = std::function<void(std::string_view)>;
+/// The same for what is not in memory at once: `fill` is called once and puts piece after piece.
+/// What it throws is thrown again; the old file then stands, too.
+void write_pieces(const std::filesystem::path& file, const std::function<void(const Put&)>& fill,
+                  const std::string& ending = "");
 
 }  // namespace assay

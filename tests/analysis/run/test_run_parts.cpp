@@ -50,18 +50,6 @@ TEST_F(RunParts, HowAChildEndedIsTold) {
   EXPECT_EQ(shell("kill -ABRT $$").text(), "killed by signal 6 (Aborted)");
 }
 
-TEST_F(RunParts, RanksBecomeWordsOfTheLauncher) {
-  const std::vector<std::string> four{"mpirun", "-n", "4"};
-  EXPECT_EQ(launcher_of({}, 4), four);
-  EXPECT_EQ(launcher_of({"srun", "--mpi=pmix"}, 2),
-            (std::vector<std::string>{"srun", "--mpi=pmix", "-n", "2"}));
-  EXPECT_TRUE(leaves_ranks_open({"/opt/bin/mpirun.openmpi", "--oversubscribe"}));
-  EXPECT_FALSE(leaves_ranks_open(four));
-  EXPECT_FALSE(leaves_ranks_open({"mpirun", "-np", "3"}));
-  EXPECT_FALSE(leaves_ranks_open({"taskset", "-c", "0"})) << "no launcher of ranks";
-  EXPECT_FALSE(leaves_ranks_open({}));
-}
-
 TEST_F(RunParts, StreamsGoToFiles) {
   shell("echo one; echo two >&2; cat");  // stdin is empty, or this would never end
   EXPECT_EQ(tail_of(folder_ / "out"), "one");

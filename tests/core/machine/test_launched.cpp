@@ -25,6 +25,25 @@ TEST_F(LaunchedTest, WithoutALauncherThereIsOneProcess) {
   EXPECT_EQ(launched().by, "");
 }
 
+TEST_F(LaunchedTest, VariablesOfALaunchersFileAreUnderstoodAndForgotten) {
+  setenv("JSM_NAMESPACE_RANK", "2", 1);  // of scripts/launchers/lsf.json
+  setenv("JSM_NAMESPACE_SIZE", "4", 1);
+  setenv("JSM_NAMESPACE_LOCAL_RANK", "1", 1);
+  EXPECT_EQ(launched().rank, 2);
+  EXPECT_EQ(launched().size, 4);
+  EXPECT_EQ(launched().local_rank, 1);
+  EXPECT_EQ(launched().by, "lsf");
+  setenv("SLURM_PROCID", "1", 1);
+  setenv("SLURM_JOB_NODELIST", "node[1-2]", 1);
+  setenv("PMI_RANK", "3", 1);
+  setenv("OMPI_MCA_btl", "tcp,self", 1);  // a user's own
+  forget_launcher();
+  EXPECT_EQ(launched().size, 1);
+  EXPECT_EQ(std::getenv("SLURM_JOB_NODELIST"), nullptr) << "mpirun would start ranks elsewhere";
+  EXPECT_STREQ(std::getenv("OMPI_MCA_btl"), "tcp,self");
+  unsetenv("OMPI_MCA_btl");
+}
+
 TEST_F(LaunchedTest, EachLaunchersVariablesAreUnderstood) {
   setenv("SLURM_PROCID", "1", 1);
   setenv("SLURM_STEP_NUM_TASKS", "2", 1);

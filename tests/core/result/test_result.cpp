@@ -97,7 +97,9 @@ TEST(Row, MetricsAreOfVerifiedRunsAlone) {
   Outcome outcome = good_outcome();
   EXPECT_FALSE(fixture::row(outcome).contains("metrics"));
   outcome.metrics = {{"inertia", {1.25e7, "", "lower"}}, {"iterations", {12, "", ""}}};
+  outcome.epochs = {{{"epoch", 1}, {"seconds", 2.5}}};
   json row = fixture::row(outcome);
+  EXPECT_TRUE(row.contains("epochs"));
   expect_valid(row);
   EXPECT_EQ(row["metrics"]["inertia"],
             json({{"value", 1.25e7}, {"unit", ""}, {"better", "lower"}}));
@@ -105,6 +107,7 @@ TEST(Row, MetricsAreOfVerifiedRunsAlone) {
   take_back(row, "impossible");
   expect_valid(row);
   EXPECT_FALSE(row.contains("metrics"));
+  EXPECT_FALSE(row.contains("epochs"));
   outcome.verification->passed = false;
   row = fixture::row(outcome);
   expect_valid(row);

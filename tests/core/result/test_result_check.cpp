@@ -102,6 +102,46 @@ TEST(ResultCheck, EnergyIsTheSumOfItsDomains) {
   EXPECT_EQ(refusal_of_row(row), "accepted");
 }
 
+TEST(ResultCheck, EpochsFollowEachOtherAndEndAtTheMetrics) {
+  Outcome outcome = good_outcome();
+  outcome.metrics = {{"epochs", {3, "", "lower"}},
+                     {"accuracy", {0.97, "", "higher"}},
+                     {"time_to_accuracy_s", {30.5, "s", "lower"}}};
+  outcome.epochs = {{{"epoch", 2}, {"seconds", 20}, {"accuracy", 0.5}, {"training_loss", 1.5}},
+                    {{"epoch", 3}, {"seconds", 30.5}, {"accuracy", 0.97}, {"training_loss", 0.5}}};
+  const json row = fixture::row(outcome);
+  ASSERT_EQ(row["epochs"].size(), 2U);
+  EXPECT_EQ(row["epochs"][0],
+            (json{{"epoch", 2}, {"seconds", 20}, {"accuracy", 0.5}, {"training_loss", 1.5}}));
+  ASSERT_EQ(refusal_of_row(row), "accepted");
+  EXPECT_SAYS(refusal_of(row, "/epochs/1/accuracy", 0.98),
+              "/rows/0/epochs/1/accuracy: found 0.98, expected 0.97 (/metrics/accuracy)");
+  EXPECT_SAYS(refusal_of(row, "/metrics/epochs/value", 4),
+              "/rows/0/epochs/1/epoch: found 3, expected 4.0 (/metrics/epochs)");
+  EXPECT_SAYS(refusal_of(row, "/metrics/time_to_accuracy_s/value", 30),
+              "/rows/0/epochs/1/seconds: found 30.5, expected 30.0 (/metrics/time_to_accuracy_s)");
+  EXPECT_SAYS(refusal_of(row, "/epochs/0/epoch", 1), "/rows/0/epochs/1/epoch: found 3, expected");
+  EXPECT_SAYS(refusal_of(row, "/epochs/0/seconds", 31), "/rows/0/epochs/1/seconds: found 30.5");
+  EXPECT_SAYS(refusal_of(row, "/epochs/0/training_loss", nullptr),
+              "/rows/0/epochs/0/training_loss");
+  EXPECT_SAYS(refusal_of(row, "/epochs/0/accuracy", 1.5), "/rows/0/epochs/0/accuracy");
+  EXPECT_SAYS(refusal_of(row, "/epochs", json::array()), "/rows/0/epochs");
+  json lost = row;
+  lost["epochs"][0].erase("seconds");
+  EXPECT_SAYS(refusal_of_row(lost), "/rows/0/epochs/0");
+}
+
+TEST(ResultCheck, OnlyARowThatIsOkHasEpochs) {
+  Outcome outcome = good_outcome();
+  outcome.status = "failed";
+  outcome.reason = "why";
+  outcome.epochs = {{{"epoch", 1}, {"seconds", 20}}};
+  const json row = fixture::row(outcome);
+  EXPECT_FALSE(row.contains("epochs"));
+  EXPECT_EQ(refusal_of_row(row), "accepted");
+  EXPECT_SAYS(refusal_of(row, "/epochs", {{{"epoch", 1}, {"seconds", 20}}}), "/rows/0/epochs");
+}
+
 TEST(ResultCheck, TheProblemStandsInTheId) {
   json row = fixture::row(good_outcome());
   row["problem"].update({{"mb", 16}, {"ic", 64}, {"kh", 3}, {"kw", 3}});

@@ -1,0 +1,71 @@
+#include "analysis/junit.hpp"
+
+#include <fmt/format.h>
+
+#include <boost/property_tree/xml_parser.hpp>
+#include <sstream>
+
+#include "analysis/text_table.hpp"
+
+namespace assay {
+
+using boost::property_tree::ptree;
+
+namespace {
+
+/// XML 1.0 cannot represent most control characters, U+FFFE and U+FFFF.
+std::string legal_in_xml(const std::string& text) {
+  std::string safe = visible(text);
+  for (const char* const noncharacter : {"\xEF\xBF\xBE", "\xEF\xBF\xBF"})
+    for (std::size_t at = 0; (at = safe.find(noncharacter, at)) != std::string::npos;)
+      safe.replace(at, 3, "\uFFFD");
+  return safe;
+}
+
+void set_attribute(ptree& element, const char* name, const std::string& value) {
+  // put() splits the path at dots, not the value.
+  element.put(fmt::format("<xmlattr>.{}", name), legal_in_xml(value));
+}
+
+}  // namespace
+
+void JunitSuite::add(const std::string& test, Outcome outcome, const std::string& type,
+                     const std::string& reason) {
+  ptree made;
+  set_attribute(made, "classname", name_);
+  set_attribute(made, "name", test);
+  const auto tell = [&](const char* element, std::size_t& count) {
+    ptree inner;
+    set_attribute(inner, "message", reason);
+    if (outcome != Outcome::skipped) set_attribute(inner, "type", type);
+    made.add_child(element, inner);
+    ++count;
+  };
+  if (outcome == Outcome::failure) tell("failure", failures_);
+  if (outcome == Outcome::error) tell("error", errors_);
+  if (outcome == Outcome::skipped) tell("skipped", skipped_);
+  tests_.push_back(std::move(made));
+}
+
+void JunitSuite::write(ptree& testsuites) const {
+  if (tests_.empty()) return;
+  ptree suite;
+  set_attribute(suite, "name", name_);
+  set_attribute(suite, "tests", std::to_string(tests_.size()));
+  set_attribute(suite, "failures", std::to_string(failures_));
+  set_attribute(suite, "errors", std::to_string(errors_));
+  set_attribute(suite, "skipped", std::to_string(skipped_));
+  for (const ptree& test : tests_) suite.add_child("testcase", test);
+  testsuites.add_child("testsuite", suite);
+}
+
+std::string junit_text(const ptree& testsuites) {
+  ptree root;
+  root.add_child("testsuites", testsuites);
+  std::ostringstream text;
+  boost::property_tree::write_xml(
+      text, root, boost::property_tree::xml_writer_make_settings<std::string>(' ', 1));
+  return text.str();
+}
+
+}  // namespace assay

@@ -1,0 +1,75 @@
+#include "analysis/launch/flags.hpp"
+
+#include <fmt/format.h>
+
+#include "analysis/commands.hpp"
+#include "core/base/error.hpp"
+#include "core/base/text.hpp"
+
+namespace assay {
+
+namespace {
+
+const std::vector<std::string> bindings = {"core", "numa", "socket", "none"};
+
+}  // namespace
+
+std::vector<Flag> process_flags() {
+  return {{"--site",
+           "a machine's file, or its name (see `assay list sites`): launcher, placement, expected "
+           "ceilings, and the name that results carry",
+           "SITE", "none"},
+          {"--launcher",
+           "how processes are started: a name (see `assay list launchers`), a launcher's file, or "
+           "a command, e.g. \"mpirun -n 2\"",
+           "LAUNCHER", "mpirun for several ranks"},
+          {"--ranks", "ranks of benchmarks that use several, started by the launcher", "N",
+           "the suite's"},
+          {"--nodes", "nodes that the ranks are on", "N", "the suite's"},
+          {"--ranks-per-node", "ranks on each node", "N", "the suite's"},
+          {"--hosts", "nodes of the allocation to use, all of them by default", "NAME,...", "all"},
+          {"--threads-per-rank", "cores that each rank gets", "N", "the launcher's"},
+          {.name = "--bind",
+           .help = "what each rank is bound to; asked for, and checked before anything is timed",
+           .value = "PLACE",
+           .otherwise = "the launcher's",
+           .choices = bindings}};
+}
+
+ProcessRequest process_request(const Given& given) {
+  constexpr std::uint64_t most = 1'000'000;
+  ProcessRequest request{.launcher = value_of(given, "launcher")};
+  request.shape.ranks = whole_of(given, "ranks", 1, most).value_or(0);
+  request.shape.nodes = whole_of(given, "nodes", 1, most).value_or(0);
+  request.shape.ranks_per_node = whole_of(given, "ranks-per-node", 1, most).value_or(0);
+  request.shape.threads = whole_of(given, "threads-per-rank", 1, most).value_or(0);
+  request.shape.hosts = value_of(given, "hosts").value_or("");
+  if (given.contains("bind")) request.shape.bind = choice_of(given, "bind", bindings);
+  return request;
+}
+
+std::uint64_t clock_time(const std::string& flag, const std::string& text, std::uint64_t least) {
+  const std::vector<std::string> parts = split(text, ':');
+  const InputError wrong(fmt::format(
+      "{} {} is not a time (minutes, MM:SS or HH:MM:SS, at least {} s). Write 01:30:00 for ninety "
+      "minutes.",
+      flag, text, least));
+  std::uint64_t seconds = 0;
+  if (parts.size() > 3) throw wrong;
+  for (const std::string& part : parts) {
+    constexpr std::size_t most_digits = 6;
+    if (part.empty() || part.size() > most_digits ||
+        part.find_first_not_of("0123456789") != std::string::npos)
+      throw wrong;
+    seconds = 60 * seconds + std::stoull(part);
+  }
+  if (parts.size() == 1) seconds *= 60;
+  if (seconds < least) throw wrong;
+  return seconds;
+}
+
+std::string clock_text(std::uint64_t seconds) {
+  return fmt::format("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
+}
+
+}  // namespace assay

@@ -1,0 +1,87 @@
+#include "analysis/run/many_runs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+
+#include "analysis/commands.hpp"
+#include "analysis/run/child.hpp"
+#include "analysis/run/run.hpp"
+#include "core/base/paths.hpp"
+#include "core/result/result.hpp"
+
+namespace assay {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> words_of_run(const Given& given, const std::vector<std::string>& but) {
+  std::vector<std::string> words = {(executable_folder() / "assay").string(), "run",
+                                    *value_of(given, "SUITE")};
+  for (const auto& [flag, values] : given) {
+    if (flag == "SUITE" || std::find(but.begin(), but.end(), flag) != but.end()) continue;
+    for (const std::string& value : values) {
+      words.push_back("--" + flag);
+      if (!value.empty()) words.push_back(value);
+    }
+  }
+  return words;
+}
+
+Launcher named_launcher(const Given& given, const std::string& flag) {
+  const std::string name = value_of(given, "launcher").value_or("");
+  if (name.empty() || !Launcher::is_name(name))
+    throw InputError(fmt::format(
+        "{} needs a launcher by its name, since it starts processes in ways of its own ({}). Give "
+        "--launcher one of `assay list launchers`.",
+        flag, name.empty() ? "none is given" : "\"" + name + "\" is a command"));
+  Launcher launcher = Launcher::load(name);
+  launcher.expect_allocation();
+  return launcher;
+}
+
+fs::path folder_of_many(const Given& given, const std::string& flag) {
+  const auto out = value_of(given, "out");
+  if (!out)
+    throw InputError(flag +
+                     " needs --out (a folder that all nodes see, for a folder of each). Give it.");
+  const fs::path folder = fs::absolute(*out).lexically_normal();
+  if (fs::exists(folder / "journal.jsonl"))
+    throw InputError(
+        fmt::format("{} holds a run of its own. Choose another --out.", folder.string()));
+  hold_folder(folder);
+  return folder;
+}
+
+Written written_in(const fs::path& folder) {
+  std::error_code absent;
+  const auto time = fs::last_write_time(folder / "result.json", absent);
+  return absent ? Written() : Written(time);
+}
+
+LeftRun left_run(const fs::path& folder, const Written& before) {
+  LeftRun run{folder.filename().string(), nullptr, ""};
+  try {
+    if (const Written now = written_in(folder); now && now != before) {
+      run.result = read_result(folder / "result.json");
+      return run;
+    }
+    run.missing = fs::exists(folder / "end.txt") ? tail_of(folder / "end.txt")
+                  : fs::exists(folder / "journal.jsonl")
+                      ? "its run has not ended; its journal is kept, --resume continues it"
+                      : "nothing was heard of it";
+  } catch (const InputError& error) {
+    run.missing = error.what();
+  }
+  return run;
+}
+
+ExitCode code_of(const std::vector<LeftRun>& runs) {
+  ExitCode code = ExitCode::ok;
+  for (const LeftRun& run : runs)
+    code =
+        gravest(code, run.result.is_null() ? ExitCode::failed : exit_code(run.result.at("rows")));
+  return code;
+}
+
+}  // namespace assay

@@ -1,0 +1,166 @@
+// `assay run --pairs`: a bad link between two nodes, or a bad node, shows in the pairs that use it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <list>
+#include <map>
+
+#include "analysis/commands.hpp"
+#include "analysis/run/child.hpp"
+#include "analysis/run/interrupted.hpp"
+#include "analysis/run/many_runs.hpp"
+#include "analysis/run/per_node.hpp"
+#include "analysis/text_table.hpp"
+#include "core/base/statistics.hpp"
+#include "core/base/text.hpp"
+#include "core/program/suite.hpp"
+#include "core/result/result.hpp"
+
+namespace assay {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using Pair = std::pair<std::string, std::string>;
+
+namespace {
+
+std::string name_of(const Pair& pair) { return pair.first + "+" + pair.second; }
+
+/// The runs of a round, all at once; a node is in one of them at most.
+void run_round(const std::vector<Pair>& round, const std::vector<std::string>& words,
+               const fs::path& folder) {
+  std::list<Child> children;
+  for (const Pair& pair : round) {
+    const fs::path own = folder / name_of(pair);
+    std::vector<std::string> command = words;
+    command.insert(command.end(), {"--nodes", "2", "--hosts", pair.first + "," + pair.second,
+                                   "--quiet", "--out", own.string()});
+    children.emplace_back(command, folder / "log" / (name_of(pair) + ".out.txt"),
+                          folder / "log" / (name_of(pair) + ".err.txt"));
+  }
+  constexpr std::chrono::milliseconds look(200), grace(10'000);
+  const auto all_ended = [&] {
+    return std::all_of(children.begin(), children.end(),
+                       [](Child& child) { return child.poll().has_value(); });
+  };
+  while (!all_ended())
+    if (const int number = wait_for_signal(look)) {
+      for (Child& child : children) child.kill(grace);
+      throw Interrupted{number};
+    }
+}
+
+/// By case: the time of each pair that has one.
+std::map<std::string, std::map<std::string, double>> times_of(const std::vector<LeftRun>& runs) {
+  std::map<std::string, std::map<std::string, std::vector<double>>> samples;
+  for (const LeftRun& run : runs)
+    for (const json& row : run.result.is_null() ? json::array() : run.result.at("rows"))
+      if (row.at("status") == "ok" && row.value("parameters", json()).value("nodes", 1) == 2)
+        samples[row.at("id")][run.name].push_back(row.at("time_s").at("median"));
+  std::map<std::string, std::map<std::string, double>> times;
+  for (const auto& [id, pairs] : samples)
+    for (const auto& [pair, launches] : pairs) times[id][pair] = median(launches);
+  return times;
+}
+
+/// How much slower than the median of all pairs each pair is, by its slowest case.
+std::map<std::string, Pair> slowest_of(const std::vector<LeftRun>& runs,
+                                       std::map<std::string, double>& ratios) {
+  std::map<std::string, Pair> where;
+  for (const auto& [id, pairs] : times_of(runs)) {
+    std::vector<double> all;
+    for (const auto& [pair, time] : pairs) all.push_back(time);
+    const double middle = median(all);
+    for (const auto& [pair, time] : pairs)
+      if (const double ratio = time / middle; ratio > ratios[pair]) {
+        ratios[pair] = ratio;
+        where[pair] = {id, fmt::format("{:.3g} times the median of {} pairs", ratio, all.size())};
+      }
+  }
+  return where;
+}
+
+/// The slow pairs of each node, as "node: 3 of its 3 pairs are slow".
+std::string by_node(const std::vector<std::string>& nodes, const std::vector<std::string>& slow) {
+  std::string text;
+  for (const std::string& node : nodes) {
+    const auto count = std::count_if(slow.begin(), slow.end(), [&](const std::string& pair) {
+      return pair.starts_with(node + "+") || pair.ends_with("+" + node);
+    });
+    if (count > 0)
+      text += fmt::format(
+          "{}: {} of its {} pairs are slow{}\n", visible(node), count, nodes.size() - 1,
+          static_cast<std::size_t>(count) == nodes.size() - 1 ? " (the node rather than a link)"
+                                                              : "");
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::vector<Pair>> rounds_of_pairs(std::vector<std::string> nodes) {
+  if (nodes.size() % 2 != 0) nodes.emplace_back();  // whoever meets it rests
+  const std::size_t count = nodes.size();
+  std::vector<std::vector<Pair>> rounds;
+  for (std::size_t round = 0; round + 1 < count; ++round) {
+    rounds.emplace_back();
+    for (std::size_t i = 0; i < count / 2; ++i) {
+      const auto &first = nodes[i], &second = nodes[count - 1 - i];
+      if (!first.empty() && !second.empty())
+        rounds.back().emplace_back(std::min(first, second), std::max(first, second));
+    }
+    std::rotate(nodes.begin() + 1, nodes.end() - 1, nodes.end());  // the first stays
+  }
+  return rounds;
+}
+
+int run_on_pairs(const Given& given) {
+  refuse_flags(given, {"ranks", "nodes", "against"}, "--pairs", "each run has two nodes");
+  const Launcher launcher = named_launcher(given, "--pairs");
+  const fs::path folder = folder_of_many(given, "--pairs");
+  prepare_parent();
+  std::vector<std::string> nodes = split(value_of(given, "hosts").value_or(""), ',');
+  if (nodes.size() < 2) nodes = launcher.allocated_nodes(folder / "log" / "nodes");
+  if (nodes.size() < 2)
+    throw InputError(fmt::format(
+        "--pairs needs two nodes at least (the launcher {} names {}). Get a larger allocation, or "
+        "name them with --hosts.",
+        launcher.name(), nodes.size()));
+  std::vector<std::string> words = words_of_run(given, {"pairs", "hosts", "out"});
+  if (!given.contains("ranks-per-node")) words.insert(words.end(), {"--ranks-per-node", "1"});
+  std::vector<LeftRun> runs;
+  const auto rounds = rounds_of_pairs(nodes);
+  for (std::size_t i = 0; i < rounds.size(); ++i) {
+    std::cerr << fmt::format("assay run: round {} of {}, {} pairs\n", i + 1, rounds.size(),
+                             rounds[i].size());
+    std::map<std::string, Written> before;
+    for (const Pair& pair : rounds[i]) before[name_of(pair)] = written_in(folder / name_of(pair));
+    run_round(rounds[i], words, folder);
+    for (const auto& [name, written] : before) runs.push_back(left_run(folder / name, written));
+  }
+  const double tolerance =
+      read_suite(find_suite(*value_of(given, "SUITE"))).value("tolerance", 0.1);
+  std::map<std::string, double> ratios;
+  std::vector<std::string> slow;
+  std::vector<Line> lines;
+  const auto where = slowest_of(runs, ratios);
+  for (const auto& [pair, found] : where)
+    if (ratios[pair] > 1 + tolerance) {
+      slow.push_back(pair);
+      lines.push_back({{pair, found.second}, found.first});
+    }
+  for (const LeftRun& run : runs)
+    if (run.result.is_null())
+      std::cout << fmt::format("MISSING: {} ({})\n", visible(run.name), visible(run.missing));
+  if (!lines.empty()) std::cout << terminal_table({{"slow pair"}, {"slowest case"}}, lines);
+  std::cout << by_node(nodes, slow)
+            << fmt::format("{} of {} pairs are slower than {:g} times the median\n", slow.size(),
+                           runs.size(), 1 + tolerance)
+            << std::flush;
+  const ExitCode code = code_of(runs);
+  return static_cast<int>(slow.empty() ? code : gravest(code, ExitCode::slower));
+}
+
+}  // namespace assay

@@ -1,0 +1,33 @@
+#pragma once
+// `assay run --per-node` and `--pairs`: many runs of one suite at once, on every node of an
+// allocation, or on pairs of nodes.
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/program/command.hpp"
+
+namespace assay {
+
+/// Starts `assay run` on every node at once through the launcher; each writes into OUT/<host name>.
+/// Prints which nodes have a result, and which are MISSING. The exit code that the rows of all
+/// nodes ask for, and 7 where a node is missing.
+int run_on_every_node(const Given& given);
+
+/// One node's part: `run` with --out OUT/<host name>, and without a trace of the launcher that has
+/// started it. Always 0: some launchers end all processes when one fails; the folder tells the
+/// rest.
+int run_as_node(Given given, const std::function<int(const Given&)>& run);
+
+/// Every two nodes, in rounds in which a node is in one pair at most: n - 1 rounds for an even
+/// number of nodes, n for an odd one (the circle method of round-robin tournaments).
+std::vector<std::vector<std::pair<std::string, std::string>>> rounds_of_pairs(
+    std::vector<std::string> nodes);
+
+/// Runs the suite on every pair of nodes, the pairs of a round at once, into OUT/<node>+<node>.
+/// Prints each pair that is slower than the median of all, and what nodes they have in common.
+int run_on_pairs(const Given& given);
+
+}  // namespace assay

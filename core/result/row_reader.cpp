@@ -1,0 +1,140 @@
+#include "core/result/row_reader.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/error.hpp"
+#include "core/base/parallel.hpp"
+#include "core/result/result.hpp"
+#include "core/result/result_check.hpp"
+#include "core/result/row_index.hpp"
+#include "core/result/schema.hpp"
+
+namespace assay {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+constexpr std::size_t rows_at_once = 64;  ///< read by one thread in one piece
+
+/// Whether the schema holds for a row. Samples are most of it, one schema holds for each of them,
+/// and no other part depends on more than their first one: so the others are judged here.
+bool is_row(json& row) {
+  const auto found = row.find("samples_s");
+  if (found == row.end() || !found->is_array() || found->size() < 2)
+    return satisfies(row, "result", "row");
+  json::array_t& samples = found->get_ref<json::array_t&>();
+  for (const json& sample : samples)
+    if (!sample.is_number() || sample < 0) return false;
+  json::array_t all = std::move(samples);
+  samples = {all.front()};
+  const bool good = satisfies(row, "result", "row");
+  row["samples_s"] = std::move(all);
+  return good;
+}
+
+/// A file whose head is good: rows may be checked.
+class RowReader {
+ public:
+  RowReader(const fs::path& file, const RowIndex& index, const json& head, const KeepRow& keep)
+      : file_(file),
+        index_(index),
+        head_(head),
+        keep_(keep),
+        rows_(index.rows.size()),
+        kept_(index.rows.size()) {}
+
+  /// False: a row is not good.
+  bool read(std::size_t threads) {
+    const std::size_t parts = (index_.rows.size() + rows_at_once - 1) / rows_at_once;
+    std::atomic<bool> good{true};
+    parallel_for(parts, threads, [&](std::size_t part) {
+      if (good && !read_part(part * rows_at_once)) good = false;
+    });
+    return good;
+  }
+
+  json take() {
+    json::array_t kept;
+    kept.reserve(rows_.size());
+    for (std::size_t i = 0; i < rows_.size(); ++i)
+      if (kept_[i] != 0) kept.push_back(std::move(rows_[i]));
+    return kept;
+  }
+
+ private:
+  bool read_part(std::size_t first) {
+    const std::size_t end = std::min(first + rows_at_once, rows_.size());
+    const std::uint64_t start = index_.rows[first].offset;
+    std::string text(index_.rows[end - 1].offset + index_.rows[end - 1].length - start, '\0');
+    std::ifstream stream(file_, std::ios::binary);
+    stream.seekg(static_cast<std::streamoff>(start));
+    if (!stream.read(text.data(), static_cast<std::streamsize>(text.size()))) return false;
+    for (std::size_t i = first; i < end; ++i) {
+      const RowPlace& place = index_.rows[i];
+      rows_[i] = parse_json(std::string_view(text).substr(place.offset - start, place.length));
+      if (!is_row(rows_[i])) return false;
+      check_row(rows_[i], i, head_, file_.string());
+      together_.add(rows_[i], i, file_.string());
+      kept_[i] = keep_(rows_[i], head_) ? 1 : 0;
+      if (kept_[i] == 0) rows_[i] = nullptr;
+    }
+    return true;
+  }
+
+  const fs::path& file_;
+  const RowIndex& index_;
+  const json& head_;
+  const KeepRow& keep_;
+  RowsTogether together_;
+  std::vector<json> rows_;
+  std::vector<char> kept_;
+};
+
+/// Nothing where the file cannot be read in parts, or is not good.
+std::optional<json> read_in_parts(const fs::path& file, const KeepRow& keep, std::size_t threads) {
+  std::error_code missing;
+  if (!fs::is_regular_file(file, missing)) return std::nullopt;  // a pipe can be read only once
+  std::ifstream stream(file, std::ios::binary);
+  const std::optional<RowIndex> index = index_rows(stream);
+  if (!index) return std::nullopt;
+  try {
+    json head = parse_json(index->head);
+    // Any other list: a member of an equal name stands beside the one that was found.
+    if (head.at("rows") != json::array({0})) return std::nullopt;
+    head["rows"] = json::array();
+    if (!schema_errors(head, "result", "").empty()) return std::nullopt;
+    RowReader reader(file, *index, head, keep);
+    if (!reader.read(threads)) return std::nullopt;
+    head["rows"] = reader.take();
+    return head;
+  } catch (const InputError&) {
+    return std::nullopt;
+  } catch (const json::exception&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+json read_result_rows(const fs::path& given, const KeepRow& keep, std::size_t threads) {
+  std::error_code missing;
+  const fs::path file = fs::is_directory(given, missing) ? given / "result.json" : given;
+  if (std::optional<json> made = read_in_parts(file, keep, threads)) return std::move(*made);
+  json result = read_result(file);  // says what is wrong, and where
+  json kept = json::array(), rows = std::move(result["rows"]);
+  result["rows"] = json::array();
+  for (json& row : rows)
+    if (keep(row, result)) kept.push_back(std::move(row));
+  result["rows"] = std::move(kept);
+  return result;
+}
+
+}  // namespace assay

@@ -1,0 +1,157 @@
+// Launchers as data: what each shipped file makes of a shape, and what a bad file is told.
+#include "analysis/launch/launcher.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "analysis/run/processes.hpp"
+#include "core/base/error.hpp"
+#include "core/base/text.hpp"
+
+namespace assay {
+namespace {
+
+using nlohmann::json;
+
+const ProcessShape whole{.nodes = 2, .ranks_per_node = 4, .threads = 8, .bind = "core"};
+
+std::string words(const std::string& launcher, const ProcessShape& shape) {
+  return join(Launcher::load(launcher).command(shape), " ");
+}
+
+std::string message_of(const auto& body) {
+  try {
+    body();
+  } catch (const InputError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(LauncherFiles, MakeTheWordsOfEachSystem) {
+  EXPECT_EQ(words("slurm", whole),
+            "srun --ntasks=8 --nodes=2 --ntasks-per-node=4 --cpus-per-task=8 --cpu-bind=cores");
+  EXPECT_EQ(words("slurm", {.ranks = 3}), "srun --ntasks=3");
+  EXPECT_EQ(words("mpirun", {.ranks = 3}), "mpirun -n 3");
+  EXPECT_EQ(words("mpirun", whole), "mpirun -n 8 --map-by ppr:4:node:PE=8 --bind-to core");
+  EXPECT_EQ(words("mpirun", {.nodes = 2, .ranks_per_node = 4}), "mpirun -n 8 --map-by ppr:4:node");
+  EXPECT_EQ(words("pbs", whole), "mpiexec -n 8 --ppn 4 --depth 8 --cpu-bind depth");
+  EXPECT_EQ(words("lsf", whole),
+            "jsrun --nrs 8 --tasks_per_rs 1 --rs_per_host 4 --cpu_per_rs 8 --bind rs");
+  EXPECT_EQ(words("lsf", {.ranks = 2}), "jsrun --nrs 2 --tasks_per_rs 1 --cpu_per_rs 1");
+  EXPECT_EQ(words("pjsub", {.nodes = 2, .ranks_per_node = 4}), "mpiexec -n 8 --map-by ppr:4:node");
+  EXPECT_EQ(words("local", {}), "");
+  EXPECT_EQ(words("slurm", {.nodes = 3}), "srun --ntasks=3 --nodes=3") << "one rank on each node";
+}
+
+TEST(LauncherFiles, RefuseWhatTheyCannotAskFor) {
+  const std::string many = message_of([] { words("local", {.ranks = 2}); });
+  EXPECT_NE(many.find("starts one process, not 2"), std::string::npos) << many;
+  const std::string bind = message_of([] { words("lsf", {.ranks = 2, .bind = "socket"}); });
+  EXPECT_NE(bind.find("unknown binding of the launcher lsf 'socket' (valid: core, none)"),
+            std::string::npos)
+      << bind;
+  const std::string name = message_of([] { Launcher::load("slrum"); });
+  EXPECT_NE(name.find("Did you mean 'slurm'?"), std::string::npos) << name;
+}
+
+class LauncherFile : public testing::Test {
+ protected:
+  void SetUp() override { std::filesystem::create_directories(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::string message(const std::string& text) {
+    std::ofstream(file_) << text;
+    return message_of([&] { Launcher::load(file_); });
+  }
+  std::filesystem::path folder_ =
+      std::filesystem::temp_directory_path() / ("assay-launcher-" + std::to_string(getpid()));
+  std::string file_ = (folder_ / "mine.json").string();
+};
+
+TEST_F(LauncherFile, ThatIsASitesOwnIsUsed) {
+  std::ofstream(file_) << R"({"schema": "assay-launcher/1", "name": "mine", "description": "ours",
+    "command": ["start", "{ranks}", {"with": "hosts", "words": ["on", "{hosts}"], "otherwise": ["anywhere"]}]})";
+  EXPECT_EQ(words(file_, {.ranks = 2}), "start 2 anywhere");
+  EXPECT_EQ(words(file_, {.ranks = 2, .hosts = "a,b"}), "start 2 on a,b");
+}
+
+TEST_F(LauncherFile, WithAnUnknownPlaceholderNamesFileAndLine) {
+  const std::string said = message(
+      "{\"schema\": \"assay-launcher/1\", \"name\": \"mine\",\n \"description\": \"ours\",\n"
+      " \"command\": [\"start\",\n  \"{rank}\"]}");
+  EXPECT_NE(said.find("mine.json: line 4: unknown placeholder 'rank'"), std::string::npos) << said;
+  EXPECT_NE(said.find("Did you mean 'ranks'?"), std::string::npos) << said;
+  const std::string with = message(
+      "{\"schema\": \"assay-launcher/1\", \"name\": \"mine\", \"description\": \"ours\",\n"
+      " \"command\": [{\"with\": \"thread\", \"words\": [\"-t\"]}]}");
+  EXPECT_NE(with.find("line 2: unknown placeholder 'thread'"), std::string::npos) << with;
+}
+
+TEST_F(LauncherFile, ThatBreaksTheSchemaIsRefused) {
+  const std::string said = message(
+      "{\"schema\": \"assay-launcher/1\", \"name\": \"mine\", \"description\": \"ours\", "
+      "\"comand\": []}");
+  EXPECT_NE(said.find("mine.json"), std::string::npos) << said;
+  EXPECT_NE(said.find("command"), std::string::npos) << said;
+}
+
+TEST(LauncherAllocation, IsAskedFor) {
+  unsetenv("SLURM_JOB_ID");
+  const std::string said = message_of([] { Launcher::load("slurm").expect_allocation(); });
+  EXPECT_NE(said.find("SLURM_JOB_ID is not set"), std::string::npos) << said;
+  EXPECT_NE(said.find("salloc --nodes=N --exclusive"), std::string::npos) << said;
+  setenv("SLURM_JOB_ID", "7", 1);
+  Launcher::load("slurm").expect_allocation();
+  unsetenv("SLURM_JOB_ID");
+  setenv("LSB_HOSTS", "node1 node1 node2", 1);
+  EXPECT_EQ(Launcher::load("lsf").allocated_nodes("/tmp/none"),
+            (std::vector<std::string>{"node1", "node2"}));
+  unsetenv("LSB_HOSTS");
+}
+
+std::vector<std::string> started(const ProcessRequest& request, const json& launch = nullptr) {
+  std::vector<std::string> all;
+  for (const Processes& group : processes_of(request, shapes_of(launch)))
+    all.push_back(join(group.words, " "));
+  return all;
+}
+using Words = std::vector<std::string>;
+
+TEST(ProcessesOfARun, ComeFromTheCommandLineThenFromTheSuite) {
+  const json two = {{"ranks", 2}};
+  EXPECT_EQ(started({}), Words{""});
+  EXPECT_EQ(started({}, two), Words{"mpirun -n 2"});
+  EXPECT_EQ(started({.shape = {.ranks = 4}}, two), Words{"mpirun -n 4"});
+  EXPECT_EQ(started({.launcher = "mpirun --oversubscribe"}, two),
+            Words{"mpirun --oversubscribe -n 2"});
+  EXPECT_EQ(started({.launcher = "mpirun -np 3"}, two), Words{"mpirun -np 3"});
+  EXPECT_EQ(started({.launcher = "taskset -c 0"}, two), Words{"taskset -c 0"})
+      << "no launcher of ranks";
+  EXPECT_EQ(started({.launcher = "srun --mpi=pmix", .shape = {.ranks = 2}}),
+            Words{"srun --mpi=pmix -n 2"});
+  EXPECT_EQ(started({.launcher = "slurm"}, two), Words{"srun --ntasks=2"});
+}
+
+TEST(ProcessesOfARun, KeepACommandWhoseLastWordIsAFile) {
+  EXPECT_EQ(started({.launcher = "mpirun -n 2 --tune my.json"}),
+            Words{"mpirun -n 2 --tune my.json"});
+}
+
+TEST(ProcessesOfARun, AreOneGroupForEachShapeOfASuite) {
+  const json shapes = {{{"nodes", 1}, {"ranks_per_node", 2}},
+                       {{"nodes", 2}, {"ranks_per_node", 2}, {"bind", "core"}}};
+  EXPECT_EQ(started({.launcher = "slurm"}, shapes),
+            (Words{"srun --ntasks=2 --nodes=1 --ntasks-per-node=2",
+                   "srun --ntasks=4 --nodes=2 --ntasks-per-node=2 --cpu-bind=cores"}));
+  EXPECT_EQ(started({.launcher = "slurm", .shape = {.threads = 3}}, shapes).front(),
+            "srun --ntasks=2 --nodes=1 --ntasks-per-node=2 --cpus-per-task=3");
+  EXPECT_EQ(started({.launcher = "slurm", .shape = {.nodes = 1, .ranks_per_node = 1}}, shapes),
+            Words{"srun --ntasks=1 --nodes=1 --ntasks-per-node=1"});
+  const std::string said = message_of([&] { started({.launcher = "srun -n 2"}, shapes); });
+  EXPECT_NE(said.find("need a launcher's file"), std::string::npos) << said;
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,0 +1,35 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <stdexcept>
+#include <vector>
+
+#include "core/base/parallel.hpp"
+
+namespace assay {
+namespace {
+
+TEST(ParallelFor, DoesEachOnce) {
+  for (const std::size_t threads : {0, 1, 2, 7, 100}) {
+    std::vector<std::atomic<int>> done(50);
+    parallel_for(done.size(), threads, [&](std::size_t i) { ++done[i]; });
+    for (const auto& count : done) EXPECT_EQ(count, 1) << threads;
+  }
+  parallel_for(0, 4, [](std::size_t) { FAIL(); });
+}
+
+TEST(ParallelFor, ThrowsWhatACallThrew) {
+  for (const std::size_t threads : {1, 3}) {
+    std::atomic<int> calls{0};
+    EXPECT_THROW(parallel_for(100000, threads,
+                              [&](std::size_t i) {
+                                ++calls;
+                                if (i == 5) throw std::runtime_error("five");
+                              }),
+                 std::runtime_error);
+    EXPECT_LT(calls, 100000) << "what has not begun is left out";
+  }
+}
+
+}  // namespace
+}  // namespace assay

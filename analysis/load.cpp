@@ -4,11 +4,17 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <optional>
 #include <set>
 
+#include "analysis/gather/parts.hpp"
 #include "core/base/error.hpp"
+#include "core/base/parallel.hpp"
+#include "core/machine/environment.hpp"
 #include "core/result/baseline.hpp"
 #include "core/result/result.hpp"
+#include "core/result/row_index.hpp"
 #include "core/result/schema.hpp"
 
 namespace assay {
@@ -20,7 +26,12 @@ namespace {
 /// Plans, suites and comparisons may be in the same folder as results.
 bool is_result(const fs::path& file) {
   if (file.filename() == "result.json") return true;
-  const nlohmann::json document = read_json(file);
+  std::ifstream stream(file, std::ios::binary);
+  nlohmann::json document;
+  // A result is known by its head; what cannot be read in parts is read as a whole.
+  if (const std::optional<RowIndex> index = index_rows(stream))
+    document = nlohmann::json::parse(index->head, nullptr, false);
+  if (!document.is_object()) document = read_json(file);
   return document.is_object() && document.contains("schema") && document["schema"].is_string() &&
          document["schema"].get<std::string>().starts_with("assay-result/");
 }
@@ -54,10 +65,13 @@ std::vector<fs::path> files_of(const fs::path& name) {
   return files;
 }
 
-}  // namespace
+struct NamedFile {
+  std::string name;  ///< of the result, unless it is the only one
+  fs::path file;
+};
 
-std::vector<NamedResult> load_results(const std::vector<std::string>& names) {
-  std::vector<NamedResult> results;
+std::vector<NamedFile> named_files(const std::vector<std::string>& names) {
+  std::vector<NamedFile> files;
   std::set<fs::path> seen;
   for (const std::string& name : names)
     for (const fs::path& file : files_of(name)) {
@@ -66,8 +80,37 @@ std::vector<NamedResult> load_results(const std::vector<std::string>& names) {
             "{} is given twice (its rows would count twice). Give it once.", file.string()));
       const bool whole =
           is_baseline(name) || (fs::is_directory(name) && file == fs::path(name) / "result.json");
-      results.push_back({whole ? name : file.string(), read_result(file)});
+      files.push_back({whole ? name : file.string(), file});
     }
+  return files;
+}
+
+}  // namespace
+
+std::vector<fs::path> result_files(const std::vector<std::string>& names) {
+  std::vector<fs::path> files;
+  for (NamedFile& named : named_files(names)) files.push_back(std::move(named.file));
+  return files;
+}
+
+std::vector<NamedResult> load_results(const std::vector<std::string>& names) {
+  std::vector<NamedResult> results;
+  for (const NamedFile& named : named_files(names))
+    add_parts({named.name, read_result(named.file)}, results);
+  if (results.size() == 1) results.front().name.clear();
+  return results;
+}
+
+std::vector<NamedResult> load_results(const std::vector<std::string>& names, const KeepRow& keep) {
+  const std::vector<NamedFile> files = named_files(names);
+  std::vector<NamedResult> read(files.size()), results;
+  const auto threads = static_cast<std::size_t>(processors());
+  // One file for each thread, or all threads for one file.
+  const std::size_t each = files.size() >= threads ? 1 : threads;
+  parallel_for(files.size(), each == 1 ? threads : 1, [&](std::size_t i) {
+    read[i] = {files[i].name, read_result_rows(files[i].file, keep, each)};
+  });
+  for (NamedResult& named : read) add_parts(std::move(named), results);
   if (results.size() == 1) results.front().name.clear();
   return results;
 }

@@ -1,18 +1,27 @@
 #pragma once
 // Reads the result files that a command names.
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "analysis/series.hpp"
+#include "core/result/row_reader.hpp"
 
 namespace assay {
 
 /// Reads and checks the results that `names` stand for: a result file, the folder of a run (its
 /// result.json), a shipped baseline, or a folder with runs and result files anywhere below it
 /// (other JSON files are ignored). In the order given; within a folder by path. A result gets the
-/// name that was given, "" where it is the only result. InputError for what cannot be read, for a
+/// name that was given, "" where it is the only result. A gathered file (assay gather) is read as
+/// the results that it was made of. InputError for what cannot be read, for a
 /// folder without results, and for a file that is given twice.
 std::vector<NamedResult> load_results(const std::vector<std::string>& names);
+
+/// The same with what `keep` leaves of each row, by all processors: for the results of many nodes.
+std::vector<NamedResult> load_results(const std::vector<std::string>& names, const KeepRow& keep);
+
+/// The files alone; InputError for a folder without results, and for a file that is given twice.
+std::vector<std::filesystem::path> result_files(const std::vector<std::string>& names);
 
 }  // namespace assay

@@ -23,7 +23,7 @@ int accept(const Given& given) {
   inputs.push_back(criteria_file);
   check_outputs(given, {"out", "junit"}, inputs);
   const Criteria criteria = read_criteria(criteria_file);
-  const Fleet fleet = fleet_of(load_results(files), criteria);
+  const Fleet fleet = fleet_of(load_results(files, keep_for_acceptance(criteria)), criteria);
   const json document = acceptance_document(
       fleet, criteria, fmt::format("assay accept {} --criteria {}", join(files, " "), asked));
   check_own(document, "acceptance");

@@ -110,10 +110,11 @@ class Acceptance {
       index[i] = values.size();
       if (row.status == "ok" && row.value > 0) values.push_back(row.value);
     }
+    const std::vector<Standing> positions = standings(values);
     for (std::size_t i = 0; i < fleet_.nodes.size(); ++i) {
       const NodeRow& row = fleet_.nodes[i].rows.at(id);
       const bool ok = row.status == "ok" && row.value > 0;
-      const Standing position = ok ? standing(values, index[i]) : Standing{};
+      const Standing position = ok ? positions[index[i]] : Standing{};
       json limit, checks = json::array({status_check(row)});
       if (row.status == "ok" && !ok)
         checks[0] = check(checks[0]["criterion"], nullptr, nullptr, missing,
@@ -312,13 +313,14 @@ class Acceptance {
                      [](const auto& a, const auto& b) { return a.first > b.first; });
     std::vector<double> scores;
     for (const auto& [score, name] : scored) scores.push_back(score);
+    const std::vector<Standing> positions = standings(scores);
     json ranked = json::array();
     for (std::size_t i = 0; i < scored.size(); ++i)
       ranked.push_back({{"node", scored[i].second},
                         {"score", scored[i].first},
                         {"speedup", speedup_of(scored[i].first)},
                         {"rank", i + 1},
-                        {"deviation", or_null(standing(scores, i).deviation)}});
+                        {"deviation", or_null(positions[i].deviation)}});
     return ranked;
   }
 

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 
 #include "analysis/ratio.hpp"
 #include "core/base/statistics.hpp"
@@ -96,6 +98,47 @@ Standing standing(const std::vector<double>& values, std::size_t index) {
   const double centre = median(others), spread = 1.4826 * mad(others);
   made.others = std::exp(centre);
   if (spread > 0) made.deviation = (std::log(values[index]) - centre) / spread;
+  return made;
+}
+
+namespace {
+
+/// The median of `sorted` without its value at index `left_out`.
+double median_without(const std::vector<double>& sorted, std::size_t left_out) {
+  const std::size_t count = sorted.size() - 1;
+  const auto at = [&](std::size_t i) { return sorted[i < left_out ? i : i + 1]; };
+  const double low = at((count - 1) / 2), high = at(count / 2);
+  return count % 2 == 1 ? low : low + 0.5 * (high - low);
+}
+
+std::size_t place_in(const std::vector<double>& sorted, double value) {
+  return static_cast<std::size_t>(std::lower_bound(sorted.begin(), sorted.end(), value) -
+                                  sorted.begin());
+}
+
+}  // namespace
+
+std::vector<Standing> standings(const std::vector<double>& values) {
+  std::vector<Standing> made(values.size());
+  if (values.size() < least_others + 1) return made;
+  std::vector<double> logs(values.size());
+  std::transform(values.begin(), values.end(), logs.begin(), [](double v) { return std::log(v); });
+  std::vector<double> sorted = logs;
+  std::sort(sorted.begin(), sorted.end());
+  // The others have one of three centres: a value is below it, above it, or in the middle itself.
+  std::map<double, std::vector<double>> deviations;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double centre = median_without(sorted, place_in(sorted, logs[i]));
+    const auto [from_centre, fresh] = deviations.try_emplace(centre);
+    if (fresh) {
+      for (const double value : sorted) from_centre->second.push_back(std::abs(value - centre));
+      std::sort(from_centre->second.begin(), from_centre->second.end());
+    }
+    const std::vector<double>& all = from_centre->second;
+    const double spread = 1.4826 * median_without(all, place_in(all, std::abs(logs[i] - centre)));
+    made[i].others = std::exp(centre);
+    if (spread > 0) made[i].deviation = (logs[i] - centre) / spread;
+  }
   return made;
 }
 

@@ -40,6 +40,8 @@ struct Standing {
   std::optional<double> deviation;  ///< on logarithms, in 1.4826 of their MAD
 };
 Standing standing(const std::vector<double>& values, std::size_t index);
+/// The same of every value: values are sorted once for all, not once for each.
+std::vector<Standing> standings(const std::vector<double>& values);
 
 /// Checks of a row with a result. Value and limit of a relative check are ratios of times: the
 /// node's over the median of the other nodes.

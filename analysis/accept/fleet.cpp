@@ -26,19 +26,19 @@ bool worse(const std::string& a, const std::string& b) {
 }
 
 /// Each file decides which of its launches count; then the files are merged.
-NodeRow merged(const Parts& parts) {
+NodeRow merged(Parts& parts) {
   NodeRow made;
   std::vector<double> medians;
-  for (const LaunchGroups& groups : parts.files)
-    for (const Launches& part : groups.summarized()) {
+  for (LaunchGroups& groups : parts.files)
+    for (Launches& part : groups.take()) {
       if (worse(part.status, made.status)) {
         made.status = part.status;
         made.reason = part.reason;
       }
-      for (const json& row : part.rows) {
+      for (json& row : part.rows) {
         made.required = made.required || row.value("required", false);
         if (made.names.empty()) made.names = row.at("names").get<std::vector<std::string>>();
-        made.launches.push_back(row);
+        made.launches.push_back(std::move(row));
       }
       medians.insert(medians.end(), part.medians.begin(), part.medians.end());
     }
@@ -64,10 +64,13 @@ class Builder {
     for (const std::string& name : criteria.node_names) nodes_[name];
   }
 
-  void add(const json& result) {
+  void add(json& result) {
+    if (const json missing = result.at("run").value("missing_nodes", json::array());
+        criteria_.node_names.empty())
+      for (const json& node : missing) nodes_[node.at("host").get<std::string>()];
     std::map<std::pair<std::string, std::string>, LaunchGroups> here;
     std::map<std::string, LaunchGroups> here_multi_node;
-    for (const json& row : result.at("rows")) {
+    for (json& row : result.at("rows")) {
       const std::string id = row.at("id");
       if (!criteria_.includes(id)) continue;
       if (row.value("published", false)) {
@@ -83,17 +86,18 @@ class Builder {
       }
       const std::string key = environment_key(result, row);
       const json several = row.at("parameters").value("nodes", json());
+      const bool ok = row.at("status") == "ok";
       if (several.is_number() && several > 1) {
-        here_multi_node[id].add(row, key);
-        if (row.at("status") == "ok") multi_node_[id].environments.insert(key);
+        here_multi_node[id].add(std::move(row), key);
+        if (ok) multi_node_[id].environments.insert(key);
         continue;
       }
       NodeParts& node = nodes_[host];
       if (node.seen.insert({&result, index}).second) node.environments.push_back(environment);
-      here[{host, id}].add(row, key);
+      here[{host, id}].add(std::move(row), key);
       // Rows that are not ok may have no environment: their process may have died before it told
       // it.
-      if (row.at("status") == "ok") node.rows[id].environments.insert(key);
+      if (ok) node.rows[id].environments.insert(key);
     }
     for (auto& [host_and_id, groups] : here)
       nodes_[host_and_id.first].rows[host_and_id.second].files.push_back(std::move(groups));
@@ -111,7 +115,7 @@ class Builder {
                        [](const json& a, const json& b) {
                          return text_of(a["volatile"], "time") < text_of(b["volatile"], "time");
                        });
-      for (const auto& [id, row] : parts.rows) {
+      for (auto& [id, row] : parts.rows) {
         NodeRow merged_row = merged(row);
         ids.insert(id);
         if (merged_row.status != "unsupported" || merged_row.required) supported.insert(id);
@@ -125,7 +129,7 @@ class Builder {
         not_judged_[id] = "unsupported on every node, and not required by the suite";
     for (const std::string& id : published_)
       if (!ids.contains(id)) not_judged_[id] = "published numbers are not measurements";
-    for (const auto& [id, parts] : multi_node_) made.multi_node.emplace(id, merged(parts));
+    for (auto& [id, parts] : multi_node_) made.multi_node.emplace(id, merged(parts));
     for (Node& node : made.nodes) {
       for (const auto& [id, why] : not_judged_) node.rows.erase(id);
       for (const std::string& id : made.ids)
@@ -152,10 +156,38 @@ class Builder {
 
 }  // namespace
 
-Fleet fleet_of(const std::vector<NamedResult>& results, const Criteria& criteria) {
+KeepRow keep_for_acceptance(const Criteria& criteria) {
+  std::set<std::string> rates;
+  for (const AbsoluteRule& rule : criteria.absolute) rates.insert(rule.quantity);
+  const bool ceilings = rates.contains("ceiling_fraction");
+  return [&criteria, rates, ceilings](json& row, const json&) {
+    if (!criteria.includes(row.at("id"))) return false;
+    static const std::set<std::string> kept{"id",       "names",      "published", "environment",
+                                            "launch",   "attempt",    "status",    "reason",
+                                            "required", "parameters", "time_s",    "rates"};
+    const auto leave = [](json& object, const auto& wanted) {
+      if (object.is_object())
+        std::erase_if(object.get_ref<json::object_t&>(),
+                      [&](const auto& field) { return !wanted(field.first); });
+    };
+    leave(row, [&](const std::string& field) {
+      return kept.contains(field) || (ceilings && field.starts_with("ceiling"));
+    });
+    leave(row["parameters"], [](const std::string& field) { return field == "nodes"; });
+    leave(row["time_s"], [](const std::string& field) {
+      return field == "median" || field == "waiting" || field == "stolen" || field == "foreign";
+    });
+    leave(row["rates"], [&](const std::string& field) {
+      return rates.contains(field) || row.value("published", false);
+    });
+    return true;
+  };
+}
+
+Fleet fleet_of(std::vector<NamedResult> results, const Criteria& criteria) {
   Builder builder(criteria);
   std::map<std::string, std::string> runs;  // id → file
-  for (const NamedResult& named : results) {
+  for (NamedResult& named : results) {
     const std::string id = named.result.at("run").at("id");
     const auto [earlier, added] = runs.emplace(id, named.name);
     if (!added)
@@ -164,6 +196,7 @@ Fleet fleet_of(const std::vector<NamedResult>& results, const Criteria& criteria
           "one of them.",
           earlier->second, named.name, id));
     builder.add(named.result);
+    named.result["rows"] = json::array();
   }
   return builder.fleet();
 }

@@ -9,6 +9,7 @@
 
 #include "analysis/accept/criteria.hpp"
 #include "analysis/series.hpp"
+#include "core/result/row_reader.hpp"
 
 namespace assay {
 
@@ -37,9 +38,13 @@ struct Fleet {
   std::map<std::string, NodeRow> multi_node;
 };
 
+/// What a fleet is made of, of each row; `criteria` must outlive it.
+KeepRow keep_for_acceptance(const Criteria& criteria);
+
 /// Every node has an entry for every id that is judged, with status "missing" where it does not
-/// have the row. Nodes that the criteria name are included even without results. InputError for a
+/// have the row. Nodes that the criteria name are included even without results; if
+/// they name none, so are those that a gathered file lists as missing. InputError for a
 /// run that is given twice.
-Fleet fleet_of(const std::vector<NamedResult>& results, const Criteria& criteria);
+Fleet fleet_of(std::vector<NamedResult> results, const Criteria& criteria);
 
 }  // namespace assay

@@ -42,8 +42,7 @@ Chosen executables_of(const Given& given, const std::string& flag) {
   Chosen chosen;
   chosen.advice = "name their build with --" + flag;
   if (const auto build = value_of(given, flag)) chosen.programs = *build;
-  if (const auto launcher = value_of(given, "launcher"))
-    chosen.launcher = launcher_words(*launcher);
+  chosen.launcher = value_of(given, "launcher");
   return chosen;
 }
 

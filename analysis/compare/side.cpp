@@ -129,7 +129,8 @@ void Mismatches::add(const Side& base, const Side& updated, const std::string& v
                      const std::string& prefix) {
   // All runs must have the settings of the first run of base.
   std::vector<std::string> settings = {
-      "seed", "launcher", "max_time", "precision_target", "min_samples", "reference_budget"};
+      "seed",        "launcher",        "shapes", "max_time", "precision_target",
+      "min_samples", "reference_budget"};
   // Two precisions may be in two suites; their cases are still paired by key.
   if (vary != "precision") settings.insert(settings.begin(), {"suite", "suite_hash"});
   const auto setting = [](const json& result, const std::string& name) {

@@ -209,12 +209,12 @@ void confirm(json& document, const Histories& histories, const Anchors& anchors,
   document["exit_code"] = static_cast<int>(code);
 }
 
-ConfirmRequest request_for(const NamedResult& result, const std::vector<std::string>& launcher) {
+ConfirmRequest request_for(const NamedResult& result, const std::optional<std::string>& launcher) {
   ConfirmRequest request;
   request.run = result.result.at("run").at("id");
   Chosen chosen;
   chosen.advice = "use the assay of that build";
-  if (!launcher.empty()) chosen.launcher = launcher;
+  chosen.launcher = launcher;
   request.plan = plan_of_result(result.result, chosen);
   const fs::path file = result.name;
   if (file.filename() != "result.json")

@@ -46,6 +46,6 @@ void confirm(nlohmann::json& document, const Histories& histories, const Anchors
 
 /// The request that repeats the run of a result with the caller's own build. `launcher`: as given
 /// by the caller. A result never chooses what is executed: another launcher in it is refused.
-ConfirmRequest request_for(const NamedResult& result, const std::vector<std::string>& launcher);
+ConfirmRequest request_for(const NamedResult& result, const std::optional<std::string>& launcher);
 
 }  // namespace assay

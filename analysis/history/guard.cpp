@@ -95,6 +95,7 @@ ExitCode guard(const fs::path& history, const json& result, const RunPlan& plan)
           {plan, std::nullopt, plan.campaign.folder / "confirm", run});
   check_own(document, "history");
   write_json(plan.campaign.folder / "history.json", document);
+  write_text(plan.campaign.folder / "junit.xml", history_junit(document));
   print_findings(document);
   return static_cast<ExitCode>(document["exit_code"].get<int>());
 }

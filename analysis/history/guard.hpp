@@ -14,8 +14,8 @@ namespace assay {
 void check_guard(const std::filesystem::path& history);
 
 /// Judges the series of the rows of this run, which counts as part of the history. Confirms suspect
-/// rows by launches in the folder confirm/ of the run, writes the document to history.json there
-/// and findings to stdout. Returns the exit code of the document.
+/// rows by launches in the folder confirm/ of the run, writes the document to history.json and
+/// junit.xml there, and findings to stdout. Returns the exit code of the document.
 ExitCode guard(const std::filesystem::path& history, const nlohmann::json& result,
                const RunPlan& plan);
 

@@ -31,6 +31,10 @@ nlohmann::json history_document(const Histories& histories, const Anchors& ancho
 
 /// The document for people.
 std::string render_history(const nlohmann::json& document, bool markdown);
+/// JUnit XML of the last runs: a testsuite per benchmark, a testcase per series. failure:
+/// incorrect, slower, drifting, lost, and suspects that were confirmed; error: failed, and suspects
+/// that could not be confirmed; skipped: unsupported.
+std::string history_junit(const nlohmann::json& document);
 /// A line per point.
 std::string history_csv(const nlohmann::json& document);
 

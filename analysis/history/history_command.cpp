@@ -85,8 +85,7 @@ void confirm_suspects(json& document, const Histories& histories, const Anchors&
   if (runs.empty()) std::cerr << "assay history: no series is suspect, so nothing was launched.\n";
   for (const NamedResult& result : results) {
     if (!runs.contains(result.result.at("run").at("id"))) continue;
-    ConfirmRequest request =
-        request_for(result, launcher_words(value_of(given, "launcher").value_or("")));
+    ConfirmRequest request = request_for(result, value_of(given, "launcher"));
     request.build = programs;
     confirm(document, histories, anchors, request);
   }
@@ -103,7 +102,7 @@ int history(const Given& given) {
       throw InputError(fmt::format(
           "--{} has no effect without --promote or --reset. Give either of them.", flag));
   if (deciding)
-    refuse_flags(given, {"tolerance", "format", "out", "launcher"},
+    refuse_flags(given, {"tolerance", "format", "out", "junit", "launcher"},
                  given.contains("promote") ? "--promote" : "--reset", "nothing is judged");
   if (given.contains("reset"))
     refuse_flags(given, {"value-from", "accept-lost"}, "--reset", "nothing is promoted");
@@ -116,10 +115,9 @@ int history(const Given& given) {
   std::optional<double> since;
   if (const auto text = value_of(given, "since")) since = time_of(*text, "--since");
   const std::filesystem::path folder = *value_of(given, "DIR");
-  if (const auto file = value_of(given, "out"))
-    check_output(
-        "--out", *file,
-        {folder.string(), (folder / "events.json").string(), (folder / "anchors.jsonl").string()});
+  check_outputs(
+      given, {"out", "junit"},
+      {folder.string(), (folder / "events.json").string(), (folder / "anchors.jsonl").string()});
 
   if (!std::filesystem::is_directory(folder))
     throw InputError(fmt::format(
@@ -142,6 +140,7 @@ int history(const Given& given) {
     }
   }
   check_own(document, "history");
+  if (const auto file = value_of(given, "junit")) write_text(*file, history_junit(document));
   emit(given, format == "json"  ? document.dump(1) + "\n"
               : format == "csv" ? history_csv(document)
                                 : render_history(document, format == "markdown"));
@@ -184,7 +183,10 @@ Command history_command() {
              {"--reason", "with --promote, --reset: why the baseline moves", "TEXT", ""},
              {"--value-from", "with --promote: take the value of this run", "RUN", "the latest"},
              {"--accept-lost", "with --promote: drop rows that have lost their number", "", ""}}},
-           {output_group, {format_flag({"terminal", "markdown", "json", "csv"}), out_flag()}}}),
+           {output_group,
+            {{"--junit", "write JUnit XML of the last runs to this file", "FILE", ""},
+             format_flag({"terminal", "markdown", "json", "csv"}),
+             out_flag()}}}),
       &history,
       {{"assay history results", "judges the runs below results/"},
        {"assay history results --format json --out history.json",

@@ -55,16 +55,23 @@ struct Findings {
   Groups failed, lost, noisy;
 };
 
-void add_rows(Findings& found, const std::vector<NamedResult>& results,
-              const std::vector<Series>& all) {
+void add_rows(Findings& found, const ReportInput& input, const std::vector<Series>& all) {
+  const std::vector<NamedResult>& results = input.results;
   std::set<std::string> systems;
   for (const Series& series : all) systems.insert(system_of(results, series));
+  if (!input.fleet.rows.empty()) systems.clear();  // each row names its node
   for (const Series& series : all) {
     if (series.published) continue;
     std::vector<std::string> words{text_of(series.first(), "benchmark"), series.problem()};
     if (systems.size() > 1) words.insert(words.begin(), system_of(results, series));
     for (const char* name : {"direction", "precision", "backend", "transport", "algorithm"})
       if (const std::string value = series.parameter(name); !value.empty()) words.push_back(value);
+    if (!input.fleet.rows.empty()) {
+      const json& environments = results[series.result].result.at("environments");
+      words.insert(
+          words.begin(),
+          text_of(environments.at(series.first().at("environment").get<std::size_t>()), "host"));
+    }
     const std::string name = join(words, " ");
     if (series.status == "ok") {
       const double width = series.interval.high - series.interval.low;
@@ -181,7 +188,7 @@ void add_history(Findings& found, const json& document, const std::string& secti
 
 json findings_part(const ReportInput& input, const std::vector<Series>& all) {
   Findings found;
-  add_rows(found, input.results, all);
+  add_rows(found, input, all);
   add_unfinished(found, input.results);
   std::map<std::string, std::size_t> counts;
   for (const NamedDocument& named : input.documents) {

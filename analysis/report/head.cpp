@@ -29,6 +29,8 @@ void add_once(json& list, const std::string& text) {
 
 /// The systems of the results by name and processor, with the hosts of each.
 json machines_of(const std::vector<NamedResult>& results) {
+  // Of a fleet whose system nobody has named, each result has the name of its host.
+  const bool unnamed = results.size() > most_nodes;
   json machines = json::array();
   std::map<std::pair<std::string, std::string>, std::size_t> places;
   for (const NamedResult& named : results)
@@ -36,9 +38,10 @@ json machines_of(const std::vector<NamedResult>& results) {
       const json& hardware = environment.at("hardware");
       const std::string system = named.result.at("system").at("name"),
                         processor = text_of(hardware, "processor");
-      const auto [place, fresh] = places.emplace(std::pair{system, processor}, machines.size());
+      const std::string fleet = unnamed ? fleet_name(system, environment) : system;
+      const auto [place, fresh] = places.emplace(std::pair{fleet, processor}, machines.size());
       if (fresh)
-        machines.push_back({{"name", system},
+        machines.push_back({{"name", fleet.starts_with("\n") ? "unnamed system" : system},
                             {"processor", processor},
                             {"cores", hardware.value("cores", json())},
                             {"memory_bytes", hardware.value("memory_bytes", json())},
@@ -151,17 +154,17 @@ std::string rows_text(std::size_t count, const std::string& what = "") {
   return fmt::format("{} {}row{}", count, what.empty() ? "" : what + " ", count == 1 ? "" : "s");
 }
 
-Judgement of_results(const std::vector<NamedResult>& results, const std::vector<Series>& all) {
+Judgement of_results(const ReportInput& input, const std::vector<Series>& all) {
   Judgement made;
-  for (const NamedResult& named : results) {
-    json measured = json::array();
-    for (const json& row : named.result.at("rows"))
-      if (!row.value("published", false)) measured.push_back(row);
-    if (!measured.empty()) made.code = gravest(made.code, exit_code(measured));
-  }
+  // Of a fleet, rows that are not shown count, too.
+  made.code = input.fleet.rows.empty() ? code_of_rows(input.results) : input.fleet.code;
   std::map<std::string, std::size_t> counts;
   for (const Series& series : all) ++counts[status_of(series)];
-  const std::size_t measured = all.size() - counts["published"];
+  // Rows of a fleet's nodes that are not shown by themselves.
+  counts["ok"] += input.fleet.verified;
+  counts["unsupported"] += input.fleet.unsupported;
+  const std::size_t total = all.size() + input.fleet.verified + input.fleet.unsupported;
+  const std::size_t measured = total - counts["published"];
   std::vector<std::string> parts;
   if (counts["incorrect"] > 0)
     parts.push_back(rows_text(counts["incorrect"]) + " computed wrong results");
@@ -170,7 +173,7 @@ Judgement of_results(const std::vector<NamedResult>& results, const std::vector<
   if (const auto lacking = std::count_if(all.begin(), all.end(), lacks_required); lacking > 0)
     parts.push_back(rows_text(static_cast<std::size_t>(lacking), "required") + " unsupported");
   parts.push_back(fmt::format("{} of {} verified", counts["ok"],
-                              rows_text(measured, measured == all.size() ? "" : "measured")));
+                              rows_text(measured, measured == total ? "" : "measured")));
   const std::size_t excused = counts["unsupported"] - static_cast<std::size_t>(std::count_if(
                                                           all.begin(), all.end(), lacks_required));
   if (excused > 0) parts.push_back(fmt::format("{} unsupported", excused));
@@ -218,7 +221,7 @@ json verdict_part(const ReportInput& input, const std::vector<Series>& all) {
       std::any_of(all.begin(), all.end(), [](const Series& series) { return !series.published; });
   std::vector<Judgement> judgements;
   // Of equals the first is the verdict: rows that are wrong say it best, good ones say least.
-  const Judgement own = measured ? of_results(input.results, all) : Judgement{};
+  const Judgement own = measured ? of_results(input, all) : Judgement{};
   if (measured && own.code != ExitCode::ok) judgements.push_back(own);
   for (const char* kind : {"acceptance", "comparison", "history"})
     for (const NamedDocument& document : input.documents)

@@ -17,6 +17,7 @@ using nlohmann::json;
 namespace {
 
 constexpr std::size_t most_heat_rows = 150;  // those that differ most; more cannot be read
+constexpr std::size_t most_heat_hosts = 100;
 
 const json& environment_of(const std::vector<NamedResult>& results, const Series& series,
                            const json& row) {
@@ -54,9 +55,7 @@ Cases cases_of(const std::vector<NamedResult>& results, const std::vector<Series
     for (const json& row : series.rows) {
       const json& environment = environment_of(results, series, row);
       const std::string host = text_of(environment, "host");
-      const std::string system = system_of(results, series);
-      const std::string fleet = (system == host.substr(0, host.find('.')) ? "" : system) + "\n" +
-                                text_of(environment.value("hardware", json::object()), "processor");
+      const std::string fleet = fleet_name(system_of(results, series), environment);
       Host& node = cases[{text_of(row, "id"), fleet}][host];
       if (row.at("status") == "ok" && row.at("time_s").at("median") > 0)
         node.medians.push_back(row.at("time_s").at("median"));
@@ -100,6 +99,33 @@ std::optional<Line> line_of(const std::string& id, const std::map<std::string, H
 
 }  // namespace
 
+std::string fleet_name(const std::string& system, const json& environment) {
+  const std::string host = text_of(environment, "host");
+  return (system == host.substr(0, host.find('.')) ? "" : system) + "\n" +
+         text_of(environment.value("hardware", json::object()), "processor");
+}
+
+namespace {
+
+/// The nodes whose rows depart most, in the order of their names.
+std::set<std::string> departing(const std::vector<Line>& lines,
+                                const std::set<std::string>& hosts) {
+  if (hosts.size() <= most_heat_hosts) return hosts;
+  std::map<std::string, double> spread;
+  for (const Line& line : lines)
+    for (const auto& [host, speedup] : line.speedups)
+      spread[host] = std::max(spread[host], std::fabs(std::log(speedup)));
+  std::vector<std::pair<double, std::string>> ranked;
+  for (const auto& [host, most] : spread) ranked.emplace_back(-most, host);
+  std::sort(ranked.begin(), ranked.end());
+  std::set<std::string> kept;
+  for (const auto& [most, host] : ranked)
+    if (kept.size() < most_heat_hosts) kept.insert(host);
+  return kept;
+}
+
+}  // namespace
+
 json nodes_part(const std::vector<NamedResult>& results, const std::vector<Series>& all) {
   std::vector<Line> lines;
   std::set<std::string> hosts;
@@ -115,6 +141,8 @@ json nodes_part(const std::vector<NamedResult>& results, const std::vector<Serie
                      [](const Line& a, const Line& b) { return a.spread > b.spread; });
     lines.resize(most_heat_rows);
   }
+  const std::size_t of_hosts = hosts.size();
+  hosts = departing(lines, hosts);
   json rows = json::array();
   for (const Line& line : lines) {
     json speedups = json::array(), marks = json::array();
@@ -126,7 +154,7 @@ json nodes_part(const std::vector<NamedResult>& results, const std::vector<Serie
     rows.push_back(
         {{"id", line.id}, {"fleet_median", line.fleet}, {"speedups", speedups}, {"marks", marks}});
   }
-  return {{"hosts", hosts}, {"rows", rows}, {"of", total}};
+  return {{"hosts", hosts}, {"rows", rows}, {"of", total}, {"of_hosts", of_hosts}};
 }
 
 json environments_part(const std::vector<NamedResult>& results) {
@@ -136,8 +164,8 @@ json environments_part(const std::vector<NamedResult>& results) {
     const std::string system = named.result.at("system").at("name");
     for (const json& environment : named.result.at("environments")) {
       const json &hardware = environment.at("hardware"), &software = environment.at("software");
-      const auto [place, fresh] =
-          places.emplace(system + hardware.dump() + software.dump(), distinct.size());
+      const auto [place, fresh] = places.emplace(
+          fleet_name(system, environment) + hardware.dump() + software.dump(), distinct.size());
       if (fresh)
         distinct.push_back({{"system", system},
                             {"hosts", json::array()},

@@ -34,7 +34,7 @@ bool lacks_required(const Series& series);
 /// The command that measures a row again, in words of the shell; "" for published rows.
 std::string repeat_command(const nlohmann::json& result, const nlohmann::json& row);
 nlohmann::json rows_part(const std::vector<NamedResult>& results, const std::vector<Series>& all,
-                         Strings& strings);
+                         const FleetSummary& fleet, Strings& strings);
 nlohmann::json counts_part(const std::vector<Series>& all);
 nlohmann::json speedups_part(const std::vector<Series>& all, const std::vector<Baseline>& baselines,
                              Strings& strings);
@@ -46,8 +46,19 @@ nlohmann::json scaling_part(const std::vector<NamedResult>& results,
                             const std::vector<Series>& all);
 nlohmann::json collectives_part(const std::vector<NamedResult>& results,
                                 const std::vector<Series>& all);
+/// Trainings to an accuracy, by the images of a step.
+nlohmann::json convergence_part(const std::vector<NamedResult>& results,
+                                const std::vector<Series>& all);
 nlohmann::json nodes_part(const std::vector<NamedResult>& results, const std::vector<Series>& all);
 nlohmann::json environments_part(const std::vector<NamedResult>& results);
+/// What nodes with one name of their system and one processor are called together; where nobody has
+/// named the system, each result has the name of its host, and this leaves it out.
+std::string fleet_name(const std::string& system, const nlohmann::json& environment);
+
+/// A document of `assay accept` of more than `most_nodes` nodes without the rows that passed on
+/// nodes that passed, and of the others no more than a page can show; "rows_of" then counts a
+/// node's rows.
+nlohmann::json condensed_acceptance(nlohmann::json document);
 
 /// Records of the same fields as a column for each, a third of the size; null for an empty list.
 nlohmann::json columns_of(const nlohmann::json& records);

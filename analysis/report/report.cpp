@@ -54,17 +54,17 @@ ReportInput load_report(const std::vector<std::string>& files) {
       throw InputError(fmt::format("{} is given twice. Name it once.", file));
     input.documents.push_back({kind, file, read_checked(file, kind)});
   }
-  input.results = load_results(results);
-  for (NamedResult& named : input.results)
-    for (json& row : named.result["rows"]) {
-      row.erase("samples_s");
-      row.erase("setup_s");
-    }
+  if (!results.empty()) {
+    input.results = load_results(results, report::pack_row);
+    input.fleet = report::condense(input.results);
+  }
   return input;
 }
 
 json report_document(const ReportInput& input) {
-  const std::vector<Series> all = series_of(input.results);
+  std::vector<Series> all = series_of(input.results);
+  report::adopt_fleet(input.fleet, all);
+  const bool fleet = !input.fleet.rows.empty();
   report::Strings strings;
   json document = {{"title", input.title},
                    {"made", utc_now()},
@@ -84,7 +84,8 @@ json report_document(const ReportInput& input) {
                      {"suite", run.at("suite")},
                      {"command", run.at("command")},
                      {"started", run.at("started")},
-                     {"rows", named.result.at("rows").size()}});
+                     {"rows", fleet ? input.fleet.rows_read.at(files.size())
+                                    : named.result.at("rows").size()}});
   }
   for (const NamedDocument& named_document : input.documents) {
     files.push_back(
@@ -93,22 +94,37 @@ json report_document(const ReportInput& input) {
       files.back()["command"] = command;
     json& list = document[named_document.kind];
     if (list.is_null()) list = json::array();
-    list.push_back(named_document.document);
+    list.push_back(named_document.kind == "acceptance"
+                       ? report::condensed_acceptance(named_document.document)
+                       : named_document.document);
     list.back()["file"] = named_document.name;
   }
   document["files"] = std::move(files);
   document["head"] = report::head_part(input);
   document["verdict"] = report::verdict_part(input, all);
   document["findings"] = report::findings_part(input, all);
-  add("rows", report::rows_part(input.results, all, strings));
+  add("rows", report::rows_part(input.results, all, input.fleet, strings));
   if (!all.empty()) document["counts"] = report::counts_part(all);
+  if (fleet) {
+    json& counts = document["counts"];
+    for (const auto& [status, count] :
+         {std::pair{"ok", input.fleet.verified}, {"unsupported", input.fleet.unsupported}}) {
+      counts[status] = counts[status].get<std::size_t>() + count;
+      counts["rows"] = counts["rows"].get<std::size_t>() + count;
+    }
+    document["fleet"] = {
+        {"rows", input.fleet.rows.size()},      {"nodes", report::largest_count(input.fleet)},
+        {"verified", input.fleet.verified},     {"unsupported", input.fleet.unsupported},
+        {"listed_above", report::listed_above}, {"not_listed", input.fleet.not_listed}};
+  }
   document["several_environments"] = ids_repeat(all);
   add("speedups", report::speedups_part(all, input.baselines, strings));
   add("roofline", report::roofline_part(input.results, all));
   add("precision", report::precision_part(all, strings));
   add("collectives", report::collectives_part(input.results, all));
   add("scaling", report::scaling_part(input.results, all));
-  add("nodes", report::nodes_part(input.results, all));
+  add("convergence", report::convergence_part(input.results, all));
+  add("nodes", fleet ? input.fleet.nodes : report::nodes_part(input.results, all));
   add("environments", report::environments_part(input.results));
   document["strings"] = strings.list();
   return document;

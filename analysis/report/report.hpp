@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/report/fleet.hpp"
 #include "analysis/series.hpp"
 #include "core/result/baseline.hpp"
 
@@ -23,10 +24,12 @@ struct ReportInput {
   std::vector<NamedResult> results;
   std::vector<NamedDocument> documents;
   std::vector<Baseline> baselines;  ///< beside the rows, instead of the rows' own
+  report::FleetSummary fleet{};     ///< of results of many nodes: `results` has chosen rows alone
 };
 
 /// Sorts files into results and documents by their "schema"; InputError as load_results and
-/// read_checked. Samples are left out once they are checked: the page has no use for them.
+/// read_checked. Samples are left out once they are checked: the page has no use for them. Of a
+/// fleet (analysis/report/fleet.hpp) medians and the rows that need a look are kept.
 ReportInput load_report(const std::vector<std::string>& files);
 
 /// A part that no input has data for is absent. Texts of rows are indices into "strings".

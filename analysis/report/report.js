@@ -1,7 +1,7 @@
 // The sections in their order: the verdict, the plots, the tables.
 
 const parts = [
-  heading, summary, acceptance, nodes, roofline, precision, collectives, scaling, histories, models, comparisons,
+  heading, summary, acceptance, nodes, roofline, precision, collectives, scaling, convergence, histories, models, comparisons,
   speedups, all_rows, environments, files, navigation
 ];
 for (const draw of parts) {

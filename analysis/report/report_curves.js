@@ -143,7 +143,10 @@ function nodes() {
       row.speedups.reduce((best, speedup, i) => known(speedup) && (best < 0 || speedup < row.speedups[best]) ? i : best, -1);
   const map = node_map(
       () => part.hosts, () => shown.map((row) => row.id),
-      () => shown.map((row) => row.speedups.map((speedup, i) => ({speedup, mark: row.marks[i]}))), part.of);
+      () => shown.map((row) => row.speedups.map((speedup, i) => ({speedup, mark: row.marks[i]}))), part.of,
+      part.of_hosts > part.hosts.length ?
+          'the ' + part.hosts.length + ' nodes of ' + part.of_hosts + ' that depart most' :
+          null);
   const columns = [
     field('Row', (row) => row.id, {wide: true, keep: true}),
     measure('Fleet median', (row) => row.fleet_median, seconds),

@@ -156,7 +156,8 @@ function all_rows() {
           'p', {},
           'Open a row (\u25b8) for all that is known of it and the command that measures it again. Times are the ' +
               'median, with a 95 % interval: of the samples of one launch, or of the medians of several launches. Fewer ' +
-              'than ' + report.least_for_interval + ' launches have none: their range is shown.' + mark_sentences()));
+              'than ' + report.least_for_interval + ' launches have none: their range is shown.' + mark_sentences()),
+      fleet_note());
   const benchmarks = grouped(rows, (row) => row.benchmark);
   for (const [name, list] of benchmarks) {
     const shown = list.filter((row) => row.status !== 'unsupported');
@@ -165,6 +166,19 @@ function all_rows() {
         shown.length ? data_table('Every row of ' + name, row_columns(shown), shown, {rows: (row) => [row.index]}) : null,
         unsupported_rows(list.filter((row) => row.status === 'unsupported')));
   }
+}
+// Of many nodes the page has medians; what is said here is all that is left out.
+function fleet_note() {
+  const fleet = report.fleet;
+  if (!fleet) return null;
+  return element(
+      'p', {class: 'notice'},
+      plural(fleet.rows, 'row') + ' of ' + fleet.nodes + ' nodes: each is the median of the nodes\u2019 medians with the 95 % ' +
+          'interval of that median, ratios within a row are those of a typical node. By themselves stand rows of nodes that ' +
+          'are not ok, were disturbed, or took more than ' + percent(fleet.listed_above) +
+          ' longer than the median of the other nodes. The other ' + (fleet.verified + fleet.unsupported) +
+          ' rows of nodes are in the files' +
+          (fleet.not_listed ? ', and so are ' + fleet.not_listed + ' more that need a look: the gravest are shown.' : '.'));
 }
 function mark_sentences() {
   const has = (mark) => rows.some((row) => row.mark === mark);

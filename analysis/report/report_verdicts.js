@@ -153,22 +153,25 @@ function node_columns(one) {
 // The rows of all nodes as a map, and the table whose filter leaves some of its columns.
 function acceptance_map(one) {
   const nodes = each(one.nodes), most = 150;
-  let shown = nodes;
-  const ids = [...new Set(nodes.flatMap((node) => each(node.rows).filter((row) => known(row.ratio)).map((row) => row.id)))];
+  // Of a fleet, the nodes that passed have no rows here.
+  const whole_fleet = nodes.every((node) => !known(node.rows_of) || node.rows_of === each(node.rows).length);
+  const mapped = whole_fleet ? nodes : nodes.filter((node) => node.verdict !== 'PASS' && each(node.rows).length === node.rows_of);
+  let shown = mapped;
+  const ids = [...new Set(mapped.flatMap((node) => each(node.rows).filter((row) => known(row.ratio)).map((row) => row.id)))];
   const of = new Map(nodes.map((node) => [node, new Map(each(node.rows).map((row) => [row.id, row]))]));
   const cell = (node, id) => {
     const row = of.get(node).get(id);
     return {speedup: row ? row.speedup ?? speedup_of(row.ratio) : null, mark: row && row.disturbed ? '!' : ''};
   };
   const drawn = ids.slice(0, most);
-  const map = ids.length && nodes.length > 1 ?
+  const map = ids.length && mapped.length > (whole_fleet ? 1 : 0) ?
       node_map(
           () => shown.map((node) => node.node), () => drawn, () => drawn.map((id) => shown.map((node) => cell(node, id))),
-          ids.length) :
+          ids.length, whole_fleet ? null : 'the ' + mapped.length + ' gravest of the nodes that did not pass') :
       null;
   const table = data_table('Nodes', node_columns(one), nodes, {
     changed: (list) => {
-      shown = nodes.filter((node) => list.includes(node));
+      shown = mapped.filter((node) => list.includes(node));
       if (map) map.redraw();
     }
   });

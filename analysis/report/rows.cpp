@@ -195,12 +195,40 @@ std::string repeat_command(const json& result, const json& row) {
 
 namespace {
 
-std::vector<Text> texts_of(const NamedResult& from, const Series& series) {
+/// What stands for a fleet has its numbers, and none that only one node has.
+using FleetRows = std::map<std::pair<std::size_t, std::string>, const FleetRow*>;
+
+const FleetRow* fleet_row(const FleetRows& fleet, const Series& series) {
+  if (fleet.empty()) return nullptr;
+  const auto found = fleet.find({series.result, series.first().at("id").get<std::string>()});
+  return found == fleet.end() ? nullptr : found->second;
+}
+
+std::string host_text(const NamedResult& from, const Series& series, const FleetRow* fleet) {
+  if (fleet == nullptr) return host_of(from, series.first());
+  if (fleet->nodes == 0) return fmt::format("{} nodes", fleet->of);
+  return fleet->nodes == fleet->of
+             ? fmt::format("median of {} nodes", fleet->of)
+             : fmt::format("median of {} of {} nodes", fleet->nodes, fleet->of);
+}
+
+void adopt_numbers(std::vector<Number>& numbers, const FleetRow& fleet) {
+  for (auto& [key, value] : numbers) {
+    const std::string_view name = key;
+    if (name == "launches") value = fleet.launches;
+    if (name == "samples" || name == "min" || name == "p95" || name == "p99" || name == "energy")
+      value = nullptr;
+    if (name == "max_error" && value.is_number()) value = fleet.max_error;
+    if (name == "error_over_bound" && value.is_number()) value = fleet.error_over_bound;
+  }
+}
+
+std::vector<Text> texts_of(const NamedResult& from, const Series& series, const FleetRow* fleet) {
   const json& row = series.first();
   return {
       {"system", from.result.at("system").at("name")},
       {"file", from.name},
-      {"host", host_of(from, row)},
+      {"host", host_text(from, series, fleet)},
       {"id", row.at("id")},
       {"benchmark", row.at("benchmark")},
       {"problem", series.problem()},
@@ -244,12 +272,16 @@ std::vector<Number> numbers_of(const Series& series) {
 }  // namespace
 
 json rows_part(const std::vector<NamedResult>& results, const std::vector<Series>& all,
-               Strings& strings) {
+               const FleetSummary& fleet, Strings& strings) {
+  FleetRows fleet_rows;
+  for (const FleetRow& row : fleet.rows) fleet_rows[{row.result, row.id}] = &row;
   json columns = json::array(), texts = json::array(), values = json::array();
   const std::set<std::string> parameters = further_parameters(all);
   for (const Series& series : all) {
-    const std::vector<Text> words = texts_of(results[series.result], series);
-    const std::vector<Number> numbers = numbers_of(series);
+    const FleetRow* const of_fleet = fleet_row(fleet_rows, series);
+    const std::vector<Text> words = texts_of(results[series.result], series, of_fleet);
+    std::vector<Number> numbers = numbers_of(series);
+    if (of_fleet != nullptr && of_fleet->nodes > 0) adopt_numbers(numbers, *of_fleet);
     if (columns.empty()) {
       for (const Text& word : words) columns.push_back(word.key), texts.push_back(word.key);
       for (const std::string& name : parameters) {

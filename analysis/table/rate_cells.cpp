@@ -36,6 +36,12 @@ std::optional<MainRate> main_rate_of(const Series& series) {
     return MainRate{series.rate_name, series.rate};
   }
   if (const json bus = rate_of(series, "busbw"); bus.is_number()) return MainRate{"busbw", bus};
+  // What a benchmark counts besides operations and bytes (images) is what its users speak of.
+  const json declared = series.first().at("problem").value("amounts", json::object());
+  for (const auto& [name, amount] : declared.items())
+    if (const json value = rate_of(series, name);
+        name != "flops_per_s" && name != "bytes_per_s" && value.is_number() && value > 0)
+      return MainRate{name, value};
   const double flops = rate_or_amount(series, "flops_per_s", "flops");
   const double bytes = rate_or_amount(series, "bytes_per_s", "bytes");
   // What moves more bytes than it does operations is about memory.

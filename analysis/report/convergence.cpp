@@ -1,0 +1,114 @@
+// Training to an accuracy: epochs and seconds against the images of a step, over trials.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "analysis/report/parts.hpp"
+
+namespace assay::report {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr double never = std::numeric_limits<double>::infinity();
+
+/// Settings that a curve goes over: how a step has so many images, and repetitions.
+const std::vector<std::string> over{"batch", "accumulate", "ranks", "nodes", "trial"};
+
+/// What all trainings of a curve share.
+std::string curve_key(const std::vector<NamedResult>& results, const Series& series) {
+  return fmt::format("{} {} {} {}", series.result, work_of(series), hardware_of(results, series),
+                     parameters_but(series, over));
+}
+
+/// One training: what it took to reach its target, or that it did not.
+struct Trained {
+  std::size_t row = 0;
+  double epochs = never, seconds = never;
+  std::optional<double> accuracy{};  ///< of its last epoch
+};
+
+std::vector<Trained> trained_of(const std::vector<Series>& all, std::size_t index) {
+  std::vector<Trained> found;
+  for (const json& row : all[index].rows) {
+    const json epochs = row.value("epochs", json::array());
+    // Without a result: it has diverged, or its target was demanded (--unreached incorrect).
+    Trained one;
+    one.row = index;
+    if (!epochs.empty()) one.accuracy = epochs.back().value("accuracy", 0.0);
+    if (row.value("metrics", json::object()).contains("time_to_accuracy_s")) {
+      one.epochs = epochs.back().at("epoch");
+      one.seconds = epochs.back().at("seconds");
+    }
+    found.push_back(one);
+  }
+  return found;
+}
+
+/// Median and ends; a training that does not reach its target takes longer than any that does, so
+/// that leaving it out would flatter the others. Null: beyond all limits.
+json spread_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const auto finite = [](double value) { return value < never ? json(value) : json(); };
+  const std::size_t n = values.size();
+  const double upper = values[n / 2], median = n % 2 == 1 ? upper : (values[n / 2 - 1] + upper) / 2;
+  return {
+      {"median", finite(median)}, {"low", finite(values.front())}, {"high", finite(values.back())}};
+}
+
+json point_of(double images, const std::vector<Trained>& trained) {
+  std::vector<double> epochs, seconds, accuracies;
+  json rows = json::array();
+  for (const Trained& one : trained) {
+    epochs.push_back(one.epochs);
+    seconds.push_back(one.seconds);
+    if (one.accuracy) accuracies.push_back(*one.accuracy);
+    rows.push_back(one.row);
+  }
+  const auto reached = std::count_if(trained.begin(), trained.end(), [](const Trained& training) {
+    return training.epochs < never;
+  });
+  return {
+      {"images", images},
+      {"row", trained.front().row},
+      {"rows", rows},
+      {"trials", trained.size()},
+      {"reached", reached},
+      {"accuracy",
+       accuracies.empty() ? json() : json(*std::max_element(accuracies.begin(), accuracies.end()))},
+      {"epochs", spread_of(epochs)},
+      {"seconds", spread_of(seconds)}};
+}
+
+}  // namespace
+
+json convergence_part(const std::vector<NamedResult>& results, const std::vector<Series>& all) {
+  std::map<std::string, std::map<double, std::vector<Trained>>> groups;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const json images = problem_number(all[i], "global_batch_size");
+    if (all[i].published || !images.is_number() || !(parameter_number(all[i], "epochs") > 0) ||
+        all[i].status == "unsupported")
+      continue;
+    std::vector<Trained>& at = groups[curve_key(results, all[i])][images];
+    for (const Trained& one : trained_of(all, i)) at.push_back(one);
+  }
+  json curves = json::array();
+  std::vector<const Series*> firsts;
+  for (const auto& [key, sizes] : groups) {
+    json points = json::array();
+    for (const auto& [images, trained] : sizes) points.push_back(point_of(images, trained));
+    firsts.push_back(&all[sizes.begin()->second.front().row]);
+    curves.push_back({{"target", firsts.back()->parameter("target")},
+                      {"most_epochs", parameter_number(*firsts.back(), "epochs")},
+                      {"points", points}});
+  }
+  if (curves.empty()) return nullptr;
+  name_apart(curves, results, firsts, over);
+  return curves;
+}
+
+}  // namespace assay::report

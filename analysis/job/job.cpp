@@ -1,0 +1,140 @@
+#include "analysis/job/job.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <chrono>
+#include <iostream>
+
+#include "analysis/launch/flags.hpp"
+#include "analysis/pattern.hpp"
+#include "analysis/run/child.hpp"
+#include "analysis/run/interrupted.hpp"
+#include "core/base/error.hpp"
+#include "core/base/text.hpp"
+
+namespace assay {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+constexpr std::chrono::seconds patience(60);  // of one command of the batch system
+/// A batch system must not be asked more often by a thousand users.
+constexpr std::chrono::seconds between_questions(2);
+
+const json& job_of(const Launcher& launcher) {
+  if (!launcher.document().contains("job"))
+    throw InputError(fmt::format(
+        "the launcher {} has no batch jobs ({}). Choose a batch system's: {}.", launcher.name(),
+        launcher.document().at("description").get<std::string>(), join(Launcher::names(), ", ")));
+  return launcher.document().at("job");
+}
+
+std::string number_or_none(std::uint64_t number) {
+  return number == 0 ? "" : std::to_string(number);
+}
+
+Placeholders values_of(const Job& job) {
+  const std::uint64_t minutes = (job.seconds + 59) / 60;
+  return {{"nodes", number_or_none(job.shape.nodes)},
+          {"ranks_per_node", number_or_none(job.shape.ranks_per_node)},
+          {"ranks", number_or_none(job.shape.all_ranks())},
+          {"threads", number_or_none(job.shape.threads)},
+          {"name", job.name},
+          {"folder", job.folder.string()},
+          {"time", clock_text(job.seconds)},
+          {"hours_minutes", fmt::format("{:02}:{:02}", minutes / 60, minutes % 60)},
+          {"queue", job.queue},
+          {"account", job.account}};
+}
+
+/// What a command of the batch system prints. CaseError if it fails.
+std::string answer_of(const std::vector<std::string>& command, const fs::path& scratch) {
+  Ended ended;
+  std::string said;
+  const std::string text = output_of(command, scratch, patience, ended, said);
+  if (ended.signalled || ended.code != 0)
+    throw CaseError(fmt::format("`{}` {}{}{}", join(command, " "), ended.text(),
+                                said.empty() ? "" : ": ", said));
+  return text;
+}
+
+bool is_active(const std::string& answer, const json& active) {
+  return std::any_of(active.begin(), active.end(), [&](const json& word) {
+    return answer.find(word.get<std::string>()) != std::string::npos;
+  });
+}
+
+/// Waits for the end of a job. A batch system that forgets it, or does not answer three times in a
+/// row, ends the waiting: the result's folder tells what the job has done.
+void follow(const Launcher& launcher, const std::string& number, const fs::path& scratch) {
+  const json& job = job_of(launcher);
+  const std::vector<std::string> question = launcher.filled(job.at("state"), {{"job", number}});
+  std::string last;
+  for (int silent = 0; silent < 3;) {
+    try {
+      std::string answer = answer_of(question, scratch);
+      std::replace(answer.begin(), answer.end(), '\n', ' ');
+      silent = 0;
+      if (!is_active(answer, job.at("active"))) return;
+      if (answer != last) std::cerr << fmt::format("assay job: job {}: {}\n", number, answer);
+      last = std::move(answer);
+    } catch (const CaseError& error) {
+      // Batch systems fail a question about a job that they have forgotten.
+      if (++silent == 3) std::cerr << fmt::format("assay job: job {}: {}\n", number, error.what());
+    }
+    if (const int signal = wait_for_signal(between_questions)) throw Interrupted{signal};
+  }
+}
+
+}  // namespace
+
+std::string shell_word(const std::string& word) {
+  const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 ||
+           std::string("_-./=:,+@%").find(static_cast<char>(c)) != std::string::npos;
+  });
+  if (plain) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string job_script(const Launcher& launcher, const Job& job) {
+  std::string script;
+  for (const std::string& line : launcher.filled(job_of(launcher).at("script"), values_of(job)))
+    script += line + "\n";
+  script += "# Written by `assay job`. Submitted again, it runs only what is missing or failed.\n";
+  if (!job.set_up.empty()) script += job.set_up + (job.set_up.ends_with('\n') ? "" : "\n");
+  std::vector<std::string> words;
+  for (const std::string& word : job.run) words.push_back(shell_word(word));
+  return script + "exec " + join(words, " ") + "\n";
+}
+
+std::string submit_and_follow(const Launcher& launcher, const fs::path& script,
+                              const fs::path& scratch) {
+  const json& job = job_of(launcher);
+  std::vector<std::string> command =
+      launcher.filled(job.at("submit"), {{"script", script.string()}});
+  if (job.value("script_on_stdin", false))
+    command = {"/bin/sh", "-c", "exec " + join(command, " ") + " <\"$1\"", "submit",
+               script.string()};
+  const std::string answer = answer_of(command, scratch);
+  const auto groups =
+      Pattern("(?s).*?" + job.at("number").get<std::string>() + ".*", launcher.file().string())
+          .groups_of(answer);
+  if (!groups || groups->empty() || groups->front().empty())
+    throw CaseError(
+        fmt::format("the number of the job is unknown (`{}` printed \"{}\", which {} "
+                    "does not match).",
+                    join(command, " "), answer, job.at("number").get<std::string>()));
+  const std::string number = groups->front();
+  std::cerr << fmt::format("assay job: submitted as {}\n", number);
+  follow(launcher, number, scratch);
+  return number;
+}
+
+}  // namespace assay

@@ -1,0 +1,187 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+
+#include "analysis/commands.hpp"
+#include "analysis/job/job.hpp"
+#include "analysis/launch/flags.hpp"
+#include "analysis/launch/site.hpp"
+#include "analysis/run/child.hpp"
+#include "analysis/run/interrupted.hpp"
+#include "analysis/run/processes.hpp"
+#include "analysis/table/table.hpp"
+#include "core/base/error.hpp"
+#include "core/base/paths.hpp"
+#include "core/base/text.hpp"
+#include "core/program/suite.hpp"
+#include "core/result/result.hpp"
+#include "core/result/schema.hpp"
+
+namespace assay {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+constexpr std::uint64_t minute = 60;
+
+std::string set_up_lines(const Given& given) {
+  const auto file = value_of(given, "setup");
+  if (!file) return "";
+  std::ifstream stream(*file);
+  if (!stream)
+    throw InputError(
+        fmt::format("--setup {} cannot be read ({}). Name a file with lines of a "
+                    "shell.",
+                    *file, std::strerror(errno)));
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+/// The nodes of the job: the flag's, else the most that a shape of the suite needs.
+ProcessShape shape_of_job(const ProcessRequest& request, const std::vector<ProcessShape>& suite) {
+  ProcessShape shape = request.shape;
+  for (const ProcessShape& each : suite)
+    if (request.shape.nodes == 0 && each.nodes > shape.nodes) shape = each;
+  if (shape.nodes == 0) shape.nodes = 1;
+  return shape;
+}
+
+/// The words of `assay run` in the job: what the command line says of processes, and --run.
+std::vector<std::string> words_of_run(const Given& given, const fs::path& suite,
+                                      const Launcher& launcher, const fs::path& folder) {
+  const std::string name = *value_of(given, "launcher");
+  std::vector<std::string> words = {(executable_folder() / "assay").string(), "run", suite.string(),
+                                    "--launcher",
+                                    name.ends_with(".json") ? launcher.file().string() : name};
+  for (const char* flag : {"site", "ranks", "nodes", "ranks-per-node", "threads-per-rank", "bind"})
+    if (const auto value = value_of(given, flag))
+      words.insert(words.end(), {fmt::format("--{}", flag), *value});
+  const std::vector<std::string> more = launcher_words(value_of(given, "run").value_or(""));
+  words.insert(words.end(), more.begin(), more.end());
+  // A minute, or half the time of a short job, is left for the result.
+  const std::uint64_t limit = clock_time("--time", *value_of(given, "time"), minute);
+  if (std::find(more.begin(), more.end(), "--walltime") == more.end())
+    words.insert(words.end(),
+                 {"--walltime", clock_text(limit < 2 * minute ? limit / 2 : limit - minute)});
+  words.insert(words.end(), {"--out", folder.string(), "--resume"});
+  return words;
+}
+
+Job job_of(const Given& given, const Launcher& launcher) {
+  const fs::path suite_file = fs::absolute(find_suite(*value_of(given, "SUITE")));
+  const json suite = read_suite(suite_file);
+  const ProcessRequest request = process_request(given);
+  const std::vector<ProcessShape> shapes = shapes_of(suite.value("launch", json()));
+  processes_of(request, shapes);  // refuses what the launcher cannot be asked for
+  Job job;
+  job.name = "assay-" + suite.value("name", suite_file.stem().string());
+  std::replace(job.name.begin(), job.name.end(), ' ', '-');
+  job.folder = fs::absolute(*value_of(given, "out")).lexically_normal();
+  job.shape = shape_of_job(request, shapes);
+  job.seconds = clock_time("--time", *value_of(given, "time"), minute);
+  job.queue = value_of(given, "queue").value_or("");
+  job.account = value_of(given, "account").value_or("");
+  job.set_up = set_up_lines(given);
+  job.run = words_of_run(given, suite_file, launcher, job.folder);
+  return job;
+}
+
+json finished_of(const fs::path& result) {
+  std::error_code unreadable;
+  if (!fs::exists(result, unreadable)) return nullptr;
+  return read_result(result).at("run").at("finished");
+}
+
+/// What the job has left, after it was submitted.
+int collect_job(const Launcher& launcher, const Job& job, const fs::path& script) {
+  const fs::path file = job.folder / "result.json";
+  const json before = finished_of(file);
+  prepare_parent();
+  fs::create_directories(job.folder / "log");
+  const std::string number = submit_and_follow(launcher, script, job.folder / "log" / "submit");
+  if (finished_of(file) == before) {
+    std::cerr << fmt::format(
+        "assay job: job {} has ended without a result. What is finished is kept in {}; the same "
+        "command submits the rest again.\n",
+        number, job.folder.string());
+    return static_cast<int>(ExitCode::failed);
+  }
+  const json result = read_result(file);
+  std::cout << render_table({{"", result}}, {}, {}) << "\nresult: " << file.string() << std::endl;
+  return static_cast<int>(exit_code(result.at("rows")));
+}
+
+/// With what --site says of launcher, placement, queue, account and modules.
+Given at_site(Given given, std::string& set_up) {
+  const auto name = value_of(given, "site");
+  if (!name) {
+    if (!given.contains("launcher"))
+      throw InputError(fmt::format("a job needs --launcher or --site. Launchers: {}; sites: {}.",
+                                   join(Launcher::names(), ", "), join(Site::names(), ", ")));
+    return given;
+  }
+  const Site site = Site::load(*name);
+  const json launch = read_suite(find_suite(*value_of(given, "SUITE"))).value("launch", json());
+  given = site.applied(std::move(given), launch.is_array());
+  for (const char* flag : {"queue", "account"})
+    if (site.document().contains(flag) && !given.contains(flag))
+      given[flag] = {site.document().at(flag).get<std::string>()};
+  for (const json& line : site.document().value("setup", json::array()))
+    set_up += line.get<std::string>() + "\n";
+  return given;
+}
+
+int job(const Given& line) {
+  std::string site_set_up;
+  const Given given = at_site(line, site_set_up);
+  const Launcher launcher = Launcher::load(*value_of(given, "launcher"));
+  Job job = job_of(given, launcher);
+  job.set_up = site_set_up + job.set_up;
+  const std::string text = job_script(launcher, job);
+  const fs::path script = job.folder / "job.sh";
+  check_writable(script);
+  fs::create_directories(job.folder);
+  write_text(script, text);
+  if (!given.contains("submit")) {
+    std::cout << fmt::format("{}: submit it, or give --submit.\n", script.string());
+    return static_cast<int>(ExitCode::ok);
+  }
+  try {
+    return collect_job(launcher, job, script);
+  } catch (const Interrupted&) {
+    std::cerr << "assay job: stopped; the job itself goes on. The same command without --submit "
+                 "leaves it alone.\n";
+    return static_cast<int>(ExitCode::failed);
+  }
+}
+
+}  // namespace
+
+Command job_command() {
+  return {
+      "job",
+      "Write a suite's run as a batch job, and submit it if wanted.",
+      grouped(
+          {{"Suite", {{"SUITE", "suite file, or the name of a suite", "SUITE", "", true}}},
+           {"Processes", process_flags()},
+           {"Job",
+            {{"--time", "limit of the job's time: minutes, MM:SS or HH:MM:SS", "TIME", "", true},
+             {"--queue", "queue or partition", "NAME", "the site's"},
+             {"--account", "project that pays", "NAME", "the site's"},
+             {"--setup", "file with lines of a shell before the run (modules)", "FILE", ""},
+             {"--run", "further flags of `assay run`, e.g. \"--launches 5\"", "FLAGS", ""},
+             {"--submit", "submit the job, follow it, and print its result", "", ""}}},
+           {output_group,
+            {{"--out", "folder of the run and of the script job.sh", "DIR", "", true}}}}),
+      &job,
+      {{"assay job smoke --launcher slurm --nodes 2 --ranks-per-node 1 --time 30 --out "
+        "results/smoke",
+        "writes results/smoke/job.sh"}}};
+}
+
+}  // namespace assay

@@ -12,18 +12,20 @@ namespace assay {
 
 namespace {
 
-AlphaBeta line_through(std::span<const double> bytes, std::span<const double> seconds) {
+AlphaBeta line_through(std::span<const double> messages, std::span<const double> bytes,
+                       std::span<const double> seconds) {
   const auto n = static_cast<Eigen::Index>(bytes.size());
-  const Eigen::Map<const Eigen::ArrayXd> size(bytes.data(), n), time(seconds.data(), n);
+  const Eigen::Map<const Eigen::ArrayXd> count(messages.data(), n), size(bytes.data(), n),
+      time(seconds.data(), n);
   // Columns of similar scale: bytes span nine decades, and the QR decides the rank by magnitude.
   const double unit = size.maxCoeff();
   Eigen::MatrixXd design(n, 2);
-  design.col(0) = (1 / time).matrix();
+  design.col(0) = (count / time).matrix();
   design.col(1) = (size / unit / time).matrix();
   const Eigen::VectorXd ones = Eigen::VectorXd::Ones(n);
   const Eigen::VectorXd fitted = design.colPivHouseholderQr().solve(ones);
   const Eigen::VectorXd residuals = design * fitted - ones;
-  const Eigen::VectorXd weights = design.col(0);
+  const Eigen::VectorXd weights = (1 / time).matrix();
   const double constant = weights.sum() / weights.squaredNorm();
   const double total = (constant * weights - ones).squaredNorm();
   AlphaBeta fit;
@@ -37,22 +39,30 @@ AlphaBeta line_through(std::span<const double> bytes, std::span<const double> se
 }  // namespace
 
 AlphaBeta fit_alpha_beta(std::span<const double> bytes, std::span<const double> seconds) {
-  AlphaBeta fit = line_through(bytes, seconds);
+  const std::vector<double> one(bytes.size(), 1);
+  return fit_alpha_beta(one, bytes, seconds);
+}
+
+AlphaBeta fit_alpha_beta(std::span<const double> messages, std::span<const double> bytes,
+                         std::span<const double> seconds) {
+  AlphaBeta fit = line_through(messages, bytes, seconds);
   const std::set<double> sizes(bytes.begin(), bytes.end());
   if (sizes.size() < 4) return fit;
   fit.held_out = 0;
   for (const double left_out : sizes) {
-    std::vector<double> x, t;
+    std::vector<double> count, x, t;
     for (std::size_t i = 0; i < bytes.size(); ++i) {
       if (bytes[i] == left_out) continue;
+      count.push_back(messages[i]);
       x.push_back(bytes[i]);
       t.push_back(seconds[i]);
     }
-    const AlphaBeta without = line_through(x, t);
-    for (std::size_t i = 0; i < bytes.size(); ++i)
-      if (bytes[i] == left_out)
-        fit.held_out =
-            std::max(*fit.held_out, std::fabs(without.seconds(left_out) / seconds[i] - 1));
+    const AlphaBeta without = line_through(count, x, t);
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      if (bytes[i] != left_out) continue;
+      const double predicted = without.alpha * messages[i] + without.beta * left_out;
+      fit.held_out = std::max(*fit.held_out, std::fabs(predicted / seconds[i] - 1));
+    }
   }
   return fit;
 }

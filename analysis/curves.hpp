@@ -29,6 +29,9 @@ struct AlphaBeta {
 inline constexpr double least_r_squared = 0.9;
 /// Needs at least two sizes and positive times.
 AlphaBeta fit_alpha_beta(std::span<const double> bytes, std::span<const double> seconds);
+/// Of calls that consist of several messages: t = alpha * messages + beta * bytes.
+AlphaBeta fit_alpha_beta(std::span<const double> messages, std::span<const double> bytes,
+                         std::span<const double> seconds);
 
 /// The line with the least time from a size on.
 struct Fastest {

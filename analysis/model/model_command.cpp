@@ -8,6 +8,7 @@
 #include "analysis/load.hpp"
 #include "analysis/model/document.hpp"
 #include "analysis/model/frame.hpp"
+#include "analysis/scaling/document.hpp"
 #include "core/base/error.hpp"
 #include "core/base/paths.hpp"
 #include "core/base/text.hpp"
@@ -62,8 +63,41 @@ std::string command_line(const Given& given) {
   return text;
 }
 
+/// Writes the document in the format that was asked for.
+template <class Render>
+int write_document(const Given& given, const std::string& format, const nlohmann::json& document,
+                   const std::string& kind, const Render& render) {
+  check_own(document, kind);
+  emit(given, format == "json" ? document.dump(1) + "\n" : render(format));
+  return static_cast<int>(ExitCode::ok);
+}
+
+/// `assay model --scale`: a prediction, from an input that names its own result files.
+int scaling_model(const Given& given, const std::string& format, const std::string& name) {
+  refuse_flags(given, {"formula", "reference", "cluster", "predict"}, "--scale",
+               "they belong to the model of results");
+  if (!values_of(given, "FILE").empty())
+    throw InputError(
+        "results cannot be given with --scale (its input names the files of what is measured). "
+        "Leave them out.");
+  const scaling::ScaleInput input = scaling::read_scale_input(scaling::find_scale_input(name));
+  if (const auto out = value_of(given, "out")) check_output("--out", *out, input.files);
+  nlohmann::json document = scaling::scaling_document(input);
+  document["command"] = "assay model --scale " + shell_word(name);
+  return write_document(given, format, document, "scaling", [&](const std::string& form) {
+    return form == "csv" ? scaling::scaling_csv(document)
+                         : scaling::render_scaling(document, form == "markdown");
+  });
+}
+
 int model(const Given& given) {
   const std::string format = choice_of(given, "format", {"terminal", "markdown", "json", "csv"});
+  if (const auto name = value_of(given, "scale")) return scaling_model(given, format, *name);
+  for (const char* needed : {"FILE", "--formula"})
+    if (values_of(given, std::string(needed).substr(*needed == '-' ? 2 : 0)).empty())
+      throw InputError(fmt::format(
+          "{} is missing (a model of results needs results and a formula). Give it, or --scale.",
+          needed));
   ModelOptions options;
   options.formula = value_of(given, "formula").value_or("");
   options.cluster = value_of(given, "cluster").value_or("");
@@ -90,13 +124,9 @@ int model(const Given& given) {
     std::cerr << "assay: " << nothing.what() << std::endl;
     return static_cast<int>(ExitCode::incomparable);
   }
-  check_own(document, "model");
-  if (format == "json")
-    emit(given, document.dump(1) + "\n");
-  else
-    emit(given,
-         format == "csv" ? model_csv(document) : render_model(document, format == "markdown"));
-  return static_cast<int>(ExitCode::ok);
+  return write_document(given, format, document, "model", [&](const std::string& form) {
+    return form == "csv" ? model_csv(document) : render_model(document, form == "markdown");
+  });
 }
 
 }  // namespace
@@ -104,24 +134,30 @@ int model(const Given& given) {
 Command model_command() {
   return {
       "model",
-      "Fit a log-linear model to results: adjusted speedups with confidence intervals.",
-      {{"FILE", "result file, folder of a run, or name of a shipped baseline", "FILE", "", true,
+      "Fit a log-linear model to results: adjusted speedups with confidence intervals. Or predict "
+      "training over ranks (--scale).",
+      {{"FILE", "result file, folder of a run, or name of a shipped baseline", "FILE", "", false,
         true},
        {"--formula",
         "\"log(time) ~ architecture + log(size) + workload\" (+ - : * log log2 sqrt "
         "factor)",
-        "FORMULA", "", true},
+        "FORMULA", ""},
        {"--reference", "reference levels of categorical columns", "COLUMN=LEVEL,...",
         "the level of the first row: name the baseline's file first", false, true},
        {"--cluster", "observations whose errors may be correlated: launch, none, or a column",
         "COLUMN", "launch, where a launch gave several rows"},
        {"--predict", "a value for every column of the formula; repeat it for more predictions",
         "COLUMN=VALUE,...", "", false, true},
+       {"--scale",
+        "predict the step of data-parallel training over ranks from this input, a JSON file or a "
+        "shipped name; instead of FILE and --formula",
+        "INPUT", ""},
        format_flag({"terminal", "markdown", "json", "csv"}),
        out_flag()},
       &model,
       {{"assay model deepbench-v100 deepbench-p100 --formula \"log(time) ~ system + log(flops)\"",
-        "compares two published systems over their common problems"}}};
+        "compares two published systems over their common problems"},
+       {"assay model --scale fugaku-resnet50", "predicts ResNet-50 on up to 64 nodes of Fugaku"}}};
 }
 
 }  // namespace assay

@@ -1,0 +1,255 @@
+#include "analysis/scaling/allreduce_cost.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <stdexcept>
+
+#include "analysis/scaling/followed.hpp"
+
+namespace assay::scaling {
+
+namespace {
+
+/// The largest divisor of `ranks` up to its root: the grid nearest to a square, as
+/// comm/algorithms/torus2d_algorithm.cpp chooses it.
+int torus_rows(int ranks) {
+  int rows = 1;
+  for (int divisor = 2; divisor * divisor <= ranks; ++divisor)
+    if (ranks % divisor == 0) rows = divisor;
+  return rows;
+}
+
+std::int64_t divided_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+/// Members of the groups of each level, from the innermost outwards: {4, 544} for 2176 ranks in
+/// nodes of 4. Empty where the ranks do not fill whole groups.
+std::vector<int> whole_groups(const Network& network, int ranks) {
+  std::vector<int> members;
+  int inner = 1;
+  for (std::size_t level = 0; level < network.levels.size(); ++level) {
+    const bool outermost = level + 1 == network.levels.size();
+    const int group = outermost ? ranks : std::min(network.levels[level].ranks, ranks);
+    if (group % inner != 0) return {};
+    members.push_back(group / inner);
+    inner = group;
+  }
+  return members;
+}
+
+}  // namespace
+
+const std::vector<AlgorithmCost>& algorithm_costs() {
+  static const std::vector<AlgorithmCost> all{
+      {"ring", "2(p-1)(alpha + beta m/p)",
+       "R. Thakur, R. Rabenseifner, W. Gropp, Optimization of Collective Communication Operations "
+       "in MPICH, IJHPCA 19 (2005) 49-66"},
+      {"halving_doubling",
+       "2 log2(p) alpha + 2 (p-1)/p beta m; of p that is no power of two, 2(alpha + beta m) more",
+       "R. Thakur, R. Rabenseifner, W. Gropp, Optimization of Collective Communication Operations "
+       "in MPICH, IJHPCA 19 (2005) 49-66 (Rabenseifner's algorithm)"},
+      {"hierarchical", "ring of m in the node's g ranks, halving_doubling of m/g among nodes",
+       "comm/algorithms/hierarchical_algorithm.cpp; Horovod's hierarchical allreduce is the same "
+       "in outline"},
+      {"torus2d", "rings of m along the rows, of m/columns along the columns of a near-square grid",
+       "H. Mikami et al., ImageNet/ResNet-50 Training in 224 Seconds, arXiv:1811.05233"},
+      {"ddl", "a ring at each level, of the part of m that the levels inside it leave",
+       "M. Cho et al., PowerAI DDL, arXiv:1708.02188"}};
+  return all;
+}
+
+void AllreduceCost::add(int times, Of of, std::int64_t parts, const To& to) {
+  Round round{times, of, parts, {}, {}, {}};
+  if (in_step_) {
+    round.links = links_of(network_, ranks_, to);
+    if (!round.links.empty()) rounds_.push_back(std::move(round));
+    return;
+  }
+  round.receives.resize(static_cast<std::size_t>(ranks_));
+  for (int rank = 0; rank < ranks_; ++rank) {
+    const int other = to(rank);
+    round.to.push_back(other == rank ? -1 : other);
+    if (round.to.back() >= 0) round.receives[static_cast<std::size_t>(other)] = 1;
+  }
+  rounds_.push_back(std::move(round));
+}
+
+AllreduceCost::To AllreduceCost::ring_neighbour(int stride, int members) {
+  return [=](int rank) {
+    const int place = rank / stride % members;
+    return rank + ((place + 1) % members - place) * stride;
+  };
+}
+
+// members - 1 rounds of reduce-scatter, and as many of allgather.
+void AllreduceCost::add_ring(int stride, int members, std::int64_t parts, Of of, int times) {
+  if (members > 1) add(times * (members - 1), of, parts * members, ring_neighbour(stride, members));
+}
+
+// Half of what is left goes to the partner in each halving round, and comes back in the doubling
+// round. Members beyond a power of two give all to a neighbour before, and get all after.
+void AllreduceCost::add_halving_doubling(int stride, int members, std::int64_t parts, Of of,
+                                         bool first_only) {
+  const int power = static_cast<int>(std::bit_floor(static_cast<unsigned>(members)));
+  const int folded = members - power;
+  const auto round = [&](std::int64_t of_parts, const To& next) {
+    add(1, of, of_parts, [=](int rank) {
+      if (first_only && rank % stride != 0) return -1;
+      const int place = rank / stride % members, to = next(place);
+      return to < 0 ? -1 : rank + (to - place) * stride;
+    });
+  };
+  const auto exchange = [&](int distance) {
+    round(parts * 2 * distance, [=](int place) {
+      if (place < 2 * folded && place % 2 == 0) return -1;
+      const int index = place < 2 * folded ? place / 2 : place - folded;
+      const int other = index ^ distance;
+      return other < folded ? 2 * other + 1 : other + folded;
+    });
+  };
+  round(parts, [=](int place) { return place < 2 * folded && place % 2 == 0 ? place + 1 : -1; });
+  for (int distance = 1; distance < power; distance *= 2) exchange(distance);
+  for (int distance = power / 2; distance >= 1; distance /= 2) exchange(distance);
+  round(parts, [=](int place) { return place < 2 * folded && place % 2 != 0 ? place - 1 : -1; });
+}
+
+// Binomial: a reduction to the first member, and a broadcast back along the same edges.
+void AllreduceCost::add_tree(int members) {
+  const auto edge = [&](int distance, bool up) {
+    add(1, Of::rest, 1, [=](int rank) {
+      const int place = rank % members;
+      if (up) return (place & -place) == distance ? rank - distance : -1;
+      const bool has = place % (2 * distance) == 0 && place + distance < members;
+      return has ? rank + distance : -1;
+    });
+  };
+  int distance = 1;
+  for (; distance < members; distance *= 2) edge(distance, true);
+  for (; distance >= 1; distance /= 2) edge(distance, false);
+}
+
+void AllreduceCost::add_hierarchical(int node) {
+  node_ = node;
+  in_step_ = false;
+  add_ring(1, node, 1, Of::even, 1);
+  add_halving_doubling(node, ranks_ / node, node, Of::even, false);
+  add_ring(1, node, 1, Of::even, 1);
+  if (node == 1) return;
+  const auto reduced = rounds_.size();
+  add_tree(node);
+  // Among nodes between the way up and the way down.
+  const auto middle = reduced + (rounds_.size() - reduced) / 2;
+  const auto before = rounds_.size();
+  add_halving_doubling(node, ranks_ / node, 1, Of::rest, true);
+  const auto at = [&](std::size_t i) { return rounds_.begin() + static_cast<std::ptrdiff_t>(i); };
+  std::rotate(at(middle), at(before), rounds_.end());
+}
+
+// Where rows split nodes, some nodes send more than others, and their rows get behind.
+void AllreduceCost::add_torus(int rows) {
+  const int columns = ranks_ / rows;
+  const std::vector<Level>& levels = network_.levels;
+  const bool split = std::any_of(levels.begin(), levels.end() - 1, [&](const Level& level) {
+    return level.ranks < ranks_ && columns % level.ranks != 0 && level.ranks % columns != 0;
+  });
+  in_step_ = !split;
+  add_ring(1, columns, 1, Of::all, 1);
+  add_ring(columns, rows, columns, Of::all, 2);
+  add_ring(1, columns, 1, Of::all, 1);
+}
+
+void AllreduceCost::add_ddl(const std::vector<int>& members) {
+  int inner = 1;
+  for (const int group : members) {
+    add_ring(inner, group, inner, Of::all, 2);
+    inner *= group;
+  }
+}
+
+Result<AllreduceCost> AllreduceCost::make(const std::string& algorithm, int ranks,
+                                          const Network& network) {
+  AllreduceCost cost(ranks, network);
+  const std::vector<int> members = whole_groups(network, ranks);
+  const auto uneven = [&] {
+    return Unsupported{
+        fmt::format("{} ranks do not fill groups of {}", ranks, network.levels.front().ranks)};
+  };
+  if (algorithm == "ring") {
+    cost.add_ring(1, ranks, 1, Of::all, 2);
+  } else if (algorithm == "halving_doubling") {
+    cost.in_step_ = false;
+    cost.add_halving_doubling(1, ranks, 1, Of::all, false);
+  } else if (algorithm == "hierarchical") {
+    if (members.empty()) return uneven();
+    cost.add_hierarchical(network.levels.size() == 1 ? 1 : members.front());
+  } else if (algorithm == "torus2d") {
+    const int rows = torus_rows(ranks);
+    if (ranks > 1 && rows == 1)
+      return Unsupported{fmt::format("{} ranks make no grid of at least 2 x 2", ranks)};
+    cost.add_torus(rows);
+  } else if (algorithm == "ddl") {
+    if (members.empty()) return uneven();
+    cost.add_ddl(members);
+  } else {
+    throw std::logic_error("no cost of the algorithm " + algorithm);
+  }
+  return cost;
+}
+
+AllreduceCost::Size AllreduceCost::size_of_part(const Round& round, std::int64_t elements,
+                                                std::size_t element_bytes) const {
+  const std::int64_t rest = elements % node_;
+  const std::int64_t divided = round.of == Of::all    ? elements
+                               : round.of == Of::even ? elements - rest
+                                                      : rest;
+  const std::int64_t bytes =
+      divided_up(divided, round.parts) * static_cast<std::int64_t>(element_bytes);
+  if (bytes == 0) return {};
+  return {static_cast<double>(network_.segment_bytes > 0 ? divided_up(bytes, network_.segment_bytes)
+                                                         : 1),
+          static_cast<double>(bytes)};
+}
+
+double AllreduceCost::followed() const {
+  double messages = 0;
+  if (!in_step_)
+    for (const Round& round : rounds_) messages += static_cast<double>(round.times) * ranks_;
+  return messages;
+}
+
+// All ranks send at once, so where links differ the slowest paces all.
+double AllreduceCost::in_step(std::int64_t elements, std::size_t element_bytes) const {
+  double sum = 0, first = 0;
+  for (const Round& round : rounds_) {
+    const Size size = size_of_part(round, elements, element_bytes);
+    double slowest = 0, together = 0;
+    for (const Link& link : round.links) {
+      const double latency = size.messages * link.alpha, own = link.beta * size.bytes;
+      slowest = std::max({slowest, latency + own, link.shared * size.bytes});
+      together = std::max(together, latency + std::max(own, link.shared * size.bytes));
+    }
+    sum += round.times * slowest;
+    // Ranks that begin together queue at a port once; then they come to it one after the other.
+    first = std::max(first, together - slowest);
+  }
+  return sum + first;
+}
+
+std::vector<double> AllreduceCost::ends(const std::vector<Asked>& asked,
+                                        std::size_t element_bytes) const {
+  std::vector<std::vector<Size>> sizes;
+  for (const Asked& one : asked) {
+    auto& of_rounds = sizes.emplace_back();
+    for (const Round& round : rounds_)
+      of_rounds.push_back(size_of_part(round, one.elements, element_bytes));
+  }
+  if (!in_step_) return followed_ends(network_, ranks_, rounds_, asked, sizes);
+  std::vector<double> ends;
+  double end = 0;
+  for (const Asked& one : asked)
+    ends.push_back(end = std::max(end, one.ready) + in_step(one.elements, element_bytes));
+  return ends;
+}
+
+}  // namespace assay::scaling

@@ -1,0 +1,129 @@
+#include "analysis/scaling/followed.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <queue>
+#include <utility>
+
+namespace assay::scaling {
+
+namespace {
+
+constexpr double unknown = std::numeric_limits<double>::infinity();
+
+class Followed {
+ public:
+  Followed(const Network& network, int ranks, const std::vector<AllreduceCost::Round>& rounds,
+           const std::vector<Asked>& asked,
+           const std::vector<std::vector<AllreduceCost::Size>>& sizes)
+      : network_(network), rounds_(rounds), asked_(asked), sizes_(sizes), ends_(asked.size(), 0) {
+    for (std::size_t i = 0; i < rounds.size(); ++i)
+      steps_.insert(steps_.end(), static_cast<std::size_t>(rounds[i].times), i);
+    ranks_.resize(static_cast<std::size_t>(ranks));
+    for (Rank& rank : ranks_) rank.arrived.resize(steps_.size() * asked.size(), unknown);
+    ports_.resize(network.levels.size());
+    for (std::size_t level = 1; level < network.levels.size(); ++level)
+      ports_[level].resize(static_cast<std::size_t>(group_of(network, ranks - 1, level - 1)) + 1);
+  }
+
+  std::vector<double> ends() {
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) go_on(rank);
+    while (!begins_.empty()) {
+      const auto [time, rank] = begins_.top();
+      begins_.pop();
+      const std::size_t to = send(rank, time);
+      go_on(rank);
+      go_on(to);
+    }
+    return ends_;
+  }
+
+ private:
+  struct Rank {
+    std::size_t at = 0;  ///< step, counted over all allreduces
+    double free = 0;
+    bool waits = false;           ///< its message is among begins_
+    bool sent = false;            ///< the message of this step
+    std::vector<double> arrived;  ///< by step
+  };
+  const AllreduceCost::Round& round_at(std::size_t step) const {
+    return rounds_[steps_[step % steps_.size()]];
+  }
+  const AllreduceCost::Size& size_at(std::size_t step) const {
+    return sizes_[step / steps_.size()][steps_[step % steps_.size()]];
+  }
+
+  /// The rank does what it can: up to its next message, or to one that has not come.
+  void go_on(std::size_t index) {
+    Rank& rank = ranks_[index];
+    if (rank.waits) return;
+    for (; rank.at < rank.arrived.size(); ++rank.at, rank.sent = false) {
+      const std::size_t allreduce = rank.at / steps_.size();
+      rank.free = std::max(rank.free, asked_[allreduce].ready);
+      const AllreduceCost::Round& round = round_at(rank.at);
+      if (size_at(rank.at).messages > 0) {
+        if (round.to[index] >= 0 && !rank.sent) {
+          rank.waits = true;
+          begins_.emplace(rank.free, index);
+          return;
+        }
+        if (round.receives[index] != 0) {
+          if (rank.arrived[rank.at] == unknown) return;
+          rank.free = std::max(rank.free, rank.arrived[rank.at]);
+        }
+      }
+      if ((rank.at + 1) % steps_.size() == 0)
+        ends_[allreduce] = std::max(ends_[allreduce], rank.free);
+    }
+  }
+
+  /// Returns the receiver.
+  std::size_t send(std::size_t index, double start) {
+    Rank& rank = ranks_[index];
+    const int from = static_cast<int>(index), to = round_at(rank.at).to[index];
+    const AllreduceCost::Size& size = size_at(rank.at);
+    const std::size_t crossed = crossing(network_, from, to);
+    double moved = start + network_.levels[0].beta * size.bytes;
+    for (std::size_t level = 1; level <= crossed; ++level) {
+      const Level& at = network_.levels[level];
+      double& port = ports_[level][static_cast<std::size_t>(group_of(network_, from, level - 1))];
+      port = std::max(port, start) + at.beta * size.bytes / at.links;
+      moved = std::max({moved, start + at.beta * size.bytes, port});
+    }
+    rank.free = moved + size.messages * network_.levels[crossed].alpha;
+    rank.sent = true;
+    rank.waits = false;
+    ranks_[static_cast<std::size_t>(to)].arrived[rank.at] = rank.free;
+    return static_cast<std::size_t>(to);
+  }
+
+  const Network& network_;
+  const std::vector<AllreduceCost::Round>& rounds_;
+  const std::vector<Asked>& asked_;
+  const std::vector<std::vector<AllreduceCost::Size>>& sizes_;
+  std::vector<std::size_t> steps_;  ///< of one allreduce: the round of each
+  std::vector<double> ends_;
+  std::vector<Rank> ranks_;
+  std::vector<std::vector<double>> ports_;  ///< by level and group: free from when on
+  std::priority_queue<std::pair<double, std::size_t>, std::vector<std::pair<double, std::size_t>>,
+                      std::greater<>>
+      begins_;
+};
+
+}  // namespace
+
+std::vector<double> followed_ends(const Network& network, int ranks,
+                                  const std::vector<AllreduceCost::Round>& rounds,
+                                  const std::vector<Asked>& asked,
+                                  const std::vector<std::vector<AllreduceCost::Size>>& sizes) {
+  if (rounds.empty()) {
+    std::vector<double> ends;
+    for (const Asked& one : asked)
+      ends.push_back(ends.empty() ? one.ready : std::max(ends.back(), one.ready));
+    return ends;
+  }
+  return Followed(network, ranks, rounds, asked, sizes).ends();
+}
+
+}  // namespace assay::scaling

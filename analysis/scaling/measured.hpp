@@ -1,0 +1,54 @@
+#pragma once
+// Inputs of the scaling model that were measured: computation from rows of assay-resnet50, alpha
+// and beta from rows of assay-collectives.
+
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "analysis/curves.hpp"
+#include "analysis/scaling/input.hpp"
+#include "analysis/series.hpp"
+
+namespace assay::scaling {
+
+/// Result files, each read and checked once.
+class MeasuredFiles {
+ public:
+  /// `folder`: file names are relative to it.
+  explicit MeasuredFiles(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  const std::vector<Series>& series(const std::string& file);
+  /// Those that were read, with their folder.
+  std::vector<std::string> files() const;
+
+ private:
+  std::filesystem::path folder_;
+  std::map<std::string, std::vector<Series>> read_;
+};
+
+struct MeasuredCompute {
+  BatchCompute of;
+  std::vector<std::string> rows;  ///< ids
+};
+/// The step of the row with this id, without its wait for input and its exposed communication: the
+/// median time, divided as the mean seconds of the phases are. `where` begins messages. InputError
+/// where no such row is ok, or where it is no training.
+MeasuredCompute measured_compute(MeasuredFiles& files, const std::string& file,
+                                 const std::string& id, const std::string& where);
+
+struct MeasuredLink {
+  AlphaBeta fit;  ///< of one message
+  std::vector<std::string> rows;
+  std::string what;  ///< "allreduce by ring, 2 ranks, mpi"
+};
+/// Alpha and beta of a message, from the rows whose ids contain a match of `pattern`: sizes of
+/// sendrecv, or of allreduce by an algorithm of algorithm_costs(), whose messages and bytes its
+/// cost counts. Least squares of the relative residuals. InputError for fewer than three sizes,
+/// rows that differ in more than their size, a poor line (R² below least_r_squared), and an alpha
+/// or beta that is not positive.
+MeasuredLink measured_link(MeasuredFiles& files, const std::string& file,
+                           const std::string& pattern, const std::string& where);
+
+}  // namespace assay::scaling

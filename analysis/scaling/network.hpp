@@ -1,0 +1,48 @@
+#pragma once
+// The network of the scaling model: α–β links in levels, such as the GPUs of a node and the nodes.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace assay::scaling {
+
+/// A message of `bytes` between two ranks of a group takes alpha + beta * bytes, and occupies its
+/// sender for that time. A rank sends and receives at the same time (full duplex).
+struct Level {
+  std::string name;
+  int ranks = 0;     ///< of one group of this level, consecutive; the outermost: any number
+  double alpha = 0;  ///< seconds
+  double beta = 0;   ///< seconds per byte
+  /// Messages that may leave a group of the next inner level at a time at full speed (its network
+  /// ports); more of them share these evenly. Without meaning for the innermost level.
+  double links = 1;
+};
+
+struct Network {
+  std::vector<Level> levels;  ///< from the innermost outwards; at least one
+  /// The longest message; a longer piece is sent as several. 0: no limit.
+  std::int64_t segment_bytes = 0;
+};
+
+/// The longest message of Assay's own algorithms: segment_bytes of comm/algorithms/schedule.hpp.
+inline constexpr std::int64_t assay_segment_bytes = 256 * 1024;
+
+/// What a message costs in a round in which others are under way. It takes alpha + beta * bytes;
+/// the ports that it shares pass one such message of each sender in shared * bytes (0: it shares
+/// none), since they are free while a sender spends its alpha.
+struct Link {
+  double alpha = 0, beta = 0, shared = 0;
+};
+
+/// The group of a level that a rank belongs to; all ranks are one group of the outermost level.
+int group_of(const Network& network, int rank, std::size_t level);
+/// The innermost level of which both ranks are in one group.
+std::size_t crossing(const Network& network, int a, int b);
+
+/// The costs of the messages of a round in which each rank r of `ranks` sends one to to(r), or none
+/// where that is negative: one for each level that a message crosses, of its slowest sender.
+std::vector<Link> links_of(const Network& network, int ranks, const std::function<int(int)>& to);
+
+}  // namespace assay::scaling

@@ -1,0 +1,58 @@
+#pragma once
+// The time of one step of data-parallel training: what of the gradients' allreduces computation
+// hides.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace assay::scaling {
+
+/// What is summed over the ranks while what is computed.
+enum class Overlap : std::uint8_t {
+  none,      ///< the sums begin when the backward pass has ended
+  backward,  ///< each begins when its gradients are there
+  /// The sum of a step's gradients may take until the end of the next step, which updates with them
+  /// (the gradient lag of T. Kurth et al., Exascale Deep Learning for Climate Analytics, SC18).
+  step,
+};
+
+/// Seconds of a rank's computation for a batch.
+struct Compute {
+  double forward = 0, backward = 0, update = 0;
+  double seconds() const { return forward + backward + update; }
+};
+
+/// An allreduce of so many elements that may begin at `ready`.
+struct Asked {
+  double ready = 0;
+  std::int64_t elements = 0;
+};
+
+/// Gradients that one allreduce sums.
+struct Bucket {
+  std::int64_t elements = 0;
+  double ready = 1;  ///< the part of the backward pass after which they are all there
+};
+
+/// Buckets of at least `least` elements (the last one excepted) of tensors in the order in which
+/// the backward pass makes them: models/network/trainer.cpp fills them by the same rule. Tensor i
+/// of n is ready at i/n of the backward pass.
+std::vector<Bucket> buckets_of(const std::vector<std::int64_t>& tensors, std::int64_t least);
+
+struct StepTime {
+  double seconds = 0;
+  double communication = 0;  ///< sum of the allreduces
+  double exposed = 0;        ///< of a step beyond its computation
+};
+
+/// When each of these allreduces ends, which are made one after the other.
+using Allreduces = std::function<std::vector<double>(const std::vector<Asked>& asked)>;
+
+/// A bucket's allreduce begins when its gradients are there and the one before has ended, as on the
+/// one stream of NCCL or in Horovod's background thread.
+StepTime step_time(const Compute& compute, const std::vector<Bucket>& buckets, Overlap overlap,
+                   const Allreduces& allreduces);
+
+}  // namespace assay::scaling

@@ -30,8 +30,9 @@ class Sum final : public Operation {
   const std::vector<TensorSpec>& arguments() const override { return arguments_; }
   Executed executed() const override { return executed_; }
   void bind(std::span<Tensor* const> tensors) override {
-    for (std::size_t i = 0; i < data_.size(); ++i)
+    for (std::size_t i = 0; i < tensors.size(); ++i)
       data_[i] = static_cast<std::byte*>(tensors[i]->data());
+    if (tensors.size() < data_.size()) data_[2] = data_[0];  // in place
   }
   void run(Stream&) override {
     const std::int64_t blocks = (n_ + block - 1) / block;

@@ -18,7 +18,7 @@ class SumOracle final : public Oracle {
   int exact_magnitude(const Executed&) const override { return 0; }  // nothing more would show
   int full_magnitude(const TensorSpec&) const override { return 0; }
   std::optional<ElementRange> whole(const TensorSpec& output) const override {
-    if (output.role != Role::output) return std::nullopt;
+    if (output.role != Role::output && output.role != Role::inout) return std::nullopt;
     return ElementRange{0, output.elements()};
   }
   std::vector<std::int64_t> sample(const TensorSpec&, double, std::uint64_t) const override {
@@ -41,12 +41,15 @@ class SumOracle final : public Oracle {
 
 }  // namespace
 
-SumProblem::SumProblem(std::int64_t n, Precision precision) : n_(n), precision_(precision) {
+SumProblem::SumProblem(std::int64_t n, Precision precision, bool in_place)
+    : n_(n), precision_(precision), in_place_(in_place) {
   if (n < 1) throw InputError(fmt::format("a sum of {} elements is none. Use 1 and more.", n));
 }
 
-std::string SumProblem::canonical() const { return fmt::format("n{}", n_); }
-nlohmann::json SumProblem::json() const { return {{"n", n_}}; }
+std::string SumProblem::canonical() const {
+  return fmt::format("{}n{}", in_place_ ? "in_place_" : "", n_);
+}
+nlohmann::json SumProblem::json() const { return {{"n", n_}, {"in_place", in_place_}}; }
 
 double SumProblem::bytes() const {
   return 3 * static_cast<double>(n_) * static_cast<double>(size_of(storage(precision_)));
@@ -54,6 +57,8 @@ double SumProblem::bytes() const {
 
 std::vector<TensorSpec> SumProblem::tensors() const {
   const DataType type = storage(precision_);
+  if (in_place_)
+    return {plain_tensor("a", Role::inout, type, {n_}), plain_tensor("b", Role::input, type, {n_})};
   return {plain_tensor("a", Role::input, type, {n_}), plain_tensor("b", Role::input, type, {n_}),
           plain_tensor("dst", Role::output, type, {n_})};
 }

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <optional>
 #include <random>
+#include <utility>
 
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
@@ -21,6 +22,15 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t nodes_of_check = 6;
+
+/// Steps of an epoch, each of so many batches; batches that are left over are not used.
+std::int64_t steps_of(const Batches& training, std::int64_t passes) {
+  if (training.steps() < passes)
+    throw InputError(
+        fmt::format("--accumulate {}: an epoch has {} batches ({}). Use fewer, or smaller ones.",
+                    passes, training.steps(), training.canonical()));
+  return training.steps() / passes;
+}
 
 std::string architecture(const Trainer& trainer) {
   const TrainerSettings& of = trainer.settings();
@@ -38,14 +48,18 @@ class Training {
         validation_(validation),
         ranks_(ranks),
         settings_(settings),
-        schedule_({settings.rate, settings.warmup_epochs * training.steps(),
-                   settings.epochs * training.steps(), training.steps(), settings.decay}) {
+        passes_(trainer.settings().accumulate),
+        steps_(steps_of(training, passes_)),
+        schedule_({settings.rate, settings.warmup_epochs * steps_, settings.epochs * steps_, steps_,
+                   settings.decay}) {
     made_.found.passed = true;
   }
 
   Convergence run() {
     trainer_.initialise();
     start_ = Clock::now();
+    start_unix_s_ =
+        std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
     PipelineState from;
     if (settings_.restart) from = read_checkpoint();
     training_.start(from);
@@ -54,43 +68,57 @@ class Training {
       one_epoch();
       if (!settings_.checkpoint.empty()) write();
     }
-    if (made_.epochs.empty()) validate({epoch_, 0, {}, 0, 0}, 1);  // nothing was left to learn
+    if (made_.epochs.empty()) {  // nothing was left to learn
+      EpochResult none;
+      none.epoch = epoch_;
+      none.started_unix_s = none.trained_unix_s = unix_now();
+      validate(none, 1);
+    }
     return std::move(made_);
   }
 
  private:
   double elapsed() const { return seconds_since(start_) - not_counted_; }
+  double unix_now() const { return start_unix_s_ + seconds_since(start_); }
 
   void one_epoch() {
-    const std::int64_t steps = training_.steps(), first = step_;
+    const std::int64_t first = step_;
     std::mt19937_64 random(trainer_.settings().seed + static_cast<std::uint64_t>(epoch_) + 1);
-    auto checked = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(steps));
+    auto checked = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(steps_));
     std::int64_t plain_steps = 0;
     const double begun = elapsed();
-    while (step_ < steps) {
+    EpochResult result;
+    result.started_unix_s = unix_now();
+    while (step_ < steps_) {
       const bool check = step_ == checked;
       losses_ += one_step(check, random());
       plain_steps += check ? 0 : 1;
       // A step that was skipped says nothing: the next one is checked.
       if (check && trainer_.lowered()) ++checked;
       ++step_;
-      if (step_ < steps) stop_if_asked();
+      if (step_ < steps_) stop_if_asked();
+    }
+    if (training_.steps() % passes_ != 0) {
+      PipelineState next = training_.state();
+      next.epoch = static_cast<std::uint64_t>(epoch_) + 1;
+      next.step = 0;
+      training_.start(next);
     }
     // A checked step counts as long as the others took in the mean.
-    const std::int64_t made = steps - first;
+    const std::int64_t made = steps_ - first;
     if (plain_steps > 0)
       not_counted_ -= (elapsed() - begun) * static_cast<double>(made - plain_steps) /
                       static_cast<double>(plain_steps);
     double losses = losses_;
     const double seconds = elapsed() - begun;
+    result.trained_unix_s = unix_now();
     losses_ = 0;
     step_ = 0;
-    EpochResult result;
     result.epoch = ++epoch_;
     RankCalls(ranks_).sum(std::span(&losses, 1));
-    result.training_loss = losses / static_cast<double>(steps * ranks_.size());
+    result.training_loss = losses / static_cast<double>(steps_ * ranks_.size());
     result.images_per_s =
-        static_cast<double>(made * trainer_.settings().batch * ranks_.size()) / seconds;
+        static_cast<double>(made * passes_ * trainer_.settings().batch * ranks_.size()) / seconds;
     if (!std::isfinite(result.training_loss))
       throw CaseError(fmt::format(
           "training diverged: the loss is {} in epoch {}. Use a smaller learning rate, or a longer "
@@ -101,44 +129,64 @@ class Training {
           fmt::format("training diverged: gradients are not finite in epoch {}. Use a smaller "
                       "learning rate, or a longer warm-up.",
                       result.epoch));
-    validate(result, random());
+    if (result.epoch % settings_.validate_every == 0 || result.epoch == settings_.epochs)
+      return validate(result, random());
+    result.seconds = elapsed();
+    result.ended_unix_s = result.trained_unix_s;
+    tell(result);
   }
 
   void validate(EpochResult result, std::uint64_t seed) {
-    result.evaluation = evaluate(seed);
+    const Evaluation found = evaluate(seed);
+    result.evaluation = found;
     result.seconds = elapsed();
-    made_.reached = result.evaluation.accuracy >= settings_.target;
+    result.ended_unix_s = unix_now();
+    if (!std::isfinite(found.loss))
+      throw CaseError(
+          fmt::format("training diverged: the loss of validation is {} after epoch {}. Use a "
+                      "smaller learning rate, or a longer warm-up.",
+                      found.loss, result.epoch));
+    made_.reached = found.accuracy >= settings_.target;
+    tell(result);
+  }
+
+  void tell(const EpochResult& result) {
     made_.epochs.push_back(result);
-    if (settings_.progress)
-      settings_.progress(fmt::format(
-          "epoch {}: loss {:.4f}, {:.1f} images/s; validation: loss {:.4f}, accuracy {:.4f}",
-          result.epoch, result.training_loss, result.images_per_s, result.evaluation.loss,
-          result.evaluation.accuracy));
+    if (!settings_.progress) return;
+    std::string text = fmt::format("epoch {}: loss {:.4f}, {:.1f} images/s", result.epoch,
+                                   result.training_loss, result.images_per_s);
+    if (const auto& found = result.evaluation)
+      text +=
+          fmt::format("; validation: loss {:.4f}, accuracy {:.4f}", found->loss, found->accuracy);
+    settings_.progress(text);
   }
 
   /// The step's loss on this rank.
   double one_step(bool checked, std::uint64_t seed) {
-    const auto start = Clock::now();
-    const Batch& batch = next_of(training_, ranks_);
-    trainer_.load(batch.images, batch.labels);
-    made_.input_seconds += seconds_since(start);
-    double rate = schedule_.rate(epoch_ * training_.steps() + batch.step);
+    const auto load_next = [this] {
+      const auto start = Clock::now();
+      const Batch& batch = next_of(training_, ranks_);
+      trainer_.load(batch.images, batch.labels);
+      made_.input_seconds += seconds_since(start);
+    };
+    load_next();
+    double rate = schedule_.rate(epoch_ * steps_ + step_);
     if (ranks_.size() > 1) rate = ranks_.broadcast(rate);
     ++made_.steps;
     if (!checked) {
-      trainer_.step(rate);
+      trainer_.step(rate, nullptr, load_next);
       return trainer_.loss();
     }
     const double before = elapsed();
     StepCheck check = random_check(trainer_.graph(), nodes_of_check, seed);
-    trainer_.step(rate, &check);
+    trainer_.step(rate, &check, load_next);
     if (!trainer_.lowered()) add(check.found, fmt::format("in epoch {}", epoch_ + 1));
     not_counted_ += elapsed() - before;
     return trainer_.loss();
   }
 
   Evaluation evaluate(std::uint64_t seed) {
-    if (!made_.epochs.empty()) return evaluator_.evaluate(validation_);
+    if (std::exchange(validated_, true)) return evaluator_.evaluate(validation_);
     StepCheck check = random_check(evaluator_.executor().graph(), nodes_of_check, seed);
     const Evaluation found = evaluator_.evaluate(validation_, &check);
     add(check.found, "in validation");
@@ -187,6 +235,7 @@ class Training {
                            {{"epochs", epoch_},
                             {"step", step_},
                             {"ranks", ranks_.size()},
+                            {"accumulate", passes_},
                             {"losses", losses / ranks_.size()},
                             {"seconds", before},
                             {"bad_samples", training_.state().bad_samples},
@@ -214,11 +263,12 @@ class Training {
       const nlohmann::json& of = from.state();
       expect(of, "seed", static_cast<std::int64_t>(trainer_.settings().seed));
       expect(of, "ranks", ranks_.size());
+      expect(of, "accumulate", passes_);
       epoch_ = of.at("epochs").get<std::int64_t>();
       step_ = of.at("step").get<std::int64_t>();
       losses_ = of.at("losses").get<double>();
       not_counted_ = -of.at("seconds").get<double>();
-      data = {static_cast<std::uint64_t>(epoch_), step_,
+      data = {static_cast<std::uint64_t>(epoch_), step_ * passes_,
               of.at("bad_samples").get<std::vector<std::int64_t>>()};
       const nlohmann::json& scale = of.at("loss_scale");
       state.loss_scale = {scale.at(0).get<double>(), scale.at(1).get<std::int64_t>(),
@@ -242,12 +292,16 @@ class Training {
   Batches &training_, &validation_;
   Communicator& ranks_;
   const ConvergenceSettings& settings_;
+  std::int64_t passes_;  ///< of a step
+  std::int64_t steps_;   ///< of an epoch
   Schedule schedule_;
   Convergence made_;
   std::optional<StopRequest> stop_;
   std::int64_t epoch_ = 0, step_ = 0;  ///< whole epochs, and steps of the next one, that were made
   double losses_ = 0;                  ///< sum over these steps, on this rank
   Clock::time_point start_;
+  double start_unix_s_ = 0;
+  bool validated_ = false;
   double not_counted_ = 0;
 };
 
@@ -262,6 +316,8 @@ StepCheck random_check(const Graph& graph, std::size_t nodes, std::uint64_t seed
   const std::size_t last = graph.nodes.size() - 1;
   while (check.nodes.size() < std::min(nodes, last)) check.nodes.insert(random() % last);
   check.nodes.insert(last);  // the update
+  for (std::size_t i = 0; i < last; ++i)
+    if (graph.nodes[i].phase == Phase::accumulate) check.nodes.insert(i);
   return check;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct ConvergenceSettings {
   double target = 1;        ///< accuracy of validation at which training ends
   double rate = 0.1;        ///< after the warm-up, scaled already
   std::int64_t warmup_epochs = 0;
+  std::int64_t validate_every = 1;  ///< epochs; the last one is always followed by a validation
   Decay decay;
   /// Written after every epoch, and when SIGTERM asks the process to end, which then ends by it;
   /// empty: none.
@@ -29,13 +31,16 @@ struct ConvergenceSettings {
 };
 
 struct EpochResult {
-  std::int64_t epoch = 0;    ///< from 1
-  double training_loss = 0;  ///< mean of its steps, all ranks
-  Evaluation evaluation;     ///< after it
+  std::int64_t epoch = 0;                ///< from 1
+  double training_loss = 0;              ///< mean of its steps, all ranks
+  std::optional<Evaluation> evaluation;  ///< after it; the last epoch has one
   /// Since the start of training (before a restart, too), validation included; a checked step
   /// counts as long as the others.
   double seconds = 0;
   double images_per_s = 0;  ///< of its steps, the input included
+  /// When it began, when its steps were done, and its validation: seconds since 1970, of a clock
+  /// that is read once and then runs steadily. They leave nothing out.
+  double started_unix_s = 0, trained_unix_s = 0, ended_unix_s = 0;
 };
 
 struct Convergence {

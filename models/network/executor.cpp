@@ -284,6 +284,7 @@ void Executor::poison() {
   // One by one: what lies between them stays 0.
   if (graph_.gradients != Graph::none)
     for (const Parameter& parameter : graph_.parameters) fill(parameter.gradient);
+  if (graph_.accumulates()) fill(graph_.gradients);  // a step begins with 0, everywhere
 }
 
 }  // namespace assay

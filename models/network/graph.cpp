@@ -13,7 +13,7 @@ std::int64_t product(const std::vector<std::int64_t>& dims) {
 }  // namespace
 
 const std::string& name(Phase phase) {
-  static const std::string names[] = {"forward", "backward", "update"};
+  static const std::string names[] = {"forward", "backward", "accumulate", "update"};
   return names[static_cast<std::size_t>(phase)];
 }
 

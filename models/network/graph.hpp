@@ -33,7 +33,7 @@ struct GraphValue {
   std::int64_t offset = 0;  ///< of a part: its first element there; whole cache lines
 };
 
-enum class Phase { forward, backward, update };
+enum class Phase { forward, backward, accumulate, update };
 const std::string& name(Phase phase);
 
 /// One operation of the network.
@@ -54,7 +54,7 @@ struct Parameter {
   std::string name;  ///< as torchvision's: "layer1.0.conv1.weight"
   std::vector<std::int64_t> dims;
   ValueIndex value = 0;     ///< its part of Graph::weights
-  ValueIndex gradient = 0;  ///< its part of Graph::gradients
+  ValueIndex gradient = 0;  ///< its part of Graph::batch_gradients
   std::int64_t offset = 0;  ///< its first element in these
   bool decays = false;      ///< weights of convolutions and of the last layer
   /// Its initial elements are uniform in (-bound, bound), or `constant` where bound is 0.
@@ -79,6 +79,9 @@ struct Graph {
   /// that in which a backward pass makes them. What a graph does not have is `none`.
   static constexpr ValueIndex none = static_cast<ValueIndex>(-1);
   ValueIndex weights = none, gradients = none, velocity = none;
+  /// The gradients of one batch; where those of several are added before an update, they are a
+  /// value of their own, and `gradients` their sum.
+  ValueIndex batch_gradients = none;
   ValueIndex stored = none;  ///< 16-bit copies of the weights, where activations have 16 bits
   ValueIndex batch_statistics = none;  ///< means and variances of all normalizations
   ValueIndex images = none, labels = none, logits = none, losses = none, correct = none;
@@ -88,6 +91,7 @@ struct Graph {
   std::int64_t elements(ValueIndex index) const;
   /// Floating-point operations of a pass through all nodes, as the problems count them.
   double flops() const;
+  bool accumulates() const { return gradients != batch_gradients; }
 };
 
 }  // namespace assay

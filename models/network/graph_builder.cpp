@@ -36,7 +36,9 @@ GraphBuilder::GraphBuilder(std::int64_t batch, Precision precision, bool trainin
   graph_.weights = add_value("weights", wide_, {0}, Storage::persistent);
   if (type_ != wide_) graph_.stored = add_value("stored weights", type_, {0}, Storage::persistent);
   graph_.batch_statistics = add_value("statistics", wide_, {0}, Storage::persistent);
-  if (training_) graph_.gradients = add_value("gradients", wide_, {0}, Storage::persistent);
+  if (training_)
+    graph_.gradients = graph_.batch_gradients =
+        add_value("gradients", wide_, {0}, Storage::persistent);
 }
 
 ValueIndex GraphBuilder::add_value(const std::string& name, DataType type,
@@ -260,13 +262,25 @@ void GraphBuilder::backward() {
   tape_.clear();
 }
 
+std::int64_t GraphBuilder::all_elements() const {
+  std::int64_t all = 0;
+  for (const Parameter& of : graph_.parameters) all += aligned(of.elements());
+  return all;
+}
+
+void GraphBuilder::accumulate() {
+  graph_.gradients = add_value("sum of gradients", wide_, {0}, Storage::persistent);
+  add_node(
+      "parameters", "accumulate", Phase::accumulate,
+      SumProblem(all_elements(), wide_ == DataType::fp64 ? Precision::fp64 : Precision::fp32, true),
+      &sum_oracle, {{"a", graph_.gradients}, {"b", graph_.batch_gradients}});
+}
+
 void GraphBuilder::update(UpdateShape rule) {
   rule.tensors.clear();
-  std::int64_t at = 0;
   for (std::size_t i = graph_.parameters.size(); i-- > 0;) {
     const Parameter& of = graph_.parameters[i];
     rule.tensors.push_back({of.elements(), of.decays, of.decays});
-    at += of.elements();
     // What fills the cache line is 0 and stays so.
     if (const std::int64_t rest = aligned(of.elements()) - of.elements(); rest > 0)
       rule.tensors.push_back({rest, false, false});
@@ -294,7 +308,8 @@ Graph GraphBuilder::finish() {
     if (training_) graph_.values[of.gradient].offset = at;
     at += aligned(of.elements());
   }
-  for (const ValueIndex all : {graph_.weights, graph_.stored, graph_.gradients, graph_.velocity})
+  for (const ValueIndex all :
+       {graph_.weights, graph_.stored, graph_.gradients, graph_.batch_gradients, graph_.velocity})
     if (all != Graph::none) graph_.values[all].dims = {at};
   graph_.values[graph_.batch_statistics].dims = {statistics_};
   return std::move(graph_);

@@ -34,6 +34,8 @@ class GraphBuilder {
 
   /// The nodes of the backward pass, from the last layer to the first.
   void backward();
+  /// Adds the gradients of a batch to those of the batches before it. After backward().
+  void accumulate();
   /// The update of all parameters.
   void update(UpdateShape rule);
   Graph finish();
@@ -56,6 +58,8 @@ class GraphBuilder {
   std::int64_t dim(ValueIndex value, int which) const {
     return graph_.values[value].dims[static_cast<std::size_t>(which)];
   }
+  /// Of all parameters side by side.
+  std::int64_t all_elements() const;
   const Parameter& parameter(std::size_t index) const { return graph_.parameters[index]; }
 
   std::int64_t batch_;

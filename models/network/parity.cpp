@@ -105,6 +105,7 @@ void load_random(Trainer& trainer, std::uint64_t seed) { load_random(trainer.exe
 Verification compare_with_reference(TrainerSettings settings, Plugins& plugins) {
   const auto alone = serial_communicator();
   settings.batch = parity_batch(settings.shape);
+  settings.accumulate = 1;
   settings.executor.measured = false;
   settings.learning.last_norm = parity_last_norm;
   settings.executor.memory.clear();

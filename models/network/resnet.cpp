@@ -88,10 +88,11 @@ std::string to_descriptor(const ResnetShape& shape) {
 }
 
 Graph training_graph(const ResnetShape& shape, std::int64_t batch, Precision precision,
-                     const Learning& learning) {
+                     const Learning& learning, bool accumulates) {
   GraphBuilder builder(batch, precision, true);
   build(builder, shape, learning);
   builder.backward();
+  if (accumulates) builder.accumulate();
   UpdateShape rule;
   rule.rule = learning.rule;
   rule.momentum = learning.momentum;

@@ -35,9 +35,10 @@ struct Learning {
   double last_norm = 1;  ///< initial weight of the last normalization of each block
 };
 
-/// A step of training: forward, backward and update of `batch` images.
+/// A step of training: forward, backward and update of `batch` images. `accumulates`: of several
+/// batches, whose gradients are added before the update.
 Graph training_graph(const ResnetShape& shape, std::int64_t batch, Precision precision,
-                     const Learning& learning);
+                     const Learning& learning, bool accumulates = false);
 /// Logits, losses and correct answers of `batch` images, with the moving averages of statistics.
 /// Its values `weights`, `stored` and `statistics` are as the training graph's.
 Graph inference_graph(const ResnetShape& shape, std::int64_t batch, Precision precision);

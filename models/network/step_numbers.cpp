@@ -34,7 +34,7 @@ std::map<std::string, Metric> StepNumbers::metrics() const {
   return found;
 }
 
-std::map<std::string, Metric> operation_metrics(Executor& executor) {
+std::map<std::string, Metric> operation_metrics(Executor& executor, std::int64_t batches) {
   const std::vector<double> seconds = executor.node_seconds();
   std::map<std::string, Metric> all;
   for (std::size_t i = 0; i < seconds.size(); ++i) {
@@ -45,7 +45,7 @@ std::map<std::string, Metric> operation_metrics(Executor& executor) {
     Metric& sum =
         all[kind == "loss" || kind == "sum" ? kind + "_s"
                                             : fmt::format("{}_{}_s", kind, node.direction)];
-    sum = {sum.value + seconds[i], "s", "lower"};
+    sum = {sum.value + static_cast<double>(batches) * seconds[i], "s", "lower"};
   }
   return all;
 }

@@ -24,9 +24,9 @@ class StepNumbers {
   double input_ = 0, steps_ = 0;
 };
 
-/// Seconds of all operations of a kind and direction in a step ("conv_bwd_data_s"), each run alone:
-/// the least of a few runs.
-std::map<std::string, Metric> operation_metrics(Executor& executor);
+/// Seconds of all operations of a kind and direction in a step of `batches` ("conv_bwd_data_s"),
+/// each run alone: the least of a few runs.
+std::map<std::string, Metric> operation_metrics(Executor& executor, std::int64_t batches);
 
 /// What a row says of a network's run: which backends compute how many of its operations.
 Executed executed_of(const Executor& executor, Precision precision, int threads);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <random>
 
 #include "core/base/clock.hpp"
@@ -27,8 +28,8 @@ constexpr int significand_of_fp16 = 11;
 Result<std::unique_ptr<Trainer>> Trainer::make(const TrainerSettings& settings, Plugins& plugins,
                                                Communicator& ranks,
                                                std::shared_ptr<Communicator> gradients) {
-  Graph graph =
-      training_graph(settings.shape, settings.batch, settings.precision, settings.learning);
+  Graph graph = training_graph(settings.shape, settings.batch, settings.precision,
+                               settings.learning, settings.accumulate > 1);
   ExecutorSettings of = settings.executor;
   if (ranks.size() > 1) {
     const std::size_t bytes = static_cast<std::size_t>(graph.elements(graph.gradients)) *
@@ -53,6 +54,7 @@ Trainer::Trainer(const TrainerSettings& settings, std::unique_ptr<Executor> exec
   plan_buckets();
   // The ranks' memory is as its last user left it; what lies between parameters has to be 0.
   put_number(graph().gradients, 0);
+  if (graph().accumulates()) put_number(graph().batch_gradients, 0);
   batch_statistics_.resize(static_cast<std::size_t>(graph().elements(graph().batch_statistics)));
   initialise();
 }
@@ -60,13 +62,18 @@ Trainer::Trainer(const TrainerSettings& settings, std::unique_ptr<Executor> exec
 void Trainer::plan_buckets() {
   const Graph& all = graph();
   std::map<ValueIndex, std::size_t> made_by;
-  for (std::size_t i = 0; i < all.nodes.size(); ++i)
+  std::size_t added = 0;  // where gradients are accumulated: the node after which all are there
+  for (std::size_t i = 0; i < all.nodes.size(); ++i) {
+    if (all.nodes[i].phase == Phase::accumulate) added = i;
     for (const auto& [name, value] : all.nodes[i].tensors)
-      if (all.values[value].storage == Storage::part && all.values[value].whole == all.gradients)
+      if (all.values[value].storage == Storage::part &&
+          all.values[value].whole == all.batch_gradients)
         made_by[value] = i;
+  }
   const auto least =
       static_cast<std::int64_t>(settings_.bucket_bytes / size_of(all.value(all.gradients).type));
   Bucket bucket;
+  bucket.ready = added;
   for (std::size_t i = all.parameters.size(); i-- > 0;) {
     bucket.ready = std::max(bucket.ready, made_by.at(all.parameters[i].gradient));
     const std::int64_t end = i == 0 ? all.elements(all.gradients) : all.parameters[i - 1].offset;
@@ -195,38 +202,65 @@ void Trainer::make_gradients() {
   device().stream().wait();
 }
 
-void Trainer::step(double rate, StepCheck* check) {
+double Trainer::lap() {
+  device().stream().wait();
+  const auto now = Clock::now();
+  const double seconds = std::chrono::duration<double>(now - lap_).count();
+  lap_ = now;
+  return seconds;
+}
+
+/// Forward and backward pass; after the last one the ranks begin to add.
+void Trainer::run_pass(bool last, StepCheck* check, Sampled* sampled) {
+  const std::vector<GraphNode>& nodes = graph().nodes;
+  std::size_t i = 0;
+  for (; nodes[i].phase == Phase::forward; ++i) run_node(i, check);
+  seconds_.forward += lap();
+  for (; nodes[i].phase != Phase::update; ++i) {
+    run_node(i, check);
+    if (last && ranks_.size() > 1) start_ready(i, sampled);
+  }
+  seconds_.backward += lap();
+}
+
+void Trainer::step(double rate, StepCheck* check, const std::function<void()>& load_next) {
+  const std::int64_t passes = settings_.accumulate;
   put_number(graph().rate, rate);
-  put_number(graph().unscale, 1 / (ranks_.size() * loss_scale_.scale()));
+  put_number(graph().unscale,
+             1 / (static_cast<double>(ranks_.size() * passes) * loss_scale_.scale()));
   const std::vector<GraphNode>& nodes = graph().nodes;
   const bool several = ranks_.size() > 1;
   Sampled sampled;
   if (check != nullptr) sampled.seed = check->seed;
   Sampled* const sample_to = check != nullptr && check->gradient_sum ? &sampled : nullptr;
-  auto start = Clock::now();
-  const auto lap = [&] {
-    device().stream().wait();
-    const auto now = Clock::now();
-    const double seconds = std::chrono::duration<double>(now - start).count();
-    start = now;
-    return seconds;
-  };
-  std::size_t i = 0;
-  for (; i < nodes.size() && nodes[i].phase == Phase::forward; ++i) run_node(i, check);
-  seconds_.forward = lap();
-  for (; i < nodes.size() && nodes[i].phase == Phase::backward; ++i) {
-    run_node(i, check);
-    if (several) start_ready(i, sample_to);
+  const std::uint64_t checked =
+      check == nullptr ? 0 : check->seed % static_cast<std::uint64_t>(passes);
+  seconds_ = {};
+  earlier_losses_ = 0;
+  lap_ = Clock::now();
+  if (graph().accumulates())
+    std::memset(executor_->memory(graph().gradients).get(), 0,
+                static_cast<std::size_t>(graph().elements(graph().gradients)) *
+                    size_of(graph().value(graph().gradients).type));
+  for (std::int64_t pass = 0; pass < passes; ++pass) {
+    const bool last = pass + 1 == passes;
+    run_pass(last, static_cast<std::uint64_t>(pass) == checked ? check : nullptr, sample_to);
+    if (last) break;
+    earlier_losses_ += batch_loss();
+    average_statistics();
+    seconds_.update += lap();
+    if (load_next) load_next();
+    lap_ = Clock::now();
   }
-  seconds_.backward = lap();
   if (several)
     for (Bucket& bucket : buckets_) adding().wait(bucket.request);
   seconds_.exposed_communication = lap();
   if (sample_to != nullptr && several) check_sum(sampled, *check);
-  for (; i < nodes.size(); ++i) run_node(i, check);
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    if (nodes[i].phase == Phase::update) run_node(i, check);
   average_statistics();
   judge_gradients(counts()[0] == 0);
-  seconds_.update = lap();
+  seconds_.update += lap();
 }
 
 void Trainer::average_statistics() {
@@ -304,11 +338,15 @@ Trainer::Difference Trainer::difference(const State& state) const {
   return largest;
 }
 
-double Trainer::loss() const {
+double Trainer::batch_loss() const {
   double sum = 0;
   const std::vector<double> losses = numbers(graph().losses);
   for (const double loss : losses) sum += loss;
   return sum / static_cast<double>(losses.size());
+}
+
+double Trainer::loss() const {
+  return (earlier_losses_ + batch_loss()) / static_cast<double>(settings_.accumulate);
 }
 
 std::int64_t Trainer::correct() const {

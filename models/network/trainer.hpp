@@ -4,7 +4,9 @@
 // Each rank has the whole network and its own images; gradients are summed over the ranks while the
 // backward pass goes on, in buckets of parameters whose gradients are ready.
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -21,7 +23,8 @@ namespace assay {
 
 struct TrainerSettings {
   ResnetShape shape;
-  std::int64_t batch = 16;  ///< images of one rank in a step
+  std::int64_t batch = 16;      ///< images of one rank in a pass
+  std::int64_t accumulate = 1;  ///< passes of one step: their gradients are added before the update
   Precision precision = Precision::fp32;
   Learning learning;
   LossScaleSettings loss_scale;
@@ -65,9 +68,11 @@ class Trainer {
   void load(std::span<const float> images, std::span<const std::int64_t> labels);
   /// The images of the next step as a function of the index in [batch, 3, side, side].
   void load(const Source& images, std::span<const std::int64_t> labels);
-  /// Forward and backward pass, the sum over the ranks, and the update, which is skipped where the
-  /// gradients are not all finite. Collective.
-  void step(double rate, StepCheck* check = nullptr);
+  /// As many forward and backward passes as gradients are accumulated of, the sum over the ranks,
+  /// and the update, which is skipped where the gradients are not all finite. `load_next` loads the
+  /// images of each pass but the first, and counts in no phase; empty: all have the same images.
+  /// One of the passes is checked. Collective.
+  void step(double rate, StepCheck* check = nullptr, const std::function<void()>& load_next = {});
   /// Forward and backward pass alone: gradients stay this rank's own, times loss_scale().scale().
   void make_gradients();
   /// Makes everything that no run may allocate, and chooses backends where that is measured.
@@ -91,8 +96,9 @@ class Trainer {
   };
   Difference difference(const State& state) const;
 
-  /// Of the last step, on this rank: mean loss, and images whose class was found.
+  /// Mean loss of the images of the last step, on this rank.
   double loss() const;
+  /// Images of its last pass whose class was found.
   std::int64_t correct() const;
   /// The elements of the summed gradient that were not finite, those that were 0, and weights that
   /// were too large for their update to change them.
@@ -131,6 +137,9 @@ class Trainer {
   void sample(const Bucket& bucket, Sampled& to) const;
   void check_sum(const Sampled& sampled, StepCheck& check);
   void run_node(std::size_t node, StepCheck* check);
+  void run_pass(bool last, StepCheck* check, Sampled* sampled);
+  double lap();  ///< seconds since the lap before, when all work is done
+  double batch_loss() const;
   std::vector<ValueIndex> state_values() const;
   void put_number(ValueIndex value, double number);
   std::vector<double> numbers(ValueIndex value) const;
@@ -145,6 +154,8 @@ class Trainer {
   std::vector<Bucket> buckets_;
   std::vector<double> running_, batch_statistics_;
   StepSeconds seconds_;
+  std::chrono::steady_clock::time_point lap_;  ///< until when the phases of the step are counted
+  double earlier_losses_ = 0;  ///< sum over the passes of the last step but the last pass
   LossScale loss_scale_;
   bool lowered_ = false;
 };

@@ -27,8 +27,12 @@ constexpr const char* measured = "auto";
 constexpr const char* inference = "inference";
 /// Options that say how a network learns.
 constexpr const char* of_training[] = {
-    "data",     "validation", "label_base", "max_bad_samples", "epochs", "target",    "warmup",
-    "schedule", "checkpoint", "restart",    "optimizer",       "rate",   "smoothing", "loss_scale"};
+    "data",      "validation", "label_base",     "max_bad_samples", "epochs",    "target",
+    "warmup",    "schedule",   "checkpoint",     "restart",         "optimizer", "rate",
+    "smoothing", "loss_scale", "validate_every", "accumulate",      "scaling",   "unreached",
+    "trial"};
+/// Between those of two trials: more than a run draws.
+constexpr std::uint64_t seeds_of_trial = 2654435761;
 constexpr std::uint64_t most_images = 1 << 20, most_steps = 1 << 30;
 
 Dimension axis(const char* name, const char* help, std::vector<std::string> values,
@@ -97,7 +101,11 @@ class Resnet50Benchmark final : public Benchmark {
         dimension::precision({"fp64", "fp32", "bf16", "fp16"}, {"fp32"}),
         backend_dimension(),
         std::move(problem),
-        axis("batch", "images of one rank in a step", {}, {"16"}, "mb"),
+        axis("batch", "images of one rank in a forward and backward pass", {}, {"16"}, "mb"),
+        axis("accumulate",
+             "batches of a step: their gradients are added before ranks exchange them, and before "
+             "the update",
+             {}, {"1"}, "", "1"),
         axis("data",
              "synthetic: one batch that stays in memory; learnable[:n60000v1000]: generated "
              "images, of which v validate; or files: TFRecord files or a folder of classes",
@@ -114,6 +122,12 @@ class Resnet50Benchmark final : public Benchmark {
              {}, {"0"}, "", "0"),
         axis("target", "accuracy of validation that training must reach, and at which it ends", {},
              {"0.759"}, "", "0.759"),
+        axis("unreached",
+             "a training that does not reach --target: incorrect, or kept as a row without time to "
+             "accuracy, for studies",
+             {"incorrect", "kept"}, {"incorrect"}, "", "incorrect"),
+        axis("validate_every", "epochs between two validations; the last epoch has one, too", {},
+             {"1"}, "", "1"),
         axis("warmup", "epochs in which the learning rate rises", {}, {"0"}, "", "0"),
         axis("schedule",
              "fall of the learning rate: constant, cosine, step:0.1:30+60+80, poly:2[:END]", {},
@@ -122,8 +136,12 @@ class Resnet50Benchmark final : public Benchmark {
              "", "none"),
         axis("restart", "continue the training from --checkpoint", {"no", "yes"}, {"no"}, "", "no"),
         axis("optimizer", "rule of the update", update_rule_names(), {"sgd"}, "", "sgd"),
-        axis("rate", "learning rate for 256 images in a step, to whose number it is scaled", {},
-             {"0.1"}, "", "0.1"),
+        axis("rate", "learning rate for 256 images in a step", {}, {"0.1"}, "", "0.1"),
+        axis("scaling",
+             "the rate of another number of images: linear: in proportion to it; none: the same",
+             {"linear", "none"}, {"linear"}, "", "linear"),
+        axis("trial", "repetition with other initial parameters and another order of the images",
+             {}, {"0"}, "", "0"),
         axis("loss_scale",
              "factor of the loss that keeps 16-bit gradients above 0: none, fixed:1024, "
              "dynamic[:65536[:2000]]; auto: dynamic for training in fp16, else none",
@@ -159,8 +177,11 @@ class Resnet50Benchmark final : public Benchmark {
     };
     whole("label_base", "--label-base", 0, most_images);
     whole("max_bad_samples", "--max-bad-samples", 0, most_images);
+    whole("accumulate", "--accumulate", 1, most_images);
     whole("steps", "--steps", 0, most_steps);
     whole("epochs", "--epochs", 0, most_steps);
+    whole("validate_every", "--validate-every", 1, most_steps);
+    whole("trial", "--trial", 0, most_images);
     whole("warmup", "--warmup", 0, most_steps);
     settings["target"] = fmt::format("{}", number_between("--target", settings.at("target"), 0, 1));
     settings["schedule"] = to_text(parse_decay("--schedule", settings.at("schedule")));
@@ -203,6 +224,7 @@ class Resnet50Benchmark final : public Benchmark {
     TrainerSettings& of = run.trainer;
     of.shape = parse_resnet(settings.at("problem"));
     of.batch = std::stoll(settings.at("batch"));
+    of.accumulate = std::stoll(settings.at("accumulate"));
     of.precision = precision(settings.at("precision"));
     of.learning.rule = rule(settings.at("optimizer"));
     of.learning.smoothing = std::stod(settings.at("smoothing"));
@@ -211,7 +233,7 @@ class Resnet50Benchmark final : public Benchmark {
     of.executor.measured = settings.at("backend") == measured;
     of.executor.threads = std::stoi(settings.at("threads"));
     of.executor.device = settings.at("device");
-    of.seed = context.seed;
+    of.seed = context.seed + std::stoull(settings.at("trial")) * seeds_of_trial;
     if (of.executor.device != "cpu")
       return Unsupported{
           "networks run on the processor alone (no backend of a GPU has all operations). Use "
@@ -225,6 +247,7 @@ class Resnet50Benchmark final : public Benchmark {
     }
     run.data.data = settings.at("data");
     if (settings.at("validation") != "none") run.data.validation = settings.at("validation");
+    run.data.seed = context.seed;
     run.data.classes = of.shape.classes;
     run.data.size = static_cast<int>(of.shape.image);
     run.data.label_base = std::stoll(settings.at("label_base"));
@@ -233,7 +256,10 @@ class Resnet50Benchmark final : public Benchmark {
     ConvergenceSettings& to = run.convergence;
     to.epochs = std::stoll(settings.at("epochs"));
     to.target = std::stod(settings.at("target"));
-    to.rate = scaled_rate(std::stod(settings.at("rate")), images(settings));
+    to.rate = std::stod(settings.at("rate"));
+    if (settings.at("scaling") == "linear") to.rate = scaled_rate(to.rate, images(settings));
+    run.keep_unreached = settings.at("unreached") == "kept";
+    to.validate_every = std::stoll(settings.at("validate_every"));
     to.warmup_epochs = std::stoll(settings.at("warmup"));
     to.decay = parse_decay("--schedule", settings.at("schedule"));
     if (settings.at("checkpoint") != "none") to.checkpoint = settings.at("checkpoint");
@@ -269,7 +295,8 @@ class Resnet50Benchmark final : public Benchmark {
     return std::nullopt;
   }
   static std::int64_t images(const Settings& settings) {
-    return std::stoll(settings.at("batch")) * std::stoll(settings.at("ranks"));
+    return std::stoll(settings.at("batch")) * std::stoll(settings.at("ranks")) *
+           std::stoll(settings.at("accumulate"));
   }
   std::optional<std::string> why_not_inference(const Settings& settings) const {
     for (const Dimension& dimension : dimensions()) {

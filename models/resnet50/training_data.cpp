@@ -43,15 +43,16 @@ std::unique_ptr<Batches> file_batches(const TrainingData& from, const std::strin
   settings.ranks = share.ranks;
   settings.max_bad_samples = from.max_bad_samples;
   std::shared_ptr<const SampleSet> set =
-      sample_set(files, {from.label_base, from.classes}, share.seed);
+      sample_set(files, {from.label_base, from.classes}, from.seed);
   if (set->classes() > from.classes)
     throw InputError(fmt::format("{} has {} classes, the network {}. Use --classes {}.", files,
                                  set->classes(), from.classes, set->classes()));
   return pipeline_batches(std::move(set), settings);
 }
 
-std::shared_ptr<const LearnableImages> images_of(const TrainingData& from, std::uint64_t seed) {
-  return std::make_shared<const LearnableImages>(LearnableSettings{from.classes, from.size, seed});
+std::shared_ptr<const LearnableImages> images_of(const TrainingData& from) {
+  return std::make_shared<const LearnableImages>(
+      LearnableSettings{from.classes, from.size, from.seed});
 }
 
 }  // namespace
@@ -69,10 +70,9 @@ std::string canonical_data(const std::string& data, std::int64_t label_base, std
 }
 
 std::unique_ptr<Batches> training_batches(const TrainingData& from, const BatchShare& share) {
-  if (is_resident(from.data)) return resident_batch({from.classes, from.size, share.seed}, share);
+  if (is_resident(from.data)) return resident_batch({from.classes, from.size, from.seed}, share);
   if (is_learnable(from.data))
-    return learnable_batches(images_of(from, share.seed), learnable_size(from.data).training,
-                             share);
+    return learnable_batches(images_of(from), learnable_size(from.data).training, share);
   return file_batches(from, from.data, share);
 }
 
@@ -80,8 +80,7 @@ std::unique_ptr<Batches> validation_batches(const TrainingData& from, BatchShare
   share.training = false;
   if (is_resident(from.data)) return nullptr;
   if (is_learnable(from.data))
-    return learnable_batches(images_of(from, share.seed), learnable_size(from.data).validation,
-                             share);
+    return learnable_batches(images_of(from), learnable_size(from.data).validation, share);
   return file_batches(from, from.validation.empty() ? from.data : from.validation, share);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // What a network learns from, and what it is judged by, as options name them.
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -21,6 +22,7 @@ struct TrainingData {
   std::int64_t max_bad_samples = 0;
   int threads = 1;  ///< that decode
   int prefetch = 2;
+  std::uint64_t seed = 1;  ///< of images that are generated; their order has BatchShare's
 };
 
 /// The name of the data in an id, with a hash of files: what training_batches() takes, too.

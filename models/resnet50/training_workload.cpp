@@ -8,6 +8,7 @@
 
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
+#include "core/machine/peak_memory.hpp"
 #include "models/network/parity.hpp"
 #include "models/network/step_numbers.hpp"
 #include "models/ranks.hpp"
@@ -20,6 +21,9 @@ constexpr std::size_t nodes_of_check = 6;
 
 using Clock = std::chrono::steady_clock;
 
+/// Before main(): nothing has read any data yet.
+const auto process_start = std::chrono::system_clock::now();
+
 /// Between equal steps on equal data: their sums may be made in another order. With 16 bits that is
 /// so of the sum over the ranks alone, which is fp32: a rounding to 16 bits that went another way
 /// would show in all layers (0.1 and more), and no backend here adds in a random order.
@@ -30,8 +34,8 @@ double repeated_tolerance(Precision precision) {
 class TrainingWorkload final : public Workload {
  public:
   TrainingWorkload(const TrainingRun& run, std::unique_ptr<Trainer> trainer, Plugins& plugins,
-                   Communicator& ranks, double allocate_seconds)
-      : run_(run), trainer_(std::move(trainer)), plugins_(plugins), ranks_(ranks) {
+                   Communicator& ranks, const PeakMemory& memory, double allocate_seconds)
+      : run_(run), trainer_(std::move(trainer)), plugins_(plugins), ranks_(ranks), memory_(memory) {
     seconds_ = {{"create", run.create_seconds}, {"allocate", allocate_seconds}};
     resident_ = is_resident(run.data.data);
     open_data();
@@ -48,10 +52,14 @@ class TrainingWorkload final : public Workload {
   void reset() override {}
 
   void run(Stream&) override {
-    const auto start = Clock::now();
-    if (!resident_) load_next();
-    const double input = seconds_since(start);
-    trainer_->step(run_.convergence.rate);
+    double input = 0;
+    const auto load = [&] {
+      const auto start = Clock::now();
+      if (!resident_) load_next();
+      input += seconds_since(start);
+    };
+    load();
+    trainer_->step(run_.convergence.rate, nullptr, load);
     if (!audited_) numbers_.add(*trainer_, input);
   }
 
@@ -89,6 +97,7 @@ class TrainingWorkload final : public Workload {
     }
     found.checked = found.outputs = again.checked;
     if (resident_) load_next();
+    kept_.clear();
     state_ = {};
     audited_ = false;
     return found;
@@ -96,8 +105,9 @@ class TrainingWorkload final : public Workload {
 
   Verification verify_before() override {
     const auto start = Clock::now();
+    measure_memory();
     TrainerSettings settings = run_.trainer;
-    settings.executor.chosen = trainer_->executor().chosen();
+    settings.executor.chosen = chosen_for_one_pass();
     Verification found = compare_with_reference(settings, plugins_);
     const Verification in_step = checked_step("before timing");
     if (found.passed && !in_step.passed) found = in_step;
@@ -119,7 +129,8 @@ class TrainingWorkload final : public Workload {
     last_loss_ = mean_loss();
     if (!found.passed) return found;
     found = checked_step("after timing");
-    if (found.passed) operations_ = operation_metrics(trainer_->executor());
+    if (found.passed)
+      operations_ = operation_metrics(trainer_->executor(), run_.trainer.accumulate);
     if (found.passed && run_.convergence.epochs > 0) converge(found);
     return found;
   }
@@ -131,6 +142,10 @@ class TrainingWorkload final : public Workload {
     if (!sum.implementation.empty())
       ran.implementation += ", gradients added by " + sum.implementation;
     ran.wire_bits = sum.wire_bits;
+    const Learning& learning = run_.trainer.learning;
+    ran.numbers["momentum"] = learning.momentum;
+    ran.numbers["weight_decay"] = learning.weight_decay;
+    if (learning.rule != UpdateRule::sgd) ran.numbers["trust_coefficient"] = learning.coefficient;
     return ran;
   }
   std::map<std::string, double> work() const override { return run_.amounts; }
@@ -139,19 +154,41 @@ class TrainingWorkload final : public Workload {
   std::map<std::string, Metric> metrics() const override {
     std::map<std::string, Metric> all = numbers_.metrics();
     all.insert(operations_.begin(), operations_.end());
+    if (peak_memory_ > 0) all["peak_memory_bytes"] = {peak_memory_, "B", "lower"};
     if (converged_.epochs.empty()) {
       all["loss_of_last_step"] = {last_loss_, "", ""};
       return all;
     }
     const EpochResult& last = converged_.epochs.back();
-    all["epochs"] = {static_cast<double>(last.epoch), "", "lower"};
-    all["accuracy"] = {last.evaluation.accuracy, "", "higher"};
-    all["validation_loss"] = {last.evaluation.loss, "", "lower"};
-    all["time_to_accuracy_s"] = {last.seconds, "s", "lower"};
+    if (converged_.reached) {
+      all["epochs"] = {static_cast<double>(last.epoch), "", "lower"};
+      all["time_to_accuracy_s"] = {last.seconds, "s", "lower"};
+    }
+    all["accuracy"] = {last.evaluation->accuracy, "", "higher"};
+    all["validation_loss"] = {last.evaluation->loss, "", "lower"};
     if (converged_.checkpoint_bytes > 0)
       all["checkpoint_bytes_per_s"] = {
           static_cast<double>(converged_.checkpoint_bytes) / converged_.checkpoint_seconds, "B/s",
           "higher"};
+    return all;
+  }
+
+  std::vector<std::map<std::string, double>> epochs() const override {
+    std::vector<std::map<std::string, double>> all;
+    for (const EpochResult& of : converged_.epochs) {
+      all.push_back({{"epoch", static_cast<double>(of.epoch)},
+                     {"seconds", of.seconds},
+                     {"started_unix_s", of.started_unix_s},
+                     {"trained_unix_s", of.trained_unix_s},
+                     {"ended_unix_s", of.ended_unix_s}});
+      if (of.evaluation) {
+        all.back()["validation_loss"] = of.evaluation->loss;
+        all.back()["accuracy"] = of.evaluation->accuracy;
+      }
+      if (of.images_per_s == 0) continue;  // continued after its last step: validation alone
+      all.back()["training_loss"] = of.training_loss;
+      all.back()["images_per_s"] = of.images_per_s;
+    }
     return all;
   }
 
@@ -168,6 +205,20 @@ class TrainingWorkload final : public Workload {
   void load_next() {
     const Batch& batch = next_of(*training_, ranks_);
     trainer_->load(batch.images, batch.labels);
+    // The same step is made again, and the trainer has but its last images.
+    if (audited_ && !resident_ && run_.trainer.accumulate > 1)
+      kept_.push_back(
+          {{batch.images.begin(), batch.images.end()}, {batch.labels.begin(), batch.labels.end()}});
+  }
+
+  /// The backends of a step that accumulates nothing.
+  std::vector<std::string> chosen_for_one_pass() {
+    std::vector<std::string> chosen;
+    Executor& executor = trainer_->executor();
+    for (std::size_t i = 0; i < executor.graph().nodes.size(); ++i)
+      if (executor.graph().nodes[i].phase != Phase::accumulate)
+        chosen.push_back(executor.backend(i));
+    return chosen;
   }
 
   /// With the first batch. All ranks: one whose files are bad must not leave the others waiting.
@@ -184,6 +235,13 @@ class TrainingWorkload final : public Workload {
       if (!found.empty()) throw InputError(found);
   }
 
+  /// Of the network and one step, before anything is checked: the rank's that needs the most.
+  void measure_memory() {
+    trainer_->step(run_.convergence.rate);
+    peak_memory_ = memory_.bytes().value_or(0);
+    ranks_.allreduce_max(std::span(&peak_memory_, 1));
+  }
+
   /// Trains from the beginning, and adds what was checked and whether it was learnt.
   void converge(Verification& found) {
     const auto validation = validation_batches(run_.data, share());
@@ -192,15 +250,19 @@ class TrainingWorkload final : public Workload {
       throw CaseError("nothing validates the network: " + refusal->reason);
     converged_ = train(*trainer_, *std::get<std::unique_ptr<Evaluator>>(evaluator), *training_,
                        *validation, ranks_, run_.convergence);
+    if (!converged_.epochs.empty())
+      seconds_["before_training"] =
+          converged_.epochs.front().started_unix_s -
+          std::chrono::duration<double>(process_start.time_since_epoch()).count();
     found.checked += converged_.found.checked;
     found.outputs = found.checked;
     found.wrong_elements += converged_.found.wrong_elements;
     const double accuracy =
-        converged_.epochs.empty() ? 0 : converged_.epochs.back().evaluation.accuracy;
-    found.passed = converged_.found.passed && converged_.reached;
+        converged_.epochs.empty() ? 0 : converged_.epochs.back().evaluation->accuracy;
+    found.passed = converged_.found.passed && (converged_.reached || run_.keep_unreached);
     if (!converged_.found.passed)
       found.reason = converged_.found.reason;
-    else if (!converged_.reached)
+    else if (!found.passed)
       found.reason =
           fmt::format("validation reached an accuracy of {:.4f} in {} epochs, not {:g} (--target)",
                       accuracy, run_.convergence.epochs, run_.convergence.target);
@@ -225,7 +287,14 @@ class TrainingWorkload final : public Workload {
     for (skipped_checks_ = 0;; ++skipped_checks_) {
       trainer_->executor().poison();
       check = next_check();
-      trainer_->step(run_.convergence.rate, &check);
+      std::size_t next = 0;
+      const auto load_kept = [&] {
+        if (next >= kept_.size()) return;
+        trainer_->load(kept_[next].images, kept_[next].labels);
+        ++next;
+      };
+      load_kept();
+      trainer_->step(run_.convergence.rate, &check, load_kept);
       if (!trainer_->lowered()) break;
     }
     if (!check.found.passed) check.found.reason += ", " + when;
@@ -248,7 +317,14 @@ class TrainingWorkload final : public Workload {
   std::unique_ptr<Trainer> trainer_;
   Plugins& plugins_;
   Communicator& ranks_;
+  PeakMemory memory_;
+  double peak_memory_ = 0;
   Trainer::State state_;
+  struct KeptBatch {
+    std::vector<float> images;
+    std::vector<std::int64_t> labels;
+  };
+  std::vector<KeptBatch> kept_;  ///< of a step that is audited
   bool audited_ = false;
   StepNumbers numbers_;
   std::map<std::string, double> seconds_;
@@ -264,12 +340,15 @@ class TrainingWorkload final : public Workload {
 
 Result<std::unique_ptr<Workload>> training_workload(const TrainingRun& run, Plugins& plugins,
                                                     Communicator& ranks) {
+  // Libraries are no part of what the network needs.
+  for (const std::string& backend : run.trainer.executor.backends) plugins.open(backend);
+  const PeakMemory memory;
   const auto start = Clock::now();
   auto trainer = Trainer::make(run.trainer, plugins, ranks, run.gradients);
   if (auto* refusal = std::get_if<Unsupported>(&trainer)) return std::move(*refusal);
   return std::make_unique<TrainingWorkload>(run,
                                             std::move(std::get<std::unique_ptr<Trainer>>(trainer)),
-                                            plugins, ranks, seconds_since(start));
+                                            plugins, ranks, memory, seconds_since(start));
 }
 
 }  // namespace assay

@@ -14,6 +14,7 @@ struct TrainingRun {
   TrainerSettings trainer;
   TrainingData data;
   ConvergenceSettings convergence;  ///< 0 epochs: throughput alone
+  bool keep_unreached = false;      ///< a training that misses the target is no wrong result
   int steps = 0;                    ///< that are timed; 0: as many as the timing options say
   /// Connects the same ranks and adds their gradients; null: the workload's ranks do.
   std::shared_ptr<Communicator> gradients{};
@@ -29,7 +30,8 @@ struct TrainingRun {
 /// step has; loss and gradients must be finite.
 ///
 /// With epochs, after the timed steps the network is trained from initial parameters to the target
-/// accuracy, which it must reach. `plugins` and `ranks` outlive the workload.
+/// accuracy, which it must reach, or else has no time to accuracy. `plugins` and `ranks` outlive
+/// the workload.
 Result<std::unique_ptr<Workload>> training_workload(const TrainingRun& run, Plugins& plugins,
                                                     Communicator& ranks);
 

@@ -16,27 +16,30 @@ class NetworkCheats : public testing::Test {
  protected:
   NetworkCheats() { omp_set_num_threads(1); }
 
-  Outcome run(const std::string& cheat, std::uint64_t seed, const std::string& direction) {
+  using Flags = std::map<std::string, std::vector<std::string>>;
+
+  Outcome run(const std::string& cheat, std::uint64_t seed, const std::string& direction,
+              Flags flags = {}) {
     setenv("ASSAY_CHEAT", cheat.c_str(), 1);
     Plugins plugins({TEST_PLUGINS, BUILT_PLUGINS});
     CaseContext context{plugins, *ranks_, seed};
     TimingOptions timing;
     timing.max_time = 0.05;
-    const std::vector<Case> cases = expand(resnet50_benchmark(),
-                                           {{"direction", {direction}},
-                                            {"problem", {"d18w4s32c5"}},
-                                            {"batch", {"2"}},
-                                            {"threads", {"1"}}},
-                                           plugins);
+    flags.insert({{"direction", {direction}},
+                  {"problem", {"d18w4s32c5"}},
+                  {"batch", {"2"}},
+                  {"threads", {"1"}}});
+    const std::vector<Case> cases = expand(resnet50_benchmark(), flags, plugins);
     Case selected = cases.at(0);
     selected.settings["backend"] = "cheating";
     return run_case([&] { return resnet50_benchmark().prepare(selected, context); }, *ranks_,
                     timing);
   }
 
-  void expect_found(const std::string& cheat, const std::string& direction = "training") {
+  void expect_found(const std::string& cheat, const std::string& direction = "training",
+                    const Flags& flags = {}) {
     for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-      const Outcome outcome = run(cheat, seed, direction);
+      const Outcome outcome = run(cheat, seed, direction, flags);
       EXPECT_EQ(outcome.status, "incorrect") << cheat << " " << seed << ": " << outcome.reason;
       EXPECT_FALSE(outcome.timing) << cheat;
     }
@@ -70,6 +73,16 @@ TEST_F(NetworkCheats, InferenceOfOtherNumbers) {
 TEST_F(NetworkCheats, GradientsThatAreScaled) { expect_found("scaled_gradient"); }
 TEST_F(NetworkCheats, WeightsThatStay) { expect_found("stale_weight"); }
 TEST_F(NetworkCheats, UpdatesThatAreLost) { expect_found("lost_update"); }
+
+TEST_F(NetworkCheats, SumsOverBatchesThatAreLost) {
+  for (const char* data : {"synthetic", "learnable:n40v10"}) {
+    const Flags flags{{"accumulate", {"3"}}, {"data", {data}}};
+    const Outcome honest = run("", 1, "training", flags);
+    EXPECT_EQ(honest.status, "ok") << data << ": " << honest.reason;
+    expect_found("lost_sum", "training", flags);
+    expect_found("every_second_run", "training", flags);
+  }
+}
 
 }  // namespace
 }  // namespace assay

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import time
 
 from run_helper import ASSAY, BIN, RunTest, main
 
@@ -47,6 +48,8 @@ class Resnet(RunTest):
         for name in ("forward_s", "backward_s", "update_s", "input_percent", "exposed_communication_percent", "loss_of_last_step"):
             self.assertIn(name, row["metrics"])
         self.assertIn("operations by", row["executed"]["implementation"])
+        # Weights, gradients and velocities of 0.2 million parameters alone are 2 MB.
+        self.assertTrue(2e6 < row["metrics"]["peak_memory_bytes"]["value"] < 2e8, row["metrics"])
         inference = self.row("--direction", "inference")
         self.assertEqual(inference["status"], "ok")
         self.assertNotIn("backward_s", inference["metrics"])
@@ -57,6 +60,23 @@ class Resnet(RunTest):
                       ["--precision", "fp64", "--backend", "reference"]):
             with self.subTest(words):
                 self.assertEqual(self.row(*words)["status"], "ok")
+
+    def test_accumulated_gradients(self):
+        for more in ([], ["--data", "learnable:n40v10"], ["--data", "learnable:n40v10", "--epochs", 1, "--target", 0]):
+            with self.subTest(more):
+                row = self.row("--accumulate", 3, *more)
+                self.assertEqual(row["status"], "ok", row["reason"])
+                self.assertIn("/accumulate=3", row["id"])
+                self.assertEqual(row["problem"]["global_batch_size"], 12)
+                self.assertAlmostEqual(row["rates"]["images_per_s"] * row["time_s"]["median"], 12)
+        self.assertNotIn("accumulate", self.row("--accumulate", 1)["id"])
+        self.assertIn("--accumulate 11", self.refused("--accumulate", 11, "--data", "learnable:n40v10", "--epochs", 1))
+        self.refused("--accumulate", 0)
+        row = self.row("--accumulate", 2, "--direction", "inference", code=6)
+        self.assertIn("--accumulate 2", row["reason"])
+        if shutil.which("mpirun"):
+            row = self.row("--accumulate", 2, before=["mpirun", "-n", 2], env=RANKS)
+            self.assertEqual((row["status"], row["problem"]["global_batch_size"]), ("ok", 16), row["reason"])
 
     def test_published_rows_are_of_the_whole_network_alone(self):
         named = self.command(RESNET, "--list", code=0).stdout
@@ -71,8 +91,19 @@ class Resnet(RunTest):
         self.assertGreaterEqual(row["metrics"]["accuracy"]["value"], 0.5)
         self.assertGreater(row["metrics"]["time_to_accuracy_s"]["value"], 0)
         self.assertIn("epoch 1: loss", self.said)
+        epochs = row["epochs"]
+        self.assertEqual([epoch["epoch"] for epoch in epochs], list(range(1, len(epochs) + 1)))
+        self.assertEqual(len(epochs), self.said.count("; validation: loss"))
+        for epoch in epochs:
+            self.assertIn(f"epoch {epoch['epoch']}: loss {epoch['training_loss']:.4f}", self.said)
+            self.assertIn(f"loss {epoch['validation_loss']:.4f}, accuracy {epoch['accuracy']:.4f}", self.said)
+            self.assertLess(epoch["started_unix_s"], epoch["trained_unix_s"])
+            self.assertLess(epoch["trained_unix_s"], epoch["ended_unix_s"])
+        self.assertLess(abs(epochs[-1]["ended_unix_s"] - time.time()), 100)
+        self.assertGreater(row["setup_s"]["before_training"], row["setup_s"]["verify"])
         self.assertNotIn("throughput only", row["verification"]["reference"])
         row = self.row(*words, "--target", 1, "--epochs", 1, code=3)
+        self.assertNotIn("epochs", row)
         self.assertEqual(row["status"], "incorrect")
         self.assertIn("not 1 (--target)", row["reason"])
         self.assertIsNone(row["time_s"])
@@ -87,6 +118,7 @@ class Resnet(RunTest):
         self.assertGreater(first["metrics"]["checkpoint_bytes_per_s"]["value"], 0)
         row = self.row(*words, "--target", 0, "--restart", "yes")
         self.assertEqual(row["metrics"]["epochs"]["value"], 2)
+        self.assertEqual([epoch["epoch"] for epoch in row["epochs"]], [2])
         whole = file.read_bytes()
         for change, text in ((lambda b: b[:-1], "truncated"), (lambda b: b[:-5] + bytes([b[-5] ^ 1]) + b[-4:], "damaged")):
             with self.subTest(text):

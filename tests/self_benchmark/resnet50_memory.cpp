@@ -4,8 +4,7 @@
 // statistic: max
 // needs: hwy assay_models
 
-#include <fstream>
-
+#include "core/machine/peak_memory.hpp"
 #include "models/network/parity.hpp"
 #include "tests/self_benchmark/support/network_pairs.hpp"
 
@@ -13,15 +12,7 @@ namespace {
 
 using namespace assay;
 
-/// A field of /proc/self/status in bytes.
-double status(const std::string& field) {
-  std::ifstream file("/proc/self/status");
-  for (std::string line; std::getline(file, line);)
-    if (line.starts_with(field + ":")) return 1024 * std::stod(line.substr(field.size() + 1));
-  throw std::runtime_error("no " + field + " in /proc/self/status (not Linux?).");
-}
-
-/// In a process of its own, for a peak is kept for life: the network, chosen backends, two steps.
+/// In a process of its own, as PyTorch is: the network, chosen backends, two steps.
 double peak_of_steps() {
   Plugins plugins;
   const auto ranks = serial_communicator();
@@ -30,8 +21,7 @@ double peak_of_steps() {
   settings.executor.measured = true;
   settings.executor.threads = std::stoi(self_benchmark::pair_threads);
   for (const std::string& backend : settings.executor.backends) plugins.open(backend);
-  std::ofstream("/proc/self/clear_refs") << 5;  // the peak so far becomes what is resident now
-  const double loaded = status("VmRSS");
+  const PeakMemory memory;
   auto made = Trainer::make(settings, plugins, *ranks);
   if (const auto* const refusal = std::get_if<Unsupported>(&made))
     throw std::runtime_error(refusal->reason);
@@ -39,7 +29,8 @@ double peak_of_steps() {
   load_random(trainer, 1);
   trainer.prepare();
   for (int step = 0; step < 2; ++step) trainer.step(0.01);
-  return status("VmHWM") - loaded;
+  if (const auto bytes = memory.bytes()) return *bytes;
+  throw std::runtime_error("the system tells no peak of memory (not Linux?).");
 }
 
 double answer_of(const std::string& command, const char* field) {

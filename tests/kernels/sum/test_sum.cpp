@@ -17,22 +17,29 @@ TEST(Sum, BackendsOverRandomSizes) {
   for (const char* backend : {"reference", "native"})
     for (const Precision precision : precisions)
       for (const std::int64_t n : {std::int64_t{1}, std::int64_t{15}, std::int64_t{1024},
-                                   1 + static_cast<std::int64_t>(random() % 70000)}) {
-        const SumProblem problem(n, precision);
-        EXPECT_TRUE(kernel_test::verify(problem, sum_oracle(problem), backend, 2)) << backend;
-      }
+                                   1 + static_cast<std::int64_t>(random() % 70000)})
+        for (const bool in_place : {false, true}) {
+          const SumProblem problem(n, precision, in_place);
+          EXPECT_TRUE(kernel_test::verify(problem, sum_oracle(problem), backend, 2))
+              << backend << " " << problem.canonical();
+        }
 }
 
 TEST(Sum, EveryElementHasOneRightValue) {
-  const SumProblem problem(3, Precision::fp32);
-  Inputs inputs;
-  for (const char* name : {"a", "b"})
-    inputs.emplace(name, Values(Values::Kind::mantissa, 1, name, DataType::fp32, 0));
-  const std::int64_t indices[] = {0, 2};
-  Expected expected[2];
-  sum_oracle(problem)->expect(problem.tensors()[2], inputs, {}, false, indices, expected);
-  EXPECT_EQ(expected[1].value, inputs.at("a")(2) + inputs.at("b")(2));
-  EXPECT_EQ(expected[1].max_bound, 0);
+  for (const bool in_place : {false, true}) {
+    const SumProblem problem(3, Precision::fp32, in_place);
+    const TensorSpec output = problem.tensors()[in_place ? 0 : 2];
+    Inputs inputs;
+    for (const char* name : {"a", "b"})
+      inputs.emplace(name, Values(Values::Kind::mantissa, 1, name, DataType::fp32, 0));
+    const std::int64_t indices[] = {0, 2};
+    Expected expected[2];
+    const auto oracle = sum_oracle(problem);
+    oracle->expect(output, inputs, {}, false, indices, expected);
+    EXPECT_EQ(expected[1].value, inputs.at("a")(2) + inputs.at("b")(2));
+    EXPECT_EQ(expected[1].max_bound, 0);
+    EXPECT_TRUE(oracle->whole(output).has_value());
+  }
 }
 
 TEST(Sum, RefusesWhatIsNone) {

@@ -180,6 +180,27 @@ TEST(UpdateOracle, CountsStaleWeights) {
   EXPECT_EQ(complaints(problem, inputs, right), 1);
 }
 
+/// Of parts that cancel, the step's error is more than the weight's last place: whether the weight
+/// stays depends on roundings.
+TEST(UpdateOracle, AStepOfPartsThatCancelMayLeaveAWeightStale) {
+  const UpdateProblem problem({UpdateRule::sgd, 0.9, 0, 0, {{1}}}, Precision::fp32);
+  Inputs inputs = inputs_of({to_fp32(-0.9)}, {to_fp32(0.01)});
+  inputs.insert_or_assign("velocity", stored({1}));
+  Tensors right = compute(problem, inputs);
+  EXPECT_EQ(right["counts"], (std::vector<double>{0, 0, 0}));
+  EXPECT_EQ(complaints(problem, inputs, right), 0);
+  right["counts"][2] = 1;
+  EXPECT_EQ(complaints(problem, inputs, right), 0);
+  right["counts"][2] = 2;
+  EXPECT_EQ(complaints(problem, inputs, right), 1);
+  // Of a clear step it is known.
+  inputs.insert_or_assign("velocity", stored({2}));
+  right = compute(problem, inputs);
+  EXPECT_EQ(complaints(problem, inputs, right), 0);
+  right["counts"][2] = 1;
+  EXPECT_EQ(complaints(problem, inputs, right), 1);
+}
+
 TEST(UpdateBackends, HaveEveryRuleAndPrecision) {
   for (const char* backend : {"reference", "native"})
     for (const UpdateRule rule : rules)

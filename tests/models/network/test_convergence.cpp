@@ -26,10 +26,12 @@ struct Session {
   ConvergenceSettings settings;
 
   explicit Session(std::uint64_t seed, std::int64_t width = 8, std::int64_t images = 320,
-                   Precision precision = Precision::fp32, const char* scale = "none") {
+                   Precision precision = Precision::fp32, const char* scale = "none",
+                   std::int64_t accumulate = 1) {
     TrainerSettings of = network_test::small_settings("native");
     of.shape.width = width;
     of.batch = 32;
+    of.accumulate = accumulate;
     of.precision = precision;
     of.loss_scale = parse_loss_scale("--loss-scale", scale);
     of.executor.threads = 1;
@@ -60,8 +62,8 @@ TEST(Convergence, ASmallNetworkLearnsItsClasses) {
   run.settings.target = 0.97;
   const Convergence made = run.train();
   ASSERT_FALSE(made.epochs.empty());
-  EXPECT_TRUE(made.reached) << made.epochs.back().evaluation.accuracy;
-  EXPECT_EQ(made.epochs.back().evaluation.images, 300);
+  EXPECT_TRUE(made.reached) << made.epochs.back().evaluation->accuracy;
+  EXPECT_EQ(made.epochs.back().evaluation->images, 300);
   EXPECT_TRUE(made.found.passed) << made.found.reason;
   EXPECT_GT(made.found.checked, 1000);
   EXPECT_LT(made.epochs.back().training_loss, made.epochs.front().training_loss);
@@ -79,12 +81,30 @@ TEST(ConvergenceFull, EveryPrecisionLearnsItsClasses) {
       ASSERT_FALSE(made.epochs.empty());
       const EpochResult& last = made.epochs.back();
       EXPECT_TRUE(made.reached) << name(precision) << " " << seed << ": "
-                                << last.evaluation.accuracy;
+                                << last.evaluation->accuracy;
       EXPECT_TRUE(made.found.passed) << made.found.reason;
-      EXPECT_LT(last.evaluation.loss, 0.15) << name(precision) << " " << seed;
+      EXPECT_LT(last.evaluation->loss, 0.15) << name(precision) << " " << seed;
       std::cerr << name(precision) << " seed " << seed << ": " << last.epoch << " epochs, accuracy "
-                << last.evaluation.accuracy << ", loss " << last.evaluation.loss << '\n';
+                << last.evaluation->accuracy << ", loss " << last.evaluation->loss << '\n';
     }
+}
+
+TEST(Convergence, ValidatesEverySoManyEpochsAndAtTheEnd) {
+  Session run(1);
+  run.settings.epochs = 5;
+  run.settings.validate_every = 2;
+  run.settings.target = 1.1;
+  const Convergence made = run.train();
+  ASSERT_EQ(made.epochs.size(), 5U);
+  double before = 0;
+  for (const EpochResult& epoch : made.epochs) {
+    EXPECT_EQ(epoch.evaluation.has_value(), epoch.epoch % 2 == 0 || epoch.epoch == 5);
+    EXPECT_GE(epoch.started_unix_s, before);
+    EXPECT_GT(epoch.trained_unix_s, epoch.started_unix_s);
+    EXPECT_EQ(epoch.ended_unix_s > epoch.trained_unix_s, epoch.evaluation.has_value());
+    before = epoch.ended_unix_s;
+  }
+  EXPECT_GT(made.found.checked, 1000);
 }
 
 TEST(Convergence, WithoutUpdatesNothingIsLearnt) {
@@ -92,7 +112,7 @@ TEST(Convergence, WithoutUpdatesNothingIsLearnt) {
   run.settings.rate = 1e-30;
   const Convergence made = run.train();
   EXPECT_FALSE(made.reached);
-  EXPECT_LT(made.epochs.back().evaluation.accuracy, 0.3);
+  EXPECT_LT(made.epochs.back().evaluation->accuracy, 0.3);
 }
 
 TEST(Convergence, DivergenceIsNoResult) {
@@ -126,6 +146,36 @@ TEST(Convergence, ARestartEqualsTheUninterruptedRun) {
   other.settings.checkpoint = file;
   other.settings.restart = true;
   EXPECT_THROW(other.train(), InputError);
+  std::filesystem::remove(file);
+}
+
+/// Of ten batches of an epoch nine are used, in three steps; the next epoch begins with its own.
+TEST(Convergence, AccumulatesBatches) {
+  const auto file =
+      std::filesystem::temp_directory_path() / ("assay_accumulate_" + std::to_string(getpid()));
+  const auto session = [](std::int64_t accumulate) {
+    return Session(3, 8, 320, Precision::fp32, "none", accumulate);
+  };
+  Session whole = session(3), first = session(3), second = session(3), other = session(1),
+          much = session(11);
+  whole.settings.epochs = 2;
+  const Convergence made = whole.train();
+  EXPECT_TRUE(made.found.passed) << made.found.reason;
+  EXPECT_EQ(made.steps, 6);
+  EXPECT_LT(made.epochs[1].training_loss, made.epochs[0].training_loss);
+  first.settings.epochs = 2;
+  first.settings.target = 0;
+  first.settings.checkpoint = file;
+  EXPECT_EQ(first.train().epochs.size(), 1U);
+  second.settings = whole.settings;
+  second.settings.checkpoint = file;
+  second.settings.restart = true;
+  second.train();
+  EXPECT_EQ(second.weights(), whole.weights());
+  EXPECT_EQ(second.trainer->running_statistics(), whole.trainer->running_statistics());
+  other.settings = second.settings;
+  EXPECT_THROW(other.train(), InputError);
+  EXPECT_THROW(much.train(), InputError) << "more batches than an epoch has";
   std::filesystem::remove(file);
 }
 

@@ -80,6 +80,82 @@ TEST(Ranks, GradientsAreTheSumOfEachRanksOwn) {
   }
 }
 
+std::uint64_t seed_of_pass(std::int64_t pass) { return 10 + static_cast<std::uint64_t>(pass); }
+
+struct Learnt {
+  std::vector<double> gradients, weights;
+  double loss = 0;
+};
+
+/// One step of one rank that accumulates the gradients of so many batches.
+Learnt accumulated(std::int64_t passes) {
+  const auto alone = serial_communicator();
+  TrainerSettings of = settings();
+  of.accumulate = passes;
+  const auto trainer = made(of, *alone);
+  std::int64_t pass = 0;
+  const auto load = [&] { load_random(*trainer, seed_of_pass(pass++)); };
+  load();
+  trainer->prepare();
+  trainer->executor().poison();
+  StepCheck check;
+  check.found.passed = true;
+  for (std::size_t i = 0; i < trainer->graph().nodes.size(); ++i)
+    if (trainer->graph().nodes[i].phase >= Phase::accumulate) check.nodes.insert(i);
+  check.seed = 1;  // the second pass
+  trainer->step(0.1, &check, load);
+  EXPECT_EQ(pass, passes);
+  EXPECT_TRUE(check.found.passed) << check.found.reason;
+  EXPECT_EQ(check.nodes.size(), passes > 1 ? 2U : 1U);
+  return {read_values(trainer->executor(), trainer->graph().gradients),
+          read_values(trainer->executor(), trainer->graph().weights), trainer->loss()};
+}
+
+/// One rank that accumulates the batches of all: batch norm sees the same batches, so gradients,
+/// and what is learnt of them, are equal to rounding.
+TEST(Ranks, LearnWhatOneRankLearnsThatAccumulates) {
+  const Learnt one = accumulated(ranks_of_test), fewer = accumulated(ranks_of_test - 1);
+  EXPECT_GT(difference(fewer.gradients, one.gradients), 0.1);  // a test of something
+  EXPECT_GT(difference(fewer.weights, one.weights), 1e-4);
+  std::vector<double> losses(ranks_of_test);
+  testing_fakes::on_threads(ranks_of_test, [&](Communicator& ranks) {
+    const auto trainer = made(settings(), ranks);
+    load_random(*trainer, seed_of_pass(ranks.rank()));
+    trainer->prepare();
+    trainer->step(0.1);
+    EXPECT_LT(
+        difference(read_values(trainer->executor(), trainer->graph().gradients), one.gradients),
+        1e-6);
+    EXPECT_LT(difference(read_values(trainer->executor(), trainer->graph().weights), one.weights),
+              1e-6);
+    losses[static_cast<std::size_t>(ranks.rank())] = trainer->loss();
+  });
+  EXPECT_NEAR((losses[0] + losses[1] + losses[2]) / ranks_of_test, one.loss, 1e-5);
+}
+
+/// Both together: two ranks, each of two batches, as one rank of four.
+TEST(Ranks, AccumulateToo) {
+  const Learnt one = accumulated(4);
+  testing_fakes::on_threads(2, [&](Communicator& ranks) {
+    TrainerSettings of = settings();
+    of.accumulate = 2;
+    const auto trainer = made(of, ranks);
+    load_random(*trainer, seed_of_pass(2 * ranks.rank()));
+    trainer->prepare();
+    StepCheck check;
+    check.found.passed = true;
+    check.gradient_sum = true;
+    trainer->step(0.1, &check, [&] { load_random(*trainer, seed_of_pass(2 * ranks.rank() + 1)); });
+    EXPECT_TRUE(check.found.passed) << check.found.reason;
+    EXPECT_GT(check.found.checked, 63);
+    EXPECT_LT(
+        difference(read_values(trainer->executor(), trainer->graph().gradients), one.gradients),
+        1e-6);
+    EXPECT_LT(difference(read_values(trainer->executor(), trainer->graph().weights), one.weights),
+              1e-6);
+  });
+}
+
 /// What is started is not done: each rank keeps its own gradients.
 class NotAdding final : public Communicator {
  public:

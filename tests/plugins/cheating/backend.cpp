@@ -74,6 +74,10 @@ class CheatingOperation final : public Operation {
     const bool dares = runs_ > honest_runs;
     if (cheat_ == "run_only_on_poison" && dares && !poisoned()) return;
     if (cheat_ == "lost_update" && dares && find("velocity") != nullptr) return;
+    // The sum of gradients of several batches is the one that is made in place.
+    if (cheat_ == "lost_sum" && dares && find("a") != nullptr && find("b") != nullptr &&
+        find("a")->spec().role == Role::inout)
+      return;
     if (cheat_ == "every_second_run" && dares && runs_ % 2 == 0) return;
     const bool partial = cheat_ == "one_percent" && dares;
     const std::vector<double> before =

@@ -1,0 +1,116 @@
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "analysis/mllog/run_facts.hpp"
+#include "analysis/mllog/submission.hpp"
+
+namespace assay::mllog {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+class Log {
+ public:
+  void point(double time, const char* key, const json& value, json metadata = json::object()) {
+    line("POINT_IN_TIME", time, key, value, std::move(metadata));
+  }
+  void start(double time, const char* key, json metadata = json::object()) {
+    line("INTERVAL_START", time, key, nullptr, std::move(metadata));
+  }
+  void stop(double time, const char* key, json metadata = json::object()) {
+    line("INTERVAL_END", time, key, nullptr, std::move(metadata));
+  }
+  std::string text() && { return std::move(text_); }
+
+ private:
+  void line(const char* event, double time, const char* key, const json& value, json metadata) {
+    ordered_json one;
+    one["namespace"] = "";
+    one["time_ms"] = std::llround(1000 * time);
+    one["event_type"] = event;
+    one["key"] = key;
+    one["value"] = value;
+    one["metadata"] = std::move(metadata);
+    text_ += fmt::format(":::MLLOG {}\n", one.dump());
+  }
+
+  std::string text_;
+};
+
+/// Hyperparameters by the names that the rules give them.
+void add_learning(Log& log, double time, const RunFacts& facts, std::int64_t images) {
+  const std::string rule = facts.text("optimizer"), of = rule + "_opt_";
+  const auto point = [&](const std::string& key, const json& value) {
+    log.point(time, key.c_str(), value);
+  };
+  const Schedule schedule = schedule_of(facts.text("schedule"));
+  const std::int64_t warmup = facts.count("warmup", 0), decays = facts.count("epochs", 0) - warmup;
+  point("opt_name", rule);
+  point(of + "base_learning_rate", facts.base_rate());
+  point(of + "end_learning_rate", schedule.end);
+  point(of + "learning_rate_decay_poly_power", std::llround(schedule.power));
+  point(of + "learning_rate_decay_steps", decays * facts.steps_of(images));
+  point(of + "momentum", facts.executed("momentum"));
+  point(of + "weight_decay", facts.executed("weight_decay"));
+  if (rule == "lars") {
+    point("lars_epsilon", 0.0);
+    point("lars_opt_learning_rate_warmup_epochs", warmup);
+  } else {
+    point("opt_learning_rate_warmup_epochs", warmup);
+    point("model_bn_span", facts.count("batch", 0));
+  }
+}
+
+/// A block is what is trained between two validations.
+void add_epochs(Log& log, const json& epochs) {
+  for (std::size_t i = 0; i < epochs.size();) {
+    std::size_t last = i;
+    while (!epochs[last].contains("accuracy")) ++last;
+    const json first = epochs[i].at("epoch"), validated = epochs[last].at("epoch");
+    log.start(epochs[i].at("started_unix_s"), "block_start",
+              {{"first_epoch_num", first}, {"epoch_count", last - i + 1}});
+    for (; i <= last; ++i) {
+      const json number{{"epoch_num", epochs[i].at("epoch")}};
+      log.start(epochs[i].at("started_unix_s"), "epoch_start", number);
+      log.stop(epochs[i].at("trained_unix_s"), "epoch_stop", number);
+    }
+    const json number{{"epoch_num", validated}};
+    const double ended = epochs[last].at("ended_unix_s");
+    log.start(epochs[last].at("trained_unix_s"), "eval_start", number);
+    log.point(ended, "eval_accuracy", epochs[last].at("accuracy"), number);
+    log.stop(ended, "eval_stop", number);
+    log.stop(ended, "block_stop", {{"first_epoch_num", first}});
+  }
+}
+
+}  // namespace
+
+std::string log_of(const json& result, const json& row, const Submitter& submitter) {
+  const RunFacts facts(row);
+  const double start = facts.started();
+  const std::int64_t images = images_of(facts.text("data")).value_or(0);
+  Log log;
+  log.point(start, "cache_clear", submitter.cache_cleared);
+  log.start(start, "init_start");
+  log.point(start, "submission_benchmark", "resnet");
+  log.point(start, "submission_org", submitter.organisation);
+  log.point(start, "submission_division", "closed");
+  log.point(start, "submission_status", submitter.status);
+  log.point(start, "submission_platform", submitter.platform);
+  log.point(start, "seed", result.at("run").at("seed"));
+  log.point(start, "global_batch_size", facts.global_batch());
+  log.point(start, "gradient_accumulation_steps", facts.count("accumulate", 1));
+  log.point(start, "train_samples", images);
+  log.point(start, "eval_samples", images_of(facts.text("validation")).value_or(0));
+  add_learning(log, start, facts, images);
+  log.stop(start, "init_stop");
+  log.start(start, "run_start");
+  add_epochs(log, row.at("epochs"));
+  log.stop(row.at("epochs").back().at("ended_unix_s"), "run_stop", {{"status", "success"}});
+  return std::move(log).text();
+}
+
+}  // namespace assay::mllog

@@ -1,0 +1,47 @@
+#pragma once
+// What a row of the trainer says of its run, as MLPerf counts it.
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+namespace assay::mllog {
+
+/// A schedule as a row writes it: "cosine", "poly:2:0.0001".
+struct Schedule {
+  std::string kind;
+  double power = 0, end = 0;  ///< of "poly"
+};
+Schedule schedule_of(const std::string& text);
+
+/// The images of a set of files with 1000 classes: 50000 of "tfrecord:n50000c1000:1f…". Nothing for
+/// other sets and for images that were generated.
+std::optional<std::int64_t> images_of(const std::string& set);
+
+class RunFacts {
+ public:
+  /// Keeps a reference to the row.
+  explicit RunFacts(const nlohmann::json& row) : row_(row) {}
+
+  /// A parameter as it was given; "" where the row has none of that name.
+  std::string text(const char* parameter) const;
+  std::optional<double> number(const char* parameter) const;
+  std::int64_t count(const char* parameter, std::int64_t otherwise) const;
+  /// A number of `executed`; NaN where it has none.
+  double executed(const char* name) const;
+
+  std::int64_t global_batch() const;  ///< images of one update
+  double base_rate() const;           ///< of the learning, after the warm-up
+  /// Updates of an epoch of `images`.
+  std::int64_t steps_of(std::int64_t images) const { return images / global_batch(); }
+  /// From the start of the process to that of training.
+  std::optional<double> before_training() const;
+  /// When the process was started, in seconds since 1970. Needs before_training() and an epoch.
+  double started() const;
+
+ private:
+  const nlohmann::json& row_;
+};
+
+}  // namespace assay::mllog

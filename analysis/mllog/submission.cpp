@@ -1,0 +1,137 @@
+#include "analysis/mllog/submission.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "analysis/mllog/run_facts.hpp"
+#include "core/base/text.hpp"
+
+namespace assay::mllog {
+namespace {
+
+using nlohmann::json;
+
+constexpr double least_accuracy = 0.759, below_accuracy = 1;
+constexpr std::int64_t training_images = 1281167, validation_images = 50000;  // ImageNet 2012
+constexpr std::int64_t epochs_between_validations = 4;
+constexpr double end_rate = 1e-4, power = 2;
+constexpr std::int64_t free_momentum_from = 32768;
+
+bool whole(double value) { return std::abs(std::round(value) - value) < 1e-5; }
+
+class Judge {
+ public:
+  explicit Judge(const json& row) : row_(row), facts_(row) {}
+
+  std::vector<std::string> reasons() {
+    if (row_.value("published", false)) return {"the row is published, and was not measured"};
+    if (row_.at("benchmark") != "resnet50")
+      return {fmt::format("its benchmark is {}, not resnet50",
+                          row_.at("benchmark").get<std::string>())};
+    if (facts_.text("direction") != "training") return {"it is inference, not training"};
+    if (row_.at("status") != "ok")
+      add("the row is {}: {}", row_.at("status").get<std::string>(),
+          row_.at("reason").get<std::string>());
+    network();
+    data();
+    optimizer();
+    if (row_.at("status") == "ok") epochs();
+    return std::move(reasons_);
+  }
+
+ private:
+  template <class... Arguments>
+  void add(fmt::format_string<Arguments...> text, Arguments&&... arguments) {
+    reasons_.push_back(fmt::format(text, std::forward<Arguments>(arguments)...));
+  }
+
+  void network() {
+    constexpr const char* resnet50 = "d50w64s224c1000";
+    const std::string network = row_.at("problem").at("descriptor");
+    if (network != resnet50) add("its network is {}, not {}", network, resnet50);
+    const double smoothing = facts_.number("smoothing").value_or(-1);
+    if (smoothing != 0 && smoothing != 0.1)
+      add("--smoothing {} is neither 0 nor 0.1", facts_.text("smoothing"));
+  }
+
+  void data() {
+    const auto set = [&](const char* name, std::int64_t expected) {
+      const std::string data = facts_.text(name);
+      if (const auto images = images_of(data); images != expected)
+        add("--{} {} is not a set of files with {} images of 1000 classes", name, data, expected);
+    };
+    set("data", training_images);
+    set("validation", validation_images);
+    if (facts_.text("max_bad_samples") != "0")
+      add("--max-bad-samples {}: images may have been left out", facts_.text("max_bad_samples"));
+    if (facts_.text("restart") != "no")
+      add("--restart: the clock stood still between two parts of the training");
+  }
+
+  void optimizer() {
+    const std::string rule = facts_.text("optimizer");
+    if (rule != "sgd" && rule != "lars") add("--optimizer {} is neither sgd nor lars", rule);
+    const Schedule schedule = schedule_of(facts_.text("schedule"));
+    if (schedule.kind != "poly" || schedule.power != power || schedule.end != end_rate)
+      add("--schedule {} is not poly:2:0.0001", facts_.text("schedule"));
+    const double rate = facts_.base_rate();
+    if (rule == "sgd" && !whole(rate / 0.001))
+      add("the learning rate {:g} of {} images is not a multiple of 0.001", rate,
+          facts_.global_batch());
+    const double momentum = facts_.executed("momentum"), decay = facts_.executed("weight_decay");
+    if (momentum != 0.9 && (rule == "sgd" || facts_.global_batch() < free_momentum_from))
+      add("the momentum {} is not 0.9", momentum);
+    if (!(decay > 0) || !whole(std::log2(decay / 1e-4)))
+      add("the weight decay {} is not 0.0001 times a power of two", decay);
+  }
+
+  void epochs() {
+    const json all = row_.value("epochs", json::array());
+    if (all.empty()) return add("it has not trained to an accuracy (throughput only: --epochs 0)");
+    if (all.front().at("epoch") != 1)
+      add("its first epoch is {}, not 1", all.front()["epoch"].dump());
+    const double accuracy = all.back().value("accuracy", -1.0);
+    if (!(accuracy >= least_accuracy && accuracy < below_accuracy))
+      add("its accuracy {} is not from 0.759 to below 1", accuracy);
+    validations(all);
+    if (!facts_.before_training())
+      return add("it does not say when the process began (setup_s.before_training)");
+    double before = facts_.started();
+    for (const json& epoch : all)
+      for (const char* when : {"started_unix_s", "trained_unix_s", "ended_unix_s"}) {
+        const double now = epoch.value(when, -1.0);
+        if (now < before)
+          return add("epoch {} has no {}, or one before it is later", epoch.at("epoch").dump(),
+                     when);
+        before = now;
+      }
+  }
+
+  /// "Every 4 epochs with offset 0 or 1 or 2 or 3."
+  void validations(const json& all) {
+    std::int64_t last = 0;
+    for (const json& epoch : all) {
+      if (!epoch.contains("accuracy")) continue;
+      const std::int64_t now = epoch.at("epoch");
+      if (last == 0 ? now > epochs_between_validations : now - last != epochs_between_validations)
+        return add(
+            "it was validated after epoch {} and then after {}, not every 4 epochs "
+            "(--validate-every 4)",
+            last, now);
+      last = now;
+    }
+  }
+
+  const json& row_;
+  RunFacts facts_;
+  std::vector<std::string> reasons_;
+};
+
+}  // namespace
+
+std::vector<std::string> why_no_submission(const json& row) { return Judge(row).reasons(); }
+
+}  // namespace assay::mllog

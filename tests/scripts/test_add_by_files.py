@@ -52,7 +52,7 @@ class AddByFiles(RunTest):
                           "kernels/throwaway/CMakeLists.txt", "kernels/throwaway/backend.cpp", "suites/throwaway.json"])
         build = self.folder / "build"
         # Not optimised and without the vendors' backends: what is proved is the adding, and that costs the least.
-        said = self.step("cmake", "-G", "Ninja", "-S", self.tree, "-B", build, "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O0",
+        said = self.step("cmake", "-G", "Ninja", "-S", self.tree, "-B", build, "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O0", "-DCMAKE_UNITY_BUILD=ON",
                          "-DBUILD_TESTING=OFF", "-DASSAY_ONEDNN=OFF", "-DASSAY_CUDA=OFF",
                          f"-DCMAKE_PREFIX_PATH={self.cached('CMAKE_PREFIX_PATH')}",
                          f"-DCMAKE_CXX_COMPILER={self.cached('CMAKE_CXX_COMPILER')}")

@@ -62,7 +62,7 @@ class Install(RunTest):
 
     def test_completions_in_bash(self):
         self.assertEqual(self.completed("assay", "ru"), ["run"])
-        self.assertEqual(self.completed("assay", "run", "--launc"), ["--launches", "--launcher"])
+        self.assertEqual(self.completed("assay", "run", "--launc"), ["--launcher", "--launches"])
         self.assertEqual(self.completed("assay", "list", "back"), ["backends"])
         self.assertEqual(self.completed("assay", "compare", "--vary", "soft"), ["software"])
         self.assertEqual(self.completed("assay-conv", "--direction", "forw"), ["forward"])

@@ -6,6 +6,7 @@ same is a suspect, and fresh launches answer that it was noise: the exit codes b
 import json
 import shlex
 import shutil
+import xml.etree.ElementTree
 
 from run_helper import ASSAY, BIN, SMALL, SOURCE, RunTest, group, main
 
@@ -49,6 +50,12 @@ class Pipeline(RunTest):
         document = json.loads((self.out / "history.json").read_text())
         return {series["id"].split("/")[2]: (series["state"], series.get("confirmation", {}).get("answer")) for series in document["series"]}
 
+    def junit(self):
+        """Failures and errors by row; each row is a testcase."""
+        cases = list(xml.etree.ElementTree.parse(self.out / "junit.xml").getroot().iter("testcase"))
+        self.assertEqual({case.get("name") for case in cases}, {row["id"] for row in self.rows()})
+        return {case.get("name").split("/")[2]: (part.tag, part.get("type")) for case in cases for part in case}
+
     def test_only_what_is_wrong_fails_and_in_its_run(self):
         good, slow = self.build("good"), self.build("slow", WEEKLY_SLOWER="1.1")
         lacking = self.build("lacking", WEEKLY_LOST="bf16")
@@ -60,9 +67,11 @@ class Pipeline(RunTest):
         self.promote(good)
         self.run_week(good, suite, code=0, WEEKLY_DISTURBED="1.5")
         self.assertEqual(self.answers(), {"fp32": ("suspect", "noise"), "bf16": ("suspect", "noise")})
+        self.assertEqual(self.junit(), {})
         self.run_week(good, suite, code=0)
         done = self.run_week(slow, suite, code=4)
         self.assertEqual(self.answers(), {"fp32": ("suspect", "software slower"), "bf16": ("suspect", "software slower")})
+        self.assertEqual(self.junit(), {"fp32": ("failure", "software slower"), "bf16": ("failure", "software slower")})
         self.assertRegex(done.stdout, r"guard: \S*fp32\S*: software slower: the time of the new build is \+\d+\.\d % against the promoted build")
         self.command(ASSAY, "validate", self.out / "history.json", code=0)
         # Asked again later, with the promoted build named: the launches are there already.
@@ -75,6 +84,7 @@ class Pipeline(RunTest):
         self.run_week(good, suite, code=0)
         done = self.run_week(lacking, suite, code=6)
         self.assertEqual(self.answers()["bf16"], ("lost", None))
+        self.assertEqual(self.junit(), {"bf16": ("failure", "lost")})
         self.assertRegex(done.stdout, r"guard: \S*bf16\S*: lost: .*this version has no bf16")
         self.run_week(good, suite, code=0)
         self.assertEqual(self.week, 14)
@@ -86,6 +96,7 @@ class Pipeline(RunTest):
         slower = {"launches": 1, "WEEKLY_SLOWER": "2"}
         self.run_week(good, suite, code=8, **slower)
         self.assertEqual(self.answers()["fp32"], ("suspect", "unconfirmed"), "nobody promoted")
+        self.assertEqual(self.junit(), {"fp32": ("error", "unconfirmed")})
         shutil.rmtree(self.out)
         self.promote(good)
         self.run_week(good, suite, code=4, **slower)  # both builds are: it is not the software

@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""A fleet that is simulated from one real result: `assay gather`, `assay accept` and `assay report` find the nodes that are slow, wrong
+and missing, from a folder of results and from one gathered file alike. scripts/self-benchmark --filter fleet has 1,000 nodes."""
+import json
+import re
+import sys
+
+from run_helper import ASSAY, SOURCE, RunTest, group, main
+
+sys.path.insert(0, str(SOURCE / "tests" / "support"))
+import make_fleet  # noqa: E402
+
+NODES = 40
+SLOW, ONE_ROW, WRONG, ABSENT, NOISY = (make_fleet.host_of(i) for i in (7, 11, 13, 17, 19))
+
+
+class Fleet(RunTest):
+    def template(self):
+        """Six rows of two launches, measured here with the reference backend."""
+        problems = [f"mb1ic8ih8oc{8 * (i + 1)}oh8kh3ph1" for i in range(6)]
+        suite = self.suite([group(["direct"], problems, backend="reference")])
+        self.run_suite(suite, "--launches", 2, code=0)
+        return json.loads((self.out / "result.json").read_text())
+
+    def setUp(self):
+        super().setUp()
+        self.measured = self.template()
+        self.ids = sorted({row["id"] for row in self.measured["rows"]})
+        self.nodes = self.folder / "nodes"
+
+    def make(self, **more):
+        return make_fleet.fleet(self.measured, self.nodes, NODES, variation=0.002, **more)
+
+    def make_troubled(self):
+        return self.make(slow={SLOW: 1.1, ONE_ROW: {self.ids[2]: 1.3}}, statuses={WRONG: {self.ids[0]: "incorrect"}},
+                         absent=(ABSENT,), disturbed=(NOISY,))
+
+    def gather(self, *words, code=0):
+        self.file = self.folder / "fleet.json"
+        return self.command(ASSAY, "gather", self.nodes, "--out", self.file, *words, code=code)
+
+    def accept(self, source, code):
+        out = self.folder / "acceptance.json"
+        self.command(ASSAY, "accept", source, "--criteria", "acceptance", "--format", "json", "--out", out, code=code)
+        self.command(ASSAY, "validate", out, code=0)
+        return json.loads(out.read_text())
+
+    def report(self, *sources):
+        out = self.folder / "report.html"
+        self.command(ASSAY, "report", *sources, "--out", out, code=0)
+        (data,) = re.findall(r'<script id="data" type="application/json">(.*?)</script>', out.read_text(), re.DOTALL)
+        self.page = json.loads(data)
+        names, texts = self.page["rows"]["columns"], self.page["rows"]["texts"]
+        return [{name: self.page["strings"][value] if name in texts else value for name, value in zip(names, line)}
+                for line in self.page["rows"]["values"]]
+
+    def test_a_gathered_file_is_read_as_the_folder(self):
+        self.make_troubled()
+        hosts = [make_fleet.host_of(i) for i in range(NODES)]
+        listed = self.folder / "nodefile"
+        listed.write_text("".join(f"{host}\n{host}\n" for host in hosts))
+        done = self.gather("--node-file", listed, code=6)
+        self.assertIn(f"{ABSENT}: MISSING", done.stderr)
+        self.command(ASSAY, "validate", self.file, code=0)
+        gathered = json.loads(self.file.read_text())
+        self.assertEqual(len(gathered["rows"]), len(self.measured["rows"]) * (NODES - 1))
+        self.assertEqual([node["host"] for node in gathered["run"]["missing_nodes"]], [ABSENT])
+
+        folder = self.accept(self.nodes, code=3)
+        file = self.accept(self.file, code=3)
+        verdicts = {node["node"]: node["verdict"] for node in file["nodes"]}
+        self.assertEqual({node: verdict for node, verdict in verdicts.items() if verdict != "PASS"},
+                         {SLOW: "PERF-FAIL", ONE_ROW: "PERF-FAIL", WRONG: "INCORRECT", ABSENT: "MISSING"})
+        self.assertEqual(file["stragglers"][0]["node"], SLOW)
+        slow = {row["id"] for node in file["nodes"] if node["node"] == ONE_ROW for row in node["rows"] if row["verdict"] == "PERF-FAIL"}
+        self.assertEqual(slow, {self.ids[2]})
+        # But for the node that no file of the folder names, both are one.
+        self.assertEqual([node for node in file["nodes"] if node["node"] != ABSENT], folder["nodes"])
+        self.assertEqual(file["stragglers"], folder["stragglers"])
+        one, other = (self.command(ASSAY, "table", source, "--format", "json", code=0).stdout for source in (self.nodes, self.file))
+        self.assertEqual(one.count('"id"'), other.count('"id"'))
+
+    def test_a_report_has_medians_and_what_needs_a_look(self):
+        self.make_troubled()
+        acceptance = self.folder / "verdict.json"
+        self.command(ASSAY, "accept", self.nodes, "--criteria", "acceptance", "--format", "json", "--out", acceptance, code=3)
+        rows = self.report(self.nodes, acceptance)
+        medians = {row["id"]: row for row in rows if row["host"].startswith("median of")}
+        self.assertEqual(sorted(medians), self.ids)
+        alone = {(row["host"], row["id"]) for row in rows if not row["host"].startswith("median of")}
+        expected = {(SLOW, row_id) for row_id in self.ids} | {(ONE_ROW, self.ids[2]), (WRONG, self.ids[0]),
+                                                              (NOISY, self.measured["rows"][0]["id"])}
+        self.assertEqual(alone, expected)
+        files = [json.loads(file.read_text()) for file in sorted(self.nodes.glob("*/result.json"))]
+        for row_id, row in medians.items():
+            own = []
+            for document in files:
+                if document["environments"][0]["host"] == NOISY and row_id == self.measured["rows"][0]["id"]:
+                    continue  # an upper limit
+                launches = sorted(r["time_s"]["median"] for r in document["rows"] if r["id"] == row_id and r["status"] == "ok")
+                if launches:
+                    own.append(sum(launches) / 2)
+            own.sort()
+            middle = (own[(len(own) - 1) // 2] + own[len(own) // 2]) / 2
+            self.assertAlmostEqual(row["median"] / middle, 1, places=9)
+        self.assertEqual(self.page["verdict"]["word"], "INCORRECT")
+        self.assertEqual(self.page["counts"]["incorrect"], 1)
+        self.assertEqual(self.page["counts"]["rows"], (NODES - 1) * len(self.ids))
+        nodes = {node["node"]: node for node in self.page["acceptance"][0]["nodes"]}
+        self.assertEqual(len(nodes), NODES - 1)
+        self.assertEqual(len(nodes[SLOW]["rows"]), len(self.ids))
+        self.assertEqual(nodes[make_fleet.host_of(0)]["rows"], [])
+        # A few nodes are shown in full.
+        few = sorted(self.nodes.glob("*/result.json"))[:5]
+        self.assertEqual(len(self.report(*few)), 5 * len(self.ids))
+        self.assertNotIn("fleet", self.page)
+
+    def test_what_cannot_be_gathered(self):
+        files = self.make()
+        document = json.loads(files[3].read_text())
+        self.gather("--system", "mine")
+        self.assertEqual(json.loads(self.file.read_text())["system"]["name"], "mine")
+        both = self.command(ASSAY, "accept", self.file, self.nodes, "--criteria", "acceptance", code=2)
+        self.assertIn("are both results of run", both.stderr)
+        self.assertIn("gathered already", self.command(ASSAY, "gather", self.file, "--out", self.folder / "x.json", code=2).stderr)
+        self.assertIn("--out", self.command(ASSAY, "gather", self.nodes, code=2).stderr)
+        self.assertIn("names no node", self.gather("--node-file", "/dev/null", code=2).stderr)
+        before = self.file.read_bytes()
+        for change, said in (({"system": {"name": "other"}}, "several systems"), ({"rows": [{}]}, "at /rows/0"),
+                             ({"run": {**document["run"], "id": json.loads(files[0].read_text())["run"]["id"]}}, "both results of run"),
+                             ({"run": {**document["run"], "statistics": 2}}, "statistics")):
+            files[3].write_text(json.dumps({**document, **change}))
+            self.assertIn(said, self.gather(code=2).stderr)
+        self.assertEqual(self.file.read_bytes(), before, "the old file stands")
+        gathered = json.loads(before)
+        gathered["run"]["gathered"][0]["environments"] += 1
+        self.file.write_text(json.dumps(gathered))
+        self.assertIn("Gather the results again", self.command(ASSAY, "table", self.file, code=2).stderr)
+
+
+if __name__ == "__main__":
+    main()

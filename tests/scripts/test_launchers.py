@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+"""`assay run --launcher NAME`: shapes of process groups, a site's own launcher, the pre-flight, and resuming what failed."""
+import json
+import os
+import socket
+import stat
+import unittest
+
+from run_helper import ASSAY, SMALL, RunTest, group
+
+OWN = """#!/usr/bin/env python3
+# A site's launcher: starts COUNT processes with variables that Assay does not know.
+import os, subprocess, sys
+count = int(sys.argv[1])
+ranks = [subprocess.Popen(sys.argv[2:], env={**os.environ, "SITE_RANK": str(i), "SITE_SIZE": str(count)}) for i in range(count)]
+sys.exit(max(rank.wait() for rank in ranks))
+"""
+
+
+class Launchers(RunTest):
+    def setUp(self):
+        super().setUp()
+        self.data = self.folder / "data"
+        (self.data / "scripts" / "launchers").mkdir(parents=True)
+        self.start = self.folder / "start-ranks"
+        self.start.write_text(OWN)
+        self.start.chmod(self.start.stat().st_mode | stat.S_IXUSR)
+
+    def own(self, **more):
+        """The site's launcher, in a folder that programs look into."""
+        launcher = {"schema": "assay-launcher/1", "name": "own", "description": "ours", "command": [str(self.start), "{ranks}"],
+                    "variables": {"rank": "SITE_RANK", "size": "SITE_SIZE"}, **more}
+        (self.data / "scripts" / "launchers" / "own.json").write_text(json.dumps({k: v for k, v in launcher.items() if v is not None}))
+        return self.environment(ASSAY_DATA_PATH=str(self.data))
+
+    def test_a_site_adds_its_launcher_as_a_file(self):
+        env = self.own()
+        self.assertIn("ours", self.command(ASSAY, "list", "launchers", env=env, code=0).stdout)
+        suite = self.suite([group(["direct"], backend="reference")])
+        self.run_suite(suite, "--launcher", "own", "--nodes", 1, "--ranks-per-node", 3, env=env, code=0)
+        self.expect_ok(self.rows(), 1)  # rank 0 has measured; the others knew that they were others
+        run = json.loads((self.out / "result.json").read_text())["run"]
+        self.assertEqual(run["shapes"], [{"nodes": 1, "ranks_per_node": 3}])
+
+    def test_unknown_variables_are_found_before_anything_is_timed(self):
+        suite = self.suite([group(["direct"], backend="reference")])
+        done = self.run_suite(suite, "--launcher", "own", "--nodes", 1, "--ranks-per-node", 2, env=self.own(variables=None), code=7)
+        self.assertIn("pre-flight failed", done.stderr)
+        self.assertIn("the launcher's variables are unknown", done.stderr)
+        self.assertEqual(self.journal_rows(), [])
+
+    def test_too_few_processes_or_nodes_fail_the_pre_flight(self):
+        suite = self.suite([group(["direct"], backend="reference")])
+        done = self.run_suite(suite, "--launcher", "own", "--nodes", 2, "--ranks-per-node", 1, env=self.own(), code=7)
+        self.assertIn("the processes are on 1 nodes, 2 were asked for", done.stderr)
+        done = self.run_suite(suite, "--launcher", "own", "--nodes", 1, "--ranks-per-node", 2,
+                              env=self.own(command=[str(self.start), "3"]), code=7)
+        self.assertIn("3 processes were started, 2 were asked for", done.stderr)
+
+    def test_one_thread_where_more_were_asked(self):
+        suite = self.suite([group(["direct"], backend="reference")])
+        env = {**self.own(), "OMP_THREAD_LIMIT": "1"}
+        done = self.run_suite(suite, "--launcher", "own", "--nodes", 1, "--ranks-per-node", 1, "--threads-per-rank", 2, env=env, code=7)
+        self.assertIn("pre-flight failed: rank 0", done.stderr)
+
+    @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "one core: every rank is on it")
+    def test_a_binding_that_is_not_done_is_found(self):
+        suite = self.suite([group(["direct"], backend="reference")])
+        env = self.own(binding={"core": "never"})
+        done = self.run_suite(suite, "--launcher", "own", "--nodes", 1, "--ranks-per-node", 2, "--bind", "core", env=env, code=7)
+        self.assertIn("it was to be bound to one", done.stderr)
+
+    def test_a_scaling_study_is_one_suite(self):
+        collective = {"benchmark": "collectives", "bytes": [1024], "transport": ["mpi"], "algorithm": ["ring"]}
+        suite = self.suite([collective, group(["direct"], backend="reference")],
+                           launch=[{"nodes": 1, "ranks_per_node": n} for n in (1, 2, 4)])
+        self.run_suite(suite, "--launcher", "mpirun", "--bind", "none", code=0)
+        rows = self.rows()
+        self.assertEqual(sorted(row["parameters"]["ranks"] for row in rows if row["benchmark"] == "collectives"), [1, 2, 4])
+        self.assertEqual(sum(row["benchmark"] == "conv" for row in rows), 1, "a case of one process is measured once")
+        self.run_suite(suite, "--launcher", "mpirun", "--bind", "none", "--resume", code=0)
+        self.assertEqual(len(self.rows()), len(rows))
+
+    def test_a_resumed_run_repeats_what_failed_and_keeps_the_attempt(self):
+        suite = self.suite([group(["direct", "crash"])])
+        self.run_suite(suite, code=7)
+        crash = [row for row in self.rows() if row["status"] == "failed"]
+        self.assertEqual(len(crash), 1)
+        # As if the cause were mended: the same case, whose backend now computes honestly.
+        self.run_suite(suite, "--resume", env=self.environment(ASSAY_FAULT_OFF="1"), code=0)
+        rows = [row for row in self.rows() if row["id"] == crash[0]["id"]]
+        self.assertEqual([row["status"] for row in rows], ["failed", "ok"])
+        self.assertLess(rows[0]["attempt"], rows[1]["attempt"])
+        self.assertEqual(sum(row["status"] == "ok" for row in self.rows()), 2, "what was finished was not run again")
+
+    def test_a_site_without_its_accelerator_measures_nothing(self):
+        site = {"schema": "assay-site/1", "name": "mine", "system": "Mine", "description": "ours", "launcher": "mpirun",
+                "accelerator": {"name": "Imaginary X1", "match": "Imaginary X1"}}
+        file = self.folder / "mine.json"
+        file.write_text(json.dumps(site))
+        suite = self.suite([group(["direct"], backend="reference")])
+        done = self.run_suite(suite, "--site", file, code=7)
+        self.assertIn('no backend reaches a device "Imaginary X1"', done.stderr)
+        self.assertEqual(self.journal_rows(), [])
+
+    def test_a_site_names_the_system_and_judges_its_ceilings(self):
+        site = {"schema": "assay-site/1", "name": "mine", "system": "Mine", "description": "ours", "launcher": "mpirun",
+                "ceilings": {"source": "a promise", "flops_per_s": {"fp32": 1e18}, "memory_bytes_per_s": 1.0}}
+        file = self.folder / "mine.json"
+        file.write_text(json.dumps(site))
+        suite = self.suite([{**group(["direct"], backend="reference"), "cache": ["cold"]}], ceilings=True)
+        done = self.run_suite(suite, "--site", file, code=4)
+        self.assertRegex(done.stdout, "site mine: peak of fp32: .*below what the site allows")
+        self.assertRegex(done.stdout, r"site mine: memory: .* of 1.00 B/s expected")
+        result = json.loads((self.out / "result.json").read_text())
+        self.assertEqual((result["system"]["name"], result["run"]["site"]), ("Mine", "mine"))
+
+    def test_every_node_of_one(self):
+        # One host, so one node: the whole way, with mpirun in place of srun (test_slurm.py has two).
+        suite = self.suite([group(["direct"], [SMALL], backend="reference")])
+        done = self.run_suite(suite, "--per-node", "--launcher", "mpirun", code=0)
+        self.assertIn("1 of 1 nodes have a result", done.stdout)
+        result = self.out / socket.gethostname() / "result.json"
+        self.expect_ok(json.loads(result.read_text())["rows"], 1)
+        self.run_suite(suite, "--per-node", "--launcher", "mpirun", "--resume", code=0)
+
+    def test_a_node_that_does_not_answer_is_missing(self):
+        suite = self.suite([group(["direct"], [SMALL], backend="reference")])
+        env = self.own(one_per_node=[str(self.start), "1"])  # one process, however many nodes are asked for
+        done = self.run_suite(suite, "--per-node", "--launcher", "own", "--nodes", 2, env=env, code=7)
+        self.assertIn("MISSING: node-2-of-2-did-not-answer", done.stdout)
+        self.assertIn("1 of 2 nodes have a result", done.stdout)
+
+    def test_a_result_of_an_earlier_run_is_not_this_ones(self):
+        suite = self.suite([group(["direct"], [SMALL], backend="reference")])
+        self.run_suite(suite, "--per-node", "--launcher", "mpirun", code=0)
+        dies = self.folder / "dies"  # the node answers the pre-flight, and is lost before its run
+        dies.write_text('#!/bin/sh\ncase "$*" in *placement*) exec "$@" ;; esac\n')
+        dies.chmod(0o755)
+        done = self.run_suite(suite, "--per-node", "--launcher", "own", "--resume", "--launches", 2,
+                              env=self.own(one_per_node=[str(dies)]), code=7)
+        self.assertIn(f"MISSING: {socket.gethostname()}", done.stdout)
+        self.assertIn("0 of 1 nodes have a result", done.stdout)
+
+    def test_two_in_one_folder(self):
+        suite = self.suite([group(["hang"])])
+        process = self.start_suite(suite, "--per-node", "--launcher", "mpirun", "--timeout", 100)
+        self.wait_until(lambda: (self.out / socket.gethostname() / "journal.jsonl").exists(), process)
+        done = self.run_suite(suite, "--per-node", "--launcher", "mpirun", code=2)
+        self.assertIn("another `assay run` is at work", done.stderr)
+
+    def test_walltime_ends_the_run_and_lists_what_is_left_out(self):
+        problems = [f"mb{n}ic8ih8oc8oh8kh3ph1" for n in range(1, 4)]
+        suite = self.suite([group(["direct", "hang"], problems)])
+        done = self.run_suite(suite, "--walltime", "0:04", "--timeout", 1000, code=6)
+        result = json.loads((self.out / "result.json").read_text())
+        left = result["run"]["left_out"]
+        self.assertEqual(len(left) + len(result["rows"]), 6)
+        self.assertTrue(any("hang" in id for id in left), left)
+        for id in left:
+            self.assertIn(f"left out: {id}", done.stdout)
+        self.assertTrue(all(row["status"] == "ok" for row in result["rows"]))
+        self.assertEqual(self.children_at_work(), [])
+        self.run_suite(suite, "--resume", env=self.environment(ASSAY_FAULT_OFF="1"), code=0)
+        self.expect_ok(self.rows(), 6)
+        self.assertNotIn("left_out", json.loads((self.out / "result.json").read_text())["run"])
+
+    def test_the_most_informative_cases_come_first(self):
+        problems = [f"mb{n}ic8ih8oc8oh8kh3ph1" for n in range(1, 5)]
+        suite = self.suite([{**group(["direct"], problems, backend="reference"), "precision": ["fp32", "bf16"]}])
+        self.run_suite(suite, "--walltime", "10", code=0)
+        first = self.rows()[:2]  # a quarter
+        self.assertEqual({row["parameters"]["precision"] for row in first}, {"fp32", "bf16"})
+        self.assertEqual(len({row["problem"]["descriptor"] for row in first}), 2)
+
+    def test_bad_requests(self):
+        suite = self.suite([group(["direct"], backend="reference")])
+        for words, message in ((["--launcher", "slrum"], "Did you mean 'slurm'?"),
+                               (["--launcher", "local", "--ranks", "2"], "starts one process, not 2"),
+                               (["--launcher", "mpirun -n 2", "--nodes", "2"], "need a launcher's file"),
+                               (["--ranks", "2", "--ranks-per-node", "2"], "both give the number of processes"),
+                               (["--launcher", "pbs"], "PBS_JOBID is not set"),
+                               (["--site", "summit"], "Did you mean 'summit-like'?"),
+                               (["--walltime", "soon"], "--walltime soon is not a time"),
+                               (["--per-node"], "--per-node needs a launcher by its name"),
+                               (["--pairs", "--launcher", "mpirun"], "--pairs needs two nodes at least")):
+            with self.subTest(words):
+                done = self.run_suite(suite, *words, code=2)
+                self.assertIn(message, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+# full
+"""A real Slurm of two nodes on this machine (slurm_helper.py): srun, sbatch, a time limit that ends a job, a node that is lost."""
+import json
+import os
+import signal
+import subprocess
+import unittest
+
+from run_helper import ASSAY, SOURCE, RunTest, group
+from slurm_helper import NODES, Slurm, find, why_not
+
+ALLREDUCE = {"benchmark": "collectives", "bytes": [1024], "transport": ["mpi"], "algorithm": ["ring"]}
+PROBLEMS = [f"mb{n}ic8ih8oc8oh8kh3ph1" for n in range(1, 5)]
+
+
+class SlurmTest(RunTest):
+    def setUp(self):
+        super().setUp()
+        self.assertIsNone(why_not())
+        self.cluster = self.enterContext(Slurm(self.folder / "slurm"))
+
+    def enterContext(self, manager):  # Python 3.11 has it
+        result = manager.__enter__()
+        self.addCleanup(manager.__exit__, None, None, None)
+        return result
+
+    def on_cluster(self, **more):
+        return {**self.environment(**more), "SLURM_CONF": self.cluster.environment["SLURM_CONF"]}
+
+    def within(self, *words, nodes=2, env=None, code=None):
+        """A command within an allocation of nodes."""
+        return self.command(find("salloc"), "--nodes", nodes, "--exclusive", "--quiet", *words, env=env or self.on_cluster(), code=code)
+
+    def test_outside_of_an_allocation(self):
+        done = self.run_suite(self.suite([group(["direct"])]), "--launcher", "slurm", env=self.on_cluster(), code=2)
+        self.assertIn("SLURM_JOB_ID is not set", done.stderr)
+        self.assertIn("salloc", done.stderr)
+
+    def test_srun_over_two_nodes(self):
+        suite = self.suite([ALLREDUCE, group(["direct"], backend="reference")],
+                           launch=[{"nodes": 1, "ranks_per_node": 2}, {"nodes": 2, "ranks_per_node": 1}])
+        self.within(ASSAY, "run", suite, "--launcher", "slurm", "--bind", "none", "--out", self.out, code=0)
+        rows = self.expect_ok(self.rows(), 3)
+        self.assertEqual(sorted((row["parameters"]["ranks"], row["parameters"]["nodes"]) for row in rows
+                                if row["benchmark"] == "collectives"), [(2, 1), (2, 2)])
+        environments = json.loads((self.out / "result.json").read_text())["environments"]
+        hosts = [environments[row["environment"]].get("rank_hosts") for row in rows if row["parameters"].get("nodes") == 2]
+        self.assertEqual(hosts, [list(NODES)])
+
+    @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "one core")
+    def test_the_binding_is_read_back(self):
+        suite = self.suite([group(["direct"], backend="reference")])
+        words = [ASSAY, "run", suite, "--launcher", "slurm", "--nodes", 2, "--ranks-per-node", 2, "--threads-per-rank", 1]
+        self.within(*words, "--bind", "core", "--out", self.out, code=0)
+        done = self.within(*words[:-1], os.cpu_count(), "--bind", "core", "--out", self.folder / "many", code=7)
+        self.assertIn("More processors requested", done.stderr)  # two ranks with all of a node's cores each
+        # A launcher that is asked for a binding and does none: srun starts all, and the ranks themselves tell.
+        launcher = json.loads((SOURCE / "scripts" / "launchers" / "slurm.json").read_text())
+        launcher["binding"]["core"] = "none"
+        (self.folder / "forgets.json").write_text(json.dumps(launcher))
+        words[words.index("slurm")] = self.folder / "forgets.json"
+        done = self.within(*words, "--bind", "core", "--out", self.folder / "unbound", code=7)
+        self.assertRegex(done.stderr, "pre-flight failed: rank .* it was to be bound to one")
+
+    def test_every_node_at_once(self):
+        suite = self.suite([group(["direct"], PROBLEMS, backend="reference")])
+        done = self.within(ASSAY, "run", suite, "--per-node", "--launcher", "slurm", "--out", self.out, code=0)
+        self.assertIn("2 of 2 nodes have a result", done.stdout)
+        self.command(ASSAY, "gather", self.out, "--node-file", self.out / "nodes.txt", "--out", self.folder / "fleet.json", code=0)
+        for node in NODES:
+            result = json.loads((self.out / node / "result.json").read_text())
+            self.assertEqual(len(result["rows"]), len(PROBLEMS))
+            self.assertEqual({environment["host"] for environment in result["environments"]}, {node})
+
+    def test_pairs(self):
+        suite = self.suite([ALLREDUCE])
+        done = self.within(ASSAY, "run", suite, "--pairs", "--launcher", "slurm", "--bind", "none", "--out", self.out, code=0)
+        self.assertIn("0 of 1 pairs are slower", done.stdout)
+        self.assertTrue((self.out / "+".join(NODES) / "result.json").exists())
+
+    def job(self, suite, *words, env=None, code=None):
+        done = self.command(ASSAY, "job", suite, "--launcher", "slurm", "--nodes", 2, "--ranks-per-node", 1, "--bind", "none",
+                            "--time", 1, "--submit", "--out", self.out, *words, env=env or self.on_cluster())
+        said = [file.read_text() for file in sorted(self.out.glob("job-*.txt"))]
+        self.assertEqual(done.returncode, code, f"{done.stderr}\n{said}")
+        return done
+
+    def test_a_job_from_submission_to_result(self):
+        done = self.job(self.suite([ALLREDUCE]), code=0)
+        self.expect_ok(self.rows(), 1)
+        self.assertIn("submitted as", done.stderr)
+
+    def test_a_time_limit_and_the_second_submission(self):
+        # The first job hangs in a case until its limit of a minute; the second repeats only what is missing.
+        suite = self.suite([group(["direct", "hang"], PROBLEMS[:2])])
+        self.job(suite, "--run", "--timeout 10000 --walltime 10:00", code=7)
+        before = self.journal_rows()
+        self.assertFalse((self.out / "result.json").exists())
+        self.job(suite, "--run", "--timeout 10000 --walltime 10:00", env=self.on_cluster(ASSAY_FAULT_OFF="1"), code=0)
+        self.assertEqual(self.journal_rows()[:len(before)], before)
+        last = {row["id"]: row for row in self.rows()}  # an attempt that the limit ended stands before it
+        self.expect_ok(last.values(), 4)
+
+    def test_a_node_that_is_lost_in_mid_run(self):
+        suite = self.suite([group(["hang"])])
+        errors = open(self.folder / "salloc.err", "w+")
+        self.addCleanup(errors.close)
+        process = subprocess.Popen([find("salloc"), "--nodes", "2", "--exclusive", "--no-kill", "--quiet", ASSAY, "run", str(suite), "--per-node",
+                                    "--launcher", "slurm", "--timeout", "20", "--out", str(self.out)], env=self.on_cluster(),
+                                   stdout=subprocess.PIPE, stderr=errors, text=True)
+        self.addCleanup(lambda: process.poll() is None and process.kill())
+        self.wait_until(lambda: all(self.has_begun(self.out / node / "journal.jsonl") for node in NODES), process)
+        self.lose(NODES[1])
+        said, _ = process.communicate(timeout=200)
+        errors.seek(0)
+        self.assertEqual(process.returncode, 7, said + errors.read())
+        self.assertIn(f"MISSING: {NODES[1]}", said)
+        self.assertEqual(json.loads((self.out / NODES[0] / "result.json").read_text())["rows"][0]["status"], "timeout")
+
+    @staticmethod
+    def has_begun(journal):
+        return journal.exists() and '"event":"begin"' in journal.read_text()
+
+    def lose(self, node):
+        """All of a node's processes end at once, as with its power."""
+        space = os.readlink(f"/proc/{self.cluster.daemons[node].pid}/ns/uts")
+        for process in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                if os.readlink(f"/proc/{process}/ns/uts") == space:
+                    os.kill(int(process), signal.SIGKILL)
+            except OSError:  # ended meanwhile
+                pass
+        self.cluster.daemons.pop(node).wait()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,23 @@
+#!/usr/bin/env python3
+# ratio: the pre-flight of two ranks (start by mpirun, cores read back, threads tried) over 2 s
+# target: <= 1
+# pairs: 6
+import pathlib
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
+import analytics  # noqa: E402
+
+LIMIT = 2.0
+BIN = analytics.BIN
+times = []
+for _ in range(analytics.pairs_asked(6)):
+    start = time.monotonic()
+    done = subprocess.run(["mpirun", "-n", "2", "--bind-to", "none", str(BIN / "assay"), "placement", "--threads", "1"], check=True,
+                          text=True, stdout=subprocess.PIPE)
+    times.append(time.monotonic() - start)
+    if done.stdout.count("assay-placement ") != 2:
+        sys.exit(f"two ranks were expected to tell their places: {done.stdout}")
+analytics.tell(pairs=[[seconds, LIMIT] for seconds in times], unit="s", note=f"slowest {max(times):.2f} s")

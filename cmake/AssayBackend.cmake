@@ -1,11 +1,12 @@
 # assay_add_backend(<name> [PACKAGE <package> [VERSION <v>]] [FOUND <bool>] [LIBRARIES …] [REASON_IF_MISSING <text>]
-#                   [SOURCES_OF <folder>])
+#                   [SOURCES_OF <folder>] [UNITY])
 # Builds all *.cpp (and *.cu) of the calling folder into the plugin <build>/lib/assay/libassay_<name>.so, which the core opens with
 # dlopen. Cache option ASSAY_<NAME>: AUTO builds it where its package is found, ON demands it, OFF leaves it out.
 # SOURCES_OF: a folder whose *.cpp are compiled in place of the calling folder's: one source, two libraries of one interface.
+# UNITY: its files have no names in common, so that a unity build may compile them together.
 # FOUND is for a caller that has done its own finding. A plugin is never linked by anything.
 function(assay_add_backend name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "PACKAGE;VERSION;FOUND;REASON_IF_MISSING;SOURCES_OF" "LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "UNITY" "PACKAGE;VERSION;FOUND;REASON_IF_MISSING;SOURCES_OF" "LIBRARIES")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "assay_add_backend(${name}): unknown argument ${arg_UNPARSED_ARGUMENTS}. See cmake/AssayBackend.cmake.")
   endif()
@@ -67,6 +68,9 @@ function(assay_add_backend name)
   endif()
   set(target assay_backend_${name})
   add_library(${target} MODULE ${sources})
+  if(arg_UNITY)
+    assay_unity_build(${target} ${sources})
+  endif()
   cmake_path(GET CMAKE_CURRENT_SOURCE_DIR PARENT_PATH area)
   cmake_path(GET area FILENAME area)  # kernels or comm: the library of that folder
   target_link_libraries(${target} PRIVATE assay_core $<TARGET_NAME_IF_EXISTS:assay_${area}> ${arg_LIBRARIES} assay_warnings)

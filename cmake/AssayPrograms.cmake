@@ -21,6 +21,7 @@ function(assay_add_library_and_programs folder)
     add_library(${library} STATIC ${sources})
     set_target_properties(${library} PROPERTIES POSITION_INDEPENDENT_CODE ON)  # plugins link it too
     target_link_libraries(${library} PUBLIC assay_core ${ARGN} PRIVATE assay_warnings)
+    assay_unity_build(${library} ${sources})
   else()
     add_library(${library} INTERFACE)  # headers alone, so far
     target_link_libraries(${library} INTERFACE assay_core ${ARGN})

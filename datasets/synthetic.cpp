@@ -13,7 +13,7 @@
 namespace assay {
 namespace {
 
-constexpr std::int64_t most_features = std::int64_t{1} << 20;
+constexpr std::int64_t most_made_features = std::int64_t{1} << 20;
 constexpr std::int64_t most_clusters = std::int64_t{1} << 12;  // all pairs are compared
 
 /// Eight sums side by side: independent additions, in the same order with every compiler.
@@ -58,11 +58,11 @@ SyntheticTable::SyntheticTable(const std::string& kind, const SyntheticSize& siz
         fmt::format("a table of {} rows cannot be generated (it would be empty). Ask "
                     "for 1 or more.",
                     size.rows));
-  if (size.features < 1 || size.features > most_features)
+  if (size.features < 1 || size.features > most_made_features)
     throw InputError(
         fmt::format("a table of {} features cannot be generated (1 to {} can). Ask "
                     "for other features.",
-                    size.features, most_features));
+                    size.features, most_made_features));
   if (size.rows > std::numeric_limits<std::int64_t>::max() / 8 / size.features)
     throw InputError(
         fmt::format("a table of {} rows and {} features is too large (more bytes in "

@@ -39,17 +39,6 @@ void use_all_processors() {
   if (CPU_COUNT(&all) > 0) sched_setaffinity(0, sizeof(all), &all);
 }
 
-/// The memory of one batch.
-struct Slot {
-  std::shared_ptr<void> memory;  ///< of the images, aligned to 64 bytes
-  std::span<float> images;
-  std::vector<std::int64_t> labels, samples;
-  std::int64_t left = 0;       ///< images that are still to be made
-  std::int64_t failed_at = 0;  ///< element with the error
-  std::exception_ptr error;    ///< of the first element that has one
-  Batch batch;
-};
-
 }  // namespace
 
 /// One mutex guards all that is shared; it is held only to take and to give back one sample.
@@ -158,6 +147,17 @@ class InputPipeline::Threads {
   }
 
  private:
+  /// The memory of one batch.
+  struct Slot {
+    std::shared_ptr<void> memory;  ///< of the images, aligned to 64 bytes
+    std::span<float> images;
+    std::vector<std::int64_t> labels, samples;
+    std::int64_t left = 0;       ///< images that are still to be made
+    std::int64_t failed_at = 0;  ///< element with the error
+    std::exception_ptr error;    ///< of the first element that has one
+    Batch batch;
+  };
+
   void check() const {
     if (steps() == 0)
       throw InputError(fmt::format(

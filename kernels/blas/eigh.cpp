@@ -28,7 +28,7 @@ using Syevd = void (*)(const char* vectors, const char* triangle, const Int* n, 
 constexpr std::int64_t tile = 32;
 
 template <class Real>
-void transpose(Real* a, std::int64_t d) {
+void transpose_square(Real* a, std::int64_t d) {
   for (std::int64_t top = 0; top < d; top += tile)
     for (std::int64_t left = 0; left <= top; left += tile)
       for (std::int64_t i = top; i < std::min(d, top + tile); ++i)
@@ -79,7 +79,7 @@ class Eigh final : public Operation {
     if (info != 0)
       throw CaseError(fmt::format("{} of {} computed no eigenvectors (info is {}).", name_,
                                   library().file(), info));
-    transpose(v_, static_cast<std::int64_t>(d_));
+    transpose_square(v_, static_cast<std::int64_t>(d_));
   }
 
   Executed executed() const override { return executed_; }
@@ -113,8 +113,8 @@ class Eigh final : public Operation {
 };
 
 template <class Int>
-std::unique_ptr<Operation> made(const LinalgProblem& problem, const std::string& name,
-                                void* function, int threads) {
+std::unique_ptr<Operation> made_eigh(const LinalgProblem& problem, const std::string& name,
+                                     void* function, int threads) {
   if (problem.precision() == Precision::fp64)
     return std::make_unique<Eigh<Int, double>>(problem, name, function, threads);
   return std::make_unique<Eigh<Int, float>>(problem, name, function, threads);
@@ -131,13 +131,13 @@ Result<std::unique_ptr<Operation>> make_eigh(const LinalgProblem& problem, int t
   Result<void*> found = library().lapack(name);
   if (auto* const why = std::get_if<Unsupported>(&found)) return std::move(*why);
   void* const function = std::get<void*>(found);
-  if (library().wide()) return made<std::int64_t>(problem, name, function, threads);
+  if (library().wide()) return made_eigh<std::int64_t>(problem, name, function, threads);
   if (problem.shape().d > most_of_32_bits)
     return Unsupported{fmt::format(
         "{} has 32-bit integers (LP64), which do not hold the size of the workspace of {} for d = "
         "{} (up to {}). Use a library with 64-bit ones.",
         library().file(), name, problem.shape().d, most_of_32_bits)};
-  return made<std::int32_t>(problem, name, function, threads);
+  return made_eigh<std::int32_t>(problem, name, function, threads);
 }
 
 }  // namespace assay::blas

@@ -88,8 +88,8 @@ class BlasGemm final : public Operation {
 };
 
 template <class Int>
-std::unique_ptr<Operation> made(const GemmProblem& problem, const std::string& name, void* function,
-                                int threads) {
+std::unique_ptr<Operation> made_gemm(const GemmProblem& problem, const std::string& name,
+                                     void* function, int threads) {
   if (problem.precision() == Precision::fp64)
     return std::make_unique<BlasGemm<Int, double>>(problem, name, function, threads);
   return std::make_unique<BlasGemm<Int, float>>(problem, name, function, threads);
@@ -128,8 +128,8 @@ Result<std::unique_ptr<Operation>> make_gemm(Device&, const Problem& problem,
   const int threads = std::max(1, options.threads);
   for (const std::string& name : names)
     if (void* const function = library().function(name))
-      return library().wide() ? made<std::int64_t>(gemm, name, function, threads)
-                              : made<std::int32_t>(gemm, name, function, threads);
+      return library().wide() ? made_gemm<std::int64_t>(gemm, name, function, threads)
+                              : made_gemm<std::int32_t>(gemm, name, function, threads);
   return Unsupported{library().why_not(names.front())};
 }
 

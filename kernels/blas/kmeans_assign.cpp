@@ -87,8 +87,8 @@ class KmeansAssign final : public BlockedPass {
 };
 
 template <class Int>
-std::unique_ptr<Operation> made(const LinalgProblem& problem, int threads, const std::string& name,
-                                void* gemm) {
+std::unique_ptr<Operation> made_kmeans_assign(const LinalgProblem& problem, int threads,
+                                              const std::string& name, void* gemm) {
   if (problem.precision() == Precision::fp64)
     return std::make_unique<KmeansAssign<Int, double>>(problem, threads, name, gemm);
   return std::make_unique<KmeansAssign<Int, float>>(problem, threads, name, gemm);
@@ -100,8 +100,9 @@ MadeOperation make_kmeans_assign(const LinalgProblem& problem, int threads) {
   const std::string name = cblas_name("gemm", problem.precision());
   Result<void*> gemm = cblas(name);
   if (auto* const why = std::get_if<Unsupported>(&gemm)) return std::move(*why);
-  return library().wide() ? made<std::int64_t>(problem, threads, name, std::get<void*>(gemm))
-                          : made<std::int32_t>(problem, threads, name, std::get<void*>(gemm));
+  return library().wide()
+             ? made_kmeans_assign<std::int64_t>(problem, threads, name, std::get<void*>(gemm))
+             : made_kmeans_assign<std::int32_t>(problem, threads, name, std::get<void*>(gemm));
 }
 
 }  // namespace assay::blas

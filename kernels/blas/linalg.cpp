@@ -54,8 +54,8 @@ class Syrk final : public Operation {
 };
 
 template <class Int>
-std::unique_ptr<Operation> made(const LinalgProblem& problem, const std::string& name,
-                                void* function, int threads) {
+std::unique_ptr<Operation> made_syrk(const LinalgProblem& problem, const std::string& name,
+                                     void* function, int threads) {
   if (problem.precision() == Precision::fp64)
     return std::make_unique<Syrk<Int, double>>(problem, name, function, threads);
   return std::make_unique<Syrk<Int, float>>(problem, name, function, threads);
@@ -82,8 +82,8 @@ MadeOperation make_syrk(const LinalgProblem& problem, int threads) {
   const std::string name = cblas_name("syrk", problem.precision());
   Result<void*> syrk = cblas(name);
   if (auto* const why = std::get_if<Unsupported>(&syrk)) return std::move(*why);
-  return library().wide() ? made<std::int64_t>(problem, name, std::get<void*>(syrk), threads)
-                          : made<std::int32_t>(problem, name, std::get<void*>(syrk), threads);
+  return library().wide() ? made_syrk<std::int64_t>(problem, name, std::get<void*>(syrk), threads)
+                          : made_syrk<std::int32_t>(problem, name, std::get<void*>(syrk), threads);
 }
 
 MadeOperation make_linalg(Device&, const Problem& problem, const Options& options, Communicator&) {

@@ -122,8 +122,8 @@ class OuterProducts final : public Operation {
 };
 
 template <class Int>
-std::unique_ptr<Operation> made(const LinalgProblem& problem, const std::string& name, void* dsyrk,
-                                int threads) {
+std::unique_ptr<Operation> made_moments(const LinalgProblem& problem, const std::string& name,
+                                        void* dsyrk, int threads) {
   if (problem.precision() == Precision::fp64)
     return std::make_unique<OuterProducts<Int, double>>(problem, name, dsyrk, threads);
   return std::make_unique<OuterProducts<Int, float>>(problem, name, dsyrk, threads);
@@ -135,8 +135,9 @@ MadeOperation make_outer_products(const LinalgProblem& problem, int threads) {
   const std::string name = cblas_name("syrk", Precision::fp64);
   Result<void*> dsyrk = cblas(name);
   if (auto* const why = std::get_if<Unsupported>(&dsyrk)) return std::move(*why);
-  return library().wide() ? made<std::int64_t>(problem, name, std::get<void*>(dsyrk), threads)
-                          : made<std::int32_t>(problem, name, std::get<void*>(dsyrk), threads);
+  return library().wide()
+             ? made_moments<std::int64_t>(problem, name, std::get<void*>(dsyrk), threads)
+             : made_moments<std::int32_t>(problem, name, std::get<void*>(dsyrk), threads);
 }
 
 }  // namespace assay::blas

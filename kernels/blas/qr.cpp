@@ -151,8 +151,8 @@ class TallSkinnyQr final : public Operation {
 };
 
 template <class Int>
-std::unique_ptr<Operation> made(const LinalgProblem& problem, const std::string& name,
-                                void* function, int threads) {
+std::unique_ptr<Operation> made_qr(const LinalgProblem& problem, const std::string& name,
+                                   void* function, int threads) {
   if (problem.precision() == Precision::fp64)
     return std::make_unique<TallSkinnyQr<Int, double>>(problem, name, function, threads);
   return std::make_unique<TallSkinnyQr<Int, float>>(problem, name, function, threads);
@@ -165,8 +165,8 @@ Result<std::unique_ptr<Operation>> make_qr(const LinalgProblem& problem, int thr
   Result<void*> found = library().lapack(name);
   if (auto* const why = std::get_if<Unsupported>(&found)) return std::move(*why);
   void* const function = std::get<void*>(found);
-  return library().wide() ? made<std::int64_t>(problem, name, function, threads)
-                          : made<std::int32_t>(problem, name, function, threads);
+  return library().wide() ? made_qr<std::int64_t>(problem, name, function, threads)
+                          : made_qr<std::int32_t>(problem, name, function, threads);
 }
 
 }  // namespace assay::blas

@@ -66,7 +66,7 @@ constexpr AxisMembers width{'w',
                             &ConvShape::pw,
                             &ConvShape::pw_r};
 
-using Given = std::map<std::string, std::int64_t, std::less<>>;
+using Numbers = std::map<std::string, std::int64_t, std::less<>>;
 
 const Field& find_field(const std::string& name, const DescriptorComplaint& complain) {
   std::vector<std::string> names;
@@ -80,8 +80,8 @@ const Field& find_field(const std::string& name, const DescriptorComplaint& comp
 }
 
 /// Splits the text into fields and numbers.
-Given read_fields(const std::string& text, const DescriptorComplaint& complain) {
-  Given given;
+Numbers read_fields(const std::string& text, const DescriptorComplaint& complain) {
+  Numbers given;
   const char* at = text.data();
   const char* const end = at + text.size();
   while (at != end) {
@@ -105,7 +105,7 @@ Given read_fields(const std::string& text, const DescriptorComplaint& complain) 
   return given;
 }
 
-/// Fills what is left out of one dimension, and checks the rest. Values that were not given are 0,
+/// Fills what is left out of one dimension, and checks the rest. Numbers that were not given are 0,
 /// pad -1.
 void derive(ConvShape& shape, const AxisMembers& axis, const DescriptorComplaint& complain) {
   const char c = axis.letter;
@@ -231,7 +231,7 @@ bool padding_is_derived(const ConvShape& s, const AxisMembers& a) {
 
 ConvShape parse_conv(const std::string& descriptor) {
   const DescriptorComplaint complain("conv", descriptor);
-  const Given given = read_fields(descriptor, complain);
+  const Numbers given = read_fields(descriptor, complain);
   if (given.empty())
     complain(
         "it is empty (no field such as ic64 in it). Give for example "

@@ -29,24 +29,24 @@ void check_lt(cublasStatus_t status, const std::string& what) {
 
 /// One of cuBLASLt's objects.
 template <class T, cublasStatus_t (*destroy)(T)>
-class Owned {
+class LtOwned {
  public:
-  Owned() = default;
-  ~Owned() {
+  LtOwned() = default;
+  ~LtOwned() {
     if (object_ != nullptr) destroy(object_);
   }
-  Owned(const Owned&) = delete;
-  Owned& operator=(const Owned&) = delete;
+  LtOwned(const LtOwned&) = delete;
+  LtOwned& operator=(const LtOwned&) = delete;
   T* out() { return &object_; }
   T get() const { return object_; }
 
  private:
   T object_ = nullptr;
 };
-using Handle = Owned<cublasLtHandle_t, &cublasLtDestroy>;
-using Description = Owned<cublasLtMatmulDesc_t, &cublasLtMatmulDescDestroy>;
-using Matrix = Owned<cublasLtMatrixLayout_t, &cublasLtMatrixLayoutDestroy>;
-using Preference = Owned<cublasLtMatmulPreference_t, &cublasLtMatmulPreferenceDestroy>;
+using Handle = LtOwned<cublasLtHandle_t, &cublasLtDestroy>;
+using Description = LtOwned<cublasLtMatmulDesc_t, &cublasLtMatmulDescDestroy>;
+using Matrix = LtOwned<cublasLtMatrixLayout_t, &cublasLtMatrixLayoutDestroy>;
+using Preference = LtOwned<cublasLtMatmulPreference_t, &cublasLtMatmulPreferenceDestroy>;
 
 /// What cuBLASLt is asked for in a precision.
 struct Types {

@@ -12,7 +12,7 @@ namespace assay::linalg {
 namespace {
 
 /// Threshold of the tests of LAPACK's linear solvers, here in units of sqrt(d) u.
-constexpr double threshold = 30;
+constexpr double largest_ratio = 30;
 
 /// What is known of the symmetric matrix of which the lower triangle is given.
 struct Symmetric {
@@ -97,7 +97,7 @@ class EighOracle final : public RelationOracle {
     const double root = std::sqrt(static_cast<double>(d)), of_z = norm(z);
     const double residual = norm(minus(a.product, times(v, d, wz, false)));
     const double skew = norm(minus(times(v, d, vz, true), z));
-    const double bound = threshold * root * unit_roundoff(storage(problem_.precision()));
+    const double bound = largest_ratio * root * unit_roundoff(storage(problem_.precision()));
     return {{"order", "number of w[i] > w[i + 1]", descents, 0},
             {"residual", "||a v - v diag(w)||_F / ||a||_F, by random vectors",
              residual / of_z * root / a.frobenius, bound},

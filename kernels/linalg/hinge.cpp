@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/place.hpp"
 #include "kernels/linalg/bounds.hpp"
 #include "kernels/linalg/draw.hpp"
 #include "kernels/linalg/oracles.hpp"
@@ -14,8 +15,6 @@ namespace {
 /// Largest magnitude of integers.
 constexpr double largest_integer = 16;
 constexpr std::size_t losses = 4;
-
-std::size_t place(std::int64_t at) { return static_cast<std::size_t>(at); }
 
 /// A number and the variance of its rounding errors.
 struct Uncertain {

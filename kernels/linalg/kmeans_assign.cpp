@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/base/place.hpp"
 #include "kernels/linalg/bounds.hpp"
 #include "kernels/linalg/draw.hpp"
 #include "kernels/linalg/oracles.hpp"
@@ -14,9 +15,7 @@ namespace assay::linalg {
 namespace {
 
 /// Largest magnitude of integers: small, so that observations are often equally near to two.
-constexpr double largest_integer = 2;
-
-std::size_t place(std::int64_t at) { return static_cast<std::size_t>(at); }
+constexpr double largest_coordinate = 2;
 
 /// What a pass over all observations finds.
 struct Assignment {
@@ -82,7 +81,7 @@ class KmeansAssignOracle final : public Oracle {
     const double held = 1 / sums::ErrorModel::accumulator_roundoff(problem_.precision(), executed);
     // Squared distances are below d (2 m)^2, and are added in fp64.
     return static_cast<int>(
-        std::min({largest_integer, std::sqrt(held / d) / 2, std::sqrt(0x1p53 / (n * d)) / 2}));
+        std::min({largest_coordinate, std::sqrt(held / d) / 2, std::sqrt(0x1p53 / (n * d)) / 2}));
   }
 
   int full_magnitude(const TensorSpec&) const override { return 0; }  // inputs are no integers

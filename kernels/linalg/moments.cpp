@@ -13,10 +13,6 @@
 namespace assay::linalg {
 namespace {
 
-/// Largest magnitude of integers: sums of many products stay exact.
-constexpr double largest_integer = 16;
-/// Largest factor of a checksum's weights (core/api/checksum_weights.hpp).
-constexpr double largest_weight = 8;
 /// Observations that fp32 may add before their sum is added in fp64.
 constexpr double most_in_fp32 = 256;
 
@@ -78,7 +74,7 @@ class MomentsOracle final : public Oracle {
     const auto n = static_cast<double>(n_), d = static_cast<double>(d_);
     const double held = 1 / sums::ErrorModel::accumulator_roundoff(problem_.precision(), executed);
     // Differences are below 2 m.
-    const double most = std::min({largest_integer, std::sqrt(held / std::min(n, most_in_fp32)) / 2,
+    const double most = std::min({largest_entry, std::sqrt(held / std::min(n, most_in_fp32)) / 2,
                                   std::sqrt(0x1p53 / n) / (2 * largest_weight * d)});
     return static_cast<int>(most);
   }

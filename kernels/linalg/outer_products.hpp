@@ -10,6 +10,11 @@
 
 namespace assay::linalg {
 
+/// Largest magnitude of integers that are multiplied: sums of many products stay exact.
+constexpr double largest_entry = 16;
+/// Largest factor of a checksum's weights (core/api/checksum_weights.hpp).
+constexpr double largest_weight = 8;
+
 /// Rows that are made when they are read, from several threads.
 class Table {
  public:

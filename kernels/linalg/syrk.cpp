@@ -15,13 +15,9 @@
 namespace assay::linalg {
 namespace {
 
-/// Largest magnitude of integers: sums of many products stay exact.
-constexpr double largest_integer = 16;
 /// Observations above which the rounding errors of a sequential fp32 sum of squares are no longer
 /// independent: squares come near the spacing of the sum (docs/method-linalg.md).
 constexpr std::int64_t most_fp32 = std::int64_t{1} << 18;
-/// Largest factor of a checksum's weights (core/api/checksum_weights.hpp).
-constexpr double largest_weight = 8;
 
 class Observations final : public Table {
  public:
@@ -48,7 +44,7 @@ class SyrkOracle final : public Oracle {
     // The diagonal's products are all positive; the checksum's partial sums are below
     // n (d * weight * m)^2, and are added in fp64.
     const double most = std::min(
-        {largest_integer, std::sqrt(held / n), std::sqrt(0x1p53 / n) / (largest_weight * d)});
+        {largest_entry, std::sqrt(held / n), std::sqrt(0x1p53 / n) / (largest_weight * d)});
     return static_cast<int>(most);
   }
 

@@ -4,14 +4,13 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "core/base/place.hpp"
 #include "kernels/linalg/bounds.hpp"
 #include "kernels/linalg/draw.hpp"
 #include "kernels/loss/problem.hpp"
 
 namespace assay {
 namespace {
-
-std::size_t place(std::int64_t at) { return static_cast<std::size_t>(at); }
 
 /// Units in the last place that an implementation's exp and log may be wrong by.
 constexpr double of_functions = 8;

@@ -6,6 +6,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "core/base/place.hpp"
 #include "kernels/linalg/bounds.hpp"
 #include "kernels/linalg/draw.hpp"
 #include "kernels/norm/problem.hpp"
@@ -14,8 +15,6 @@ namespace assay {
 namespace {
 
 using linalg::square;
-
-std::size_t place(std::int64_t at) { return static_cast<std::size_t>(at); }
 
 /// Most terms that an implementation may add one after the other.
 constexpr double longest_chain = 0x1p18;

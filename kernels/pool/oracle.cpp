@@ -4,13 +4,12 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "core/base/place.hpp"
 #include "kernels/conv/sums.hpp"
 #include "kernels/pool/problem.hpp"
 
 namespace assay {
 namespace {
-
-std::size_t place(std::int64_t at) { return static_cast<std::size_t>(at); }
 
 /// The largest integers of the exact pass: few are equal in one window.
 constexpr double largest_integer = 1024;

@@ -4,12 +4,11 @@
 #include <cstddef>
 #include <vector>
 
+#include "core/base/place.hpp"
 #include "kernels/reference/linalg.hpp"
 
 namespace assay::reference {
 namespace {
-
-std::size_t place(std::int64_t at) { return static_cast<std::size_t>(at); }
 
 /// Shows every observation to every kernel in the same way: `Sums` of a thread are added up.
 class PlainSums : public Operation {

@@ -7,12 +7,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/base/place.hpp"
 #include "kernels/reference/backend.hpp"
 
 namespace assay::reference {
 namespace {
-
-std::size_t place(std::int64_t at) { return static_cast<std::size_t>(at); }
 
 /// Samples are independent of each other: each thread takes whole ones.
 class PlainLoss final : public Operation {

@@ -6,12 +6,11 @@
 
 #include <algorithm>
 
+#include "core/base/place.hpp"
 #include "kernels/reference/backend.hpp"
 
 namespace assay::reference {
 namespace {
-
-std::size_t place(std::int64_t at) { return static_cast<std::size_t>(at); }
 
 /// Planes are independent of each other: each thread takes whole ones.
 class PlainPool final : public Operation {

@@ -8,6 +8,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "core/base/place.hpp"
 #include "kernels/rnn/weight_gradients.hpp"
 
 namespace assay {
@@ -23,8 +24,6 @@ constexpr double error_of_tf32_at_kinks = 1e-2;
 constexpr double false_alarm = 1e-9;
 /// Over the deviation that the model gives, for errors that it takes to be independent and are not.
 constexpr double margin = 2;
-
-std::size_t place(std::int64_t at) { return static_cast<std::size_t>(at); }
 
 bool is_weights(const TensorSpec& spec) {
   return spec.name.starts_with("diff_weights") || spec.name == "diff_bias";

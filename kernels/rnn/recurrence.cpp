@@ -2,15 +2,11 @@
 
 #include <algorithm>
 
+#include "core/base/place.hpp"
 #include "kernels/rnn/gemm.hpp"
 
 namespace assay::recurrent {
 namespace {
-
-/// Values from which on it pays to wake threads.
-constexpr std::int64_t worthwhile = 20000;
-
-std::size_t place(std::int64_t at) { return static_cast<std::size_t>(at); }
 
 /// Exchanges the order of `blocks` blocks.
 void reverse_blocks(std::vector<double>& values, std::int64_t blocks) {
@@ -27,7 +23,7 @@ Parameters::Matrix matrix(const Values& values, std::int64_t first, std::int64_t
   made.plain.resize(place(rows * columns));
   made.transposed.resize(made.plain.size());
   double squares = 0;
-#pragma omp parallel reduction(+ : squares) if (rows * columns > worthwhile)
+#pragma omp parallel reduction(+ : squares) if (rows * columns > worth_threads)
   {
     std::vector<double> row(place(columns));
 #pragma omp for
@@ -94,7 +90,7 @@ Field Recurrence::sequence(const char* name, std::int64_t width) const {
   Field out;
   out.resize(shape_.steps * count_ * width);
   const Values& values = inputs_.find(name)->second;
-#pragma omp parallel for if (shape_.steps * count_ * width > worthwhile)
+#pragma omp parallel for if (shape_.steps * count_ * width > worth_threads)
   for (std::int64_t t = 0; t < shape_.steps; ++t)
     for (std::int64_t r = 0; r < count_; ++r)
       values.fill((t * shape_.batch + rows_[place(r)]) * width,
@@ -198,7 +194,7 @@ void Recurrence::forward_step(Walk& walk, std::int64_t at, std::int64_t k) {
       walk.aside.set(from + i, inner[i] + exact(bias[place(3 * H + i % H)]));
   }
   const std::int64_t next = from + R * H;
-#pragma omp parallel for collapse(2) if (R * H > worthwhile / 4)
+#pragma omp parallel for collapse(2) if (R * H > worth_threads / 4)
   for (std::int64_t r = 0; r < R; ++r)
     for (std::int64_t j = 0; j < H; ++j) {
       const std::int64_t i = r * H + j;

@@ -2,16 +2,11 @@
 
 #include <algorithm>
 
+#include "core/base/place.hpp"
 #include "kernels/rnn/gemm.hpp"
 #include "kernels/rnn/recurrence.hpp"
 
 namespace assay::recurrent {
-namespace {
-
-std::size_t place(std::int64_t at) { return static_cast<std::size_t>(at); }
-
-}  // namespace
-
 void Recurrence::add_transposed(const Field& a, std::int64_t from, std::int64_t stride,
                                 std::int64_t at, std::int64_t first, std::int64_t gates,
                                 Field& to) {

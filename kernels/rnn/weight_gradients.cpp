@@ -3,21 +3,17 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/base/place.hpp"
 #include "core/machine/environment.hpp"
 #include "kernels/rnn/gemm.hpp"
 
 namespace assay::recurrent {
 namespace {
 
-/// Values from which on it pays to wake threads.
-constexpr std::int64_t worthwhile = 20000;
-
-std::size_t place(std::int64_t at) { return static_cast<std::size_t>(at); }
-
 /// Multiply-adds of the compared rows of one matrix, and elements of them, at most.
 constexpr double most_work = 4e10, most_elements = 2e6;
 /// Columns whose variances a thread adds up together.
-constexpr std::int64_t block = 64;
+constexpr std::int64_t columns_at_once = 64;
 /// States of the batch rows that are computed together.
 constexpr double most_bytes = 4e9;
 /// Part of the memory that is left that they may take.
@@ -62,7 +58,7 @@ class Contribution {
     const auto count = static_cast<std::int64_t>(to.rows.size());
     const std::int64_t all = shape_.gates() * shape_.hidden, first = part.first * shape_.hidden;
     std::vector<double> a(place(count * terms_));
-#pragma omp parallel for if (count * terms_ > worthwhile)
+#pragma omp parallel for if (count * terms_ > worth_threads)
     for (std::int64_t i = 0; i < count; ++i)
       for (std::int64_t term = 0; term < terms_; ++term)
         a[place(i * terms_ + term)] =
@@ -77,7 +73,7 @@ class Contribution {
                        all = shape_.gates() * shape_.hidden,
                        skipped = part.diff_columns == all ? 0 : first;
     std::vector<double> squares(place(terms_)), of_operands(place(terms_));
-#pragma omp parallel if (terms_ * part.diff_columns > worthwhile)
+#pragma omp parallel if (terms_ * part.diff_columns > worth_threads)
     {
 #pragma omp for
       for (std::int64_t i = 0; i < terms_; ++i)
@@ -87,9 +83,9 @@ class Contribution {
           of_operands[place(i)] += x.variance / static_cast<double>(part.width);
         }
 #pragma omp for
-      for (std::int64_t from = first; from < last; from += block)
+      for (std::int64_t from = first; from < last; from += columns_at_once)
         for (std::int64_t i = 0; i < terms_; ++i)
-          for (std::int64_t c = from; c < std::min(last, from + block); ++c) {
+          for (std::int64_t c = from; c < std::min(last, from + columns_at_once); ++c) {
             const Uncertain dz = (*part.diff)[i * part.diff_columns + c - skipped];
             to.variance[place(c)] +=
                 squares[place(i)] * dz.variance +

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "core/base/place.hpp"
 #include "kernels/linalg/bounds.hpp"
 #include "kernels/linalg/draw.hpp"
 #include "kernels/update/problem.hpp"
@@ -13,8 +14,6 @@ namespace assay {
 namespace {
 
 using linalg::square;
-
-std::size_t place(std::int64_t at) { return static_cast<std::size_t>(at); }
 
 class Bounds final : public linalg::Bounds {
  public:

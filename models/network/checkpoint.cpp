@@ -21,7 +21,7 @@ using nlohmann::json;
 
 constexpr std::string_view magic = "ASSAYCKP";
 constexpr std::size_t length_at = 8, check_at = 16, header_at = 20;
-constexpr int format = 1;
+constexpr int version_of_format = 1;
 constexpr const char* byte_order = std::endian::native == std::endian::little ? "little" : "big";
 
 template <class Byte>
@@ -50,7 +50,7 @@ std::uint32_t head_check(std::span<const char> before, std::string_view header) 
 
 std::string head_of(const std::string& architecture, const json& state,
                     std::span<const CheckpointBlob> blobs) {
-  json header = {{"format", format},
+  json header = {{"format", version_of_format},
                  {"byte_order", byte_order},
                  {"architecture", architecture},
                  {"state", state},
@@ -97,11 +97,11 @@ json read_header(const DataFile& file, std::size_t& end) {
 }
 
 void check_kind(const std::string& file, const json& header, const std::string& architecture) {
-  if (header.at("format") != format)
-    throw unusable(
-        file,
-        fmt::format("its format is {}, this program reads {}", header.at("format").dump(), format),
-        "Use the program that has written it.");
+  if (header.at("format") != version_of_format)
+    throw unusable(file,
+                   fmt::format("its format is {}, this program reads {}",
+                               header.at("format").dump(), version_of_format),
+                   "Use the program that has written it.");
   if (header.at("byte_order") != byte_order)
     throw unusable(file,
                    fmt::format("its numbers are {}-endian, this processor's are {}-endian",

@@ -23,7 +23,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// Of a checked pass: compared with their oracles, beside the loss.
-constexpr std::size_t nodes_of_check = 6;
+constexpr std::size_t nodes_of_pass = 6;
 /// Compared with fp64.
 constexpr std::int64_t images_of_check = 2;
 constexpr double budget_of_node = 2e5;
@@ -119,7 +119,7 @@ class InferenceWorkload final : public Workload {
     found.reference = fmt::format(
         "the network in fp64 on {} images: logits and losses; {} "
         "operations of checked runs in fp64",
-        images_.size(), nodes_of_check + 1);
+        images_.size(), nodes_of_pass + 1);
     seconds_["verify"] = seconds_since(start);
     return found;
   }
@@ -210,7 +210,7 @@ class InferenceWorkload final : public Workload {
     const std::uint64_t seed = seed_of(0) + static_cast<std::uint64_t>(++checks_) * 65537;
     std::mt19937_64 random(seed);
     std::set<std::size_t> checked{count - 1};  // the loss
-    while (checked.size() < std::min(nodes_of_check + 1, count)) checked.insert(random() % count);
+    while (checked.size() < std::min(nodes_of_pass + 1, count)) checked.insert(random() % count);
     executor_->poison();
     for (std::size_t i = 0; i < count; ++i) {
       if (checked.contains(i))

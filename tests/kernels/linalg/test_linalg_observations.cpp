@@ -9,6 +9,7 @@
 #include <numeric>
 #include <random>
 
+#include "core/base/place.hpp"
 #include "tests/kernels/linalg/linalg_helpers.hpp"
 
 namespace assay {
@@ -19,8 +20,6 @@ using namespace linalg_test;
 using Numbers = std::vector<double>;
 using Outputs = std::map<std::string, Numbers>;
 using Rounding = double (*)(double);
-
-std::size_t place(std::int64_t at) { return static_cast<std::size_t>(at); }
 
 /// How an implementation computes: `operand` rounds what enters products, `step` each result of an
 /// operation on them.

@@ -79,7 +79,7 @@ std::string CollectivesBenchmark::description() const {
 
 std::vector<Dimension> CollectivesBenchmark::dimensions() const {
   Dimension transport = axis("transport", "library that moves the data (see `assay list backends`)",
-                             {"mpi", "mpich", "gloo", "oneccl", "nccl"}, {"mpi"});
+                             dimension::backends_of("collectives"), {"mpi"});
   transport.plugin = true;
   Dimension bytes = dimension::problem({"4", "400000", "16777216"});
   bytes.also = "bytes";

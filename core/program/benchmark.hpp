@@ -67,6 +67,9 @@ namespace dimension {
 /// suite is the same on every machine: a backend that was not built is `unsupported`, not bad
 /// usage.
 Dimension backend(const std::string& operation, std::vector<std::string> defaults);
+/// Names of the backends that have this operation ("collectives": the transports), built here or
+/// not.
+std::vector<std::string> backends_of(const std::string& operation);
 Dimension precision(std::vector<std::string> values, std::vector<std::string> defaults);
 Dimension algorithm(
     std::vector<std::string> values);  ///< default auto; names of loaded backends are valid too

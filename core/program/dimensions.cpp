@@ -14,17 +14,16 @@ Dimension of_backend(Dimension axis) {
 
 }  // namespace
 
-Dimension backend(const std::string& operation, std::vector<std::string> defaults) {
-  Dimension made = of_backend({"backend",
-                               "backend that executes the problem (see `assay list backends`)",
-                               {},
-                               std::move(defaults),
-                               "",
-                               "",
-                               true});
+std::vector<std::string> backends_of(const std::string& operation) {
+  std::vector<std::string> names;
   for (const KnownBackend& known : known_backends)
-    if (known.operation == operation) made.values.emplace_back(known.backend);
-  return made;
+    if (known.operation == operation) names.emplace_back(known.backend);
+  return names;
+}
+
+Dimension backend(const std::string& operation, std::vector<std::string> defaults) {
+  return of_backend({"backend", "backend that executes the problem (see `assay list backends`)",
+                     backends_of(operation), std::move(defaults), "", "", true});
 }
 
 Dimension precision(std::vector<std::string> values, std::vector<std::string> defaults) {

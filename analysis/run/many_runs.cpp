@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <fstream>
 
 #include "analysis/commands.hpp"
@@ -49,7 +50,7 @@ fs::path folder_of_many(const Given& given, const std::string& flag) {
   if (fs::exists(folder / "journal.jsonl"))
     throw InputError(
         fmt::format("{} holds a run of its own. Choose another --out.", folder.string()));
-  hold_folder(folder);
+  hold_folder(folder, given.contains("resume") ? patience_with_earlier : std::chrono::seconds(0));
   return folder;
 }
 

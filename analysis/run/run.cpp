@@ -7,10 +7,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <iostream>
 #include <memory>
 #include <system_error>
+#include <thread>
+#include <utility>
 
 #include "analysis/launch/preflight.hpp"
 #include "analysis/run/abandoned_attempt.hpp"
@@ -29,14 +32,36 @@ namespace assay {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-void hold_folder(const fs::path& folder) {
+namespace {
+
+/// Whether the lock is got before `patience` is over. A file system without locks gives it at once.
+bool locks(int descriptor, const fs::path& folder, std::chrono::seconds patience) {
+  constexpr std::chrono::milliseconds look(100);
+  const auto end = std::chrono::steady_clock::now() + patience;
+  for (bool said = false;;) {
+    if (flock(descriptor, LOCK_EX | LOCK_NB) == 0 || (errno != EWOULDBLOCK && errno != EINTR))
+      return true;
+    if (std::chrono::steady_clock::now() >= end) return false;
+    if (!std::exchange(said, true))
+      std::cerr << fmt::format(
+                       "assay run: another `assay run` is still at work in {}; waiting up to {} s "
+                       "for its end",
+                       folder.string(), patience.count())
+                << std::endl;
+    std::this_thread::sleep_for(look);
+  }
+}
+
+}  // namespace
+
+void hold_folder(const fs::path& folder, std::chrono::seconds patience) {
   std::error_code error;
   fs::create_directories(folder / "log", error);
   if (error)
     throw InputError(fmt::format("cannot make {} ({}). Choose another folder with --out.",
                                  (folder / "log").string(), error.message()));
   const int descriptor = open((folder / ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (descriptor >= 0 && flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+  if (descriptor >= 0 && !locks(descriptor, folder, patience))
     throw InputError(
         fmt::format("another `assay run` is at work in {}. Wait for it, or choose another --out.",
                     folder.string()));
@@ -67,9 +92,9 @@ std::vector<json> earlier_events(const fs::path& folder, bool resume) {
   return read_run(file);
 }
 
-void make_folder(const fs::path& folder) {
+void make_folder(const fs::path& folder, bool resume) {
   check_writable(folder / "result.json");
-  hold_folder(folder);
+  hold_folder(folder, resume ? patience_with_earlier : std::chrono::seconds(0));
 }
 
 /// Removes what make_folder has made, for a run that is refused: the folder itself, and those above
@@ -196,7 +221,7 @@ std::vector<json> run_side_by_side(std::vector<RunPlan> plans) {
   sides.reserve(plans.size());
   for (RunPlan& plan : plans) {
     sides.emplace_back(std::move(plan));
-    make_folder(sides.back().plan.campaign.folder);
+    make_folder(sides.back().plan.campaign.folder, sides.back().plan.resume);
   }
   prepare_parent();
   try {

@@ -1,7 +1,10 @@
 #pragma once
 // Runs of suites, in their folders, from the first process to result.json.
 
+#include <chrono>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <vector>
 
 #include "analysis/run/run_plan.hpp"
@@ -14,10 +17,14 @@ class Unfinished : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// How long a resumed run waits for the run before it to end: a batch system kills a job's
+/// processes some seconds after it has begun to end them, and may start the next job meanwhile.
+inline constexpr std::chrono::seconds patience_with_earlier(30);
+
 /// One run at a time in a folder: makes it, with its log/, and holds it until this process ends.
 /// File systems without locks are trusted. InputError if it cannot be made, or another one holds
-/// it.
-void hold_folder(const std::filesystem::path& folder);
+/// it for longer than `patience`; that it waits is said on stderr.
+void hold_folder(const std::filesystem::path& folder, std::chrono::seconds patience);
 
 /// Runs the plans side by side and returns their results: launch by launch, within a launch one
 /// plan after the other in a recorded random order. What drifts (temperature, neighbours on a

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Whatever ends a run, what was finished stands, and --resume repeats only the rest."""
+import fcntl
 import json
 import os
 import resource
@@ -148,9 +149,23 @@ class Resume(RunTest):
 
     def test_two_runs_in_one_folder_exclude_each_other(self):
         suite, process, _ = self.start_and_wait_for_the_hang()
-        self.assertIn("another `assay run`", self.run_suite(suite, "--resume", code=2).stderr)
+        said = self.run_suite(suite, code=2).stderr
+        self.assertIn("another `assay run`", said)
+        self.assertNotIn("waiting", said)
         process.terminate()
         process.wait()
+
+    def test_a_resumed_run_waits_for_the_end_of_the_one_before(self):
+        # A batch system starts the next job while processes of the one that it has killed are still about.
+        suite = self.suite([group(["direct"], PROBLEMS[:2])])
+        self.run_suite(suite, code=0)
+        with open(self.out / ".lock", "r+") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            process = self.start_suite(suite, "--resume", "--launches", 2)
+            self.wait_until(lambda: "waiting up to 30 s" in (self.folder / "stderr.txt").read_text(), process)
+            self.assertEqual(len(self.journal_rows()), 2)
+        self.assertEqual(process.wait(), 0)
+        self.expect_ok(self.rows(), 4)
 
 
 class FullDisk(RunTest):

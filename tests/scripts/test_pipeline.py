@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """A weekly pipeline from end to end: `assay run --guard`, `assay history --confirm`; which weeks fail, and in which run.
 
-The backend `weekly` waits instead of computing, so that 10 % are 10 % on a loaded machine. A run that the machine disturbs all the
-same is a suspect, and fresh launches answer that it was noise: the exit codes below do not hang on a quiet machine."""
+The clock of the backend `weekly` is a model, so that 10 % are 10 % however loaded the machine is; all else is as it is anywhere."""
 import json
 import shlex
 import shutil

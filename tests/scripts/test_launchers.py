@@ -2,6 +2,7 @@
 """`assay run --launcher NAME`: shapes of process groups, a site's own launcher, the pre-flight, and resuming what failed."""
 import json
 import os
+import shutil
 import socket
 import stat
 import unittest
@@ -141,6 +142,25 @@ class Launchers(RunTest):
                               env=self.own(one_per_node=[str(dies)]), code=7)
         self.assertIn(f"MISSING: {socket.gethostname()}", done.stdout)
         self.assertIn("0 of 1 nodes have a result", done.stdout)
+
+    @unittest.skipIf(os.geteuid() != 0 or shutil.which("unshare") is None, "a UTS namespace for each node needs root")
+    def test_a_pair_without_a_result_of_this_run_is_missing(self):
+        suite = self.suite([group(["direct"], [SMALL], backend="reference")])
+        # Each rank on a node of its own, by its host name.
+        name_it = 'hostname "node$SITE_RANK" && exec "$@"'
+        nodes = [str(self.start), "{ranks}", "unshare", "--uts", "sh", "-c", name_it, "node"]
+        words = ["--pairs", "--launcher", "own", "--hosts", "node0,node1", "--bind", "none"]
+        done = self.run_suite(suite, *words, env=self.own(command=nodes, binding={"none": "none"}), code=0)
+        self.assertNotIn("MISSING", done.stdout)
+        pair = self.out / "node0+node1" / "result.json"
+        before = pair.read_bytes()
+        # The nodes answer the pre-flight, and are lost before the run: what lies there is of an earlier one.
+        dies = self.folder / "dies"
+        dies.write_text('#!/bin/sh\ncase "$*" in *placement*) exec "$@" ;; esac\nexit 1\n')
+        dies.chmod(0o755)
+        done = self.run_suite(suite, *words, "--resume", "--launches", 2, env=self.own(command=[str(dies), *nodes], binding={"none": "none"}), code=7)
+        self.assertIn("MISSING: node0+node1", done.stdout)
+        self.assertEqual(pair.read_bytes(), before)
 
     def test_two_in_one_folder(self):
         suite = self.suite([group(["hang"])])

@@ -1,0 +1,18 @@
+#!/usr/bin/env python3
+# ratio: opening the page of 1,000 nodes with 200 rows each, and of their acceptance, in headless Chromium, until all is drawn that is in view, over 3 s
+# target: <= 1
+# pairs: 6
+# group: fleet
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
+import fleet  # noqa: E402
+import page  # noqa: E402
+
+page.need_browser()
+with fleet.Nodes() as nodes:
+    nodes.accept()
+    nodes.report()
+    times = page.openings(nodes.work / "report.html", fleet.PAIRS)
+fleet.claim(times, 3.0, "s", f"slowest of {len(times)} openings {max(times):.2f} s; {nodes.note}")

@@ -160,7 +160,7 @@ KeepRow keep_for_acceptance(const Criteria& criteria) {
   std::set<std::string> rates;
   for (const AbsoluteRule& rule : criteria.absolute) rates.insert(rule.quantity);
   const bool ceilings = rates.contains("ceiling_fraction");
-  return [&criteria, rates, ceilings](json& row, const json&) {
+  return [&criteria, rates, ceilings](json& row, std::string_view, const json&) {
     if (!criteria.includes(row.at("id"))) return false;
     static const std::set<std::string> kept{"id",       "names",      "published", "environment",
                                             "launch",   "attempt",    "status",    "reason",

@@ -6,6 +6,8 @@
 #include <map>
 #include <set>
 #include <span>
+#include <string>
+#include <string_view>
 
 #include "analysis/gather/parts.hpp"
 #include "core/base/error.hpp"
@@ -177,21 +179,27 @@ std::vector<std::string> texts_of(std::span<const fs::path> files, Head& head) {
   std::vector<json> results(files.size());
   std::vector<std::string> texts(files.size());
   std::vector<std::pair<std::size_t, std::size_t>> first(files.size());
-  const auto all = [](json&, const json&) { return true; };
+  // A row stays as its file has it, but for its indices.
+  const auto text_of_row = [](json& row, std::string_view text, const json&) {
+    row = {{"environment", row.at("environment")},
+           {"published", row.value("published", false)},
+           {"text", text}};
+    return true;
+  };
   // Few files may be large, many need no further threads each.
   const std::size_t each = files.size() >= threads ? 1 : threads;
   parallel_for(files.size(), threads,
-               [&](std::size_t i) { results[i] = read_result_rows(files[i], all, each); });
+               [&](std::size_t i) { results[i] = read_result_rows(files[i], text_of_row, each); });
   for (std::size_t i = 0; i < files.size(); ++i) {
     first[i] = {head.environments, head.brackets};
     head.add(results[i], files[i]);
   }
   parallel_for(files.size(), threads, [&](std::size_t i) {
-    for (json& row : results[i]["rows"]) {
-      shift_indices(row, static_cast<std::int64_t>(first[i].first),
-                    static_cast<std::int64_t>(first[i].second));
+    for (const json& row : results[i]["rows"]) {
       texts[i] += ",\n";
-      texts[i] += row.dump(-1, ' ', false, json::error_handler_t::replace);
+      texts[i] += shifted_text(row["text"].get_ref<const std::string&>(),
+                               static_cast<std::int64_t>(first[i].first),
+                               static_cast<std::int64_t>(first[i].second));
     }
     results[i] = nullptr;
   });

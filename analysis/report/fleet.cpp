@@ -207,7 +207,7 @@ std::size_t largest_count(const FleetSummary& fleet) {
   return most;
 }
 
-bool pack_row(json& row, const json&) {
+bool pack_row(json& row, std::string_view, const json&) {
   row.erase("samples_s");
   row.erase("setup_s");
   std::vector<std::uint8_t> rest = json::to_cbor(row);

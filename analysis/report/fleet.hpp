@@ -49,7 +49,7 @@ struct FleetSummary {
 std::size_t largest_count(const FleetSummary& fleet);
 
 /// Leaves of a row what a fleet is condensed by, and keeps the rest packed.
-bool pack_row(nlohmann::json& row, const nlohmann::json& head);
+bool pack_row(nlohmann::json& row, std::string_view text, const nlohmann::json& head);
 
 /// The exit code that the rows of these results ask for; published ones ask for nothing.
 ExitCode code_of_rows(const std::vector<NamedResult>& results);

@@ -24,22 +24,6 @@ namespace {
 
 constexpr std::size_t rows_at_once = 64;  ///< read by one thread in one piece
 
-/// Whether the schema holds for a row. Samples are most of it, one schema holds for each of them,
-/// and no other part depends on more than their first one: so the others are judged here.
-bool is_row(json& row) {
-  const auto found = row.find("samples_s");
-  if (found == row.end() || !found->is_array() || found->size() < 2)
-    return satisfies(row, "result", "row");
-  json::array_t& samples = found->get_ref<json::array_t&>();
-  for (const json& sample : samples)
-    if (!sample.is_number() || sample < 0) return false;
-  json::array_t all = std::move(samples);
-  samples = {all.front()};
-  const bool good = satisfies(row, "result", "row");
-  row["samples_s"] = std::move(all);
-  return good;
-}
-
 /// A file whose head is good: rows may be checked.
 class RowReader {
  public:
@@ -79,11 +63,13 @@ class RowReader {
     if (!stream.read(text.data(), static_cast<std::streamsize>(text.size()))) return false;
     for (std::size_t i = first; i < end; ++i) {
       const RowPlace& place = index_.rows[i];
-      rows_[i] = parse_json(std::string_view(text).substr(place.offset - start, place.length));
-      if (!is_row(rows_[i])) return false;
+      const std::string_view row =
+          std::string_view(text).substr(place.offset - start, place.length);
+      rows_[i] = parse_json(row);
+      if (!satisfies(rows_[i], "result", "row")) return false;
       check_row(rows_[i], i, head_, file_.string());
       together_.add(rows_[i], i, file_.string());
-      kept_[i] = keep_(rows_[i], head_) ? 1 : 0;
+      kept_[i] = keep_(rows_[i], row, head_) ? 1 : 0;
       if (kept_[i] == 0) rows_[i] = nullptr;
     }
     return true;
@@ -132,7 +118,8 @@ json read_result_rows(const fs::path& given, const KeepRow& keep, std::size_t th
   json kept = json::array(), rows = std::move(result["rows"]);
   result["rows"] = json::array();
   for (json& row : rows)
-    if (keep(row, result)) kept.push_back(std::move(row));
+    if (keep(row, row.dump(-1, ' ', false, json::error_handler_t::replace), result))
+      kept.push_back(std::move(row));
   result["rows"] = std::move(kept);
   return result;
 }

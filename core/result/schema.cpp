@@ -12,6 +12,7 @@
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <valijson/adapters/nlohmann_json_adapter.hpp>
 #include <valijson/schema.hpp>
@@ -24,10 +25,11 @@
 #include "core/base/error.hpp"
 #include "core/base/paths.hpp"
 #include "core/base/text.hpp"
+#include "core/result/quick_schema.hpp"
 
-// valijson decides whether a document is valid; what is below its call only puts the verdict into
-// words, by asking valijson again about single keywords of the schema's node that governs the
-// place.
+// valijson decides whether a document is valid, unless the quick check has found that it is; what
+// is below its call only puts the verdict into words, by asking valijson again about single
+// keywords of the schema's node that governs the place.
 
 namespace assay {
 namespace {
@@ -38,7 +40,18 @@ using valijson::adapters::NlohmannJsonAdapter;
 struct Schema {
   json text;
   valijson::Schema compiled;
+  std::optional<QuickSchema> quick{};
 };
+
+bool is_valid_slowly(const json& value, const Schema& schema) {
+  valijson::Validator validator;
+  return validator.validate(schema.compiled, NlohmannJsonAdapter(value), nullptr);
+}
+
+/// What the quick check refuses, valijson judges.
+bool is_valid(const json& value, const Schema& schema) {
+  return (schema.quick && schema.quick->accepts(value)) || is_valid_slowly(value, schema);
+}
 
 void compile(const json& text, valijson::Schema& into) {
   valijson::SchemaParser parser(valijson::SchemaParser::kDraft7);
@@ -62,6 +75,7 @@ const Schema& schema_named(const std::string& name, const std::string& definitio
                     {"$ref", "#/definitions/" + definition},
                     {"definitions", added.text.at("definitions")}};
     compile(added.text, added.compiled);
+    added.quick = QuickSchema::compile(added.text);
   } catch (const InputError&) {
     known.erase(key);
     throw;
@@ -276,22 +290,24 @@ std::string too_new(const json& document, const json& schema) {
 }  // namespace
 
 bool satisfies(const json& value, const std::string& schema_name, const std::string& definition) {
-  valijson::Validator validator;
-  return validator.validate(schema_named(schema_name, definition).compiled,
-                            NlohmannJsonAdapter(value), nullptr);
+  return is_valid(value, schema_named(schema_name, definition));
+}
+
+bool satisfies_slowly(const json& value, const std::string& schema_name,
+                      const std::string& definition) {
+  return is_valid_slowly(value, schema_named(schema_name, definition));
 }
 
 std::vector<std::string> schema_errors(const json& document, const std::string& schema_name,
                                        const std::string& shown_as) {
   const Schema& schema = schema_named(schema_name);
-  valijson::Validator validator;
-  const NlohmannJsonAdapter target(document);
-  if (validator.validate(schema.compiled, target, nullptr)) return {};
+  if (is_valid(document, schema)) return {};
   if (const std::string newer = too_new(document, schema.text); !newer.empty())
     return {shown_as + newer};
 
+  valijson::Validator validator;
   valijson::ValidationResults results;
-  validator.validate(schema.compiled, target, &results);
+  validator.validate(schema.compiled, NlohmannJsonAdapter(document), &results);
   const Explainer explainer(schema.text, document);
   std::vector<std::string> errors;
   std::set<std::vector<std::string>> places;

@@ -20,6 +20,10 @@ nlohmann::json parse_json(std::string_view text);
 /// Whether `value` is valid as `definition` of a schema ("result", "row").
 bool satisfies(const nlohmann::json& value, const std::string& schema_name,
                const std::string& definition);
+/// The same by valijson alone, which is slow: what the quick check (quick_schema.hpp) must agree
+/// with.
+bool satisfies_slowly(const nlohmann::json& value, const std::string& schema_name,
+                      const std::string& definition);
 
 /// One violation: "<file> at /rows/3/status: found \"okay\", expected one of ok, …. Did you mean
 /// 'ok'?"

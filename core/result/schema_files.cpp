@@ -6,11 +6,13 @@
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <system_error>
 #include <utility>
 #include <vector>
 
 #include "core/base/error.hpp"
+#include "core/result/quick_json.hpp"
 #include "core/result/schema.hpp"
 
 namespace assay {
@@ -160,6 +162,7 @@ std::string file_text(const json& document) {
 }  // namespace
 
 json parse_json(std::string_view text) {
+  if (std::optional<json> made = quick_json(text)) return std::move(*made);
   DocumentMaker maker;
   json::sax_parse(text, &maker);
   return maker.take();

@@ -67,7 +67,7 @@ class RowReader : public testing::Test {
   }
   static json read(const fs::path& file, std::size_t threads) {
     return read_result_rows(
-        file, [](json&, const json&) { return true; }, threads);
+        file, [](json&, std::string_view, const json&) { return true; }, threads);
   }
   static std::string refusal(const std::function<void()>& call) {
     try {
@@ -94,7 +94,8 @@ TEST_F(RowReader, KeepsWhatIsWanted) {
   const std::string wanted = original_["rows"].back()["id"];
   const json found = read_result_rows(
       file,
-      [&](json& row, const json& head) {
+      [&](json& row, std::string_view text, const json& head) {
+        EXPECT_EQ(json::parse(text), row);
         EXPECT_EQ(head["environments"].size(), original_["environments"].size());
         const bool keep = row["id"] == wanted;
         row = {{"id", row["id"]}};

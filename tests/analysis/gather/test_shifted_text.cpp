@@ -1,0 +1,45 @@
+// The indices of a row that is copied as text.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "analysis/gather/parts.hpp"
+
+namespace assay {
+namespace {
+
+using nlohmann::json;
+
+class ShiftedText : public testing::TestWithParam<const char*> {};
+
+TEST_P(ShiftedText, HasTheIndicesOfTheShiftedRow) {
+  for (const int environments : {0, 7})
+    for (const int brackets : {0, 30}) {
+      const json original = json::parse(GetParam());
+      for (const std::string& text : {std::string(GetParam()), original.dump(), original.dump(2)}) {
+        json expected = original;
+        shift_indices(expected, environments, brackets);
+        EXPECT_EQ(json::parse(shifted_text(text, environments, brackets)), expected) << text;
+      }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, ShiftedText,
+    testing::Values(
+        R"({"environment":12})", R"({ "id" : "a" , "environment" : 0 , "z" : [1] })",
+        R"({"ceiling":{"brackets":[0,1],"level":"L1"},"environment":3,"id":"\"environment\":5"})",
+        R"({"environment":3,"parameters":{"environment":9,"x":"}"},"ceiling":null})",
+        R"({"ceiling":{"fraction":0.1},"environment":3})",
+        R"({"a":"\\","b":[{"environment":1},"]"],"c":{},"environment":2,"ceiling":{"brackets":[]}})",
+        R"({"a\"":1,"environment":2})", R"({"\u0065nvironment":2})",
+        R"({"environment":2,"\u0063eiling":{"brackets":[5]}})"));
+
+TEST(ShiftedText, KeepsAllElseAsItStands) {
+  EXPECT_EQ(shifted_text(R"({"a": 1.50,  "environment": 2, "b":1e3})", 3, 0),
+            R"({"a": 1.50,  "environment": 5, "b":1e3})");
+  EXPECT_EQ(shifted_text(R"({"environment": 2, "b":1e3})", 0, 0), R"({"environment": 2, "b":1e3})");
+}
+
+}  // namespace
+}  // namespace assay

@@ -1,5 +1,5 @@
 #pragma once
-// Parsing of plain JSON, several times as fast as nlohmann's: a fleet's rows are a gigabyte.
+// Parsing of JSON by simdjson, several times as fast as nlohmann's: a fleet's rows are a gigabyte.
 
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -8,7 +8,8 @@
 namespace assay {
 
 /// The document of `text`, as json::parse makes it. Nothing for what is left to the slow parser:
-/// whatever is no JSON, a key given twice, numbers out of the usual ranges, absurd nesting.
+/// whatever is no JSON, a key given twice, numbers that do not fit, absurd nesting; and everything
+/// where Assay was built without simdjson.
 std::optional<nlohmann::json> quick_json(std::string_view text);
 
 }  // namespace assay

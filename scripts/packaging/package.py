@@ -39,6 +39,7 @@ class Assay(CMakePackage):
     depends_on("random123")
     depends_on("highway")
     depends_on("re2")
+    depends_on("simdjson")
     depends_on("onednn@3.2:")
     depends_on("openblas", type="run")
     depends_on("googletest", type="test")

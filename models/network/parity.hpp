@@ -11,10 +11,8 @@ namespace assay {
 
 /// How far a network in this precision may be from fp64, as a part of the 2-norm of each tensor.
 struct NetworkTolerance {
-  double forward;  ///< of losses, logits and statistics
-  /// Of gradients, which one element whose sign rounding changes, of the N that a rectifier has,
-  /// alone moves by N^-1/2.
-  double gradients;
+  double forward;        ///< of losses, logits and statistics
+  double gradients;      ///< of each tensor
   double all_gradients;  ///< of all of them as one vector
 };
 NetworkTolerance network_tolerance(Precision precision);
@@ -22,7 +20,9 @@ NetworkTolerance network_tolerance(Precision precision);
 /// One forward and backward pass from initial parameters, but with parity_last_norm, on two images
 /// (more where the last stage's planes are so small that statistics need them), by the backends
 /// that `settings` choose, and by `reference` in fp64: compares loss, logits, statistics and every
-/// gradient.
+/// gradient. The backward pass of the reference begins from what the forward pass of the other has
+/// left: images, parameters, activations and statistics. Else rounding would change signs before
+/// rectifiers, and one of N elements alone move a gradient by N^-1/2 and more.
 Verification compare_with_reference(TrainerSettings settings, Plugins& plugins);
 
 /// ||is - should||_2 / ||should||_2; ||is||_2 where `should` is 0. No number where one of them is

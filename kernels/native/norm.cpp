@@ -20,6 +20,9 @@ namespace {
 /// Rows whose elements are added in the precision of the arithmetic; their sums are added in fp64.
 constexpr std::ptrdiff_t block_rows = 256;
 
+/// Rows whose mean the squares are taken about.
+constexpr std::ptrdiff_t pivot_rows = 16;
+
 template <class Value>
 class Normalization final : public Operation {
  public:
@@ -148,11 +151,12 @@ class Normalization final : public Operation {
     return 1 / std::sqrt(static_cast<double>(variance_[c]) + norm_epsilon);
   }
 
-  /// Squares are of differences to the first pixel, which is among the values: so they lose few
-  /// digits to the mean's. Sums are of the elements, since those of differences drift.
+  /// Squares are of differences to the mean of a few rows: so they lose few digits, neither to a
+  /// mean that is large beside the deviation, nor to one pixel that lies far out, as to take a
+  /// single pixel for the mean would. Sums are of the elements, since those of differences drift.
   void statistics() const {
     Value* const pivot = offset_;
-    for (std::ptrdiff_t c = 0; c < channels_; ++c) pivot[c] = first_pixel(c);
+    find_pivots(pivot);
     sum([&](std::ptrdiff_t first, std::ptrdiff_t rows, Value* sums, Value* squares) {
       table_.statistics(row(src_, first), rows, channels_, pivot, sums, squares);
     });
@@ -165,12 +169,19 @@ class Normalization final : public Operation {
     }
   }
 
-  Value first_pixel(std::ptrdiff_t c) const {
-    double value = 0;
-    const DataType type = storage(problem_.precision());
-    decode(type, static_cast<const std::byte*>(src_) + c * row_bytes_ / channels_,
-           std::span(&value, 1));
-    return static_cast<Value>(value);
+  /// The means of evenly spaced rows; uses the totals' memory.
+  void find_pivots(Value* pivot) const {
+    const std::ptrdiff_t count = std::min(pivot_rows, rows_);
+    double *const sums = totals_, *const one = totals_ + channels_;
+    std::fill_n(sums, channels_, 0.0);
+    for (std::ptrdiff_t i = 0; i < count; ++i) {
+      decode(storage(problem_.precision()),
+             static_cast<const std::byte*>(row(src_, rows_ * i / count)),
+             std::span(one, static_cast<std::size_t>(channels_)));
+      for (std::ptrdiff_t c = 0; c < channels_; ++c) sums[c] += one[c];
+    }
+    for (std::ptrdiff_t c = 0; c < channels_; ++c)
+      pivot[c] = static_cast<Value>(sums[c] / static_cast<double>(count));
   }
 
   void normalize() const {

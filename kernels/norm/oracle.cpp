@@ -19,16 +19,27 @@ using linalg::square;
 /// Most terms that an implementation may add one after the other.
 constexpr double longest_chain = 0x1p18;
 
+/// Equal terms that an implementation may add one after the other. Their rounding errors are equal,
+/// too, where they are added to sums of one binade.
+constexpr double longest_equal_chain = 361;
+
+/// A number and the variance of its rounding errors.
+struct Uncertain {
+  double value = 0, variance = 0;
+  double of_equal = 0;  ///< its error at most, of sums of equal terms
+};
+
 /// Bounds of elements whose errors are bounded term by term.
 class Bounds final : public linalg::Bounds {
  public:
   using linalg::Bounds::Bounds;
   using linalg::Bounds::rounded;
-};
-
-/// A number and the variance of its rounding errors.
-struct Uncertain {
-  double value = 0, variance = 0;
+  /// Of a channel's own value. The errors of all channels may be those of equal terms.
+  Expected expected(const Uncertain& of) const {
+    const double deviation = std::sqrt(of.variance);
+    return rounded(of.value, std::max(deviations_ * deviation, of.of_equal),
+                   std::max(norm_deviations_ * deviation, of.of_equal));
+  }
 };
 
 /// What is summed of a channel.
@@ -164,8 +175,7 @@ class NormOracle final : public Oracle {
                               : name == "diff_scale" ? &Channel::diff_scale
                                                      : &Channel::diff_shift;
     for (std::size_t i = 0; i < indices.size(); ++i) {
-      const Uncertain& want = channels[place(indices[i])].*of;
-      expected[i] = bounds.expected(want.value, want.variance);
+      expected[i] = bounds.expected(channels[place(indices[i])].*of);
     }
   }
 
@@ -266,6 +276,13 @@ class NormOracle final : public Oracle {
     return square(u) * linalg::variance_of_sum(chain, sums.squares, drift);
   }
 
+  /// Most of the error of a sum over the channel of equal terms, or of some equal ones and zeros;
+  /// random ones are neither.
+  double error_of_equal(double absolute, bool random, double u) const {
+    const double m = static_cast<double>(problem_.shape().per_channel());
+    return random ? 0 : u * std::min(m, longest_equal_chain) / 3 * absolute;
+  }
+
   void statistics(const Inputs& inputs, std::int64_t c, double u, Channel& made) const {
     const double m = static_cast<double>(problem_.shape().per_channel());
     Sums first, second;
@@ -282,7 +299,8 @@ class NormOracle final : public Oracle {
       second.add(squares);
     });
     const bool random = inputs.find("src")->second.random();
-    made.mean = {(first.sum + low) / m, variance_of(first, random, u) / square(m)};
+    made.mean = {(first.sum + low) / m, variance_of(first, random, u) / square(m),
+                 error_of_equal(first.absolute, random, u) / m};
     double centred = 0;
     planes(c, [&](std::span<const std::int64_t> indices) {
       double of_plane = 0;
@@ -291,9 +309,12 @@ class NormOracle final : public Oracle {
     });
     // As of the formula of one pass, sum x^2 / m - mean^2, whose terms are the larger ones.
     const double mean_square = second.sum / m;
-    made.variance = {centred / m, variance_of(second, false, u) / square(m) +
-                                      4 * square(made.mean.value) * made.mean.variance +
-                                      4 * square(u * mean_square)};
+    made.variance = {centred / m,
+                     variance_of(second, false, u) / square(m) +
+                         4 * square(made.mean.value) * made.mean.variance +
+                         4 * square(u * mean_square),
+                     error_of_equal(second.absolute, random, u) / m +
+                         2 * std::abs(made.mean.value) * made.mean.of_equal};
   }
 
   void gradient_sums(const Inputs& inputs, std::int64_t c, double u, Channel& made) const {
@@ -307,12 +328,15 @@ class NormOracle final : public Oracle {
       }
     });
     const bool random = inputs.find("diff_dst")->second.random();
-    made.diff_shift = {of_shift.sum, variance_of(of_shift, random, u)};
+    made.diff_shift = {of_shift.sum, variance_of(of_shift, random, u),
+                       error_of_equal(of_shift.absolute, random, u)};
     // As of sum g x - mean sum g, whose terms are the larger ones.
     reach.sum =
         std::max(std::abs(of_scale.sum), std::abs(made.mean.value * made.inverse * of_shift.sum));
-    made.diff_scale = {of_scale.sum, variance_of(reach, random, u) + 4 * square(u) * reach.squares +
-                                         square(4 * u) * square(reach.sum)};
+    made.diff_scale = {of_scale.sum,
+                       variance_of(reach, random, u) + 4 * square(u) * reach.squares +
+                           square(4 * u) * square(reach.sum),
+                       error_of_equal(reach.absolute, random, u)};
   }
 
   NormProblem problem_;

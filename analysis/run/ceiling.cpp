@@ -9,6 +9,7 @@
 #include "analysis/run/ceiling_place.hpp"
 #include "core/api/precision.hpp"
 #include "core/result/impossible.hpp"
+#include "core/result/layers.hpp"
 #include "core/result/result.hpp"
 #include "core/result/result_check.hpp"
 
@@ -260,6 +261,23 @@ json ceiling_of(const json& row, const std::vector<Bracket>& brackets,
   return ceiling;
 }
 
+/// Each by the bounds of its own work, from the same measurements. A layer whose time no ceiling
+/// allows may have found the data in a cache, where the layer before it has left them: it has no
+/// ceiling, and the row, whose work all layers do, is judged as a whole.
+void add_layer_ceilings(json& row, const std::vector<Bracket>& brackets,
+                        const std::vector<std::size_t>& around, const json& environment) {
+  for (json& layer : row["layers"]) {
+    try {
+      layer["ceiling"] = ceiling_of(layer_as_row(row, layer), brackets, around, environment);
+      layer["ceiling"].erase("brackets");  // the row's
+    } catch (const NoCeiling& none) {
+      layer["ceiling_reason"] = none.reason;
+    } catch (const Impossible& cannot) {
+      layer["ceiling_reason"] = cannot.reason;
+    }
+  }
+}
+
 }  // namespace
 
 void add_ceiling(json& row, const std::vector<Bracket>& brackets,
@@ -271,6 +289,7 @@ void add_ceiling(json& row, const std::vector<Bracket>& brackets,
     if (around.empty()) throw NoCeiling{otherwise};
     row["ceiling"] = ceiling_of(row, brackets, around, environment);
     row["ceiling_reason"] = nullptr;
+    if (row.contains("layers")) add_layer_ceilings(row, brackets, around, environment);
   } catch (const NoCeiling& none) {
     row["ceiling_reason"] = none.reason;
   } catch (const Impossible& cannot) {

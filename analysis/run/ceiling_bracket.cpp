@@ -100,9 +100,10 @@ void CeilingNeeds::add(const std::vector<PlannedBenchmark>& benchmarks, const js
       const std::vector<CacheLevel> levels = cache_levels(hardware, team);
       if (cache != benchmark_case.settings.end() && cache->second == "cold")
         data.emplace(team, in_memory);
-      else if (benchmark_case.problem_bytes > 0 && !levels.empty())
-        for (const std::size_t level : bounding_levels(benchmark_case.problem_bytes, levels))
-          data.emplace(team, probe_of(level, levels));
+      else if (!levels.empty())
+        for (const double bytes : benchmark_case.working_sets)
+          for (const std::size_t level : bounding_levels(bytes, levels))
+            data.emplace(team, probe_of(level, levels));
     }
   }
 }

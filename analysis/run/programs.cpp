@@ -121,7 +121,8 @@ Listing listed_cases(const fs::path& executable, const fs::path& suite,
           {listed.at("id"), listed.at("settings"), listed.at("names"),
            listed.value("required", false),
            tolerance.is_number() ? std::optional(tolerance.get<double>()) : std::nullopt,
-           listed.value("part_of", std::vector<Part>{}), listed.value("problem_bytes", 0.0)});
+           listed.value("part_of", std::vector<Part>{}),
+           listed.value("working_sets", std::vector<double>{})});
     }
   } catch (const json::exception& error) {
     throw CaseError(

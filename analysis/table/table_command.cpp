@@ -4,6 +4,7 @@
 
 #include "analysis/commands.hpp"
 #include "analysis/load.hpp"
+#include "analysis/table/layer_table.hpp"
 #include "analysis/table/summary.hpp"
 #include "analysis/table/table.hpp"
 #include "core/base/error.hpp"
@@ -47,8 +48,8 @@ bool is_summary(const std::string& name) {
 
 /// The first file is the name of a summary; those after it are what is summarised.
 int summarised(const Given& given, std::vector<std::string> files, const std::string& format) {
-  refuse_flags(given, {"by", "filter", "sort", "columns", "absolutes"}, "the summary " + files[0],
-               "its lines are always the same");
+  refuse_flags(given, {"by", "filter", "sort", "columns", "absolutes", "layers"},
+               "the summary " + files[0], "its lines are always the same");
   if (format == "csv" || format == "json")
     throw InputError("--format " + format + " cannot be used with the summary " + files[0] +
                      " (it is a table for people). Use terminal or markdown.");
@@ -67,10 +68,27 @@ int summarised(const Given& given, std::vector<std::string> files, const std::st
   return static_cast<int>(ExitCode::ok);
 }
 
+/// The layers of networks in place of the rows.
+int layers(const Given& given, const std::string& format) {
+  refuse_flags(given, {"by", "columns", "absolutes", "baseline"}, "--layers",
+               "its columns are always the same");
+  if (format == "json")
+    throw InputError(
+        "--format json cannot be used with --layers (the result file has them as JSON: rows, "
+        "layers). Use csv.");
+  const std::vector<std::string> files = values_of(given, "FILE");
+  if (const auto out = value_of(given, "out")) check_output("--out", *out, files);
+  const std::vector<NamedResult> results = load_results(files);
+  const TableOptions options = options_of(given, format);
+  emit(given, format == "csv" ? layer_csv(results, options) : layer_table(results, options));
+  return static_cast<int>(ExitCode::ok);
+}
+
 int table(const Given& given) {
   const std::string format = choice_of(given, "format", {"terminal", "markdown", "csv", "json"});
   std::vector<std::string> files = values_of(given, "FILE");
   if (is_summary(files.front())) return summarised(given, std::move(files), format);
+  if (given.contains("layers")) return layers(given, format);
   const TableOptions options = options_of(given, format);
   std::vector<Baseline> baselines;
   for (const std::string& name : values_of(given, "baseline")) {
@@ -119,12 +137,19 @@ Command table_command() {
         "NAME,...", "those that tell rows apart", false, true},
        format_flag({"terminal", "markdown", "csv", "json"}),
        {"--absolutes", "show both absolute values in every cell with a ratio", "", ""},
+       {"--layers",
+        "show the operations of networks, the longest first: time, share, rate, part of the "
+        "ceiling "
+        "(--format terminal, markdown, csv)",
+        "", ""},
        out_flag()},
       &table,
       {{"assay table results/today", "prints the rows of a run"},
        {"assay table results/today --format csv --out today.csv", "writes them for a spreadsheet"},
        {"assay table results/today --filter precision=fp32 --sort time",
         "prints the rows of one precision, the fastest first"},
+       {"assay table results/today --layers --filter benchmark=resnet50",
+        "prints where the time of a network's step is"},
        {"assay table results/today --by precision", "prints what each precision gains and costs"},
        {"assay table coral2 results/today",
         "prints the speedups of CORAL-2's suites by category, beside the published ones"}}};

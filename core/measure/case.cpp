@@ -22,6 +22,7 @@ std::string make_id(const std::string& benchmark, const std::vector<Dimension>& 
     const auto found = settings.find(axis.name);
     if (found == settings.end())
       throw std::logic_error("no value for dimension " + axis.name + " of " + benchmark);
+    if (!axis.in_id) continue;
     if (axis.omit.empty())
       id += "/" + axis.prefix + found->second;
     else if (found->second != axis.omit)

@@ -28,6 +28,7 @@ struct Dimension {
   std::string shown_default{};  ///< default in --help where that depends on the machine; empty: it
                                 ///< is `defaults`
   bool over_suite = false;      ///< its flag may be given with --suite, and is of all cases then
+  bool in_id = true;            ///< false: it changes nothing of what is measured (a file's path)
 };
 
 using Settings = std::map<std::string, std::string>;
@@ -50,10 +51,10 @@ struct Case {
   std::vector<std::string>
       names;              ///< names under which lists know the problem: "resnet50/res2a_branch2b"
   bool required = false;  ///< a suite demands it: unsupported is then a failure
-  std::optional<double> tolerance{};  ///< of the suite: part by which a later run may be slower
-  std::vector<Part> parts{};          ///< one for each list that was asked for as a whole
-  double problem_bytes = 0;           ///< as --list --json tells it; 0: unknown
-  std::string note{};                 ///< of the suite: what a reader of the row must know
+  std::optional<double> tolerance{};   ///< of the suite: part by which a later run may be slower
+  std::vector<Part> parts{};           ///< one for each list that was asked for as a whole
+  std::vector<double> working_sets{};  ///< Benchmark::working_sets(), as --list --json tells them
+  std::string note{};                  ///< of the suite: what a reader of the row must know
 };
 
 /// "conv/forward/fp32/onednn/winograd/mb16…/hot/t2[/layout=nhwc]". Complete: equal ids are equal

@@ -23,6 +23,7 @@ struct Outcome {
   std::map<std::string, double> setup;
   std::map<std::string, Metric> metrics;                ///< Workload::metrics()
   std::vector<std::map<std::string, double>> epochs{};  ///< Workload::epochs()
+  std::vector<LayerTime> layers{};                      ///< Workload::layers()
 };
 
 }  // namespace assay

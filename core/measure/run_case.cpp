@@ -180,6 +180,7 @@ Outcome run_case(const Prepare& prepare, Communicator& ranks, const TimingOption
   if (good) {
     outcome.metrics = workload->metrics();
     outcome.epochs = workload->epochs();
+    outcome.layers = workload->layers();
   }
   return outcome;
 }

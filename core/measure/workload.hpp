@@ -39,6 +39,17 @@ struct Metric {
   std::string better;  ///< "higher", "lower", or empty where neither is
 };
 
+/// One operation among the many of a run, timed in runs of its own.
+struct LayerTime {
+  std::string layer, direction;    ///< "layer1.0.conv1", "bwd_data"; no two have both
+  std::string operation, problem;  ///< kind and descriptor: what a benchmark measures alone
+  std::string backend;
+  Executed executed;
+  int runs = 1;                 ///< in one run of the workload
+  double seconds = 0;           ///< of one run of the operation, the median
+  double flops = 0, bytes = 0;  ///< Problem::flops(), Problem::bytes()
+};
+
 /// What is done to the buffers before a run of the timed phase whose results are then checked.
 enum class Audit {
   poisoned_outputs,  ///< outputs hold what no result has: the run must write them all
@@ -82,6 +93,9 @@ class Workload {
   /// Of training: numbers by name after each epoch, in order (row.epochs of the result's schema);
   /// asked with metrics().
   virtual std::vector<std::map<std::string, double>> epochs() const { return {}; }
+  /// The operations that a run is made of, in their order; asked with metrics(), the same on every
+  /// rank. None where a run is one operation, or they were not timed.
+  virtual std::vector<LayerTime> layers() const { return {}; }
   /// Seconds of preparation by name: {"create": …, "allocate": …, "reorder": …, "fill": …}.
   virtual std::map<std::string, double> setup() const = 0;
 };

@@ -10,6 +10,12 @@ namespace assay {
 
 std::unique_ptr<Communicator> Benchmark::connect(Plugins&) const { return serial_communicator(); }
 
+std::vector<double> Benchmark::working_sets(const Settings& settings) const {
+  const std::unique_ptr<Problem> what = problem(settings);
+  if (what == nullptr || !(what->bytes() > 0)) return {};
+  return {what->bytes()};
+}
+
 Result<std::unique_ptr<Workload>> OperationBenchmark::prepare(const Case& selected,
                                                               CaseContext& context) const {
   const std::unique_ptr<Problem> what = problem(selected.settings);

@@ -335,7 +335,6 @@ std::vector<Case> expand(const Benchmark& benchmark,
 json case_list(const Benchmark& benchmark, const std::vector<Case>& cases) {
   json list = json::array();
   for (const Case& benchmark_case : cases) {
-    const std::unique_ptr<Problem> problem = benchmark.problem(benchmark_case.settings);
     list.push_back(
         {{"id", benchmark_case.id},
          {"names", benchmark_case.names},
@@ -343,7 +342,7 @@ json case_list(const Benchmark& benchmark, const std::vector<Case>& cases) {
          {"required", benchmark_case.required},
          {"tolerance", benchmark_case.tolerance ? json(*benchmark_case.tolerance) : json()},
          {"part_of", benchmark_case.parts},
-         {"problem_bytes", problem == nullptr ? 0 : problem->bytes()}});
+         {"working_sets", benchmark.working_sets(benchmark_case.settings)}});
     if (!benchmark_case.note.empty()) list.back()["note"] = benchmark_case.note;
   }
   return list;

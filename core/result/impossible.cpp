@@ -47,6 +47,7 @@ void take_back(json& row, const std::string& reason) {
   row["rates"] = json::object();
   row.erase("metrics");
   row.erase("epochs");
+  row.erase("layers");
   row["baseline"] = nullptr;
   row.erase("baseline_reason");
   row["energy_j"] = row["energy_domains_j"] = nullptr;

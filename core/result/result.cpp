@@ -11,6 +11,7 @@
 #include <unordered_map>
 
 #include "core/machine/environment.hpp"
+#include "core/result/layers.hpp"
 #include "core/result/result_check.hpp"
 #include "core/result/row_identity.hpp"
 #include "core/result/schema.hpp"
@@ -256,6 +257,7 @@ json make_row(const std::string& benchmark, const Case& benchmark_case, const Pr
   row["rates"] = rates_json(outcome, summary.median);
   if (!outcome.metrics.empty()) row["metrics"] = metrics_json(outcome.metrics);
   if (!outcome.epochs.empty()) row["epochs"] = epochs_json(outcome.epochs);
+  if (!outcome.layers.empty()) row["layers"] = layers_json(outcome.layers);
   add_energy(row, outcome.timing->energy);
   return row;
 }

@@ -12,6 +12,7 @@
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
 #include "core/base/text.hpp"
+#include "core/result/layers.hpp"
 #include "core/result/row_identity.hpp"
 #include "core/result/schema.hpp"
 
@@ -51,6 +52,7 @@ class RowCheck {
     energy();
     baseline();
     epochs();
+    check_layers(row_, where_);
   }
 
   /// The larger of the least times that peak and bandwidth allow, over the median. `brackets`: of
@@ -396,6 +398,12 @@ void check_row(const json& row, std::size_t index, const json& result, const std
   const RowCheck check(row, where, statistics_of(run));
   check.alone();
   check.ceiling(run.contains("bracket") ? &run["bracket"] : nullptr);
+  std::size_t number = 0;
+  for (const json& layer : row.value("layers", json::array())) {
+    const json alone = layer_as_row(row, layer);
+    const std::string place = fmt::format("{}/layers/{}", where, number++);
+    RowCheck(alone, place, statistics_of(run)).ceiling(nullptr);
+  }
 }
 
 void RowsTogether::add(const json& row, std::size_t index, const std::string& file) {

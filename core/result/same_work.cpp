@@ -16,7 +16,7 @@ namespace {
 bool describes_system(const std::string& parameter) {
   static constexpr std::array how{"backend", "algorithm", "threads",      "layout",    "device",
                                   "blas",    "transport", "architecture", "framework", "tuning",
-                                  "smt",     "system",    "workload"};
+                                  "smt",     "system",    "workload",     "checkpoint"};
   return std::find(how.begin(), how.end(), parameter) != how.end();
 }
 

@@ -226,17 +226,6 @@ double Executor::seconds_of(Candidate& candidate) const {
   return seconds_since(start);
 }
 
-std::vector<double> Executor::node_seconds() {
-  std::vector<double> seconds(graph_.nodes.size());
-  for (std::size_t i = 0; i < seconds.size(); ++i) {
-    if (graph_.nodes[i].phase == Phase::update) continue;
-    seconds[i] = std::numeric_limits<double>::infinity();
-    for (int run = 0; run < measured_runs; ++run)
-      seconds[i] = std::min(seconds[i], seconds_of(candidates_[i].front()));
-  }
-  return seconds;
-}
-
 void Executor::measure(Communicator& ranks) {
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
     std::vector<Candidate>& all = candidates_[i];

@@ -47,12 +47,11 @@ class Executor {
   /// and keeps the fastest, the same on all ranks. Once, with images, labels and parameters in
   /// their place; nodes of the update are not run.
   void measure(Communicator& ranks);
-  /// Seconds of each node, the least of a few runs on the data that the nodes before it have made;
-  /// nodes of the update are not run, and 0.
-  std::vector<double> node_seconds();
   /// Runs the nodes of a phase, in order.
   void run(Phase phase);
   void run_node(std::size_t node);
+  /// Runs a node and waits for it: its seconds.
+  double run_timed(std::size_t node) { return seconds_of(candidates_[node].front()); }
 
   /// A value as a tensor, to be filled and read with device().
   Tensor& tensor(ValueIndex value) const { return *tensors_[value]; }

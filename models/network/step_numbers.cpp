@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <utility>
 #include <vector>
 
+#include "core/base/statistics.hpp"
 #include "core/base/text.hpp"
 
 namespace assay {
@@ -34,18 +36,45 @@ std::map<std::string, Metric> StepNumbers::metrics() const {
   return found;
 }
 
-std::map<std::string, Metric> operation_metrics(Executor& executor, std::int64_t batches) {
-  const std::vector<double> seconds = executor.node_seconds();
+std::vector<LayerTime> layer_times(const Executor& executor,
+                                   const std::vector<std::vector<double>>& runs, int passes,
+                                   Communicator& ranks) {
+  const std::vector<GraphNode>& nodes = executor.graph().nodes;
+  std::vector<double> seconds;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    std::vector<double> of_node;
+    for (const std::vector<double>& run : runs) of_node.push_back(run[i]);
+    seconds.push_back(median(of_node));
+  }
+  ranks.allreduce_max(seconds);
+  std::vector<LayerTime> all;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const GraphNode& node = nodes[i];
+    LayerTime of;
+    of.layer = node.layer;
+    of.direction = node.direction;
+    of.operation = node.problem->kind();
+    of.problem = node.problem->canonical();
+    of.backend = executor.backend(i);
+    of.executed = executor.executed(i);
+    of.runs = node.phase == Phase::update ? 1 : passes;
+    of.seconds = seconds[i] / of.runs;
+    of.flops = node.problem->flops();
+    of.bytes = node.problem->bytes();
+    all.push_back(std::move(of));
+  }
+  return all;
+}
+
+std::map<std::string, Metric> operation_metrics(const std::vector<LayerTime>& layers) {
   std::map<std::string, Metric> all;
-  for (std::size_t i = 0; i < seconds.size(); ++i) {
-    const GraphNode& node = executor.graph().nodes[i];
-    if (node.phase == Phase::update) continue;
-    const std::string kind = node.problem->kind();
+  for (const LayerTime& of : layers) {
+    if (of.operation == "update") continue;
     // What has one direction is named by its kind alone.
-    Metric& sum =
-        all[kind == "loss" || kind == "sum" ? kind + "_s"
-                                            : fmt::format("{}_{}_s", kind, node.direction)];
-    sum = {sum.value + static_cast<double>(batches) * seconds[i], "s", "lower"};
+    Metric& sum = all[of.operation == "loss" || of.operation == "sum"
+                          ? of.operation + "_s"
+                          : fmt::format("{}_{}_s", of.operation, of.direction)];
+    sum = {sum.value + of.runs * of.seconds, "s", "lower"};
   }
   return all;
 }

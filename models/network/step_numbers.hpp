@@ -24,9 +24,18 @@ class StepNumbers {
   double input_ = 0, steps_ = 0;
 };
 
-/// Seconds of all operations of a kind and direction in a step of `batches` ("conv_bwd_data_s"),
-/// each run alone: the least of a few runs.
-std::map<std::string, Metric> operation_metrics(Executor& executor, std::int64_t batches);
+/// Runs in which each operation is timed, of which the median counts.
+inline constexpr int timed_runs = 5;
+
+/// What is known of each node. `runs`: its seconds in each of a few runs of the network, in which a
+/// node that is no update runs `passes` times. Of several ranks the slowest one's. Collective.
+std::vector<LayerTime> layer_times(const Executor& executor,
+                                   const std::vector<std::vector<double>>& runs, int passes,
+                                   Communicator& ranks);
+
+/// Seconds of all operations of a kind and direction in a run of the network ("conv_bwd_data_s"),
+/// but those of the update, which is a phase of its own.
+std::map<std::string, Metric> operation_metrics(const std::vector<LayerTime>& layers);
 
 /// What a row says of a network's run: which backends compute how many of its operations.
 Executed executed_of(const Executor& executor, Precision precision, int threads);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <random>
+#include <utility>
 
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
@@ -192,6 +193,8 @@ void Trainer::check_sum(const Sampled& sampled, StepCheck& check) {
 void Trainer::run_node(std::size_t node, StepCheck* check) {
   if (check != nullptr && check->nodes.contains(node))
     run_checked(*executor_, node, check->budget, check->seed + node, check->found);
+  else if (!node_seconds_.empty())
+    node_seconds_[node] += executor_->run_timed(node);
   else
     executor_->run_node(node);
 }
@@ -261,6 +264,12 @@ void Trainer::step(double rate, StepCheck* check, const std::function<void()>& l
   average_statistics();
   judge_gradients(counts()[0] == 0);
   seconds_.update += lap();
+}
+
+std::vector<double> Trainer::timed_step(double rate) {
+  node_seconds_.assign(graph().nodes.size(), 0);
+  step(rate);
+  return std::exchange(node_seconds_, {});
 }
 
 void Trainer::average_statistics() {

@@ -73,6 +73,9 @@ class Trainer {
   /// images of each pass but the first, and counts in no phase; empty: all have the same images.
   /// One of the passes is checked. Collective.
   void step(double rate, StepCheck* check = nullptr, const std::function<void()>& load_next = {});
+  /// A step with the last images, each node of which is waited for: its seconds, the sum over the
+  /// passes. Collective.
+  std::vector<double> timed_step(double rate);
   /// Forward and backward pass alone: gradients stay this rank's own, times loss_scale().scale().
   void make_gradients();
   /// Makes everything that no run may allocate, and chooses backends where that is measured.
@@ -154,6 +157,7 @@ class Trainer {
   std::vector<Bucket> buckets_;
   std::vector<double> running_, batch_statistics_;
   StepSeconds seconds_;
+  std::vector<double> node_seconds_;           ///< of the nodes of a timed_step(); else empty
   std::chrono::steady_clock::time_point lap_;  ///< until when the phases of the step are counted
   double earlier_losses_ = 0;  ///< sum over the passes of the last step but the last pass
   LossScale loss_scale_;

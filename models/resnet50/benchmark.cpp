@@ -53,6 +53,13 @@ Dimension counted(const char* name, const char* prefix) {
   return made;
 }
 
+/// Of a file that is written: equal work is one series, wherever it is.
+Dimension unnamed(const char* name, const char* help, const char* otherwise) {
+  Dimension made = axis(name, help, {}, {otherwise}, "", otherwise);
+  made.in_id = false;
+  return made;
+}
+
 Dimension backend_dimension() {
   Dimension made = dimension::backend("norm", {measured});
   made.values.insert(made.values.begin(), measured);
@@ -132,8 +139,7 @@ class Resnet50Benchmark final : public Benchmark {
         axis("schedule",
              "fall of the learning rate: constant, cosine, step:0.1:30+60+80, poly:2[:END]", {},
              {"cosine"}, "", "cosine"),
-        axis("checkpoint", "file that is written after every epoch; none: no file", {}, {"none"},
-             "", "none"),
+        unnamed("checkpoint", "file that is written after every epoch; none: no file", "none"),
         axis("restart", "continue the training from --checkpoint", {"no", "yes"}, {"no"}, "", "no"),
         axis("optimizer", "rule of the update", update_rule_names(), {"sgd"}, "", "sgd"),
         axis("rate", "learning rate for 256 images in a step", {}, {"0.1"}, "", "0.1"),
@@ -214,6 +220,12 @@ class Resnet50Benchmark final : public Benchmark {
   std::unique_ptr<Problem> problem(const Settings& settings) const override {
     return std::make_unique<ResnetProblem>(parse_resnet(settings.at("problem")), images(settings),
                                            settings.at("direction") != inference);
+  }
+
+  std::vector<double> working_sets(const Settings& settings) const override {
+    return ResnetProblem(parse_resnet(settings.at("problem")), images(settings),
+                         settings.at("direction") != inference)
+        .operation_bytes(std::stoll(settings.at("batch")), precision(settings.at("precision")));
   }
 
   Result<std::unique_ptr<Workload>> prepare(const Case& selected,

@@ -131,6 +131,7 @@ class InferenceWorkload final : public Workload {
     for (const double loss : read_values(*executor_, executor_->graph().losses)) sum += loss;
     calls.sum(std::span(&sum, 1));
     mean_loss_ = sum / static_cast<double>(run_.network.batch * ranks_.size());
+    time_layers();
     return found;
   }
 
@@ -140,8 +141,11 @@ class InferenceWorkload final : public Workload {
   std::map<std::string, double> work() const override { return run_.amounts; }
   std::map<std::string, double> setup() const override { return seconds_; }
   std::map<std::string, Metric> metrics() const override {
-    return {{"loss", {mean_loss_, "", ""}}};
+    std::map<std::string, Metric> all = operation_metrics(layers_);
+    all["loss"] = {mean_loss_, "", ""};
+    return all;
   }
+  std::vector<LayerTime> layers() const override { return layers_; }
 
  private:
   std::uint64_t seed_of(int draw) const {
@@ -180,6 +184,17 @@ class InferenceWorkload final : public Workload {
     reference.run(Phase::forward);
     expected_ = results_of(reference);
     expected_.pop_back();  // of two classes that are almost equal, rounding chooses
+  }
+
+  /// In passes of their own: to wait for each operation costs time.
+  void time_layers() {
+    std::vector<std::vector<double>> runs;
+    for (int run = 0; run < timed_runs; ++run) {
+      std::vector<double>& seconds = runs.emplace_back();
+      for (std::size_t i = 0; i < executor_->graph().nodes.size(); ++i)
+        seconds.push_back(executor_->run_timed(i));
+    }
+    layers_ = layer_times(*executor_, runs, 1, ranks_);
   }
 
   /// Compares what the last run left with fp64, if it had the images that this is known of, and
@@ -229,6 +244,7 @@ class InferenceWorkload final : public Workload {
   Results expected_;
   bool other_images_ = false;
   double mean_loss_ = 0;
+  std::vector<LayerTime> layers_;
   int checks_ = 0, draws_ = 0;
 };
 

@@ -1,6 +1,7 @@
 #include "models/resnet50/resnet_problem.hpp"
 
 #include <nlohmann/json.hpp>
+#include <set>
 
 namespace assay {
 
@@ -19,6 +20,15 @@ double ResnetProblem::flops() const {
   const Graph of_one = training_ ? training_graph(shape_, 1, Precision::fp32, {})
                                  : inference_graph(shape_, 1, Precision::fp32);
   return of_one.flops() * static_cast<double>(batch_);
+}
+
+std::vector<double> ResnetProblem::operation_bytes(std::int64_t rank_batch,
+                                                   Precision precision) const {
+  const Graph graph = training_ ? training_graph(shape_, rank_batch, precision, {})
+                                : inference_graph(shape_, rank_batch, precision);
+  std::set<double> all;
+  for (const GraphNode& node : graph.nodes) all.insert(node.problem->bytes());
+  return {all.begin(), all.end()};
 }
 
 std::map<std::string, double> ResnetProblem::amounts() const {

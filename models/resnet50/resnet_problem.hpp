@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/api/operation.hpp"
 #include "models/network/resnet.hpp"
@@ -23,6 +24,8 @@ class ResnetProblem final : public Problem {
   double flops() const override;
   double bytes() const override { return 0; }  ///< depends on what is fused
   std::map<std::string, double> amounts() const override;
+  /// Bytes of each operation of a step in `precision`, in which one rank has `rank_batch` images.
+  std::vector<double> operation_bytes(std::int64_t rank_batch, Precision precision) const;
 
  private:
   ResnetShape shape_;

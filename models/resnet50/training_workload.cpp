@@ -129,9 +129,11 @@ class TrainingWorkload final : public Workload {
     last_loss_ = mean_loss();
     if (!found.passed) return found;
     found = checked_step("after timing");
-    if (found.passed)
-      operations_ = operation_metrics(trainer_->executor(), run_.trainer.accumulate);
-    if (found.passed && run_.convergence.epochs > 0) converge(found);
+    double refused = found.passed ? 0 : 1;  // by any rank: what follows is collective
+    ranks_.allreduce_max(std::span(&refused, 1));
+    if (refused > 0) return found;
+    time_layers();
+    if (run_.convergence.epochs > 0) converge(found);
     return found;
   }
 
@@ -153,7 +155,7 @@ class TrainingWorkload final : public Workload {
 
   std::map<std::string, Metric> metrics() const override {
     std::map<std::string, Metric> all = numbers_.metrics();
-    all.insert(operations_.begin(), operations_.end());
+    all.merge(operation_metrics(layers_));
     if (peak_memory_ > 0) all["peak_memory_bytes"] = {peak_memory_, "B", "lower"};
     if (converged_.epochs.empty()) {
       all["loss_of_last_step"] = {last_loss_, "", ""};
@@ -172,6 +174,8 @@ class TrainingWorkload final : public Workload {
           "higher"};
     return all;
   }
+
+  std::vector<LayerTime> layers() const override { return layers_; }
 
   std::vector<std::map<std::string, double>> epochs() const override {
     std::vector<std::map<std::string, double>> all;
@@ -240,6 +244,18 @@ class TrainingWorkload final : public Workload {
     trainer_->step(run_.convergence.rate);
     peak_memory_ = memory_.bytes().value_or(0);
     ranks_.allreduce_max(std::span(&peak_memory_, 1));
+  }
+
+  /// In steps of their own: to wait for each operation costs time.
+  void time_layers() {
+    Trainer::State before;
+    trainer_->save(before);
+    std::vector<std::vector<double>> runs;
+    for (int i = 0; i < timed_runs; ++i)
+      runs.push_back(trainer_->timed_step(run_.convergence.rate));
+    trainer_->exchange(before);
+    layers_ =
+        layer_times(trainer_->executor(), runs, static_cast<int>(run_.trainer.accumulate), ranks_);
   }
 
   /// Trains from the beginning, and adds what was checked and whether it was learnt.
@@ -331,7 +347,7 @@ class TrainingWorkload final : public Workload {
   double first_loss_ = 0, last_loss_ = 0;
   std::unique_ptr<Batches> training_;
   Convergence converged_;
-  std::map<std::string, Metric> operations_;
+  std::vector<LayerTime> layers_;
   bool resident_ = true;
   int checks_ = 0, draws_ = 0, skipped_checks_ = 0;
 };

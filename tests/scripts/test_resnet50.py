@@ -54,12 +54,67 @@ class Resnet(RunTest):
         self.assertEqual(inference["status"], "ok")
         self.assertNotIn("backward_s", inference["metrics"])
 
+    def test_layers_are_timed(self):
+        for words, runs in ((["--accumulate", 2], 2), (["--direction", "inference"], 1)):
+            with self.subTest(words):
+                row = self.row(*words)
+                layers = {(layer["layer"], layer["direction"]): layer for layer in row["layers"]}
+                self.assertEqual(len(layers), len(row["layers"]))
+                conv = layers["layer2.0.conv1", "forward"]
+                self.assertEqual((conv["operation"], conv["runs"]), ("conv", runs))
+                self.assertAlmostEqual(conv["rates"]["flops_per_s"] * conv["seconds"], conv["flops"], delta=1e-6 * conv["flops"])
+                self.assertEqual(conv["problem"], "mb4ic8ih8oc16oh4kh3sh2ph1")
+                # All operations of a step are there, and none twice.
+                self.assertAlmostEqual(sum(layer["flops"] * layer["runs"] for layer in row["layers"]), row["problem"]["flops"],
+                                       delta=1e-6 * row["problem"]["flops"])
+                self.assertEqual(("parameters", "update") in layers, runs == 2)
+                text = self.command(ASSAY, "table", self.folder / "row.json", "--layers", code=0).stdout
+                self.assertIn("layer2.0.conv1", text)
+                self.assertIn("No ceilings", text)
+                self.assertLessEqual(max(map(len, text.splitlines())), 120)
+                self.assertEqual(len(self.command(ASSAY, "table", self.folder / "row.json", "--layers", "--format", "csv", code=0).stdout.splitlines()),
+                                 1 + len(layers))
+        row = self.row("--epochs", 1, "--data", "learnable:n40v10", "--target", 1, code=3)
+        self.assertNotIn("layers", row)
+        self.command(ASSAY, "table", self.folder / "row.json", "--layers", code=2)
+
+    def test_assay_run_compares_layers_with_their_ceilings(self):
+        suite = self.folder / "small.json"
+        suite.write_text(json.dumps({"schema": "assay-suite/1", "name": "small", "cases": [
+            {"benchmark": "resnet50", "problem": ["d18w8s32c5"], "batch": ["4"], "threads": ["1"], "steps": ["5"]}]}))
+        self.command(ASSAY, "run", suite, "--out", self.folder / "run", code=0)
+        row = json.loads((self.folder / "run/result.json").read_text())["rows"][0]
+        self.assertIsNotNone(row["ceiling"], row["ceiling_reason"])
+        bounds = {layer["ceiling"]["bound_by"] for layer in row["layers"] if layer["ceiling"]}
+        self.assertIn("compute", bounds)
+        self.assertTrue(bounds - {"compute"}, bounds)
+        for layer in row["layers"]:
+            self.assertTrue(layer["ceiling"] or layer["ceiling_reason"], layer)
+        text = self.command(ASSAY, "table", self.folder / "run", "--layers", code=0).stdout
+        self.assertIn("of ceiling", text)
+
     def test_backends_and_optimizers(self):
         for words in (["--backend", "native"], ["--backend", "onednn"], ["--backend", "reference"], ["--optimizer", "lars"],
                       ["--optimizer", "larc", "--smoothing", 0.1], ["--precision", "bf16"], ["--precision", "fp16"],
                       ["--precision", "fp64", "--backend", "reference"]):
             with self.subTest(words):
                 self.assertEqual(self.row(*words)["status"], "ok")
+
+    def test_emulated_precision(self):
+        for precision in "bf16", "fp16":
+            row = self.row("--emulate", precision)
+            self.assertEqual((row["status"], row["parameters"]["precision"]), ("ok", "fp32"), row["reason"])
+            self.assertIn(f"/emulate={precision}", row["id"])
+            self.assertIn(f"emulated {precision}", row["executed"]["implementation"])
+            self.assertEqual(row["executed"]["storage"], precision)
+            self.assertNotIn(f"matrices in {precision}", row["executed"]["implementation"])
+            self.assertEqual(row["parameters"]["loss_scale"], "dynamic" if precision == "fp16" else "none")
+            for name in ("gradients_zero_percent", "gradients_not_finite", "weights_stale_percent", "steps_skipped", "loss_scale"):
+                self.assertIn(name, row["metrics"])
+        self.assertNotIn("emulate", self.row()["id"])
+        self.assertIn("computes in fp32", self.refused("--emulate", "bf16", "--precision", "bf16"))
+        row = self.row("--emulate", "bf16", "--batch", 32, "--data", "learnable:n640v200", "--epochs", 3, "--rate", 0.8, "--target", 0.5)
+        self.assertEqual(row["status"], "ok", row["reason"])
 
     def test_accumulated_gradients(self):
         for more in ([], ["--data", "learnable:n40v10"], ["--data", "learnable:n40v10", "--epochs", 1, "--target", 0]):
@@ -116,6 +171,7 @@ class Resnet(RunTest):
         words = ["--batch", 32, "--data", "learnable:n320v100", "--epochs", 2, "--checkpoint", file]
         first = self.row(*words, "--target", 0)  # after the first epoch
         self.assertGreater(first["metrics"]["checkpoint_bytes_per_s"]["value"], 0)
+        self.assertNotIn("checkpoint", first["id"])  # equal work is one series, wherever the file is
         row = self.row(*words, "--target", 0, "--restart", "yes")
         self.assertEqual(row["metrics"]["epochs"]["value"], 2)
         self.assertEqual([epoch["epoch"] for epoch in row["epochs"]], [2])

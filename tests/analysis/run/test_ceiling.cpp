@@ -8,6 +8,7 @@
 #include "analysis/run/result_file.hpp"
 #include "analysis/table/table.hpp"
 #include "core/base/clock.hpp"
+#include "core/result/layers.hpp"
 #include "core/result/schema.hpp"
 #include "rows.hpp"
 
@@ -121,6 +122,46 @@ TEST(Ceiling, BoundByMemoryForWhatTheCacheCannotHold) {
   EXPECT_DOUBLE_EQ(row["ceiling"]["fraction"], 0.5);
   EXPECT_EQ(row["ceiling"]["bound_by"], "memory");
   EXPECT_DOUBLE_EQ(row["ceiling"]["bytes_per_s"], 1e10);
+}
+
+LayerTime layer_of(const std::string& name, double seconds, double flops, double bytes) {
+  LayerTime layer;
+  layer.layer = name;
+  layer.direction = "forward";
+  layer.operation = "conv";
+  layer.problem = "mb1";
+  layer.backend = "native";
+  layer.executed.algorithm = name.starts_with("winograd") ? "winograd" : "direct";
+  layer.seconds = seconds;
+  layer.flops = flops;
+  layer.bytes = bytes;
+  return layer;
+}
+
+TEST(Ceiling, OfLayersEachByItsOwnWork) {
+  json row = row_of(2, 1e12, 0);
+  row["layers"] =
+      layers_json({layer_of("conv", 1, 5e11, 1e6), layer_of("norm", 1, 0, 5e9 + cache),
+                   layer_of("winograd", 1, 1e11, 1e6), layer_of("cached", 0.1, 0, 2e9 + cache)});
+  const json made = with_ceiling(row, {plain()}, {0});
+  ASSERT_TRUE(made["ceiling"].is_object()) << made["ceiling_reason"];
+  const json& layers = made["layers"];
+  ASSERT_EQ(layers.size(), 4);
+  ASSERT_TRUE(layers[0]["ceiling"].is_object()) << layers[0];
+  EXPECT_DOUBLE_EQ(layers[0]["ceiling"]["fraction"], 0.5);
+  EXPECT_EQ(layers[0]["ceiling"]["bound_by"], "compute");
+  EXPECT_FALSE(layers[0]["ceiling"].contains("brackets"));
+  ASSERT_TRUE(layers[1]["ceiling"].is_object()) << layers[1];
+  EXPECT_DOUBLE_EQ(layers[1]["ceiling"]["fraction"], 0.5);
+  EXPECT_EQ(layers[1]["ceiling"]["bound_by"], "memory");
+  // How many operations it did is not known; and what a cache held may be faster than memory.
+  for (const std::size_t none : {2, 3}) {
+    EXPECT_TRUE(layers[none]["ceiling"].is_null());
+    EXPECT_TRUE(layers[none]["ceiling_reason"].is_string());
+  }
+  // Without the row's there are none.
+  const json bare = with_ceiling(row, {}, {});
+  EXPECT_TRUE(bare["layers"][0]["ceiling"].is_null());
 }
 
 TEST(Ceiling, ColdDataComeFromMemoryHoweverSmall) {
@@ -357,20 +398,22 @@ TEST(Ceiling, NeedsArePrecisionsAndThreadsOfTheCases) {
 
 TEST(Ceiling, NeedsAreTheLevelsThatMayBoundACase) {
   using Data = std::set<std::pair<int, std::string>>;
-  const auto needed = [](double bytes, const std::string& mode) {
+  const auto needed = [](std::vector<double> bytes, const std::string& mode) {
     PlannedBenchmark conv{"conv", "", {}};
     Case benchmark_case;
     benchmark_case.settings = {{"precision", "fp32"}, {"threads", "2"}, {"cache", mode}};
-    benchmark_case.problem_bytes = bytes;
+    benchmark_case.working_sets = std::move(bytes);
     conv.cases.push_back(benchmark_case);
     CeilingNeeds needs;
     needs.add({conv}, environment()["hardware"]);
     return needs.data;
   };
-  EXPECT_EQ(needed(100, "hot"), (Data{{2, "read_n125"}}));  // half of 2 x 1000 bytes
-  EXPECT_EQ(needed(1e6, "hot"), (Data{{2, "read_n125"}, {2, "read_n1000"}}));
-  EXPECT_EQ(needed(1e9, "hot"), (Data{{2, "read_n1000"}, {2, "triad"}}));
-  EXPECT_EQ(needed(100, "cold"), (Data{{2, "triad"}}));
+  EXPECT_EQ(needed({100}, "hot"), (Data{{2, "read_n125"}}));  // half of 2 x 1000 bytes
+  EXPECT_EQ(needed({1e6}, "hot"), (Data{{2, "read_n125"}, {2, "read_n1000"}}));
+  EXPECT_EQ(needed({1e9}, "hot"), (Data{{2, "read_n1000"}, {2, "triad"}}));
+  EXPECT_EQ(needed({100}, "cold"), (Data{{2, "triad"}}));
+  // Of a network, whose operations have data of several sizes.
+  EXPECT_EQ(needed({100, 1e9}, "hot"), (Data{{2, "read_n125"}, {2, "read_n1000"}, {2, "triad"}}));
 }
 
 TEST(Ceiling, TellsWhatWasMeasuredAndWhatIsPromised) {

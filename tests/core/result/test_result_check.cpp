@@ -45,6 +45,35 @@ TEST(ResultCheck, ErrorsStayWithinTheirBounds) {
               "/rows/0/verification/checked: found 25690113, expected at most 25690112");
 }
 
+TEST(ResultCheck, LayersFollowFromTheirNumbers) {
+  Outcome outcome = good_outcome();
+  LayerTime layer;
+  layer.layer = "conv1";
+  layer.direction = "forward";
+  layer.operation = "conv";
+  layer.backend = "native";
+  layer.seconds = 0.5;
+  layer.flops = 1e9;
+  layer.bytes = 1e6;
+  outcome.layers = {layer, layer};
+  outcome.layers[1].direction = "bwd_data";
+  json row = fixture::row(outcome);
+  ASSERT_EQ(refusal_of_row(row), "accepted");
+  EXPECT_EQ(row["layers"][0]["rates"]["flops_per_s"], 2e9);
+  EXPECT_EQ(row["layers"][0]["rates"]["bytes_per_s"], 2e6);
+  EXPECT_SAYS(refusal_of(row, "/layers/1/rates/flops_per_s", 3e9), "/rows/0/layers/1/rates: found");
+  EXPECT_SAYS(refusal_of(row, "/layers/1/seconds", 1), "/rows/0/layers/1/rates: found");
+  EXPECT_SAYS(refusal_of(row, "/layers/1/direction", "forward"),
+              "/rows/0/layers/1: found conv1 forward a second time");
+  row["layers"][1]["ceiling"] = {
+      {"flops_per_s", 4e9}, {"bytes_per_s", nullptr}, {"fraction", 0.5}, {"bound_by", "compute"}};
+  ASSERT_EQ(refusal_of_row(row), "accepted");
+  EXPECT_SAYS(refusal_of(row, "/layers/1/ceiling/fraction", 0.9),
+              "/rows/0/layers/1/ceiling/fraction: found 0.9");
+  outcome.layers.clear();
+  EXPECT_FALSE(fixture::row(outcome).contains("layers"));
+}
+
 TEST(ResultCheck, AnErrorWithoutNormStaysWithinItsBound) {
   Outcome outcome = good_outcome();
   outcome.verification->norm_error = outcome.verification->norm_bound = 0;

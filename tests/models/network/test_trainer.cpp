@@ -78,6 +78,22 @@ TEST(Trainer, StatesAreExchanged) {
   EXPECT_LT(trainer->difference(state).relative, 1e-5);
 }
 
+TEST(Trainer, AStepTimedByNodesIsAStep) {
+  const auto alone = serial_communicator();
+  const auto trainer = made(small_settings("native"), *alone);
+  load_random(*trainer, 5);
+  Trainer::State begin;
+  trainer->save(begin);
+  trainer->step(0.01);
+  Trainer::State state;
+  trainer->save(state);
+  trainer->exchange(begin);
+  const std::vector<double> seconds = trainer->timed_step(0.01);
+  EXPECT_LT(trainer->difference(state).relative, 1e-5);
+  ASSERT_EQ(seconds.size(), trainer->graph().nodes.size());
+  for (const double of_node : seconds) EXPECT_GT(of_node, 0);
+}
+
 TEST(Trainer, WhatAStepDoesNotComputeShows) {
   const auto alone = serial_communicator();
   const auto trainer = made(small_settings("native"), *alone);

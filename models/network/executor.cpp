@@ -34,6 +34,8 @@ std::shared_ptr<void> within(const std::shared_ptr<void>& memory, std::size_t of
   return {memory, static_cast<std::byte*>(memory.get()) + offset};
 }
 
+const std::string name_of_fp32(name(DataType::fp32)), name_of_fp64(name(DataType::fp64));
+
 /// The layout that a backend is asked for.
 std::string layout_of(const Problem& problem) {
   if (problem.kind() == "conv") return "nhwc_oihw";
@@ -102,6 +104,11 @@ Result<Executor::Candidate> Executor::make_candidate(const GraphNode& node, cons
   candidate.operation = std::move(std::get<std::unique_ptr<Operation>>(made));
   if (const std::string why = why_not_layout(node, *candidate.operation); !why.empty())
     return Unsupported{why};
+  if (const std::string compute = candidate.operation->executed().compute;
+      settings_.wide_products && node.problem->flops() > 0 && compute != name_of_fp32 &&
+      compute != name_of_fp64)
+    return Unsupported{
+        fmt::format("it forms products in {}", compute.empty() ? "an unknown type" : compute)};
   for (const TensorSpec& spec : candidate.operation->arguments()) {
     if (!is_scratch(spec)) continue;
     candidate.scratch += in_lines(spec.bytes);

@@ -22,6 +22,9 @@ struct ExecutorSettings {
   /// Asks all of `backends` for each node and takes the one that was fastest in a few runs
   /// (measure()).
   bool measured = false;
+  /// Only operations that form their products in fp32 or wider, whatever they store: arithmetic
+  /// that the processor need not have, emulated.
+  bool wide_products = false;
   /// One backend a node, as another executor has chosen them; `backends` is then not used.
   std::vector<std::string> chosen{};
   int threads = 1;

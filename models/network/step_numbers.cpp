@@ -79,7 +79,8 @@ std::map<std::string, Metric> operation_metrics(const std::vector<LayerTime>& la
   return all;
 }
 
-Executed executed_of(const Executor& executor, Precision precision, int threads) {
+Executed executed_of(const Executor& executor, const TrainerSettings& settings) {
+  const Precision precision = settings.precision;
   std::map<std::string, int> nodes;
   for (const std::string& backend : executor.chosen()) ++nodes[backend];
   // Of what they form products in: of 16-bit operands, not all have such arithmetic.
@@ -92,7 +93,10 @@ Executed executed_of(const Executor& executor, Precision precision, int threads)
         fmt::format("{} of {} operations by {}", count, executor.graph().nodes.size(), backend));
   Executed ran;
   ran.algorithm = "direct";
-  ran.implementation = join(parts, ", ");
+  if (settings.executor.wide_products)
+    ran.implementation =
+        fmt::format("emulated {}: stored in it, computed in fp32; ", name(storage(precision)));
+  ran.implementation += join(parts, ", ");
   ran.storage = std::string(name(storage(precision)));
   ran.accumulate = std::string(name(format(precision).accumulator));
   if (products.size() == 1) ran.compute = products.begin()->first;
@@ -103,7 +107,7 @@ Executed executed_of(const Executor& executor, Precision precision, int threads)
   ran.layout = nodes.size() == 1 && nodes.contains("reference") ? "nchw" : "nhwc";
   ran.workspace_bytes = executor.bytes();
   ran.evidence = "library";
-  ran.numbers["threads"] = threads;
+  ran.numbers["threads"] = settings.executor.threads;
   return ran;
 }
 

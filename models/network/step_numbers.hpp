@@ -37,7 +37,8 @@ std::vector<LayerTime> layer_times(const Executor& executor,
 /// but those of the update, which is a phase of its own.
 std::map<std::string, Metric> operation_metrics(const std::vector<LayerTime>& layers);
 
-/// What a row says of a network's run: which backends compute how many of its operations.
-Executed executed_of(const Executor& executor, Precision precision, int threads);
+/// What a row says of a network's run: which backends compute how many of its operations, and
+/// whether its arithmetic is emulated.
+Executed executed_of(const Executor& executor, const TrainerSettings& settings);
 
 }  // namespace assay

@@ -106,6 +106,10 @@ class Resnet50Benchmark final : public Benchmark {
              "training: forward pass, backward pass and update; inference: forward pass",
              {"training", inference}, {"training"}),
         dimension::precision({"fp64", "fp32", "bf16", "fp16"}, {"fp32"}),
+        axis("emulate",
+             "round what is stored to bf16 or fp16 and compute in fp32, on any processor: how "
+             "training converges so, not how fast it is",
+             {"none", "bf16", "fp16"}, {"none"}, "", "none"),
         backend_dimension(),
         std::move(problem),
         axis("batch", "images of one rank in a forward and backward pass", {}, {"16"}, "mb"),
@@ -202,9 +206,13 @@ class Resnet50Benchmark final : public Benchmark {
           "files.");
     if (settings.at("restart") == "yes" && settings.at("checkpoint") == "none")
       throw InputError("--restart yes needs a --checkpoint. Name the file.");
+    if (settings.at("emulate") != "none" && settings.at("precision") != "fp32")
+      throw InputError(
+          fmt::format("--emulate {} computes in fp32, not in {}. Leave --precision out.",
+                      settings.at("emulate"), settings.at("precision")));
     std::string& scale = settings["loss_scale"];
     if (scale == measured)
-      scale = settings.at("direction") != inference && settings.at("precision") == "fp16"
+      scale = settings.at("direction") != inference && stored(settings) == Precision::fp16
                   ? "dynamic"
                   : "none";
     scale = to_text(parse_loss_scale("--loss-scale", scale));
@@ -225,7 +233,7 @@ class Resnet50Benchmark final : public Benchmark {
   std::vector<double> working_sets(const Settings& settings) const override {
     return ResnetProblem(parse_resnet(settings.at("problem")), images(settings),
                          settings.at("direction") != inference)
-        .operation_bytes(std::stoll(settings.at("batch")), precision(settings.at("precision")));
+        .operation_bytes(std::stoll(settings.at("batch")), stored(settings));
   }
 
   Result<std::unique_ptr<Workload>> prepare(const Case& selected,
@@ -237,7 +245,8 @@ class Resnet50Benchmark final : public Benchmark {
     of.shape = parse_resnet(settings.at("problem"));
     of.batch = std::stoll(settings.at("batch"));
     of.accumulate = std::stoll(settings.at("accumulate"));
-    of.precision = precision(settings.at("precision"));
+    of.precision = stored(settings);
+    of.executor.wide_products = settings.at("emulate") != "none";
     of.learning.rule = rule(settings.at("optimizer"));
     of.learning.smoothing = std::stod(settings.at("smoothing"));
     of.loss_scale = parse_loss_scale("--loss-scale", settings.at("loss_scale"));
@@ -290,6 +299,11 @@ class Resnet50Benchmark final : public Benchmark {
   }
 
  private:
+  /// Of activations and their gradients.
+  static Precision stored(const Settings& settings) {
+    const std::string& emulated = settings.at("emulate");
+    return precision(emulated == "none" ? settings.at("precision") : emulated);
+  }
   /// What adds gradients in place of the launcher's MPI, or why it cannot.
   static std::optional<std::string> add_gradients(const Settings& settings, CaseContext& context,
                                                   std::shared_ptr<Communicator>& to) {

@@ -135,9 +135,7 @@ class InferenceWorkload final : public Workload {
     return found;
   }
 
-  Executed executed() const override {
-    return executed_of(*executor_, run_.network.precision, run_.network.executor.threads);
-  }
+  Executed executed() const override { return executed_of(*executor_, run_.network); }
   std::map<std::string, double> work() const override { return run_.amounts; }
   std::map<std::string, double> setup() const override { return seconds_; }
   std::map<std::string, Metric> metrics() const override {

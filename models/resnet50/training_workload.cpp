@@ -138,8 +138,7 @@ class TrainingWorkload final : public Workload {
   }
 
   Executed executed() const override {
-    Executed ran =
-        executed_of(trainer_->executor(), run_.trainer.precision, run_.trainer.executor.threads);
+    Executed ran = executed_of(trainer_->executor(), run_.trainer);
     const Executed sum = trainer_->executed_sum();
     if (!sum.implementation.empty())
       ran.implementation += ", gradients added by " + sum.implementation;

@@ -27,7 +27,7 @@ struct Session {
 
   explicit Session(std::uint64_t seed, std::int64_t width = 8, std::int64_t images = 320,
                    Precision precision = Precision::fp32, const char* scale = "none",
-                   std::int64_t accumulate = 1) {
+                   std::int64_t accumulate = 1, bool emulated = false) {
     TrainerSettings of = network_test::small_settings("native");
     of.shape.width = width;
     of.batch = 32;
@@ -35,6 +35,7 @@ struct Session {
     of.precision = precision;
     of.loss_scale = parse_loss_scale("--loss-scale", scale);
     of.executor.threads = 1;
+    of.executor.wide_products = emulated;
     of.seed = seed;
     trainer = made(of, *ranks);
     auto found = Evaluator::make(*trainer, plugins(), *ranks);
@@ -69,12 +70,27 @@ TEST(Convergence, ASmallNetworkLearnsItsClasses) {
   EXPECT_LT(made.epochs.back().training_loss, made.epochs.front().training_loss);
 }
 
-/// Five seeds in each precision; fp16 with a dynamic loss scale. The band of losses is what these
-/// seeds gave, and as much again.
+TEST(Convergence, ASmallNetworkLearnsItsClassesEmulated) {
+  for (const Precision precision : {Precision::bf16, Precision::fp16}) {
+    Session run(1, 8, 640, precision, precision == Precision::fp16 ? "dynamic" : "none", 1, true);
+    run.settings.target = 0.5;
+    const Convergence made = run.train();
+    ASSERT_FALSE(made.epochs.empty());
+    EXPECT_TRUE(made.reached) << name(precision) << ": " << made.epochs.back().evaluation->accuracy;
+    EXPECT_TRUE(made.found.passed) << name(precision) << ": " << made.found.reason;
+  }
+}
+
+/// Five seeds in each precision, the narrow ones as the processor has them and emulated; fp16 with
+/// a dynamic loss scale. The band of losses is what these seeds gave, and as much again.
 TEST(ConvergenceFull, EveryPrecisionLearnsItsClasses) {
-  for (const Precision precision : {Precision::fp32, Precision::bf16, Precision::fp16})
+  for (const auto& [precision, emulated] :
+       {std::pair{Precision::fp32, false}, std::pair{Precision::bf16, false},
+        std::pair{Precision::fp16, false}, std::pair{Precision::bf16, true},
+        std::pair{Precision::fp16, true}})
     for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-      Session run(seed, 16, 2000, precision, precision == Precision::fp16 ? "dynamic" : "none");
+      Session run(seed, 16, 2000, precision, precision == Precision::fp16 ? "dynamic" : "none", 1,
+                  emulated);
       run.settings.epochs = 6;
       run.settings.target = 0.97;
       const Convergence made = run.train();
@@ -84,8 +100,9 @@ TEST(ConvergenceFull, EveryPrecisionLearnsItsClasses) {
                                 << last.evaluation->accuracy;
       EXPECT_TRUE(made.found.passed) << made.found.reason;
       EXPECT_LT(last.evaluation->loss, 0.15) << name(precision) << " " << seed;
-      std::cerr << name(precision) << " seed " << seed << ": " << last.epoch << " epochs, accuracy "
-                << last.evaluation->accuracy << ", loss " << last.evaluation->loss << '\n';
+      std::cerr << (emulated ? "emulated " : "") << name(precision) << " seed " << seed << ": "
+                << last.epoch << " epochs, accuracy " << last.evaluation->accuracy << ", loss "
+                << last.evaluation->loss << '\n';
     }
 }
 

@@ -44,6 +44,28 @@ TEST(MixedTrainer, EqualsTheNetworkInFp64) {
   }
 }
 
+TEST(MixedTrainer, EmulatedArithmeticIsWide) {
+  const auto alone = serial_communicator();
+  for (const Precision precision : narrow) {
+    // What oneDNN would compute in 16 bits, another backend computes.
+    TrainerSettings settings = mixed_settings("onednn", precision, "dynamic");
+    settings.executor.wide_products = true;
+    const auto trainer = made(settings, *alone);
+    const Executor& executor = trainer->executor();
+    for (std::size_t i = 0; i < executor.graph().nodes.size(); ++i) {
+      if (executor.graph().nodes[i].problem->flops() == 0) continue;
+      const std::string compute = executor.executed(i).compute;
+      EXPECT_TRUE(compute == "fp32" || compute == "fp64")
+          << executor.graph().nodes[i].text() << ": " << compute;
+    }
+    // And stores 16 bits all the same.
+    EXPECT_EQ(executor.graph().value(executor.graph().images).type, storage(precision));
+    const Verification found = compare_with_reference(settings, plugins());
+    EXPECT_TRUE(found.passed) << name(precision) << ": " << found.reason;
+    EXPECT_GT(found.norm_error, 1e-4);
+  }
+}
+
 TEST(MixedTrainer, EveryNodePassesItsOracle) {
   const auto alone = serial_communicator();
   for (const char* backend : backends) {

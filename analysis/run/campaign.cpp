@@ -89,6 +89,7 @@ int setting(const Case& benchmark_case, const std::string& name) {
 std::vector<std::string> start_of(const PlannedBenchmark& benchmark,
                                   const CampaignOptions& options) {
   std::vector<std::string> command = benchmark.launcher;
+  command.insert(command.end(), benchmark.preload.begin(), benchmark.preload.end());
   command.insert(command.end(),
                  {benchmark.executable.string(), "--suite", options.suite_file.string(), "--seed",
                   std::to_string(options.seed)});

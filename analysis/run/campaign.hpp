@@ -25,7 +25,9 @@ struct PlannedBenchmark {
   std::vector<Case> cases;
   std::string cases_hash{};  ///< of all that it lists in the suite: each process must find the same
   std::vector<std::string> launcher{};  ///< words before the executable ("mpirun", "-n", "2")
-  std::string shape{};                  ///< of its processes ("2x4"), where a run has several
+  /// Words between these and the executable that change its environment (LD_PRELOAD).
+  std::vector<std::string> preload{};
+  std::string shape{};  ///< of its processes ("2x4"), where a run has several
 
   /// Name among the benchmarks of a run: "collectives", "collectives-2x4".
   std::string place() const { return shape.empty() ? name : name + "-" + shape; }

@@ -21,6 +21,7 @@
 #include "core/base/error.hpp"
 #include "core/base/numbers.hpp"
 #include "core/base/text.hpp"
+#include "core/program/allocator.hpp"
 #include "core/program/options.hpp"
 #include "core/program/suite.hpp"
 #include "core/result/result.hpp"
@@ -149,6 +150,8 @@ RunPlan plan_of(const Given& given) {
   plan.timing = timing_of(given);
   if (const auto site = value_of(given, "site")) plan.site = Site::load(*site).document();
   plan.scale = value_of(given, "scale").value_or("");
+  if (given.contains("allocator"))
+    plan.allocator = choice_of(given, "allocator", allocator_names());
   set_timing(plan, seconds_of(given, "timeout"));
   plan.filter = value_of(given, "filter").value_or("");
   if (const auto file = value_of(given, "cases")) plan.ids = ids_in(*file);
@@ -321,6 +324,12 @@ Command run_command() {
               "1/N: this part of the rows of every table, where memory is smaller; such rows are "
               "not comparable with others",
               "1/N", "the suite's"},
+             {.name = "--allocator",
+              .help = "allocator of host memory of every case, preloaded into its process; another "
+                      "one is never measured in its place",
+              .value = "NAME",
+              .otherwise = "the suite's",
+              .choices = allocator_names()},
              {"--list", "print the ids of the cases, run nothing", "", ""},
              {"--dry-run", "print cases, launches, commands and an estimated time, run nothing", "",
               ""}}},

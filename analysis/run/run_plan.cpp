@@ -8,6 +8,7 @@
 #include <ctime>
 
 #include "analysis/pattern.hpp"
+#include "analysis/run/preload.hpp"
 #include "analysis/run/programs.hpp"
 #include "analysis/run/result_file.hpp"
 #include "core/base/clock.hpp"
@@ -46,6 +47,7 @@ json settings_of(const RunPlan& plan) {
                    {"seed", plan.campaign.seed},
                    {"scale", plan.scale.empty() ? json() : json(plan.scale)},
                    {"launcher", plan.campaign.launcher}};
+  if (!plan.allocator.empty()) settings["allocator"] = plan.allocator;
   for (const Processes& group : plan.processes)
     // A number of ranks alone stands in the launcher's words.
     if (!group.shape.is_number_alone()) settings["shapes"].push_back(shape_document(group.shape));
@@ -64,10 +66,12 @@ void read_into(RunPlan& plan, const fs::path& suite_file) {
   plan.campaign.suite_hash = plan.suite_hash;
 }
 
-/// What tells a benchmark the scale of its cases.
-std::vector<std::string> scale_words(const RunPlan& plan) {
-  if (plan.scale.empty()) return {};
-  return {"--scale", plan.scale};
+/// What tells a benchmark the scale and the allocator of its cases.
+std::vector<std::string> words_of_cases(const RunPlan& plan) {
+  std::vector<std::string> words;
+  if (!plan.scale.empty()) words.insert(words.end(), {"--scale", plan.scale});
+  if (!plan.allocator.empty()) words.insert(words.end(), {"--allocator", plan.allocator});
+  return words;
 }
 
 /// What an announcement, or the "run" of a result made from it, says of how it was run; but for
@@ -79,6 +83,8 @@ void adopt(RunPlan& plan, const json& event) {
   if (open("filter")) plan.filter = event.value("filter", plan.filter);
   if (const json before = event.value("scale", json()); open("scale") && before.is_string())
     plan.scale = before;
+  if (const json before = event.value("allocator", json()); open("allocator") && before.is_string())
+    plan.allocator = before;
   if (open("cases")) plan.ids = event.value("cases", plan.ids);
   if (open("no-ceilings")) plan.ceilings = event.value("ceilings", plan.ceilings);
   if (open("baseline")) plan.baselines = event.value("baselines", plan.baselines);
@@ -168,7 +174,7 @@ void set_timing(RunPlan& plan, std::optional<double> timeout) {
     plan.campaign.handed_on.push_back("--" + flag);
     plan.campaign.handed_on.push_back(value.dump());
   }
-  for (std::string& word : scale_words(plan)) plan.campaign.handed_on.push_back(std::move(word));
+  for (std::string& word : words_of_cases(plan)) plan.campaign.handed_on.push_back(std::move(word));
   double max_time =
       plan.suite.value("timing", json::object()).value("max_time", TimingOptions{}.max_time);
   if (plan.timing.contains("max-time")) max_time = plan.timing["max-time"];
@@ -288,7 +294,7 @@ std::vector<PlannedBenchmark> planned_benchmarks(const RunPlan& plan) {
                                  .shape = plan.processes.size() > 1 ? group.shape.name() : ""};
       Listing listing = listed_cases(benchmark.executable, plan.campaign.suite_file, group.words,
                                      plan.campaign.folder / "log" / ("list-" + benchmark.place()),
-                                     plan.campaign.timeout, plan.suite_hash, scale_words(plan));
+                                     plan.campaign.timeout, plan.suite_hash, words_of_cases(plan));
       benchmark.cases_hash = listing.hash;
       for (Case& benchmark_case : listing.cases) {
         all.push_back(benchmark_case.id);
@@ -297,7 +303,9 @@ std::vector<PlannedBenchmark> planned_benchmarks(const RunPlan& plan) {
             planned.insert(benchmark_case.id).second)
           benchmark.cases.push_back(std::move(benchmark_case));
       }
-      if (!benchmark.cases.empty()) benchmarks.push_back(std::move(benchmark));
+      for (PlannedBenchmark& part :
+           by_allocator(std::move(benchmark), plan.campaign.folder / "log" / "preload"))
+        benchmarks.push_back(std::move(part));
     }
   for (const std::string& id : plan.ids)
     if (std::find(all.begin(), all.end(), id) == all.end())

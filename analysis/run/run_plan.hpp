@@ -24,6 +24,7 @@ struct RunPlan {
   std::vector<std::string> baselines;
   nlohmann::json site{};           ///< --site's document; null: none
   std::string scale{};             ///< --scale of every case ("1/16"); "": the suite's
+  std::string allocator{};         ///< --allocator of every case; "": the suite's
   std::string filter;              ///< only cases whose id or name has a match
   std::vector<std::string> ids;    ///< only these cases; empty: all
   std::filesystem::path programs;  ///< folder of the benchmarks' executables

@@ -20,6 +20,7 @@
 #include "core/machine/launched.hpp"
 #include "core/measure/run_case.hpp"
 #include "core/measure/shared_contention.hpp"
+#include "core/program/allocator.hpp"
 #include "core/program/ceiling_probe.hpp"
 #include "core/program/launches.hpp"
 #include "core/program/options.hpp"
@@ -125,12 +126,14 @@ void select_library(Backend& backend, const Options& options) {
 json environment_of(const Benchmark& benchmark, const std::vector<Case>& cases, Plugins& plugins,
                     Communicator& ranks) {
   std::map<std::string, Options> first;  // of each plugin
-  for (const Dimension& axis : benchmark.dimensions())
+  for (const Dimension& axis : all_dimensions(benchmark))
     for (const Case& selected : cases)
       if (const auto plugin = selected.settings.find(axis.name);
           axis.plugin && plugin != selected.settings.end())
         first.try_emplace(plugin->second, Options{selected.settings});
   json environment = capture_environment();
+  const LoadedAllocator allocator = loaded_allocator();
+  add_software(environment, "allocator", {{"name", allocator.name}, {"file", allocator.file}});
   for (const auto& [name, options] : first) {
     const Result<Backend*> backend = plugins.open(name);
     const auto* const usable = std::get_if<Backend*>(&backend);
@@ -191,6 +194,16 @@ std::optional<SignalNote> last_note(const Benchmark& benchmark, const RunRequest
 /// What --quiet still reports.
 bool is_wrong(const json& row) {
   return row.at("status") != "ok" && row.at("status") != "unsupported";
+}
+
+/// Nothing is prepared in a process that has another allocator than the case says.
+Result<std::unique_ptr<Workload>> prepared(const Benchmark& benchmark, const Case& selected,
+                                           CaseContext& context) {
+  const char* const preload = std::getenv("LD_PRELOAD");
+  if (auto refusal = allocator_refusal(selected.settings, loaded_allocator(),
+                                       preload == nullptr ? "" : preload))
+    return std::move(*refusal);
+  return benchmark.prepare(selected, context);
 }
 
 int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
@@ -265,7 +278,7 @@ int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
       tell(fmt::format("case {} of {}: {}", rows.size() + 1, cases.size(), selected.id));
     const std::unique_ptr<Problem> problem = benchmark.problem(selected.settings);
     Outcome outcome =
-        run_case([&] { return benchmark.prepare(selected, context); }, ranks, request.timing);
+        run_case([&] { return prepared(benchmark, selected, context); }, ranks, request.timing);
     if (outcome.timing) share(outcome.timing->contention, ranks);  // on all ranks or on none
     // Before the row is synced: the other ranks are in the next case already, and may say
     // something.

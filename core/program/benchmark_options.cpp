@@ -8,6 +8,7 @@
 #include "core/base/numbers.hpp"
 #include "core/base/text.hpp"
 #include "core/machine/launched.hpp"
+#include "core/program/allocator.hpp"
 #include "core/program/conform.hpp"
 #include "core/program/options.hpp"
 
@@ -179,7 +180,7 @@ std::vector<Example> Benchmark::examples() const {
 
 Command benchmark_command(const Benchmark& benchmark) {
   std::vector<Flag> flags;
-  for (const Dimension& axis : benchmark.dimensions())
+  for (const Dimension& axis : all_dimensions(benchmark))
     if (!axis.found) flags.push_back(flag_of(axis));
   // Headings follow one another, whatever the order of the dimensions in the id.
   std::stable_sort(flags.begin(), flags.end(), [](const Flag& a, const Flag& b) {
@@ -212,7 +213,7 @@ RunRequest parse_benchmark_options(const Benchmark& benchmark, int argc, const c
   const std::optional<Given> parsed = parse_command(benchmark_command(benchmark), argc, argv, exit);
   if (!parsed) return request;
   const Given& given = *parsed;
-  const std::vector<Dimension> axes = benchmark.dimensions();
+  const std::vector<Dimension> axes = all_dimensions(benchmark);
   report_old_flags(axes, argc, argv);
   for (const Dimension& axis : axes)
     if (const auto found = given.find(flag_name(axis)); found != given.end() && !axis.found)

@@ -12,6 +12,7 @@
 #include "core/base/text.hpp"
 #include "core/machine/environment.hpp"
 #include "core/machine/threads.hpp"
+#include "core/program/allocator.hpp"
 #include "core/program/conform.hpp"
 #include "core/result/schema.hpp"
 
@@ -267,7 +268,7 @@ std::vector<std::string> suite_benchmarks(const json& suite) {
 std::vector<Case> expand(const Benchmark& benchmark,
                          const std::map<std::string, std::vector<std::string>>& chosen,
                          Plugins& plugins, bool required, const RankCount& started) {
-  const std::vector<Dimension> axes = benchmark.dimensions();
+  const std::vector<Dimension> axes = all_dimensions(benchmark);
   std::map<std::string, std::string> axis_of;  // by its names
   std::vector<std::string> axis_names;
   for (const Dimension& axis : axes)

@@ -394,6 +394,7 @@ void check_row(const json& row, std::size_t index, const json& result, const std
   const std::string where = fmt::format("{} at /rows/{}", file, index);
   check_identity(row, where);
   if (row.at("status") != "ok") return;
+  check_allocator(row, result.at("environments").at(environment), where);
   const json& run = result.at("run");
   const RowCheck check(row, where, statistics_of(run));
   check.alone();

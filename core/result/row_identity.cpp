@@ -27,7 +27,8 @@ constexpr std::array always_named{"direction", "precision",  "backend",   "algor
 struct Omitted {
   const char *benchmark, *axis, *value;
 };
-constexpr std::array omitted{Omitted{"", "device", "cpu"},
+constexpr std::array omitted{Omitted{"", "allocator", "system"},
+                             Omitted{"", "device", "cpu"},
                              Omitted{"", "layout", "any"},
                              Omitted{"stream", "numa", "any"},
                              Omitted{"stream", "smt", "any"},
@@ -183,6 +184,19 @@ class Identity {
 }  // namespace
 
 void check_identity(const json& row, const std::string& where) { Identity(row, where).check(); }
+
+void check_allocator(const json& row, const json& environment, const std::string& where) {
+  const json asked = row.at("parameters").value("allocator", json("system"));
+  static const json::json_pointer place("/software/libraries/allocator/name");
+  // Files of older versions do not tell it, and have no such rows.
+  if (asked == "system" && !environment.contains(place)) return;
+  const json found = environment.contains(place) ? environment.at(place) : json();
+  if (asked != found)
+    throw InputError(
+        fmt::format("{}/parameters/allocator: found {}, expected {} (what the process of the row "
+                    "had loaded, as its environment says).",
+                    where, asked.dump(), found.dump()));
+}
 
 void check_equal_parameters(const json& row, const json& first, const std::string& where) {
   for (const auto& [name, value] : row.at("parameters").items()) {

@@ -1,0 +1,110 @@
+#include "core/program/allocator.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "core/base/error.hpp"
+#include "core/base/text.hpp"
+
+namespace assay {
+
+namespace {
+
+struct Allocator {
+  const char *name, *stem;  ///< every file of its library begins with the stem
+  std::array<const char*, 4> libraries;
+  const char* source;  ///< packages that have it
+};
+constexpr std::array known_allocators{
+    Allocator{"tcmalloc",
+              "libtcmalloc",
+              {"libtcmalloc_minimal.so.4", "libtcmalloc.so.4", "libtcmalloc_minimal.so",
+               "libtcmalloc.so"},
+              "libtcmalloc-minimal4 of Debian, gperftools of Spack and conda-forge"},
+    Allocator{"jemalloc",
+              "libjemalloc",
+              {"libjemalloc.so.2", "libjemalloc.so.1", "libjemalloc.so", nullptr},
+              "libjemalloc2 of Debian, jemalloc of Spack and conda-forge"}};
+
+const Allocator* known_allocator(const std::string& name) {
+  const auto found =
+      std::find_if(known_allocators.begin(), known_allocators.end(),
+                   [&](const Allocator& allocator) { return allocator.name == name; });
+  return found == known_allocators.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+std::vector<std::string> allocator_names() {
+  std::vector<std::string> names{system_allocator};
+  for (const Allocator& allocator : known_allocators) names.emplace_back(allocator.name);
+  return names;
+}
+
+std::vector<std::string> allocator_libraries(const std::string& allocator) {
+  std::vector<std::string> names;
+  if (const Allocator* known = known_allocator(allocator))
+    for (const char* name : known->libraries)
+      if (name != nullptr) names.emplace_back(name);
+  return names;
+}
+
+LoadedAllocator loaded_allocator() {
+  // The first malloc in the order of the dynamic linker is the one that all libraries call. That a
+  // library is mapped would prove less: a plugin may have brought it for itself.
+  Dl_info place{};
+  std::string file = "unknown";
+  if (void* const symbol = ::dlsym(RTLD_DEFAULT, "malloc");
+      symbol != nullptr && ::dladdr(symbol, &place) != 0 && place.dli_fname != nullptr) {
+    std::error_code missing;
+    const std::filesystem::path real = std::filesystem::canonical(place.dli_fname, missing);
+    file = (missing ? std::filesystem::path(place.dli_fname) : real).filename().string();
+  }
+  for (const Allocator& allocator : known_allocators)
+    if (file.starts_with(allocator.stem)) return {allocator.name, file};
+  return {system_allocator, file};
+}
+
+std::optional<Unsupported> allocator_refusal(const Settings& settings,
+                                             const LoadedAllocator& loaded,
+                                             const std::string& preload) {
+  const auto found = settings.find("allocator");
+  const std::string asked = found == settings.end() ? system_allocator : found->second;
+  if (asked == loaded.name) return std::nullopt;
+  const Allocator* const known = known_allocator(asked);
+  if (known == nullptr)
+    throw CaseError(fmt::format(
+        "this process has the allocator {} ({}), and the case is one of the system's. Unset "
+        "LD_PRELOAD, or measure the case with --allocator {}.",
+        loaded.name, loaded.file, loaded.name));
+  if (preload.find(known->stem) != std::string::npos)
+    throw CaseError(fmt::format(
+        "LD_PRELOAD asks for {} ({}), but the malloc of this process is that of {}. Install it on "
+        "every node ({}).",
+        asked, preload, loaded.file, known->source));
+  return Unsupported{fmt::format(
+      "the allocator {} is not loaded (malloc is that of {}). `assay run` preloads it where the "
+      "dynamic linker finds {}: install it ({}), or add its folder to LD_LIBRARY_PATH",
+      asked, loaded.file, join(allocator_libraries(asked), ", "), known->source)};
+}
+
+std::vector<Dimension> all_dimensions(const Benchmark& benchmark) {
+  std::vector<Dimension> axes = benchmark.dimensions();
+  Dimension axis{"allocator",
+                 "allocator of host memory, which the process must have been started with: `assay "
+                 "run` preloads it",
+                 allocator_names(),
+                 {system_allocator},
+                 "",
+                 system_allocator};
+  axis.group = "Backend";
+  axis.over_suite = true;
+  axes.push_back(std::move(axis));
+  return axes;
+}
+
+}  // namespace assay

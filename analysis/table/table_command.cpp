@@ -148,8 +148,6 @@ Command table_command() {
        {"assay table results/today --format csv --out today.csv", "writes them for a spreadsheet"},
        {"assay table results/today --filter precision=fp32 --sort time",
         "prints the rows of one precision, the fastest first"},
-       {"assay table results/today --layers --filter benchmark=resnet50",
-        "prints where the time of a network's step is"},
        {"assay table results/today --by precision", "prints what each precision gains and costs"},
        {"assay table coral2 results/today",
         "prints the speedups of CORAL-2's suites by category, beside the published ones"}}};

@@ -10,9 +10,18 @@
 
 namespace assay::network_test {
 
+/// Opened before the threads that play ranks may ask: Plugins are for one thread.
+class OpenedPlugins {
+ public:
+  OpenedPlugins() {
+    for (const char* name : {"native", "onednn", "blas", "reference"}) (void)plugins.open(name);
+  }
+  Plugins plugins{{std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"}};
+};
+
 inline Plugins& plugins() {
-  static Plugins opened({std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"});
-  return opened;
+  static OpenedPlugins opened;
+  return opened.plugins;
 }
 
 inline TrainerSettings small_settings(const std::string& backend) {

@@ -130,7 +130,7 @@ class Resume(RunTest):
         suite = self.suite([group(["direct"], PROBLEMS[:1])])
         self.run_suite(suite, code=0)
         before = self.journal()
-        other = self.environment(OMP_WAIT_POLICY="passive")
+        other = self.environment(OMP_WAIT_POLICY="active")
         done = self.run_suite(suite, "--resume", "--launches", 2, env=other, code=2)
         for words in ("cannot resume", "software", "OMP_WAIT_POLICY", "--allow-mixed"):
             self.assertIn(words, done.stderr)

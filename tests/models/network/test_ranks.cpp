@@ -193,6 +193,7 @@ class NotAdding final : public Communicator {
 };
 
 TEST(Ranks, ASumThatIsNotMadeIsFound) {
+  gradient_of(10);  // libraries and plugins begin in one thread; a process has one rank elsewhere
   testing_fakes::on_threads(2, [&](Communicator& inner) {
     NotAdding ranks(inner);
     const auto trainer = made(settings(), ranks);

@@ -36,7 +36,7 @@ struct FleetRow {
 };
 
 struct FleetSummary {
-  std::vector<FleetRow> rows;   ///< empty: there is no fleet
+  std::vector<FleetRow> rows;   ///< empty where the results are of 32 nodes or fewer
   nlohmann::json nodes;         ///< nodes_part of all nodes
   std::size_t verified = 0;     ///< rows of nodes that are not shown by themselves; all are ok
   std::size_t unsupported = 0;  ///< the same of unsupported rows
@@ -54,7 +54,7 @@ bool pack_row(nlohmann::json& row, std::string_view text, const nlohmann::json& 
 /// The exit code that the rows of these results ask for; published ones ask for nothing.
 ExitCode code_of_rows(const std::vector<NamedResult>& results);
 
-/// Replaces packed rows by themselves: those that the page shows, or all where there is no fleet.
+/// Unpacks rows that were read packed: of a fleet those that the page shows, else all.
 FleetSummary condense(std::vector<NamedResult>& results);
 
 /// Puts the numbers of the fleet into the series of the rows that stand for it.

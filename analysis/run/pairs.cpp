@@ -101,7 +101,7 @@ std::string by_node(const std::vector<std::string>& nodes, const std::vector<std
 }  // namespace
 
 std::vector<std::vector<Pair>> rounds_of_pairs(std::vector<std::string> nodes) {
-  if (nodes.size() % 2 != 0) nodes.emplace_back();  // whoever meets it rests
+  if (nodes.size() % 2 != 0) nodes.emplace_back();  // its partner has no pair in that round
   const std::size_t count = nodes.size();
   std::vector<std::vector<Pair>> rounds;
   for (std::size_t round = 0; round + 1 < count; ++round) {

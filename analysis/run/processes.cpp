@@ -45,7 +45,7 @@ std::vector<std::string> by_words(const std::string& text, const ProcessShape& s
   const std::vector<std::string> words = launcher_words(text);
   if (words.size() == 1 && !in_path(words.front()))
     throw InputError(unknown_name("launcher", words.front(), Launcher::names()) +
-                     " (It is no program in PATH, either.)");
+                     " (It is not a program in PATH either.)");
   if (!shape.is_number_alone())
     throw InputError(fmt::format(
         "--launcher \"{}\" is a command, which can be given a number of ranks alone (nodes, ranks "

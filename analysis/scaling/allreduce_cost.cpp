@@ -46,7 +46,7 @@ const std::vector<AlgorithmCost>& algorithm_costs() {
        "R. Thakur, R. Rabenseifner, W. Gropp, Optimization of Collective Communication Operations "
        "in MPICH, IJHPCA 19 (2005) 49-66"},
       {"halving_doubling",
-       "2 log2(p) alpha + 2 (p-1)/p beta m; of p that is no power of two, 2(alpha + beta m) more",
+       "2 log2(p) alpha + 2 (p-1)/p beta m; when p is not a power of two, 2(alpha + beta m) more",
        "R. Thakur, R. Rabenseifner, W. Gropp, Optimization of Collective Communication Operations "
        "in MPICH, IJHPCA 19 (2005) 49-66 (Rabenseifner's algorithm)"},
       {"hierarchical", "ring of m in the node's g ranks, halving_doubling of m/g among nodes",

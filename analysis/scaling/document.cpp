@@ -18,8 +18,9 @@ constexpr double most_followed = 2e7;
 
 /// The computation for a batch: given, or on the line between the two given batches beside it.
 Result<Compute> compute_for(const std::vector<BatchCompute>& all, std::int64_t batch) {
-  const auto above = std::find_if(all.begin(), all.end(),
-                                  [&](const BatchCompute& one) { return one.batch >= batch; });
+  const auto above = std::find_if(all.begin(), all.end(), [&](const BatchCompute& measured) {
+    return measured.batch >= batch;
+  });
   if (above != all.end() && above->batch == batch) return above->compute;
   if (above == all.begin() || above == all.end())
     return Unsupported{fmt::format("the computation is given for batches {} to {}, not for {}",

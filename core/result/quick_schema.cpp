@@ -147,20 +147,21 @@ class QuickSchema::Compiler {
                                                           {"maximum", &made.maximum},
                                                           {"exclusiveMinimum", &made.above},
                                                           {"exclusiveMaximum", &made.below}};
-    for (const auto& [name, into] : of_numbers)
-      if (keyword == name) {
-        need_known(value.is_number());
-        *into = value;
-        return true;
-      }
+    if (put(of_numbers, keyword, value, value.is_number())) return true;
     const std::pair<const char*, std::size_t*> of_counts[] = {
         {"minItems", &made.least_items},
         {"maxItems", &made.most_items},
         {"minProperties", &made.least_members},
         {"maxProperties", &made.most_members}};
-    for (const auto& [name, into] : of_counts)
+    return put(of_counts, keyword, value, value.is_number_unsigned());
+  }
+
+  /// Puts the value where its keyword belongs; false if the keyword is none of these.
+  template <class Limits>
+  static bool put(const Limits& limits, const std::string& keyword, const json& value, bool known) {
+    for (const auto& [name, into] : limits)
       if (keyword == name) {
-        need_known(value.is_number_unsigned());
+        need_known(known);
         *into = value;
         return true;
       }

@@ -35,6 +35,25 @@ memory::dims dims_of(const TensorSpec& spec, bool weights, bool grouped) {
   return dims;
 }
 
+/// Where a source of channels-last layout is read with a stride, the 1x1 kernels copy it into a
+/// workspace of whole blocks of channels, and write past its end if there are fewer (oneDNN's issue
+/// 6035: https://github.com/uxlfoundation/oneDNN/issues/6035).
+bool writes_past_workspace(const dnnl::convolution_backward_weights::primitive_desc& backward,
+                           const ConvShape& shape) {
+  constexpr std::int64_t widest_block = 16;
+  return shape.ic / shape.g < widest_block && (shape.sd > 1 || shape.sh > 1 || shape.sw > 1) &&
+         std::string(backward.impl_info_str()).find("jit_1x1") != std::string::npos &&
+         backward.src_desc().get_inner_nblks() == 0 && backward.src_desc().get_strides()[1] == 1;
+}
+
+/// Takes the next implementation that is not known to be wrong.
+void leave_out_wrong(dnnl::convolution_backward_weights::primitive_desc& backward,
+                     const ConvShape& shape) {
+  while (writes_past_workspace(backward, shape))
+    if (!backward.next_impl())
+      throw dnnl::error(dnnl_unimplemented, "oneDNN has only a kernel that computes wrong results");
+}
+
 Chosen choose(const ConvProblem& problem, const dnnl::engine& engine, algorithm how,
               const std::string& layout) {
   const ConvShape& s = problem.shape();
@@ -96,9 +115,10 @@ Chosen choose(const ConvProblem& problem, const dnnl::engine& engine, algorithm 
               backward.scratchpad_desc()};
     }
     case ConvDirection::bwd_weights: {
-      const dnnl::convolution_backward_weights::primitive_desc backward(
-          engine, how, src_any, weights_any, dst_any, strides, dilation, left, right, forward,
-          attributes);
+      dnnl::convolution_backward_weights::primitive_desc backward(engine, how, src_any, weights_any,
+                                                                  dst_any, strides, dilation, left,
+                                                                  right, forward, attributes);
+      leave_out_wrong(backward, s);
       return {dnnl::convolution_backward_weights(backward),
               backward.impl_info_str(),
               {backward.src_desc(), backward.diff_dst_desc(), backward.diff_weights_desc()},

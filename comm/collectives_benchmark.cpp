@@ -9,12 +9,12 @@
 #include "comm/algorithms/algorithm.hpp"
 #include "comm/collective.hpp"
 #include "comm/joined.hpp"
-#include "comm/launched_ranks.hpp"
 #include "comm/layers/layers.hpp"
 #include "core/base/error.hpp"
 #include "core/base/numbers.hpp"
 #include "core/base/text.hpp"
 #include "core/machine/launched.hpp"
+#include "core/program/launched_ranks.hpp"
 
 namespace assay {
 namespace {

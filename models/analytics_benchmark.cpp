@@ -6,13 +6,13 @@
 #include <chrono>
 #include <span>
 
-#include "comm/launched_ranks.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/base/numbers.hpp"
 #include "core/base/text.hpp"
 #include "core/machine/threads.hpp"
 #include "core/program/conform.hpp"
+#include "core/program/launched_ranks.hpp"
 #include "kernels/gemm/benchmark.hpp"
 #include "kernels/linalg/benchmark.hpp"
 #include "models/data.hpp"

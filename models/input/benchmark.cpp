@@ -4,10 +4,10 @@
 
 #include <chrono>
 
-#include "comm/launched_ranks.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/base/numbers.hpp"
+#include "core/program/launched_ranks.hpp"
 #include "models/input/input_problem.hpp"
 #include "models/input/input_sets.hpp"
 #include "models/input/input_workload.hpp"

@@ -1,4 +1,4 @@
-#include "comm/launched_ranks.hpp"
+#include "core/program/launched_ranks.hpp"
 
 #include <fmt/format.h>
 

@@ -48,7 +48,9 @@ std::vector<fs::path> files_of(const fs::path& name) {
   if (fs::exists(name / "result.json")) return {name / "result.json"};
   std::vector<fs::path> files;
   for (auto entry = fs::recursive_directory_iterator(name); entry != fs::end(entry); ++entry) {
-    if (entry->is_directory() && fs::exists(entry->path() / "result.json")) {
+    if (entry->is_directory() && entry->path().filename().string().starts_with(".")) {
+      entry.disable_recursion_pending();  // what `assay collect` has not finished
+    } else if (entry->is_directory() && fs::exists(entry->path() / "result.json")) {
       files.push_back(entry->path() / "result.json");
       entry.disable_recursion_pending();  // its plans are not results
     } else if (entry->is_regular_file() && entry->path().extension() == ".json" &&

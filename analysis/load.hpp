@@ -12,9 +12,9 @@ namespace assay {
 
 /// Reads and checks the results that `names` stand for: a result file, the folder of a run (its
 /// result.json), a shipped baseline, or a folder with runs and result files anywhere below it
-/// (other JSON files are ignored). In the order given; within a folder by path. A result gets the
-/// name that was given, "" where it is the only result. A gathered file (assay gather) is read as
-/// the results that it was made of. InputError for what cannot be read, for a
+/// (other JSON files are ignored, and hidden folders). In the order given; within a folder by path.
+/// A result gets the name that was given, "" where it is the only result. A gathered file (assay
+/// gather) is read as the results that it was made of. InputError for what cannot be read, for a
 /// folder without results, and for a file that is given twice.
 std::vector<NamedResult> load_results(const std::vector<std::string>& names);
 

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <map>
 
 #include "analysis/commands.hpp"
 #include "analysis/job/job.hpp"
@@ -12,6 +13,7 @@
 #include "analysis/launch/site.hpp"
 #include "analysis/run/child.hpp"
 #include "analysis/run/interrupted.hpp"
+#include "analysis/run/per_node.hpp"
 #include "analysis/run/processes.hpp"
 #include "analysis/table/table.hpp"
 #include "core/base/error.hpp"
@@ -97,20 +99,47 @@ json finished_of(const fs::path& result) {
   return read_result(result).at("run").at("finished");
 }
 
-/// What the job has left, after it was submitted.
-int collect_job(const Launcher& launcher, const Job& job, const fs::path& script) {
-  const fs::path file = job.folder / "result.json";
-  const json before = finished_of(file);
+/// Submits the job and waits for its end.
+std::string number_of_ended(const Launcher& launcher, const Job& job, const fs::path& script) {
   prepare_parent();
   fs::create_directories(job.folder / "log");
-  const std::string number = submit_and_follow(launcher, script, job.folder / "log" / "submit");
-  if (finished_of(file) == before) {
-    std::cerr << fmt::format(
-        "assay job: job {} has ended without a result. What is finished is kept in {}; the same "
-        "command submits the rest again.\n",
-        number, job.folder.string());
-    return static_cast<int>(ExitCode::failed);
-  }
+  return submit_and_follow(launcher, script, job.folder / "log" / "submit");
+}
+
+int without_result(const Job& job, const std::string& number) {
+  std::cerr << fmt::format(
+      "assay job: job {} has ended without a result. What is finished is kept in {}; the same "
+      "command submits the rest again.\n",
+      number, job.folder.string());
+  return static_cast<int>(ExitCode::failed);
+}
+
+/// What a job of --per-node has left: a folder for each node, and at the end of all their list.
+int collect_nodes(const Launcher& launcher, const Job& job, const fs::path& script) {
+  std::map<std::string, Written> before;
+  for (const auto& entry : fs::directory_iterator(job.folder))
+    before[entry.path().filename().string()] = written_in(entry.path());
+  const fs::path list = job.folder / node_list;
+  std::error_code absent;
+  const auto earlier = fs::last_write_time(list, absent);  // the least time where there is none
+  const std::string number = number_of_ended(launcher, job, script);
+  if (fs::last_write_time(list, absent) == earlier) return without_result(job, number);
+  std::ifstream stream(list);
+  std::vector<LeftRun> runs;
+  for (std::string node; std::getline(stream, node);)
+    runs.push_back(left_run(job.folder / node, before[node]));
+  std::cout << report_of_nodes(runs, job.folder) << std::flush;
+  return static_cast<int>(code_of(runs));
+}
+
+/// What the job has left, after it was submitted.
+int collect_job(const Launcher& launcher, const Job& job, const fs::path& script) {
+  if (std::find(job.run.begin(), job.run.end(), "--per-node") != job.run.end())
+    return collect_nodes(launcher, job, script);
+  const fs::path file = job.folder / "result.json";
+  const json before = finished_of(file);
+  const std::string number = number_of_ended(launcher, job, script);
+  if (finished_of(file) == before) return without_result(job, number);
   const json result = read_result(file);
   std::cout << render_table({{"", result}}, {}, {}) << "\nresult: " << file.string() << std::endl;
   return static_cast<int>(exit_code(result.at("rows")));

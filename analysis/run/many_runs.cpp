@@ -6,8 +6,9 @@
 #include <chrono>
 #include <fstream>
 
+#include "analysis/collect/node_files.hpp"
 #include "analysis/commands.hpp"
-#include "analysis/run/child.hpp"
+#include "analysis/run/interrupted.hpp"
 #include "analysis/run/run.hpp"
 #include "core/base/paths.hpp"
 #include "core/result/result.hpp"
@@ -54,6 +55,20 @@ fs::path folder_of_many(const Given& given, const std::string& flag) {
   return folder;
 }
 
+Ended wait_for_end(const std::vector<std::string>& command, const fs::path& log,
+                   const std::string& name) {
+  prepare_parent();
+  Child child(command, log / (name + ".out.txt"), log / (name + ".err.txt"));
+  constexpr std::chrono::milliseconds look(200), grace(10'000);
+  for (;;) {
+    if (const int number = wait_for_signal(look)) {
+      child.kill(grace);
+      throw Interrupted{number};
+    }
+    if (const auto ended = child.poll()) return *ended;
+  }
+}
+
 Written written_in(const fs::path& folder) {
   std::error_code absent;
   const auto time = fs::last_write_time(folder / "result.json", absent);
@@ -67,7 +82,7 @@ LeftRun left_run(const fs::path& folder, const Written& before) {
       run.result = read_result(folder / "result.json");
       return run;
     }
-    run.missing = fs::exists(folder / "end.txt") ? tail_of(folder / "end.txt")
+    run.missing = fs::exists(folder / collecting::end_name) ? tail_of(folder / collecting::end_name)
                   : fs::exists(folder / "journal.jsonl")
                       ? "its run has not ended; its journal is kept, --resume continues it"
                       : "nothing was heard of it";

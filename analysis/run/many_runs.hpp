@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/launch/launcher.hpp"
+#include "analysis/run/child.hpp"
 #include "core/base/error.hpp"
 #include "core/program/command.hpp"
 
@@ -22,6 +23,12 @@ Launcher named_launcher(const Given& given, const std::string& flag);
 
 /// The absolute folder of --out, made, and held for this process. InputError for none.
 std::filesystem::path folder_of_many(const Given& given, const std::string& flag);
+
+/// Runs a command to its end, however long it takes, with its words in LOG/<name>.out.txt and
+/// .err.txt. Interrupted, when a signal asks this process to end; the command's end is then waited
+/// for.
+Ended wait_for_end(const std::vector<std::string>& command, const std::filesystem::path& log,
+                   const std::string& name);
 
 /// When the result in a run's folder was written; nothing where there is none.
 using Written = std::optional<std::filesystem::file_time_type>;

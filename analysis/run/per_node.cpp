@@ -7,12 +7,14 @@
 #include <fstream>
 #include <iostream>
 #include <map>
+#include <optional>
 #include <set>
 
+#include "analysis/collect/node_files.hpp"
 #include "analysis/commands.hpp"
 #include "analysis/launch/preflight.hpp"
 #include "analysis/run/child.hpp"
-#include "analysis/run/interrupted.hpp"
+#include "analysis/run/local_results.hpp"
 #include "analysis/run/many_runs.hpp"
 #include "analysis/text_table.hpp"
 #include "core/base/paths.hpp"
@@ -26,12 +28,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The nodes that answer, one process on each; those that the allocation names and that do not
-/// answer are among them, too: they will be missing.
-std::set<std::string> expected_nodes(const Launcher& launcher, std::uint64_t nodes,
-                                     const fs::path& scratch) {
-  std::set<std::string> names;
-  for (const std::string& node : launcher.allocated_nodes(scratch)) names.insert(node);
+/// The hosts that answer, one process on each of `nodes`. CaseError where two are one host, and
+/// where none answers.
+std::set<std::string> answering_nodes(const Launcher& launcher, std::uint64_t nodes,
+                                      const fs::path& scratch) {
   std::vector<std::string> command = launcher.one_per_node(nodes);
   command.insert(command.end(), {(executable_folder() / "assay").string(), "placement"});
   Ended ended;
@@ -39,15 +39,28 @@ std::set<std::string> expected_nodes(const Launcher& launcher, std::uint64_t nod
   constexpr std::chrono::seconds patience(120);
   const auto found = placed_processes(output_of(command, scratch, patience, ended, said));
   std::set<std::string> answered;
-  for (const PlacedProcess& process : found)
+  for (const PlacedProcess& process : found) {
+    if (const std::string why = collecting::why_not_folder_name(process.host); !why.empty())
+      throw CaseError(
+          fmt::format("pre-flight failed: a node has the name '{}' ({}). Nothing was timed.",
+                      visible(process.host), why));
     if (!answered.insert(process.host).second)
       throw CaseError(fmt::format(
           "pre-flight failed: two of the processes, one for each node, are on {} (`{}`). Nothing "
           "was timed.",
           process.host, join(command, " ")));
+  }
   if (answered.empty())
     throw CaseError(fmt::format("pre-flight failed: no node answers (`{}` {}{}{}).",
                                 join(command, " "), ended.text(), said.empty() ? "" : ": ", said));
+  return answered;
+}
+
+/// The nodes that answered, and those that the allocation names and that did not: they will be
+/// missing.
+std::set<std::string> expected_nodes(const std::vector<std::string>& allocated,
+                                     const std::set<std::string>& answered, std::uint64_t nodes) {
+  std::set<std::string> names(allocated.begin(), allocated.end());
   // An allocation's names may be long ("n1.cluster"), a host's short.
   const auto is_of = [&](const std::string& node) {
     return std::any_of(answered.begin(), answered.end(), [&](const std::string& host) {
@@ -65,26 +78,17 @@ std::set<std::string> expected_nodes(const Launcher& launcher, std::uint64_t nod
   return names;
 }
 
-/// Waits for the launcher's end, however long the runs take; each of them has its own time limits.
-void wait_for_all(const std::vector<std::string>& command, const fs::path& log) {
-  prepare_parent();
-  Child child(command, log / "nodes.out.txt", log / "nodes.err.txt");
-  constexpr std::chrono::milliseconds look(200), grace(10'000);
-  for (;;) {
-    if (const int number = wait_for_signal(look)) {
-      child.kill(grace);
-      throw Interrupted{number};
-    }
-    if (const auto ended = child.poll()) {
-      if (ended->signalled || ended->code != 0)
-        std::cerr << fmt::format("assay run: the launcher {}: {}\n", ended->text(),
-                                 tail_of(log / "nodes.err.txt"));
-      return;
-    }
-  }
+/// The runs, to the end of all; each of them has its own time limits.
+void run_nodes(const std::vector<std::string>& command, const fs::path& log) {
+  const Ended ended = wait_for_end(command, log, "nodes");
+  if (ended.signalled || ended.code != 0)
+    std::cerr << fmt::format("assay run: the launcher {}: {}\n", ended.text(),
+                             tail_of(log / "nodes.err.txt"));
 }
 
-std::string report_of(const std::vector<LeftRun>& runs, const fs::path& folder) {
+}  // namespace
+
+std::string report_of_nodes(const std::vector<LeftRun>& runs, const fs::path& folder) {
   std::string text;
   std::size_t missing = 0;
   for (const LeftRun& run : runs)
@@ -98,13 +102,13 @@ std::string report_of(const std::vector<LeftRun>& runs, const fs::path& folder) 
       text, runs.size() - missing, runs.size(), folder.string());
 }
 
-}  // namespace
-
 int run_as_node(Given given, const std::function<int(const Given&)>& run) {
   forget_launcher();
   given.erase("as-node");
   char host[256] = "";
   gethostname(host, sizeof host - 1);
+  if (const std::string why = collecting::why_not_folder_name(host); !why.empty())
+    throw CaseError(fmt::format("'{}' has no folder ({}).", visible(host), why));
   const fs::path folder = fs::path(*value_of(given, "out")) / host;
   given["out"] = {folder.string()};
   std::string end;
@@ -114,7 +118,7 @@ int run_as_node(Given given, const std::function<int(const Given&)>& run) {
   } catch (const std::exception& error) {
     end = error.what();
   }
-  std::ofstream(folder / "end.txt") << end << "\n";
+  std::ofstream(folder / collecting::end_name) << end << "\n";
   return 0;
 }
 
@@ -125,31 +129,43 @@ int run_on_every_node(const Given& given) {
   const fs::path folder = folder_of_many(given, "--per-node");
   const fs::path scratch = folder / "log" / "per-node";
   prepare_parent();
-  const std::size_t allocated = launcher.allocated_nodes(scratch).size();
+  const std::vector<std::string> allocated = launcher.allocated_nodes(scratch);
   const std::uint64_t nodes =
-      whole_of(given, "nodes", 1, 1'000'000).value_or(std::max<std::size_t>(1, allocated));
-  const std::set<std::string> expected = expected_nodes(launcher, nodes, scratch);
+      whole_of(given, "nodes", 1, 1'000'000).value_or(std::max<std::size_t>(1, allocated.size()));
+  const std::set<std::string> answered = answering_nodes(launcher, nodes, scratch);
+  const std::set<std::string> expected = expected_nodes(allocated, answered, nodes);
+  std::optional<LocalResults> local;
+  if (const auto there = value_of(given, "local-results")) {
+    local.emplace(launcher, fs::absolute(*there).lexically_normal(), folder);
+    local->prepare(answered, nodes);
+  }
   std::vector<std::string> command = launcher.one_per_node(nodes);
-  for (const std::string& word : words_of_run(given, {"per-node", "launcher", "nodes", "out"}))
+  for (const std::string& word :
+       words_of_run(given, {"per-node", "launcher", "nodes", "out", "local-results"}))
     command.push_back(word);
-  command.insert(command.end(), {"--as-node", "--quiet", "--out", folder.string()});
-  std::cerr << fmt::format("assay run: on {} nodes, into {}/<node>\n", nodes, folder.string());
+  const fs::path written = local ? local->folder() : folder;
+  command.insert(command.end(), {"--as-node", "--quiet", "--out", written.string()});
+  std::cerr << fmt::format("assay run: on {} nodes, into {}/<node>\n", nodes, written.string());
   std::map<std::string, Written> before;
   for (const std::string& node : expected) {
     before[node] = written_in(folder / node);
     std::error_code absent;
-    fs::remove(folder / node / "end.txt", absent);  // of an earlier run
+    fs::remove(folder / node / collecting::end_name, absent);  // of an earlier run
   }
-  wait_for_all(command, folder / "log");
+  run_nodes(command, folder / "log");
+  ExitCode code = ExitCode::ok;
+  if (local)
+    code = local->collect([&] { return answering_nodes(launcher, nodes, scratch); }, nodes);
   std::vector<LeftRun> runs;
   std::string names;
   for (const std::string& node : expected) {
     runs.push_back(left_run(folder / node, before.at(node)));
+    if (local) local->expect_end(runs.back());
     names += node + "\n";
   }
-  write_text(folder / "nodes.txt", names);
-  std::cout << report_of(runs, folder) << std::flush;
-  return static_cast<int>(code_of(runs));
+  write_text(folder / node_list, names);
+  std::cout << report_of_nodes(runs, folder) << std::flush;
+  return static_cast<int>(gravest(code, code_of(runs)));
 }
 
 }  // namespace assay

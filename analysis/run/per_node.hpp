@@ -7,14 +7,22 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/run/many_runs.hpp"
 #include "core/program/command.hpp"
 
 namespace assay {
 
 /// Starts `assay run` on every node at once through the launcher; each writes into OUT/<host name>.
 /// Prints which nodes have a result, and which are MISSING. The exit code that the rows of all
-/// nodes ask for, and 7 where a node is missing.
+/// nodes ask for, and 7 where a node is missing. With --local-results LOCAL each writes into
+/// LOCAL/<host name> of its node, and the folders are collected into OUT at the end.
 int run_on_every_node(const Given& given);
+
+/// In OUT at the end of such a run: the name of each node on a line, also of those that are
+/// missing.
+inline constexpr const char* node_list = "nodes.txt";
+/// Which of them have a result, and why the others are MISSING.
+std::string report_of_nodes(const std::vector<LeftRun>& runs, const std::filesystem::path& folder);
 
 /// One node's part: `run` with --out OUT/<host name>, and without a trace of the launcher that has
 /// started it. Always 0: some launchers end all processes when one fails; the folder tells the

@@ -291,6 +291,9 @@ int run_or_many(const Given& line) {
   if (line.contains("as-node")) return run_as_node(line, run);  // a node of its own: no launcher
   const Given given = at_site(line);
   const bool per_node = given.contains("per-node"), pairs = given.contains("pairs");
+  if (!per_node && given.contains("local-results"))
+    throw InputError(
+        "--local-results needs --per-node (a single run writes where it is started). Give both.");
   if (!per_node && !pairs) return run(given);
   if (per_node && pairs)
     throw InputError("--per-node and --pairs are two kinds of runs. Leave one of them out.");
@@ -338,6 +341,10 @@ Command run_command() {
             {{"--per-node", "run the suite on every node at once, each into DIR/<node>", "", ""},
              {"--pairs", "run the suite on all pairs of nodes, each into DIR/<node>+<node>", "",
               ""},
+             {"--local-results",
+              "with --per-node, where nodes share no file system: run into this folder of each "
+              "node, and collect into --out over MPI",
+              "LOCAL", ""},
              {"--as-node", "(used by --per-node) run into DIR/<host name>, without the launcher",
               "", ""}}},
            {"Launches",

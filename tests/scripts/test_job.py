@@ -2,6 +2,7 @@
 """`assay job`: the script that each batch system gets (golden files), submitting, following, and what a bad request is told.
 Slurm is tried for real in test_slurm.py; PBS, LSF and Fujitsu's TCS are fakes (fake_batch.py)."""
 import json
+import socket
 import unittest
 
 from run_helper import ASSAY, BIN, SOURCE, RunTest
@@ -59,6 +60,19 @@ class Job(RunTest):
                 program, flag = ("jsrun", "--nrs") if system == "lsf" else ("mpiexec", "-n")
                 counts = {flags[flag] for name, flags in log if name == program}
                 self.assertEqual(counts, {"2"}, log)
+
+    def test_a_job_of_every_node_is_collected(self):
+        environment = self.fakes()
+        nodes = self.folder / "nodefile"
+        nodes.write_text(socket.gethostname() + "\n")
+        environment["PBS_NODEFILE"] = str(nodes)
+        words = ["--nodes", 1, "--queue", "q", "--account", "a", "--submit", "--run", "--per-node"]
+        done = self.job("pbs", *words, env=environment)
+        self.assertIn("1 of 1 nodes have a result", done.stdout)
+        self.job("pbs", *words, env=environment)  # the second job finds it done
+        (self.folder / "dies.sh").write_text("exit 1\n")
+        done = self.job("pbs", *words, "--setup", self.folder / "dies.sh", env=environment, code=7)
+        self.assertIn("has ended without a result", done.stderr)
 
     def test_a_job_without_a_result_is_told(self):
         environment = self.fakes()

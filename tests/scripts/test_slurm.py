@@ -73,6 +73,14 @@ class SlurmTest(RunTest):
             self.assertEqual(len(result["rows"]), len(PROBLEMS))
             self.assertEqual({environment["host"] for environment in result["environments"]}, {node})
 
+    def test_local_folders_of_nodes_are_collected(self):
+        suite = self.suite([group(["direct"], PROBLEMS[:1], backend="reference")])
+        local = self.folder / "local"
+        done = self.within(ASSAY, "run", suite, "--per-node", "--local-results", local, "--launcher", "slurm", "--out", self.out, code=0)
+        self.assertIn("collected 2 of 2 nodes", done.stderr)
+        for node in NODES:
+            self.assertEqual((self.out / node / "result.json").read_bytes(), (local / node / "result.json").read_bytes())
+
     def test_pairs(self):
         suite = self.suite([ALLREDUCE])
         done = self.within(ASSAY, "run", suite, "--pairs", "--launcher", "slurm", "--bind", "none", "--out", self.out, code=0)

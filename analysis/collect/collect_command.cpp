@@ -1,0 +1,56 @@
+#include <csignal>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include "analysis/collect/collect.hpp"
+#include "analysis/commands.hpp"
+#include "core/program/launched_ranks.hpp"
+
+namespace assay {
+
+namespace {
+
+int collect_runs(const Given& given) {
+  namespace fs = std::filesystem;
+  CollectOptions options;
+  options.local = fs::absolute(*value_of(given, "LOCAL")).lexically_normal();
+  options.out = fs::absolute(*value_of(given, "out")).lexically_normal();
+  options.prepare = given.contains("prepare");
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit of files' sizes is an error like a full disk
+  Plugins plugins;
+  std::unique_ptr<Communicator> ranks;
+  try {
+    ranks = launched_ranks(plugins);
+  } catch (const CaseError& error) {
+    std::cerr << "assay collect: unsupported: " << error.what() << std::endl;
+    return static_cast<int>(ExitCode::failed);
+  }
+  const Collected made = collect(*ranks, options);
+  for (const std::string& line : made.lines)
+    std::cerr << "assay collect: " + line + "\n" << std::flush;  // a single write
+  return static_cast<int>(made.code);
+}
+
+}  // namespace
+
+Command collect_command() {
+  return {
+      "collect",
+      "Bring the runs in the nodes' local folders into one folder, over MPI: a process on each "
+      "node sends LOCAL/<host name>, the first one writes DIR/<host name>. `assay run "
+      "--per-node --local-results LOCAL` starts it by itself.",
+      {{"LOCAL", "folder on every node with a run in LOCAL/<host name>", "LOCAL", "", true},
+       {"--prepare",
+        "before a run: find out whether its files could be collected, and send nothing", "", ""},
+       {"--out", "existing folder that the first process sees", "DIR", "", true, false,
+        output_group}},
+      &collect_runs,
+      {{"assay collect /tmp/assay --out results",
+        "brings /tmp/assay/<host name> of each node that a launcher has started it on to "
+        "results/<host name>"}},
+      "0 all nodes are collected, 2 bad usage, or names of hosts that are equal or no names of "
+      "folders, 7 a node has no files, or they cannot be had or written"};
+}
+
+}  // namespace assay

@@ -107,12 +107,22 @@ bool ids_repeat(const std::vector<Series>& all) {
 }
 
 std::vector<Series> series_of(const std::vector<NamedResult>& results) {
+  return series_of(results, [&](std::size_t result, std::size_t row) {
+    return results[result].result.at("rows").at(row);
+  });
+}
+
+std::vector<Series> series_of(const std::vector<NamedResult>& results, const TakeRow& take) {
   std::vector<Series> all;
   for (std::size_t r = 0; r < results.size(); ++r) {
     const json& result = results[r].result;
+    const json& rows = result.at("rows");
     std::map<std::string, LaunchGroups> ids;
-    for (const json& row : result.at("rows"))
-      ids[row.at("id").get<std::string>()].add(row, environment_key(result, row));
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const std::string environment = environment_key(result, rows[i]);
+      LaunchGroups& groups = ids[rows[i].at("id").get<std::string>()];
+      groups.add(take(r, i), environment);
+    }
     for (auto& [id, groups] : ids)
       for (Launches& launches : groups.take()) {
         Series series;

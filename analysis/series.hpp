@@ -1,6 +1,7 @@
 #pragma once
 // The launches of a case, summarized to a value, or to the reason why there is none.
 
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -35,6 +36,11 @@ struct Series : Launches {
 /// are adjacent. An id whose launches ran in several environments (hardware, software) has several
 /// series.
 std::vector<Series> series_of(const std::vector<NamedResult>& results);
+
+/// The same of the rows that `take` gives for each row of a result, by their indices: copies, or
+/// the rows themselves, which are many in a fleet. It is called once for each, in order.
+using TakeRow = std::function<nlohmann::json(std::size_t result, std::size_t row)>;
+std::vector<Series> series_of(const std::vector<NamedResult>& results, const TakeRow& take);
 
 /// Whether the series is a published rate without a time.
 bool rate_alone(const Series& series);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include "analysis/accept/checks.hpp"
 #include "analysis/report/parts.hpp"
@@ -180,13 +181,64 @@ void list_members(const FleetCases& cases, Shown& shown, FleetSummary& fleet) {
     shown.insert({member->series->result, member->series->first().at("id")});
 }
 
-void unpack(std::vector<NamedResult>& results, const Shown* shown, const FleetCases& cases) {
-  std::set<std::string> condensed;
-  for (const auto& [key, fleet_case] : cases) condensed.insert(key.second);
-  std::set<std::pair<std::size_t, std::string>> members;
+/// The rows that are condensed: result and id.
+using Members = std::set<std::pair<std::size_t, std::string>>;
+
+Members members_of(const FleetCases& cases) {
+  Members members;
   for (const auto& [key, fleet_case] : cases)
     for (const Member& member : fleet_case.members)
       members.insert({member.series->result, key.second});
+  return members;
+}
+
+/// The series of a fleet with the rows themselves: copies would need as much memory again. The
+/// results have null in their places until give_back().
+class LentRows {
+ public:
+  explicit LentRows(std::vector<NamedResult>& results) : results_(results) {
+    for (const NamedResult& named : results) repeated_.push_back(repeated_in(named.result["rows"]));
+    series_ = series_of(results, [this](std::size_t r, std::size_t i) {
+      json& row = results_[r].result["rows"][i];
+      if (repeated_[r].contains(i)) return row;  // another attempt may supersede it in the series
+      row[place] = i;
+      return std::exchange(row, json());
+    });
+  }
+  const std::vector<Series>& series() const { return series_; }
+  /// The series are empty from then on.
+  void give_back() {
+    for (Series& series : series_)
+      for (json& row : series.rows)
+        if (const auto found = row.find(place); found != row.end()) {
+          const std::size_t i = *found;
+          row.erase(place);
+          results_[series.result].result["rows"][i] = std::move(row);
+        }
+    series_.clear();
+  }
+
+ private:
+  static constexpr const char* place = "place of a lent row";
+
+  /// Indices of rows whose id and launch another one has.
+  static std::set<std::size_t> repeated_in(const json& rows) {
+    std::map<std::pair<std::string, std::string>, std::size_t> first;
+    std::set<std::size_t> repeated;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const auto [known, fresh] =
+          first.try_emplace({rows[i].at("id"), text_of(rows[i], "launch")}, i);
+      if (!fresh) repeated.insert({known->second, i});
+    }
+    return repeated;
+  }
+
+  std::vector<NamedResult>& results_;
+  std::vector<std::set<std::size_t>> repeated_;  ///< by result
+  std::vector<Series> series_;
+};
+
+void unpack(std::vector<NamedResult>& results, const Shown* shown, const Members& members) {
   for (std::size_t i = 0; i < results.size(); ++i) {
     json rows = json::array();
     for (json& row : results[i].result["rows"]) {
@@ -224,6 +276,7 @@ bool pack_row(json& row, std::string_view, const json&) {
   leave_only(row["time_s"],
              std::set<std::string>{"median", "ci95", "waiting", "stolen", "foreign"});
   if (!row.value("published", false)) row["rates"] = json::object();
+  rest.shrink_to_fit();  // it has grown by doubling, and stays as long as the fleet does
   row[packed] = json::binary(std::move(rest));
   return true;
 }
@@ -246,10 +299,14 @@ ExitCode code_of_rows(const std::vector<NamedResult>& results) {
 FleetSummary condense(std::vector<NamedResult>& results) {
   FleetSummary fleet;
   for (const NamedResult& named : results) fleet.rows_read.push_back(named.result["rows"].size());
-  const std::vector<Series> all = series_of(results);
+  const ExitCode code = code_of_rows(results);
+  LentRows lent(results);
+  const std::vector<Series>& all = lent.series();
   const FleetCases cases = cases_of_fleets(results, all);
+  const Members members = members_of(cases);
   if (cases.empty()) {
-    unpack(results, nullptr, cases);
+    lent.give_back();
+    unpack(results, nullptr, members);
     return fleet;
   }
   Shown shown;
@@ -267,8 +324,9 @@ FleetSummary condense(std::vector<NamedResult>& results) {
       if (!shown.contains({member.series->result, key.second}) && member.gravity == 0)
         ++(is_ok(member) ? fleet.verified : fleet.unsupported);
   fleet.nodes = nodes_part(results, all);
-  fleet.code = code_of_rows(results);
-  unpack(results, &shown, cases);
+  fleet.code = code;
+  lent.give_back();  // what `cases` points to is gone
+  unpack(results, &shown, members);
   return fleet;
 }
 

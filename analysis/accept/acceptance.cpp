@@ -47,6 +47,7 @@ class Acceptance {
                         {"rows", json::array()},
                         {"health", health}});
     }
+    too_few_ = why_too_few();
     for (const std::string& id : fleet_.ids) judge_rows(id);
     for (const auto& [id, row] : fleet_.multi_node) judge_multi_node(id, row);
     judge_fleet();
@@ -102,6 +103,24 @@ class Acceptance {
                  row.status == "missing" ? row.reason : row.status + ": " + row.reason);
   }
 
+  /// Why no row can have a relative verdict, whatever its time is; "" where some can.
+  std::string why_too_few() const {
+    const auto nodes =
+        std::count_if(fleet_.nodes.begin(), fleet_.nodes.end(), [](const Node& node) {
+          return std::any_of(node.rows.begin(), node.rows.end(), [](const auto& entry) {
+            return entry.second.status == "ok" && entry.second.value > 0;
+          });
+        });
+    if (criteria_.relative.empty() || nodes == 0 || nodes > static_cast<int>(least_others))
+      return "";
+    return fmt::format(
+        "{} times, and the relative criteria compare a node with the median of at least {} "
+        "others: nothing is known to be wrong, but no node can be judged by them. Measure {} nodes "
+        "or more, or give criteria with \"absolute\" limits alone",
+        nodes == 1 ? "one node alone has" : fmt::format("only {} nodes have", nodes), least_others,
+        least_others + 1);
+  }
+
   void judge_rows(const std::string& id) {
     std::vector<double> values;
     std::vector<std::size_t> index(fleet_.nodes.size(), 0);
@@ -122,6 +141,7 @@ class Acceptance {
       for (const RelativeRule& rule : criteria_.relative)
         if (ok && rule.rows.applies_to(id)) {
           checks.push_back(relative_check(row, rule, position));
+          if (!position.others && !too_few_.empty()) checks.back()["reason"] = too_few_nodes;
           const double own = checks.back()["limit"];
           if (limit.is_null() || own < limit.get<double>()) limit = own;
         }
@@ -261,7 +281,9 @@ class Acceptance {
       reason = why;
     };
     for (const json& node : nodes_)
-      if (node["verdict"] != pass)
+      if (node["verdict"] == missing && node["reason"] == too_few_nodes)
+        take(missing, too_few_);
+      else if (node["verdict"] != pass)
         take(node["verdict"], fmt::format("{}: {}", node["node"].get<std::string>(),
                                           node["reason"].get<std::string>()));
     for (const json& rule : unmet_)
@@ -276,7 +298,12 @@ class Acceptance {
     json reason;
     std::vector<double> ratios;
     std::size_t count = 0;
+    bool alone = false;
     const auto take = [&](const json& judged, const std::string& what) {
+      if (judged["reason"] == too_few_nodes) {  // of all rows: said once, behind what is their own
+        alone = true;
+        return;
+      }
       const std::string own = judged["verdict"] == "unknown" ? pass : judged["verdict"];
       if (severity(own) > severity(verdict)) {
         verdict = own;
@@ -295,6 +322,11 @@ class Acceptance {
                     [](const json& row) { return row["status"] == "missing"; })) {
       verdict = missing;
       reason = "the node has no result";
+      count = 1;
+    }
+    if (alone && severity(verdict) < severity(missing)) {
+      verdict = missing;
+      reason = too_few_nodes;
       count = 1;
     }
     node["verdict"] = verdict;
@@ -327,6 +359,7 @@ class Acceptance {
   const Fleet& fleet_;
   const Criteria& criteria_;
   std::vector<std::string> noise_;  ///< by node, "" where it was quiet
+  std::string too_few_;             ///< why_too_few()
   json nodes_ = json::array(), unmet_ = json::array(), optional_unmatched_ = json::array();
   ExitCode code_ = ExitCode::ok;
 };

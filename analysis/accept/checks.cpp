@@ -146,7 +146,10 @@ json relative_check(const NodeRow& row, const RelativeRule& rule, const Standing
   const double limit = 1 + rule.slower_at_most;
   if (!position.others)
     return check(rule.text, nullptr, limit, missing,
-                 fmt::format("fewer than {} other nodes have a result", least_others));
+                 fmt::format("fewer than {} other nodes have a time of it: measure it on more "
+                             "nodes, or leave it out of the relative criteria and give it an "
+                             "absolute one",
+                             least_others));
   const double ratio = row.value / *position.others;
   const double least_ratio = (row.spread ? row.spread->low : row.value) / *position.others;
   if (ratio <= limit && least_ratio <= limit) return check(rule.text, ratio, limit, pass, nullptr);

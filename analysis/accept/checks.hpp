@@ -14,6 +14,8 @@ namespace assay {
 
 /// Other nodes that a relative criterion needs: of two nodes alone it is unknown which is slow.
 inline constexpr std::size_t least_others = 2;
+/// Of every row and node of a fleet that has no more nodes: the reason of the fleet says the rest.
+inline constexpr const char* too_few_nodes = "too few nodes to compare with each other";
 
 namespace verdict {
 inline constexpr const char* pass = "PASS";

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/accept/acceptance.hpp"
+#include "analysis/accept/checks.hpp"
 #include "analysis/ratio.hpp"
 #include "analysis/text_table.hpp"
 
@@ -106,18 +107,22 @@ class Renderer {
   void details() {
     for (const json& node : document_["nodes"]) {
       if (node["verdict"] == "PASS" || node["reason"] == "the node has no result") continue;
-      title(fmt::format("{} ({})", safe(node["node"]), node["verdict"].get<std::string>()));
-      std::size_t left = 0, shown = 0;
+      std::vector<std::string> items;
+      std::size_t left = 0;
       const auto take = [&](const json& finding, const std::string& what) {
         if (finding["verdict"] == "PASS" || finding["verdict"] == "unknown") return;
-        if (++shown > shown_rows)
+        if (finding["reason"] == too_few_nodes) return;  // the second line says it of all
+        if (items.size() == shown_rows)
           ++left;
         else
-          item(fmt::format("{} {}: {}", finding["verdict"].get<std::string>(), what,
-                           finding["reason"].get<std::string>()));
+          items.push_back(fmt::format("{} {}: {}", finding["verdict"].get<std::string>(), what,
+                                      finding["reason"].get<std::string>()));
       };
       for (const json& finding : node["health"]["findings"]) take(finding, finding["criterion"]);
       for (const json& row : node["rows"]) take(row, row["id"]);
+      if (items.empty()) continue;
+      title(fmt::format("{} ({})", safe(node["node"]), node["verdict"].get<std::string>()));
+      for (const std::string& text : items) item(text);
       if (left > 0) item(fmt::format("and {} more (--format json shows all)", left));
     }
   }

@@ -17,8 +17,8 @@ MARKUP = "n63<script>&\"'\x1b[31m\x00\ufffe]]>"
 
 class Accept(RunTest):
     def fleet(self, hosts, slow=None, wrong=None, spread=0.01):
-        self.results = self.folder / "results"
-        self.results.mkdir()
+        self.results = self.folder / "results" / "nodes"
+        self.results.mkdir(parents=True)
         chance = random.Random(5)
         for i, host in enumerate(hosts):
             own = math.exp(chance.gauss(0, spread)) if host != slow else 1.08

@@ -42,6 +42,52 @@ TEST(AcceptVerdict, TheFirstLineIsTheFleetsVerdict) {
   EXPECT_NE(made["reason"].get<std::string>().find("5 nodes"), std::string::npos);
 }
 
+std::size_t times_in(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+    ++count;
+  return count;
+}
+
+TEST(AcceptVerdict, ASmallFleetIsToldOnceWhyAndWhatToDo) {
+  for (const int nodes : {1, 2}) {
+    const json made = judged(healthy(nodes), five_percent);
+    EXPECT_EQ(made["exit_code"], 6);
+    const std::string reason = made["reason"];
+    EXPECT_TRUE(reason.starts_with(nodes == 1 ? "one node alone has" : "only 2 nodes have"))
+        << reason;
+    EXPECT_NE(reason.find("Measure 3 nodes or more"), std::string::npos) << reason;
+    EXPECT_NE(reason.find("\"absolute\" limits"), std::string::npos) << reason;
+    const std::string text = render_acceptance(made, false);
+    EXPECT_EQ(times_in(text, "Measure 3 nodes or more"), 1U) << text;
+    EXPECT_EQ(times_in(text, "threads=2"), 0U) << "a sentence, not one for each row: " << text;
+  }
+  EXPECT_EQ(judged(healthy(3), five_percent)["verdict"], "PASS");
+}
+
+TEST(AcceptVerdict, WhatANodeOfASmallFleetHasByItselfStandsFirst) {
+  auto results = healthy(2);
+  results[1].result["rows"][1] = row("failed", 2, 0, {{"threads", "4"}});
+  const json made = judged(results, five_percent);
+  EXPECT_NE(of(made, 1)["reason"].get<std::string>().find("failed"), std::string::npos);
+  EXPECT_NE(render_acceptance(made, false).find("MISSING conv"), std::string::npos);
+  // Absolute limits judge any number of nodes.
+  const json alone =
+      judged(healthy(2), {{"absolute", {{{"rows", "."}, {"quantity", "time_s"}, {"at_most", 9}}}}});
+  EXPECT_EQ(alone["verdict"], "PASS");
+}
+
+TEST(AcceptVerdict, ARowThatFewNodesHaveSaysSo) {
+  auto results = healthy(4);
+  for (const int node : {0, 1}) results[node].result["rows"].erase(1);
+  const json made = judged(results, five_percent);
+  EXPECT_EQ(of(made, 3)["rows"][1]["verdict"], "MISSING");
+  const std::string reason = of(made, 3)["rows"][1]["reason"];
+  EXPECT_NE(reason.find("fewer than 2 other nodes have a time of it: measure it on more nodes"),
+            std::string::npos)
+      << reason;
+}
+
 TEST(AcceptVerdict, TheGravestNodeGivesTheFleetsVerdict) {
   auto results = with_a_slow_one(false);
   results[1].result["rows"][1] = row("incorrect", 2, 0, {{"threads", "4"}});

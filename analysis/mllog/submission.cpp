@@ -74,6 +74,8 @@ class Judge {
   void optimizer() {
     const std::string rule = facts_.text("optimizer");
     if (rule != "sgd" && rule != "lars") add("--optimizer {} is neither sgd nor lars", rule);
+    if (const std::string lag = facts_.text("lag"); !lag.empty() && lag != "0")
+      add("--lag {}: its updates had the gradients of a step before", lag);
     const Schedule schedule = schedule_of(facts_.text("schedule"));
     if (schedule.kind != "poly" || schedule.power != power || schedule.end != end_rate)
       add("--schedule {} is not poly:2:0.0001", facts_.text("schedule"));

@@ -14,7 +14,7 @@ namespace assay {
 /// Adds up the counts of steps' updates, of all ranks' gradients together.
 class Concerns {
  public:
-  /// After a step.
+  /// After a step; one without an update has none.
   void add(const Trainer& trainer);
   /// Elements of the gradient that are 0 and weights that their update did not change (percent of
   /// all, means of the steps that were not skipped), elements that were not finite (mean of all

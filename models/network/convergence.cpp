@@ -94,8 +94,9 @@ class Training {
       losses_ += one_step(check, random());
       plain_steps += check ? 0 : 1;
       // A step that was skipped says nothing: the next one is checked.
-      if (check && trainer_.lowered()) ++checked;
+      if (check && overflowed_) ++checked;
       ++step_;
+      stop_if_stuck();
       if (step_ < steps_) stop_if_asked();
     }
     if (training_.steps() % passes_ != 0) {
@@ -120,12 +121,12 @@ class Training {
     result.images_per_s =
         static_cast<double>(made * passes_ * trainer_.settings().batch * ranks_.size()) / seconds;
     if (!std::isfinite(result.training_loss))
-      throw CaseError(fmt::format(
+      throw Diverged(fmt::format(
           "training diverged: the loss is {} in epoch {}. Use a smaller learning rate, or a longer "
           "warm-up.",
           result.training_loss, result.epoch));
     if (trainer_.loss_scale().diverged())
-      throw CaseError(
+      throw Diverged(
           fmt::format("training diverged: gradients are not finite in epoch {}. Use a smaller "
                       "learning rate, or a longer warm-up.",
                       result.epoch));
@@ -142,7 +143,7 @@ class Training {
     result.seconds = elapsed();
     result.ended_unix_s = unix_now();
     if (!std::isfinite(found.loss))
-      throw CaseError(
+      throw Diverged(
           fmt::format("training diverged: the loss of validation is {} after epoch {}. Use a "
                       "smaller learning rate, or a longer warm-up.",
                       found.loss, result.epoch));
@@ -180,7 +181,8 @@ class Training {
     const double before = elapsed();
     StepCheck check = random_check(trainer_.graph(), nodes_of_check, seed);
     trainer_.step(rate, &check, load_next);
-    if (!trainer_.lowered()) add(check.found, fmt::format("in epoch {}", epoch_ + 1));
+    overflowed_ = trainer_.overflowed();
+    if (!overflowed_) add(check.found, fmt::format("in epoch {}", epoch_ + 1));
     not_counted_ += elapsed() - before;
     return trainer_.loss();
   }
@@ -199,6 +201,16 @@ class Training {
     if (checked.passed || !made_.found.passed) return;
     made_.found.passed = false;
     made_.found.reason = checked.reason + ", " + when;
+  }
+
+  void stop_if_stuck() const {
+    const LossScale& scale = trainer_.loss_scale();
+    if (!scale.stuck()) return;
+    throw Diverged(
+        fmt::format("training diverged: {} steps in a row were skipped, up to step {} of epoch {}, "
+                    "whose gradients are not finite at the loss scale {}. Use a smaller one, or "
+                    "--loss-scale dynamic.",
+                    scale.state().skipped_in_row, step_, epoch_ + 1, scale.scale()));
   }
 
   /// Ranks end together: one that was asked to is enough.
@@ -230,20 +242,22 @@ class Training {
       blobs.push_back({fmt::format("value {}", i), state.values[i]});
     blobs.push_back({"running statistics", std::as_bytes(std::span(state.running))});
     if (ranks_.rank() == 0) {
-      const CheckpointCost cost =
-          write_checkpoint(settings_.checkpoint, architecture(trainer_),
-                           {{"epochs", epoch_},
-                            {"step", step_},
-                            {"ranks", ranks_.size()},
-                            {"accumulate", passes_},
-                            {"losses", losses / ranks_.size()},
-                            {"seconds", before},
-                            {"bad_samples", training_.state().bad_samples},
-                            {"seed", trainer_.settings().seed},
-                            {"loss_scale",
-                             {state.loss_scale.scale, state.loss_scale.good_steps,
-                              state.loss_scale.steps, state.loss_scale.skipped}}},
-                           blobs);
+      const CheckpointCost cost = write_checkpoint(
+          settings_.checkpoint, architecture(trainer_),
+          {{"epochs", epoch_},
+           {"step", step_},
+           {"ranks", ranks_.size()},
+           {"accumulate", passes_},
+           {"lag", trainer_.settings().lag},
+           {"waiting_scale", state.waiting_scale},
+           {"losses", losses / ranks_.size()},
+           {"seconds", before},
+           {"bad_samples", training_.state().bad_samples},
+           {"seed", trainer_.settings().seed},
+           {"loss_scale",
+            {state.loss_scale.scale, state.loss_scale.good_steps, state.loss_scale.steps,
+             state.loss_scale.skipped, state.loss_scale.skipped_in_row}}},
+          blobs);
       made_.checkpoint_seconds = cost.seconds;
       made_.checkpoint_bytes = cost.bytes;
     }
@@ -254,16 +268,15 @@ class Training {
   PipelineState read_checkpoint() {
     const Checkpoint from(settings_.checkpoint, architecture(trainer_));
     Trainer::State state;
-    trainer_.save(state);  // for the sizes
-    for (std::size_t i = 0; i < state.values.size(); ++i)
-      from.copy(fmt::format("value {}", i), state.values[i]);
-    from.copy("running statistics", std::as_writable_bytes(std::span(state.running)));
     PipelineState data;
     try {
       const nlohmann::json& of = from.state();
       expect(of, "seed", static_cast<std::int64_t>(trainer_.settings().seed));
       expect(of, "ranks", ranks_.size());
       expect(of, "accumulate", passes_);
+      expect(of, "lag", trainer_.settings().lag);
+      trainer_.save(state);  // for the sizes
+      state.waiting_scale = of.at("waiting_scale").get<double>();
       epoch_ = of.at("epochs").get<std::int64_t>();
       step_ = of.at("step").get<std::int64_t>();
       losses_ = of.at("losses").get<double>();
@@ -272,11 +285,15 @@ class Training {
               of.at("bad_samples").get<std::vector<std::int64_t>>()};
       const nlohmann::json& scale = of.at("loss_scale");
       state.loss_scale = {scale.at(0).get<double>(), scale.at(1).get<std::int64_t>(),
-                          scale.at(2).get<std::int64_t>(), scale.at(3).get<std::int64_t>()};
+                          scale.at(2).get<std::int64_t>(), scale.at(3).get<std::int64_t>(),
+                          scale.at(4).get<std::int64_t>()};
     } catch (const nlohmann::json::exception& error) {
       throw InputError(fmt::format("{}: its state cannot be used ({})",
                                    settings_.checkpoint.string(), error.what()));
     }
+    for (std::size_t i = 0; i < state.values.size(); ++i)
+      from.copy(fmt::format("value {}", i), state.values[i]);
+    from.copy("running statistics", std::as_writable_bytes(std::span(state.running)));
     trainer_.exchange(state);
     return data;
   }
@@ -302,6 +319,7 @@ class Training {
   Clock::time_point start_;
   double start_unix_s_ = 0;
   bool validated_ = false;
+  bool overflowed_ = false;  ///< the checked step, whose checks say nothing then
   double not_counted_ = 0;
 };
 

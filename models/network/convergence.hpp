@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/error.hpp"
 #include "models/network/batches.hpp"
 #include "models/network/evaluator.hpp"
 #include "models/network/schedule.hpp"
@@ -53,9 +54,16 @@ struct Convergence {
   Verification found;  ///< of one checked step in each epoch, and of the first validation
 };
 
+/// A training that learns nothing any more; on all ranks.
+class Diverged : public CaseError {
+ public:
+  using CaseError::CaseError;
+};
+
 /// Trains from initial parameters, or from the checkpoint, until an epoch's validation reaches the
-/// target or all epochs were made. Collective. CaseError where the loss is not finite. InputError
-/// for a checkpoint of another network, or a damaged one.
+/// target or all epochs were made. Collective. Diverged where a loss, or gradients without a loss
+/// scale, are not finite, or a loss scale has skipped so many steps in a row that none will count.
+/// InputError for a checkpoint of another network, or a damaged one.
 Convergence train(Trainer& trainer, Evaluator& evaluator, Batches& training, Batches& validation,
                   Communicator& ranks, const ConvergenceSettings& settings);
 

@@ -183,20 +183,30 @@ void Executor::allocate() {
     }
   }
   for (std::size_t v = 0; v < count; ++v)
-    if (graph_.values[v].storage == Storage::part)
-      places_[v] = within(
-          places_[graph_.values[v].whole],
-          static_cast<std::size_t>(graph_.values[v].offset) * size_of(graph_.values[v].type));
-  for (std::size_t v = 0; v < count; ++v) {
-    TensorSpec spec = spec_of(v);
-    spec.memory = [place = places_[v]](std::size_t) { return place; };
-    tensors_.push_back(device_->allocate(spec));
-  }
+    if (graph_.values[v].storage == Storage::part) place_part(v);
+  if (graph_.lags()) bind_swapped();
+  for (std::size_t v = 0; v < count; ++v) tensors_.push_back(tensor_of(v));
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
-    for (Candidate& candidate : candidates_[i]) bind(candidate, graph_.nodes[i]);
+    for (Candidate& candidate : candidates_[i]) {
+      candidate.now = binding(candidate, graph_.nodes[i]);
+      candidate.operation->bind(candidate.now.bound);
+    }
 }
 
-void Executor::bind(Candidate& candidate, const GraphNode& node) {
+void Executor::place_part(ValueIndex value) {
+  const GraphValue& part = graph_.values[value];
+  places_[value] =
+      within(places_[part.whole], static_cast<std::size_t>(part.offset) * size_of(part.type));
+}
+
+std::unique_ptr<Tensor> Executor::tensor_of(ValueIndex value) const {
+  TensorSpec spec = spec_of(value);
+  spec.memory = [place = places_[value]](std::size_t) { return place; };
+  return device_->allocate(spec);
+}
+
+Executor::Binding Executor::binding(const Candidate& candidate, const GraphNode& node) const {
+  Binding made;
   std::size_t scratch = 0;
   for (TensorSpec spec : candidate.operation->arguments()) {
     std::shared_ptr<void> place;
@@ -207,10 +217,51 @@ void Executor::bind(Candidate& candidate, const GraphNode& node) {
       place = places_[node.tensors.at(spec.name)];
     }
     spec.memory = [place](std::size_t) { return place; };
-    candidate.own.push_back(candidate.device->allocate(spec));
-    candidate.bound.push_back(candidate.own.back().get());
+    made.own.push_back(candidate.device->allocate(spec));
+    made.bound.push_back(made.own.back().get());
   }
-  candidate.operation->bind(candidate.bound);
+  return made;
+}
+
+bool Executor::is_swapped(ValueIndex value) const {
+  const GraphValue& of = graph_.values[value];
+  return value == graph_.gradients || value == graph_.lagged ||
+         (of.storage == Storage::part && of.whole == graph_.gradients);
+}
+
+void Executor::swap_places() {
+  std::swap(places_[graph_.gradients], places_[graph_.lagged]);
+  for (ValueIndex v = 0; v < graph_.values.size(); ++v)
+    if (graph_.values[v].storage == Storage::part && is_swapped(v)) place_part(v);
+}
+
+/// Made once, so that swap_gradients() allocates nothing.
+void Executor::bind_swapped() {
+  swap_places();
+  swapped_tensors_.resize(graph_.values.size());
+  for (ValueIndex v = 0; v < graph_.values.size(); ++v)
+    if (is_swapped(v)) swapped_tensors_[v] = tensor_of(v);
+  for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+    const auto& tensors = graph_.nodes[i].tensors;
+    if (std::none_of(tensors.begin(), tensors.end(),
+                     [this](const auto& tensor) { return is_swapped(tensor.second); }))
+      continue;
+    for (Candidate& candidate : candidates_[i])
+      candidate.swapped = binding(candidate, graph_.nodes[i]);
+  }
+  swap_places();
+}
+
+void Executor::swap_gradients() {
+  swap_places();
+  for (ValueIndex v = 0; v < swapped_tensors_.size(); ++v)
+    if (swapped_tensors_[v]) std::swap(tensors_[v], swapped_tensors_[v]);
+  for (std::vector<Candidate>& all : candidates_)
+    for (Candidate& candidate : all) {
+      if (candidate.swapped.bound.empty()) continue;
+      std::swap(candidate.now, candidate.swapped);
+      candidate.operation->bind(candidate.now.bound);
+    }
 }
 
 void Executor::run(Candidate& candidate) const {
@@ -255,7 +306,7 @@ void Executor::measure(Communicator& ranks) {
 std::shared_ptr<void> Executor::memory(ValueIndex value) const { return places_[value]; }
 
 std::span<Tensor* const> Executor::arguments(std::size_t node) const {
-  return candidates_[node].front().bound;
+  return candidates_[node].front().now.bound;
 }
 
 std::string Executor::backend(std::size_t node) const { return candidates_[node].front().backend; }

@@ -69,19 +69,27 @@ class Executor {
   std::vector<std::string> chosen() const;
   Executed executed(std::size_t node) const;
   /// Fills all activations, gradients and scratch memory with a pattern that is no number: what a
-  /// step does not compute anew then shows.
+  /// step does not compute anew then shows. Gradients of the step before (Graph::lagged) stay.
   void poison();
+  /// Of a graph that lags: `gradients` and `lagged` change places, with all that nodes read and
+  /// write there. Nothing is copied.
+  void swap_gradients();
   /// Bytes of all values and scratch memory, but for values whose memory was given.
   std::size_t bytes() const { return bytes_; }
 
  private:
-  /// An operation for a node, with its own tensors in the memory of the values.
+  /// An operation's own tensors in the memory of the values.
+  struct Binding {
+    std::vector<std::unique_ptr<Tensor>> own;
+    std::vector<Tensor*> bound;
+  };
+  /// An operation for a node.
   struct Candidate {
     std::string backend;
     Device* device = nullptr;
     std::unique_ptr<Operation> operation;
-    std::vector<std::unique_ptr<Tensor>> own;
-    std::vector<Tensor*> bound;
+    Binding now;
+    Binding swapped{};          ///< as after swap_gradients(); empty where that changes nothing
     bool has_prologue = false;  ///< it reads what its forward pass saves: made before each run
     std::size_t scratch = 0;    ///< bytes of workspaces and saved tensors
   };
@@ -93,7 +101,12 @@ class Executor {
   std::string why_not_layout(const GraphNode& node, const Operation& operation) const;
   TensorSpec spec_of(ValueIndex value) const;
   void allocate();
-  void bind(Candidate& candidate, const GraphNode& node);
+  Binding binding(const Candidate& candidate, const GraphNode& node) const;
+  std::unique_ptr<Tensor> tensor_of(ValueIndex value) const;
+  bool is_swapped(ValueIndex value) const;
+  void place_part(ValueIndex value);
+  void swap_places();
+  void bind_swapped();
   void run(Candidate& candidate) const;
   double seconds_of(Candidate& candidate) const;
 
@@ -106,6 +119,8 @@ class Executor {
   std::size_t arena_bytes_ = 0, scratch_bytes_ = 0, bytes_ = 0;
   std::vector<std::shared_ptr<void>> places_;  ///< by value
   std::vector<std::unique_ptr<Tensor>> tensors_;
+  /// As after swap_gradients(), by value; null for values that stay.
+  std::vector<std::unique_ptr<Tensor>> swapped_tensors_;
 };
 
 }  // namespace assay

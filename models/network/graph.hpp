@@ -82,6 +82,9 @@ struct Graph {
   /// The gradients of one batch; where those of several are added before an update, they are a
   /// value of their own, and `gradients` their sum.
   ValueIndex batch_gradients = none;
+  /// With a lag: the sum over the ranks of the gradients of the step before, which the update reads
+  /// in place of `gradients`, and which is as large.
+  ValueIndex lagged = none;
   ValueIndex stored = none;  ///< 16-bit copies of the weights, where activations have 16 bits
   ValueIndex batch_statistics = none;  ///< means and variances of all normalizations
   ValueIndex images = none, labels = none, logits = none, losses = none, correct = none;
@@ -92,6 +95,7 @@ struct Graph {
   /// Floating-point operations of a pass through all nodes, as the problems count them.
   double flops() const;
   bool accumulates() const { return gradients != batch_gradients; }
+  bool lags() const { return lagged != none; }
 };
 
 }  // namespace assay

@@ -276,7 +276,7 @@ void GraphBuilder::accumulate() {
       &sum_oracle, {{"a", graph_.gradients}, {"b", graph_.batch_gradients}});
 }
 
-void GraphBuilder::update(UpdateShape rule) {
+void GraphBuilder::update(UpdateShape rule, bool lags) {
   rule.tensors.clear();
   for (std::size_t i = graph_.parameters.size(); i-- > 0;) {
     const Parameter& of = graph_.parameters[i];
@@ -285,15 +285,20 @@ void GraphBuilder::update(UpdateShape rule) {
     if (const std::int64_t rest = aligned(of.elements()) - of.elements(); rest > 0)
       rule.tensors.push_back({rest, false, false});
   }
+  if (lags)
+    graph_.lagged = add_value("gradients of the step before", wide_, {0}, Storage::persistent);
   graph_.velocity = add_value("velocity", wide_, {0}, Storage::persistent);
   graph_.rate = add_value("rate", wide_, {1}, Storage::persistent);
   graph_.unscale = add_value("unscale", wide_, {1}, Storage::persistent);
   graph_.norms = add_value("norms", DataType::fp64, {2}, Storage::persistent);
   graph_.counts = add_value("counts", DataType::fp64, {3}, Storage::persistent);
-  std::map<std::string, ValueIndex> tensors{
-      {"gradient", graph_.gradients}, {"rate", graph_.rate},         {"unscale", graph_.unscale},
-      {"weights", graph_.weights},    {"velocity", graph_.velocity}, {"norms", graph_.norms},
-      {"counts", graph_.counts}};
+  std::map<std::string, ValueIndex> tensors{{"gradient", lags ? graph_.lagged : graph_.gradients},
+                                            {"rate", graph_.rate},
+                                            {"unscale", graph_.unscale},
+                                            {"weights", graph_.weights},
+                                            {"velocity", graph_.velocity},
+                                            {"norms", graph_.norms},
+                                            {"counts", graph_.counts}};
   if (graph_.stored != Graph::none) tensors["stored"] = graph_.stored;
   add_node("parameters", "update", Phase::update, UpdateProblem(std::move(rule), precision_),
            &update_oracle, std::move(tensors));
@@ -308,8 +313,8 @@ Graph GraphBuilder::finish() {
     if (training_) graph_.values[of.gradient].offset = at;
     at += aligned(of.elements());
   }
-  for (const ValueIndex all :
-       {graph_.weights, graph_.stored, graph_.gradients, graph_.batch_gradients, graph_.velocity})
+  for (const ValueIndex all : {graph_.weights, graph_.stored, graph_.gradients,
+                               graph_.batch_gradients, graph_.lagged, graph_.velocity})
     if (all != Graph::none) graph_.values[all].dims = {at};
   graph_.values[graph_.batch_statistics].dims = {statistics_};
   return std::move(graph_);

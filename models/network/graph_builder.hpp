@@ -36,8 +36,8 @@ class GraphBuilder {
   void backward();
   /// Adds the gradients of a batch to those of the batches before it. After backward().
   void accumulate();
-  /// The update of all parameters.
-  void update(UpdateShape rule);
+  /// The update of all parameters. `lags`: by the gradients of the step before.
+  void update(UpdateShape rule, bool lags);
   Graph finish();
 
  private:

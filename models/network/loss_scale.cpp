@@ -15,15 +15,9 @@ namespace {
 
 constexpr std::uint64_t most_growth_steps = 1000000000;
 
-bool is_scale(double scale) {
-  int exponent = 0;
-  return scale >= least_loss_scale && scale <= most_loss_scale &&
-         std::frexp(scale, &exponent) == 0.5;
-}
-
 double parse_scale(const std::string& flag, const std::string& text) {
   const auto scale = parse_number(text);
-  if (!scale || !is_scale(*scale))
+  if (!scale || !is_loss_scale(*scale))
     throw InputError(
         fmt::format("{}: the scale '{}' is not a power of two from {} to {} (others change the "
                     "rounding). Give one like {}.",
@@ -32,6 +26,12 @@ double parse_scale(const std::string& flag, const std::string& text) {
 }
 
 }  // namespace
+
+bool is_loss_scale(double scale) {
+  int exponent = 0;
+  return scale >= least_loss_scale && scale <= most_loss_scale &&
+         std::frexp(scale, &exponent) == 0.5;
+}
 
 LossScaleSettings parse_loss_scale(const std::string& flag, const std::string& text) {
   const std::vector<std::string> kinds = {"none", "fixed", "dynamic"};
@@ -76,30 +76,36 @@ LossScale::LossScale(const LossScaleSettings& settings) : settings_(settings) {
   state_.scale = settings.kind == LossScaleSettings::Kind::none ? 1 : settings.start;
 }
 
-bool LossScale::update(bool finite) {
+bool LossScale::update(bool finite, double made_with) {
   const bool dynamic = settings_.kind == LossScaleSettings::Kind::dynamic;
   ++state_.steps;
   if (!finite) {
     ++state_.skipped;
+    ++state_.skipped_in_row;
     state_.good_steps = 0;
-    diverged_ = diverged_ || state_.scale == least_loss_scale;
-    if (dynamic) state_.scale = std::max(state_.scale / 2, least_loss_scale);
-  } else if (++state_.good_steps == settings_.growth_steps) {
-    state_.good_steps = 0;
-    if (dynamic) state_.scale = std::min(2 * state_.scale, most_loss_scale);
+    diverged_ = diverged_ || made_with == least_loss_scale;
+    if (dynamic) state_.scale = std::max(std::min(state_.scale, made_with / 2), least_loss_scale);
+  } else {
+    state_.skipped_in_row = 0;
+    if (++state_.good_steps == settings_.growth_steps) {
+      state_.good_steps = 0;
+      if (dynamic) state_.scale = std::min(2 * state_.scale, most_loss_scale);
+    }
   }
   return finite;
 }
 
 void LossScale::restore(const LossScaleState& state) {
   const bool dynamic = settings_.kind == LossScaleSettings::Kind::dynamic;
-  if (!(dynamic ? is_scale(state.scale) : state.scale == LossScale(settings_).scale()) ||
+  if (!(dynamic ? is_loss_scale(state.scale) : state.scale == LossScale(settings_).scale()) ||
       state.good_steps < 0 || state.good_steps >= settings_.growth_steps || state.skipped < 0 ||
-      state.skipped > state.steps)
-    throw InputError(
-        fmt::format("a loss scale of {} with {} good steps, and {} of {} steps skipped, is none of "
-                    "{}. Give the loss scale of the run that has written it.",
-                    state.scale, state.good_steps, state.skipped, state.steps, to_text(settings_)));
+      state.skipped > state.steps || state.skipped_in_row < 0 ||
+      state.skipped_in_row > state.skipped)
+    throw InputError(fmt::format(
+        "a loss scale of {} with {} good steps, and {} of {} steps skipped, {} in a row, is none "
+        "of {}. Give the loss scale of the run that has written it.",
+        state.scale, state.good_steps, state.skipped, state.steps, state.skipped_in_row,
+        to_text(settings_)));
   state_ = state;
   diverged_ = false;
 }

@@ -16,6 +16,8 @@ struct LossScaleSettings {
 /// A dynamic scale stays within these. At 1, elements that are not finite are no fault of the
 /// scale.
 constexpr double least_loss_scale = 1, most_loss_scale = 16777216;
+/// Whether it is a power of two within these.
+bool is_loss_scale(double scale);
 
 /// "none", "fixed:SCALE" or "dynamic[:START[:STEPS]]". `flag` ("--loss-scale") is for the message.
 /// InputError: another name; a scale that is no power of two from 1 to 2^24.
@@ -28,6 +30,7 @@ struct LossScaleState {
   double scale = 1;
   std::int64_t good_steps = 0;  ///< in a row, since the scale was last changed
   std::int64_t steps = 0, skipped = 0;
+  std::int64_t skipped_in_row = 0;  ///< up to the last step
   bool operator==(const LossScaleState&) const = default;
 };
 
@@ -42,9 +45,16 @@ class LossScale {
   double scale() const { return state_.scale; }
   /// Of a step with scale(): whether all elements of its gradients were finite (on all ranks).
   /// Returns whether the step counts: false where it is to be skipped.
-  bool update(bool finite);
+  bool update(bool finite) { return update(finite, state_.scale); }
+  /// The same of gradients that were made with another scale, one of the steps before: what was too
+  /// large then halves that one, and leaves a scale that is smaller already as it is.
+  bool update(bool finite, double made_with);
   /// Whether a step was skipped at the scale 1: the scale was not why, the training has diverged.
   bool diverged() const { return diverged_; }
+  /// Whether so many steps in a row were skipped that none will count: a scale that does not fall.
+  /// A dynamic one is at 1 after half as many, with a lag, too.
+  bool stuck() const { return state_.skipped_in_row >= most_skipped_in_row; }
+  static constexpr std::int64_t most_skipped_in_row = 100;
 
   std::int64_t steps() const { return state_.steps; }      ///< calls of update()
   std::int64_t skipped() const { return state_.skipped; }  ///< of them

@@ -129,6 +129,7 @@ Verification compare_with_reference(TrainerSettings settings, Plugins& plugins) 
   const auto alone = serial_communicator();
   settings.batch = parity_batch(settings.shape);
   settings.accumulate = 1;
+  settings.lag = 0;
   settings.executor.measured = false;
   settings.learning.last_norm = parity_last_norm;
   settings.executor.memory.clear();

@@ -88,7 +88,7 @@ std::string to_descriptor(const ResnetShape& shape) {
 }
 
 Graph training_graph(const ResnetShape& shape, std::int64_t batch, Precision precision,
-                     const Learning& learning, bool accumulates) {
+                     const Learning& learning, bool accumulates, bool lags) {
   GraphBuilder builder(batch, precision, true);
   build(builder, shape, learning);
   builder.backward();
@@ -98,7 +98,7 @@ Graph training_graph(const ResnetShape& shape, std::int64_t batch, Precision pre
   rule.momentum = learning.momentum;
   rule.weight_decay = learning.weight_decay;
   rule.coefficient = learning.coefficient;
-  builder.update(rule);
+  builder.update(rule, lags);
   return builder.finish();
 }
 

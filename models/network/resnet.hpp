@@ -36,9 +36,10 @@ struct Learning {
 };
 
 /// A step of training: forward, backward and update of `batch` images. `accumulates`: of several
-/// batches, whose gradients are added before the update.
+/// batches, whose gradients are added before the update. `lags`: the update takes the gradients of
+/// the step before.
 Graph training_graph(const ResnetShape& shape, std::int64_t batch, Precision precision,
-                     const Learning& learning, bool accumulates = false);
+                     const Learning& learning, bool accumulates = false, bool lags = false);
 /// Logits, losses and correct answers of `batch` images, with the moving averages of statistics.
 /// Its values `weights`, `stored` and `statistics` are as the training graph's.
 Graph inference_graph(const ResnetShape& shape, std::int64_t batch, Precision precision);

@@ -6,14 +6,12 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
-#include <random>
 #include <utility>
 
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "models/network/node_check.hpp"
 #include "models/network/parameters.hpp"
-#include "models/ranks.hpp"
 
 namespace assay {
 namespace {
@@ -21,8 +19,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr double statistics_momentum = 0.1;  // PyTorch's default
-constexpr std::size_t sampled_of_bucket = 64;
-constexpr int significand_of_fp16 = 11;
 
 }  // namespace
 
@@ -30,13 +26,15 @@ Result<std::unique_ptr<Trainer>> Trainer::make(const TrainerSettings& settings, 
                                                Communicator& ranks,
                                                std::shared_ptr<Communicator> gradients) {
   Graph graph = training_graph(settings.shape, settings.batch, settings.precision,
-                               settings.learning, settings.accumulate > 1);
+                               settings.learning, settings.accumulate > 1, settings.lag > 0);
   ExecutorSettings of = settings.executor;
   if (ranks.size() > 1) {
     const std::size_t bytes = static_cast<std::size_t>(graph.elements(graph.gradients)) *
                               size_of(graph.value(graph.gradients).type);
-    if (auto memory = (gradients ? *gradients : ranks).allocate(bytes))
-      of.memory[graph.gradients] = std::move(memory);
+    for (const ValueIndex value : {graph.gradients, graph.lagged})
+      if (value != Graph::none)
+        if (auto memory = (gradients ? *gradients : ranks).allocate(bytes))
+          of.memory[value] = std::move(memory);
   }
   auto made = Executor::make(std::move(graph), of, plugins, ranks);
   if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
@@ -52,51 +50,33 @@ Trainer::Trainer(const TrainerSettings& settings, std::unique_ptr<Executor> exec
       executor_(std::move(executor)),
       ranks_(ranks),
       loss_scale_(settings.loss_scale) {
-  plan_buckets();
+  exchange_ =
+      std::make_unique<GradientExchange>(*executor_, ranks_, adding(), settings_.bucket_bytes);
   // The ranks' memory is as its last user left it; what lies between parameters has to be 0.
   put_number(graph().gradients, 0);
+  if (graph().lags()) put_number(graph().lagged, 0);
   if (graph().accumulates()) put_number(graph().batch_gradients, 0);
   batch_statistics_.resize(static_cast<std::size_t>(graph().elements(graph().batch_statistics)));
   initialise();
 }
 
-void Trainer::plan_buckets() {
-  const Graph& all = graph();
-  std::map<ValueIndex, std::size_t> made_by;
-  std::size_t added = 0;  // where gradients are accumulated: the node after which all are there
-  for (std::size_t i = 0; i < all.nodes.size(); ++i) {
-    if (all.nodes[i].phase == Phase::accumulate) added = i;
-    for (const auto& [name, value] : all.nodes[i].tensors)
-      if (all.values[value].storage == Storage::part &&
-          all.values[value].whole == all.batch_gradients)
-        made_by[value] = i;
-  }
-  const auto least =
-      static_cast<std::int64_t>(settings_.bucket_bytes / size_of(all.value(all.gradients).type));
-  Bucket bucket;
-  bucket.ready = added;
-  for (std::size_t i = all.parameters.size(); i-- > 0;) {
-    bucket.ready = std::max(bucket.ready, made_by.at(all.parameters[i].gradient));
-    const std::int64_t end = i == 0 ? all.elements(all.gradients) : all.parameters[i - 1].offset;
-    bucket.count = end - bucket.first;
-    if (bucket.count < least && i > 0) continue;
-    buckets_.push_back(bucket);
-    bucket = {end, 0, bucket.ready, {}};
-  }
-}
-
 void Trainer::initialise() {
+  exchange_->finish();
+  exchange_->own_before() = {};
+  waiting_scale_ = 0;
   put_initial(*executor_, settings_.seed);
   running_ = initial_statistics(graph());
   loss_scale_ = LossScale(settings_.loss_scale);
-  lowered_ = false;
+  lowered_ = updated_ = false;
   put_number(graph().loss_scale, loss_scale_.scale());
 }
 
-void Trainer::judge_gradients(bool finite) {
-  const double before = loss_scale_.scale();
-  loss_scale_.update(finite);
-  lowered_ = !finite && loss_scale_.scale() < before;
+void Trainer::judge_gradients(bool finite) { judge(finite, loss_scale_.scale()); }
+
+/// Of gradients that were made with `scale`.
+void Trainer::judge(bool finite, double scale) {
+  loss_scale_.update(finite, scale);
+  lowered_ = !finite && loss_scale_.scale() < scale;
   put_number(graph().loss_scale, loss_scale_.scale());
 }
 
@@ -119,76 +99,12 @@ void Trainer::load(std::span<const float> images, std::span<const std::int64_t> 
   put_batch(*executor_, images, labels);
 }
 
-Call Trainer::call_of(const Bucket& bucket) const {
-  const GraphValue& value = graph().value(graph().gradients);
-  const Buffer all{executor_->memory(graph().gradients).get(), graph().elements(graph().gradients),
-                   value.type};
-  const Buffer part = all.part(bucket.first, bucket.count);
-  return {Collective::allreduce, part, part, ReduceOp::sum, 0};
-}
-
 void Trainer::prepare() {
-  if (ranks_.size() > 1)
-    for (const Bucket& bucket : buckets_) {
-      if (const std::string why = adding().why_not(call_of(bucket)); !why.empty())
-        throw CaseError("the ranks cannot add gradients: " + why);
-      adding().prepare(call_of(bucket));
-    }
+  exchange_->prepare();
   if (settings_.executor.measured) executor_->measure(ranks_);
 }
 
-void Trainer::sample(const Bucket& bucket, Sampled& to) const {
-  std::mt19937_64 random(to.seed + static_cast<std::uint64_t>(bucket.first));
-  const std::vector<double> all = read_values(*executor_, graph().gradients);
-  for (std::size_t i = 0; i < sampled_of_bucket; ++i) {
-    const std::int64_t at = bucket.first + static_cast<std::int64_t>(
-                                               random() % static_cast<std::uint64_t>(bucket.count));
-    to.at.push_back(at);
-    to.sum.push_back(all[static_cast<std::size_t>(at)]);
-    to.magnitudes.push_back(std::abs(to.sum.back()));
-  }
-}
-
-void Trainer::start_ready(std::size_t node, Sampled* sampled) {
-  for (Bucket& bucket : buckets_) {
-    if (bucket.ready != node) continue;
-    if (sampled != nullptr) sample(bucket, *sampled);
-    bucket.request = adding().start(call_of(bucket), device().stream());
-  }
-}
-
-Executed Trainer::executed_sum() const {
-  Executed executed;
-  if (ranks_.size() > 1) adding().describe(call_of(buckets_.front()), executed);
-  return executed;
-}
-
-/// What each rank had, added in fp64, is what all have now, up to the roundings of their sum.
-void Trainer::check_sum(const Sampled& sampled, StepCheck& check) {
-  RankCalls calls(ranks_);
-  std::vector<double> sums = sampled.sum;
-  sums.insert(sums.end(), sampled.magnitudes.begin(), sampled.magnitudes.end());
-  calls.sum(sums);
-  const std::vector<double> all = read_values(*executor_, graph().gradients);
-  double u = unit_roundoff(graph().value(graph().gradients).type) * ranks_.size(), least = 0;
-  // On a narrower wire every contribution, and the sum, are rounded once more.
-  if (const auto bits = executed_sum().wire_bits) {
-    u += 2 * std::ldexp(1, -*bits);
-    if (*bits == significand_of_fp16) least = std::ldexp(1, -25) * (ranks_.size() + 1);
-  }
-  for (std::size_t i = 0; i < sampled.at.size(); ++i) {
-    const double has = all[static_cast<std::size_t>(sampled.at[i])],
-                 bound = u * sums[sampled.at.size() + i] + least;
-    if (std::abs(has - sums[i]) <= bound) continue;
-    ++check.found.wrong_elements;
-    if (check.found.passed)
-      check.found.reason =
-          fmt::format("element {} of the sum of gradients is {} (expected {} within {:.3g})",
-                      sampled.at[i], has, sums[i], bound);
-    check.found.passed = false;
-  }
-  check.found.checked += static_cast<std::int64_t>(sampled.at.size());
-}
+Executed Trainer::executed_sum() const { return exchange_->executed(); }
 
 void Trainer::run_node(std::size_t node, StepCheck* check) {
   if (check != nullptr && check->nodes.contains(node))
@@ -213,31 +129,50 @@ double Trainer::lap() {
   return seconds;
 }
 
-/// Forward and backward pass; after the last one the ranks begin to add.
-void Trainer::run_pass(bool last, StepCheck* check, Sampled* sampled) {
+void Trainer::end_of(double& phase) {
+  const double communication = exchange_->take_seconds();
+  phase += lap() - communication;
+  seconds_.exposed_communication += communication;
+}
+
+/// Forward and backward pass; within the last one the ranks begin to add.
+void Trainer::run_pass(bool last, StepCheck* check) {
   const std::vector<GraphNode>& nodes = graph().nodes;
   std::size_t i = 0;
-  for (; nodes[i].phase == Phase::forward; ++i) run_node(i, check);
-  seconds_.forward += lap();
+  for (; nodes[i].phase == Phase::forward; ++i) {
+    run_node(i, check);
+    exchange_->make_progress();
+  }
+  end_of(seconds_.forward);
   for (; nodes[i].phase != Phase::update; ++i) {
     run_node(i, check);
-    if (last && ranks_.size() > 1) start_ready(i, sampled);
+    if (last) exchange_->start_ready(i);
+    exchange_->make_progress();
   }
-  seconds_.backward += lap();
+  end_of(seconds_.backward);
+}
+
+void Trainer::run_passes(StepCheck* check, const std::function<void()>& load_next) {
+  const std::int64_t passes = settings_.accumulate;
+  const std::uint64_t checked =
+      check == nullptr ? 0 : check->seed % static_cast<std::uint64_t>(passes);
+  for (std::int64_t pass = 0; pass < passes; ++pass) {
+    const bool last = pass + 1 == passes;
+    run_pass(last, static_cast<std::uint64_t>(pass) == checked ? check : nullptr);
+    if (last) return;
+    earlier_losses_ += batch_loss();
+    average_statistics();
+    seconds_.update += lap();
+    if (load_next) load_next();
+    lap_ = Clock::now();
+  }
 }
 
 void Trainer::step(double rate, StepCheck* check, const std::function<void()>& load_next) {
-  const std::int64_t passes = settings_.accumulate;
+  const bool checks_sum =
+      check != nullptr && check->gradient_sum && (ranks_.size() > 1 || graph().lags());
   put_number(graph().rate, rate);
-  put_number(graph().unscale,
-             1 / (static_cast<double>(ranks_.size() * passes) * loss_scale_.scale()));
-  const std::vector<GraphNode>& nodes = graph().nodes;
-  const bool several = ranks_.size() > 1;
-  Sampled sampled;
-  if (check != nullptr) sampled.seed = check->seed;
-  Sampled* const sample_to = check != nullptr && check->gradient_sum ? &sampled : nullptr;
-  const std::uint64_t checked =
-      check == nullptr ? 0 : check->seed % static_cast<std::uint64_t>(passes);
+  exchange_->begin(checks_sum ? std::optional(check->seed) : std::nullopt);
   seconds_ = {};
   earlier_losses_ = 0;
   lap_ = Clock::now();
@@ -245,25 +180,40 @@ void Trainer::step(double rate, StepCheck* check, const std::function<void()>& l
     std::memset(executor_->memory(graph().gradients).get(), 0,
                 static_cast<std::size_t>(graph().elements(graph().gradients)) *
                     size_of(graph().value(graph().gradients).type));
-  for (std::int64_t pass = 0; pass < passes; ++pass) {
-    const bool last = pass + 1 == passes;
-    run_pass(last, static_cast<std::uint64_t>(pass) == checked ? check : nullptr, sample_to);
-    if (last) break;
-    earlier_losses_ += batch_loss();
-    average_statistics();
-    seconds_.update += lap();
-    if (load_next) load_next();
-    lap_ = Clock::now();
-  }
-  if (several)
-    for (Bucket& bucket : buckets_) adding().wait(bucket.request);
-  seconds_.exposed_communication = lap();
-  if (sample_to != nullptr && several) check_sum(sampled, *check);
-  for (std::size_t i = 0; i < nodes.size(); ++i)
-    if (nodes[i].phase == Phase::update) run_node(i, check);
+  run_passes(check, load_next);
+  exchange_->wait();
+  seconds_.exposed_communication += lap();
+  if (checks_sum) exchange_->check(check->found);
+  update(check);
   average_statistics();
-  judge_gradients(counts()[0] == 0);
   seconds_.update += lap();
+}
+
+/// By this step's gradients, or, with a lag, by those that wait, in whose place this step's then
+/// wait. They are judged by the loss scale that they were made with, which may be another by now.
+void Trainer::update(StepCheck* check) {
+  const double scale = graph().lags() ? waiting_scale_ : loss_scale_.scale();
+  updated_ = scale > 0;
+  lowered_ = false;
+  if (updated_) {
+    put_number(graph().unscale,
+               1 / (static_cast<double>(ranks_.size() * settings_.accumulate) * scale));
+    const std::vector<GraphNode>& nodes = graph().nodes;
+    for (std::size_t i = 0; i < nodes.size(); ++i)
+      if (nodes[i].phase == Phase::update) run_node(i, check);
+  }
+  if (graph().lags()) waiting_scale_ = loss_scale_.scale();
+  exchange_->end();
+  if (updated_) judge(counts()[0] == 0, scale);
+}
+
+bool Trainer::overflowed() {
+  if (lowered_ || !graph().lags() || waiting_scale_ <= least_loss_scale ||
+      settings_.loss_scale.kind != LossScaleSettings::Kind::dynamic)
+    return lowered_;
+  exchange_->finish();
+  const std::vector<double> waiting = numbers(graph().lagged);
+  return !std::all_of(waiting.begin(), waiting.end(), [](double v) { return std::isfinite(v); });
 }
 
 std::vector<double> Trainer::timed_step(double rate) {
@@ -285,10 +235,12 @@ void Trainer::average_statistics() {
 std::vector<ValueIndex> Trainer::state_values() const {
   std::vector<ValueIndex> all{graph().velocity, graph().weights};
   if (graph().stored != Graph::none) all.push_back(graph().stored);
+  if (graph().lags()) all.push_back(graph().lagged);
   return all;
 }
 
 void Trainer::save(State& state) {
+  exchange_->finish();
   device().stream().wait();
   state.values.clear();
   for (const ValueIndex value : state_values()) {
@@ -300,9 +252,17 @@ void Trainer::save(State& state) {
   device().stream().wait();
   state.running = running_;
   state.loss_scale = loss_scale_.state();
+  state.waiting_scale = waiting_scale_;
+  state.own = exchange_->own_before();
 }
 
 void Trainer::exchange(State& state) {
+  if (state.waiting_scale != 0 && !is_loss_scale(state.waiting_scale))
+    throw InputError(
+        fmt::format("gradients with the loss scale {} wait for their update. Scales "
+                    "are powers of two.",
+                    state.waiting_scale));
+  exchange_->finish();
   device().stream().wait();
   std::vector<std::byte> block(std::size_t{1} << 20);
   std::size_t which = 0;
@@ -323,6 +283,8 @@ void Trainer::exchange(State& state) {
   loss_scale_.restore(state.loss_scale);
   state.loss_scale = mine;
   put_number(graph().loss_scale, loss_scale_.scale());
+  std::swap(waiting_scale_, state.waiting_scale);
+  std::swap(exchange_->own_before(), state.own);
 }
 
 Trainer::Difference Trainer::difference(const State& state) const {

@@ -2,7 +2,9 @@
 // A residual network that learns: one rank's part of data-parallel training.
 //
 // Each rank has the whole network and its own images; gradients are summed over the ranks while the
-// backward pass goes on, in buckets of parameters whose gradients are ready.
+// backward pass goes on. With a lag of 1 the update of a step has the gradients of the step before,
+// whose sum may take until then; so the first step makes no update, and the gradients of the last
+// one are never applied.
 
 #include <chrono>
 #include <cstdint>
@@ -16,6 +18,7 @@
 
 #include "core/measure/workload.hpp"
 #include "models/network/executor.hpp"
+#include "models/network/gradient_exchange.hpp"
 #include "models/network/loss_scale.hpp"
 #include "models/network/resnet.hpp"
 
@@ -25,6 +28,7 @@ struct TrainerSettings {
   ResnetShape shape;
   std::int64_t batch = 16;      ///< images of one rank in a pass
   std::int64_t accumulate = 1;  ///< passes of one step: their gradients are added before the update
+  std::int64_t lag = 0;         ///< steps from the gradients to their update: 0 or 1
   Precision precision = Precision::fp32;
   Learning learning;
   LossScaleSettings loss_scale;
@@ -37,7 +41,9 @@ struct TrainerSettings {
 /// What a step checks of itself.
 struct StepCheck {
   std::set<std::size_t> nodes;  ///< of the graph, each against its oracle
-  bool gradient_sum = false;    ///< the sum over the ranks, at random elements
+  /// That what the update reads is the sum over the ranks, at random elements; with a lag, that of
+  /// the step before, of one rank, too.
+  bool gradient_sum = false;
   std::uint64_t seed = 1;
   double budget = 2e5;  ///< multiply-adds of one node's reference
   Verification found;
@@ -69,9 +75,9 @@ class Trainer {
   /// The images of the next step as a function of the index in [batch, 3, side, side].
   void load(const Source& images, std::span<const std::int64_t> labels);
   /// As many forward and backward passes as gradients are accumulated of, the sum over the ranks,
-  /// and the update, which is skipped where the gradients are not all finite. `load_next` loads the
-  /// images of each pass but the first, and counts in no phase; empty: all have the same images.
-  /// One of the passes is checked. Collective.
+  /// and the update at `rate`, which is skipped where the gradients are not all finite. `load_next`
+  /// loads the images of each pass but the first, and counts in no phase; empty: all have the same
+  /// images. One of the passes is checked. Collective.
   void step(double rate, StepCheck* check = nullptr, const std::function<void()>& load_next = {});
   /// A step with the last images, each node of which is waited for: its seconds, the sum over the
   /// passes. Collective.
@@ -82,14 +88,18 @@ class Trainer {
   /// Images must be loaded. Collective. Parameters stay as they are.
   void prepare();
 
-  /// What a step changes and the next one depends on: parameters, velocities, statistics.
+  /// What a step changes and the next one depends on: parameters, velocities, statistics; with a
+  /// lag, the gradients that wait for their update, summed over the ranks.
   struct State {
     std::vector<std::vector<std::byte>> values;
     std::vector<double> running;
     LossScaleState loss_scale;
+    double waiting_scale = 0;  ///< loss scale of the waiting gradients; 0: none wait
+    OwnGradients own{};        ///< of them, where they are known: before their sum
   };
   void save(State& state);
-  /// The trainer continues from `state`, which becomes what the trainer had.
+  /// The trainer continues from `state`, which becomes what the trainer had. InputError where the
+  /// state has loss scales that no run of these settings has.
   void exchange(State& state);
   /// The largest difference of a parameter's velocity from that of `state`, as a part of its
   /// 2-norm, and where it is.
@@ -112,36 +122,29 @@ class Trainer {
   const LossScale& loss_scale() const { return loss_scale_; }
   /// Judges a step by its gradients, as step() does: whether they are finite on all ranks.
   void judge_gradients(bool finite);
-  /// Whether the last step was skipped, so that the next one has a smaller loss scale.
+  /// Whether the last step's update was skipped, and the loss scale is now smaller than that of the
+  /// gradients that were not finite.
   bool lowered() const { return lowered_; }
+  /// lowered(), or the next step will be, for gradients that this one has made: checks of it say
+  /// nothing. With a lag it waits for their sum.
+  bool overflowed();
+  /// Whether the last step made an update, or skipped it: with a lag the first step has none.
+  bool updated() const { return updated_; }
   /// Moving averages of the statistics (momentum 0.1, variances unbiased), as
   /// Graph::batch_statistics lays them out.
   const std::vector<double>& running_statistics() const { return running_; }
   std::vector<double>& running_statistics() { return running_; }
 
  private:
-  struct Bucket {
-    std::int64_t first = 0, count = 0;
-    std::size_t ready = 0;  ///< the node after which all its gradients are there
-    Request request;
-  };
-  /// Elements of the gradient that are compared after the sum.
-  struct Sampled {
-    std::uint64_t seed = 1;  ///< the same on all ranks
-    std::vector<std::int64_t> at;
-    std::vector<double> sum, magnitudes;
-  };
-
   Trainer(const TrainerSettings& settings, std::unique_ptr<Executor> executor, Communicator& ranks,
           std::shared_ptr<Communicator> gradients);
-  void plan_buckets();
-  Call call_of(const Bucket& bucket) const;
-  void start_ready(std::size_t node, Sampled* sampled);
-  void sample(const Bucket& bucket, Sampled& to) const;
-  void check_sum(const Sampled& sampled, StepCheck& check);
   void run_node(std::size_t node, StepCheck* check);
-  void run_pass(bool last, StepCheck* check, Sampled* sampled);
-  double lap();  ///< seconds since the lap before, when all work is done
+  void run_pass(bool last, StepCheck* check);
+  void run_passes(StepCheck* check, const std::function<void()>& load_next);
+  void update(StepCheck* check);
+  void judge(bool finite, double scale);
+  double lap();                ///< seconds since the lap before, when all work is done
+  void end_of(double& phase);  ///< adds the lap to the phase, but for what communication took of it
   double batch_loss() const;
   std::vector<ValueIndex> state_values() const;
   void put_number(ValueIndex value, double number);
@@ -154,14 +157,15 @@ class Trainer {
   std::shared_ptr<Communicator> gradients_;  // outlives the memory that it gives
   std::unique_ptr<Executor> executor_;
   Communicator& ranks_;
-  std::vector<Bucket> buckets_;
+  std::unique_ptr<GradientExchange> exchange_;
   std::vector<double> running_, batch_statistics_;
   StepSeconds seconds_;
   std::vector<double> node_seconds_;           ///< of the nodes of a timed_step(); else empty
   std::chrono::steady_clock::time_point lap_;  ///< until when the phases of the step are counted
   double earlier_losses_ = 0;  ///< sum over the passes of the last step but the last pass
   LossScale loss_scale_;
-  bool lowered_ = false;
+  double waiting_scale_ = 0;  ///< as State's
+  bool lowered_ = false, updated_ = false;
 };
 
 }  // namespace assay

@@ -10,11 +10,11 @@
 
 #include "comm/algorithms/algorithm.hpp"
 #include "comm/joined.hpp"
-#include "comm/launched_ranks.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/base/numbers.hpp"
 #include "core/machine/threads.hpp"
+#include "core/program/launched_ranks.hpp"
 #include "models/network/schedule.hpp"
 #include "models/resnet50/inference_workload.hpp"
 #include "models/resnet50/resnet_problem.hpp"
@@ -27,10 +27,10 @@ constexpr const char* measured = "auto";
 constexpr const char* inference = "inference";
 /// Options that say how a network learns.
 constexpr const char* of_training[] = {
-    "data",      "validation", "label_base",     "max_bad_samples", "epochs",    "target",
-    "warmup",    "schedule",   "checkpoint",     "restart",         "optimizer", "rate",
-    "smoothing", "loss_scale", "validate_every", "accumulate",      "scaling",   "unreached",
-    "trial"};
+    "data",       "validation", "label_base", "max_bad_samples", "epochs",
+    "target",     "warmup",     "schedule",   "checkpoint",      "restart",
+    "optimizer",  "rate",       "smoothing",  "loss_scale",      "validate_every",
+    "accumulate", "scaling",    "unreached",  "trial",           "lag"};
 /// Between those of two trials: more than a run draws.
 constexpr std::uint64_t seeds_of_trial = 2654435761;
 constexpr std::uint64_t most_images = 1 << 20, most_steps = 1 << 30;
@@ -117,6 +117,11 @@ class Resnet50Benchmark final : public Benchmark {
              "batches of a step: their gradients are added before ranks exchange them, and before "
              "the update",
              {}, {"1"}, "", "1"),
+        axis(
+            "lag",
+            "steps from the gradients to their update; 1: the ranks' sum may take until the end of "
+            "the next step, which updates with them",
+            {"0", "1"}, {"0"}, "", "0"),
         axis("data",
              "synthetic: one batch that stays in memory; learnable[:n60000v1000]: generated "
              "images, of which v validate; or files: TFRecord files or a folder of classes",
@@ -245,6 +250,7 @@ class Resnet50Benchmark final : public Benchmark {
     of.shape = parse_resnet(settings.at("problem"));
     of.batch = std::stoll(settings.at("batch"));
     of.accumulate = std::stoll(settings.at("accumulate"));
+    of.lag = std::stoll(settings.at("lag"));
     of.precision = stored(settings);
     of.executor.wide_products = settings.at("emulate") != "none";
     of.learning.rule = rule(settings.at("optimizer"));

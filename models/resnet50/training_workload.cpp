@@ -4,20 +4,18 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/machine/peak_memory.hpp"
 #include "models/network/parity.hpp"
 #include "models/network/step_numbers.hpp"
-#include "models/ranks.hpp"
+#include "models/resnet50/checked_steps.hpp"
 
 namespace assay {
 namespace {
 
-/// Nodes that a checked step compares with their oracles, beside the update.
-constexpr std::size_t nodes_of_check = 6;
+constexpr std::size_t nodes_of_check = CheckedSteps::nodes;
 
 using Clock = std::chrono::steady_clock;
 
@@ -35,7 +33,12 @@ class TrainingWorkload final : public Workload {
  public:
   TrainingWorkload(const TrainingRun& run, std::unique_ptr<Trainer> trainer, Plugins& plugins,
                    Communicator& ranks, const PeakMemory& memory, double allocate_seconds)
-      : run_(run), trainer_(std::move(trainer)), plugins_(plugins), ranks_(ranks), memory_(memory) {
+      : run_(run),
+        trainer_(std::move(trainer)),
+        checks_(*trainer_, ranks, run.convergence.rate),
+        plugins_(plugins),
+        ranks_(ranks),
+        memory_(memory) {
     seconds_ = {{"create", run.create_seconds}, {"allocate", allocate_seconds}};
     resident_ = is_resident(run.data.data);
     open_data();
@@ -76,12 +79,20 @@ class TrainingWorkload final : public Workload {
   Verification end_audit() override {
     Verification found;
     found.passed = true;
-    judge_finite("in the timed phase", found);
-    const bool skipped = trainer_->lowered();
+    checks_.judge_finite("in the timed phase", found);
+    bool skipped = trainer_->lowered();
+    if (run_.trainer.lag > 0) {
+      const auto load = [this] {
+        if (!resident_) load_next();
+      };
+      const Verification learnt = checks_.learn(load, "in the timed phase");
+      if (found.passed && !learnt.passed) found = learnt;
+    }
+    skipped = skipped || trainer_->overflowed();
     trainer_->exchange(state_);
-    const Verification again = checked_step("in the timed phase");
+    const Verification again = checks_.make("in the timed phase");
     if (found.passed && !again.passed) found = again;
-    if (found.passed && skipped != (skipped_checks_ > 0)) {
+    if (found.passed && skipped != checks_.skipped()) {
       found.passed = false;
       found.reason = "the timed step and the same step with checks: one was skipped, one not";
     }
@@ -97,7 +108,7 @@ class TrainingWorkload final : public Workload {
     }
     found.checked = found.outputs = again.checked;
     if (resident_) load_next();
-    kept_.clear();
+    checks_.forget();
     state_ = {};
     audited_ = false;
     return found;
@@ -109,7 +120,7 @@ class TrainingWorkload final : public Workload {
     TrainerSettings settings = run_.trainer;
     settings.executor.chosen = chosen_for_one_pass();
     Verification found = compare_with_reference(settings, plugins_);
-    const Verification in_step = checked_step("before timing");
+    const Verification in_step = checks_.make("before timing");
     if (found.passed && !in_step.passed) found = in_step;
     found.checked += in_step.checked;
     found.outputs = found.checked;
@@ -125,10 +136,10 @@ class TrainingWorkload final : public Workload {
   Verification verify_after() override {
     Verification found;
     found.passed = true;
-    judge_finite("after the last timed step", found);
+    checks_.judge_finite("after the last timed step", found);
     last_loss_ = mean_loss();
     if (!found.passed) return found;
-    found = checked_step("after timing");
+    found = checks_.make("after timing");
     double refused = found.passed ? 0 : 1;  // by any rank: what follows is collective
     ranks_.allreduce_max(std::span(&refused, 1));
     if (refused > 0) return found;
@@ -209,9 +220,8 @@ class TrainingWorkload final : public Workload {
     const Batch& batch = next_of(*training_, ranks_);
     trainer_->load(batch.images, batch.labels);
     // The same step is made again, and the trainer has but its last images.
-    if (audited_ && !resident_ && run_.trainer.accumulate > 1)
-      kept_.push_back(
-          {{batch.images.begin(), batch.images.end()}, {batch.labels.begin(), batch.labels.end()}});
+    if (audited_ && !resident_ && run_.trainer.accumulate + run_.trainer.lag > 1)
+      checks_.keep(batch.images, batch.labels);
   }
 
   /// The backends of a step that accumulates nothing.
@@ -240,7 +250,8 @@ class TrainingWorkload final : public Workload {
 
   /// Of the network and one step, before anything is checked: the rank's that needs the most.
   void measure_memory() {
-    trainer_->step(run_.convergence.rate);
+    // With a lag the first step has no update.
+    for (std::int64_t i = 0; i <= run_.trainer.lag; ++i) trainer_->step(run_.convergence.rate);
     peak_memory_ = memory_.bytes().value_or(0);
     ranks_.allreduce_max(std::span(&peak_memory_, 1));
   }
@@ -263,8 +274,14 @@ class TrainingWorkload final : public Workload {
     auto evaluator = Evaluator::make(*trainer_, plugins_, ranks_);
     if (const auto* const refusal = std::get_if<Unsupported>(&evaluator))
       throw CaseError("nothing validates the network: " + refusal->reason);
-    converged_ = train(*trainer_, *std::get<std::unique_ptr<Evaluator>>(evaluator), *training_,
-                       *validation, ranks_, run_.convergence);
+    try {
+      converged_ = train(*trainer_, *std::get<std::unique_ptr<Evaluator>>(evaluator), *training_,
+                         *validation, ranks_, run_.convergence);
+    } catch (const Diverged& why) {  // no fault of the machine: a wrong result
+      found.passed = false;
+      found.reason = why.what();
+      return;
+    }
     if (!converged_.epochs.empty())
       seconds_["before_training"] =
           converged_.epochs.front().started_unix_s -
@@ -283,63 +300,16 @@ class TrainingWorkload final : public Workload {
                       accuracy, run_.convergence.epochs, run_.convergence.target);
   }
 
-  double mean_loss() {
-    RankCalls calls(ranks_);
-    double sum = trainer_->loss();
-    calls.sum(std::span(&sum, 1));
-    return sum / ranks_.size();
-  }
-
-  StepCheck next_check() {
-    return random_check(trainer_->graph(), nodes_of_check,
-                        run_.trainer.seed + static_cast<std::uint64_t>(++checks_) * 65537);
-  }
-
-  /// A step whose loss scale was too large, so that it was skipped, says nothing: it is made again
-  /// with smaller ones. What was not computed is finite with none.
-  Verification checked_step(const std::string& when) {
-    StepCheck check;
-    for (skipped_checks_ = 0;; ++skipped_checks_) {
-      trainer_->executor().poison();
-      check = next_check();
-      std::size_t next = 0;
-      const auto load_kept = [&] {
-        if (next >= kept_.size()) return;
-        trainer_->load(kept_[next].images, kept_[next].labels);
-        ++next;
-      };
-      load_kept();
-      trainer_->step(run_.convergence.rate, &check, load_kept);
-      if (!trainer_->lowered()) break;
-    }
-    if (!check.found.passed) check.found.reason += ", " + when;
-    judge_finite(when, check.found);
-    check.found.outputs = check.found.checked;
-    return check.found;
-  }
-
-  void judge_finite(const std::string& when, Verification& found) {
-    const double loss = mean_loss(), not_finite = trainer_->counts()[0];
-    if (!found.passed || (std::isfinite(loss) && (not_finite == 0 || trainer_->lowered()))) return;
-    found.passed = false;
-    found.reason = fmt::format(
-        "the loss is {} and {:.0f} elements of the gradient are not finite, "
-        "{}: training diverged, or something was not computed",
-        loss, not_finite, when);
-  }
+  double mean_loss() { return checks_.mean_loss(); }
 
   TrainingRun run_;
   std::unique_ptr<Trainer> trainer_;
+  CheckedSteps checks_;
   Plugins& plugins_;
   Communicator& ranks_;
   PeakMemory memory_;
   double peak_memory_ = 0;
   Trainer::State state_;
-  struct KeptBatch {
-    std::vector<float> images;
-    std::vector<std::int64_t> labels;
-  };
-  std::vector<KeptBatch> kept_;  ///< of a step that is audited
   bool audited_ = false;
   StepNumbers numbers_;
   std::map<std::string, double> seconds_;
@@ -348,7 +318,7 @@ class TrainingWorkload final : public Workload {
   Convergence converged_;
   std::vector<LayerTime> layers_;
   bool resident_ = true;
-  int checks_ = 0, draws_ = 0, skipped_checks_ = 0;
+  int draws_ = 0;
 };
 
 }  // namespace

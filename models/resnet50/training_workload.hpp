@@ -27,7 +27,8 @@ struct TrainingRun {
 /// images become others; the same step is then made again from the same state, and what both have
 /// learnt must be equal. In that one, as before and after timing, random operations, the sum of the
 /// gradients over the ranks and the update are compared with their oracles on the data that the
-/// step has; loss and gradients must be finite.
+/// step has; loss and gradients must be finite. With a lag, whose gradients only the next step
+/// learns, that one is made with each of these, too.
 ///
 /// With epochs, after the timed steps the network is trained from initial parameters to the target
 /// accuracy, which it must reach, or else has no time to accuracy. `plugins` and `ranks` outlive

@@ -84,5 +84,23 @@ TEST_F(NetworkCheats, SumsOverBatchesThatAreLost) {
   }
 }
 
+/// With a lag the update of a timed step says nothing of what that step has computed.
+TEST_F(NetworkCheats, StepsWhoseGradientsWait) {
+  for (const char* data : {"synthetic", "learnable:n40v10"}) {
+    const Flags flags{{"lag", {"1"}}, {"data", {data}}};
+    const Outcome honest = run("", 1, "training", flags);
+    EXPECT_EQ(honest.status, "ok") << data << ": " << honest.reason;
+    for (const char* cheat : {"lost_update", "stale_weight", "scaled_gradient", "every_second_run"})
+      expect_found(cheat, "training", flags);
+  }
+}
+
+TEST_F(NetworkCheats, SumsOverBatchesWhoseGradientsWait) {
+  const Flags flags{{"lag", {"1"}}, {"accumulate", {"2"}}, {"data", {"learnable:n40v10"}}};
+  const Outcome honest = run("", 1, "training", flags);
+  EXPECT_EQ(honest.status, "ok") << honest.reason;
+  expect_found("lost_sum", "training", flags);
+}
+
 }  // namespace
 }  // namespace assay

@@ -133,6 +133,36 @@ class Resnet(RunTest):
             row = self.row("--accumulate", 2, before=["mpirun", "-n", 2], env=RANKS)
             self.assertEqual((row["status"], row["problem"]["global_batch_size"]), ("ok", 16), row["reason"])
 
+    def test_gradient_lag(self):
+        for more in ([], ["--accumulate", 2, "--data", "learnable:n40v10"], ["--precision", "fp16"],
+                     ["--data", "learnable:n40v10", "--epochs", 2, "--target", 0]):
+            with self.subTest(more):
+                row = self.row("--lag", 1, *more)
+                self.assertEqual((row["status"], row["parameters"]["lag"]), ("ok", 1), row["reason"])
+                self.assertIn("/lag=1", row["id"])
+                self.assertIn("exposed_communication_percent", row["metrics"])
+        self.assertNotIn("lag", self.row("--lag", 0)["id"])
+        self.refused("--lag", 2)
+        row = self.row("--lag", 1, "--direction", "inference", code=6)
+        self.assertIn("--lag 1", row["reason"])
+        file = self.folder / "checkpoint"
+        words = ["--batch", 32, "--data", "learnable:n320v100", "--epochs", 2, "--target", 0, "--checkpoint", file]
+        self.row(*words, "--lag", 1)
+        whole = file.read_bytes()
+        self.assertIn("its lag is 1, here 0", self.refused(*words, "--restart", "yes"))
+        self.assertEqual(file.read_bytes(), whole)
+        row = self.row(*words, "--lag", 1, "--restart", "yes")
+        self.assertEqual([epoch["epoch"] for epoch in row["epochs"]], [2])
+
+    def test_gradient_lag_of_ranks(self):
+        if not shutil.which("mpirun"):
+            self.skipTest("no mpirun")
+        for words in ([], ["--allreduce", "ring"], ["--allreduce", "shared_memory"], ["--allreduce-transport", "gloo"], ["--wire", "bf16"],
+                      ["--data", "learnable:n320v100", "--batch", 16, "--epochs", 1, "--target", 0]):
+            with self.subTest(words):
+                row = self.row("--lag", 1, *words, before=["mpirun", "-n", 2], env=RANKS)
+                self.assertEqual(row["status"], "ok", row["reason"])
+
     def test_published_rows_are_of_the_whole_network_alone(self):
         named = self.command(RESNET, "--list", code=0).stdout
         self.assertIn("imagenet/resnet50-imagenet", named)

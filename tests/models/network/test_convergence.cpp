@@ -10,6 +10,7 @@
 #include "core/base/error.hpp"
 #include "models/network/convergence.hpp"
 #include "models/network/parameters.hpp"
+#include "tests/core/result_fixture.hpp"
 #include "trainers.hpp"
 
 namespace assay {
@@ -27,11 +28,12 @@ struct Session {
 
   explicit Session(std::uint64_t seed, std::int64_t width = 8, std::int64_t images = 320,
                    Precision precision = Precision::fp32, const char* scale = "none",
-                   std::int64_t accumulate = 1, bool emulated = false) {
+                   std::int64_t accumulate = 1, bool emulated = false, std::int64_t lag = 0) {
     TrainerSettings of = network_test::small_settings("native");
     of.shape.width = width;
     of.batch = 32;
     of.accumulate = accumulate;
+    of.lag = lag;
     of.precision = precision;
     of.loss_scale = parse_loss_scale("--loss-scale", scale);
     of.executor.threads = 1;
@@ -68,6 +70,19 @@ TEST(Convergence, ASmallNetworkLearnsItsClasses) {
   EXPECT_TRUE(made.found.passed) << made.found.reason;
   EXPECT_GT(made.found.checked, 1000);
   EXPECT_LT(made.epochs.back().training_loss, made.epochs.front().training_loss);
+}
+
+/// At a fifth of the rate: at 0.1 it tells 31 % after three epochs.
+TEST(Convergence, ASmallNetworkLearnsItsClassesWithALag) {
+  Session run(1, 16, 2000, Precision::fp32, "none", 1, false, 1);
+  run.settings.rate = 0.02;
+  run.settings.epochs = 3;
+  run.settings.target = 0.97;
+  const Convergence made = run.train();
+  ASSERT_FALSE(made.epochs.empty());
+  EXPECT_TRUE(made.reached) << made.epochs.back().evaluation->accuracy;
+  EXPECT_TRUE(made.found.passed) << made.found.reason;
+  EXPECT_GT(made.found.checked, 1000);
 }
 
 TEST(Convergence, ASmallNetworkLearnsItsClassesEmulated) {
@@ -138,6 +153,22 @@ TEST(Convergence, DivergenceIsNoResult) {
   EXPECT_THROW(run.train(), CaseError);
 }
 
+/// A fixed scale that all steps overflow at would go on to the last epoch, and learn nothing.
+TEST(Convergence, AScaleThatSkipsForeverEnds) {
+  Session run(1, 8, 320, Precision::fp16, "fixed:16777216");
+  run.settings.epochs = 20;
+  run.settings.validate_every = 20;
+  std::string said = "went on";
+  try {
+    run.train();
+  } catch (const Diverged& why) {
+    said = why.what();
+  }
+  EXPECT_SAYS(said, "100 steps in a row were skipped, up to step 10 of epoch 10");
+  EXPECT_SAYS(said, "at the loss scale 16777216");
+  EXPECT_EQ(run.trainer->loss_scale().steps(), 100);
+}
+
 TEST(Convergence, ARestartEqualsTheUninterruptedRun) {
   const auto file =
       std::filesystem::temp_directory_path() / ("assay_restart_" + std::to_string(getpid()));
@@ -193,6 +224,40 @@ TEST(Convergence, AccumulatesBatches) {
   other.settings = second.settings;
   EXPECT_THROW(other.train(), InputError);
   EXPECT_THROW(much.train(), InputError) << "more batches than an epoch has";
+  std::filesystem::remove(file);
+}
+
+/// The gradients of the last step wait in the checkpoint, with the loss scale that they were made
+/// with: after ten steps nine updates have doubled it for the third time.
+TEST(Convergence, ARestartLearnsGradientsThatWaited) {
+  const auto file =
+      std::filesystem::temp_directory_path() / ("assay_lag_" + std::to_string(getpid()));
+  const auto session = [](std::int64_t lag) {
+    return Session(3, 8, 320, Precision::fp32, "dynamic:256:3", 1, false, lag);
+  };
+  Session whole = session(1), first = session(1), second = session(1), without = session(0);
+  const Convergence made = whole.train();
+  EXPECT_TRUE(made.found.passed) << made.found.reason;
+  EXPECT_EQ(whole.trainer->loss_scale().steps(), 19);  // of 20: the first has no update
+  first.settings.target = 0;
+  first.settings.checkpoint = file;
+  EXPECT_EQ(first.train().epochs.size(), 1U);
+  EXPECT_EQ(first.trainer->loss_scale().scale(), 256 * 8);
+  Trainer::State state;
+  first.trainer->save(state);
+  EXPECT_EQ(state.waiting_scale, 256 * 4);
+  second.settings = whole.settings;
+  second.settings.checkpoint = file;
+  second.settings.restart = true;
+  without.settings = second.settings;
+  EXPECT_SAYS(fixture::message_of([&] { without.train(); }), "its lag is 1, here 0");
+  second.train();
+  EXPECT_EQ(second.weights(), whole.weights());
+  EXPECT_EQ(second.trainer->running_statistics(), whole.trainer->running_statistics());
+  // And the other way.
+  without.settings = first.settings;
+  without.train();
+  EXPECT_SAYS(fixture::message_of([&] { second.train(); }), "its lag is 0, here 1");
   std::filesystem::remove(file);
 }
 

@@ -68,6 +68,29 @@ TEST(LossScale, StaysWithinItsBounds) {
   EXPECT_TRUE(scale.diverged());
 }
 
+/// Gradients that were made before the scale changed, as with a lag.
+TEST(LossScale, WhatAnOlderScaleHasMadeIsJudgedByThatOne) {
+  LossScale scale = loss_scale("dynamic:1024:2");
+  EXPECT_FALSE(scale.update(false, 1024));
+  EXPECT_EQ(scale.scale(), 512);
+  EXPECT_FALSE(scale.update(false, 1024));  // not the fault of 512
+  EXPECT_EQ(scale.scale(), 512);
+  EXPECT_EQ(scale.skipped(), 2);
+  EXPECT_FALSE(scale.update(false, 512));
+  EXPECT_EQ(scale.scale(), 256);
+  scale.update(true, 256);
+  scale.update(true, 256);
+  EXPECT_EQ(scale.scale(), 512);
+  EXPECT_FALSE(scale.update(false, 256));  // too large already, before it was doubled
+  EXPECT_EQ(scale.scale(), 128);
+  LossScale low = loss_scale("dynamic:2:1");
+  low.update(false, 2);
+  low.update(false, 2);
+  EXPECT_FALSE(low.diverged());
+  low.update(false, 1);
+  EXPECT_TRUE(low.diverged());
+}
+
 TEST(LossScale, AFixedOneStays) {
   LossScale fixed = loss_scale("fixed:64"), none = loss_scale("none");
   for (int i = 0; i < 5000; ++i) {
@@ -82,6 +105,28 @@ TEST(LossScale, AFixedOneStays) {
   EXPECT_FALSE(none.update(false));
   EXPECT_EQ(none.scale(), 1);
   EXPECT_TRUE(none.diverged());
+}
+
+TEST(LossScale, OneThatSkipsForeverIsStuck) {
+  LossScale fixed = loss_scale("fixed:1024"), dynamic = loss_scale("dynamic:16777216");
+  for (int i = 0; i < 99; ++i) fixed.update(false);
+  EXPECT_FALSE(fixed.stuck());
+  fixed.update(true);
+  for (int i = 0; i < 99; ++i) fixed.update(false);
+  EXPECT_FALSE(fixed.stuck());
+  LossScale continued = loss_scale("fixed:1024");
+  continued.restore(fixed.state());
+  for (LossScale* const one : {&fixed, &continued}) {
+    one->update(false);
+    EXPECT_TRUE(one->stuck());
+    EXPECT_FALSE(one->diverged());
+  }
+  // With a lag each scale is judged twice.
+  while (!dynamic.diverged()) {
+    const double before = dynamic.scale();
+    for (int i = 0; i < 2; ++i) dynamic.update(false, before);
+  }
+  EXPECT_FALSE(dynamic.stuck());
 }
 
 TEST(LossScale, ContinuesFromAState) {

@@ -12,6 +12,7 @@
 namespace assay {
 namespace {
 
+using network_test::difference;
 using network_test::made;
 using network_test::small_settings;
 
@@ -30,15 +31,6 @@ std::vector<double> gradient_of(std::uint64_t seed) {
   load_random(*trainer, seed);
   trainer->make_gradients();
   return read_values(trainer->executor(), trainer->graph().gradients);
-}
-
-double difference(const std::vector<double>& a, const std::vector<double>& b) {
-  double error = 0, norm = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    error += (a[i] - b[i]) * (a[i] - b[i]);
-    norm += b[i] * b[i];
-  }
-  return std::sqrt(error / norm);
 }
 
 /// Ranks learn what one rank learns that adds up the gradients of all their batches.

@@ -1,9 +1,12 @@
 #pragma once
 // Small networks for tests, through the plugins as the programs load them.
 
+#include <cmath>
+#include <cstddef>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "assay/test_paths.hpp"
 #include "models/network/trainer.hpp"
@@ -42,6 +45,16 @@ inline std::unique_ptr<Trainer> made(const TrainerSettings& settings, Communicat
   if (const auto* const refusal = std::get_if<Unsupported>(&trainer))
     throw std::runtime_error(refusal->reason);
   return std::move(std::get<std::unique_ptr<Trainer>>(trainer));
+}
+
+/// 2-norm of a − b over that of b.
+inline double difference(const std::vector<double>& a, const std::vector<double>& b) {
+  double error = 0, norm = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    error += (a[i] - b[i]) * (a[i] - b[i]);
+    norm += b[i] * b[i];
+  }
+  return std::sqrt(error / norm);
 }
 
 }  // namespace assay::network_test

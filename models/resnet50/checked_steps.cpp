@@ -1,0 +1,80 @@
+#include "models/resnet50/checked_steps.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "models/network/convergence.hpp"
+#include "models/ranks.hpp"
+
+namespace assay {
+
+std::uint64_t CheckedSteps::next_seed() { return trainer_.settings().seed + ++checks_ * 65537; }
+
+Verification CheckedSteps::make(const std::string& when) {
+  Verification found;
+  found.passed = true;
+  std::size_t next = 0;  // of the batches that were kept, which come again for a step made again
+  const auto load_kept = [&] {
+    if (next >= kept_.size()) return;
+    trainer_.load(kept_[next].images, kept_[next].labels);
+    ++next;
+  };
+  skipped_ = false;
+  for (std::int64_t steps = 0; steps <= trainer_.settings().lag;) {
+    if (next >= kept_.size()) next = 0;
+    trainer_.executor().poison();
+    StepCheck check = random_check(trainer_.graph(), nodes, next_seed());
+    check.found = found;
+    load_kept();
+    trainer_.step(rate_, &check, load_kept);
+    if (trainer_.overflowed()) {
+      skipped_ = true;
+      steps = 0;
+      found = {};
+      found.passed = true;
+    } else {
+      ++steps;
+      found = check.found;
+    }
+  }
+  if (!found.passed) found.reason += ", " + when;
+  judge_finite(when, found);
+  found.outputs = found.checked;
+  return found;
+}
+
+Verification CheckedSteps::learn(const std::function<void()>& load, const std::string& when) {
+  StepCheck check;
+  check.found.passed = true;
+  check.gradient_sum = true;
+  check.seed = next_seed();
+  load();
+  trainer_.step(rate_, &check, load);
+  if (trainer_.lowered()) check.found.passed = true;  // of gradients that are not finite
+  if (!check.found.passed) check.found.reason += ", " + when;
+  return check.found;
+}
+
+void CheckedSteps::keep(std::span<const float> images, std::span<const std::int64_t> labels) {
+  kept_.push_back({{images.begin(), images.end()}, {labels.begin(), labels.end()}});
+}
+
+void CheckedSteps::judge_finite(const std::string& when, Verification& found) {
+  const double loss = mean_loss(), not_finite = trainer_.counts()[0];
+  if (!found.passed || (std::isfinite(loss) && (not_finite == 0 || trainer_.lowered()))) return;
+  found.passed = false;
+  found.reason = fmt::format(
+      "the loss is {} and {:.0f} elements of the gradient are not finite, "
+      "{}: training diverged, or something was not computed",
+      loss, not_finite, when);
+}
+
+double CheckedSteps::mean_loss() {
+  RankCalls calls(ranks_);
+  double sum = trainer_.loss();
+  calls.sum(std::span(&sum, 1));
+  return sum / ranks_.size();
+}
+
+}  // namespace assay

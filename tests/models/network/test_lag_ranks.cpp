@@ -1,0 +1,211 @@
+// Gradient lag over several ranks: sums that end in the next step, and those that end too late.
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "comm/forwarding.hpp"
+#include "core/api/host_device.hpp"
+#include "models/network/parameters.hpp"
+#include "models/network/parity.hpp"
+#include "tests/core/thread_communicator.hpp"
+#include "trainers.hpp"
+
+namespace assay {
+namespace {
+
+using network_test::difference;
+using network_test::made;
+using network_test::plugins;
+using network_test::small_settings;
+
+/// What is started is summed when it is waited for, and not before.
+class Deferred : public ForwardingCommunicator {
+ public:
+  using ForwardingCommunicator::ForwardingCommunicator;
+  Request start(const Call& call, Stream&) override {
+    calls_.push_back(call);
+    return own_request(calls_.size());
+  }
+  void wait(Request& request) override {
+    if (request.handle == 0) return;
+    end(number_of(request) - 1);
+    request = {};
+  }
+  bool done(Request& request) override { return request.handle == 0; }
+
+ protected:
+  virtual void end(std::size_t which) { run(calls_[which], stream_); }
+  std::vector<Call> calls_;
+  HostStream stream_;
+};
+
+/// Says too early that a sum is there: it is made when the next one is started.
+class TooEarly final : public Deferred {
+ public:
+  using Deferred::Deferred;
+  Request start(const Call& call, Stream& stream) override {
+    for (const std::size_t which : late_) Deferred::end(which);
+    late_.clear();
+    return Deferred::start(call, stream);
+  }
+
+ private:
+  void end(std::size_t which) override { late_.push_back(which); }
+  std::vector<std::size_t> late_;
+};
+
+/// Gives the sum that was started last, of one bucket a step: without lag, as it were.
+class Newest final : public Deferred {
+ public:
+  using Deferred::Deferred;
+
+ private:
+  void end(std::size_t which) override {
+    Call call = calls_[which];
+    call.send = calls_.back().send;
+    run(call, stream_);
+  }
+};
+
+enum class Sums { at_once, deferred, too_early, newest };
+
+std::shared_ptr<Communicator> adding(Sums sums, Communicator& ranks) {
+  if (sums == Sums::deferred) return std::make_shared<Deferred>(ranks);
+  if (sums == Sums::too_early) return std::make_shared<TooEarly>(ranks);
+  if (sums == Sums::newest) return std::make_shared<Newest>(ranks);
+  return nullptr;
+}
+
+std::unique_ptr<Trainer> trainer_of(Communicator& ranks, Sums sums, std::int64_t accumulate,
+                                    std::int64_t lag, std::size_t bucket_bytes = 20000) {
+  TrainerSettings of = small_settings("native");
+  of.executor.threads = 1;
+  of.bucket_bytes = bucket_bytes;
+  of.accumulate = accumulate;
+  of.lag = lag;
+  auto trainer = Trainer::make(of, plugins(), ranks, adding(sums, ranks));
+  auto ready = std::move(std::get<std::unique_ptr<Trainer>>(trainer));
+  load_random(*ready, 1);
+  ready->prepare();
+  return ready;
+}
+
+constexpr std::int64_t steps_of_test = 3;
+
+/// Each step has `batches` batches, of which this rank has some consecutive ones.
+std::vector<double> learnt(Trainer& trainer, std::int64_t batches, std::int64_t first,
+                           bool passes = true) {
+  const std::int64_t own = trainer.settings().accumulate;
+  bool all_passed = true;
+  for (std::int64_t step = 0; step < steps_of_test; ++step) {
+    std::int64_t next = step * batches + first;
+    const auto load = [&] { load_random(trainer, 100 + static_cast<std::uint64_t>(next++)); };
+    load();
+    StepCheck check;
+    check.found.passed = true;
+    check.gradient_sum = true;
+    check.seed = static_cast<std::uint64_t>(step);
+    trainer.step(0.01 + 0.005 * static_cast<double>(step), &check, load);
+    EXPECT_EQ(next, step * batches + first + own);
+    all_passed = all_passed && check.found.passed;
+    if (check.found.passed) continue;
+    EXPECT_FALSE(passes) << check.found.reason;
+    EXPECT_NE(check.found.reason.find("of the sum of gradients of the step before"),
+              std::string::npos)
+        << check.found.reason;
+  }
+  EXPECT_EQ(all_passed, passes);
+  return read_values(trainer.executor(), trainer.graph().weights);
+}
+
+/// Batch norm sees the same batches, so what is learnt is equal to rounding: whether a sum is made
+/// at once, or in the last moment of the next step.
+TEST(LagRanks, LearnWhatOneRankLearnsThatAccumulates) {
+  const auto alone = serial_communicator();
+  const std::vector<double> one = learnt(*trainer_of(*alone, Sums::at_once, 4, 1), 4, 0);
+  EXPECT_GT(difference(learnt(*trainer_of(*alone, Sums::at_once, 4, 0), 4, 0), one), 1e-3);
+  for (const Sums sums : {Sums::at_once, Sums::deferred})
+    for (const int ranks_of_test : {2, 4})
+      testing_fakes::on_threads(ranks_of_test, [&](Communicator& ranks) {
+        const std::int64_t own = 4 / ranks.size();
+        const auto trainer = trainer_of(ranks, sums, own, 1);
+        EXPECT_LT(difference(learnt(*trainer, 4, ranks.rank() * own), one), 1e-5);
+      });
+}
+
+TEST(LagRanks, ASumThatIsTakenTooEarlyIsFound) {
+  made(small_settings("native"), *serial_communicator());  // plugins begin in one thread
+  testing_fakes::on_threads(2, [](Communicator& ranks) {
+    learnt(*trainer_of(ranks, Sums::too_early, 1, 1), 2, ranks.rank(), false);
+  });
+}
+
+TEST(LagRanks, AnUpdateByThisStepsGradientsIsFound) {
+  made(small_settings("native"), *serial_communicator());
+  testing_fakes::on_threads(2, [](Communicator& ranks) {
+    learnt(*trainer_of(ranks, Sums::newest, 1, 1, 25 << 20), 2, ranks.rank(), false);
+  });
+}
+
+/// A sum ends so long after its start; or its start ends it, and takes as long.
+class Slow final : public ForwardingCommunicator {
+ public:
+  static constexpr auto duration = std::chrono::milliseconds(80);
+  Slow(Communicator& under, bool blocking) : ForwardingCommunicator(under), blocking_(blocking) {}
+  Request start(const Call& call, Stream& stream) override {
+    run(call, stream);
+    ends_.push_back(std::chrono::steady_clock::now() + duration);
+    if (blocking_) std::this_thread::sleep_until(ends_.back());
+    return blocking_ ? Request{} : own_request(ends_.size() - 1);
+  }
+  void wait(Request& request) override {
+    if (request.handle != 0) std::this_thread::sleep_until(ends_[number_of(request)]);
+    request = {};
+  }
+  bool done(Request&) override { return false; }
+
+ private:
+  bool blocking_;
+  std::vector<std::chrono::steady_clock::time_point> ends_;
+};
+
+/// Seconds of exposed communication and of all else in a step, while other work of 100 ms lies
+/// between two steps.
+std::pair<double, double> exposed(Communicator& ranks, std::int64_t lag, bool blocking) {
+  TrainerSettings of = small_settings("native");
+  of.executor.threads = 1;
+  of.lag = lag;
+  auto found = Trainer::make(of, plugins(), ranks, std::make_shared<Slow>(ranks, blocking));
+  const auto trainer = std::move(std::get<std::unique_ptr<Trainer>>(found));
+  load_random(*trainer, 1);
+  for (int step = 0; step < 2; ++step) {
+    std::this_thread::sleep_for(Slow::duration + std::chrono::milliseconds(20));
+    trainer->step(0.01);
+  }
+  const StepSeconds seconds = trainer->seconds();
+  return {seconds.exposed_communication, seconds.forward + seconds.backward + seconds.update};
+}
+
+TEST(LagRanks, SumsAreHiddenBehindTheNextStep) {
+  made(small_settings("native"), *serial_communicator());
+  testing_fakes::on_threads(2, [](Communicator& ranks) {
+    const double whole = std::chrono::duration<double>(Slow::duration).count();
+    EXPECT_GT(exposed(ranks, 0, false).first, 0.9 * whole);
+    EXPECT_LT(exposed(ranks, 1, false).first, 0.9 * whole);
+    // What starts and ends in one call is not hidden, and no part of the backward pass.
+    for (const std::int64_t lag : {0, 1}) {
+      const auto [communication, computation] = exposed(ranks, lag, true);
+      EXPECT_GT(communication, 0.9 * whole);
+      EXPECT_GT(computation, 0);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace assay

@@ -90,6 +90,8 @@ def row_of(samples, amounts, **more):
 
 
 def document(row, package, command, seed, started, finished):
-    return {"schema": "assay-result/1", "system": {"name": socket.gethostname()}, "environments": [environment(package)], "rows": [row],
+    # A column of `assay table`, where it is a baseline, has this name.
+    system = f"{socket.gethostname()} with {next(iter(package))}"
+    return {"schema": "assay-result/1", "system": {"name": system}, "environments": [environment(package)], "rows": [row],
             "run": {"id": f"{row['benchmark']}-{started}", "suite": None, "command": command, "seed": seed, "started": started,
                     "finished": finished, "statistics": 1}}

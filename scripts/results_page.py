@@ -1,5 +1,42 @@
-"""What the scripts share that put a measured table into a page: the marks between which it goes, and the conditions in words."""
+"""What the scripts share that put a measured table into a page: options, the run of a suite, the marks between which the table goes, the
+conditions in words."""
+import argparse
+import json
+import pathlib
+import subprocess
 import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def arguments(doc, out, page):
+    """A parser of the options that every such script has; `out` and `page`: names in results/ and in docs/results/."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "results" / out)
+    parser.add_argument("--table-only", action="store_true")
+    parser.add_argument("--programs", type=pathlib.Path, default=ROOT / "build" / "bin")
+    parser.add_argument("--page", type=pathlib.Path, default=ROOT / "docs" / "results" / page)
+    return parser
+
+
+def finished(code):
+    """Ends the script where a run failed as a whole. Rows that are wrong (3) or failed (7) stand in the table as such."""
+    if code not in (0, 3, 7):
+        sys.exit(code)
+
+
+def run(given, suite, *flags):
+    """Runs a suite into the folder of the options, or continues the run that is there, and returns its result file's content."""
+    if not given.table_only:
+        command = [given.programs / "assay", "run", suite, *flags, "--out", given.out]
+        finished(subprocess.run([*command, *(["--resume"] if (given.out / "journal.jsonl").exists() else [])]).returncode)
+    return json.loads((given.out / "result.json").read_text())
+
+
+def markdown(given, command, result, *flags):
+    """What `assay table` or another command says of a result, for a page."""
+    return subprocess.run([given.programs / "assay", command, result, *flags, "--format", "markdown"], check=True, text=True,
+                          stdout=subprocess.PIPE).stdout
 
 
 def conditions(result):

@@ -136,7 +136,7 @@ class Accept(RunTest):
             self.assertIn(name, done.stderr)
             self.assertEqual(done.stdout, "")
         self.accept(criteria=self.folder / "none.json", code=2)
-        self.accept("--junit", self.folder / "results" / "0.json" / "x.xml", code=2)
+        self.accept("--junit", self.results / "0.json" / "x.xml", code=2)
         (self.results / "0.json").write_text("{\"schema\": \"assay-result/1\"")
         self.assertIn("0.json", self.accept(code=2).stderr)
         self.assertIn("--criteria", self.command(ASSAY, "accept", self.results, code=2).stderr)

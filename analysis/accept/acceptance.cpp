@@ -28,6 +28,16 @@ bool disturbed(const NodeRow& row) {
 constexpr const char* disturbed_text =
     "disturbed: other work used the processors while it was timed (!)";
 
+/// Of two checks, which tells less of a row. That a fleet is too small is known of all rows alike,
+/// so whatever is found of this one tells more.
+bool less_severe(const json& a, const json& b) {
+  const auto rank = [](const json& check) {
+    const int own = 2 * severity(check["verdict"]);
+    return check["reason"] == too_few_nodes ? 1 : own;
+  };
+  return rank(a) < rank(b);
+}
+
 class Acceptance {
  public:
   Acceptance(const Fleet& fleet, const Criteria& criteria) : fleet_(fleet), criteria_(criteria) {}
@@ -80,6 +90,7 @@ class Acceptance {
             {"criteria", {{"name", criteria_.name}, {"file", criteria_.file}}},
             {"verdict", verdict},
             {"reason", reason},
+            {"not_compared", too_few_.empty() ? json() : json(too_few_)},
             {"nodes", nodes_},
             {"stragglers", ranked},
             {"unmet", unmet_},
@@ -115,8 +126,8 @@ class Acceptance {
       return "";
     return fmt::format(
         "{} times, and the relative criteria compare a node with the median of at least {} "
-        "others: nothing is known to be wrong, but no node can be judged by them. Measure {} nodes "
-        "or more, or give criteria with \"absolute\" limits alone",
+        "others, so none can be judged by them. Measure {} nodes or more, or give criteria with "
+        "\"absolute\" limits alone",
         nodes == 1 ? "one node alone has" : fmt::format("only {} nodes have", nodes), least_others,
         least_others + 1);
   }
@@ -150,10 +161,7 @@ class Acceptance {
       const bool noisy = disturbed(row);
       if (!noise_[i].empty() || noisy)
         for (json& check : checks) allow_for_noise(check, noisy ? disturbed_text : noise_[i]);
-      const json& worst =
-          *std::max_element(checks.begin(), checks.end(), [](const json& a, const json& b) {
-            return severity(a["verdict"]) < severity(b["verdict"]);
-          });
+      const json& worst = *std::max_element(checks.begin(), checks.end(), less_severe);
       nodes_[i]["rows"].push_back(
           {{"id", id},
            {"names", row.names},
@@ -281,11 +289,10 @@ class Acceptance {
       reason = why;
     };
     for (const json& node : nodes_)
-      if (node["verdict"] == missing && node["reason"] == too_few_nodes)
-        take(missing, too_few_);
-      else if (node["verdict"] != pass)
+      if (node["verdict"] != pass && node["reason"] != too_few_nodes)
         take(node["verdict"], fmt::format("{}: {}", node["node"].get<std::string>(),
                                           node["reason"].get<std::string>()));
+    if (!too_few_.empty()) take(missing, too_few_);
     for (const json& rule : unmet_)
       take(rule["verdict"], fmt::format("{}: {}", rule["criterion"].get<std::string>(),
                                         rule["reason"].get<std::string>()));
@@ -298,9 +305,9 @@ class Acceptance {
     json reason;
     std::vector<double> ratios;
     std::size_t count = 0;
-    bool alone = false;
+    bool alone = false;  // with too few other nodes: known of all rows, so said once
     const auto take = [&](const json& judged, const std::string& what) {
-      if (judged["reason"] == too_few_nodes) {  // of all rows: said once, behind what is their own
+      if (judged["reason"] == too_few_nodes) {
         alone = true;
         return;
       }
@@ -324,7 +331,7 @@ class Acceptance {
       reason = "the node has no result";
       count = 1;
     }
-    if (alone && severity(verdict) < severity(missing)) {
+    if (alone && verdict == pass) {
       verdict = missing;
       reason = too_few_nodes;
       count = 1;

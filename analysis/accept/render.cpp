@@ -75,8 +75,11 @@ class Renderer {
         unmet == 0   ? ""
         : unmet == 1 ? "; 1 criterion of the fleet is not met"
                      : fmt::format("; {} criteria of the fleet are not met", unmet));
-    if (document_["reason"].is_string())
-      out_ += (markdown_ ? "\n" : "") + safe(document_["reason"]) + "\n";
+    const auto sentence = [&](const json& text) {
+      if (text.is_string()) out_ += (markdown_ ? "\n" : "") + safe(text) + "\n";
+    };
+    sentence(document_["reason"]);
+    if (document_["not_compared"] != document_["reason"]) sentence(document_["not_compared"]);
     out_ += "\n";
   }
 
@@ -111,7 +114,7 @@ class Renderer {
       std::size_t left = 0;
       const auto take = [&](const json& finding, const std::string& what) {
         if (finding["verdict"] == "PASS" || finding["verdict"] == "unknown") return;
-        if (finding["reason"] == too_few_nodes) return;  // the second line says it of all
+        if (finding["reason"] == too_few_nodes) return;  // said above, of all rows
         if (items.size() == shown_rows)
           ++left;
         else

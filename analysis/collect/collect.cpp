@@ -46,12 +46,17 @@ class FolderLock {
 
 /// Why rank 0 cannot write into the folder, or "".
 std::string fault_of_out(const CollectOptions& options, const std::string& host) {
-  if (!fs::is_directory(options.out))
-    return fmt::format(
-        "the folder {} does not exist on {}, the node of rank 0, which writes there. Create it, or "
-        "start this on a node that can see it.",
-        options.out.string(), host);
   std::error_code missing;
+  if (!fs::is_directory(options.out, missing))
+    return fmt::format(
+        "the folder {} {} on {}, the node of rank 0, which writes there. Create it, or start this "
+        "on "
+        "a node that can see it.",
+        options.out.string(),
+        missing && missing != std::errc::no_such_file_or_directory
+            ? fmt::format("cannot be read ({})", missing.message())
+            : "does not exist",
+        host);
   if (fs::equivalent(options.local, options.out, missing))
     return fmt::format(
         "{} is the nodes' local folder itself. Choose another folder for all of them.",

@@ -140,7 +140,12 @@ NodeFolder::NodeFolder(const fs::path& out, const std::string& node)
     fs::remove_all(left, error);
     check(left, error);
   }
-  earlier_ = earlier_in(final_);
+  try {
+    earlier_ = earlier_in(final_);
+  } catch (const fs::filesystem_error& unreadable) {  // of this node alone
+    throw CaseError(
+        fmt::format("{}: cannot be read ({})", final_.string(), unreadable.code().message()));
+  }
 }
 
 NodeFolder::~NodeFolder() {
@@ -182,9 +187,14 @@ void NodeFolder::commit() {
     make_folders(old_.parent_path());
     move_folder(final_, old_);
   }
-  move_folder(staging_, final_);
-  sync_folder(out_);
   std::error_code stays;
+  try {
+    move_folder(staging_, final_);
+  } catch (const Unwritable&) {
+    if (earlier_.exists) fs::rename(old_, final_, stays);
+    throw;
+  }
+  sync_folder(out_);
   fs::remove_all(old_, stays);
 }
 

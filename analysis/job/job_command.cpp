@@ -65,11 +65,13 @@ std::vector<std::string> words_of_run(const Given& given, const fs::path& suite,
       words.insert(words.end(), {fmt::format("--{}", flag), *value});
   const std::vector<std::string> more = launcher_words(value_of(given, "run").value_or(""));
   words.insert(words.end(), more.begin(), more.end());
-  // A minute, or half the time of a short job, is left for the result.
+  // Time is left for the result, more where it is collected from the nodes; of a short job, half.
   const std::uint64_t limit = clock_time("--time", *value_of(given, "time"), minute);
-  if (std::find(more.begin(), more.end(), "--walltime") == more.end())
-    words.insert(words.end(),
-                 {"--walltime", clock_text(limit < 2 * minute ? limit / 2 : limit - minute)});
+  const auto has = [&](const char* flag) {
+    return std::find(more.begin(), more.end(), flag) != more.end();
+  };
+  const std::uint64_t left = std::min(limit / 2, has("--local-results") ? 3 * minute : minute);
+  if (!has("--walltime")) words.insert(words.end(), {"--walltime", clock_text(limit - left)});
   words.insert(words.end(), {"--out", folder.string(), "--resume"});
   return words;
 }
@@ -127,7 +129,7 @@ int collect_nodes(const Launcher& launcher, const Job& job, const fs::path& scri
   std::ifstream stream(list);
   std::vector<LeftRun> runs;
   for (std::string node; std::getline(stream, node);)
-    runs.push_back(left_run(job.folder / node, before[node]));
+    runs.push_back(left_node(job.folder / node, before[node]));
   std::cout << report_of_nodes(runs, job.folder) << std::flush;
   return static_cast<int>(code_of(runs));
 }

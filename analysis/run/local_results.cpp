@@ -17,6 +17,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
+/// Some nodes may wait in MPI for one that could not begin, or that hangs, and no launcher knows.
+/// Files of a node are some megabytes, so a network that is slow needs seconds for them.
+constexpr std::chrono::seconds patience(120), patience_of_a_node(10);
+
 /// What `assay collect` said, without the words of the launcher around it; those alone where it
 /// said nothing.
 std::string words_of_collect(const fs::path& log) {
@@ -58,13 +62,20 @@ std::vector<std::string> LocalResults::command(const std::set<std::string>& host
 void LocalResults::prepare(const std::set<std::string>& hosts, std::uint64_t nodes) const {
   std::vector<std::string> words = command(hosts, nodes);
   words.emplace_back("--prepare");
-  const Ended ended = wait_for_end(words, out_ / "log", "prepare-collect");
+  const auto fail = [&](const std::string& why) {
+    throw CaseError(
+        fmt::format("pre-flight failed: the nodes' results could not be collected at the end ({}): "
+                    "{}\nNothing was timed.",
+                    why, words_of_collect(out_ / "log" / "prepare-collect.err.txt")));
+  };
+  Ended ended;
+  try {
+    ended = wait_for_end(words, out_ / "log", "prepare-collect", patience);
+  } catch (const CaseError& late) {
+    fail(late.what());
+  }
   if (ended.signalled || ended.code != 0)
-    throw CaseError(fmt::format(
-        "pre-flight failed: the nodes' results could not be collected at the end (`{}` {}): {}\n"
-        "Nothing was timed.",
-        join(words, " "), ended.text(),
-        words_of_collect(out_ / "log" / "prepare-collect.err.txt")));
+    fail(fmt::format("`{}` {}", join(words, " "), ended.text()));
 }
 
 ExitCode LocalResults::collect(const std::function<std::set<std::string>()>& answering,
@@ -72,7 +83,8 @@ ExitCode LocalResults::collect(const std::function<std::set<std::string>()>& ans
   std::string why;
   try {
     const std::vector<std::string> words = command(answering(), nodes);
-    const Ended ended = wait_for_end(words, out_ / "log", "collect");
+    const Ended ended = wait_for_end(words, out_ / "log", "collect",
+                                     patience + static_cast<int>(nodes) * patience_of_a_node);
     const std::string said = words_of_collect(out_ / "log" / "collect.err.txt");
     if (!ended.signalled && ended.code == 0) {
       std::cerr << fmt::format("assay run: {}\n", said);
@@ -87,13 +99,6 @@ ExitCode LocalResults::collect(const std::function<std::set<std::string>()>& ans
       "{}/<node> there; the same command with --resume collects it.\n",
       why, local_.string());
   return ExitCode::failed;
-}
-
-void LocalResults::expect_end(LeftRun& run) const {
-  if (run.result.is_null() || fs::exists(out_ / run.name / collecting::end_name)) return;
-  run.result = nullptr;
-  run.missing = fmt::format("its run has not ended, or was not collected; see {}/{} there",
-                            local_.string(), run.name);
 }
 
 }  // namespace assay

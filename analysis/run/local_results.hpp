@@ -27,8 +27,6 @@ class LocalResults final {
   /// is not there. failed (7) where anything is not; then it stays on its node.
   ExitCode collect(const std::function<std::set<std::string>()>& answering,
                    std::uint64_t nodes) const;
-  /// A node whose run has not ended may have left the result of an earlier one: that is none.
-  void expect_end(LeftRun& run) const;
 
  private:
   std::vector<std::string> command(const std::set<std::string>& hosts, std::uint64_t nodes) const;

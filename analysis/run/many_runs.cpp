@@ -11,6 +11,7 @@
 #include "analysis/run/interrupted.hpp"
 #include "analysis/run/run.hpp"
 #include "core/base/paths.hpp"
+#include "core/base/text.hpp"
 #include "core/result/result.hpp"
 
 namespace assay {
@@ -56,16 +57,21 @@ fs::path folder_of_many(const Given& given, const std::string& flag) {
 }
 
 Ended wait_for_end(const std::vector<std::string>& command, const fs::path& log,
-                   const std::string& name) {
+                   const std::string& name, std::optional<std::chrono::seconds> limit) {
   prepare_parent();
   Child child(command, log / (name + ".out.txt"), log / (name + ".err.txt"));
   constexpr std::chrono::milliseconds look(200), grace(10'000);
+  const auto start = std::chrono::steady_clock::now();
   for (;;) {
     if (const int number = wait_for_signal(look)) {
       child.kill(grace);
       throw Interrupted{number};
     }
     if (const auto ended = child.poll()) return *ended;
+    if (!limit || std::chrono::steady_clock::now() - start < *limit) continue;
+    child.kill(grace);
+    throw CaseError(fmt::format("`{}` has not ended within {} s and was killed", join(command, " "),
+                                limit->count()));
   }
 }
 
@@ -89,6 +95,18 @@ LeftRun left_run(const fs::path& folder, const Written& before) {
   } catch (const InputError& error) {
     run.missing = error.what();
   }
+  return run;
+}
+
+LeftRun left_node(const fs::path& folder, const Written& before, const fs::path& elsewhere) {
+  LeftRun run = left_run(folder, before);
+  if (run.result.is_null() || fs::exists(folder / collecting::end_name)) return run;
+  run.result = nullptr;
+  run.missing = elsewhere.empty() ? fmt::format("its run has not ended; see {}", folder.string())
+                                  : fmt::format(
+                                        "its run has not ended, or was not collected; see "
+                                        "{} there",
+                                        elsewhere.string());
   return run;
 }
 

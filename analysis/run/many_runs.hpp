@@ -2,6 +2,7 @@
 // What `assay run --per-node` and `--pairs` share: runs as processes of their own, in folders below
 // one.
 
+#include <chrono>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -24,11 +25,11 @@ Launcher named_launcher(const Given& given, const std::string& flag);
 /// The absolute folder of --out, made, and held for this process. InputError for none.
 std::filesystem::path folder_of_many(const Given& given, const std::string& flag);
 
-/// Runs a command to its end, however long it takes, with its words in LOG/<name>.out.txt and
-/// .err.txt. Interrupted, when a signal asks this process to end; the command's end is then waited
-/// for.
+/// Runs a command to its end, with its words in LOG/<name>.out.txt and .err.txt. CaseError if it
+/// takes longer than `limit`: it is then killed. Interrupted, when a signal asks this process to
+/// end; the command's end is then waited for.
 Ended wait_for_end(const std::vector<std::string>& command, const std::filesystem::path& log,
-                   const std::string& name);
+                   const std::string& name, std::optional<std::chrono::seconds> limit = {});
 
 /// When the result in a run's folder was written; nothing where there is none.
 using Written = std::optional<std::filesystem::file_time_type>;
@@ -43,6 +44,12 @@ struct LeftRun {
 /// `before`: written_in the folder before the run began. A result that a node has not written anew
 /// is an earlier run's, not this one's.
 LeftRun left_run(const std::filesystem::path& folder, const Written& before);
+
+/// The same of a node's run, which says its end in the folder: without that, a result there is one
+/// of an earlier run, or is not whole. `elsewhere`: where the node itself has its folder, if it is
+/// another one.
+LeftRun left_node(const std::filesystem::path& folder, const Written& before,
+                  const std::filesystem::path& elsewhere = {});
 
 /// The gravest exit code of all: 7 where a result is missing.
 ExitCode code_of(const std::vector<LeftRun>& runs);

@@ -41,19 +41,24 @@ std::set<std::string> answering_nodes(const Launcher& launcher, std::uint64_t no
   std::set<std::string> answered;
   for (const PlacedProcess& process : found) {
     if (const std::string why = collecting::why_not_folder_name(process.host); !why.empty())
-      throw CaseError(
-          fmt::format("pre-flight failed: a node has the name '{}' ({}). Nothing was timed.",
-                      visible(process.host), why));
+      throw CaseError(fmt::format("a node has the name '{}' ({})", visible(process.host), why));
     if (!answered.insert(process.host).second)
-      throw CaseError(fmt::format(
-          "pre-flight failed: two of the processes, one for each node, are on {} (`{}`). Nothing "
-          "was timed.",
-          process.host, join(command, " ")));
+      throw CaseError(fmt::format("two of the processes, one for each node, are on {} (`{}`)",
+                                  process.host, join(command, " ")));
   }
   if (answered.empty())
-    throw CaseError(fmt::format("pre-flight failed: no node answers (`{}` {}{}{}).",
-                                join(command, " "), ended.text(), said.empty() ? "" : ": ", said));
+    throw CaseError(fmt::format("no node answers (`{}` {}{}{})", join(command, " "), ended.text(),
+                                said.empty() ? "" : ": ", said));
   return answered;
+}
+
+std::set<std::string> nodes_of_preflight(const Launcher& launcher, std::uint64_t nodes,
+                                         const fs::path& scratch) {
+  try {
+    return answering_nodes(launcher, nodes, scratch);
+  } catch (const CaseError& error) {
+    throw CaseError(fmt::format("pre-flight failed: {}. Nothing was timed.", error.what()));
+  }
 }
 
 /// The nodes that answered, and those that the allocation names and that did not: they will be
@@ -132,7 +137,7 @@ int run_on_every_node(const Given& given) {
   const std::vector<std::string> allocated = launcher.allocated_nodes(scratch);
   const std::uint64_t nodes =
       whole_of(given, "nodes", 1, 1'000'000).value_or(std::max<std::size_t>(1, allocated.size()));
-  const std::set<std::string> answered = answering_nodes(launcher, nodes, scratch);
+  const std::set<std::string> answered = nodes_of_preflight(launcher, nodes, scratch);
   const std::set<std::string> expected = expected_nodes(allocated, answered, nodes);
   std::optional<LocalResults> local;
   if (const auto there = value_of(given, "local-results")) {
@@ -159,8 +164,7 @@ int run_on_every_node(const Given& given) {
   std::vector<LeftRun> runs;
   std::string names;
   for (const std::string& node : expected) {
-    runs.push_back(left_run(folder / node, before.at(node)));
-    if (local) local->expect_end(runs.back());
+    runs.push_back(left_node(folder / node, before.at(node), local ? written / node : fs::path()));
     names += node + "\n";
   }
   write_text(folder / node_list, names);

@@ -250,7 +250,7 @@ class Collect(RunTest):
         self.command(ASSAY, "job", suite, "--launcher", "slurm", "--nodes", 4, "--time", 30, "--out", self.out,
                      "--run", "--per-node --local-results /tmp/assay", code=0)
         last = (self.out / "job.sh").read_text().splitlines()[-1]
-        self.assertRegex(last, r"--launcher slurm --nodes 4 --per-node --local-results /tmp/assay --walltime 00:29:00 --out \S+ --resume$")
+        self.assertRegex(last, r"--launcher slurm --nodes 4 --per-node --local-results /tmp/assay --walltime 00:27:00 --out \S+ --resume$")
 
 
 if __name__ == "__main__":

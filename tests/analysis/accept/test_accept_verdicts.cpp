@@ -77,6 +77,29 @@ TEST(AcceptVerdict, WhatANodeOfASmallFleetHasByItselfStandsFirst) {
   EXPECT_EQ(alone["verdict"], "PASS");
 }
 
+TEST(AcceptVerdict, AnAbsoluteLimitJudgesASmallFleetThatRelativeOnesCannot) {
+  json both = five_percent;
+  both["absolute"] = {{{"rows", "."}, {"quantity", "time_s"}, {"at_most", 1e-9}}};
+  const json made = judged(healthy(2), both);
+  for (const std::size_t node : {0, 1}) {
+    EXPECT_EQ(of(made, node)["rows"][1]["verdict"], "PERF-FAIL");
+    EXPECT_EQ(of(made, node)["verdict"], "PERF-FAIL");
+    EXPECT_NE(of(made, node)["reason"].get<std::string>().find("time_s"), std::string::npos);
+  }
+  EXPECT_EQ(made["verdict"], "MISSING") << "the relative criteria have judged nothing";
+  const std::string text = render_acceptance(made, false);
+  EXPECT_EQ(times_in(text, "Measure 3 nodes or more"), 1U) << text;
+  EXPECT_NE(text.find("PERF-FAIL conv"), std::string::npos) << text;
+}
+
+TEST(AcceptVerdict, WhySmallFleetsCannotBeJudgedIsSaidBesideAFailure) {
+  auto results = healthy(2);
+  results[1].result["rows"][1] = row("failed", 2, 0, {{"threads", "4"}});
+  const json made = judged(results, five_percent);
+  EXPECT_NE(made["reason"].get<std::string>().find("failed"), std::string::npos);
+  EXPECT_EQ(times_in(render_acceptance(made, false), "Measure 3 nodes or more"), 1U);
+}
+
 TEST(AcceptVerdict, ARowThatFewNodesHaveSaysSo) {
   auto results = healthy(4);
   for (const int node : {0, 1}) results[node].result["rows"].erase(1);

@@ -53,6 +53,19 @@ class CollectTest : public testing::Test {
   fs::path local_ = folder_ / "local", out_ = folder_ / "out";
 };
 
+TEST_F(CollectTest, AFolderThatCannotBeReadCostsItsNodeAlone) {
+  for (const char* host : {"threads0", "threads1", "threads2"})
+    put(local_ / host / "journal.jsonl", "0\n");
+  fs::create_directories(out_ / "threads1");
+  fs::create_symlink("journal.jsonl", out_ / "threads1" / "journal.jsonl");  // leads to itself
+  const auto made = collect_on(3);
+  EXPECT_EQ(made.front().code, ExitCode::failed);
+  EXPECT_NE(made.front().lines.front().find("not collected: threads1"), std::string::npos)
+      << made.front().lines.front();
+  for (const char* host : {"threads0", "threads2"})
+    EXPECT_EQ(content_of(out_ / host / "journal.jsonl"), "0\n");
+}
+
 TEST_F(CollectTest, EveryRankEndsWithTheSameCode) {
   put(local_ / "threads0" / "journal.jsonl", "0\n");
   put(local_ / "threads2" / "log" / "deep" / "a.txt", std::string(most_message_bytes + 1, 'x'));

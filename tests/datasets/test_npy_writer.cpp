@@ -1,6 +1,7 @@
 #include "datasets/npy_writer.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <numeric>
@@ -16,7 +17,8 @@ namespace fs = std::filesystem;
 
 class NpyWriterTest : public ::testing::Test {
  protected:
-  NpyWriterTest() : folder_(fs::path(testing::TempDir()) / "npy_writer") {
+  NpyWriterTest()
+      : folder_(fs::path(testing::TempDir()) / ("npy_writer" + std::to_string(::getpid()))) {
     fs::remove_all(folder_);
     fs::create_directories(folder_);
   }

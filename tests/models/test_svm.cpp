@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <fstream>
@@ -114,7 +115,8 @@ TEST(SvmVerification, FindsWhatIsWrong) {
 }
 
 TEST(Svm, LabelsAreOfTwoClasses) {
-  const std::filesystem::path file = std::filesystem::path(testing::TempDir()) / "assay_labels.csv";
+  const std::filesystem::path file = std::filesystem::path(testing::TempDir()) /
+                                     ("assay_labels" + std::to_string(::getpid()) + ".csv");
   const auto read = [&](const std::string& text) {
     std::ofstream(file) << "a,label\n" << text;
     const std::unique_ptr<Table> table = signed_labels(open_table(file));

@@ -1,6 +1,7 @@
 #include "core/measure/timing.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -338,7 +339,8 @@ TEST(Measure, NothingIsPrinted) {
 /// runs one test.
 TEST(Measure, TheEnvironmentOfGoogleBenchmarkHasNoEffect) {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe");
-  const std::string out = testing::TempDir() + "/assay_benchmark_out.json";
+  const std::string out =
+      testing::TempDir() + "/assay_benchmark_out" + std::to_string(::getpid()) + ".json";
   std::remove(out.c_str());
   const std::string command =
       "BENCHMARK_OUT=" + out +

@@ -3,6 +3,7 @@
 #include "core/result/row_reader.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -78,7 +79,7 @@ class RowReader : public testing::Test {
     return "accepted";
   }
 
-  fs::path folder_ = fs::temp_directory_path() / "assay-row-reader";
+  fs::path folder_ = fs::temp_directory_path() / ("assay-row-reader" + std::to_string(::getpid()));
   json original_;
 };
 

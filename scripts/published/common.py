@@ -1,5 +1,6 @@
 """What every converter shares: a published row, a result file, and the check of its constants against their sources."""
 import json
+import re
 import sys
 from collections import OrderedDict, namedtuple
 
@@ -10,6 +11,18 @@ PRABHAT = Document("Prabhat and M. Houston, Scaling the Summit of Exascale Deep 
                    "https://blog.tensorflow.org/2019/02/scaling-summit-of-exascale-deep-learning.html", "003")
 YIN = Document("J. Yin, Early experiences with Machine Learning and Deep Learning on Summit/SummitDev, "
                "Oak Ridge National Laboratory, slides without a date, https://code.ornl.gov/jqyin/mldl-hpc", "004")
+# Repositories that the data cite as "DeepBench@da81ba7 PATH …": author, title and date of that commit; where it is; its licence.
+REPOSITORIES = {
+    "DeepBench": ("Baidu Research, DeepBench, 11 August 2020", "baidu-research/DeepBench", "Apache-2.0"),
+    "RBigData/coral2": ("RBigData, CORAL-2 Big Data Analytics Suite, 25 November 2019", "RBigData/coral2", "BSD-2-Clause"),
+}
+
+
+def cited(source):
+    """The citation of a file in a repository, by its address: a reader finds it without us."""
+    repository, commit, path, place = re.fullmatch(r"(\S+)@(\w+) ([^\s,]+),? (.+)", source).groups()
+    what, address, licence = REPOSITORIES[repository]
+    return f"{what}, https://github.com/{address}/blob/{commit}/{path} {place} ({licence})"
 
 
 class Sources:
@@ -81,7 +94,7 @@ def write(path, document, lists=("environments", "rows", "problems")):
 
     parts = []
     for key, value in document.items():
-        text = "[\n" + ",\n".join(dump(one) for one in value) + "]" if key in lists else dump(value)
+        text = "[\n" + ",\n".join(dump(item) for item in value) + "]" if key in lists else dump(value)
         parts.append(f"{json.dumps(key)}: {text}")
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="utf-8")

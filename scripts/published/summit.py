@@ -73,7 +73,7 @@ def check(sources):
                 assert layout is None or layout[0] * layout[1] == CORES[architecture] * smt, (workload, size, smt)
         for place, (seconds, layout) in enumerate(zip(power8.split(), layouts8)):
             label = [f"{SMT['Power8'][place]}({layout[0]} {layout[1]})"] if layout else []
-            ratios = [f"{one}x" for one in RATIOS.get((workload, size), ["-"] * 4)[place].split() if one != "-"]
+            ratios = [f"{ratio}x" for ratio in RATIOS.get((workload, size), ["-"] * 4)[place].split() if ratio != "-"]
             sources.row_in_document(YIN, *label, seconds, *ratios)
         if power9:
             for line, mine in zip(RATIOS[workload, size], power8.split()):
@@ -107,8 +107,8 @@ def check_columns(sources):
         for place, (seconds, layout, line) in enumerate(zip(power8.split(), layouts, RATIOS[workload, size])):
             printed = line.split()
             label = [f"{SMT['Power8'][place]}({layout[0]} {layout[1]})"] if layout else []
-            found = sources.columns_in_document(YIN, *label, seconds, *(f"{one}x" for one in printed if one != "-"))
-            expected = [column + 1 for column, one in zip(own, printed) if one != "-"] if found else []
+            found = sources.columns_in_document(YIN, *label, seconds, *(f"{ratio}x" for ratio in printed if ratio != "-"))
+            expected = [column + 1 for column, ratio in zip(own, printed) if ratio != "-"] if found else []
             if found[len(label) + 1:] != expected:
                 sys.exit(f"'{YIN.citation}': the ratios of {workload} {size} GB, {seconds} s, stand in another column")
 
@@ -119,10 +119,10 @@ DEFINED = {"kmeans": {"clusters": "2+3+4"}}
 
 def analytics_rows(name, architecture):
     mine = 3 if architecture == "Power9" else 5
-    for one in ANALYTICS:
-        workload, benchmark, size = one[:3]
-        texts = one[mine].split() if one[mine] else [None] * 3
-        for place, (smt, text, layout) in enumerate(zip(SMT[architecture], texts, one[mine + 1])):
+    for analysis in ANALYTICS:
+        workload, benchmark, size = analysis[:3]
+        texts = analysis[mine].split() if analysis[mine] else [None] * 3
+        for place, (smt, text, layout) in enumerate(zip(SMT[architecture], texts, analysis[mine + 1])):
             missing = "the source gives no number" if text is None else DAMAGED if text == "-" else None
             notes = [] if layout else [f"(thread rank) layout of SMT {smt} not legible"]
             if architecture == "Power8" and smt == 2:
@@ -145,7 +145,7 @@ def dl_rows(name, architecture):
         parameters = {"precision": "fp16", "algorithm": algorithm, "workload": workload, "architecture": architecture, "nodes": 1}
         names, note = [], "walltime of an unknown number of iterations"
         if benchmark == "conv":
-            label, _, batch = next(one for one in CORAL2_CONV if one[1] == implementation)
+            label, _, batch = next(entry for entry in CORAL2_CONV if entry[1] == implementation)
             shape = dict(CONV_SHAPE, mb=batch)
             descriptor = conv_descriptor(shape)
             problem, names = {"descriptor": descriptor, "flops": conv_flops(shape)}, [f"coral2/{label}"]

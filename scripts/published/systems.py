@@ -1,8 +1,10 @@
 """Titan, Fugaku, ResNet-50 on GPUs and CPUs, the ImageNet records, the exascale record on Summit."""
 import json
 
-from .common import PRABHAT, SATO, YIN, environment, result, row, write
+from .common import PRABHAT, SATO, YIN, cited, environment, result, row, write
 
+TOP500 = ("E. Strohmaier, J. Dongarra, H. Simon and M. Meuer, TOP500 list (HPL of Supercomputer Fugaku), November 2020, "
+          "https://top500.org/lists/top500/2020/11/")
 RECORDS_SOURCE = YIN.citation + "; table 1 of State-of-the-art ImageNet training"
 # ResNet-50 on one A64FX node, images/s: as it is, with oneDNN for aarch64, and with tcmalloc as well; the factors printed beside the bars.
 # In the text of the chart the labels run together: the factors put them in order.
@@ -24,28 +26,28 @@ CORAL2 = {"kmeans": {"clusters": "2+3+4", "iterations": 2}, "svm": {"evaluations
 
 def titan(folder, sources, data):
     sources.on_page("K-means 1.8, PCA 6.0, SVM 0.24 TB/s", "128-node jobs, 250 columns, ≥ 1 TB")
-    found = [one for one in json.loads((data / "published-results.json").read_text()) if one["system"] == "Titan (OLCF)"]
+    found = [figure for figure in json.loads((data / "published-results.json").read_text()) if figure["system"] == "Titan (OLCF)"]
     rows = []
-    for one in found:
-        benchmark = one["benchmark"].split("/")[1]
+    for figure in found:
+        benchmark = figure["benchmark"].split("/")[1]
         problem = {"descriptor": "1024GB", "size": 1024 * 10**9, "columns": 250}  # as the lists coral2 name it
         workload = {"pca": "PCA", "kmeans": "K-means", "svm": "SVM"}.get(benchmark)
-        parameters = {"precision": one["precision"], "workload": workload, "architecture": "Titan", "ranks": None, "nodes": 128,
+        parameters = {"precision": figure["precision"], "workload": workload, "architecture": "Titan", "ranks": None, "nodes": 128,
                       **CORAL2.get(benchmark, {})}
-        if one["metric"] == "FOM":
-            assert one["unit"] == "TB/s", one
-            rate = float(f"{one['value'] * 1e12:.12g}")
+        if figure["metric"] == "FOM":
+            assert figure["unit"] == "TB/s", figure
+            rate = float(f"{figure['value'] * 1e12:.12g}")
             # The figure is of the whole ensemble: with the node count of one job it would be taken for 146 times a job's rate.
             rows.append(row(f"{benchmark}/1024GB/fp64/fom", benchmark, problem, dict(parameters, nodes=146 * 128, conform="coral2"),
-                            one["source"] + " (BSD-2-Clause)", str(one["value"]), "TB/s", one["value"],
-                            rates={"figure_of_merit": rate}, projection=one["note"].removeprefix("projected baseline: "),
-                            note=f"{one['definition']}. {one['note']}. {one['problem']}"))
-        elif one["unit"] == "s":
-            rows.append(row(f"{benchmark}/1024GB/fp64/job", benchmark, problem, parameters, one["source"] + " (BSD-2-Clause)",
-                            str(one["value"]), "s", one["value"], seconds=one["value"], note=one["note"]))
+                            cited(figure["source"]), str(figure["value"]), "TB/s", figure["value"],
+                            rates={"figure_of_merit": rate}, projection=figure["note"].removeprefix("projected baseline: "),
+                            note=f"{figure['definition']}. {figure['note']}. {figure['problem']}"))
+        elif figure["unit"] == "s":
+            rows.append(row(f"{benchmark}/1024GB/fp64/job", benchmark, problem, parameters, cited(figure["source"]),
+                            str(figure["value"]), "s", figure["value"], seconds=figure["value"], note=figure["note"]))
         else:  # the improvement that the procurement expected is no result
-            assert one["metric"] == "target_improvement", one
-    assert [one["rates"].get("figure_of_merit") for one in rows] == [1.8e12, 6e12, 2.4e11, None], rows
+            assert figure["metric"] == "target_improvement", figure
+    assert [figure["rates"].get("figure_of_merit") for figure in rows] == [1.8e12, 6e12, 2.4e11, None], rows
     write_system(folder, "titan", "Titan (OLCF, Cray XK7): figures of merit of the CORAL-2 analytics, projected to the whole machine", rows,
                  [environment("AMD Opteron 6274", "Titan (Cray XK7)", found[0]["software"])])
 
@@ -107,7 +109,7 @@ def fugaku(folder, sources):
     a64fx = {"architecture": "A64FX", "precision": "fp64", "ranks": None, "nodes": 1}
     rows += [
         row("hpl/fugaku", "hpl", {"descriptor": "hpl"}, {"precision": "fp64", "architecture": "A64FX", "ranks": None, "nodes": None},
-            "Fugaku, HPL (TOP500)", "442,010", "TFLOP/s", 442010, rates={"flops_per_s": 442010 * 10**12},
+            TOP500, "442,010", "TFLOP/s", 442010, rates={"flops_per_s": 442010 * 10**12},
             note="the whole machine; node count not given"),
         row("stream/triad", "stream", {"descriptor": "triad"}, a64fx, SATO.citation, "80%", "% of 1024 GB/s", 80,
             rates={"bytes_per_s": 0.8 * 1024e9}, note="computed from the fraction of the peak, which is what is printed"),
@@ -119,18 +121,29 @@ def fugaku(folder, sources):
                               "Fujitsu compiler and SSL-II, oneDNN aarch64, tcmalloc, Horovod")])
 
 
-EXAMPLES = "NVIDIA DeepLearningExamples"
+def deep_learning_example(framework, folder):
+    return (f"NVIDIA, Deep Learning Examples: ResNet-50 v1.5 for {framework}, README without a date, "
+            f"https://github.com/NVIDIA/DeepLearningExamples/tree/master/{folder}")
+
+
+def mlperf_training(version, date):
+    return f"MLCommons, MLPerf Training v{version} results, {date}, https://github.com/mlcommons/training_results_v{version}"
+
+
+EXAMPLES = {"MXNet": deep_learning_example("MXNet", "MxNet/Classification/RN50v1.5"),
+            "PyTorch": deep_learning_example("PyTorch", "PyTorch/Classification/ConvNets/resnet50v1.5")}
 TODAY = [  # file, description, processor, rows: (precision, framework, text, images/s, citation)
     ("v100", "NVIDIA V100: ResNet-50 training", "NVIDIA V100", "Volta",
-     [(None, None, "905", 905, SATO.citation + ", quoting NVIDIA"), ("fp32", "MXNet", "384", 384, EXAMPLES),
-      ("mixed", "MXNet", "1,376", 1376, EXAMPLES),
-      ("fp32", "PyTorch", "367", 367, EXAMPLES), ("mixed", "PyTorch", "1,200", 1200, EXAMPLES)]),
-    ("a100", "NVIDIA A100: ResNet-50 training", "NVIDIA A100", "Ampere",
-     [("tf32", "MXNet", "1055.78", 1055.78, EXAMPLES), ("mixed", "MXNet", "3410.52", 3410.52, EXAMPLES),  # the page rounds
-      ("tf32", "PyTorch", "938", 938, EXAMPLES), ("mixed", "PyTorch", "2,470", 2470, EXAMPLES)]),
-    ("h100", "NVIDIA H100: ResNet-50 training, per GPU", "NVIDIA H100", "Hopper", [("fp16", None, "7,155", 7155, "MLPerf Training 4.0")]),
+     [(None, None, "905", 905, SATO.citation + ", quoting NVIDIA"), ("fp32", "MXNet", "384", 384, EXAMPLES["MXNet"]),
+      ("mixed", "MXNet", "1,376", 1376, EXAMPLES["MXNet"]),
+      ("fp32", "PyTorch", "367", 367, EXAMPLES["PyTorch"]), ("mixed", "PyTorch", "1,200", 1200, EXAMPLES["PyTorch"])]),
+    ("a100", "NVIDIA A100: ResNet-50 training", "NVIDIA A100", "Ampere",  # the page rounds MXNet's
+     [("tf32", "MXNet", "1055.78", 1055.78, EXAMPLES["MXNet"]), ("mixed", "MXNet", "3410.52", 3410.52, EXAMPLES["MXNet"]),
+      ("tf32", "PyTorch", "938", 938, EXAMPLES["PyTorch"]), ("mixed", "PyTorch", "2,470", 2470, EXAMPLES["PyTorch"])]),
+    ("h100", "NVIDIA H100: ResNet-50 training, per GPU", "NVIDIA H100", "Hopper",
+     [("fp16", None, "7,155", 7155, mlperf_training("4.0", "12 June 2024"))]),
     ("sapphire-rapids", "Intel Xeon Sapphire Rapids, one socket: ResNet-50 training", "Intel Xeon Sapphire Rapids", "Sapphire Rapids",
-     [("bf16", None, "268", 268, "MLPerf Training 2.1")]),
+     [("bf16", None, "268", 268, mlperf_training("2.1", "9 November 2022"))]),
 ]
 
 

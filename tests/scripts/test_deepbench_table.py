@@ -18,7 +18,7 @@ class DeepBenchTable(PageTests, RunTest):
             rows = [line for line in text.splitlines() if line.startswith("| deepbench-train/train-conv-041")]
             self.assertEqual(len(rows), 1)
             self.assertIn("deepbench-v100", text)
-            self.assertIn("DeepBench@", text, "the citation")
+            self.assertIn("baidu-research/DeepBench/blob/da81ba7/results/", text.replace("\\", ""), "the citation")
         self.assertIn(self.started()[:10], text.split("## ")[1].split("\n")[0])
 
     def started(self):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """scripts/deepbench-table puts the table of a result, with its machine and date, between the marks of a page, and nothing else."""
 from page_helper import PageTests
-from run_helper import BIN, SOURCE, RunTest, group, main
+from run_helper import ASSAY, BIN, SOURCE, RunTest, group, main
 
 
 class DeepBenchTable(PageTests, RunTest):
@@ -20,6 +20,21 @@ class DeepBenchTable(PageTests, RunTest):
             self.assertIn("deepbench-v100", text)
             self.assertIn("baidu-research/DeepBench/blob/da81ba7/results/", text.replace("\\", ""), "the citation")
         self.assertIn(self.started()[:10], text.split("## ")[1].split("\n")[0])
+
+    def test_every_part_finds_its_problems(self):
+        lines = self.command(SOURCE / "scripts" / self.script, "--list", "--programs", BIN, code=0).stdout.splitlines()
+        listed = self.command(ASSAY, "run", "deepbench-train", "--list", code=0).stdout.splitlines()
+        self.assertEqual(set(lines) - set(listed), set(), "cases of the suite")
+        self.assertEqual({line.split("/")[1 if line.startswith("gemm/") else 2] for line in lines}, {"fp32"})
+        for start, kind, last in (("conv/forward/", "conv", 94), ("gemm/", "gemm", 40), ("rnn/", "rnn", 10)):
+            with self.subTest(kind):
+                wanted = {f"deepbench-train/train-{kind}-{i:03}" for i in range(1, last + 1)}
+                of_part = [line for line in lines if line.startswith(f"{kind}/")]
+                names = [line.split()[1].split(",") for line in of_part if line.startswith(start)]
+                self.assertEqual(wanted - {name for some in names for name in some}, set())
+                # The list has some problems twice: further names are names of the same case.
+                self.assertEqual([some for some in names if not wanted & set(some)], [])
+                self.assertEqual(len(names), len(of_part))
 
     def started(self):
         return next(event for event in self.journal() if event["event"] == "run")["started"]

@@ -1,5 +1,6 @@
 // ratio: oneDNN's over native forward inference, gru_lbr:1024-64-1500 with linear input, fp32
 // target: >= 1.15
+// or: rnn_gru_peak
 // pairs: 6
 
 #include "kernels/rnn/benchmark.hpp"

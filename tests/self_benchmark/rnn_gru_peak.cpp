@@ -1,7 +1,8 @@
 // ratio: native forward inference of gru_lbr:1024-64-1500, linear, fp32, over the measured peak
 // target: >= 0.85
+// or: rnn_gru_forward
 // pairs: 6
-// The other bound of the ratios to oneDNN and PyTorch: one of the two is enough.
+// The other bound of the ratios to oneDNN and PyTorch, whose alternative it is.
 
 #include "kernels/rnn/benchmark.hpp"
 #include "kernels/stream/benchmark.hpp"

@@ -1,5 +1,6 @@
 // ratio: PyTorch's over native forward inference, lstm:1024-64-25 with linear input, fp32
 // target: >= 1.15
+// or: rnn_lstm_peak
 // pairs: 20
 
 #include "kernels/rnn/benchmark.hpp"

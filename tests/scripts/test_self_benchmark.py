@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""scripts/self-benchmark: a claim that one of several ratios proves is judged by all of them."""
+import contextlib
+import importlib.machinery
+import importlib.util
+import io
+import pathlib
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+LOADER = importlib.machinery.SourceFileLoader("self_benchmark", str(SOURCE / "scripts" / "self-benchmark"))
+SELF = importlib.util.module_from_spec(importlib.util.spec_from_loader("self_benchmark", LOADER))
+LOADER.exec_module(SELF)
+
+
+def joint(own, *others):
+    names = [f"other{i}" for i in range(len(others))]
+    verdicts = {"own": own, **{name: verdict for name, verdict in zip(names, others) if verdict}}
+    return SELF.joint("own", verdicts, names)
+
+
+class Alternatives(unittest.TestCase):
+    def test_one_that_is_met_is_enough(self):
+        self.assertEqual(joint("met"), ("met", "own"))
+        self.assertEqual(joint("met", "missed"), ("met", "own"))
+        for own in ("missed", "inconclusive", "unavailable"):
+            self.assertEqual(joint(own, "missed", "met"), ("met", "other1"))
+
+    def test_missed_where_all_are_missed(self):
+        self.assertEqual(joint("missed"), ("missed", None))
+        self.assertEqual(joint("missed", "missed", "missed"), ("missed", None))
+
+    def test_what_is_open_proves_nothing_and_excludes_nothing(self):
+        for other in ("inconclusive", "unavailable", "failed", None):  # None: not measured
+            self.assertEqual(joint("missed", "missed", other), ("inconclusive", None))
+            self.assertEqual(joint("inconclusive", other), ("inconclusive", None))
+        self.assertEqual(joint("inconclusive", "missed"), ("inconclusive", None))
+        self.assertEqual(joint("unavailable", "missed"), ("unavailable", None))
+
+    def test_a_failure_stays_one(self):
+        self.assertEqual(joint("failed", "met"), ("failed", None))
+
+    def test_lines_tell_the_joint_verdict(self):
+        def ratio(folder, name, head):
+            file = pathlib.Path(folder) / f"{name}.py"
+            file.write_text(f"#!/usr/bin/env python3\n# ratio: a over b\n# target: >= 1\n{head}")
+            return SELF.Ratio(file)
+        with tempfile.TemporaryDirectory() as folder:
+            ratios = [ratio(folder, "fast", "# or: near\n"), ratio(folder, "near", ""), ratio(folder, "lone", "")]
+            SELF.check_alternatives(ratios)
+            lines = [{"name": "fast", "verdict": "missed"}, {"name": "near", "verdict": "met"}, {"name": "lone", "verdict": "missed"}]
+            said = io.StringIO()
+            with contextlib.redirect_stdout(said):
+                SELF.judge_together(lines, ratios)
+            self.assertEqual([line["joint_verdict"] for line in lines], ["met", "met", "missed"])
+            self.assertIn("met by near", said.getvalue())
+            self.assertNotIn("lone", said.getvalue())
+            with self.assertRaises(SystemExit):
+                SELF.check_alternatives([ratio(folder, "wrong", "# or: none\n")])
+
+    def test_every_alternative_of_the_measurements_exists(self):
+        ratios = [SELF.Ratio(file) for file in sorted(SELF.FOLDER.iterdir()) if file.suffix in (".cpp", ".py", ".sh")]
+        SELF.check_alternatives(ratios)
+        self.assertIn("rnn_lstm_peak", next(ratio for ratio in ratios if ratio.name == "rnn_lstm_forward").alternatives)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -21,7 +21,7 @@ using nlohmann::json;
 
 constexpr std::string_view magic = "ASSAYCKP";
 constexpr std::size_t length_at = 8, check_at = 16, header_at = 20;
-constexpr int version_of_format = 1;
+constexpr int version_of_format = 2;
 constexpr const char* byte_order = std::endian::native == std::endian::little ? "little" : "big";
 
 template <class Byte>

@@ -5,7 +5,7 @@
 // and of the header (4 bytes, little-endian); the header, which is JSON; the blobs, one after the
 // other. The header:
 //
-// {"format":1,"byte_order":"little","architecture":…,"state":{…},
+// {"format":2,"byte_order":"little","architecture":…,"state":{…},
 //  "blobs":[{"name":…,"bytes":…,"crc32c":…}]}
 
 #include <cstddef>

@@ -96,7 +96,7 @@ class Training {
       // A step that was skipped says nothing: the next one is checked.
       if (check && overflowed_) ++checked;
       ++step_;
-      stop_if_stuck();
+      stop_if_diverged();
       if (step_ < steps_) stop_if_asked();
     }
     if (training_.steps() % passes_ != 0) {
@@ -125,11 +125,6 @@ class Training {
           "training diverged: the loss is {} in epoch {}. Use a smaller learning rate, or a longer "
           "warm-up.",
           result.training_loss, result.epoch));
-    if (trainer_.loss_scale().diverged())
-      throw Diverged(
-          fmt::format("training diverged: gradients are not finite in epoch {}. Use a smaller "
-                      "learning rate, or a longer warm-up.",
-                      result.epoch));
     if (result.epoch % settings_.validate_every == 0 || result.epoch == settings_.epochs)
       return validate(result, random());
     result.seconds = elapsed();
@@ -203,8 +198,14 @@ class Training {
     made_.found.reason = checked.reason + ", " + when;
   }
 
-  void stop_if_stuck() const {
+  /// All ranks alike, since they have judged the step alike.
+  void stop_if_diverged() const {
     const LossScale& scale = trainer_.loss_scale();
+    if (scale.diverged())
+      throw Diverged(
+          fmt::format("training diverged: gradients are not finite in step {} of epoch {}. Use a "
+                      "smaller learning rate, or a longer warm-up.",
+                      step_, epoch_ + 1));
     if (!scale.stuck()) return;
     throw Diverged(
         fmt::format("training diverged: {} steps in a row were skipped, up to step {} of epoch {}, "

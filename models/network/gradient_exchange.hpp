@@ -29,7 +29,8 @@ class GradientExchange {
   /// long. A bucket has `bucket_bytes` at least, but for the last one.
   GradientExchange(Executor& executor, Communicator& ranks, Communicator& adding,
                    std::size_t bucket_bytes);
-  /// Waits for what is under way: no transfer may reach memory that is gone.
+  /// Waits for what is under way: no transfer may reach memory that is gone. Not while an exception
+  /// unwinds: others may have failed earlier, and would never take part.
   ~GradientExchange();
   GradientExchange(const GradientExchange&) = delete;
   GradientExchange& operator=(const GradientExchange&) = delete;

@@ -87,7 +87,9 @@ bool LossScale::update(bool finite, double made_with) {
     if (dynamic) state_.scale = std::max(std::min(state_.scale, made_with / 2), least_loss_scale);
   } else {
     state_.skipped_in_row = 0;
-    if (++state_.good_steps == settings_.growth_steps) {
+    if (state_.good_steps + 1 < settings_.growth_steps) {
+      ++state_.good_steps;
+    } else if (grows_) {
       state_.good_steps = 0;
       if (dynamic) state_.scale = std::min(2 * state_.scale, most_loss_scale);
     }

@@ -49,6 +49,8 @@ class LossScale {
   /// The same of gradients that were made with another scale, one of the steps before: what was too
   /// large then halves that one, and leaves a scale that is smaller already as it is.
   bool update(bool finite, double made_with);
+  /// Whether good steps may double a dynamic scale; at first they may.
+  void let_grow(bool grows) { grows_ = grows; }
   /// Whether a step was skipped at the scale 1: the scale was not why, the training has diverged.
   bool diverged() const { return diverged_; }
   /// Whether so many steps in a row were skipped that none will count: a scale that does not fall.
@@ -66,7 +68,7 @@ class LossScale {
  private:
   LossScaleSettings settings_;
   LossScaleState state_;
-  bool diverged_ = false;
+  bool diverged_ = false, grows_ = true;
 };
 
 }  // namespace assay

@@ -73,8 +73,17 @@ void Trainer::initialise() {
 
 void Trainer::judge_gradients(bool finite) { judge(finite, loss_scale_.scale()); }
 
-/// Of gradients that were made with `scale`.
+/// Of gradients that were made with `scale`. MPI does not promise that a sum has equal bits on all
+/// ranks, and what follows, the scale and whether steps are made again, has to be equal.
 void Trainer::judge(bool finite, double scale) {
+  if (ranks_.size() > 1) {
+    double found[] = {finite ? 0.0 : 1.0, finite ? 1.0 : 0.0};
+    ranks_.allreduce_max(found);
+    if (found[0] + found[1] > 1)
+      throw CaseError(
+          "the sum of the gradients is finite on some ranks and not on others, so their weights "
+          "differ. Use another --allreduce or --allreduce-transport.");
+  }
   loss_scale_.update(finite, scale);
   lowered_ = !finite && loss_scale_.scale() < scale;
   put_number(graph().loss_scale, loss_scale_.scale());
@@ -213,7 +222,11 @@ bool Trainer::overflowed() {
     return lowered_;
   exchange_->finish();
   const std::vector<double> waiting = numbers(graph().lagged);
-  return !std::all_of(waiting.begin(), waiting.end(), [](double v) { return std::isfinite(v); });
+  double overflowed =
+      std::all_of(waiting.begin(), waiting.end(), [](double v) { return std::isfinite(v); }) ? 0
+                                                                                             : 1;
+  ranks_.allreduce_max(std::span(&overflowed, 1));
+  return overflowed > 0;
 }
 
 std::vector<double> Trainer::timed_step(double rate) {
@@ -257,11 +270,14 @@ void Trainer::save(State& state) {
 }
 
 void Trainer::exchange(State& state) {
-  if (state.waiting_scale != 0 && !is_loss_scale(state.waiting_scale))
+  const bool dynamic = settings_.loss_scale.kind == LossScaleSettings::Kind::dynamic;
+  if (state.waiting_scale != 0 &&
+      (!graph().lags() || !(dynamic ? is_loss_scale(state.waiting_scale)
+                                    : state.waiting_scale == loss_scale_.scale())))
     throw InputError(
-        fmt::format("gradients with the loss scale {} wait for their update. Scales "
-                    "are powers of two.",
-                    state.waiting_scale));
+        fmt::format("gradients with the loss scale {} wait for their update, as in no run of {} "
+                    "with a lag of {}. Give the loss scale of the run that has written them.",
+                    state.waiting_scale, to_text(settings_.loss_scale), settings_.lag));
   exchange_->finish();
   device().stream().wait();
   std::vector<std::byte> block(std::size_t{1} << 20);

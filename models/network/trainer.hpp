@@ -99,7 +99,7 @@ class Trainer {
   };
   void save(State& state);
   /// The trainer continues from `state`, which becomes what the trainer had. InputError where the
-  /// state has loss scales that no run of these settings has.
+  /// state has loss scales that no run of these settings has, or gradients that wait without a lag.
   void exchange(State& state);
   /// The largest difference of a parameter's velocity from that of `state`, as a part of its
   /// 2-norm, and where it is.
@@ -120,13 +120,18 @@ class Trainer {
   /// What is known of how gradients are added; nothing of one rank.
   Executed executed_sum() const;
   const LossScale& loss_scale() const { return loss_scale_; }
-  /// Judges a step by its gradients, as step() does: whether they are finite on all ranks.
+  /// Whether good steps may double a dynamic loss scale; at first, and after initialise(), they
+  /// may.
+  void let_loss_scale_grow(bool grows) { loss_scale_.let_grow(grows); }
+  /// Judges a step by its gradients, as step() does: whether they are finite, on this rank. The
+  /// ranks agree, so that all of them decide alike afterwards: CaseError on all where some ranks'
+  /// sums are finite and others' are not, since their weights then differ. Collective.
   void judge_gradients(bool finite);
   /// Whether the last step's update was skipped, and the loss scale is now smaller than that of the
   /// gradients that were not finite.
   bool lowered() const { return lowered_; }
   /// lowered(), or the next step will be, for gradients that this one has made: checks of it say
-  /// nothing. With a lag it waits for their sum.
+  /// nothing. With a lag it waits for their sum. The same on all ranks. Collective.
   bool overflowed();
   /// Whether the last step made an update, or skipped it: with a lag the first step has none.
   bool updated() const { return updated_; }

@@ -30,6 +30,7 @@ Verification CheckedSteps::make(const std::string& when) {
     trainer_.step(rate_, &check, load_kept);
     if (trainer_.overflowed()) {
       skipped_ = true;
+      trainer_.let_loss_scale_grow(false);  // it only falls from here, so this ends
       steps = 0;
       found = {};
       found.passed = true;
@@ -38,6 +39,7 @@ Verification CheckedSteps::make(const std::string& when) {
       found = check.found;
     }
   }
+  trainer_.let_loss_scale_grow(true);
   if (!found.passed) found.reason += ", " + when;
   judge_finite(when, found);
   found.outputs = found.checked;

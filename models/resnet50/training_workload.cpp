@@ -127,7 +127,6 @@ class TrainingWorkload final : public Workload {
     found.reference += fmt::format("; {} operations of checked steps in fp64", nodes_of_check + 1);
     if (run_.convergence.epochs == 0)
       found.reference += "; throughput only: no training to accuracy";
-    first_loss_ = mean_loss();
     numbers_ = {};
     seconds_["verify"] = seconds_since(start);
     return found;
@@ -313,7 +312,7 @@ class TrainingWorkload final : public Workload {
   bool audited_ = false;
   StepNumbers numbers_;
   std::map<std::string, double> seconds_;
-  double first_loss_ = 0, last_loss_ = 0;
+  double last_loss_ = 0;
   std::unique_ptr<Batches> training_;
   Convergence converged_;
   std::vector<LayerTime> layers_;

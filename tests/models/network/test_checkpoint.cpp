@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "core/base/error.hpp"
+#include "datasets/image_files/image_files.hpp"
 #include "tests/core/result_fixture.hpp"
 
 namespace assay {
@@ -103,11 +104,29 @@ TEST(Checkpoint, TheFormatIsThatOfTheHeader) {
   const auto length = static_cast<unsigned char>(content[8]);
   const json header = json::parse(content.substr(20, length));
   EXPECT_EQ(20u + length + digits.size(), content.size());
-  EXPECT_EQ(header.at("format"), 1);
+  EXPECT_EQ(header.at("format"), 2);
   EXPECT_EQ(header.at("architecture"), "net");
   EXPECT_EQ(header.at("state"), (json{{"step", 7}}));
   EXPECT_EQ(header.at("blobs"),  // the check value of the polynomial
             json::parse(R"([{"name": "digits", "bytes": 9, "crc32c": 3808858755}])"));
+}
+
+/// As a program before had written it, whose state had other fields.
+TEST(Checkpoint, AnEarlierFormatIsNamed) {
+  const Folder folder;
+  Training(3).write(folder.path() / "run.ckpt");
+  std::string content = content_of(folder.path() / "run.ckpt");
+  const std::string now = R"("format":2)";
+  content.replace(content.find(now), now.size(), R"("format":1)");
+  std::size_t length = 0;
+  for (std::size_t i = 8; i-- > 0;)
+    length = length << 8 | static_cast<unsigned char>(content[8 + i]);
+  const std::string checked = content.substr(0, 16) + content.substr(20, length);
+  const std::uint32_t check =
+      crc32c({reinterpret_cast<const std::uint8_t*>(checked.data()), checked.size()});
+  for (std::size_t i = 0; i < 4; ++i) content[16 + i] = static_cast<char>(check >> (8 * i) & 0xFF);
+  EXPECT_SAYS(refusal(folder.put("earlier.ckpt", content)),
+              "its format is 1, this program reads 2). Use the program that has written it.");
 }
 
 TEST(Checkpoint, DamageOfAnyByteIsFound) {

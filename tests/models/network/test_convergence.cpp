@@ -153,17 +153,33 @@ TEST(Convergence, DivergenceIsNoResult) {
   EXPECT_THROW(run.train(), CaseError);
 }
 
+std::string diverged(Session& run) {
+  try {
+    run.train();
+  } catch (const Diverged& why) {
+    return why.what();
+  }
+  return "went on";
+}
+
+/// However many steps of the epoch are left, the scale is not to blame where it is 1.
+TEST(Convergence, ADivergedTrainingIsToldFromAScaleThatIsTooLarge) {
+  for (const char* scale : {"none", "fixed:1", "dynamic:1"}) {
+    Session run(1, 8, 150 * 32, Precision::fp32, scale);
+    run.settings.rate = 1e30;
+    const std::string said = diverged(run);
+    EXPECT_SAYS(said, "training diverged: gradients are not finite in step ");
+    EXPECT_SAYS(said, "of epoch 1. Use a smaller learning rate, or a longer warm-up.");
+    EXPECT_LT(run.trainer->loss_scale().steps(), 100);
+  }
+}
+
 /// A fixed scale that all steps overflow at would go on to the last epoch, and learn nothing.
 TEST(Convergence, AScaleThatSkipsForeverEnds) {
   Session run(1, 8, 320, Precision::fp16, "fixed:16777216");
   run.settings.epochs = 20;
   run.settings.validate_every = 20;
-  std::string said = "went on";
-  try {
-    run.train();
-  } catch (const Diverged& why) {
-    said = why.what();
-  }
+  const std::string said = diverged(run);
   EXPECT_SAYS(said, "100 steps in a row were skipped, up to step 10 of epoch 10");
   EXPECT_SAYS(said, "at the loss scale 16777216");
   EXPECT_EQ(run.trainer->loss_scale().steps(), 100);

@@ -153,8 +153,23 @@ TEST(Lag, StatesHaveTheGradientsThatWait) {
   second->exchange(without);
   step(*second, 3);
   EXPECT_NE(weights_of(*second), learnt);
-  without.waiting_scale = 3;
-  EXPECT_THROW(second->exchange(without), InputError);
+  // A scale that this run cannot have: no power of two, or another than its own.
+  for (const double scale : {3.0, 2.0}) {
+    without.waiting_scale = scale;
+    EXPECT_THROW(second->exchange(without), InputError) << scale;
+  }
+  TrainerSettings of = lagging();
+  of.loss_scale = parse_loss_scale("--loss-scale", "fixed:2");
+  const auto fixed = made(of, *alone);
+  fixed->save(state);
+  state.waiting_scale = 4;
+  EXPECT_THROW(fixed->exchange(state), InputError);
+  state.waiting_scale = 2;
+  fixed->exchange(state);
+  const auto at_once = made(lagging(0), *alone);
+  at_once->save(state);
+  state.waiting_scale = 1;
+  EXPECT_THROW(at_once->exchange(state), InputError);
 }
 
 /// A new beginning has no gradients that wait.

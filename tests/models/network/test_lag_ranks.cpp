@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -11,6 +12,7 @@
 
 #include "comm/forwarding.hpp"
 #include "core/api/host_device.hpp"
+#include "core/base/error.hpp"
 #include "models/network/parameters.hpp"
 #include "models/network/parity.hpp"
 #include "tests/core/thread_communicator.hpp"
@@ -150,6 +152,41 @@ TEST(LagRanks, AnUpdateByThisStepsGradientsIsFound) {
   made(small_settings("native"), *serial_communicator());
   testing_fakes::on_threads(2, [](Communicator& ranks) {
     learnt(*trainer_of(ranks, Sums::newest, 1, 1, 25 << 20), 2, ranks.rank(), false);
+  });
+}
+
+/// A sum that overflows on one rank alone: MPI does not promise equal bits.
+class OverflowsOnOneRank final : public ForwardingCommunicator {
+ public:
+  using ForwardingCommunicator::ForwardingCommunicator;
+  Request start(const Call& call, Stream& stream) override {
+    run(call, stream);
+    if (rank() == 1 && overflows)
+      static_cast<float*>(call.receive.data)[0] = std::numeric_limits<float>::infinity();
+    return {};
+  }
+  bool overflows = true;
+};
+
+/// Else one rank would make a checked step again, and wait for the others, which do not.
+TEST(LagRanks, AgreeWhetherGradientsOverflowed) {
+  made(small_settings("native"), *serial_communicator());
+  testing_fakes::on_threads(2, [](Communicator& ranks) {
+    for (const std::int64_t lag : {0, 1}) {
+      TrainerSettings of = small_settings("native");
+      of.executor.threads = 1;
+      of.lag = lag;
+      of.loss_scale = parse_loss_scale("--loss-scale", "dynamic:1024");
+      const auto sums = std::make_shared<OverflowsOnOneRank>(ranks);
+      auto found = Trainer::make(of, plugins(), ranks, sums);
+      const auto trainer = std::move(std::get<std::unique_ptr<Trainer>>(found));
+      load_random(*trainer, 1);
+      if (lag > 0) {
+        trainer->step(0.01);
+        EXPECT_TRUE(trainer->overflowed());
+      }
+      EXPECT_THROW(trainer->step(0.01), CaseError);
+    }
   });
 }
 

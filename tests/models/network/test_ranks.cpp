@@ -125,6 +125,23 @@ TEST(Ranks, LearnWhatOneRankLearnsThatAccumulates) {
   EXPECT_NEAR((losses[0] + losses[1] + losses[2]) / ranks_of_test, one.loss, 1e-5);
 }
 
+/// As where each rank reads the same part of a set: without this test's difference, the one above
+/// would show nothing.
+TEST(Ranks, OneRanksWrongImagesChangeTheGradients) {
+  const Learnt right = accumulated(ranks_of_test);
+  testing_fakes::on_threads(ranks_of_test, [&](Communicator& ranks) {
+    const auto trainer = made(settings(), ranks);
+    load_random(*trainer, seed_of_pass(ranks.rank() == 2 ? 0 : ranks.rank()));
+    trainer->prepare();
+    trainer->step(0.1);
+    EXPECT_GT(
+        difference(read_values(trainer->executor(), trainer->graph().gradients), right.gradients),
+        0.1);
+    EXPECT_GT(difference(read_values(trainer->executor(), trainer->graph().weights), right.weights),
+              1e-4);
+  });
+}
+
 /// Both together: two ranks, each of two batches, as one rank of four.
 TEST(Ranks, AccumulateToo) {
   const Learnt one = accumulated(4);

@@ -17,7 +17,8 @@ bool describes_system(const std::string& parameter) {
   static constexpr std::array how{"backend",   "algorithm",  "threads",   "layout",
                                   "device",    "blas",       "transport", "architecture",
                                   "framework", "tuning",     "smt",       "system",
-                                  "workload",  "checkpoint", "allocator"};
+                                  "workload",  "checkpoint", "allocator", "allreduce",
+                                  "allreduce_transport"};
   return std::find(how.begin(), how.end(), parameter) != how.end();
 }
 

@@ -3,13 +3,15 @@
 those of the golden files."""
 import json
 import pathlib
+import re
 import subprocess
 import unittest
 
-from run_helper import ASSAY, SOURCE, RunTest, main
+from run_helper import ASSAY, BIN, SOURCE, RunTest, main
 
 PEERS = SOURCE / ".deps" / "peers" / "bin" / "python3"
 SCRIPT = SOURCE / "scripts" / "peers" / "pytorch_resnet50"
+RESNET = BIN / "assay-resnet50"
 SMALL = ["--depth", "18", "--width", "8", "--image-size", "32", "--classes", "10", "--batch", "4", "--threads", "1"]
 # A program that runs the script with a fault in it; fp64 is computed by a process without.
 FAULTY = """
@@ -69,6 +71,29 @@ class PeerPytorch(RunTest):
         self.assertAlmostEqual(row["rates"]["images_per_s"] * row["time_s"]["median"], 4)
         self.assertIn("throughput only", row["note"])
         self.assertIn("images/s", self.command(ASSAY, "table", file, code=0).stdout)
+
+    def ours(self, *words, before=(), file="ours.json"):
+        self.command(*before, RESNET, "--problem", "d18w8s32c10", "--batch", 4, "--threads", 1, *words, "--out", self.folder / file, code=0)
+        return json.loads((self.folder / file).read_text())["rows"][0]
+
+    def check_beside(self, ours, peer):
+        """A ratio stands beside our row; both name every parameter."""
+        self.assertLessEqual(set(ours["parameters"]), set(peer["parameters"]))
+        text = self.command(ASSAY, "table", self.folder / "ours.json", "--baseline", self.folder / "r.json", code=0).stdout
+        ratio = ours["rates"]["images_per_s"] / peer["rates"]["images_per_s"]
+        speedup = float(re.search(r"eager +([0-9.]+)\n", text).group(1))
+        self.assertAlmostEqual(speedup / ratio, 1, delta=0.01)
+
+    def test_stands_beside_our_row(self):
+        for mode, words in (("train", []), ("train", ["--precision", "bf16"]), ("inference", ["--direction", "inference"])):
+            with self.subTest(mode=mode, words=words):
+                file = self.folder / "r.json"
+                self.peer("--steps", 6, "--out", file, "--mode", mode, *(words if mode == "train" else []))
+                self.check_beside(self.ours("--steps", 6, *words), self.row(file))
+        self.peer("--steps", 6, "--out", file)
+        self.ours("--steps", 6, "--rate", 0.2)
+        text = self.command(ASSAY, "table", self.folder / "ours.json", "--baseline", file, code=0).stdout
+        self.assertNotIn("speedup", text)
 
     def test_ranks_of_torchrun(self):
         file = self.folder / "r.json"

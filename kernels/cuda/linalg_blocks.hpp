@@ -6,8 +6,9 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "kernels/cuda/for_each.hpp"
 #include "kernels/cuda/linalg.hpp"
-#include "kernels/cuda/linalg_kernels.hpp"
+#include "kernels/cuda/linalg_items.hpp"
 
 namespace assay::cuda {
 

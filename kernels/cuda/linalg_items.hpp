@@ -1,16 +1,8 @@
 #pragma once
-// What single threads of our kernels do for data analysis: each makes one element of its output and
-// shares nothing with others, so that sums are left to cuBLAS, and so that a host runs the same
-// code (tests/cuda/fake/items.cpp). Compiled by nvcc, so without the headers of the rest. Matrices
-// are row-major: observations of d features follow each other.
+// The items of data analysis (item.hpp): each makes one element of its output, and sums are left to
+// cuBLAS. Matrices are row-major: observations of d features follow each other.
 
-#include <cstdint>
-
-#if defined(__CUDACC__)
-#define ASSAY_ITEM __host__ __device__ inline
-#else
-#define ASSAY_ITEM inline
-#endif
+#include "kernels/cuda/item.hpp"
 
 namespace assay::cuda {
 

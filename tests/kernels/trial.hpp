@@ -38,23 +38,25 @@ inline void verify(Workload& workload, const std::string& what) {
   EXPECT_FALSE(workload.executed().implementation.empty()) << what;
 }
 
-/// A problem that no program measures alone. False where the backend has none.
-inline bool verify(const Problem& problem, std::unique_ptr<Oracle> oracle,
-                   const std::string& backend, int threads) {
+/// A problem that no program measures alone. False where the backend has none, which says why.
+inline testing::AssertionResult verify(const Problem& problem, std::unique_ptr<Oracle> oracle,
+                                       const std::string& backend, int threads) {
   static Plugins plugins({std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"});
   static const auto ranks = serial_communicator();
   Result<Backend*> opened = plugins.open(backend);
-  if (std::holds_alternative<Unsupported>(opened)) return false;
+  if (const auto* const why = std::get_if<Unsupported>(&opened))
+    return testing::AssertionFailure() << why->reason;
   Options options;
   options.threads = threads;
   Device& device = *std::get<Device*>(std::get<Backend*>(opened)->device(options));
   auto made = std::get<Backend*>(opened)->make(problem, options, *ranks);
-  if (std::holds_alternative<Unsupported>(made)) return false;
+  if (const auto* const why = std::get_if<Unsupported>(&made))
+    return testing::AssertionFailure() << why->reason;
   const auto workload =
       operation_workload(problem, std::move(std::get<std::unique_ptr<Operation>>(made)), device,
                          std::move(oracle), 0, OperationSetup{});
   verify(*workload, backend + " " + problem.canonical());
-  return true;
+  return testing::AssertionSuccess();
 }
 
 /// Why the case is unsupported; "" where it is not.

@@ -1,5 +1,5 @@
-// Our kernels of data analysis on the fake GPU: what a thread of theirs does is compiled for the
-// host, too, and runs here for every index of a launch. How threads find their index is not tried.
+// Our kernels on the fake GPU: what a thread of theirs does is compiled for the host, too, and runs
+// here for every index of a launch. How threads find their index is not tried.
 #include "tests/cuda/fake/items.hpp"
 
 #include <cxxabi.h>
@@ -8,14 +8,18 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <typeinfo>
 
 #include "kernels/cuda/linalg_items.hpp"
+#include "kernels/cuda/sum_items.hpp"
+#include "kernels/cuda/update_items.hpp"
 
 namespace fake {
 namespace {
 
 using namespace assay::cuda;
 using Body = void (*)(void** arguments);
+using Bodies = std::map<std::string, Body>;
 
 template <class Item>
 void body(void** arguments) {
@@ -24,22 +28,34 @@ void body(void** arguments) {
   for (std::int64_t i = count; i-- > 0;) item(i);  // in no order that a GPU promises
 }
 
-template <template <class> class Item>
-void add(std::map<std::string, Body>& all, const std::string& name) {
-  all["assay::cuda::" + name + "<double>"] = body<Item<double>>;
-  all["assay::cuda::" + name + "<float>"] = body<Item<float>>;
+std::string readable(const char* mangled) {
+  const std::unique_ptr<char, void (*)(void*)> text(
+      abi::__cxa_demangle(mangled, nullptr, nullptr, nullptr), std::free);
+  return text == nullptr ? "" : text.get();
 }
 
-const std::map<std::string, Body>& bodies() {
-  static const std::map<std::string, Body> all = [] {
-    std::map<std::string, Body> made{{"assay::cuda::Fill", body<Fill>}};
-    add<Widen>(made, "Widen");
-    add<Centre>(made, "Centre");
-    add<Select>(made, "Select");
-    add<HalfNorm>(made, "HalfNorm");
-    add<Assign>(made, "Assign");
-    add<SquaredDifference>(made, "SquaredDifference");
-    add<Margin>(made, "Margin");
+template <class... Items>
+void add(Bodies& all) {
+  (all.emplace(readable(typeid(Items).name()), body<Items>), ...);
+}
+template <template <class> class... Items>
+void add_wide(Bodies& all) {
+  add<Items<double>..., Items<float>...>(all);
+}
+template <template <class> class... Items>
+void add_stored(Bodies& all) {
+  add<Items<double>..., Items<float>..., Items<__half>..., Items<__nv_bfloat16>...>(all);
+}
+
+const Bodies& bodies() {
+  static const Bodies all = [] {
+    Bodies made;
+    add<Fill, AddUp, AddLanes>(made);
+    add_wide<Widen, Centre, Select, HalfNorm, Assign, SquaredDifference, Margin>(made);
+    add_wide<SumParameters, MakeStep, MakeNorms>(made);
+    add<UpdateParameters<double, double>, UpdateParameters<float, float>,
+        UpdateParameters<float, __half>, UpdateParameters<float, __nv_bfloat16>>(made);
+    add_stored<Add>(made);
     return made;
   }();
   return all;
@@ -48,9 +64,7 @@ const std::map<std::string, Body>& bodies() {
 /// "assay::cuda::Assign<double>" of "void assay::cuda::item_kernel<assay::cuda::Assign<double>
 /// >(…)"; "" of other kernels.
 std::string item_of(const std::string& kernel) {
-  const std::unique_ptr<char, void (*)(void*)> text(
-      abi::__cxa_demangle(kernel.c_str(), nullptr, nullptr, nullptr), std::free);
-  const std::string name = text == nullptr ? "" : text.get(), start = "assay::cuda::item_kernel<";
+  const std::string name = readable(kernel.c_str()), start = "assay::cuda::item_kernel<";
   const std::size_t from = name.find(start), to = name.find(">(");
   if (from == std::string::npos || to == std::string::npos) return "";
   std::string item = name.substr(from + start.size(), to - from - start.size());

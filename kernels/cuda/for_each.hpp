@@ -1,9 +1,9 @@
 #pragma once
-// Starts our kernels of data analysis on a GPU.
+// Starts our kernels on a GPU.
 
 #include <cuda_runtime_api.h>
 
-#include "kernels/cuda/linalg_items.hpp"
+#include "kernels/cuda/item.hpp"
 
 namespace assay::cuda {
 

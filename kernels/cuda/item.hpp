@@ -1,0 +1,77 @@
+#pragma once
+// What our kernels are made of: items, of which each thread runs one, makes what no other thread
+// makes, and shares nothing with others. So results do not depend on the order of threads, sums are
+// made in stages, in a fixed order, and a host runs the same code (tests/cuda/fake/items.cpp).
+// Compiled by nvcc, so without the headers of the rest.
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cstdint>
+#include <type_traits>
+
+#if defined(__CUDACC__)
+#define ASSAY_ITEM __host__ __device__ inline
+#else
+#define ASSAY_ITEM inline
+#endif
+
+namespace assay::cuda {
+
+/// What elements of a type are computed in.
+template <class Stored>
+using ValueOf = std::conditional_t<std::is_same_v<Stored, double>, double, float>;
+
+ASSAY_ITEM double widen(double stored) { return stored; }
+ASSAY_ITEM float widen(float stored) { return stored; }
+ASSAY_ITEM float widen(__half stored) { return __half2float(stored); }
+ASSAY_ITEM float widen(__nv_bfloat16 stored) { return __bfloat162float(stored); }
+
+/// Rounded to nearest even.
+template <class Stored>
+ASSAY_ITEM Stored narrow(ValueOf<Stored> value) {
+  if constexpr (std::is_same_v<Stored, __half>)
+    return __float2half_rn(value);
+  else if constexpr (std::is_same_v<Stored, __nv_bfloat16>)
+    return __float2bfloat16_rn(value);
+  else
+    return value;
+}
+
+/// Elements that a thread reads or writes with one instruction; sixteen bytes are the most.
+template <class Stored>
+inline constexpr int widest = 16 / static_cast<int>(sizeof(Stored));
+
+template <class Stored, int width>
+struct alignas(sizeof(Stored) * width) Pack {
+  Stored at[width];
+};
+
+template <int width, class Stored>
+ASSAY_ITEM void load(const Stored* from, ValueOf<Stored>* to) {
+  const auto pack = *reinterpret_cast<const Pack<Stored, width>*>(from);
+  for (int j = 0; j < width; ++j) to[j] = widen(pack.at[j]);
+}
+template <int width, class Stored>
+ASSAY_ITEM void store(const ValueOf<Stored>* from, Stored* to) {
+  Pack<Stored, width> pack;
+  for (int j = 0; j < width; ++j) pack.at[j] = narrow<Stored>(from[j]);
+  *reinterpret_cast<Pack<Stored, width>*>(to) = pack;
+}
+
+/// One stage of a sum: of up to 64 rows of `columns` numbers.
+struct AddUp {
+  static constexpr std::int64_t rows_at_once = 64;
+  const double* from;
+  double* to;
+  std::int64_t rows, columns;
+  ASSAY_ITEM void operator()(std::int64_t i) const {
+    const std::int64_t first = i / columns * rows_at_once, column = i % columns,
+                       last = first + rows_at_once < rows ? first + rows_at_once : rows;
+    double sum = 0;
+    for (std::int64_t row = first; row < last; ++row) sum += from[row * columns + column];
+    to[i] = sum;
+  }
+};
+
+}  // namespace assay::cuda

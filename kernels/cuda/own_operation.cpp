@@ -1,0 +1,97 @@
+#include "kernels/cuda/own_operation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/api/layout.hpp"
+#include "kernels/cuda/arithmetic.hpp"
+#include "kernels/cuda/trial_run.hpp"
+#include "support/cuda/error.hpp"
+
+namespace assay::cuda {
+namespace {
+
+std::int64_t after_stage(std::int64_t rows) {
+  return (rows + AddUp::rows_at_once - 1) / AddUp::rows_at_once;
+}
+
+}  // namespace
+
+OwnOperation::OwnOperation(const Problem& problem, Precision precision,
+                           std::vector<TensorSpec> arguments)
+    : arguments_(std::move(arguments)), what_(problem.kind() + " " + problem.canonical()) {
+  executed_.algorithm = "direct";
+  executed_.implementation = "own kernels";
+  executed_.storage = std::string(name(precision));
+  executed_.compute = executed_.accumulate =
+      std::string(name(storage(precision) == DataType::fp64 ? DataType::fp64 : DataType::fp32));
+  executed_.layout = "rows";
+  executed_.evidence = "numerical";  // the bounds of fp32 exclude bf16
+}
+
+void OwnOperation::bind(std::span<Tensor* const> tensors) {
+  data_.clear();
+  for (Tensor* const tensor : tensors) data_.push_back(tensor->data());
+}
+
+void OwnOperation::run(Stream& stream) {
+  stream_ = cuda_stream(stream);
+  start_all();
+}
+
+void* OwnOperation::find(std::string_view name) const {
+  const auto found = std::ranges::find(arguments_, name, &TensorSpec::name);
+  return found == arguments_.end() ? nullptr
+                                   : data_[static_cast<std::size_t>(found - arguments_.begin())];
+}
+
+void OwnOperation::started(cudaError_t error) const { check(error, what_); }
+
+void OwnOperation::add_up(double* from, std::int64_t rows, std::int64_t columns, double* to) const {
+  while (rows > AddUp::rows_at_once) {
+    double* const next = from + rows * columns;
+    const std::int64_t left = after_stage(rows);
+    start(AddUp{from, next, rows, columns}, left * columns);
+    from = next;
+    rows = left;
+  }
+  start(AddUp{from, to, rows, columns}, columns);
+}
+
+std::int64_t OwnOperation::sums_size(std::int64_t rows, std::int64_t columns) {
+  std::int64_t size = rows * columns;
+  for (; rows > AddUp::rows_at_once; size += rows * columns) rows = after_stage(rows);
+  return size;
+}
+
+void OwnOperation::add_workspace(std::size_t bytes) {
+  arguments_.push_back(scratch_tensor("workspace", Role::workspace, bytes));
+  executed_.workspace_bytes = bytes;
+}
+
+void OwnOperation::lay_channels_last() {
+  executed_.layout = "nhwc";
+  for (TensorSpec& spec : arguments_)
+    if (spec.dims.size() == 4)
+      spec.layout = std::make_shared<const Layout>(channels_last(spec.dims));
+}
+
+std::optional<Unsupported> why_not_own(const Problem& problem, Precision precision,
+                                       const Options& options, const Device& device) {
+  const std::string algorithm = options.get("algorithm", "auto"),
+                    layout = options.get("layout", "any");
+  if (algorithm != "auto" && algorithm != "direct")
+    return Unsupported{
+        fmt::format("cuda has no algorithm {} for {}. Use auto.", algorithm, problem.kind())};
+  if (layout != "any" && layout != "nhwc")
+    return Unsupported{fmt::format(
+        "cuda has no layout {} for {} (channels are its innermost dimension). Use any or nhwc.",
+        layout, problem.kind())};
+  const Facts& gpu = static_cast<const CudaDevice&>(device).facts();
+  if (std::string why = why_not_precision(precision, gpu); !why.empty())
+    return Unsupported{std::move(why)};
+  return std::nullopt;
+}
+
+}  // namespace assay::cuda

@@ -1,0 +1,78 @@
+#pragma once
+// Operations that are computed by our own kernels alone.
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/api/operation.hpp"
+#include "kernels/cuda/for_each.hpp"
+#include "support/cuda/device.hpp"
+
+namespace assay::cuda {
+
+class OwnOperation : public Operation {
+ public:
+  const std::vector<TensorSpec>& arguments() const final { return arguments_; }
+  Executed executed() const final { return executed_; }
+  void bind(std::span<Tensor* const> tensors) final;
+  void run(Stream& stream) final;
+
+ protected:
+  OwnOperation(const Problem& problem, Precision precision, std::vector<TensorSpec> arguments);
+
+  /// Starts the kernels, in order.
+  virtual void start_all() = 0;
+
+  template <class Item>
+  void start(const Item& item, std::int64_t count) const {
+    started(for_each(item, count, stream_));
+  }
+  /// to [columns] = the sums of rows [rows, columns], behind which sums_size() leaves memory.
+  void add_up(double* from, std::int64_t rows, std::int64_t columns, double* to) const;
+  /// fp64 numbers: of the rows, and of the stages of their sums.
+  static std::int64_t sums_size(std::int64_t rows, std::int64_t columns);
+
+  void add_workspace(std::size_t bytes);
+  /// All activations, of four dimensions, with channels innermost.
+  void lay_channels_last();
+  /// The memory of an argument; null where the problem has none of this name.
+  template <class T>
+  T* at(std::string_view name) const {
+    return static_cast<T*>(find(name));
+  }
+
+  std::vector<TensorSpec> arguments_;
+  Executed executed_;
+
+ private:
+  void* find(std::string_view name) const;
+  void started(cudaError_t error) const;
+
+  std::string what_;
+  std::vector<void*> data_;
+  cudaStream_t stream_ = nullptr;
+};
+
+/// make(an element of the type that stores).
+template <class Make>
+auto with_stored(DataType type, const Make& make) {
+  switch (type) {
+    case DataType::fp64:
+      return make(double());
+    case DataType::bf16:
+      return make(__nv_bfloat16());
+    case DataType::fp16:
+      return make(__half());
+    default:
+      return make(float());
+  }
+}
+
+/// Why no operation of ours computes a problem with these options; nothing where one does.
+std::optional<Unsupported> why_not_own(const Problem& problem, Precision precision,
+                                       const Options& options, const Device& device);
+
+}  // namespace assay::cuda

@@ -1,0 +1,98 @@
+// The update of parameters: sums of all tensors in stages, the step of each by its norms, and one
+// pass that updates.
+
+#include "kernels/update/problem.hpp"
+
+#include <algorithm>
+
+#include "kernels/cuda/backend.hpp"
+#include "kernels/cuda/own_operation.hpp"
+#include "kernels/cuda/update_items.hpp"
+#include "support/cuda/error.hpp"
+
+namespace assay::cuda {
+namespace {
+
+/// What stays on the GPU as long as the operation.
+template <class T>
+std::shared_ptr<const T> copied(const std::vector<T>& from, const char* what) {
+  const std::shared_ptr<void> to = gpu_memory(from.size() * sizeof(T), what);
+  check(cudaMemcpy(to.get(), from.data(), from.size() * sizeof(T), cudaMemcpyHostToDevice), what);
+  return std::static_pointer_cast<const T>(to);
+}
+
+template <class Stored>
+class Update final : public OwnOperation {
+ public:
+  explicit Update(const UpdateProblem& problem)
+      : OwnOperation(problem, problem.precision(), problem.tensors()),
+        count_(static_cast<std::int64_t>(problem.shape().tensors.size())) {
+    const UpdateShape& shape = problem.shape();
+    constants_ = {shape.rule == UpdateRule::lars, shape.rule == UpdateRule::larc, shape.momentum,
+                  shape.weight_decay, shape.coefficient};
+    std::vector<UpdateBlock> blocks;
+    std::vector<UpdateTensorBlocks> tensors;
+    std::int64_t begin = 0;
+    for (const UpdateTensor& tensor : shape.tensors) {
+      const auto first = static_cast<std::int64_t>(blocks.size());
+      for (std::int64_t at = 0; at < tensor.elements; at += update_block)
+        blocks.push_back({begin + at,
+                          static_cast<std::int32_t>(std::min(update_block, tensor.elements - at)),
+                          static_cast<std::int32_t>(tensors.size())});
+      tensors.push_back(
+          {first, static_cast<std::int64_t>(blocks.size()), tensor.decays, tensor.adapts});
+      begin += tensor.elements;
+    }
+    blocks_ = copied(blocks, "blocks of parameters");
+    tensors_ = copied(tensors, "tensors of parameters");
+    block_count_ = static_cast<std::int64_t>(blocks.size());
+    lanes_ = block_count_ * update_lanes;
+    // Stale weights take the place of the sums of lanes.
+    add_workspace(static_cast<std::size_t>(count_ + block_count_ + lanes_) * sizeof(UpdateSums) +
+                  static_cast<std::size_t>(count_) * sizeof(UpdateStep<Value>));
+  }
+
+ private:
+  using Value = ValueOf<Stored>;
+
+  void start_all() override {
+    const auto* const gradient = at<const Value>("gradient");
+    const auto *const rate = at<const Value>("rate"), *const unscale = at<const Value>("unscale");
+    auto *const weights = at<Value>("weights"), *const velocity = at<Value>("velocity");
+    auto *const norms = at<double>("norms"), *const counts = at<double>("counts");
+    auto* const of_tensors = at<UpdateSums>("workspace");
+    auto* const of_blocks = of_tensors + count_;
+    auto* const steps = reinterpret_cast<UpdateStep<Value>*>(of_blocks + block_count_);
+    auto* const of_lanes = reinterpret_cast<UpdateSums*>(steps + count_);
+    auto* const stale = reinterpret_cast<double*>(of_lanes);
+    start(SumParameters<Value>{gradient, weights, blocks_.get(), of_lanes}, lanes_);
+    start(AddLanes{of_lanes, of_blocks}, block_count_);
+    start(MakeStep<Value>{constants_, tensors_.get(), of_blocks, rate, unscale, of_tensors, steps},
+          count_);
+    start(MakeNorms<Value>{of_tensors, count_, unscale, norms, counts}, 1);
+    start(UpdateParameters<Value, Stored>{gradient, blocks_.get(), steps, counts, weights, velocity,
+                                          at<Stored>("stored"), stale},
+          lanes_);
+    add_up(stale, lanes_, 1, counts + 2);
+  }
+
+  UpdateConstants constants_{};
+  std::int64_t count_, block_count_ = 0, lanes_ = 0;
+  std::shared_ptr<const UpdateBlock> blocks_;
+  std::shared_ptr<const UpdateTensorBlocks> tensors_;
+};
+
+Result<std::unique_ptr<Operation>> make_update(Device& device, const Problem& what,
+                                               const Options& options, Communicator&) {
+  const auto& problem = problem_cast<UpdateProblem>(what);
+  if (const auto why = why_not_precision(problem)) return Unsupported{*why};
+  if (auto why = why_not_own(problem, problem.precision(), options, device)) return *why;
+  return with_stored(storage(problem.precision()), [&](auto stored) -> std::unique_ptr<Operation> {
+    return std::make_unique<Update<decltype(stored)>>(problem);
+  });
+}
+
+const Maker add_update{makers(), kind_of<UpdateProblem>(), &make_update, {"direct"}};
+
+}  // namespace
+}  // namespace assay::cuda

@@ -11,6 +11,7 @@
 #include "kernels/cuda/arithmetic.hpp"
 #include "kernels/cuda/backend.hpp"
 #include "kernels/cuda/conv_algorithms.hpp"
+#include "kernels/cuda/conv_plain_weights.hpp"
 #include "kernels/cuda/trial_run.hpp"
 
 namespace assay::cuda {
@@ -149,7 +150,11 @@ Result<std::unique_ptr<Operation>> make_conv(Device& device, const Problem& prob
                                    name(conv.direction()), fmt::join(names, ", "))};
   if (std::string why = why_not_precision(precision, place.facts()); !why.empty())
     return Unsupported{std::move(why)};
-  Result<ConvForm> made = conv_form(conv, options.get("layout", "any"));
+  const std::string layout = options.get("layout", "any");
+  const bool plain_weights = layout == plain_weights_layout;
+  if (plain_weights && precision == Precision::int8)
+    return Unsupported{fmt::format("cuda has no int8 in {}. Use nhwc.", layout)};
+  Result<ConvForm> made = conv_form(conv, plain_weights ? "nhwc" : layout);
   if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
   const ConvForm& form = std::get<ConvForm>(made);
   const std::string request = fmt::format("{} {}, {}, {}, {}", wanted, name(conv.direction()),
@@ -161,7 +166,8 @@ Result<std::unique_ptr<Operation>> make_conv(Device& device, const Problem& prob
           : settled(place, conv, form, static_cast<int>(found - names.begin()), request);
   if (const auto* refusal = std::get_if<Unsupported>(&operation))
     return Unsupported{fmt::format("{} ({})", refusal->reason, request)};
-  return operation;
+  if (!plain_weights) return operation;
+  return with_plain_weights(conv, std::move(std::get<std::unique_ptr<Operation>>(operation)));
 }
 
 const Maker add_conv{makers(), kind_of<ConvProblem>(), &make_conv, all_conv_algorithm_names()};

@@ -85,7 +85,8 @@ Result<ConvForm> conv_form(const ConvProblem& problem, const std::string& layout
   const Precision precision = problem.precision();
   const bool integers = precision == Precision::int8;
   if (layout != "any" && layout != "nchw" && layout != "nhwc")
-    return Unsupported{fmt::format("cuda has no layout {}. Use any, nchw or nhwc.", layout)};
+    return Unsupported{fmt::format("cuda has no layout {}. Use any, nchw, nhwc or {}.", layout,
+                                   plain_weights_layout)};
   if (const auto why = why_not_precision(problem)) return Unsupported{*why};
   if (is_mixed(precision))
     return Unsupported{fmt::format(

@@ -60,17 +60,18 @@ ASSAY_ITEM void store(const ValueOf<Stored>* from, Stored* to) {
 }
 
 /// One stage of a sum: of up to 64 rows of `columns` numbers.
+inline constexpr std::int64_t rows_of_stage = 64;
+template <class To>
 struct AddUp {
-  static constexpr std::int64_t rows_at_once = 64;
   const double* from;
-  double* to;
+  To* to;
   std::int64_t rows, columns;
   ASSAY_ITEM void operator()(std::int64_t i) const {
-    const std::int64_t first = i / columns * rows_at_once, column = i % columns,
-                       last = first + rows_at_once < rows ? first + rows_at_once : rows;
+    const std::int64_t first = i / columns * rows_of_stage, column = i % columns,
+                       last = first + rows_of_stage < rows ? first + rows_of_stage : rows;
     double sum = 0;
     for (std::int64_t row = first; row < last; ++row) sum += from[row * columns + column];
-    to[i] = sum;
+    to[i] = static_cast<To>(sum);
   }
 };
 

@@ -1,24 +1,60 @@
 // The kernels of the operations of networks.
 
+#include "kernels/cuda/conv_items.hpp"
 #include "kernels/cuda/for_each.cuh"
+#include "kernels/cuda/loss_items.hpp"
+#include "kernels/cuda/norm_items.hpp"
+#include "kernels/cuda/pool_items.hpp"
 #include "kernels/cuda/sum_items.hpp"
 #include "kernels/cuda/update_items.hpp"
 
-ASSAY_START(AddUp)
+#define ASSAY_START_WIDE(Item) \
+  ASSAY_START(Item<double>)    \
+  ASSAY_START(Item<float>)
+#define ASSAY_START_STORED(Item) \
+  ASSAY_START_WIDE(Item)         \
+  ASSAY_START(Item<__half>)      \
+  ASSAY_START(Item<__nv_bfloat16>)
 
-ASSAY_START(Add<double>)
-ASSAY_START(Add<float>)
-ASSAY_START(Add<__half>)
-ASSAY_START(Add<__nv_bfloat16>)
+// Of whole packs of channels, and of single ones.
+#define ASSAY_START_PACKED(Item)      \
+  ASSAY_START(Item<double, 2>)        \
+  ASSAY_START(Item<double, 1>)        \
+  ASSAY_START(Item<float, 4>)         \
+  ASSAY_START(Item<float, 1>)         \
+  ASSAY_START(Item<__half, 8>)        \
+  ASSAY_START(Item<__half, 1>)        \
+  ASSAY_START(Item<__nv_bfloat16, 8>) \
+  ASSAY_START(Item<__nv_bfloat16, 1>)
 
-ASSAY_START(SumParameters<double>)
-ASSAY_START(SumParameters<float>)
+ASSAY_START_WIDE(AddUp)
+
+ASSAY_START_STORED(Add)
+
+ASSAY_START_WIDE(SumParameters)
 ASSAY_START(AddLanes)
-ASSAY_START(MakeStep<double>)
-ASSAY_START(MakeStep<float>)
-ASSAY_START(MakeNorms<double>)
-ASSAY_START(MakeNorms<float>)
+ASSAY_START_WIDE(MakeStep)
+ASSAY_START_WIDE(MakeNorms)
 ASSAY_START(UpdateParameters<double, double>)
 ASSAY_START(UpdateParameters<float, float>)
 ASSAY_START(UpdateParameters<float, __half>)
 ASSAY_START(UpdateParameters<float, __nv_bfloat16>)
+
+ASSAY_START_STORED(LossOfLane)
+ASSAY_START_STORED(LossOfSample)
+ASSAY_START_STORED(LossGradients)
+
+ASSAY_START_STORED(NormPivot)
+ASSAY_START_WIDE(NormFactor)
+ASSAY_START_WIDE(NormMoments)
+ASSAY_START_WIDE(NormSlopes)
+ASSAY_START_PACKED(NormMomentSums)
+ASSAY_START_PACKED(NormGradientSums)
+ASSAY_START_PACKED(Normalize)
+ASSAY_START_PACKED(NormGradients)
+
+ASSAY_START_PACKED(PoolLargest)
+ASSAY_START_PACKED(PoolMean)
+ASSAY_START_PACKED(PoolGather)
+
+ASSAY_START_STORED(Transpose)

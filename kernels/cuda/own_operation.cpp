@@ -10,13 +10,6 @@
 #include "support/cuda/error.hpp"
 
 namespace assay::cuda {
-namespace {
-
-std::int64_t after_stage(std::int64_t rows) {
-  return (rows + AddUp::rows_at_once - 1) / AddUp::rows_at_once;
-}
-
-}  // namespace
 
 OwnOperation::OwnOperation(const Problem& problem, Precision precision,
                            std::vector<TensorSpec> arguments)
@@ -48,20 +41,9 @@ void* OwnOperation::find(std::string_view name) const {
 
 void OwnOperation::started(cudaError_t error) const { check(error, what_); }
 
-void OwnOperation::add_up(double* from, std::int64_t rows, std::int64_t columns, double* to) const {
-  while (rows > AddUp::rows_at_once) {
-    double* const next = from + rows * columns;
-    const std::int64_t left = after_stage(rows);
-    start(AddUp{from, next, rows, columns}, left * columns);
-    from = next;
-    rows = left;
-  }
-  start(AddUp{from, to, rows, columns}, columns);
-}
-
 std::int64_t OwnOperation::sums_size(std::int64_t rows, std::int64_t columns) {
   std::int64_t size = rows * columns;
-  for (; rows > AddUp::rows_at_once; size += rows * columns) rows = after_stage(rows);
+  for (; rows > rows_of_stage; size += rows * columns) rows = after_stage(rows);
   return size;
 }
 

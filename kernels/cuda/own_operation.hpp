@@ -31,9 +31,22 @@ class OwnOperation : public Operation {
     started(for_each(item, count, stream_));
   }
   /// to [columns] = the sums of rows [rows, columns], behind which sums_size() leaves memory.
-  void add_up(double* from, std::int64_t rows, std::int64_t columns, double* to) const;
+  template <class To>
+  void add_up(double* from, std::int64_t rows, std::int64_t columns, To* to) const {
+    while (rows > rows_of_stage) {
+      double* const next = from + rows * columns;
+      const std::int64_t left = after_stage(rows);
+      start(AddUp<double>{from, next, rows, columns}, left * columns);
+      from = next;
+      rows = left;
+    }
+    start(AddUp<To>{from, to, rows, columns}, columns);
+  }
   /// fp64 numbers: of the rows, and of the stages of their sums.
   static std::int64_t sums_size(std::int64_t rows, std::int64_t columns);
+  static std::int64_t after_stage(std::int64_t rows) {
+    return (rows + rows_of_stage - 1) / rows_of_stage;
+  }
 
   void add_workspace(std::size_t bytes);
   /// All activations, of four dimensions, with channels innermost.

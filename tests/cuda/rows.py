@@ -42,6 +42,14 @@ class Rows(RunTest):
         for row in rows:
             self.assertEqual(row["executed"]["layout"], row["parameters"]["layout"])
 
+    def test_plain_weights_are_laid_out_in_every_run(self):
+        rows = self.all_ok("--problem", ",".join(SHAPES), "--direction", "forward,bwd_data,bwd_weights", "--precision",
+                           "fp64,fp32,fp16", "--layout", "nhwc_oihw", count=len(SHAPES) * 3 * 3)
+        for row in rows:
+            self.assertEqual(row["executed"]["layout"], "nhwc_oihw")
+        refused = self.rows("--problem", SHAPES[0], "--precision", "int8", "--layout", "nhwc_oihw", code=6)[0]
+        self.assertIn("no int8 in nhwc_oihw", refused["reason"])
+
     def test_bf16_is_right_where_a_check_can_tell(self):
         rows = self.rows("--problem", ",".join(SHAPES), "--direction", "forward,bwd_data,bwd_weights", "--precision", "bf16",
                          "--layout", "nchw,nhwc", code=0)

@@ -10,7 +10,11 @@
 #include <memory>
 #include <typeinfo>
 
+#include "kernels/cuda/conv_items.hpp"
 #include "kernels/cuda/linalg_items.hpp"
+#include "kernels/cuda/loss_items.hpp"
+#include "kernels/cuda/norm_items.hpp"
+#include "kernels/cuda/pool_items.hpp"
 #include "kernels/cuda/sum_items.hpp"
 #include "kernels/cuda/update_items.hpp"
 
@@ -47,15 +51,25 @@ void add_stored(Bodies& all) {
   add<Items<double>..., Items<float>..., Items<__half>..., Items<__nv_bfloat16>...>(all);
 }
 
+template <template <class, int> class... Items>
+void add_packed(Bodies& all) {
+  add<Items<double, 2>..., Items<double, 1>..., Items<float, 4>..., Items<float, 1>...,
+      Items<__half, 8>..., Items<__half, 1>..., Items<__nv_bfloat16, 8>...,
+      Items<__nv_bfloat16, 1>...>(all);
+}
+
 const Bodies& bodies() {
   static const Bodies all = [] {
     Bodies made;
-    add<Fill, AddUp, AddLanes>(made);
+    add<Fill, AddLanes>(made);
     add_wide<Widen, Centre, Select, HalfNorm, Assign, SquaredDifference, Margin>(made);
-    add_wide<SumParameters, MakeStep, MakeNorms>(made);
+    add_wide<AddUp, SumParameters, MakeStep, MakeNorms>(made);
     add<UpdateParameters<double, double>, UpdateParameters<float, float>,
         UpdateParameters<float, __half>, UpdateParameters<float, __nv_bfloat16>>(made);
-    add_stored<Add>(made);
+    add_stored<Add, LossOfLane, LossOfSample, LossGradients, NormPivot, Transpose>(made);
+    add_wide<NormFactor, NormMoments, NormSlopes>(made);
+    add_packed<NormMomentSums, NormGradientSums, Normalize, NormGradients>(made);
+    add_packed<PoolLargest, PoolMean, PoolGather>(made);
     return made;
   }();
   return all;

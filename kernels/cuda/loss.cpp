@@ -1,0 +1,67 @@
+#include "kernels/loss/problem.hpp"
+
+#include <algorithm>
+
+#include "kernels/cuda/backend.hpp"
+#include "kernels/cuda/loss_items.hpp"
+#include "kernels/cuda/own_operation.hpp"
+
+namespace assay::cuda {
+namespace {
+
+template <class Stored>
+class Loss final : public OwnOperation {
+ public:
+  explicit Loss(const LossProblem& problem)
+      : OwnOperation(problem, problem.precision(), problem.tensors()),
+        shape_(problem.shape()),
+        lanes_(std::min(shape_.classes, loss_lanes)),
+        parts_((shape_.samples + loss_rows - 1) / loss_rows) {
+    add_workspace(static_cast<std::size_t>(shape_.samples * lanes_) * sizeof(LossPart<Value>) +
+                  static_cast<std::size_t>(shape_.samples) * sizeof(LossSoftmax<Value>) +
+                  static_cast<std::size_t>(sums_size(parts_, shape_.classes)) * sizeof(double));
+  }
+
+ private:
+  using Value = ValueOf<Stored>;
+
+  void start_all() override {
+    const auto [samples, classes, smoothing] = shape_;
+    auto* const of_lanes = at<LossPart<Value>>("workspace");
+    auto* const softmax = reinterpret_cast<LossSoftmax<Value>*>(of_lanes + samples * lanes_);
+    const LossOfLane<Stored> lane{at<const Stored>("logits"), at<const Value>("bias"), classes,
+                                  lanes_, of_lanes};
+    const LossOfSample<Stored> sample{lane,
+                                      at<const std::int32_t>("labels"),
+                                      smoothing,
+                                      at<Value>("losses"),
+                                      at<std::int32_t>("correct"),
+                                      softmax};
+    start(lane, samples * lanes_);
+    start(sample, samples);
+    const auto* const scale = at<const Value>("scale");
+    if (scale == nullptr) return;  // validation
+    auto* const sums = reinterpret_cast<double*>(softmax + samples);
+    start(LossGradients<Stored>{sample, scale, samples, at<Stored>("diff_logits"), sums},
+          parts_ * classes);
+    add_up(sums, parts_, classes, at<Value>("diff_bias"));
+  }
+
+  LossShape shape_;
+  std::int64_t lanes_, parts_;
+};
+
+Result<std::unique_ptr<Operation>> make_loss(Device& device, const Problem& what,
+                                             const Options& options, Communicator&) {
+  const auto& problem = problem_cast<LossProblem>(what);
+  if (const auto why = why_not_precision(problem)) return Unsupported{*why};
+  if (auto why = why_not_own(problem, problem.precision(), options, device)) return *why;
+  return with_stored(storage(problem.precision()), [&](auto stored) -> std::unique_ptr<Operation> {
+    return std::make_unique<Loss<decltype(stored)>>(problem);
+  });
+}
+
+const Maker add_loss{makers(), kind_of<LossProblem>(), &make_loss, {"direct"}};
+
+}  // namespace
+}  // namespace assay::cuda

@@ -1,0 +1,73 @@
+// Pooling, channels innermost. The backward pass of a maximum finds the largest elements again, and
+// then gathers.
+
+#include "kernels/pool/problem.hpp"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "kernels/cuda/backend.hpp"
+#include "kernels/cuda/own_operation.hpp"
+#include "kernels/cuda/pool_items.hpp"
+
+namespace assay::cuda {
+namespace {
+
+template <class Stored, int width>
+class Pooling final : public OwnOperation {
+ public:
+  explicit Pooling(const PoolProblem& problem)
+      : OwnOperation(problem, problem.precision(), problem.tensors()),
+        max_(problem.mode() == PoolMode::max),
+        backward_(problem.direction() == PoolDirection::backward) {
+    const PoolShape& s = problem.shape();
+    planes_ = {{s.ih, s.oh, s.kh, s.sh, s.ph}, {s.iw, s.ow, s.kw, s.sw, s.pw}, s.ic};
+    inputs_ = s.mb * s.ih * s.iw * s.ic / width;
+    outputs_ = s.mb * s.oh * s.ow * s.ic / width;
+    lay_channels_last();
+    if (max_ && backward_)
+      add_workspace(static_cast<std::size_t>(outputs_ * width) * sizeof(std::int32_t));
+  }
+
+ private:
+  void start_all() override {
+    const auto* const src = at<const Stored>("src");
+    auto* const places = at<std::int32_t>("workspace");  // null where nothing gathers by them
+    if (max_)
+      start(PoolLargest<Stored, width>{src, planes_, at<Stored>("dst"), places}, outputs_);
+    else if (!backward_)
+      start(PoolMean<Stored, width>{src, planes_, at<Stored>("dst")}, outputs_);
+    if (backward_)
+      start(PoolGather<Stored, width>{at<const Stored>("diff_dst"), places, planes_,
+                                      at<Stored>("diff_src")},
+            inputs_);
+  }
+
+  bool max_, backward_;
+  PoolPlanes planes_{};
+  std::int64_t inputs_ = 0, outputs_ = 0;  ///< threads for every element of src, and of dst
+};
+
+Result<std::unique_ptr<Operation>> make_pool(Device& device, const Problem& what,
+                                             const Options& options, Communicator&) {
+  const auto& problem = problem_cast<PoolProblem>(what);
+  if (const auto why = why_not_precision(problem)) return Unsupported{*why};
+  if (auto why = why_not_own(problem, problem.precision(), options, device)) return *why;
+  if (problem.shape().ih * problem.shape().iw > std::numeric_limits<std::int32_t>::max())
+    return Unsupported{
+        fmt::format("cuda numbers the pixels of a plane with 32 bits ({} are more). "
+                    "Use a smaller plane.",
+                    problem.canonical())};
+  return with_stored(storage(problem.precision()), [&](auto stored) -> std::unique_ptr<Operation> {
+    using Stored = decltype(stored);
+    if (problem.shape().ic % widest<Stored> == 0)
+      return std::make_unique<Pooling<Stored, widest<Stored>>>(problem);
+    return std::make_unique<Pooling<Stored, 1>>(problem);
+  });
+}
+
+const Maker add_pool{makers(), kind_of<PoolProblem>(), &make_pool, {"direct"}};
+
+}  // namespace
+}  // namespace assay::cuda

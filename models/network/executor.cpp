@@ -168,8 +168,8 @@ void Executor::allocate() {
                     "smaller batch.",
                     static_cast<double>(bytes_) / (1 << 30),
                     static_cast<double>(device_->memory_available()) / (1 << 30)));
-  arena_ = device_->host_memory(std::max<std::size_t>(arena_bytes_, 64));
-  scratch_ = device_->host_memory(std::max<std::size_t>(scratch_bytes_, 64));
+  arena_ = allocated(std::max<std::size_t>(arena_bytes_, 64));
+  scratch_ = allocated(std::max<std::size_t>(scratch_bytes_, 64));
   places_.resize(count);
   for (std::size_t v = 0; v < count; ++v) {
     const GraphValue& value = graph_.values[v];
@@ -178,8 +178,8 @@ void Executor::allocate() {
       places_[v] = within(arena_, plan.offsets[v]);
     } else if (value.storage == Storage::persistent) {
       const auto given = settings_.memory.find(v);
-      places_[v] = given != settings_.memory.end() ? given->second : device_->host_memory(bytes);
-      if (given == settings_.memory.end()) std::memset(places_[v].get(), 0, bytes);
+      places_[v] = given != settings_.memory.end() ? given->second : allocated(bytes);
+      if (given == settings_.memory.end()) fill(places_[v].get(), 0, bytes);
     }
   }
   for (std::size_t v = 0; v < count; ++v)
@@ -191,6 +191,31 @@ void Executor::allocate() {
       candidate.now = binding(candidate, graph_.nodes[i]);
       candidate.operation->bind(candidate.now.bound);
     }
+}
+
+bool Executor::is_host() const { return device_->name() == "cpu"; }
+
+std::shared_ptr<void> Executor::allocated(std::size_t bytes) const {
+  if (is_host()) return device_->host_memory(bytes);
+  const std::shared_ptr<Tensor> whole = device_->allocate(
+      plain_tensor("network", Role::workspace, DataType::u8, {static_cast<std::int64_t>(bytes)}));
+  return {whole, whole->data()};
+}
+
+void Executor::fill(void* place, unsigned char with, std::size_t bytes) const {
+  if (is_host()) {
+    std::memset(place, with, bytes);
+    return;
+  }
+  const std::vector<unsigned char> block(std::min(bytes, std::size_t{1} << 20), with);
+  for (std::size_t at = 0; at < bytes; at += block.size())
+    device_->copy(static_cast<std::byte*>(place) + at, block.data(),
+                  std::min(block.size(), bytes - at));
+  device_->stream().wait();
+}
+
+void Executor::clear(ValueIndex value) {
+  fill(places_[value].get(), 0, bytes_of(graph_.values[value], graph_.elements(value)));
 }
 
 void Executor::place_part(ValueIndex value) {
@@ -322,16 +347,16 @@ Executed Executor::executed(std::size_t node) const {
 }
 
 void Executor::poison() {
-  std::memset(arena_.get(), 0xff, arena_bytes_);
-  std::memset(scratch_.get(), 0xff, scratch_bytes_);
-  const auto fill = [&](ValueIndex value) {
-    std::memset(places_[value].get(), 0xff, bytes_of(graph_.values[value], graph_.elements(value)));
+  fill(arena_.get(), 0xff, arena_bytes_);
+  fill(scratch_.get(), 0xff, scratch_bytes_);
+  const auto spoil = [&](ValueIndex value) {
+    fill(places_[value].get(), 0xff, bytes_of(graph_.values[value], graph_.elements(value)));
   };
-  for (const ValueIndex value : {graph_.logits, graph_.losses, graph_.correct}) fill(value);
+  for (const ValueIndex value : {graph_.logits, graph_.losses, graph_.correct}) spoil(value);
   // One by one: what lies between them stays 0.
   if (graph_.gradients != Graph::none)
-    for (const Parameter& parameter : graph_.parameters) fill(parameter.gradient);
-  if (graph_.accumulates()) fill(graph_.gradients);  // a step begins with 0, everywhere
+    for (const Parameter& parameter : graph_.parameters) spoil(parameter.gradient);
+  if (graph_.accumulates()) spoil(graph_.gradients);  // a step begins with 0, everywhere
 }
 
 }  // namespace assay

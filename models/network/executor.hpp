@@ -58,7 +58,9 @@ class Executor {
 
   /// A value as a tensor, to be filled and read with device().
   Tensor& tensor(ValueIndex value) const { return *tensors_[value]; }
-  /// The memory of a value; kept as long as the pointer.
+  /// Fills a value, and what lies between its parts, with zeros.
+  void clear(ValueIndex value);
+  /// The memory of a value, of the device; kept as long as the pointer.
   std::shared_ptr<void> memory(ValueIndex value) const;
   /// The tensors of a node in the order of its operation's arguments.
   std::span<Tensor* const> arguments(std::size_t node) const;
@@ -101,6 +103,9 @@ class Executor {
   std::string why_not_layout(const GraphNode& node, const Operation& operation) const;
   TensorSpec spec_of(ValueIndex value) const;
   void allocate();
+  bool is_host() const;
+  std::shared_ptr<void> allocated(std::size_t bytes) const;
+  void fill(void* place, unsigned char with, std::size_t bytes) const;
   Binding binding(const Candidate& candidate, const GraphNode& node) const;
   std::unique_ptr<Tensor> tensor_of(ValueIndex value) const;
   bool is_swapped(ValueIndex value) const;

@@ -138,6 +138,7 @@ Verification compare_with_reference(TrainerSettings settings, Plugins& plugins) 
   plain.precision = Precision::fp64;
   plain.loss_scale = {LossScaleSettings::Kind::none};
   plain.executor.backends = {"reference"};
+  plain.executor.device = "cpu";
   plain.executor.wide_products = false;
   plain.executor.chosen.clear();
   auto reference = made(plain, plugins, *alone);

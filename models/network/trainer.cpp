@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstring>
 #include <utility>
 
 #include "core/base/clock.hpp"
@@ -185,10 +184,7 @@ void Trainer::step(double rate, StepCheck* check, const std::function<void()>& l
   seconds_ = {};
   earlier_losses_ = 0;
   lap_ = Clock::now();
-  if (graph().accumulates())
-    std::memset(executor_->memory(graph().gradients).get(), 0,
-                static_cast<std::size_t>(graph().elements(graph().gradients)) *
-                    size_of(graph().value(graph().gradients).type));
+  if (graph().accumulates()) executor_->clear(graph().gradients);
   run_passes(check, load_next);
   exchange_->wait();
   seconds_.exposed_communication += lap();

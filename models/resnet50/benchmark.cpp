@@ -70,7 +70,8 @@ Dimension backend_dimension() {
 }
 
 /// Those that are asked for each operation, in this order.
-std::vector<std::string> backends_of(const std::string& backend) {
+std::vector<std::string> backends_of(const std::string& backend, const std::string& device) {
+  if (device != "cpu") return {backend == measured ? "cuda" : backend};
   if (backend == measured) return {"native", "onednn", "blas", "reference"};
   if (backend == "reference") return {"reference"};
   return {backend, backend == "native" ? "onednn" : "native", "blas", "reference"};
@@ -256,15 +257,16 @@ class Resnet50Benchmark final : public Benchmark {
     of.learning.rule = rule(settings.at("optimizer"));
     of.learning.smoothing = std::stod(settings.at("smoothing"));
     of.loss_scale = parse_loss_scale("--loss-scale", settings.at("loss_scale"));
-    of.executor.backends = backends_of(settings.at("backend"));
+    of.executor.backends = backends_of(settings.at("backend"), settings.at("device"));
     of.executor.measured = settings.at("backend") == measured;
     of.executor.threads = std::stoi(settings.at("threads"));
     of.executor.device = settings.at("device");
     of.seed = context.seed + std::stoull(settings.at("trial")) * seeds_of_trial;
-    if (of.executor.device != "cpu")
+    if (of.executor.device != "cpu" && context.ranks.size() > 1 &&
+        settings.at("direction") != inference)
       return Unsupported{
-          "networks run on the processor alone (no backend of a GPU has all operations). Use "
-          "--device cpu."};
+          "the ranks add gradients in memory of the host, where those of a GPU are not. Use one "
+          "rank, or --device cpu."};
     if (auto why = why_not_threads(of.executor.threads)) return Unsupported{std::move(*why)};
     run.steps = std::stoi(settings.at("steps"));
     if (settings.at("direction") == inference) {

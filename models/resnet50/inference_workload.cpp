@@ -162,6 +162,7 @@ class InferenceWorkload final : public Workload {
     images_.assign(chosen.begin(), chosen.end());
     ExecutorSettings plain;
     plain.backends = {"reference"};
+    plain.device = "cpu";
     plain.threads = run_.network.executor.threads;
     const auto alone = serial_communicator();
     auto made =

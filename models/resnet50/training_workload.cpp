@@ -251,7 +251,8 @@ class TrainingWorkload final : public Workload {
   void measure_memory() {
     // With a lag the first step has no update.
     for (std::int64_t i = 0; i <= run_.trainer.lag; ++i) trainer_->step(run_.convergence.rate);
-    peak_memory_ = memory_.bytes().value_or(0);
+    // Of a GPU's nothing is known.
+    if (run_.trainer.executor.device == "cpu") peak_memory_ = memory_.bytes().value_or(0);
     ranks_.allreduce_max(std::span(&peak_memory_, 1));
   }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/api/precision.hpp"
+#include "tests/cuda/fake/opened.hpp"
 
 namespace {
 
@@ -163,6 +164,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description
                               const void* c_data, cublasLtMatrixLayout_t c_layout, void* d_data,
                               cublasLtMatrixLayout_t d_layout, const cublasLtMatmulAlgo_t*,
                               void* scratch, std::size_t bytes, cudaStream_t) {
+  const fake::Opened while_it_runs;
   if (scratch == nullptr || bytes != workspace || c_data != d_data)
     return CUBLAS_STATUS_INVALID_VALUE;
   const Description& own = of(description);

@@ -4,7 +4,8 @@
 //
 //   FAKE_GPU_COUNT=N            how many there are (default 1)
 //   FAKE_GPU_GUARDED=1          no processor may touch its memory but through these calls and
-//                               fake_gpu_memory(): who does dies, as with a real one
+//                               fake_gpu_memory(), and in kernels (opened.hpp): who does dies, as
+//                               with a real one
 //   FAKE_GPU_BYTES=N            the memory that it has (default 256 MiB)
 //   FAKE_GPU_CAPABILITY=MAJOR   its compute capability (default 9)
 //   FAKE_GPU_LAUNCHES=0         no kernel of ours can be launched
@@ -24,6 +25,7 @@
 #include <utility>
 
 #include "tests/cuda/fake/items.hpp"
+#include "tests/cuda/fake/opened.hpp"
 
 namespace {
 
@@ -152,6 +154,14 @@ void* fake_gpu_memory(const void* address) {
   return found->second.real + (static_cast<const char*>(address) - found->first);
 }
 
+/// For kernels, ours and those of fake libraries: guarded memory of this GPU can be touched, or
+/// not.
+void fake_gpu_open(int open) {
+  for (const auto& [address, of] : allocated())
+    if (of.real != address && of.gpu == current)
+      mprotect(address, of.bytes, open != 0 ? PROT_READ | PROT_WRITE : PROT_NONE);
+}
+
 cudaError_t cudaMalloc(void** data, std::size_t bytes) {
   if (broken) return done();
   if (in_use + bytes > capacity()) return done(cudaErrorMemoryAllocation);
@@ -159,9 +169,12 @@ cudaError_t cudaMalloc(void** data, std::size_t bytes) {
   if (number("FAKE_GPU_GUARDED", 0) == 0) {
     *data = made.real = static_cast<char*>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
   } else {
-    made.real = static_cast<char*>(
-        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    *data = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const int file = memfd_create("fake GPU memory", 0);
+    if (ftruncate(file, static_cast<off_t>(bytes)) != 0) std::abort();
+    made.real =
+        static_cast<char*>(mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
+    *data = mmap(nullptr, bytes, PROT_NONE, MAP_SHARED, file, 0);
+    close(file);
   }
   std::memset(made.real, 0xff, bytes);  // NaN: nothing may rely on what fresh memory holds
   allocated()[static_cast<char*>(*data)] = made;
@@ -270,7 +283,9 @@ cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void**
   if (found == kernels().end()) return done(cudaErrorInvalidDeviceFunction);
   if (number("FAKE_GPU_LAUNCHES", 1) == 0) return done(cudaErrorInvalidDeviceFunction);
   if (grid.x == 0 || block.x == 0 || block.x > 1024) return done(cudaErrorInvalidConfiguration);
-  if (broken || fake::run_item(found->second, arguments)) return done();
+  if (broken) return done();
+  const fake::Opened while_it_runs;
+  if (fake::run_item(found->second, arguments)) return done();
   return done(cudaErrorInvalidDeviceFunction);
 }
 cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,

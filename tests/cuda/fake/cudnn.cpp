@@ -13,6 +13,8 @@
 
 #include <algorithm>
 
+#include "tests/cuda/fake/opened.hpp"
+
 struct cudnnFilterStruct {
   cudnnDataType_t type;
   cudnnTensorFormat_t format;
@@ -285,6 +287,7 @@ cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t, const void*, cudnnTensorDes
                                       cudnnConvolutionDescriptor_t convolution,
                                       cudnnConvolutionFwdAlgo_t algorithm, void*, std::size_t,
                                       const void*, cudnnTensorDescriptor_t y, void* at_y) {
+  const fake::Opened while_it_runs;
   const cudnnStatus_t status = starting(forward_names[algorithm]);
   if (status != CUDNN_STATUS_SUCCESS) return status;
   sum(*convolution, x->type, at_x, w->type, at_w, y->type, at_y, elements(y->dims), [&](auto add) {
@@ -300,6 +303,7 @@ cudnnStatus_t cudnnConvolutionBackwardData(cudnnHandle_t, const void*, cudnnFilt
                                            cudnnConvolutionBwdDataAlgo_t algorithm, void*,
                                            std::size_t, const void*, cudnnTensorDescriptor_t x,
                                            void* at_x) {
+  const fake::Opened while_it_runs;
   const cudnnStatus_t status = starting(data_names[algorithm]);
   if (status != CUDNN_STATUS_SUCCESS) return status;
   sum(*convolution, y->type, at_y, w->type, at_w, x->type, at_x, elements(x->dims), [&](auto add) {
@@ -315,6 +319,7 @@ cudnnStatus_t cudnnConvolutionBackwardFilter(cudnnHandle_t, const void*, cudnnTe
                                              cudnnConvolutionBwdFilterAlgo_t algorithm, void*,
                                              std::size_t, const void*, cudnnFilterDescriptor_t w,
                                              void* at_w) {
+  const fake::Opened while_it_runs;
   const cudnnStatus_t status = starting(filter_names[algorithm]);
   if (status != CUDNN_STATUS_SUCCESS) return status;
   sum(*convolution, x->type, at_x, y->type, at_y, w->type, at_w, elements(w->dims), [&](auto add) {

@@ -32,6 +32,12 @@ class PrecisionTable(PageTests, RunTest):
         self.run_suite(self.small_suite(launches=2), "--launches", "1", code=0)
         self.assertEqual(self.launches(), [0, 0])
 
+    def test_each_kernel_is_studied_on_processor_and_gpu(self):
+        devices = {}
+        for each in json.loads((SOURCE / "suites" / "precision.json").read_text())["cases"]:
+            devices.setdefault(each["benchmark"], set()).update(each.get("device", ["cpu"]))
+        self.assertEqual(devices, {kernel: {"cpu", "gpu"} for kernel in ("conv", "gemm", "rnn")})
+
     def launches(self):
         return sorted(row["launch"] for row in json.loads((self.out / "result.json").read_text())["rows"])
 

@@ -24,7 +24,7 @@ class Faults(FactorizationTest):
                            ASSAY_FAULT_ALGORITHM="auto", **more)
 
     def test_each_fault_is_found(self):
-        for fault in ("wrong_element", "wrong_element_late", "nan", "wrong_precision"):
+        for fault in ("wrong_element", "wrong_element_late", "nan", "inf", "wrong_precision"):
             for row in self.faulty(fault, ASSAY_FAULT_SIZE="1"):
                 with self.subTest(row["id"], fault=fault):
                     self.assertEqual(row["status"], "incorrect", row["reason"])

@@ -26,9 +26,9 @@ class Faults(GemmTest):
     def test_wrong_elements_are_found_in_every_precision(self):
         # Written, and written in place; padded, too.
         for problem in ("m20n30k40", "m20n30k40ldc23beta1ta"):
-            for fault in ("wrong_element", "wrong_element_late", "nan"):
+            for fault in ("wrong_element", "wrong_element_late", "nan", "inf"):
                 for row in self.faulty(problem, PRECISIONS, fault, ASSAY_FAULT_SIZE="1"):
-                    if fault == "nan" and row["parameters"]["precision"] == "int8":
+                    if fault in ("nan", "inf") and row["parameters"]["precision"] == "int8":
                         continue  # integers have none
                     with self.subTest(row["id"], fault=fault):
                         self.assertEqual(row["status"], "incorrect", row["reason"])

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A wrong element, a late one and a wrong precision are seen in each algorithm, direction and storage of the convolutions."""
+"""A wrong element, a late one, NaN, infinity and a wrong precision are seen in each algorithm, direction and storage of the convolutions."""
 import re
 
 from run_helper import CONV, SMALL, RunTest, group, last_part, main
@@ -9,7 +9,7 @@ EVERYWHERE = ["forward", "bwd_data", "bwd_weights"]
 NATIVE = {"implicit_gemm": EVERYWHERE, "winograd": EVERYWHERE[:2], "winograd_2x2": EVERYWHERE[:2], "winograd_4x4": EVERYWHERE[:2]}
 # Their transformed operands are rounded to 16 bits: an element is wrong by more before it shows, and a wrong precision is lost in it.
 NARROW = {("winograd_2x2_16bit", "fp16"): "0.05", ("winograd_2x2_16bit", "bf16"): "0.5", ("winograd_4x4_16bit", "fp16"): "1"}
-FAULTS = ["wrong_element", "wrong_element_late", "nan", "wrong_precision"]
+FAULTS = ["wrong_element", "wrong_element_late", "nan", "inf", "wrong_precision"]
 # Part of the outputs' RMS by which one is wrong: a few times what rounding the output allows for. bf16's inputs are what
 # "wrong precision" would make of them.
 SIZES = {"fp32": "1e-3", "fp16": "0.02", "bf16": "0.1"}
@@ -46,7 +46,7 @@ class ConvolutionFaults(RunTest):
             self.check(self.spoilt("native", algorithm, precision, EVERYWHERE[:2], size, ["wrong_precision"]), algorithm)
 
     def test_what_a_bound_cannot_decide_is_unsupported(self):
-        rows = self.spoilt("native", "winograd_4x4_16bit", "bf16", EVERYWHERE[:2], "1", ["wrong_precision", "nan"])
+        rows = self.spoilt("native", "winograd_4x4_16bit", "bf16", EVERYWHERE[:2], "1", ["wrong_precision", "nan", "inf"])
         for row in rows:
             self.assertEqual(row["status"], "unsupported", row["id"])
             self.assertIn("cannot tell a wrong result from a right one", row["reason"])

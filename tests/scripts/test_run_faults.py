@@ -9,6 +9,7 @@ EXPECTED = {
     "wrong_element": ("incorrect", "expected"),
     "wrong_element_late": ("incorrect", "expected"),
     "nan": ("incorrect", ""),
+    "inf": ("incorrect", ""),
     "wrong_precision": ("incorrect", ""),
     "throw": ("failed", "asynchronous error (injected)"),
     "crash": ("failed", "in this case"),

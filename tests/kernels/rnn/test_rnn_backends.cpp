@@ -30,10 +30,10 @@ double round_bits(double value, int bits) {
 
 /// What is done to an operation that is right.
 struct Fault {
-  std::string output{};      ///< one element of it is wrong by its root mean square
-  bool nan = false;          ///< instead: not a number
-  int operand_bits = 0;      ///< inputs are rounded to so many bits first: tf32 has 11, bf16 8
-  bool keeps_saved = false;  ///< the prologue is made once alone
+  std::string output{};           ///< one element of it is wrong by `error`
+  std::optional<double> error{};  ///< by default its root mean square
+  int operand_bits = 0;           ///< inputs are rounded to so many bits first: tf32 has 11, bf16 8
+  bool keeps_saved = false;       ///< the prologue is made once alone
 };
 
 class Broken final : public Operation {
@@ -64,7 +64,7 @@ class Broken final : public Operation {
           double squares = 0;
           for (const double value : values) squares += value * value;
           values[values.size() / 3] +=
-              fault_.nan ? std::nan("") : std::sqrt(squares / static_cast<double>(values.size()));
+              fault_.error.value_or(std::sqrt(squares / static_cast<double>(values.size())));
         });
   }
   Executed executed() const override { return inner_->executed(); }
@@ -255,19 +255,21 @@ const std::pair<RnnDirection, std::vector<std::string>> outputs[] = {
     {RnnDirection::bwd_weights, {"diff_weights_layer", "diff_weights_iter", "diff_bias"}},
     {RnnDirection::bwd, {"diff_src_layer", "diff_weights_iter", "diff_bias"}}};
 
-TEST(RnnVerification, FindsOneWrongElementAndNaN) {
+TEST(RnnVerification, FindsOneWrongElementNaNAndInfinity) {
   Bench bench("reference");
   ASSERT_TRUE(bench.backend) << bench.reason;
   for (const auto& [direction, names] : outputs)
     for (const std::string& output : names)
       for (const Precision precision : {Precision::fp32, Precision::bf16})
-        for (const bool nan : {false, true}) {
+        for (const std::optional<double> error :
+             {std::optional<double>(), std::optional(std::nan("")), std::optional(HUGE_VAL),
+              std::optional(-HUGE_VAL)}) {
           const RnnProblem of = problem("lstm:33-5-7", RnnInput::linear, direction, precision);
           Fault fault;
           fault.output = output;
-          fault.nan = nan;
+          fault.error = error;
           const Verification found = bench.make(of, fault)->verify_before();
-          EXPECT_TRUE(found.wrong()) << text_of(of) << " " << output << nan;
+          EXPECT_TRUE(found.wrong()) << text_of(of) << " " << output << " " << error.value_or(1);
           EXPECT_NE(found.reason.find(output), std::string::npos) << found.reason;
         }
 }

@@ -53,6 +53,7 @@ class FaultyOperation final : public Operation {
       linger(began);
     }
     const bool now = fault_ == Fault::wrong_element || fault_ == Fault::nan ||
+                     fault_ == Fault::inf ||
                      (fault_ == Fault::wrong_element_late && runs_ > after_);
     if (!now) return;
     stream.wait();

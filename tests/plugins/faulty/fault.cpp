@@ -21,6 +21,7 @@ const std::map<std::string, Fault>& faults() {
   static const std::map<std::string, Fault> all{{"wrong_element", Fault::wrong_element},
                                                 {"wrong_element_late", Fault::wrong_element_late},
                                                 {"nan", Fault::nan},
+                                                {"inf", Fault::inf},
                                                 {"wrong_precision", Fault::wrong_precision},
                                                 {"crash", Fault::crash},
                                                 {"quit", Fault::quit},
@@ -106,6 +107,8 @@ void spoil(assay::Device& device, assay::Tensor& output, Fault fault) {
   const std::size_t place = random() % values.size();
   if (fault == Fault::nan) {
     values[place] = std::numeric_limits<double>::quiet_NaN();
+  } else if (fault == Fault::inf) {
+    values[place] = std::numeric_limits<double>::infinity();
   } else {
     double squares = 0;
     for (const double value : values) squares += value * value;

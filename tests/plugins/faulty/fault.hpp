@@ -18,6 +18,7 @@ enum class Fault {
   wrong_element_late,  ///< the same after ASSAY_FAULT_AFTER runs: only the check behind the timing
                        ///< can see it
   nan,                 ///< one output element is NaN
+  inf,                 ///< one output element is infinite
   wrong_precision,   ///< inputs are rounded to bf16 first: a library that quietly computes in less
   crash,             ///< a segmentation fault in run
   quit,              ///< the process ends by itself in run, as a library does that calls exit

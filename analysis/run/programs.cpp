@@ -122,7 +122,8 @@ Listing listed_cases(const fs::path& executable, const fs::path& suite,
            listed.value("required", false),
            tolerance.is_number() ? std::optional(tolerance.get<double>()) : std::nullopt,
            listed.value("part_of", std::vector<Part>{}),
-           listed.value("working_sets", std::vector<double>{})});
+           listed.value("working_sets", std::vector<double>{}), listed.value("note", ""),
+           listed.value("id_form", "")});
     }
   } catch (const json::exception& error) {
     throw CaseError(

@@ -31,6 +31,19 @@ std::string make_id(const std::string& benchmark, const std::vector<Dimension>& 
   return id + named;
 }
 
+std::string make_id_form(const std::string& benchmark, const std::vector<Dimension>& dimensions) {
+  std::string form = benchmark, named;
+  for (const Dimension& axis : dimensions) {
+    if (!axis.in_id)
+      named += "[/" + axis.name + "]";
+    else if (axis.omit.empty())
+      form += "/" + axis.prefix + "{" + axis.name + "}";
+    else
+      named += "[/" + axis.name + "=" + axis.omit + "]";
+  }
+  return form + named;
+}
+
 std::vector<Case> merge_equal(std::vector<Case> cases) {
   std::vector<Case> merged;
   std::unordered_map<std::string, std::size_t> place;

@@ -55,12 +55,19 @@ struct Case {
   std::vector<Part> parts{};           ///< one for each list that was asked for as a whole
   std::vector<double> working_sets{};  ///< Benchmark::working_sets(), as --list --json tells them
   std::string note{};                  ///< of the suite: what a reader of the row must know
+  std::string id_form{};               ///< how the id is made of the settings (make_id_form)
 };
 
 /// "conv/forward/fp32/onednn/winograd/mb16…/hot/t2[/layout=nhwc]". Complete: equal ids are equal
 /// series. Throws std::logic_error if a dimension has no value.
 std::string make_id(const std::string& benchmark, const std::vector<Dimension>& dimensions,
                     const Settings& settings);
+
+/// How make_id makes an id of settings, for whoever reads a row and knows no benchmark:
+/// "conv/{direction}/…/t{threads}[/layout=any][/file]". {name} is the value of a dimension,
+/// [/name=value] stands for "/name=" + the value but is left out at this one, and [/name] is always
+/// left out.
+std::string make_id_form(const std::string& benchmark, const std::vector<Dimension>& dimensions);
 
 /// Merges cases of equal id into one with all names, keeping the first one's place.
 std::vector<Case> merge_equal(std::vector<Case> cases);

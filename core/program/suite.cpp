@@ -324,11 +324,13 @@ std::vector<Case> expand(const Benchmark& benchmark,
       on_behalf_of(axis.name, [&] {
         multiply(axis.name, checked(axis, given(axis), benchmark.name(), plugins, named));
       });
+  const std::string form = make_id_form(benchmark.name(), axes);
   for (Case& benchmark_case : cases) {
     benchmark_case.required = required;
     benchmark_case.note = note;
     benchmark.complete(benchmark_case.settings, started);
     benchmark_case.id = make_id(benchmark.name(), axes, benchmark_case.settings);
+    benchmark_case.id_form = form;
   }
   return merge_equal(std::move(cases));
 }
@@ -338,6 +340,7 @@ json case_list(const Benchmark& benchmark, const std::vector<Case>& cases) {
   for (const Case& benchmark_case : cases) {
     list.push_back(
         {{"id", benchmark_case.id},
+         {"id_form", benchmark_case.id_form},
          {"names", benchmark_case.names},
          {"settings", benchmark_case.settings},
          {"required", benchmark_case.required},

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -18,53 +17,15 @@ namespace {
 
 using nlohmann::json;
 
-/// Axes that every id names at any value, where the benchmark has them.
-constexpr std::array always_named{"direction", "precision",  "backend",   "algorithm",
-                                  "cache",     "collective", "transport", "threads"};
-
-/// Axes that the id leaves out at one value (Dimension::omit), so that only another value stands
-/// there. An axis that is not listed is not judged: a benchmark may have axes of its own.
-struct Omitted {
-  const char *benchmark, *axis, *value;
-};
-constexpr std::array omitted{Omitted{"", "allocator", "system"},
-                             Omitted{"", "device", "cpu"},
-                             Omitted{"", "layout", "any"},
-                             Omitted{"stream", "numa", "any"},
-                             Omitted{"stream", "smt", "any"},
-                             Omitted{"collectives", "op", "sum"},
-                             Omitted{"collectives", "placement", "out_of_place"},
-                             Omitted{"collectives", "buffers", "ordinary"},
-                             Omitted{"collectives", "mode", "blocking"},
-                             Omitted{"collectives", "root", "0"},
-                             Omitted{"collectives", "inside", "same"},
-                             Omitted{"collectives", "ranks_per_node", "0"},
-                             Omitted{"collectives", "wire", "none"},
-                             Omitted{"collectives", "replay", "none"},
-                             Omitted{"collectives", "fusion", "0"},
-                             Omitted{"collectives", "compute", "0"},
-                             Omitted{"collectives", "progress", "library"},
-                             Omitted{"resnet50", "emulate", "none"},
-                             Omitted{"resnet50", "accumulate", "1"},
-                             Omitted{"resnet50", "lag", "0"},
-                             Omitted{"resnet50", "data", "synthetic"},
-                             Omitted{"resnet50", "validation", "none"},
-                             Omitted{"resnet50", "epochs", "0"},
-                             Omitted{"resnet50", "target", "0.759"},
-                             Omitted{"resnet50", "validate_every", "1"},
-                             Omitted{"resnet50", "warmup", "0"},
-                             Omitted{"resnet50", "schedule", "cosine"},
-                             Omitted{"resnet50", "optimizer", "sgd"},
-                             Omitted{"resnet50", "rate", "0.1"},
-                             Omitted{"resnet50", "smoothing", "0"},
-                             Omitted{"resnet50", "scaling", "linear"},
-                             Omitted{"resnet50", "trial", "0"},
-                             Omitted{"resnet50", "unreached", "incorrect"},
-                             Omitted{"resnet50", "wire", "none"}};
-
 bool is_digits(const std::string& text) {
   return !text.empty() && std::all_of(text.begin(), text.end(),
                                       [](unsigned char c) { return std::isdigit(c) != 0; });
+}
+
+/// Whether `text` stands in `id` at `at` and a part of the id ends there.
+bool part_at(const std::string& id, std::size_t at, const std::string& text) {
+  return id.compare(at, text.size(), text) == 0 &&
+         (at + text.size() == id.size() || id[at + text.size()] == '/');
 }
 
 class Identity {
@@ -72,23 +33,17 @@ class Identity {
   Identity(const json& row, const std::string& where)
       : row_(row),
         where_(where),
+        benchmark_(row.at("benchmark").get<std::string>()),
         id_(row.at("id").get<std::string>()),
-        parts_(split(id_, '/')),
         descriptor_(row.at("problem").at("descriptor").get<std::string>()) {}
 
   void check() const {
-    const std::string benchmark = row_.at("benchmark");
-    if (!id_.starts_with(benchmark + "/")) return;
-    for (const char* name : always_named)
-      if (const auto text = parameter(name); text && !names(name, *text)) refuse_parameter(name);
-    for (const Omitted& axis : omitted) {
-      if (*axis.benchmark != '\0' && axis.benchmark != benchmark) continue;
-      const auto text = parameter(axis.axis);
-      if (text && *text != axis.value && !stands(std::string(axis.axis) + "=" + *text))
-        refuse_parameter(axis.axis);
+    if (row_.contains("id_form")) {
+      by_form(row_["id_form"]);
+    } else {
+      if (!id_.starts_with(benchmark_ + "/")) return;
+      by_values();
     }
-    named_values();
-    counts();
     problem();
   }
 
@@ -96,7 +51,7 @@ class Identity {
   [[noreturn]] void refuse(const std::string& what) const { throw InputError(where_ + what); }
   [[noreturn]] void refuse_parameter(const std::string& name) const {
     refuse(fmt::format("/parameters/{}: found {}, expected a value of the id {}.", name,
-                       row_.at("parameters").at(name).dump(), json(id_).dump()));
+                       row_.at("parameters").value(name, json()).dump(), json(id_).dump()));
   }
 
   /// As the id would write it.
@@ -106,32 +61,134 @@ class Identity {
     return value.is_string() ? value.get<std::string>() : value.dump();
   }
 
-  /// A value may hold slashes.
-  bool stands(const std::string& text) const {
-    return (id_ + "/").find("/" + text + "/") != std::string::npos;
-  }
-  bool names(const std::string& name, const std::string& text) const {
-    return stands(text) || stands(name + "=" + text) || stands(name.substr(0, 1) + text);
-  }
-
-  /// "/placement=in_place"
-  void named_values() const {
-    for (const std::string& part : parts_) {
-      const std::size_t equals = part.find('=');
-      if (equals == std::string::npos) continue;
-      const std::string name = part.substr(0, equals);
-      const auto text = parameter(name);
-      if (text && !stands(name + "=" + *text)) refuse_parameter(name);
+  /// The form says where the value of each parameter stands: the id is followed value by value, so
+  /// that what differs is refused by its name.
+  void by_form(const std::string& form) const {
+    if (!form.starts_with(benchmark_ + "/") && form != benchmark_) refuse_form(form);
+    std::size_t at = 0;
+    std::vector<std::string> named{"ranks", "nodes"};  // of a benchmark without them, which has one
+    for (std::size_t i = 0; i < form.size();) {
+      const std::size_t open = std::min(form.find_first_of("{[", i), form.size());
+      const std::string before = form.substr(i, open - i);
+      if (id_.compare(at, before.size(), before) != 0) refuse_id(at, before);
+      at += before.size();
+      if (open == form.size()) break;
+      const std::size_t close = form.find(form[open] == '{' ? '}' : ']', open);
+      if (close == std::string::npos) refuse_form(form);
+      const std::string inside = form.substr(open + 1, close - open - 1);
+      named.push_back(form[open] == '{' ? value(inside, at) : optional(inside, at));
+      i = close + 1;
     }
+    if (at != id_.size()) refuse_id(at, "");
+    for (const auto& [name, value] : row_.at("parameters").items())
+      if (std::find(named.begin(), named.end(), name) == named.end())
+        refuse(fmt::format("/parameters/{}: found {}, expected a parameter of /id_form.", name,
+                           value.dump()));
+    for (const char* name : {"ranks", "nodes"})
+      if (form.find(fmt::format("{{{}}}", name)) == std::string::npos &&
+          parameter(name).value_or("1") != "1")
+        refuse(fmt::format("/parameters/{}: found {}, expected 1 (its ids name no {}).", name,
+                           row_.at("parameters").at(name).dump(), name));
   }
 
-  /// "/r8/n2": of benchmarks whose cases are of several ranks.
-  void counts() const {
-    for (const std::string& part : parts_)
-      for (const char* name : {"ranks", "nodes"})
-        if (part != descriptor_ && part.front() == *name && is_digits(part.substr(1)))
-          if (const auto text = parameter(name); text && part.substr(1) != *text)
-            refuse_parameter(name);
+  [[noreturn]] void refuse_form(const std::string& form) const {
+    refuse(fmt::format("/id_form: found {}, expected \"{}/{{name}}…[/name=value]…\".",
+                       json(form).dump(), benchmark_));
+  }
+  [[noreturn]] void refuse_id(std::size_t at, const std::string& expected) const {
+    refuse(fmt::format("/id: found {}, expected {} after {} (as /id_form says).", json(id_).dump(),
+                       expected.empty() ? "its end" : json(expected).dump(),
+                       json(id_.substr(0, at)).dump()));
+  }
+
+  /// "threads": its value stands at `at`.
+  std::string value(const std::string& name, std::size_t& at) const {
+    const bool is_problem = name == "problem";
+    const std::string text = is_problem ? descriptor_ : parameter(name).value_or("");
+    if (!part_at(id_, at, text)) is_problem ? refuse_descriptor() : refuse_parameter(name);
+    at += text.size();
+    return name;
+  }
+
+  /// "/layout=any": "/layout=nhwc" stands at `at`, or nothing of layout at this value.
+  std::string optional(const std::string& inside, std::size_t& at) const {
+    const std::size_t equals = inside.find('=');
+    const std::string name = inside.substr(std::min<std::size_t>(inside.size(), 1), equals - 1);
+    if (equals == std::string::npos) return name;
+    const std::string text = parameter(name).value_or(""), there = "/" + name + "=";
+    if (text == inside.substr(equals + 1)) {
+      if (id_.compare(at, there.size(), there) == 0) refuse_parameter(name);
+      return name;
+    }
+    if (!part_at(id_, at, there + text)) refuse_parameter(name);
+    at += there.size() + text.size();
+    // A value may hold slashes: "scale=1" is not what stands in "/scale=1/16".
+    if (at < id_.size() &&
+        id_.substr(at, id_.find('/', at + 1) - at).find('=') == std::string::npos)
+      refuse_parameter(name);
+    return name;
+  }
+
+  /// Files of versions without forms: what the id holds must be values of parameters. Which
+  /// parameters it leaves out, and at which value, they do not tell.
+  void by_values() const {
+    const std::size_t tail = named_values();
+    std::string head = id_.substr(benchmark_.size(), tail - benchmark_.size()) + "/";
+    const auto take = [&](const std::string& text) {
+      const std::size_t at = head.find("/" + text + "/");
+      if (at != std::string::npos) head.erase(at, text.size() + 1);
+      return at != std::string::npos;
+    };
+    if (!take(descriptor_)) refuse_descriptor();
+    for (const auto& [name, value] : row_.at("parameters").items())
+      if (const auto text = parameter(name); text && text->find('/') != std::string::npos)
+        take(*text);
+    for (const std::string& part : split(head, '/'))
+      if (!part.empty()) explained(part);
+  }
+
+  /// "/placement=in_place" at the end of an id; a value may hold slashes. Returns where they begin.
+  std::size_t named_values() const {
+    const auto name_at = [&](std::size_t at) -> std::string {
+      const std::size_t equals = id_.find('=', at);
+      if (at >= id_.size() || equals == std::string::npos) return "";
+      const std::string name = id_.substr(at + 1, equals - at - 1);
+      return parameter(name) ? name : "";
+    };
+    std::size_t begin = benchmark_.size();
+    while (begin < id_.size() && name_at(begin).empty())
+      begin = std::min(id_.find('/', begin + 1), id_.size());
+    for (std::size_t at = begin; at < id_.size();) {
+      const std::string name = name_at(at), text = fmt::format("/{}={}", name, *parameter(name));
+      if (!part_at(id_, at, text)) refuse_parameter(name);
+      at += text.size();
+      if (at < id_.size() && name_at(at).empty()) refuse_parameter(name);
+    }
+    return begin;
+  }
+
+  /// A part is the value of a parameter, or a prefix and a count: "t2" of threads, "mb16" of batch.
+  /// Where names of parameters begin with the prefix, it is one of theirs.
+  void explained(const std::string& part) const {
+    const std::string prefix = part.substr(0, part.find_first_of("0123456789"));
+    bool found = false, named = false, counted = false;
+    for (const auto& [name, value] : row_.at("parameters").items()) {
+      const auto text = parameter(name);
+      found = found || text == part;
+      if (!text || !is_digits(*text)) continue;
+      const bool its = name.starts_with(prefix), equal = prefix + *text == part;
+      named = named || its;
+      found = found || (its && equal);
+      counted = counted || equal;
+    }
+    if (!found && (named || !counted))
+      refuse(fmt::format("/parameters: found none of the value {}, which stands in the id {}.",
+                         json(part).dump(), json(id_).dump()));
+  }
+
+  [[noreturn]] void refuse_descriptor() const {
+    refuse(fmt::format("/problem/descriptor: found {}, expected the problem of the id {}.",
+                       json(descriptor_).dump(), json(id_).dump()));
   }
 
   void expect(const char* name, const json& expected, const char* origin) const {
@@ -143,11 +200,6 @@ class Identity {
 
   void problem() const {
     const json& problem = row_.at("problem");
-    if (!stands(descriptor_))
-      refuse(
-          fmt::format("/problem/descriptor: found {}, expected the problem of the id "
-                      "{}.",
-                      json(descriptor_).dump(), json(id_).dump()));
     extents();
     if (problem.contains("ranks") && parameter("ranks"))
       expect("ranks", row_.at("parameters").at("ranks"), "/parameters/ranks");
@@ -177,8 +229,7 @@ class Identity {
 
   const json& row_;
   const std::string& where_;
-  std::string id_;
-  std::vector<std::string> parts_;
+  std::string benchmark_, id_;
   std::string descriptor_;
 };
 

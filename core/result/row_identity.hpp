@@ -6,8 +6,10 @@
 
 namespace assay {
 
-/// Holds parameters and problem of a row that Assay measured against its id, where make_id has made
-/// it. InputError, `where` + JSON pointer within the row + what was found and expected.
+/// Holds parameters and problem of a row that Assay measured against its id: by the form of the id
+/// that the row tells, every parameter; without it (files of older versions), what stands in an id
+/// that begins with the benchmark's name. InputError, `where` + JSON pointer within the row + what
+/// was found and expected.
 void check_identity(const nlohmann::json& row, const std::string& where);
 
 /// A row that was measured with another allocator than the system's (core/program/allocator.hpp):

@@ -99,6 +99,9 @@ TEST(ResultCheck, ParametersStandInTheId) {
   for (const Outcome& outcome : {good_outcome(), refused}) {
     json row = fixture::row(outcome);
     row["parameters"].update({{"device", "cpu"}, {"layout", "any"}});
+    row["id_form"] =
+        "conv/{direction}/{precision}/{backend}/{algorithm}/{problem}/{cache}/t{threads}"
+        "[/layout=any][/device=cpu]";
     ASSERT_EQ(refusal_of_row(row), "accepted");
     EXPECT_SAYS(refusal_of(row, "/parameters/threads", 4), "/rows/0/parameters/threads: found 4");
     EXPECT_SAYS(refusal_of(row, "/parameters/direction", "bwd_data"),
@@ -111,6 +114,10 @@ TEST(ResultCheck, ParametersStandInTheId) {
     const std::string id = row["id"];
     EXPECT_SAYS(refusal_of(row, "/id", id + "/layout=nhwc"),
                 "/rows/0/parameters/layout: found \"any\"");
+    EXPECT_SAYS(refusal_of(row, "/parameters/extra", 3), "/rows/0/parameters/extra: found 3");
+    EXPECT_SAYS(refusal_of(row, "/parameters/ranks", 2), "/rows/0/parameters/ranks: found 2");
+    EXPECT_SAYS(refusal_of(row, "/id", id + "/more"), "/rows/0/id: found");
+    EXPECT_SAYS(refusal_of(row, "/id_form", "stream/{direction}"), "/rows/0/id_form: found");
     row["parameters"]["layout"] = "nhwc";
     EXPECT_EQ(refusal_of(row, "/id", id + "/layout=nhwc"), "accepted");
   }
@@ -197,15 +204,24 @@ json collective_row() {
 TEST(ResultCheck, SettingsOfACollectiveStandInTheId) {
   const json row = collective_row();
   ASSERT_EQ(refusal_of_row(row), "accepted");
-  EXPECT_SAYS(refusal_of(row, "/parameters/ranks", 4), "/rows/0/parameters/ranks: found 4");
-  EXPECT_SAYS(refusal_of(row, "/parameters/nodes", 2), "/rows/0/parameters/nodes: found 2");
+  EXPECT_SAYS(refusal_of(row, "/parameters/ranks", 4),
+              "/rows/0/parameters: found none of the value \"r2\"");
+  EXPECT_SAYS(refusal_of(row, "/parameters/nodes", 2),
+              "/rows/0/parameters: found none of the value \"n1\"");
   EXPECT_SAYS(refusal_of(row, "/problem/ranks", 4), "/rows/0/problem/ranks: found 4, expected 2");
   EXPECT_SAYS(refusal_of(row, "/problem/bytes", 8192),
               "/rows/0/problem/bytes: found 8192, expected 4096");
   EXPECT_SAYS(refusal_of(row, "/parameters/placement", "out_of_place"),
               "/rows/0/parameters/placement: found \"out_of_place\"");
-  EXPECT_SAYS(refusal_of(row, "/parameters/op", "max"), "/rows/0/parameters/op: found \"max\"");
-  EXPECT_SAYS(refusal_of(row, "/parameters/root", 1), "/rows/0/parameters/root: found 1");
+  // Only the form of an id tells what it leaves out.
+  EXPECT_EQ(refusal_of(row, "/parameters/op", "max"), "accepted");
+  json formed = row;
+  formed["id_form"] =
+      "collectives/{collective}/{precision}/{transport}/{algorithm}/{problem}/r{ranks}/n{nodes}"
+      "[/op=sum][/placement=out_of_place][/root=0]";
+  ASSERT_EQ(refusal_of_row(formed), "accepted");
+  EXPECT_SAYS(refusal_of(formed, "/parameters/op", "max"), "/rows/0/parameters/op: found \"max\"");
+  EXPECT_SAYS(refusal_of(formed, "/parameters/root", 1), "/rows/0/parameters/root: found 1");
 }
 
 /// A row as a benchmark writes it whose problem declares these rates.
@@ -281,7 +297,7 @@ TEST(ResultCheck, ARowOfAJournalIsHeldToTheSame) {
   refused("/samples_s/0", 0.5, "/time_s/");
   refused("/rates/flops_per_s", 1e12, "/rates/");
   refused("/verification/norm_error", 1, "/verification/norm_error: found 1");
-  refused("/parameters/precision", "bf16", "/parameters/precision: found \"bf16\"");
+  refused("/parameters/precision", "bf16", "/parameters: found none of the value \"fp32\"");
   // What is not even a row is told by the schema, not by an exception of the JSON library.
   refused("/status", "okay", "/status: found \"okay\"");
   refused("/samples_s", "none", "/samples_s: found");

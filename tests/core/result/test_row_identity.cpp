@@ -1,63 +1,67 @@
-// The reader knows at which value each axis of the shipped benchmarks is left out of ids.
+// The reader makes an id anew of the form that its row tells, and knows no benchmark.
 #include "core/result/row_identity.hpp"
 
 #include <gtest/gtest.h>
 
 #include "comm/collectives_benchmark.hpp"
-#include "core/measure/case.hpp"
 #include "kernels/conv/benchmark.hpp"
 #include "kernels/stream/benchmark.hpp"
-#include "result_fixture.hpp"
+#include "parameters_judged.hpp"
 
 namespace assay {
 namespace {
 
+using fixture::identity_of;
 using nlohmann::json;
 
-void expect_axes_are_known(const Benchmark& benchmark) {
-  const std::string name = benchmark.name();
-  Settings settings;
-  for (const Dimension& axis : benchmark.dimensions())
-    settings[axis.name] = !axis.omit.empty() ? axis.omit : axis.name == "problem" ? "p" : "2";
-  json row = {{"id", make_id(name, benchmark.dimensions(), settings)},
-              {"benchmark", name},
-              {"problem", {{"descriptor", "p"}}},
-              {"parameters", settings}};
-  row["parameters"].erase("problem");
-  const auto said = [&] {
-    return fixture::message_of([&] { check_identity(row, "x at /rows/0"); });
-  };
-  ASSERT_EQ(said(), "accepted");
-  for (const Dimension& axis : benchmark.dimensions()) {
-    if (axis.name == "problem") continue;
-    json& value = row["parameters"][axis.name];
-    const json before = value;
-    value = "another";
-    EXPECT_SAYS(said(), "/parameters/" + axis.name + ": found \"another\"");
-    value = before;
-  }
+json row_of_mine(const std::string& id, const json& parameters) {
+  return {{"id", id},
+          {"benchmark", "mine"},
+          {"problem", {{"descriptor", "p"}}},
+          {"parameters", parameters}};
 }
 
-TEST(RowIdentity, KnowsTheAxesOfTheShippedBenchmarks) {
-  expect_axes_are_known(conv_benchmark());
-  expect_axes_are_known(stream_benchmark());
-  expect_axes_are_known(CollectivesBenchmark());
+TEST(RowIdentity, ParametersOfTheShippedBenchmarks) {
+  fixture::expect_parameters_judged(conv_benchmark());
+  fixture::expect_parameters_judged(stream_benchmark());
+  fixture::expect_parameters_judged(CollectivesBenchmark());
 }
 
-TEST(RowIdentity, JudgesNoAxisOfABenchmarkOfOnesOwn) {
-  const json row = {{"id", "mine/p/fast"},
-                    {"benchmark", "mine"},
-                    {"problem", {{"descriptor", "p"}}},
-                    {"parameters", {{"speed", "fast"}, {"op", "max"}, {"numa", 3}}}};
-  EXPECT_EQ(fixture::message_of([&] { check_identity(row, ""); }), "accepted");
+TEST(RowIdentity, WithoutAFormAllOfTheIdMustBeAParameter) {
+  EXPECT_EQ(identity_of(row_of_mine("mine/p/fast", {{"speed", "fast"}, {"numa", 3}})), "accepted");
+  EXPECT_SAYS(identity_of(row_of_mine("mine/p/fast", {{"speed", "slow"}, {"numa", 3}})),
+              "/parameters: found none of the value \"fast\"");
+  // A prefix is of a parameter whose name begins with it, where there is one.
+  EXPECT_EQ(identity_of(row_of_mine("mine/p/k5/t2", {{"clusters", 5}, {"threads", 2}})),
+            "accepted");
+  EXPECT_SAYS(identity_of(row_of_mine("mine/p/t2", {{"ranks", 2}, {"threads", 4}})),
+              "/parameters: found none of the value \"t2\"");
+}
+
+TEST(RowIdentity, ANamedValueIsTheWholeOfIt) {
+  EXPECT_EQ(identity_of(row_of_mine("mine/p/scale=1/16", {{"scale", "1/16"}})), "accepted");
+  EXPECT_SAYS(identity_of(row_of_mine("mine/p/scale=1/16", {{"scale", 1}})),
+              "/parameters/scale: found 1");
+  EXPECT_SAYS(identity_of(row_of_mine("mine/p/scale=1/16/part=x", {{"scale", 1}, {"part", "x"}})),
+              "/parameters/scale: found 1");
+  json row = row_of_mine("mine/p/scale=1/16", {{"scale", 1}});
+  row["id_form"] = "mine/{problem}[/scale=none]";
+  EXPECT_SAYS(identity_of(row), "/parameters/scale: found 1");
 }
 
 TEST(RowIdentity, ValuesMayHoldSlashes) {
   const json row = {{"id", "collectives/allreduce/fp32/mpi/ring/4/r2/n1/replay=list/name"},
                     {"benchmark", "collectives"},
                     {"problem", {{"descriptor", "4"}}},
-                    {"parameters", {{"replay", "list/name"}, {"collective", "allreduce"}}}};
-  EXPECT_EQ(fixture::message_of([&] { check_identity(row, ""); }), "accepted");
+                    {"parameters",
+                     {{"replay", "list/name"},
+                      {"collective", "allreduce"},
+                      {"precision", "fp32"},
+                      {"transport", "mpi"},
+                      {"algorithm", "ring"},
+                      {"ranks", 2},
+                      {"nodes", 1}}}};
+  EXPECT_EQ(identity_of(row), "accepted");
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include <limits>
 
 #include "core/base/error.hpp"
-#include "core/base/text.hpp"
+#include "core/base/name_table.hpp"
 
 namespace assay {
 namespace {
@@ -45,6 +45,18 @@ constexpr std::array<std::string_view, precisions.size()> names_of_precisions = 
   for (std::size_t i = 0; i < names.size(); ++i) names[i] = precisions[i].name;
   return names;
 }();
+
+/// Both tables are read by index.
+template <class Table, class Key>
+constexpr bool in_order(const Table& table, Key key) {
+  for (std::size_t i = 0; i < table.size(); ++i)
+    if (static_cast<std::size_t>(table[i].*key) != i) return false;
+  return true;
+}
+static_assert(in_order(type_facts, &TypeFacts::type) &&
+              !is_enumerator<static_cast<DataType>(type_facts.size())>());
+static_assert(in_order(precisions, &PrecisionFormat::precision) &&
+              !is_enumerator<static_cast<Precision>(precisions.size())>());
 
 const TypeFacts& facts(DataType type) { return type_facts[static_cast<std::size_t>(type)]; }
 

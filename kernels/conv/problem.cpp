@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.hpp"
-#include "core/base/text.hpp"
+#include "core/base/name_table.hpp"
 #include "kernels/conv/geometry.hpp"
 
 namespace assay {
@@ -22,23 +22,18 @@ std::vector<std::int64_t> with_depth(bool there, std::vector<std::int64_t> dims,
   return dims;
 }
 
+const NameTable<ConvDirection>& directions() {
+  static const NameTable<ConvDirection> table({"forward", "bwd_data", "bwd_weights"});
+  return table;
+}
+
 }  // namespace
 
-const std::vector<std::string>& conv_direction_names() {
-  static const std::vector<std::string> names{"forward", "bwd_data", "bwd_weights"};
-  return names;
-}
+const std::vector<std::string>& conv_direction_names() { return directions().names(); }
 
-const std::string& name(ConvDirection direction) {
-  return conv_direction_names().at(static_cast<std::size_t>(direction));
-}
+const std::string& name(ConvDirection direction) { return directions()[direction]; }
 
-ConvDirection conv_direction(const std::string& name) {
-  const std::vector<std::string>& names = conv_direction_names();
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found == names.end()) throw InputError(unknown_name("direction", name, names));
-  return static_cast<ConvDirection>(found - names.begin());
-}
+ConvDirection conv_direction(const std::string& name) { return directions().at("direction", name); }
 
 std::optional<std::string> why_not_precision(const ConvProblem& problem) {
   if (is_mixed(problem.precision()) && problem.direction() != ConvDirection::bwd_weights)

@@ -7,7 +7,7 @@
 #include <stdexcept>
 
 #include "core/base/descriptor.hpp"
-#include "core/base/text.hpp"
+#include "core/base/name_table.hpp"
 
 namespace assay {
 namespace {
@@ -36,29 +36,28 @@ void expect_countable(const LinalgShape& s, const DescriptorComplaint& complain)
           "the number of operations", complain);
 }
 
+const NameTable<LinalgKernel>& kernels() {
+  static const NameTable<LinalgKernel> table(
+      {"syrk", "moments", "eigh", "qr", "kmeans_assign", "hinge", "hinge_hessian"});
+  return table;
+}
+
 }  // namespace
 
-const std::vector<std::string>& linalg_kernel_names() {
-  static const std::vector<std::string> names{"syrk",          "moments", "eigh",         "qr",
-                                              "kmeans_assign", "hinge",   "hinge_hessian"};
-  return names;
-}
+const std::vector<std::string>& linalg_kernel_names() { return kernels().names(); }
 
-std::string name(LinalgKernel kernel) {
-  return linalg_kernel_names().at(static_cast<std::size_t>(kernel));
-}
+std::string name(LinalgKernel kernel) { return kernels()[kernel]; }
 
 LinalgShape parse_linalg(const std::string& descriptor) {
-  const std::vector<std::string>& names = linalg_kernel_names();
   const DescriptorComplaint complain("linalg", descriptor);
   const std::size_t colon = descriptor.find(':');
   if (colon == std::string::npos)
     complain("the kernel is missing (it precedes a colon). Give for example syrk:n262144d250.");
-  const std::string kernel = descriptor.substr(0, colon);
-  const auto found = std::find(names.begin(), names.end(), kernel);
-  if (found == names.end()) complain("{}", unknown_name("kernel", kernel, names));
+  const std::string given = descriptor.substr(0, colon);
+  const auto kernel = kernels().find(given);
+  if (!kernel) complain("{}", unknown_name("kernel", given, kernels().names()));
   LinalgShape shape;
-  shape.kernel = static_cast<LinalgKernel>(found - names.begin());
+  shape.kernel = *kernel;
   const std::vector<std::string> known = fields(shape.kernel);
   for (const auto& [field, count] :
        read_counts(descriptor.substr(colon + 1), known, known, complain))

@@ -6,16 +6,19 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/descriptor.hpp"
-#include "core/base/text.hpp"
+#include "core/base/name_table.hpp"
 
 namespace assay {
 namespace {
 
-std::size_t place_of(const std::string& name, const std::vector<std::string>& names,
-                     const char* what) {
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found == names.end()) throw InputError(unknown_name(what, name, names));
-  return static_cast<std::size_t>(found - names.begin());
+const NameTable<NormDirection>& directions() {
+  static const NameTable<NormDirection> table(
+      {"forward_training", "forward_inference", "backward"});
+  return table;
+}
+const NameTable<NormFusion>& fusions() {
+  static const NameTable<NormFusion> table({"none", "relu", "add_relu"});
+  return table;
 }
 
 }  // namespace
@@ -38,31 +41,13 @@ std::string to_descriptor(const NormShape& shape) {
   return text;
 }
 
-const std::vector<std::string>& norm_direction_names() {
-  static const std::vector<std::string> names{"forward_training", "forward_inference", "backward"};
-  return names;
-}
+const std::vector<std::string>& norm_direction_names() { return directions().names(); }
+const std::string& name(NormDirection direction) { return directions()[direction]; }
+NormDirection norm_direction(const std::string& name) { return directions().at("direction", name); }
 
-const std::string& name(NormDirection direction) {
-  return norm_direction_names().at(static_cast<std::size_t>(direction));
-}
-
-NormDirection norm_direction(const std::string& name) {
-  return static_cast<NormDirection>(place_of(name, norm_direction_names(), "direction"));
-}
-
-const std::vector<std::string>& norm_fusion_names() {
-  static const std::vector<std::string> names{"none", "relu", "add_relu"};
-  return names;
-}
-
-const std::string& name(NormFusion fusion) {
-  return norm_fusion_names().at(static_cast<std::size_t>(fusion));
-}
-
-NormFusion norm_fusion(const std::string& name) {
-  return static_cast<NormFusion>(place_of(name, norm_fusion_names(), "fusion"));
-}
+const std::vector<std::string>& norm_fusion_names() { return fusions().names(); }
+const std::string& name(NormFusion fusion) { return fusions()[fusion]; }
+NormFusion norm_fusion(const std::string& name) { return fusions().at("fusion", name); }
 
 nlohmann::json NormProblem::json() const {
   return {{"mb", shape_.mb}, {"ic", shape_.ic}, {"ih", shape_.ih}, {"iw", shape_.iw}};

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "core/base/error.hpp"
+#include "core/base/name_table.hpp"
 #include "kernels/onednn/backend.hpp"
 #include "kernels/onednn/device.hpp"
 #include "kernels/onednn/implementation.hpp"
@@ -176,6 +177,7 @@ class Convolution final : public Operation {
         {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST},
         {DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_SRC},
         {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS}};
+    static_assert(!is_enumerator<static_cast<ConvDirection>(std::size(argument_ids))>());
     arguments_ = problem.tensors();
     const std::size_t weights = weights_of(problem.direction());
     const memory::desc& packed = chosen.tensors[weights];

@@ -44,14 +44,9 @@ class PoolBenchmark final : public OperationBenchmark {
   }
 
   std::unique_ptr<Problem> problem(const Settings& settings) const override {
-    const auto place = [&](const char* axis, const std::vector<std::string>& names) {
-      return std::find(names.begin(), names.end(), settings.at(axis)) - names.begin();
-    };
     return std::make_unique<PoolProblem>(
-        parse_pool(settings.at("problem")),
-        static_cast<PoolDirection>(place("direction", pool_direction_names())),
-        static_cast<PoolMode>(place("mode", pool_mode_names())),
-        precision(settings.at("precision")));
+        parse_pool(settings.at("problem")), pool_direction(settings.at("direction")),
+        pool_mode(settings.at("mode")), precision(settings.at("precision")));
   }
 
   std::unique_ptr<Oracle> oracle(const Problem& problem) const override {

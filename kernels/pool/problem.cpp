@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/descriptor.hpp"
+#include "core/base/name_table.hpp"
 
 namespace assay {
 namespace {
@@ -33,6 +34,16 @@ Axis checked(Axis axis, char dimension, bool given, const DescriptorComplaint& c
     complain("o{} is {} (its last window would lie outside of src). Use at most {}.", dimension,
              axis.out, (axis.in + axis.padding - 1) / axis.step + 1);
   return axis;
+}
+
+const NameTable<PoolDirection>& directions() {
+  static const NameTable<PoolDirection> table(
+      {"forward_training", "forward_inference", "backward"});
+  return table;
+}
+const NameTable<PoolMode>& modes() {
+  static const NameTable<PoolMode> table({"max", "average"});
+  return table;
 }
 
 }  // namespace
@@ -88,23 +99,13 @@ std::string to_descriptor(const PoolShape& s) {
   return text;
 }
 
-const std::vector<std::string>& pool_direction_names() {
-  static const std::vector<std::string> names{"forward_training", "forward_inference", "backward"};
-  return names;
-}
+const std::vector<std::string>& pool_direction_names() { return directions().names(); }
+const std::string& name(PoolDirection direction) { return directions()[direction]; }
+PoolDirection pool_direction(const std::string& name) { return directions().at("direction", name); }
 
-const std::string& name(PoolDirection direction) {
-  return pool_direction_names().at(static_cast<std::size_t>(direction));
-}
-
-const std::vector<std::string>& pool_mode_names() {
-  static const std::vector<std::string> names{"max", "average"};
-  return names;
-}
-
-const std::string& name(PoolMode mode) {
-  return pool_mode_names().at(static_cast<std::size_t>(mode));
-}
+const std::vector<std::string>& pool_mode_names() { return modes().names(); }
+const std::string& name(PoolMode mode) { return modes()[mode]; }
+PoolMode pool_mode(const std::string& name) { return modes().at("mode", name); }
 
 nlohmann::json PoolProblem::json() const {
   const PoolShape& s = shape_;

@@ -40,11 +40,13 @@ enum class PoolDirection { forward_training, forward_inference, backward };
 /// Names in the enumeration's order.
 const std::vector<std::string>& pool_direction_names();
 const std::string& name(PoolDirection direction);
+PoolDirection pool_direction(const std::string& name);  ///< InputError for a name that is none
 
 enum class PoolMode { max, average };
 /// Names in the enumeration's order.
 const std::vector<std::string>& pool_mode_names();
 const std::string& name(PoolMode mode);
+PoolMode pool_mode(const std::string& name);  ///< InputError for a name that is none
 
 class PoolProblem final : public ProblemOf<PoolProblem> {
  public:

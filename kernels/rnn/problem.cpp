@@ -6,50 +6,36 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.hpp"
-#include "core/base/text.hpp"
+#include "core/base/name_table.hpp"
 
 namespace assay {
 namespace {
 
-template <class Kind>
-Kind named(const std::string& what, const std::string& name,
-           const std::vector<std::string>& names) {
-  const auto found = std::find(names.begin(), names.end(), name);
-  if (found == names.end()) throw InputError(unknown_name(what, name, names));
-  return static_cast<Kind>(found - names.begin());
+const NameTable<RnnCell>& cells() {
+  static const NameTable<RnnCell> table({"vanilla_relu", "vanilla_tanh", "lstm", "gru", "gru_lbr"});
+  return table;
+}
+const NameTable<RnnInput>& inputs() {
+  static const NameTable<RnnInput> table({"linear", "skip"});
+  return table;
+}
+const NameTable<RnnDirection>& directions() {
+  static const NameTable<RnnDirection> table(
+      {"forward_inference", "forward_training", "bwd_data", "bwd_weights", "bwd"});
+  return table;
 }
 
 }  // namespace
 
-const std::vector<std::string>& rnn_cell_names() {
-  static const std::vector<std::string> names{"vanilla_relu", "vanilla_tanh", "lstm", "gru",
-                                              "gru_lbr"};
-  return names;
-}
-const std::vector<std::string>& rnn_input_names() {
-  static const std::vector<std::string> names{"linear", "skip"};
-  return names;
-}
-const std::vector<std::string>& rnn_direction_names() {
-  static const std::vector<std::string> names{"forward_inference", "forward_training", "bwd_data",
-                                              "bwd_weights", "bwd"};
-  return names;
-}
-const std::string& name(RnnCell cell) {
-  return rnn_cell_names().at(static_cast<std::size_t>(cell));
-}
-const std::string& name(RnnInput input) {
-  return rnn_input_names().at(static_cast<std::size_t>(input));
-}
-const std::string& name(RnnDirection direction) {
-  return rnn_direction_names().at(static_cast<std::size_t>(direction));
-}
-RnnInput rnn_input(const std::string& name) {
-  return named<RnnInput>("input", name, rnn_input_names());
-}
-RnnDirection rnn_direction(const std::string& name) {
-  return named<RnnDirection>("direction", name, rnn_direction_names());
-}
+const std::vector<std::string>& rnn_cell_names() { return cells().names(); }
+const std::vector<std::string>& rnn_input_names() { return inputs().names(); }
+const std::vector<std::string>& rnn_direction_names() { return directions().names(); }
+const std::string& name(RnnCell cell) { return cells()[cell]; }
+const std::string& name(RnnInput input) { return inputs()[input]; }
+const std::string& name(RnnDirection direction) { return directions()[direction]; }
+RnnCell rnn_cell(const std::string& name) { return cells().at("cell", name); }
+RnnInput rnn_input(const std::string& name) { return inputs().at("input", name); }
+RnnDirection rnn_direction(const std::string& name) { return directions().at("direction", name); }
 
 RnnProblem::RnnProblem(const RnnShape& shape, RnnInput input, RnnDirection direction,
                        Precision precision)

@@ -48,6 +48,7 @@ enum class RnnCell { vanilla_relu, vanilla_tanh, lstm, gru, gru_lbr };
 /// Names of cells, in the enumeration's order.
 const std::vector<std::string>& rnn_cell_names();
 const std::string& name(RnnCell cell);
+RnnCell rnn_cell(const std::string& name);  ///< InputError for a name that is none
 
 struct RnnShape {
   RnnCell cell = RnnCell::lstm;

@@ -7,17 +7,21 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.hpp"
+#include "core/base/name_table.hpp"
 
 namespace assay {
+namespace {
 
-const std::vector<std::string>& update_rule_names() {
-  static const std::vector<std::string> names{"sgd", "lars", "larc"};
-  return names;
+const NameTable<UpdateRule>& rules() {
+  static const NameTable<UpdateRule> table({"sgd", "lars", "larc"});
+  return table;
 }
 
-const std::string& name(UpdateRule rule) {
-  return update_rule_names().at(static_cast<std::size_t>(rule));
-}
+}  // namespace
+
+const std::vector<std::string>& update_rule_names() { return rules().names(); }
+const std::string& name(UpdateRule rule) { return rules()[rule]; }
+UpdateRule update_rule(const std::string& name) { return rules().at("optimizer", name); }
 
 std::int64_t UpdateShape::elements() const {
   std::int64_t sum = 0;

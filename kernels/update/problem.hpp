@@ -36,6 +36,7 @@ enum class UpdateRule { sgd, lars, larc };
 /// Names in the enumeration's order.
 const std::vector<std::string>& update_rule_names();
 const std::string& name(UpdateRule rule);
+UpdateRule update_rule(const std::string& name);  ///< InputError for a name that is none
 
 /// One tensor of parameters. Biases and the parameters of normalization neither decay nor adapt.
 struct UpdateTensor {

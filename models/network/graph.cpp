@@ -3,6 +3,8 @@
 #include <functional>
 #include <numeric>
 
+#include "core/base/name_table.hpp"
+
 namespace assay {
 namespace {
 
@@ -13,8 +15,8 @@ std::int64_t product(const std::vector<std::int64_t>& dims) {
 }  // namespace
 
 const std::string& name(Phase phase) {
-  static const std::string names[] = {"forward", "backward", "accumulate", "update"};
-  return names[static_cast<std::size_t>(phase)];
+  static const NameTable<Phase> table({"forward", "backward", "accumulate", "update"});
+  return table[phase];
 }
 
 std::int64_t Parameter::elements() const { return product(dims); }

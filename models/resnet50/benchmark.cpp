@@ -254,7 +254,7 @@ class Resnet50Benchmark final : public Benchmark {
     of.lag = std::stoll(settings.at("lag"));
     of.precision = stored(settings);
     of.executor.wide_products = settings.at("emulate") != "none";
-    of.learning.rule = rule(settings.at("optimizer"));
+    of.learning.rule = update_rule(settings.at("optimizer"));
     of.learning.smoothing = std::stod(settings.at("smoothing"));
     of.loss_scale = parse_loss_scale("--loss-scale", settings.at("loss_scale"));
     of.executor.backends = backends_of(settings.at("backend"), settings.at("device"));
@@ -343,10 +343,6 @@ class Resnet50Benchmark final : public Benchmark {
                          settings.at(dimension.name));
     }
     return std::nullopt;
-  }
-  static UpdateRule rule(const std::string& name) {
-    const std::vector<std::string>& all = update_rule_names();
-    return static_cast<UpdateRule>(std::find(all.begin(), all.end(), name) - all.begin());
   }
 };
 

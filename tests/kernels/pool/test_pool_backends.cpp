@@ -76,6 +76,13 @@ TEST(PoolBackends, OneDnnHasFp32InBothLayouts) {
   EXPECT_EQ(had.at("fp64"), 0);
 }
 
+TEST(PoolProblem, NamesAreRead) {
+  EXPECT_EQ(pool_direction("backward"), PoolDirection::backward);
+  EXPECT_EQ(pool_mode("average"), PoolMode::average);
+  EXPECT_THROW(pool_direction("backwards"), InputError);
+  EXPECT_THROW(pool_mode("mean"), InputError);
+}
+
 TEST(PoolProblem, DescriptorsAreReadAndWritten) {
   const PoolShape s = parse_pool("mb16ic64ih112kh3sh2ph1");
   EXPECT_EQ(s, (PoolShape{16, 64, 112, 112, 56, 56, 3, 3, 2, 2, 1, 1}));

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <charconv>
 #include <limits>
 #include <optional>
 
+#include "core/base/numbers.hpp"
 #include "datasets/file_formats.hpp"
 #include "datasets/text_rows.hpp"
 
@@ -26,19 +26,12 @@ std::string_view next_word(std::string_view& rest) {
   return word;
 }
 
-std::optional<std::int64_t> whole_number_in(std::string_view text) {
-  std::int64_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, number);
-  return error == std::errc() && at == end ? std::optional(number) : std::nullopt;
-}
-
 /// The index of the row's last word, which is the largest; 0 where there is none.
 std::int64_t last_index(std::string_view row) {
   const std::string_view text = without_blanks(row);
   const std::string_view word = text.substr(std::min(text.find_last_of(blanks) + 1, text.size()));
   if (word.size() == text.size()) return 0;  // the label alone
-  return whole_number_in(word.substr(0, word.find(':'))).value_or(0);
+  return parse_number<std::int64_t>(word.substr(0, word.find(':'))).value_or(0);
 }
 
 class LibsvmTable final : public FileTable {
@@ -80,7 +73,7 @@ class LibsvmTable final : public FileTable {
     std::int64_t before = 0, column = 1;
     for (std::string_view word = next_word(rest); !word.empty(); word = next_word(rest), ++column) {
       const std::size_t colon = word.find(':');
-      const auto index = whole_number_in(word.substr(0, colon));
+      const auto index = parse_number<std::int64_t>(word.substr(0, colon));
       if (colon == word.npos || !index)
         refuse(file(), line.row, column,
                fmt::format("'{}' is not an index and a value with a colon between them. Correct "

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
+#include "core/base/numbers.hpp"
 #include "datasets/file_formats.hpp"
 
 namespace assay {
@@ -102,10 +102,7 @@ std::string_view without_blanks(std::string_view text) {
 
 std::optional<double> number_in(std::string_view text) {
   if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
-  double number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, number);
-  return error == std::errc() && at == end ? std::optional(number) : std::nullopt;
+  return parse_number(text);
 }
 
 double finite_number(const DataFile& file, std::int64_t row, std::int64_t column,

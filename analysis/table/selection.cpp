@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 #include "analysis/pattern.hpp"
@@ -11,6 +10,7 @@
 #include "analysis/table/cells.hpp"
 #include "analysis/table/rate_cells.hpp"
 #include "core/base/error.hpp"
+#include "core/base/numbers.hpp"
 #include "core/base/text.hpp"
 
 namespace assay {
@@ -83,10 +83,7 @@ SortValue sort_value(const std::vector<NamedResult>& results, const Series& seri
   if (key == "rate") return {main_rate(series), ""};
   if (key == "error") return {largest_error(series), ""};
   const std::string text = texts_of_key(results, series, key).front();
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool is_number = error == std::errc() && end == text.data() + text.size();
-  return {is_number ? std::optional(number) : std::nullopt, text};
+  return {parse_number(text), text};
 }
 
 bool less(const SortValue& a, const SortValue& b) {

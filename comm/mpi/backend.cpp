@@ -4,28 +4,21 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cstdlib>
 #include <exception>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "comm/mpi/communicator.hpp"
 #include "core/api/backend_entry.hpp"
 #include "core/api/host_device.hpp"
 #include "core/base/error.hpp"
+#include "core/base/numbers.hpp"
 #include "core/machine/launched.hpp"
 
 namespace assay::mpi {
 
 namespace {
-
-/// A number of a setting; the texts are checked where they are asked for.
-std::int64_t number_of(const Options& options, const std::string& name, std::int64_t otherwise) {
-  const std::string text = options.get(name, "");
-  std::int64_t number = otherwise;
-  if (!text.empty()) std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
-}
 
 /// Why MPI_Init would leave this process alone although a launcher has started several, or empty.
 std::string why_not_launched() {
@@ -110,7 +103,8 @@ Result<std::unique_ptr<Communicator>> MpiBackend::connect(const Options& options
     return Unsupported{fmt::format(
         "{} has started {} processes, but {} joins {} of them. Use the launcher of this MPI",
         launched().by, launched().size, library_name(), size)};
-  const std::int64_t imposed = number_of(options, "ranks_per_node", 0);
+  const std::uint64_t imposed = whole_number("--ranks-per-node", options.get("ranks_per_node", "0"),
+                                             0, std::numeric_limits<int>::max());
   int node = rank;
   if (imposed > 0) {
     node = rank / static_cast<int>(imposed);
@@ -122,8 +116,7 @@ Result<std::unique_ptr<Communicator>> MpiBackend::connect(const Options& options
     check(MPI_Bcast(&node, 1, MPI_INT, 0, here), "MPI_Bcast");
     MPI_Comm_free(&here);
   }
-  return std::unique_ptr<Communicator>(std::make_unique<MpiCommunicator>(
-      all, node, number_of(options, "longest_call", longest_call)));
+  return std::unique_ptr<Communicator>(std::make_unique<MpiCommunicator>(all, node));
 }
 
 /// Two MPIs in one process have the same names: the first one that was made visible answers for

@@ -50,8 +50,7 @@ std::int64_t elements(const Call& call, int ranks) {
 
 }  // namespace
 
-MpiCommunicator::MpiCommunicator(MPI_Comm comm, int node, std::int64_t longest)
-    : comm_(comm), longest_(longest) {
+MpiCommunicator::MpiCommunicator(MPI_Comm comm, int node) : comm_(comm) {
   check(MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   check(MPI_Comm_rank(comm_, &rank_), "MPI_Comm_rank");
   check(MPI_Comm_size(comm_, &size_), "MPI_Comm_size");
@@ -79,10 +78,12 @@ std::string MpiCommunicator::host() const {
 std::unique_ptr<Communicator> MpiCommunicator::split(int color, int key) {
   MPI_Comm part = MPI_COMM_NULL;
   check(MPI_Comm_split(comm_, color, key, &part), "MPI_Comm_split");
-  return std::make_unique<MpiCommunicator>(part, node_, longest_);
+  return std::make_unique<MpiCommunicator>(part, node_);
 }
 
-bool MpiCommunicator::in_pieces(const Call& call) const { return elements(call, size_) > longest_; }
+bool MpiCommunicator::in_pieces(const Call& call) const {
+  return elements(call, size_) > longest_call;
+}
 
 /// MPI_IN_PLACE of a reduce_scatter leaves the result at the beginning of the whole, ours in the
 /// rank's own part.
@@ -110,7 +111,7 @@ std::string MpiCommunicator::why_not(const Call& call) const {
     return fmt::format(
         "{} of {} elements (MPI counts in int, and a call of {} has at most {} here; allreduce, "
         "reduce and broadcast go in pieces)",
-        name(call.what), elements(call, size_), function_of(call.what), longest_);
+        name(call.what), elements(call, size_), function_of(call.what), longest_call);
   return "";
 }
 
@@ -139,7 +140,7 @@ void MpiCommunicator::describe(const Call& call, Executed& executed) const {
   if (combines(call.what) && call.op == ReduceOp::average)
     executed.implementation += ", then a division";
   if (through_scratch(call)) executed.implementation += ", through scratch memory";
-  if (in_pieces(call)) executed.implementation += fmt::format(", in pieces of {}", longest_);
+  if (in_pieces(call)) executed.implementation += fmt::format(", in pieces of {}", longest_call);
 }
 
 void MpiCommunicator::reduce(const Call& call) {
@@ -148,8 +149,8 @@ void MpiCommunicator::reduce(const Call& call) {
   const bool everywhere = call.what == Collective::allreduce;
   const bool mine = everywhere || rank_ == call.root;
   const bool in_place = mine && call.send.data == call.receive.data;
-  for (std::int64_t first = 0; first == 0 || first < call.send.count; first += longest_) {
-    const std::int64_t count = std::min(longest_, call.send.count - first);
+  for (std::int64_t first = 0; first == 0 || first < call.send.count; first += longest_call) {
+    const std::int64_t count = std::min(longest_call, call.send.count - first);
     const Buffer from = call.send.part(first, count);
     void* into = mine ? call.receive.part(first, count).data : nullptr;
     const void* send = in_place ? MPI_IN_PLACE : from.data;
@@ -177,8 +178,9 @@ void MpiCommunicator::reduce_scatter(const Call& call) {
 void MpiCommunicator::move(const Call& call) {
   const MPI_Datatype type = moved_as(call.receive.type);
   if (call.what == Collective::broadcast) {
-    for (std::int64_t first = 0; first == 0 || first < call.receive.count; first += longest_) {
-      const Buffer part = call.receive.part(first, std::min(longest_, call.receive.count - first));
+    for (std::int64_t first = 0; first == 0 || first < call.receive.count; first += longest_call) {
+      const Buffer part =
+          call.receive.part(first, std::min(longest_call, call.receive.count - first));
       check(MPI_Bcast(part.data, count_of(part), type, call.root, comm_), "MPI_Bcast");
     }
   } else if (call.what == Collective::allgather) {

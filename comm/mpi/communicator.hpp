@@ -17,7 +17,7 @@ inline constexpr std::int64_t longest_call = std::int64_t{1} << 28;
 class MpiCommunicator final : public Communicator {
  public:
   /// Takes over `comm`. Collective. `node`: a number that the ranks of a node have in common.
-  MpiCommunicator(MPI_Comm comm, int node, std::int64_t longest);
+  MpiCommunicator(MPI_Comm comm, int node);
   ~MpiCommunicator() override;
   MpiCommunicator(const MpiCommunicator&) = delete;
   MpiCommunicator& operator=(const MpiCommunicator&) = delete;
@@ -65,7 +65,6 @@ class MpiCommunicator final : public Communicator {
 
   MPI_Comm comm_;
   int rank_ = 0, size_ = 1, node_ = 0, nodes_ = 1;
-  std::int64_t longest_;
   Call allowed_{
       Collective::barrier, {}, {}, ReduceOp::sum, -1};  ///< the last call that why_not() allowed
   std::vector<char> scratch_;

@@ -110,7 +110,7 @@ Request MpiCommunicator::start(const Call& call, Stream& stream) {
 
 Request MpiCommunicator::send(Buffer data, int to, int tag, Stream&) {
   const Request request = take();
-  pass(data, longest_, "MPI_Isend", [&](int count, MPI_Datatype type) {
+  pass(data, longest_call, "MPI_Isend", [&](int count, MPI_Datatype type) {
     return MPI_Isend(data.data, count, type, to, tag, comm_, &transfers_[request.handle].request);
   });
   return request;
@@ -121,7 +121,7 @@ Request MpiCommunicator::receive(Buffer data, int from, int tag, Stream&) {
   Transfer& transfer = transfers_[request.handle];
   transfer.is_receive = true;
   transfer.message = data;
-  pass(data, longest_, "MPI_Irecv", [&](int count, MPI_Datatype type) {
+  pass(data, longest_call, "MPI_Irecv", [&](int count, MPI_Datatype type) {
     return MPI_Irecv(data.data, count, type, from, tag, comm_, &transfer.request);
   });
   return request;

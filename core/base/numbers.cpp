@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <string_view>
@@ -12,23 +11,8 @@
 
 namespace assay {
 
-namespace {
-
-/// std::from_chars takes no blanks, no sign for unsigned numbers, and tells an overflow.
-template <class T>
-std::optional<T> parsed(const std::string& text) {
-  T number{};
-  const char* end = text.data() + text.size();
-  const auto [at, error] = std::from_chars(text.data(), end, number);
-  return error == std::errc() && at == end ? std::optional(number) : std::nullopt;
-}
-
-}  // namespace
-
-std::optional<double> parse_number(const std::string& text) { return parsed<double>(text); }
-
 double number_between(const std::string& flag, const std::string& text, double least, double most) {
-  const auto number = parsed<double>(text);
+  const auto number = parse_number(text);
   if (!number || !(*number >= least && *number <= most))
     throw InputError(fmt::format("{} '{}' is not a number from {} to {}. Give a number like {} {}.",
                                  flag, text, least, most, flag, least));
@@ -37,7 +21,7 @@ double number_between(const std::string& flag, const std::string& text, double l
 
 double positive_number(const std::string& flag, const std::string& text, const std::string& what,
                        double most) {
-  const auto number = parsed<double>(text);
+  const auto number = parse_number(text);
   if (!number || !std::isfinite(*number) || *number <= 0 || *number > most)
     throw InputError(fmt::format("{} '{}' is not a positive {} (at most {}). Give one like {} 0.5.",
                                  flag, text, what, most, flag));
@@ -58,7 +42,7 @@ double reference_budget_number(const std::string& flag, const std::string& text)
 
 std::uint64_t whole_number(const std::string& flag, const std::string& text, std::uint64_t least,
                            std::uint64_t most) {
-  const auto number = parsed<std::uint64_t>(text);
+  const auto number = parse_number<std::uint64_t>(text);
   if (!number || *number < least || *number > most)
     throw InputError(
         fmt::format("{} '{}' is not a whole number in range ({} to {}). Give one like {} {}.", flag,
@@ -76,7 +60,7 @@ std::int64_t size_number(const std::string& flag, const std::string& text, std::
     shift = 10 * (static_cast<int>(unit) + 1);
     digits.pop_back();
   }
-  const auto number = parsed<std::uint64_t>(digits);
+  const auto number = parse_number<std::uint64_t>(digits);
   const bool unit_expected = text.ends_with("iB");
   if (!number || (unit_expected && shift == 0) ||
       *number > static_cast<std::uint64_t>(most) >> shift)
@@ -98,7 +82,7 @@ std::vector<std::int64_t> size_range(const std::string& flag, const std::string&
   if (parts.size() != 3) refuse("expected FROM:TO:FACTOR");
   const std::int64_t from = size_number(flag, parts[0], most),
                      to = size_number(flag, parts[1], most);
-  const auto factor = parsed<std::int64_t>(parts[2]);
+  const auto factor = parse_number<std::int64_t>(parts[2]);
   if (from < 1 || from > to) refuse("FROM is 0 or larger than TO");
   if (!factor || *factor < 2) refuse("FACTOR is not a whole number of at least 2");
   std::vector<std::int64_t> sizes{from};

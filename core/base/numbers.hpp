@@ -1,16 +1,25 @@
 #pragma once
 // Numbers in texts and of the command line.
 
+#include <charconv>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace assay {
 
-/// The number that the whole text is (as std::from_chars reads it: no blanks, no plus sign), else
-/// nothing. It may be infinite or NaN.
-std::optional<double> parse_number(const std::string& text);
+/// The number that the whole text is, as std::from_chars reads it: no blanks, no plus sign, no sign
+/// at all for an unsigned one. Nothing where it is none, or does not fit. A real number may be
+/// infinite or NaN.
+template <class Number = double>
+std::optional<Number> parse_number(std::string_view text) {
+  Number number{};
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && stop == end ? std::optional(number) : std::nullopt;
+}
 
 /// A number from `least` to `most`. `flag` ("--tolerance") is for the message. InputError.
 double number_between(const std::string& flag, const std::string& text, double least, double most);

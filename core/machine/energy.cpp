@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "core/base/error.hpp"
+#include "core/base/numbers.hpp"
 #include "core/base/statistics.hpp"
 
 namespace assay {
@@ -55,12 +56,11 @@ std::string line_of(const fs::path& file) {
 /// A number of microjoules, in joules.
 double joules_in(const fs::path& file) {
   const std::string text = line_of(file);
-  std::uint64_t microjoules = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), microjoules);
-  if (error != std::errc() || end != text.data() + text.size())
+  const auto microjoules = parse_number<std::uint64_t>(text);
+  if (!microjoules)
     throw CaseError(
-        fmt::format("{} holds '{}', which is no number of microjoules", file.string(), text));
-  return static_cast<double>(microjoules) * 1e-6;
+        fmt::format("{} holds '{}' (expected a number of microjoules)", file.string(), text));
+  return static_cast<double>(*microjoules) * 1e-6;
 }
 
 class PackageMeter final : public EnergyMeter {

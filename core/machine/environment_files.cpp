@@ -2,11 +2,11 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 
+#include "core/base/numbers.hpp"
 #include "core/base/text.hpp"
 #include "core/machine/environment_parts.hpp"
 
@@ -17,13 +17,6 @@ std::string trimmed(const std::string& text) {
   const std::size_t from = text.find_first_not_of(" \t\r\n");
   return from == std::string::npos ? ""
                                    : text.substr(from, text.find_last_not_of(" \t\r\n") - from + 1);
-}
-
-std::optional<double> number(const std::string& text) {
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end == text.data()) return std::nullopt;
-  return value;
 }
 
 /// All files of `name` from <mount><group> up to <mount>.
@@ -58,7 +51,7 @@ std::vector<std::string> lines(const std::string& file) {
 
 std::optional<double> number_in(const std::string& file) {
   const auto line = first_line(file);
-  return line ? number(*line) : std::nullopt;
+  return line ? parse_number(*line) : std::nullopt;
 }
 
 std::optional<std::string> field_in(const std::string& file, const std::string& key) {
@@ -107,9 +100,9 @@ std::optional<double> cpu_quota() {
     if (!line) continue;
     if (file.ends_with("cpu.max")) {  // "max 100000" or "150000 100000"
       const std::vector<std::string> parts = split(*line, ' ');
-      if (parts.size() == 2) take(number(parts[0]), number(parts[1]));
+      if (parts.size() == 2) take(parse_number(parts[0]), parse_number(parts[1]));
     } else {
-      take(number(*line), number_in(file.substr(0, file.rfind('/')) + "/cpu.cfs_period_us"));
+      take(parse_number(*line), number_in(file.substr(0, file.rfind('/')) + "/cpu.cfs_period_us"));
     }
   }
   return least;

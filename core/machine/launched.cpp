@@ -2,9 +2,7 @@
 
 #include <unistd.h>
 
-#include <charconv>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -13,6 +11,7 @@
 #include <vector>
 
 #include "core/base/error.hpp"
+#include "core/base/numbers.hpp"
 #include "core/base/paths.hpp"
 
 namespace assay {
@@ -21,12 +20,8 @@ namespace {
 
 std::optional<int> number_of(const char* variable) {
   const char* text = std::getenv(variable);
-  if (text == nullptr) return std::nullopt;
-  int number = 0;
-  const char* const end = text + std::strlen(text);
-  const auto [stop, error] = std::from_chars(text, end, number);
-  if (error != std::errc() || stop != end || number < 0) return std::nullopt;
-  return number;
+  const auto number = text == nullptr ? std::nullopt : parse_number<int>(text);
+  return number && *number >= 0 ? number : std::nullopt;
 }
 
 struct Dialect {
@@ -57,8 +52,8 @@ nlohmann::json variables_of(const std::filesystem::path& file) {
   const auto launcher = nlohmann::json::parse(stream, nullptr, false);
   if (!launcher.is_object())
     throw InputError(file.string() +
-                     ": is no launcher (a JSON object was expected), so it is unknown whether it "
-                     "has started this process. Mend or remove it.");
+                     ": is not a valid launcher (a JSON object was expected), so it is unknown "
+                     "whether it has started this process. Mend or remove it.");
   return launcher.value("variables", nlohmann::json::object());
 }
 

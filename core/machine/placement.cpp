@@ -7,13 +7,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <memory>
 #include <utility>
 #include <variant>
 
 #include "core/base/error.hpp"
+#include "core/base/numbers.hpp"
 #include "core/base/unsupported.hpp"
 
 namespace assay {
@@ -115,11 +115,10 @@ bool bind_threads(hwloc_topology_t topology, const std::vector<unsigned>& chosen
 }
 
 unsigned number_of(const std::string& text, const char* what, unsigned least) {
-  unsigned number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size() || number < least)
+  const auto number = parse_number<unsigned>(text);
+  if (!number || *number < least)
     throw InputError(fmt::format("'{}' is not a {} (a number, any, or all).", text, what));
-  return number;
+  return *number;
 }
 
 void release(const Machine& on, int threads) {

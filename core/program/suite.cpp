@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <map>
 
 #include "core/base/error.hpp"
+#include "core/base/numbers.hpp"
 #include "core/base/text.hpp"
 #include "core/machine/environment.hpp"
 #include "core/machine/threads.hpp"
@@ -129,15 +129,14 @@ void on_behalf_of(const std::string& name, Body body) {
 }
 
 std::string check_threads(const std::string& text) {
-  int count = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  const auto count = parse_number<int>(text);
   const ThreadLimit limit = thread_limit();
-  if (error != std::errc() || end != text.data() + text.size() || count < 1 || count > limit.most)
+  if (!count || *count < 1 || *count > limit.most)
     throw InputError(
         fmt::format("'{}' is not a possible number of threads (1 to {}: {}). This process may "
                     "use {} processors.",
                     text, limit.most, limit.what, processors()));
-  return std::to_string(count);
+  return std::to_string(*count);
 }
 
 /// The checked values of one axis, without problems. `asked`: the plugins that the cases name.

@@ -4,12 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <set>
 #include <tuple>
 #include <unordered_map>
 
+#include "core/base/numbers.hpp"
 #include "core/machine/environment.hpp"
 #include "core/result/layers.hpp"
 #include "core/result/result_check.hpp"
@@ -27,11 +27,8 @@ json finite(double value) { return std::isfinite(value) ? json(value) : json(nul
 
 /// Settings are texts; a count becomes a number in the file.
 json setting(const std::string& text) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool whole =
-      error == std::errc() && end == text.data() + text.size() && std::to_string(number) == text;
-  return whole ? json(number) : json(text);
+  const auto number = parse_number<std::int64_t>(text);
+  return number && std::to_string(*number) == text ? json(*number) : json(text);
 }
 
 json parameters(const Case& benchmark_case, int ranks, int nodes) {
@@ -163,9 +160,9 @@ json metrics_json(const std::map<std::string, Metric>& metrics) {
 json epochs_json(const std::vector<std::map<std::string, double>>& epochs) {
   json all = json::array();
   for (const auto& epoch : epochs) {
-    json& one = all.emplace_back(json::object());
+    json& entry = all.emplace_back(json::object());
     for (const auto& [name, value] : epoch)
-      one[name] = name == "epoch" ? json(std::llround(value)) : finite(value);
+      entry[name] = name == "epoch" ? json(std::llround(value)) : finite(value);
   }
   return all;
 }

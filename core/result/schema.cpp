@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -23,6 +22,7 @@
 #endif
 
 #include "core/base/error.hpp"
+#include "core/base/numbers.hpp"
 #include "core/base/paths.hpp"
 #include "core/base/text.hpp"
 #include "core/result/quick_schema.hpp"
@@ -131,12 +131,8 @@ class Explainer {
       const auto found = value.find(key);
       return found == value.end() ? nullptr : &*found;
     }
-    std::size_t index = 0;
-    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), index);
-    if (!value.is_array() || error != std::errc() || end != key.data() + key.size() ||
-        index >= value.size())
-      return nullptr;
-    return &value[index];
+    const auto index = parse_number<std::size_t>(key);
+    return value.is_array() && index && *index < value.size() ? &value[*index] : nullptr;
   }
 
   bool holds(json mini, const json& value) const {
@@ -275,10 +271,7 @@ std::string too_new(const json& document, const json& schema) {
   const std::size_t slash = mine.find('/') + 1;
   if (its.compare(0, slash, mine, 0, slash) != 0) return "";
   const auto version = [&](const std::string& name) {
-    unsigned long number = 0;
-    const auto [end, error] =
-        std::from_chars(name.data() + slash, name.data() + name.size(), number);
-    return error == std::errc() && end == name.data() + name.size() ? number : 0;
+    return parse_number<unsigned long>(std::string_view(name).substr(slash)).value_or(0);
   };
   if (version(its) <= version(mine)) return "";
   return fmt::format(

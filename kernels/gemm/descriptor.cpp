@@ -7,6 +7,7 @@
 #include <map>
 
 #include "core/base/descriptor.hpp"
+#include "core/base/numbers.hpp"
 #include "core/base/text.hpp"
 #include "kernels/gemm/problem.hpp"
 
@@ -108,12 +109,10 @@ class Reader {
 std::vector<std::int64_t> extents_of(const std::string& text, const DescriptorComplaint& complain) {
   std::vector<std::int64_t> all;
   for (const std::string& part : split(text, 'x')) {
-    std::int64_t value = 0;
-    const char* const end = part.data() + part.size();
-    const auto [stop, error] = std::from_chars(part.data(), end, value);
-    if (error != std::errc() || stop != end || value < 1)
+    const auto value = parse_number<std::int64_t>(part);
+    if (!value || *value < 1)
       complain("'{}' is not an extent (a number from 1 on). Write MxK:KxN.", part);
-    all.push_back(value);
+    all.push_back(*value);
   }
   return all;
 }

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <map>
 
 #include "core/base/descriptor.hpp"
+#include "core/base/numbers.hpp"
 #include "core/base/text.hpp"
 #include "kernels/rnn/problem.hpp"
 
@@ -18,15 +18,14 @@ constexpr std::int64_t largest = std::int64_t{1} << 24;
 std::int64_t number(std::string_view text, std::string_view field,
                     const DescriptorComplaint& complain) {
   if (text.empty()) complain("{} has no number (it is an extent). Give {} >= 1.", field, field);
-  std::int64_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error == std::errc::result_out_of_range || value > largest)
-    complain("{} is {} (at most {} is possible). Give a smaller number.", field, text, largest);
-  if (error != std::errc() || stop != end)
+  const bool whole = text.find_first_not_of("0123456789", text[0] == '-' ? 1 : 0) == text.npos;
+  if (!whole || text == "-")
     complain("{} is '{}' (a whole number was expected). Give {} >= 1.", field, text, field);
-  if (value < 1) complain("{} is {} (the least is 1). Give {} >= 1.", field, value, field);
-  return value;
+  const auto value = parse_number<std::int64_t>(text);
+  if (!value || *value > largest)
+    complain("{} is {} (at most {} is possible). Give a smaller number.", field, text, largest);
+  if (*value < 1) complain("{} is {} (the least is 1). Give {} >= 1.", field, *value, field);
+  return *value;
 }
 
 void set_once(std::int64_t& extent, std::int64_t value, std::string_view field,
@@ -103,10 +102,11 @@ RnnShape parse_rnn(const std::string& descriptor) {
     complain("the cell is missing (it precedes a colon). Give for example lstm:1024-64-25.");
   const std::string cell = descriptor.substr(0, colon), extents = descriptor.substr(colon + 1);
   RnnShape shape;
-  const auto& cells = rnn_cell_names();
-  const auto found = std::find(cells.begin(), cells.end(), cell);
-  if (found == cells.end()) complain("{}", unknown_name("cell", cell, cells));
-  shape.cell = static_cast<RnnCell>(found - cells.begin());
+  try {
+    shape.cell = rnn_cell(cell);
+  } catch (const InputError& error) {
+    complain("{}", error.what());
+  }
   shape.layers = shape.directions = 0;
   if (!extents.empty() && extents[0] >= 'a' && extents[0] <= 'z')
     read_benchdnn(shape, extents, complain);

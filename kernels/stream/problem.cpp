@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "core/base/error.hpp"
-#include "core/base/text.hpp"
+#include "core/base/name_table.hpp"
+#include "core/base/numbers.hpp"
 #include "core/machine/environment.hpp"
 #include "kernels/stream/as_convolution.hpp"
 
@@ -47,13 +47,15 @@ int multiply_adds(Precision precision) {
   return precision == Precision::int8 ? 4 : precision == Precision::bf16 ? 2 : 1;
 }
 
+const NameTable<StreamKernel>& kernels() {
+  static const NameTable<StreamKernel> table(
+      {"copy", "scale", "add", "triad", "read", "latency", "fma", "matmul"});
+  return table;
+}
+
 }  // namespace
 
-const std::vector<std::string>& stream_kernel_names() {
-  static const std::vector<std::string> names{"copy", "scale",   "add", "triad",
-                                              "read", "latency", "fma", "matmul"};
-  return names;
-}
+const std::vector<std::string>& stream_kernel_names() { return kernels().names(); }
 
 StreamShape parse_stream(const std::string& descriptor) {
   // A list's entry with @n1000 comes as "triadn1000".
@@ -67,16 +69,12 @@ StreamShape parse_stream(const std::string& descriptor) {
     kernel.pop_back();
     if (kernel.ends_with('_')) kernel.pop_back();
   }
-  const auto& names = stream_kernel_names();
-  const auto found = std::find(names.begin(), names.end(), kernel);
-  if (found == names.end()) throw InputError(unknown_name("kernel of stream", kernel, names));
-  StreamShape shape{static_cast<StreamKernel>(found - names.begin()), 0};
+  StreamShape shape{kernels().at("kernel of stream", kernel), 0};
   if (digits == std::string::npos) {
     shape.n = default_n(shape.kernel);
     return shape;
   }
-  const char* const end = descriptor.data() + descriptor.size();
-  const auto [stop, error] = std::from_chars(descriptor.data() + digits, end, shape.n);
+  const auto n = parse_number<std::int64_t>(std::string_view(descriptor).substr(digits));
   const bool chase = shape.kernel == StreamKernel::latency,
              sums = shape.kernel == StreamKernel::fma;
   const std::int64_t least = chase || sums ? 2 : 1, most = sums    ? most_updates
@@ -84,18 +82,17 @@ StreamShape parse_stream(const std::string& descriptor) {
                                                            : shape.kernel == StreamKernel::matmul
                                                                ? most_rows
                                                                : most_elements;
-  if (error != std::errc() || stop != end || shape.n < least || shape.n > most ||
-      (sums && shape.n % 2 != 0))
+  if (!n || *n < least || *n > most || (sums && *n % 2 != 0))
     throw InputError(fmt::format(
         "'{}' is not a problem of stream (n of {} is {}number from {} to {}). "
         "Write {}_n{}.",
         descriptor, kernel, sums ? "an even " : "a ", least, most, kernel, sums ? 65536 : 1000000));
+  shape.n = *n;
   return shape;
 }
 
 std::string to_descriptor(const StreamShape& shape) {
-  return fmt::format("{}_n{}", stream_kernel_names().at(static_cast<std::size_t>(shape.kernel)),
-                     shape.n);
+  return fmt::format("{}_n{}", kernels()[shape.kernel], shape.n);
 }
 
 StreamProblem::StreamProblem(const StreamShape& shape, Precision precision, int threads)

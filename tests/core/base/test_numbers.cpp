@@ -61,6 +61,10 @@ TEST(Numbers, ParsingTakesTheWholeTextOrNothing) {
   EXPECT_EQ(parse_number("08"), 8);
   for (const char* text : {"", " 1", "1 ", "+1", "1x", "0x10", "1,5", "=1+1"})
     EXPECT_EQ(parse_number(text), std::nullopt) << text;
+  EXPECT_EQ(parse_number<int>("-7"), -7);
+  for (const char* text : {"", "7.5", "2147483648", "7x"})
+    EXPECT_EQ(parse_number<int>(text), std::nullopt) << text;
+  EXPECT_EQ(parse_number<unsigned>("-7"), std::nullopt);
 }
 
 TEST(Numbers, LimitsOfARangeBelongToIt) {

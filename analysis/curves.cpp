@@ -39,8 +39,8 @@ AlphaBeta line_through(std::span<const double> messages, std::span<const double>
 }  // namespace
 
 AlphaBeta fit_alpha_beta(std::span<const double> bytes, std::span<const double> seconds) {
-  const std::vector<double> one(bytes.size(), 1);
-  return fit_alpha_beta(one, bytes, seconds);
+  const std::vector<double> weights(bytes.size(), 1);
+  return fit_alpha_beta(weights, bytes, seconds);
 }
 
 AlphaBeta fit_alpha_beta(std::span<const double> messages, std::span<const double> bytes,

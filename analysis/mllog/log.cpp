@@ -27,14 +27,14 @@ class Log {
 
  private:
   void line(const char* event, double time, const char* key, const json& value, json metadata) {
-    ordered_json one;
-    one["namespace"] = "";
-    one["time_ms"] = std::llround(1000 * time);
-    one["event_type"] = event;
-    one["key"] = key;
-    one["value"] = value;
-    one["metadata"] = std::move(metadata);
-    text_ += fmt::format(":::MLLOG {}\n", one.dump());
+    ordered_json entry;
+    entry["namespace"] = "";
+    entry["time_ms"] = std::llround(1000 * time);
+    entry["event_type"] = event;
+    entry["key"] = key;
+    entry["value"] = value;
+    entry["metadata"] = std::move(metadata);
+    text_ += fmt::format(":::MLLOG {}\n", entry.dump());
   }
 
   std::string text_;

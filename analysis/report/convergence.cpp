@@ -37,14 +37,14 @@ std::vector<Trained> trained_of(const std::vector<Series>& all, std::size_t inde
   for (const json& row : all[index].rows) {
     const json epochs = row.value("epochs", json::array());
     // Without a result: it has diverged, or its target was demanded (--unreached incorrect).
-    Trained one;
-    one.row = index;
-    if (!epochs.empty()) one.accuracy = epochs.back().value("accuracy", 0.0);
+    Trained trial;
+    trial.row = index;
+    if (!epochs.empty()) trial.accuracy = epochs.back().value("accuracy", 0.0);
     if (row.value("metrics", json::object()).contains("time_to_accuracy_s")) {
-      one.epochs = epochs.back().at("epoch");
-      one.seconds = epochs.back().at("seconds");
+      trial.epochs = epochs.back().at("epoch");
+      trial.seconds = epochs.back().at("seconds");
     }
-    found.push_back(one);
+    found.push_back(trial);
   }
   return found;
 }
@@ -63,11 +63,11 @@ json spread_of(std::vector<double> values) {
 json point_of(double images, const std::vector<Trained>& trained) {
   std::vector<double> epochs, seconds, accuracies;
   json rows = json::array();
-  for (const Trained& one : trained) {
-    epochs.push_back(one.epochs);
-    seconds.push_back(one.seconds);
-    if (one.accuracy) accuracies.push_back(*one.accuracy);
-    rows.push_back(one.row);
+  for (const Trained& trial : trained) {
+    epochs.push_back(trial.epochs);
+    seconds.push_back(trial.seconds);
+    if (trial.accuracy) accuracies.push_back(*trial.accuracy);
+    rows.push_back(trial.row);
   }
   const auto reached = std::count_if(trained.begin(), trained.end(), [](const Trained& training) {
     return training.epochs < never;
@@ -94,7 +94,7 @@ json convergence_part(const std::vector<NamedResult>& results, const std::vector
         all[i].status == "unsupported")
       continue;
     std::vector<Trained>& at = groups[curve_key(results, all[i])][images];
-    for (const Trained& one : trained_of(all, i)) at.push_back(one);
+    for (const Trained& trial : trained_of(all, i)) at.push_back(trial);
   }
   json curves = json::array();
   std::vector<const Series*> firsts;

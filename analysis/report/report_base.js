@@ -120,7 +120,7 @@ function tiles(...list) {
 }
 function count_of(list, key) {
   const counts = new Map();
-  for (const one of list || []) counts.set(one[key], (counts.get(one[key]) || 0) + 1);
+  for (const record of list || []) counts.set(record[key], (counts.get(record[key]) || 0) + 1);
   return counts;
 }
 

@@ -114,30 +114,30 @@ function history_plots(series) {
 }
 
 function histories() {
-  each(report.history).forEach((one, i) => {
-    const series = [...each(one.series)].sort((a, b) => (urgency[a.state] ?? 7) - (urgency[b.state] ?? 7));
+  each(report.history).forEach((history, i) => {
+    const series = [...each(history.series)].sort((a, b) => (urgency[a.state] ?? 7) - (urgency[b.state] ?? 7));
     const states = count_of(series, 'state'), plots = history_plots(series);
     const made = section(
-        'history' + (i || ''), 'History', source_of(one), notes_of(one),
+        'history' + (i || ''), 'History', source_of(history), notes_of(history),
         tiles(...[...states].map(([name, count]) => tile(count, name, moods[name]))), confirmations(series),
         element('h3', {}, 'Series'), element('p', {}, speedup_header('the latest', 'the baseline') + '.'),
-        data_table('History', history_columns(one), series, {changed: plots.show}), plots.parts, gaps_and_events(series));
-    if (each(one.passed_over).length)
+        data_table('History', history_columns(history), series, {changed: plots.show}), plots.parts, gaps_and_events(series));
+    if (each(history.passed_over).length)
       append(
           made, element('h3', {}, 'Passed over'),
-          element('ul', {}, one.passed_over.map((p) => element('li', {}, p.what + ': ' + p.reason))));
+          element('ul', {}, history.passed_over.map((p) => element('li', {}, p.what + ': ' + p.reason))));
   });
 }
 
 // How much of the observations the model explains, in a sentence.
-function model_quality(one) {
-  const reference = Object.entries(one.reference || {}).map(([column, level]) => column + ' = ' + level).join(', ');
-  const f = one.f && known(one.f.value) ?
-      ', F(' + one.f.df1 + ', ' + one.f.df2 + ') = ' + plain(one.f.value) + ', p = ' + plain(one.f.p) :
+function model_quality(model) {
+  const reference = Object.entries(model.reference || {}).map(([column, level]) => column + ' = ' + level).join(', ');
+  const f = model.f && known(model.f.value) ?
+      ', F(' + model.f.df1 + ', ' + model.f.df2 + ') = ' + plain(model.f.value) + ', p = ' + plain(model.f.p) :
       '';
-  return one.n + ' observations, ' + one.df + ' degrees of freedom. R\u00b2 ' + plain(one.r2) + ', adjusted ' +
-      plain(one.adjusted_r2) + ', residual \u03c3 ' + plain(one.sigma) + f +
-      (one.cluster ? '; errors clustered by ' + one.cluster.by + ' (' + one.cluster.groups + ' groups)' : '') +
+  return model.n + ' observations, ' + model.df + ' degrees of freedom. R\u00b2 ' + plain(model.r2) + ', adjusted ' +
+      plain(model.adjusted_r2) + ', residual \u03c3 ' + plain(model.sigma) + f +
+      (model.cluster ? '; errors clustered by ' + model.cluster.by + ' (' + model.cluster.groups + ' groups)' : '') +
       '. Reference levels: ' + reference + '.';
 }
 function interval_of(title, get, show) {
@@ -146,7 +146,7 @@ function interval_of(title, get, show) {
     show: (row) => get(row) ? range(...get(row), show) : ''
   };
 }
-function coefficients_table(one) {
+function coefficients_table(model) {
   const columns = [
     field('Term', (c) => c.term, {wide: true, keep: true}),
     measure('Speedup', (c) => c.speedup, times),
@@ -158,17 +158,17 @@ function coefficients_table(one) {
     interval_of('Interval', (c) => c.interval, plain),
     field('Note', (c) => c.note || c.reason, {wide: true}),
   ];
-  return data_table('Coefficients', columns, each(one.coefficients));
+  return data_table('Coefficients', columns, each(model.coefficients));
 }
-function validation_table(one) {
+function validation_table(model) {
   const columns = [
     field('Kind', (v) => v.kind), field('Left out', (v) => v.left_out), measure('Observations', (v) => v.n, plain),
     measure('RMS error', (v) => v.rms_error, plain), measure('Worst ratio', (v) => v.worst_ratio, times),
     field('Reason', (v) => v.reason, {wide: true})
   ];
-  return data_table('Validation', columns, one.validation);
+  return data_table('Validation', columns, model.validation);
 }
-function predictions_table(one) {
+function predictions_table(model) {
   const caution = (p) => [...each(p.extrapolated).map((e) => 'extrapolated: ' + (e.column || e)),
                           ...each(p.unseen).map((u) => 'unseen: ' + u), p.reason || '']
                              .filter(Boolean)
@@ -178,35 +178,35 @@ function predictions_table(one) {
     field('Given', given, {wide: true, keep: true}), measure('Value', (p) => p.value, plain),
     interval_of('Interval', (p) => p.interval, plain), field('Caution', caution, {wide: true})
   ];
-  return data_table('Predictions', columns, one.predictions);
+  return data_table('Predictions', columns, model.predictions);
 }
 
 function models() {
-  each(report.model).forEach((one, i) => {
+  each(report.model).forEach((model, i) => {
     const published = 'Some observations are published numbers, not measured ones: ' +
         'the intervals are of the fit, not of measurement.';
     const made = section(
-        'model' + (i || ''), 'Model', source_of(one), element('p', {}, element('code', {}, one.formula)),
-        element('p', {}, model_quality(one)),
-        one.published && !each(one.notes).length ? element('p', {class: 'notice'}, published) : null, notes_of(one),
-        plot('Coefficients with intervals', () => coefficients_plot(one), 'free'), coefficients_table(one));
+        'model' + (i || ''), 'Model', source_of(model), element('p', {}, element('code', {}, model.formula)),
+        element('p', {}, model_quality(model)),
+        model.published && !each(model.notes).length ? element('p', {class: 'notice'}, published) : null, notes_of(model),
+        plot('Coefficients with intervals', () => coefficients_plot(model), 'free'), coefficients_table(model));
     const part = (title, list, ...content) =>
         each(list).length ? append(made, element('h3', {}, title), ...content.map((make) => make())) : null;
     part(
-        'Aliased terms', one.aliased,
+        'Aliased terms', model.aliased,
         () => element(
             'ul', {},
-            one.aliased.map((term) => element('li', {}, element('code', {}, term.term), ': ' + term.because))));
+            model.aliased.map((term) => element('li', {}, element('code', {}, term.term), ': ' + term.because))));
     part(
-        'Residuals', one.observations, () => plot('Residuals against fitted values', () => residuals_plot(one)),
-        () => element('p', {class: 'soft'}, thinned_text(one.observations.length)));
-    part('On observations that it has not seen', one.validation, () => validation_table(one));
-    part('Predictions', one.predictions, () => predictions_table(one));
-    if (each(one.citations).length)
+        'Residuals', model.observations, () => plot('Residuals against fitted values', () => residuals_plot(model)),
+        () => element('p', {class: 'soft'}, thinned_text(model.observations.length)));
+    part('On observations that it has not seen', model.validation, () => validation_table(model));
+    part('Predictions', model.predictions, () => predictions_table(model));
+    if (each(model.citations).length)
       append(
           made,
           element(
               'details', {class: 'fold'}, element('summary', {}, 'Sources'),
-              element('ul', {}, one.citations.map((c) => element('li', {}, c)))));
+              element('ul', {}, model.citations.map((c) => element('li', {}, c)))));
   });
 }

@@ -43,14 +43,14 @@ function marker(i, size) {
 function plot(title, make, kind) {
   if (!has_plots) return null;
   const place = element('div', {class: 'plot ' + (kind || ''), role: 'img', 'aria-label': title});
-  const one = {
+  const drawn = {
     place,
     done: false,
     draw() {
-      if (one.done) return;
-      one.done = true;
+      if (drawn.done) return;
+      drawn.done = true;
       watcher.unobserve(place);
-      one.again();
+      drawn.again();
     },
     again() {
       const made = make(place.clientWidth || 1000);
@@ -85,37 +85,37 @@ function plot(title, make, kind) {
       if (made.labels) Plotly.relayout(place, {annotations: made.labels(place._fullLayout._size, place._fullLayout)});
     },
   };
-  all_plots.push(one);
+  all_plots.push(drawn);
   watcher.observe(place);
-  on_filter(() => one.place.redraw());
-  one.place.redraw = () => {
-    if (one.done) one.again();
+  on_filter(() => drawn.place.redraw());
+  drawn.place.redraw = () => {
+    if (drawn.done) drawn.again();
   };
   return place;
 }
 const watcher = new IntersectionObserver((entries) => {
   for (const entry of entries)
-    if (entry.isIntersecting) all_plots.find((one) => one.place === entry.target).draw();
+    if (entry.isIntersecting) all_plots.find((drawn) => drawn.place === entry.target).draw();
 }, {rootMargin: '200px'});
 let resized = null;
 window.addEventListener('resize', () => {
   clearTimeout(resized);
-  resized = setTimeout(() => all_plots.forEach((one) => one.place.redraw()), 150);
+  resized = setTimeout(() => all_plots.forEach((drawn) => drawn.place.redraw()), 150);
 });
-window.addEventListener('beforeprint', () => all_plots.forEach((one) => {
-  one.draw();
-  if (one.place.data) Plotly.relayout(one.place, {autosize: false, width: one.place.classList.contains('half') ? 500 : 1000});
+window.addEventListener('beforeprint', () => all_plots.forEach((drawn) => {
+  drawn.draw();
+  if (drawn.place.data) Plotly.relayout(drawn.place, {autosize: false, width: drawn.place.classList.contains('half') ? 500 : 1000});
 }));
-window.addEventListener('afterprint', () => all_plots.forEach((one) => {
-  if (one.place.data) Plotly.relayout(one.place, {autosize: true, width: null});
+window.addEventListener('afterprint', () => all_plots.forEach((drawn) => {
+  if (drawn.place.data) Plotly.relayout(drawn.place, {autosize: true, width: null});
 }));
 
 function grouped(list, key) {
   const groups = new Map();
-  for (const one of list) {
-    const name = key(one);
+  for (const item of list) {
+    const name = key(item);
     if (!groups.has(name)) groups.set(name, []);
-    groups.get(name).push(one);
+    groups.get(name).push(item);
   }
   return groups;
 }

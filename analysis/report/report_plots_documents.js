@@ -50,7 +50,7 @@ function history_plot(series, width) {
   const points = series.points, disturbed = (point) => point.shared, value = (point) => point.value;
   const calm = points.filter((point) => !point.shared).flatMap((point) => [point.value, point.low, point.high]);
   const baselines = [series.anchored, series.rolling].filter(Boolean).map(value);
-  const all = [...calm, ...baselines].filter(known).map((one) => ({value: one, shared: false}));
+  const all = [...calm, ...baselines].filter(known).map((time) => ({value: time, shared: false}));
   const in_view = quiet_range([...all, ...points.filter(disturbed)], value, disturbed, false);
   const marks = [
     ...each(series.change_points).map((change) => ({
@@ -89,20 +89,20 @@ const most_levels = 8;
 // The names of events above the plot, on several lines where they would lie on one another. What has no room there is a
 // line of the plot alone; the table of events has all.
 function event_labels(marks, dates, width, first_line) {
-  const stamps = [...dates, ...marks.map((one) => one.time)].map((time) => Date.parse(time)).filter(known);
+  const stamps = [...dates, ...marks.map((mark) => mark.time)].map((time) => Date.parse(time)).filter(known);
   const first = Math.min(...stamps), last = Math.max(...stamps), room = 0.03 * (last - first) || 43200000;
   const range = [first - room, last + room].map((stamp) => new Date(stamp).toISOString());
-  const known_marks = marks.filter((one) => known(Date.parse(one.time)));
-  const stretches = known_marks.map((one) => {
-    const text = one.text.length > 34 ? one.text.slice(0, 33) + '\u2026' : one.text, long = text_width(text, 11) + 8;
-    const at = width * (Date.parse(one.time) - first + room) / (last - first + 2 * room);
+  const known_marks = marks.filter((mark) => known(Date.parse(mark.time)));
+  const stretches = known_marks.map((mark) => {
+    const text = mark.text.length > 34 ? mark.text.slice(0, 33) + '\u2026' : mark.text, long = text_width(text, 11) + 8;
+    const at = width * (Date.parse(mark.time) - first + room) / (last - first + 2 * room);
     const left = at + long > width;
-    return {one, text, left, from: left ? at - long : at, to: left ? at : at + long};
+    return {mark, text, left, from: left ? at - long : at, to: left ? at : at + long};
   });
   const lines_of = levels(stretches, 6), shown = stretches.map((_, i) => i).filter((i) => lines_of[i] < most_levels);
   const used = shown.length ? Math.max(...shown.map((i) => lines_of[i])) + 1 : 0;
   const labels = shown.map((i) => ({
-                             x: stretches[i].one.time,
+                             x: stretches[i].mark.time,
                              y: 1,
                              yref: 'paper',
                              yshift: 2 + 16 * (first_line + lines_of[i]),
@@ -116,10 +116,10 @@ function event_labels(marks, dates, width, first_line) {
 }
 
 function coefficients_plot(model) {
-  const ratio = model.coefficients.some((one) => known(one.speedup));
-  const list = model.coefficients.filter((one) => known(ratio ? one.speedup : one.estimate));
-  const value = (one) => ratio ? one.speedup : one.estimate,
-        interval = (one) => (ratio ? one.speedup_interval : one.interval) || [value(one), value(one)];
+  const ratio = model.coefficients.some((coefficient) => known(coefficient.speedup));
+  const list = model.coefficients.filter((coefficient) => known(ratio ? coefficient.speedup : coefficient.estimate));
+  const value = (coefficient) => ratio ? coefficient.speedup : coefficient.estimate,
+        interval = (coefficient) => (ratio ? coefficient.speedup_interval : coefficient.interval) || [value(coefficient), value(coefficient)];
   const levels = list.map((_, i) => i);
   return {
     data: [{
@@ -128,22 +128,22 @@ function coefficients_plot(model) {
       mode: 'markers',
       marker: marker(0, 10),
       hoverinfo: 'text',
-      text: list.map((one) => lines(one.term, plain(value(one)), range(...interval(one), plain))),
+      text: list.map((coefficient) => lines(coefficient.term, plain(value(coefficient)), range(...interval(coefficient), plain))),
       error_x: {
         type: 'data',
         symmetric: false,
-        array: list.map((one) => interval(one)[1] - value(one)),
-        arrayminus: list.map((one) => value(one) - interval(one)[0]),
+        array: list.map((coefficient) => interval(coefficient)[1] - value(coefficient)),
+        arrayminus: list.map((coefficient) => value(coefficient) - interval(coefficient)[0]),
         color: colours[0]
       }
     }],
     layout: {
       height: Math.max(260, 120 + 30 * list.length),
       showlegend: false,
-      xaxis: ratio ? log_axis('adjusted speedup with its interval', list.flatMap((one) => [value(one), ...interval(one), 1]), (tick) => plain(tick) + '\u00d7') :
+      xaxis: ratio ? log_axis('adjusted speedup with its interval', list.flatMap((coefficient) => [value(coefficient), ...interval(coefficient), 1]), (tick) => plain(tick) + '\u00d7') :
                      axis('estimate with its interval'),
       yaxis: axis(
-          '', {tickvals: levels, ticktext: list.map((one) => safe(shorter(one.term, 44))), autorange: 'reversed'}),
+          '', {tickvals: levels, ticktext: list.map((coefficient) => safe(shorter(coefficient.term, 44))), autorange: 'reversed'}),
       shapes: [{
         type: 'line',
         x0: ratio ? 1 : 0,
@@ -161,23 +161,23 @@ function residuals_plot(model) {
   const logarithmic = (model.response && model.response.scale || '').startsWith('log');
   const data = [];
   let i = 0;
-  for (const [published, list] of grouped(thinned(model.observations), (one) => Boolean(one.published)))
+  for (const [published, list] of grouped(thinned(model.observations), (observation) => Boolean(observation.published)))
     data.push({
-      x: list.map((one) => one.fitted),
-      y: list.map((one) => one.residual),
+      x: list.map((observation) => observation.fitted),
+      y: list.map((observation) => observation.residual),
       mode: 'markers',
       name: published ? 'published' : 'measured',
       marker: marker(i++),
       hoverinfo: 'text',
       text: list.map(
-          (one) => lines(
-              one.label, 'observed ' + plain(one.observed), 'fitted ' + plain(one.fitted),
-              'residual ' + plain(one.residual), 'leverage ' + plain(one.leverage)))
+          (observation) => lines(
+              observation.label, 'observed ' + plain(observation.observed), 'fitted ' + plain(observation.fitted),
+              'residual ' + plain(observation.residual), 'leverage ' + plain(observation.leverage)))
     });
   return {
     data,
     layout: {
-      xaxis: logarithmic ? log_axis('fitted', model.observations.map((one) => one.fitted), plain) : axis('fitted'),
+      xaxis: logarithmic ? log_axis('fitted', model.observations.map((observation) => observation.fitted), plain) : axis('fitted'),
       yaxis: axis('residual, on the scale of the fit')
     }
   };

@@ -4,33 +4,33 @@
 function of_row(columns) {
   return columns.map((column) => ({
                        ...column,
-                       get: (one) => column.get(rows[one.row]),
-                       show: column.show && ((one) => column.show(rows[one.row])),
-                       tip: column.tip && ((one) => column.tip(rows[one.row])),
-                       find: column.find && ((one) => column.find(rows[one.row]))
+                       get: (record) => column.get(rows[record.row]),
+                       show: column.show && ((record) => column.show(rows[record.row])),
+                       tip: column.tip && ((record) => column.tip(rows[record.row])),
+                       find: column.find && ((record) => column.find(rows[record.row]))
                      }));
 }
-const by_row = {rows: (one) => [one.row]};
-const mark_of_row = (one) => rows[one.row].mark;
-const own_mark = (one) => one.mark;
+const by_row = {rows: (record) => [record.row]};
+const mark_of_row = (record) => rows[record.row].mark;
+const own_mark = (record) => record.mark;
 
 function speedups() {
   if (!report.speedups) return;
   const columns = [
     ...of_row([problem_column()]),
     ...of_row([time_column()]),
-    field('Other system', (one) => text_at(one.system), {kind: 'short'}),
+    field('Other system', (speedup) => text_at(speedup.system), {kind: 'short'}),
     {
-      ...measure('Its value', (one) => one.value, seconds),
-      show: (one) => human(one.value, text_at(one.unit)) + (one.projection ? '‡' : one.published ? '*' : '')
+      ...measure('Its value', (speedup) => speedup.value, seconds),
+      show: (speedup) => human(speedup.value, text_at(speedup.unit)) + (speedup.projection ? '‡' : speedup.published ? '*' : '')
     },
     {
-      ...measure('Row over other', (one) => one.speedup, times, {down: true, keep: true}),
-      show: (one) => times(one.speedup) + (one.published ? '*' : '') + (one.not_given ? '?' : '') + rows[one.row].mark
+      ...measure('Row over other', (speedup) => speedup.speedup, times, {down: true, keep: true}),
+      show: (speedup) => times(speedup.speedup) + (speedup.published ? '*' : '') + (speedup.not_given ? '?' : '') + rows[speedup.row].mark
     },
     ...of_row(work_columns()),
     // That a number is published is said by its mark.
-    field('Note', (one) => text_at(one.note).split('; ').filter((part) => !part.startsWith('published')).join('; '), {wide: true}),
+    field('Note', (speedup) => text_at(speedup.note).split('; ').filter((part) => !part.startsWith('published')).join('; '), {wide: true}),
   ];
   const made = section(
       'speedups', 'Speedup over other systems',
@@ -40,7 +40,7 @@ function speedups() {
               '* marks published numbers, which have no interval, ‡ projections, which nobody measured, ? ratios to a number ' +
               'whose source does not give all that defines the work (see its note).'),
       data_table('Speedups', columns, report.speedups, by_row));
-  const cited = [...new Set(report.speedups.map((one) => text_at(one.citation)).filter(Boolean))];
+  const cited = [...new Set(report.speedups.map((speedup) => text_at(speedup.citation)).filter(Boolean))];
   const most = 200;
   if (cited.length)
     append(
@@ -48,7 +48,7 @@ function speedups() {
         element(
             'details', {}, element('summary', {}, 'Sources of the published numbers (' + cited.length + ')'),
             element(
-                'ul', {}, cited.slice(0, most).map((one) => element('li', {}, one)),
+                'ul', {}, cited.slice(0, most).map((citation) => element('li', {}, citation)),
                 cited.length > most ? element('li', {}, cited.length - most + ' more are in the result file') :
                                       null)));
 }
@@ -58,9 +58,9 @@ function roofline() {
   if (!part) return;
   const columns = [
     ...of_row([problem_column()]),
-    marked(measure('Rate', (one) => one.rate, (value) => human(value, 'FLOP/s'), {down: true}), mark_of_row),
-    marked(measure('Of its ceiling', (one) => one.fraction, percent), mark_of_row),
-    measure('Intensity, FLOP/B', (one) => one.intensity, plain),
+    marked(measure('Rate', (point) => point.rate, (value) => human(value, 'FLOP/s'), {down: true}), mark_of_row),
+    marked(measure('Of its ceiling', (point) => point.fraction, percent), mark_of_row),
+    measure('Intensity, FLOP/B', (point) => point.intensity, plain),
     ...of_row(work_columns()),
   ];
   section(
@@ -70,12 +70,12 @@ function roofline() {
           'Measured rate against arithmetic intensity. The lines are what the machine did in the stream and ' +
               'arithmetic benchmarks that bracket the rows: medians over the rows of a system and precision.'),
       plot('Roofline plot', () => roofline_plot(part)),
-      filtered_note(() => thinned_text(part.points.filter((one) => passes(one.row)).length)),
+      filtered_note(() => thinned_text(part.points.filter((point) => passes(point.row)).length)),
       folded_table('Table of the roofline', data_table('Roofline', columns, part.points, by_row)));
 }
 
-function precision_interval(one) {
-  return known(one.low) ? (one.range ? 'range ' : '') + range(one.low, one.high, times) : '';
+function precision_interval(gain) {
+  return known(gain.low) ? (gain.range ? 'range ' : '') + range(gain.low, gain.high, times) : '';
 }
 
 function precision() {
@@ -83,14 +83,14 @@ function precision() {
   if (!part) return;
   const columns = [
     ...of_row([problem_column()]),
-    field('Precision', (one) => one.executed, {fold: true, bare: true}),
-    marked(measure('Speedup over fp32', (one) => one.speedup, times, {down: true, keep: true}), own_mark),
+    field('Precision', (gain) => gain.executed, {fold: true, bare: true}),
+    marked(measure('Speedup over fp32', (gain) => gain.speedup, times, {down: true, keep: true}), own_mark),
     field('Its interval', precision_interval, {kind: 'short'}),
-    measure('Norm error', (one) => one.error, error_text, {keep: true}),
-    measure('Largest error', (one) => rows[one.row].max_error, error_text),
-    measure('Energy saved', (one) => one.energy, times, {down: true}),
+    measure('Norm error', (gain) => gain.error, error_text, {keep: true}),
+    measure('Largest error', (gain) => rows[gain.row].max_error, error_text),
+    measure('Energy saved', (gain) => gain.energy, times, {down: true}),
     ...of_row([time_column()]),
-    measure('fp32', (one) => rows[one.reference].median, seconds),
+    measure('fp32', (gain) => rows[gain.reference].median, seconds),
     ...of_row(work_columns('precision')),
   ];
   section(
@@ -102,6 +102,6 @@ function precision() {
               ' launches. The norm error is the 2-norm of the errors over that of the fp64 reference. "X storage, Y ' +
               'arithmetic" has tensors of X and forms its products in Y.'),
       plot('Speedup over fp32 against error', () => precision_plot(part)),
-      filtered_note(() => thinned_text(part.filter((one) => passes(one.row)).length)),
+      filtered_note(() => thinned_text(part.filter((gain) => passes(gain.row)).length)),
       folded_table('Table of precisions', data_table('Precision', columns, part, by_row)));
 }

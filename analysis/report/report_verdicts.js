@@ -3,7 +3,7 @@
 const seconds = (value) => human(value, 's');
 function notes_of(document) {
   const list = (document.notes || []).filter(Boolean);
-  return list.length ? element('div', {class: 'notice'}, list.map((one) => element('p', {}, one))) : null;
+  return list.length ? element('div', {class: 'notice'}, list.map((text) => element('p', {}, text))) : null;
 }
 function source_of(document) {
   return element(
@@ -48,49 +48,49 @@ function verdict_of(row) {
   return row.verdict || 'no verdict';
 }
 
-function comparison_tiles(one) {
-  const sum = one.summary || {}, mean = one.geometric_mean;
-  const noisy = each(one.rows).some((row) => row.base.shared || row.new.shared) ? '!' : '';
+function comparison_tiles(comparison) {
+  const sum = comparison.summary || {}, mean = comparison.geometric_mean;
+  const noisy = each(comparison.rows).some((row) => row.base.shared || row.new.shared) ? '!' : '';
   return tiles(
       tile(sum.slower, 'slower', sum.slower > 0 ? 'bad' : ''), tile(sum.faster, 'faster', sum.faster > 0 ? 'good' : ''),
       tile(sum.same, 'same', ''), tile(sum.inconclusive, 'inconclusive', sum.inconclusive > 0 ? 'mid' : ''),
-      each(one.only_base).length ? tile(one.only_base.length, 'vanished', 'bad') : null,
-      each(one.only_new).length ? tile(one.only_new.length, 'new', '') : null,
+      each(comparison.only_base).length ? tile(comparison.only_base.length, 'vanished', 'bad') : null,
+      each(comparison.only_new).length ? tile(comparison.only_new.length, 'new', '') : null,
       mean ? tile(
                  times(mean.speedup) + noisy,
                  'geometric mean, new over base, ' + mean.rows + ' of ' + mean.of + ' rows', '') :
              null);
 }
-function comparison_warnings(one) {
-  const fields = each(one.mismatches).map((mismatch) => mismatch.field).join(', ');
+function comparison_warnings(comparison) {
+  const fields = each(comparison.mismatches).map((mismatch) => mismatch.field).join(', ');
   const warn = (text) => element('p', {class: 'problem'}, text);
   return [
-    one.refused ? warn('Refused: more differed than was meant (' + fields + '). Nothing was compared.') : null,
-    one.allow_mismatch && fields ?
+    comparison.refused ? warn('Refused: more differed than was meant (' + fields + '). Nothing was compared.') : null,
+    comparison.allow_mismatch && fields ?
         warn('Compared by --allow-mismatch although more differed than was meant: ' + fields + '.') :
         null,
-    !one.geometric_mean && one.geometric_mean_reason ?
-        element('p', {class: 'soft'}, 'No geometric mean: ' + one.geometric_mean_reason) :
+    !comparison.geometric_mean && comparison.geometric_mean_reason ?
+        element('p', {class: 'soft'}, 'No geometric mean: ' + comparison.geometric_mean_reason) :
         null
   ];
 }
 
 function comparisons() {
-  each(report.comparison).forEach((one, i) => {
+  each(report.comparison).forEach((comparison, i) => {
     const made = section(
         'comparison' + (i || ''), 'Comparison, row by row',
-        element('h3', {}, one.new.name + ' (' + one.new.system + ') against ' + one.base.name + ' (' + one.base.system + ')'),
-        source_of(one), comparison_tiles(one), comparison_warnings(one),
+        element('h3', {}, comparison.new.name + ' (' + comparison.new.system + ') against ' + comparison.base.name + ' (' + comparison.base.system + ')'),
+        source_of(comparison), comparison_tiles(comparison), comparison_warnings(comparison),
         element(
             'p', {},
-            speedup_header('new', 'base') + '; by launch medians. Meant to vary: ' + one.vary +
-                '. Stage: ' + one.stage + '.'),
-        notes_of(one));
-    if (each(one.rows).length) append(made, data_table('Comparison', comparison_columns(), one.rows));
+            speedup_header('new', 'base') + '; by launch medians. Meant to vary: ' + comparison.vary +
+                '. Stage: ' + comparison.stage + '.'),
+        notes_of(comparison));
+    if (each(comparison.rows).length) append(made, data_table('Comparison', comparison_columns(), comparison.rows));
     const lone = [
-      ...each(one.only_base).map((row) => ({...row, what: 'only in base (vanished)'})),
-      ...each(one.only_new).map((row) => ({...row, what: 'only in new'})),
-      ...each(one.not_compared).map((row) => ({
+      ...each(comparison.only_base).map((row) => ({...row, what: 'only in base (vanished)'})),
+      ...each(comparison.only_new).map((row) => ({...row, what: 'only in new'})),
+      ...each(comparison.not_compared).map((row) => ({
                                       ...row,
                                       what: 'not compared',
                                       status: row.base_status && row.base_status + ' / ' + row.new_status
@@ -106,7 +106,7 @@ function comparisons() {
                 field('Status', (row) => row.status), field('Reason', (row) => row.reason, {wide: true})
               ],
               lone));
-    if (each(one.mismatches).length)
+    if (each(comparison.mismatches).length)
       append(
           made, element('h3', {}, 'What differed and was not meant to'),
           data_table(
@@ -114,10 +114,10 @@ function comparisons() {
               ['field', 'base', 'new'].map(
                   (key) => field(
                       key, (row) => typeof row[key] === 'string' ? row[key] : JSON.stringify(row[key]), {wide: true})),
-              one.mismatches));
-    const noisy = each(one.rows).some((row) => row.base.shared || row.new.shared);
+              comparison.mismatches));
+    const noisy = each(comparison.rows).some((row) => row.base.shared || row.new.shared);
     if (noisy) append(made, element('p', {class: 'soft'}, '! Other work wanted the processors while this side was timed.'));
-    if (each(one.rows).some((row) => row.published))
+    if (each(comparison.rows).some((row) => row.published))
       append(made, element('p', {class: 'soft'}, '* published, not measured: no interval and no verdict.'));
   });
 }
@@ -129,14 +129,14 @@ function findings_of(node) {
         .filter((row) => row.verdict && row.verdict !== 'PASS' && row.verdict !== 'ok')
         .map((row) => (row.disturbed ? '! ' : '') + row.id + ': ' + (row.reason || row.verdict)),
     ...each(node.health && node.health.findings)
-        .filter((one) => one.verdict !== 'PASS')
-        .map((one) => one.criterion + ': ' + (one.reason || one.verdict))
+        .filter((judgement) => judgement.verdict !== 'PASS')
+        .map((judgement) => judgement.criterion + ': ' + (judgement.reason || judgement.verdict))
   ];
   if (!found.length) return node.reason || '';
   return found.slice(0, 6).join('; ') + (found.length > 6 ? '; and ' + (found.length - 6) + ' more' : '');
 }
-function node_columns(one) {
-  const rank = new Map(each(one.stragglers).map((node) => [node.node, node.rank]));
+function node_columns(acceptance) {
+  const rank = new Map(each(acceptance.stragglers).map((node) => [node.node, node.rank]));
   const noisy = (node) => each(node.rows).some((row) => row.disturbed) ? '!' : '';
   return [
     field('Verdict', (node) => node.verdict, {show: (node) => badge(node.verdict), choose: true, keep: true}),
@@ -151,8 +151,8 @@ function node_columns(one) {
 }
 
 // The rows of all nodes as a map, and the table whose filter leaves some of its columns.
-function acceptance_map(one) {
-  const nodes = each(one.nodes), most = 150;
+function acceptance_map(acceptance) {
+  const nodes = each(acceptance.nodes), most = 150;
   // Of a fleet, the nodes that passed have no rows here.
   const whole_fleet = nodes.every((node) => !known(node.rows_of) || node.rows_of === each(node.rows).length);
   const mapped = whole_fleet ? nodes : nodes.filter((node) => node.verdict !== 'PASS' && each(node.rows).length === node.rows_of);
@@ -169,7 +169,7 @@ function acceptance_map(one) {
           () => shown.map((node) => node.node), () => drawn, () => drawn.map((id) => shown.map((node) => cell(node, id))),
           ids.length, whole_fleet ? null : 'the ' + mapped.length + ' gravest of the nodes that did not pass') :
       null;
-  const table = data_table('Nodes', node_columns(one), nodes, {
+  const table = data_table('Nodes', node_columns(acceptance), nodes, {
     changed: (list) => {
       shown = mapped.filter((node) => list.includes(node));
       if (map) map.redraw();
@@ -179,42 +179,42 @@ function acceptance_map(one) {
 }
 
 function acceptance() {
-  each(report.acceptance).forEach((one, i) => {
-    const disturbed = each(one.nodes).flatMap((node) => each(node.rows)).filter((row) => row.disturbed).length;
-    const made = section('acceptance' + (i || ''), 'Acceptance, node by node', source_of(one));
-    const verdicts = count_of(one.nodes, 'verdict');
+  each(report.acceptance).forEach((acceptance, i) => {
+    const disturbed = each(acceptance.nodes).flatMap((node) => each(node.rows)).filter((row) => row.disturbed).length;
+    const made = section('acceptance' + (i || ''), 'Acceptance, node by node', source_of(acceptance));
+    const verdicts = count_of(acceptance.nodes, 'verdict');
     append(
-        made, element('p', {}, badge(one.verdict), one.reason ? ' ' + one.reason : ''),
+        made, element('p', {}, badge(acceptance.verdict), acceptance.reason ? ' ' + acceptance.reason : ''),
         tiles(...['PASS', 'PERF-FAIL', 'INCORRECT', 'MISSING', 'NOT-QUIET'].filter((word) => verdicts.get(word)).map(
             (word) => tile(verdicts.get(word), word, moods[word]))),
         disturbed ? element(
                         'p', {class: 'notice'},
                         '! Other work wanted the processors while ' + disturbed + ' of the judged rows were timed.') :
                     null,
-        notes_of(one), acceptance_map(one));
+        notes_of(acceptance), acceptance_map(acceptance));
     const list = (title, entries) =>
         entries.length ? [element('h3', {}, title), element('ul', {}, entries.map((entry) => element('li', {}, entry)))] : null;
     append(
         made,
         list(
             'Criteria of the fleet that are not met',
-            each(one.unmet).map((unmet) => [badge('not met'), ' ' + unmet.criterion + ': ' + unmet.reason])),
+            each(acceptance.unmet).map((unmet) => [badge('not met'), ' ' + unmet.criterion + ': ' + unmet.reason])),
         list(
             'Optional criteria that hold for nothing',
-            each(one.optional_unmatched).map((unmet) => unmet.criterion + ': ' + unmet.reason)));
-    if (each(one.unexpected).length)
+            each(acceptance.optional_unmatched).map((unmet) => unmet.criterion + ': ' + unmet.reason)));
+    if (each(acceptance.unexpected).length)
       append(
           made,
           element(
               'p', {class: 'notice'},
               'Nodes that the criteria do not name: ' +
-                  one.unexpected.map((node) => typeof node === 'string' ? node : node.node || JSON.stringify(node)).join(', ')));
-    if (each(one.not_judged).length)
+                  acceptance.unexpected.map((node) => typeof node === 'string' ? node : node.node || JSON.stringify(node)).join(', ')));
+    if (each(acceptance.not_judged).length)
       append(
           made, element('h3', {}, 'Rows that count for nothing'),
           data_table(
               'Rows that count for nothing',
               [field('Row', (row) => row.id, {wide: true, keep: true}), field('Reason', (row) => row.reason, {wide: true})],
-              one.not_judged));
+              acceptance.not_judged));
   });
 }

@@ -41,9 +41,10 @@ std::vector<std::string> words_for(const std::string& allocator, const fs::path&
 
 std::vector<PlannedBenchmark> by_allocator(PlannedBenchmark benchmark, const fs::path& scratch) {
   std::map<std::string, std::vector<Case>> cases;
-  for (Case& one : benchmark.cases) {
-    const auto found = one.settings.find("allocator");
-    cases[found == one.settings.end() ? system_allocator : found->second].push_back(std::move(one));
+  for (Case& benchmark_case : benchmark.cases) {
+    const auto found = benchmark_case.settings.find("allocator");
+    cases[found == benchmark_case.settings.end() ? system_allocator : found->second].push_back(
+        std::move(benchmark_case));
   }
   benchmark.cases.clear();
   std::vector<PlannedBenchmark> parts;

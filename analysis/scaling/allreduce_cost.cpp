@@ -239,16 +239,16 @@ double AllreduceCost::in_step(std::int64_t elements, std::size_t element_bytes) 
 std::vector<double> AllreduceCost::ends(const std::vector<Asked>& asked,
                                         std::size_t element_bytes) const {
   std::vector<std::vector<Size>> sizes;
-  for (const Asked& one : asked) {
+  for (const Asked& bucket : asked) {
     auto& of_rounds = sizes.emplace_back();
     for (const Round& round : rounds_)
-      of_rounds.push_back(size_of_part(round, one.elements, element_bytes));
+      of_rounds.push_back(size_of_part(round, bucket.elements, element_bytes));
   }
   if (!in_step_) return followed_ends(network_, ranks_, rounds_, asked, sizes);
   std::vector<double> ends;
   double end = 0;
-  for (const Asked& one : asked)
-    ends.push_back(end = std::max(end, one.ready) + in_step(one.elements, element_bytes));
+  for (const Asked& bucket : asked)
+    ends.push_back(end = std::max(end, bucket.ready) + in_step(bucket.elements, element_bytes));
   return ends;
 }
 

@@ -119,8 +119,8 @@ std::vector<double> followed_ends(const Network& network, int ranks,
                                   const std::vector<std::vector<AllreduceCost::Size>>& sizes) {
   if (rounds.empty()) {
     std::vector<double> ends;
-    for (const Asked& one : asked)
-      ends.push_back(ends.empty() ? one.ready : std::max(ends.back(), one.ready));
+    for (const Asked& bucket : asked)
+      ends.push_back(ends.empty() ? bucket.ready : std::max(ends.back(), bucket.ready));
     return ends;
   }
   return Followed(network, ranks, rounds, asked, sizes).ends();

@@ -111,8 +111,8 @@ class SummaryTable {
   std::vector<std::pair<std::string, std::string>> printed_pairs() const {
     std::vector<std::pair<std::string, std::string>> pairs;
     const auto add = [&](const json& what) {
-      for (const json& one : what.value("printed", json::array())) {
-        const std::pair<std::string, std::string> pair{one.at("system"), one.at("over")};
+      for (const json& printed : what.value("printed", json::array())) {
+        const std::pair<std::string, std::string> pair{printed.at("system"), printed.at("over")};
         const bool shown =
             std::any_of(baselines_.begin(), baselines_.end(),
                         [&](const Baseline& baseline) { return baseline.system() == pair.second; });
@@ -228,8 +228,9 @@ class SummaryTable {
   void add_printed(const json& what, Line& line) const {
     for (const auto& [system, other] : printed_pairs()) {
       std::string text;
-      for (const json& one : what.value("printed", json::array()))
-        if (one.at("system") == system && one.at("over") == other) text = one.at("text");
+      for (const json& printed : what.value("printed", json::array()))
+        if (printed.at("system") == system && printed.at("over") == other)
+          text = printed.at("text");
       line.cells.push_back(text);
     }
   }

@@ -172,13 +172,13 @@ class Normalization final : public Operation {
   /// The means of evenly spaced rows; uses the totals' memory.
   void find_pivots(Value* pivot) const {
     const std::ptrdiff_t count = std::min(pivot_rows, rows_);
-    double *const sums = totals_, *const one = totals_ + channels_;
+    double *const sums = totals_, *const decoded = totals_ + channels_;
     std::fill_n(sums, channels_, 0.0);
     for (std::ptrdiff_t i = 0; i < count; ++i) {
       decode(storage(problem_.precision()),
              static_cast<const std::byte*>(row(src_, rows_ * i / count)),
-             std::span(one, static_cast<std::size_t>(channels_)));
-      for (std::ptrdiff_t c = 0; c < channels_; ++c) sums[c] += one[c];
+             std::span(decoded, static_cast<std::size_t>(channels_)));
+      for (std::ptrdiff_t c = 0; c < channels_; ++c) sums[c] += decoded[c];
     }
     for (std::ptrdiff_t c = 0; c < channels_; ++c)
       pivot[c] = static_cast<Value>(sums[c] / static_cast<double>(count));

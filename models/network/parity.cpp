@@ -142,8 +142,8 @@ Verification compare_with_reference(TrainerSettings settings, Plugins& plugins) 
   plain.executor.wide_products = false;
   plain.executor.chosen.clear();
   auto reference = made(plain, plugins, *alone);
-  for (const auto* const one : {&tried, &reference})
-    if (const auto* const refusal = std::get_if<Unsupported>(one))
+  for (const auto* const side : {&tried, &reference})
+    if (const auto* const refusal = std::get_if<Unsupported>(side))
       throw CaseError("the network cannot be checked: " + refusal->reason);
   Trainer &a = *std::get<std::unique_ptr<Trainer>>(tried),
           &b = *std::get<std::unique_ptr<Trainer>>(reference);

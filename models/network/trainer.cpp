@@ -334,7 +334,7 @@ double Trainer::loss() const {
 
 std::int64_t Trainer::correct() const {
   double sum = 0;
-  for (const double one : numbers(graph().correct)) sum += one;
+  for (const double hit : numbers(graph().correct)) sum += hit;
   return static_cast<std::int64_t>(sum);
 }
 

@@ -6,6 +6,7 @@
 #include <iostream>
 #include <iterator>
 #include <map>
+#include <string>
 
 #include "analysis/commands.hpp"
 #include "analysis/job/job.hpp"
@@ -27,6 +28,7 @@ namespace assay {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
+using namespace std::string_literals;
 
 namespace {
 
@@ -53,6 +55,10 @@ ProcessShape shape_of_job(const ProcessRequest& request, const std::vector<Proce
   return shape;
 }
 
+bool has(const std::vector<std::string>& words, const std::string& flag) {
+  return std::find(words.begin(), words.end(), flag) != words.end();
+}
+
 /// The words of `assay run` in the job: what the command line says of processes, and --run.
 std::vector<std::string> words_of_run(const Given& given, const fs::path& suite,
                                       const Launcher& launcher, const fs::path& folder) {
@@ -60,18 +66,18 @@ std::vector<std::string> words_of_run(const Given& given, const fs::path& suite,
   std::vector<std::string> words = {(executable_folder() / "assay").string(), "run", suite.string(),
                                     "--launcher",
                                     name.ends_with(".json") ? launcher.file().string() : name};
-  for (const char* flag : {"site", "ranks", "nodes", "ranks-per-node", "threads-per-rank", "bind"})
-    if (const auto value = value_of(given, flag))
-      words.insert(words.end(), {fmt::format("--{}", flag), *value});
   const std::vector<std::string> more = launcher_words(value_of(given, "run").value_or(""));
+  for (const char* flag : {"site", "ranks", "nodes", "ranks-per-node", "threads-per-rank", "bind"})
+    // The job's nodes are those of all pairs; each run has two.
+    if (const auto value = value_of(given, flag);
+        value && !(has(more, "--pairs") && flag == "nodes"s))
+      words.insert(words.end(), {fmt::format("--{}", flag), *value});
   words.insert(words.end(), more.begin(), more.end());
   // Time is left for the result, more where it is collected from the nodes; of a short job, half.
   const std::uint64_t limit = clock_time("--time", *value_of(given, "time"), minute);
-  const auto has = [&](const char* flag) {
-    return std::find(more.begin(), more.end(), flag) != more.end();
-  };
-  const std::uint64_t left = std::min(limit / 2, has("--local-results") ? 3 * minute : minute);
-  if (!has("--walltime")) words.insert(words.end(), {"--walltime", clock_text(limit - left)});
+  const std::uint64_t left =
+      std::min(limit / 2, has(more, "--local-results") ? 3 * minute : minute);
+  if (!has(more, "--walltime")) words.insert(words.end(), {"--walltime", clock_text(limit - left)});
   words.insert(words.end(), {"--out", folder.string(), "--resume"});
   return words;
 }
@@ -116,28 +122,42 @@ int without_result(const Job& job, const std::string& number) {
   return static_cast<int>(ExitCode::failed);
 }
 
-/// What a job of --per-node has left: a folder for each node, and at the end of all their list.
-int collect_nodes(const Launcher& launcher, const Job& job, const fs::path& script) {
+/// What a job of many runs has left: a folder for each (`left` reads it), and at the end of all
+/// their list.
+template <class Left, class Report>
+int collect_many(const Launcher& launcher, const Job& job, const fs::path& script,
+                 const char* names, Left left, Report report) {
   std::map<std::string, Written> before;
   for (const auto& entry : fs::directory_iterator(job.folder))
     before[entry.path().filename().string()] = written_in(entry.path());
-  const fs::path list = job.folder / node_list;
+  const fs::path list = job.folder / names;
   std::error_code absent;
   const auto earlier = fs::last_write_time(list, absent);  // the least time where there is none
   const std::string number = number_of_ended(launcher, job, script);
   if (fs::last_write_time(list, absent) == earlier) return without_result(job, number);
   std::ifstream stream(list);
   std::vector<LeftRun> runs;
-  for (std::string node; std::getline(stream, node);)
-    runs.push_back(left_node(job.folder / node, before[node]));
-  std::cout << report_of_nodes(runs, job.folder) << std::flush;
-  return static_cast<int>(code_of(runs));
+  for (std::string name; std::getline(stream, name);)
+    runs.push_back(left(job.folder / name, before[name]));
+  return report(runs);
 }
 
 /// What the job has left, after it was submitted.
-int collect_job(const Launcher& launcher, const Job& job, const fs::path& script) {
-  if (std::find(job.run.begin(), job.run.end(), "--per-node") != job.run.end())
-    return collect_nodes(launcher, job, script);
+int collect_job(const Given& given, const Launcher& launcher, const Job& job,
+                const fs::path& script) {
+  if (has(job.run, "--per-node"))
+    return collect_many(
+        launcher, job, script, node_list,
+        [](const fs::path& node, const Written& before) { return left_node(node, before); },
+        [&](const std::vector<LeftRun>& runs) {
+          std::cout << report_of_nodes(runs, job.folder) << std::flush;
+          return static_cast<int>(code_of(runs));
+        });
+  if (has(job.run, "--pairs"))
+    return collect_many(
+        launcher, job, script, pair_list, left_run, [&](const std::vector<LeftRun>& runs) {
+          return report_pairs(runs, tolerance_of_pairs(find_suite(*value_of(given, "SUITE"))));
+        });
   const fs::path file = job.folder / "result.json";
   const json before = finished_of(file);
   const std::string number = number_of_ended(launcher, job, script);
@@ -183,7 +203,7 @@ int job(const Given& line) {
     return static_cast<int>(ExitCode::ok);
   }
   try {
-    return collect_job(launcher, job, script);
+    return collect_job(given, launcher, job, script);
   } catch (const Interrupted&) {
     std::cerr << "assay job: stopped; the job itself goes on. The same command without --submit "
                  "leaves it alone.\n";

@@ -6,6 +6,7 @@
 #include <iostream>
 #include <list>
 #include <map>
+#include <set>
 
 #include "analysis/commands.hpp"
 #include "analysis/run/child.hpp"
@@ -17,6 +18,7 @@
 #include "core/base/text.hpp"
 #include "core/program/suite.hpp"
 #include "core/result/result.hpp"
+#include "core/result/schema.hpp"
 
 namespace assay {
 
@@ -98,7 +100,40 @@ std::string by_node(const std::vector<std::string>& nodes, const std::vector<std
   return text;
 }
 
+std::vector<std::string> nodes_of(const std::vector<LeftRun>& runs) {
+  std::set<std::string> nodes;
+  for (const LeftRun& run : runs)
+    for (const std::string& node : split(run.name, '+')) nodes.insert(node);
+  return {nodes.begin(), nodes.end()};
+}
+
 }  // namespace
+
+int report_pairs(const std::vector<LeftRun>& runs, double tolerance) {
+  std::map<std::string, double> ratios;
+  std::vector<std::string> slow;
+  std::vector<Line> lines;
+  const auto where = slowest_of(runs, ratios);
+  for (const auto& [pair, found] : where)
+    if (ratios[pair] > 1 + tolerance) {
+      slow.push_back(pair);
+      lines.push_back({{pair, found.second}, found.first});
+    }
+  for (const LeftRun& run : runs)
+    if (run.result.is_null())
+      std::cout << fmt::format("MISSING: {} ({})\n", visible(run.name), visible(run.missing));
+  if (!lines.empty()) std::cout << terminal_table({{"slow pair"}, {"slowest case"}}, lines);
+  std::cout << by_node(nodes_of(runs), slow)
+            << fmt::format("{} of {} pairs are slower than {:g} times the median\n", slow.size(),
+                           runs.size(), 1 + tolerance)
+            << std::flush;
+  const ExitCode code = code_of(runs);
+  return static_cast<int>(slow.empty() ? code : gravest(code, ExitCode::slower));
+}
+
+double tolerance_of_pairs(const fs::path& suite) {
+  return read_suite(suite).value("tolerance", 0.1);
+}
 
 std::vector<std::vector<Pair>> rounds_of_pairs(std::vector<std::string> nodes) {
   if (nodes.size() % 2 != 0) nodes.emplace_back();  // its partner has no pair in that round
@@ -140,27 +175,10 @@ int run_on_pairs(const Given& given) {
     run_round(rounds[i], words, folder);
     for (const auto& [name, written] : before) runs.push_back(left_run(folder / name, written));
   }
-  const double tolerance =
-      read_suite(find_suite(*value_of(given, "SUITE"))).value("tolerance", 0.1);
-  std::map<std::string, double> ratios;
-  std::vector<std::string> slow;
-  std::vector<Line> lines;
-  const auto where = slowest_of(runs, ratios);
-  for (const auto& [pair, found] : where)
-    if (ratios[pair] > 1 + tolerance) {
-      slow.push_back(pair);
-      lines.push_back({{pair, found.second}, found.first});
-    }
-  for (const LeftRun& run : runs)
-    if (run.result.is_null())
-      std::cout << fmt::format("MISSING: {} ({})\n", visible(run.name), visible(run.missing));
-  if (!lines.empty()) std::cout << terminal_table({{"slow pair"}, {"slowest case"}}, lines);
-  std::cout << by_node(nodes, slow)
-            << fmt::format("{} of {} pairs are slower than {:g} times the median\n", slow.size(),
-                           runs.size(), 1 + tolerance)
-            << std::flush;
-  const ExitCode code = code_of(runs);
-  return static_cast<int>(slow.empty() ? code : gravest(code, ExitCode::slower));
+  std::string names;
+  for (const LeftRun& run : runs) names += run.name + "\n";
+  write_text(folder / pair_list, names);
+  return report_pairs(runs, tolerance_of_pairs(find_suite(*value_of(given, "SUITE"))));
 }
 
 }  // namespace assay

@@ -102,8 +102,9 @@ std::string report_of_nodes(const std::vector<LeftRun>& runs, const fs::path& fo
       text += fmt::format("MISSING: {} ({})\n", visible(run.name), visible(run.missing));
     }
   return fmt::format(
-      "{0}{1} of {2} nodes have a result\naccept: assay accept {3}\none file: assay gather {3} "
-      "--node-file {3}/nodes.txt --out {3}.json\n",
+      "{0}{1} of {2} nodes have a result\naccept: assay accept {3} --criteria acceptance\none "
+      "file: "
+      "assay gather {3} --node-file {3}/nodes.txt --out {3}.json\n",
       text, runs.size() - missing, runs.size(), folder.string());
 }
 

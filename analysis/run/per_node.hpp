@@ -2,6 +2,7 @@
 // `assay run --per-node` and `--pairs`: many runs of one suite at once, on every node of an
 // allocation, or on pairs of nodes.
 
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <utility>
@@ -37,5 +38,12 @@ std::vector<std::vector<std::pair<std::string, std::string>>> rounds_of_pairs(
 /// Runs the suite on every pair of nodes, the pairs of a round at once, into OUT/<node>+<node>.
 /// Prints each pair that is slower than the median of all, and what nodes they have in common.
 int run_on_pairs(const Given& given);
+
+/// In OUT at the end of such a run: the name of each pair on a line.
+inline constexpr const char* pair_list = "pairs.txt";
+/// Prints which pairs are slow by more than `tolerance`, and by node; the exit code of it.
+int report_pairs(const std::vector<LeftRun>& runs, double tolerance);
+/// What the suite allows, 0.1 where it says nothing.
+double tolerance_of_pairs(const std::filesystem::path& suite);
 
 }  // namespace assay

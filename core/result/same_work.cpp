@@ -14,10 +14,22 @@ namespace {
 /// Parameters that may differ between two systems: how and where the work was done, and the name
 /// that a model gives it. All other parameters define the work.
 bool describes_system(const std::string& parameter) {
-  static constexpr std::array how{"backend",   "algorithm",  "threads",   "layout",
-                                  "device",    "blas",       "transport", "architecture",
-                                  "framework", "tuning",     "smt",       "system",
-                                  "workload",  "checkpoint", "allocator", "allreduce",
+  static constexpr std::array how{"backend",
+                                  "algorithm",
+                                  "threads",
+                                  "layout",
+                                  "device",
+                                  "blas",
+                                  "transport",
+                                  "architecture",
+                                  "framework",
+                                  "tuning",
+                                  "smt",
+                                  "system",
+                                  "workload",
+                                  "checkpoint",
+                                  "allocator",
+                                  "allreduce",
                                   "allreduce_transport"};
   return std::find(how.begin(), how.end(), parameter) != how.end();
 }

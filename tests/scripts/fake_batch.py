@@ -53,7 +53,10 @@ def launch(count_flag, rank, size, known):
     with open(FOLDER / "launched", "a") as log:
         log.write(json.dumps([NAME, flags]) + "\n")
     count = int(flags[count_flag])
-    ranks = [subprocess.Popen(words, env={**os.environ, rank: str(i), size: str(count)}) for i in range(count)]
+    # Where hosts are named, each rank is on its own by its host name (needs root).
+    hosts = flags.get("--hosts", "").split(",")
+    on = [["unshare", "--uts", "sh", "-c", 'hostname "$0" && exec "$@"', host] if host else [] for host in hosts * count]
+    ranks = [subprocess.Popen(on[i] + words, env={**os.environ, rank: str(i), size: str(count)}) for i in range(count)]
     sys.exit(max(process.wait() for process in ranks))
 
 
@@ -82,7 +85,7 @@ elif NAME == "pjsub":
 elif NAME == "pjstat":
     state(WORDS[-1], "ST\nRUN", "ST\nEXT")
 elif NAME == "mpiexec":
-    launch("-n", "PMI_RANK", "PMI_SIZE", ["-n", "--ppn", "--depth", "--cpu-bind", "--map-by", "--bind-to"])
+    launch("-n", "PMI_RANK", "PMI_SIZE", ["-n", "--ppn", "--hosts", "--depth", "--cpu-bind", "--map-by", "--bind-to"])
 elif NAME == "jsrun":
     launch("--nrs", "JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE", ["--nrs", "--tasks_per_rs", "--rs_per_host", "--cpu_per_rs", "--bind"])
 else:

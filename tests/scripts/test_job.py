@@ -2,6 +2,8 @@
 """`assay job`: the script that each batch system gets (golden files), submitting, following, and what a bad request is told.
 Slurm is tried for real in test_slurm.py; PBS, LSF and Fujitsu's TCS are fakes (fake_batch.py)."""
 import json
+import os
+import shutil
 import socket
 import unittest
 
@@ -69,7 +71,23 @@ class Job(RunTest):
         words = ["--nodes", 1, "--queue", "q", "--account", "a", "--submit", "--run", "--per-node"]
         done = self.job("pbs", *words, env=environment)
         self.assertIn("1 of 1 nodes have a result", done.stdout)
+        self.assertIn(f"assay accept {self.out} --criteria acceptance", done.stdout)
         self.job("pbs", *words, env=environment)  # the second job finds it done
+        (self.folder / "dies.sh").write_text("exit 1\n")
+        done = self.job("pbs", *words, "--setup", self.folder / "dies.sh", env=environment, code=7)
+        self.assertIn("has ended without a result", done.stderr)
+
+    @unittest.skipIf(os.geteuid() != 0 or shutil.which("unshare") is None, "a UTS namespace for each node needs root")
+    def test_a_job_of_pairs_is_collected(self):
+        environment = self.fakes()
+        nodes = self.folder / "nodefile"
+        nodes.write_text("node0\nnode1\n")
+        environment["PBS_NODEFILE"] = str(nodes)
+        words = ["--nodes", 2, "--queue", "q", "--account", "a", "--submit", "--run", "--pairs"]
+        done = self.job("pbs", *words, env=environment)
+        self.assertIn("0 of 1 pairs are slower than 1.1 times the median", done.stdout)
+        self.assertNotIn("MISSING", done.stdout)
+        self.assertTrue((self.out / "node0+node1" / "result.json").exists())
         (self.folder / "dies.sh").write_text("exit 1\n")
         done = self.job("pbs", *words, "--setup", self.folder / "dies.sh", env=environment, code=7)
         self.assertIn("has ended without a result", done.stderr)

@@ -71,7 +71,7 @@ class BlockedOperation : public LinalgOperation {
   }
 
   /// x of a block in fp64: itself, or a copy at `copy`.
-  const double* widened(std::int64_t first, std::int64_t rows, double* copy) const {
+  const double* fp64_copy(std::int64_t first, std::int64_t rows, double* copy) const {
     if constexpr (is_fp64) {
       return x(first);
     } else {

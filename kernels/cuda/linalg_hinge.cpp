@@ -35,7 +35,7 @@ class Hinge final : public BlockedOperation<Real> {
     const double* const factors = of + losses * rows;
     this->add_columns(false, rows, losses, of, this->ones(), beta, this->template at<double>(5));
     this->add_columns(false, rows, 1, factors, this->ones(), beta, direction + d);
-    this->add_columns(true, rows, d, this->widened(first, rows, copy), factors, beta, direction);
+    this->add_columns(true, rows, d, this->fp64_copy(first, rows, copy), factors, beta, direction);
   }
 };
 

@@ -44,7 +44,7 @@ class KmeansAssign final : public BlockedOperation<Real> {
     this->add_columns(true, rows, d, elements(), this->ones(), beta, distances());
     // By columns: [d, k] = [d, rows] [rows, k].
     check_blas(this->blas_.fp64.gemm(this->handle_, CUBLAS_OP_N, CUBLAS_OP_N, d, k, rows,
-                                     &one<double>, this->widened(first, rows, elements()), d,
+                                     &one<double>, this->fp64_copy(first, rows, elements()), d,
                                      one_hot(), rows, &beta, this->template at<double>(3), d),
                this->what_);
   }

@@ -67,11 +67,11 @@ class ImplicitGemm final : public Operation {
     std::ptrdiff_t panels = 0;
     for (const Item& item : items_) panels = std::max(panels, item.last - item.first);
     window_ = padded(window, channel_block);
-    shares_.plan(scratch, threads_, static_cast<std::ptrdiff_t>(items_.size()),
-                 window_ + (direct_ ? 0 : panels * sums * weights_.width),
-                 workspace_limit(request.problem));
+    queue_.plan(scratch, threads_, static_cast<std::ptrdiff_t>(items_.size()),
+                window_ + (direct_ ? 0 : panels * sums * weights_.width),
+                workspace_limit(request.problem));
     arguments_.push_back(workspace(scratch.bytes()));
-    executed_ = describe(request, "implicit_gemm", scratch.bytes(), shares_,
+    executed_ = describe(request, "implicit_gemm", scratch.bytes(), queue_,
                          fmt_weights(forward, weights_.width));
   }
 
@@ -86,12 +86,12 @@ class ImplicitGemm final : public Operation {
   void run(Stream&) override {
     const bool narrow = in_.type != DataType::fp32;
     const float* const weights = narrow ? scratch_ + wide_ : static_cast<const float*>(data_[1]);
-    shares_.begin();
+    queue_.begin();
 #pragma omp parallel num_threads(threads_)
     {
       if (narrow)
         widen_shared(table_, in_.type, data_[1], scratch_ + wide_, shape_.g * weights_.group());
-      shares_.each(scratch_, [&](std::ptrdiff_t item, float* own) {
+      queue_.each(scratch_, [&](std::ptrdiff_t item, float* own) {
         compute(items_[static_cast<std::size_t>(item)], weights, own, own + window_);
       });
     }
@@ -254,7 +254,7 @@ class ImplicitGemm final : public Operation {
   std::vector<Item> items_;
   std::ptrdiff_t wide_ = 0;    ///< fp32 copy of 16-bit weights, in the workspace
   std::ptrdiff_t window_ = 0;  ///< floats of a thread's window; its sums come after it
-  Shares shares_;
+  WorkQueue queue_;
   void* data_[3] = {};
   float* scratch_ = nullptr;
 };

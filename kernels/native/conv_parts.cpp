@@ -100,7 +100,7 @@ void widen_shared(const GemmTable& table, DataType type, const void* from, float
 }
 
 Executed describe(const Request& request, const std::string& algorithm, std::size_t workspace_bytes,
-                  const Shares& shares, const std::string& weights_layout) {
+                  const WorkQueue& queue, const std::string& weights_layout) {
   Executed out;
   out.algorithm = algorithm;
   out.implementation = fmt::format("{}:{}", algorithm, gemm_table().target);
@@ -112,7 +112,7 @@ Executed describe(const Request& request, const std::string& algorithm, std::siz
                               : request.blocked && !few(spec) ? "nChw16c"
                                                               : "nhwc");
   out.workspace_bytes = workspace_bytes;
-  out.numbers["working_threads"] = shares.owners();
+  out.numbers["working_threads"] = queue.owners();
   out.evidence = "library";
   return out;
 }

@@ -90,8 +90,9 @@ TensorSpec workspace(std::size_t bytes);
 /// Floats that a workspace may have: twice the tensors, in fp32 whatever they are stored in.
 std::ptrdiff_t workspace_limit(const ConvProblem& problem);
 
-/// Work in parts, which go to the threads as they come, and memory of each thread's own.
-class Shares {
+/// A queue of parts of work, which each thread takes as it becomes free, and memory for each
+/// thread.
+class WorkQueue {
  public:
   /// `each` floats for every thread, but for no more of them than there are parts, and, after the
   /// first, than keep the scratch within `most` floats: what is small needs no more threads.
@@ -103,7 +104,7 @@ class Shares {
            (own_.empty() || scratch.floats() + padded(each, 16) <= most))
       own_.push_back(scratch.reserve(each));
   }
-  /// Before the threads come.
+  /// Called once, before the threads begin.
   void begin() { taken_ = next_ = 0; }
   /// Threads that compute.
   double owners() const { return static_cast<double>(own_.size()); }
@@ -157,7 +158,7 @@ struct Request {
 
 /// Storage, arithmetic, layout, workspace and threads: what is the same for all algorithms.
 Executed describe(const Request& request, const std::string& algorithm, std::size_t workspace_bytes,
-                  const Shares& shares, const std::string& weights_layout);
+                  const WorkQueue& queue, const std::string& weights_layout);
 
 Result<std::unique_ptr<Operation>> make_implicit_gemm(const Request& request);
 Result<std::unique_ptr<Operation>> make_implicit_gemm_weights(const Request& request);

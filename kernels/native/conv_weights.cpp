@@ -55,13 +55,13 @@ class ImplicitGemmWeights final : public Operation {
     Scratch scratch;
     sums_ = scratch.reserve(direct_ ? 0 : parts_ * values);
     gradients_ = padded(at_once_ * window_.block(), channel_block);
-    shares_.plan(scratch, threads_, units * parts_,
-                 gradients_ + blocking.height * blocking.width * weights_.width,
-                 workspace_limit(request.problem));
+    queue_.plan(scratch, threads_, units * parts_,
+                gradients_ + blocking.height * blocking.width * weights_.width,
+                workspace_limit(request.problem));
     segments_.resize(static_cast<std::size_t>(threads_ * blocking.height));
     segments_of_thread_ = blocking.height;
     arguments_.push_back(workspace(scratch.bytes()));
-    executed_ = describe(request, "implicit_gemm", scratch.bytes(), shares_,
+    executed_ = describe(request, "implicit_gemm", scratch.bytes(), queue_,
                          "gOIhw16i" + std::to_string(weights_.width) + "o");
   }
 
@@ -76,10 +76,10 @@ class ImplicitGemmWeights final : public Operation {
   void run(Stream&) override {
     const std::ptrdiff_t values = shape_.g * weights_.group();
     float* const sums = direct_ ? static_cast<float*>(data_[2]) : scratch_ + sums_;
-    shares_.begin();
+    queue_.begin();
 #pragma omp parallel num_threads(threads_)
     {
-      shares_.each(scratch_, [&](std::ptrdiff_t at, float* own) {
+      queue_.each(scratch_, [&](std::ptrdiff_t at, float* own) {
         const std::ptrdiff_t part = at % parts_;
         compute(units_[static_cast<std::size_t>(at / parts_)], part, own, sums + part * values);
       });
@@ -168,7 +168,7 @@ class ImplicitGemmWeights final : public Operation {
   bool direct_ = true;        ///< the sums are the result
   std::ptrdiff_t sums_ = 0, segments_of_thread_ = 0;
   std::ptrdiff_t gradients_ = 0;  ///< where they begin in a thread's memory, after its window
-  Shares shares_;
+  WorkQueue queue_;
   std::vector<Segment> segments_;  ///< of each thread
   void* data_[3] = {};
   float* scratch_ = nullptr;

@@ -55,7 +55,7 @@ class Winograd final : public Operation {
     plan(request.problem);
     executed_ =
         describe(request, fmt::format("winograd_{0}x{0}{1}", tile, narrow() ? "_16bit" : ""),
-                 arguments_[3].bytes, shares_, forward ? "OIhw16o" : "IOhw16i");
+                 arguments_[3].bytes, queue_, forward ? "OIhw16o" : "IOhw16i");
     executed_.algorithm = "winograd";
     executed_.compute = std::string(name(stored_));
     if (narrow()) executed_.operand_roundings = 2;
@@ -72,7 +72,7 @@ class Winograd final : public Operation {
   }
 
   void run(Stream&) override {
-    shares_.begin();
+    queue_.begin();
 #pragma omp parallel num_threads(threads_)
     if (plan_.by_tiles)
       by_tiles();
@@ -100,19 +100,19 @@ class Winograd final : public Operation {
 
   bool narrow() const { return stored_ != DataType::fp32; }
 
-  /// What is whole, and the sizes of blocks. In floats where it is memory.
+  /// What is resident, and the sizes of blocks. In floats where it is memory.
   struct Plan {
     bool by_tiles = true;
     std::ptrdiff_t tiles = 1;   ///< of a block
     std::ptrdiff_t blocks = 1;  ///< of 16 input channels whose weights are transformed at once
     std::ptrdiff_t parts = 1;   ///< what threads share out
-    std::ptrdiff_t whole = 0, own = 0, products = 0, widened = 0;
+    std::ptrdiff_t resident = 0, per_thread = 0, products = 0, fp32_copy = 0;
     /// Of each thread that computes.
-    std::ptrdiff_t each() const { return own + products + widened; }
+    std::ptrdiff_t each() const { return per_thread + products + fp32_copy; }
   };
   /// With `owners` threads that have memory of their own.
   std::ptrdiff_t total(const Plan& plan, std::ptrdiff_t owners) const {
-    return plan.whole + owners * plan.each();
+    return plan.resident + owners * plan.each();
   }
   /// A thread that gets no part needs none.
   std::ptrdiff_t owners(const Plan& plan) const {
@@ -127,13 +127,13 @@ class Winograd final : public Operation {
     plan.tiles = tiles;
     plan.blocks = blocks;
     plan.parts = by_tiles ? groups : weights_.panels();
-    plan.whole = blocks_of((by_tiles ? frequencies_ * weights_.group() : groups * inputs) *
-                               static_cast<std::ptrdiff_t>(size_of(stored_)),
-                           sizeof(float));
-    plan.own = by_tiles ? inputs : frequencies_ * blocks * weights_.block();
+    plan.resident = blocks_of((by_tiles ? frequencies_ * weights_.group() : groups * inputs) *
+                                  static_cast<std::ptrdiff_t>(size_of(stored_)),
+                              sizeof(float));
+    plan.per_thread = by_tiles ? inputs : frequencies_ * blocks * weights_.block();
     plan.products = frequencies_ * tiles * weights_.width;
     // One frequency of a panel, or of a block of tiles.
-    if (narrow()) plan.widened = by_tiles ? weights_.panel() : tiles * channels;
+    if (narrow()) plan.fp32_copy = by_tiles ? weights_.panel() : tiles * channels;
     return plan;
   }
   /// The fastest plan of its kind, then smaller ones, until it is within `most` floats.
@@ -156,11 +156,11 @@ class Winograd final : public Operation {
   void plan(const ConvProblem& problem) {
     const std::ptrdiff_t most = workspace_limit(problem);
     const Plan tiles = fitted(true, most), weights = fitted(false, most);
-    plan_ = tiles.whole <= weights.whole ? tiles : weights;
+    plan_ = tiles.resident <= weights.resident ? tiles : weights;
     if (total(plan_, 1) > most) plan_ = total(tiles, 1) <= total(weights, 1) ? tiles : weights;
     Scratch scratch;
-    shared_ = scratch.reserve(plan_.whole);
-    shares_.plan(scratch, threads_, plan_.parts, plan_.each(), most);
+    shared_ = scratch.reserve(plan_.resident);
+    queue_.plan(scratch, threads_, plan_.parts, plan_.each(), most);
     for (std::ptrdiff_t at = 0; at < weights_.row_blocks(); ++at)
       segments_.push_back({at * plan_.tiles * channel_block, at % plan_.blocks * weights_.block(),
                            std::min(channel_block, weights_.rows - at * channel_block)});
@@ -173,14 +173,14 @@ class Winograd final : public Operation {
 #pragma omp for schedule(static) collapse(2)
     for (std::ptrdiff_t panel = 0; panel < panels; ++panel)
       for (std::ptrdiff_t block = 0; block < blocks; ++block)
-        filters(panel, block, whole(panel * of_panel), stored_);
-    shares_.each(scratch_, [&](std::ptrdiff_t part, float* inputs) {
-      float* const products = inputs + plan_.own;
+        filters(panel, block, resident(panel * of_panel), stored_);
+    queue_.each(scratch_, [&](std::ptrdiff_t part, float* inputs) {
+      float* const products = inputs + plan_.per_thread;
       const std::ptrdiff_t first = part * plan_.tiles, last = std::min(tiles_, first + plan_.tiles);
       for (std::ptrdiff_t tile = first; tile < last; ++tile)
         input(tile, tile - first, inputs, DataType::fp32);
       for (std::ptrdiff_t panel = 0; panel < panels; ++panel) {
-        multiply_all(first, last, panel, 0, inputs, whole(panel * of_panel), products);
+        multiply_all(first, last, panel, 0, inputs, resident(panel * of_panel), products);
         store(first, last, panel, products);
       }
     });
@@ -191,9 +191,9 @@ class Winograd final : public Operation {
                          block_of_tiles = frequencies_ * plan_.tiles * blocks * channel_block;
 #pragma omp for schedule(static)
     for (std::ptrdiff_t tile = 0; tile < tiles_; ++tile)
-      input(tile, tile % plan_.tiles, whole(tile / plan_.tiles * block_of_tiles), stored_);
-    shares_.each(scratch_, [&](std::ptrdiff_t panel, float* weights) {
-      float* const products = weights + plan_.own;
+      input(tile, tile % plan_.tiles, resident(tile / plan_.tiles * block_of_tiles), stored_);
+    queue_.each(scratch_, [&](std::ptrdiff_t panel, float* weights) {
+      float* const products = weights + plan_.per_thread;
       for (std::ptrdiff_t first = 0; first < tiles_; first += plan_.tiles) {
         const std::ptrdiff_t last = std::min(tiles_, first + plan_.tiles);
         // Where not all weights of a panel are there at once, each block of tiles makes them again.
@@ -201,7 +201,7 @@ class Winograd final : public Operation {
           if (first == 0 || plan_.blocks < blocks)
             for (std::ptrdiff_t at = from; at < std::min(blocks, from + plan_.blocks); ++at)
               filters(panel, at, weights, DataType::fp32);
-          multiply_all(first, last, panel, from, whole(first / plan_.tiles * block_of_tiles),
+          multiply_all(first, last, panel, from, resident(first / plan_.tiles * block_of_tiles),
                        weights, products);
         }
         store(first, last, panel, products);
@@ -210,7 +210,7 @@ class Winograd final : public Operation {
   }
 
   /// Element `at` of the side that is held whole.
-  void* whole(std::ptrdiff_t at) const { return element(scratch_ + shared_, stored_, at); }
+  void* resident(std::ptrdiff_t at) const { return element(scratch_ + shared_, stored_, at); }
 
   /// Puts 16 values of each frequency, which `transform(to, step)` makes, to elements `at`,
   /// `at + step`, … of `to`, rounded as transformed operands are stored.
@@ -293,16 +293,16 @@ class Winograd final : public Operation {
                     float* products) const {
     const std::ptrdiff_t count = std::min(plan_.blocks, weights_.row_blocks() - from),
                          tile_block = plan_.tiles * channel_block;
-    float* const widened = products + plan_.products;
+    float* const fp32_copy = products + plan_.products;
     for (std::ptrdiff_t f = 0; f < frequencies_; ++f) {
       const std::ptrdiff_t input = f * weights_.row_blocks() * tile_block,
                            weight = f * plan_.blocks * weights_.block();
       const float *a = nullptr, *b = nullptr;
       if (plan_.by_tiles) {
         a = static_cast<const float*>(inputs) + input;
-        b = wide(weights, weight, 0, count * weights_.block(), widened);
+        b = wide(weights, weight, 0, count * weights_.block(), fp32_copy);
       } else {
-        a = wide(inputs, input, from * tile_block, count * tile_block, widened);
+        a = wide(inputs, input, from * tile_block, count * tile_block, fp32_copy);
         b = static_cast<const float*>(weights) + weight;
       }
       multiply(table_, table_.pixels, channel_block, a, b, segments_.data() + from, count,
@@ -362,9 +362,9 @@ class Winograd final : public Operation {
   bool turned_ = false;  ///< filters are read from the last tap to the first
   std::ptrdiff_t top_ = 0, left_ = 0, images_ = 0, tile_rows_ = 0, tile_columns_ = 0, tiles_ = 0;
   Plan plan_;
-  Shares shares_;
+  WorkQueue queue_;
   std::vector<Segment> segments_;
-  std::ptrdiff_t shared_ = 0;  ///< the side that is whole, in the workspace
+  std::ptrdiff_t shared_ = 0;  ///< the resident side, in the workspace
   void* data_[3] = {};
   float* scratch_ = nullptr;
 };

@@ -22,8 +22,8 @@ std::int64_t bytes_of(const std::string& text, const DescriptorComplaint& compla
   const std::size_t power = std::string("kMGT").find(text[unit]);
   if (power == std::string::npos)
     complain(
-        "'{}' is no unit (kB, MB, GB, TB are powers of 1000; K, M, G, T of 1024). Use one "
-        "of these.",
+        "'{}' is not a valid unit (kB, MB, GB, TB are powers of 1000; K, M, G, T of 1024). Use "
+        "one of these.",
         text.substr(unit));
   std::int64_t bytes = static_cast<std::int64_t>(
       whole_number("--bytes", text.substr(0, unit), 1, std::uint64_t{1} << 50));

@@ -59,7 +59,7 @@ struct Maker {
         std::vector<std::string> algorithms);
 };
 
-/// A backend of single operations: its table of makers does the rest, and what is left to say is
+/// A backend of single operations. Its table of makers says what it can make; a derived class adds
 /// its name, software and devices.
 class MakerBackend : public Backend {
  public:

@@ -1,8 +1,8 @@
 #pragma once
-// Ranks of one job. Every benchmark runs over a Communicator; without a launcher it is rank 0 of 1
-// (the serial one). A transport's plugin gives one (Backend::connect), and an algorithm of our own
-// is one too, over another: ring, hierarchical, compressed and fused calls compose, and whoever
-// calls a collective does not know which it is.
+// The ranks of one job. Every benchmark runs over a Communicator; without a launcher, this is the
+// serial one, rank 0 of 1. A transport's plugin makes one (Backend::connect), and each of Assay's
+// own algorithms is one over another, so ring, hierarchical, compressed and fused calls compose.
+// The caller of a collective does not know which of them it is.
 
 #include <cstddef>
 #include <cstdint>
@@ -82,7 +82,7 @@ class Communicator {
   /// where it can. The same on every rank.
   virtual std::string why_not(const Call& call) const = 0;
   /// Collective, untimed: makes room (scratch memory, connections, registration) for calls like
-  /// this one, so that they allocate nothing. Calls that nobody prepared are right, too.
+  /// this one, so that they allocate nothing. Calls without it give correct results, too.
   virtual void prepare(const Call& call) = 0;
   /// Memory from which this communicator moves data at less cost than from any other, for calls
   /// that prepare() has seen (registered with a network, visible to the other ranks); null where it
@@ -93,17 +93,17 @@ class Communicator {
   /// Adds to a row's "executed" what is known of how such a call runs (implementation, types of its
   /// arithmetic, evidence). Nothing by default.
   virtual void describe(const Call&, Executed&) const {}
-  /// A setting of the library that decides the times of all that goes over it, messages, too
-  /// ("CCL_YIELD=sched_yield"); empty where nothing is to be said. For the row's "executed".
+  /// Settings of the library that affect the time of everything sent over it, also of messages
+  /// ("CCL_YIELD=sched_yield"); empty where there are none. For the row's "executed".
   virtual std::string tuning_settings() const { return ""; }
   /// The library's blocking call: on return the rank's part is done (device transports: enqueued).
   virtual void run(const Call& call, Stream& stream) = 0;
-  /// The non-blocking call. Those who have none run it whole and return a done request.
+  /// The non-blocking call. A transport without one makes the blocking call: its request is done.
   virtual Request start(const Call& call, Stream& stream) = 0;
-  /// Messages of one pair with equal tags arrive in the order of their sending. A started send
-  /// may wait for its receive. Tags 0 … 32767.
-  /// Where there are no tags, those of one pair arrive so whatever their tags: who has several
-  /// conversations with a rank must then keep them apart.
+  /// Messages between two ranks with equal tags arrive in the order in which they were sent. A
+  /// started send may wait for its receive. Tags are 0 … 32767.
+  /// Without tags, all messages between two ranks arrive in that order, whatever their tags: a
+  /// caller with several conversations with a rank must then keep them apart.
   virtual bool has_tags() const { return true; }
   virtual Request send(Buffer data, int to, int tag, Stream& stream) = 0;
   virtual Request receive(Buffer data, int from, int tag, Stream& stream) = 0;
@@ -111,7 +111,7 @@ class Communicator {
   virtual void wait(Request& request) = 0;
   /// Whether wait() would return at once, without waiting; makes progress.
   virtual bool done(Request& request) = 0;
-  /// Ends the whole job: for a rank that cannot go on while others wait for it.
+  /// Ends the whole job. For a rank that cannot continue while other ranks wait for it.
   [[noreturn]] virtual void abort(const std::string& why) = 0;
 
   // What the runner needs between timed regions, on host memory, blocking.

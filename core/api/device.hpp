@@ -51,10 +51,10 @@ class Device {
   /// Fills a tensor; padding of a layout is zeroed. May use a plain copy of the tensor while it
   /// runs, never an fp64 one.
   virtual void put(Tensor& tensor, const Source& source) = 0;
-  /// Shows every logical element.
+  /// Passes every logical element to `sink`.
   virtual void get(Tensor& tensor, const Sink& sink) = 0;
-  /// Copies bytes between memory of this device and of the host, either way, in order on stream():
-  /// who reads them on the host waits first. By default at once, where the device's is the host's.
+  /// Copies bytes between this device's memory and the host's, in either direction, in order on
+  /// stream(): wait before reading them on the host. By default at once, for memory of the host.
   virtual void copy(void* to, const void* from, std::size_t bytes);
   /// Memory of the host that copy() reaches at its full speed (for a GPU page-locked), aligned to
   /// 64 bytes. CaseError where there is not enough.

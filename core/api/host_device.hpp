@@ -5,7 +5,7 @@
 
 namespace assay {
 
-/// Runs at the call; a mark is a reading of the monotonic clock.
+/// Work runs when it is called; a mark is a reading of the monotonic clock.
 class HostStream final : public Stream {
  public:
   void mark(int which) override;
@@ -36,7 +36,7 @@ class HostDevice final : public Device {
 /// Fills packed elements of `type` at `data` from a source in blocks, in parallel; put() of every
 /// host device is made of it.
 void fill_packed(DataType type, std::int64_t elements, void* data, const Source& source);
-/// Shows packed elements in order, in blocks.
+/// Passes packed elements in order, in blocks, to a sink.
 void show_packed(DataType type, std::int64_t elements, const void* data, const Sink& sink);
 
 }  // namespace assay

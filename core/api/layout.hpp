@@ -38,7 +38,7 @@ bool same_places(const TensorSpec& a, const TensorSpec& b);
 /// Copies the elements of `spec`, which has dimensions, from row-major order at `packed` to where
 /// `layout` has them, piece behind piece; padding becomes zero.
 void place(const TensorSpec& spec, const Layout& layout, const void* packed, void* placed);
-/// The way back.
+/// The reverse: from where `layout` has them to row-major order.
 void pack(const TensorSpec& spec, const Layout& layout, const void* placed, void* packed);
 
 }  // namespace assay

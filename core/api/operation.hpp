@@ -75,7 +75,7 @@ struct Options {
 
 /// What really ran. Unknown is empty, and becomes null.
 struct Executed {
-  std::string algorithm;                     ///< the field's name of the algorithm that ran
+  std::string algorithm;                     ///< the common name of the algorithm that ran
   std::string implementation;                ///< the library's own name of the kernel
   std::string storage, compute, accumulate;  ///< element types
   std::string layout;

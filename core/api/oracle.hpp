@@ -16,8 +16,8 @@
 
 namespace assay {
 
-/// The data of an operation's arguments, by argument name: what inputs hold, and for outputs what
-/// an input of that name would (on another rank it is one).
+/// The data of an operation's arguments, by name: what an input holds, and for an output what an
+/// input of that name would hold (on another rank it is an input).
 using Inputs = std::map<std::string, Values, std::less<>>;
 
 /// The right value of one output element and how far a correct implementation may be from it.
@@ -94,8 +94,8 @@ class Oracle {
   virtual std::optional<double> checksum(const TensorSpec& output, const Inputs& inputs,
                                          const ChecksumWeights& weights) const = 0;
 
-  /// Why nothing that `executed` computed can be judged (no error bound was derived for it);
-  /// nothing: it can.
+  /// Why results of `executed` cannot be judged (no error bound was derived for it); nothing where
+  /// they can.
   virtual std::optional<std::string> cannot_judge(const Executed&) const { return std::nullopt; }
 
   /// Whether `output` is judged by relations() instead of element by element, since right answers
@@ -104,9 +104,9 @@ class Oracle {
   /// bytes each, and must be written and finite. The same for every call.
   virtual bool judged_by_relations(const TensorSpec&) const { return false; }
 
-  /// The properties of the outputs that are judged so, all of which are in `outputs`. Together they
-  /// must hold for right answers alone. `seed`: of random vectors, another one for each draw of
-  /// inputs.
+  /// The properties of the outputs that are judged by relations; `outputs` has all of them.
+  /// Together they must hold for right answers only. `seed`: of random vectors, another one for
+  /// each draw of inputs.
   virtual std::vector<Relation> relations(const Inputs&, const Outputs&, const Executed&,
                                           std::uint64_t /*seed*/) const {
     return {};

@@ -10,8 +10,8 @@
 
 namespace assay {
 
-/// The version of the numbers that summarize() makes; results name it. Whoever changes an estimator
-/// raises it: a reader recomputes the numbers of its own version alone, so archives stay readable.
+/// The version of summarize()'s estimators, which each result records. A change of an estimator
+/// raises it: a reader recomputes numbers of its own version alone, so archives stay readable.
 inline constexpr int statistics_version = 1;
 
 /// Linear-interpolation quantile (Hyndman & Fan type 7), 0 <= p <= 1. Needs at least one value.

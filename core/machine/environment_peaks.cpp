@@ -87,7 +87,7 @@ Units units_of(const json& hardware, std::string& why) {
     if (std::strtol(implementer.c_str(), nullptr, 0) == core_type.implementer &&
         std::strtol(part.c_str(), nullptr, 0) == core_type.part)
       return core_type.units;
-  why = implementer.empty() ? "the processor does not tell its model"
+  why = implementer.empty() ? "the processor does not report its model"
                             : fmt::format("the units of implementer {} part {} are not known here",
                                           implementer, part);
   return {};
@@ -97,19 +97,19 @@ Units units_of(const json& hardware, std::string& why) {
 
 json theoretical_peaks(const json& hardware) {
   json flops = {{"fp64", nullptr}, {"fp32", nullptr}, {"bf16", nullptr}, {"int8", nullptr}};
-  json peaks = {{"flops_per_s", flops},
-                {"bytes_per_s", nullptr},
-                {"basis", nullptr},
-                {"reasons",
-                 {{"bytes_per_s",
-                   "the number and speed of the memory channels in use are told to root alone"}}}};
+  json peaks = {
+      {"flops_per_s", flops},
+      {"bytes_per_s", nullptr},
+      {"basis", nullptr},
+      {"reasons",
+       {{"bytes_per_s", "only root can read the number and speed of the memory channels in use"}}}};
   const auto none = [&](const std::string& why) {
     peaks["reasons"]["flops_per_s"] = why;
     return peaks;
   };
   // A hypervisor may show any model, and shows no clock.
   if (hardware.value("virtual_machine", json()) == true)
-    return none("a virtual machine tells neither its processor's clock nor surely its model");
+    return none("virtual machines do not report model and clock reliably");
   const json clock = hardware.value("max_clock_hz", json()),
              cores = hardware.value("cores", json());
   if (!clock.is_number()) return none("the highest clock is not known (no cpufreq)");

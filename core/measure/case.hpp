@@ -18,8 +18,8 @@ struct Dimension {
   std::string prefix;                 ///< written before the value in the id ("t" for threads)
   std::string
       omit;  ///< value at which the id leaves the axis out; other values then read "name=value"
-  bool plugin = false;  ///< values are names of plugins, of which the environment tells
-  bool found = false;   ///< found out (Benchmark::complete), not asked for: no flag, no suite key
+  bool plugin = false;  ///< values are names of plugins, whose software the environment has
+  bool found = false;   ///< Benchmark::complete determines it: no flag, no suite key
   std::string also{};   ///< another name of the flag and the key ("bytes")
   std::string flag{};   ///< name of the flag and the suite key where that is not `name`, which is
                         ///< then an old name: it still works and says so on stderr
@@ -27,13 +27,13 @@ struct Dimension {
   std::string group{"Problem"};      ///< heading of the flag in --help
   std::string shown_default{};  ///< default in --help where that depends on the machine; empty: it
                                 ///< is `defaults`
-  bool over_suite = false;      ///< its flag may be given with --suite, and is of all cases then
+  bool over_suite = false;      ///< its flag may be given with --suite, and applies to all cases
   bool in_id = true;            ///< false: it changes nothing of what is measured (a file's path)
 };
 
 using Settings = std::map<std::string, std::string>;
 
-/// A case's share of a whole that its list stands for (a network's pass): as often as that has it.
+/// A case's share of what its list stands for as a whole (a pass through a network).
 struct Part {
   std::string list;   ///< with its overrides: "resnet50@mb32"
   std::string whole;  ///< "the convolutions of ResNet-50 v1.5"

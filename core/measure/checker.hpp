@@ -40,7 +40,7 @@ double poison(DataType type);
 /// "dst[3,1,0,7]"
 std::string element_name(const TensorSpec& spec, std::int64_t index);
 
-/// What came of checking one tensor.
+/// The outcome of checking one tensor.
 struct OutputCheck {
   std::string failure;              ///< empty: passed
   std::int64_t wrong_elements = 0;  ///< out of bounds, not finite or not written

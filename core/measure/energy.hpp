@@ -12,7 +12,7 @@
 
 namespace assay {
 
-/// What the timed runs took.
+/// The energy that the timed runs used.
 struct Energy {
   /// Joules per run by domain, the mean of the runs that were counted; of several hosts the sum of
   /// the domains of one name. Empty where it is not known.

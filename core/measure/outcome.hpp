@@ -1,5 +1,5 @@
 #pragma once
-// What came of one case: all that its row is made of.
+// The outcome of one case: everything that its row is made of.
 
 #include <map>
 #include <optional>

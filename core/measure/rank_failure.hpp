@@ -1,5 +1,5 @@
 #pragma once
-// What one rank alone has met.
+// The failure of a single rank.
 
 #include <string>
 
@@ -7,9 +7,9 @@
 
 namespace assay {
 
-/// Says on stderr, with rank and host, why this rank has failed. Where it failed inside a
-/// collective, the others wait there for ever and never come to agree on a row: what is said now is
-/// then all that whoever ends the job can quote. Nothing for one rank.
+/// Prints on stderr, with rank and host, why this rank has failed. After a failure inside a
+/// collective the other ranks wait for ever, and no row is agreed on. This line is then the only
+/// reason that can be quoted when the job is ended. Prints nothing in a job of one rank.
 void report_rank_failure(const Communicator& ranks, const std::string& reason);
 
 }  // namespace assay

@@ -32,7 +32,7 @@ struct Verification {
   bool wrong() const { return !passed && !undecided; }
 };
 
-/// A result of a run that is no rate: an objective, an accuracy, a number of iterations.
+/// A result of a run other than a rate: an objective, an accuracy, a number of iterations.
 struct Metric {
   double value = 0;
   std::string unit;    ///< SI, or of the data; empty: a pure number
@@ -72,8 +72,8 @@ class Workload {
   virtual void run(Stream& stream) = 0;
   /// Whether iterations may be timed in batches between two marks (reset() does nothing).
   virtual bool batchable() const = 0;
-  /// Samples that the case asks for, no more and no fewer unless time is up; 0: as many as the
-  /// timing options say.
+  /// Number of samples that the case asks for, fewer only if time runs out; 0: the timing options
+  /// decide.
   virtual int samples() const { return 0; }
   /// Unannounced checks among the timed runs: begin_audit(), then reset() and run() as always, then
   /// end_audit(), which checks the results of that run. All ranks call them together.
@@ -90,11 +90,11 @@ class Workload {
   /// Results of the timed data that were verified, by name; asked after verify_after(). The same
   /// on every rank.
   virtual std::map<std::string, Metric> metrics() const { return {}; }
-  /// Of training: numbers by name after each epoch, in order (row.epochs of the result's schema);
-  /// asked with metrics().
+  /// For training: numbers by name after each epoch, in order (row.epochs of the result's schema).
+  /// Valid when metrics() is.
   virtual std::vector<std::map<std::string, double>> epochs() const { return {}; }
-  /// The operations that a run is made of, in their order; asked with metrics(), the same on every
-  /// rank. None where a run is one operation, or they were not timed.
+  /// The operations that a run consists of, in order, the same on every rank; valid when metrics()
+  /// is. Empty where a run is one operation, or they were not timed.
   virtual std::vector<LayerTime> layers() const { return {}; }
   /// Seconds of preparation by name: {"create": …, "allocate": …, "reorder": …, "fill": …}.
   virtual std::map<std::string, double> setup() const = 0;

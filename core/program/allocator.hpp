@@ -11,7 +11,7 @@
 
 namespace assay {
 
-/// The dynamic linker's: whatever the process has without preloading.
+/// The allocator that a process has without preloading.
 inline constexpr const char* system_allocator = "system";
 
 /// All values of the dimension.

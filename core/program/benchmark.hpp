@@ -48,9 +48,9 @@ class Benchmark {
   /// The descriptors that `text` stands for, each for canonical(): several for a range of sizes
   /// ("8:64M:2"). By default the text itself.
   virtual std::vector<std::string> descriptors(const std::string& text) const { return {text}; }
-  /// Settles what follows from the other settings before the id is made: what has no meaning gets
-  /// one value, so that equal work is one case; axes that are found out get theirs. InputError for
-  /// settings that cannot be.
+  /// Completes the settings before the id is made: a setting without meaning gets one value, so
+  /// that equal work is one case; axes that this function determines get theirs. InputError for
+  /// settings that are impossible together.
   virtual void complete(Settings&, const RankCount&) const {}
   /// The problem of a case, or null for workloads that are no single problem.
   virtual std::unique_ptr<Problem> problem(const Settings& settings) const = 0;
@@ -59,8 +59,8 @@ class Benchmark {
   virtual std::vector<double> working_sets(const Settings& settings) const;
   virtual Result<std::unique_ptr<Workload>> prepare(const Case& benchmark_case,
                                                     CaseContext& context) const = 0;
-  /// The ranks that a launcher started, as one job: the runner's own talk (agreement, slowest rank)
-  /// goes through it. A benchmark that compares transports connects those per case, in prepare().
+  /// The ranks that a launcher started, as one job: the runner itself communicates through it
+  /// (agreement, slowest rank). A benchmark of transports connects those per case, in prepare().
   /// Default: the serial one.
   virtual std::unique_ptr<Communicator> connect(Plugins& plugins) const;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// Colour of status words, for terminals alone.
+// Colour of status words, on terminals only.
 
 #include <string>
 

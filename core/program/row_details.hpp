@@ -1,5 +1,5 @@
 #pragma once
-// What --verbose tells of a row beside its number.
+// What --verbose prints of a row beside its number.
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>

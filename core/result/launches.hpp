@@ -20,10 +20,10 @@ struct Launches {
       status;  ///< the gravest of its launches: one wrong launch makes the others' times worthless
   std::string reason;
   std::vector<double> medians;  ///< of each launch; only where status is ok
-  double median = 0;  ///< of the launches' medians; of what is published the best is quoted
+  double median = 0;            ///< of the launches' medians; for published rows the best time
   bool published = false;
-  /// A published row may have a rate alone: it is then `unsupported` for whoever wants a time, and
-  /// the greatest rate of its launches and that rate's name stand here.
+  /// A published row may have a rate and no time. Its status is then `unsupported`, and this is the
+  /// greatest rate of its launches, with its name.
   double rate = 0;
   std::string rate_name;
   const nlohmann::json& first() const { return rows.front(); }

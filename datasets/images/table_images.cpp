@@ -24,10 +24,10 @@ class TableImages final : public ImageSource {
     features_ = table->features();
     own_side_ = static_cast<int>(std::lround(std::sqrt(static_cast<double>(features_))));
     if (std::int64_t{own_side_} * own_side_ != features_)
-      refuse(fmt::format("its {} features are no square", features_));
+      refuse(fmt::format("its {} features are not a square image", features_));
     side_ = side == 0 ? own_side_ : side;
     if (side_ % own_side_ != 0)
-      refuse(fmt::format("the side {} is no multiple of {}", side_, own_side_));
+      refuse(fmt::format("the side {} is not a multiple of {}", side_, own_side_));
     if (count == 0) count = table->rows() - first;
     if (first < 0 || count < 1 || count > table->rows() - first)
       refuse(fmt::format("{} rows from row {} are not in its {}", count, first, table->rows()));
@@ -40,7 +40,7 @@ class TableImages final : public ImageSource {
     scale_ = *largest > 0 ? 255 / *largest : 0;
     for (const double label : labels_) {
       if (label < 0 || label >= most_classes || label != std::floor(label))
-        refuse(fmt::format("the label {} is no class from 0", label));
+        refuse(fmt::format("the label {} is not a class (a whole number from 0)", label));
       classes_ = std::max(classes_, static_cast<std::int64_t>(label) + 1);
     }
     first_ = first;

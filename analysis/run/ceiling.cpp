@@ -7,6 +7,7 @@
 
 #include "analysis/run/cache_levels.hpp"
 #include "analysis/run/ceiling_place.hpp"
+#include "analysis/run/gpu_peaks.hpp"
 #include "core/api/precision.hpp"
 #include "core/result/impossible.hpp"
 #include "core/result/layers.hpp"
@@ -27,7 +28,10 @@ struct NoCeiling {
 /// The best that was seen, and how much a run of it did.
 struct Rate {
   double per_s = 0, of = 0;
-  bool judges = false;  ///< undisturbed, and no library's: a row may be called impossible by it
+  bool judges = false;  ///< undisturbed: a row may be called impossible by it
+  /// The rate by which it judges. What a library reached may lie far below what the device can:
+  /// then it is at least the data sheet's, and without one nothing is judged.
+  double surely = 0;
 };
 
 /// What some brackets measured in the way that a row ran: with its threads, or on its device, ranks
@@ -36,7 +40,9 @@ class Ceilings {
  public:
   Ceilings(const std::vector<Bracket>& brackets, const std::vector<std::size_t>& around,
            const json& parameters, const json& device, const std::vector<CacheLevel>& levels)
-      : place_(ceiling_place(parameters)), levels_(levels) {
+      : place_(ceiling_place(parameters)),
+        device_(device.is_string() ? device.get<std::string>() : ""),
+        levels_(levels) {
     for (const std::size_t index : around)
       for (const json& row : brackets[index].at("rows"))
         if (same_way(row.at("parameters"), parameters) && same_device(row, device))
@@ -46,12 +52,17 @@ class Ceilings {
   bool none() const { return rows_.empty(); }
 
   std::optional<Rate> peak(const std::string& precision, std::string& why) const {
-    return most(
+    std::optional<Rate> peak = most(
         [&](const json& row) {
           return kernel(row, place_.is_processor() ? "fma" : "matmul") &&
                  row.at("parameters").value("precision", "") == precision;
         },
         "flops", why);
+    if (!peak || place_.is_processor()) return peak;
+    const auto sheet = data_sheet_flops(device_, precision);
+    peak->judges = peak->judges && sheet.has_value();
+    peak->surely = std::max(peak->surely, sheet.value_or(0));
+    return peak;
   }
 
   /// Of the data that lie in a level, read or (in memory) read and written.
@@ -68,8 +79,13 @@ class Ceilings {
       for (const json* row : rows_)
         if (measures(*row) && row->at("status") == "ok")
           largest = std::max(largest, bytes_of(*row));
-    return most([&](const json& row) { return measures(row) && 2 * bytes_of(row) >= largest; },
-                "bytes", why);
+    std::optional<Rate> rate =
+        most([&](const json& row) { return measures(row) && 2 * bytes_of(row) >= largest; },
+             "bytes", why);
+    // By no less than the data sheet, where there is one.
+    if (rate && level == levels_.size() && !place_.is_processor())
+      rate->surely = std::max(rate->surely, data_sheet_bandwidth(device_).value_or(0));
+    return rate;
   }
 
  private:
@@ -110,13 +126,14 @@ class Ceilings {
       const double seconds = row->at("time_s").at("min");
       const double done = row->at("problem").at(amount);
       if (seconds > 0 && (!most || done / seconds > most->per_s))
-        most = Rate{done / seconds, done,
-                    !was_shared(*row) && !was_oversubscribed(*row) && !kernel(*row, "matmul")};
+        most = Rate{done / seconds, done, !was_shared(*row) && !was_oversubscribed(*row),
+                    done / seconds};
     }
     return most;
   }
 
   CeilingPlace place_;
+  std::string device_;  ///< its name, if it has one
   std::vector<const json*> rows_;
   const std::vector<CacheLevel>& levels_;
 };
@@ -133,6 +150,7 @@ struct Roof {
   std::string level;
   double bytes = 0, bytes_per_s = 0;
   bool judges = false;
+  double surely = 0;  ///< as in Rate
   double seconds() const { return bytes_per_s > 0 ? bytes / bytes_per_s : 0; }
 };
 
@@ -154,6 +172,7 @@ Roof roof_of(const json& row, const Ceilings& ceilings, const std::vector<CacheL
     if (!bandwidth) throw NoCeiling{fmt::format("no bandwidth of {} ({})", roof.level, why)};
     roof.bytes_per_s = bandwidth->per_s;
     roof.judges = bandwidth->judges;
+    roof.surely = bandwidth->surely;
     // A run of the probe is short beside the launch of a kernel, which a row has, too: it takes no
     // less than the probe if it moves no less, but more may go at a higher rate.
     if (on_device && level < levels.size()) roof.bytes = std::min(roof.bytes, bandwidth->of);
@@ -193,11 +212,12 @@ LeastTime surely_least(const json& row, const Ceilings& ceilings,
     const double work = operations(row);
     if (!(work > 0)) return std::pair(false, LeastTime{});
     const Rate peak = peak_of(row, ceilings);
-    return std::pair(peak.judges, LeastTime{work / peak.per_s, "compute"});
+    return std::pair(peak.judges, LeastTime{work / peak.surely, "compute"});
   });
   consider([&] {
     const Roof roof = roof_of(row, ceilings, levels);
-    return std::pair(roof.judges, LeastTime{roof.seconds(), roof.level});
+    return std::pair(roof.judges,
+                     LeastTime{roof.surely > 0 ? roof.bytes / roof.surely : 0, roof.level});
   });
   return least;
 }

@@ -218,13 +218,44 @@ TEST(CeilingDevice, TheTableSaysWhoseItIs) {
   EXPECT_NE(text.find("fp16 on gpu 800 TFLOP/s; L2 on gpu 6.00 TB/s"), std::string::npos) << text;
 }
 
-TEST(CeilingDevice, ALibrarysPeakJudgesNothingButItsMemoryDoes) {
+TEST(CeilingDevice, ALibrarysPeakAloneJudgesNothingButItsMemoryDoes) {
   const json fast = with_ceiling(row_of(0.1, 8e14, 1e6), plain());
   EXPECT_EQ(fast["status"], "ok") << fast["reason"];
   EXPECT_EQ(fast["ceiling"]["exceeded"], true);
   const json row = with_ceiling(row_of(0.2, 1, 1.5e12, "cold"), plain());
   EXPECT_EQ(row["status"], "failed");
   EXPECT_NE(row["reason"].get<std::string>().find("memory"), std::string::npos) << row["reason"];
+}
+
+/// On another GPU than that of this test.
+json judged_on(const std::string& gpu, json row) {
+  Bracket around = plain();
+  for (json& probe : around["rows"])
+    if (probe["parameters"]["device"] == "gpu") probe["measured_on"] = gpu;
+  return with_ceiling(std::move(row), around, environment(gpu));
+}
+
+TEST(CeilingDevice, ALibrarysPeakJudgesTogetherWithTheDataSheets) {
+  // 8e14 in fp16 were measured; the sheet of an H100 (SXM) has 9.895e14, that of an A100 3.12e14.
+  const auto compute = [](double rate) { return row_of(1, rate, 1e6); };
+  for (const char* gpu : {"NVIDIA H100 80GB HBM3", "NVIDIA H200"}) {
+    EXPECT_EQ(judged_on(gpu, compute(1.9e15))["status"], "ok") << "twice the measured peak alone";
+    const json row = judged_on(gpu, compute(2e15));
+    EXPECT_EQ(row["status"], "failed");
+    EXPECT_NE(row["reason"].get<std::string>().find("compute"), std::string::npos) << row["reason"];
+  }
+  EXPECT_EQ(judged_on("NVIDIA A100-SXM4-40GB", compute(1.5e15))["status"], "ok")
+      << "twice the data sheet's alone";
+  EXPECT_EQ(judged_on("NVIDIA A100-SXM4-40GB", compute(1.7e15))["status"], "failed");
+  EXPECT_EQ(judged_on("NVIDIA of tomorrow", compute(1e17))["status"], "ok");
+  // Its sheet has fp16, and nothing else of 16 bits.
+  json bf16 = compute(1e17);
+  bf16["parameters"]["precision"] = "bf16";
+  EXPECT_EQ(judged_on("Tesla V100-SXM2-16GB", bf16)["status"], "ok");
+  // Memory was measured at 3e12 B/s; the sheet of an H200 has 4.8e12.
+  const json moved = row_of(1, 1, 9e12, "cold");
+  EXPECT_EQ(judged_on("NVIDIA H200", moved)["status"], "ok");
+  EXPECT_EQ(judged_on("NVIDIA H100 PCIe", moved)["status"], "failed");
 }
 
 }  // namespace

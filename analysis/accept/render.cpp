@@ -19,11 +19,24 @@ std::string number(const json& value, const char* form) {
   return value.is_null() ? "-" : fmt::format(fmt::runtime(form), value.get<double>());
 }
 
+/// The mark of a number that was made of disturbed rows.
+const char* mark_of_rows(const json& rows) {
+  return std::any_of(rows.begin(), rows.end(),
+                     [](const json& row) { return row["disturbed"] == true; })
+             ? "!"
+             : "";
+}
+
+/// A node's speedup over the others.
+std::string speedup_text(const json& speedup, const json& rows) {
+  return number(speedup, "{:.3f}") + (speedup.is_null() ? "" : mark_of_rows(rows));
+}
+
 Line line_of(const json& node) {
   const json& rows = node["rows"];
   const auto passed = std::count_if(rows.begin(), rows.end(),
                                     [](const json& row) { return row["verdict"] == "PASS"; });
-  return {{node["node"], node["verdict"], number(node["speedup"], "{:.3f}"),
+  return {{node["node"], node["verdict"], speedup_text(node["speedup"], rows),
            fmt::format("{} of {}", passed, rows.size()),
            node["reason"].is_null() ? "" : node["reason"].get<std::string>()},
           ""};
@@ -92,14 +105,20 @@ class Renderer {
           lines);
   }
 
+  const json& rows_of(const json& name) const {
+    const json& nodes = document_["nodes"];
+    return (*std::find_if(nodes.begin(), nodes.end(),
+                          [&](const json& node) { return node["node"] == name; }))["rows"];
+  }
+
   void stragglers() {
     std::vector<Line> lines;
     for (const json& straggler : document_["stragglers"])
       if (lines.size() < shown_stragglers)
-        lines.push_back(
-            {{std::to_string(straggler["rank"].get<int>()), straggler["node"],
-              number(straggler["speedup"], "{:.3f}"), number(straggler["deviation"], "{:+.1f}")},
-             ""});
+        lines.push_back({{std::to_string(straggler["rank"].get<int>()), straggler["node"],
+                          speedup_text(straggler["speedup"], rows_of(straggler["node"])),
+                          number(straggler["deviation"], "{:+.1f}")},
+                         ""});
     if (lines.empty()) return;
     title(
         "Slowest nodes (deviation: of the time from the median of the others, in their scaled "

@@ -239,5 +239,17 @@ TEST(AcceptVerdict, EveryRatioIsASpeedup) {
   EXPECT_EQ(text.find("above 1: slower"), std::string::npos);
 }
 
+TEST(AcceptVerdict, ASpeedupOfDisturbedRowsIsMarked) {
+  const auto speedups = [](bool disturbed) {
+    const std::string text =
+        render_acceptance(judged(with_a_slow_one(disturbed), five_percent), false);
+    int marked = 0;
+    for (std::size_t at = 0; (at = text.find(" 0.909!", at)) != std::string::npos; ++at) ++marked;
+    return marked;
+  };
+  EXPECT_EQ(speedups(true), 2) << "in the list of nodes and in that of the slowest";
+  EXPECT_EQ(speedups(false), 0);
+}
+
 }  // namespace
 }  // namespace assay

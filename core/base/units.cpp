@@ -76,7 +76,7 @@ std::string human_rate(const std::string& name, double rate) {
   const bool counted = name.ends_with(per_second);
   const std::string unit = counted ? name.substr(0, name.size() - per_second.size()) + "/s" : name;
   // What is counted (images) reads best without a prefix, as long as it is short.
-  return rate < 1e6 ? fmt::format("{:.6g} {}", rate, unit) : human(rate, unit);
+  return rate < 9999.5 ? fmt::format("{:.4g} {}", rate, unit) : human(rate, unit);
 }
 
 std::string rate_label(const std::string& name) {

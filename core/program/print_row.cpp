@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -43,11 +44,20 @@ std::string interval_text(const json& time) {
   return fmt::format("[{}] (n={})", human_range(ci[0], ci[1]), n);
 }
 
-std::string ranks_text(const json& time) {
+/// ", 0 wrong elements": as nccl-tests counts them.
+std::string wrong_text(const json& row, const char* before) {
+  const json verification = row.value("verification", json());
+  if (!verification.is_object() || !verification.contains("wrong")) return "";
+  const std::int64_t wrong = verification["wrong"];
+  return fmt::format("{}{} wrong element{}", before, wrong, wrong == 1 ? "" : "s");
+}
+
+std::string ranks_text(const json& row) {
+  const json& time = row.at("time_s");
   if (!time.contains("rank_medians_s")) return "";
-  return fmt::format("\n    slowest rank {} on {}; ranks begin within {}",
+  return fmt::format("\n    slowest rank {} on {}; ranks begin within {}{}",
                      time.at("slowest_rank").get<int>(), time.at("slowest_host").get<std::string>(),
-                     human_seconds(time.at("barrier_skew_s")));
+                     human_seconds(time.at("barrier_skew_s")), wrong_text(row, "; "));
 }
 
 std::string metrics_text(const json& row) {
@@ -89,8 +99,8 @@ std::string baseline_text(const json& baseline, const std::string& mark) {
 std::string row_text(const json& row, bool colour) {
   const std::string status = row.at("status"), id = row.at("id");
   if (status != "ok")
-    return fmt::format("{}\n    {}: {}\n", id, coloured(status, colour),
-                       row.at("reason").get<std::string>());
+    return fmt::format("{}\n    {}: {}{}\n", id, coloured(status, colour),
+                       row.at("reason").get<std::string>(), wrong_text(row, "\n    "));
   const json& time = row.at("time_s");
   const std::string mark = mark_of(row);
   std::vector<std::string> parts{human_seconds(time.at("median")) + mark, interval_text(time)};
@@ -98,7 +108,7 @@ std::string row_text(const json& row, bool colour) {
   const json implementation = row.at("executed").value("implementation", json());
   if (implementation.is_string() && implementation != "") parts.push_back(implementation);
   return fmt::format("{}\n    {}{}{}{}{}\n", id, join(parts, "  "), metrics_text(row),
-                     ranks_text(time), baseline_text(row.at("baseline"), mark), note_text(row));
+                     ranks_text(row), baseline_text(row.at("baseline"), mark), note_text(row));
 }
 
 void print_row(const json& row) {

@@ -42,7 +42,9 @@ TEST(Units, ARateHasTheUnitThatItsNameEndsIn) {
   EXPECT_EQ(assay::human_rate("busbw", 4.65e9), "4.65 GB/s");
   EXPECT_EQ(assay::human_rate("deepbench_bw", 4.65e9), "4.65 GB/s");
   EXPECT_EQ(assay::human_rate("loads_per_s", 1e9 / 96.4), "96.4 ns/load");
-  EXPECT_EQ(assay::human_rate("images_per_s", 3410.52), "3410.52 images/s");
+  EXPECT_EQ(assay::human_rate("images_per_s", 3410.52), "3411 images/s");
+  EXPECT_EQ(assay::human_rate("images_per_s", 13.9832), "13.98 images/s");
+  EXPECT_EQ(assay::human_rate("images_per_s", 9999.9), "10.0 kimages/s");
   EXPECT_EQ(assay::human_rate("elements_per_s", 1.2e9), "1.20 Gelements/s");
   EXPECT_EQ(assay::human_rate("% of 1024 GB/s", 80), "80 % of 1024 GB/s");
   EXPECT_EQ(assay::rate_label("flops_per_s"), "");

@@ -37,6 +37,24 @@ TEST(PrintRow, ShortTimesHaveTheirUnit) {
   EXPECT_TRUE(has(row_text(made), "no interval (n=12)")) << row_text(made);
 }
 
+TEST(PrintRow, WrongElementsAreCounted) {
+  json made = row(1e-3, {{"busbw", 1e9}});
+  made["time_s"].update({{"rank_medians_s", {1e-3, 1e-3}},
+                         {"slowest_rank", 1},
+                         {"slowest_host", "a"},
+                         {"barrier_skew_s", 1e-6}});
+  EXPECT_TRUE(has(row_text(made), "ranks begin within 1.00 \u00b5s; 0 wrong elements\n"))
+      << row_text(made);
+  Outcome outcome = fixture::good_outcome();
+  outcome.status = "incorrect";
+  outcome.verification->passed = false;
+  outcome.verification->reason = "an output is beyond its bound";
+  outcome.verification->wrong_elements = 12;
+  const std::string text =
+      row_text(make_row("conv", fixture::one_case(), nullptr, outcome, 0, 0, 0, 1, 1));
+  EXPECT_TRUE(has(text, "an output is beyond its bound\n    12 wrong elements\n")) << text;
+}
+
 TEST(PrintRow, MetricsHaveALineOfTheirOwn) {
   json made = row(1e-3, {{"bytes_per_s", 1e9}});
   made["metrics"] = {{"inertia", {{"value", 12345678.9}, {"unit", ""}, {"better", "lower"}}},
@@ -70,7 +88,7 @@ TEST(PrintRow, EachRateHasItsNameAndUnit) {
   EXPECT_TRUE(has(text, "  algbw 3.10 GB/s  busbw 4.65 GB/s  ")) << text;
   EXPECT_FALSE(has(text, "FLOP/s")) << text;
   // A rate of a benchmark that core does not know.
-  EXPECT_TRUE(has(row_text(row(1e-3, {{"images_per_s", 2470.5}})), "  2470.5 images/s  "));
+  EXPECT_TRUE(has(row_text(row(1e-3, {{"images_per_s", 2470.5}})), "  2470 images/s  "));
   EXPECT_TRUE(has(row_text(row(1e-3, {{"algorithmic_flops_per_s", 1e9}, {"flops_per_s", 2e9}})),
                   "  algorithmic 1.00 GFLOP/s  2.00 GFLOP/s  "));
   EXPECT_FALSE(has(row_text(row(1e-3, {{"algorithmic_flops_per_s", 2e9}, {"flops_per_s", 2e9}})),

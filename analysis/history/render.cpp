@@ -3,6 +3,7 @@
 #include <set>
 
 #include "analysis/history/history.hpp"
+#include "analysis/ratio.hpp"
 #include "analysis/text_table.hpp"
 #include "core/base/units.hpp"
 
@@ -14,8 +15,10 @@ namespace {
 
 std::string date_of(const std::string& time) { return time.substr(0, 10); }
 
-std::string ratio_of(const json& baseline) {
-  return baseline.is_null() ? "-" : fmt::format("{:.3f}", baseline["ratio"].get<double>());
+/// Of the latest level over a baseline. The document has the ratio of the times.
+std::string speedup_over(const json& baseline) {
+  return baseline.is_null() ? "-"
+                            : fmt::format("{:.3f}", speedup_of(baseline["ratio"].get<double>()));
 }
 
 /// The name of a machine, with the start of its hardware hash where there are several: names may be
@@ -35,7 +38,7 @@ Line line_of(const json& series, bool several) {
   const bool shared = !points.empty() && points.back()["shared"] == true;
   return {{series["id"], machine(series, several), std::to_string(points.size()),
            points.empty() ? "-" : human_seconds(points.back()["value"]) + (shared ? " !" : ""),
-           ratio_of(series["anchored"]), ratio_of(series["rolling"]), change,
+           speedup_over(series["anchored"]), speedup_over(series["rolling"]), change,
            series["state"].get<std::string>()},
           ""};
 }
@@ -94,8 +97,8 @@ std::string render_history(const json& document, bool markdown) {
                                     {"machine"},
                                     {"runs", true},
                                     {"last", true},
-                                    {"/ anchored", true},
-                                    {"/ rolling", true},
+                                    {"over anchored", true},
+                                    {"over rolling", true},
                                     {"last change", true},
                                     {"state"}};
   std::string text = markdown ? markdown_table(columns, lines) : terminal_table(columns, lines);
@@ -116,8 +119,7 @@ std::string render_history(const json& document, bool markdown) {
   const json& count = document["summary"];
   text += fmt::format(
       "\n{} series: {} slower, {} drifting, {} lost, {} suspect, {} faster, {} steady, {} too "
-      "short{}. Ratios: median of the latest {} points over the baseline (above 1: slower). "
-      "slower, "
+      "short{}. {} (the median of the latest {} points). slower, "
       "faster and drifting need all {} points outside of the tolerance and a significant step or "
       "trend; the probability of any false alarm is {:g} % for all series together. suspect is a "
       "question (at most {:g} % of the unchanged series in each run) that --confirm answers.\n",
@@ -125,8 +127,8 @@ std::string render_history(const json& document, bool markdown) {
       count["lost"].get<int>(), count["suspect"].get<int>(), count["faster"].get<int>(),
       count["steady"].get<int>(), count["too_short"].get<int>(),
       count["retired"] == 0 ? "" : fmt::format(", {} retired", count["retired"].get<int>()),
-      settings["latest"].get<int>(), settings["latest"].get<int>(),
-      100 * settings["false_alarm_rate"].get<double>(),
+      speedup_header("the latest", "the baseline"), settings["latest"].get<int>(),
+      settings["latest"].get<int>(), 100 * settings["false_alarm_rate"].get<double>(),
       100 * settings["suspect_rate"].get<double>());
   if (shared) text += std::string(shared_note) + "\n";
   return text;

@@ -414,6 +414,18 @@ TEST_F(History, EventsAreOfTheirMachine) {
   EXPECT_EQ(made["series"][0]["events"][1]["text"], "here");
 }
 
+TEST_F(History, RatiosOfTheTableAreSpeedups) {
+  const json made = document(times(noisy(40, 1, [](std::size_t i) { return i < 30 ? 1 : 1.25; })));
+  const json& anchored = made["series"][0]["anchored"];
+  ASSERT_GT(anchored["ratio"].get<double>(), 1.2) << "of the times, in the document";
+  const std::string text = render_history(made, false);
+  for (const std::string& part :
+       {fmt::format(" {:.3f} ", 1 / anchored["ratio"].get<double>()), std::string("over anchored"),
+        std::string("speedup: the latest over the baseline, above 1 the latest is faster")})
+    EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
+  EXPECT_EQ(text.find("above 1: slower"), std::string::npos);
+}
+
 TEST_F(History, OutputsHoldNoControlCharacter) {
   auto results = times(noisy(40, 1, [](std::size_t i) { return i < 30 ? 1 : 1.1; }));
   for (NamedResult& result : results) result.result["system"]["name"] = "a\x1b[31m|b";

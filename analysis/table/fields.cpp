@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include "analysis/ratio.hpp"
@@ -21,6 +22,17 @@ namespace {
 
 bool any_of(const std::vector<Series>& all, bool (*holds)(const Series&)) {
   return std::any_of(all.begin(), all.end(), holds);
+}
+
+/// The most of a launch; none where no launch tells it.
+std::optional<std::int64_t> wrong_elements(const Series& series) {
+  std::optional<std::int64_t> most;
+  for (const json& row : series.rows) {
+    const json verification = row.value("verification", json());
+    if (!verification.is_object() || !verification.contains("wrong")) continue;
+    most = std::max(most.value_or(0), verification["wrong"].get<std::int64_t>());
+  }
+  return most;
 }
 
 void add_what_was_run(const FieldSource& source, std::vector<Field>& fields) {
@@ -50,6 +62,14 @@ void add_what_was_run(const FieldSource& source, std::vector<Field>& fields) {
       std::any_of(source.all.begin(), source.all.end(),
                   [&](const Series& series) { return series.rows.size() != launches; }),
       [](const Series& series) { return std::to_string(series.rows.size()); });
+  // Of an incorrect row above all: so it stands before the numbers, which that has not.
+  const bool any_wrong = any_of(
+      source.all, [](const Series& series) { return wrong_elements(series).value_or(0) > 0; });
+  fields.push_back({"wrong", "wrong", true, any_wrong, false, 3,
+                    [](const Series& series, Legend&) -> std::string {
+                      const auto wrong = wrong_elements(series);
+                      return wrong ? std::to_string(*wrong) : "";
+                    }});
 }
 
 std::string interval_cell(const Series& series, bool tell_range, Legend& legend) {
@@ -217,11 +237,17 @@ std::string common_list(const std::vector<Series>& all) {
 }
 
 std::vector<Field> fields_of(const FieldSource& source) {
-  std::vector<Field> fields;
+  std::vector<Field> fields, measured;
   add_what_was_run(source, fields);
-  add_what_was_measured(source, fields);
-  add_metrics(source, fields);
-  add_other_systems(source, fields);
+  add_what_was_measured(source, measured);
+  add_metrics(source, measured);
+  add_other_systems(source, measured);
+  // A parameter may be called like a number: resnet50 has a learning rate.
+  for (Field& field : fields)
+    if (std::any_of(measured.begin(), measured.end(),
+                    [&](const Field& other) { return other.key == field.key; }))
+      field.key = "parameters." + field.key;
+  fields.insert(fields.end(), measured.begin(), measured.end());
   return fields;
 }
 

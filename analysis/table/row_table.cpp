@@ -3,12 +3,17 @@
 #include "analysis/table/field_table.hpp"
 #include "analysis/table/folded.hpp"
 #include "analysis/table/table.hpp"
+#include "core/base/error.hpp"
 
 namespace assay {
 
 std::string row_table(const std::vector<NamedResult>& results, const std::vector<Series>& all,
                       const std::vector<std::pair<std::string, const Baseline*>>& systems,
                       const TableOptions& options) {
+  if (options.absolutes && systems.empty())
+    throw InputError(
+        "--absolutes has no use here (no ratio is shown). Leave it out, or name a system with "
+        "--baseline.");
   FieldTable table;
   for (const Series& series : all)
     (options.columns != all_columns && may_fold(series) ? table.folded : table.rows)

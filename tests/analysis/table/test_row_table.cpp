@@ -167,6 +167,29 @@ TEST(RowTable, FitsATerminal) {
   EXPECT_TRUE(has(table(rows, {.markdown = true}), "1.5e-07"));
 }
 
+TEST(RowTable, AParameterMayBeCalledLikeANumber) {
+  json made = row("ok", 2e-3, 0, {{"rate", "0.1"}});
+  const std::string rate = table({made}, {.columns = {"problem", "rate"}});
+  EXPECT_TRUE(has(rate, "500 GFLOP/s")) << rate;
+  EXPECT_FALSE(std::regex_search(rate, std::regex(R"(\n.*0\.1 .*GFLOP)"))) << rate;
+  const std::string both = table({made}, {.columns = {"parameters.rate", "rate"}});
+  EXPECT_TRUE(std::regex_search(both, std::regex(R"(\n0\.1 +500 GFLOP/s\n)"))) << both;
+}
+
+TEST(RowTable, WrongElementsAreAColumnWhereThereAreAny) {
+  json good = row("ok", 2e-3), bad = row("incorrect", 0, 0, {{"precision", "bf16"}});
+  EXPECT_FALSE(has(table({good}), "wrong"));
+  EXPECT_TRUE(std::regex_search(table({good}, {.columns = {"time", "wrong"}}),
+                                std::regex(R"(\n2\.00 ms +0\n)")));
+  bad["verification"]["wrong"] = 12;
+  const std::string text = table({good, bad});
+  EXPECT_TRUE(has(text, "wrong") && has(text, "12")) << text;
+}
+
+TEST(RowTable, AbsolutesNeedARatio) {
+  EXPECT_THROW(table({row("ok", 1e-3)}, {.absolutes = true}), InputError);
+}
+
 TEST(RowTable, ColumnsOnDemand) {
   const std::string text = table({row("ok", 1e-3), row("ok", 2e-3, 0, {{"precision", "bf16"}})},
                                  {.columns = {"time", "threads", "rate"}});

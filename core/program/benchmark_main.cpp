@@ -58,7 +58,7 @@ std::vector<Case> selected_cases(const Benchmark& benchmark, RunRequest& request
                                  const RankCount& started) {
   std::vector<Case> cases;
   if (request.suite.empty()) {
-    cases = expand(benchmark, request.chosen, plugins, request.required, started);
+    cases = expand(benchmark, request.chosen, plugins, request.required, started, Unused::refused);
   } else {
     const std::filesystem::path file = find_suite(request.suite);
     const json suite = read_suite(file);

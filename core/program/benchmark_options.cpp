@@ -25,11 +25,6 @@ std::string dashed(std::string name) {
   return name;
 }
 
-/// What the flag of a dimension is called, without dashes in front.
-std::string flag_name(const Dimension& axis) {
-  return dashed(axis.flag.empty() ? axis.name : axis.flag);
-}
-
 /// --ranks-per-node, as flags are written, and --ranks_per_node, as a suite has it.
 Flag flag_of(const Dimension& axis) {
   Flag flag{"--" + flag_name(axis),
@@ -168,6 +163,10 @@ void refuse_useless(const RunRequest& request, const std::vector<Dimension>& axe
 }
 
 }  // namespace
+
+std::string flag_name(const Dimension& axis) {
+  return dashed(axis.flag.empty() ? axis.name : axis.flag);
+}
 
 std::vector<Example> Benchmark::examples() const {
   const std::string program = "assay-" + name();

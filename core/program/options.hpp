@@ -38,6 +38,8 @@ struct RunRequest {
   bool max_time_given = false, precision_target_given = false, min_samples_given = false;
 };
 
+/// What the flag of a dimension is called, without dashes in front.
+std::string flag_name(const Dimension& axis);
 /// The command line of a benchmark's program: "assay-conv" with all flags.
 Command benchmark_command(const Benchmark& benchmark);
 /// Parses; on --help or --version prints to stdout and sets `exit` >= 0. Usage errors: InputError

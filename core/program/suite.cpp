@@ -14,6 +14,7 @@
 #include "core/machine/threads.hpp"
 #include "core/program/allocator.hpp"
 #include "core/program/conform.hpp"
+#include "core/program/unused_values.hpp"
 #include "core/result/schema.hpp"
 
 namespace assay {
@@ -266,7 +267,7 @@ std::vector<std::string> suite_benchmarks(const json& suite) {
 
 std::vector<Case> expand(const Benchmark& benchmark,
                          const std::map<std::string, std::vector<std::string>>& chosen,
-                         Plugins& plugins, bool required, const RankCount& started) {
+                         Plugins& plugins, bool required, const RankCount& started, Unused unused) {
   const std::vector<Dimension> axes = all_dimensions(benchmark);
   std::map<std::string, std::string> axis_of;  // by its names
   std::vector<std::string> axis_names;
@@ -284,6 +285,7 @@ std::vector<Case> expand(const Benchmark& benchmark,
     all.insert(all.end(), values.begin(), values.end());
   }
 
+  const auto asked_by_name = asked;
   std::string note;
   on_behalf_of("conform", [&] { note = add_prescribed(benchmark.name(), asked); });
   std::vector<Case> cases(1);
@@ -324,13 +326,17 @@ std::vector<Case> expand(const Benchmark& benchmark,
         multiply(axis.name, checked(axis, given(axis), benchmark.name(), plugins, named));
       });
   const std::string form = make_id_form(benchmark.name(), axes);
+  std::vector<Settings> before;
   for (Case& benchmark_case : cases) {
+    before.push_back(benchmark_case.settings);
     benchmark_case.required = required;
     benchmark_case.note = note;
     benchmark.complete(benchmark_case.settings, started);
     benchmark_case.id = make_id(benchmark.name(), axes, benchmark_case.settings);
     benchmark_case.id_form = form;
   }
+  if (unused == Unused::refused)
+    refuse_unused(benchmark, axes, asked_by_name, started, before, cases);
   return merge_equal(std::move(cases));
 }
 

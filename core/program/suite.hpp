@@ -42,12 +42,17 @@ bool is_about_group(const std::string& key);
 /// Names of benchmarks a suite needs, in order of first mention.
 std::vector<std::string> suite_benchmarks(const nlohmann::json& suite);
 
+/// What happens to a value that no case keeps, since the other settings give it no use: on a
+/// command line it is a slip, in a suite a group may give it to several cases.
+enum class Unused { left_out, refused };
+
 /// All cases of one group of settings (several values an axis: the product), with defaults filled
 /// in and every value checked (InputError with the nearest valid name). `chosen`: dimension →
 /// values. Where "conform" is chosen, what it prescribes is chosen, too, and nothing else may be.
 std::vector<Case> expand(const Benchmark& benchmark,
                          const std::map<std::string, std::vector<std::string>>& chosen,
-                         Plugins& plugins, bool required = false, const RankCount& started = {});
+                         Plugins& plugins, bool required = false, const RankCount& started = {},
+                         Unused unused = Unused::left_out);
 /// What `--list --json` tells of cases, and `assay run` plans by.
 nlohmann::json case_list(const Benchmark& benchmark, const std::vector<Case>& cases);
 

@@ -46,6 +46,40 @@ TEST_F(CollectivesBenchmarkTest, NcclIsOfTheGpuAndAllTransportsAreOneTable) {
   EXPECT_EQ(all[1].settings.at("device"), "gpu");
 }
 
+TEST_F(CollectivesBenchmarkTest, AnOptionWithoutAUseIsRefusedByItsName) {
+  using Chosen = std::map<std::string, std::vector<std::string>>;
+  const auto said = [&](const Chosen& chosen) -> std::string {
+    try {
+      expand(benchmark_, chosen, plugins_, false, {4, 2}, Unused::refused);
+      return "accepted";
+    } catch (const InputError& error) {
+      return error.what();
+    }
+  };
+  const std::vector<std::pair<Chosen, std::string>> useless{
+      {{{"fusion", {"4M"}}}, "--fusion 4M has no use here"},
+      {{{"compute", {"0.2"}}}, "--compute 0.2 has no use here"},
+      {{{"replay", {"resnet50"}}, {"progress", {"polled"}}}, "--progress polled has no use here"},
+      {{{"collective", {"allgather"}}, {"bytes", {"64"}}, {"op", {"max"}}},
+       "--op max has no use here"},
+      {{{"root", {"1"}}}, "--root 1 has no use here"},
+      {{{"collective", {"barrier"}}, {"precision", {"fp64"}}}, "--precision fp64 has no use here"},
+      {{{"transport", {"nccl"}}, {"device", {"cpu"}}}, "--device cpu has no use here"},
+      {{{"fusion", {"0", "64"}}}, "--fusion 64 has no use here"}};
+  for (const auto& [chosen, part] : useless) {
+    EXPECT_NE(said(chosen).find(part), std::string::npos) << said(chosen);
+    EXPECT_NO_THROW(cases(chosen)) << "in a suite";
+  }
+  for (const Chosen& useful : std::vector<Chosen>{
+           {{"replay", {"resnet50"}}, {"fusion", {"4M"}}},
+           {{"replay", {"resnet50"}}, {"compute", {"0.20"}}, {"progress", {"polled"}}},
+           {{"collective", {"allreduce", "broadcast"}}, {"root", {"1"}}},
+           {{"collective", {"allgather"}}, {"bytes", {"64"}}, {"op", {"sum"}}, {"root", {"0"}}},
+           {{"compute", {"0.0"}}, {"fusion", {"0"}}},
+           {{"collective", {"broadcast"}}, {"placement", {"all"}}}})
+    EXPECT_EQ(said(useful), "accepted");
+}
+
 TEST_F(CollectivesBenchmarkTest, FlagsAreWrittenWithDashesOrAsInASuite) {
   for (const char* flag : {"--ranks-per-node", "--ranks_per_node"}) {
     const char* words[] = {"assay-collectives", flag, "2"};

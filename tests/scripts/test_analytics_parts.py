@@ -9,7 +9,7 @@ from run_helper import BIN, SOURCE, RunTest, main
 IRIS = SOURCE / "tests" / "models" / "data" / "iris.csv"
 # words of the program, and of assay-linalg
 PARTS = [("assay-pca", ["--part", "moments", "--precision", "fp32"], "moments:n1001d7", "fp32"),
-         ("assay-pca", ["--part", "eigh", "--precision", "fp32"], "eigh:d7", "fp64"),
+         ("assay-pca", ["--part", "eigh"], "eigh:d7", "fp64"),
          ("assay-pca", ["--part", "qr", "--algorithm", "tsqr"], "qr:n2056d8", "fp64"),
          ("assay-kmeans", ["--part", "kmeans_assign", "--clusters", 5], "kmeans_assign:n1001d7k5", "fp64"),
          ("assay-svm", ["--part", "hinge"], "hinge:n1001d7", "fp64"),
@@ -42,13 +42,15 @@ class Parts(RunTest):
                 self.assertEqual(*ways)
                 self.assertEqual(set(part["rates"]), set(alone["rates"]))
 
-    def test_a_row_depends_on_what_the_part_depends_on(self):
-        words = ("--part", "kmeans_assign")
-        (one,) = self.rows("assay-kmeans", *words, code=0)
-        (other,) = self.rows("assay-kmeans", *words, "--iterations", 3, "--start", "kmeans++", "--until-moved", 0.1, "--data", "normal",
-                             "--problem", "n1001d7", code=0)
-        self.assertEqual(one["id"], other["id"])
-        self.assertTrue(one["id"].endswith("/part=kmeans_assign"))
+    def test_what_a_part_does_not_depend_on_is_refused(self):
+        (row,) = self.rows("assay-kmeans", "--part", "kmeans_assign", code=0)
+        self.assertTrue(row["id"].endswith("/part=kmeans_assign"))
+        for program, part, *words in (("kmeans", "kmeans_assign", "--iterations", 3), ("kmeans", "kmeans_assign", "--start", "kmeans++"),
+                                      ("kmeans", "kmeans_assign", "--until-moved", 0.1), ("kmeans", "kmeans_assign", "--data", "normal"),
+                                      ("pca", "eigh", "--precision", "fp32")):
+            with self.subTest(words):
+                done = self.command(BIN / f"assay-{program}", "--part", part, "--problem", "n1001d7", "--list", *words, code=2)
+                self.assertIn(f"{words[0]} {words[1]} has no use here", done.stderr)
 
     def test_a_file_gives_its_size(self):
         (row,) = self.expect_ok(self.rows("assay-pca", "--part", "moments", "--data", IRIS, code=0), 1)

@@ -111,8 +111,11 @@ class Blas(GemmTest):
         self.assertIn("one CBLAS library a process", rows[1]["reason"])
 
     def test_other_backends_do_not_name_it(self):
-        rows = self.gemm("--backend", "reference", "--problem", "m4n4k4", "--blas", "libabsent.so")
-        self.assertEqual([row["id"] for row in rows], ["gemm/fp32/reference/auto/m4n4k4/hot/t1"])
+        problem, library = ("--problem", "m4n4k4"), ("--blas", "libabsent.so")
+        refused = self.command(GEMM, "--list", "--backend", "reference", *problem, *library, code=2)
+        self.assertIn("--blas libabsent.so has no use here", refused.stderr)
+        listed = self.command(GEMM, "--list", "--backend", "reference,blas", "--threads", "1", *problem, *library, code=0)
+        self.assertEqual(listed.stdout.split(), ["gemm/fp32/reference/auto/m4n4k4/hot/t1", "gemm/fp32/blas/auto/m4n4k4/hot/t1/blas=libabsent.so"])
 
 
 if __name__ == "__main__":

@@ -1,0 +1,75 @@
+#include "core/program/unused_values.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "core/base/error.hpp"
+#include "core/program/options.hpp"
+
+namespace assay {
+namespace {
+
+bool among(const std::string& value, const std::vector<std::string>& values) {
+  return std::find(values.begin(), values.end(), value) != values.end();
+}
+
+/// "0.10" and "0.1".
+bool same_number(const std::string& a, const std::string& b) {
+  const auto number = [](const std::string& text, double& value) {
+    const char* const end = text.data() + text.size();
+    const auto [at, error] = std::from_chars(text.data(), end, value);
+    return error == std::errc() && at == end;
+  };
+  double left = 0, right = 0;
+  return number(a, left) && number(b, right) && left == right;
+}
+
+/// Whether a value changes nothing of a case: a value of a closed list that completing takes out,
+/// and any other with which the case is what it is without. (What was asked for may be written in
+/// another way, "4M", or decide another axis, as the file of a table does; so a difference of the
+/// texts alone says nothing.)
+bool is_unused(const Benchmark& benchmark, const Dimension& axis, const RankCount& started,
+               Settings before, const Settings& completed) {
+  const std::string value = before.at(axis.name);
+  if (completed.at(axis.name) != value && among(value, axis.values)) return true;
+  if (axis.defaults.empty()) return false;
+  for (const std::string& standard : axis.defaults)
+    if (value == standard || same_number(value, standard)) return false;
+  before[axis.name] = axis.defaults.front();
+  try {
+    benchmark.complete(before, started);
+  } catch (const InputError&) {
+    return false;  // nothing can be measured without it
+  }
+  return before == completed;
+}
+
+}  // namespace
+
+void refuse_unused(const Benchmark& benchmark, const std::vector<Dimension>& axes,
+                   const std::map<std::string, std::vector<std::string>>& asked,
+                   const RankCount& started, const std::vector<Settings>& before,
+                   const std::vector<Case>& after) {
+  for (const Dimension& axis : axes) {
+    const auto values = asked.find(axis.name);
+    if (axis.name == "problem" || values == asked.end()) continue;
+    for (const std::string& value : values->second) {
+      std::string instead;  // "all" stands for values that nobody has named
+      bool used = false;
+      for (std::size_t i = 0; i < before.size() && !used; ++i) {
+        if (before[i].at(axis.name) != value) continue;
+        instead = after[i].settings.at(axis.name);
+        used = !is_unused(benchmark, axis, started, before[i], after[i].settings);
+      }
+      if (!instead.empty() && !used)
+        throw InputError(fmt::format(
+            "--{} {} has no use here (with the other settings it is {} in every case). Leave it "
+            "out; --help says what it goes with.",
+            flag_name(axis), value, instead));
+    }
+  }
+}
+
+}  // namespace assay

@@ -19,6 +19,7 @@ std::string make_id(const std::string& benchmark, const std::vector<Dimension>& 
                     const Settings& settings) {
   std::string id = benchmark, named;
   for (const Dimension& axis : dimensions) {
+    if (!axis.field.empty()) continue;
     const auto found = settings.find(axis.name);
     if (found == settings.end())
       throw std::logic_error("no value for dimension " + axis.name + " of " + benchmark);

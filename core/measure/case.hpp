@@ -29,6 +29,8 @@ struct Dimension {
                                 ///< is `defaults`
   bool over_suite = false;      ///< its flag may be given with --suite, and applies to all cases
   bool in_id = true;            ///< false: it changes nothing of what is measured (a file's path)
+  std::string field{};  ///< of the problem's descriptor ("d"), which its value changes: no axis of
+                        ///< its own
 };
 
 using Settings = std::map<std::string, std::string>;

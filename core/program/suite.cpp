@@ -180,6 +180,37 @@ std::vector<std::string> checked(const Dimension& axis, const std::vector<std::s
   return values;
 }
 
+constexpr std::uint64_t most_of_field = std::uint64_t{1} << 40;  // problems limit it further
+
+/// The problems with each combination of the fields that axes of their own ask for. Fields alone
+/// are a problem, too.
+std::vector<std::string> with_asked_fields(
+    const std::vector<Dimension>& axes,
+    const std::map<std::string, std::vector<std::string>>& asked,
+    const std::vector<std::string>& problems) {
+  std::vector<std::string> fields{""};
+  for (const Dimension& axis : axes) {
+    const auto values = asked.find(axis.name);
+    if (axis.field.empty() || values == asked.end()) continue;
+    std::vector<std::string> more;
+    for (const std::string& before : fields)
+      for (const std::string& value : values->second) {
+        on_behalf_of(axis.name, [&] {
+          more.push_back(fmt::format("{}{}{}", before, axis.field,
+                                     whole_number(axis.name, value, 1, most_of_field)));
+        });
+      }
+    fields = std::move(more);
+  }
+  if (fields.front().empty()) return problems;
+  if (!asked.contains("problem")) return fields;
+  std::vector<std::string> all;
+  for (const std::string& problem : problems)
+    for (const std::string& field : fields)
+      all.push_back(problem + (problem.find('@') == std::string::npos ? "@" : "") + field);
+  return all;
+}
+
 }  // namespace
 
 std::vector<std::string> problem_lists(const std::string& benchmark) {
@@ -307,7 +338,7 @@ std::vector<Case> expand(const Benchmark& benchmark,
     if (axis.name == "problem") {
       cases.clear();
       on_behalf_of(axis.name, [&] {
-        for (const std::string& text : given(axis))
+        for (const std::string& text : with_asked_fields(axes, asked, given(axis)))
           for (NamedProblem& problem : find_problems(benchmark, text)) {
             Case& benchmark_case = cases.emplace_back();
             benchmark_case.settings[axis.name] = problem.descriptor;
@@ -321,7 +352,7 @@ std::vector<Case> expand(const Benchmark& benchmark,
     if (axis.name == "backend" || axis.plugin)
       for (const std::string& name : given(axis)) named.push_back(name);
   for (const Dimension& axis : axes)
-    if (axis.name != "problem" && !axis.found)
+    if (axis.name != "problem" && !axis.found && axis.field.empty())
       on_behalf_of(axis.name, [&] {
         multiply(axis.name, checked(axis, given(axis), benchmark.name(), plugins, named));
       });

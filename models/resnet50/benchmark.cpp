@@ -60,6 +60,23 @@ Dimension unnamed(const char* name, const char* help, const char* otherwise) {
   return made;
 }
 
+/// Of the problem.
+Dimension field(const char* name, const char* of, const char* help, const char* otherwise,
+                std::vector<std::string> values = {}) {
+  Dimension made = axis(name, help, std::move(values), {});
+  made.field = of;
+  made.shown_default = otherwise;
+  return made;
+}
+
+Dimension transport_dimension() {
+  Dimension made = axis("allreduce_transport",
+                        "library that adds gradients over the ranks; auto: the launcher's MPI",
+                        {"auto", "mpi", "mpich", "gloo", "oneccl"}, {"auto"}, "", "auto");
+  made.also = "transport";
+  return made;
+}
+
 Dimension backend_dimension() {
   Dimension made = dimension::backend("norm", {measured});
   made.values.insert(made.values.begin(), measured);
@@ -113,6 +130,10 @@ class Resnet50Benchmark final : public Benchmark {
              {"none", "bf16", "fp16"}, {"none"}, "", "none"),
         backend_dimension(),
         std::move(problem),
+        field("depth", "d", "layers of the network", "50", {"18", "50"}),
+        field("width", "w", "channels of its first layer", "64"),
+        field("image_size", "s", "height and width of its images", "224"),
+        field("classes", "c", "classes that it tells", "1000"),
         axis("batch", "images of one rank in a forward and backward pass", {}, {"16"}, "mb"),
         axis("accumulate",
              "batches of a step: their gradients are added before ranks exchange them, and before "
@@ -163,9 +184,7 @@ class Resnet50Benchmark final : public Benchmark {
              "dynamic[:65536[:2000]]; auto: dynamic for training in fp16, else none",
              {}, {measured}, "", "none"),
         axis("smoothing", "label smoothing", {}, {"0"}, "", "0"),
-        axis("allreduce_transport",
-             "library that adds gradients over the ranks; auto: the launcher's MPI",
-             {"auto", "mpi", "mpich", "gloo", "oneccl"}, {"auto"}, "", "auto"),
+        transport_dimension(),
         axis("allreduce", "algorithm that adds the gradients; library: the transport's own",
              algorithm_names(), {"library"}, "", "library"),
         axis("wire", "gradients are sent rounded to 16 bits; none: as they are",

@@ -16,6 +16,7 @@ namespace assay {
 namespace {
 
 constexpr std::size_t nodes_of_check = CheckedSteps::nodes;
+constexpr double seconds_between_progress = 5;
 
 using Clock = std::chrono::steady_clock;
 
@@ -52,7 +53,20 @@ class TrainingWorkload final : public Workload {
   // Every step is timed as a whole.
   bool batchable() const override { return resident_ && run_.steps == 0; }
   int samples() const override { return run_.steps; }
-  void reset() override {}
+  /// Between timed steps.
+  void reset() override {
+    if (audited_) return;  // the memory that has the loss may be poisoned
+    if (made_ > 0 &&
+        (!run_.convergence.progress || seconds_since(told_) < seconds_between_progress))
+      return;
+    if (made_ > 0)
+      run_.convergence.progress(fmt::format(
+          "{} steps: loss {:.4f}, {:.1f} images/s with the checks among them", made_,
+          trainer_->loss(),
+          static_cast<double>(made_ - told_steps_) * images_of_step() / seconds_since(told_)));
+    told_ = Clock::now();
+    told_steps_ = made_;
+  }
 
   void run(Stream&) override {
     double input = 0;
@@ -63,6 +77,7 @@ class TrainingWorkload final : public Workload {
     };
     load();
     trainer_->step(run_.convergence.rate, nullptr, load);
+    ++made_;
     if (!audited_) numbers_.add(*trainer_, input);
   }
 
@@ -206,6 +221,10 @@ class TrainingWorkload final : public Workload {
   }
 
  private:
+  double images_of_step() const {
+    return static_cast<double>(run_.trainer.batch * run_.trainer.accumulate * ranks_.size());
+  }
+
   std::uint64_t seed_of(int draw) const {
     return run_.trainer.seed + static_cast<std::uint64_t>(draw) * 1000003 +
            static_cast<std::uint64_t>(ranks_.rank()) * 7919;
@@ -319,6 +338,8 @@ class TrainingWorkload final : public Workload {
   std::vector<LayerTime> layers_;
   bool resident_ = true;
   int draws_ = 0;
+  std::int64_t made_ = 0, told_steps_ = 0;  ///< steps of the timing loop; those at the last report
+  Clock::time_point told_ = Clock::now();
 };
 
 }  // namespace

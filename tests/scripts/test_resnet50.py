@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """assay-resnet50: rows of training and inference, files, ranks, checkpoints, and what bad input gives."""
 import json
+import re
 import os
 import shutil
 import time
@@ -163,6 +164,27 @@ class Resnet(RunTest):
                 row = self.row("--lag", 1, *words, before=["mpirun", "-n", 2], env=RANKS)
                 self.assertEqual(row["status"], "ok", row["reason"])
 
+    def test_fields_of_the_problem_have_flags(self):
+        small = ["--depth", 18, "--width", 8, "--image-size", 32, "--classes", 5]
+        self.command(RESNET, *small, "--batch", 4, "--threads", 1, "--steps", 3, "--out", self.folder / "flags.json", code=0)
+        row = json.loads((self.folder / "flags.json").read_text())["rows"][0]
+        self.assertEqual(row["id"], self.row("--steps", 3)["id"])
+        self.assertEqual(set(row["parameters"]), set(self.row()["parameters"]))
+
+        def listed(*words):
+            lines = self.command(RESNET, *words, "--list", code=0).stdout.splitlines()
+            return [re.search("d[0-9]+w[0-9]+s[0-9]+c[0-9]+", line).group() for line in lines]
+
+        self.assertEqual(listed("--depth", "18,50", "--classes", 7), ["d18w64s224c7", "d50w64s224c7"])
+        self.assertEqual(listed("--problem", "d18w8s32c5,d50w4", "--classes", 7), ["d18w8s32c7", "d50w4s224c7"])
+        for words in (["--depth", 34], ["--depth", "x"], ["--width", 0], ["--problem", "imagenet", "--depth", 18]):
+            self.refused(*words) if "--problem" not in words else self.command(RESNET, *words, "--list", code=2)
+
+    def test_progress_of_timed_steps(self):
+        self.row("--max-time", 9)
+        self.assertRegex(self.said, r"(?m)^[0-9]+ steps: loss [0-9.]+, [0-9.]+ images/s")
+        self.assertNotIn("nan", self.said)  # of memory that a check has poisoned
+
     def test_published_rows_are_of_the_whole_network_alone(self):
         named = self.command(RESNET, "--list", code=0).stdout
         self.assertIn("imagenet/resnet50-imagenet", named)
@@ -248,7 +270,8 @@ class Resnet(RunTest):
     def test_ranks_add_gradients_in_every_way(self):
         if not shutil.which("mpirun"):
             self.skipTest("no mpirun")
-        for words in (["--allreduce", "ring"], ["--allreduce", "shared_memory"], ["--allreduce-transport", "gloo"], ["--wire", "bf16"], ["--wire", "fp16"]):
+        for words in (["--allreduce", "ring"], ["--allreduce", "shared_memory"], ["--transport", "gloo"], ["--transport", "mpi"],
+                      ["--wire", "bf16"], ["--wire", "fp16"]):
             with self.subTest(words):
                 row = self.row(*words, before=["mpirun", "-n", 2], env=RANKS)
                 self.assertEqual(row["status"], "ok", row["reason"])

@@ -1,0 +1,80 @@
+// The native backend's recurrent networks and kernels of data analysis in each instruction set that
+// the machine has, by their oracles. (Convolutions: test_native_conv.cpp.)
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "assay/test_paths.hpp"
+#include "core/api/communicator.hpp"
+#include "core/program/plugins.hpp"
+#include "core/program/suite.hpp"
+#include "kernels/linalg/benchmark.hpp"
+#include "kernels/rnn/benchmark.hpp"
+
+namespace assay {
+namespace {
+
+/// ctest runs each of them in a process of its own: what a plugin has chosen, it keeps.
+class NativeTarget : public testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    setenv("ASSAY_NATIVE_TARGET", GetParam(), 1);
+    const Result<Backend*> opened = plugins_.open("native");
+    if (const auto* const why = std::get_if<Unsupported>(&opened)) {
+      if (why->reason.find("no plugin libassay_") == std::string::npos) {
+        EXPECT_NE(why->reason.find(GetParam()), std::string::npos) << why->reason;
+      }
+      GTEST_SKIP() << why->reason;  // left out of the build, or of another processor
+    }
+  }
+  void TearDown() override { unsetenv("ASSAY_NATIVE_TARGET"); }
+
+  /// All cases of a choice are right, and executed in these instructions.
+  void verify(const Benchmark& benchmark, std::map<std::string, std::vector<std::string>> chosen) {
+    chosen["backend"] = {"native"};
+    chosen["threads"] = {"1"};
+    const auto ranks = serial_communicator();
+    CaseContext context{plugins_, *ranks};
+    for (const Case& one : expand(benchmark, chosen, plugins_)) {
+      auto made = benchmark.prepare(one, context);
+      if (const auto* const why = std::get_if<Unsupported>(&made)) FAIL() << one.id << why->reason;
+      Workload& workload = *std::get<std::unique_ptr<Workload>>(made);
+      const Verification before = workload.verify_before();
+      ASSERT_TRUE(before.passed) << one.id << ": " << before.reason;
+      const Executed executed = workload.executed();
+      // Products of bf16 are beside AVX3, and have a name of their own.
+      const bool pairs = executed.implementation.ends_with("_BF16");
+      EXPECT_TRUE(pairs ? std::string(GetParam()) == "AVX3"
+                        : executed.implementation.ends_with(GetParam()))
+          << one.id << ": " << executed.implementation;
+      EXPECT_EQ(executed.compute == "bf16", pairs) << one.id;
+      workload.reset();
+      workload.run(workload.stream());
+      const Verification after = workload.verify_after();
+      ASSERT_TRUE(after.passed) << one.id << ": " << after.reason;
+    }
+  }
+
+  Plugins plugins_{{std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"}};
+};
+
+INSTANTIATE_TEST_SUITE_P(Each, NativeTarget,
+                         testing::Values("SSE4", "AVX2", "AVX3", "NEON", "SVE", "SVE2"),
+                         [](const auto& target) { return std::string(target.param); });
+
+TEST_P(NativeTarget, ComputesRecurrentNetworks) {
+  verify(rnn_benchmark(), {{"problem", {"vanilla_tanh:37-6-3", "lstm:37-6-3", "gru:37-6-3"}},
+                           {"direction", {"forward_inference", "bwd"}},
+                           {"precision", {"fp32", "bf16", "fp16"}},
+                           {"input", {"linear", "skip"}}});
+}
+
+TEST_P(NativeTarget, ComputesKernelsOfDataAnalysis) {
+  verify(linalg_benchmark(), {{"problem",
+                               {"syrk:n210d37", "moments:n210d37", "kmeans_assign:n210d37k19",
+                                "hinge:n210d37", "hinge_hessian:n210d37"}},
+                              {"precision", {"fp64", "fp32"}}});
+}
+
+}  // namespace
+}  // namespace assay

@@ -18,6 +18,8 @@ template <class T>
 std::shared_ptr<const T> copied(const std::vector<T>& from, const char* what) {
   const std::shared_ptr<void> to = gpu_memory(from.size() * sizeof(T), what);
   check(cudaMemcpy(to.get(), from.data(), from.size() * sizeof(T), cudaMemcpyHostToDevice), what);
+  // A copy of pageable memory may return before it has arrived, and streams of ours do not wait.
+  check(cudaDeviceSynchronize(), what);
   return std::static_pointer_cast<const T>(to);
 }
 

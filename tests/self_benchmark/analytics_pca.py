@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # ratio: the faster of scikit-learn's and scikit-learn-intelex's PCA (covariance_eigh) over assay-pca, all components, 2 threads
 # target: >= 1.5
+# or: analytics_pca_syrk
 # pairs: 6
 import pathlib
 import sys

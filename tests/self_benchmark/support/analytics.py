@@ -41,10 +41,10 @@ def tell(**told):
     sys.exit(0)
 
 
-def row_of(program, *words, launcher=()):
+def row_of(program, *words, launcher=(), problem=SIZE):
     """The verified row of one case, and the largest memory of a process of it in bytes."""
     out = folder() / "row.json"
-    command = [*launcher, BIN / program, "--problem", SIZE, "--quiet", "--out", out, *words]
+    command = [*launcher, BIN / program, "--problem", problem, "--quiet", "--out", out, *words]
     process = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     errors = process.stderr.read()
     _, status, usage = os.wait4(process.pid, 0)
@@ -57,8 +57,58 @@ def row_of(program, *words, launcher=()):
     return row, 1024 * usage.ru_maxrss
 
 
-def seconds_of(program, *words, launcher=()):
-    return statistics.median(row_of(program, *words, launcher=launcher)[0]["samples_s"])
+def seconds_of(program, *words, launcher=(), problem=SIZE):
+    return statistics.median(row_of(program, *words, launcher=launcher, problem=problem)[0]["samples_s"])
+
+
+def has_backend(name):
+    return (BIN.parent / "lib" / "assay" / f"libassay_{name}.so").exists()
+
+
+def best_of(alternatives, seconds):
+    """The alternative with the least seconds: what a machine can do is what the best of them does."""
+    return min(alternatives, key=seconds)
+
+
+def triad_words(*words):
+    """assay-stream's triad, by the kind of stores that is the faster one here."""
+    kind = best_of(("regular", "nontemporal"),
+                   lambda kind: seconds_of("assay-stream", *words, "--algorithm", kind, "--max-time", 0.5, problem="triad"))
+    return [*words, "--algorithm", kind, "--max-time", 1]
+
+
+def launchers():
+    """Words that start a number of ranks."""
+    if shutil.which("mpirun") is None:
+        tell(skip="there is no mpirun in PATH")
+    # The machine's own limits are for those who share it; this program knows how many it starts.
+    for name in ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"):
+        os.environ.setdefault(name, "1")
+    return lambda count: ["mpirun", "-n", count]
+
+
+def two_ranks(program, *words):
+    """One rank's seconds over those of two ranks, one thread each."""
+    launcher = launchers()
+
+    def ranks(count):
+        return lambda: seconds_of(program, *words, "--threads", 1, "--max-time", 2, launcher=launcher(count))
+    tell(pairs=alternate(pairs_asked(6), ranks(1), ranks(2)), unit="s", note=f"{program}, {SIZE}, fp64")
+
+
+def two_ranks_beside_triad(program, *words):
+    """The gain by a second rank over what triad gains by it, each rank with arrays of its own."""
+    launcher = launchers()
+    triad = triad_words("--threads", 1, "--all-ranks")
+
+    def analysis():
+        return (seconds_of(program, *words, "--threads", 1, "--max-time", 2, launcher=launcher(1))
+                / seconds_of(program, *words, "--threads", 1, "--max-time", 2, launcher=launcher(2)))
+
+    def bandwidth():  # two ranks move twice as much
+        one, two = (seconds_of("assay-stream", *triad, launcher=launcher(count), problem="triad") for count in (1, 2))
+        return 2 * one / two
+    tell(pairs=alternate(pairs_asked(6), analysis, bandwidth), unit="times", note=f"{program}, {SIZE}, fp64; {' '.join(map(str, triad))}")
 
 
 class Peer:

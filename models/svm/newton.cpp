@@ -25,6 +25,11 @@ constexpr int most_trials = 20;
 /// the whole gap: the rest is due to the width.
 constexpr double solved_part = 0.25;
 
+void count_evaluation(const SvmObjective& objective, SvmSolution& solution) {
+  ++solution.evaluations;
+  solution.evaluated_rows += objective.rows();
+}
+
 }  // namespace
 
 SvmNewton::SvmNewton(std::size_t dimensions)
@@ -57,12 +62,13 @@ bool SvmNewton::step(SvmObjective& objective, const SvmSettings& settings, SvmSo
   if (squared(value_.gradient) / 2 <= solved_part * (value_.primal - value_.dual)) return false;
   const double first = find_direction(objective);
   ++solution.steps;
+  solution.curved_rows += curved_rows_;
   double low = 0, low_rise = first, length = 1;
   for (int trial = 0; trial < most_trials && solution.evaluations < settings.evaluations; ++trial) {
     for (std::size_t j = 0; j < candidate_.size(); ++j)
       candidate_[j] = solution.w[j] + length * direction_[j];
     objective.evaluate(candidate_, slope_, trial_);
-    ++solution.evaluations;
+    count_evaluation(objective, solution);
     const double rise =
         std::inner_product(direction_.begin(), direction_.end(), trial_.gradient.begin(), 0.0);
     if (rise <= -largest_rise * first &&
@@ -83,7 +89,7 @@ bool SvmNewton::step(SvmObjective& objective, const SvmSettings& settings, SvmSo
   }
   // No decrease within rounding: w stays, and s must be that of w again.
   objective.evaluate(solution.w, slope_, value_);
-  ++solution.evaluations;
+  count_evaluation(objective, solution);
   return false;
 }
 
@@ -91,11 +97,12 @@ void SvmNewton::start(SvmSolution& solution) const {
   std::fill(solution.w.begin(), solution.w.end(), 0);
   solution.slope = first_slope;
   solution.evaluations = solution.steps = 0;
+  solution.evaluated_rows = solution.curved_rows = 0;
 }
 
 void SvmNewton::run(SvmObjective& objective, const SvmSettings& settings, SvmSolution& solution) {
   slope_ = solution.slope;
-  ++solution.evaluations;
+  count_evaluation(objective, solution);
   objective.evaluate(solution.w, slope_, value_);
   while (value_.gap() > settings.gap && solution.evaluations < settings.evaluations) {
     if (step(objective, settings, solution)) continue;
@@ -103,7 +110,7 @@ void SvmNewton::run(SvmObjective& objective, const SvmSettings& settings, SvmSol
     slope_ *=
         std::clamp(std::sqrt(margin * value_.gap() / settings.gap), least_factor, largest_factor);
     objective.evaluate(solution.w, slope_, value_);
-    ++solution.evaluations;
+    count_evaluation(objective, solution);
   }
   solution.slope = slope_;
   solution.objective = value_.primal;

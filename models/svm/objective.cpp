@@ -16,10 +16,10 @@ using Made = Result<std::unique_ptr<SvmObjective>>;
 /// Rows for each unknown below which a part tells nothing of the whole.
 constexpr std::int64_t least_rows_of_part = 16;
 
-/// Of the first `rows` rows of this rank. `shared`: their tensors, where another objective has
-/// them.
-Made make_of_rows(const AnalysisCase& from, std::int64_t rows, double cost, bool with_hessian,
-                  const std::map<std::string, Tensor*>& shared) {
+/// Of the first `rows` rows of this rank, `all` rows of all ranks. `shared`: their tensors, where
+/// another objective has them.
+Made make_of_rows(const AnalysisCase& from, std::int64_t rows, std::int64_t all, double cost,
+                  bool with_hessian, const std::map<std::string, Tensor*>& shared) {
   Result<std::unique_ptr<Step>> hinge =
       from.steps.make_own(hinge_of(rows, from.features, from.precision), shared);
   if (auto* refusal = std::get_if<Unsupported>(&hinge)) return std::move(*refusal);
@@ -29,7 +29,7 @@ Made make_of_rows(const AnalysisCase& from, std::int64_t rows, double cost, bool
     hessian = from.steps.make_own(hessian_of(rows, from.features, from.precision),
                                   {{"x", &first.tensor("x")}, {"s", &first.tensor("s")}});
   if (auto* refusal = std::get_if<Unsupported>(&hessian)) return std::move(*refusal);
-  return std::make_unique<SvmObjective>(from, cost,
+  return std::make_unique<SvmObjective>(from, static_cast<double>(all), cost,
                                         std::move(std::get<std::unique_ptr<Step>>(hinge)),
                                         std::move(std::get<std::unique_ptr<Step>>(hessian)));
 }
@@ -45,7 +45,7 @@ LinalgProblem hessian_of(std::int64_t rows, std::int64_t features, Precision pre
 }
 
 Made SvmObjective::make(const AnalysisCase& from, double cost, bool with_hessian) {
-  return make_of_rows(from, from.mine.count, cost, with_hessian, {});
+  return make_of_rows(from, from.mine.count, from.rows, cost, with_hessian, {});
 }
 
 Made SvmObjective::make_part(const AnalysisCase& from, double cost, SvmObjective& whole,
@@ -58,13 +58,14 @@ Made SvmObjective::make_part(const AnalysisCase& from, double cost, SvmObjective
   }
   if (all < least_rows_of_part * (from.features + 1)) return std::unique_ptr<SvmObjective>();
   const double weight = static_cast<double>(from.rows) / static_cast<double>(all);
-  return make_of_rows(from, from.mine.count / part, cost * weight, true,
+  return make_of_rows(from, from.mine.count / part, all, cost * weight, true,
                       {{"x", &whole.x()}, {"y", &whole.y()}});
 }
 
-SvmObjective::SvmObjective(const AnalysisCase& from, double cost, std::unique_ptr<Step> hinge,
-                           std::unique_ptr<Step> hessian)
+SvmObjective::SvmObjective(const AnalysisCase& from, double rows, double cost,
+                           std::unique_ptr<Step> hinge, std::unique_ptr<Step> hessian)
     : d_(from.features),
+      rows_(rows),
       cost_(cost),
       ranks_(from.ranks),
       hinge_(std::move(hinge)),

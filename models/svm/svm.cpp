@@ -63,6 +63,7 @@ class Svm final : public Analysis {
         },
         solution_.w, settings_.evaluations);
     solution_.evaluations = nelder_mead_.evaluations();
+    solution_.evaluated_rows = solution_.evaluations * objective_->rows();
     solution_.slope = 0;
   }
 
@@ -74,6 +75,12 @@ class Svm final : public Analysis {
   Executed executed() const override {
     Executed all = objective_->executed();
     all.algorithm = settings_.nelder_mead ? "nelder_mead" : "newton";
+    // Of the last run. Rows without curvature need nothing. Passes are those that surely read the
+    // whole table: what the curvature and the first part read again may come from a cache.
+    const auto width = static_cast<double>(objective_->dimensions());
+    all.algorithmic_flops =
+        solution_.evaluated_rows * 4 * width + solution_.curved_rows * width * (width + 1);
+    if (solution_.evaluations > 0) all.numbers["passes"] = solution_.evaluations;
     return all;
   }
 

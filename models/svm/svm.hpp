@@ -42,6 +42,9 @@ struct SvmSolution {
   double gap = 0;         ///< (P - D) / P; 1 where there is no dual solution
   int evaluations = 0;    ///< passes over the table for P
   int steps = 0;          ///< Newton's: passes for the Hessian matrix
+  /// Of all ranks, over all passes: rows of which P, and of which the curvature was computed, also
+  /// those of a part of the table.
+  double evaluated_rows = 0, curved_rows = 0;
 };
 
 /// The operations on a rank of `rows` rows: of P, and of its curvature.
@@ -60,13 +63,15 @@ class SvmObjective {
   /// these are too few rows to tell anything of all.
   static Result<std::unique_ptr<SvmObjective>> make_part(const AnalysisCase& from, double cost,
                                                          SvmObjective& whole, std::int64_t part);
-  SvmObjective(const AnalysisCase& from, double cost, std::unique_ptr<Step> hinge,
+  /// `rows`: of all ranks.
+  SvmObjective(const AnalysisCase& from, double rows, double cost, std::unique_ptr<Step> hinge,
                std::unique_ptr<Step> hessian);
 
   Device& device() { return hinge_->device(); }
   Tensor& x() { return hinge_->tensor("x"); }
   Tensor& y() { return hinge_->tensor("y"); }
   RankCalls& ranks() { return ranks_; }
+  double rows() const { return rows_; }
   double cost() const { return cost_; }
   std::size_t dimensions() const { return static_cast<std::size_t>(d_) + 1; }
   void prepare();
@@ -80,7 +85,7 @@ class SvmObjective {
 
  private:
   std::int64_t d_;
-  double cost_;
+  double rows_, cost_;
   RankCalls ranks_;
   std::unique_ptr<Step> hinge_, hessian_;
   std::vector<double> sums_, slope_, curvature_, packed_;

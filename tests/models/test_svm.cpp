@@ -49,6 +49,30 @@ TEST(Svm, PrecisionsAndShapes) {
                          {{"backend", backend}, {"precision", precision}, {"problem", problem}}, 2);
 }
 
+TEST(Svm, TellsWhatItComputed) {
+  constexpr double rows = 811, width = 8;
+  for (const int ranks : {1, 3})
+    for (const char* algorithm : {"newton", "nelder_mead"})
+      for (const fixture::Ran& ran : fixture::run_on_ranks(
+               svm_benchmark(),
+               {{"algorithm", algorithm}, {"problem", "n811d7"}, {"evaluations", "150"}}, ranks)) {
+        const double evaluations = ran.metrics.at("evaluations").value;
+        const double of_objective = evaluations * 4 * rows * width;
+        EXPECT_EQ(ran.executed.numbers.at("passes"), evaluations);
+        if (std::string(algorithm) == "nelder_mead") {
+          EXPECT_EQ(ran.executed.algorithmic_flops, of_objective);
+          continue;
+        }
+        EXPECT_GT(ran.executed.algorithmic_flops, of_objective);
+        EXPECT_LT(ran.executed.algorithmic_flops,
+                  of_objective + evaluations * rows * width * (width + 1));
+      }
+  // A part of so many rows is solved first, and counts; but it is no pass over the table.
+  const fixture::Ran ran = fixture::run_on_ranks(
+      svm_benchmark(), {{"algorithm", "newton"}, {"problem", "n20000d7"}}, 1)[0];
+  EXPECT_EQ(ran.executed.numbers.at("passes"), ran.metrics.at("evaluations").value);
+}
+
 TEST(Svm, SeparableDataAreSolved) {
   const auto found = metrics_on_ranks(
       svm_benchmark(), {{"problem", "n500d20"}, {"data", "coral2"}, {"backend", "reference"}}, 2);

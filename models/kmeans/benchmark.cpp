@@ -32,7 +32,7 @@ std::vector<KmeansSettings> settings_of(const Settings& settings, std::uint64_t 
   of.plus_plus = settings.at("start") == "kmeans++";
   of.iterations = std::stoi(settings.at("iterations"));
   if (settings.at("until_moved") != "none") of.tolerance = std::stod(settings.at("until_moved"));
-  of.seed = seed;
+  of.seed += seed - 1;  // the default, 1, starts as CORAL-2 does
   std::vector<KmeansSettings> all;
   for (const std::int64_t clusters : clusters_of(settings.at("clusters"))) {
     all.push_back(of);

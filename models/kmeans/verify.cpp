@@ -3,6 +3,7 @@
 // centroids before it alone.
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -120,6 +121,21 @@ std::vector<Checked> checked_iterations(const std::vector<const Trajectory*>& cl
   return all;
 }
 
+/// Of the last centroids, those whose bits are not rank 0's, on all ranks together. A rank with
+/// other centroids would go another way from there on.
+double differing_centroids(const std::vector<const Trajectory*>& claimed, RankCalls& ranks) {
+  double differing = 0;
+  for (const Trajectory* trajectory : claimed) {
+    const std::vector<double>& mine = trajectory->centroids.back();
+    std::vector<double> first = mine;
+    ranks.broadcast(first);
+    for (std::size_t i = 0; i < mine.size(); ++i)
+      differing += std::bit_cast<std::uint64_t>(mine[i]) != std::bit_cast<std::uint64_t>(first[i]);
+  }
+  ranks.sum(std::span(&differing, 1));
+  return differing;
+}
+
 }  // namespace
 
 Verification verify_trajectories(const std::vector<const Trajectory*>& claimed, const Table& table,
@@ -155,7 +171,9 @@ Verification verify_trajectories(const std::vector<const Trajectory*>& claimed, 
        {"centroids", "max ||c - mean of its rows|| / rms row", worst.centroids, summed + 2 * u},
        {"counts", "rows that are with no nearest centroid", worst.counts, 0},
        {"inertia", "|inertia - sum of squared distances| / sum ||x||^2", worst.inertia,
-        summed + of_products}},
+        summed + of_products},
+       {"ranks", "elements of the last centroids that are not rank 0's, to the bit",
+        differing_centroids(claimed, ranks), 0}},
       mine.range.count * table.features(),
       "the first, the last and a random iteration, over all rows");
 }

@@ -177,6 +177,22 @@ TEST(KmeansVerification, FindsEveryWrongPart) {
   finds("counts", [](Trajectory& t) { t.iterations = 0; });
 }
 
+TEST(KmeansVerification, RanksHaveTheSameBits) {
+  const Right right;
+  for (const bool differs : {false, true})
+    testing_fakes::on_threads(3, [&](Communicator& communicator) {
+      RankCalls calls(communicator);
+      RowPass mine = right.all;
+      mine.range = rows_of(right.table.rows(), calls.rank(), calls.size());
+      Trajectory claimed = right.trajectory;
+      double& element = claimed.centroids.back()[4];
+      if (differs && calls.rank() == 2) element = std::nextafter(element, 1e9);
+      const Verification checked = verify_trajectories({&claimed}, right.table, mine, calls, 1);
+      EXPECT_EQ(checked.passed, !differs) << checked.reason;
+      EXPECT_EQ(checked.reason.starts_with("ranks"), differs) << checked.reason;
+    });
+}
+
 TEST(KmeansVerification, FindsAWrongTrajectoryBesideRightOnes) {
   Right right;
   RankCalls calls(*right.ranks);

@@ -1,4 +1,4 @@
-// Rows set in relation to one another or to the machine: roofline, precision, scaling.
+// Rows set in relation to one another or to the machine: roofline, precision.
 
 #include <fmt/format.h>
 
@@ -11,16 +11,6 @@
 namespace assay::report {
 
 using nlohmann::json;
-
-namespace {
-
-/// Whether the problem is what all ranks do together.
-bool given_as_a_whole(const Series& series) {
-  const json& problem = series.first().at("problem");
-  return problem.contains("size") || problem.contains("global_batch_size");
-}
-
-}  // namespace
 
 json roofline_part(const std::vector<NamedResult>& results, const std::vector<Series>& all) {
   struct Roof {
@@ -97,51 +87,6 @@ json precision_part(const std::vector<Series>& all, Strings& strings) {
     }
   }
   return columns_of(points);
-}
-
-json scaling_part(const std::vector<NamedResult>& results, const std::vector<Series>& all) {
-  json curves = json::array();
-  for (const std::string over : {"ranks", "threads"}) {
-    std::vector<std::string> along{over};
-    if (over == "ranks") along.push_back("nodes");
-    std::map<std::string, std::map<double, std::size_t>> groups;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      // The same message among more ranks is more work: collectives have curves of their own.
-      if (!has_time(all[i]) || all[i].published || is_collective(all[i])) continue;
-      const double count = parameter_number(all[i], over);
-      if (!(count > 0)) continue;
-      auto& group = groups[std::to_string(all[i].result) + " " + hardware_of(results, all[i]) +
-                           " " + work_of(all[i]) + " " + parameters_but(all[i], along)];
-      const auto [place, fresh] = group.emplace(count, i);
-      if (!fresh && all[i].median < all[place->second].median) place->second = i;
-    }
-    json mine = json::array();
-    std::vector<const Series*> firsts;
-    for (const auto& [key, group] : groups) {
-      if (group.size() < 2) continue;
-      const auto& [least, first] = *group.begin();
-      // Ranks share a problem that is given as a whole; else each has its own, and more ranks do
-      // more work (weak scaling). Threads always share.
-      const bool weak = over == "ranks" && !given_as_a_whole(all[first]);
-      json points = json::array();
-      for (const auto& [count, i] : group) {
-        const double work = weak ? count / least : 1;
-        const double speedup = work * all[first].median / all[i].median;
-        points.push_back({{"row", i},
-                          {"count", count},
-                          {"seconds", all[i].median},
-                          {"speedup", speedup},
-                          {"ideal", count / least},
-                          {"mark", mark_of(all[i], all[first])},
-                          {"efficiency", speedup * least / count}});
-      }
-      mine.push_back({{"over", over}, {"weak", weak}, {"points", points}});
-      firsts.push_back(&all[first]);
-    }
-    name_apart(mine, results, firsts, along);
-    curves.insert(curves.end(), mine.begin(), mine.end());
-  }
-  return curves.empty() ? json() : curves;
 }
 
 }  // namespace assay::report

@@ -131,6 +131,94 @@ TEST(ReportDocument, ScalingIsOverTheSmallestCount) {
   EXPECT_DOUBLE_EQ(curve["points"][1]["efficiency"], 0.5);
 }
 
+/// A row of several ranks as the program writes it.
+json on_ranks(const std::string& benchmark, int ranks, double seconds, json problem,
+              const std::string& rate, double amount, Settings more = {}) {
+  more["problem"] = problem.at("descriptor");
+  json object = row("ok", seconds, 0, more);
+  object["id"] = object["id"].get<std::string>() + "/r" + std::to_string(ranks);
+  object["benchmark"] = benchmark;
+  object["parameters"]["ranks"] = ranks;
+  problem["amounts"] = {{rate, amount}};
+  if (ranks > 1 && !problem.contains("shared_by")) problem["shared_by"] = ranks;
+  object["problem"] = problem;
+  return object;
+}
+
+/// assay-resnet50 with a batch of each rank.
+json resnet(int ranks, int batch, double seconds) {
+  const double images = batch * ranks;
+  const json problem{{"descriptor", "resnet50"}, {"depth", 50}, {"global_batch_size", images}};
+  json object = on_ranks("resnet50", ranks, seconds, problem, "images_per_s", images,
+                         {{"batch", std::to_string(batch)}});
+  object["parameters"]["batch"] = batch;
+  return object;
+}
+
+/// The only curve over ranks, which has all of the rows.
+json only_curve(const std::vector<json>& rows, bool weak) {
+  const json document = document_of(rows);
+  EXPECT_TRUE(document.contains("scaling"));
+  if (!document.contains("scaling")) return json::object();
+  EXPECT_EQ(document["scaling"].size(), 1U) << document["scaling"];
+  const json curve = document["scaling"][0];
+  EXPECT_EQ(curve["over"], "ranks");
+  EXPECT_EQ(curve["weak"], weak);
+  EXPECT_EQ(curve["points"].size(), rows.size());
+  return curve;
+}
+
+TEST(ReportDocument, MoreRanksWithTheSameBatchScaleWeakly) {
+  const json points = only_curve({resnet(1, 32, 1), resnet(2, 32, 1.25)}, true)["points"];
+  EXPECT_NEAR(points[1]["speedup"], 1.6, 1e-9);
+  EXPECT_NEAR(points[1]["efficiency"], 0.8, 1e-9);
+}
+
+TEST(ReportDocument, MoreRanksThatShareABatchScaleStrongly) {
+  const json points = only_curve({resnet(1, 64, 1), resnet(2, 32, 0.625)}, false)["points"];
+  EXPECT_NEAR(points[1]["speedup"], 1.6, 1e-9);
+  EXPECT_NEAR(points[1]["efficiency"], 0.8, 1e-9);
+}
+
+TEST(ReportDocument, RanksOfTheInputPipelineShareItsImages) {
+  const auto input = [](int ranks, int images, double seconds) {
+    const json problem{{"descriptor", "n" + std::to_string(images) + "mb32s224"},
+                       {"n", images},
+                       {"mb", 32},
+                       {"s", 224}};
+    return on_ranks("input", ranks, seconds, problem, "images_per_s", images);
+  };
+  EXPECT_NEAR(
+      only_curve({input(1, 256, 1), input(2, 256, 0.625)}, false)["points"][1]["efficiency"], 0.8,
+      1e-9);
+  EXPECT_NEAR(only_curve({input(1, 256, 1), input(2, 512, 1.25)}, true)["points"][1]["efficiency"],
+              0.8, 1e-9);
+}
+
+TEST(ReportDocument, RanksOfAnAnalysisShareItsTable) {
+  const auto pca = [](int ranks, int rows, double seconds) {
+    const json problem{{"descriptor", "n" + std::to_string(rows) + "d250"},
+                       {"n", rows},
+                       {"d", 250},
+                       {"size", rows * 2000.0},
+                       {"passes", 1}};
+    return on_ranks("pca", ranks, seconds, problem, "input_bytes_per_s", rows * 2000.0);
+  };
+  EXPECT_NEAR(only_curve({pca(1, 1000, 1), pca(2, 1000, 0.625)}, false)["points"][1]["efficiency"],
+              0.8, 1e-9);
+  EXPECT_NEAR(only_curve({pca(1, 1000, 1), pca(2, 2000, 1.25)}, true)["points"][1]["efficiency"],
+              0.8, 1e-9);
+  EXPECT_FALSE(document_of({pca(1, 1000, 1), pca(2, 3000, 1)}).contains("scaling"));
+}
+
+TEST(ReportDocument, RanksWithAProblemOfTheirOwnScaleWeakly) {
+  const auto part = [](int ranks, double seconds) {
+    const json problem{{"descriptor", "eigh:d250"}, {"d", 250}, {"shared_by", 1}};
+    return on_ranks("pca", ranks, seconds, problem, "flops_per_s", 1e8);
+  };
+  EXPECT_NEAR(only_curve({part(1, 1), part(2, 1.25)}, true)["points"][1]["efficiency"], 0.8, 1e-9);
+}
+
 TEST(ReportDocument, CollectivesAreToldApartByWhatDiffers) {
   std::vector<json> rows;
   for (const double size : {1e3, 1e4, 1e6}) {

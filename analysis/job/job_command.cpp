@@ -49,6 +49,7 @@ std::string set_up_lines(const Given& given) {
 /// The nodes of the job: the flag's, else the most that a shape of the suite needs.
 ProcessShape shape_of_job(const ProcessRequest& request, const std::vector<ProcessShape>& suite) {
   ProcessShape shape = request.shape;
+  for (const std::uint64_t ranks : request.ranks) shape.ranks = std::max(shape.ranks, ranks);
   for (const ProcessShape& each : suite)
     if (request.shape.nodes == 0 && each.nodes > shape.nodes) shape = each;
   if (shape.nodes == 0) shape.nodes = 1;
@@ -69,9 +70,9 @@ std::vector<std::string> words_of_run(const Given& given, const fs::path& suite,
   const std::vector<std::string> more = launcher_words(value_of(given, "run").value_or(""));
   for (const char* flag : {"site", "ranks", "nodes", "ranks-per-node", "threads-per-rank", "bind"})
     // The job's nodes are those of all pairs; each run has two.
-    if (const auto value = value_of(given, flag);
-        value && !(has(more, "--pairs") && flag == "nodes"s))
-      words.insert(words.end(), {fmt::format("--{}", flag), *value});
+    if (const auto values = given.find(flag);
+        values != given.end() && !(has(more, "--pairs") && flag == "nodes"s))
+      words.insert(words.end(), {fmt::format("--{}", flag), join(values->second, ",")});
   words.insert(words.end(), more.begin(), more.end());
   // Time is left for the result, more where it is collected from the nodes; of a short job, half.
   const std::uint64_t limit = clock_time("--time", *value_of(given, "time"), minute);

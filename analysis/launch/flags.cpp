@@ -4,6 +4,7 @@
 
 #include "analysis/commands.hpp"
 #include "core/base/error.hpp"
+#include "core/base/numbers.hpp"
 #include "core/base/text.hpp"
 
 namespace assay {
@@ -23,8 +24,10 @@ std::vector<Flag> process_flags() {
            "how processes are started: a name (see `assay list launchers`), a launcher's file, or "
            "a command, e.g. \"mpirun -n 2\"",
            "LAUNCHER", "mpirun for several ranks"},
-          {"--ranks", "ranks of benchmarks that use several, started by the launcher", "N",
-           "the suite's"},
+          {"--ranks",
+           "ranks of benchmarks that use several, started by the launcher; several numbers: every "
+           "case with each",
+           "N,...", "the suite's", false, true},
           {"--nodes", "nodes that the ranks are on", "N", "the suite's"},
           {"--ranks-per-node", "ranks on each node", "N", "the suite's"},
           {"--hosts", "nodes of the allocation to use, all of them by default", "NAME,...", "all"},
@@ -39,7 +42,13 @@ std::vector<Flag> process_flags() {
 ProcessRequest process_request(const Given& given) {
   constexpr std::uint64_t most = 1'000'000;
   ProcessRequest request{.launcher = value_of(given, "launcher")};
-  request.shape.ranks = whole_of(given, "ranks", 1, most).value_or(0);
+  if (const auto ranks = given.find("ranks"); ranks != given.end())
+    for (const std::string& text : ranks->second)
+      request.ranks.push_back(whole_number("--ranks", text, 1, most));
+  if (request.ranks.size() == 1) {
+    request.shape.ranks = request.ranks.front();
+    request.ranks.clear();
+  }
   request.shape.nodes = whole_of(given, "nodes", 1, most).value_or(0);
   request.shape.ranks_per_node = whole_of(given, "ranks-per-node", 1, most).value_or(0);
   request.shape.threads = whole_of(given, "threads-per-rank", 1, most).value_or(0);

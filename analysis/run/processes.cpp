@@ -89,10 +89,15 @@ json shape_document(const ProcessShape& shape) {
 
 std::vector<Processes> processes_of(const ProcessRequest& request,
                                     const std::vector<ProcessShape>& suite) {
-  const bool asked = request.shape.all_ranks() != 0 || request.shape.nodes != 0 ||
-                     request.shape.ranks_per_node != 0;
+  const bool asked = !request.ranks.empty() || request.shape.all_ranks() != 0 ||
+                     request.shape.nodes != 0 || request.shape.ranks_per_node != 0;
   std::vector<ProcessShape> shapes;
-  if (asked)
+  if (!request.ranks.empty())
+    for (const std::uint64_t ranks : request.ranks) {
+      shapes.push_back(request.shape);
+      shapes.back().ranks = ranks;
+    }
+  else if (asked)
     shapes = {request.shape};
   else
     for (const ProcessShape& shape : suite) shapes.push_back(merged(shape, request.shape));

@@ -21,6 +21,7 @@ struct Processes {
 struct ProcessRequest {
   std::optional<std::string> launcher{};  ///< --launcher: a name, a file, or words
   ProcessShape shape{};                   ///< fields that the caller sets
+  std::vector<std::uint64_t> ranks{};     ///< several numbers of ranks, a shape for each
 };
 
 /// The shapes of a suite's "launch"; empty where it has none.

@@ -49,8 +49,9 @@ json settings_of(const RunPlan& plan) {
                    {"launcher", plan.campaign.launcher}};
   if (!plan.allocator.empty()) settings["allocator"] = plan.allocator;
   for (const Processes& group : plan.processes)
-    // A number of ranks alone stands in the launcher's words.
-    if (!group.shape.is_number_alone()) settings["shapes"].push_back(shape_document(group.shape));
+    // One number of ranks alone stands in the launcher's words.
+    if (plan.processes.size() > 1 || !group.shape.is_number_alone())
+      settings["shapes"].push_back(shape_document(group.shape));
   for (const char* flag : timing_flags) {
     const auto given = plan.timing.find(flag);
     settings[field_of(flag)] = given == plan.timing.end() ? json() : given->second;
@@ -164,8 +165,6 @@ RunPlan plan_of_result(const json& result, const Chosen& chosen) {
 void set_processes(RunPlan& plan, std::vector<Processes> processes) {
   plan.processes = std::move(processes);
   plan.campaign.launcher = plan.processes.front().words;
-  plan.campaign.launchers.clear();
-  for (const Processes& group : plan.processes) plan.campaign.launchers.push_back(group.words);
 }
 
 void set_timing(RunPlan& plan, std::optional<double> timeout) {

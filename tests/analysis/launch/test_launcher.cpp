@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "analysis/launch/flags.hpp"
 #include "analysis/run/processes.hpp"
 #include "core/base/error.hpp"
 #include "core/base/text.hpp"
@@ -132,6 +133,15 @@ TEST(ProcessesOfARun, ComeFromTheCommandLineThenFromTheSuite) {
   EXPECT_EQ(started({.launcher = "srun --mpi=pmix", .shape = {.ranks = 2}}),
             Words{"srun --mpi=pmix -n 2"});
   EXPECT_EQ(started({.launcher = "slurm"}, two), Words{"srun --ntasks=2"});
+}
+
+TEST(ProcessesOfARun, AreOneGroupForEachNumberOfRanks) {
+  EXPECT_EQ(started({.ranks = {1, 2}}, json{{"ranks", 4}}), (Words{"mpirun -n 1", "mpirun -n 2"}));
+  EXPECT_EQ(started({.launcher = "slurm", .shape = {.nodes = 2}, .ranks = {2, 4}}),
+            (Words{"srun --ntasks=2 --nodes=2", "srun --ntasks=4 --nodes=2"}));
+  const ProcessRequest request = process_request({{"ranks", {"1", "2"}}});
+  EXPECT_EQ(request.ranks, (std::vector<std::uint64_t>{1, 2}));
+  EXPECT_EQ(process_request({{"ranks", {"3"}}}).shape.ranks, 3U);
 }
 
 TEST(ProcessesOfARun, KeepACommandWhoseLastWordIsAFile) {

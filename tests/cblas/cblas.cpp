@@ -1,5 +1,5 @@
 // A CBLAS library with sgemm and sdot alone, by plain loops. INTEGER: type of extents; SUFFIX: how
-// names end; WRONG: one element of each product is not right.
+// names end; WRONG: one element of each product is not right; SYRK: it has dsyrk, too.
 #include <cstdint>
 
 #ifndef SUFFIX
@@ -36,4 +36,18 @@ void NAME(cblas_sgemm)(int, int transpose_a, int transpose_b, INTEGER m, INTEGER
   c[ldc * (n / 2) + m / 3] += 1;
 #endif
 }
+
+#ifdef SYRK
+/// The lower triangle of c by rows: alpha a^T a + beta c, for a [k, n].
+void NAME(cblas_dsyrk)(int, int, int, INTEGER n, INTEGER k, double alpha, const double* a,
+                       INTEGER lda, double beta, double* c, INTEGER ldc) {
+  for (INTEGER i = 0; i < n; ++i)
+    for (INTEGER j = 0; j <= i; ++j) {
+      double sum = 0;
+      for (INTEGER p = 0; p < k; ++p) sum += a[p * lda + i] * a[p * lda + j];
+      double& out = c[i * ldc + j];
+      out = alpha * sum + (beta == 0 ? 0 : beta * out);
+    }
+}
+#endif
 }

@@ -4,7 +4,7 @@ import json
 
 from run_helper import BIN, BUILD, RunTest, main
 
-LIBRARIES = BUILD / "tests" / "cblas"  # sgemm and sdot alone
+LIBRARIES = BUILD / "tests" / "cblas"  # sgemm and sdot alone; libcblas_syrk.so has dsyrk, too
 KMEANS = ("assay-kmeans", "--problem", "n20000d50", "--clusters", 5, "--data", "normal", "--precision", "fp32")
 
 
@@ -44,6 +44,10 @@ class AnalyticsBlas(RunTest):
             (row,) = self.rows(*words, "--blas", library, code=6)
             self.assertEqual(row["status"], "unsupported")
             self.assertIn(f"undefined symbol: {name}", row["reason"])
+
+    def test_a_library_without_lapack_leaves_the_eigenvectors_to_another(self):
+        (row,) = self.expect_ok(self.rows("assay-pca", "--problem", "n900d5", "--blas", LIBRARIES / "libcblas_syrk.so", code=0), 1)
+        self.assertRegex(row["executed"]["implementation"], "^moments: OpenBLAS of a test cblas_dsyrk; eigh: Eigen")
 
     def test_both_kernels_of_newtons_method_are_the_librarys(self):
         if self.rows("assay-linalg", "--problem", "syrk:n8d2")[0]["status"] == "unsupported":

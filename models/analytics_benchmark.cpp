@@ -10,6 +10,7 @@
 #include "core/base/error.hpp"
 #include "core/base/numbers.hpp"
 #include "core/base/text.hpp"
+#include "core/machine/placement.hpp"
 #include "core/machine/threads.hpp"
 #include "core/program/conform.hpp"
 #include "core/program/launched_ranks.hpp"
@@ -59,12 +60,32 @@ Dimension scale_dimension() {
   return made;
 }
 
+Dimension smt_dimension() {
+  Dimension made;
+  made.name = "smt";
+  made.help = "hardware threads used per core, each bound to a thread; any: no binding";
+  made.defaults = {"any"};
+  made.omit = "any";
+  made.every = smt_levels();
+  made.group = "Backend";
+  return made;
+}
+
 Dimension counted(const char* name, const char* prefix) {
   Dimension made;
   made.name = name;
   made.prefix = prefix;
   made.found = true;
   return made;
+}
+
+/// Binds the threads of the cases that ask for it, and takes that back for the others.
+std::optional<std::string> why_not_bound(const Settings& settings) {
+  const std::string& smt = settings.at("smt");
+  if (settings.at("device") == "cpu")
+    return why_not_placed({"any", smt}, std::stoi(settings.at("threads")));
+  if (smt == "any") return std::nullopt;
+  return "hardware threads of a core are a processor's. Leave --smt out.";
 }
 
 /// N of --scale 1/N; 1 of "1".
@@ -117,14 +138,17 @@ std::vector<Dimension> AnalyticsBenchmark::dimensions() const {
   problem.also = "bytes";
   problem.help =
       "the table: n262144d250 (rows, features), each65536d250 (rows of each rank: weak scaling), "
-      "or "
-      "its size: 8GB (10^9), 8G (2^30); a file has its own";
+      "or its size: 8GB (10^9), 8G (2^30); without d of 250 features; a file has its own";
+  problem.wordings = {{"rows", "n", "rows of the table: 262144 is --problem n262144", ""},
+                      {"rows_per_rank", "each",
+                       "rows of each rank (weak scaling): 65536 is --problem each65536", ""}};
   all.push_back(std::move(problem));
   all.push_back(scale_dimension());
   all.push_back(dimension::conform(name()));
   all.push_back(counted("ranks", "r"));
   all.push_back(counted("nodes", "n"));
   all.push_back(dimension::threads());
+  all.push_back(smt_dimension());
   all.push_back(blas_library());
   all.push_back(dimension::device());
   return all;
@@ -190,6 +214,19 @@ std::unique_ptr<Problem> AnalyticsBenchmark::problem(const Settings& settings) c
       passes(settings), settings.at("conform") != conform_none);
 }
 
+bool AnalyticsBenchmark::ranks_share(const Settings& settings) const {
+  return settings.at("part") == whole;
+}
+
+/// A pass over the table has all of it, however many passes there are.
+std::vector<double> AnalyticsBenchmark::working_sets(const Settings& settings) const {
+  if (settings.at("part") != whole) return Benchmark::working_sets(settings);
+  const TableSize size = parse_table(settings.at("problem"));
+  return {static_cast<double>(size.rows) / std::stod(settings.at("ranks")) *
+          static_cast<double>(size.features) *
+          static_cast<double>(size_of(storage(precision(settings.at("precision")))))};
+}
+
 Result<std::unique_ptr<Workload>> AnalyticsBenchmark::prepare(const Case& selected,
                                                               CaseContext& context) const {
   const auto start = std::chrono::steady_clock::now();
@@ -198,6 +235,7 @@ Result<std::unique_ptr<Workload>> AnalyticsBenchmark::prepare(const Case& select
   if (size.rows < context.ranks.size())
     return Unsupported{fmt::format("{} rows are fewer than {} ranks. Start fewer ranks.", size.rows,
                                    context.ranks.size())};
+  if (auto why = why_not_bound(settings)) return Unsupported{std::move(*why)};
   if (settings.at("part") != whole) return prepare_part(selected, context);
   const RowRange mine = rows_of(size.rows, context.ranks.rank(), context.ranks.size());
   if (const std::string& data = settings.at("data"); is_file(data, tables()))

@@ -39,6 +39,8 @@ class AnalyticsBenchmark : public Benchmark {
   std::string canonical(const std::string& descriptor) const final;
   void complete(Settings& settings, const RankCount& started) const final;
   std::unique_ptr<Problem> problem(const Settings& settings) const final;
+  bool ranks_share(const Settings& settings) const final;
+  std::vector<double> working_sets(const Settings& settings) const final;
   Result<std::unique_ptr<Workload>> prepare(const Case& selected, CaseContext& context) const final;
   std::unique_ptr<Communicator> connect(Plugins& plugins) const final;
 

@@ -42,10 +42,10 @@ TableSize parse_table(const std::string& text) {
     const std::size_t features = text.find('d');
     size.bytes = bytes_of(text.substr(0, features), complain);
     if (size.bytes < 1) complain("a table has at least one byte. Give a size above 0.");
-    counts = features == text.npos ? fmt::format("d{}", usual_features) : text.substr(features);
+    counts = features == text.npos ? "" : text.substr(features);
   }
-  const auto given = read_counts(counts, {"n", "each", "d"}, {"d"}, complain);
-  size.features = given.at("d");
+  const auto given = read_counts(counts, {"n", "each", "d"}, {}, complain);
+  size.features = given.contains("d") ? given.at("d") : usual_features;
   if (given.contains("n")) size.rows = given.at("n");
   if (given.contains("each")) size.each = given.at("each");
   if ((size.rows > 0) + (size.each > 0) + (size.bytes > 0) != 1)
@@ -89,7 +89,9 @@ TableProblem::TableProblem(std::string kind, std::int64_t rows, std::int64_t fea
 std::string TableProblem::canonical() const { return fmt::format("n{}d{}", rows_, features_); }
 
 nlohmann::json TableProblem::json() const {
-  return {{"n", rows_}, {"d", features_}, {"size", table_bytes()}};
+  nlohmann::json all{{"n", rows_}, {"d", features_}, {"size", table_bytes()}};
+  if (passes_ > 0) all["passes"] = passes_;
+  return all;
 }
 
 double TableProblem::table_bytes() const {

@@ -19,7 +19,7 @@ struct TableSize {
 };
 
 /// "n262144d250" (rows, features), "each65536d250" (rows of each rank), or a size: "8GB" (10^9),
-/// "8G" (2^30), with 250 features, "8GBd100" with others. InputError names what is wrong.
+/// "8G" (2^30); without d of 250 features, "8GBd100" with others. InputError names what is wrong.
 TableSize parse_table(const std::string& text);
 /// The normalised text: parse_table(to_text(s)) is s.
 std::string to_text(const TableSize& size);

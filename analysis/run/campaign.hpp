@@ -34,11 +34,10 @@ struct PlannedBenchmark {
 };
 
 struct CampaignOptions {
-  std::filesystem::path suite_file;   ///< absolute: children may run elsewhere
-  std::string suite_hash{};           ///< of its content, which each process must find, too
-  std::filesystem::path folder;       ///< holds journal.jsonl, plans and logs
-  std::vector<std::string> launcher;  ///< of the first shape of processes
-  std::vector<std::vector<std::string>> launchers{};  ///< of all shapes: each has its ceilings
+  std::filesystem::path suite_file;    ///< absolute: children may run elsewhere
+  std::string suite_hash{};            ///< of its content, which each process must find, too
+  std::filesystem::path folder;        ///< holds journal.jsonl, plans and logs
+  std::vector<std::string> launcher;   ///< of the first shape of processes
   std::vector<std::string> handed_on;  ///< {"--max-time", "2.5", …}: flags for every benchmark
   int launches = 1;
   std::uint64_t seed = 1;

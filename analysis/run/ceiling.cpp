@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "analysis/run/cache_levels.hpp"
@@ -34,15 +35,39 @@ struct Rate {
   double surely = 0;
 };
 
+/// The ranks of a row, and what its problem is beside what one of them does. A ceiling is measured
+/// by all ranks at once, each with a problem of its own, so it is one rank's beside the others.
+struct Ranks {
+  double all = 1;
+  double here = 1;     ///< that share the memory and the caches that a row's levels are of
+  double sharers = 1;  ///< that do the problem together: all, or 1
+};
+
+Ranks ranks_of(const json& row) {
+  const json& parameters = row.at("parameters");
+  Ranks ranks;
+  ranks.all = parameters.value("ranks", 1.0);
+  if (ranks.all == 1) return ranks;
+  if (ceiling_place(parameters).is_processor())
+    ranks.here = std::ceil(ranks.all / parameters.value("nodes", 1.0));
+  const json sharers = row.at("problem").value("shared_by", json());
+  if (!sharers.is_number())
+    throw NoCeiling{"whether its ranks share the problem is not known (an older program)"};
+  ranks.sharers = sharers;
+  return ranks;
+}
+
 /// What some brackets measured in the way that a row ran: with its threads, or on its device, ranks
 /// and nodes.
 class Ceilings {
  public:
   Ceilings(const std::vector<Bracket>& brackets, const std::vector<std::size_t>& around,
-           const json& parameters, const json& device, const std::vector<CacheLevel>& levels)
+           const json& parameters, const json& device, const std::vector<CacheLevel>& levels,
+           const Ranks& ranks)
       : place_(ceiling_place(parameters)),
         device_(device.is_string() ? device.get<std::string>() : ""),
-        levels_(levels) {
+        levels_(levels),
+        ranks_(ranks) {
     for (const std::size_t index : around)
       for (const json& row : brackets[index].at("rows"))
         if (same_way(row.at("parameters"), parameters) && same_device(row, device))
@@ -50,7 +75,9 @@ class Ceilings {
   }
 
   bool none() const { return rows_.empty(); }
+  const Ranks& ranks() const { return ranks_; }
 
+  /// Of one rank.
   std::optional<Rate> peak(const std::string& precision, std::string& why) const {
     std::optional<Rate> peak = most(
         [&](const json& row) {
@@ -65,7 +92,7 @@ class Ceilings {
     return peak;
   }
 
-  /// Of the data that lie in a level, read or (in memory) read and written.
+  /// Of one rank, of the data that lie in a level, read or (in memory) read and written.
   std::optional<Rate> bandwidth(std::size_t level, std::string& why) const {
     const auto measures = [&](const json& row) {
       return (kernel(row, "read") || kernel(row, "triad") || kernel(row, "copy")) &&
@@ -101,10 +128,10 @@ class Ceilings {
     return place_.is_processor() || row.at("status") != "ok" ||
            (device.is_string() && row.value("measured_on", json()) == device);
   }
-  /// The working set.
-  static double bytes_of(const json& row) {
+  /// The working set of the ranks that share the levels.
+  double bytes_of(const json& row) const {
     const json& problem = row.at("problem");
-    return problem.at("bytes").get<double>() / problem.value("passes", 1.0);
+    return ranks_.here * problem.at("bytes").get<double>() / problem.value("passes", 1.0);
   }
 
   static bool kernel(const json& row, const char* name) {
@@ -136,16 +163,18 @@ class Ceilings {
   std::string device_;  ///< its name, if it has one
   std::vector<const json*> rows_;
   const std::vector<CacheLevel>& levels_;
+  Ranks ranks_;
 };
 
-/// Operations that the row's algorithm did.
-double operations(const json& row) {
-  if (const auto done = operations_done(row)) return *done;
+/// Operations that the row's algorithm did, of one rank (of a shared problem on average: the rank
+/// that does most takes no less).
+double operations(const json& row, const Ranks& ranks) {
+  if (const auto done = operations_done(row)) return *done / ranks.sharers;
   throw NoCeiling{fmt::format("how many operations {} did is not known",
                               row.at("executed").at("algorithm").get<std::string>())};
 }
 
-/// A bound by moving data: so many bytes from a level.
+/// A bound by moving data: so many bytes from a level, all of those ranks that share it.
 struct Roof {
   std::string level;
   double bytes = 0, bytes_per_s = 0;
@@ -154,12 +183,32 @@ struct Roof {
   double seconds() const { return bytes_per_s > 0 ? bytes / bytes_per_s : 0; }
 };
 
+/// What a run moves: its data, over and over.
+struct Traffic {
+  double each = 0, passes = 1;
+};
+
+/// Of all ranks that share the levels. How often an analysis goes over its table may be known after
+/// the run alone.
+Traffic traffic_of(const json& row, const Ranks& ranks) {
+  const json& problem = row.at("problem");
+  const double share = ranks.here / ranks.sharers;
+  const json passes =
+      row.at("executed").is_object() ? row["executed"].value("passes", json()) : json();
+  if (passes.is_number() && problem.contains("size"))
+    return {share * problem["size"].get<double>(), passes};
+  const json bytes = problem.value("bytes", json());
+  if (!bytes.is_number()) return {};
+  const double times = problem.value("passes", 1.0);
+  return {share * bytes.get<double>() / times, times};
+}
+
 /// The highest of the roofs of a row: cold, all of its data come from memory; hot, from the levels
-/// that can hold them, each less what lies inside of it.
+/// that can hold them, each pass less what lies inside of it.
 Roof roof_of(const json& row, const Ceilings& ceilings, const std::vector<CacheLevel>& levels) {
-  const json given = row.at("problem").value("bytes", json());
-  if (!given.is_number() || given == 0) return {};
-  const double bytes = given;
+  const Ranks& ranks = ceilings.ranks();
+  const auto [bytes, passes] = traffic_of(row, ranks);
+  if (!(bytes * passes > 0)) return {};
   const bool cold = row.at("parameters").value("cache", "hot") == "cold";
   const bool on_device = !ceiling_place(row.at("parameters")).is_processor();
   if (levels.empty() && !cold) throw NoCeiling{"the sizes of the caches are unknown"};
@@ -168,9 +217,10 @@ Roof roof_of(const json& row, const Ceilings& ceilings, const std::vector<CacheL
        cold ? std::vector{levels.size()} : bounding_levels(bytes, levels)) {
     std::string why = "it was not measured";
     const auto bandwidth = ceilings.bandwidth(level, why);
-    Roof roof{level_name(level, levels), cold ? bytes : bytes_from(level, bytes, levels)};
+    Roof roof{level_name(level, levels),
+              passes * (cold ? bytes : bytes_from(level, bytes, levels))};
     if (!bandwidth) throw NoCeiling{fmt::format("no bandwidth of {} ({})", roof.level, why)};
-    roof.bytes_per_s = bandwidth->per_s;
+    roof.bytes_per_s = ranks.here * bandwidth->per_s;
     roof.judges = bandwidth->judges;
     roof.surely = bandwidth->surely;
     // A run of the probe is short beside the launch of a kernel, which a row has, too: it takes no
@@ -209,7 +259,7 @@ LeastTime surely_least(const json& row, const Ceilings& ceilings,
     }
   };
   consider([&] {
-    const double work = operations(row);
+    const double work = operations(row, ceilings.ranks());
     if (!(work > 0)) return std::pair(false, LeastTime{});
     const Rate peak = peak_of(row, ceilings);
     return std::pair(peak.judges, LeastTime{work / peak.surely, "compute"});
@@ -237,12 +287,14 @@ json ceiling_of(const json& row, const std::vector<Bracket>& brackets,
   for (const std::size_t index : around)
     if (brackets[index].at("reason").is_null()) good.push_back(index);
   if (good.empty()) throw NoCeiling{brackets[around.front()].at("reason").get<std::string>()};
+  const Ranks ranks = ranks_of(row);
   const std::vector<CacheLevel> levels =
       place.is_processor()
-          ? cache_levels(environment.at("hardware"), parameters.value("threads", 1))
+          ? cache_levels(environment.at("hardware"),
+                         parameters.value("threads", 1) * static_cast<int>(ranks.here))
           : device_levels(told_of(place, environment));
   const json device = device_name(place, environment);
-  const Ceilings ceilings(brackets, good, parameters, device, levels);
+  const Ceilings ceilings(brackets, good, parameters, device, levels, ranks);
   if (ceilings.none())
     throw NoCeiling{fmt::format(
         "no ceiling was measured {} in each of {} ranks on {} nodes",
@@ -257,18 +309,20 @@ json ceiling_of(const json& row, const std::vector<Bracket>& brackets,
       why && (!place.is_processor() || bounded_by_native(row)))
     throw Impossible{*why};
   if (!(median > 0)) throw NoCeiling{"the time is below the clock's resolution"};
-  const double work = operations(row);
+  const double work = operations(row, ranks);
   json ceiling = {{"flops_per_s", nullptr}, {"bytes_per_s", nullptr}, {"brackets", good}};
   double compute_s = 0;
   if (work > 0) {
     const double peak = peak_of(row, ceilings).per_s;
-    ceiling["flops_per_s"] = peak;
+    ceiling["flops_per_s"] = ranks.sharers * peak;
     compute_s = work / peak;
   }
   const Roof roof = roof_of(row, ceilings, levels);
-  ceiling["memory_bytes"] = roof.bytes;
+  // Told of the ranks that the problem is of.
+  const double told = ranks.sharers / ranks.here;
+  ceiling["memory_bytes"] = told * roof.bytes;
   if (roof.bytes > 0) {
-    ceiling["bytes_per_s"] = roof.bytes_per_s;
+    ceiling["bytes_per_s"] = told * roof.bytes_per_s;
     ceiling["level"] = roof.level;
   }
   const double least = std::max(compute_s, roof.seconds());
@@ -288,7 +342,9 @@ void add_layer_ceilings(json& row, const std::vector<Bracket>& brackets,
                         const std::vector<std::size_t>& around, const json& environment) {
   for (json& layer : row["layers"]) {
     try {
-      layer["ceiling"] = ceiling_of(layer_as_row(row, layer), brackets, around, environment);
+      json alone = layer_as_row(row, layer);
+      alone["problem"]["shared_by"] = 1;  // an operation is each rank's own
+      layer["ceiling"] = ceiling_of(alone, brackets, around, environment);
       layer["ceiling"].erase("brackets");  // the row's
     } catch (const NoCeiling& none) {
       layer["ceiling_reason"] = none.reason;

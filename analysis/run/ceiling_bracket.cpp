@@ -24,6 +24,7 @@ namespace {
 constexpr double max_time = 0.2;
 constexpr double longest_s = 600;
 const std::string in_memory = "triad";  // STREAM's own size: four times the last level of caches
+constexpr double times_caches = 4, least_elements = 1e6;  // of that size
 
 /// 16-bit data may be computed in fp32 (ceiling.cpp).
 std::set<std::string> with_fp32(std::set<std::string> precisions) {
@@ -59,7 +60,7 @@ json suite_of(const CeilingNeeds& needs) {
   for (const auto& [threads, problem] : needs.data) {
     json group = {
         {"benchmark", "stream"}, {"problem", problem}, {"precision", "fp64"}, {"threads", threads}};
-    if (problem == in_memory) group["algorithm"] = {"regular", "nontemporal"};
+    if (problem.starts_with(in_memory)) group["algorithm"] = {"regular", "nontemporal"};
     cases.push_back(std::move(group));
   }
   for (const auto& [place, precisions] : needs.devices) add_device(cases, place, precisions);
@@ -69,43 +70,56 @@ json suite_of(const CeilingNeeds& needs) {
           {"cases", cases}};
 }
 
-/// The problem of assay-stream that reads from a level.
-std::string probe_of(std::size_t level, const std::vector<CacheLevel>& levels) {
-  if (level == levels.size()) return in_memory;
-  const auto fp64s = static_cast<std::int64_t>(probe_bytes(level, levels) / sizeof(double));
-  return fmt::format("read_n{}", std::max<std::int64_t>(1, fp64s));
+/// The problem of assay-stream whose data, of all ranks of a node together, lie in a level.
+std::string probe_of(std::size_t level, const std::vector<CacheLevel>& levels, int ranks_here) {
+  if (level < levels.size())
+    return fmt::format("read_n{}", std::max<std::int64_t>(
+                                       1, static_cast<std::int64_t>(probe_bytes(level, levels) /
+                                                                    sizeof(double) / ranks_here)));
+  if (ranks_here == 1 || levels.empty()) return in_memory;
+  const double elements =
+      std::max(times_caches * levels.back().bytes / sizeof(double), least_elements);
+  return fmt::format("{}_n{}", in_memory, static_cast<std::int64_t>(elements / ranks_here) + 1);
+}
+
+/// Of a count that the benchmark finds out; 1 where it knows none.
+int count_of(const Case& benchmark_case, const char* setting) {
+  const auto found = benchmark_case.settings.find(setting);
+  return found == benchmark_case.settings.end() ? 1 : std::stoi(found->second);
+}
+
+/// The most ranks that share a node.
+int ranks_of_node(const Case& benchmark_case) {
+  const int nodes = count_of(benchmark_case, "nodes");
+  return (count_of(benchmark_case, "ranks") + nodes - 1) / nodes;
 }
 
 }  // namespace
 
-void CeilingNeeds::add(const std::vector<PlannedBenchmark>& benchmarks, const json& hardware) {
-  for (const PlannedBenchmark& benchmark : benchmarks) {
-    if (benchmark.name == "stream") continue;
-    for (const Case& benchmark_case : benchmark.cases) {
-      const auto precision = benchmark_case.settings.find("precision"),
-                 count = benchmark_case.settings.find("threads"),
-                 cache = benchmark_case.settings.find("cache"),
-                 backend = benchmark_case.settings.find("backend"),
-                 device = benchmark_case.settings.find("device");
-      if (precision == benchmark_case.settings.end()) continue;
-      if (device != benchmark_case.settings.end() && device->second != "cpu") {
-        if (backend != benchmark_case.settings.end())
-          devices[ceiling_place(backend->second, device->second)].insert(
-              arithmetic_name(precision->second));
-        continue;
-      }
-      if (count == benchmark_case.settings.end()) continue;
-      precisions.insert(arithmetic_name(precision->second));
-      const int team = *threads.insert(std::stoi(count->second)).first;
-      const std::vector<CacheLevel> levels = cache_levels(hardware, team);
-      if (cache != benchmark_case.settings.end() && cache->second == "cold")
-        data.emplace(team, in_memory);
-      else if (!levels.empty())
-        for (const double bytes : benchmark_case.working_sets)
-          for (const std::size_t level : bounding_levels(bytes, levels))
-            data.emplace(team, probe_of(level, levels));
-    }
+void CeilingNeeds::add(const Case& benchmark_case, const json& hardware) {
+  const Settings& settings = benchmark_case.settings;
+  const auto precision = settings.find("precision"), count = settings.find("threads"),
+             cache = settings.find("cache"), backend = settings.find("backend"),
+             device = settings.find("device");
+  if (precision == settings.end()) return;
+  if (device != settings.end() && device->second != "cpu") {
+    if (backend != settings.end())
+      devices[ceiling_place(backend->second, device->second)].insert(
+          arithmetic_name(precision->second));
+    return;
   }
+  if (count == settings.end()) return;
+  precisions.insert(arithmetic_name(precision->second));
+  const int team = *threads.insert(std::stoi(count->second)).first;
+  // The ranks of a node share its memory and its last caches: they are one team of threads there.
+  const int ranks_here = ranks_of_node(benchmark_case);
+  const std::vector<CacheLevel> levels = cache_levels(hardware, team * ranks_here);
+  if (cache != settings.end() && cache->second == "cold")
+    data.emplace(team, probe_of(levels.size(), levels, ranks_here));
+  else if (!levels.empty())
+    for (const double bytes : benchmark_case.working_sets)
+      for (const std::size_t level : bounding_levels(bytes * ranks_here, levels))
+        data.emplace(team, probe_of(level, levels, ranks_here));
 }
 
 void CeilingNeeds::add(const CeilingNeeds& other) {
@@ -115,43 +129,62 @@ void CeilingNeeds::add(const CeilingNeeds& other) {
   for (const auto& [place, its] : other.devices) devices[place].insert(its.begin(), its.end());
 }
 
-double CeilingNeeds::timed_seconds() const {
+CeilingPlan ceiling_plan(const std::vector<PlannedBenchmark>& benchmarks, const json& hardware) {
+  CeilingPlan plan;
+  for (const PlannedBenchmark& benchmark : benchmarks) {
+    if (benchmark.name == "stream") continue;
+    for (const Case& benchmark_case : benchmark.cases)
+      plan[{benchmark.launcher, count_of(benchmark_case, "ranks") > 1}].add(benchmark_case,
+                                                                            hardware);
+  }
+  std::erase_if(plan, [](const auto& start) { return start.second.none(); });
+  return plan;
+}
+
+void add(CeilingPlan& plan, const CeilingPlan& other) {
+  for (const auto& [start, needs] : other) plan[start].add(needs);
+}
+
+double timed_seconds(const CeilingPlan& plan) {
   std::size_t cases = 0;
   const auto count = [](const json& setting) {
     return setting.is_array() ? setting.size() : std::size_t{1};
   };
-  const json suite = suite_of(*this);
-  for (const json& group : suite.at("cases")) {
-    std::size_t product = 1;
-    for (const json& setting : group) product *= count(setting);
-    cases += product;
+  for (const auto& [start, needs] : plan) {
+    const json suite = suite_of(needs);
+    for (const json& group : suite.at("cases")) {
+      std::size_t product = 1;
+      for (const json& setting : group) product *= count(setting);
+      cases += product;
+    }
   }
   return static_cast<double>(cases) * max_time;
 }
 
-CeilingMeter::CeilingMeter(CeilingNeeds needs, CampaignOptions options,
+CeilingMeter::CeilingMeter(CeilingPlan plan, CampaignOptions options,
                            std::filesystem::path programs)
-    : needs_(std::move(needs)), options_(std::move(options)), programs_(std::move(programs)) {}
+    : plan_(std::move(plan)), options_(std::move(options)), programs_(std::move(programs)) {}
 
 json CeilingMeter::rows() {
   json all = json::array();
-  for (const std::vector<std::string>& launcher : options_.launchers)
-    for (json& row : rows_under(launcher)) all.push_back(std::move(row));
+  for (const auto& [start, needs] : plan_)
+    for (json& row : rows_of(start, needs)) all.push_back(std::move(row));
   return all;
 }
 
-json CeilingMeter::rows_under(const std::vector<std::string>& launcher) {
+json CeilingMeter::rows_of(const CeilingStart& start, const CeilingNeeds& needs) {
   const std::vector<std::string> names = benchmark_names(programs_);
   if (std::find(names.begin(), names.end(), "stream") == names.end())
     throw CaseError(fmt::format("there is no assay-stream in {}.", programs_.string()));
   const auto suite = options_.folder / "ceilings.json", out = options_.folder / "log/ceilings.json";
-  write_json(suite, suite_of(needs_));
+  write_json(suite, suite_of(needs));
   std::filesystem::remove(out);  // a number of an earlier bracket must not pass for this one's
-  std::vector<std::string> command = launcher;
+  std::vector<std::string> command = start.launcher;
   for (const std::string& word :
        {(programs_ / "assay-stream").string(), std::string("--suite"), suite.string(),
         std::string("--seed"), std::to_string(options_.seed), std::string("--out"), out.string()})
     command.push_back(word);
+  if (start.all_ranks) command.push_back("--all-ranks");
   const double limit = std::max(longest_s, options_.timeout.count());
   Ended ended;
   std::string said;
@@ -181,7 +214,7 @@ Bracket CeilingMeter::measure() {
   Bracket bracket = {
       {"started", utc_now()}, {"seconds", 0}, {"reason", nullptr}, {"rows", json::array()}};
   try {
-    if (needs_.none())
+    if (plan_.empty())
       throw CaseError("no case tells its precision, and its threads or its device's backend.");
     bracket["rows"] = rows();
   } catch (const CaseError& error) {

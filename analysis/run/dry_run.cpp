@@ -42,7 +42,7 @@ double max_time_of(const RunPlan& plan) {
 struct Preview {
   std::string text;
   double timed_seconds = 0;
-  CeilingNeeds needs;
+  CeilingPlan ceilings;
 };
 
 Preview preview_of(RunPlan plan, const json& hardware) {
@@ -69,7 +69,7 @@ Preview preview_of(RunPlan plan, const json& hardware) {
   preview.text += fmt::format(
       "  timing: about {} ({} rows x {:g} s of max-time, and a fifth of that for warm-up)\n",
       rough_time(preview.timed_seconds), rows, max_time_of(plan));
-  if (plan.ceilings) preview.needs.add(benchmarks, hardware);
+  if (plan.ceilings) preview.ceilings = ceiling_plan(benchmarks, hardware);
   return preview;
 }
 
@@ -87,16 +87,16 @@ std::string dry_run(std::vector<RunPlan> plans) {
   const json hardware = capture_environment().at("hardware");
   std::string text;
   double seconds = 0;
-  CeilingNeeds needs;
+  CeilingPlan ceilings;
   for (RunPlan& plan : plans) {
     const std::string label = plan.campaign.label;
     const Preview preview = preview_of(std::move(plan), hardware);
     text += label + preview.text;
     seconds += preview.timed_seconds;
-    needs.add(preview.needs);
+    add(ceilings, preview.ceilings);
   }
-  if (!needs.none()) {
-    const double bracket = with_warm_up * needs.timed_seconds();
+  if (!ceilings.empty()) {
+    const double bracket = with_warm_up * assay::timed_seconds(ceilings);
     text += fmt::format(
         "ceilings: {} ({} times {}, and again between launches, a tenth of the "
         "run at most)\n",

@@ -125,7 +125,7 @@ struct Side {
   std::vector<fs::path> missing;  ///< folders that were made for it
   std::vector<Baseline> baselines;
   std::unique_ptr<Campaign> campaign;
-  CeilingNeeds needs;
+  CeilingPlan ceilings;
   json announcement;
 };
 
@@ -144,7 +144,7 @@ void prepare(Side& side) {
             folder / "log" / "preflight");
   std::vector<PlannedBenchmark> benchmarks = planned_benchmarks(plan);
   check_cases(plan, benchmarks, events);
-  if (plan.ceilings) side.needs.add(benchmarks, environment.at("hardware"));
+  if (plan.ceilings) side.ceilings = ceiling_plan(benchmarks, environment.at("hardware"));
   side.announcement = announcement(plan, names_a_run(events), environment, benchmarks);
   side.campaign =
       std::make_unique<Campaign>(plan.campaign, std::move(benchmarks), std::move(finished));
@@ -156,7 +156,7 @@ class Brackets {
  public:
   explicit Brackets(std::vector<Side>& sides)
       : sides_(sides),
-        meter_(needs_of(sides), sides.front().plan.campaign, sides.front().plan.programs),
+        meter_(ceilings_of(sides), sides.front().plan.campaign, sides.front().plan.programs),
         wanted_(std::any_of(sides.begin(), sides.end(), [](const Side& side) {
           return side.plan.ceilings && !side.campaign->complete();
         })) {}
@@ -174,9 +174,9 @@ class Brackets {
   }
 
  private:
-  static CeilingNeeds needs_of(const std::vector<Side>& sides) {
-    CeilingNeeds all;
-    for (const Side& side : sides) all.add(side.needs);
+  static CeilingPlan ceilings_of(const std::vector<Side>& sides) {
+    CeilingPlan all;
+    for (const Side& side : sides) add(all, side.ceilings);
     return all;
   }
   std::vector<Side>& sides_;

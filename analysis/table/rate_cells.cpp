@@ -126,9 +126,13 @@ void collect(const json& row, Measured& flops, Measured& bytes) {
   const json& ceiling = row.at("ceiling");
   const json& parameters = row.at("parameters");
   const std::string device = parameters.value("device", "cpu");
-  const std::string with = device == "cpu"
-                               ? fmt::format(" with {} threads", text_of(parameters, "threads"))
-                               : " on " + device;
+  std::string with = device == "cpu"
+                         ? fmt::format(" with {} threads", text_of(parameters, "threads"))
+                         : " on " + device;
+  if (const int ranks = parameters.value("ranks", 1); ranks > 1)
+    with += row.at("problem").value("shared_by", 1) > 1
+                ? fmt::format(" on each of {} ranks, in total", ranks)
+                : fmt::format(" on one of {} ranks", ranks);
   const auto add = [](Measured& all, const std::string& what, const json& rate) {
     if (rate.is_number()) all[what] = std::max(all[what], rate.get<double>());
   };

@@ -28,7 +28,12 @@ struct Dimension {
   std::string shown_default{};  ///< default in --help where that depends on the machine; empty: it
                                 ///< is `defaults`
   bool over_suite = false;      ///< its flag may be given with --suite, and applies to all cases
-  bool in_id = true;            ///< false: it changes nothing of what is measured (a file's path)
+  /// A flag, and suite key, of its own for values that begin alike: --rows 8 is the value "n8".
+  struct Wording {
+    std::string name, begins, help, otherwise;
+  };
+  std::vector<Wording> wordings{};
+  bool in_id = true;    ///< false: it changes nothing of what is measured (a file's path)
   std::string field{};  ///< of the problem's descriptor ("d"), which its value changes: no axis of
                         ///< its own
 };

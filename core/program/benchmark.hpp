@@ -54,8 +54,10 @@ class Benchmark {
   virtual void complete(Settings&, const RankCount&) const {}
   /// The problem of a case, or null for workloads that are no single problem.
   virtual std::unique_ptr<Problem> problem(const Settings& settings) const = 0;
-  /// Bytes that a case uses at a time, in one run or in each of its operations: which levels of
-  /// memory may bound it. Unknown ones are left out. By default the bytes of the problem.
+  /// Whether the problem of a case is what all ranks do together; else each rank has its own.
+  virtual bool ranks_share(const Settings&) const { return false; }
+  /// Bytes that a rank of a case uses at a time, in one run or in each of its operations: which
+  /// levels of memory may bound it. Unknown ones are left out. By default the bytes of the problem.
   virtual std::vector<double> working_sets(const Settings& settings) const;
   virtual Result<std::unique_ptr<Workload>> prepare(const Case& benchmark_case,
                                                     CaseContext& context) const = 0;

@@ -22,6 +22,7 @@
 #include "core/measure/shared_contention.hpp"
 #include "core/program/allocator.hpp"
 #include "core/program/ceiling_probe.hpp"
+#include "core/program/launched_ranks.hpp"
 #include "core/program/launches.hpp"
 #include "core/program/options.hpp"
 #include "core/program/print_row.hpp"
@@ -286,6 +287,8 @@ int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
       std::cerr << "end of " << selected.id << end_of_case << std::endl;
     json row = make_row(benchmark.name(), selected, problem.get(), outcome, 0, request.launch,
                         request.attempt, ranks.size(), ranks.nodes());
+    if (ranks.size() > 1)
+      row["problem"]["shared_by"] = benchmark.ranks_share(selected.settings) ? ranks.size() : 1;
     // `assay run`, which gives a plan, judges by what it measures around the cases.
     if (request.plan.empty() && ranks.size() == 1) probe.judge(row);
     add_baseline(row, baselines);
@@ -317,7 +320,8 @@ int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
 
 int run(const Benchmark& benchmark, RunRequest& request, const std::string& command) {
   Plugins plugins;
-  const std::unique_ptr<Communicator> ranks = benchmark.connect(plugins);
+  const std::unique_ptr<Communicator> ranks =
+      request.all_ranks ? launched_ranks(plugins) : benchmark.connect(plugins);
   // A benchmark of one process under a launcher of several: one measures, the others would only be
   // in its way.
   if (ranks->size() == 1 && launched().rank > 0) return 0;

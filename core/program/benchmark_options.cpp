@@ -43,6 +43,16 @@ Flag flag_of(const Dimension& axis) {
   return flag;
 }
 
+Flag flag_of(const Dimension& axis, const Dimension::Wording& wording) {
+  return {"--" + dashed(wording.name),
+          wording.help,
+          "N,...",
+          wording.otherwise,
+          false,
+          true,
+          axis.group};
+}
+
 std::vector<Flag> timing_flags() {
   const RunRequest standard;
   return {
@@ -80,7 +90,9 @@ const std::vector<Flag>& flags_of_assay_run() {
       {"--suite-hash", "refuse a suite of other content", "HASH", ""},
       {"--cases-hash", "refuse a suite with other cases", "HASH", ""},
       {"--launch", "number of this launch", "N", "0"},
-      {"--attempt", "number of this attempt", "N", "0"}};
+      {"--attempt", "number of this attempt", "N", "0"},
+      {"--all-ranks", "every launched process measures at once, each a problem of its own", "",
+       ""}};
   return flags;
 }
 
@@ -180,7 +192,11 @@ std::vector<Example> Benchmark::examples() const {
 Command benchmark_command(const Benchmark& benchmark) {
   std::vector<Flag> flags;
   for (const Dimension& axis : all_dimensions(benchmark))
-    if (!axis.found) flags.push_back(flag_of(axis));
+    if (!axis.found) {
+      flags.push_back(flag_of(axis));
+      for (const Dimension::Wording& wording : axis.wordings)
+        flags.push_back(flag_of(axis, wording));
+    }
   // Headings follow one another, whatever the order of the dimensions in the id.
   std::stable_sort(flags.begin(), flags.end(), [](const Flag& a, const Flag& b) {
     return a.group != b.group && a.group != "Backend" && b.group == "Backend";
@@ -214,9 +230,14 @@ RunRequest parse_benchmark_options(const Benchmark& benchmark, int argc, const c
   const Given& given = *parsed;
   const std::vector<Dimension> axes = all_dimensions(benchmark);
   report_old_flags(axes, argc, argv);
-  for (const Dimension& axis : axes)
+  for (const Dimension& axis : axes) {
     if (const auto found = given.find(flag_name(axis)); found != given.end() && !axis.found)
       request.chosen[axis.name] = found->second;
+    for (const Dimension::Wording& wording : axis.wordings)
+      if (const auto found = given.find(dashed(wording.name)); found != given.end())
+        for (const std::string& value : found->second)
+          request.chosen[axis.name].push_back(wording.begins + value);
+  }
   if (const auto found = given.find("baseline"); found != given.end())
     request.baselines = found->second;
   else
@@ -227,6 +248,7 @@ RunRequest parse_benchmark_options(const Benchmark& benchmark, int argc, const c
   request.suite_hash = value_of(given, "suite-hash");
   request.cases_hash = value_of(given, "cases-hash");
   request.out = value_of(given, "out");
+  request.all_ranks = given.contains("all-ranks");
   request.required = given.contains("required");
   request.list = given.contains("list");
   request.json = given.contains("json");

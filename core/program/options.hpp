@@ -28,6 +28,8 @@ struct RunRequest {
   int launches = 1;           ///< --launches: child processes, each with all cases
   std::filesystem::path out;  ///< --out FILE
   std::vector<std::string> baselines;
+  /// --all-ranks: every launched process measures at once, also of a benchmark of one process
+  bool all_ranks = false;
   bool required = false;  ///< --required: unsupported counts as failed
   bool list = false,
        json = false;  ///< --list: print the cases instead of running them; --json: as JSON

@@ -300,12 +300,18 @@ std::vector<Case> expand(const Benchmark& benchmark,
                          const std::map<std::string, std::vector<std::string>>& chosen,
                          Plugins& plugins, bool required, const RankCount& started, Unused unused) {
   const std::vector<Dimension> axes = all_dimensions(benchmark);
-  std::map<std::string, std::string> axis_of;  // by its names
+  std::map<std::string, std::string> axis_of, begins;  // by its names
   std::vector<std::string> axis_names;
   for (const Dimension& axis : axes)
     for (const std::string& name : {axis.name, axis.also, axis.flag})
       if (!axis.found && !name.empty() && axis_of.emplace(name, axis.name).second)
         axis_names.push_back(name);
+  for (const Dimension& axis : axes)
+    for (const Dimension::Wording& wording : axis.wordings) {
+      axis_of[wording.name] = axis.name;
+      begins[wording.name] = wording.begins;
+      axis_names.push_back(wording.name);
+    }
   std::map<std::string, std::vector<std::string>> asked;
   for (const auto& [name, values] : chosen) {
     const auto axis = axis_of.find(name);
@@ -313,7 +319,9 @@ std::vector<Case> expand(const Benchmark& benchmark,
       throw DimensionError(name,
                            unknown_name("dimension of " + benchmark.name(), name, axis_names));
     std::vector<std::string>& all = asked[axis->second];
-    all.insert(all.end(), values.begin(), values.end());
+    const auto beginning = begins.find(name);
+    for (const std::string& value : values)
+      all.push_back((beginning == begins.end() ? "" : beginning->second) + value);
   }
 
   const auto asked_by_name = asked;

@@ -123,6 +123,8 @@ class InputBenchmark final : public Benchmark {
     }
   }
 
+  bool ranks_share(const Settings&) const override { return true; }
+
   std::unique_ptr<Problem> problem(const Settings& settings) const override {
     return std::make_unique<InputProblem>(parse_input(settings.at("problem")));
   }

@@ -250,6 +250,8 @@ class Resnet50Benchmark final : public Benchmark {
     settings["nodes"] = std::to_string(started.nodes);
   }
 
+  bool ranks_share(const Settings&) const override { return true; }
+
   std::unique_ptr<Problem> problem(const Settings& settings) const override {
     return std::make_unique<ResnetProblem>(parse_resnet(settings.at("problem")), images(settings),
                                            settings.at("direction") != inference);

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "analysis_fixture.hpp"
+#include "core/program/options.hpp"
 #include "datasets/synthetic.hpp"
 #include "models/pca/benchmark.hpp"
 #include "models/pca/pca.hpp"
@@ -27,6 +28,33 @@ TEST(Pca, TheSameOnAnyNumberOfRanks) {
         EXPECT_EQ(several.at("unresolved").value, one.at("unresolved").value);
       }
     }
+}
+
+TEST(Pca, RowsAreFlagsOfTheirOwn) {
+  const auto problem = [](const fixture::Flags& flags, int ranks) {
+    return fixture::one_case(pca_benchmark(), flags, ranks).settings.at("problem");
+  };
+  EXPECT_EQ(problem({{"rows", "1000"}}, 2), "n1000d250");
+  EXPECT_EQ(problem({{"rows", "1000d7"}}, 2), "n1000d7");
+  EXPECT_EQ(problem({{"rows_per_rank", "100"}}, 3), "n300d250");
+  const char* words[] = {"assay-pca", "--rows", "10,20", "--rows-per-rank=5"};
+  int exit = -1;
+  const RunRequest request = parse_benchmark_options(pca_benchmark(), 4, words, exit);
+  EXPECT_EQ(request.chosen.at("problem"), (std::vector<std::string>{"n10", "n20", "each5"}));
+}
+
+TEST(Pca, ARankMayHaveFewerRowsThanColumns) {
+  const auto on = [](int ranks) {
+    return metrics_on_ranks(pca_benchmark(),
+                            {{"algorithm", "tsqr"}, {"problem", "n11d7"}, {"backend", "reference"}},
+                            ranks);
+  };
+  const auto one = on(1);
+  for (const int ranks : {2, 4, 11}) {  // 11: one row each
+    const auto several = on(ranks);
+    for (const char* name : {"first_sd", "last_sd"})
+      EXPECT_NEAR(several.at(name).value / one.at(name).value, 1, 1e-12) << name << ranks;
+  }
 }
 
 TEST(Pca, BackendsAndPrecisions) {

@@ -3,84 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <regex>
-#include "analysis/run/ceiling.hpp"
-#include "analysis/run/ceiling_bracket.hpp"
 #include "analysis/run/result_file.hpp"
 #include "analysis/table/table.hpp"
+#include "ceiling_rows.hpp"
 #include "core/base/clock.hpp"
 #include "core/result/layers.hpp"
 #include "core/result/schema.hpp"
-#include "rows.hpp"
 
 namespace {
 
 using namespace assay;
-using nlohmann::json;
-
-constexpr double cache = 32e6;
-
-json environment() {
-  return {{"host", "h"},
-          {"hardware",
-           {{"caches",
-             {{{"level", 3}, {"type", "unified"}, {"bytes", cache}, {"count", 1}},
-              {{"level", 1}, {"type", "data"}, {"bytes", 1000}, {"count", 2}}}}}},
-          {"software", json::object()},
-          {"volatile", json::object()},
-          {"hashes", {{"hardware", "a"}, {"software", "b"}}}};
-}
-
-/// A row of assay-stream: `rate` in its best sample, much less in the others.
-json stream(const std::string& descriptor, const std::string& precision, double rate,
-            const std::string& status = "ok", int threads = 2) {
-  const double work = 1e9;
-  json row = {{"id", "stream/" + precision + "/" + descriptor},
-              {"benchmark", "stream"},
-              {"problem", {{"descriptor", descriptor}, {"flops", work}, {"bytes", work}}},
-              {"parameters", {{"precision", precision}, {"threads", threads}}},
-              {"executed", nullptr},
-              {"status", status},
-              {"reason", nullptr},
-              {"verification", nullptr},
-              {"rates", json::object()},
-              {"time_s", {{"min", work / rate}, {"median", 2 * work / rate}}}};
-  if (status != "ok") {
-    row["time_s"] = nullptr;
-    row["reason"] = "why it is " + status;
-  }
-  return row;
-}
-
-Bracket bracket(std::vector<json> rows) {
-  return {
-      {"started", "2026-01-01T00:00:00.000Z"}, {"seconds", 1}, {"reason", nullptr}, {"rows", rows}};
-}
-
-/// assay-stream's sum of a working set of so many bytes, many times over in a run.
-json read(double bytes, double rate, const std::string& status = "ok") {
-  json row = stream("read_n1", "fp64", rate, status);
-  row["problem"]["passes"] = 1e9 / bytes;
-  return row;
-}
-
-/// fp32 at 1e12 FLOP/s, memory at 1e10 B/s, caches (1000 bytes for each of two threads, and 32 MB)
-/// at 4e11 and 1e11 B/s.
-Bracket plain() {
-  return bracket({stream("fma_n2", "fp32", 1e12), stream("triad_n9", "fp64", 1e10),
-                  read(1000, 4e11), read(8000, 1e11)});
-}
-
-json row_of(double seconds, double flops, double bytes, Settings more = {}) {
-  json row = test::row("ok", seconds, 0, std::move(more), 0, flops);
-  row["problem"]["bytes"] = bytes;
-  return row;
-}
-
-json with_ceiling(json row, const std::vector<Bracket>& brackets,
-                  const std::vector<std::size_t>& around) {
-  add_ceiling(row, brackets, around, environment(), "nothing was measured");
-  return row;
-}
+using namespace test::ceilings;
 
 TEST(Ceiling, BoundByCompute) {
   const json row = with_ceiling(row_of(2, 1e12, 1e6), {plain()}, {0});
@@ -315,19 +248,6 @@ TEST(Ceiling, NullAndTheReason) {
   EXPECT_NE(reason(good, {no_cache}, {0}).find("why it is failed"), std::string::npos);
 }
 
-TEST(Ceiling, OfSeveralRanksIsWhatARankHasBesideTheOthers) {
-  Bracket alone = plain(), together = plain();
-  for (json& row : together["rows"]) {
-    row["parameters"]["ranks"] = 2;
-    row["time_s"]["min"] = 2 * row["time_s"]["min"].get<double>();
-  }
-  json ranks = row_of(2, 5e11, 0);
-  ranks["parameters"]["ranks"] = 2;
-  const json row = with_ceiling(ranks, {alone, together}, {0, 1});
-  EXPECT_DOUBLE_EQ(row["ceiling"]["flops_per_s"], 5e11);
-  EXPECT_DOUBLE_EQ(row["ceiling"]["fraction"], 0.5);
-}
-
 TEST(Ceiling, RowsHaveTheBracketsOfTheirSession) {
   const auto row = [](const std::string& id, int launch = 0) {
     json made = row_of(2, 1e12, 0);
@@ -378,42 +298,6 @@ TEST(Ceiling, TableMarksWhatExceeds) {
   EXPECT_NE(text.find("\n^ Faster than the ceiling"), std::string::npos) << text;
   const std::string without = render_table({{"", test::result({test::row("ok", 1)})}}, {}, {});
   EXPECT_EQ(without.find("ceiling"), std::string::npos) << without;
-}
-
-TEST(Ceiling, NeedsArePrecisionsAndThreadsOfTheCases) {
-  CeilingNeeds needs;
-  PlannedBenchmark conv{"conv", "", {}}, own{"stream", "", {}};
-  Case benchmark_case;
-  benchmark_case.settings = {{"precision", "bf16"}, {"threads", "4"}};
-  conv.cases.push_back(benchmark_case);
-  benchmark_case.settings["precision"] = "bf16_fp32";  // whose inputs are bf16
-  conv.cases.push_back(benchmark_case);
-  benchmark_case.settings = {{"precision", "fp64"}, {"threads", "8"}};
-  own.cases.push_back(benchmark_case);
-  needs.add({conv, own}, environment()["hardware"]);
-  EXPECT_EQ(needs.precisions, std::set<std::string>{"bf16"});
-  EXPECT_EQ(needs.threads, std::set<int>{4});
-  EXPECT_TRUE(needs.data.empty());  // its bytes are not known
-}
-
-TEST(Ceiling, NeedsAreTheLevelsThatMayBoundACase) {
-  using Data = std::set<std::pair<int, std::string>>;
-  const auto needed = [](std::vector<double> bytes, const std::string& mode) {
-    PlannedBenchmark conv{"conv", "", {}};
-    Case benchmark_case;
-    benchmark_case.settings = {{"precision", "fp32"}, {"threads", "2"}, {"cache", mode}};
-    benchmark_case.working_sets = std::move(bytes);
-    conv.cases.push_back(benchmark_case);
-    CeilingNeeds needs;
-    needs.add({conv}, environment()["hardware"]);
-    return needs.data;
-  };
-  EXPECT_EQ(needed({100}, "hot"), (Data{{2, "read_n125"}}));  // half of 2 x 1000 bytes
-  EXPECT_EQ(needed({1e6}, "hot"), (Data{{2, "read_n125"}, {2, "read_n1000"}}));
-  EXPECT_EQ(needed({1e9}, "hot"), (Data{{2, "read_n1000"}, {2, "triad"}}));
-  EXPECT_EQ(needed({100}, "cold"), (Data{{2, "triad"}}));
-  // Of a network, whose operations have data of several sizes.
-  EXPECT_EQ(needed({100, 1e9}, "hot"), (Data{{2, "read_n125"}, {2, "read_n1000"}, {2, "triad"}}));
 }
 
 TEST(Ceiling, TellsWhatWasMeasuredAndWhatIsPromised) {

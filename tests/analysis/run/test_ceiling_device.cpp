@@ -190,7 +190,6 @@ TEST(CeilingDevice, WithoutOneEachRowSaysWhy) {
 }
 
 TEST(CeilingDevice, NeedsAreThePrecisionsOfEachDevice) {
-  CeilingNeeds needs;
   PlannedBenchmark conv{"conv", "", {}}, comm{"collectives", "", {}};
   Case benchmark_case;
   benchmark_case.settings = {
@@ -200,14 +199,15 @@ TEST(CeilingDevice, NeedsAreThePrecisionsOfEachDevice) {
   conv.cases.push_back(benchmark_case);
   benchmark_case.settings.erase("backend");  // a transport has no arithmetic to ask for
   comm.cases.push_back(benchmark_case);
-  needs.add({conv, comm}, environment()["hardware"]);
+  const CeilingPlan plan = ceiling_plan({conv, comm}, environment()["hardware"]);
+  const CeilingNeeds& needs = plan.at({});
   EXPECT_TRUE(needs.threads.empty());
   const std::map<CeilingPlace, std::set<std::string>> expected{{{"cuda", "gpu"}, {"fp16", "tf32"}}};
   EXPECT_EQ(needs.devices, expected);
   EXPECT_FALSE(needs.none());
-  CeilingNeeds both;
-  both.add(needs);
-  EXPECT_EQ(both.devices, expected);
+  CeilingPlan both;
+  add(both, plan);
+  EXPECT_EQ(both.at({}).devices, expected);
   EXPECT_TRUE(CeilingNeeds{}.none());
 }
 

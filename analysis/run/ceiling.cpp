@@ -222,7 +222,7 @@ Roof roof_of(const json& row, const Ceilings& ceilings, const std::vector<CacheL
     if (!bandwidth) throw NoCeiling{fmt::format("no bandwidth of {} ({})", roof.level, why)};
     roof.bytes_per_s = ranks.here * bandwidth->per_s;
     roof.judges = bandwidth->judges;
-    roof.surely = bandwidth->surely;
+    roof.surely = ranks.here * bandwidth->surely;
     // A run of the probe is short beside the launch of a kernel, which a row has, too: it takes no
     // less than the probe if it moves no less, but more may go at a higher rate.
     if (on_device && level < levels.size()) roof.bytes = std::min(roof.bytes, bandwidth->of);

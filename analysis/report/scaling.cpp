@@ -24,6 +24,9 @@ std::optional<double> amount_of(const Series& series) {
   const json amounts = series.first().at("problem").value("amounts", json::object());
   for (const char* const rate : {"images_per_s", "input_bytes_per_s", "flops_per_s", "bytes_per_s"})
     if (const json amount = amounts.value(rate, json()); amount.is_number()) return amount;
+  for (const char* const whole : {"global_batch_size", "size"})  // of older programs
+    if (const json amount = series.first().at("problem").value(whole, json()); amount.is_number())
+      return amount;
   return std::nullopt;
 }
 

@@ -335,10 +335,12 @@ void RowCheck::ceiling(const json* brackets) const {
   }
 }
 
-/// A rate of a ceiling is the best sample of a row of its brackets.
+/// A rate of a ceiling is the best sample of a row of its brackets, which is one rank's, as often
+/// as ranks share the problem.
 void RowCheck::bracketed(const char* rate, const char* amount, const json& ceiling,
                          const json& brackets) const {
   if (!ceiling.at(rate).is_number()) return;
+  const double of_rank = ceiling[rate].get<double>() / row_.at("problem").value("shared_by", 1.0);
   for (const json& place : ceiling["brackets"]) {
     const std::size_t index = place;
     if (index >= brackets.size())
@@ -350,7 +352,7 @@ void RowCheck::bracketed(const char* rate, const char* amount, const json& ceili
       const json done = row.at("problem").value(amount, json());
       if (row.at("status") != "ok" || !done.is_number()) continue;
       const double least = row.at("time_s").at("min");
-      if (least > 0 && near(done.get<double>() / least, ceiling[rate].get<double>())) return;
+      if (least > 0 && near(done.get<double>() / least, of_rank)) return;
     }
   }
   refuse(

@@ -236,6 +236,7 @@ TEST(Ceiling, NullAndTheReason) {
   EXPECT_TRUE(with_ceiling(good, {lost, plain()}, {0, 1})["ceiling"].is_object());
   json ranks = good;
   ranks["parameters"]["ranks"] = 2;
+  ranks["problem"]["shared_by"] = 2;
   EXPECT_NE(reason(ranks, {plain()}, {0}).find("each of 2 ranks"), std::string::npos);
   json itself = good;
   itself["benchmark"] = "stream";

@@ -19,7 +19,7 @@ std::string make_id(const std::string& benchmark, const std::vector<Dimension>& 
                     const Settings& settings) {
   std::string id = benchmark, named;
   for (const Dimension& axis : dimensions) {
-    if (!axis.field.empty()) continue;
+    if (!axis.field.empty()) continue;  // no axis of its own
     const auto found = settings.find(axis.name);
     if (found == settings.end())
       throw std::logic_error("no value for dimension " + axis.name + " of " + benchmark);
@@ -35,6 +35,7 @@ std::string make_id(const std::string& benchmark, const std::vector<Dimension>& 
 std::string make_id_form(const std::string& benchmark, const std::vector<Dimension>& dimensions) {
   std::string form = benchmark, named;
   for (const Dimension& axis : dimensions) {
+    if (!axis.field.empty()) continue;  // no axis of its own
     if (!axis.in_id)
       named += "[/" + axis.name + "]";
     else if (axis.omit.empty())

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 
 #include "core/base/error.hpp"
 #include "core/program/options.hpp"
@@ -15,15 +16,21 @@ bool among(const std::string& value, const std::vector<std::string>& values) {
   return std::find(values.begin(), values.end(), value) != values.end();
 }
 
-/// "0.10" and "0.1".
+std::optional<double> number_of(const std::string& text) {
+  const char* const end = text.data() + text.size();
+  double value = 0;
+  const auto [at, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc()) return {};
+  if (at == end) return value;
+  if (*at != '/') return {};
+  const auto divisor = number_of(std::string(at + 1, end));
+  return divisor ? std::optional(value / *divisor) : std::nullopt;
+}
+
+/// "0.10" and "0.1", "1/1" and "1".
 bool same_number(const std::string& a, const std::string& b) {
-  const auto number = [](const std::string& text, double& value) {
-    const char* const end = text.data() + text.size();
-    const auto [at, error] = std::from_chars(text.data(), end, value);
-    return error == std::errc() && at == end;
-  };
-  double left = 0, right = 0;
-  return number(a, left) && number(b, right) && left == right;
+  const auto left = number_of(a), right = number_of(b);
+  return left && right && *left == *right;
 }
 
 /// Whether a value changes nothing of a case: a value of a closed list that completing takes out,

@@ -46,7 +46,7 @@ inline void expect_parameters_judged(const Benchmark& benchmark,
     const nlohmann::json row = row_of(benchmark, settings, problem.get());
     ASSERT_EQ(identity_of(row), "accepted") << row["id"];
     for (const Dimension& axis : axes) {
-      if (axis.name == "problem") continue;
+      if (axis.name == "problem" || !axis.field.empty()) continue;  // no parameters of a row
       for (const std::string& value : {std::string("another"), std::string("a"), axis.omit}) {
         if (value == settings.at(axis.name)) continue;
         nlohmann::json spoilt = row;

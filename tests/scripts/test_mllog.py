@@ -2,6 +2,7 @@
 """assay mllog: the log of a run that MLPerf's compliance checker accepts, and every reason for which another run has none."""
 import copy
 import json
+import re
 import subprocess
 import sys
 
@@ -54,7 +55,6 @@ class Mllog(RunTest):
         """The same file as if it were of ResNet-50 on ImageNet."""
         result = self.trained()
         row = result["rows"][0]
-        row["id"] = row["id"].replace(row["problem"]["descriptor"], NETWORK)
         row["problem"]["descriptor"] = NETWORK
         self.put(row, **{**PARAMETERS, **changed})
         row["epochs"] = epochs()
@@ -63,13 +63,17 @@ class Mllog(RunTest):
         return result
 
     def put(self, row, **parameters):
-        """Parameters, also where the id names them."""
-        for name, value in parameters.items():
-            before = row["parameters"][name]
-            row["id"] = (row["id"] + "/").replace(f"/{name}={before}/", f"/{name}={value}/").removesuffix("/")
-            if f"/{name}=" not in row["id"]:
-                row["id"] += f"/{name}={value}"
-            row["parameters"][name] = value
+        """Parameters, and the id that the form of ids makes of them."""
+        row["parameters"].update(parameters)
+
+        def part(match):
+            name, omitted = match["value"] or match["named"], match["omitted"]
+            value = row["problem"]["descriptor"] if name == "problem" else str(row["parameters"][name])
+            if match["value"]:
+                return value
+            return "" if omitted is None or value == omitted else f"/{name}={value}"
+
+        row["id"] = re.sub(r"\{(?P<value>[^}]*)\}|\[/(?P<named>[^]=]*)(=(?P<omitted>[^]]*))?\]", part, row["id_form"])
 
     def finish(self, row):
         last = row["epochs"][-1]
@@ -148,8 +152,7 @@ class Mllog(RunTest):
             "after epoch 4 and then after 7": lambda row: epochs_without(row, lambda all: all[6].update(accuracy=0.7)),
             "its first epoch is 2": lambda row: row["epochs"].pop(0),
             "throughput only": lambda row: row.pop("epochs"),
-            "inference": lambda row: (row.update(id=row["id"].replace("/training/", "/inference/")),
-                                      row["parameters"].update(direction="inference")),
+            "inference": lambda row: self.put(row, direction="inference"),
         }
         for reason, change in changes.items():
             with self.subTest(reason):

@@ -109,7 +109,7 @@ TEST(PackageEnergy, WhatIsNoNumberIsNoEnergy) {
     FakePowercap tree;
     tree.add("intel-rapl:0", "package-0");
     std::ofstream(tree.counter("intel-rapl:0")) << text;
-    EXPECT_SAYS(refusal_of(tree.root()), "no number of microjoules") << text;
+    EXPECT_SAYS(refusal_of(tree.root()), "expected a number of microjoules") << text;
   }
 }
 

@@ -146,7 +146,7 @@ TEST(ImageWriter, ATableBecomesImages) {
                 std::lround(row.x[static_cast<std::size_t>(y / 2 * 8 + x / 2)] * 255 / 16));
 
   const std::string csv = folder.write("a.csv", "a,b,c,label\n1,2,3,0\n");
-  EXPECT_NE(message_of<InputError>([&] { table_images(csv); }).find("no square"),
+  EXPECT_NE(message_of<InputError>([&] { table_images(csv); }).find("not a square image"),
             std::string::npos);
   const std::string plain = folder.write("b.csv", "1,2,3,4\n");
   EXPECT_NE(message_of<InputError>([&] { table_images(plain); }).find("no labels"),

@@ -61,7 +61,7 @@ void refuse_unused(const Benchmark& benchmark, const std::vector<Dimension>& axe
                    const std::vector<Case>& after) {
   for (const Dimension& axis : axes) {
     const auto values = asked.find(axis.name);
-    if (axis.name == "problem" || values == asked.end()) continue;
+    if (axis.name == "problem" || !axis.field.empty() || values == asked.end()) continue;
     for (const std::string& value : values->second) {
       std::string instead;  // "all" stands for values that nobody has named
       bool used = false;

@@ -49,6 +49,16 @@ TEST(RowIdentity, ANamedValueIsTheWholeOfIt) {
   EXPECT_SAYS(identity_of(row), "/parameters/scale: found 1");
 }
 
+TEST(RowIdentity, RanksThatNoIdNamesEachHadAProblemOfTheirOwn) {
+  json row = row_of_mine("mine/p/t1", {{"threads", 1}, {"ranks", 2}});
+  row["id_form"] = "mine/{problem}/t{threads}";
+  EXPECT_SAYS(identity_of(row), "/parameters/ranks: found 2, expected 1");
+  row["problem"]["shared_by"] = 2;
+  EXPECT_SAYS(identity_of(row), "/parameters/ranks: found 2, expected 1");
+  row["problem"]["shared_by"] = 1;
+  EXPECT_EQ(identity_of(row), "accepted");
+}
+
 TEST(RowIdentity, ValuesMayHoldSlashes) {
   const json row = {{"id", "collectives/allreduce/fp32/mpi/ring/4/r2/n1/replay=list/name"},
                     {"benchmark", "collectives"},

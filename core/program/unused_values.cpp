@@ -40,7 +40,8 @@ bool same_number(const std::string& a, const std::string& b) {
 bool is_unused(const Benchmark& benchmark, const Dimension& axis, const RankCount& started,
                Settings before, const Settings& completed) {
   const std::string value = before.at(axis.name);
-  if (completed.at(axis.name) != value && among(value, axis.values)) return true;
+  if (completed.at(axis.name) == value) return false;  // also where it would be so without it
+  if (among(value, axis.values)) return true;
   if (axis.defaults.empty()) return false;
   for (const std::string& standard : axis.defaults)
     if (value == standard || same_number(value, standard)) return false;

@@ -76,7 +76,8 @@ TEST_F(CollectivesBenchmarkTest, AnOptionWithoutAUseIsRefusedByItsName) {
            {{"collective", {"allreduce", "broadcast"}}, {"root", {"1"}}},
            {{"collective", {"allgather"}}, {"bytes", {"64"}}, {"op", {"sum"}}, {"root", {"0"}}},
            {{"compute", {"0.0"}}, {"fusion", {"0"}}},
-           {{"collective", {"broadcast"}}, {"placement", {"all"}}}})
+           {{"collective", {"broadcast"}}, {"placement", {"all"}}},
+           {{"transport", {"nccl"}}, {"device", {"gpu"}}}})
     EXPECT_EQ(said(useful), "accepted");
 }
 

@@ -25,7 +25,7 @@ inline constexpr const char* staging_name = ".collecting";
 /// it gets its name at last. An earlier folder stays until then.
 class NodeFolder final {
  public:
-  /// CaseError where OUT/<node> exists and is no folder of a run; Unwritable.
+  /// CaseError if OUT/<node> exists but holds no run. Unwritable if nothing can be written there.
   NodeFolder(const std::filesystem::path& out, const std::string& node);
   /// Removes what was not committed.
   ~NodeFolder();

@@ -16,7 +16,6 @@ namespace assay {
 namespace {
 
 constexpr std::size_t nodes_of_check = CheckedSteps::nodes;
-constexpr double seconds_between_progress = 5;
 
 using Clock = std::chrono::steady_clock;
 
@@ -56,8 +55,7 @@ class TrainingWorkload final : public Workload {
   /// Between timed steps.
   void reset() override {
     if (audited_) return;  // the memory that has the loss may be poisoned
-    if (made_ > 0 &&
-        (!run_.convergence.progress || seconds_since(told_) < seconds_between_progress))
+    if (made_ > 0 && (!run_.convergence.progress || seconds_since(told_) < run_.progress_seconds))
       return;
     if (made_ > 0)
       run_.convergence.progress(fmt::format(

@@ -16,6 +16,7 @@ struct TrainingRun {
   ConvergenceSettings convergence;  ///< 0 epochs: throughput alone
   bool keep_unreached = false;      ///< a training that misses the target is no wrong result
   int steps = 0;                    ///< that are timed; 0: as many as the timing options say
+  double progress_seconds = 5;      ///< between two lines of `convergence.progress`
   /// Connects the same ranks and adds their gradients; null: the workload's ranks do.
   std::shared_ptr<Communicator> gradients{};
   std::map<std::string, double> amounts;

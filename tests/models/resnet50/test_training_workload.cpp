@@ -1,0 +1,46 @@
+// What training tells of its timed steps while they are made.
+
+#include "models/resnet50/training_workload.hpp"
+
+#include <gtest/gtest.h>
+
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "core/measure/run_case.hpp"
+#include "tests/models/network/trainers.hpp"
+
+namespace assay {
+namespace {
+
+using network_test::plugins;
+
+std::vector<std::string> told(double seconds) {
+  const auto alone = serial_communicator();
+  std::vector<std::string> lines;
+  TrainingRun run;
+  run.trainer = network_test::small_settings("native");
+  run.steps = 9;
+  run.data.classes = run.trainer.shape.classes;
+  run.data.size = static_cast<int>(run.trainer.shape.image);
+  run.progress_seconds = seconds;
+  run.convergence.progress = [&](const std::string& line) { lines.push_back(line); };
+  const Outcome outcome =
+      run_case([&] { return training_workload(run, plugins(), *alone); }, *alone, TimingOptions{});
+  EXPECT_EQ(outcome.status, "ok") << outcome.reason;
+  return lines;
+}
+
+/// The memory that has the loss is poisoned by checks among the timed steps: it is then not told.
+TEST(TrainingWorkload, TellsLossAndSpeedOfTimedSteps) {
+  const std::vector<std::string> lines = told(0);
+  EXPECT_GE(lines.size(), 9);
+  const std::regex expected("[0-9]+ steps: loss [0-9.]+, [0-9.]+ images/s .*");
+  for (const std::string& line : lines) EXPECT_TRUE(std::regex_match(line, expected)) << line;
+}
+
+TEST(TrainingWorkload, TellsNothingBeforeItIsTime) { EXPECT_TRUE(told(1e9).empty()); }
+
+}  // namespace
+}  // namespace assay

@@ -31,10 +31,12 @@ json setting(const std::string& text) {
   return number && std::to_string(*number) == text ? json(*number) : json(text);
 }
 
-json parameters(const Case& benchmark_case, int ranks, int nodes) {
+/// The problem is one of them where the row's is an operation of it, whose descriptor is another.
+json parameters(const Case& benchmark_case, const Problem* problem, int ranks, int nodes) {
   json all = json::object();
   for (const auto& [name, value] : benchmark_case.settings)
-    if (name != "problem") all[name] = setting(value);
+    if (name != "problem" || (problem != nullptr && value != problem->canonical()))
+      all[name] = setting(value);
   // A case may name its own (imposed nodes).
   all.emplace("ranks", ranks);
   all.emplace("nodes", nodes);
@@ -222,7 +224,7 @@ json make_row(const std::string& benchmark, const Case& benchmark_case, const Pr
               {"launch", launch},
               {"attempt", attempt},
               {"required", benchmark_case.required},
-              {"parameters", parameters(benchmark_case, ranks, nodes)},
+              {"parameters", parameters(benchmark_case, problem, ranks, nodes)},
               {"executed", outcome.executed ? executed_json(*outcome.executed) : json(nullptr)},
               {"status", outcome.status},
               {"reason", known(outcome.reason)},

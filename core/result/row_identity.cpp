@@ -106,11 +106,21 @@ class Identity {
 
   /// "threads": its value stands at `at`.
   std::string value(const std::string& name, std::size_t& at) const {
-    const bool is_problem = name == "problem";
+    const bool is_problem = name == "problem" && !is_operation();
     const std::string text = is_problem ? descriptor_ : parameter(name).value_or("");
     if (!part_at(id_, at, text)) is_problem ? refuse_descriptor() : refuse_parameter(name);
     at += text.size();
     return name;
+  }
+
+  /// The row is of one operation of the id's problem, which is then a parameter: another parameter
+  /// names the operation ("moments"), with which the descriptor begins ("moments:n10001d250").
+  bool is_operation() const {
+    const std::string operation = descriptor_.substr(0, descriptor_.find(':'));
+    const json& all = row_.at("parameters");
+    return operation != descriptor_ && all.contains("problem") &&
+           std::any_of(all.begin(), all.end(),
+                       [&](const json& value) { return value == operation; });
   }
 
   /// "/layout=any": "/layout=nhwc" stands at `at`, or nothing of layout at this value.

@@ -4,7 +4,7 @@ import json
 import shutil
 import unittest
 
-from run_helper import BIN, SOURCE, RunTest, main
+from run_helper import ASSAY, BIN, SOURCE, RunTest, main
 
 IRIS = SOURCE / "tests" / "models" / "data" / "iris.csv"
 # words of the program, and of assay-linalg
@@ -28,6 +28,7 @@ class Parts(RunTest):
         out.unlink(missing_ok=True)
         size = () if program == "assay-linalg" or "--data" in words else ("--problem", "n1001d7")
         self.command(*launcher, BIN / program, *size, "--backend", "reference", "--threads", 1, "--max-time", 0.001, "--out", out, *words, code=code)
+        self.command(ASSAY, "validate", out, code=0)
         return json.loads(out.read_text())["rows"]
 
     def test_a_part_is_the_problem_of_assay_linalg(self):

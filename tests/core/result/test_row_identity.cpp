@@ -59,6 +59,25 @@ TEST(RowIdentity, RanksThatNoIdNamesEachHadAProblemOfTheirOwn) {
   EXPECT_EQ(identity_of(row), "accepted");
 }
 
+TEST(RowIdentity, AnOperationOfTheProblemHasOneOfItsOwn) {
+  json row = row_of_mine("mine/n9d2/part=sort", {{"part", "sort"}, {"problem", "n9d2"}});
+  row["id_form"] = "mine/{problem}[/part=whole]";
+  row["problem"]["descriptor"] = "sort:n5";
+  EXPECT_EQ(identity_of(row), "accepted");
+  row["parameters"]["problem"] = "n8d2";
+  EXPECT_SAYS(identity_of(row), "/parameters/problem: found \"n8d2\"");
+  row["parameters"].erase("problem");
+  EXPECT_SAYS(identity_of(row), "/problem/descriptor: found \"sort:n5\"");
+  row["parameters"]["problem"] = "n9d2";
+  row["problem"]["descriptor"] = "merge:n5";
+  EXPECT_SAYS(identity_of(row), "/problem/descriptor: found \"merge:n5\"");
+  // A problem that no parameter names an operation of is that of the id, whatever else is said.
+  row = row_of_mine("mine/n9d2/part=sort", {{"part", "sort"}, {"problem", "n9d2"}});
+  row["id_form"] = "mine/{problem}[/part=whole]";
+  row["problem"]["descriptor"] = "n5";
+  EXPECT_SAYS(identity_of(row), "/problem/descriptor: found \"n5\"");
+}
+
 TEST(RowIdentity, ValuesMayHoldSlashes) {
   const json row = {{"id", "collectives/allreduce/fp32/mpi/ring/4/r2/n1/replay=list/name"},
                     {"benchmark", "collectives"},

@@ -51,17 +51,7 @@ class Loss final : public OwnOperation {
   std::int64_t lanes_, parts_;
 };
 
-Result<std::unique_ptr<Operation>> make_loss(Device& device, const Problem& what,
-                                             const Options& options, Communicator&) {
-  const auto& problem = problem_cast<LossProblem>(what);
-  if (const auto why = why_not_precision(problem)) return Unsupported{*why};
-  if (auto why = why_not_own(problem, problem.precision(), options, device)) return *why;
-  return with_stored(storage(problem.precision()), [&](auto stored) -> std::unique_ptr<Operation> {
-    return std::make_unique<Loss<decltype(stored)>>(problem);
-  });
-}
-
-const Maker add_loss{makers(), kind_of<LossProblem>(), &make_loss, {"direct"}};
+const Maker add_loss{makers(), kind_of<LossProblem>(), &make_own<LossProblem, Loss>, {"direct"}};
 
 }  // namespace
 }  // namespace assay::cuda

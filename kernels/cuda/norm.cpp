@@ -99,20 +99,8 @@ class Normalization final : public OwnOperation {
   Value* factor_ = nullptr;
 };
 
-Result<std::unique_ptr<Operation>> make_norm(Device& device, const Problem& what,
-                                             const Options& options, Communicator&) {
-  const auto& problem = problem_cast<NormProblem>(what);
-  if (const auto why = why_not_precision(problem)) return Unsupported{*why};
-  if (auto why = why_not_own(problem, problem.precision(), options, device)) return *why;
-  return with_stored(storage(problem.precision()), [&](auto stored) -> std::unique_ptr<Operation> {
-    using Stored = decltype(stored);
-    if (problem.shape().ic % widest<Stored> == 0)
-      return std::make_unique<Normalization<Stored, widest<Stored>>>(problem);
-    return std::make_unique<Normalization<Stored, 1>>(problem);
-  });
-}
-
-const Maker add_norm{makers(), kind_of<NormProblem>(), &make_norm, {"direct"}};
+const Maker add_norm{
+    makers(), kind_of<NormProblem>(), &make_own<NormProblem, Normalization>, {"direct"}};
 
 }  // namespace
 }  // namespace assay::cuda

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/api/backend.hpp"
 #include "core/api/operation.hpp"
 #include "kernels/cuda/for_each.hpp"
 #include "support/cuda/device.hpp"
@@ -87,5 +88,40 @@ auto with_stored(DataType type, const Make& make) {
 /// Why no operation of ours computes a problem with these options; nothing where one does.
 std::optional<Unsupported> why_not_own(const Problem& problem, Precision precision,
                                        const Options& options, const Device& device);
+
+/// make(problem, an element of the type that it stores), where this GPU computes it.
+template <class P, class Make>
+Result<std::unique_ptr<Operation>> make_stored(const Device& device, const Problem& what,
+                                               const Options& options, const Make& make) {
+  const P& problem = problem_cast<P>(what);
+  if (auto why = why_not_precision(problem)) return Unsupported{std::move(*why)};
+  if (auto why = why_not_own(problem, problem.precision(), options, device)) return *why;
+  return with_stored(storage(problem.precision()),
+                     [&](auto stored) { return make(problem, stored); });
+}
+
+/// The maker of an operation of the problem P (`Makers`): Own, for the type that P stores.
+template <class P, template <class Stored> class Own>
+Result<std::unique_ptr<Operation>> make_own(Device& device, const Problem& what,
+                                            const Options& options, Communicator&) {
+  return make_stored<P>(device, what, options,
+                        [](const P& problem, auto stored) -> std::unique_ptr<Operation> {
+                          return std::make_unique<Own<decltype(stored)>>(problem);
+                        });
+}
+
+/// The same, where Own also has a width: whole packs of channels where they fill P's, or single
+/// channels.
+template <class P, template <class Stored, int width> class Own>
+Result<std::unique_ptr<Operation>> make_own(Device& device, const Problem& what,
+                                            const Options& options, Communicator&) {
+  return make_stored<P>(device, what, options,
+                        [](const P& problem, auto stored) -> std::unique_ptr<Operation> {
+                          using Stored = decltype(stored);
+                          if (problem.shape().ic % widest<Stored> == 0)
+                            return std::make_unique<Own<Stored, widest<Stored>>>(problem);
+                          return std::make_unique<Own<Stored, 1>>(problem);
+                        });
+}
 
 }  // namespace assay::cuda

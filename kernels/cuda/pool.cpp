@@ -50,21 +50,14 @@ class Pooling final : public OwnOperation {
 };
 
 Result<std::unique_ptr<Operation>> make_pool(Device& device, const Problem& what,
-                                             const Options& options, Communicator&) {
-  const auto& problem = problem_cast<PoolProblem>(what);
-  if (const auto why = why_not_precision(problem)) return Unsupported{*why};
-  if (auto why = why_not_own(problem, problem.precision(), options, device)) return *why;
-  if (problem.shape().ih * problem.shape().iw > std::numeric_limits<std::int32_t>::max())
+                                             const Options& options, Communicator& ranks) {
+  const PoolShape& shape = problem_cast<PoolProblem>(what).shape();
+  if (shape.ih * shape.iw > std::numeric_limits<std::int32_t>::max())
     return Unsupported{
         fmt::format("cuda numbers the pixels of a plane with 32 bits ({} are more). "
                     "Use a smaller plane.",
-                    problem.canonical())};
-  return with_stored(storage(problem.precision()), [&](auto stored) -> std::unique_ptr<Operation> {
-    using Stored = decltype(stored);
-    if (problem.shape().ic % widest<Stored> == 0)
-      return std::make_unique<Pooling<Stored, widest<Stored>>>(problem);
-    return std::make_unique<Pooling<Stored, 1>>(problem);
-  });
+                    what.canonical())};
+  return make_own<PoolProblem, Pooling>(device, what, options, ranks);
 }
 
 const Maker add_pool{makers(), kind_of<PoolProblem>(), &make_pool, {"direct"}};

@@ -24,17 +24,7 @@ class Sum final : public OwnOperation {
   std::int64_t n_;
 };
 
-Result<std::unique_ptr<Operation>> make_sum(Device& device, const Problem& what,
-                                            const Options& options, Communicator&) {
-  const auto& problem = problem_cast<SumProblem>(what);
-  if (const auto why = why_not_precision(problem)) return Unsupported{*why};
-  if (auto why = why_not_own(problem, problem.precision(), options, device)) return *why;
-  return with_stored(storage(problem.precision()), [&](auto stored) -> std::unique_ptr<Operation> {
-    return std::make_unique<Sum<decltype(stored)>>(problem);
-  });
-}
-
-const Maker add_sum{makers(), kind_of<SumProblem>(), &make_sum, {"direct"}};
+const Maker add_sum{makers(), kind_of<SumProblem>(), &make_own<SumProblem, Sum>, {"direct"}};
 
 }  // namespace
 }  // namespace assay::cuda

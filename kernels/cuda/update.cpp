@@ -84,17 +84,8 @@ class Update final : public OwnOperation {
   std::shared_ptr<const UpdateTensorBlocks> tensors_;
 };
 
-Result<std::unique_ptr<Operation>> make_update(Device& device, const Problem& what,
-                                               const Options& options, Communicator&) {
-  const auto& problem = problem_cast<UpdateProblem>(what);
-  if (const auto why = why_not_precision(problem)) return Unsupported{*why};
-  if (auto why = why_not_own(problem, problem.precision(), options, device)) return *why;
-  return with_stored(storage(problem.precision()), [&](auto stored) -> std::unique_ptr<Operation> {
-    return std::make_unique<Update<decltype(stored)>>(problem);
-  });
-}
-
-const Maker add_update{makers(), kind_of<UpdateProblem>(), &make_update, {"direct"}};
+const Maker add_update{
+    makers(), kind_of<UpdateProblem>(), &make_own<UpdateProblem, Update>, {"direct"}};
 
 }  // namespace
 }  // namespace assay::cuda

@@ -121,24 +121,27 @@ def fugaku(folder, sources):
                               "Fujitsu compiler and SSL-II, oneDNN aarch64, tcmalloc, Horovod")])
 
 
-def deep_learning_example(framework, folder):
-    return (f"NVIDIA, Deep Learning Examples: ResNet-50 v1.5 for {framework}, README without a date, "
-            f"https://github.com/NVIDIA/DeepLearningExamples/tree/master/{folder}")
+def deep_learning_example(framework, container, commit, folder):
+    return (f"NVIDIA, Deep Learning Examples: ResNet-50 v1.5 for {framework}, README without a date (container {container}), "
+            f"https://github.com/NVIDIA/DeepLearningExamples/blob/{commit}/{folder}/README.md")
 
 
 def mlperf_training(version, date):
     return f"MLCommons, MLPerf Training v{version} results, {date}, https://github.com/mlcommons/training_results_v{version}"
 
 
-EXAMPLES = {"MXNet": deep_learning_example("MXNet", "MxNet/Classification/RN50v1.5"),
-            "PyTorch": deep_learning_example("PyTorch", "PyTorch/Classification/ConvNets/resnet50v1.5")}
+# The readmes print other numbers in other versions, so each is cited by its commit.
+EXAMPLES = {"MXNet": deep_learning_example("MXNet", "mxnet-20.12-py3", "134510b4b7ff6225a76805b809e414fec3163071",
+                                           "MxNet/Classification/RN50v1.5"),
+            "PyTorch": deep_learning_example("PyTorch", "pytorch-21.03", "291f0d02e815b148fa5c2b81bf07aa3552142895",
+                                             "PyTorch/Classification/ConvNets/resnet50v1.5")}
 TODAY = [  # file, description, processor, rows: (precision, framework, text, images/s, citation)
     ("v100", "NVIDIA V100: ResNet-50 training", "NVIDIA V100", "Volta",
      [(None, None, "905", 905, SATO.citation + ", quoting NVIDIA"), ("fp32", "MXNet", "384", 384, EXAMPLES["MXNet"]),
       ("mixed", "MXNet", "1,376", 1376, EXAMPLES["MXNet"]),
       ("fp32", "PyTorch", "367", 367, EXAMPLES["PyTorch"]), ("mixed", "PyTorch", "1,200", 1200, EXAMPLES["PyTorch"])]),
-    ("a100", "NVIDIA A100: ResNet-50 training", "NVIDIA A100", "Ampere",  # the page rounds MXNet's
-     [("tf32", "MXNet", "1055.78", 1055.78, EXAMPLES["MXNet"]), ("mixed", "MXNet", "3410.52", 3410.52, EXAMPLES["MXNet"]),
+    ("a100", "NVIDIA A100: ResNet-50 training", "NVIDIA A100", "Ampere",  # MXNet's as the README prints them; the page has others
+     [("tf32", "MXNet", "1022", 1022, EXAMPLES["MXNet"]), ("mixed", "MXNet", "2180", 2180, EXAMPLES["MXNet"]),
       ("tf32", "PyTorch", "938", 938, EXAMPLES["PyTorch"]), ("mixed", "PyTorch", "2,470", 2470, EXAMPLES["PyTorch"])]),
     ("h100", "NVIDIA H100: ResNet-50 training, per GPU", "NVIDIA H100", "Hopper",
      [("fp16", None, "7,155", 7155, mlperf_training("4.0", "12 June 2024"))]),
@@ -148,7 +151,7 @@ TODAY = [  # file, description, processor, rows: (precision, framework, text, im
 
 
 def resnet50_today(folder, sources):
-    sources.on_page("V100 384 fp32 / 1,376 mixed; A100 1,056 tf32 / 3,411 mixed (NVIDIA DeepLearningExamples, MXNet)",
+    sources.on_page("V100 384 fp32 / 1,376 mixed;",
                     "PyTorch V100 367/1,200, A100 938/2,470; H100 7,155 fp16 per GPU (MLPerf Training 4.0)",
                     "Sapphire Rapids socket 268 bf16 (MLPerf Training 2.1)",
                     "| V100 reference quoted beside it, training | 905 (precision not given) | – |")

@@ -139,10 +139,10 @@ std::vector<Dimension> AnalyticsBenchmark::dimensions() const {
   problem.help =
       "the table: n262144d250 (rows, features), each65536d250 (rows of each rank: weak scaling), "
       "or its size: 8GB (10^9), 8G (2^30); without d of 250 features; a file has its own";
-  problem.wordings = {{"rows", "n", "rows of the table: 262144 is --problem n262144", ""},
-                      {"rows_per_rank", "each",
-                       "rows of each rank (weak scaling): 65536 is --problem each65536", ""}};
   all.push_back(std::move(problem));
+  all.push_back(dimension::field("rows", "n", "rows of the table"));
+  all.push_back(dimension::field("rows_per_rank", "each", "rows of each rank, in place of --rows"));
+  all.push_back(dimension::field("features", "d", "columns of the table", "250"));
   all.push_back(scale_dimension());
   all.push_back(dimension::conform(name()));
   all.push_back(counted("ranks", "r"));

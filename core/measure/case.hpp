@@ -28,14 +28,9 @@ struct Dimension {
   std::string shown_default{};  ///< default in --help where that depends on the machine; empty: it
                                 ///< is `defaults`
   bool over_suite = false;      ///< its flag may be given with --suite, and applies to all cases
-  /// A flag, and suite key, of its own for values that begin alike: --rows 8 is the value "n8".
-  struct Wording {
-    std::string name, begins, help, otherwise;
-  };
-  std::vector<Wording> wordings{};
-  bool in_id = true;    ///< false: it changes nothing of what is measured (a file's path)
-  std::string field{};  ///< of the problem's descriptor ("d"), which its value changes: no axis of
-                        ///< its own
+  bool in_id = true;            ///< false: it changes nothing of what is measured (a file's path)
+  std::string field{};  ///< field of the problem's descriptor that the value sets: --depth 18 is
+                        ///< d18 in --problem, so the id has it there and not as an axis of its own
 };
 
 using Settings = std::map<std::string, std::string>;

@@ -72,13 +72,17 @@ namespace dimension {
 /// suite is the same on every machine: a backend that was not built is `unsupported`, not bad
 /// usage.
 Dimension backend(const std::string& operation, std::vector<std::string> defaults);
-/// Names of the backends that have this operation ("collectives": the transports), built here or
-/// not.
+/// Names of the backends that have this operation, built here or not ("collectives": the
+/// transports; "launched ranks": those that join what a launcher has started without another's
+/// help).
 std::vector<std::string> backends_of(const std::string& operation);
 Dimension precision(std::vector<std::string> values, std::vector<std::string> defaults);
 Dimension algorithm(
     std::vector<std::string> values);  ///< default auto; names of loaded backends are valid too
 Dimension problem(std::vector<std::string> defaults);
+/// A flag for one field of the problem's descriptor: --depth 18 for field "d" is d18 in --problem.
+Dimension field(std::string name, std::string field, std::string help,
+                std::string shown_default = "", std::vector<std::string> values = {});
 Dimension cache();                                  ///< hot | cold
 Dimension threads();                                ///< default: processors this process may use
 Dimension layout(std::vector<std::string> values);  ///< default any, left out of the id

@@ -29,7 +29,7 @@ std::string dashed(std::string name) {
 Flag flag_of(const Dimension& axis) {
   Flag flag{"--" + flag_name(axis),
             axis.help,
-            "NAME,...",
+            axis.field.empty() ? "NAME,..." : "N,...",
             axis.shown_default.empty() ? join(axis.defaults, ",") : axis.shown_default,
             false,
             true,
@@ -41,16 +41,6 @@ Flag flag_of(const Dimension& axis) {
       flag.aliases.push_back(name);
   if (!axis.also.empty()) flag.aliases.push_back("--" + axis.also);
   return flag;
-}
-
-Flag flag_of(const Dimension& axis, const Dimension::Wording& wording) {
-  return {"--" + dashed(wording.name),
-          wording.help,
-          "N,...",
-          wording.otherwise,
-          false,
-          true,
-          axis.group};
 }
 
 std::vector<Flag> timing_flags() {
@@ -192,11 +182,7 @@ std::vector<Example> Benchmark::examples() const {
 Command benchmark_command(const Benchmark& benchmark) {
   std::vector<Flag> flags;
   for (const Dimension& axis : all_dimensions(benchmark))
-    if (!axis.found) {
-      flags.push_back(flag_of(axis));
-      for (const Dimension::Wording& wording : axis.wordings)
-        flags.push_back(flag_of(axis, wording));
-    }
+    if (!axis.found) flags.push_back(flag_of(axis));
   // Headings follow one another, whatever the order of the dimensions in the id.
   std::stable_sort(flags.begin(), flags.end(), [](const Flag& a, const Flag& b) {
     return a.group != b.group && a.group != "Backend" && b.group == "Backend";
@@ -230,14 +216,9 @@ RunRequest parse_benchmark_options(const Benchmark& benchmark, int argc, const c
   const Given& given = *parsed;
   const std::vector<Dimension> axes = all_dimensions(benchmark);
   report_old_flags(axes, argc, argv);
-  for (const Dimension& axis : axes) {
+  for (const Dimension& axis : axes)
     if (const auto found = given.find(flag_name(axis)); found != given.end() && !axis.found)
       request.chosen[axis.name] = found->second;
-    for (const Dimension::Wording& wording : axis.wordings)
-      if (const auto found = given.find(dashed(wording.name)); found != given.end())
-        for (const std::string& value : found->second)
-          request.chosen[axis.name].push_back(wording.begins + value);
-  }
   if (const auto found = given.find("baseline"); found != given.end())
     request.baselines = found->second;
   else

@@ -50,6 +50,17 @@ Dimension problem(std::vector<std::string> defaults) {
           "",        ""};
 }
 
+Dimension field(std::string name, std::string field, std::string help, std::string shown_default,
+                std::vector<std::string> values) {
+  Dimension made;
+  made.name = std::move(name);
+  made.field = std::move(field);
+  made.help = std::move(help);
+  made.shown_default = std::move(shown_default);
+  made.values = std::move(values);
+  return made;
+}
+
 Dimension cache() {
   return {"cache",
           "hot: each iteration uses the same data; cold: data rotates through memory",

@@ -182,12 +182,10 @@ std::vector<std::string> checked(const Dimension& axis, const std::vector<std::s
 
 constexpr std::uint64_t most_of_field = std::uint64_t{1} << 40;  // problems limit it further
 
-/// The problems with each combination of the fields that axes of their own ask for. Fields alone
-/// are a problem, too.
-std::vector<std::string> with_asked_fields(
-    const std::vector<Dimension>& axes,
-    const std::map<std::string, std::vector<std::string>>& asked,
-    const std::vector<std::string>& problems) {
+/// Each combination of the fields that are asked for (`Dimension::field`) becomes part of the
+/// problems that are. Fields alone are a problem, too.
+void take_fields_into_problems(const std::vector<Dimension>& axes,
+                               std::map<std::string, std::vector<std::string>>& asked) {
   std::vector<std::string> fields{""};
   for (const Dimension& axis : axes) {
     const auto values = asked.find(axis.name);
@@ -202,13 +200,14 @@ std::vector<std::string> with_asked_fields(
       }
     fields = std::move(more);
   }
-  if (fields.front().empty()) return problems;
-  if (!asked.contains("problem")) return fields;
+  if (fields.front().empty()) return;
+  const auto [problems, alone] = asked.try_emplace("problem", fields);
+  if (alone) return;
   std::vector<std::string> all;
-  for (const std::string& problem : problems)
+  for (const std::string& problem : problems->second)
     for (const std::string& field : fields)
       all.push_back(problem + (problem.find('@') == std::string::npos ? "@" : "") + field);
-  return all;
+  problems->second = std::move(all);
 }
 
 }  // namespace
@@ -300,18 +299,12 @@ std::vector<Case> expand(const Benchmark& benchmark,
                          const std::map<std::string, std::vector<std::string>>& chosen,
                          Plugins& plugins, bool required, const RankCount& started, Unused unused) {
   const std::vector<Dimension> axes = all_dimensions(benchmark);
-  std::map<std::string, std::string> axis_of, begins;  // by its names
+  std::map<std::string, std::string> axis_of;  // by its names
   std::vector<std::string> axis_names;
   for (const Dimension& axis : axes)
     for (const std::string& name : {axis.name, axis.also, axis.flag})
       if (!axis.found && !name.empty() && axis_of.emplace(name, axis.name).second)
         axis_names.push_back(name);
-  for (const Dimension& axis : axes)
-    for (const Dimension::Wording& wording : axis.wordings) {
-      axis_of[wording.name] = axis.name;
-      begins[wording.name] = wording.begins;
-      axis_names.push_back(wording.name);
-    }
   std::map<std::string, std::vector<std::string>> asked;
   for (const auto& [name, values] : chosen) {
     const auto axis = axis_of.find(name);
@@ -319,12 +312,11 @@ std::vector<Case> expand(const Benchmark& benchmark,
       throw DimensionError(name,
                            unknown_name("dimension of " + benchmark.name(), name, axis_names));
     std::vector<std::string>& all = asked[axis->second];
-    const auto beginning = begins.find(name);
-    for (const std::string& value : values)
-      all.push_back((beginning == begins.end() ? "" : beginning->second) + value);
+    all.insert(all.end(), values.begin(), values.end());
   }
 
   const auto asked_by_name = asked;
+  take_fields_into_problems(axes, asked);
   std::string note;
   on_behalf_of("conform", [&] { note = add_prescribed(benchmark.name(), asked); });
   std::vector<Case> cases(1);
@@ -346,7 +338,7 @@ std::vector<Case> expand(const Benchmark& benchmark,
     if (axis.name == "problem") {
       cases.clear();
       on_behalf_of(axis.name, [&] {
-        for (const std::string& text : with_asked_fields(axes, asked, given(axis)))
+        for (const std::string& text : given(axis))
           for (NamedProblem& problem : find_problems(benchmark, text)) {
             Case& benchmark_case = cases.emplace_back();
             benchmark_case.settings[axis.name] = problem.descriptor;

@@ -60,15 +60,6 @@ Dimension unnamed(const char* name, const char* help, const char* otherwise) {
   return made;
 }
 
-/// Of the problem.
-Dimension field(const char* name, const char* of, const char* help, const char* otherwise,
-                std::vector<std::string> values = {}) {
-  Dimension made = axis(name, help, std::move(values), {});
-  made.field = of;
-  made.shown_default = otherwise;
-  return made;
-}
-
 Dimension transport_dimension() {
   Dimension made = axis("allreduce_transport",
                         "library that adds gradients over the ranks; auto: the launcher's MPI",
@@ -125,57 +116,58 @@ class Resnet50Benchmark final : public Benchmark {
              {"training", inference}, {"training"}),
         dimension::precision({"fp64", "fp32", "bf16", "fp16"}, {"fp32"}),
         axis("emulate",
-             "round what is stored to bf16 or fp16 and compute in fp32, on any processor: how "
-             "training converges so, not how fast it is",
+             "store in bf16 or fp16 but compute in fp32, on any processor: shows how training "
+             "converges, not how fast it would be",
              {"none", "bf16", "fp16"}, {"none"}, "", "none"),
         backend_dimension(),
         std::move(problem),
-        field("depth", "d", "layers of the network", "50", {"18", "50"}),
-        field("width", "w", "channels of its first layer", "64"),
-        field("image_size", "s", "height and width of its images", "224"),
-        field("classes", "c", "classes that it tells", "1000"),
+        dimension::field("depth", "d", "number of layers of the network", "50", {"18", "50"}),
+        dimension::field("width", "w", "channels of the first layer", "64"),
+        dimension::field("image_size", "s", "height and width of the images", "224"),
+        dimension::field("classes", "c", "number of classes", "1000"),
         axis("batch", "images of one rank in a forward and backward pass", {}, {"16"}, "mb"),
         axis("accumulate",
-             "batches of a step: their gradients are added before ranks exchange them, and before "
-             "the update",
-             {}, {"1"}, "", "1"),
-        axis(
-            "lag",
-            "steps from the gradients to their update; 1: the ranks' sum may take until the end of "
-            "the next step, which updates with them",
-            {"0", "1"}, {"0"}, "", "0"),
+             "batches of a step: their gradients are added before the allreduce and the update", {},
+             {"1"}, "", "1"),
+        axis("lag",
+             "steps from computing gradients to their update; 1: the next step applies them, so "
+             "that "
+             "their allreduce may take until its end",
+             {"0", "1"}, {"0"}, "", "0"),
         axis("data",
              "synthetic: one batch that stays in memory; learnable[:n60000v1000]: generated "
              "images, of which v validate; or files: TFRecord files or a folder of classes",
              {}, {"synthetic"}, "", "synthetic"),
-        axis("validation", "files that validate; none: those of --data", {}, {"none"}, "", "none"),
+        axis("validation", "validation files; none: those of --data", {}, {"none"}, "", "none"),
         axis("label_base", "label of the first class in TFRecord files", {}, {"0"}, "", "0"),
-        axis("max_bad_samples", "samples that may be bad; one more is fatal", {}, {"0"}, "", "0"),
+        axis("max_bad_samples", "largest number of bad samples that are skipped", {}, {"0"}, "",
+             "0"),
         axis("steps",
-             "steps that are timed; 0: as many as --max-time and the other timing options say", {},
+             "number of timed steps; 0: as many as the timing options (--max-time, ...) need", {},
              {"0"}, "", "0"),
         axis("epochs",
-             "after the timed steps, train from the beginning for so many epochs at most; 0: "
-             "throughput only",
+             "after the timed steps, train from the beginning, for at most this many epochs; 0: "
+             "measure throughput only",
              {}, {"0"}, "", "0"),
-        axis("target", "accuracy of validation that training must reach, and at which it ends", {},
+        axis("target", "validation accuracy that training must reach, and at which it ends", {},
              {"0.759"}, "", "0.759"),
         axis("unreached",
-             "a training that does not reach --target: incorrect, or kept as a row without time to "
-             "accuracy, for studies",
+             "row of a training that does not reach --target: incorrect, or (for studies) kept "
+             "without time to accuracy",
              {"incorrect", "kept"}, {"incorrect"}, "", "incorrect"),
-        axis("validate_every", "epochs between two validations; the last epoch has one, too", {},
-             {"1"}, "", "1"),
-        axis("warmup", "epochs in which the learning rate rises", {}, {"0"}, "", "0"),
+        axis("validate_every", "validate every N epochs, and after the last one", {}, {"1"}, "",
+             "1"),
+        axis("warmup", "epochs of linear warm-up of the learning rate", {}, {"0"}, "", "0"),
         axis("schedule",
-             "fall of the learning rate: constant, cosine, step:0.1:30+60+80, poly:2[:END]", {},
+             "decay of the learning rate: constant, cosine, step:0.1:30+60+80, poly:2[:END]", {},
              {"cosine"}, "", "cosine"),
-        unnamed("checkpoint", "file that is written after every epoch; none: no file", "none"),
+        unnamed("checkpoint", "file to write after every epoch; none: no file", "none"),
         axis("restart", "continue the training from --checkpoint", {"no", "yes"}, {"no"}, "", "no"),
-        axis("optimizer", "rule of the update", update_rule_names(), {"sgd"}, "", "sgd"),
+        axis("optimizer", "update rule", update_rule_names(), {"sgd"}, "", "sgd"),
         axis("rate", "learning rate for 256 images in a step", {}, {"0.1"}, "", "0.1"),
         axis("scaling",
-             "the rate of another number of images: linear: in proportion to it; none: the same",
+             "learning rate with other than 256 images in a step: linear: in proportion; none: the "
+             "same",
              {"linear", "none"}, {"linear"}, "", "linear"),
         axis("trial", "repetition with other initial parameters and another order of the images",
              {}, {"0"}, "", "0"),

@@ -35,12 +35,24 @@ TEST(Pca, RowsAreFlagsOfTheirOwn) {
     return fixture::one_case(pca_benchmark(), flags, ranks).settings.at("problem");
   };
   EXPECT_EQ(problem({{"rows", "1000"}}, 2), "n1000d250");
-  EXPECT_EQ(problem({{"rows", "1000d7"}}, 2), "n1000d7");
+  EXPECT_EQ(problem({{"rows", "1000"}, {"features", "7"}}, 2), "n1000d7");
+  EXPECT_EQ(problem({{"problem", "n5d3"}, {"rows", "1000"}}, 2), "n1000d3");
+  EXPECT_EQ(problem({{"problem", "8kB"}, {"features", "10"}}, 1), "n100d10");
   EXPECT_EQ(problem({{"rows_per_rank", "100"}}, 3), "n300d250");
+  EXPECT_THROW(problem({{"rows", "100"}, {"rows_per_rank", "100"}}, 3), InputError);
+  EXPECT_THROW(problem({{"rows", "1000d7"}}, 2), InputError);
   const char* words[] = {"assay-pca", "--rows", "10,20", "--rows-per-rank=5"};
   int exit = -1;
   const RunRequest request = parse_benchmark_options(pca_benchmark(), 4, words, exit);
-  EXPECT_EQ(request.chosen.at("problem"), (std::vector<std::string>{"n10", "n20", "each5"}));
+  EXPECT_EQ(request.chosen.at("rows"), (std::vector<std::string>{"10", "20"}));
+  EXPECT_EQ(request.chosen.at("rows_per_rank"), (std::vector<std::string>{"5"}));
+}
+
+TEST(Pca, AProcurementPrescribesTheFieldsToo) {
+  for (const char* field : {"rows", "features"})
+    EXPECT_THROW(fixture::one_case(pca_benchmark(), {{"conform", "coral2"}, {field, "100"}}, 1),
+                 InputError)
+        << field;
 }
 
 TEST(Pca, ARankMayHaveFewerRowsThanColumns) {

@@ -1,14 +1,23 @@
 # assay_add_backend(<name> [PACKAGE <package> [VERSION <v>]] [FOUND <bool>] [LIBRARIES …] [REASON_IF_MISSING <text>]
-#                   [SOURCES_OF <folder>] [UNITY])
+#                   [SOURCES_OF <folder>] [UNITY] [LAUNCHED])
 # Builds all *.cpp (and *.cu) of the calling folder into the plugin <build>/lib/assay/libassay_<name>.so, which the core opens with
 # dlopen. Cache option ASSAY_<NAME>: AUTO builds it where its package is found, ON demands it, OFF leaves it out.
 # SOURCES_OF: a folder whose *.cpp are compiled in place of the calling folder's: one source, two libraries of one interface.
 # UNITY: its files have no names in common, so that a unity build may compile them together.
+# LAUNCHED: a transport that joins the ranks of a launcher without the help of another (`launched_ranks`).
 # FOUND is for a caller that has done its own finding. A plugin is never linked by anything.
 function(assay_add_backend name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "UNITY" "PACKAGE;VERSION;FOUND;REASON_IF_MISSING;SOURCES_OF" "LIBRARIES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "UNITY;LAUNCHED" "PACKAGE;VERSION;FOUND;REASON_IF_MISSING;SOURCES_OF" "LIBRARIES")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "assay_add_backend(${name}): unknown argument ${arg_UNPARSED_ARGUMENTS}. See cmake/AssayBackend.cmake.")
+  endif()
+  cmake_path(GET CMAKE_CURRENT_SOURCE_DIR PARENT_PATH area)
+  cmake_path(GET area FILENAME area)  # kernels or comm
+  if(area STREQUAL "comm")
+    assay_know_backend("collectives" ${name})
+  endif()
+  if(arg_LAUNCHED)
+    assay_know_backend("launched ranks" ${name})
   endif()
   string(TOUPPER "ASSAY_${name}" option)
   set(${option} AUTO CACHE STRING "Backend ${name}: AUTO (where found), ON (demanded), OFF")
@@ -71,8 +80,6 @@ function(assay_add_backend name)
   if(arg_UNITY)
     assay_unity_build(${target} ${sources})
   endif()
-  cmake_path(GET CMAKE_CURRENT_SOURCE_DIR PARENT_PATH area)
-  cmake_path(GET area FILENAME area)  # kernels or comm: the library of that folder
   target_link_libraries(${target} PRIVATE assay_core $<TARGET_NAME_IF_EXISTS:assay_${area}> ${arg_LIBRARIES} assay_warnings)
   set_target_properties(${target} PROPERTIES
     OUTPUT_NAME "assay_${name}"

@@ -13,9 +13,13 @@ string(STRIP "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${build_type}}" ASSAY_CXX_FLA
 configure_file("${PROJECT_SOURCE_DIR}/cmake/build_info.hpp.in" "${ASSAY_GENERATED_DIRECTORY}/assay/build_info.hpp" @ONLY)
 configure_file("${PROJECT_SOURCE_DIR}/cmake/test_paths.hpp.in" "${ASSAY_GENERATED_DIRECTORY}/assay/test_paths.hpp" @ONLY)
 
-# A backend has an operation where it has a file of its name: kernels/<backend>/<operation>.cpp.
+# An operation is a folder with a problem.hpp, a backend one without. A backend has an operation where it has a file of its name,
+# kernels/<backend>/<operation>.cpp. What transports have, they declare (assay_add_backend).
+set_property(GLOBAL PROPERTY ASSAY_KNOWN_BACKENDS "")
+function(assay_know_backend operation backend)
+  set_property(GLOBAL APPEND_STRING PROPERTY ASSAY_KNOWN_BACKENDS "    {\"${operation}\", \"${backend}\"},\n")
+endfunction()
 file(GLOB problem_headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/kernels/*/problem.hpp")
-set(ASSAY_KNOWN_BACKENDS "")
 foreach(problem IN LISTS problem_headers)
   get_filename_component(folder "${problem}" DIRECTORY)
   get_filename_component(operation "${folder}" NAME)
@@ -23,20 +27,16 @@ foreach(problem IN LISTS problem_headers)
   foreach(maker IN LISTS makers)
     get_filename_component(folder "${maker}" DIRECTORY)
     get_filename_component(backend "${folder}" NAME)
-    string(APPEND ASSAY_KNOWN_BACKENDS "    {\"${operation}\", \"${backend}\"},\n")
+    if(NOT EXISTS "${folder}/problem.hpp")
+      assay_know_backend(${operation} ${backend})
+    endif()
   endforeach()
 endforeach()
-# A transport is a backend in a folder of comm/.
-file(GLOB lists CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/comm/*/CMakeLists.txt")
-foreach(list IN LISTS lists)
-  file(STRINGS "${list}" declared REGEX "^assay_add_backend\\(")
-  if(declared)
-    get_filename_component(folder "${list}" DIRECTORY)
-    get_filename_component(backend "${folder}" NAME)
-    string(APPEND ASSAY_KNOWN_BACKENDS "    {\"collectives\", \"${backend}\"},\n")
-  endif()
-endforeach()
-configure_file("${PROJECT_SOURCE_DIR}/cmake/known_backends.hpp.in" "${ASSAY_GENERATED_DIRECTORY}/assay/known_backends.hpp" @ONLY)
+# When every backend has been declared.
+function(assay_write_known_backends)
+  get_property(ASSAY_KNOWN_BACKENDS GLOBAL PROPERTY ASSAY_KNOWN_BACKENDS)
+  configure_file("${PROJECT_SOURCE_DIR}/cmake/known_backends.hpp.in" "${ASSAY_GENERATED_DIRECTORY}/assay/known_backends.hpp" @ONLY)
+endfunction()
 
 add_custom_target(assay_git_info
   COMMAND "${CMAKE_COMMAND}" "-DSOURCE=${PROJECT_SOURCE_DIR}"

@@ -5,6 +5,7 @@
 #include "core/base/error.hpp"
 #include "core/base/text.hpp"
 #include "core/machine/launched.hpp"
+#include "core/program/benchmark.hpp"
 
 namespace assay {
 
@@ -13,7 +14,7 @@ std::unique_ptr<Communicator> launched_ranks(Plugins& plugins) {
   if (start.size == 1) return serial_communicator();
   const std::unique_ptr<Communicator> alone = serial_communicator();
   std::vector<std::string> reasons;
-  for (const char* name : {"mpi", "mpich"}) {
+  for (const std::string& name : dimension::backends_of("launched ranks")) {
     Result<Backend*> opened = plugins.open(name);
     if (const auto* refusal = std::get_if<Unsupported>(&opened)) {
       reasons.push_back(refusal->reason);

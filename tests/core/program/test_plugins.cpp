@@ -1,4 +1,5 @@
 #include "core/base/paths.hpp"
+#include "core/program/benchmark.hpp"
 #include "core/program/plugins.hpp"
 
 #include "assay/test_paths.hpp"
@@ -6,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 
 namespace assay {
@@ -62,6 +64,13 @@ TEST(Plugins, TheReferenceBackendIsThere) {
   Plugins plugins({fs::path(ASSAY_BUILD_DIR) / "lib" / "assay"});
   const PluginStatus status = plugins.status("reference");
   EXPECT_TRUE(status.available) << status.reason;
+}
+
+/// kernels/rnn/gemm.cpp is a part of the operation rnn, and no backend that has gemm.
+TEST(KnownBackends, AnOperationIsNoBackend) {
+  const std::vector<std::string> gemm = dimension::backends_of("gemm");
+  EXPECT_EQ(std::count(gemm.begin(), gemm.end(), "reference"), 1);
+  EXPECT_EQ(std::count(gemm.begin(), gemm.end(), "rnn"), 0);
 }
 
 TEST(DataFolder, IsFoundOrRefused) {

@@ -55,7 +55,7 @@ TfRecordIndex index_tfrecords(const DataFile& file) {
       return index;
     }
     if (masked_crc(head.first(8)) != number(head.data() + 8, 4)) {
-      refuse(offset, "wrong check of a record's length");
+      refuse(offset, "wrong checksum of a record's length");
       return index;
     }
     const std::uint64_t bytes = number(head.data(), 8);
@@ -78,7 +78,8 @@ TfRecordIndex index_tfrecords(const DataFile& file) {
 void read_tfrecord(const DataFile& file, const TfRecord& record, Bytes& data) {
   data.resize(static_cast<std::size_t>(record.bytes));
   read_into(file, record.offset + head_bytes, data);
-  if (masked_crc(data) != record.check) throw BadSample("wrong check of a record's data (CRC-32C)");
+  if (masked_crc(data) != record.check)
+    throw BadSample("wrong checksum of a record's data (CRC-32C)");
 }
 
 std::string tfrecord_bytes(std::string_view data) {

@@ -29,7 +29,8 @@ struct TfRecordIndex {
 /// InputError: the file cannot be read.
 TfRecordIndex index_tfrecords(const DataFile& file);
 
-/// The data of a record. BadSample "wrong check of the data…"; InputError: the file cannot be read.
+/// The data of a record. BadSample "wrong checksum of the data…"; InputError: the file cannot be
+/// read.
 void read_tfrecord(const DataFile& file, const TfRecord& record, Bytes& data);
 
 /// The bytes of a record with this data.

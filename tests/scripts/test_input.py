@@ -57,7 +57,7 @@ class Input(RunTest):
         self.damage()
         done = self.command("mpirun", "-n", 2, INPUT, "--data", self.folder / "set", "--label-base", 1, "--problem", "n16mb4s16", "--threads", 1, env=environment)
         self.assertEqual(done.returncode, 2, done.stderr)
-        self.assertIn("wrong check of a record's data", done.stderr)
+        self.assertIn("wrong checksum of a record's data", done.stderr)
 
     def damage(self):
         file = self.folder / "set" / "set-00001-of-00003.tfrecord"
@@ -70,7 +70,7 @@ class Input(RunTest):
         file = self.damage()
         data = ["--data", self.folder / "set", "--label-base", 1, "--classes", 5]
         told = self.refused(*data, problem="n24mb4s16")
-        self.assertIn(f"{file}, offset 0: wrong check of a record's data", told)
+        self.assertIn(f"{file}, offset 0: wrong checksum of a record's data", told)
         self.assertIn("--max-bad-samples", told)
         row = self.of_set("--max-bad-samples", 1, problem="n24mb4s16")
         self.assertEqual((row["status"], row["metrics"]["bad_samples"]["value"]), ("ok", 1))

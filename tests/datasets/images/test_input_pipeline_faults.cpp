@@ -24,7 +24,7 @@ TEST_F(PipelineFaults, ABadSampleIsFatalWithFileAndOffset) {
   pipeline.start({});
   const std::string message = message_of<InputError>([&] { pipeline.next(); });
   EXPECT_TRUE(message.starts_with(file + ", offset " + std::to_string(test_record(0).size()) +
-                                  ": wrong check of a record's data"))
+                                  ": wrong checksum of a record's data"))
       << message;
   EXPECT_NE(message.find("--max-bad-samples is 0"), std::string::npos);
   EXPECT_EQ(message_of<InputError>([&] { pipeline.next(); }), message);  // and stays so

@@ -57,7 +57,7 @@ TEST(TfRecordSet, AWrongCheckOfDataIsOneBadSample) {
   EXPECT_EQ(bad_sample(*set, 2), "");
   EXPECT_EQ(bad_sample(*set, 1), folder / "x.tfrecord" + ", offset " +
                                      std::to_string(test_record(0).size()) +
-                                     ": wrong check of a record's data (CRC-32C)");
+                                     ": wrong checksum of a record's data (CRC-32C)");
 }
 
 TEST(TfRecordSet, AWrongCheckOfALengthEndsTheFile) {
@@ -73,7 +73,7 @@ TEST(TfRecordSet, AWrongCheckOfALengthEndsTheFile) {
     EXPECT_EQ(set->size(), 2);
     ASSERT_EQ(set->faults().size(), 1u);
     EXPECT_EQ(set->faults()[0], folder / "a.tfrecord" + ", offset " + std::to_string(first.size()) +
-                                    ": wrong check of a record's length; what follows in this "
+                                    ": wrong checksum of a record's length; what follows in this "
                                     "file is not used");
     EXPECT_EQ(bad_sample(*set, 1), "");
   }
@@ -101,7 +101,7 @@ TEST(TfRecordSet, WhatIsNoTfRecordIsRefused) {
   folder.write("a.tfrecord", "this is a text and not a record");
   EXPECT_NE(message_of<InputError>([&] {
               open_samples(folder / "a.tfrecord");
-            }).find("offset 0: wrong check of a record's length"),
+            }).find("offset 0: wrong checksum of a record's length"),
             std::string::npos);
 }
 

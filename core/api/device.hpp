@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -20,6 +21,13 @@ struct NativeHandle {
   void* handle = nullptr;
 };
 
+/// Work that a stream has recorded, to be submitted to it again at once.
+class Recording {
+ public:
+  virtual ~Recording() = default;
+  virtual void submit() = 0;
+};
+
 /// An in-order queue and its clock. The clock lives here so that a GPU is timed by its own events:
 /// `mark` never waits.
 class Stream {
@@ -32,6 +40,13 @@ class Stream {
   virtual void wait() = 0;
   /// Seconds between two marks, after wait().
   virtual double seconds(int from, int to) const = 0;
+  /// Records what `work` submits to this stream, in place of running it (a GPU: as a CUDA graph).
+  /// Its memory must stay where it is as long as the recording. Null where a call is the work
+  /// itself, as on a host. CaseError where `work` waits, allocates, or fails; the stream can be
+  /// used after it.
+  virtual std::unique_ptr<Recording> record(const std::function<void()>& /*work*/) {
+    return nullptr;
+  }
   /// The library's own stream; none on plain hosts. Use native_handle() to cast it.
   virtual NativeHandle native() { return {}; }
 };

@@ -119,6 +119,7 @@ Result<Executor::Candidate> Executor::make_candidate(const GraphNode& node, cons
 
 std::string Executor::make_candidates(Plugins& plugins, Communicator& ranks) {
   candidates_.resize(graph_.nodes.size());
+  ran_.resize(graph_.nodes.size());
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
     std::vector<std::string> reasons;
     const std::vector<std::string> of =
@@ -281,6 +282,7 @@ void Executor::swap_gradients() {
   swap_places();
   for (ValueIndex v = 0; v < swapped_tensors_.size(); ++v)
     if (swapped_tensors_[v]) std::swap(tensors_[v], swapped_tensors_[v]);
+  swapped_ = !swapped_;
   for (std::vector<Candidate>& all : candidates_)
     for (Candidate& candidate : all) {
       if (candidate.swapped.bound.empty()) continue;
@@ -295,11 +297,23 @@ void Executor::run(Candidate& candidate) const {
   candidate.operation->run(stream);
 }
 
-void Executor::run_node(std::size_t node) { run(candidates_[node].front()); }
+void Executor::run_node(std::size_t node) {
+  run(candidates_[node].front());
+  ran_[node] = true;
+}
 
 void Executor::run(Phase phase) {
+  std::vector<std::size_t> nodes;
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
-    if (graph_.nodes[i].phase == phase) run_node(i);
+    if (graph_.nodes[i].phase == phase) nodes.push_back(i);
+  if (nodes.empty()) return;
+  // A stream records what is submitted to itself alone.
+  const bool warm = std::all_of(nodes.begin(), nodes.end(), [this](std::size_t i) {
+    return ran_[i] && candidates_[i].front().device == device_;
+  });
+  recordings_.run(2 * static_cast<int>(phase) + (swapped_ ? 1 : 0), device_->stream(), warm, [&] {
+    for (const std::size_t i : nodes) run_node(i);
+  });
 }
 
 double Executor::seconds_of(Candidate& candidate) const {
@@ -310,6 +324,7 @@ double Executor::seconds_of(Candidate& candidate) const {
 }
 
 void Executor::measure(Communicator& ranks) {
+  recordings_.forget();
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
     std::vector<Candidate>& all = candidates_[i];
     if (graph_.nodes[i].phase == Phase::update) {

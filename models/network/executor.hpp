@@ -13,6 +13,7 @@
 #include "core/api/backend.hpp"
 #include "core/program/plugins.hpp"
 #include "models/network/graph.hpp"
+#include "models/network/recordings.hpp"
 
 namespace assay {
 
@@ -50,7 +51,7 @@ class Executor {
   /// and keeps the fastest, the same on all ranks. Once, with images, labels and parameters in
   /// their place; nodes of the update are not run.
   void measure(Communicator& ranks);
-  /// Runs the nodes of a phase, in order.
+  /// Runs the nodes of a phase, in order; on a stream that makes recordings by one of them.
   void run(Phase phase);
   void run_node(std::size_t node);
   /// Runs a node and waits for it: its seconds.
@@ -67,6 +68,7 @@ class Executor {
   /// The device of these tensors, that of the node's backend.
   Device& device(std::size_t node) const { return *candidates_[node].front().device; }
   std::string backend(std::size_t node) const;
+  const Recordings& recordings() const { return recordings_; }
   /// By node: what ExecutorSettings::chosen takes.
   std::vector<std::string> chosen() const;
   Executed executed(std::size_t node) const;
@@ -117,6 +119,9 @@ class Executor {
 
   Graph graph_;
   ExecutorSettings settings_;
+  Recordings recordings_;  ///< by phase, and whether gradients are swapped
+  std::vector<bool> ran_;  ///< by node: at least once
+  bool swapped_ = false;
   bool row_major_ = false;
   Device* device_ = nullptr;
   std::vector<std::vector<Candidate>> candidates_;  ///< by node; one each after measure()

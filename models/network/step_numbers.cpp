@@ -104,6 +104,9 @@ Executed executed_of(const Executor& executor, const TrainerSettings& settings) 
     for (const auto& [compute, count] : products)
       ran.implementation += fmt::format(", {} products of matrices in {}", count,
                                         compute.empty() ? "an unknown type" : compute);
+  if (executor.recordings().any()) ran.implementation += ", each phase one CUDA graph";
+  if (const std::string& why = executor.recordings().refusal(); !why.empty())
+    ran.implementation += ", not recorded: " + why;
   ran.layout = nodes.size() == 1 && nodes.contains("reference") ? "nchw" : "nhwc";
   ran.workspace_bytes = executor.bytes();
   ran.evidence = "library";

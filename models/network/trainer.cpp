@@ -143,9 +143,22 @@ void Trainer::end_of(double& phase) {
   seconds_.exposed_communication += communication;
 }
 
+/// Whether nothing happens between the nodes of a phase.
+bool Trainer::whole_phases(const StepCheck* check) const {
+  return check == nullptr && node_seconds_.empty() && ranks_.size() == 1;
+}
+
 /// Forward and backward pass; within the last one the ranks begin to add.
 void Trainer::run_pass(bool last, StepCheck* check) {
   const std::vector<GraphNode>& nodes = graph().nodes;
+  if (whole_phases(check)) {
+    executor_->run(Phase::forward);
+    end_of(seconds_.forward);
+    executor_->run(Phase::backward);
+    executor_->run(Phase::accumulate);
+    end_of(seconds_.backward);
+    return;
+  }
   std::size_t i = 0;
   for (; nodes[i].phase == Phase::forward; ++i) {
     run_node(i, check);
@@ -204,8 +217,12 @@ void Trainer::update(StepCheck* check) {
     put_number(graph().unscale,
                1 / (static_cast<double>(ranks_.size() * settings_.accumulate) * scale));
     const std::vector<GraphNode>& nodes = graph().nodes;
-    for (std::size_t i = 0; i < nodes.size(); ++i)
-      if (nodes[i].phase == Phase::update) run_node(i, check);
+    if (whole_phases(check)) {
+      executor_->run(Phase::update);
+    } else {
+      for (std::size_t i = 0; i < nodes.size(); ++i)
+        if (nodes[i].phase == Phase::update) run_node(i, check);
+    }
   }
   if (graph().lags()) waiting_scale_ = loss_scale_.scale();
   exchange_->end();

@@ -144,6 +144,7 @@ class Trainer {
   Trainer(const TrainerSettings& settings, std::unique_ptr<Executor> executor, Communicator& ranks,
           std::shared_ptr<Communicator> gradients);
   void run_node(std::size_t node, StepCheck* check);
+  bool whole_phases(const StepCheck* check) const;
   void run_pass(bool last, StepCheck* check);
   void run_passes(StepCheck* check, const std::function<void()>& load_next);
   void update(StepCheck* check);

@@ -46,6 +46,21 @@ std::size_t packed_bytes(const TensorSpec& spec) {
 
 const Layout* layout_of(const TensorSpec& spec) { return spec.layout.get(); }
 
+class CudaGraph final : public Recording {
+ public:
+  CudaGraph(cudaGraph_t graph, cudaStream_t stream) : stream_(stream) {
+    check(cudaGraphInstantiate(&ready_, graph, 0), "making a CUDA graph ready");
+  }
+  ~CudaGraph() override { cudaGraphExecDestroy(ready_); }
+  CudaGraph(const CudaGraph&) = delete;
+  CudaGraph& operator=(const CudaGraph&) = delete;
+  void submit() override { check(cudaGraphLaunch(ready_, stream_), "submitting a CUDA graph"); }
+
+ private:
+  cudaStream_t stream_;
+  cudaGraphExec_t ready_ = nullptr;
+};
+
 }  // namespace
 
 std::string why_no_gpu() {
@@ -90,6 +105,28 @@ double CudaStream::seconds(int from, int to) const {
                              events_[static_cast<std::size_t>(to & 15)]),
         "reading two events");
   return static_cast<double>(milliseconds) * 1e-3;
+}
+
+std::unique_ptr<Recording> CudaStream::record(const std::function<void()>& work) {
+  // Only this thread's calls: a sampler of another one may ask the GPU for its energy meanwhile.
+  check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "recording work");
+  const auto end = [this](cudaError_t& error) {
+    cudaGraph_t graph = nullptr;
+    error = cudaStreamEndCapture(stream_, &graph);
+    return std::unique_ptr<std::remove_pointer_t<cudaGraph_t>, decltype(&cudaGraphDestroy)>(
+        graph, &cudaGraphDestroy);
+  };
+  cudaError_t error = cudaSuccess;
+  try {
+    work();
+  } catch (...) {
+    end(error);
+    cudaGetLastError();  // what the failed call has left behind
+    throw;
+  }
+  const auto graph = end(error);
+  check(error, "recording work");
+  return std::make_unique<CudaGraph>(graph.get(), stream_);
 }
 
 CudaTensor::CudaTensor(const TensorSpec& spec) : spec_(spec) {

@@ -40,6 +40,7 @@ class CudaStream final : public Stream {
   void mark(int which) override;
   void wait() override;
   double seconds(int from, int to) const override;
+  std::unique_ptr<Recording> record(const std::function<void()>& work) override;
   NativeHandle native() override { return {"cudaStream_t", stream_}; }
   cudaStream_t get() const { return stream_; }
 

@@ -18,7 +18,10 @@ std::string& broken() {
 void remember_if_sticky() {
   cudaGetLastError();
   const cudaError_t still = cudaDeviceSynchronize();
-  if (still != cudaSuccess && broken().empty()) broken() = words(still);
+  // While a stream records, no synchronisation is allowed, and none tells anything.
+  const bool tells =
+      still != cudaErrorStreamCaptureUnsupported && still != cudaErrorStreamCaptureInvalidated;
+  if (still != cudaSuccess && tells && broken().empty()) broken() = words(still);
   cudaGetLastError();
 }
 

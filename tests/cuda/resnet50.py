@@ -29,14 +29,21 @@ class Resnet(RunTest):
             self.assertEqual((row["status"], len(row["samples_s"])), ("ok", 2), row["reason"])
             self.assertNotIn("peak_memory_bytes", row["metrics"])  # the host's alone is known
             self.assertIn("62 gradients", row["verification"]["reference"])
-            self.assertRegex(row["executed"]["implementation"], r"^116 of 116 operations by cuda$")
+            self.assertEqual(row["executed"]["implementation"], "116 of 116 operations by cuda, each phase one CUDA graph")
+
+    def test_without_graphs_operations_are_submitted_one_by_one(self):
+        row = self.row("--steps", "2", FAKE_GPU_GRAPHS="0")
+        self.assertEqual(row["status"], "ok", row["reason"])
+        self.assertRegex(row["executed"]["implementation"], "^116 of 116 operations by cuda, not recorded: recording work failed")
 
     def test_gradients_are_accumulated_and_lag(self):
         for words in (("--accumulate", "2"), ("--lag", "1"), ("--optimizer", "lars")):
             self.assertEqual(self.row("--steps", "2", *words)["status"], "ok")
 
     def test_inference_is_right(self):
-        self.assertEqual(self.row("--direction", "inference", "--steps", "2")["status"], "ok")
+        row = self.row("--direction", "inference", "--steps", "2")
+        self.assertEqual(row["status"], "ok")
+        self.assertIn("each phase one CUDA graph", row["executed"]["implementation"])
 
     def test_it_learns(self):
         row = self.row("--data", "learnable:n16v8", "--batch", "8", "--epochs", "1", "--unreached", "kept")

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/api/precision.hpp"
-#include "tests/cuda/fake/opened.hpp"
+#include "tests/cuda/fake/submitted.hpp"
 
 namespace {
 
@@ -164,36 +164,37 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description
                               const void* c_data, cublasLtMatrixLayout_t c_layout, void* d_data,
                               cublasLtMatrixLayout_t d_layout, const cublasLtMatmulAlgo_t*,
                               void* scratch, std::size_t bytes, cudaStream_t) {
-  const fake::Opened while_it_runs;
   if (scratch == nullptr || bytes != workspace || c_data != d_data)
     return CUBLAS_STATUS_INVALID_VALUE;
-  const Description& own = of(description);
-  const Layout &a = of(a_layout), &b = of(b_layout), &d = of(d_layout), &c = of(c_layout);
+  const Description own = of(description);
+  const Layout a = of(a_layout), b = of(b_layout), d = of(d_layout), c = of(c_layout);
   const bool ta = own.a == CUBLAS_OP_T, tb = own.b == CUBLAS_OP_T;
   const std::size_t sum_over = ta ? a.rows : a.columns;
   if ((tb ? b.columns : b.rows) != sum_over || (ta ? a.columns : a.rows) != d.rows ||
       (tb ? b.rows : b.columns) != d.columns || a.batch != d.batch || b.batch != d.batch)
     return CUBLAS_STATUS_INVALID_VALUE;
   const double of_sum = factor(own.scale, alpha), of_c = factor(own.scale, beta);
-  for (std::int32_t batch = 0; batch < d.batch; ++batch) {
-    const std::vector<double> left = read(a, a_data, batch), right = read(b, b_data, batch);
-    std::vector<double> before;
-    if (of_c != 0) before = read(c, c_data, batch);
-    std::vector<double> column(d.rows);
-    for (std::size_t j = 0; j < d.columns; ++j) {
-      for (std::size_t i = 0; i < d.rows; ++i) {
-        double sum = 0;
-        for (std::size_t p = 0; p < sum_over; ++p)
-          sum += left[ta ? i * a.rows + p : p * a.rows + i] *
-                 right[tb ? p * b.rows + j : j * b.rows + p];
-        column[i] = of_sum * sum + (of_c != 0 ? of_c * before[j * d.rows + i] : 0);
+  fake::submit([=] {
+    for (std::int32_t batch = 0; batch < d.batch; ++batch) {
+      const std::vector<double> left = read(a, a_data, batch), right = read(b, b_data, batch);
+      std::vector<double> before;
+      if (of_c != 0) before = read(c, c_data, batch);
+      std::vector<double> column(d.rows);
+      for (std::size_t j = 0; j < d.columns; ++j) {
+        for (std::size_t i = 0; i < d.rows; ++i) {
+          double sum = 0;
+          for (std::size_t p = 0; p < sum_over; ++p)
+            sum += left[ta ? i * a.rows + p : p * a.rows + i] *
+                   right[tb ? p * b.rows + j : j * b.rows + p];
+          column[i] = of_sum * sum + (of_c != 0 ? of_c * before[j * d.rows + i] : 0);
+        }
+        assay::encode(d.type, column,
+                      static_cast<char*>(d_data) + (static_cast<std::size_t>(batch * d.offset) +
+                                                    j * static_cast<std::size_t>(d.ld)) *
+                                                       assay::size_of(d.type));
       }
-      assay::encode(d.type, column,
-                    static_cast<char*>(d_data) + (static_cast<std::size_t>(batch * d.offset) +
-                                                  j * static_cast<std::size_t>(d.ld)) *
-                                                     assay::size_of(d.type));
     }
-  }
+  });
   return CUBLAS_STATUS_SUCCESS;
 }
 

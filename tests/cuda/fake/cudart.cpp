@@ -24,8 +24,9 @@
 #include <new>
 #include <utility>
 
+#include "tests/cuda/fake/graphs.hpp"
 #include "tests/cuda/fake/items.hpp"
-#include "tests/cuda/fake/opened.hpp"
+#include "tests/cuda/fake/submitted.hpp"
 
 namespace {
 
@@ -77,6 +78,7 @@ struct {
 } configuration;
 
 cudaError_t synchronized() {
+  if (fake::refused_in_capture()) return done(cudaErrorStreamCaptureUnsupported);
   const char* const file = std::getenv("FAKE_GPU_BREAKS");
   broken |= file != nullptr && access(file, F_OK) == 0;
   return done();
@@ -164,6 +166,7 @@ void fake_gpu_open(int open) {
 
 cudaError_t cudaMalloc(void** data, std::size_t bytes) {
   if (broken) return done();
+  if (fake::refused_in_capture()) return done(cudaErrorStreamCaptureUnsupported);
   if (in_use + bytes > capacity()) return done(cudaErrorMemoryAllocation);
   Allocated made{bytes, nullptr, current};
   if (number("FAKE_GPU_GUARDED", 0) == 0) {
@@ -212,19 +215,20 @@ cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind,
                             cudaStream_t) {
   if (broken) return done();
-  void* const into = fake_gpu_memory(to);
-  const void* const of = fake_gpu_memory(from);
-  std::memcpy(into == nullptr ? to : into, of == nullptr ? from : of, bytes);
+  void* const into = fake_gpu_memory(to) == nullptr ? to : fake_gpu_memory(to);
+  const void* const of = fake_gpu_memory(from) == nullptr ? from : fake_gpu_memory(from);
+  fake::submit([into, of, bytes] { std::memcpy(into, of, bytes); });
   return done();
 }
 
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
+  if (fake::refused_in_capture()) return done(cudaErrorStreamCaptureUnsupported);
   return cudaMemcpyAsync(to, from, bytes, kind, nullptr);
 }
 cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t) {
   void* const at = fake_gpu_memory(to);
   if (at == nullptr) return done(cudaErrorInvalidValue);  // not this GPU's
-  if (!broken) std::memset(at, value, bytes);
+  if (!broken) fake::submit([at, value, bytes] { std::memset(at, value, bytes); });
   return done();
 }
 
@@ -284,9 +288,10 @@ cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void**
   if (number("FAKE_GPU_LAUNCHES", 1) == 0) return done(cudaErrorInvalidDeviceFunction);
   if (grid.x == 0 || block.x == 0 || block.x > 1024) return done(cudaErrorInvalidConfiguration);
   if (broken) return done();
-  const fake::Opened while_it_runs;
-  if (fake::run_item(found->second, arguments)) return done();
-  return done(cudaErrorInvalidDeviceFunction);
+  const std::function<void()> work = fake::work_of_item(found->second, arguments);
+  if (!work) return done(cudaErrorInvalidDeviceFunction);
+  fake::submit(work);
+  return done();
 }
 cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments,
                                std::size_t bytes, cudaStream_t stream) {

@@ -13,7 +13,7 @@
 
 #include <algorithm>
 
-#include "tests/cuda/fake/opened.hpp"
+#include "tests/cuda/fake/submitted.hpp"
 
 struct cudnnFilterStruct {
   cudnnDataType_t type;
@@ -287,12 +287,13 @@ cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t, const void*, cudnnTensorDes
                                       cudnnConvolutionDescriptor_t convolution,
                                       cudnnConvolutionFwdAlgo_t algorithm, void*, std::size_t,
                                       const void*, cudnnTensorDescriptor_t y, void* at_y) {
-  const fake::Opened while_it_runs;
   const cudnnStatus_t status = starting(forward_names[algorithm]);
   if (status != CUDNN_STATUS_SUCCESS) return status;
-  sum(*convolution, x->type, at_x, w->type, at_w, y->type, at_y, elements(y->dims), [&](auto add) {
-    products(*x, *w, *convolution, *y,
-             [&](std::size_t px, std::size_t pw, std::size_t py) { add(px, pw, py); });
+  fake::submit([how = *convolution, x = *x, y = *y, w = *w, at_x, at_y, at_w] {
+    sum(how, x.type, at_x, w.type, at_w, y.type, at_y, elements(y.dims), [&](auto add) {
+      products(x, w, how, y,
+               [&](std::size_t px, std::size_t pw, std::size_t py) { add(px, pw, py); });
+    });
   });
   return status;
 }
@@ -303,12 +304,13 @@ cudnnStatus_t cudnnConvolutionBackwardData(cudnnHandle_t, const void*, cudnnFilt
                                            cudnnConvolutionBwdDataAlgo_t algorithm, void*,
                                            std::size_t, const void*, cudnnTensorDescriptor_t x,
                                            void* at_x) {
-  const fake::Opened while_it_runs;
   const cudnnStatus_t status = starting(data_names[algorithm]);
   if (status != CUDNN_STATUS_SUCCESS) return status;
-  sum(*convolution, y->type, at_y, w->type, at_w, x->type, at_x, elements(x->dims), [&](auto add) {
-    products(*x, *w, *convolution, *y,
-             [&](std::size_t px, std::size_t pw, std::size_t py) { add(py, pw, px); });
+  fake::submit([how = *convolution, x = *x, y = *y, w = *w, at_x, at_y, at_w] {
+    sum(how, y.type, at_y, w.type, at_w, x.type, at_x, elements(x.dims), [&](auto add) {
+      products(x, w, how, y,
+               [&](std::size_t px, std::size_t pw, std::size_t py) { add(py, pw, px); });
+    });
   });
   return status;
 }
@@ -319,12 +321,13 @@ cudnnStatus_t cudnnConvolutionBackwardFilter(cudnnHandle_t, const void*, cudnnTe
                                              cudnnConvolutionBwdFilterAlgo_t algorithm, void*,
                                              std::size_t, const void*, cudnnFilterDescriptor_t w,
                                              void* at_w) {
-  const fake::Opened while_it_runs;
   const cudnnStatus_t status = starting(filter_names[algorithm]);
   if (status != CUDNN_STATUS_SUCCESS) return status;
-  sum(*convolution, x->type, at_x, y->type, at_y, w->type, at_w, elements(w->dims), [&](auto add) {
-    products(*x, *w, *convolution, *y,
-             [&](std::size_t px, std::size_t pw, std::size_t py) { add(px, py, pw); });
+  fake::submit([how = *convolution, x = *x, y = *y, w = *w, at_x, at_y, at_w] {
+    sum(how, x.type, at_x, y.type, at_y, w.type, at_w, elements(w.dims), [&](auto add) {
+      products(x, w, how, y,
+               [&](std::size_t px, std::size_t pw, std::size_t py) { add(px, py, pw); });
+    });
   });
   return status;
 }

@@ -22,14 +22,15 @@ namespace fake {
 namespace {
 
 using namespace assay::cuda;
-using Body = void (*)(void** arguments);
+using Body = std::function<void()> (*)(void** arguments);
 using Bodies = std::map<std::string, Body>;
 
 template <class Item>
-void body(void** arguments) {
-  const Item& item = *static_cast<const Item*>(arguments[0]);
-  const std::int64_t count = *static_cast<const std::int64_t*>(arguments[1]);
-  for (std::int64_t i = count; i-- > 0;) item(i);  // in no order that a GPU promises
+std::function<void()> body(void** arguments) {
+  return [item = *static_cast<const Item*>(arguments[0]),
+          count = *static_cast<const std::int64_t*>(arguments[1])] {
+    for (std::int64_t i = count; i-- > 0;) item(i);  // in no order that a GPU promises
+  };
 }
 
 std::string readable(const char* mangled) {
@@ -88,11 +89,9 @@ std::string item_of(const std::string& kernel) {
 
 }  // namespace
 
-bool run_item(const std::string& kernel, void** arguments) {
+std::function<void()> work_of_item(const std::string& kernel, void** arguments) {
   const auto found = bodies().find(item_of(kernel));
-  if (found == bodies().end()) return false;
-  found->second(arguments);
-  return true;
+  return found == bodies().end() ? std::function<void()>() : found->second(arguments);
 }
 
 }  // namespace fake

@@ -1,0 +1,81 @@
+// CUDA graphs of the fake runtime: what was submitted while a stream was captured, in that order.
+//
+//   FAKE_GPU_GRAPHS=0           no stream can be captured
+//
+// As in the real one, a call that waits or allocates while a stream is captured fails and makes the
+// capture invalid.
+#include <cuda_runtime_api.h>
+
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tests/cuda/fake/graphs.hpp"
+#include "tests/cuda/fake/opened.hpp"
+
+struct CUgraph_st {
+  std::vector<std::function<void()>> work;
+};
+struct CUgraphExec_st {
+  std::vector<std::function<void()>> work;
+};
+
+namespace {
+
+CUgraph_st* captured = nullptr;  // by one stream at a time
+bool valid = true;
+
+}  // namespace
+
+namespace fake {
+
+bool refused_in_capture() {
+  if (captured == nullptr) return false;
+  valid = false;
+  return true;
+}
+
+}  // namespace fake
+
+extern "C" {
+
+// For submitted.hpp.
+int fake_gpu_captures() { return captured != nullptr ? 1 : 0; }
+void fake_gpu_keep(const std::function<void()>* work) { captured->work.push_back(*work); }
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t, cudaStreamCaptureMode) {
+  const char* const graphs = std::getenv("FAKE_GPU_GRAPHS");
+  if (captured != nullptr || (graphs != nullptr && std::string(graphs) == "0"))
+    return cudaErrorNotSupported;
+  captured = new CUgraph_st;
+  valid = true;
+  return cudaSuccess;
+}
+cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t* graph) {
+  *graph = captured;
+  captured = nullptr;
+  if (valid) return cudaSuccess;
+  delete *graph;
+  *graph = nullptr;
+  return cudaErrorStreamCaptureInvalidated;
+}
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* ready, cudaGraph_t graph, unsigned long long) {
+  *ready = new CUgraphExec_st{graph->work};
+  return cudaSuccess;
+}
+cudaError_t cudaGraphLaunch(cudaGraphExec_t ready, cudaStream_t) {
+  const fake::Opened while_it_runs;
+  for (const auto& work : ready->work) work();
+  return cudaSuccess;
+}
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  delete graph;
+  return cudaSuccess;
+}
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t ready) {
+  delete ready;
+  return cudaSuccess;
+}
+
+}  // extern "C"

@@ -51,6 +51,8 @@ class VerifiedWorkload : public Workload {
  private:
   /// The set of the next run after a reset.
   std::size_t next() const { return (current_ + 1) % buffers_.count(); }
+  /// Binds the next set of a cold rotation.
+  void bind_next();
   /// Writes the inputs of a set, or again those of one role; its prologue is then due.
   void fill(std::size_t set, Draw draw, double budget_part = 0);
   void refill(std::size_t set, Role role);
@@ -73,6 +75,7 @@ class VerifiedWorkload : public Workload {
   std::size_t current_ = 0;
   int draws_ = 0;
   bool has_inout_ = false, consumes_ = false, verified_ = false;
+  bool bound_next_ = false;  // by an audit, for the reset that follows
 };
 
 }  // namespace assay

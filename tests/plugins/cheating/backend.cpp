@@ -1,10 +1,12 @@
 // A backend that gets good times without doing the work: it hands all on to `native`, and the timed
 // runs leave something out. The cheat is what ASSAY_CHEAT names. Of the test tree alone.
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <set>
 #include <stdexcept>
 
 #include "core/api/backend_entry.hpp"
@@ -25,8 +27,12 @@ using assay::Unsupported;
 
 namespace {
 
-/// Runs that are honest: those of the verification before timing, and more.
-constexpr long honest_runs = 8;
+/// Runs on each set of buffers that are honest: those of the verification before timing.
+constexpr std::size_t honest_runs_of_set = 4, least_honest_runs = 8;
+
+/// So small that a cold rotation has a few sets. Where it has more than there are timed runs, each
+/// of them is the first on its outputs, and leaving work out of later ones saves nothing.
+constexpr std::size_t cache_of_device = 64 * 1024;
 
 std::string cheat_name() {
   const char* name = std::getenv("ASSAY_CHEAT");
@@ -53,6 +59,24 @@ double root_mean_square(const std::vector<double>& values) {
   return std::sqrt(squares / static_cast<double>(values.size()));
 }
 
+/// The inner backend's device with a small cache.
+class SmallCache final : public Device {
+ public:
+  explicit SmallCache(Device& device) : device_(device) {}
+  std::string name() const override { return device_.name(); }
+  Stream& stream() override { return device_.stream(); }
+  std::unique_ptr<Tensor> allocate(const TensorSpec& spec) override {
+    return device_.allocate(spec);
+  }
+  void put(Tensor& tensor, const assay::Source& source) override { device_.put(tensor, source); }
+  void get(Tensor& tensor, const assay::Sink& sink) override { device_.get(tensor, sink); }
+  std::size_t memory_available() const override { return device_.memory_available(); }
+  std::size_t cache_bytes() const override { return cache_of_device; }
+
+ private:
+  Device& device_;
+};
+
 class CheatingOperation final : public Operation {
  public:
   CheatingOperation(std::unique_ptr<Operation> inner, Device& device)
@@ -62,16 +86,21 @@ class CheatingOperation final : public Operation {
 
   void bind(std::span<Tensor* const> tensors) override {
     tensors_.assign(tensors.begin(), tensors.end());
-    runs_since_bind_ = 0;
+    if (!sets_.insert(tensors_[0]->data()).second && sets_.size() == 1) runs_since_bind_.clear();
     std::vector<Tensor*> used = tensors_;
     if (cheat_ == "weights_kept_by_pointer" || cheat_ == "weights_kept_at_bind") used[1] = kept();
     inner_->bind(used);
+    if (cheat_ == "computes_at_bind") {
+      inner_->run(device_.stream());
+      device_.stream().wait();
+    }
   }
 
   void run(Stream& stream) override {
     ++runs_;
-    ++runs_since_bind_;
-    const bool dares = runs_ > honest_runs;
+    const long runs_since_bind = ++runs_since_bind_[tensors_[0]->data()];
+    const bool dares = runs_ > std::max(least_honest_runs, honest_runs_of_set * sets_.size());
+    if (cheat_ == "computes_at_bind" && dares) return;
     if (cheat_ == "run_only_on_poison" && dares && !poisoned()) return;
     if (cheat_ == "lost_update" && dares && find("velocity") != nullptr) return;
     // The sum of gradients of several batches is the one that is made in place.
@@ -88,7 +117,7 @@ class CheatingOperation final : public Operation {
     inner_->run(stream);
     stream.wait();
     if (partial) keep_most_of(before);
-    if (cheat_ == "late_element" && runs_since_bind_ > 1) spoil_an_element();
+    if (cheat_ == "late_element" && runs_since_bind > 1) spoil_an_element();
     if (cheat_ == "permuted_outputs") swap_two();
     if (cheat_ == "stale_weight" && dares && weights != nullptr) set(*weights, weight);
     if (cheat_ == "scaled_gradient" && dares && find("diff_weights") != nullptr)
@@ -189,7 +218,10 @@ class CheatingOperation final : public Operation {
   std::vector<Tensor*> tensors_;
   std::map<void*, std::unique_ptr<Tensor>> copies_;
   std::mt19937_64 random_{7};
-  long runs_ = 0, runs_since_bind_ = 0;
+  std::size_t runs_ = 0;
+  std::set<void*> sets_;  // by their first tensor
+  /// A cold rotation binds before each run: there, of all runs on a set.
+  std::map<void*, long> runs_since_bind_;
 };
 
 class CheatingBackend final : public assay::Backend {
@@ -202,7 +234,12 @@ class CheatingBackend final : public assay::Backend {
   }
   std::string name() const override { return "cheating"; }
   nlohmann::json software() const override { return inner_->software(); }
-  Result<Device*> device(const Options& options) override { return inner_->device(options); }
+  Result<Device*> device(const Options& options) override {
+    Result<Device*> device = inner_->device(options);
+    if (auto* refusal = std::get_if<Unsupported>(&device)) return std::move(*refusal);
+    if (device_ == nullptr) device_ = std::make_unique<SmallCache>(*std::get<Device*>(device));
+    return device_.get();
+  }
   Result<std::unique_ptr<Operation>> make(const assay::Problem& problem, const Options& options,
                                           assay::Communicator& ranks) override {
     Result<Device*> device = inner_->device(options);
@@ -219,6 +256,7 @@ class CheatingBackend final : public assay::Backend {
  private:
   assay::Plugins plugins_;
   assay::Backend* inner_ = nullptr;
+  std::unique_ptr<SmallCache> device_;
 };
 
 assay::Backend* create(std::string&) { return new CheatingBackend; }

@@ -52,6 +52,18 @@ std::string statistics_text(const nlohmann::json& result) {
                      version, statistics_version);
 }
 
+/// How many rows tell less of themselves than this version's do.
+std::string form_text(const nlohmann::json& result) {
+  const nlohmann::json& rows = result.at("rows");
+  const auto older = std::count_if(rows.begin(), rows.end(), [](const nlohmann::json& row) {
+    return !row.value("published", false) && !row.contains("id_form");
+  });
+  if (older == 0) return "";
+  return fmt::format(
+      ", {} of an older Assay (without id_form: what their ids leave out cannot be judged)",
+      older == 1 ? "1 row" : fmt::format("{} rows", older));
+}
+
 /// A description of a valid file: "assay-result/1, 12 rows". InputError for an invalid file.
 std::string validated(std::filesystem::path file) {
   if (std::filesystem::is_directory(file) && std::filesystem::exists(file / "result.json"))
@@ -67,7 +79,8 @@ std::string validated(std::filesystem::path file) {
   const std::string kind = name.substr(0, name.find('/'));
   if (kind == "assay-result") {
     const nlohmann::json result = read_result(file);
-    return fmt::format("{}, {} rows{}", name, result.at("rows").size(), statistics_text(result));
+    return fmt::format("{}, {} rows{}{}", name, result.at("rows").size(), statistics_text(result),
+                       form_text(result));
   }
   if (kind == "assay-suite") return fmt::format("{}, {} cases", name, checked_suite(file));
   if (kind == "assay-problems")

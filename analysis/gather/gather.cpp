@@ -54,6 +54,11 @@ class Head {
           "{} has version {} of the statistics, files before it have {} (one file has one "
           "version). Measure the nodes with one version of Assay.",
           file.string(), statistics_of(run), statistics_of(common_)));
+    if (!gathered_.empty() && row_form_of(run) != row_form_of(common_))
+      throw InputError(fmt::format(
+          "{} has rows of form {}, files before it have {} (one file has one form). Measure the "
+          "nodes with one version of Assay.",
+          file.string(), row_form_of(run), row_form_of(common_)));
     environments += result["environments"].size();
     std::set<std::string> hosts;
     for (json& environment : result["environments"]) {

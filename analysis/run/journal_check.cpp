@@ -51,6 +51,10 @@ class EventCheck {
     result_["run"].update(event);
     refuse_first(schema_errors(result_, "result", ""), "/run", "");
     result_["run"] = std::move(before);
+    if (event.at("event") != "run") return;
+    // Rows are those of the version of Assay that began the run.
+    result_["run"]["statistics"] = statistics_of(event);
+    result_["run"]["row_form"] = row_form_of(event);
   }
 
   void bracket(const json& event) {

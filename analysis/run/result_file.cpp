@@ -97,6 +97,7 @@ json collect(const std::vector<json>& events, const std::vector<Baseline>& basel
     if (run->contains(field)) result["run"][field] = run->at(field);
   if (run->contains("system")) result["system"]["name"] = run->at("system");
   result["run"]["statistics"] = statistics_of(*run);
+  result["run"]["row_form"] = row_form_of(*run);
   result["run"]["resumed"] = std::count_if(events.begin(), events.end(), [](const json& event) {
     return event.value("event", "") == "resume";
   });

@@ -203,6 +203,7 @@ json announcement(const RunPlan& plan, bool resumed, const json& environment,
                 {"timeout", plan.campaign.timeout.count()},
                 {"baselines", plan.baselines},
                 {"ceilings", plan.ceilings},
+                {"row_form", row_form_version},
                 {"environment", environment}});
   return event;
 }

@@ -273,6 +273,7 @@ json make_result(const std::string& run_id, const std::string& suite, const std:
             {"command", command},
             {"seed", seed},
             {"statistics", statistics_version},
+            {"row_form", row_form_version},
             {"started", started},
             {"finished", nullptr}}},
           {"system", {{"name", system_name()}}},

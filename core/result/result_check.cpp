@@ -394,10 +394,14 @@ void check_row(const json& row, std::size_t index, const json& result, const std
   // What somebody else printed has no samples to recompute it from, and an id of its own kind.
   if (row.value("published", false)) return;
   const std::string where = fmt::format("{} at /rows/{}", file, index);
+  const json& run = result.at("run");
+  if (row_form_of(run) > 1 && !row.contains("id_form"))
+    throw InputError(where +
+                     "/id_form: found nothing, expected how the id is made (a file of this "
+                     "/run/row_form has it). The file was changed by hand.");
   check_identity(row, where);
   if (row.at("status") != "ok") return;
   check_allocator(row, result.at("environments").at(environment), where);
-  const json& run = result.at("run");
   const RowCheck check(row, where, statistics_of(run));
   check.alone();
   check.ceiling(run.contains("bracket") ? &run["bracket"] : nullptr);
@@ -441,5 +445,7 @@ void check_row_alone(const json& row, const std::string& where, int statistics) 
 }
 
 int statistics_of(const json& run) { return run.value("statistics", 1); }
+
+int row_form_of(const json& run) { return run.value("row_form", 1); }
 
 }  // namespace assay

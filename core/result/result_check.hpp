@@ -46,6 +46,13 @@ void check_row_alone(const nlohmann::json& row, const std::string& where, int st
 /// before versions were named have 1.
 int statistics_of(const nlohmann::json& run);
 
+/// The version of what rows tell of themselves. From 2 on, each row that Assay measured says how
+/// its id is made.
+inline constexpr int row_form_version = 2;
+
+/// The one that a result's "run", or a journal's event "run", names; without it: 1.
+int row_form_of(const nlohmann::json& run);
+
 /// InputError "FILE at /rows/INDEX" + `what`.
 [[noreturn]] void refuse_row(const std::string& file, std::size_t index, const std::string& what);
 

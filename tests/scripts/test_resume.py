@@ -147,6 +147,71 @@ class Resume(RunTest):
         self.run_suite(suite, "--resume", "--launches", 2, "--allow-mixed", env=other, code=0)
         self.assertEqual(len(self.rows()), 2)
 
+    def as_begun_by(self, build, checksums=True):
+        """Writes the journal as another build would have: `build` changes the event of the run and each row."""
+        file = self.out / "journal.jsonl"
+        events = [event_of(line) for line in file.read_text().split("\n")[:-1]]
+        for event in events:
+            build(event)
+        file.write_text("".join((line_of(event) if checksums else json.dumps(event)) + "\n" for event in events))
+        return file.read_bytes()
+
+    def expect_not_resumed(self, suite, before, *words):
+        result = (self.out / "result.json").read_bytes()
+        done = self.run_suite(suite, "--resume", "--launches", 2, code=2)
+        for word in ("cannot resume", *words):
+            self.assertIn(word, done.stderr)
+        self.assertEqual((self.out / "journal.jsonl").read_bytes(), before)
+        self.assertEqual((self.out / "result.json").read_bytes(), result)
+
+    def test_another_build_is_refused(self):
+        suite = self.suite([group(["direct"], PROBLEMS[:1])])
+        self.run_suite(suite, code=0)
+
+        def other_commit(event):
+            if event["event"] == "run":
+                event["environment"]["software"]["assay"]["commit"] = "0123456"
+                event["environment"]["hashes"]["software"] = "another"
+
+        self.expect_not_resumed(suite, self.as_begun_by(other_commit), "software/assay/commit was", "--allow-mixed")
+
+    def test_other_statistics_are_refused(self):
+        suite = self.suite([group(["direct"], PROBLEMS[:1])])
+        self.run_suite(suite, code=0)
+
+        def other_estimator(event):
+            if event["event"] == "run":
+                event["statistics"] = 7
+            if event["event"] == "row":  # its percentile is another one, by right
+                event["row"]["time_s"]["p95"] = max(event["row"]["samples_s"]) * 0.999
+
+        # Not "changed by hand": its own version would judge it so, ours cannot.
+        self.expect_not_resumed(suite, self.as_begun_by(other_estimator), "statistics was 7 there, now it is 1")
+
+    def test_a_journal_of_an_older_form_is_resumed(self):
+        suite = self.suite([group(["direct"], PROBLEMS[:1])])
+        self.run_suite(suite, code=0)
+
+        def older(event):
+            for name in ("statistics", "row_form", "case_hashes"):
+                event.pop(name, None)
+            if event["event"] == "row":
+                del event["row"]["id_form"]
+
+        self.as_begun_by(older, checksums=False)
+        self.run_suite(suite, "--resume", "--launches", 2, code=0)
+        self.assertEqual([(row["launch"], "id_form" in row) for row in self.rows()], [(0, False), (1, True)])
+        run = json.loads((self.out / "result.json").read_text())["run"]
+        self.assertEqual((run["statistics"], run["row_form"]), (1, 1))
+        said = self.command(ASSAY, "validate", self.out / "result.json", code=0).stdout
+        self.assertIn("1 row of an older Assay (without id_form", said)
+        # In a run of this version it was removed.
+        journal = self.out / "journal.jsonl"
+        events = [event_of(line) for line in journal.read_text().split("\n")[:-1]]
+        events[0]["row_form"] = 2
+        journal.write_text("".join(line_of(event) + "\n" for event in events))
+        self.assertIn("/row/id_form: found nothing", self.run_suite(suite, "--resume", "--launches", 3, code=2).stderr)
+
     def test_two_runs_in_one_folder_exclude_each_other(self):
         suite, process, _ = self.start_and_wait_for_the_hang()
         said = self.run_suite(suite, code=2).stderr

@@ -5,6 +5,7 @@
 #include "analysis/run/run_plan.hpp"
 #include "core/base/error.hpp"
 #include "core/base/statistics.hpp"
+#include "core/result/result_check.hpp"
 
 namespace assay {
 namespace {
@@ -22,6 +23,9 @@ TEST(RunStatistics, AResultHasThoseOfItsRows) {
   EXPECT_EQ(collect({run}, {})["run"]["statistics"], 7);
   run.erase("statistics");  // a journal from before versions were named
   EXPECT_EQ(collect({run}, {})["run"]["statistics"], 1);
+  EXPECT_EQ(collect({run}, {})["run"]["row_form"], row_form_version);
+  run.erase("row_form");
+  EXPECT_EQ(collect({run}, {})["run"]["row_form"], 1);
 }
 
 TEST(RunStatistics, NoRunGoesOnWithOthers) {

@@ -123,6 +123,24 @@ TEST(ResultCheck, ParametersStandInTheId) {
   }
 }
 
+TEST(ResultCheck, OnlyOlderFilesHaveRowsWithoutTheFormOfTheirIds) {
+  Outcome refused;
+  refused.status = "unsupported";
+  refused.reason = "why";
+  for (const Outcome& outcome : {good_outcome(), refused}) {
+    json document = fixture::result({fixture::row(outcome)});
+    ASSERT_EQ(refusal(document), "accepted");
+    document["run"]["row_form"] = row_form_version;
+    EXPECT_SAYS(refusal(document), "/rows/0/id_form: found nothing, expected how the id is made");
+    document["rows"][0]["id_form"] =
+        "conv/{direction}/{precision}/{backend}/{algorithm}/{problem}/{cache}/t{threads}";
+    EXPECT_EQ(refusal(document), "accepted");
+    document["run"]["row_form"] = 0;
+    EXPECT_SAYS(refusal(document), "/run/row_form: found 0");
+  }
+  EXPECT_EQ(make_result("", "", "assay-conv", 1, utc_now())["run"]["row_form"], row_form_version);
+}
+
 TEST(ResultCheck, EnergyIsTheSumOfItsDomains) {
   Outcome outcome = good_outcome();
   outcome.timing->energy.joules = {{"package-0", 2.5}, {"package-1", 0.25}};

@@ -67,6 +67,15 @@ class Oracle {
   /// any order (Values::Kind::fixed); 0: full significands.
   virtual int fixed_bits(const TensorSpec&, const Executed&) const { return 0; }
 
+  /// What `argument` holds in a later draw than that of the timed runs, where its reference would
+  /// take too long for the whole of `values`: zeros but in a few rows (Values::in_rows), others in
+  /// each draw. `budget` and `seed` are those of sample(). Nothing: `values`.
+  virtual std::optional<Values> of_later_draw(const TensorSpec& /*argument*/,
+                                              const Values& /*values*/, double /*budget*/,
+                                              std::uint64_t /*seed*/) const {
+    return std::nullopt;
+  }
+
   /// Groups of ranks, of which one at a time has values other than zero at an element
   /// (Values::in_groups): for sums of more ranks than the type could add without rounding.
   virtual int groups(const Executed&) const { return 1; }

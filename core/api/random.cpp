@@ -190,6 +190,18 @@ Values Values::magnitudes() const {
   return other;
 }
 
+Values Values::in_rows(std::int64_t width, std::int64_t rows,
+                       std::span<const std::int64_t> kept) const {
+  if (stored_) throw std::invalid_argument("stored values keep all of their rows");
+  if (width < 1 || rows < 1) throw std::invalid_argument("rows must have elements");
+  std::vector<bool> all(static_cast<std::size_t>(rows), false);
+  for (const std::int64_t row : kept) all.at(static_cast<std::size_t>(row)) = true;
+  Values other = *this;
+  other.width_ = static_cast<std::uint64_t>(width);
+  other.kept_ = std::make_shared<const std::vector<bool>>(std::move(all));
+  return other;
+}
+
 void Values::block(std::uint64_t counter, double (&out)[4]) const {
   std::uint32_t words[4], more[4] = {};
   draw(key_, rank_, counter, 0, 1, words);
@@ -199,12 +211,25 @@ void Values::block(std::uint64_t counter, double (&out)[4]) const {
   scale(out);
 }
 
-/// Zeroes what is another group's.
+/// Zeroes what is another group's, and rows that are not kept.
 void Values::clear_others(std::uint64_t first, std::span<double> out) const {
+  clear_rows(first, out);
   if (groups_ == 1) return;
   const auto groups = static_cast<std::uint64_t>(groups_), own = rank_ % groups;
   for (std::size_t i = 0; i < out.size(); ++i)
     if ((first + i) % groups != own) out[i] = 0;
+}
+
+void Values::clear_rows(std::uint64_t first, std::span<double> out) const {
+  if (!kept_) return;
+  for (std::uint64_t i = 0; i < out.size();) {
+    const std::uint64_t row = (first + i) / width_,
+                        end = std::min<std::uint64_t>(out.size(), (row + 1) * width_ - first);
+    if (!(*kept_)[row % kept_->size()])
+      std::fill(out.begin() + static_cast<std::ptrdiff_t>(i),
+                out.begin() + static_cast<std::ptrdiff_t>(end), 0.0);
+    i = end;
+  }
 }
 
 /// Exact but for fp16, whose normal numbers end at 2^-14.

@@ -50,6 +50,11 @@ class Values {
   /// The same without its signs.
   Values magnitudes() const;
 
+  /// The same, but zero in all rows other than `kept`: element i is of row i / width % rows.
+  Values in_rows(std::int64_t width, std::int64_t rows, std::span<const std::int64_t> kept) const;
+  /// Whether elements of that row are other than zero.
+  bool keeps(std::int64_t row) const { return !kept_ || (*kept_)[static_cast<std::size_t>(row)]; }
+
   /// Element `index`, already rounded to the storage type.
   double operator()(std::int64_t index) const;
   /// Elements [first, first + out.size()): four per Philox call (fp64: two calls).
@@ -58,6 +63,7 @@ class Values {
  private:
   void block(std::uint64_t counter, double (&out)[4]) const;
   void clear_others(std::uint64_t first, std::span<double> out) const;
+  void clear_rows(std::uint64_t first, std::span<double> out) const;
   void scale(std::span<double> out) const;
   Kind kind_;
   DataType type_;
@@ -67,6 +73,8 @@ class Values {
   int groups_ = 1;
   int exponent_ = 0;  ///< of the scale
   bool magnitudes_ = false;
+  std::uint64_t width_ = 1;                        ///< of a row
+  std::shared_ptr<const std::vector<bool>> kept_;  ///< by row; null: all
   std::shared_ptr<const std::vector<double>> stored_;
 };
 

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 
 namespace assay {
 namespace {
@@ -44,7 +45,8 @@ Verifier::Verifier(const BufferSets& buffers, const Oracle& oracle,
       oracle_(oracle),
       executed_(std::move(executed)),
       setup_(setup),
-      states_(buffers.count()) {}
+      states_(buffers.count()),
+      timed_(buffers.count()) {}
 
 bool Verifier::begin(bool exact) {
   if (exact) {
@@ -57,7 +59,7 @@ bool Verifier::begin(bool exact) {
   return true;
 }
 
-Values Verifier::values(std::size_t set, const TensorSpec& spec, Draw draw) const {
+Values Verifier::whole_values(std::size_t set, const TensorSpec& spec, Draw draw) const {
   // Every set has data of its own, so that a set bound by mistake shows.
   std::string stream = spec.name;
   if (set > 0) stream += fmt::format("#{}", set);
@@ -72,31 +74,58 @@ Values Verifier::values(std::size_t set, const TensorSpec& spec, Draw draw) cons
     return make(Values::Kind::fixed, bits);
   Values full = make(Values::Kind::mantissa, oracle_.full_magnitude(spec));
   if (oracle_.nonnegative(spec)) full = full.magnitudes();
-  const int exponent = oracle_.scale_exponent(spec);
-  return exponent == 0 ? full : full.scaled(exponent);
+  if (const int exponent = oracle_.scale_exponent(spec); exponent != 0)
+    full = full.scaled(exponent);
+  return full;
+}
+
+std::uint64_t Verifier::seed_of(Draw draw) const {
+  return mixed(setup_.seed, static_cast<std::uint64_t>(draw.number));
+}
+
+std::optional<Values> Verifier::part_of(const Values& whole, const TensorSpec& spec,
+                                        Draw draw) const {
+  if (draw.exact || draw.number == 0) return std::nullopt;
+  return oracle_.of_later_draw(spec, whole, setup_.reference_budget, seed_of(draw));
+}
+
+Values Verifier::values(std::size_t set, const TensorSpec& spec, Draw draw) const {
+  Values whole = whole_values(set, spec, draw);
+  return part_of(whole, spec, draw).value_or(std::move(whole));
 }
 
 void Verifier::fill(std::size_t set, Draw draw, double budget_part) {
+  if (budget_part > 0) timed_[set] = std::move(states_[set]);
   states_[set] = {draw, budget_part, std::nullopt};
   const auto start = Clock::now();
   Device& device = buffers_.device();
   const double reordered = device.reorder_seconds();
-  for (std::size_t i = 0; i < buffers_.specs().size(); ++i) {
-    const TensorSpec& spec = buffers_.specs()[i];
-    if (!is_input(spec)) continue;
-    const Values data = values(set, spec, draw);
-    device.put(buffers_.tensor(set, i),
-               [&data](std::int64_t first, std::span<double> out) { data.fill(first, out); });
-  }
+  write(set, is_input);
   if (fill_seconds_ > 0) return;
   reorder_seconds_ = device.reorder_seconds() - reordered;
   fill_seconds_ = seconds_since(start) - reorder_seconds_;
 }
 
+bool Verifier::restore(std::size_t set) {
+  std::optional<SetState> timed = std::exchange(timed_[set], std::nullopt);
+  const Draw draw = states_[set].draw;
+  const auto in_part = [&](const TensorSpec& spec) {
+    return is_input(spec) && part_of(whole_values(set, spec, draw), spec, draw);
+  };
+  if (!timed || std::ranges::none_of(buffers_.specs(), in_part)) return false;
+  states_[set] = std::move(*timed);
+  write(set, is_input);
+  return true;
+}
+
 void Verifier::refill(std::size_t set, Role role) const {
+  write(set, [role](const TensorSpec& spec) { return spec.role == role; });
+}
+
+void Verifier::write(std::size_t set, const std::function<bool(const TensorSpec&)>& chosen) const {
   for (std::size_t i = 0; i < buffers_.specs().size(); ++i) {
     const TensorSpec& spec = buffers_.specs()[i];
-    if (spec.role != role) continue;
+    if (!chosen(spec)) continue;
     const Values data = values(set, spec, states_[set].draw);
     buffers_.device().put(
         buffers_.tensor(set, i),
@@ -108,7 +137,7 @@ void Verifier::refill(std::size_t set, Role role) const {
 /// evenly spread.
 std::vector<std::int64_t> Verifier::sample(std::size_t set, std::size_t output) {
   const SetState& state = states_[set];
-  const std::uint64_t seed = mixed(setup_.seed, static_cast<std::uint64_t>(state.draw.number));
+  const std::uint64_t seed = seed_of(state.draw);
   const TensorSpec& spec = buffers_.specs()[output];
   if (state.budget_part > 0)
     return oracle_.sample(spec, setup_.reference_budget * state.budget_part, seed);

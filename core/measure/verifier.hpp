@@ -46,6 +46,10 @@ class Verifier {
   /// computed when it is checked. `budget_part`: part of the reference's budget for this draw's own
   /// sample; 0: the sample that all sets of the pass share.
   void fill(std::size_t set, Draw draw, double budget_part = 0);
+  /// After a fill for a check among the timed runs: gives the set the data back that are timed,
+  /// where those of the check are zero for the most part (Oracle::of_later_draw). False, and
+  /// nothing is changed, where they are not.
+  bool restore(std::size_t set);
   /// Writes the tensors of one role again: in-place ones, which a run overwrites, or `unmodified`
   /// ones, which a faulty run may have changed.
   void refill(std::size_t set, Role role) const;
@@ -66,6 +70,11 @@ class Verifier {
   };
 
   Values values(std::size_t set, const TensorSpec& spec, Draw draw) const;
+  Values whole_values(std::size_t set, const TensorSpec& spec, Draw draw) const;
+  /// What a draw holds of them, where that is not all.
+  std::optional<Values> part_of(const Values& whole, const TensorSpec& spec, Draw draw) const;
+  void write(std::size_t set, const std::function<bool(const TensorSpec&)>& chosen) const;
+  std::uint64_t seed_of(Draw draw) const;
   /// What the inputs of a set hold (and outputs whose expected values are made of their own).
   Inputs inputs(std::size_t set) const;
   /// Of the checksum's weights, or of the oracle's random vectors.
@@ -89,6 +98,7 @@ class Verifier {
   VerifierSetup setup_;
   int magnitude_ = 0;  ///< of the integers of the exact pass
   std::vector<SetState> states_;
+  std::vector<std::optional<SetState>> timed_;  ///< what a check's data have taken the place of
   std::map<std::size_t, std::vector<std::int64_t>> samples_;  ///< of this pass, by output
   std::vector<std::int64_t> block_;                           ///< of a range that is checked whole
   std::string exact_text_;                                    ///< what an exact pass has shown

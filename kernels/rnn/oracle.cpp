@@ -24,6 +24,8 @@ constexpr double error_of_tf32_at_kinks = 1e-2;
 constexpr double false_alarm = 1e-9;
 /// Over the deviation that the model gives, for errors that it takes to be independent and are not.
 constexpr double margin = 2;
+/// Budgets of the reference that the weight gradients of a later draw may take.
+constexpr double budgets_of_later_draws = 2000;
 
 bool is_weights(const TensorSpec& spec) {
   return spec.name.starts_with("diff_weights") || spec.name == "diff_bias";
@@ -57,6 +59,18 @@ class RnnOracle final : public Oracle {
   int scale_exponent(const TensorSpec& argument) const override {
     if (!argument.name.starts_with("weights")) return 0;
     return -static_cast<int>(std::lround(std::log2(static_cast<double>(argument.dims[2])) / 2));
+  }
+
+  /// Gradients of the results that are zero in a row of the batch make that row's part of weight
+  /// gradients zero: the others' recurrences are all that must be computed.
+  std::optional<Values> of_later_draw(const TensorSpec& argument, const Values& values,
+                                      double budget, std::uint64_t seed) const override {
+    if (!has_weight_gradients() || !argument.name.starts_with("diff_dst")) return std::nullopt;
+    const std::int64_t batch = problem_.shape().batch;
+    // The rows that sample() chooses are among them: one seed gives one order of rows.
+    const auto rows = batch_rows(budgets_of_later_draws * budget, seed);
+    if (static_cast<std::int64_t>(rows.size()) == batch) return std::nullopt;
+    return values.in_rows(argument.dims.back(), batch, rows);
   }
 
   std::vector<std::int64_t> sample(const TensorSpec& output, double budget,
@@ -125,6 +139,11 @@ class RnnOracle final : public Oracle {
   }
 
  private:
+  bool has_weight_gradients() const {
+    return problem_.direction() == RnnDirection::bwd_weights ||
+           problem_.direction() == RnnDirection::bwd;
+  }
+
   /// Two rows at least; all where the budget allows.
   std::vector<std::int64_t> batch_rows(double budget, std::uint64_t seed) const {
     const RnnShape& s = problem_.shape();

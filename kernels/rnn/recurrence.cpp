@@ -101,6 +101,7 @@ Field Recurrence::sequence(const char* name, std::int64_t width) const {
 double Recurrence::noise(const Field& a, std::int64_t first, std::int64_t count) const {
   const double rounding = products_.variance(static_cast<double>(count + shape_.hidden));
   double sum = 0;
+#pragma omp simd reduction(+ : sum)
   for (std::int64_t i = first; i < first + count; ++i)
     sum += a.variance[place(i)] + rounding * a.value[place(i)] * a.value[place(i)];
   return sum;
@@ -114,6 +115,7 @@ void Recurrence::add_recurrent(const Field& a, std::int64_t from, std::int64_t a
   const std::int64_t begin = stride == all ? first * H : 0;
   multiply(count_, gates * H, H, a.value.data() + from, H, weights.plain.data() + first * H, all,
            to.value.data() + begin, stride, true);
+#pragma omp parallel for if (count_ * gates * H > worth_threads)
   for (std::int64_t r = 0; r < count_; ++r) {
     const double variance = weights.mean_square * noise(a, from + r * H, H);
     for (std::int64_t j = 0; j < gates * H; ++j)
@@ -140,9 +142,11 @@ void Recurrence::add_inputs(Walk& walk, std::int64_t layer, std::int64_t directi
         parameters_.layer[place(layer * shape_.directions + direction)];
     multiply(T * R, G * H, I, x.value.data(), I, weights.plain.data(), G * H,
              walk.gates.value.data(), G * H, false);
+#pragma omp parallel for if (T * R * I > worth_threads)
     for (std::int64_t i = 0; i < T * R; ++i)
       input_noise_[place(i)] = weights.mean_square * noise(x, i * I, I);
   } else {
+#pragma omp parallel for if (T * R * I > worth_threads)
     for (std::int64_t i = 0; i < T * R; ++i)
       for (std::int64_t g = 0; g < G; ++g)
         std::copy_n(x.value.begin() + i * H, H, walk.gates.value.begin() + (i * G + g) * H);
@@ -170,6 +174,7 @@ void Recurrence::forward(std::int64_t layer, std::int64_t direction) {
   Field& out = between_[place(layer + 1)];
   for (std::int64_t k = 0; k < T; ++k) {
     forward_step(walk, layer * D + direction, k);
+#pragma omp parallel for if (R * H > worth_threads / 4)
     for (std::int64_t r = 0; r < R; ++r)
       for (std::int64_t j = 0; j < H; ++j)
         out.set(((time(k, direction) * R + r) * D + direction) * H + j,
@@ -181,10 +186,14 @@ void Recurrence::forward_step(Walk& walk, std::int64_t at, std::int64_t k) {
   const std::int64_t H = shape_.hidden, G = shape_.gates(), R = count_, from = k * R * H;
   const RnnCell cell = shape_.cell;
   const std::vector<double>& bias = parameters_.bias[place(at)];
-  sums_.resize(R * G * H);
-  std::copy_n(walk.gates.value.begin() + k * R * G * H, R * G * H, sums_.value.begin());
-  for (std::int64_t i = 0; i < R * G * H; ++i)
-    sums_.variance[place(i)] = input_noise_[place(k * R + i / (G * H))];
+  sums_.value.resize(place(R * G * H));
+  sums_.variance.resize(place(R * G * H));
+#pragma omp parallel for if (R * H > worth_threads / 4)
+  for (std::int64_t r = 0; r < R; ++r) {
+    std::copy_n(walk.gates.value.begin() + (k * R + r) * G * H, G * H,
+                sums_.value.begin() + r * G * H);
+    std::fill_n(sums_.variance.begin() + r * G * H, G * H, input_noise_[place(k * R + r)]);
+  }
   add_recurrent(walk.h, from, at, 0, G == 3 ? 2 : G, sums_, G * H);
   if (cell == RnnCell::gru_lbr) {
     Field inner;
@@ -248,6 +257,7 @@ void Recurrence::finish_gru(Walk& walk, std::int64_t at, std::int64_t k) {
   const std::int64_t H = shape_.hidden, R = count_, from = k * R * H;
   const std::vector<double>& bias = parameters_.bias[place(at)];
   add_recurrent(walk.aside, from, at, 2, 1, sums_, 3 * H);
+#pragma omp parallel for collapse(2) if (R * H > worth_threads / 4)
   for (std::int64_t r = 0; r < R; ++r)
     for (std::int64_t j = 0; j < H; ++j) {
       const std::int64_t i = from + r * H + j, gate = ((k * R + r) * 3) * H + j;

@@ -14,6 +14,7 @@ void Recurrence::add_transposed(const Field& a, std::int64_t from, std::int64_t 
   const Parameters::Matrix& weights = parameters_.iter[place(at)];
   multiply(count_, H, gates * H, a.value.data() + from, stride,
            weights.transposed.data() + first * H * H, H, to.value.data(), H, true);
+#pragma omp parallel for if (count_ * gates * H > worth_threads)
   for (std::int64_t r = 0; r < count_; ++r) {
     const double variance = weights.mean_square * noise(a, from + r * stride, gates * H);
     for (std::int64_t j = 0; j < H; ++j) to.variance[place(r * H + j)] += variance;
@@ -76,6 +77,7 @@ void Recurrence::backward(std::int64_t layer, std::int64_t direction, const Fiel
   diff_h_ = state("diff_dst_iter", layer, direction);
   if (problem_.has_cell_state()) diff_c_ = state("diff_dst_iter_c", layer, direction);
   for (std::int64_t k = T - 1; k >= 0; --k) {
+#pragma omp parallel for if (R * H > worth_threads / 4)
     for (std::int64_t r = 0; r < R; ++r)
       for (std::int64_t j = 0; j < H; ++j)
         diff_h_.set(r * H + j,
@@ -105,7 +107,7 @@ void Recurrence::backward(std::int64_t layer, std::int64_t direction, const Fiel
 
 void Recurrence::backward_step(Walk& walk, std::int64_t k) {
   const std::int64_t H = shape_.hidden, G = shape_.gates(), R = count_;
-#pragma omp parallel for collapse(2) if (R * H > 4096)
+#pragma omp parallel for collapse(2) if (R * H > worth_threads / 4)
   for (std::int64_t r = 0; r < R; ++r)
     for (std::int64_t j = 0; j < H; ++j) {
       const std::int64_t i = r * H + j, before = k * R * H + i, after = before + R * H,
@@ -155,6 +157,7 @@ void Recurrence::finish_gru_backward(Walk& walk, std::int64_t at, std::int64_t k
   Field product;  // gradient of r*h
   product.resize(R * H);
   add_transposed(walk.diff, k * R * 3 * H + 2 * H, 3 * H, at, 2, 1, product);
+#pragma omp parallel for if (R * H > worth_threads / 4)
   for (std::int64_t i = 0; i < R * H; ++i) {
     const std::int64_t gate = ((k * R + i / H) * 3 + 1) * H + i % H;
     const Uncertain reset = walk.gates[gate];

@@ -15,7 +15,7 @@ constexpr double most_work = 4e10, most_elements = 2e6;
 /// Columns whose variances a thread adds up together.
 constexpr std::int64_t columns_at_once = 64;
 /// States of the batch rows that are computed together.
-constexpr double most_bytes = 4e9;
+constexpr double most_bytes = 8e9;
 /// Part of the memory that is left that they may take.
 constexpr double part_of_memory = 0.25;
 
@@ -102,21 +102,25 @@ class Contribution {
 
 void add_bias(double rounding, const Field& diff, std::int64_t columns, std::int64_t first,
               WeightGradient& to) {
-  for (std::int64_t i = 0; i < static_cast<std::int64_t>(diff.value.size()); ++i) {
-    const Uncertain dz = diff[i];
-    to.values[place(first + i % columns)] += dz.value;
-    to.variance[place(first + i % columns)] += dz.variance + rounding * dz.value * dz.value;
-  }
+  const auto count = static_cast<std::int64_t>(diff.value.size());
+#pragma omp parallel for if (count > worth_threads)
+  for (std::int64_t from = 0; from < columns; from += columns_at_once)
+    for (std::int64_t i = 0; i < count; i += columns)
+      for (std::int64_t c = from; c < std::min(columns, from + columns_at_once); ++c) {
+        const Uncertain dz = diff[i + c];
+        to.values[place(first + c)] += dz.value;
+        to.variance[place(first + c)] += dz.variance + rounding * dz.value * dz.value;
+      }
 }
 
-/// Adds what some rows of the batch contribute to one layer and direction.
+/// Adds what some rows of the batch contribute to one layer and direction. `rounding`: variance of
+/// a sum over its squared norm.
 void add_rows(const RnnProblem& problem, const Recurrence& some, std::int64_t l, std::int64_t d,
-              std::size_t at, const Products& products, WeightGradients& all) {
+              std::size_t at, double rounding, WeightGradients& all) {
   const RnnShape& s = problem.shape();
   const Walk& walk = some.walk(l, d);
   const std::int64_t H = s.hidden, G = s.gates();
   const bool gru = s.cell == RnnCell::gru, lbr = s.cell == RnnCell::gru_lbr;
-  const double rounding = products.variance(static_cast<double>(s.steps * s.batch));
   const Contribution contribution(some, s, d, rounding);
   contribution.add({&walk.h, H, false, 0, G == 3 ? 2 : G, &walk.diff, G * H}, all.iter[at]);
   if (gru) contribution.add({&walk.aside, H, false, 2, 3, &walk.diff, G * H}, all.iter[at]);
@@ -163,21 +167,29 @@ WeightGradients weight_gradients(const RnnProblem& problem, const Parameters& pa
     all.bias[place(i)].values.assign(place(s.biases() * s.hidden), 0);
     all.bias[place(i)].variance.assign(place(s.biases() * s.hidden), 0);
   }
+  // Rows whose gradients of the results are all zero contribute nothing.
+  const Values& above = inputs.find("diff_dst_layer")->second;
+  std::vector<std::int64_t> contributing;
+  for (std::int64_t row = 0; row < s.batch; ++row)
+    if (above.keeps(row)) contributing.push_back(row);
+  const auto count = static_cast<std::int64_t>(contributing.size());
+  const double rounding = products.variance(static_cast<double>(s.steps * count));
   const double row_bytes =
       16.0 * static_cast<double>(s.steps * both) *
       static_cast<double>((2 * s.gates() + 4) * s.hidden + problem.inputs_of(0));
   const double memory =
       std::min(most_bytes, part_of_memory * static_cast<double>(memory_available()));
   const auto at_once =
-      static_cast<std::int64_t>(std::clamp(memory / row_bytes, 1.0, static_cast<double>(s.batch)));
-  for (std::int64_t first = 0; first < s.batch; first += at_once) {
-    std::vector<std::int64_t> rows(place(std::min(at_once, s.batch - first)));
-    std::iota(rows.begin(), rows.end(), first);
-    Recurrence some(problem, parameters, inputs, products, std::move(rows));
+      static_cast<std::int64_t>(std::clamp(memory / row_bytes, 1.0, static_cast<double>(count)));
+  const std::int64_t parts = (count + at_once - 1) / at_once;
+  for (std::int64_t part = 0; part < parts; ++part) {
+    const auto begin = contributing.begin();
+    Recurrence some(problem, parameters, inputs, products,
+                    {begin + count * part / parts, begin + count * (part + 1) / parts});
     some.forward();
     some.backward(false);
     for (std::int64_t i = 0; i < both; ++i)
-      add_rows(problem, some, i / s.directions, i % s.directions, place(i), products, all);
+      add_rows(problem, some, i / s.directions, i % s.directions, place(i), rounding, all);
   }
   return all;
 }

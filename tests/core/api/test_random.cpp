@@ -302,6 +302,29 @@ TEST(Values, StoredOnesAreReadBack) {
   EXPECT_THROW(stored.scaled(1), std::invalid_argument);
 }
 
+TEST(Values, RowsThatAreNotKeptAreZero) {
+  for (const DataType type : {DataType::fp32, DataType::fp64}) {
+    const Values values(Values::Kind::mantissa, 3, "t", type, 0);
+    const std::int64_t kept[] = {1, 4};
+    const Values part = values.in_rows(7, 5, kept);
+    EXPECT_TRUE(values.keeps(0));
+    EXPECT_FALSE(part.keeps(0));
+    EXPECT_TRUE(part.keeps(4));
+    for (const std::int64_t first : {0, 3, 31}) {
+      std::vector<double> some(100);
+      part.fill(first, some);
+      for (std::int64_t i = 0; i < 100; ++i) {
+        const std::int64_t at = first + i, row = at / 7 % 5;
+        const double right = row == 1 || row == 4 ? values(at) : 0;
+        EXPECT_EQ(some[static_cast<std::size_t>(i)], right);
+        EXPECT_EQ(part(at), right);
+      }
+    }
+    const std::int64_t none[] = {5};
+    EXPECT_THROW(values.in_rows(7, 5, none), std::out_of_range);
+  }
+}
+
 TEST(Values, MagnitudesLoseTheirSignsAlone) {
   const Values values(Values::Kind::mantissa, 3, "t", DataType::fp32, 0);
   const Values magnitudes = values.magnitudes();

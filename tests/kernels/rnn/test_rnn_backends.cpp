@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <bit>
 #include <cmath>
 #include <optional>
 
@@ -11,83 +10,18 @@
 #include "core/measure/workload.hpp"
 #include "core/program/plugins.hpp"
 #include "kernels/rnn/problem.hpp"
+#include "tests/kernels/broken_operation.hpp"
 
 namespace assay {
 namespace {
+
+using broken::Broken;
+using broken::Fault;
 
 Plugins& plugins() {
   static Plugins all({std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"});
   return all;
 }
-
-/// Round to nearest even at a significand of `bits`.
-double round_bits(double value, int bits) {
-  const int dropped = 53 - bits;
-  auto pattern = std::bit_cast<std::uint64_t>(value);
-  pattern += (std::uint64_t{1} << (dropped - 1)) - 1 + ((pattern >> dropped) & 1);
-  return std::bit_cast<double>(pattern & ~((std::uint64_t{1} << dropped) - 1));
-}
-
-/// What is done to an operation that is right.
-struct Fault {
-  std::string output{};           ///< one element of it is wrong by `error`
-  std::optional<double> error{};  ///< by default its root mean square
-  int operand_bits = 0;           ///< inputs are rounded to so many bits first: tf32 has 11, bf16 8
-  bool keeps_saved = false;       ///< the prologue is made once alone
-};
-
-class Broken final : public Operation {
- public:
-  Broken(std::unique_ptr<Operation> inner, Device& device, Fault fault)
-      : inner_(std::move(inner)), device_(device), fault_(std::move(fault)) {}
-  const std::vector<TensorSpec>& arguments() const override { return inner_->arguments(); }
-  void bind(std::span<Tensor* const> tensors) override {
-    tensors_.assign(tensors.begin(), tensors.end());
-    inner_->bind(tensors);
-  }
-  void prologue(Stream& stream) override {
-    if (fault_.keeps_saved && made_) return;
-    made_ = true;
-    if (fault_.operand_bits > 0)
-      for (Tensor* tensor : tensors_)
-        if (tensor->spec().role == Role::input)
-          change(*tensor, [&](std::vector<double>& values) {
-            for (double& value : values) value = round_bits(value, fault_.operand_bits);
-          });
-    inner_->prologue(stream);
-  }
-  void run(Stream& stream) override {
-    inner_->run(stream);
-    for (Tensor* tensor : tensors_)
-      if (tensor->spec().name == fault_.output)
-        change(*tensor, [&](std::vector<double>& values) {
-          double squares = 0;
-          for (const double value : values) squares += value * value;
-          values[values.size() / 3] +=
-              fault_.error.value_or(std::sqrt(squares / static_cast<double>(values.size())));
-        });
-  }
-  Executed executed() const override { return inner_->executed(); }
-
- private:
-  template <class Change>
-  void change(Tensor& tensor, const Change& apply) {
-    std::vector<double> values;
-    device_.get(tensor, [&](std::int64_t, std::span<const double> part) {
-      values.insert(values.end(), part.begin(), part.end());
-    });
-    apply(values);
-    device_.put(tensor, [&](std::int64_t first, std::span<double> out) {
-      std::copy_n(values.begin() + first, out.size(), out.begin());
-    });
-  }
-
-  std::unique_ptr<Operation> inner_;
-  Device& device_;
-  Fault fault_;
-  bool made_ = false;
-  std::vector<Tensor*> tensors_;
-};
 
 struct Bench {
   explicit Bench(const std::string& name) {
@@ -274,6 +208,23 @@ TEST(RnnVerification, FindsOneWrongElementNaNAndInfinity) {
         }
 }
 
+/// Several register blocks, threads and odd rests: a fault that small shapes cannot have.
+TEST(RnnVerification, FindsOneWrongElementOfLargerNetworks) {
+  Bench bench("native");
+  if (bench.backend == nullptr) GTEST_SKIP() << bench.reason;
+  for (const std::string& cell : rnn_cell_names())
+    for (const auto& [direction, names] : outputs)
+      for (std::string output : names) {
+        if (output.ends_with("_c") && cell != "lstm") continue;
+        const RnnProblem of = problem(cell + ":150-37-6", RnnInput::linear, direction);
+        Fault fault;
+        fault.output = output;
+        const Verification found = bench.make(of, fault, 1e9, 2)->verify_before();
+        EXPECT_TRUE(found.wrong()) << text_of(of) << " " << output;
+        EXPECT_TRUE(found.reason.starts_with(output + "[")) << found.reason;
+      }
+}
+
 TEST(RnnVerification, FindsCoarserArithmeticUnderTheNameOfFp32) {
   Bench bench("reference");
   ASSERT_TRUE(bench.backend) << bench.reason;
@@ -303,6 +254,50 @@ TEST(RnnVerification, JudgesTf32ByTheDigitsOfItsOperands) {
         EXPECT_EQ(found.passed, bits == 11)
             << text_of(tf32) << " " << bits << " bits: " << found.reason;
       }
+}
+
+/// With a small budget of the reference, draws after that of the timed runs have gradients of the
+/// results in two rows of the batch; the timed runs go on with those of all.
+TEST(RnnVerification, LaterDrawsOfWeightGradientsHaveFewRows) {
+  Bench bench("reference");
+  ASSERT_TRUE(bench.backend) << bench.reason;
+  for (const std::string& cell : rnn_cell_names())
+    for (const RnnDirection direction : {RnnDirection::bwd_weights, RnnDirection::bwd}) {
+      const RnnProblem of = problem(cell + ":33-9-7-l2-bi", RnnInput::skip, direction);
+      auto workload = bench.make(of, {}, 1);
+      const Verification before = workload->verify_before();
+      ASSERT_TRUE(before.passed) << text_of(of) << ": " << before.reason;
+      for (const Audit audit : {Audit::new_inputs, Audit::poisoned_outputs, Audit::new_inputs}) {
+        workload->begin_audit(audit);
+        workload->reset();
+        workload->run(workload->stream());
+        const Verification found = workload->end_audit();
+        ASSERT_TRUE(found.passed) << text_of(of) << ": " << found.reason;
+        EXPECT_GT(found.norm_error, 0) << text_of(of);
+        EXPECT_LT(found.error_over_bound, 0.6) << text_of(of);
+      }
+      const Verification after = workload->verify_after();
+      ASSERT_TRUE(after.passed) << text_of(of) << ": " << after.reason;
+    }
+}
+
+TEST(RnnVerification, FindsFaultsInLaterDrawsOfWeightGradients) {
+  Bench bench("reference");
+  ASSERT_TRUE(bench.backend) << bench.reason;
+  for (const char* cell : {"vanilla_tanh", "lstm", "gru", "gru_lbr"})
+    for (const char* output : {"diff_weights_layer", "diff_weights_iter", "diff_bias"}) {
+      const RnnProblem of =
+          problem(cell + std::string(":33-9-7"), RnnInput::linear, RnnDirection::bwd_weights);
+      Fault fault;
+      fault.output = output;
+      fault.from_run = 3;
+      auto workload = bench.make(of, fault, 1);
+      ASSERT_TRUE(workload->verify_before().passed);
+      workload->begin_audit(Audit::new_inputs);
+      workload->reset();
+      workload->run(workload->stream());
+      EXPECT_TRUE(workload->end_audit().wrong()) << text_of(of) << " " << output;
+    }
 }
 
 TEST(RnnVerification, FindsWhatWasSavedForOtherInputs) {

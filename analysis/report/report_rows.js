@@ -87,6 +87,7 @@ function measured_columns(list) {
     number('flops_per_s', 'Rate', unit('FLOP/s')),
     number('busbw', 'Bus bandwidth', unit('B/s')),
     number('images_per_s', 'Images', unit('/s')),
+    list.some((row) => row.convergence) ? field('Convergence', (row) => row.convergence) : null,
     number('fraction', 'Of ceiling', percent),
     plain_number('max_error', 'Largest error', error_text),
     plain_number('error_over_bound', 'Of its bound', percent),

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "analysis/report/parts.hpp"
+#include "analysis/trainings.hpp"
 #include "core/base/text.hpp"
 
 namespace assay::report {
@@ -223,7 +224,8 @@ void adopt_numbers(std::vector<Number>& numbers, const FleetRow& fleet) {
   }
 }
 
-std::vector<Text> texts_of(const NamedResult& from, const Series& series, const FleetRow* fleet) {
+std::vector<Text> texts_of(const NamedResult& from, const Series& series, const FleetRow* fleet,
+                           const Trainings& trainings) {
   const json& row = series.first();
   return {
       {"system", from.result.at("system").at("name")},
@@ -241,6 +243,7 @@ std::vector<Text> texts_of(const NamedResult& from, const Series& series, const 
       {"mark", mark_of(series)},
       {"reason", series.status == "ok" ? "" : series.reason},
       {"energy_domains", energy_domains(series)},
+      {"convergence", trainings.text(series)},
       {"repeat", repeat_command(from.result, row)},
   };
 }
@@ -277,9 +280,10 @@ json rows_part(const std::vector<NamedResult>& results, const std::vector<Series
   for (const FleetRow& row : fleet.rows) fleet_rows[{row.result, row.id}] = &row;
   json columns = json::array(), texts = json::array(), values = json::array();
   const std::set<std::string> parameters = further_parameters(all);
+  const Trainings trainings(results);
   for (const Series& series : all) {
     const FleetRow* const of_fleet = fleet_row(fleet_rows, series);
-    const std::vector<Text> words = texts_of(results[series.result], series, of_fleet);
+    const std::vector<Text> words = texts_of(results[series.result], series, of_fleet, trainings);
     std::vector<Number> numbers = numbers_of(series);
     if (of_fleet != nullptr && of_fleet->nodes > 0) adopt_numbers(numbers, *of_fleet);
     if (columns.empty()) {

@@ -123,7 +123,8 @@ Listing listed_cases(const fs::path& executable, const fs::path& suite,
            tolerance.is_number() ? std::optional(tolerance.get<double>()) : std::nullopt,
            listed.value("part_of", std::vector<Part>{}),
            listed.value("working_sets", std::vector<double>{}), listed.value("note", ""),
-           listed.value("id_form", "")});
+           listed.value("id_form", ""),
+           listed.value("step_parameters", std::vector<std::string>{})});
     }
   } catch (const json::exception& error) {
     throw CaseError(

@@ -11,6 +11,7 @@
 #include "analysis/ratio.hpp"
 #include "analysis/table/cells.hpp"
 #include "analysis/table/rate_cells.hpp"
+#include "analysis/trainings.hpp"
 #include "core/base/units.hpp"
 #include "core/result/result.hpp"
 
@@ -124,6 +125,14 @@ void add_what_was_measured(const FieldSource& source, std::vector<Field>& fields
     add(name, name, bandwidths, 0, [name](const Series& series, Legend& legend) {
       return bandwidth_cell(series, name, legend);
     });
+  const auto trainings = std::make_shared<Trainings>(source.results);
+  add("convergence", "convergence", true, 0,
+      [trainings](const Series& series, Legend& legend) -> std::string {
+        const std::string text = trainings->text(series);
+        if (text.empty()) return "-";
+        legend.add(convergence_note);
+        return text;
+      });
   add("ceiling", "of ceiling", true, 1, ceiling_cell);
   add("error", "error", true, 2, [](const Series& series, Legend& legend) {
     if (has_error(series)) legend.add(error_note);

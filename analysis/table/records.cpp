@@ -12,6 +12,7 @@
 #include "analysis/table/rate_cells.hpp"
 #include "analysis/table/table.hpp"
 #include "analysis/text_table.hpp"
+#include "analysis/trainings.hpp"
 
 namespace assay {
 
@@ -50,7 +51,16 @@ constexpr const char* last_fields[] = {"status",
                                        "speedup_low",
                                        "speedup_high",
                                        "speedup_interval",
-                                       "energy_ratio"};
+                                       "energy_ratio",
+                                       "step_hash",
+                                       "convergence"};
+
+/// What records are made of. The results outlive it.
+struct RecordSource {
+  explicit RecordSource(const std::vector<NamedResult>& from) : results(from), trainings(from) {}
+  const std::vector<NamedResult>& results;
+  Trainings trainings;
+};
 
 json text_or_null(const std::string& text) { return text.empty() ? json() : json(text); }
 json number_or_null(const std::optional<double>& value) { return value ? json(*value) : json(); }
@@ -74,16 +84,16 @@ json measured_fields(const Series& series) {
 
 /// `match` is null where nothing stands beside the series; `why` then says why, if something was
 /// looked for.
-json record(const std::vector<NamedResult>& results, const Series& series,
-            const std::string& against, const json& match, const std::string& why) {
+json record(const RecordSource& source, const Series& series, const std::string& against,
+            const json& match, const std::string& why) {
   const json& row = series.first();
   const Quantity mine = quantity_of(series);
   const bool ok = !mine.unit.empty(), beside = match.is_object();
   const bool interval = series.has_interval;
   const bool compared = beside && match.at("speedup") > 0;
   json all = {
-      {"result", results[series.result].name},
-      {"system", system_of(results, series)},
+      {"result", source.results[series.result].name},
+      {"system", system_of(source.results, series)},
       {"id", text_of(row, "id")},
       {"benchmark", text_of(row, "benchmark")},
       {"problem", text_of(row.at("problem"), "descriptor")},
@@ -111,12 +121,14 @@ json record(const std::vector<NamedResult>& results, const Series& series,
       {"speedup_low", nullptr},
       {"speedup_high", nullptr},
       {"speedup_interval", nullptr},
-      {"energy_ratio", nullptr}};
+      {"energy_ratio", nullptr},
+      {"step_hash", text_or_null(source.trainings.step_hash(series))},
+      {"convergence", text_or_null(source.trainings.text(series))}};
   all.update(measured_fields(series));
   return all;
 }
 
-json precision_record(const std::vector<NamedResult>& results, const PrecisionRow& row) {
+json precision_record(const RecordSource& source, const PrecisionRow& row) {
   const bool beside = !row.is_reference() && row.speedup;
   const Quantity base = row.fp32 == nullptr ? Quantity{} : quantity_of(*row.fp32);
   const json match = {{"value", base.value},
@@ -124,7 +136,7 @@ json precision_record(const std::vector<NamedResult>& results, const PrecisionRo
                       {"published", row.fp32 != nullptr && row.fp32->published},
                       {"speedup", beside ? row.speedup->value : 0},
                       {"note", row.note}};
-  json all = record(results, *row.series, row.is_reference() ? "" : "precision fp32",
+  json all = record(source, *row.series, row.is_reference() ? "" : "precision fp32",
                     beside ? match : json(), row.note);
   if (row.speedup && row.speedup->interval) {
     all["speedup_low"] = row.speedup->interval->low;
@@ -135,17 +147,16 @@ json precision_record(const std::vector<NamedResult>& results, const PrecisionRo
   return all;
 }
 
-json precision_records(const std::vector<NamedResult>& results, const std::vector<Series>& chosen,
-                       bool sorted) {
+json precision_records(const RecordSource& source, const std::vector<Series>& chosen, bool sorted) {
   axes_of(chosen, "precision");  // refuses rows without the parameter
-  const std::vector<Series> every = series_of(results);
+  const std::vector<Series> every = series_of(source.results);
   json records = json::array();
   for (const PrecisionGroup& group : chosen_groups(every, chosen, sorted))
-    for (const PrecisionRow& row : group) records.push_back(precision_record(results, row));
+    for (const PrecisionRow& row : group) records.push_back(precision_record(source, row));
   return records;
 }
 
-json pivot_records(const std::vector<NamedResult>& results, const std::vector<Series>& all,
+json pivot_records(const RecordSource& source, const std::vector<Series>& all,
                    const std::string& by) {
   axes_of(all, by);  // refuses a parameter that no row has
   json records = json::array();
@@ -154,49 +165,49 @@ json pivot_records(const std::vector<NamedResult>& results, const std::vector<Se
     for (const auto& [value, series] : line.series) {
       std::string why;
       const json match = beside_first(line, pivot, *series, by, &why);
-      records.push_back(record(results, *series,
+      records.push_back(record(source, *series,
                                value == pivot.values.front() ? "" : by + " " + pivot.values.front(),
                                match, why));
     }
   return records;
 }
 
-json crossed_records(const std::vector<NamedResult>& results, const std::vector<Series>& all,
+json crossed_records(const RecordSource& source, const std::vector<Series>& all,
                      const std::vector<Baseline>& baselines, const std::string& by) {
   json records = json::array();
-  const Crossed crossed = cross(results, all, baselines, by);
+  const Crossed crossed = cross(source.results, all, baselines, by);
   for (const CrossedLine& line : crossed.lines)
     for (std::size_t i = 0; i < line.matches.size(); ++i)
       records.push_back(
-          record(results, *line.series,
+          record(source, *line.series,
                  crossed.columns[i].system + " " + by + " " + crossed.columns[i].value,
                  line.matches[i], line.why[i]));
   return records;
 }
 
-json row_records(const std::vector<NamedResult>& results, const std::vector<Series>& all,
+json row_records(const RecordSource& source, const std::vector<Series>& all,
                  const std::vector<Baseline>& baselines) {
   json records = json::array();
   const auto systems = systems_of(all, baselines);
   for (const Series& series : all) {
-    if (systems.empty()) records.push_back(record(results, series, "", nullptr, ""));
+    if (systems.empty()) records.push_back(record(source, series, "", nullptr, ""));
     for (const auto& [system, baseline] : systems) {
       std::string why;
       const json match = beside(series, baseline, system, &why);
-      records.push_back(record(results, series, system, match, why));
+      records.push_back(record(source, series, system, match, why));
     }
   }
   return records;
 }
 
-json records_of(const std::vector<NamedResult>& results, const std::vector<Series>& all,
+json records_of(const RecordSource& source, const std::vector<Series>& all,
                 const std::vector<Baseline>& baselines, const TableOptions& options) {
   const std::string& by = options.by;
-  if (by.empty()) return row_records(results, all, baselines);
+  if (by.empty()) return row_records(source, all, baselines);
   if (baselines.empty() && by == "precision")
-    return precision_records(results, all, !options.sort.empty());
-  if (baselines.empty()) return pivot_records(results, all, by);
-  return crossed_records(results, all, baselines, by);
+    return precision_records(source, all, !options.sort.empty());
+  if (baselines.empty()) return pivot_records(source, all, by);
+  return crossed_records(source, all, baselines, by);
 }
 
 }  // namespace
@@ -204,8 +215,9 @@ json records_of(const std::vector<NamedResult>& results, const std::vector<Serie
 json table_document(const std::vector<NamedResult>& given, const std::vector<Baseline>& baselines,
                     const TableOptions& options) {
   const std::vector<NamedResult> results = prepared(given, options.by);
-  return {{"schema", "assay-table/1"},
-          {"rows", records_of(results, selected(results, options), baselines, options)}};
+  return {
+      {"schema", "assay-table/1"},
+      {"rows", records_of(RecordSource(results), selected(results, options), baselines, options)}};
 }
 
 std::string render_csv(const std::vector<NamedResult>& given,
@@ -221,7 +233,7 @@ std::string render_csv(const std::vector<NamedResult>& given,
   for (const std::string& name : parameters) columns.push_back({"parameter " + name});
   for (const char* name : last_fields) columns.push_back({name});
   std::vector<Line> lines;
-  for (const json& fields : records_of(results, all, baselines, options)) {
+  for (const json& fields : records_of(RecordSource(results), all, baselines, options)) {
     std::vector<std::string>& cells = lines.emplace_back().cells;
     for (const char* name : first_fields) cells.push_back(text_of(fields, name));
     for (const std::string& name : parameters)

@@ -46,6 +46,14 @@ std::string make_id_form(const std::string& benchmark, const std::vector<Dimensi
   return form + named;
 }
 
+std::vector<std::string> step_parameters(const std::vector<Dimension>& dimensions) {
+  std::vector<std::string> names;
+  for (const Dimension& axis : dimensions)
+    if (axis.in_step && axis.in_id && axis.field.empty()) names.push_back(axis.name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 std::vector<Case> merge_equal(std::vector<Case> cases) {
   std::vector<Case> merged;
   std::unordered_map<std::string, std::size_t> place;

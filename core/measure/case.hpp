@@ -31,6 +31,8 @@ struct Dimension {
   bool in_id = true;            ///< false: it changes nothing of what is measured (a file's path)
   std::string field{};  ///< field of the problem's descriptor that the value sets: --depth 18 is
                         ///< d18 in --problem, so the id has it there and not as an axis of its own
+  bool in_step = true;  ///< false: a step of training computes the same at each value (which images
+                        ///< there are, how long the training goes on)
 };
 
 using Settings = std::map<std::string, std::string>;
@@ -58,6 +60,8 @@ struct Case {
   std::vector<double> working_sets{};  ///< Benchmark::working_sets(), as --list --json tells them
   std::string note{};                  ///< of the suite: what a reader of the row must know
   std::string id_form{};               ///< how the id is made of the settings (make_id_form)
+  /// Of a training: the dimensions that say what a step of it computes (step_parameters()).
+  std::vector<std::string> step_parameters{};
 };
 
 /// "conv/forward/fp32/onednn/winograd/mb16…/hot/t2[/layout=nhwc]". Complete: equal ids are equal
@@ -70,6 +74,10 @@ std::string make_id(const std::string& benchmark, const std::vector<Dimension>& 
 /// [/name=value] stands for "/name=" + the value but is left out at this one, and [/name] is always
 /// left out.
 std::string make_id_form(const std::string& benchmark, const std::vector<Dimension>& dimensions);
+
+/// The names of those that say what a step of training computes, ascending: a throughput and a
+/// convergence that are equal in all of them, and in their software, belong together.
+std::vector<std::string> step_parameters(const std::vector<Dimension>& dimensions);
 
 /// Merges cases of equal id into one with all names, keeping the first one's place.
 std::vector<Case> merge_equal(std::vector<Case> cases);

@@ -56,6 +56,9 @@ class Benchmark {
   virtual std::unique_ptr<Problem> problem(const Settings& settings) const = 0;
   /// Whether the problem of a case is what all ranks do together; else each rank has its own.
   virtual bool ranks_share(const Settings&) const { return false; }
+  /// Whether a case trains something: its row then tells which dimensions say what a step computes
+  /// (Dimension::in_step), so that its rate is set beside the convergence of the same steps.
+  virtual bool trains(const Settings&) const { return false; }
   /// Bytes that a rank of a case uses at a time, in one run or in each of its operations: which
   /// levels of memory may bound it. Unknown ones are left out. By default the bytes of the problem.
   virtual std::vector<double> working_sets(const Settings& settings) const;

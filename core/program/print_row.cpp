@@ -105,6 +105,9 @@ std::string row_text(const json& row, bool colour) {
   const std::string mark = mark_of(row);
   std::vector<std::string> parts{human_seconds(time.at("median")) + mark, interval_text(time)};
   for (const std::string& rate : rate_texts(row.at("rates"), mark)) parts.push_back(rate);
+  // The convergence beside it may be another row's: tables find that (analysis/trainings.hpp).
+  if (row.contains("step_parameters") && row.value("epochs", json::array()).empty())
+    parts.emplace_back("throughput only");
   const json implementation = row.at("executed").value("implementation", json());
   if (implementation.is_string() && implementation != "") parts.push_back(implementation);
   return fmt::format("{}\n    {}{}{}{}{}\n", id, join(parts, "  "), metrics_text(row),

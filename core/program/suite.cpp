@@ -365,6 +365,8 @@ std::vector<Case> expand(const Benchmark& benchmark,
     benchmark.complete(benchmark_case.settings, started);
     benchmark_case.id = make_id(benchmark.name(), axes, benchmark_case.settings);
     benchmark_case.id_form = form;
+    if (benchmark.trains(benchmark_case.settings))
+      benchmark_case.step_parameters = step_parameters(axes);
   }
   if (unused == Unused::refused)
     refuse_unused(benchmark, axes, asked_by_name, started, before, cases);
@@ -377,6 +379,7 @@ json case_list(const Benchmark& benchmark, const std::vector<Case>& cases) {
     list.push_back(
         {{"id", benchmark_case.id},
          {"id_form", benchmark_case.id_form},
+         {"step_parameters", benchmark_case.step_parameters},
          {"names", benchmark_case.names},
          {"settings", benchmark_case.settings},
          {"required", benchmark_case.required},

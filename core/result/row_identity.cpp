@@ -45,6 +45,7 @@ class Identity {
       by_values();
     }
     problem();
+    step();
   }
 
  private:
@@ -197,6 +198,14 @@ class Identity {
     if (!found && (named || !counted))
       refuse(fmt::format("/parameters: found none of the value {}, which stands in the id {}.",
                          json(part).dump(), json(id_).dump()));
+  }
+
+  /// What a step of training is known by must be told.
+  void step() const {
+    for (const json& name : row_.value("step_parameters", json::array()))
+      if (name != "problem" && !row_.at("parameters").contains(name.get<std::string>()))
+        refuse(fmt::format("/step_parameters: found {}, expected names of parameters, or problem.",
+                           name.dump()));
   }
 
   [[noreturn]] void refuse_descriptor() const {

@@ -53,6 +53,12 @@ Dimension counted(const char* name, const char* prefix) {
   return made;
 }
 
+/// Of which images a training has, or how long it goes on: its steps compute the same.
+Dimension outside_step(Dimension made) {
+  made.in_step = false;
+  return made;
+}
+
 /// Of a file that is written: equal work is one series, wherever it is.
 Dimension unnamed(const char* name, const char* help, const char* otherwise) {
   Dimension made = axis(name, help, {}, {otherwise}, "", otherwise);
@@ -134,43 +140,52 @@ class Resnet50Benchmark final : public Benchmark {
              "that "
              "their allreduce may take until its end",
              {"0", "1"}, {"0"}, "", "0"),
-        axis("data",
-             "synthetic: one batch that stays in memory; learnable[:n60000v1000]: generated "
-             "images, of which v validate; or files: TFRecord files or a folder of classes",
-             {}, {"synthetic"}, "", "synthetic"),
-        axis("validation", "validation files; none: those of --data", {}, {"none"}, "", "none"),
-        axis("label_base", "label of the first class in TFRecord files", {}, {"0"}, "", "0"),
-        axis("max_bad_samples", "largest number of bad samples that are skipped", {}, {"0"}, "",
-             "0"),
-        axis("steps",
-             "number of timed steps; 0: as many as the timing options (--max-time, ...) need", {},
-             {"0"}, "", "0"),
-        axis("epochs",
-             "after the timed steps, train from the beginning, for at most this many epochs; 0: "
-             "measure throughput only",
-             {}, {"0"}, "", "0"),
-        axis("target", "validation accuracy that training must reach, and at which it ends", {},
-             {"0.759"}, "", "0.759"),
-        axis("unreached",
-             "row of a training that does not reach --target: incorrect, or (for studies) kept "
-             "without time to accuracy",
-             {"incorrect", "kept"}, {"incorrect"}, "", "incorrect"),
-        axis("validate_every", "validate every N epochs, and after the last one", {}, {"1"}, "",
-             "1"),
+        outside_step(
+            axis("data",
+                 "synthetic: one batch that stays in memory; learnable[:n60000v1000]: generated "
+                 "images, of which v validate; or files: TFRecord files or a folder of classes",
+                 {}, {"synthetic"}, "", "synthetic")),
+        outside_step(axis("validation", "validation files; none: those of --data", {}, {"none"}, "",
+                          "none")),
+        outside_step(
+            axis("label_base", "label of the first class in TFRecord files", {}, {"0"}, "", "0")),
+        outside_step(axis("max_bad_samples", "largest number of bad samples that are skipped", {},
+                          {"0"}, "", "0")),
+        outside_step(
+            axis("steps",
+                 "number of timed steps; 0: as many as the timing options (--max-time, ...) need",
+                 {}, {"0"}, "", "0")),
+        outside_step(axis(
+            "epochs",
+            "after the timed steps, train from the beginning, for at most this many epochs; 0: "
+            "measure throughput only",
+            {}, {"0"}, "", "0")),
+        outside_step(axis("target",
+                          "validation accuracy that training must reach, and at which it ends", {},
+                          {"0.759"}, "", "0.759")),
+        outside_step(
+            axis("unreached",
+                 "row of a training that does not reach --target: incorrect, or (for studies) kept "
+                 "without time to accuracy",
+                 {"incorrect", "kept"}, {"incorrect"}, "", "incorrect")),
+        outside_step(axis("validate_every", "validate every N epochs, and after the last one", {},
+                          {"1"}, "", "1")),
         axis("warmup", "epochs of linear warm-up of the learning rate", {}, {"0"}, "", "0"),
         axis("schedule",
              "decay of the learning rate: constant, cosine, step:0.1:30+60+80, poly:2[:END]", {},
              {"cosine"}, "", "cosine"),
         unnamed("checkpoint", "file to write after every epoch; none: no file", "none"),
-        axis("restart", "continue the training from --checkpoint", {"no", "yes"}, {"no"}, "", "no"),
+        outside_step(axis("restart", "continue the training from --checkpoint", {"no", "yes"},
+                          {"no"}, "", "no")),
         axis("optimizer", "update rule", update_rule_names(), {"sgd"}, "", "sgd"),
         axis("rate", "learning rate for 256 images in a step", {}, {"0.1"}, "", "0.1"),
         axis("scaling",
              "learning rate with other than 256 images in a step: linear: in proportion; none: the "
              "same",
              {"linear", "none"}, {"linear"}, "", "linear"),
-        axis("trial", "repetition with other initial parameters and another order of the images",
-             {}, {"0"}, "", "0"),
+        outside_step(axis(
+            "trial", "repetition with other initial parameters and another order of the images", {},
+            {"0"}, "", "0")),
         axis("loss_scale",
              "factor of the loss that keeps 16-bit gradients above 0: none, fixed:1024, "
              "dynamic[:65536[:2000]]; auto: dynamic for training in fp16, else none",
@@ -243,6 +258,9 @@ class Resnet50Benchmark final : public Benchmark {
   }
 
   bool ranks_share(const Settings&) const override { return true; }
+  bool trains(const Settings& settings) const override {
+    return settings.at("direction") != inference;
+  }
 
   std::unique_ptr<Problem> problem(const Settings& settings) const override {
     return std::make_unique<ResnetProblem>(parse_resnet(settings.at("problem")), images(settings),

@@ -1,5 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "models/input/benchmark.hpp"
 #include "models/kmeans/benchmark.hpp"
 #include "models/pca/benchmark.hpp"
@@ -16,6 +20,32 @@ TEST(RowIdentity, ParametersOfModels) {
   fixture::expect_parameters_judged(svm_benchmark(), {{"problem", {"n600d13"}}});
   fixture::expect_parameters_judged(input_benchmark());
   fixture::expect_parameters_judged(resnet50_benchmark());
+}
+
+/// All of a training's dimensions but those that say of which images, and how long.
+TEST(RowIdentity, StepsOfATrainingAreKnownByTheirParameters) {
+  Plugins plugins;
+  const Benchmark& resnet50 = resnet50_benchmark();
+  const Case training = expand(resnet50, {}, plugins).at(0);
+  std::vector<std::string> outside;
+  for (const auto& [name, value] : training.settings)
+    if (std::count(training.step_parameters.begin(), training.step_parameters.end(), name) == 0)
+      outside.push_back(name);
+  EXPECT_EQ(outside, (std::vector<std::string>{
+                         "checkpoint", "data", "epochs", "label_base", "max_bad_samples", "restart",
+                         "steps", "target", "trial", "unreached", "validate_every", "validation"}));
+  const nlohmann::json row = nlohmann::json::parse(
+      R"({"id": "a/p", "benchmark": "a", "problem": {"descriptor": "p"}, "parameters": {"x": 1}})");
+  for (const auto& [names, said] :
+       {std::pair{R"(["problem", "x"])", "accepted"},
+        std::pair{R"(["problem", "y"])", "/step_parameters: found \"y\""}}) {
+    nlohmann::json of = row;
+    of["id_form"] = "a/{problem}[/x=1]";
+    of["step_parameters"] = nlohmann::json::parse(names);
+    EXPECT_SAYS(fixture::identity_of(of), said);
+  }
+  EXPECT_TRUE(
+      expand(resnet50, {{"direction", {"inference"}}}, plugins).at(0).step_parameters.empty());
 }
 
 }  // namespace

@@ -214,6 +214,27 @@ class Resnet(RunTest):
         self.assertRegex(row["reason"], "^training diverged: .* Use a smaller learning rate")
         self.assertFalse(row["rates"])
 
+    def test_a_throughput_stands_beside_the_convergence_of_its_steps(self):
+        words = ["--batch", 32, "--steps", 3, "--rate", 0.8]
+        training = ["--data", "learnable:n640v200", "--epochs", 3, "--target", 0.5]
+        files = []
+        for name, more in (("throughput", []), ("other", ["--optimizer", "lars"]), ("trained", training),
+                           ("missed", [*training, "--optimizer", "lars", "--target", 1, "--epochs", 1])):
+            self.row(*words, *more, code=3 if name == "missed" else 0)
+            files.append((self.folder / "row.json").rename(self.folder / f"{name}.json"))
+        rows = json.loads(self.command(ASSAY, "table", *files, "--format", "json", code=0).stdout)["rows"]
+        names = {("sgd", 0): "throughput", ("lars", 0): "other", ("sgd", 3): "trained", ("lars", 1): "missed"}
+        learnt, hashes = ({names[row["parameters"]["optimizer"], row["parameters"]["epochs"]]: row[field] for row in rows}
+                          for field in ("convergence", "step_hash"))
+        self.assertRegex(learnt["throughput"], r"^accuracy 0\.\d+ in [1-3] epochs? of learnable:n640v200$")
+        self.assertEqual((learnt["trained"], learnt["other"], learnt["missed"]), (learnt["throughput"], "throughput only", None))
+        self.assertEqual((hashes["throughput"], hashes["other"]), (hashes["trained"], hashes["missed"]))
+        self.assertNotEqual(hashes["throughput"], hashes["other"])
+        text = self.command(ASSAY, "table", *files, "--columns", "result,rate,convergence", code=0).stdout
+        self.assertIn("throughput only", text)
+        self.assertIn(learnt["throughput"], text)
+        self.assertIn("throughput only", self.command(RESNET, *options(words), code=0).stdout)
+
     def test_a_checkpoint_continues(self):
         file = self.folder / "checkpoint"
         words = ["--batch", 32, "--data", "learnable:n320v100", "--epochs", 2, "--checkpoint", file]

@@ -1,0 +1,123 @@
+// A throughput of training stands beside the convergence of the same steps, or says that it has
+// none.
+#include "analysis/trainings.hpp"
+
+#include <gtest/gtest.h>
+
+#include "analysis/table/table.hpp"
+#include "core/result/schema.hpp"
+#include "rows.hpp"
+
+namespace {
+
+using namespace assay;
+using nlohmann::json;
+
+const Settings training{{"data", "learnable:n9v9"}, {"epochs", "5"}};
+
+/// A row that trains with a batch of 32, by default for its throughput alone.
+json row_of(Settings more = {}, const std::string& status = "ok") {
+  more.insert({{"data", "synthetic"}, {"epochs", "0"}, {"batch", "32"}, {"trial", "0"}});
+  json made = test::row(status, 1e-3, 0, more);
+  made["step_parameters"] = {"backend", "batch", "precision", "problem"};
+  return made;
+}
+
+/// The row of a training that ends after `epochs` of them.
+json trained(double accuracy, int epochs, bool reached, Settings more = training) {
+  json made = row_of(std::move(more));
+  for (int i = 1; i <= epochs; ++i)
+    made["epochs"].push_back({{"epoch", i}, {"seconds", i}, {"accuracy", accuracy}});
+  if (reached) made["metrics"]["time_to_accuracy_s"] = {{"value", epochs}, {"unit", "s"}};
+  return made;
+}
+
+/// Environment i has version i of a library.
+json result_of(const std::vector<json>& rows) {
+  json made = test::result(rows);
+  for (int i = 0; i < 2; ++i)
+    made["environments"].push_back({{"host", "h"},
+                                    {"software",
+                                     {{"assay", {{"commit", "a"}}},
+                                      {"kernel", i},
+                                      {"libraries", {{"dnnl", std::to_string(i)}}}}}});
+  return made;
+}
+
+/// Of the first row.
+std::string text_of_first(const std::vector<json>& rows) {
+  const std::vector<NamedResult> results{{"", result_of(rows)}};
+  for (const Series& series : series_of(results))
+    if (series.first() == rows.front()) return Trainings(results).text(series);
+  return "no such series";
+}
+
+TEST(Trainings, StandBesideTheThroughputOfTheSameSteps) {
+  EXPECT_EQ(text_of_first({row_of(), trained(0.975, 3, true)}),
+            "accuracy 0.975 in 3 epochs of learnable:n9v9");
+  EXPECT_EQ(text_of_first({trained(0.975, 1, true)}),
+            "accuracy 0.975 in 1 epoch of learnable:n9v9");
+}
+
+TEST(Trainings, OfOtherStepsStandNowhere) {
+  const std::string none = "throughput only";
+  EXPECT_EQ(text_of_first({row_of()}), none);
+  for (const char* differs : {"batch", "backend", "precision"}) {
+    Settings other = training;
+    other[differs] = "64";
+    EXPECT_EQ(text_of_first({row_of(), trained(0.975, 3, true, other)}), none) << differs;
+  }
+  json other = trained(0.975, 3, true);
+  other["problem"]["descriptor"] = "another";
+  EXPECT_EQ(text_of_first({row_of(), other}), none);
+  // Another library; what each of the two rows says of its step.
+  other = trained(0.975, 3, true);
+  other["environment"] = 1;
+  EXPECT_EQ(text_of_first({row_of(), other}), none);
+  other = trained(0.975, 3, true);
+  other["step_parameters"] = {"precision", "problem"};
+  EXPECT_EQ(text_of_first({row_of(), other}), none);
+}
+
+TEST(Trainings, ThatMissTheirTargetAreCountedAlone) {
+  EXPECT_EQ(text_of_first({row_of(), trained(0.5, 5, false)}), "throughput only");
+  EXPECT_EQ(text_of_first({row_of(), row_of(training, "incorrect")}), "throughput only");
+  Settings second = training, third = training;
+  second["trial"] = "1";
+  third["trial"] = "2";
+  EXPECT_EQ(text_of_first({row_of(), trained(0.975, 3, true), trained(0.99, 4, true, second),
+                           row_of(third, "incorrect")}),
+            "accuracy 0.99 in 4 epochs of learnable:n9v9 (2 of 3 trainings)");
+  // What ended early says nothing of learning.
+  EXPECT_EQ(text_of_first({row_of(), trained(0.975, 3, true), row_of(third, "failed")}),
+            "accuracy 0.975 in 3 epochs of learnable:n9v9");
+}
+
+TEST(Trainings, AreOfNoUseToRowsWithoutANumberOrThatTrainNothing) {
+  EXPECT_EQ(text_of_first({row_of({}, "incorrect"), trained(0.975, 3, true)}), "");
+  EXPECT_EQ(text_of_first({test::row("ok", 1e-3), trained(0.975, 3, true)}), "");
+}
+
+TEST(Trainings, AreInTablesAndTheirRecords) {
+  const std::vector<NamedResult> results{
+      {"", result_of({row_of(), row_of({{"batch", "64"}}), trained(0.975, 3, true)})}};
+  const std::string text = render_table(results, {}, {});
+  EXPECT_NE(text.find("throughput only"), std::string::npos) << text;
+  EXPECT_NE(text.find("accuracy 0.975 in 3 epochs"), std::string::npos) << text;
+  EXPECT_NE(text.find("\nconvergence: what trainings"), std::string::npos) << text;  // wrapped
+  const json records = table_document(results, {}, {});
+  EXPECT_TRUE(schema_errors(records, "table", "x").empty());
+  std::map<std::string, std::string> hashes, learnt;
+  for (const json& record : records["rows"]) {
+    const std::string name =
+        record["parameters"]["batch"].dump() + " " + record["parameters"]["epochs"].dump();
+    hashes[name] = record["step_hash"];
+    learnt[name] = record["convergence"];
+  }
+  EXPECT_EQ(hashes["32 0"], hashes["32 5"]);
+  EXPECT_NE(hashes["32 0"], hashes["64 0"]);
+  EXPECT_EQ(learnt["32 0"], learnt["32 5"]);
+  EXPECT_EQ(learnt["64 0"], "throughput only");
+}
+
+}  // namespace

@@ -397,8 +397,7 @@ void check_row(const json& row, std::size_t index, const json& result, const std
   const json& run = result.at("run");
   if (row_form_of(run) > 1 && !row.contains("id_form"))
     throw InputError(where +
-                     "/id_form: found nothing, expected how the id is made (a file of this "
-                     "/run/row_form has it). The file was changed by hand.");
+                     "/id_form: found nothing, expected how the id is made (/run/row_form).");
   check_identity(row, where);
   if (row.at("status") != "ok") return;
   check_allocator(row, result.at("environments").at(environment), where);

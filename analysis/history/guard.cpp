@@ -47,7 +47,7 @@ Histories series_of(Histories all, const std::string& run) {
 }
 
 void print_findings(const json& document) {
-  std::size_t too_short = 0;
+  std::size_t too_short = 0, without_result = 0;
   std::string runs;
   for (const json& series : document["series"]) {
     const std::string state = series["state"], id = visible(series["id"]);
@@ -55,7 +55,8 @@ void print_findings(const json& document) {
       ++too_short;
       runs = series["reason"];
     }
-    if (state == "too short" || state == "steady") continue;
+    if (state == "no result") ++without_result;
+    if (state == "too short" || state == "no result" || state == "steady") continue;
     std::cout << fmt::format("guard: {}: {}: {}\n", id, state, visible(series["reason"]));
     if (series.contains("confirmation"))
       std::cout << fmt::format("guard: {}: {}: {}\n", id,
@@ -65,6 +66,9 @@ void print_findings(const json& document) {
   if (too_short > 0)
     std::cout << fmt::format("guard: {} of {} series are too short to be judged: {}\n", too_short,
                              document["series"].size(), runs);
+  if (without_result > 0)
+    std::cout << fmt::format("guard: {} of {} series have no result in any run\n", without_result,
+                             document["series"].size());
   std::cout << std::flush;
 }
 

@@ -152,7 +152,8 @@ json history_document(const Histories& histories, const Anchors& anchors,
                      {"suspect", 0},
                      {"lost", 0},
                      {"retired", 0},
-                     {"too_short", 0}}}};
+                     {"too_short", 0},
+                     {"no_result", 0}}}};
   for (const auto& [what, reason] : histories.passed_over)
     document["passed_over"].push_back({{"what", what}, {"reason", reason}});
   ExitCode code = histories.series.empty() ? ExitCode::incomparable : ExitCode::ok;
@@ -162,7 +163,9 @@ json history_document(const Histories& histories, const Anchors& anchors,
     Judge(series, anchors.of(series), level, tolerance).write(judged);
     judge_loss(judged, series, anchors);
     const std::string state = judged["state"];
-    json& count = document["summary"][state == "too short" ? "too_short" : state];
+    std::string key = state;
+    std::ranges::replace(key, ' ', '_');
+    json& count = document["summary"][key];
     count = count.get<int>() + 1;
     code = gravest({code, code_of(state), last_run_code(series)});
     document["series"].push_back(std::move(judged));

@@ -57,6 +57,7 @@ Judge::Judge(const RowHistory& series, const std::optional<json>& promoted, doub
   find_changes(series, level / 2);
   find_trend(level / 2);
   if (points_.empty()) {
+    state_ = "no result";
     anchored_reason_ = rolling_reason_ = reason_ = "no run has a result";
     return;
   }

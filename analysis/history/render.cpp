@@ -75,8 +75,8 @@ std::vector<std::string> details_of(const json& series) {
 /// Whether there is more to know about a series than its line in the table.
 bool has_details(const json& series) {
   const std::string state = series["state"];
-  return (state != "steady" && state != "too short") || !series["change_points"].empty() ||
-         !series["gaps"].empty();
+  return (state != "steady" && state != "too short" && state != "no result") ||
+         !series["change_points"].empty() || !series["gaps"].empty();
 }
 
 }  // namespace
@@ -119,7 +119,7 @@ std::string render_history(const json& document, bool markdown) {
   const json& count = document["summary"];
   text += fmt::format(
       "\n{} series: {} slower, {} drifting, {} lost, {} suspect, {} faster, {} steady, {} too "
-      "short{}. {} (the median of the latest {} points). slower, "
+      "short{}{}. {} (the median of the latest {} points). slower, "
       "faster and drifting need all {} points outside of the tolerance and a significant step or "
       "trend; the probability of any false alarm is {:g} % for all series together. suspect is a "
       "question (at most {:g} % of the unchanged series in each run) that --confirm answers.\n",
@@ -127,6 +127,8 @@ std::string render_history(const json& document, bool markdown) {
       count["lost"].get<int>(), count["suspect"].get<int>(), count["faster"].get<int>(),
       count["steady"].get<int>(), count["too_short"].get<int>(),
       count["retired"] == 0 ? "" : fmt::format(", {} retired", count["retired"].get<int>()),
+      count["no_result"] == 0 ? ""
+                              : fmt::format(", {} without a result", count["no_result"].get<int>()),
       speedup_header("the latest", "the baseline"), settings["latest"].get<int>(),
       settings["latest"].get<int>(), 100 * settings["false_alarm_rate"].get<double>(),
       100 * settings["suspect_rate"].get<double>());

@@ -102,6 +102,7 @@ const moods = {
   inconclusive: 'mid',
   'NOT-QUIET': 'mid',
   'too short': 'mid',
+  'no result': 'mid',
 };
 const marks = {
   good: '\u2713 ',

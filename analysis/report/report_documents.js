@@ -1,6 +1,6 @@
 // What `assay history` and `assay model` found.
 
-const urgency = {lost: 0, slower: 1, drifting: 2, suspect: 3, faster: 4, steady: 5, 'too short': 6};
+const urgency = {lost: 0, slower: 1, drifting: 2, suspect: 3, faster: 4, steady: 5, 'too short': 6, 'no result': 7};
 
 // What is made of the last points has their mark.
 function mark_of_series(latest) {
@@ -115,7 +115,7 @@ function history_plots(series) {
 
 function histories() {
   each(report.history).forEach((history, i) => {
-    const series = [...each(history.series)].sort((a, b) => (urgency[a.state] ?? 7) - (urgency[b.state] ?? 7));
+    const series = [...each(history.series)].sort((a, b) => (urgency[a.state] ?? 8) - (urgency[b.state] ?? 8));
     const states = count_of(series, 'state'), plots = history_plots(series);
     const made = section(
         'history' + (i || ''), 'History', source_of(history), notes_of(history),

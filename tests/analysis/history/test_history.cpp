@@ -320,8 +320,15 @@ TEST_F(History, ALostNumberFailsUntilSomebodyAnswersForIt) {
   EXPECT_EQ(document(results)["series"][0]["state"], "too short");
   results.push_back(run(6, {test::row("unsupported", 0)}));
   EXPECT_EQ(document(results)["exit_code"], 6) << "lost anew";
-  // What never had a number has none to lose.
-  EXPECT_EQ(document({run(0, {test::row("unsupported", 0)})})["exit_code"], 0);
+}
+
+TEST_F(History, WhatNeverHadANumberHasNoneToLose) {
+  const json made = document({run(0, {test::row("unsupported", 0)})});
+  EXPECT_EQ(made["exit_code"], 0);
+  EXPECT_EQ(made["series"][0]["state"], "no result");
+  EXPECT_EQ(made["summary"]["no_result"], 1);
+  EXPECT_EQ(made["summary"]["too_short"], 0);
+  EXPECT_NE(render_history(made, false).find("1 without a result"), std::string::npos);
 }
 
 TEST_F(History, HeavyTailsAndAutocorrelationGiveNoFalseState) {
@@ -434,14 +441,6 @@ TEST_F(History, OutputsHoldNoControlCharacter) {
        {render_history(made, false), render_history(made, true), history_csv(made)})
     EXPECT_EQ(text.find('\x1b'), std::string::npos);
   EXPECT_NE(render_history(made, true).find("\\|b"), std::string::npos);
-}
-
-TEST(Times, DatesAndTimesInUtc) {
-  EXPECT_EQ(time_of("1970-01-02", "x"), 86400);
-  EXPECT_EQ(time_of("2026-11-21T07:04:45.5Z", "x"), 1795244685.5);
-  for (const char* wrong : {"", "2026-13-01", "2026-02-30", "2026-01-01T25:00:00Z",
-                            "2026-01-01 08:00", "2026-01-01T08:00:00", "2026-01-01T08:00:00+01:00"})
-    EXPECT_THROW(time_of(wrong, "x"), InputError) << wrong;
 }
 
 }  // namespace

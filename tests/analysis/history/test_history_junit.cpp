@@ -38,7 +38,7 @@ TEST(HistoryJunit, SaysWhatFailed) {
         series("conv/noise", "suspect", answer("noise")),
         series("conv/unconfirmed", "suspect", answer("unconfirmed")),
         series("gemm/lost", "lost", nullptr, "unsupported"),
-        series("gemm/never", "too short", nullptr, "unsupported"),
+        series("gemm/never", "no result", nullptr, "unsupported"),
         series("gemm/incorrect", "steady", nullptr, "incorrect"),
         series("gemm/failed", "steady", nullptr, "failed"),
         series("gemm/again", "steady", nullptr, "failed", "2026-02-01T00:00:00Z")}}};

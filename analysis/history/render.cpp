@@ -65,10 +65,21 @@ std::vector<std::string> details_of(const json& series) {
   for (const json& event : series["events"])
     lines.push_back(
         fmt::format("{}: {}", date_of(event["time"]), event["text"].get<std::string>()));
-  for (const json& gap : series["gaps"])
-    lines.push_back(fmt::format("{}: no result, {}: {}", date_of(gap["time"]),
+  // Runs that have no result for one reason are one line.
+  const json& gaps = series["gaps"];
+  for (std::size_t first = 0, end = 0; first < gaps.size(); first = end) {
+    const json& gap = gaps[first];
+    while (end < gaps.size() && gaps[end]["status"] == gap["status"] &&
+           gaps[end]["reason"] == gap["reason"])
+      ++end;
+    const std::string runs =
+        end - first == 1
+            ? ""
+            : fmt::format(" to {} ({} runs)", date_of(gaps[end - 1]["time"]), end - first);
+    lines.push_back(fmt::format("{}{}: no result, {}: {}", date_of(gap["time"]), runs,
                                 gap["status"].get<std::string>(),
                                 gap["reason"].get<std::string>()));
+  }
   return lines;
 }
 

@@ -323,12 +323,15 @@ TEST_F(History, ALostNumberFailsUntilSomebodyAnswersForIt) {
 }
 
 TEST_F(History, WhatNeverHadANumberHasNoneToLose) {
-  const json made = document({run(0, {test::row("unsupported", 0)})});
+  const json made =
+      document({run(0, {test::row("unsupported", 0)}), run(1, {test::row("unsupported", 0)})});
   EXPECT_EQ(made["exit_code"], 0);
   EXPECT_EQ(made["series"][0]["state"], "no result");
   EXPECT_EQ(made["summary"]["no_result"], 1);
   EXPECT_EQ(made["summary"]["too_short"], 0);
-  EXPECT_NE(render_history(made, false).find("1 without a result"), std::string::npos);
+  const std::string text = render_history(made, false);
+  EXPECT_NE(text.find("1 without a result"), std::string::npos);
+  EXPECT_NE(text.find("(2 runs): no result, unsupported"), std::string::npos) << text;
 }
 
 TEST_F(History, HeavyTailsAndAutocorrelationGiveNoFalseState) {

@@ -65,6 +65,9 @@ class Judge {
     };
     set("data", training_images);
     set("validation", validation_images);
+    if (const std::string augment = facts_.text("augment");
+        !augment.empty() && augment != "crop+flip")
+      add("--augment {}: the reference crops and mirrors at random", augment);
     if (facts_.text("max_bad_samples") != "0")
       add("--max-bad-samples {}: images may have been left out", facts_.text("max_bad_samples"));
     if (facts_.text("restart") != "no")

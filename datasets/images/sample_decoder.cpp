@@ -7,7 +7,7 @@ namespace {
 
 View view_of(ImageSize image, const DecodeSettings& settings, std::uint64_t epoch,
              std::int64_t index) {
-  return settings.training ? training_view(image, settings.seed, epoch, index)
+  return settings.training ? training_view(image, settings.seed, epoch, index, settings.augment)
                            : evaluation_view(image);
 }
 

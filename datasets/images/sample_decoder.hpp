@@ -13,9 +13,10 @@ namespace assay {
 /// How samples are decoded. Equal settings give equal bytes, on any number of threads and ranks.
 struct DecodeSettings {
   int size = 224;        ///< of the result, height and width
-  bool training = true;  ///< random crops and flips, else the centre
+  bool training = true;  ///< random views (`augment`), else the centre
   ImageLayout layout = ImageLayout::nhwc;
   std::uint64_t seed = 1;
+  Augment augment = Augment::crop_and_flip;
   std::int64_t elements() const { return std::int64_t{3} * size * size; }
 };
 

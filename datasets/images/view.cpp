@@ -45,24 +45,40 @@ Crop fallback(ImageSize image) {
 
 }  // namespace
 
-View training_view(ImageSize image, std::uint64_t seed, std::uint64_t epoch, std::int64_t sample) {
-  View view;
-  view.flip = words_of(seed, epoch, sample, tries)[0] % 2 == 1;
+namespace {
+
+Crop random_crop(ImageSize image, std::uint64_t seed, std::uint64_t epoch, std::int64_t sample) {
   const double width = image.width, height = image.height;
   for (std::uint32_t attempt = 0; attempt < tries; ++attempt) {
     const Words words = words_of(seed, epoch, sample, attempt);
     const double area = width * height * (least_area + (1 - least_area) * unit(words[0]));
     const double ratio =
         std::exp(std::log(least_ratio) + std::log(largest_ratio / least_ratio) * unit(words[1]));
-    Crop& crop = view.crop;
+    Crop crop;
     crop.width = std::round(std::sqrt(area * ratio));
     crop.height = std::round(std::sqrt(area / ratio));
     if (crop.width < 1 || crop.height < 1 || crop.width > width || crop.height > height) continue;
     crop.x = below(words[2], width - crop.width + 1);
     crop.y = below(words[3], height - crop.height + 1);
+    return crop;
+  }
+  return fallback(image);
+}
+
+}  // namespace
+
+View training_view(ImageSize image, std::uint64_t seed, std::uint64_t epoch, std::int64_t sample,
+                   Augment augment) {
+  View view = evaluation_view(image);
+  if (augment == Augment::none) return view;
+  if (augment == Augment::shift) {
+    const Words words = words_of(seed, epoch, sample, 0);
+    view.crop.x = unit(words[2]) * (image.width - view.crop.width);
+    view.crop.y = unit(words[3]) * (image.height - view.crop.height);
     return view;
   }
-  view.crop = fallback(image);
+  view.crop = random_crop(image, seed, epoch, sample);
+  view.flip = augment == Augment::crop_and_flip && words_of(seed, epoch, sample, tries)[0] % 2 == 1;
   return view;
 }
 

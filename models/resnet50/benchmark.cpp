@@ -27,10 +27,10 @@ constexpr const char* measured = "auto";
 constexpr const char* inference = "inference";
 /// Options that say how a network learns.
 constexpr const char* of_training[] = {
-    "data",       "validation", "label_base", "max_bad_samples", "epochs",
-    "target",     "warmup",     "schedule",   "checkpoint",      "restart",
-    "optimizer",  "rate",       "smoothing",  "loss_scale",      "validate_every",
-    "accumulate", "scaling",    "unreached",  "trial",           "lag"};
+    "data",      "augment",   "validation", "label_base",     "max_bad_samples", "epochs",
+    "target",    "warmup",    "schedule",   "checkpoint",     "restart",         "optimizer",
+    "rate",      "smoothing", "loss_scale", "validate_every", "accumulate",      "scaling",
+    "unreached", "trial",     "lag"};
 /// Between those of two trials: more than a run draws.
 constexpr std::uint64_t seeds_of_trial = 2654435761;
 constexpr std::uint64_t most_images = 1 << 20, most_steps = 1 << 30;
@@ -145,6 +145,11 @@ class Resnet50Benchmark final : public Benchmark {
                  "synthetic: one batch that stays in memory; learnable[:n60000v1000]: generated "
                  "images, of which v validate; or files: TFRecord files or a folder of classes",
                  {}, {"synthetic"}, "", "synthetic")),
+        outside_step(axis("augment",
+                          "views of an image in training: crop+flip: 8 to 100 % of it, mirrored or "
+                          "not; crop: never mirrored; shift: all of it but an eighth of its sides; "
+                          "none: its centre",
+                          augment_names.names(), {"crop+flip"}, "", "crop+flip")),
         outside_step(axis("validation", "validation files; none: those of --data", {}, {"none"}, "",
                           "none")),
         outside_step(
@@ -232,6 +237,9 @@ class Resnet50Benchmark final : public Benchmark {
       if (settings.at(files) != "none")
         settings[files] =
             canonical_data(settings.at(files), std::stoll(settings.at("label_base")), classes);
+    if (!is_files(settings.at("data"))) {  // of files alone
+      settings["augment"] = "crop+flip";
+    }
     if (settings.at("epochs") != "0" && is_resident(settings.at("data")))
       throw InputError(
           "--epochs: one batch that stays in memory has no validation. Use --data learnable, or "
@@ -310,6 +318,7 @@ class Resnet50Benchmark final : public Benchmark {
     run.data.seed = context.seed;
     run.data.classes = of.shape.classes;
     run.data.size = static_cast<int>(of.shape.image);
+    run.data.augment = augment_names.at("augment", settings.at("augment"));
     run.data.label_base = std::stoll(settings.at("label_base"));
     run.data.max_bad_samples = std::stoll(settings.at("max_bad_samples"));
     run.data.threads = of.executor.threads;

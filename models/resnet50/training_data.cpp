@@ -34,7 +34,7 @@ LearnableSize learnable_size(const std::string& data) {
 std::unique_ptr<Batches> file_batches(const TrainingData& from, const std::string& files,
                                       const BatchShare& share) {
   PipelineSettings settings;
-  settings.decode = {from.size, share.training, ImageLayout::nhwc, share.seed};
+  settings.decode = {from.size, share.training, ImageLayout::nhwc, share.seed, from.augment};
   settings.batch = share.batch;
   settings.threads = from.threads;
   settings.prefetch = from.prefetch;
@@ -58,6 +58,8 @@ std::shared_ptr<const LearnableImages> images_of(const TrainingData& from) {
 }  // namespace
 
 bool is_resident(const std::string& data) { return data == resident; }
+
+bool is_files(const std::string& data) { return !is_resident(data) && !is_learnable(data); }
 
 std::string canonical_data(const std::string& data, std::int64_t label_base, std::int64_t classes) {
   if (is_resident(data)) return data;

@@ -20,7 +20,8 @@ struct TrainingData {
   int size = 224;
   std::int64_t label_base = 0;
   std::int64_t max_bad_samples = 0;
-  int threads = 1;  ///< that decode
+  Augment augment = Augment::crop_and_flip;  ///< of files
+  int threads = 1;                           ///< that decode
   int prefetch = 2;
   std::uint64_t seed = 1;  ///< of images that are generated; their order has BatchShare's
 };
@@ -30,6 +31,9 @@ struct TrainingData {
 std::string canonical_data(const std::string& data, std::int64_t label_base, std::int64_t classes);
 /// Whether it is the one batch that stays in memory.
 bool is_resident(const std::string& data);
+
+/// Whether it is read from files.
+bool is_files(const std::string& data);
 
 std::unique_ptr<Batches> training_batches(const TrainingData& from, const BatchShare& share);
 /// Null for resident data, which has none.

@@ -262,6 +262,10 @@ class Resnet(RunTest):
         self.assertEqual(row["status"], "ok", row["reason"])
         self.assertIn("tfrecord:n40c5:", row["id"])
         self.assertGreater(row["metrics"]["input_percent"]["value"], 0)
+        for augment in "crop", "shift", "none":
+            row = self.row("--data", images, "--augment", augment)
+            self.assertEqual((row["status"], row["parameters"]["augment"]), ("ok", augment), row["reason"])
+        self.assertIn("--augment shift has no use here", self.refused("--augment", "shift"))
         self.refused("--data", images, "--batch", 41)
         self.refused("--data", self.folder / "nothing")
         self.refused("--data", images, "--problem", "d18w8s32c3")  # labels beyond the classes

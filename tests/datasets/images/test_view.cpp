@@ -57,6 +57,32 @@ TEST(TrainingView, IsAFunctionOfSeedEpochAndSample) {
   EXPECT_NE(parts(training_view(photo, 1 + (std::uint64_t{1} << 32), 2, 3)), view);
 }
 
+TEST(TrainingView, MirrorsAndCropsAsFarAsItIsAsked) {
+  const View centre = evaluation_view(photo);
+  double x = 0, y = 0;
+  const int count = 4000;
+  for (int i = 0; i < count; ++i) {
+    const View both = training_view(photo, 7, 3, i);
+    View crop = training_view(photo, 7, 3, i, Augment::crop);
+    EXPECT_FALSE(crop.flip);
+    crop.flip = both.flip;
+    EXPECT_EQ(parts(crop), parts(both));  // the same crops
+    EXPECT_EQ(parts(training_view(photo, 7, 3, i, Augment::none)), parts(centre));
+    const View shift = training_view(photo, 7, 3, i, Augment::shift);
+    EXPECT_FALSE(shift.flip);
+    ASSERT_EQ(shift.crop.width, centre.crop.width);
+    ASSERT_EQ(shift.crop.height, centre.crop.height);
+    ASSERT_GE(std::min(shift.crop.x, shift.crop.y), 0);
+    ASSERT_LE(shift.crop.x + shift.crop.width, 500);
+    ASSERT_LE(shift.crop.y + shift.crop.height, 375);
+    x += shift.crop.x / (500 - shift.crop.width);
+    y += shift.crop.y / (375 - shift.crop.height);
+  }
+  // Everywhere alike: 4 deviations of the mean of uniform numbers.
+  EXPECT_NEAR(x / count, 0.5, 4 / std::sqrt(12.0 * count));
+  EXPECT_NEAR(y / count, 0.5, 4 / std::sqrt(12.0 * count));
+}
+
 TEST(TrainingView, TakesTheLargestCentredCropWhereNoneFits) {
   for (int i = 0; i < 50; ++i) {
     const Crop wide = training_view({4000, 30}, 1, 0, i).crop;

@@ -17,15 +17,12 @@
 #include "core/base/error.hpp"
 #include "datasets/data_file.hpp"
 #include "datasets/images/epoch_order.hpp"
-#include "datasets/images/process_io.hpp"
-#include "models/ranks.hpp"
+#include "models/input/reading.hpp"
 
 namespace assay {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-constexpr double least_cold = 0.1;  // of the files may stay in the page cache
 
 /// What a consumer keeps of an image, and what it should be.
 struct Image {
@@ -43,13 +40,6 @@ std::uint32_t check_of(const float* image, std::int64_t elements) {
                  static_cast<std::size_t>(elements) * sizeof(float)});
 }
 
-/// What all runs that were not checked have cost.
-struct Totals {
-  double seconds = 0, runs = 0;
-  double stall_s = 0, read_s = 0, decode_s = 0, bytes = 0;
-  double requested = 0, from_device = 0;
-};
-
 class InputWorkload final : public Workload {
  public:
   InputWorkload(std::shared_ptr<const SampleSet> set, const InputRun& run, Communicator& ranks,
@@ -66,7 +56,7 @@ class InputWorkload final : public Workload {
     expect_room();
     pipeline_ = std::make_unique<InputPipeline>(*set_, run.pipeline);
     seen_.reserve(static_cast<std::size_t>(run.batches * run.pipeline.batch));
-    if (run.cold) expect_cold();
+    if (run.cold) make_cold(set_->files());
     seconds_ = {{"create", create_seconds}, {"allocate", seconds_since(start)}};
   }
 
@@ -78,7 +68,7 @@ class InputWorkload final : public Workload {
   }
 
   void run(Stream&) override {
-    const auto before = process_io();
+    if (!checked_) reading_.begin({});  // start() sets the counters back
     const auto start = Clock::now();
     pipeline_->start({epoch_, 0, {}}, run_.batches);
     for (std::int64_t i = 0; i < run_.batches; ++i) {
@@ -96,7 +86,7 @@ class InputWorkload final : public Workload {
                                       std::chrono::duration_cast<Clock::duration>(
                                           std::chrono::duration<double>(run_.step_seconds)));
     }
-    if (!checked_) add(seconds_since(start), before, process_io());
+    if (!checked_) reading_.end(pipeline_->counters(), seconds_since(start));
   }
 
   void begin_audit(Audit kind) override {
@@ -111,13 +101,13 @@ class InputWorkload final : public Workload {
   Verification verify_before() override {
     Verification checked = verified_run(next_epoch_++);
     if (checked.passed) checked = verified_run(0);
-    totals_ = {};  // of the timed phase
+    reading_ = {};  // of the timed phase
     return checked;
   }
   Verification verify_after() override {
-    gather_totals();
+    metrics_ = reading_.metrics(ranks_, pipeline_->bad_samples());
     seen_.clear();
-    if (totals_.runs > 0) keep(*last_);
+    if (reading_.any()) keep(*last_);
     Verification checked = judge(", the last of the last timed run");
     if (checked.passed) checked = verified_run(next_epoch_++);
     return checked.passed ? verified_run(0) : checked;
@@ -150,17 +140,6 @@ class InputWorkload final : public Workload {
           fmt::format("the batches need {:.3g} GiB of memory, but {:.3g} GiB are "
                       "available. Use a smaller batch or depth of prefetching.",
                       memory() / (1 << 30), available / (1 << 30)));
-  }
-
-  /// A row that says `cold` must be so.
-  void expect_cold() const {
-    drop_from_cache(set_->files());
-    const double left = cached_part(set_->files());
-    if (left > least_cold)
-      throw CaseError(fmt::format(
-          "{:.0f} % of the files stay in the page cache (a file system in memory, or another "
-          "process uses them). Use a file system on a disk (TMPDIR, --data).",
-          100 * left));
   }
 
   void keep(const Batch& batch) {
@@ -272,52 +251,6 @@ class InputWorkload final : public Workload {
     return "";
   }
 
-  void add(double seconds, const std::optional<ProcessIo>& before,
-           const std::optional<ProcessIo>& after) {
-    const PipelineCounters counters = pipeline_->counters();
-    totals_.seconds += seconds;
-    totals_.runs += 1;
-    totals_.stall_s += counters.stall_s;
-    totals_.read_s += counters.read_s;
-    totals_.decode_s += counters.decode_s;
-    totals_.bytes += static_cast<double>(counters.bytes);
-    if (!before || !after) {
-      io_known_ = false;
-      return;
-    }
-    totals_.requested += static_cast<double>(after->requested - before->requested);
-    totals_.from_device += static_cast<double>(after->from_device - before->from_device);
-  }
-
-  /// Collective: metrics are those of all ranks.
-  void gather_totals() {
-    double stall = totals_.seconds > 0 ? totals_.stall_s / totals_.seconds : 0;
-    ranks_.allreduce_max(std::span(&stall, 1));
-    double sums[] = {totals_.bytes,
-                     totals_.decode_s,
-                     totals_.read_s,
-                     totals_.requested,
-                     totals_.from_device,
-                     io_known_ ? 0.0 : 1.0,
-                     static_cast<double>(pipeline_->bad_samples())};
-    RankCalls calls(ranks_);
-    calls.prepare(sums);
-    calls.sum(sums);
-    const double images =
-        totals_.runs * static_cast<double>(run_.batches * run_.pipeline.batch * ranks_.size());
-    if (images == 0) return;
-    metrics_ = {{"stall_percent", {100 * stall, "%", "lower"}},
-                {"encoded_bytes_per_image", {sums[0] / images, "B", ""}},
-                {"decode_s_per_image", {sums[1] / images, "s", "lower"}},
-                {"read_s_per_image", {sums[2] / images, "s", "lower"}},
-                {"bad_samples", {sums[6], "", "lower"}}};
-    if (sums[5] > 0) return;  // a system that does not tell
-    metrics_["read_bytes_per_image"] = {sums[4] / images, "B", ""};
-    // Reading ahead may bring more than was asked for.
-    const double hits = sums[3] > 0 ? std::max(0.0, 1 - sums[4] / sums[3]) : 0;
-    metrics_["page_cache_percent"] = {100 * hits, "%", ""};
-  }
-
   HostDevice device_;
   std::shared_ptr<const SampleSet> set_;
   InputRun run_;
@@ -332,8 +265,7 @@ class InputWorkload final : public Workload {
   std::vector<Seen> seen_;
   std::map<std::int64_t, Image> timed_;  ///< what the timed epoch has, by position
   const Batch* last_ = nullptr;          ///< of the last run
-  Totals totals_;
-  bool io_known_ = true;
+  Reading reading_;
   std::map<std::string, Metric> metrics_;
 };
 

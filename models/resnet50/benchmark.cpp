@@ -27,10 +27,10 @@ constexpr const char* measured = "auto";
 constexpr const char* inference = "inference";
 /// Options that say how a network learns.
 constexpr const char* of_training[] = {
-    "data",      "augment",   "validation", "label_base",     "max_bad_samples", "epochs",
-    "target",    "warmup",    "schedule",   "checkpoint",     "restart",         "optimizer",
-    "rate",      "smoothing", "loss_scale", "validate_every", "accumulate",      "scaling",
-    "unreached", "trial",     "lag"};
+    "data",      "augment",   "page_cache", "validation", "label_base",     "max_bad_samples",
+    "epochs",    "target",    "warmup",     "schedule",   "checkpoint",     "restart",
+    "optimizer", "rate",      "smoothing",  "loss_scale", "validate_every", "accumulate",
+    "scaling",   "unreached", "trial",      "lag"};
 /// Between those of two trials: more than a run draws.
 constexpr std::uint64_t seeds_of_trial = 2654435761;
 constexpr std::uint64_t most_images = 1 << 20, most_steps = 1 << 30;
@@ -150,6 +150,10 @@ class Resnet50Benchmark final : public Benchmark {
                           "not; crop: never mirrored; shift: all of it but an eighth of its sides; "
                           "none: its centre",
                           augment_names.names(), {"crop+flip"}, "", "crop+flip")),
+        outside_step(axis("page_cache",
+                          "cached: files may be in the page cache; cold: they leave it before each "
+                          "timed step, and before training",
+                          {"cached", "cold"}, {"cached"}, "", "cached")),
         outside_step(axis("validation", "validation files; none: those of --data", {}, {"none"}, "",
                           "none")),
         outside_step(
@@ -239,6 +243,7 @@ class Resnet50Benchmark final : public Benchmark {
             canonical_data(settings.at(files), std::stoll(settings.at("label_base")), classes);
     if (!is_files(settings.at("data"))) {  // of files alone
       settings["augment"] = "crop+flip";
+      settings["page_cache"] = "cached";
     }
     if (settings.at("epochs") != "0" && is_resident(settings.at("data")))
       throw InputError(
@@ -318,6 +323,7 @@ class Resnet50Benchmark final : public Benchmark {
     run.data.seed = context.seed;
     run.data.classes = of.shape.classes;
     run.data.size = static_cast<int>(of.shape.image);
+    run.cold = settings.at("page_cache") == "cold";
     run.data.augment = augment_names.at("augment", settings.at("augment"));
     run.data.label_base = std::stoll(settings.at("label_base"));
     run.data.max_bad_samples = std::stoll(settings.at("max_bad_samples"));

@@ -71,6 +71,11 @@ std::string canonical_data(const std::string& data, std::int64_t label_base, std
   return sample_set(data, {label_base, classes}, 0)->canonical();
 }
 
+std::vector<std::string> files_of(const TrainingData& from) {
+  if (!is_files(from.data)) return {};
+  return sample_set(from.data, {from.label_base, from.classes}, from.seed)->files();
+}
+
 std::unique_ptr<Batches> training_batches(const TrainingData& from, const BatchShare& share) {
   if (is_resident(from.data)) return resident_batch({from.classes, from.size, from.seed}, share);
   if (is_learnable(from.data))

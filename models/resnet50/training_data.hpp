@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "models/network/batches.hpp"
 
@@ -34,6 +35,8 @@ bool is_resident(const std::string& data);
 
 /// Whether it is read from files.
 bool is_files(const std::string& data);
+/// The files that a training reads; none of other data.
+std::vector<std::string> files_of(const TrainingData& from);
 
 std::unique_ptr<Batches> training_batches(const TrainingData& from, const BatchShare& share);
 /// Null for resident data, which has none.

@@ -8,6 +8,7 @@
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/machine/peak_memory.hpp"
+#include "models/input/reading.hpp"
 #include "models/network/parity.hpp"
 #include "models/network/step_numbers.hpp"
 #include "models/resnet50/checked_steps.hpp"
@@ -55,6 +56,7 @@ class TrainingWorkload final : public Workload {
   /// Between timed steps.
   void reset() override {
     if (audited_) return;  // the memory that has the loss may be poisoned
+    if (run_.cold) drop_from_cache(files_of(run_.data));
     if (made_ > 0 && (!run_.convergence.progress || seconds_since(told_) < run_.progress_seconds))
       return;
     if (made_ > 0)
@@ -68,6 +70,9 @@ class TrainingWorkload final : public Workload {
 
   void run(Stream&) override {
     double input = 0;
+    const auto begun = Clock::now();
+    const bool reads = !audited_ && is_files(run_.data.data);
+    if (reads) reading_.begin(training_->counters());
     const auto load = [&] {
       const auto start = Clock::now();
       if (!resident_) load_next();
@@ -76,7 +81,9 @@ class TrainingWorkload final : public Workload {
     load();
     trainer_->step(run_.convergence.rate, nullptr, load);
     ++made_;
-    if (!audited_) numbers_.add(*trainer_, input);
+    if (audited_) return;
+    numbers_.add(*trainer_, input);
+    if (reads) reading_.end(training_->counters(), seconds_since(begun));
   }
 
   void begin_audit(Audit kind) override {
@@ -141,6 +148,7 @@ class TrainingWorkload final : public Workload {
     if (run_.convergence.epochs == 0)
       found.reference += "; throughput only: no training to accuracy";
     numbers_ = {};
+    reading_ = {};
     seconds_["verify"] = seconds_since(start);
     return found;
   }
@@ -148,6 +156,7 @@ class TrainingWorkload final : public Workload {
   Verification verify_after() override {
     Verification found;
     found.passed = true;
+    reading_metrics_ = reading_.metrics(ranks_, training_->bad_samples());
     checks_.judge_finite("after the last timed step", found);
     last_loss_ = mean_loss();
     if (!found.passed) return found;
@@ -178,6 +187,7 @@ class TrainingWorkload final : public Workload {
   std::map<std::string, Metric> metrics() const override {
     std::map<std::string, Metric> all = numbers_.metrics();
     all.merge(operation_metrics(layers_));
+    all.insert(reading_metrics_.begin(), reading_metrics_.end());
     if (peak_memory_ > 0) all["peak_memory_bytes"] = {peak_memory_, "B", "lower"};
     if (converged_.epochs.empty()) {
       all["loss_of_last_step"] = {last_loss_, "", ""};
@@ -250,8 +260,21 @@ class TrainingWorkload final : public Workload {
     return chosen;
   }
 
+  /// All ranks: one whose files stay must not leave the others waiting.
+  void leave_cache() {
+    std::string fault;
+    try {
+      make_cold(files_of(run_.data));
+    } catch (const CaseError& error) {
+      fault = error.what();
+    }
+    for (const std::string& found : ranks_.allgather(fault))
+      if (!found.empty()) throw CaseError(found);
+  }
+
   /// With the first batch. All ranks: one whose files are bad must not leave the others waiting.
   void open_data() {
+    if (run_.cold) leave_cache();
     std::string fault;
     try {
       training_ = training_batches(run_.data, share());
@@ -287,6 +310,7 @@ class TrainingWorkload final : public Workload {
 
   /// Trains from the beginning, and adds what was checked and whether it was learnt.
   void converge(Verification& found) {
+    if (run_.cold) drop_from_cache(files_of(run_.data));
     const auto validation = validation_batches(run_.data, share());
     auto evaluator = Evaluator::make(*trainer_, plugins_, ranks_);
     if (const auto* const refusal = std::get_if<Unsupported>(&evaluator))
@@ -329,6 +353,8 @@ class TrainingWorkload final : public Workload {
   Trainer::State state_;
   bool audited_ = false;
   StepNumbers numbers_;
+  Reading reading_;  ///< of the timed steps
+  std::map<std::string, Metric> reading_metrics_;
   std::map<std::string, double> seconds_;
   double last_loss_ = 0;
   std::unique_ptr<Batches> training_;

@@ -13,6 +13,7 @@ namespace assay {
 struct TrainingRun {
   TrainerSettings trainer;
   TrainingData data;
+  bool cold = false;  ///< files leave the page cache before each timed step, and before training
   ConvergenceSettings convergence;  ///< 0 epochs: throughput alone
   bool keep_unreached = false;      ///< a training that misses the target is no wrong result
   int steps = 0;                    ///< that are timed; 0: as many as the timing options say

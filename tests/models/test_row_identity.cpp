@@ -33,8 +33,8 @@ TEST(RowIdentity, StepsOfATrainingAreKnownByTheirParameters) {
       outside.push_back(name);
   EXPECT_EQ(outside,
             (std::vector<std::string>{"augment", "checkpoint", "data", "epochs", "label_base",
-                                      "max_bad_samples", "restart", "steps", "target", "trial",
-                                      "unreached", "validate_every", "validation"}));
+                                      "max_bad_samples", "page_cache", "restart", "steps", "target",
+                                      "trial", "unreached", "validate_every", "validation"}));
   const nlohmann::json row = nlohmann::json::parse(
       R"({"id": "a/p", "benchmark": "a", "problem": {"descriptor": "p"}, "parameters": {"x": 1}})");
   for (const auto& [names, said] :

@@ -262,6 +262,10 @@ class Resnet(RunTest):
         self.assertEqual(row["status"], "ok", row["reason"])
         self.assertIn("tfrecord:n40c5:", row["id"])
         self.assertGreater(row["metrics"]["input_percent"]["value"], 0)
+        for name in ("stall_percent", "decode_s_per_image", "read_s_per_image", "encoded_bytes_per_image", "read_bytes_per_image"):
+            self.assertIn(name, row["metrics"])
+        self.assertEqual((row["metrics"]["page_cache_percent"]["value"], row["metrics"]["bad_samples"]["value"]), (100, 0))
+        self.assertNotIn("stall_percent", self.row("--data", "learnable:n40v10")["metrics"])
         for augment in "crop", "shift", "none":
             row = self.row("--data", images, "--augment", augment)
             self.assertEqual((row["status"], row["parameters"]["augment"]), ("ok", augment), row["reason"])
@@ -269,6 +273,16 @@ class Resnet(RunTest):
         self.refused("--data", images, "--batch", 41)
         self.refused("--data", self.folder / "nothing")
         self.refused("--data", images, "--problem", "d18w8s32c3")  # labels beyond the classes
+
+    def test_files_that_are_not_in_the_page_cache(self):
+        images = self.images("images:n200c5w200h150")
+        self.assertIn("--page-cache cold has no use here", self.refused("--page-cache", "cold"))
+        row = self.row("--data", images, "--page-cache", "cold", "--steps", 10, code=None)
+        if row["status"] == "failed":  # a file system in memory
+            return self.assertIn("stay in the page cache", row["reason"])
+        self.assertEqual(row["status"], "ok", row["reason"])
+        self.assertGreater(row["metrics"]["read_bytes_per_image"]["value"], 0)
+        self.assertLess(row["metrics"]["page_cache_percent"]["value"], 100)
 
     def test_bad_samples_are_fatal_with_their_place(self):
         images = self.images()

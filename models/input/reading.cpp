@@ -1,0 +1,75 @@
+#include "models/input/reading.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <span>
+
+#include "core/base/error.hpp"
+#include "models/ranks.hpp"
+
+namespace assay {
+namespace {
+
+constexpr double least_cold = 0.1;  // of the files may stay in the page cache
+
+}  // namespace
+
+void Reading::begin(const PipelineCounters& counters) {
+  before_ = counters;
+  io_before_ = process_io();
+}
+
+void Reading::end(const PipelineCounters& counters, double seconds) {
+  const std::optional<ProcessIo> io = process_io();
+  seconds_ += seconds;
+  images_ += static_cast<double>(counters.images - before_.images);
+  stall_s_ += counters.stall_s - before_.stall_s;
+  read_s_ += counters.read_s - before_.read_s;
+  decode_s_ += counters.decode_s - before_.decode_s;
+  bytes_ += static_cast<double>(counters.bytes - before_.bytes);
+  if (!io_before_ || !io) {
+    io_known_ = false;
+    return;
+  }
+  requested_ += static_cast<double>(io->requested - io_before_->requested);
+  from_device_ += static_cast<double>(io->from_device - io_before_->from_device);
+}
+
+std::map<std::string, Metric> Reading::metrics(Communicator& ranks,
+                                               std::int64_t bad_samples) const {
+  double stall = seconds_ > 0 ? stall_s_ / seconds_ : 0;
+  ranks.allreduce_max(std::span(&stall, 1));
+  double sums[] = {bytes_,       decode_s_,
+                   read_s_,      requested_,
+                   from_device_, io_known_ ? 0.0 : 1.0,
+                   images_,      static_cast<double>(bad_samples)};
+  RankCalls calls(ranks);
+  calls.prepare(sums);
+  calls.sum(sums);
+  const auto [bytes, decode_s, read_s, requested, from_device, unknown, images, bad] = sums;
+  if (images == 0) return {};
+  std::map<std::string, Metric> found = {{"stall_percent", {100 * stall, "%", "lower"}},
+                                         {"encoded_bytes_per_image", {bytes / images, "B", ""}},
+                                         {"decode_s_per_image", {decode_s / images, "s", "lower"}},
+                                         {"read_s_per_image", {read_s / images, "s", "lower"}},
+                                         {"bad_samples", {bad, "", "lower"}}};
+  if (unknown > 0) return found;  // a system that does not tell
+  found["read_bytes_per_image"] = {from_device / images, "B", ""};
+  // Reading ahead may bring more than was asked for.
+  const double hits = requested > 0 ? std::max(0.0, 1 - from_device / requested) : 0;
+  found["page_cache_percent"] = {100 * hits, "%", ""};
+  return found;
+}
+
+void make_cold(const std::vector<std::string>& files) {
+  drop_from_cache(files);
+  const double left = cached_part(files);
+  if (left > least_cold)
+    throw CaseError(fmt::format(
+        "{:.0f} % of the files stay in the page cache (a file system in memory, or another "
+        "process uses them). Use a file system on a disk (TMPDIR, --data).",
+        100 * left));
+}
+
+}  // namespace assay

@@ -339,6 +339,7 @@ class Resnet50Benchmark final : public Benchmark {
     to.decay = parse_decay("--schedule", settings.at("schedule"));
     if (settings.at("checkpoint") != "none") to.checkpoint = settings.at("checkpoint");
     to.restart = settings.at("restart") == "yes";
+    if (to.epochs > 0) run.band = loss_band(settings, dimensions());
     if (context.ranks.rank() == 0)
       to.progress = [](const std::string& text) { std::cerr << text << '\n'; };
     if (auto why = add_gradients(settings, context, run.gradients))

@@ -147,6 +147,8 @@ class TrainingWorkload final : public Workload {
     found.reference += fmt::format("; {} operations of checked steps in fp64", nodes_of_check + 1);
     if (run_.convergence.epochs == 0)
       found.reference += "; throughput only: no training to accuracy";
+    else if (run_.band)
+      found.reference += fmt::format("; losses within the band of {}", run_.band->name);
     numbers_ = {};
     reading_ = {};
     seconds_["verify"] = seconds_since(start);
@@ -335,6 +337,8 @@ class TrainingWorkload final : public Workload {
     found.passed = converged_.found.passed && (converged_.reached || run_.keep_unreached);
     if (!converged_.found.passed)
       found.reason = converged_.found.reason;
+    else if (run_.band && !(found.reason = outside(*run_.band, converged_.epochs)).empty())
+      found.passed = false;
     else if (!found.passed)
       found.reason =
           fmt::format("validation reached an accuracy of {:.4f} in {} epochs, not {:g} (--target)",

@@ -2,10 +2,12 @@
 // Steps of training, and training to an accuracy, as a workload.
 
 #include <memory>
+#include <optional>
 
 #include "core/measure/workload.hpp"
 #include "models/network/convergence.hpp"
 #include "models/network/trainer.hpp"
+#include "models/resnet50/loss_band.hpp"
 #include "models/resnet50/training_data.hpp"
 
 namespace assay {
@@ -16,6 +18,7 @@ struct TrainingRun {
   bool cold = false;  ///< files leave the page cache before each timed step, and before training
   ConvergenceSettings convergence;  ///< 0 epochs: throughput alone
   bool keep_unreached = false;      ///< a training that misses the target is no wrong result
+  std::optional<LossBand> band;     ///< of the losses of a known training
   int steps = 0;                    ///< that are timed; 0: as many as the timing options say
   double progress_seconds = 5;      ///< between two lines of `convergence.progress`
   /// Connects the same ranks and adds their gradients; null: the workload's ranks do.

@@ -6,7 +6,7 @@ import os
 import shutil
 import time
 
-from run_helper import ASSAY, BIN, RunTest, main
+from run_helper import ASSAY, BIN, SOURCE, RunTest, main
 
 RESNET, DATASET = BIN / "assay-resnet50", BIN / "assay-dataset"
 SMALL = {"--problem": "d18w8s32c5", "--batch": 4, "--threads": 1, "--max-time": 0.05}
@@ -234,6 +234,41 @@ class Resnet(RunTest):
         self.assertIn("throughput only", text)
         self.assertIn(learnt["throughput"], text)
         self.assertIn("throughput only", self.command(RESNET, *options(words), code=0).stdout)
+
+    def test_losses_outside_the_band_of_a_known_training_are_incorrect(self):
+        words = ["--batch", 32, "--steps", 1, "--data", "learnable:n320v100", "--epochs", 2, "--target", 1, "--unreached", "kept"]
+        row = self.row(*words)
+        self.assertNotIn("band", row["verification"]["reference"])
+        shutil.copytree(SOURCE / "results-schema", self.folder / "results-schema")
+        free = ["backend", "threads", "steps", "target", "unreached"]
+        band = {"name": "fp32", "settings": {"precision": "fp32"}, "seeds": [1, 2, 3, 4, 5]}
+        settings = {name: str(value) for name, value in row["parameters"].items() if name not in [*free, "precision", "allocator"]}
+
+        def judged(factor, *more, code=0, **changed):
+            for loss in ("training_loss", "validation_loss"):
+                band[loss] = [[factor * part * epoch[loss] for epoch in row["epochs"]] for part in (0.98, 0.99, 1, 1.01, 1.02)]
+            (self.folder / "results-schema/loss-bands/mine.json").write_text(json.dumps({
+                "schema": "assay-loss-bands/1", "made": "by a test", "free": free, "bands": [band],
+                "settings": {**settings, "problem": row["problem"]["descriptor"], **changed}}))
+            return self.row(*words, *more, code=code, env=self.environment(ASSAY_DATA_PATH=str(self.folder)))
+
+        kept = judged(1)
+        self.assertEqual(kept["status"], "ok", kept["reason"])
+        self.assertIn("losses within the band of mine fp32", kept["verification"]["reference"])
+        for factor in 0.8, 1.25:
+            wrong = judged(factor, code=3)
+            self.assertEqual(wrong["status"], "incorrect")
+            self.assertRegex(wrong["reason"], r"^the loss of training is .* after epoch 1, outside .*, the band of mine fp32 \(5 seeds\)")
+            self.assertFalse(wrong["rates"])
+        # The band that is shipped, of seeds that are not among its own.
+        known = self.row("--problem", "d18w16s32c10", "--data", "learnable:n2000v500", "--batch", 32, "--rate", 0.1, "--epochs", 3,
+                         "--target", 0.9, "--seed", 11)
+        self.assertIn("losses within the band of learnable fp32", known["verification"]["reference"])
+        # Another training has no band: by a setting of the file, and by one that it does not name.
+        self.assertEqual(judged(1.25, rate="0.2")["status"], "ok")
+        del settings["smoothing"]
+        self.assertEqual(judged(1.25, "--smoothing", 0.1)["status"], "ok")
+        self.assertEqual(judged(1.25, code=3)["status"], "incorrect")
 
     def test_a_checkpoint_continues(self):
         file = self.folder / "checkpoint"

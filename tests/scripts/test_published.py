@@ -170,7 +170,7 @@ class Converter(RunTest):
 
     def test_a_changed_source_is_refused(self):
         for file, old, new in (("published-results.md", "1.9 / 2.1 / 2.4", "1.9 / 2.1 / 2.5"),
-                               ("published-results.md", "3,411 mixed", "3,412 mixed"),
+                               ("published-results.md", "1,376 mixed", "1,377 mixed"),
                                ("seeds/004", "4(4 20)\t4.8", "4(4 21)\t4.8"), ("seeds/004", "3.58x", "3.59x"),
                                ("seeds/002", "781.5/98.2", "781.6/98.2"), ("seeds/002", "x1.2384.5", "x1.2384.6"),
                                ("published-results.md", "×3.3, ×1.2", "×3.2, ×1.2"),

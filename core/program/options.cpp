@@ -51,14 +51,26 @@ std::string explained(const CLI::App& app, const CLI::ParseError& error) {
   return told + help;
 }
 
+[[noreturn]] void refuse_empty(const std::string& name) {
+  throw InputError(fmt::format(
+      "{} has an empty value (a variable that is not set?). Give one, or leave it out.", name));
+}
+
 /// `--out ""` is a variable that was not set, never "not given".
 void refuse_empty(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options())
     for (const std::string& value : option->results())
-      if (value.empty())
-        throw InputError(fmt::format(
-            "{} has an empty value (a variable that is not set?). Give one, or leave it out.",
-            option->get_name()));
+      if (value.empty()) refuse_empty(option->get_name());
+}
+
+/// CLI11 takes "--required=" for the switch alone.
+void refuse_empty(int argc, const char* const* argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == "--") return;
+    if (word.starts_with("--") && word.find('=') == word.size() - 1)
+      refuse_empty(word.substr(0, word.size() - 1));
+  }
 }
 
 /// A switch as --no-ceilings, and --no-ceilings=false, which leaves it off.
@@ -73,6 +85,7 @@ bool is_on(const CLI::Option& option) {
 
 /// Parses. Returns -1 to go on, or the exit code after --help and --version (printed to stdout).
 int parse(CLI::App& app, int argc, const char* const* argv) {
+  refuse_empty(argc, argv);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& wanted) {

@@ -391,8 +391,7 @@ void check_row(const json& row, std::size_t index, const json& result, const std
         file, index,
         fmt::format("/environment: found {}, expected less than {} (the number of environments).",
                     environment, environments));
-  // What somebody else printed has no samples to recompute it from, and an id of its own kind.
-  if (row.value("published", false)) return;
+  if (row.value("published", false)) return;  // no samples, and an id of its own kind
   const std::string where = fmt::format("{} at /rows/{}", file, index);
   const json& run = result.at("run");
   if (row_form_of(run) > 1 && !row.contains("id_form"))

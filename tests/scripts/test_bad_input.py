@@ -55,7 +55,9 @@ class BadInput(RunTest):
         for words, name in [((ASSAY, "table", ""), "FILE"), ((ASSAY, "table", result, "--out", ""), "--out"),
                             ((ASSAY, "run", "smoke", "--filter", ""), "--filter"), ((ASSAY, "run", ""), "SUITE"),
                             ((*SMALL_RUN, "--out", ""), "--out"), ((CONV, "--suite", ""), "--suite"),
-                            ((CONV, "--problem", ""), "--problem"), ((*SMALL_RUN, "--baseline", ""), "--baseline")]:
+                            ((CONV, "--problem", ""), "--problem"), ((CONV, "--problem="), "--problem"),
+                            ((*SMALL_RUN, "--required="), "--required"), ((ASSAY, "run", "smoke", "--no-ceilings="), "--no-ceilings"),
+                            ((*SMALL_RUN, "--baseline", ""), "--baseline")]:
             with self.subTest(words=words):
                 self.refused(*words, names=["empty value", name])
 

@@ -9,6 +9,7 @@
 #include "core/measure/run_case.hpp"
 #include "kernels/conv/benchmark.hpp"
 #include "kernels/conv/problem.hpp"
+#include "kernels/rnn/benchmark.hpp"
 
 namespace assay {
 namespace {
@@ -98,6 +99,45 @@ INSTANTIATE_TEST_SUITE_P(All, Cheat,
                            return std::string(std::get<0>(test.param)) + "_" +
                                   std::get<1>(test.param) + "_" + std::get<2>(test.param);
                          });
+
+/// A reference of few multiply-adds: draws after the first have gradients in two rows of the batch
+/// alone.
+TEST_F(Cheats, InGradientsOfRecurrentNetworks) {
+  const auto run_rnn = [&](const std::string& cheat, const char* cell, const char* direction,
+                           std::uint64_t seed) {
+    setenv("ASSAY_CHEAT", cheat.c_str(), 1);
+    CaseContext context{plugins_, *ranks_, seed, 1};
+    TimingOptions timing;
+    timing.max_time = 0.002;
+    const Settings settings{{"backend", "cheating"},
+                            {"direction", direction},
+                            {"problem", cell + std::string(":48-6-5")},
+                            {"precision", "fp32"},
+                            {"input", "linear"},
+                            {"algorithm", "auto"},
+                            {"cache", "hot"},
+                            {"device", "cpu"},
+                            {"threads", "1"}};
+    return run_case(
+        [&] {
+          return rnn_benchmark().prepare(Case{"id", settings, {}, false}, context);
+        },
+        *ranks_, timing);
+  };
+  for (const char* cell : {"vanilla_tanh", "lstm", "gru", "gru_lbr"})
+    for (const char* direction : {"bwd_data", "bwd_weights", "bwd"}) {
+      const Outcome honest = run_rnn("", cell, direction, 1);
+      EXPECT_EQ(honest.status, "ok") << honest.reason;
+      for (const char* cheat : {"run_only_on_poison", "every_second_run", "one_percent",
+                                "weights_kept_by_pointer", "weights_kept_at_bind"})
+        for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+          const Outcome found = run_rnn(cheat, cell, direction, seed);
+          EXPECT_EQ(found.status, "incorrect")
+              << cheat << " " << cell << " " << direction << ": " << found.reason;
+          EXPECT_FALSE(found.timing);
+        }
+    }
+}
 
 }  // namespace
 }  // namespace assay

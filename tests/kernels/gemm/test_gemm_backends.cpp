@@ -7,6 +7,7 @@
 #include "core/program/suite.hpp"
 #include "gemm_helpers.hpp"
 #include "kernels/gemm/benchmark.hpp"
+#include "tests/kernels/broken_operation.hpp"
 
 namespace assay {
 namespace {
@@ -110,6 +111,56 @@ TEST(GemmBackends, BlasHasWhatTheLibraryHas) {
     EXPECT_TRUE(verify("blas", text, Precision::fp32, 2)) << text;
   EXPECT_NE(refusal("blas", "m8n8k8", Precision::fp16).find("CBLAS has no fp16"),
             std::string::npos);
+}
+
+/// The verification of a product that is right but for one element.
+Verification verify_broken(Backend& backend, const GemmProblem& problem,
+                           std::optional<double> error, std::string& refused) {
+  static const auto ranks = serial_communicator();
+  Options options;
+  options.threads = 2;
+  Result<std::unique_ptr<Operation>> made = backend.make(problem, options, *ranks);
+  if (const auto* const why = std::get_if<Unsupported>(&made)) {
+    refused = why->reason;
+    return {};
+  }
+  Device& device = *std::get<Device*>(backend.device(options));
+  broken::Fault fault;
+  fault.output = "c";
+  fault.error = error;
+  auto operation = std::make_unique<broken::Broken>(
+      std::move(std::get<std::unique_ptr<Operation>>(made)), device, fault);
+  OperationSetup setup;
+  if (size_of(problem.tensors().back().type) == 2) setup.reference_budget = 1e9;
+  return operation_workload(problem, std::move(operation), device, gemm_oracle(problem), 0, setup)
+      ->verify_before();
+}
+
+/// Of shapes that are not small, too, whose samples are a part: the checksum finds the element,
+/// unless results are rounded to 16 bits; of these all are compared.
+TEST(GemmVerification, FindsOneWrongElementNaNAndInfinity) {
+  Plugins plugins({std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"});
+  std::map<std::string, int> had;
+  for (const char* name : {"reference", "onednn", "blas"}) {
+    Result<Backend*> opened = plugins.open(name);
+    if (std::holds_alternative<Unsupported>(opened)) continue;
+    for (const char* text : {"m5n7k9", "m300n200k257beta1", "m96n80k64b3tb"})
+      for (const Precision precision : all_precisions)
+        for (const std::optional<double> error :
+             {std::optional<double>(), std::optional(std::nan("")), std::optional(HUGE_VAL)}) {
+          if (precision == Precision::int8 && error) continue;  // integers have neither
+          const GemmProblem problem(parse_gemm(text), precision);
+          std::string refused;
+          const Verification found =
+              verify_broken(*std::get<Backend*>(opened), problem, error, refused);
+          if (!refused.empty()) continue;
+          ++had[name];
+          EXPECT_TRUE(found.wrong())
+              << name << " " << text << " " << problem.json() << " " << error.value_or(1);
+          EXPECT_TRUE(found.reason.starts_with("c")) << found.reason;
+        }
+  }
+  EXPECT_GE(had["reference"], 3 * 3 * 5);
 }
 
 TEST(GemmBackends, RefuseWithAReason) {

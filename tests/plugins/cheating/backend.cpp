@@ -88,13 +88,16 @@ class CheatingOperation final : public Operation {
     tensors_.assign(tensors.begin(), tensors.end());
     if (!sets_.insert(tensors_[0]->data()).second && sets_.size() == 1) runs_since_bind_.clear();
     std::vector<Tensor*> used = tensors_;
-    if (cheat_ == "weights_kept_by_pointer" || cheat_ == "weights_kept_at_bind") used[1] = kept();
+    if (cheat_ == "weights_kept_by_pointer" || cheat_ == "weights_kept_at_bind")
+      used[weights()] = kept();
     inner_->bind(used);
     if (cheat_ == "computes_at_bind") {
       inner_->run(device_.stream());
       device_.stream().wait();
     }
   }
+
+  void prologue(Stream& stream) override { inner_->prologue(stream); }
 
   void run(Stream& stream) override {
     ++runs_;
@@ -161,14 +164,20 @@ class CheatingOperation final : public Operation {
     throw std::logic_error("an operation without output");
   }
 
+  /// Place of the weights among the arguments: a network's recurrent ones, else the second.
+  std::size_t weights() const {
+    for (std::size_t i = 0; i < tensors_.size(); ++i)
+      if (tensors_[i]->spec().name == "weights_iter") return i;
+    return 1;
+  }
+
   /// A copy of the weights as they were when they were first seen, or bound.
   Tensor* kept() {
-    Tensor& weights = *tensors_[1];
-    std::unique_ptr<Tensor>& copy = copies_[weights.data()];
+    Tensor& now = *tensors_[weights()];
+    std::unique_ptr<Tensor>& copy = copies_[now.data()];
     const bool first = copy == nullptr;
-    if (first) copy = device_.allocate(weights.spec());
-    if (first || cheat_ == "weights_kept_at_bind")
-      write(device_, *copy, values_of(device_, weights));
+    if (first) copy = device_.allocate(now.spec());
+    if (first || cheat_ == "weights_kept_at_bind") write(device_, *copy, values_of(device_, now));
     return copy.get();
   }
 

@@ -1,31 +1,37 @@
-// Register blocks of 4 x 32 fp64 sums. The reference of a weight gradient makes 10^12 products: one
-// source is compiled for several instruction sets, and the best is chosen when the program starts.
+// Products of the fp64 reference, in register blocks of 4 x 2 vectors, for the best instruction set
+// of the processor: the reference of a weight gradient makes 10^12 multiply-adds.
 
 #include "kernels/rnn/gemm.hpp"
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/rnn/gemm.cpp"
+#include "support/simd/targets.hpp"
+
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
 #include <algorithm>
-#include <cstring>
 
-#if defined(__x86_64__) && !defined(__SANITIZE_ADDRESS__) && defined(__GNUC__) && \
-    !defined(__clang__)
-#define ASSAY_CLONES __attribute__((target_clones("avx512f", "fma", "default")))
-#else
-#define ASSAY_CLONES
-#endif
-
-namespace assay::recurrent {
+HWY_BEFORE_NAMESPACE();
+namespace assay::recurrent::HWY_NAMESPACE {
 namespace {
 
-constexpr std::int64_t lanes = 8, vectors = 4, columns = lanes * vectors, rows_at_once = 4;
+namespace hn = hwy::HWY_NAMESPACE;
+using Wide = HWY_CAPPED(double, 8);
+using Narrow = hn::Rebind<float, Wide>;
+
+constexpr std::int64_t columns = 32, rows_at_once = 4;
 /// Part of the reduction whose columns of b stay in the second-level cache.
 constexpr std::int64_t depth = 1024;
 
-typedef double Wide __attribute__((vector_size(64)));
-typedef float Narrow __attribute__((vector_size(32)));
+HWY_INLINE hn::Vec<Wide> load(const double* from) { return hn::LoadU(Wide(), from); }
+HWY_INLINE hn::Vec<Wide> load(const float* from) {
+  return hn::PromoteTo(Wide(), hn::LoadU(Narrow(), from));
+}
 
 /// A block of b, widened: [k][columns].
 template <class T>
-inline void widen(const T* b, std::int64_t ldb, std::int64_t k, std::int64_t width, double* to) {
+void widen(const T* b, std::int64_t ldb, std::int64_t k, std::int64_t width, double* to) {
   for (std::int64_t i = 0; i < k; ++i) {
     for (std::int64_t j = 0; j < width; ++j)
       to[i * columns + j] = static_cast<double>(b[i * ldb + j]);
@@ -33,33 +39,40 @@ inline void widen(const T* b, std::int64_t ldb, std::int64_t k, std::int64_t wid
   }
 }
 
-/// sums[4][columns] = a[4 x k] panel[k x columns]; rows of `a` may be the same one.
-ASSAY_CLONES void block(const double* const (&a)[rows_at_once], const double* panel, std::int64_t k,
-                        double* sums) {
-  Wide sum[rows_at_once][vectors] = {};
-  for (std::int64_t i = 0; i < k; ++i) {
-    for (int v = 0; v < vectors; ++v) {
-      Wide b;
-      std::memcpy(&b, panel + i * columns + v * lanes, sizeof b);
-      for (int r = 0; r < rows_at_once; ++r) sum[r][v] += a[r][i] * b;
+/// sums[4][columns] = a[4 x k] b[k x columns]; rows of `a` may be the same one. Eight sums hide the
+/// latency of multiply-adds, and fit with their operands into 16 registers.
+template <class T>
+void block(const double* const (&a)[rows_at_once], const T* b, std::int64_t ldb, std::int64_t k,
+           double* sums) {
+  const Wide d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  for (std::int64_t from = 0; from < columns; from += 2 * lanes) {
+    auto s00 = hn::Zero(d), s01 = s00, s10 = s00, s11 = s00, s20 = s00, s21 = s00, s30 = s00,
+         s31 = s00;
+    for (std::int64_t i = 0; i < k; ++i) {
+      const auto b0 = load(b + i * ldb + from), b1 = load(b + i * ldb + from + lanes);
+      auto x = hn::Set(d, a[0][i]);
+      s00 = hn::MulAdd(x, b0, s00);
+      s01 = hn::MulAdd(x, b1, s01);
+      x = hn::Set(d, a[1][i]);
+      s10 = hn::MulAdd(x, b0, s10);
+      s11 = hn::MulAdd(x, b1, s11);
+      x = hn::Set(d, a[2][i]);
+      s20 = hn::MulAdd(x, b0, s20);
+      s21 = hn::MulAdd(x, b1, s21);
+      x = hn::Set(d, a[3][i]);
+      s30 = hn::MulAdd(x, b0, s30);
+      s31 = hn::MulAdd(x, b1, s31);
     }
+    const auto put = [&](std::int64_t row, hn::Vec<Wide> first, hn::Vec<Wide> second) HWY_ATTR {
+      hn::StoreU(first, d, sums + row * columns + from);
+      hn::StoreU(second, d, sums + row * columns + from + lanes);
+    };
+    put(0, s00, s01);
+    put(1, s10, s11);
+    put(2, s20, s21);
+    put(3, s30, s31);
   }
-  std::memcpy(sums, sum, sizeof sum);
-}
-
-/// Two rows: what a forward pass of two batch rows needs at each step.
-ASSAY_CLONES void narrow_block(const double* a0, const double* a1, const float* b, std::int64_t ldb,
-                               std::int64_t k, double* sums) {
-  Wide sum[2][vectors] = {};
-  for (std::int64_t i = 0; i < k; ++i)
-    for (int v = 0; v < vectors; ++v) {
-      Narrow stored;
-      std::memcpy(&stored, b + i * ldb + v * lanes, sizeof stored);
-      const Wide wide = __builtin_convertvector(stored, Wide);
-      sum[0][v] += a0[i] * wide;
-      sum[1][v] += a1[i] * wide;
-    }
-  std::memcpy(sums, sum, sizeof sum);
 }
 
 void put(const double* sums, std::int64_t width, double* c, bool add) {
@@ -81,7 +94,8 @@ void product(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, st
       const std::int64_t first = p * columns, width = std::min(columns, n - first);
       if constexpr (sizeof(T) == sizeof(float))
         if (m <= 2 && width == columns) {
-          narrow_block(a, a + (m - 1) * lda, b + first, ldb, k, sums);
+          const double *one = a, *two = a + (m - 1) * lda;
+          block({one, two, one, two}, b + first, ldb, k, sums);
           for (std::int64_t r = 0; r < m; ++r)
             put(sums + r * columns, width, c + r * ldc + first, add);
           continue;
@@ -93,7 +107,7 @@ void product(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, st
           const double* at[rows_at_once];
           for (std::int64_t i = 0; i < rows_at_once; ++i)
             at[i] = a + std::min(r + i, m - 1) * lda + from;
-          block(at, panel, part, sums);
+          block(at, panel, columns, part, sums);
           for (std::int64_t i = 0; i < std::min(rows_at_once, m - r); ++i)
             put(sums + i * columns, width, c + (r + i) * ldc + first, add || from > 0);
         }
@@ -102,15 +116,34 @@ void product(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, st
   }
 }
 
+void of_floats(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, std::int64_t lda,
+               const float* b, std::int64_t ldb, double* c, std::int64_t ldc, bool add) {
+  product(m, n, k, a, lda, b, ldb, c, ldc, add);
+}
+void of_doubles(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, std::int64_t lda,
+                const double* b, std::int64_t ldb, double* c, std::int64_t ldc, bool add) {
+  product(m, n, k, a, lda, b, ldb, c, ldc, add);
+}
+
+}  // namespace
+}  // namespace assay::recurrent::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace assay::recurrent {
+namespace {
+HWY_EXPORT(of_floats);
+HWY_EXPORT(of_doubles);
 }  // namespace
 
 void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, std::int64_t lda,
               const float* b, std::int64_t ldb, double* c, std::int64_t ldc, bool add) {
-  product(m, n, k, a, lda, b, ldb, c, ldc, add);
+  HWY_DYNAMIC_DISPATCH(of_floats)(m, n, k, a, lda, b, ldb, c, ldc, add);
 }
 void multiply(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, std::int64_t lda,
               const double* b, std::int64_t ldb, double* c, std::int64_t ldc, bool add) {
-  product(m, n, k, a, lda, b, ldb, c, ldc, add);
+  HWY_DYNAMIC_DISPATCH(of_doubles)(m, n, k, a, lda, b, ldb, c, ldc, add);
 }
 
 }  // namespace assay::recurrent
+#endif

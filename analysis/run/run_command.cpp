@@ -354,7 +354,7 @@ Command run_command() {
               "first, and what is left out is listed",
               "TIME", "no limit"},
              {"--timeout", "kill a case that takes longer than this", "S",
-              "max(60, 20 x max-time)"},
+              "the suite's, else max(60, 20 x max-time)"},
              {"--against",
               "interleave with another build or installation; its result is in DIR/against",
               "BUILD", ""}}},

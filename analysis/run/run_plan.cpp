@@ -174,12 +174,12 @@ void set_timing(RunPlan& plan, std::optional<double> timeout) {
     plan.campaign.handed_on.push_back(value.dump());
   }
   for (std::string& word : words_of_cases(plan)) plan.campaign.handed_on.push_back(std::move(word));
-  double max_time =
-      plan.suite.value("timing", json::object()).value("max_time", TimingOptions{}.max_time);
+  const json timing = plan.suite.value("timing", json::object());
+  double max_time = timing.value("max_time", TimingOptions{}.max_time);
   if (plan.timing.contains("max-time")) max_time = plan.timing["max-time"];
   // Set-up and verification take their time too: a slow case must not be taken for a hanging one.
-  plan.campaign.timeout =
-      std::chrono::duration<double>(timeout.value_or(std::max(60.0, 20 * max_time)));
+  const double enough = timing.value("timeout", std::max(60.0, 20 * max_time));
+  plan.campaign.timeout = std::chrono::duration<double>(timeout.value_or(enough));
 }
 
 json announcement(const RunPlan& plan, bool resumed, const json& environment,

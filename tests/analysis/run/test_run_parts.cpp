@@ -267,6 +267,21 @@ TEST(Collect, AMissingBaselineIsNamedOnce) {
   EXPECT_EQ(reason.find(baseline.system(), first + 1), std::string::npos) << reason;
 }
 
+TEST(TimeLimit, IsTheSuitesUnlessOneIsGivenAndElseFollowsFromTheTimedSeconds) {
+  RunPlan plan;
+  const auto limit = [&](const json& timing, std::optional<double> given = {}) {
+    plan.suite = {{"timing", timing}};
+    set_timing(plan, given);
+    return plan.campaign.timeout.count();
+  };
+  EXPECT_EQ(limit(json::object()), 60);
+  EXPECT_EQ(limit({{"max_time", 5}}), 100);
+  EXPECT_EQ(limit({{"max_time", 5}, {"timeout", 1200}}), 1200);
+  EXPECT_EQ(limit({{"max_time", 5}, {"timeout", 1200}}, 7), 7);
+  plan.timing["max-time"] = 30;  // the command line's
+  EXPECT_EQ(limit({{"max_time", 5}}), 600);
+}
+
 TEST(Progress, TellsTheIntervalOrThatThereIsNone) {
   const auto told = [](const json& row) {
     Progress progress(0, 1);

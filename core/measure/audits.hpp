@@ -1,5 +1,5 @@
 #pragma once
-// Checks among the timed runs, at moments that a computation cannot know. Internal to timing.cpp.
+// Audits: checked runs between the timed runs, at random moments. Internal to timing.cpp.
 
 #include <chrono>
 #include <random>
@@ -11,11 +11,12 @@
 
 namespace assay {
 
-/// Without them nothing proves that a timed run computed anything: outputs would still hold what an
-/// earlier run had computed from the same inputs.
+/// Plans the audits of one case and makes them. Without audits, nothing proves that a timed run
+/// computed anything: the outputs could still be those of an earlier run on the same inputs. The
+/// moments are random, so that the measured code cannot predict them.
 class Audits {
  public:
-  /// One check is to be made before the sample `before` of a chunk.
+  /// One audit, made immediately before sample `before` (counted from 0) of a chunk of samples.
   struct Moment {
     int before = 0;
     Audit kind = Audit::poisoned_outputs;
@@ -23,30 +24,33 @@ class Audits {
 
   Audits(Sampler& sampler, Communicator& ranks);
 
-  /// Moments among the next `count` samples; rank 0 draws them for all. One in the first chunk, and
-  /// in each later one while checks have taken less than a fifth of `elapsed` seconds.
+  /// Chooses the audits within the next chunk of `count` samples: one in the first chunk, and one
+  /// in each later chunk as long as all audits together have taken less than a fifth of `elapsed`
+  /// (seconds since the timed phase began). Collective: rank 0 draws the moments for all ranks.
   std::vector<Moment> plan(int count, double elapsed);
 
-  /// The kinds to check when the last sample has been taken, which a computation cannot know
-  /// either: both, or with `slow` (a single run exceeds the budget) new inputs alone, for which
-  /// nothing that an earlier run left is right.
+  /// The audits after the last sample (the measured code cannot know which sample is the last):
+  /// both kinds. With `slow` (a single run takes longer than the whole time budget) only
+  /// new_inputs, because no result of an earlier run is correct for new inputs.
   static std::vector<Audit> last(bool slow);
 
-  /// Makes the checks of a moment; false when the results were wrong on any rank. All ranks call
-  /// it. Outputs are poisoned twice in a row, so that computing every second run does not help.
-  /// Where samples follow, ends with a run that is not timed, since reading the results has changed
-  /// what the caches hold.
+  /// Makes one audit; false if the results are wrong on any rank. Collective. An audit with
+  /// poisoned outputs is two audited runs in a row, so that code that computes only in every second
+  /// run is found. If samples follow, the audit ends with an untimed run, because reading the
+  /// results has changed the contents of the caches.
   bool run(Audit kind, bool samples_follow);
 
-  /// Throws CaseError ("impossible: …") where no run on poisoned outputs came near `median`
-  /// seconds, those of a run: 4 times as long and 0.5 ms (several ranks: 20 ms, since they share
-  /// processors) are allowed. Makes more such runs before it does.
+  /// Throws CaseError ("impossible: …") if the timed runs were much faster than the audited runs
+  /// with poisoned outputs, which prove that they compute. `median`: seconds of a timed run. The
+  /// fastest audited run may take 4 medians plus 0.5 ms (with several ranks plus 20 ms, because
+  /// ranks may share processors). Up to 20 further audited runs are made before it throws.
   void compare_with(double median);
 
-  /// What was found: the worst of this rank.
+  /// The first failed audit of this rank, or the latest one if none has failed.
   const Verification& found() const { return found_; }
+  /// Number of audited runs.
   int runs() const { return runs_; }
-  /// Seconds on the wall that all checks took.
+  /// Wall-clock seconds that all audits took.
   double seconds() const { return seconds_; }
 
  private:
@@ -57,7 +61,7 @@ class Audits {
   Communicator& ranks_;
   std::mt19937_64 random_;
   Verification found_;
-  double fastest_ = -1;  ///< of the runs on poisoned outputs
+  double fastest_ = -1;  ///< seconds of the fastest run with poisoned outputs; -1: none yet
   double seconds_ = 0;
   int runs_ = 0;
   bool first_ = true;

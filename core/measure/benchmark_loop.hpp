@@ -1,14 +1,14 @@
 #pragma once
-// Google Benchmark as a loop of a fixed number of iterations. Internal to timing.cpp.
+// Google Benchmark, used as a loop with a fixed number of iterations. Internal to timing.cpp.
 
 #include <functional>
 #include <string>
 
 namespace assay {
 
-/// One benchmark registered with Google Benchmark, run in chunks. Prints nothing, obeys neither
-/// --benchmark flags nor BENCHMARK_* variables. Several threads of a process may each run one
-/// (ranks in tests).
+/// One benchmark registered with Google Benchmark, run in chunks. It prints nothing and ignores
+/// --benchmark flags and BENCHMARK_* variables. Several threads of a process may each run their own
+/// (tests run ranks as threads).
 class BenchmarkLoop {
  public:
   BenchmarkLoop();
@@ -16,8 +16,8 @@ class BenchmarkLoop {
   BenchmarkLoop(const BenchmarkLoop&) = delete;
   BenchmarkLoop& operator=(const BenchmarkLoop&) = delete;
 
-  /// Calls `iteration` exactly `count` times; it returns its own time in seconds and must not
-  /// throw.
+  /// Calls `iteration` exactly `count` times. `iteration` returns its own time in seconds and must
+  /// not throw.
   void run(int count, const std::function<double()>& iteration);
 
  private:

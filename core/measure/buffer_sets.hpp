@@ -1,5 +1,6 @@
 #pragma once
-// The tensors of an operation, in one set or in as many as a cold rotation needs.
+// The tensors of an operation: one set of them, or as many sets as a cold measurement rotates
+// through.
 
 #include <memory>
 #include <span>
@@ -16,25 +17,26 @@ inline bool is_input(const TensorSpec& spec) {
   return spec.role == Role::input || spec.role == Role::inout || spec.role == Role::unmodified;
 }
 
-/// Owns the tensors. All sets share the workspaces, as the calls of an application do.
+/// Owns the tensors. All sets share the workspaces, as successive calls of an application do.
 class BufferSets {
  public:
-  /// Allocates one set, or with `cold` the fewest sets that together exceed twice the device's
-  /// largest cache: whatever its replacement policy, a set has then left it before its turn comes
-  /// again. `ranks_here`: processes that share the host's memory. Adds up all sets, the plain copy
-  /// that a layout conversion makes, and the workspaces, and throws CaseError with the need and
-  /// what is available before anything is allocated; CaseError, too, where the cache is unknown or
-  /// more than 65536 sets would be needed.
+  /// Allocates one set of tensors, or with `cold` the smallest number of sets that together exceed
+  /// twice the device's largest cache, so that a set has left the cache before it is used again,
+  /// whatever the replacement policy. `ranks_here`: number of ranks that share the host's memory.
+  /// Memory is checked first: throws CaseError, with what is needed and what is available, if all
+  /// sets, the workspaces and the plain copy of a layout conversion do not fit. Also throws
+  /// CaseError if `cold` needs more than 65536 sets or the size of the cache is unknown.
   BufferSets(Device& device, std::vector<TensorSpec> specs, bool cold, int ranks_here);
 
+  /// Number of sets.
   std::size_t count() const { return sets_.size(); }
   const std::vector<TensorSpec>& specs() const { return specs_; }
-  /// Tensors of one set in the order of the specs: what Operation::bind takes.
+  /// The tensors of one set in the order of specs(), as Operation::bind takes them.
   std::span<Tensor* const> set(std::size_t index) const { return sets_[index]; }
   Tensor& tensor(std::size_t set, std::size_t argument) const { return *sets_[set][argument]; }
   Device& device() const { return device_; }
 
-  /// Fills the outputs of a set (Role::output) with the value that no result has: poison().
+  /// Fills the outputs of a set (Role::output) with poison(), a value that no result has.
   void poison(std::size_t set) const;
 
  private:

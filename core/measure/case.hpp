@@ -1,5 +1,6 @@
 #pragma once
-// A case is one series of numbers: a complete set of settings, from which its id is generated.
+// A case is one measured combination: a value for every dimension of a benchmark. Its id is
+// generated from these values, so that equal ids are one series of measurements.
 
 #include <map>
 #include <nlohmann/json_fwd.hpp>
@@ -9,77 +10,82 @@
 
 namespace assay {
 
-/// One axis along which cases differ. A benchmark declares its axes in the order of the id.
+/// One parameter by which cases differ. A benchmark declares its dimensions in the order of the id.
 struct Dimension {
   std::string name;  ///< "direction": flag --direction, key in suites, field in a row's parameters
   std::string help;
   std::vector<std::string> values;    ///< valid values; empty: any text that the benchmark accepts
-  std::vector<std::string> defaults;  ///< used when the caller gives none
+  std::vector<std::string> defaults;  ///< values if the caller gives none
   std::string prefix;                 ///< written before the value in the id ("t" for threads)
-  std::string
-      omit;  ///< value at which the id leaves the axis out; other values then read "name=value"
-  bool plugin = false;  ///< values are names of plugins, whose software the environment has
-  bool found = false;   ///< Benchmark::complete determines it: no flag, no suite key
-  std::string also{};   ///< another name of the flag and the key ("bytes")
-  std::string flag{};   ///< name of the flag and the suite key where that is not `name`, which is
-                        ///< then an old name: it still works and says so on stderr
+  /// The value at which the id omits the dimension; the id has any other value as "name=value".
+  /// Empty: never omitted, and written without its name.
+  std::string omit;
+  bool plugin = false;  ///< values are names of plugins; the environment records their software
+  bool found = false;   ///< Benchmark::complete determines the value: no flag, no suite key
+  std::string also{};   ///< a second name of the flag and of the suite key ("bytes")
+  /// Name of the flag and of the suite key if it is not `name`. `name` is then a deprecated name of
+  /// both: it works, with a warning on stderr.
+  std::string flag{};
   std::vector<std::string> every{};  ///< what "all" stands for on this machine; empty: `values`
   std::string group{"Problem"};      ///< heading of the flag in --help
-  std::string shown_default{};  ///< default in --help where that depends on the machine; empty: it
-                                ///< is `defaults`
-  bool over_suite = false;      ///< its flag may be given with --suite, and applies to all cases
-  bool in_id = true;            ///< false: it changes nothing of what is measured (a file's path)
-  std::string field{};  ///< field of the problem's descriptor that the value sets: --depth 18 is
-                        ///< d18 in --problem, so the id has it there and not as an axis of its own
-  bool in_step = true;  ///< false: a step of training computes the same at each value (which images
-                        ///< there are, how long the training goes on)
+  std::string shown_default{};  ///< default shown in --help if it depends on the machine; empty:
+                                ///< `defaults` are shown
+  bool over_suite = false;      ///< the flag may be given with --suite and applies to all its cases
+  bool in_id = true;            ///< false: does not affect what is measured (the path of a file)
+  /// Field of the problem's descriptor that the value sets (--depth 18 sets d18 in --problem). The
+  /// id then has the value in its problem, not as a dimension of its own.
+  std::string field{};
+  bool in_step = true;  ///< false: does not affect what a training step computes (which images are
+                        ///< used, how long the training lasts)
 };
 
+/// Values by name of dimension.
 using Settings = std::map<std::string, std::string>;
 
-/// A case's share of what its list stands for as a whole (a pass through a network).
+/// The share of a case in a whole that its list of problems describes (one pass through a network).
 struct Part {
-  std::string list;   ///< with its overrides: "resnet50@mb32"
-  std::string whole;  ///< "the convolutions of ResNet-50 v1.5"
-  int repeat = 1;     ///< how often the whole has this problem
-  int of = 1;         ///< sum of the repeats of the list
+  std::string list;   ///< the list with its overrides: "resnet50@mb32"
+  std::string whole;  ///< what the list is as a whole: "the convolutions of ResNet-50 v1.5"
+  int repeat = 1;     ///< how often this problem occurs in the whole
+  int of = 1;         ///< sum of `repeat` over all problems of the list
   bool operator==(const Part&) const = default;
 };
-/// As rows hold it in "part_of".
+/// The object in "part_of" of a row.
 void to_json(nlohmann::json& json, const Part& part);
 void from_json(const nlohmann::json& json, Part& part);
 
 struct Case {
   std::string id;
   Settings settings;  ///< a value for every dimension; "problem" is canonical
-  std::vector<std::string>
-      names;              ///< names under which lists know the problem: "resnet50/res2a_branch2b"
-  bool required = false;  ///< a suite demands it: unsupported is then a failure
-  std::optional<double> tolerance{};   ///< of the suite: part by which a later run may be slower
-  std::vector<Part> parts{};           ///< one for each list that was asked for as a whole
-  std::vector<double> working_sets{};  ///< Benchmark::working_sets(), as --list --json tells them
-  std::string note{};                  ///< of the suite: what a reader of the row must know
-  std::string id_form{};               ///< how the id is made of the settings (make_id_form)
-  /// Of a training: the dimensions that say what a step of it computes (step_parameters()).
+  /// Names that lists give to the problem: "resnet50/res2a_branch2b".
+  std::vector<std::string> names;
+  bool required = false;  ///< the suite requires it: `unsupported` then counts as a failure
+  std::optional<double> tolerance{};   ///< from the suite: relative slowdown that is allowed (0.02)
+  std::vector<Part> parts{};           ///< one for each list that was requested as a whole
+  std::vector<double> working_sets{};  ///< bytes: Benchmark::working_sets(), for --list --json
+  std::string note{};                  ///< from the suite: what a reader of the row must know
+  std::string id_form{};               ///< how the id is made of the settings: make_id_form()
+  /// For a training: the dimensions that determine what a step computes (step_parameters()).
   std::vector<std::string> step_parameters{};
 };
 
-/// "conv/forward/fp32/onednn/winograd/mb16…/hot/t2[/layout=nhwc]". Complete: equal ids are equal
-/// series. Throws std::logic_error if a dimension has no value.
+/// The id of a case: "conv/forward/fp32/onednn/winograd/mb16…/hot/t2[/layout=nhwc]". It contains
+/// every dimension with `in_id`. Throws std::logic_error if a dimension has no value.
 std::string make_id(const std::string& benchmark, const std::vector<Dimension>& dimensions,
                     const Settings& settings);
 
-/// How make_id makes an id of settings, for whoever reads a row and knows no benchmark:
-/// "conv/{direction}/…/t{threads}[/layout=any][/file]". {name} is the value of a dimension,
-/// [/name=value] stands for "/name=" + the value but is left out at this one, and [/name] is always
-/// left out.
+/// A template of the id, with which a reader of a row checks its id without knowing the benchmark:
+/// "conv/{direction}/…/t{threads}[/layout=any][/file]". {name} is replaced by the value of a
+/// dimension. [/name=value] is omitted if the dimension has this value, else it is "/name=" and the
+/// value. [/name] is always omitted.
 std::string make_id_form(const std::string& benchmark, const std::vector<Dimension>& dimensions);
 
-/// The names of those that say what a step of training computes, ascending: a throughput and a
-/// convergence that are equal in all of them, and in their software, belong together.
+/// The sorted names of the dimensions that determine what a training step computes. A throughput
+/// and a convergence belong together if they agree in all of them and in their software.
 std::vector<std::string> step_parameters(const std::vector<Dimension>& dimensions);
 
-/// Merges cases of equal id into one with all names, keeping the first one's place.
+/// Merges cases with equal ids into one, in the place of the first. It keeps the names and parts of
+/// all, is required if any is, and has the smallest tolerance.
 std::vector<Case> merge_equal(std::vector<Case> cases);
 
 }  // namespace assay

@@ -1,5 +1,5 @@
 #pragma once
-// Compares one output tensor with what the oracle expects of it.
+// Compares one output tensor with the values that the oracle expects.
 
 #include <cstdint>
 #include <functional>
@@ -12,50 +12,55 @@
 
 namespace assay {
 
-/// Weighted sum of all elements of a tensor, and how far rounding errors may move it.
+/// Expected weighted sum of all elements of a tensor.
 struct Checksum {
   double sum = 0;
-  double tolerance = 0;  ///< beside the rounding of what is stored, which the check adds
+  double tolerance = 0;  ///< absolute; the check adds the rounding of the stored elements to it
   ChecksumWeights weights;
 };
 
-/// What one output must be: the sample's indices (sorted), their expected values, and the checksum
-/// of all elements; or a range of elements that is checked whole, whose expected values are made
-/// block by block.
+/// The expected values of one output: either of a sample of its elements, with a checksum of all
+/// elements, or of a whole range of elements, which are computed block by block.
 struct Expectation {
-  std::vector<std::int64_t> indices;
-  std::vector<Expected> expected;
+  std::vector<std::int64_t> indices;  ///< the sample: sorted row-major element indices
+  std::vector<Expected> expected;     ///< of the sample, in the order of `indices`
   std::optional<Checksum> checksum;
-  std::optional<ElementRange> whole;
+  std::optional<ElementRange> whole;  ///< if set, the sample is empty and `block` gives the values
+  /// Computes the expected values of elements [first, first + size of the span).
   std::function<void(std::int64_t first, std::span<Expected>)> block;
+  /// Number of elements that are compared.
   std::int64_t checked() const {
     return whole ? whole->count : static_cast<std::int64_t>(indices.size());
   }
 };
 
-/// A value that no result has, with which outputs are filled before they are computed: NaN, or the
-/// least s32. The 8-bit types have no such value; there the checksum shows what was not written.
+/// A value that no result has, written to outputs before they are computed: NaN, or the smallest
+/// s32. The 8-bit types have no such value; for them the checksum shows elements that were not
+/// written.
 double poison(DataType type);
 
-/// "dst[3,1,0,7]"
+/// The name of an element in messages, from its row-major index: "dst[3,1,0,7]".
 std::string element_name(const TensorSpec& spec, std::int64_t index);
 
 /// The outcome of checking one tensor.
 struct OutputCheck {
   std::string failure;              ///< empty: passed
-  std::int64_t wrong_elements = 0;  ///< out of bounds, not finite or not written
-  double max_error = 0, bound_there = 0, error_over_bound = 0;  ///< absolute
-  double error_norm = 0, bound_norm = 0, reference_norm = 0;    ///< ||.||_2 over the sample
-  double reference_rms = 0;
-  bool checksum_exact = false;  ///< compared, and no rounding was allowed for
-  /// The bounds are wider than the results, so that a wrong one could not be told from a right one;
-  /// `failure` says so.
+  std::int64_t wrong_elements = 0;  ///< beyond their bound, not finite, or not written
+  double max_error = 0;             ///< largest finite |computed - expected|
+  double error_over_bound = 0;      ///< largest |computed - expected| / max_bound
+  double bound_there = 0;           ///< max_bound of that element (absolute)
+  /// 2-norms over the sample: of the errors, of Expected::rms_bound, of Expected::value.
+  double error_norm = 0, bound_norm = 0, reference_norm = 0;
+  double reference_rms = 0;     ///< root mean square of Expected::value over the sample
+  bool checksum_exact = false;  ///< the checksum was compared with tolerance 0
+  /// The error bounds are larger than the results, so that a wrong result cannot be told from a
+  /// correct one. `failure` says so.
   bool undecided = false;
 };
 
-/// Reads all of `tensor`: every element finite and written, the sample (or the range)
-/// within its bounds, the norm test, the checksum. Memory: one value per index of the sample.
-/// `all`: where not null, all elements are appended to it.
+/// Reads the whole of `tensor` and checks that every element is finite and written, that the sample
+/// (or the range) is within its bounds, the norm of the errors, and the checksum. Needs memory for
+/// one value for each index of the sample. Appends all elements to `all` unless it is null.
 OutputCheck check_output(Device& device, Tensor& tensor, const Expectation& expectation,
                          std::vector<double>* all = nullptr);
 

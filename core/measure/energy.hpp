@@ -14,29 +14,29 @@ namespace assay {
 
 /// The energy that the timed runs used.
 struct Energy {
-  /// Joules per run by domain, the mean of the runs that were counted; of several hosts the sum of
-  /// the domains of one name. Empty where it is not known.
+  /// Joules per run by domain ("package-0", see EnergyDomain): the mean over the runs of the
+  /// intervals that count. Domains of several hosts with equal names are added. Empty if unknown.
   std::map<std::string, double> joules;
-  std::string reason;  ///< why it is not known
+  std::string reason;  ///< why `joules` is empty
 };
 
-/// Counts, on one rank, the energy of the intervals in which nothing but timed runs happens. Each
-/// counter is read by the first rank that has it: ranks of a host share its packages. Internal to
-/// timing.cpp.
+/// Measures, on one rank, the energy of the intervals that contain timed runs only. Ranks of a host
+/// share its counters; the first rank of the host reads them. Internal to timing.cpp.
 class EnergyCount {
  public:
-  /// All ranks call it. Finds out how often the counters are updated.
+  /// Collective. Measures how often the counters are updated.
   EnergyCount(Workload& workload, Communicator& ranks);
 
-  /// Whether a single interval of so many seconds is long enough to count.
+  /// Whether an interval of this length is long enough to count: at least 20 updates of the
+  /// counters, so that its energy is wrong by at most 5 %.
   bool resolves(double seconds) const;
-  /// Read the counters where an interval begins and ends: `runs` runs, which took `seconds`. Never
-  /// within a timed region. An interval counts if it lasts at least 20 updates. Timed runs must
-  /// fill 95 % of all that count.
+  /// Call begin() before and end() after an interval, both outside timed regions. They read the
+  /// counters. `runs`: runs in the interval, `seconds`: their total time. An interval that is too
+  /// short (resolves()) does not count. The timed runs must fill 95 % of the intervals that count.
   void begin() noexcept;
   void end(double runs, double seconds) noexcept;
 
-  /// All ranks call it, once, after the last interval.
+  /// The result. Collective; call it once, after the last interval.
   Energy found();
 
  private:
@@ -47,13 +47,14 @@ class EnergyCount {
   std::string why_not() const;
 
   Communicator& ranks_;
-  EnergyMeter* meter_ = nullptr;  ///< null where another rank reads it, or there is none
+  EnergyMeter* meter_ = nullptr;  ///< null if another rank reads it, or if there is none
   double update_s_ = 0;
   std::string reason_;
-  std::vector<double> before_, joules_;  ///< by domain: where the interval began; of all intervals
+  std::vector<double> before_;  ///< readings when the interval began, by domain
+  std::vector<double> joules_;  ///< of all intervals that count, by domain
   std::chrono::steady_clock::time_point start_;
-  double runs_ = 0, seconds_ = 0;  ///< of the runs in the intervals that count, and in them
-  double passed_ = 0;              ///< how long these intervals were
+  double runs_ = 0, seconds_ = 0;  ///< timed runs in the intervals that count, and their time
+  double passed_ = 0;              ///< total length of these intervals, in seconds
 };
 
 }  // namespace assay

@@ -1,5 +1,5 @@
 #pragma once
-// The outcome of one case: everything that its row is made of.
+// The outcome of one case.
 
 #include <map>
 #include <optional>
@@ -12,15 +12,15 @@
 
 namespace assay {
 
-/// Everything about one executed case, from which its row is made.
+/// Everything about one executed case from which its row is made.
 struct Outcome {
-  std::string status = "ok";  ///< ok | unsupported | incorrect | failed | timeout
-  std::string reason;
+  std::string status = "ok";  ///< ok | unsupported | incorrect | failed
+  std::string reason;         ///< empty if ok
   std::optional<Verification> verification;
   std::optional<Executed> executed;
   std::optional<Timing> timing;
-  std::map<std::string, double> work;  ///< Workload::work()
-  std::map<std::string, double> setup;
+  std::map<std::string, double> work;                   ///< Workload::work()
+  std::map<std::string, double> setup;                  ///< Workload::setup()
   std::map<std::string, Metric> metrics;                ///< Workload::metrics()
   std::vector<std::map<std::string, double>> epochs{};  ///< Workload::epochs()
   std::vector<LayerTime> layers{};                      ///< Workload::layers()

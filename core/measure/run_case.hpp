@@ -1,5 +1,5 @@
 #pragma once
-// One case from preparation to outcome, agreed between all ranks.
+// Runs one case, from its preparation to an outcome that all ranks agree on.
 
 #include <functional>
 #include <memory>
@@ -10,12 +10,13 @@
 
 namespace assay {
 
-/// Makes the workload of a case, or says why it cannot.
+/// Makes the workload of a case, or gives the reason why it cannot.
 using Prepare = std::function<Result<std::unique_ptr<Workload>>()>;
 
-/// Prepares, verifies, times and verifies again. After each step the ranks agree: the gravest
-/// status of any rank is everybody's, so that no rank goes on into a collective call that another
-/// will never make. Exceptions become `failed` outcomes.
+/// Prepares, verifies, times and verifies again. Collective. After each step the ranks agree on the
+/// most severe status of any rank (ok < unsupported < incorrect < failed), so that no rank enters a
+/// collective call that another rank will never make. Exceptions become `failed` outcomes, except
+/// InputError, which ends the program.
 Outcome run_case(const Prepare& prepare, Communicator& ranks, const TimingOptions& timing);
 
 }  // namespace assay

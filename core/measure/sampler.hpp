@@ -1,5 +1,5 @@
 #pragma once
-// One timed iteration, on all ranks, such that a failure on any of them ends the loop of all.
+// Times single iterations on all ranks, so that a failure of one rank ends the loop of all ranks.
 // Internal to timing.cpp.
 
 #include <chrono>
@@ -12,43 +12,44 @@
 
 namespace assay {
 
-/// Times single iterations on this rank's own clock. After a failure anywhere every further
-/// iteration is a no-op: Google Benchmark aborts the process when its loop is left early, and the
-/// other ranks would wait for ever in their next collective call. (A rank that fails inside a
-/// collective leaves the others in it: that is the watchdog's case.)
+/// Times iterations on this rank's own clock. After a failure on any rank, every further iteration
+/// does nothing: Google Benchmark aborts the process if its loop is left early, and the other ranks
+/// would wait forever in their next collective call. (A rank that fails inside a collective leaves
+/// the other ranks waiting in it; `assay run` ends such a job when its time is over.)
 class Sampler {
  public:
   Sampler(Workload& workload, Communicator& ranks)
       : workload_(workload), ranks_(ranks), stream_(workload.stream()) {}
+  /// Number of runs in one iteration of once().
   void set_batch(int batch) { batch_ = batch; }
-  /// Counts the energy of each of the following iterations by itself, between its untimed part and
-  /// the next one's; nullptr: no more.
+  /// Measures the energy of each following iteration separately, without the untimed parts before
+  /// and after it. nullptr: stops doing so.
   void count_energy(EnergyCount* energy) { energy_ = energy; }
-  /// From here on samples are taken until this moment; on any rank's clock.
+  /// once() takes no samples after this time, by the clock of the rank that reaches it first.
   void set_deadline(std::chrono::steady_clock::time_point deadline) {
     deadline_ = deadline;
     over_ = false;
   }
-  /// The deadline has passed: once() has taken no sample.
+  /// Whether the deadline has passed; once() then takes no samples.
   bool over() const { return over_; }
 
-  /// Seconds per run of one iteration on this rank; 0 after a failure. With several ranks all begin
-  /// together.
+  /// Times one iteration. Returns its seconds per run on this rank, or 0 after a failure or the
+  /// deadline. Collective: the ranks begin together, after a barrier.
   double once() noexcept;
-  /// One run outside the samples, which no deadline stops: its seconds.
+  /// Times one run that is no sample and ignores the deadline. Returns its seconds. Collective.
   double extra_run() noexcept;
-  /// One run that is checked (Workload::begin_audit): its seconds, and in `found` what came of it.
-  /// The time that the check takes moves the deadline. 0 after a failure.
+  /// Makes one audited run (Workload::begin_audit) and stores its check in `found`. Returns its
+  /// seconds, or 0 after a failure. The deadline is postponed by the time of the audit. Collective.
   double audit(Audit kind, Verification& found) noexcept;
-  /// Seconds between two marks with nothing between them, the median of a few dozen pairs; 0 after
-  /// a failure.
+  /// Seconds between two marks without work between them: the median of 31 pairs; 0 after a
+  /// failure.
   double clock() noexcept;
-  /// Called by all ranks after the same number of iterations: throws on every rank if any has
-  /// failed, the rank's own exception where it failed and CaseError naming that rank elsewhere.
+  /// Throws on every rank if any rank has failed: on that rank its own exception, on the others a
+  /// CaseError that names it. Collective; all ranks call it after the same number of iterations.
   void settle();
 
  private:
-  /// Whether no rank has failed; where `late` on any rank, over() from now on.
+  /// Whether no rank has failed. If `late` is true on any rank, over() is true from then on.
   bool others_agree(bool late) noexcept;
 
   Workload& workload_;
@@ -59,8 +60,8 @@ class Sampler {
   std::optional<std::chrono::steady_clock::time_point> deadline_;
   std::exception_ptr failure_;
   bool over_ = false;
-  bool stopped_ = false;  ///< all ranks know that one has failed
-  bool lost_ = false;     ///< the communicator itself has failed: no further call to it
+  bool stopped_ = false;  ///< a rank has failed, and all ranks know it
+  bool lost_ = false;     ///< the communicator has failed and is not called any more
 };
 
 }  // namespace assay

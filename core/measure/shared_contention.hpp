@@ -1,14 +1,14 @@
 #pragma once
-// Contention of a whole job.
+// The contention of a whole job, from that of its ranks.
 
 #include "core/api/communicator.hpp"
 #include "core/machine/contention.hpp"
 
 namespace assay {
 
-/// Makes of this rank's averages those of the job: `own` of all ranks on this rank's host, and
-/// `foreign`, that of the host that has most. All ranks call it. `processors`: of this host; 0: as
-/// many as are online.
+/// Collective. Extends the averages of this rank (between()) to the job: `own` becomes the sum over
+/// the ranks on this rank's host, and `foreign` the largest value of any host (nothing if a host
+/// cannot tell). `processors`: number of processors of this host; 0: those that are online.
 void share(Contention& averages, Communicator& ranks, double processors = 0);
 
 }  // namespace assay

@@ -1,6 +1,6 @@
 #pragma once
-// The timing loop: Google Benchmark in chunks of a fixed number of iterations, all samples kept, a
-// stop rule between chunks.
+// The timing loop: Google Benchmark runs chunks of a fixed number of iterations, all samples are
+// kept, and a stop rule is applied between chunks. docs/method.md describes it.
 
 #include <string>
 #include <vector>
@@ -13,45 +13,46 @@
 namespace assay {
 
 struct TimingOptions {
-  double max_time = 5;  ///< seconds of timed iterations, warm-up not counted
-  double precision_target =
-      0.01;  ///< stop when the 95 % interval of the median is narrower than this part of it
+  double max_time = 5;  ///< seconds of timed iterations, without the warm-up
+  /// Stop when the width of the median's 95 % confidence interval is at most this part of it.
+  double precision_target = 0.01;
   int min_samples = 10;
   int max_samples = 10000;
 };
 
 struct Timing {
-  std::vector<double> samples;  ///< seconds per run, one per timed iteration (the mean of `batch`
-                                ///< runs where batch > 1)
-  int batch = 1;  ///< runs between two marks: 1 unless one run is too short for the clock
+  std::vector<double> samples;  ///< seconds per run, one value for each timed iteration (the mean
+                                ///< of `batch` runs); with several ranks that of the slowest
+  int batch = 1;  ///< runs between two marks: 1 unless a run is too short for the clock
   int warmup_runs = 0;
   double warmup_s = 0;
   std::string stopped_by;    ///< "precision" | "max_time" | "max_samples" | "slow: one iteration
                              ///< exceeds the budget"
-  int slowest_rank = 0;      ///< rank that was slowest in the most samples
-  std::string slowest_host;  ///< and its host
-  std::vector<double> rank_medians;  ///< of each rank's own times; empty with one rank
-  double skew_s = 0;  ///< by how much ranks leave a barrier, and so begin, apart (barrier_skew)
-  double timer_overhead_s =
-      0;  ///< what two marks with nothing between them measure, the slowest rank's:
-          ///< that much of every sample of `batch` runs is the clock's own
-  /// What came of the checks among the timed runs (Workload::begin_audit), and how many runs were
-  /// checked. Where they did not pass, timing ended there. Their times are no samples.
+  int slowest_rank = 0;      ///< the rank that was slowest in the most samples
+  std::string slowest_host;  ///< its host
+  std::vector<double> rank_medians;  ///< median seconds of each rank's own times; empty for 1 rank
+  double skew_s = 0;                 ///< barrier_skew()
+  /// Seconds between two marks without work between them, on the slowest rank. Every iteration of
+  /// `batch` runs includes this overhead once.
+  double timer_overhead_s = 0;
+  /// Result of the audits (Workload::begin_audit), and the number of audited runs. Timing ends at
+  /// the first audit that fails. The times of audited runs are no samples.
   Verification audits;
   int audited_runs = 0;
-  Energy energy;          ///< of the timed runs, of all ranks
-  Contention contention;  ///< while it was timed, as averages (see between), the worst rank's
+  Energy energy;          ///< of the timed runs of all ranks
+  Contention contention;  ///< averages over the timed phase (between()), of the worst rank
 };
 
-/// By how much the ranks leave a barrier, and so begin a sample, apart: the last one's time less
-/// the first one's, the median of a few dozen barriers; 0 for one rank. Within a host by its common
-/// clock; between hosts by clocks set from the shortest of some round trips, wrong by half of that
-/// at most. All ranks call it.
+/// Seconds between the first and the last rank that leave a barrier, and so begin a sample: the
+/// median of 31 barriers; 0 for one rank. Ranks of one host read the same clock. The clocks of
+/// other hosts are compared with that of rank 0 by the shortest of 20 round trips (Cristian,
+/// Distributed Computing 3, 1989), with an error of at most half of it. Collective.
 double barrier_skew(Communicator& ranks);
 
-/// Warms up until the pilot's times are steady (at most a fifth of max_time, at least one run),
-/// chooses the batch, then samples. With several ranks a sample is the slowest rank's time and rank
-/// 0 decides when to stop. Rank r's samples are its own clock; no clock is compared with another's.
+/// Times a workload. Collective. Warms up until the times stop falling (at least one run, at most a
+/// fifth of max_time), chooses the batch, then takes samples. Each rank reads its own clock, and a
+/// sample is the time of the slowest rank. Rank 0 decides when to stop. Throws if a rank fails
+/// (Sampler::settle), or if timed runs did not do the work of audited ones (Audits::compare_with).
 Timing measure(Workload& workload, Communicator& ranks, const TimingOptions& options);
 
 }  // namespace assay

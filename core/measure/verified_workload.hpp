@@ -1,7 +1,7 @@
 #pragma once
-// What workloads over one list of tensors have in common: the tensors are filled with known data,
-// every result is checked against an oracle before, during and after the timed phase. A derived
-// class says what one run is: one operation, or a step of several calls.
+// The common part of workloads that have one list of tensors: fills the tensors with known data,
+// and checks all results against an oracle before, during and after the timed phase. A derived
+// class defines one run: a single operation, or a step of several calls.
 
 #include <chrono>
 #include <map>
@@ -32,33 +32,35 @@ class VerifiedWorkload : public Workload {
   std::map<std::string, double> setup() const final { return seconds_; }
 
  protected:
-  /// Allocates `specs` (CaseError where memory is short). `amounts`: Problem::amounts(). The
-  /// constructor of a derived class calls bind_first() last. Tensors outlive the derived class's
-  /// members.
+  /// Allocates `specs`; throws CaseError if memory does not suffice. `amounts`: Problem::amounts().
+  /// `create_seconds`: how long the operation took to create, for setup(). The constructor of a
+  /// derived class must call bind_first() at its end. Tensors are destroyed after the members of
+  /// the derived class.
   VerifiedWorkload(Device& device, const std::vector<TensorSpec>& specs,
                    std::unique_ptr<Oracle> oracle, std::map<std::string, double> amounts,
                    double create_seconds, const OperationSetup& setup);
   void bind_first() { bind(buffers_.set(0)); }
 
-  /// Sets the tensors of the following runs, in the order of the specs. Untimed.
+  /// Sets the tensors of the following runs, in the order of `specs`. Untimed.
   virtual void bind(std::span<Tensor* const> tensors) = 0;
-  /// Untimed, on the bound tensors after their inputs were written: Operation::prologue.
+  /// Operation::prologue: untimed, after the inputs of the bound tensors were written.
   virtual void prologue(Stream&) {}
-  /// One run. Asynchronous on `stream`; allocates nothing, except the first one after a bind.
+  /// One run, asynchronous on `stream`. Only the first run after a bind may allocate memory.
   virtual void execute(Stream& stream) = 0;
   virtual Executed describe() const = 0;
 
  private:
-  /// The set of the next run after a reset.
+  /// The set after the current one.
   std::size_t next() const { return (current_ + 1) % buffers_.count(); }
   /// Binds the next set of a cold rotation.
   void bind_next();
-  /// Writes the inputs of a set, or again those of one role; its prologue is then due.
+  /// Verifier::fill and Verifier::refill; the prologue of the set is then due.
   void fill(std::size_t set, Draw draw, double budget_part = 0);
   void refill(std::size_t set, Role role);
-  /// What a run overwrites of its own arguments: in-place tensors again, and the prologue is due.
+  /// Restores what a run overwrites of its own arguments: refills in-place tensors, and marks the
+  /// prologue as due if the operation consumes its results.
   void renew(std::size_t set);
-  /// Makes the prologue of the bound set where it is due.
+  /// Makes the prologue of the bound set if it is due.
   void settle(std::size_t set);
   void check_pass(bool exact, const std::string& when, Verification& result);
 
@@ -69,13 +71,13 @@ class VerifiedWorkload : public Workload {
   std::chrono::steady_clock::time_point allocation_started_;
   BufferSets buffers_;
   Verifier verifier_;
-  std::vector<bool> ran_;  // by set, since verify_before
-  std::vector<bool> due_;  // by set: inputs were written since its prologue
+  std::vector<bool> ran_;  // by set: a run has written its outputs since verify_before
+  std::vector<bool> due_;  // by set: its prologue must be made before the next run
   std::map<std::string, double> seconds_;
   std::size_t current_ = 0;
   int draws_ = 0;
   bool has_inout_ = false, consumes_ = false, verified_ = false;
-  bool bound_next_ = false;  // by an audit, for the reset that follows
+  bool bound_next_ = false;  // begin_audit has bound the next set: the following reset must not
 };
 
 }  // namespace assay

@@ -1,6 +1,6 @@
 #pragma once
-// Fills the buffers of an operation with data that its oracle knows, and checks what the operation
-// made of them. Any workload that runs operations verifies what it timed with this.
+// Fills the buffers of an operation with data that its oracle knows, and checks the outputs that
+// the operation computes from them. Any workload that runs operations can use it.
 
 #include <cstdint>
 #include <functional>
@@ -17,48 +17,49 @@
 
 namespace assay {
 
-/// Which data the arguments hold. Every draw has other values in every input, and another sample
-/// and other weights of the checksum: what a computation kept from an earlier draw is wrong for
-/// this one.
+/// A draw of random input data. Each number gives other values in all inputs, another sample of
+/// checked elements and other checksum weights, so that results of an earlier draw are wrong in a
+/// later one.
 struct Draw {
-  bool exact = false;  ///< small integers, on which the arithmetic is exact; else full significands
-  int number = 0;
+  bool exact =
+      false;       ///< small integers, for which the arithmetic is exact; else full significands
+  int number = 0;  ///< 0: the data of the timed runs
 };
 
 struct VerifierSetup {
   std::uint64_t seed = 1;
-  double reference_budget = 2e7;  ///< multiply-adds of the fp64 reference of one check
-  int rank = 0;                   ///< whose data: Values::of_rank
+  double reference_budget = 2e7;  ///< most multiply-adds of the fp64 reference in one check
+  int rank = 0;                   ///< the rank whose data are written: Values::of_rank
 };
 
 class Verifier {
  public:
-  /// `buffers` and `oracle` must outlive the verifier. `executed`: asks the operation what it says
-  /// of itself, on which data and bounds depend.
+  /// `buffers` and `oracle` must outlive the verifier. `executed` returns Operation::executed(), on
+  /// which data and error bounds depend.
   Verifier(const BufferSets& buffers, const Oracle& oracle, std::function<Executed()> executed,
            const VerifierSetup& setup);
 
-  /// Starts a pass: forgets all samples and expected values. False, and nothing is changed, where
-  /// the operation is exact on no integers.
+  /// Starts a pass of checks: discards all samples and expected values. With `exact`, returns false
+  /// and changes nothing if the operation's arithmetic is exact for no integers.
   bool begin(bool exact);
 
-  /// Writes every input (in-place tensors, too) of a set, as `draw` has it; its expected values are
-  /// computed when it is checked. `budget_part`: part of the reference's budget for this draw's own
-  /// sample; 0: the sample that all sets of the pass share.
+  /// Writes the data of `draw` to all inputs of a set, in-place tensors included. The expected
+  /// values are computed when the set is checked. `budget_part` > 0: for an audit among the timed
+  /// runs; the draw gets a sample of its own, with this part of the reference's budget. 0: all sets
+  /// of the pass share one sample.
   void fill(std::size_t set, Draw draw, double budget_part = 0);
-  /// After a fill for a check among the timed runs: gives the set the data back that are timed,
-  /// where those of the check are zero for the most part (Oracle::of_later_draw). False, and
-  /// nothing is changed, where they are not.
+  /// After the audit of a set: writes the data of the timed runs again if those of the audit were
+  /// mostly zeros (Oracle::of_later_draw). Else returns false and changes nothing.
   bool restore(std::size_t set);
-  /// Writes the tensors of one role again: in-place ones, which a run overwrites, or `unmodified`
-  /// ones, which a faulty run may have changed.
+  /// Writes the tensors of one role again: Role::inout, which a run overwrites, or
+  /// Role::unmodified, which a faulty run may have changed.
   void refill(std::size_t set, Role role) const;
 
-  /// Compares all outputs of a set with what its draw must give, and adds that to `result`. `when`
-  /// names the moment in a failure's reason: "before timing".
+  /// Compares all outputs of a set with the expected values of its draw, and adds the findings to
+  /// `result`. `when` names the moment in the reason of a failure: "before timing".
   void check(std::size_t set, const std::string& when, Verification& result);
 
-  /// Seconds of the first fill, without layout conversions, and of these.
+  /// Seconds that the first fill took: without layout conversions, and for these alone.
   double fill_seconds() const { return fill_seconds_; }
   double reorder_seconds() const { return reorder_seconds_; }
 
@@ -69,15 +70,17 @@ class Verifier {
     std::optional<std::vector<Expectation>> expected;  ///< one for each output, in their order
   };
 
+  /// The data of an argument in a draw.
   Values values(std::size_t set, const TensorSpec& spec, Draw draw) const;
+  /// The same before Oracle::of_later_draw.
   Values whole_values(std::size_t set, const TensorSpec& spec, Draw draw) const;
-  /// What a draw holds of them, where that is not all.
+  /// Oracle::of_later_draw of `whole`; nothing if the draw uses all of it.
   std::optional<Values> part_of(const Values& whole, const TensorSpec& spec, Draw draw) const;
   void write(std::size_t set, const std::function<bool(const TensorSpec&)>& chosen) const;
   std::uint64_t seed_of(Draw draw) const;
-  /// What the inputs of a set hold (and outputs whose expected values are made of their own).
+  /// The data of the inputs of a set, and of outputs that are checked whole (Oracle::whole).
   Inputs inputs(std::size_t set) const;
-  /// Of the checksum's weights, or of the oracle's random vectors.
+  /// Seed of the checksum's weights, or of the oracle's random vectors.
   std::uint64_t seed_of(std::size_t set, std::size_t output) const;
   std::vector<std::int64_t> sample(std::size_t set, std::size_t output);
   std::vector<Expectation> expect(std::size_t set);
@@ -87,7 +90,7 @@ class Verifier {
   /// `what`: the name of an output, or of a relation.
   void judge(const OutputCheck& check, const std::string& what, Draw draw, const std::string& where,
              Verification& result) const;
-  /// `outputs`: those that the oracle judges by relations, of a set.
+  /// `outputs`: the outputs of a set that the oracle judges by relations.
   void judge_relations(std::size_t set, const Outputs& outputs, const std::string& where,
                        Verification& result);
   void describe(Verification& result) const;
@@ -96,13 +99,13 @@ class Verifier {
   const Oracle& oracle_;
   std::function<Executed()> executed_;
   VerifierSetup setup_;
-  int magnitude_ = 0;  ///< of the integers of the exact pass
+  int magnitude_ = 0;  ///< largest integer of the exact pass
   std::vector<SetState> states_;
-  std::vector<std::optional<SetState>> timed_;  ///< what a check's data have taken the place of
+  std::vector<std::optional<SetState>> timed_;  ///< by set: its state before the audit's fill
   std::map<std::size_t, std::vector<std::int64_t>> samples_;  ///< of this pass, by output
-  std::vector<std::int64_t> block_;                           ///< of a range that is checked whole
-  std::string exact_text_;                                    ///< what an exact pass has shown
-  std::string relations_text_;                                ///< names of the relations
+  std::vector<std::int64_t> block_;  ///< indices of a block of a range that is checked whole
+  std::string exact_text_;           ///< for Verification::reference: result of the exact pass
+  std::string relations_text_;       ///< for Verification::reference: names of the relations
   double fill_seconds_ = 0, reorder_seconds_ = 0;
 };
 

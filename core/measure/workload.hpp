@@ -1,6 +1,5 @@
 #pragma once
-// All that the timing loop sees of a benchmark, and the one workload that serves every single
-// operation.
+// The interface between a benchmark and the timing loop, and the workload of a single operation.
 
 #include <map>
 #include <memory>
@@ -15,104 +14,105 @@ namespace assay {
 /// The outcome of checking results against the reference.
 struct Verification {
   bool passed = false;
-  std::string
-      reference;  ///< what it was checked against: "fp64, 4096 of 25690112 outputs, exact checksum"
-  double max_error = 0;   ///< largest |error| over the RMS of the reference values of the sample
+  /// What the results were compared with: "fp64, 4096 of 25690112 outputs, exact checksum".
+  std::string reference;
+  double max_error = 0;   ///< largest |error| / (RMS of the reference values of the sample)
   double norm_error = 0;  ///< ||error||_2 / ||reference||_2 over the sample
-  double bound = 0;  ///< the bound of the element with the largest error/bound, over the same RMS
+  double bound = 0;       ///< bound of the element with the largest error / bound, over that RMS
   double norm_bound = 0;  ///< ||rms_bound||_2 / ||reference||_2
-  double error_over_bound =
-      0;  ///< largest |error| / bound (0/0 = 0; infinite errors are reported as reason, not here)
-  std::int64_t checked = 0;  ///< output elements compared with the reference
-  std::int64_t outputs = 0;  ///< output elements in total (all are scanned for NaN and infinity)
-  std::int64_t wrong_elements = 0;  ///< found by comparison or by the scan, until a check failed
-  bool exact = false;               ///< an exact integer pass was part of it
-  bool undecided = false;           ///< not passed only because the bound is wider than the results
+  /// Largest |error| / bound. 0/0 counts as 0; an infinite error is in `reason`, not here.
+  double error_over_bound = 0;
+  std::int64_t checked = 0;         ///< output elements that were compared with the reference
+  std::int64_t outputs = 0;         ///< all output elements (each is checked for NaN and infinity)
+  std::int64_t wrong_elements = 0;  ///< found until a check failed; later checks are not made
+  bool exact = false;               ///< includes a pass with integer inputs and bounds of 0
+  bool undecided = false;           ///< failed only because the bounds are larger than the results
   std::string reason;  ///< why it failed: "dst[3,1,0,7] is 2.5 (expected 2.25 within 1e-6)…"
   bool wrong() const { return !passed && !undecided; }
 };
 
-/// A result of a run other than a rate: an objective, an accuracy, a number of iterations.
+/// A result other than a rate: an objective, an accuracy, a number of iterations.
 struct Metric {
   double value = 0;
-  std::string unit;    ///< SI, or of the data; empty: a pure number
-  std::string better;  ///< "higher", "lower", or empty where neither is
+  std::string unit;    ///< SI unit, or the unit of the data; empty: a pure number
+  std::string better;  ///< "higher", "lower", or empty if neither is better
 };
 
-/// One operation among the many of a run, timed in runs of its own.
+/// The time of one operation of a network, measured in separate runs.
 struct LayerTime {
-  std::string layer, direction;    ///< "layer1.0.conv1", "bwd_data"; no two have both
-  std::string operation, problem;  ///< kind and descriptor: what a benchmark measures alone
+  std::string layer, direction;    ///< "layer1.0.conv1", "bwd_data"; together unique
+  std::string operation, problem;  ///< kind and descriptor, as a benchmark of this kind has them
   std::string backend;
   Executed executed;
-  int runs = 1;                 ///< in one run of the workload
-  double seconds = 0;           ///< of one run of the operation, the median
+  int runs = 1;                 ///< how often one run of the workload runs it
+  double seconds = 0;           ///< median of one run of the operation
   double flops = 0, bytes = 0;  ///< Problem::flops(), Problem::bytes()
 };
 
-/// What is done to the buffers before a run of the timed phase whose results are then checked.
+/// How an audit prepares the buffers of a run whose results are then checked.
 enum class Audit {
-  poisoned_outputs,  ///< outputs hold what no result has: the run must write them all
-  new_inputs,        ///< inputs hold other data, outputs what they held: the run must compute anew
+  poisoned_outputs,  ///< outputs are filled with poison(): the run must write all of them
+  new_inputs,        ///< inputs get other data, outputs stay: the run must compute new results
 };
 
-/// One prepared case. The loop calls reset() untimed and run() timed; a workload may make many
-/// steps in one run().
+/// One prepared case. The timing loop calls reset() untimed and run() timed. One run() may contain
+/// many steps.
 class Workload {
  public:
   virtual ~Workload() = default;
   virtual Stream& stream() = 0;
-  /// What counts the energy of its runs: that of its device.
+  /// The meter of the energy of its runs: that of its device.
   virtual Result<EnergyMeter*> energy_meter() {
     return Unsupported{"the workload has no device with energy counters"};
   }
-  /// Untimed, before each timed iteration: refills in-place buffers, rotates cold buffers.
+  /// Untimed, before each timed iteration: refills in-place buffers, binds the next cold set.
   virtual void reset() = 0;
-  /// Timed. Asynchronous on stream(); allocates nothing.
+  /// Timed. Asynchronous on stream(); allocates no memory.
   virtual void run(Stream& stream) = 0;
-  /// Whether iterations may be timed in batches between two marks (reset() does nothing).
+  /// Whether several runs may be timed together, between two marks and without reset() between
+  /// them.
   virtual bool batchable() const = 0;
-  /// Number of samples that the case asks for, fewer only if time runs out; 0: the timing options
-  /// decide.
+  /// The exact number of samples that the case needs (fewer only if time runs out); 0: the timing
+  /// options decide.
   virtual int samples() const { return 0; }
-  /// Unannounced checks among the timed runs: begin_audit(), then reset() and run() as always, then
-  /// end_audit(), which checks the results of that run. All ranks call them together.
+  /// An audit at an unannounced moment: begin_audit(), then reset() and run() as for a sample, then
+  /// end_audit(), which checks the results of that run. Collective.
   virtual void begin_audit(Audit kind) = 0;
   virtual Verification end_audit() = 0;
-  /// Before timing: all checks, and leaves the timed (full-significand) data in place. After
-  /// timing: the results of the last timed iteration first, then all checks again.
+  /// Makes all checks, then writes the data of the timed runs (full significands). Collective.
   virtual Verification verify_before() = 0;
+  /// Checks the results of the last timed iteration, then makes all checks again. Collective.
   virtual Verification verify_after() = 0;
   virtual Executed executed() const = 0;
-  /// Amount of work in one run by the name of its rate: {"flops_per_s": flops, "bytes_per_s":
-  /// bytes, "images_per_s": 32}.
+  /// Amounts of work of one run, by the names of their rates: {"flops_per_s": flops, "bytes_per_s":
+  /// bytes, "images_per_s": 32}. A rate is the amount over the median time.
   virtual std::map<std::string, double> work() const = 0;
-  /// Results of the timed data that were verified, by name; asked after verify_after(). The same
-  /// on every rank.
+  /// Verified results of the timed runs, by name. Valid after verify_after(), equal on all ranks.
   virtual std::map<std::string, Metric> metrics() const { return {}; }
-  /// For training: numbers by name after each epoch, in order (row.epochs of the result's schema).
-  /// Valid when metrics() is.
+  /// For training: values by name after each epoch, in order (row.epochs of the result's schema).
+  /// Valid after verify_after().
   virtual std::vector<std::map<std::string, double>> epochs() const { return {}; }
-  /// The operations that a run consists of, in order, the same on every rank; valid when metrics()
-  /// is. Empty where a run is one operation, or they were not timed.
+  /// The operations of a run with their times, in order, equal on all ranks. Empty if a run is a
+  /// single operation, or if they were not timed. Valid after verify_after().
   virtual std::vector<LayerTime> layers() const { return {}; }
-  /// Seconds of preparation by name: {"create": …, "allocate": …, "reorder": …, "fill": …}.
+  /// Seconds of each step of the preparation: {"create": …, "allocate": …, "reorder": …, "fill":
+  /// …}.
   virtual std::map<std::string, double> setup() const = 0;
 };
 
 /// How an OperationWorkload is prepared.
 struct OperationSetup {
-  bool cold = false;  ///< rotate through sets of buffers larger than twice the largest cache
+  bool cold = false;  ///< rotate through sets of buffers that together exceed twice the cache
   std::uint64_t seed = 1;
-  double reference_budget = 2e7;  ///< multiply-adds of the fp64 reference per check
-  int threads = 0;     ///< that OpenMP was seen to give, for the row's "executed"; 0: not asked
+  double reference_budget = 2e7;  ///< most multiply-adds of the fp64 reference in one check
+  int threads = 0;     ///< size of the team that OpenMP gave, for the row's "executed"; 0: unknown
   int ranks_here = 1;  ///< ranks that share this host's memory
-  int rank = 0;  ///< whose data: Values::of_rank; an oracle reaches the other ranks' the same way
+  int rank = 0;        ///< the rank whose data are written: Values::of_rank
 };
 
-/// One operation of one backend: conv, gemm, rnn, a collective. Checks memory before it allocates
-/// (CaseError with need and what there is), verifies every buffer set, times one run of the
-/// operation.
+/// The workload of one operation of one backend (conv, gemm, rnn, a collective); one run is one run
+/// of the operation. Throws CaseError, with what is needed and what is available, before it
+/// allocates too much memory. `create_seconds`: how long the operation took to create.
 std::unique_ptr<Workload> operation_workload(const Problem& problem,
                                              std::unique_ptr<Operation> operation, Device& device,
                                              std::unique_ptr<Oracle> oracle, double create_seconds,

@@ -1,13 +1,14 @@
 #pragma once
-// A backend is a plugin: one shared library in lib/assay, one C entry point, one Backend.
+// A backend is a plugin: a shared library in lib/assay with one C entry point that creates a
+// Backend. The sources of a backend are:
 //
-//   kernels/<backend>/backend.cpp   the entry point (ASSAY_BACKEND) and the folder's maker table
-//   kernels/<backend>/conv.cpp      adds a maker:
+//   kernels/<backend>/backend.cpp   the entry point (ASSAY_BACKEND) and the table of makers
+//   kernels/<backend>/conv.cpp      one file for each kind of problem, which adds its maker:
 //     const Maker add{makers(), kind_of<ConvProblem>(), &make_conv, {"direct"}};
 //
-// The maker table is a function of the folder's own namespace, compiled with hidden visibility: an
-// `inline` variable in this header would be one object for the whole process (STB_GNU_UNIQUE),
-// whatever RTLD_LOCAL says.
+// The function makers() returns the table; it is in the backend's own namespace, with hidden
+// visibility. An `inline` variable in this header would be one object for the whole process
+// (STB_GNU_UNIQUE), shared by all plugins in spite of RTLD_LOCAL.
 
 #include <map>
 #include <memory>
@@ -24,20 +25,22 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual std::string name() const = 0;
-  /// Library names and versions for the environment: {"onednn": "3.2.0", "runtime": "OpenMP", …}.
+  /// Libraries and their versions, for the environment of a result: {"onednn": "3.2.0", "runtime":
+  /// "OpenMP", …}.
   virtual nlohmann::json software() const = 0;
-  /// The device that `options` select ("device" setting), or why there is none. Lives as long as
-  /// the backend.
+  /// The device that the setting "device" selects, or the reason why there is none. It lives as
+  /// long as the backend.
   virtual Result<Device*> device(const Options& options) = 0;
-  /// Prepares an operation; its arguments are then allocated on device(options).
+  /// Prepares an operation for `problem`, or gives the reason why the backend cannot compute it.
+  /// The caller allocates the operation's arguments on device(options).
   virtual Result<std::unique_ptr<Operation>> make(const Problem& problem, const Options& options,
                                                   Communicator& ranks) = 0;
-  /// The names of algorithms for a kind of problem, beyond "auto".
+  /// Names of the algorithms for a kind of problem, without "auto".
   virtual std::vector<std::string> algorithms(const std::string& kind) const = 0;
-  /// A transport joins the ranks that a launcher started. Only backends under comm/ have one.
-  /// `known`: the same ranks over a transport that they have already (the serial one for the
-  /// first), through which libraries without a launcher of their own exchange their addresses; it
-  /// outlives what is made.
+  /// Connects the ranks that a launcher started. Only transports (backends under comm/) can; the
+  /// default is Unsupported. `known`: the same ranks over a transport that is already connected
+  /// (the serial communicator for the first one). Libraries without a launcher of their own
+  /// exchange their addresses over it. `known` must outlive the result.
   virtual Result<std::unique_ptr<Communicator>> connect(const Options& options,
                                                         Communicator& known);
 };
@@ -47,20 +50,20 @@ using MakeOperation = Result<std::unique_ptr<Operation>> (*)(Device&, const Prob
 
 /// One kind of problem that a backend can make.
 struct MakerEntry {
-  std::string problem_version;  ///< Problem::version() of the problems that `make` may cast
+  std::string problem_version;  ///< Problem::version() with which `make` was compiled
   MakeOperation make;
   std::vector<std::string> algorithms;
 };
 using Makers = std::map<std::string, MakerEntry>;
 
-/// Adds an entry to a backend's table while the plugin is loaded.
+/// Adds an entry to a backend's table when the plugin is loaded.
 struct Maker {
   Maker(Makers& makers, const ProblemKind& kind, MakeOperation make,
         std::vector<std::string> algorithms);
 };
 
-/// A backend of single operations. Its table of makers says what it can make; a derived class adds
-/// its name, software and devices.
+/// A backend that makes the operations in its table of makers. A derived class adds its name,
+/// software and devices.
 class MakerBackend : public Backend {
  public:
   explicit MakerBackend(const Makers& makers) : makers_(makers) {}

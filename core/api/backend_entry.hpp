@@ -1,6 +1,6 @@
 #pragma once
-// The entry point of a plugin. Included by one source file of each plugin alone: a change of the
-// interface recompiles that file, not all of them.
+// The entry point of a plugin. Only one source file of each plugin includes this header, so a new
+// interface version recompiles that file alone.
 
 #include <string>
 
@@ -9,8 +9,8 @@
 
 namespace assay {
 
-/// What a plugin hands over. `create` returns a Backend, or null with the reason in `reason` (a
-/// missing device or library).
+/// What a plugin exports. `create` returns a Backend, which the caller owns, or null with the
+/// reason in `reason` (a missing device or library).
 struct BackendEntry {
   const char* interface_version;
   Backend* (*create)(std::string& reason);

@@ -1,6 +1,6 @@
 #pragma once
-// What the backend `native` is asked for when a standalone program wants to know how fast the
-// processor is at most.
+// Measurements of the processor's ceilings, which the backend `native` makes. A benchmark's program
+// compares its rows with them (core/program/ceiling_probe.hpp).
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -9,15 +9,15 @@
 
 namespace assay {
 
-/// A short measurement of a ceiling. The operation tells in executed().numbers what one run does:
+/// A short measurement of one ceiling. executed().numbers of the operation has the work of one run:
 /// "flops" and "bytes".
 class CeilingProblem final : public ProblemOf<CeilingProblem> {
  public:
   static constexpr const char* kind_name = "ceiling";
   static constexpr const char* kind_version = "";  ///< core/api: the interface version covers it
   enum class Kernel {
-    fma,  ///< multiply-adds in registers, in `precision`
-    read  ///< an array of fp64 that each thread keeps in its first cache
+    fma,  ///< multiply-adds on registers, in `precision`
+    read  ///< each thread reads an fp64 array that fits its L1 data cache
   };
   CeilingProblem(Kernel kernel, Precision precision, int threads)
       : kernel_(kernel), precision_(precision), threads_(threads) {}

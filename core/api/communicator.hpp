@@ -1,8 +1,8 @@
 #pragma once
-// The ranks of one job. Every benchmark runs over a Communicator; without a launcher, this is the
-// serial one, rank 0 of 1. A transport's plugin makes one (Backend::connect), and each of Assay's
-// own algorithms is one over another, so ring, hierarchical, compressed and fused calls compose.
-// The caller of a collective does not know which of them it is.
+// The ranks of one job. Every benchmark uses a Communicator; without a launcher it is the serial
+// one, rank 0 of 1. The plugin of a transport makes one (Backend::connect). Each of Assay's own
+// algorithms is a Communicator on top of another one, so ring, hierarchical, compressed and fused
+// calls can be combined, and a caller does not depend on which of them it uses.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,7 +22,7 @@ struct Executed;  // core/api/operation.hpp
 enum class ReduceOp { sum, min, max, average };
 std::string_view name(ReduceOp op);
 
-/// `count` elements of `type` at `data`, in host or device memory as the transport takes it.
+/// `count` elements of `type` at `data`, in the memory (host or device) that the transport uses.
 struct Buffer {
   void* data = nullptr;
   std::int64_t count = 0;
@@ -46,12 +46,17 @@ enum class Collective {
 };
 std::string_view name(Collective what);
 
-/// One rank's part in one collective call. Counts, with n ranks: allreduce, reduce and alltoall
-/// have send.count == receive.count (alltoall: n equal parts, part r for rank r); reduce_scatter
-/// receives, and allgather sends, a 1/n part; what n does not divide is refused (why_not).
-/// broadcast has `receive` alone: read on the root, written elsewhere. reduce writes receive on the
-/// root alone. In place: send.data == receive.data, for reduce_scatter and allgather that of the
-/// rank's own part within the whole. barrier has neither.
+/// The arguments of one rank in one collective call of n ranks.
+///   allreduce       send.count == receive.count
+///   reduce          the same; only the root's `receive` is written
+///   alltoall        the same; n equal parts, part r goes to rank r
+///   reduce_scatter  send.count == n * receive.count
+///   allgather       receive.count == n * send.count
+///   broadcast       only `receive`: read on the root, written on the other ranks
+///   barrier         no buffers
+/// why_not() refuses counts that n does not divide. A call is in place if send.data ==
+/// receive.data; for reduce_scatter and allgather, if the smaller buffer is the rank's own part of
+/// the larger one.
 struct Call {
   Collective what = Collective::allreduce;
   Buffer send, receive;
@@ -59,14 +64,16 @@ struct Call {
   int root = 0;
 };
 
-/// A started transfer: a value, so that starting one allocates nothing. A default one is done.
-/// The handle is the communicator's own (a library's request, an index into a table).
+/// A transfer that was started. It is a value, so that starting a transfer allocates no memory. A
+/// default-constructed request is done. Only the communicator interprets `handle` (a library's
+/// request, an index of a table).
 struct Request {
   std::uintptr_t handle = 0;
 };
 
-/// Collective calls are made by all ranks in the same order. Transfers are ordered on `stream`
-/// (host transports run at the call). Errors of the transport throw CaseError with its own text.
+/// All ranks make collective calls in the same order. Device transports submit transfers to
+/// `stream`; host transports ignore it and start at the call. If the transport fails, CaseError is
+/// thrown with its own message.
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -75,66 +82,69 @@ class Communicator {
   virtual int node() const = 0;  ///< index of this rank's node, 0 … nodes()-1
   virtual int nodes() const = 0;
   virtual std::string host() const = 0;
-  /// Collective. Ranks of one color become one communicator, in the order of key, then rank.
+  /// Collective, as MPI_Comm_split: the ranks of equal color become one communicator, ordered by
+  /// key, then by rank.
   virtual std::unique_ptr<Communicator> split(int color, int key) = 0;
 
-  /// Why this call cannot be made (type, operation, count), with the condition that fails; empty
-  /// where it can. The same on every rank.
+  /// The reason why this call cannot be made (its type, operator, count); empty if it can. Equal on
+  /// all ranks.
   virtual std::string why_not(const Call& call) const = 0;
-  /// Collective, untimed: makes room (scratch memory, connections, registration) for calls like
-  /// this one, so that they allocate nothing. Calls without it give correct results, too.
+  /// Collective, untimed. Allocates what calls like this one need (scratch memory, connections,
+  /// registration), so that they allocate nothing. Without it calls are correct, but may allocate.
   virtual void prepare(const Call& call) = 0;
-  /// Memory from which this communicator moves data at less cost than from any other, for calls
-  /// that prepare() has seen (registered with a network, visible to the other ranks); null where it
-  /// has none. Aligned to 64 bytes. Not collective. CaseError where there is not enough.
+  /// Memory from which this communicator transfers data faster than from ordinary memory
+  /// (registered with a network, visible to the other ranks), for calls that were prepared; null if
+  /// it has no such memory. Aligned to 64 bytes. Not collective. CaseError if too little is left.
   virtual std::shared_ptr<void> allocate(std::size_t /*bytes*/) { return nullptr; }
-  /// Bytes of scratch memory that prepare() has taken, on this rank.
+  /// Bytes of scratch memory that prepare() has allocated on this rank.
   virtual std::size_t scratch_bytes() const { return 0; }
-  /// Adds to a row's "executed" what is known of how such a call runs (implementation, types of its
-  /// arithmetic, evidence). Nothing by default.
+  /// Adds to a row's "executed" what is known about such a call: its implementation, the types of
+  /// its arithmetic, the evidence. By default nothing.
   virtual void describe(const Call&, Executed&) const {}
-  /// Settings of the library that affect the time of everything sent over it, also of messages
-  /// ("CCL_YIELD=sched_yield"); empty where there are none. For the row's "executed".
+  /// Settings of the library that affect the times of all its calls ("CCL_YIELD=sched_yield"), for
+  /// the row's "executed"; empty if there are none.
   virtual std::string tuning_settings() const { return ""; }
-  /// The library's blocking call: on return the rank's part is done (device transports: enqueued).
+  /// The blocking call. On return this rank's part is done (device transports: submitted).
   virtual void run(const Call& call, Stream& stream) = 0;
-  /// The non-blocking call. A transport without one makes the blocking call: its request is done.
+  /// The non-blocking call. A transport without one makes the blocking call and returns a request
+  /// that is done.
   virtual Request start(const Call& call, Stream& stream) = 0;
-  /// Messages between two ranks with equal tags arrive in the order in which they were sent. A
-  /// started send may wait for its receive. Tags are 0 … 32767.
-  /// Without tags, all messages between two ranks arrive in that order, whatever their tags: a
-  /// caller with several conversations with a rank must then keep them apart.
+  /// Whether messages have tags. With tags, messages between two ranks that have equal tags arrive
+  /// in the order in which they were sent. Without, all messages between two ranks do, and their
+  /// tags are ignored: a caller must then receive in the order of sending.
   virtual bool has_tags() const { return true; }
+  /// Starts to send to, or to receive from, a rank. A send may wait for its receive. Tags are 0 …
+  /// 32767.
   virtual Request send(Buffer data, int to, int tag, Stream& stream) = 0;
   virtual Request receive(Buffer data, int from, int tag, Stream& stream) = 0;
-  /// Waits; the request is then done. Waiting for one that is done returns at once.
+  /// Waits until the request is done. Returns at once if it already is.
   virtual void wait(Request& request) = 0;
-  /// Whether wait() would return at once, without waiting; makes progress.
+  /// Whether the request is done; makes progress, but does not wait.
   virtual bool done(Request& request) = 0;
-  /// Ends the whole job. For a rank that cannot continue while other ranks wait for it.
+  /// Ends the whole job: for a rank that cannot continue while other ranks wait for it.
   [[noreturn]] virtual void abort(const std::string& why) = 0;
 
-  // What the runner needs between timed regions, on host memory, blocking.
+  // Blocking collectives on host memory, which the runner uses between timed regions.
   virtual void barrier() = 0;
-  /// Element-wise maximum over the ranks, in place; the slowest rank counts.
+  /// Element-wise maximum over the ranks, in place.
   virtual void allreduce_max(std::span<double> values) = 0;
-  /// The rank-0 value of `value` on every rank: stop rules and orders are decided once.
+  /// Returns rank 0's `value` on every rank.
   virtual double broadcast(double value) = 0;
-  /// Every rank's text, by rank, on every rank: reasons, host names.
+  /// Returns the texts of all ranks, by rank, on every rank.
   virtual std::vector<std::string> allgather(const std::string& text) = 0;
 
-  // The most frequent call, in short.
+  // Shorthand for the most frequent call.
   void allreduce(Buffer send, Buffer receive, ReduceOp op, Stream& stream) {
     run({Collective::allreduce, send, receive, op, 0}, stream);
   }
 };
 
-/// Rank 0 of 1. Collectives are copies (or nothing, in place); send and receive to oneself match by
-/// tag.
+/// Rank 0 of 1. Collectives copy (in place: do nothing). A rank may send to itself; a receive takes
+/// the message with its tag.
 std::unique_ptr<Communicator> serial_communicator();
 
-/// The reason why the buffers of a call do not fit each other or the number of ranks, or empty:
-/// what every communicator asks first.
+/// The reason why the buffers of a call do not match each other or the number of ranks; empty if
+/// they do. For implementations of Communicator::why_not.
 std::string why_not_counts(const Call& call, int ranks);
 
 }  // namespace assay

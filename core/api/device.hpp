@@ -1,5 +1,5 @@
 #pragma once
-// Where an operation runs: its memory, its order of execution and its clock.
+// Devices on which operations run: their memory, and streams with a clock.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,74 +15,77 @@ namespace assay {
 
 class EnergyMeter;  // core/machine/energy.hpp
 
-/// A handle of a library, with the name of its type ("cudaStream_t").
+/// A library's handle, with the name of its C type ("cudaStream_t").
 struct NativeHandle {
   std::string_view type{};
   void* handle = nullptr;
 };
 
-/// Work that a stream has recorded, to be submitted to it again at once.
+/// Work that was recorded from a stream (a CUDA graph).
 class Recording {
  public:
   virtual ~Recording() = default;
+  /// Submits all of it to that stream, with one call.
   virtual void submit() = 0;
 };
 
-/// An in-order queue and its clock. The clock lives here so that a GPU is timed by its own events:
-/// `mark` never waits.
+/// An in-order queue of work, with its clock. The clock belongs to the stream, so that a GPU is
+/// timed by its own events.
 class Stream {
  public:
   virtual ~Stream() = default;
-  /// Records the time at which everything submitted so far is done, under a small number (0 … 15).
+  /// Stores, as mark number `which` (0 … 15), the time at which all work submitted so far is done.
+  /// Does not wait for it.
   virtual void mark(int which) = 0;
-  /// Blocks until everything submitted is done. Throws CaseError with the library's own text on an
+  /// Blocks until all submitted work is done. Throws CaseError with the library's message after an
   /// asynchronous error.
   virtual void wait() = 0;
-  /// Seconds between two marks, after wait().
+  /// Seconds between two marks; call wait() first.
   virtual double seconds(int from, int to) const = 0;
-  /// Records what `work` submits to this stream, in place of running it (a GPU: as a CUDA graph).
-  /// Its memory must stay where it is as long as the recording. Null where a call is the work
-  /// itself, as on a host. CaseError where `work` waits, allocates, or fails; the stream can be
-  /// used after it.
+  /// Records what `work` submits to this stream, without running it (on a GPU as a CUDA graph). The
+  /// memory that it uses must stay where it is as long as the recording exists. Null if the device
+  /// cannot record, as a host. Throws CaseError if `work` waits, allocates or fails; the stream
+  /// remains usable.
   virtual std::unique_ptr<Recording> record(const std::function<void()>& /*work*/) {
     return nullptr;
   }
-  /// The library's own stream; none on plain hosts. Use native_handle() to cast it.
+  /// The library's own stream; empty on a host. Use native_handle() to cast it.
   virtual NativeHandle native() { return {}; }
 };
 
-/// The handle of `stream` as the type of this name. Throws CaseError where the stream is of another
-/// device: a wrong cast would be undefined behaviour.
+/// The native handle of `stream`, for a cast to the C type that `type` names. Throws CaseError if
+/// the handle has another type (the stream is of another device).
 void* native_handle(Stream& stream, std::string_view type);
 
-/// Memory and data movement of one device. put and get convert between plain fp64 and the tensor's
-/// type and layout.
+/// The memory of one device, and transfers to and from it. put and get convert between row-major
+/// fp64 and the tensor's type and layout.
 class Device {
  public:
   virtual ~Device() = default;
   virtual std::string name() const = 0;  ///< "cpu", "gpu"
   virtual Stream& stream() = 0;
   virtual std::unique_ptr<Tensor> allocate(const TensorSpec& spec) = 0;
-  /// Fills a tensor; padding of a layout is zeroed. May use a plain copy of the tensor while it
-  /// runs, never an fp64 one.
+  /// Writes all elements of a tensor, and zeros to the padding of its layout. May allocate a
+  /// row-major copy in the tensor's own type while it runs, but none in fp64.
   virtual void put(Tensor& tensor, const Source& source) = 0;
-  /// Passes every logical element to `sink`.
+  /// Passes all logical elements to `sink`.
   virtual void get(Tensor& tensor, const Sink& sink) = 0;
   /// Copies bytes between this device's memory and the host's, in either direction, in order on
-  /// stream(): wait before reading them on the host. By default at once, for memory of the host.
+  /// stream(): call wait() before reading them on the host. The default is a memcpy, for devices
+  /// whose memory is the host's.
   virtual void copy(void* to, const void* from, std::size_t bytes);
-  /// Memory of the host that copy() reaches at its full speed (for a GPU page-locked), aligned to
-  /// 64 bytes. CaseError where there is not enough.
+  /// Host memory with which copy() is fastest (for a GPU page-locked), aligned to 64 bytes.
+  /// CaseError if too little is left.
   virtual std::shared_ptr<void> host_memory(std::size_t bytes);
-  /// Bytes that allocate() can still give; the runner asks before it allocates.
+  /// Bytes that can still be allocated; the runner checks it before it allocates.
   virtual std::size_t memory_available() const = 0;
-  /// Largest cache of the device in bytes, which a cold rotation must exceed; 0 if unknown.
+  /// Size of the device's largest cache in bytes; 0 if unknown.
   virtual std::size_t cache_bytes() const = 0;
-  /// Seconds spent so far in converting between plain layouts and the backend's (a user pays it
-  /// once per tensor).
+  /// Total seconds of all conversions between row-major order and other layouts so far.
   virtual double reorder_seconds() const { return 0; }
-  /// What counts the energy of this device, or why nothing does. Lives as long as the device. By
-  /// default the processor packages of the host for a "cpu", and nothing for any other device.
+  /// The meter of this device's energy, or the reason why there is none. It lives as long as the
+  /// device. The default is that of the host's processor packages for the device "cpu", and none
+  /// for any other device.
   virtual Result<EnergyMeter*> energy_meter();
 };
 

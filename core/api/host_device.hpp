@@ -1,11 +1,11 @@
 #pragma once
-// Host memory and the steady clock: the device of backends that compute on the processor.
+// The device of backends that compute on the host's processor: host memory and the monotonic clock.
 
 #include "core/api/device.hpp"
 
 namespace assay {
 
-/// Work runs when it is called; a mark is a reading of the monotonic clock.
+/// Work runs at the call, so a mark is a reading of the monotonic clock.
 class HostStream final : public Stream {
  public:
   void mark(int which) override;
@@ -16,7 +16,8 @@ class HostStream final : public Stream {
   double marks_[16] = {};
 };
 
-/// 64-byte aligned tensors, row-major or in a Layout. std::logic_error for opaque ones.
+/// Tensors are aligned to 64 bytes, in row-major order or in a Layout. allocate() throws
+/// std::logic_error for opaque layouts.
 class HostDevice final : public Device {
  public:
   std::string name() const override { return "cpu"; }
@@ -33,10 +34,10 @@ class HostDevice final : public Device {
   double reorder_seconds_ = 0;
 };
 
-/// Fills packed elements of `type` at `data` from a source in blocks, in parallel; put() of every
-/// host device is made of it.
+/// Writes `elements` consecutive elements of `type` to `data`: block by block, several threads at a
+/// time. For the put() of host devices.
 void fill_packed(DataType type, std::int64_t elements, void* data, const Source& source);
-/// Passes packed elements in order, in blocks, to a sink.
+/// Passes consecutive elements to a sink, block by block, in order. For the get() of host devices.
 void show_packed(DataType type, std::int64_t elements, const void* data, const Sink& sink);
 
 }  // namespace assay

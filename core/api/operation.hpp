@@ -1,6 +1,5 @@
 #pragma once
-// The contract between a benchmark, which knows what is to be computed, and a backend, which knows
-// how.
+// The interface between a benchmark, which says what to compute, and a backend, which computes it.
 
 #include <map>
 #include <memory>
@@ -17,29 +16,34 @@
 
 namespace assay {
 
-/// What is to be computed: shape, direction and precision; nothing of how. Immutable.
+/// What to compute: shape, direction and precision, but not how. Immutable.
 class Problem {
  public:
   virtual ~Problem() = default;
-  virtual std::string kind() const = 0;  ///< "conv": which benchmark, and which maker of a backend
+  /// "conv": names the benchmark and selects the maker of a backend.
+  virtual std::string kind() const = 0;
   /// Version of the header that declares the problem's type; empty for types that no plugin casts.
   virtual std::string version() const { return ""; }
-  virtual std::string canonical()
-      const = 0;  ///< normalised shape descriptor; equal problems have equal text
-  virtual nlohmann::json json()
-      const = 0;                     ///< the shape as named integers, for the row's "problem"
-  virtual double flops() const = 0;  ///< direct-equivalent floating-point operations of one run
-  virtual double bytes() const = 0;  ///< compulsory traffic of one run: every operand moved once
-  /// The work of one run, by the names of the rates that are reported: rate = amount / median time.
-  /// A row of this problem has these rates and no others. By default flops_per_s and bytes_per_s,
-  /// where flops() and bytes() are above 0.
+  /// The normalised descriptor of the shape. Equal problems have equal descriptors.
+  virtual std::string canonical() const = 0;
+  /// The shape as named integers, for the row's "problem".
+  virtual nlohmann::json json() const = 0;
+  /// Floating-point operations of one run if it is computed by the definition (a direct sum of
+  /// products), whatever the algorithm does.
+  virtual double flops() const = 0;
+  /// Bytes that one run must move at least: each operand once.
+  virtual double bytes() const = 0;
+  /// The work of one run by the names of its rates; a rate is amount / median time. A row of this
+  /// problem has these rates and no others. By default flops_per_s and bytes_per_s, each if flops()
+  /// or bytes() is above 0.
   virtual std::map<std::string, double> amounts() const;
 };
 
-/// A problem that backends cast to its own type P, which declares
+/// Base of a problem type P that backends cast a Problem to. P declares
 ///   static constexpr const char* kind_name = "conv";
 ///   static constexpr const char* kind_version = problem_version::conv;
-/// The second is generated (assay/problem_version/conv.hpp): a hash of kernels/conv/problem.hpp.
+/// problem_version::conv is a generated hash of kernels/conv/problem.hpp
+/// (assay/problem_version/conv.hpp).
 template <class P>
 class ProblemOf : public Problem {
  public:
@@ -47,7 +51,7 @@ class ProblemOf : public Problem {
   std::string version() const final { return P::kind_version; }
 };
 
-/// A kind of problem, as the calling plugin or program was compiled with it.
+/// Name and version of a kind of problem, with which the calling plugin or program was compiled.
 struct ProblemKind {
   std::string name, version;
 };
@@ -56,55 +60,58 @@ ProblemKind kind_of() {
   return {P::kind_name, P::kind_version};
 }
 
-/// The problem as the type that its kind promises. Checked by kind and version, not by RTTI: type
-/// information is not shared between plugins opened with RTLD_LOCAL on every platform. Throws
-/// std::logic_error where the problem is of another kind, or was declared by another header than
-/// the caller was compiled with.
+/// Casts a problem to its type. Kind and version are checked instead of RTTI, because on some
+/// platforms plugins opened with RTLD_LOCAL do not share type information. Throws std::logic_error
+/// if the problem has another kind, or was compiled with another version of its header than the
+/// caller.
 template <class P>
 const P& problem_cast(const Problem& problem);
 
-/// How it is to be computed. `settings` holds the case's value of every dimension by name; a
-/// backend honours "algorithm", "layout" and "device" or refuses them (Unsupported), it never
-/// ignores one.
+/// How to compute it. A backend obeys the settings "algorithm", "layout" and "device", or returns
+/// Unsupported; it never ignores one of them.
 struct Options {
-  std::map<std::string, std::string> settings;
+  std::map<std::string, std::string> settings;  ///< the case's value of every dimension, by name
   int threads = 1;
-  /// The setting's value, or `otherwise` when it was not given.
+  /// The value of a setting, or `otherwise` if it was not given.
   std::string get(const std::string& name, const std::string& otherwise) const;
 };
 
-/// What really ran. Unknown is empty, and becomes null.
+/// What was executed, as far as the backend knows it. An unknown text is empty; its field in the
+/// row is then null.
 struct Executed {
-  std::string algorithm;                     ///< the common name of the algorithm that ran
-  std::string implementation;                ///< the library's own name of the kernel
-  std::string storage, compute, accumulate;  ///< element types
+  std::string algorithm;       ///< the common name of the algorithm that ran
+  std::string implementation;  ///< the library's own name of the kernel
+  std::string storage, compute,
+      accumulate;  ///< element types: of the tensors, of products, of sums
   std::string layout;
   std::size_t workspace_bytes = 0;
-  std::string evidence = "requested";  ///< "library" | "trace" | "numerical" | "requested"
-  double algorithmic_flops = 0;        ///< operations that the algorithm really does; 0: as
-                                       ///< Problem::flops() for direct sums, unknown for others
-  // What error bounds depend on; unknown where empty.
-  std::optional<int> tile;                ///< output points of a Winograd tile, in each dimension
+  /// How it is known: "library" (the library says so), "trace" (names of the kernels that ran),
+  /// "numerical" (the results show it), "requested" (only that it was requested).
+  std::string evidence = "requested";
+  /// Operations that the algorithm does; 0: Problem::flops() for direct sums, else unknown.
+  double algorithmic_flops = 0;
+  // What error bounds depend on; empty if unknown.
+  std::optional<int> tile;                ///< output points of a Winograd tile in each dimension
   std::optional<int> operand_roundings;   ///< roundings of transformed operands to the storage type
-  std::optional<int> wire_bits;           ///< significand bits that a collective's data keep
-  std::map<std::string, double> numbers;  ///< anything else worth a field ("working_threads": 2)
+  std::optional<int> wire_bits;           ///< significand bits of a collective's data on the wire
+  std::map<std::string, double> numbers;  ///< further numbers of the row ("working_threads": 2)
 };
 
-/// A prepared computation. Owns no tensor. `run` is asynchronous on the device's stream and
-/// allocates nothing.
+/// A prepared computation. It owns no tensors. run() is asynchronous on the device's stream and
+/// allocates no memory.
 class Operation {
  public:
   virtual ~Operation() = default;
-  /// Specs of all arguments, in the order that bind() takes them; workspaces and saved
-  /// tensors last.
+  /// Specs of all arguments, in the order in which bind() takes the tensors. Workspaces and saved
+  /// tensors come last.
   virtual const std::vector<TensorSpec>& arguments() const = 0;
-  /// Sets the tensors of the following runs; cheap, untimed, so that a cold rotation can bind
-  /// before each run.
+  /// Sets the tensors of the following runs. Untimed, and cheap enough to be called before each run
+  /// of a cold measurement.
   virtual void bind(std::span<Tensor* const> tensors) = 0;
-  /// Computes what run() reads beside its inputs (Role::saved: what the forward pass saves for its
-  /// backward pass) from the bound tensors. Untimed: called after the inputs of the bound tensors
-  /// were written, before the next run, and never within a timed region; with an argument of
-  /// Role::consumed, before every run. Default: nothing.
+  /// Computes from the bound tensors what run() reads in addition to its inputs: for a backward
+  /// pass, what its forward pass saves (Role::saved). Untimed. Called after the inputs were
+  /// written, before the next run; with an argument of Role::consumed before every run. By default
+  /// does nothing.
   virtual void prologue(Stream&) {}
   virtual void run(Stream& stream) = 0;
   virtual Executed executed() const = 0;

@@ -1,6 +1,6 @@
 #pragma once
-// What a benchmark knows of the right answer, in fp64, without storing a tensor: inputs are
-// functions of the element index.
+// The reference of a problem: expected results in fp64, with error bounds. It stores no tensors,
+// because inputs are functions of the element index (Values).
 
 #include <cstdint>
 #include <limits>
@@ -16,17 +16,17 @@
 
 namespace assay {
 
-/// The data of an operation's arguments, by name: what an input holds, and for an output what an
-/// input of that name would hold (on another rank it is an input).
+/// The data of an operation's arguments, by name. The entry of an output has the data that an input
+/// of this name would hold: a collective's output may be an input on another rank.
 using Inputs = std::map<std::string, Values, std::less<>>;
 
-/// The right value of one output element and how far a correct implementation may be from it.
+/// The expected value of one output element, and the allowed error.
 struct Expected {
   double value = 0;      ///< fp64, not rounded to the output's type
-  double max_bound = 0;  ///< |computed - value| must not exceed this (0: must equal value rounded
-                         ///< to the output's type)
-  double rms_bound = 0;  ///< contribution to the norm test: ||computed - value||_2 <=
-                         ///< ||rms_bound||_2 over the sample
+  double max_bound = 0;  ///< |computed - value| must not exceed it; 0: computed must equal the
+                         ///< value rounded to the output's type
+  double rms_bound = 0;  ///< for the test of the norm: over the sample, ||computed - value||_2 must
+                         ///< not exceed ||rms_bound||_2
 };
 
 /// Elements [first, first + count).
@@ -34,95 +34,102 @@ struct ElementRange {
   std::int64_t first = 0, count = 0;
 };
 
-/// Outputs by argument name, read whole, as fp64.
+/// All elements of outputs as fp64 in row-major order, by argument name.
 using Outputs = std::map<std::string, std::vector<double>, std::less<>>;
 
-/// A property that outputs have together, of which `error` is how far they miss it.
+/// A property that correct outputs have together, and how much the computed ones violate it.
 struct Relation {
   std::string name;     ///< "residual"
-  std::string formula;  ///< what `error` is: "||a v - v w||_F / ||a||_F"
-  double error = 0;     ///< relative where `bound` is not 0
-  double bound = 0;  ///< error must not exceed it; 0: a property without rounding errors, such as
-                     ///< an order, of which `error` counts the violations
+  std::string formula;  ///< formula of `error`: "||a v - v w||_F / ||a||_F"
+  double error = 0;     ///< relative error; if `bound` is 0, the number of violations
+  double bound = 0;     ///< `error` must not exceed it; 0: a property without rounding errors, such
+                        ///< as an order
 };
 
-/// Reference and error bound of one kind of problem. docs/method.md derives the bounds.
+/// Expected results and error bounds of one kind of problem. docs/method*.md derive the bounds.
 class Oracle {
  public:
   virtual ~Oracle() = default;
 
-  /// Magnitude of the small integers for which every sum is exact in `executed`'s arithmetic
-  /// (direct sums of products), or 0 where the algorithm is not exact on integers (Winograd) or no
-  /// magnitude is small enough.
+  // The data of the inputs. There are two passes: integer inputs, for which the arithmetic is
+  // exact, and inputs with full significands, which are also those of the timed runs.
+
+  /// Largest magnitude of integer inputs for which every sum is exact in the arithmetic of
+  /// `executed` (direct sums of products). 0 if the algorithm is not exact on integers (Winograd)
+  /// or no magnitude is small enough; there is then no integer pass.
   virtual int exact_magnitude(const Executed& executed) const = 0;
-  /// Magnitude of Values for the full-significand pass of an integer type (ignored for floating
-  /// types).
+  /// Magnitude of the full-significand data of an argument of an integer type (Values). Not used
+  /// for floating types.
   virtual int full_magnitude(const TensorSpec& argument) const = 0;
-  /// The full-significand pass's data of a floating type are multiplied by 2 to this power: weights
-  /// of a recurrence near 1/sqrt(n), so that errors do not grow from step to step.
+  /// Full-significand data of a floating type are multiplied by 2 to this power. A recurrence needs
+  /// weights of about 1/sqrt(n), so that errors do not grow from step to step.
   virtual int scale_exponent(const TensorSpec&) const { return 0; }
-  /// Whether the full-significand pass's data of a floating type are magnitudes: variances.
+  /// Whether full-significand data of a floating type are not negative, as variances.
   virtual bool nonnegative(const TensorSpec&) const { return false; }
-  /// Bits of the full-significand pass's data where only fewer than the type's keep sums exact in
-  /// any order (Values::Kind::fixed); 0: full significands.
+  /// Number of bits of the data in place of full significands (Values::Kind::fixed), if sums must
+  /// be exact in any order; 0: full significands.
   virtual int fixed_bits(const TensorSpec&, const Executed&) const { return 0; }
 
-  /// What `argument` holds in a later draw than that of the timed runs, where its reference would
-  /// take too long for the whole of `values`: zeros but in a few rows (Values::in_rows), others in
-  /// each draw. `budget` and `seed` are those of sample(). Nothing: `values`.
+  /// The data of `argument` in draws after that of the timed runs, if the reference for the whole
+  /// of `values` would take too long: zero except in a few rows (Values::in_rows), which differ
+  /// between draws. `budget` and `seed` as in sample(). Nothing: all of `values`.
   virtual std::optional<Values> of_later_draw(const TensorSpec& /*argument*/,
                                               const Values& /*values*/, double /*budget*/,
                                               std::uint64_t /*seed*/) const {
     return std::nullopt;
   }
 
-  /// Groups of ranks, of which one at a time has values other than zero at an element
-  /// (Values::in_groups): for sums of more ranks than the type could add without rounding.
+  /// Number of groups of ranks (Values::in_groups). At each element only the ranks of one group
+  /// have values other than zero. More than 1 if the type cannot add the values of all ranks
+  /// without rounding.
   virtual int groups(const Executed&) const { return 1; }
 
-  /// The part of `output` that is checked whole, block by block as it is read, where expect() costs
-  /// no more than that; sample() and checksum() are then not asked. Nothing: by sample.
+  // The check of an output.
+
+  /// The range of `output` in which every element is checked, block by block as it is read, if
+  /// expect() is cheap enough; sample() and checksum() are then not called. Nothing: a sample.
   virtual std::optional<ElementRange> whole(const TensorSpec&) const { return std::nullopt; }
 
-  /// Output elements to check, sorted and distinct: all of them if their reference costs at most
-  /// `budget` multiply-adds, else corners, edges, the last block of every tile, and a random
-  /// remainder from `seed` within the budget.
+  /// Indices of the output elements to check, sorted and distinct: all if their reference costs at
+  /// most `budget` multiply-adds, else corners, edges, the last block of every tile, and random
+  /// elements from `seed` within the budget.
   virtual std::vector<std::int64_t> sample(const TensorSpec& output, double budget,
                                            std::uint64_t seed) const = 0;
 
-  /// Fills `expected` for the elements `indices` of `output`. `exact`: inputs are integers of
-  /// exact_magnitude, bounds are 0.
+  /// Computes `expected` for the elements `indices` of `output`. `exact`: the inputs are integers
+  /// of exact_magnitude(), and all bounds are 0.
   virtual void expect(const TensorSpec& output, const Inputs& inputs, const Executed& executed,
                       bool exact, std::span<const std::int64_t> indices,
                       std::span<Expected> expected) const = 0;
 
-  /// Weighted sum of all elements of `output` (before rounding to its type), from the inputs, by an
-  /// independent and cheap way; nothing where there is none. With integer inputs it is exact, so
-  /// that one wrong element anywhere shows; with others it shows what is larger than the rounding
-  /// errors of all elements together.
+  /// Weighted sum of all elements of `output` (before they are rounded to its type), computed from
+  /// the inputs in a cheap, independent way; nothing if there is none. With integer inputs it is
+  /// exact, so that a single wrong element is found. With other inputs it finds errors larger than
+  /// the rounding errors of all elements together.
   virtual std::optional<double> checksum(const TensorSpec& output, const Inputs& inputs,
                                          const ChecksumWeights& weights) const = 0;
 
-  /// Why results of `executed` cannot be judged (no error bound was derived for it); nothing where
-  /// they can.
+  /// The reason why results of `executed` cannot be judged (there is no error bound for it);
+  /// nothing if they can.
   virtual std::optional<std::string> cannot_judge(const Executed&) const { return std::nullopt; }
 
-  /// Whether `output` is judged by relations() instead of element by element, since right answers
-  /// differ in it: eigenvectors in their signs, and in clusters of eigenvalues altogether. whole(),
-  /// sample(), expect() and checksum() are then not asked. All elements are read and kept, eight
-  /// bytes each, and must be written and finite. The same for every call.
+  /// Whether `output` is judged by relations() instead of element by element, because it has
+  /// several correct values: eigenvectors are determined up to their signs, and in clusters of
+  /// eigenvalues up to a rotation. whole(), sample(), expect() and checksum() are then not called.
+  /// All elements are read and stored (8 bytes each), and must be written and finite. The answer
+  /// for an output must not change.
   virtual bool judged_by_relations(const TensorSpec&) const { return false; }
 
-  /// The properties of the outputs that are judged by relations; `outputs` has all of them.
-  /// Together they must hold for right answers only. `seed`: of random vectors, another one for
-  /// each draw of inputs.
+  /// The relations of all outputs that are judged by relations. Together they must hold for correct
+  /// results only. `seed` is for random vectors and differs between draws of inputs.
   virtual std::vector<Relation> relations(const Inputs&, const Outputs&, const Executed&,
                                           std::uint64_t /*seed*/) const {
     return {};
   }
 
-  /// Widest norm bound, over the norm of the results, and widest bound of a relation, that still
-  /// tell the arithmetic that the problem's precision promises from the next coarser one.
+  /// The largest relative error bound (of the 2-norm, or of a relation) that still distinguishes
+  /// the arithmetic of the problem's precision from the next coarser one. With a larger bound the
+  /// results are `unsupported`, because they cannot be judged.
   virtual double widest_norm_bound() const { return std::numeric_limits<double>::infinity(); }
 };
 

@@ -10,11 +10,11 @@
 
 namespace assay {
 
-/// The type of a stored element. Names in files and ids are the enumerators' own.
+/// The type of a stored element. Files and ids use the names of the enumerators.
 enum class DataType { fp64, fp32, bf16, fp16, s32, s8, u8 };
 
 std::string_view name(DataType type);
-/// Throws InputError with the nearest valid name.
+/// The type of this name. Throws InputError with the nearest valid name.
 DataType data_type(std::string_view name);
 /// Bytes of one element.
 std::size_t size_of(DataType type);
@@ -22,41 +22,45 @@ bool is_integer(DataType type);
 /// Unit roundoff u = 2^-p for a p-bit significand and round to nearest (fp64 2^-53, fp32 2^-24,
 /// fp16 2^-11, bf16 2^-8); 0 for integers.
 double unit_roundoff(DataType type);
-/// The value nearest to `value` that `type` holds: round to nearest even; integers saturate. Exact
-/// where already representable.
+/// `value` rounded to `type`: to nearest, ties to even. Integers saturate.
 double round_to(DataType type, double value);
 
-/// Converts `values` to `type`, packed at `out` (values.size() * size_of(type) bytes), and back.
-/// round_to's rounding.
+/// Rounds `values` to `type` (round_to) and writes them to `out`, consecutively: values.size() *
+/// size_of(type) bytes.
 void encode(DataType type, std::span<const double> values, void* out);
+/// The reverse: reads values.size() elements of `type` at `in`.
 void decode(DataType type, const void* in, std::span<double> values);
 
-/// The precisions of a benchmark row. A precision names the types of the tensors and the coarsest
-/// accumulator; what was computed in is in `executed`. `int8` stores u8 activations, s8 weights and
-/// s32 results. `tf32` stores fp32, and allows products of operands rounded to 11 significant bits:
-/// what a tensor core makes of fp32 tensors, and never what a row of fp32 may be. The mixed ones
-/// (`bf16_fp32`) read 16-bit inputs and write fp32 results.
+/// The precisions of a benchmark row. A precision determines the types of the tensors and the
+/// coarsest type that may accumulate sums. The arithmetic that ran is in Executed.
+///   fp64, fp32, bf16, fp16   all tensors have this type
+///   tf32                     fp32 tensors; operands of products may be rounded to 11 significant
+///                            bits, as tensor cores do. Never allowed for fp32.
+///   int8                     u8 activations, s8 weights, s32 results
+///   bf16_fp32, fp16_fp32     mixed: 16-bit inputs, fp32 results
 enum class Precision { fp64, fp32, tf32, bf16, fp16, int8, bf16_fp32, fp16_fp32 };
 
-/// What one precision means.
+/// The types that belong to a precision.
 struct PrecisionFormat {
   Precision precision;
   std::string_view name;
   DataType input;        ///< element type of the inputs (int8: of the activations)
   DataType output;       ///< element type of the results
-  DataType accumulator;  ///< sums of products are kept in no coarser type
-  Precision arithmetic;  ///< precision whose peak bounds it: a mixed one uses its inputs' units
+  DataType accumulator;  ///< coarsest type in which sums of products may be accumulated
+  Precision arithmetic;  ///< precision whose peak rate bounds it (of a mixed one: its inputs')
 };
 const PrecisionFormat& format(Precision precision);
 
 std::string_view name(Precision precision);
+/// The precision of this name. Throws InputError with the nearest valid name.
 Precision precision(std::string_view name);
 /// Element type of the inputs of a precision (int8: of the activations).
 DataType storage(Precision precision);
 /// Whether inputs and results have floating types of different width.
 bool is_mixed(Precision precision);
 std::vector<std::string> precision_names();
-/// The name of the precision whose peak bounds this one; names that are no Precision stay.
+/// The name of the precision whose peak rate bounds this one (PrecisionFormat::arithmetic). A name
+/// that is not a Precision is returned unchanged.
 std::string arithmetic_name(const std::string& precision_name);
 
 }  // namespace assay

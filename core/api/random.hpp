@@ -1,7 +1,8 @@
 #pragma once
-// Synthetic tensor data that any element can be asked for: value = f(seed, stream, index), from
-// Random123's Philox4x32-10. So a reference needs no copy of its inputs, and every rank and thread
-// can make its own part.
+// Synthetic tensor data. Every element is a function of its index: value = f(seed, stream, index),
+// computed by Random123's Philox4x32-10 (Salmon et al., Parallel random numbers: as easy as 1, 2,
+// 3, SC11, doi 10.1145/2063384.2063405). So a reference needs no copy of its inputs, and every rank
+// and thread can compute its own part.
 
 #include <cstdint>
 #include <memory>
@@ -13,51 +14,52 @@
 
 namespace assay {
 
-/// A reproducible tensor of values.
+/// The values of one tensor. Immutable; functions return modified copies.
 class Values {
  public:
   enum class Kind {
-    mantissa,  ///< uniform in (-1, 1) with full significands, |v| >= 2^-10 (no denormals arise);
-               ///< integers: full allowed range
-    integer,  ///< small integers in [-magnitude, magnitude] ([0, magnitude] for u8), exact in every
-              ///< type
-    fixed,    ///< floating types: multiples of 2^-magnitude in (-1, 1), that is `magnitude` bits:
-              ///< sums of up to 2^(p - magnitude) of them are exact in p bits, in any order
+    mantissa,  ///< floating types: uniform in (-1, 1) with full significands, |v| >= 2^-10 (never
+               ///< subnormal); integers: uniform in the range that `magnitude` gives
+    integer,   ///< integers in [-magnitude, magnitude], for u8 in [0, magnitude]; exact in every
+               ///< type
+    fixed,     ///< floating types: multiples of 2^-magnitude in (-1, 1). Sums of up to
+               ///< 2^(p - magnitude) of them are exact in p bits, in any order.
   };
-  /// `stream` separates tensors of one seed (its name is hashed). For Kind::mantissa of an integer
-  /// type the range is
-  /// [-magnitude, magnitude] ([0, 2 magnitude + 1] for u8).
+  /// `stream` names the tensor: tensors of one seed and different names have unrelated values.
+  /// Kind::mantissa of an integer type has the range [-magnitude, magnitude], for u8
+  /// [0, 2 magnitude + 1]. Throws std::invalid_argument if `type` does not hold all values exactly.
   Values(Kind kind, std::uint64_t seed, std::string_view stream, DataType type, int magnitude);
-  /// What a tensor holds that something else filled: the inputs of a layer inside a network. Not
-  /// scaled nor divided among ranks (std::invalid_argument).
+  /// Values that are stored: the inputs of a layer inside a network. The functions below that
+  /// return modified copies throw std::invalid_argument for them.
   explicit Values(std::shared_ptr<const std::vector<double>> stored);
 
-  /// Whether elements are independent of each other and symmetric about zero, as error bounds may
-  /// take for granted: all but stored ones.
+  /// Whether elements are random: independent of each other and symmetric about zero, which error
+  /// bounds may assume. True for all but stored values.
   bool random() const { return stored_ == nullptr; }
 
-  /// The same tensor as another rank has it (0: this constructor's): what a collective's reference
-  /// needs.
+  /// The values that `rank` has in this tensor (the constructor's are those of rank 0), for the
+  /// reference of a collective.
   Values of_rank(int rank) const;
-  /// The same, but zero at element i of all ranks other than i, i + groups, i + 2 groups, …, modulo
-  /// `groups`: fewer of them then add up at an element than there are.
+  /// The same, but zero at element i unless rank % groups == i % groups. So a sum over the ranks
+  /// adds fewer values at each element than there are ranks.
   Values in_groups(int groups) const;
 
-  /// The same, times 2^exponent, rounded to the type where that makes fp16's small values
-  /// subnormal. Floating types of Kind::mantissa alone; std::invalid_argument for others.
+  /// The same, multiplied by 2^exponent. Exact, except that fp16's subnormal results are rounded.
+  /// Throws std::invalid_argument unless the kind is Kind::mantissa and the type floating.
   Values scaled(int exponent) const;
 
-  /// The same without its signs.
+  /// The absolute values.
   Values magnitudes() const;
 
-  /// The same, but zero in all rows other than `kept`: element i is of row i / width % rows.
+  /// The same, but zero except in the rows `kept`. Element i belongs to row (i / width) % rows.
   Values in_rows(std::int64_t width, std::int64_t rows, std::span<const std::int64_t> kept) const;
-  /// Whether elements of that row are other than zero.
+  /// Whether in_rows() has kept this row.
   bool keeps(std::int64_t row) const { return !kept_ || (*kept_)[static_cast<std::size_t>(row)]; }
 
-  /// Element `index`, already rounded to the storage type.
+  /// The value of element `index`, rounded to the tensor's type.
   double operator()(std::int64_t index) const;
-  /// Elements [first, first + out.size()): four per Philox call (fp64: two calls).
+  /// The values of elements [first, first + out.size()). Much faster than one by one: one Philox
+  /// call gives four elements (of fp64, two calls).
   void fill(std::int64_t first, std::span<double> out) const;
 
  private:
@@ -71,15 +73,15 @@ class Values {
   std::uint32_t key_[2];
   std::uint32_t rank_ = 0;
   int groups_ = 1;
-  int exponent_ = 0;  ///< of the scale
+  int exponent_ = 0;  ///< of scaled()
   bool magnitudes_ = false;
-  std::uint64_t width_ = 1;                        ///< of a row
-  std::shared_ptr<const std::vector<bool>> kept_;  ///< by row; null: all
+  std::uint64_t width_ = 1;                        ///< of in_rows()
+  std::shared_ptr<const std::vector<bool>> kept_;  ///< of in_rows(), by row; null: all rows
   std::shared_ptr<const std::vector<double>> stored_;
 };
 
-/// A permutation of 0 … n-1 from a seed; orders of cases and launches (recorded, reproducible
-/// anywhere).
+/// Writes a random permutation of 0 … n-1 to `indices`. It is a function of `seed` alone, on every
+/// platform, so that the order of cases and launches can be reproduced.
 void shuffle(std::span<std::size_t> indices, std::uint64_t seed);
 
 }  // namespace assay

@@ -1,5 +1,5 @@
 #pragma once
-// What an operation asks for and a device gives: named, typed, shaped memory.
+// Tensors: an operation describes those that it needs (TensorSpec), and a device allocates them.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,54 +16,54 @@ namespace assay {
 struct Layout;  // core/api/layout.hpp
 
 enum class Role {
-  input,   ///< read by run
-  output,  ///< written whole by run
-  inout,   ///< read and written (an in-place sum): refilled, untimed, before each timed iteration
-  unmodified,  ///< read, and checked to be as it was (the root's part of a broadcast)
-  workspace,   ///< scratch: never filled nor verified; counted in workspace_bytes
-  saved,  ///< what a forward pass writes for its backward pass: never filled nor verified; one for
-          ///< each set of tensors, as inputs are
-  consumed,  ///< saved, but overwritten by run: the prologue makes it again before each run
+  input,       ///< read
+  output,      ///< written completely
+  inout,       ///< read and overwritten (an in-place sum): refilled, untimed, before each iteration
+  unmodified,  ///< read, and checked to be unchanged (the root's buffer of a broadcast)
+  workspace,   ///< scratch memory: neither filled nor verified; counted in workspace_bytes
+  saved,       ///< what a forward pass saves for its backward pass: neither filled nor verified;
+               ///< unlike a workspace, each set of tensors has its own
+  consumed,    ///< saved, but overwritten by each run: the prologue writes it again before the next
 };
 
-/// One argument of an operation. `dims` are logical, outermost first, and are all that models and
-/// verification see.
+/// Describes one argument of an operation. `dims` are logical: networks and verification depend on
+/// them alone, not on the layout.
 struct TensorSpec {
-  std::string name;  ///< "src", "weights", "dst": names the data stream too
+  std::string name;  ///< "src", "weights", "dst"; also the stream of its random values
   Role role = Role::input;
   DataType type = DataType::fp32;
-  std::vector<std::int64_t> dims;  ///< row-major element order; {} for workspace and saved
-  std::size_t bytes = 0;           ///< memory that it needs (padding included)
-  /// Where the elements lie: operations of several backends can use one tensor where their layouts
-  /// of it are the same. Null for row-major order.
+  std::vector<std::int64_t> dims;  ///< outermost first, row-major; {} for workspace and saved
+  std::size_t bytes = 0;           ///< size of its memory, padding included
+  /// Positions of the elements; null: row-major order. Operations of several backends can share a
+  /// tensor if they have the same layout of it.
   std::shared_ptr<const Layout> layout;
-  /// A layout that Layout cannot describe, in the backend's own words: only the backend's device
+  /// A layout that Layout cannot describe, as an object of the backend. Only the backend's device
   /// allocates and converts the tensor, and only its operations use it.
   std::shared_ptr<const void> opaque{};
-  /// Gives its memory, on a host aligned to 64 bytes; empty: ordinary memory of the device.
+  /// Allocates the tensor's memory (on a host aligned to 64 bytes); empty: the device does.
   std::function<std::shared_ptr<void>(std::size_t bytes)> memory{};
 
   /// Number of logical elements (product of dims).
   std::int64_t elements() const;
 };
 
-/// A tensor in row-major order without padding.
+/// The spec of a tensor in row-major order without padding.
 TensorSpec plain_tensor(std::string name, Role role, DataType type, std::vector<std::int64_t> dims);
 
-/// Memory of one argument on a device; freed by its destructor.
+/// The memory of one argument on a device. The destructor frees it.
 class Tensor {
  public:
   virtual ~Tensor() = default;
   virtual const TensorSpec& spec() const = 0;
-  /// Backend's pointer: host memory for host devices, device memory for others.
+  /// Address of the memory: of the host for host devices, of the device for others.
   virtual void* data() = 0;
 };
 
-/// Writes elements [first, first + values.size()) of the logical row-major order into `values`.
-/// Called from several threads.
+/// A function that writes the values of elements [first, first + values.size()), in logical
+/// row-major order, to `values`. It is called by several threads.
 using Source = std::function<void(std::int64_t first, std::span<double> values)>;
-/// Is shown elements [first, first + values.size()) in logical row-major order; calls come in
-/// order, from one thread.
+/// A function that receives the values of elements [first, first + values.size()), in logical
+/// row-major order. It is called in ascending order, by one thread.
 using Sink = std::function<void(std::int64_t first, std::span<const double> values)>;
 
 }  // namespace assay

@@ -1,11 +1,12 @@
 #pragma once
+// The present time, and elapsed time.
 
 #include <chrono>
 #include <string>
 
 namespace assay {
 
-/// The present time in UTC, as RFC 3339 writes it, with milliseconds.
+/// The present time in UTC in the format of RFC 3339, with milliseconds.
 std::string utc_now();
 
 /// Seconds that have passed since `start`.

@@ -1,5 +1,5 @@
 #pragma once
-// What readers of problem descriptors ("m64n64k64") share.
+// Parsing of problem descriptors ("m64n64k64"), for all kinds of problems.
 
 #include <fmt/format.h>
 
@@ -14,7 +14,7 @@
 
 namespace assay {
 
-/// Refuses a descriptor: InputError "gemm problem 'm0n1k1': m is 0 …".
+/// Throws the error of an invalid descriptor: InputError "gemm problem 'm0n1k1': m is 0 …".
 class DescriptorComplaint {
  public:
   DescriptorComplaint(std::string benchmark, std::string descriptor)
@@ -30,21 +30,23 @@ class DescriptorComplaint {
   std::string benchmark_, descriptor_;
 };
 
-/// The whole number at the beginning of [at, end), which then begins behind it. Refused: negative,
-/// none, over 64 bits, below `least`.
+/// Reads the whole number at the beginning of [at, end) and moves `at` behind it. Throws if there
+/// is no number, if it is negative or less than `least`, or if it does not fit 64 bits.
 std::int64_t read_count(const char*& at, const char* end, const std::string& field,
                         std::int64_t least, const DescriptorComplaint& complain);
 
-/// `text`, "n262144d250", as numbers by the names of their fields, each at least 1, or 0 for those
-/// of `may_be_zero`; '_' may separate them. Refused: unknown fields, the same one twice, one of
-/// `required` that is missing.
+/// The values of the fields of a descriptor: "n262144d250" gives {"n": 262144, "d": 250}. '_' may
+/// separate fields. A value must be at least 1; that of a field in `may_be_zero` may be 0. Throws
+/// for a field that is not in `known`, for one that is given twice, and if one of `required` is
+/// missing.
 std::map<std::string, std::int64_t> read_counts(const std::string& text,
                                                 const std::vector<std::string>& known,
                                                 const std::vector<std::string>& required,
                                                 const DescriptorComplaint& complain,
                                                 const std::vector<std::string>& may_be_zero = {});
 
-/// factor * … where that fits 64 bits; else the field at which it does not is named.
+/// The product of `factors` (names of fields with their values). `what` names it in the message.
+/// Throws, with the first field at which the product exceeds 64 bits.
 std::int64_t product(std::initializer_list<std::pair<const char*, std::int64_t>> factors,
                      const char* what, const DescriptorComplaint& complain);
 

@@ -1,12 +1,13 @@
 #pragma once
-// The one content hash: suites, hardware and software are compared by it.
+// The content hash by which suites, hardware and software are compared.
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
 namespace assay {
 
-/// SHA-1 UUID of the canonical JSON text of `content`; `kind` ("suite") keeps unlike things apart.
+/// The name-based SHA-1 UUID (RFC 4122, version 5) of the canonical JSON text of `content`.
+/// Contents of different `kind` ("suite") have different hashes.
 std::string content_hash(const std::string& kind, const nlohmann::json& content);
 
 }  // namespace assay

@@ -1,5 +1,5 @@
 #pragma once
-// The names of an enumeration's values, kept once.
+// The names of the values of an enumeration.
 
 #include <cstddef>
 #include <optional>
@@ -13,8 +13,9 @@
 
 namespace assay {
 
-/// Whether the type of `value` has an enumerator of this value. The language cannot say so, but g++
-/// and clang write it into a function's name: "Kind::copy" for an enumerator, "(Kind)7" for none.
+/// Whether the enumeration type of `value` has an enumerator with this value. C++20 cannot tell,
+/// but the function's name does, in g++ and clang: "Kind::copy" for an enumerator, "(Kind)7" for
+/// other values.
 template <auto value>
 constexpr bool is_enumerator() {
   static_assert(std::is_enum_v<decltype(value)>);
@@ -23,8 +24,8 @@ constexpr bool is_enumerator() {
   return behind != '-' && (behind < '0' || behind > '9');
 }
 
-/// One name for each enumerator, in their order from 0 on. A name too few or too many does not
-/// compile, so neither does an enumerator that is added without one.
+/// One name for each enumerator; enumerators have the values 0, 1, …. A table with a missing or an
+/// additional name does not compile.
 template <class Enum>
 class NameTable {
  public:
@@ -45,7 +46,8 @@ class NameTable {
     return std::nullopt;
   }
 
-  /// `what` ("direction") is for the message. InputError with the nearest name.
+  /// The value of a name. Throws InputError with the nearest name; `what` ("direction") names the
+  /// enumeration in the message.
   Enum at(std::string_view what, std::string_view name) const {
     if (const auto value = find(name)) return *value;
     throw InputError(unknown_name(what, name, names_));

@@ -1,5 +1,6 @@
 #pragma once
-// Numbers in texts and of the command line.
+// Parsing of numbers in files and on the command line. Functions with the argument `flag`
+// ("--tolerance") throw InputError; the message begins with it.
 
 #include <charconv>
 #include <cstdint>
@@ -10,9 +11,9 @@
 
 namespace assay {
 
-/// The number that the whole text is, as std::from_chars reads it: no blanks, no plus sign, no sign
-/// at all for an unsigned one. Nothing where it is none, or does not fit. A real number may be
-/// infinite or NaN.
+/// The number that the whole text denotes, in the syntax of std::from_chars: without blanks and
+/// plus sign; an unsigned number without any sign. Nothing if the text is not a number or does not
+/// fit. A floating-point number may be infinite or NaN.
 template <class Number = double>
 std::optional<Number> parse_number(std::string_view text) {
   Number number{};
@@ -21,36 +22,34 @@ std::optional<Number> parse_number(std::string_view text) {
   return error == std::errc() && stop == end ? std::optional(number) : std::nullopt;
 }
 
-/// A number from `least` to `most`. `flag` ("--tolerance") is for the message. InputError.
+/// A number from `least` to `most`.
 double number_between(const std::string& flag, const std::string& text, double least, double most);
 
-/// A positive finite number up to `most`. `flag` ("--max-time") is for the message, and so is
-/// `what` ("number of seconds"). InputError.
+/// A positive finite number up to `most`. `what` ("number of seconds") is used in the message.
 double positive_number(const std::string& flag, const std::string& text, const std::string& what,
                        double most);
 
-/// A time in seconds. The limit (some thirty years) keeps every clock arithmetic in range.
+/// A time in seconds. The limit (about thirty years) keeps all arithmetic with clocks in range.
 double seconds_number(const std::string& flag, const std::string& text);
 
 double precision_target_number(const std::string& flag, const std::string& text);
 double reference_budget_number(const std::string& flag, const std::string& text);
 constexpr std::uint64_t most_samples = 1000000;
 
-/// A whole number from `least` to `most`, without sign. InputError.
+/// A whole number from `least` to `most`, without sign.
 std::uint64_t whole_number(const std::string& flag, const std::string& text, std::uint64_t least,
                            std::uint64_t most);
 
-/// A size in bytes from 0 to `most`: digits and an optional unit K, M, G or T (also KiB, MiB, …),
-/// each 1024 times the one before, as in nccl-tests. "KB" is refused: it means 1000 to some. The
-/// message begins with `flag`. InputError.
+/// A size in bytes from 0 to `most`: digits and an optional unit K, M, G or T (also KiB, MiB, …);
+/// K is 1024 bytes, as in nccl-tests. "KB" is refused because it may mean 1000 bytes.
 std::int64_t size_number(const std::string& flag, const std::string& text, std::int64_t most);
 
-/// Sizes FROM, FROM*FACTOR, FROM*FACTOR*FACTOR, … up to TO, of "FROM:TO:FACTOR" ("8:64M:2"); one
-/// size of a text without colons. InputError where FROM is 0 or above TO, or FACTOR below 2.
+/// The sizes of "FROM:TO:FACTOR" ("8:64M:2"): FROM, FROM*FACTOR, FROM*FACTOR*FACTOR, … up to TO. A
+/// text without colons is one size. Also refused: FROM of 0 or above TO, FACTOR below 2.
 std::vector<std::int64_t> size_range(const std::string& flag, const std::string& text,
                                      std::int64_t most);
 
-/// Flags that the benchmarks and `assay run` share.
+/// Help of flags that the benchmarks and `assay run` share.
 constexpr const char* max_time_help =
     "seconds of timed iterations per case at most (at least 10 samples, unless one alone takes "
     "longer)";

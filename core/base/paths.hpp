@@ -1,16 +1,16 @@
 #pragma once
-// Where the files of a build tree or an install tree are.
+// Where files are, in a build tree and in an install tree.
 
 #include <filesystem>
 #include <string>
 
 namespace assay {
 
-/// Folder of the running executable, resolved; how plugins, suites and schemas are found in a build
-/// and an install tree.
+/// The folder of the running executable, with symbolic links resolved. Plugins, suites and schemas
+/// are found relative to it.
 std::filesystem::path executable_folder();
-/// The folder `name` ("suites", "results-schema") : ASSAY_DATA_PATH, the install tree's
-/// share/assay, or the source tree.
+/// The folder of data files of this name ("suites", "results-schema"): the first that exists in
+/// ASSAY_DATA_PATH, the install tree's share/assay, and the source tree. InputError if none does.
 std::filesystem::path data_folder(const std::string& name);
 
 }  // namespace assay

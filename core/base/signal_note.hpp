@@ -1,13 +1,13 @@
 #pragma once
-// What a process still says when a signal asks it to end.
+// A last message of a process that a signal ends.
 
 #include <string>
 
 namespace assay {
 
-/// As long as it lives, SIGINT, SIGTERM and SIGHUP write `text` to stderr before they end the
-/// process. One at a time. A signal that is ignored (nohup) or that a library handles is left as it
-/// is.
+/// While the object exists, SIGINT, SIGTERM and SIGHUP write `text` to stderr before they end the
+/// process. Signals that are ignored (nohup) or that a library handles are not affected. Only one
+/// object may exist at a time.
 class SignalNote final {
  public:
   explicit SignalNote(const std::string& text);

@@ -1,6 +1,6 @@
 #pragma once
-// The three streams of a program: there from the start, safe for a terminal, and never lost in
-// silence.
+// stdin, stdout and stderr of a program: always open, safe for a terminal, and with an error if
+// output is lost.
 
 #include <memory>
 #include <optional>
@@ -9,18 +9,19 @@
 
 namespace assay {
 
-/// Gives a program that was started without stdin, stdout or stderr (`<&- >&-`) descriptors in
-/// their place: the next file that it opens would get their number, and what is printed would go
-/// into it. What is written to a stdout that was closed still fails.
+/// Opens /dev/null for those of stdin, stdout and stderr without which the program was started
+/// (`<&- >&-`). Otherwise the next file that it opens would get their number, and printed text
+/// would go into that file. Writing to a stdout that was closed still fails.
 void fill_standard_streams();
 
-/// Rank 0 ends the part of a case in the log (stderr) with this (ASCII's record separator), so that
-/// what is said later is not put down to that case. One byte: no cut leaves a half of it.
+/// Rank 0 writes this character (ASCII's record separator) to stderr after each case. `assay run`
+/// finds it in the log, so that later messages are not attributed to that case. It is a single
+/// byte, so that a truncated log cannot contain half of it.
 inline constexpr char end_of_case = '\x1e';
 
-/// While it lives, std::cerr shows control characters (of file names, of other people's files) as
-/// \x1b, and signs that turn the direction of writing as \u202e. Line breaks and tabs stay, and
-/// so does the mark between cases, which `assay run` looks for (core/base/standard_streams.hpp).
+/// While the object exists, std::cerr writes control characters as \x1b and characters that change
+/// the direction of writing as \u202e. Such characters may come from names and contents of files.
+/// Line breaks, tabs and end_of_case are not changed.
 class EscapedErrors {
  public:
   EscapedErrors();
@@ -33,10 +34,10 @@ class EscapedErrors {
   std::streambuf* before_;
 };
 
-/// A text as EscapedErrors shows it.
+/// The text in the form in which EscapedErrors writes it.
 std::string escaped(const std::string& text);
 
-/// Writes out what std::cout holds: why some of what was printed is lost, or nothing.
+/// Flushes std::cout. The reason why output was lost, or nothing.
 std::optional<std::string> why_output_lost();
 
 }  // namespace assay

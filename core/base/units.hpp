@@ -1,6 +1,6 @@
 #pragma once
-// Files hold SI units without prefix; people read numbers with one. Three significant digits: no
-// benchmark is more exact.
+// Numbers with SI prefixes for people; files have SI units without prefix. Three significant
+// digits, since no benchmark is more exact.
 
 #include <string>
 
@@ -13,11 +13,11 @@ std::string human_range(double low_seconds, double high_seconds);
 std::string human(double value, const std::string& unit);
 std::string human_error(double error);  ///< "3.1e-07", "0"
 
-/// A rate of a result's row, with the unit that its name ends in: "flops_per_s" is FLOP/s,
-/// "bytes_per_s" and a bandwidth ("busbw") are B/s, "images_per_s" is images/s. "loads_per_s" is
-/// shown as the latency that it means, "96.4 ns/load".
+/// A rate of a row, with the unit that its name implies: "flops_per_s" has FLOP/s, "bytes_per_s"
+/// and bandwidths ("busbw") have B/s, "images_per_s" has images/s. "loads_per_s" is shown as its
+/// inverse, the latency: "96.4 ns/load".
 std::string human_rate(const std::string& name, double rate);
-/// What the unit of a rate does not say of its name: "busbw", "algorithmic" of
+/// The part of a rate's name that its unit does not show: "busbw" of "busbw", "algorithmic" of
 /// "algorithmic_flops_per_s", "" of "flops_per_s".
 std::string rate_label(const std::string& name);
 

@@ -1,17 +1,17 @@
 #pragma once
-// A value, or the reason why there is none.
+// A value, or the reason why it cannot be provided.
 
 #include <string>
 #include <variant>
 
 namespace assay {
 
-/// The machine, a library or a backend cannot do what was asked; the row shows the reason.
+/// The reason why a machine, a library or a backend cannot do what was requested. The row shows it.
 struct Unsupported {
   std::string reason;
 };
 
-/// Either the value or the reason why there is none.
+/// Either a value or the reason why there is none.
 template <class T>
 using Result = std::variant<T, Unsupported>;
 

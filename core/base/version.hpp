@@ -1,6 +1,6 @@
 #pragma once
-// The version of this build, in a translation unit of its own: the commit changes often, and what
-// includes it recompiles.
+// The version of this build. It is in a translation unit of its own, because each commit changes it
+// and recompiles that unit.
 
 #include <string>
 

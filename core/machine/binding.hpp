@@ -1,12 +1,12 @@
 #pragma once
-// Which parts of the machine this process may use. Two ranks bound to one core, or all ranks on one
-// socket, explain a slow collective better than any network.
+// The parts of the machine to which this process is bound. Results record them: two ranks bound to
+// one core, or all ranks on one socket, often explain a slow collective.
 
 #include <vector>
 
 namespace assay {
 
-/// hwloc's logical indices of what this process may use. Empty where hwloc cannot tell.
+/// hwloc's logical indices of the parts that this process may use. Empty if hwloc cannot tell.
 struct Binding {
   std::vector<int> sockets, numa_nodes, cores;
 };

@@ -1,6 +1,6 @@
 #pragma once
-// Counters of energy: those of the processor packages (RAPL, as Linux's powercap shows them), and
-// the interface of those of other devices.
+// Energy counters: the interface for all devices, and those of the processor packages (RAPL, in
+// Linux's powercap interface).
 
 #include <filesystem>
 #include <memory>
@@ -12,13 +12,13 @@
 
 namespace assay {
 
-/// One counter. The domains of a meter do not overlap: their sum is the energy of all.
+/// One energy counter. The domains of a meter do not overlap, so that they can be added.
 struct EnergyDomain {
   std::string name;    ///< unique on its host: "package-0", "package-0/dram", "gpu 0"
-  double range_j = 0;  ///< joules at which it begins at 0 again; 0: it never does
+  double range_j = 0;  ///< joules after which the counter wraps around to 0; 0: it does not
 };
 
-/// Counters of energy that only grow, each in steps (an update).
+/// Energy counters of one device or host. Counters only grow, at each update.
 class EnergyMeter {
  public:
   explicit EnergyMeter(std::vector<EnergyDomain> domains) : domains_(std::move(domains)) {}
@@ -26,12 +26,11 @@ class EnergyMeter {
   EnergyMeter(const EnergyMeter&) = delete;
   EnergyMeter& operator=(const EnergyMeter&) = delete;
   const std::vector<EnergyDomain>& domains() const { return domains_; }
-  /// Joules that each domain has counted. Costs some 10 us a domain: never inside a timed region.
-  /// CaseError where a counter cannot be read (any more).
+  /// Reads the counters: joules by domain. It takes about 10 µs for each domain: never call it in a
+  /// timed region. CaseError if a counter cannot be read.
   virtual std::vector<double> read() const = 0;
-  /// Seconds between two updates, those of the slowest domain: measured by the first call, which
-  /// takes 20 ms, or with slow counters some updates. CaseError where a counter does not move for
-  /// half a second.
+  /// Seconds between two updates of the slowest counter. The first call measures it, for at least
+  /// 20 ms and a few updates. CaseError if a counter does not change for half a second.
   double update_s();
 
  private:
@@ -39,15 +38,16 @@ class EnergyMeter {
   double update_s_ = 0;
 };
 
-/// Joules between two readings of one domain that are `seconds` apart. CaseError where it cannot be
-/// known: the counter went back without a range, or counted more than 1000 W (it was set back), or
-/// may have begun at 0 more than once.
+/// Joules between two readings of a domain that are `seconds` apart. CaseError if they are unknown:
+/// the counter decreased although it does not wrap around, it counted more than 1000 W (it was
+/// reset), or it may have wrapped around more than once.
 double joules_between(const EnergyDomain& domain, double before, double after, double seconds);
 
-/// The processor packages of this host, and their memory where it has a counter of its own, by
-/// `powercap`/intel-rapl:N (Linux, Documentation/power/powercap; AMD's counters are there under the
-/// same name). Of the domains within a package only dram is counted, since a package's counter
-/// holds the others; "psys" is not, since it holds the packages. Or why there are none.
+/// The counters of this host's processor packages, and of their memory if it has counters of its
+/// own; or the reason why there are none. They are the folders intel-rapl:N of `powercap` (Linux,
+/// Documentation/power/powercap; AMD's counters have the same names). Of the domains inside a
+/// package only dram is read, because the package's counter includes the others. "psys" is not
+/// read, because it includes the packages.
 Result<std::unique_ptr<EnergyMeter>> package_energy(
     const std::filesystem::path& powercap = "/sys/class/powercap");
 

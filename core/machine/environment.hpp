@@ -1,6 +1,6 @@
 #pragma once
-// The machine as it is: hardware and software decide whether two results are comparable, the
-// volatile state never does.
+// The environment of a measurement. Results with different hardware or software are not comparable;
+// the volatile state does not matter for this.
 
 #include <cstddef>
 #include <nlohmann/json_fwd.hpp>
@@ -8,32 +8,32 @@
 
 namespace assay {
 
-/// The "environments" entry of a result file: host, hardware, software, volatile, hashes. Unknown
-/// is null.
-///
-/// hardware: processor, sockets, cores, SMT, instruction sets, caches, NUMA, memory, theoretical
-/// peaks where known, accelerators. software: OS, kernel, assay (version, commit, dirty, compiler,
-/// flags, build type), libraries (name → version), loaded OpenMP
-///           runtimes, environment switches that change arithmetic or threading.
-/// volatile: clocks, governor, THP, load, steal, temperature, throttling, memory free, processors
-/// allowed (binding), time. Hashes are SHA-1 UUIDs of the canonical JSON text of the part.
+/// The entry of "environments" in a result file. Unknown values are null.
+///   host      the host's name
+///   hardware  processor, sockets, cores, SMT, instruction sets, caches, NUMA, memory, theoretical
+///             peaks where known, accelerators
+///   software  OS, kernel, assay (version, commit, dirty, compiler, flags, build type), libraries
+///             (name → version), loaded OpenMP runtimes, environment variables that change
+///             arithmetic or threading
+///   volatile  clocks, governor, THP, load, steal, temperature, throttling, free memory, allowed
+///             processors, time
+///   hashes    content_hash() of hardware and software
 nlohmann::json capture_environment();
 
-/// Its "volatile" part alone, as it is now.
+/// The present "volatile" part alone.
 nlohmann::json capture_volatile();
 
-/// Adds a backend's library versions (Backend::software()) and makes the hashes anew.
+/// Adds the library versions of a backend (Backend::software()) and updates the hashes.
 void add_software(nlohmann::json& environment, const std::string& backend,
                   const nlohmann::json& versions);
 
 /// Processors that this process may run on (affinity and cgroup quota).
 int processors();
-/// Bytes of host memory that can be had without swapping, the cgroup's limit respected.
+/// Bytes of host memory that can be allocated without swapping and within the cgroup's limit.
 std::size_t memory_available();
-/// Bytes of the last cache level, all its instances together (what a cold rotation must exceed), 0
-/// if unknown.
+/// Bytes of all caches of the last level together; 0 if unknown.
 std::size_t cache_bytes();
-/// The same of the machine that an environment's "hardware" describes.
+/// The same of the machine that the "hardware" of an environment describes.
 std::size_t cache_bytes(const nlohmann::json& hardware);
 /// Short name for "system".name: ASSAY_SYSTEM, or the host's name.
 std::string system_name();

@@ -1,5 +1,5 @@
 #pragma once
-// The parts of environment.hpp's capture; private to core.
+// Functions that read the parts of an environment. Internal to core.
 
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -8,47 +8,50 @@
 
 namespace assay::environment {
 
-/// First line of a small /proc or /sys file without its end; nothing if it cannot be read.
+/// The first line of a small /proc or /sys file, without its line break; nothing if the file cannot
+/// be read.
 std::optional<std::string> first_line(const std::string& file);
 std::vector<std::string> lines(const std::string& file);
-/// The number that a file starts with.
+/// The number at the beginning of a file.
 std::optional<double> number_in(const std::string& file);
-/// "key : value" or "key value" of /proc/meminfo, /proc/cpuinfo and memory.stat: the first value,
-/// trimmed.
+/// The first value of a key in a file with lines "key : value" or "key value" (/proc/meminfo,
+/// /proc/cpuinfo, memory.stat), without surrounding blanks.
 std::optional<std::string> field_in(const std::string& file, const std::string& key);
-/// null for nothing.
+/// The value, or null if there is none.
 template <class T>
 nlohmann::json or_null(const std::optional<T>& value) {
   return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
 }
 
-/// This process's files of that name in cgroup v2, and of `legacy` in v1's `controller`, from its
-/// own group up to the root.
+/// Paths of this process's cgroup files, from its own group up to the root: those called `name` in
+/// cgroup v2, and those called `legacy` in the `controller` of v1.
 std::vector<std::string> cgroup_files(const std::string& name, const std::string& controller,
                                       const std::string& legacy);
-/// Processors' worth of time that the cgroup grants (cpu.max); nothing: unlimited.
+/// The number of processors whose time the cgroup grants (cpu.max); nothing: unlimited.
 std::optional<double> cpu_quota();
-/// Numbers of the processors that this process may use: its affinity mask before OpenMP has bound
-/// its main thread.
+/// Numbers of the processors that this process may use: its affinity mask before OpenMP bound its
+/// main thread.
 std::vector<int> allowed_processors();
-/// Takes OpenMP's binding back from the calling thread: a process that only starts others would
-/// hand its one processor on to them.
+/// Undoes OpenMP's binding of the calling thread. Child processes inherit a binding, so a process
+/// that starts others calls it first.
 void unbind_this_thread();
 
 nlohmann::json hardware();
 nlohmann::json software();
-/// A user chooses this variable, and it can change results or times: it is part of the software.
-/// What a launcher sets for one job (ids, addresses, directories, secrets, node lists) is not.
+/// Whether this environment variable is a user's choice that can change results or times; it is
+/// then recorded as software. Variables that a launcher sets for one job (ids, addresses,
+/// directories, secrets, lists of nodes) are not.
 bool is_user_setting(const std::string& variable);
 nlohmann::json volatile_state();
 
-/// What the makers' documents promise of a machine that "hardware" describes: operations and bytes
-/// a second, all cores at their highest clock; null with the reason where something is not known.
+/// Theoretical peaks of the machine that "hardware" describes, by the vendors' documents:
+/// operations and bytes per second of all cores at their highest clock. An unknown peak is null,
+/// with the reason.
 nlohmann::json theoretical_peaks(const nlohmann::json& hardware);
 
-/// Capacity of the last cache level, all instances together (hwloc); 0 if unknown.
+/// Bytes of all caches of the last level together, by hwloc; 0 if unknown.
 std::size_t last_cache_bytes();
-/// The same as "hardware" tells it.
+/// The same, from the "hardware" of an environment.
 std::size_t last_cache_bytes(const nlohmann::json& hardware);
 
 }  // namespace assay::environment

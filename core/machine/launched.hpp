@@ -1,6 +1,6 @@
 #pragma once
-// What a launcher (mpirun, mpiexec, srun) has told this process of its place, before any library
-// has spoken with the other processes.
+// Rank and number of ranks of this process, as its launcher (mpirun, mpiexec, srun) has set them in
+// environment variables. They are known before any library connects the processes.
 
 #include <optional>
 #include <string>
@@ -9,15 +9,15 @@ namespace assay {
 
 struct Launched {
   int rank = 0, size = 1;
-  std::optional<int> local_rank{};  ///< among the ranks of this host
-  std::string by;                   ///< "mpirun of Open MPI"; empty: started without a launcher
+  std::optional<int> local_rank{};  ///< index of this rank among those of its host
+  std::string by;                   ///< the launcher: "mpirun of Open MPI"; empty: none
 };
 
-/// From the launcher's environment variables.
+/// Reads the environment variables of launchers.
 Launched launched();
-/// Removes them all from the environment, with those of batch systems: what this process starts
-/// from now on is started without a launcher, and an mpirun in it stays on this host. Before the
-/// first call of launched().
+/// Removes all variables of launchers and batch systems from the environment. Processes that this
+/// process starts then run without a launcher, and an mpirun among them stays on this host. Call it
+/// before the first call of launched().
 void forget_launcher();
 
 }  // namespace assay

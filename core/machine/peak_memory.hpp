@@ -1,16 +1,16 @@
 #pragma once
-// How much memory some work needed at most.
+// The largest memory use of some work.
 
 #include <optional>
 
 namespace assay {
 
-/// The largest resident memory of this process since the object was made (Linux's VmHWM, which is
-/// set back then), above what was resident at that moment.
+/// By how much the resident memory of this process has grown at most since the object was made:
+/// Linux's VmHWM, which the constructor resets, minus the resident memory at that moment.
 class PeakMemory {
  public:
   PeakMemory();
-  /// Bytes; nothing where the system does not tell, or does not let the peak be set back.
+  /// Bytes; nothing if the system does not report the peak or does not let it be reset.
   std::optional<double> bytes() const;
 
  private:

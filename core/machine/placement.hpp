@@ -1,5 +1,5 @@
 #pragma once
-// Where on a machine of several memories, and of cores with several hardware threads, a case runs.
+// Placement of a case on NUMA nodes and hardware threads.
 
 #include <optional>
 #include <string>
@@ -13,15 +13,18 @@ struct Placement {
   std::string smt = "any";   ///< hardware threads that are used of each core
 };
 
-/// Binds the next `threads` OpenMP threads: to the processors and the memory of a NUMA node, and
-/// each to a hardware thread of its own, `smt` of them on each core, core by core. "any" takes an
-/// earlier binding back. Why it cannot, or nothing. InputError for a text that is no number.
+/// Binds a team of `threads` OpenMP threads. `numa`: to the processors and the memory of this node.
+/// `smt`: each thread to a hardware thread of its own, with so many of them on each core. "any"
+/// undoes an earlier binding. Returns the reason if it is not possible, else nothing. InputError if
+/// a value is neither "any" nor a number.
 std::optional<std::string> why_not_placed(const Placement& placement, int threads);
 
-/// What this process may use: NUMA nodes, and numbers of hardware threads of a core ("1", "2").
+/// Valid values of Placement for this process: numbers of NUMA nodes, and of hardware threads of a
+/// core ("1", "2").
 std::vector<std::string> numa_nodes();
 std::vector<std::string> smt_levels();
-/// Threads that fill a part of the machine: all cores, all hardware threads, those of each node.
+/// Numbers of threads that fill the machine or one NUMA node: one for each core, and one for each
+/// hardware thread.
 std::vector<int> full_teams();
 
 }  // namespace assay

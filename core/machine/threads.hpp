@@ -1,5 +1,5 @@
 #pragma once
-// Whether OpenMP gives as many threads as a case asks for.
+// Whether OpenMP provides as many threads as a case requests.
 
 #include <cstdint>
 #include <optional>
@@ -7,17 +7,17 @@
 
 namespace assay {
 
-/// Forms one team of `threads`, with OpenMP's right to give fewer taken back (OMP_DYNAMIC) for all
-/// that the calling thread runs later. Why the team was smaller, or nothing where it was whole.
+/// Forms a team of `threads` OpenMP threads. Returns the reason if the team is smaller, else
+/// nothing. Also turns OMP_DYNAMIC off for the calling thread, so that later teams are not smaller.
 std::optional<std::string> why_not_threads(int threads);
 
-/// The most threads that a process can have here, and what limits them.
+/// The largest number of threads of a process on this system, and what limits it.
 struct ThreadLimit {
   std::int64_t most = 0;
   std::string what;
 };
-/// To be asked before a team is formed: an OpenMP runtime that cannot make its threads ends the
-/// process, and one that finds no room on the stack for their list dies of it.
+/// Check it before a team is formed: an OpenMP runtime ends the process if it cannot create its
+/// threads, and crashes if their list does not fit its stack.
 ThreadLimit thread_limit();
 
 }  // namespace assay

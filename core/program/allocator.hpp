@@ -1,6 +1,7 @@
 #pragma once
-// The allocator of host memory, a dimension of every benchmark. Which one a process has is decided
-// when it starts, by LD_PRELOAD; so a case asks for one, and its process is held to it.
+// The dimension `allocator` of every benchmark: the library whose malloc a process calls.
+// LD_PRELOAD decides it when the process starts, so a case cannot choose it; the program checks
+// that the process has the allocator that the case names.
 
 #include <optional>
 #include <string>
@@ -17,24 +18,25 @@ inline constexpr const char* system_allocator = "system";
 /// All values of the dimension.
 std::vector<std::string> allocator_names();
 
-/// Names of the library of an allocator, as the dynamic linker finds it; the best first.
+/// File names under which the dynamic linker may find an allocator's library; the best first.
 std::vector<std::string> allocator_libraries(const std::string& allocator);
 
-/// Whose malloc a process calls.
+/// The allocator of this process.
 struct LoadedAllocator {
-  std::string name;  ///< of allocator_names
-  std::string file;  ///< the library that has malloc, without its folder
+  std::string name;  ///< one of allocator_names()
+  std::string file;  ///< the library that defines malloc, without its folder
 };
 LoadedAllocator loaded_allocator();
 
-/// Why a case cannot be measured in a process that has `loaded` and was started with this
-/// LD_PRELOAD: its allocator was not asked for, or is not found. CaseError where it was asked for
-/// and is another one all the same, and where a case of the system's finds another one.
+/// The reason why a case with these settings cannot be measured in a process that has the allocator
+/// `loaded` and was started with the LD_PRELOAD `preload`: the case's allocator was not preloaded,
+/// or its library was not found. Nothing if it can be measured. CaseError if the process has
+/// another allocator although the case's was preloaded, or although the case has the system's.
 std::optional<Unsupported> allocator_refusal(const Settings& settings,
                                              const LoadedAllocator& loaded,
                                              const std::string& preload);
 
-/// Those of the benchmark, and the allocator.
+/// The dimensions of the benchmark, and `allocator`.
 std::vector<Dimension> all_dimensions(const Benchmark& benchmark);
 
 }  // namespace assay

@@ -1,7 +1,7 @@
 #pragma once
-// A benchmark: one executable `assay-<name>`. It declares its dimensions, understands its problems
-// and prepares workloads; core does the rest (flags, suites, lists, verification, timing, rows,
-// files, exit code).
+// A benchmark is one executable, `assay-<name>`. It declares its dimensions, parses its problem
+// descriptors and prepares workloads. Core does everything else: flags, suites, lists of problems,
+// verification, timing, rows, files, exit code.
 
 #include <cstdint>
 #include <map>
@@ -17,19 +17,19 @@
 
 namespace assay {
 
-/// What a case is prepared with.
+/// What Benchmark::prepare needs besides the case; shared by the cases of a process.
 struct CaseContext {
   Plugins& plugins;
   Communicator& ranks;
   std::uint64_t seed = 1;
-  double reference_budget = 2e7;
-  int ranks_here = 1;  ///< ranks on this host, which share its memory
-  /// Transports that a benchmark has joined, by its own name for them: joining takes long, so the
-  /// cases share them.
+  double reference_budget = 2e7;  ///< most multiply-adds of the fp64 reference in one check
+  int ranks_here = 1;             ///< ranks on this host, which share its memory
+  /// Transports that the benchmark has connected, by a name that it chooses. Connecting takes long,
+  /// so cases share them.
   std::map<std::string, std::unique_ptr<Communicator>> joined{};
 };
 
-/// How many processes a launcher has started.
+/// The number of processes that a launcher has started, and of their nodes.
 struct RankCount {
   int ranks = 1, nodes = 1;
 };
@@ -39,63 +39,67 @@ class Benchmark {
   virtual ~Benchmark() = default;
   virtual std::string name() const = 0;         ///< "conv"
   virtual std::string description() const = 0;  ///< one line for --help
-  /// Command lines that --help shows; each works as printed. Default: what every benchmark can do.
+  /// Command lines that --help shows; each must work as printed. By default those that work for
+  /// every benchmark.
   virtual std::vector<Example> examples() const;
-  /// In the order of the id. Ready-made ones for the axes that all share are below.
+  /// The dimensions in the order of the id. The namespace `dimension` below has those that
+  /// benchmarks share.
   virtual std::vector<Dimension> dimensions() const = 0;
-  /// The canonical form of a problem descriptor; throws InputError naming the field that is wrong.
+  /// The canonical form of a problem descriptor. Throws InputError that names the invalid field.
   virtual std::string canonical(const std::string& descriptor) const = 0;
-  /// The descriptors that `text` stands for, each for canonical(): several for a range of sizes
+  /// The descriptors that a text denotes, each valid for canonical(); several for a range of sizes
   /// ("8:64M:2"). By default the text itself.
   virtual std::vector<std::string> descriptors(const std::string& text) const { return {text}; }
-  /// Completes the settings before the id is made: a setting without meaning gets one value, so
-  /// that equal work is one case; axes that this function determines get theirs. InputError for
-  /// settings that are impossible together.
+  /// Completes the settings of a case before its id is made: sets the dimensions that are `found`,
+  /// and gives a dimension that has no effect a fixed value, so that equal work has one id. Throws
+  /// InputError for settings that exclude each other.
   virtual void complete(Settings&, const RankCount&) const {}
-  /// The problem of a case, or null for workloads that are no single problem.
+  /// The problem of a case; null if the workload is not a single problem.
   virtual std::unique_ptr<Problem> problem(const Settings& settings) const = 0;
-  /// Whether the problem of a case is what all ranks do together; else each rank has its own.
+  /// Whether all ranks solve the problem of a case together; else each rank solves its own.
   virtual bool ranks_share(const Settings&) const { return false; }
-  /// Whether a case trains something: its row then tells which dimensions say what a step computes
-  /// (Dimension::in_step), so that its rate is set beside the convergence of the same steps.
+  /// Whether a case is a training. Its row then lists the dimensions that determine a step
+  /// (Dimension::in_step), so that its throughput can be shown beside the convergence of the same
+  /// steps.
   virtual bool trains(const Settings&) const { return false; }
-  /// Bytes that a rank of a case uses at a time, in one run or in each of its operations: which
-  /// levels of memory may bound it. Unknown ones are left out. By default the bytes of the problem.
+  /// Bytes that a rank uses in one run, or in each of the run's operations. They determine which
+  /// levels of memory can limit the case. Unknown ones are omitted. By default the problem's bytes.
   virtual std::vector<double> working_sets(const Settings& settings) const;
+  /// Makes the workload of a case, or gives the reason why it is unsupported.
   virtual Result<std::unique_ptr<Workload>> prepare(const Case& benchmark_case,
                                                     CaseContext& context) const = 0;
-  /// The ranks that a launcher started, as one job: the runner itself communicates through it
-  /// (agreement, slowest rank). A benchmark of transports connects those per case, in prepare().
-  /// Default: the serial one.
+  /// The communicator over the launched ranks through which the runner itself communicates (the
+  /// status of ranks, their times). A benchmark of transports connects those in prepare(). By
+  /// default the serial one.
   virtual std::unique_ptr<Communicator> connect(Plugins& plugins) const;
 };
 
 namespace dimension {
-/// Values: the backends that have `operation` ("conv"), whether they were built here or not. A
-/// suite is the same on every machine: a backend that was not built is `unsupported`, not bad
-/// usage.
+/// Its values are the backends that implement `operation` ("conv"), including those that were not
+/// built: a suite is valid on every machine, and a backend that was not built is `unsupported`.
 Dimension backend(const std::string& operation, std::vector<std::string> defaults);
-/// Names of the backends that have this operation, built here or not ("collectives": the
-/// transports; "launched ranks": those that join what a launcher has started without another's
-/// help).
+/// Names of the backends that implement `operation`, including those that were not built.
+/// "collectives": the transports; "launched ranks": the transports that connect launched processes
+/// without the help of another transport.
 std::vector<std::string> backends_of(const std::string& operation);
 Dimension precision(std::vector<std::string> values, std::vector<std::string> defaults);
-Dimension algorithm(
-    std::vector<std::string> values);  ///< default auto; names of loaded backends are valid too
+/// Default auto. The names of algorithms of loaded backends are valid, too.
+Dimension algorithm(std::vector<std::string> values);
 Dimension problem(std::vector<std::string> defaults);
 /// A flag for one field of the problem's descriptor: --depth 18 for field "d" is d18 in --problem.
 Dimension field(std::string name, std::string field, std::string help,
                 std::string shown_default = "", std::vector<std::string> values = {});
 Dimension cache();                                  ///< hot | cold
 Dimension threads();                                ///< default: processors this process may use
-Dimension layout(std::vector<std::string> values);  ///< default any, left out of the id
-Dimension device();                                 ///< cpu | gpu, cpu left out of the id
-/// none | the procurements that prescribe a case of `benchmark` (core/program/conform.hpp); none is
-/// left out of the id.
+Dimension layout(std::vector<std::string> values);  ///< default any, which the id omits
+Dimension device();                                 ///< cpu | gpu; the id omits cpu
+/// none | the procurements that prescribe a case of `benchmark` (core/program/conform.hpp). The id
+/// omits none.
 Dimension conform(const std::string& benchmark);
 }  // namespace dimension
 
-/// A benchmark of single operations: give the problem and the oracle, get prepare().
+/// A benchmark of single operations: a derived class provides problem() and oracle(), and prepare()
+/// is made from them.
 class OperationBenchmark : public Benchmark {
  public:
   virtual std::unique_ptr<Oracle> oracle(const Problem& problem) const = 0;
@@ -103,7 +107,7 @@ class OperationBenchmark : public Benchmark {
                                             CaseContext& context) const final;
 };
 
-/// The whole of main().
+/// The main() of a benchmark's program. Returns the exit code.
 int benchmark_main(const Benchmark& benchmark, int argc, const char* const* argv);
 
 }  // namespace assay

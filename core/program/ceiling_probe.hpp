@@ -1,6 +1,6 @@
 #pragma once
-// The ceilings by which a standalone program judges its rows. `assay run` measures more of them,
-// and for longer (analysis/run/ceiling.hpp).
+// Ceilings of the processor with which a benchmark's program detects impossible rows. `assay run`
+// measures more ceilings, and more precisely (analysis/run/ceiling.hpp).
 
 #include <map>
 #include <nlohmann/json.hpp>
@@ -12,14 +12,14 @@
 
 namespace assay {
 
-/// Measures what the processor can do at most by the backend `native`, a few milliseconds once for
-/// each precision and number of threads that a row has.
+/// Measures the processor's peak rates with the backend `native`: once, in at most 60 ms, for each
+/// precision and number of threads.
 class CeilingProbe {
  public:
   explicit CeilingProbe(Plugins& plugins) : plugins_(plugins) {}
-  /// Makes an `ok` row of the processor `failed` where it is impossible
-  /// (core/result/impossible.hpp). Nothing is judged where `native` is missing, has no peak of the
-  /// precision, or was disturbed all the time.
+  /// Makes an `ok` row of the processor `failed` if it is impossible (core/result/impossible.hpp).
+  /// Does nothing if `native` is missing or has no peak of the precision, or if other processes
+  /// disturbed all of its measurements.
   void judge(nlohmann::json& row);
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
-// A command line as data: its flags, examples and exit codes. options.cpp parses it and prints
-// --help; manual.cpp makes man pages and shell completions of it.
+// A command line as data: flags, examples, exit codes. options.cpp parses it and prints --help;
+// manual.cpp makes man pages and shell completions from it.
 
 #include <functional>
 #include <map>
@@ -13,17 +13,17 @@ namespace assay {
 struct Flag {
   std::string name;  ///< "--out", or "FILE" for a positional argument
   std::string help;
-  std::string value;      ///< its name in --help ("DIR"); empty: a switch
-  std::string otherwise;  ///< default shown
+  std::string value;      ///< name of its value in --help ("DIR"); empty: a switch
+  std::string otherwise;  ///< default, shown in --help
   bool required = false;
-  bool many = false;                   ///< takes several values (commas, repeats)
+  bool many = false;                   ///< takes several values, separated by commas or repeated
   std::string group{};                 ///< heading in --help; empty: "Options"
-  std::vector<std::string> choices{};  ///< values that the shell completes; empty: files
+  std::vector<std::string> choices{};  ///< values that the shell completes; empty: names of files
   std::vector<std::string> aliases{};  ///< further names ("--bytes")
 
   bool positional() const { return !name.starts_with("--"); }
   bool is_switch() const { return value.empty() && !positional(); }
-  /// Help with choices and default: "storage of the tensors (fp32, bf16) (default: fp32)".
+  /// The help with choices and default: "storage of the tensors (fp32, bf16) (default: fp32)".
   std::string text() const;
   /// All names, the short one first: {"-o", "--out"}; empty for a positional argument.
   std::vector<std::string> names() const;
@@ -33,12 +33,12 @@ struct Flag {
 std::vector<Flag> grouped(
     const std::vector<std::pair<std::string, std::vector<Flag>>>& flags_by_group);
 
-/// A command that works as printed, and what it does.
+/// A command line that works as printed, and its explanation.
 struct Example {
   std::string line, meaning;
 };
 
-/// Values by flag name without dashes; a switch that is given has one empty value.
+/// The given values by name of flag, without dashes. A switch has one empty value.
 using Given = std::map<std::string, std::vector<std::string>>;
 
 /// A program, or a subcommand of `assay`.
@@ -50,15 +50,14 @@ struct Command {
   std::string exit_codes{};
 };
 
-/// Flags that mean the same in every program that times something.
+/// Flags that several programs share.
 inline constexpr const char* output_group = "Output";
 Flag quiet_flag();
 Flag verbose_flag();
-/// --format with these choices, of which the first is the default, and --out, in the group of
-/// outputs.
+/// --format with these choices; the first one is the default.
 Flag format_flag(const std::vector<std::string>& choices);
 Flag out_flag();
-/// What -q and -v ask for. InputError if both are given.
+/// How much is printed, by -q and -v. InputError if both are given.
 enum class Talk { quiet, normal, verbose };
 Talk talk_of(const Given& given);
 

@@ -1,6 +1,6 @@
 #pragma once
-// What a procurement prescribes: the suite NAME-conform, a file in suites/. `--conform NAME` runs
-// its case of a benchmark, so that the settings are data.
+// Settings that a procurement prescribes. They are data: the suite NAME-conform, a file in suites/.
+// `--conform NAME` runs the case that it has for the benchmark.
 
 #include <map>
 #include <string>
@@ -14,14 +14,15 @@ inline constexpr const char* conform_none = "none";
 /// Names of the procurements that prescribe a case of a benchmark.
 std::vector<std::string> procurements(const std::string& benchmark);
 
-/// What the chosen procurement compares its cases with; none where none is chosen. `chosen`:
-/// dimension → values.
+/// The baselines that the chosen procurement names. `chosen`: values by dimension, of which
+/// "conform" is the procurement. Empty if none is chosen.
 std::vector<std::string> prescribed_baselines(
     const std::string& benchmark, const std::map<std::string, std::vector<std::string>>& chosen);
-/// Adds to `chosen` what the procurement among it prescribes for a benchmark, where there is one;
-/// all other dimensions are free. Returns the note of the case. InputError for another value of a
-/// prescribed dimension, for several procurements, and for a suite that prescribes other than one
-/// case.
+/// Adds to `chosen` the values that the chosen procurement prescribes for a benchmark; other
+/// dimensions are not changed. Returns the note of the prescribed case. Does nothing if no
+/// procurement is chosen. InputError if a prescribed dimension has another value in `chosen`, if
+/// several procurements are chosen, or if the suite does not have exactly one case of the
+/// benchmark.
 std::string add_prescribed(const std::string& benchmark,
                            std::map<std::string, std::vector<std::string>>& chosen);
 

@@ -1,5 +1,5 @@
 #pragma once
-// The processes that a launcher has started, as one job.
+// The communicator over the processes that a launcher has started.
 
 #include <memory>
 
@@ -7,9 +7,9 @@
 
 namespace assay {
 
-/// The launched processes over the first transport that can join them, of those that declare so
-/// (LAUNCHED, cmake/AssayBackend.cmake); the serial communicator where no launcher started this
-/// one. CaseError where several were started and no transport joins them.
+/// Connects the launched processes with the first transport that can, of those that declare
+/// LAUNCHED (cmake/AssayBackend.cmake). Without a launcher, returns the serial communicator.
+/// CaseError, with the reason of each transport, if none can.
 std::unique_ptr<Communicator> launched_ranks(Plugins& plugins);
 
 }  // namespace assay

@@ -1,5 +1,5 @@
 #pragma once
-// --launches of a benchmark's program: the program starts itself once for each launch.
+// The flag --launches of a benchmark's program. The program starts itself once for each launch.
 
 #include <string>
 #include <vector>
@@ -8,17 +8,19 @@
 
 namespace assay {
 
-/// InputError under a launcher of several processes: each of them would start launches of its own.
+/// InputError if a launcher has started several processes: each of them would start its own
+/// launches.
 void expect_launches_possible(const RunRequest& request);
 
-/// Runs `arguments` (the command line of one launch, without --launches and --out) in new
-/// processes, one after the other, and writes the rows of all launches to --out, as `assay run`
-/// does with its journal. Returns the exit code that the rows ask for. CaseError if a launch ends
-/// before its last case: what is finished stands in the journal, and no result is written.
+/// Runs the launches one after the other, each in a new process with the command line `arguments`
+/// (launch_arguments()), and writes the rows of all of them to --out. `command`: the original
+/// command line, for the result. Returns the exit code of the rows (exit_code()). CaseError if a
+/// launch ends before its last case; its finished rows are then in the journal, and no result is
+/// written.
 int run_launches(const Benchmark& benchmark, const RunRequest& request,
                  const std::vector<std::string>& arguments, const std::string& command);
 
-/// The command line of one launch: that of `argv` without --launches and --out.
+/// The command line of one launch: `argv` without --launches and --out.
 std::vector<std::string> launch_arguments(const Benchmark& benchmark, int argc,
                                           const char* const* argv);
 

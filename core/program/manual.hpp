@@ -1,6 +1,6 @@
 #pragma once
-// Man pages and completions for bash, made of a command line's data, so that they have every flag
-// that --help has. `cmake --install` writes them to share/man and share/bash-completion.
+// Man pages and completions for bash. They are made from the same data as --help, so they have all
+// its flags. `cmake --install` writes them to share/man and share/bash-completion.
 
 #include <optional>
 #include <string>
@@ -10,21 +10,20 @@
 
 namespace assay {
 
-/// --help-as man|bash, which every program and every command of `assay` takes.
+/// --help-as man|bash, a flag of every program and of every command of `assay`.
 extern const Flag help_as_flag;
 
-/// The man page (section 1, roff) of `command`, whose name may be "assay run"; `subcommands` are
-/// listed.
+/// The man page (section 1, in roff) of `command` ("assay run"), with a list of its `subcommands`.
 std::string man_page(const Command& command, const std::vector<Command>& subcommands);
 
-/// A completion for bash: of flags, of the values of closed lists, and of commands. zsh reads it
-/// through bashcompinit.
+/// The completion for bash of commands, flags, and values from fixed lists. zsh can load it with
+/// bashcompinit.
 std::string bash_completion(const Command& program, const std::vector<Command>& commands);
 
-/// Examples and exit codes as --help ends with them.
+/// The end of --help: examples and exit codes.
 std::string footer_of(const Command& command);
 
-/// What --help-as asks for, or nothing where it is not given. InputError for another format.
+/// The text that --help-as requests, or nothing if it is not given. InputError for another format.
 std::optional<std::string> manual_asked_for(const Command& program,
                                             const std::vector<Command>& commands, int argc,
                                             const char* const* argv);

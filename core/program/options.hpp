@@ -1,5 +1,6 @@
 #pragma once
-// Parsing of command lines. CLI11 is used in options.cpp alone: it costs 10 s a translation unit.
+// Parsing of command lines. Only options.cpp includes CLI11, which adds 10 s of compilation to each
+// translation unit.
 
 #include <cstdint>
 #include <filesystem>
@@ -15,24 +16,24 @@
 
 namespace assay {
 
-/// What a benchmark's command line asks for.
+/// The content of a benchmark's command line. Flags marked "assay run" are set by `assay run`.
 struct RunRequest {
-  std::map<std::string, std::vector<std::string>> chosen;  ///< dimension → values given
+  std::map<std::string, std::vector<std::string>> chosen;  ///< given values by dimension
   std::string suite;                                       ///< --suite: name or file
-  std::string
-      plan;  ///< --plan FILE: JSON list of ids, the only cases to run and their order (assay run)
-  std::string journal;  ///< --journal FILE: append rows there (assay run)
-  /// --suite-hash, --cases-hash: what suite and cases were when the run began (assay run)
+  /// --plan FILE (assay run): a JSON list of ids; only these cases are run, in this order.
+  std::string plan;
+  std::string journal;  ///< --journal FILE (assay run): rows are appended to it
+  /// --suite-hash, --cases-hash (assay run): hashes of suite and cases when the run began.
   std::string suite_hash, cases_hash;
   int launch = 0, attempt = 0;
-  int launches = 1;           ///< --launches: child processes, each with all cases
+  int launches = 1;           ///< --launches: number of child processes, each with all cases
   std::filesystem::path out;  ///< --out FILE
   std::vector<std::string> baselines;
-  /// --all-ranks: every launched process measures at once, also of a benchmark of one process
+  /// --all-ranks: all launched processes measure at the same time, even if the benchmark uses one.
   bool all_ranks = false;
   bool required = false;  ///< --required: unsupported counts as failed
-  bool list = false,
-       json = false;  ///< --list: print the cases instead of running them; --json: as JSON
+  bool list = false;      ///< --list: print the cases instead of running them
+  bool json = false;      ///< --json: print them as JSON
   Talk talk = Talk::normal;
   std::uint64_t seed = 1;
   double reference_budget = 2e7;
@@ -40,26 +41,26 @@ struct RunRequest {
   bool max_time_given = false, precision_target_given = false, min_samples_given = false;
 };
 
-/// What the flag of a dimension is called, without dashes in front.
+/// The name of a dimension's flag, without the leading dashes.
 std::string flag_name(const Dimension& axis);
-/// The command line of a benchmark's program: "assay-conv" with all flags.
+/// The command line of a benchmark's program ("assay-conv") with all flags.
 Command benchmark_command(const Benchmark& benchmark);
-/// Parses; on --help or --version prints to stdout and sets `exit` >= 0. Usage errors: InputError
-/// with the nearest flag.
+/// Parses a benchmark's command line. On --help or --version, prints to stdout and sets `exit` to
+/// the exit code (>= 0). InputError with the nearest flag for invalid usage.
 RunRequest parse_benchmark_options(const Benchmark& benchmark, int argc, const char* const* argv,
                                    int& exit);
 
-/// Parses the command line of a program without subcommands. Nothing if --help, --version or
-/// --help-as was given, which is then printed to stdout, with `exit` its exit code.
+/// Parses the command line of a program without subcommands. On --help, --version or --help-as,
+/// prints to stdout, sets `exit` to the exit code, and returns nothing.
 std::optional<Given> parse_command(const Command& program, int argc, const char* const* argv,
                                    int& exit);
 
-/// The whole of a main() with subcommands (and `help`): parses, runs, maps errors to exit codes,
-/// prints "assay: …" to stderr.
+/// The main() of a program with subcommands, of which `help` is one: parses, runs the subcommand,
+/// prints errors ("assay: …") to stderr. Returns the exit code.
 int command_main(const Command& program, const std::vector<Command>& commands, int argc,
                  const char* const* argv);
 
-/// Runs `body`; turns an InputError into exit 2 and any other exception into exit 7, with the
+/// Runs `body` and returns its exit code; of an InputError 2, of any other exception 7, with the
 /// message on stderr.
 int guarded_main(const std::string& program, const std::function<int()>& body);
 

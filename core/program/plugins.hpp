@@ -1,6 +1,6 @@
 #pragma once
-// Finds and opens backend plugins. A plugin that cannot be used is one line of reason, never a
-// crash.
+// Finds and opens the plugins of backends. A plugin that cannot be used gives a reason, not an
+// error that ends the program.
 
 #include <filesystem>
 #include <map>
@@ -12,26 +12,28 @@
 
 namespace assay {
 
-/// A plugin that was found: usable, or why not.
+/// A plugin that was found, and whether it can be used.
 struct PluginStatus {
   std::string name;  ///< "onednn", from libassay_onednn.so
   std::filesystem::path file;
   bool available = false;
-  std::string reason;  ///< "libcudnn.so.9: cannot open shared object file…"
+  std::string reason;  ///< why it is not: "libcudnn.so.9: cannot open shared object file…"
 };
 
-/// All plugins of a process. Opened lazily with RTLD_NOW | RTLD_LOCAL, never closed.
+/// The plugins of a process. Each is opened at its first use, with RTLD_NOW | RTLD_LOCAL, and never
+/// closed.
 class Plugins {
  public:
-  /// Looks in each folder of ASSAY_PLUGIN_PATH (colons), then in ../lib/assay beside the
-  /// executable's folder.
+  /// Finds plugins in the folders of ASSAY_PLUGIN_PATH (separated by colons), then in ../lib/assay
+  /// relative to the executable's folder.
   Plugins();
   explicit Plugins(const std::vector<std::filesystem::path>& folders);
   ~Plugins();
 
-  /// Names of all plugin files found, sorted; the first folder that has a name wins.
+  /// Names of all plugins that were found, sorted. If several folders have a name, the first one
+  /// counts.
   std::vector<std::string> names() const;
-  /// Opens the plugin on first use; Unsupported where it cannot be used ("<name>: unavailable: …").
+  /// The backend of a plugin; Unsupported if it cannot be used ("<name>: unavailable: …").
   Result<Backend*> open(const std::string& name);
   PluginStatus status(const std::string& name);
 

@@ -1,18 +1,18 @@
 #pragma once
-// What a benchmark's own program prints of its finished rows.
+// The text that a benchmark's program prints for its rows.
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
 namespace assay {
 
-/// The lines of a row: its id, then the time with its interval and rates in units that people read,
-/// or the reason why there is no time.
+/// The lines of a row: its id, then its time with interval and rates in readable units, or the
+/// reason why it has no time.
 std::string row_text(const nlohmann::json& row, bool colour = false);
-/// Its lines on stdout, at once.
+/// Prints row_text() to stdout and flushes it.
 void print_row(const nlohmann::json& row);
 
-/// The lines after the last row that say what the marks in them mean; "" where none is marked.
+/// The lines after the last row that explain the marks behind numbers; "" if no row has a mark.
 std::string marks_text(const nlohmann::json& rows);
 
 }  // namespace assay

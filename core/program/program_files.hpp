@@ -1,5 +1,5 @@
 #pragma once
-// The files of a benchmark's program: its result (--out), and the journal beside it.
+// The files that a benchmark's program writes: its result (--out) and its journal.
 
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
@@ -10,21 +10,21 @@
 
 namespace assay {
 
-/// InputError if --out cannot be written or is an input.
+/// InputError if --out cannot be written or is one of the inputs.
 void check_out(const RunRequest& request);
 
-/// The journal beside --out, where --journal names none: finished rows outlive the process.
-/// Nothing without --out, and for a pipe or a device.
+/// The journal that the program writes beside --out, so that finished rows survive a crash. Nothing
+/// if --journal names one, without --out, and if --out is a pipe or a device.
 std::optional<std::filesystem::path> own_journal(const RunRequest& request);
 
-/// What a program still says on stderr when a signal ends it.
+/// The message on stderr if a signal ends the program: where the finished rows are.
 std::string recovery_note(const std::string& program, const std::filesystem::path& journal);
 
-/// InputError if the journal holds the rows of another process.
+/// InputError if the journal has rows of another process.
 void expect_no_earlier_rows(const std::filesystem::path& journal);
 
-/// Finishes the result and writes it to --out. CaseError if it cannot be written: it is on stdout
-/// then.
+/// Completes the result and writes it to --out. If it cannot be written, prints it to stdout and
+/// throws CaseError.
 void write_result(nlohmann::json result, const RunRequest& request);
 
 }  // namespace assay

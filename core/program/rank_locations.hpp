@@ -1,5 +1,5 @@
 #pragma once
-// Where the ranks of a job run: hosts, and what each rank may use of its host.
+// The locations of the ranks of a job: their hosts, and the parts of the host that they may use.
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -7,16 +7,16 @@
 
 namespace assay {
 
-/// Adds to this rank's environment the host and the location of every rank, and of the first rank
-/// of each other host its state, hashes and, where they are others than rank 0's, hardware and
-/// software. Nothing for one rank. Collective.
+/// Adds to this rank's environment the hosts and locations of all ranks, and the environments of
+/// the other hosts; of these, hardware and software only if they differ from rank 0's. Does nothing
+/// for one rank. Collective.
 void add_ranks(nlohmann::json& environment, Communicator& ranks);
 
-/// Collective, the same on every rank, in the order of the ranks: {"rank", "host", "node",
-/// "sockets", "numa_nodes", "cores"}; unknown is null.
+/// The locations of all ranks, in their order: {"rank", "host", "node", "sockets", "numa_nodes",
+/// "cores"}; unknown values are null. Collective, equal on all ranks.
 nlohmann::json rank_locations(Communicator& ranks);
 
-/// Ranks on this rank's host, itself included. Collective.
+/// Number of ranks on this rank's host, including this rank. Collective.
 int ranks_here(Communicator& ranks);
 
 }  // namespace assay

@@ -1,13 +1,13 @@
 #pragma once
-// What --verbose prints of a row beside its number.
+// The additional text that --verbose prints for a row.
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
 namespace assay {
 
-/// "57 samples of 2 runs, stopped by precision; largest error 3e-07": how the row was measured and
-/// verified; "" where it was neither.
+/// How the row was measured and verified: "57 samples of 2 runs, stopped by precision; largest
+/// error 3e-07"; "" if it was neither.
 std::string row_details(const nlohmann::json& row);
 
 }  // namespace assay

@@ -1,5 +1,5 @@
 #pragma once
-// Values of the command line that change nothing.
+// Values on the command line that have no effect.
 
 #include <map>
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace assay {
 
-/// Refuses a value that was asked for by name and that changes no case, since the other settings
-/// give it no use (Benchmark::complete): InputError with the name of its flag. `before`: the
-/// settings that were asked for, `after`: what they are completed to, in the same order.
+/// Throws InputError, with the name of the flag, if a value in `asked` affects no case: for every
+/// case that requests it, Benchmark::complete replaces it. `before`: the requested settings;
+/// `after`: the completed cases, in the same order.
 void refuse_unused(const Benchmark& benchmark, const std::vector<Dimension>& axes,
                    const std::map<std::string, std::vector<std::string>>& asked,
                    const RankCount& started, const std::vector<Settings>& before,

@@ -1,5 +1,6 @@
 #pragma once
-// Results of other systems, measured or published: result files in results-schema/baselines/.
+// Baselines: results of other systems, measured or published, with which rows are compared. They
+// are result files; those of results-schema/baselines/ are found by name.
 
 #include <filesystem>
 #include <map>
@@ -12,47 +13,50 @@
 
 namespace assay {
 
-/// Which of several comparable rows is used: one that was made in the same way (algorithm, SMT,
-/// framework, transport), or the fastest in any case.
+/// Which of several comparable rows of a baseline is used: one that was measured in the same way
+/// (algorithm, SMT, framework, transport) if there is one, or always the fastest.
 enum class Preference { same_way, fastest };
 
-/// The rows of a system, found by what was computed: benchmark, problem, and the parameters that
-/// define the work (direction, precision).
+/// The rows of one system. They are found by their work: benchmark, problem, and the parameters
+/// that define it (direction, precision).
 class Baseline {
  public:
-  /// From a result file, or the name of a file in results-schema/baselines/. InputError with the
+  /// Reads a result file, or a file in results-schema/baselines/ by its name. InputError with the
   /// nearest name.
   static Baseline load(const std::string& file_or_name);
-  /// From rows in memory, all of the same environment.
+  /// Makes a baseline of rows in memory, all of the same environment.
   static Baseline of(const std::string& system, const std::vector<nlohmann::json>& rows);
   const std::string& system() const { return system_; }
   const std::vector<nlohmann::json>& rows() const { return rows_; }
 
-  /// A baseline of the same system with the rows whose parameter has this value (as text).
+  /// The same system, with only the rows in which `parameter` has this value (as text).
   Baseline where(const std::string& parameter, const std::string& value) const;
 
-  /// The "baseline" object for a row:
-  /// {"system", "value", "unit", "speedup", "published", "citation", "algorithm", "note"}.
-  /// speedup: time of the baseline / time of the row, or, where one of them has no time, rate of
-  /// the row / rate of the baseline (above 1: the row is faster). Where the source prints a ratio
-  /// that does not follow from its rounded numbers, speedup is that ratio ("ratio_printed").
-  /// "projection": its number was not measured. "not_given": parameters that the source leaves to
-  /// the name of the problem, so that the ratio holds only if they were the row's. null
-  /// where the baseline has no comparable number; `why` then says what differs. Unless
-  /// `preference` says otherwise rows with the row's algorithm are preferred; else the fastest row
-  /// is used and "note" says so. The launches of an
-  /// id in an environment are summarized as in core/result/launches.hpp.
+  /// The "baseline" object of a row; null if no row of this baseline is comparable, with the first
+  /// difference in `why`. Its fields:
+  ///   system, citation, published, note, algorithm  of the baseline's row
+  ///   value, unit    the baseline's number
+  ///   speedup        time of the baseline / time of the row, or if one of them has no time, rate
+  ///   of
+  ///                  the row / rate of the baseline; above 1 the row is faster
+  ///   ratio_printed  the source prints a ratio that does not follow from its rounded numbers;
+  ///                  `speedup` is the printed one
+  ///   projection     the baseline's number was not measured
+  ///   not_given      parameters that the source does not state, because the name of the problem
+  ///                  implies them; the speedup is valid only if they equal the row's
+  /// Rows with the row's algorithm are preferred (unless `preference` is `fastest`). If the fastest
+  /// row of another algorithm is used, "note" says so. The launches of an id in one environment are
+  /// summarized as in core/result/launches.hpp.
   nlohmann::json match(const nlohmann::json& row, std::string* why = nullptr,
                        Preference preference = Preference::same_way) const;
 
  private:
   void add(nlohmann::json row, std::string environment);
-  /// Indices of the rows of the same benchmark and descriptor; where there are none, of those whose
-  /// descriptor is the name that a list of problems gives the row's problem ("8GB" of
-  /// "coral2/8GB").
+  /// Indices of the rows with the same benchmark and descriptor. If there are none, of those whose
+  /// descriptor is the name of the row's problem in a list ("8GB" of "coral2/8GB").
   std::vector<std::size_t> of_same_problem(const nlohmann::json& row) const;
-  /// The launches of each id among `candidates` (indices of rows) that did the work of `row`, by
-  /// id. `reason`: why other candidates did not.
+  /// Of the rows `candidates` (indices), those that did the same work as `row`: their launches by
+  /// id. `reason`: why another candidate did not.
   std::map<std::string, LaunchGroups> same_work(const nlohmann::json& row,
                                                 const std::vector<std::size_t>& candidates,
                                                 std::string& reason) const;
@@ -60,16 +64,16 @@ class Baseline {
   std::string system_;
   std::vector<nlohmann::json> rows_;
   std::vector<std::string> environments_;  ///< environment_key of each row
-  /// Benchmark and problem → indices of their rows, because a report matches many rows.
+  /// Indices of rows by benchmark and problem. A report matches many rows, so it must be fast.
   std::map<std::pair<std::string, std::string>, std::vector<std::size_t>> rows_of_work_;
 };
 
-/// Gives a row its "baseline": the first comparable number; where there is none, "baseline_reason"
-/// says why of each.
+/// Sets "baseline" of a row to the match of the first baseline that has one. If none has,
+/// "baseline_reason" gives the reason of each.
 void add_baseline(nlohmann::json& row, const std::vector<Baseline>& baselines);
 
-/// The file that a name stands for: `file_or_name` itself where it exists, else the shipped
-/// baseline of this name. InputError with the nearest name.
+/// The file `file_or_name` if it exists, else the shipped baseline of this name. InputError with
+/// the nearest name.
 std::filesystem::path baseline_file(const std::string& file_or_name);
 
 /// Names of the shipped baselines.

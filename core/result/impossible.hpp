@@ -1,6 +1,6 @@
 #pragma once
-// A row that is much faster than the machine can be: whatever was verified, its time is not that of
-// the work.
+// Detection of rows that are faster than the machine can be. Even if the results of such a row were
+// verified, its time cannot be that of the work.
 
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -8,29 +8,29 @@
 
 namespace assay {
 
-/// A row that is this many times as fast as its ceiling allows is `failed`; from 1.03 on it is
-/// marked.
+/// A row that is at least this many times as fast as its ceiling allows becomes `failed`. A row
+/// that exceeds its ceiling by less is marked (ceiling_exceeded_above).
 inline constexpr double impossible_from = 2;
 
-/// The least time that a ceiling allows for a row's work.
+/// The shortest time that a ceiling allows for a row's work.
 struct LeastTime {
   double seconds = 0;
   std::string bound_by;  ///< "compute", "memory", "L1"
 };
 
-/// Whether ceilings of `native` bound the row: not where ASSAY_NATIVE_TARGET has taken instructions
-/// from it which other backends still have.
+/// Whether the row is bounded by the ceilings that the backend `native` measures. False if
+/// ASSAY_NATIVE_TARGET restricts the instructions of `native`, since other backends may use more.
 bool bounded_by_native(const nlohmann::json& row);
 
-/// "impossible: …" where a median of `median_s` lies below the least time by the factor above;
-/// nothing where it does not, or where there is no least time (0).
+/// The reason "impossible: …" if the median of `median_s` seconds is below the shortest time by the
+/// factor impossible_from or more; nothing if it is not, or if no shortest time is known (0).
 std::optional<std::string> why_impossible(double median_s, const LeastTime& least);
 
-/// Operations that the row's algorithm did; nothing where that is unknown (Winograd and FFT do
-/// fewer than the problem says).
+/// Floating-point operations that the row's algorithm did; nothing if that is unknown (Winograd and
+/// FFT do fewer than a direct sum).
 std::optional<double> operations_done(const nlohmann::json& row);
 
-/// Makes an `ok` row `failed`: no time, no rate, no ceiling, no baseline.
+/// Makes an `ok` row `failed` with this reason: removes its time, rates, ceiling and baseline.
 void take_back(nlohmann::json& row, const std::string& reason);
 
 }  // namespace assay

@@ -1,19 +1,18 @@
 #pragma once
-// The journal: one synced line an event, appended by the process that makes the row, so that what
-// is finished survives any death. Each line begins with the CRC-32 (zlib's) of what follows it:
+// The journal of a run, from which its result is made. The measuring process appends one line for
+// each event and syncs it to the disk, so that finished rows survive any crash. A line begins with
+// the CRC-32 (of zlib) of the rest of the line:
 //
-// {"crc32":"cbf43926","event":…}
+//   {"crc32":"cbf43926","event":…}
 //
-// results-schema/journal.schema.json describes the events:
+// The events (results-schema/journal.schema.json describes their fields):
 //
-// {"event":"run", …}                                   the run's header, by `assay run`
-// {"event":"launch","launch":n,"attempt":a,"benchmark":…,"environment":{…}}   a process started
-// {"event":"begin","id":…,"launch":n,"attempt":a}      a case was begun
-// {"event":"row","row":{…}}                            and ended ("environment" in it is
-// meaningless until the file is made)
-// {"event":"end","launch":n,"attempt":a}               the process ended by itself
-// {"event":"given_up","benchmark":…,"launch":n,"attempt":a,"rows":k}   by `assay run`: its time was
-// over when it had k rows
+//   run       header of the run, written by `assay run`
+//   launch    a process has started; has its environment
+//   begin     a case has begun
+//   row       a case has ended; its row ("environment" gets its value when the result is made)
+//   end       the process has ended by itself
+//   given_up  written by `assay run`: it has ended the process, because its time was over
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -23,20 +22,18 @@
 
 namespace assay {
 
-/// Ends the line of a rank that a signal of its launcher has ended ("rank 1 on HOST: …").
+/// The end of the line "rank 1 on HOST: …" about a rank that a signal of its launcher has ended.
 inline constexpr const char* ended_by_signal = "ended by a signal";
 
 class Journal {
  public:
-  /// Opens for appending (O_APPEND), making it if needed; a torn last line is cut off first.
-  /// InputError if it cannot be opened, or holds something else than a journal: that is not
-  /// touched.
+  /// Opens a journal for appending, or creates it. An incomplete last line is removed. InputError
+  /// if the file cannot be opened or is not a journal; it is then not changed.
   explicit Journal(const std::filesystem::path& file);
   ~Journal();
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
-  /// Appends one line and syncs it to disk. Throws std::system_error (a full disk): the caller ends
-  /// with what is there.
+  /// Appends one line and syncs it to the disk. Throws std::system_error (if the disk is full).
   void append(const nlohmann::json& event);
 
  private:
@@ -44,13 +41,13 @@ class Journal {
   int descriptor_ = -1;
 };
 
-/// The event of a line, without its checksum; a discarded value for what is no event or does not
-/// fit its checksum. A line of an old journal has no checksum.
+/// The event of a line, without its checksum; json::value_t::discarded if the line is not an event
+/// or its checksum is wrong. Lines of older versions have no checksum, which is accepted.
 nlohmann::json journal_event(std::string_view line);
 
-/// All whole events of a journal, in order: that of line n is the n-1st. A torn last line is left
-/// out; any other damage is an InputError with the line's number, and so is a line without checksum
-/// behind one that has it, unless its process (since its event launch) writes none.
+/// The events of a journal, in order: element i is that of line i + 1. An incomplete last line is
+/// ignored. InputError, with the number of the line, for any other damage, and for a line without
+/// checksum after lines with one, unless a process that writes none has begun in between.
 std::vector<nlohmann::json> read_journal(const std::filesystem::path& file);
 
 }  // namespace assay

@@ -1,6 +1,6 @@
 #pragma once
-// The launches of one case, brought to one value or to the reason why there is none: the one rule
-// that tables and baselines share.
+// Summarizes the launches of one case to one value, or to the reason why there is none. Tables and
+// baselines share this rule.
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -8,35 +8,37 @@
 
 namespace assay {
 
-/// What makes two rows of one id comparable as launches: the hashes of the hardware and the
-/// software that their environment had. Rows of different ones are never brought to one number.
+/// The hashes of hardware and software of a row's environment. Rows of one id are launches of the
+/// same case only if their keys are equal; other rows are never summarized together.
 std::string environment_key(const nlohmann::json& result, const nlohmann::json& row);
 
-/// The launches of one id in one environment.
+/// The launches of one id in one environment, summarized.
 struct Launches {
   std::vector<nlohmann::json> rows;
-  std::string environment;  ///< environment_key
-  std::string
-      status;  ///< the gravest of its launches: one wrong launch makes the others' times worthless
+  std::string environment;  ///< environment_key()
+  /// The most severe status of any launch: if one launch is incorrect, the times of the others are
+  /// not reported.
+  std::string status;
   std::string reason;
-  std::vector<double> medians;  ///< of each launch; only where status is ok
-  double median = 0;            ///< of the launches' medians; for published rows the best time
+  std::vector<double> medians;  ///< seconds, of each launch; empty unless status is ok
+  double median = 0;            ///< median of `medians`; of published rows the shortest time
   bool published = false;
-  /// A published row may have a rate and no time. Its status is then `unsupported`, and this is the
-  /// greatest rate of its launches, with its name.
+  /// A published row may have a rate, but no time. Its status is then `unsupported`, and this is
+  /// the largest rate of the launches, with its name.
   double rate = 0;
   std::string rate_name;
   const nlohmann::json& first() const { return rows.front(); }
 };
 
-/// All rows of one id, which may come from several environments, as Launches with status, reason
-/// and median; in the order in which the environments first appear.
+/// Groups the rows of one id by their environments.
 class LaunchGroups {
  public:
-  /// A later attempt at a launch makes good a crash, never a wrong result.
+  /// Adds a row. A later attempt at the same launch replaces a row that crashed, but never one with
+  /// incorrect results.
   void add(nlohmann::json row, const std::string& environment);
+  /// One summary for each environment, in the order in which environments first appear.
   std::vector<Launches> summarized() const;
-  /// The same, with the rows moved out: nothing is left to be summarized.
+  /// The same, but moves the rows: the groups are then empty.
   std::vector<Launches> take();
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// The operations that a run is made of, as a row has them (row.layers of the result's schema).
+// The operations of a run of a network, with their times ("layers" of a row).
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -9,13 +9,15 @@
 
 namespace assay {
 
+/// The value of "layers".
 nlohmann::json layers_json(const std::vector<LayerTime>& layers);
 
-/// A layer of `row` as a row of its own, as far as a ceiling is concerned: work, algorithm, time.
+/// A layer of `row` in the form of a row, with the fields from which a ceiling is computed: work,
+/// algorithm, time.
 nlohmann::json layer_as_row(const nlohmann::json& row, const nlohmann::json& layer);
 
-/// Rates are amounts over seconds, and no two layers are of one name and direction. `where` is the
-/// place of the row; InputError as check_row.
+/// Checks that rates are amounts / seconds, and that no two layers have the same name and
+/// direction. InputError as in check_row(); `where` names the row.
 void check_layers(const nlohmann::json& row, const std::string& where);
 
 }  // namespace assay

@@ -1,5 +1,5 @@
 #pragma once
-// Files that a command may write.
+// Checks of the files that a command is going to write.
 
 #include <filesystem>
 #include <string>
@@ -8,13 +8,14 @@
 
 namespace assay {
 
-/// InputError unless `output`, given as `flag`, can be written (check_writable) and is none of
-/// `inputs`, under whatever name: a file, a folder with results below it, or the name of a shipped
-/// baseline. Asked before anything is read or timed, so that a refused command has touched nothing.
+/// InputError if `output`, the value of `flag`, cannot be written (check_writable) or is one of
+/// `inputs`, also under another name or through a link. An input is a file, a folder with results,
+/// or the name of a shipped baseline. Call it before anything is read or timed, so that a refused
+/// command changes nothing.
 void check_output(const std::string& flag, const std::filesystem::path& output,
                   const std::vector<std::string>& inputs);
 
-/// InputError if two outputs, each a flag and its file, are one file.
+/// InputError if two of the outputs (pairs of a flag and its file) are the same file.
 void check_outputs_differ(
     const std::vector<std::pair<std::string, std::filesystem::path>>& outputs);
 

@@ -1,5 +1,6 @@
 #pragma once
-// Parsing of JSON by simdjson, several times as fast as nlohmann's: a fleet's rows are a gigabyte.
+// Parsing of JSON by simdjson, several times faster than by nlohmann's parser. The results of a
+// fleet of nodes may have a gigabyte.
 
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -7,9 +8,9 @@
 
 namespace assay {
 
-/// The document of `text`, as json::parse makes it. Nothing for what is left to the slow parser:
-/// whatever is no JSON, a key given twice, numbers that do not fit, absurd nesting; and everything
-/// where Assay was built without simdjson.
+/// The same value as json::parse(text). Nothing if the caller must use json::parse instead: for
+/// invalid JSON, a repeated key, numbers that do not fit, very deep nesting, and always if Assay
+/// was built without simdjson.
 std::optional<nlohmann::json> quick_json(std::string_view text);
 
 }  // namespace assay

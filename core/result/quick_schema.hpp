@@ -1,7 +1,7 @@
 #pragma once
-// Whether a value is valid, for schemas of a few plain keywords: many times faster than valijson,
-// and as strict (test_quick_schema.cpp compares the two on random damage). It gives no reasons:
-// valijson does, for what is refused here.
+// Validation by a JSON schema that has only some common keywords: much faster than valijson, and as
+// strict (test_quick_schema.cpp compares them on randomly damaged values). It gives no reason for
+// an invalid value; valijson does.
 
 #include <deque>
 #include <memory>
@@ -12,8 +12,8 @@ namespace assay {
 
 class QuickSchema final {
  public:
-  /// Nothing where the schema has a keyword, or a use of one, that is not known here. References
-  /// are to places in `schema` itself.
+  /// Nothing if the schema uses a keyword that is not supported here. References must point into
+  /// `schema` itself.
   static std::optional<QuickSchema> compile(const nlohmann::json& schema);
   bool accepts(const nlohmann::json& value) const;
 
@@ -25,7 +25,7 @@ class QuickSchema final {
   static bool holds_of_object(const Node& node, const nlohmann::json& value);
   static bool holds_of_list(const Node& node, const nlohmann::json& value);
 
-  std::shared_ptr<const std::deque<Node>> nodes_;  ///< they point to each other
+  std::shared_ptr<const std::deque<Node>> nodes_;  ///< a deque, since nodes point to each other
   const Node* root_ = nullptr;
 };
 

@@ -1,24 +1,24 @@
 #pragma once
-// That a row's id, parameters and problem are of one case.
+// Checks that a row's id, parameters and problem belong to the same case.
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
 namespace assay {
 
-/// Holds parameters and problem of a row that Assay measured against its id: by the form of the id
-/// that the row tells, every parameter; without it (files of older versions), what stands in an id
-/// that begins with the benchmark's name. InputError, `where` + JSON pointer within the row + what
-/// was found and expected.
+/// Checks the id of a row that Assay measured against the row's parameters and problem. With the
+/// template of the id (row form 2), all parameters are checked; in files of older versions only
+/// those that the id contains, if it begins with the benchmark's name. InputError: `where`, the
+/// JSON pointer within the row, the value that was found, and the expected one.
 void check_identity(const nlohmann::json& row, const std::string& where);
 
-/// A row that was measured with another allocator than the system's (core/program/allocator.hpp):
-/// its environment must have found that one. `where` as above.
+/// Checks that the environment of a row with another allocator than the system's
+/// (core/program/allocator.hpp) has this allocator. InputError as above.
 void check_allocator(const nlohmann::json& row, const nlohmann::json& environment,
                      const std::string& where);
 
-/// Rows of one id have equal settings: the parameters of `row` against those of the first row of
-/// its id.
+/// Checks that the parameters of `row` equal those of `first`, the first row with its id.
+/// InputError as above.
 void check_equal_parameters(const nlohmann::json& row, const nlohmann::json& first,
                             const std::string& where);
 

@@ -1,6 +1,6 @@
 #pragma once
-// Where the rows of a result file are, without parsing them: so a file of a million rows is read
-// in parts, and by several threads.
+// Finds the rows of a result file without parsing them, so that several threads can read a file of
+// a million rows in parts.
 
 #include <cstdint>
 #include <istream>
@@ -10,7 +10,7 @@
 
 namespace assay {
 
-/// The text of one row, from its first brace to its last.
+/// The position of one row in the file, from its first brace to its last.
 struct RowPlace {
   std::uint64_t offset = 0, length = 0;  ///< bytes
 };
@@ -20,9 +20,9 @@ struct RowIndex {
   std::vector<RowPlace> rows;
 };
 
-/// Nothing unless the text is an object with one list "rows", all of whose elements are objects.
-/// Head and rows are not parsed: where each of them is valid JSON, so is the whole text, with the
-/// same content.
+/// The head and the positions of all rows. Nothing unless the text is an object with one list
+/// "rows", whose elements are all objects. Head and rows are not parsed: the text is valid JSON if
+/// each of them is, with the same content.
 std::optional<RowIndex> index_rows(std::istream& text);
 
 }  // namespace assay

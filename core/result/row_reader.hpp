@@ -1,6 +1,6 @@
 #pragma once
-// Result files of many rows (a fleet's): each row is checked as it is read, by several threads, and
-// only what a command needs of it stays in memory.
+// Reading of result files with many rows (those of a fleet of nodes). Several threads check the
+// rows as they are read, and only the parts that a command needs stay in memory.
 
 #include <filesystem>
 #include <functional>
@@ -9,13 +9,14 @@
 
 namespace assay {
 
-/// Called once a row is checked; erases from it what the caller does not need, and returns whether
-/// the row is kept. `text` is the row as JSON, as its file has it; `head` is the result without
-/// rows. Called by several threads, in any order; it depends on what it is given alone.
+/// Called for each row after it was checked. Erases the parts that the caller does not need, and
+/// returns whether to keep the row. `text`: the row's JSON text in its file; `head`: the result
+/// without rows. Several threads call it, in any order; it must depend on its arguments alone.
 using KeepRow =
     std::function<bool(nlohmann::json& row, std::string_view text, const nlohmann::json& head)>;
 
-/// read_result, with the same checks and errors, and of each row what `keep` leaves.
+/// Reads a result with the same checks and errors as read_result(). Its rows are those that `keep`
+/// has kept, in their order, as it left them.
 nlohmann::json read_result_rows(const std::filesystem::path& file, const KeepRow& keep,
                                 std::size_t threads);
 

@@ -1,6 +1,6 @@
 #pragma once
-// Reading JSON that others wrote: syntax, schema and version, with an error that names file,
-// pointer, found and expected.
+// Reading and writing of JSON files. Errors in files name the file, the JSON pointer, the value
+// that was found, and the expected one.
 
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
@@ -10,41 +10,42 @@
 
 namespace assay {
 
-/// Parses a file. InputError: "<file>: … (line, column). …" for what cannot be read or parsed (NaN
-/// and infinity included).
+/// Parses a file. InputError "<file>: … (line, column). …" if it cannot be read or parsed; NaN and
+/// infinity are not JSON.
 nlohmann::json read_json(const std::filesystem::path& file);
 
 /// Parses a text as read_json does. InputError or json::exception, without a place in a file.
 nlohmann::json parse_json(std::string_view text);
 
-/// Whether `value` is valid as `definition` of a schema ("result", "row").
+/// Whether `value` is valid by a definition ("row") of a schema ("result").
 bool satisfies(const nlohmann::json& value, const std::string& schema_name,
                const std::string& definition);
-/// The same by valijson alone, which is slow: what the quick check (quick_schema.hpp) must agree
-/// with.
+/// The same by valijson alone, which is slow. Tests compare the quick check (quick_schema.hpp) with
+/// it.
 bool satisfies_slowly(const nlohmann::json& value, const std::string& schema_name,
                       const std::string& definition);
 
-/// One violation: "<file> at /rows/3/status: found \"okay\", expected one of ok, …. Did you mean
-/// 'ok'?"
+/// The violations of a schema: "<shown_as> at /rows/3/status: found \"okay\", expected one of ok,
+/// …. Did you mean 'ok'?". Empty if the document is valid.
 std::vector<std::string> schema_errors(const nlohmann::json& document,
                                        const std::string& schema_name, const std::string& shown_as);
 
-/// read_json, then the schema results-schema/<schema_name>.schema.json; throws InputError with the
-/// first violations (up to 5).
+/// Reads a file (read_json()) and checks it against results-schema/<schema_name>.schema.json.
+/// InputError with up to 5 violations.
 nlohmann::json read_checked(const std::filesystem::path& file, const std::string& schema_name);
 
-/// Writes beside, syncs, renames. Refuses NaN and infinity (std::logic_error with the pointer).
-/// InputError for an unwritable place or a full disk; the old file then stands.
+/// Replaces a file, completely or not at all (whole_file.hpp). Throws std::logic_error, with the
+/// JSON pointer, for NaN and infinity, and InputError if the file cannot be written; the old file
+/// is then not changed.
 void write_json(const std::filesystem::path& file, const nlohmann::json& document);
-/// The same for text that is no JSON (Markdown, XML, HTML).
+/// The same for other text (Markdown, XML, HTML).
 void write_text(const std::filesystem::path& file, const std::string& text);
 
-/// InputError unless the file could be written (its folder exists or can be made, is writable):
-/// asked before anything is timed.
+/// InputError if the file could not be written (its folder is not writable, or cannot be created).
+/// Call it before anything is timed.
 void check_writable(const std::filesystem::path& file);
 
-/// Names (without .json) of the JSON files in a folder, sorted; none where there is no such folder.
+/// Names (without .json) of the JSON files in a folder, sorted; empty if the folder does not exist.
 std::vector<std::string> json_names(const std::filesystem::path& folder);
 
 }  // namespace assay

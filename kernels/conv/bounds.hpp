@@ -26,8 +26,8 @@ using sums::type_or;
 using sums::u_tf32;
 
 enum class Method { direct, winograd, fft };
-/// The way of summation behind an algorithm's name; names that say nothing ("", "auto") are held to
-/// the direct bound.
+/// The method of summation of an algorithm. An unknown algorithm ("", "auto") must satisfy the
+/// bound of `direct`, which is the tightest.
 Method method(const Executed& executed);
 
 /// Largest growth of the standard deviation of rounding errors in F(outputs x outputs, taps x taps)
@@ -35,12 +35,13 @@ Method method(const Executed& executed);
 /// 1/2, -1/2, 4, -4, … and infinity.
 double winograd_amplification(int outputs, int taps);
 
-/// Points of the largest Winograd transform for which the bounds were derived and compared with
-/// computed errors: F(6x6, 3x3). The tile that a backend declares widens its bound, so a larger one
-/// is not believed.
+/// Number of points of the largest Winograd transform, F(6x6, 3x3), for which bounds were derived
+/// and compared with computed errors. The bound grows with the tile that a backend declares, so
+/// results with a larger tile are not accepted.
 inline constexpr int most_winograd_points = 8;
 
-/// Why results of `executed` cannot be judged, if they cannot.
+/// The reason why results of `executed` cannot be judged; nothing if they can
+/// (Oracle::cannot_judge).
 std::optional<std::string> unjudged(const ConvProblem& problem, const Executed& executed);
 
 class ErrorModel : public sums::ErrorModel {
@@ -51,8 +52,8 @@ class ErrorModel : public sums::ErrorModel {
 
  private:
   Method method_;
-  double variance_ = 0;  ///< of a transformed algorithm's error over u^2 * squares
-  double rounding_ = 0;  ///< of the rounding of what is stored between its steps, likewise
+  double variance_ = 0;  ///< variance of a transformed algorithm's error, over u^2 * squares
+  double rounding_ = 0;  ///< the same of the roundings of values stored between its steps
   double nominal_squares_ = 0;
 };
 

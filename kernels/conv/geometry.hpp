@@ -1,6 +1,6 @@
 #pragma once
-// Index arithmetic of convolution that the oracle, the checksum and the bounds share. A backend
-// never includes this: it has its own, so that one mistake cannot hide in both.
+// Index arithmetic of convolution for the oracle, the checksum and the bounds. Backends must not
+// include it: they have their own, so that a mistake cannot be in both.
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace assay::convolution {
 
-/// One spatial dimension: output o reads input o*stride + t*step - pad at tap t.
+/// One spatial dimension: output o reads input o*stride + t*step - pad at tap t of the kernel.
 struct Axis {
   std::int64_t in, out, taps, stride, step, pad;
 

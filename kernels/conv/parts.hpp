@@ -1,5 +1,5 @@
 #pragma once
-// Parts of the convolution oracle that have a file of their own.
+// Parts of the convolution oracle that are in files of their own.
 
 #include <cstdint>
 #include <vector>
@@ -13,9 +13,9 @@ namespace assay::convolution {
 std::vector<std::int64_t> sample_outputs(const ConvProblem& problem, double budget,
                                          std::uint64_t seed);
 
-/// The weighted sum of all outputs. Sums over outputs, channels and batch are exchanged, so that no
-/// output is ever computed: the cost is that of reading the tensors times the number of taps. Exact
-/// for integers while it stays below 2^53.
+/// Oracle::checksum. Sums over outputs, channels and batch are exchanged, so that no single output
+/// is computed. The cost is that of reading the tensors once for each tap. Exact for integers if
+/// the sum stays below 2^53. `a`, `b`: the two inputs.
 double sum_of_outputs(const ConvProblem& problem, const Values& a, const Values& b,
                       const ChecksumWeights& weights);
 

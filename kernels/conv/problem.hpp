@@ -1,13 +1,16 @@
 #pragma once
-// Convolution: shapes by benchdnn descriptor, three directions, FLOPs and bytes, and the fp64
-// reference with its error bound.
+// Convolution, as deep-learning libraries define it (a cross-correlation):
+//   dst[n,o,y,x] = sum over c, i, j of
+//                  src[n, c, y*sh + i*(dh+1) - ph, x*sw + j*(dw+1) - pw] * weights[o,c,i,j]
+// where elements outside src are 0.
 //
-// Logical layouts (row-major): src [mb, ic, ih, iw], weights [g, oc/g, ic/g, kh, kw], dst [mb, oc,
-// oh, ow]. Tensor names: forward     src, weights -> dst bwd_data    diff_dst, weights -> diff_src
-// bwd_weights src, diff_dst -> diff_weights
-// Cross-correlation, as all deep-learning libraries: dst[n,o,y,x] = sum src[n,c,y*sh+i*(dh+1)-ph,
-// x*sw+j*(dw+1)-pw] * weights[o,c,i,j]. 3-D convolutions ([n,c,d,h,w]) use the same code with depth
-// 1 for 2-D.
+// Logical layouts (row-major):
+//   src [mb, ic, ih, iw], weights [g, oc/g, ic/g, kh, kw], dst [mb, oc, oh, ow]
+// 3-D convolutions have the depth before the height (src [mb, ic, id, ih, iw]). A gradient has its
+// tensor's layout and the prefix diff_. Tensor names:
+//   forward      src, weights      -> dst
+//   bwd_data     diff_dst, weights -> diff_src
+//   bwd_weights  src, diff_dst     -> diff_weights
 
 #include <cstdint>
 #include <memory>
@@ -21,8 +24,9 @@
 
 namespace assay {
 
-/// Extents of a convolution. Padding may differ on the two sides (ph before, ph_r after). Dilation
-/// as benchdnn: 0 = dense.
+/// Extents, by benchdnn's names: g groups, mb batch, ic and oc channels, i* input, o* output, k*
+/// kernel, s* stride, d* dilation (0: dense), p* padding before, p*_r padding after the input; the
+/// second letter is d for depth, h for height, w for width. A 2-D convolution has the depth 1.
 struct ConvShape {
   std::int64_t g = 1, mb = 2, ic = 0, id = 1, ih = 0, iw = 0, oc = 0, od = 1, oh = 0, ow = 0,
                kd = 1, kh = 0, kw = 0;
@@ -31,30 +35,31 @@ struct ConvShape {
   bool operator==(const ConvShape&) const = default;
 };
 
-/// benchdnn's descriptor "g1mb16ic64ih112oc128oh112kh3ph1": what is left out is derived as benchdnn
-/// does (mb 2, g 1, strides 1, output size from input and padding, padding from input and output
-/// size, width from height, height and width from depth). Padding on the right always follows from
-/// the output size. A name ("_n<name>" or n"name") at the end is ignored. InputError names the
-/// field: unknown, twice, zero, negative, over 64 bits, groups that do not divide, impossible
-/// output size (also where windows would lie wholly in padding that nobody asked for, which
-/// benchdnn accepts).
+/// Parses benchdnn's descriptor "g1mb16ic64ih112oc128oh112kh3ph1". Missing fields get benchdnn's
+/// defaults: mb 2, g 1, strides 1, the output size from input and padding, the padding from input
+/// and output size, the width from the height, height and width from the depth. Padding after the
+/// input (p*_r) always follows from the output size. A name at the end ("_n<name>" or n"name") is
+/// ignored. InputError names the field that is unknown, given twice, zero, negative or over 64
+/// bits, groups that do not divide the channels, and an impossible output size. Unlike benchdnn, it
+/// refuses output sizes for which a window would lie completely in padding that was not given.
 ConvShape parse_conv(const std::string& descriptor);
-/// The normalised descriptor: [g] mb ic ih [iw] oc oh [ow] kh [kw] [sh..] [dh..] [ph..]. Widths of
-/// square problems, strides of 1, dilations of 0 and padding of 0 are left out where parse_conv
-/// finds them by itself: parse_conv(to_descriptor(s)) == s.
+/// The normalised descriptor: [g] mb ic ih [iw] oc oh [ow] kh [kw] [sh..] [dh..] [ph..]. It omits
+/// widths, strides, dilations and padding that parse_conv derives:
+/// parse_conv(to_descriptor(s)) == s.
 std::string to_descriptor(const ConvShape& shape);
 
-/// The value of the setting "layout" for activations with channels innermost and plain weights,
-/// which an operation packs in every run where it needs them packed: as the layers of a network,
-/// whose weights an optimizer updates after each step. Under other values a backend lays weights
-/// out once, before it is timed.
+/// The value of the setting "layout" with which a convolution runs as a layer of a network:
+/// activations have their channels innermost (nhwc), and weights are row-major, because an
+/// optimizer updates them after each step. If an operation needs packed weights, it packs them in
+/// each run, and that is timed. With other values of "layout" a backend packs weights once,
+/// untimed.
 inline constexpr const char* plain_weights_layout = "nhwc_oihw";
 
 enum class ConvDirection { forward, bwd_data, bwd_weights };
-/// Names of directions, in the enumeration's order.
+/// Names of directions, in the order of the enumerators.
 const std::vector<std::string>& conv_direction_names();
 const std::string& name(ConvDirection direction);
-/// The direction of that name; InputError for a name that is none.
+/// The direction of that name; InputError for an unknown name.
 ConvDirection conv_direction(const std::string& name);
 
 class ConvProblem final : public ProblemOf<ConvProblem> {
@@ -64,16 +69,16 @@ class ConvProblem final : public ProblemOf<ConvProblem> {
   ConvProblem(const ConvShape& shape, ConvDirection direction, Precision precision);
   std::string canonical() const override;
   nlohmann::json json() const override;
-  /// 2 * mb * oc * od*oh*ow * ic/g * kd*kh*kw, the nominal count that everybody quotes (padding
-  /// taps included).
+  /// 2 * mb * oc * od*oh*ow * ic/g * kd*kh*kw: the usual count, which includes products with
+  /// padding.
   double flops() const override;
+  /// The bytes of all three tensors.
   double bytes() const override;
 
   const ConvShape& shape() const { return shape_; }
   ConvDirection direction() const { return direction_; }
   Precision precision() const { return precision_; }
-  /// Specs without layout: the two inputs, then the output, in the order of the table above,
-  /// row-major bytes.
+  /// Specs in row-major order: the two inputs, then the output, in the order of the table above.
   std::vector<TensorSpec> tensors() const;
 
  private:
@@ -82,16 +87,17 @@ class ConvProblem final : public ProblemOf<ConvProblem> {
   Precision precision_;
 };
 
-/// Why no backend computes this problem in its precision; nothing where one may.
+/// The reason why this problem does not exist in its precision; nothing if it does.
 std::optional<std::string> why_not_precision(const ConvProblem& problem);
 
-/// Operations of Winograd's F(tile x tile, kh x kw) in each direction: the products in the
-/// transformed domain and their additions; the transforms themselves are left out. 0 where this is
-/// unknown: the tile is not given, or the shape is none that Winograd computes.
+/// Operations of Winograd's F(tile x tile, kh x kw) (A. Lavin and S. Gray, Fast Algorithms for
+/// Convolutional Neural Networks, arXiv:1509.09308): products in the transformed domain and their
+/// additions, without the transforms. 0 if they are unknown, because the tile is not given or
+/// Winograd cannot compute the shape.
 double winograd_flops(const ConvProblem& problem, int tile);
 
-/// fp64 values of single outputs, bounds by reduction length, precision and algorithm
-/// (docs/method.md).
+/// Expected values of single output elements in fp64, and error bounds, which depend on the number
+/// of products, the precision and the algorithm (docs/method-conv.md).
 std::unique_ptr<Oracle> conv_oracle(const ConvProblem& problem);
 
 }  // namespace assay

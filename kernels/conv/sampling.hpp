@@ -1,23 +1,24 @@
 #pragma once
-// Which elements of an output are compared with the reference when all would cost too much: where
-// implementations go wrong (the first and last of everything, the last partial block), and a random
-// rest. Of whatever operation.
+// Chooses the output elements that are compared with the reference if all would cost too much:
+// those where implementations are often wrong (first and last elements, the last partial block),
+// and random ones. For all operations.
 
 #include <cstdint>
 #include <vector>
 
 namespace assay::sampling {
 
-/// Coordinates of one dimension of an output at which implementations change what they do: the
-/// ends and the middle, and what is added.
+/// Coordinates of one dimension of an output that are always checked: both ends, the middle, and
+/// those that are added.
 class Marks {
  public:
   explicit Marks(std::int64_t extent);
-  /// Ignored outside the dimension.
+  /// Adds a coordinate; does nothing if it is outside the dimension.
   void add(std::int64_t at);
-  /// First element of the last block of `size`, the one before it, and the end of the first block.
+  /// Adds, for blocks of `size`: the first coordinate of the last block, the one before it, and the
+  /// last one of the first block.
   void add_blocks(std::int64_t size);
-  /// Sorted, each once.
+  /// All coordinates, sorted and distinct.
   std::vector<std::int64_t> take();
 
  private:
@@ -25,10 +26,10 @@ class Marks {
   std::vector<std::int64_t> at_;
 };
 
-/// Indices of elements of an output of these extents (row-major), sorted, each once: all of them
-/// where that costs at most `budget`, else all corners that fit, every mark of every dimension, and
-/// random elements. An element costs `each` multiply-adds, and about as much as 32 more, to find
-/// its inputs and to be stored, so that short sums do not make samples of millions. At least 16.
+/// Row-major indices of elements of an output with these extents, sorted and distinct. All elements
+/// if they cost at most `budget`; else as many corners as fit, each mark of each dimension, and
+/// random elements; at least 16. An element costs `each` multiply-adds, and 32 more for finding its
+/// inputs and storing it, so that short sums do not give samples of millions.
 std::vector<std::int64_t> chosen_elements(const std::vector<std::int64_t>& extents,
                                           const std::vector<std::vector<std::int64_t>>& marks,
                                           double each, double budget, std::uint64_t seed);

@@ -1,6 +1,5 @@
 #pragma once
-// Error bounds of sums of products, of whatever operation: docs/method-conv.md derives every
-// formula here.
+// Error bounds of sums of products, for all operations. docs/method-conv.md derives the formulas.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,37 +9,39 @@
 
 namespace assay::sums {
 
-/// Name of an accumulator (Executed::accumulate) with fp32's digits that drops what does not fit,
-/// as tensor cores do: CUDA's name of rounding towards zero.
+/// Name of an accumulator (Executed::accumulate) that has the digits of fp32 and truncates, as
+/// tensor cores do. _rz is CUDA's suffix for rounding towards zero.
 inline constexpr const char* truncating_fp32 = "fp32_rz";
 
-/// Relative 2-norm error, about, of sums of products whose two operands were rounded to tf32 (each
-/// by at most u = 2^-11, 0.43 u in the root mean square of uniform significands). An fp32 result
-/// whose norm bound is wider could come from tf32 arithmetic.
+/// Approximate relative 2-norm error of sums of products whose two operands were rounded to tf32
+/// (each by at most u = 2^-11; for uniform significands the root mean square is 0.43 u). An fp32
+/// result with a larger bound of the norm could not be told from tf32 arithmetic.
 inline constexpr double error_of_tf32 = 3e-4;
 
-/// exp(-60) = 1e-26: with any number of outputs and partial sums, it does not happen.
+/// Logarithm of a probability that counts as zero: exp(-60) = 1e-26, for any number of outputs and
+/// partial sums.
 inline constexpr double never = -60;
 
-/// What the reference knows of one output element's sum of products.
+/// What the reference computes for the sum of products of one output element.
 struct Terms {
-  double value = 0;     ///< sum
-  double squares = 0;   ///< sum of squared products, ||ab||_2^2
-  double absolute = 0;  ///< sum of |products|, ||ab||_1
-  std::int64_t count = 0;
+  double value = 0;        ///< sum
+  double squares = 0;      ///< sum of squared products, ||ab||_2^2
+  double absolute = 0;     ///< sum of |products|, ||ab||_1
+  std::int64_t count = 0;  ///< number of products
 };
 
-/// The terms of data that are not independent and symmetric about zero, as a network's are not: a
-/// partial sum may be as large as all magnitudes together, so that the variance of a sum's rounding
-/// errors is at most (u^2 / 3) K ||ab||_1^2 where random data have (u^2 / 6) K ||ab||_2^2.
+/// The terms of data that are not random (Values::random), such as those of a network. A partial
+/// sum of K products may be as large as all magnitudes together, so the variance of a sum's
+/// rounding errors is at most (u^2 / 3) K ||ab||_1^2; for random data it is (u^2 / 6) K ||ab||_2^2.
 inline Terms of_any_data(Terms terms) {
   terms.squares = 2 * terms.absolute * terms.absolute;
   return terms;
 }
 
-/// Sums products. For fp64 problems the reference must be better than fp64: Ogita, Rump and Oishi's
-/// Dot2, whose error is that of twice the precision. Products of narrower types are exact in fp64,
-/// and its u = 2^-53 is negligible to theirs.
+/// Sums products. For fp64 problems the reference must be more precise than fp64: `compensated`
+/// sums use Dot2, which is as precise as twice the precision (T. Ogita, S. M. Rump and S. Oishi,
+/// Accurate sum and dot product, SIAM J. Sci. Comput. 26, 2005). Products of narrower types are
+/// exact in fp64, whose roundoff is negligible beside theirs.
 class Sum {
  public:
   explicit Sum(bool compensated) : compensated_(compensated) {}
@@ -54,61 +55,63 @@ class Sum {
   std::int64_t count_ = 0;
 };
 
-/// Mean of squares, and maximum, of evenly spaced elements.
+/// Mean square and largest magnitude of a sample of evenly spaced elements.
 struct Moments {
   double mean_square = 0, largest = 0;
 };
 Moments moments(const Values& values, std::int64_t elements);
 
-/// Natural logarithm of a bound of P(|sum of `count` independent zero-mean products| > limit)
-/// (Bernstein), for products of mean square `mean_square` and magnitude at most `largest`; very
-/// negative: cannot happen.
+/// Natural logarithm of an upper bound of P(|sum of `count` independent products| > limit), by
+/// Bernstein's inequality, for products with mean 0, mean square `mean_square` and magnitude at
+/// most `largest`; very negative if it is impossible.
 double log_tail(double count, double mean_square, double largest, double limit);
 
-/// Bits of a type's significand (integers exactly held: |v| <= 2^bits).
+/// Number of bits of a type's significand; integers up to 2^bits are exact.
 int significand_bits(DataType type);
 
-/// The type named, or `otherwise` for names that are no element type ("tf32", "", "int8").
+/// The element type of this name, or `otherwise` for other names ("tf32", "", "int8").
 DataType type_or(const std::string& name_of_type, DataType otherwise);
 
-/// Largest magnitude m such that sums of `k` products of integers in [-m, m] are exact in
-/// `executed`'s arithmetic, for inputs of type `in`; 0 where there is none. `scale` and `added`: of
-/// results scale * sum + added * (an integer of the same magnitude).
+/// The largest m such that sums of `k` products of integers in [-m, m] are exact in the arithmetic
+/// of `executed`, for inputs of type `in`; 0 if there is none. With `scale` and `added`, the
+/// results scale * sum + added * (an integer in [-m, m]) must be exact, too.
 int exact_magnitude(Precision precision, const Executed& executed, DataType in, double k,
                     double scale = 1, double added = 0);
 
-/// Magnitude of the full-significand pass of an integer argument.
+/// Oracle::full_magnitude of an integer argument.
 int full_magnitude(DataType type);
 
-/// Operands of a tensor core in tf32: 11 significant bits, the others rounded or merely dropped, as
-/// the library likes, so that the relative error is below 2^-10.
+/// Bound of the relative error of a tensor core's tf32 operands. They keep 11 significant bits;
+/// libraries round or truncate the others, so the error is below 2^-10.
 inline constexpr double u_tf32 = 0x1p-10;
-/// Deviation of one product's relative error when both operands lose digits: see method-conv.md.
+/// Standard deviation of the relative error of a product of two such operands (method-conv.md).
 inline constexpr double tf32_deviation = 0.76 * u_tf32;
-/// Products that a tensor core adds at once, at the least.
+/// The smallest number of products that a tensor core adds at once.
 inline constexpr double products_at_once = 4;
 
 /// Variance of the error of a sum of `terms` products, over u^2 times their squared norm:
 /// sequential, the worst of all orders; `truncates`: by an accumulator that drops digits.
 double variance_of_sum(double terms, bool truncates);
 /// Whether results of a precision may come of such an accumulator, and `executed` says so. A row of
-/// fp32 or fp64 promises an arithmetic of its own, whatever the backend says.
+/// Whether the accumulator truncates (truncating_fp32). False for fp32 and fp64, which do not allow
+/// it, whatever the backend reports.
 bool drops_digits(Precision precision, const Executed& executed);
 
-/// Bounds of direct sums, in any order.
+/// Error bounds of direct sums in any order.
 class ErrorModel {
  public:
-  /// `samples`: how many outputs are judged together (the more, the further the largest error, and
-  /// the steadier the norm).
+  /// `samples`: number of outputs that are judged together. With more of them, the largest error is
+  /// larger, and the norm varies less.
   ErrorModel(Precision precision, const Executed& executed, std::size_t samples);
   Expected expected(const Terms& terms) const;
 
-  /// Unit roundoff that results of this precision are held to, by what executed says of its
-  /// accumulator, never coarser than the storage.
+  /// Unit roundoff of the accumulator that `executed` reports, but at most that which the precision
+  /// allows.
   static double accumulator_roundoff(Precision precision, const Executed& executed);
 
  protected:
-  /// With the rounding of the result itself. `most`, `typical`: largest and typical error before.
+  /// The expected value with bounds that include the rounding of the result itself. `most`,
+  /// `typical`: largest and typical error before it is rounded.
   Expected rounded(double value, double most, double typical) const;
 
   bool exact_;               ///< integer arithmetic

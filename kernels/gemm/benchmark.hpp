@@ -7,10 +7,10 @@ namespace assay {
 
 const OperationBenchmark& gemm_benchmark();
 
-/// The library that the backend blas opens, for every benchmark that it computes; ids leave out the
-/// default.
+/// The dimension `blas`, for all benchmarks with the backend blas: the BLAS library that it opens.
+/// The id omits the default.
 Dimension blas_library();
-/// Other backends open none: theirs is the default.
+/// Sets the dimension to its default if another backend is chosen.
 void settle_blas_library(Settings& settings);
 
 }  // namespace assay

@@ -29,7 +29,7 @@ class Bounds : public sums::ErrorModel {
     const double deviation = std::sqrt(variance);
     return rounded(value, deviations_ * deviation, norm_deviations_ * deviation);
   }
-  /// Standard deviations beyond which no error is.
+  /// The number of standard deviations that no error of a correct result exceeds.
   double deviations() const { return deviations_; }
 };
 

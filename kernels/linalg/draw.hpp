@@ -1,6 +1,6 @@
 #pragma once
-// Which inputs a reference was computed of, so that one pass over all observations serves every
-// output and every check of them.
+// Parts of references that make one pass over all observations: a fingerprint of the inputs, by
+// which several outputs and checks share one pass, and precise sums.
 
 #include <algorithm>
 #include <cstdint>
@@ -10,8 +10,9 @@
 
 namespace assay::linalg {
 
-/// Evenly spaced elements of all inputs: all of small ones. Different draws of random values differ
-/// there: 64 values of at least 3 each would be equal once in 10^30 draws.
+/// Evenly spaced elements of all inputs (of small inputs all elements), by which different draws of
+/// random values are told apart. 64 elements with at least 3 possible values each are equal in two
+/// draws with a probability of at most 3^-64 = 10^-30.
 inline std::vector<double> fingerprint(const std::vector<TensorSpec>& arguments,
                                        const Inputs& inputs) {
   constexpr std::int64_t most = 64;
@@ -26,8 +27,8 @@ inline std::vector<double> fingerprint(const std::vector<TensorSpec>& arguments,
   return values;
 }
 
-/// Sums of many columns, each with the rounding errors of its additions (Knuth's TwoSum), so that
-/// additions cost nothing of fp64's precision.
+/// Sums of columns. Each also sums the rounding errors of its additions (Knuth's TwoSum), so that
+/// the additions lose no precision of fp64.
 class ColumnSums {
  public:
   explicit ColumnSums(std::size_t columns) : sums_(columns), low_(columns) {}

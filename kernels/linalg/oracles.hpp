@@ -1,5 +1,5 @@
 #pragma once
-// The oracle of each kernel of data analysis, one file each.
+// The oracles of the kernels of data analysis. Each is in a file of its own.
 
 #include <memory>
 
@@ -10,7 +10,7 @@ namespace assay::linalg {
 std::unique_ptr<Oracle> syrk_oracle(const LinalgProblem& problem);
 std::unique_ptr<Oracle> eigh_oracle(const LinalgProblem& problem);
 std::unique_ptr<Oracle> qr_oracle(const LinalgProblem& problem);
-/// Of moments and hinge_hessian.
+/// For moments and hinge_hessian.
 std::unique_ptr<Oracle> moments_oracle(const LinalgProblem& problem);
 std::unique_ptr<Oracle> kmeans_assign_oracle(const LinalgProblem& problem);
 std::unique_ptr<Oracle> hinge_oracle(const LinalgProblem& problem);

@@ -1,28 +1,29 @@
 #pragma once
-// The dense kernels of data analysis, over a table of n observations (rows) of d features.
+// Kernels of data analysis, on a table of n observations (rows) with d features (columns).
 //
-// Logical layouts, row-major. Inputs have the precision of the problem; sums over observations are
-// fp64, except that of syrk, which is BLAS's.
+// Logical layouts are row-major. Inputs have the type of the problem's precision. Sums over
+// observations are fp64, except c of syrk, which has the type of its input, as in BLAS.
 //   syrk           x [n,d] -> c [d,d] = x^T x, both triangles: the Gram matrix
 //   moments        x [n,d], shift [d] -> sums [d] = sum_i (x_i - shift),
-//                  gram [d,d] = sum_i (x_i - shift)(x_i - shift)^T, both triangles: with a shift
-//                  near the mean what the covariance matrix of PCA is made of
-//   eigh           a [d,d], of which the lower triangle is read -> w [d] eigenvalues, ascending,
-//                  v [d,d], whose columns are the orthonormal eigenvectors
-//   qr             x [n,d], n >= d -> r [d,d], upper triangular, diagonal >= 0: x = q r
-//   kmeans_assign  x [n,d], centroids [k,d] -> labels [n] (s32), the nearest centroid, of equally
-//                  near ones the first; sums [k,d] and counts [k] (fp64) of the observations of
-//                  each centroid; inertia [1] = sum_i ||x_i - centroids[labels_i]||^2
+//                  gram [d,d] = sum_i (x_i - shift)(x_i - shift)^T, both triangles. PCA computes
+//                  its covariance matrix from them, with a shift near the mean
+//   eigh           a [d,d] (symmetric; only the lower triangle is read) -> eigenvalues w [d],
+//                  ascending; v [d,d], whose columns are the orthonormal eigenvectors
+//   qr             x [n,d], n >= d -> r [d,d], upper triangular with diagonal >= 0, where x = q r
+//   kmeans_assign  x [n,d], centroids [k,d] -> labels [n] (s32): index of the nearest centroid, the
+//                  lowest of equally near ones; sums [k,d] and counts [k] (fp64) of the
+//                  observations of each centroid; inertia [1] = sum_i ||x_i -
+//                  centroids[labels_i]||^2
 //   hinge          x [n,d], y [n], w [d + 1] (its last element is the intercept), slope [1]:
 //                  with z_i = 1 - y_i (x_i w[:d] + w[d]) and s_i = min(max(slope z_i, 0), 1)
 //                  -> s [n], losses [4] = {sum max(z, 0), sum s, sum s z, sum s^2},
 //                  direction [d + 1] = sum_i s_i y_i (x_i, 1)
 //   hinge_hessian  x [n,d], s [n] -> h [d + 1, d + 1] = sum over 0 < s_i < 1 of (x_i, 1)(x_i, 1)^T,
 //                  both triangles
-// hinge is the objective of a linear support vector machine and, where slope > 0, that of its
-// smoothed form: slope z^2 / 2 up to z = 1 / slope, then z - 1 / (2 slope), in total
-// sum s z - sum s^2 / (2 slope). s are its derivatives, and C s is feasible for the dual problem
-// (docs/method-linalg.md).
+// hinge computes the objective of a linear support vector machine and, if slope > 0, that of its
+// smoothed form. The smoothed loss is slope z^2 / 2 up to z = 1 / slope, then z - 1 / (2 slope);
+// its sum over all observations is sum s z - sum s^2 / (2 slope). s are its derivatives, and C s is
+// feasible for the dual problem (docs/method-linalg.md).
 
 #include <cstdint>
 #include <memory>
@@ -36,7 +37,7 @@
 namespace assay {
 
 enum class LinalgKernel { syrk, moments, eigh, qr, kmeans_assign, hinge, hinge_hessian };
-/// Names of kernels, in the enumeration's order.
+/// Names of kernels, in the order of the enumerators.
 const std::vector<std::string>& linalg_kernel_names();
 std::string name(LinalgKernel kernel);
 
@@ -48,9 +49,9 @@ struct LinalgShape {
   bool operator==(const LinalgShape&) const = default;
 };
 
-/// "syrk:n262144d250" (kernel, observations, features), "eigh:d250",
-/// "kmeans_assign:n262144d250k3". InputError names the field: unknown, missing, twice, zero,
-/// negative, too large.
+/// Parses "syrk:n262144d250" (kernel, observations, features), "eigh:d250" or
+/// "kmeans_assign:n262144d250k3". InputError names the field that is unknown, missing, given twice,
+/// zero, negative or too large.
 LinalgShape parse_linalg(const std::string& descriptor);
 /// The normalised descriptor: parse_linalg(to_descriptor(s)) == s.
 std::string to_descriptor(const LinalgShape& shape);
@@ -63,13 +64,17 @@ class LinalgProblem final : public ProblemOf<LinalgProblem> {
       : shape_(shape), precision_(precision) {}
   std::string canonical() const override { return to_descriptor(shape_); }
   nlohmann::json json() const override;
-  /// As LAPACK counts them where it does (LAPACK Working Note 41, appendix C). syrk: n d (d + 1),
-  /// the distinct elements of c alone; moments and hinge_hessian (of d + 1 features, as if every
-  /// row were selected) the same; eigh: 9 d^3 (the symmetric QR algorithm with all eigenvectors,
-  /// Golub and Van Loan, Matrix Computations, section 8.3); qr: 2 d^2 (n - d / 3), r alone;
-  /// kmeans_assign: n d (2 k + 1); hinge: 4 n (d + 1).
+  /// Operations, as LAPACK counts them if it does (LAPACK Working Note 41, appendix C):
+  ///   syrk           n d (d + 1): one triangle of c
+  ///   moments        the same
+  ///   eigh           9 d^3: the symmetric QR algorithm with all eigenvectors (Golub and Van Loan,
+  ///                  Matrix Computations, section 8.3)
+  ///   qr             2 d^2 (n - d / 3): r without q
+  ///   kmeans_assign  n d (2 k + 1)
+  ///   hinge          4 n (d + 1)
+  ///   hinge_hessian  as syrk with d + 1 features, as if the sum included every row
   double flops() const override;
-  /// Every input read once, every output written once.
+  /// Each input read once, each output written once.
   double bytes() const override;
 
   const LinalgShape& shape() const { return shape_; }
@@ -82,7 +87,7 @@ class LinalgProblem final : public ProblemOf<LinalgProblem> {
   Precision precision_;
 };
 
-/// fp64 values of single outputs and their bounds (docs/method-linalg.md).
+/// Expected values of single output elements in fp64, and error bounds (docs/method-linalg.md).
 std::unique_ptr<Oracle> linalg_oracle(const LinalgProblem& problem);
 
 }  // namespace assay

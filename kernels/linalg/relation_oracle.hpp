@@ -1,7 +1,7 @@
 #pragma once
-// What the oracles of matrix factorizations have in common: every output is judged by relations,
-// which multiply the factors by random vectors. A product with a matrix costs as much as its number
-// of elements, so that checking a factorization is cheap beside making it.
+// The base of the oracles of matrix factorizations. All outputs are judged by relations, which
+// multiply the factors by random vectors. A product of a matrix and a vector takes one operation
+// for each element, so checking a factorization is much cheaper than computing it.
 
 #include <cstdint>
 #include <vector>
@@ -26,15 +26,15 @@ class RelationOracle : public Oracle {
   LinalgProblem problem_;
 };
 
-/// Vectors that are multiplied at once. For a matrix m and d random vectors z of independent
-/// elements, zero in the mean, ||m z||_F sqrt(d) / ||z||_F estimates ||m||_F (Hutchinson): of eight
-/// vectors the estimate is below a fifth of it once in 10^4 times, and one wrong column, row or
-/// element of m is in every product.
+/// Number of random vectors. For a matrix m with d columns and random vectors z [d, vectors] with
+/// independent elements of mean 0, ||m z||_F sqrt(d) / ||z||_F estimates ||m||_F (Hutchinson). With
+/// 8 vectors the estimate is less than a fifth of ||m||_F with a probability of 10^-4. A single
+/// wrong column, row or element of m affects every product.
 inline constexpr std::int64_t vectors = 8;
 
-/// d vectors' elements, row-major [d, vectors]: element v of row i belongs to vector v.
+/// Vectors of d elements, row-major [d, vectors]: column v is vector v.
 using Block = std::vector<double>;
-/// Uniform in (-1, 1).
+/// Vectors with elements that are uniform in (-1, 1).
 Block random_vectors(std::int64_t d, std::uint64_t seed);
 /// ||.||_F
 double norm(const Block& block);

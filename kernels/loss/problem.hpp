@@ -1,20 +1,23 @@
 #pragma once
 // Softmax cross-entropy with label smoothing (C. Szegedy et al., Rethinking the Inception
-// Architecture for Computer Vision, CVPR 2016, section 7), of the last layer's bias, and its
-// gradients, in one pass.
+// Architecture for Computer Vision, CVPR 2016, section 7) and its gradients, in one pass. It also
+// adds the bias of the last layer.
 //
-// Of sample n, with x = logits[n] + bias, label y = labels[n] in [0, classes), smoothing e:
+// For sample n, with x = logits[n] + bias, label y = labels[n] in [0, classes), smoothing e:
 //   p_c = exp(x_c) / sum_k exp(x_k),  q_c = (1 - e) [c = y] + e / classes
-//   losses[n] = -sum_c q_c ln p_c,  correct[n] = 1 where x_y is the largest (of equally large ones
-//   the first), else 0
-//   diff_logits[n,c] = scale (p_c - q_c) / samples,  diff_bias[c] = sum_n of it, before it is
-//   rounded
-// `scale` is the factor of mixed-precision training that keeps small gradients from underflowing
-// (P. Micikevicius et al., Mixed Precision Training, ICLR 2018); losses are without it.
+//   losses[n] = -sum_c q_c ln p_c
+//   correct[n] = 1 if c = y is the first largest x_c, else 0
+//   diff_logits[n,c] = scale (p_c - q_c) / samples
+//   diff_bias[c] = sum_n diff_logits[n,c], of the values before they are rounded
+// `scale` is the loss scale of mixed-precision training, which keeps small gradients from
+// underflowing (P. Micikevicius et al., Mixed Precision Training, ICLR 2018). losses do not include
+// it.
 //
-// Logical layouts (row-major): logits, diff_logits [samples, classes], in the precision's storage;
-// bias, diff_bias [classes], losses [samples], scale [1], in fp32 (fp64 for fp64); labels, correct
-// [samples], s32. Tensor names:
+// Logical layouts (row-major) and types:
+//   logits, diff_logits [samples, classes]                       the type of the precision
+//   bias, diff_bias [classes], losses [samples], scale [1]       fp32 (in fp64 problems fp64)
+//   labels, correct [samples]                                    s32
+// Tensor names:
 //   training    logits, bias, labels, scale -> losses, correct, diff_logits, diff_bias
 //   validation  logits, bias, labels -> losses, correct
 
@@ -43,13 +46,13 @@ class LossProblem final : public ProblemOf<LossProblem> {
  public:
   static constexpr const char* kind_name = "loss";
   static constexpr const char* kind_version = problem_version::loss;
-  /// InputError for extents below 1, a class count beyond 2^30 or a smoothing outside of [0, 1).
+  /// InputError for extents below 1, more than 2^30 classes, or a smoothing outside [0, 1).
   LossProblem(const LossShape& shape, LossPass pass, Precision precision);
   std::string canonical() const override;  ///< "mb16c1000ls0.1"
   nlohmann::json json() const override;
-  /// 0: memory traffic is what this costs, and no count of its operations is common.
+  /// 0: memory traffic bounds it, and there is no common count of its operations.
   double flops() const override { return 0; }
-  /// Every input read once, every output written once.
+  /// Each input read once, each output written once.
   double bytes() const override;
 
   const LossShape& shape() const { return shape_; }
@@ -64,10 +67,10 @@ class LossProblem final : public ProblemOf<LossProblem> {
   Precision precision_;
 };
 
-/// Why no backend computes this problem in its precision; nothing where one may.
+/// The reason why this problem does not exist in its precision; nothing if it does.
 std::optional<std::string> why_not_precision(const LossProblem& problem);
 
-/// fp64 values of all outputs and their bounds (docs/method-training.md).
+/// Expected values of all outputs in fp64, and error bounds (docs/method-training.md).
 std::unique_ptr<Oracle> loss_oracle(const LossProblem& problem);
 
 }  // namespace assay

@@ -1,23 +1,24 @@
 #pragma once
-// Batch normalization (S. Ioffe and C. Szegedy, Batch Normalization, ICML 2015), with the addition
-// and the rectifier that follow it in a residual network.
+// Batch normalization (S. Ioffe and C. Szegedy, Batch Normalization, ICML 2015), optionally fused
+// with the addition and the rectifier (ReLU) that follow it in a residual network.
 //
-// For each channel c, over the m = mb * ih * iw elements of it:
+// For each channel, with sums over its m = mb * ih * iw elements x of src:
 //   mean = sum x / m,  variance = sum (x - mean)^2 / m,  inverse = 1 / sqrt(variance + epsilon)
 //   y = scale (x - mean) inverse + shift
-// fused none: dst = y; relu: dst = max(y, 0); add_relu: dst = max(y + addend, 0).
-// Backward, with g = diff_dst, but 0 where a rectifier's dst is not above 0:
+//   dst = y (fusion none), max(y, 0) (relu), or max(y + addend, 0) (add_relu)
+// Backward, with g = diff_dst; with a rectifier, g = 0 where dst is 0:
 //   diff_shift = sum g,  diff_scale = sum g (x - mean) inverse,  diff_addend = g
 //   diff_src = scale inverse (g - diff_shift / m - (x - mean) inverse diff_scale / m)
 //
-// Logical layouts (row-major): src, addend, dst and their gradients [mb, ic, ih, iw]; all others
-// [ic], in fp32 for 16-bit activations. Tensor names:
+// Logical layouts (row-major): src, addend, dst and their gradients are [mb, ic, ih, iw] in the
+// type of the precision. All other tensors are [ic], in fp32 for 16-bit precisions. Tensor names:
 //   forward_training   src, [addend], scale, shift -> dst, mean, variance
 //   forward_inference  src, [addend], scale, shift, mean, variance -> dst
 //   backward           src, [dst], diff_dst, scale, mean, variance
 //                        -> diff_src, diff_scale, diff_shift, [diff_addend]
-// addend and diff_addend exist for add_relu, the dst that is read for both rectifiers. So that a
-// backward pass is a function of what it reads, mean, variance and dst are inputs of it.
+// addend and diff_addend exist with add_relu, the input dst of backward with relu and add_relu.
+// mean, variance and dst are inputs of the backward pass, so that its results depend on its inputs
+// alone.
 
 #include <cstdint>
 #include <memory>
@@ -31,33 +32,33 @@
 
 namespace assay {
 
-/// PyTorch's default.
+/// epsilon above; PyTorch's default.
 inline constexpr double norm_epsilon = 1e-5;
 
 struct NormShape {
   std::int64_t mb = 0, ic = 0, ih = 0, iw = 0;
   bool operator==(const NormShape&) const = default;
-  /// Elements of a channel.
+  /// Number of elements of a channel.
   std::int64_t per_channel() const { return mb * ih * iw; }
 };
 
-/// "mb16ic64ih56" (width as height where it is left out), as benchdnn's. InputError names the
-/// field: unknown, missing, twice, zero, negative, too large.
+/// Parses "mb16ic64ih56", as benchdnn does; a missing width is the height. InputError names the
+/// field that is unknown, missing, given twice, zero, negative or too large.
 NormShape parse_norm(const std::string& descriptor);
 /// The normalised descriptor: parse_norm(to_descriptor(s)) == s.
 std::string to_descriptor(const NormShape& shape);
 
 enum class NormDirection { forward_training, forward_inference, backward };
-/// Names in the enumeration's order.
+/// Names of the enumerators, in their order.
 const std::vector<std::string>& norm_direction_names();
 const std::string& name(NormDirection direction);
-NormDirection norm_direction(const std::string& name);  ///< InputError for a name that is none
+NormDirection norm_direction(const std::string& name);  ///< InputError for an unknown name
 
 enum class NormFusion { none, relu, add_relu };
-/// Names in the enumeration's order.
+/// Names of the enumerators, in their order.
 const std::vector<std::string>& norm_fusion_names();
 const std::string& name(NormFusion fusion);
-NormFusion norm_fusion(const std::string& name);  ///< InputError for a name that is none
+NormFusion norm_fusion(const std::string& name);  ///< InputError for an unknown name
 
 class NormProblem final : public ProblemOf<NormProblem> {
  public:
@@ -68,9 +69,9 @@ class NormProblem final : public ProblemOf<NormProblem> {
       : shape_(shape), direction_(direction), fusion_(fusion), precision_(precision) {}
   std::string canonical() const override { return to_descriptor(shape_); }
   nlohmann::json json() const override;
-  /// 0: memory traffic is what this costs, and no count of its operations is common.
+  /// 0: memory traffic bounds it, and there is no common count of its operations.
   double flops() const override { return 0; }
-  /// Every input read once, every output written once.
+  /// Each input read once, each output written once.
   double bytes() const override;
 
   const NormShape& shape() const { return shape_; }
@@ -87,10 +88,10 @@ class NormProblem final : public ProblemOf<NormProblem> {
   Precision precision_;
 };
 
-/// Why no backend computes this problem in its precision; nothing where one may.
+/// The reason why this problem does not exist in its precision; nothing if it does.
 std::optional<std::string> why_not_precision(const NormProblem& problem);
 
-/// fp64 values of all outputs and their bounds (docs/method-norm.md).
+/// Expected values of all outputs in fp64, and error bounds (docs/method-norm.md).
 std::unique_ptr<Oracle> norm_oracle(const NormProblem& problem);
 
 }  // namespace assay

@@ -1,15 +1,16 @@
 #pragma once
-// Pooling: the largest, or the mean, of the elements of each window of a plane.
+// Pooling: the maximum or the mean of the elements in each window of a plane.
 //
-//   forward   dst[n,c,y,x] = max or mean of src[n,c,y*sh+i-ph,x*sw+j-pw] over the elements of the
-//             window that are inside src: what pads is neither counted nor the largest
-//   backward  max: each diff_dst goes to the largest element of its window, of equal ones to the
-//             first in row-major order; average: in equal parts to all of them
+//   forward   dst[n,c,y,x] = maximum or mean over i, j of src[n, c, y*sh+i-ph, x*sw+j-pw]. Only
+//             elements inside src count; padding does not.
+//   backward  Each diff_dst is added to the largest element of its window, the first in row-major
+//             order of equal ones (max), or in equal parts to all its elements inside src
+//             (average).
 //
 // Logical layouts (row-major): src [mb, ic, ih, iw], dst [mb, ic, oh, ow]. Tensor names:
 //   forward_training, forward_inference  src -> dst
-//   backward                             [src], diff_dst -> diff_src; src for max alone
-// What a backward pass needs of its forward pass beside src is the library's own (Role::saved).
+//   backward                             [src], diff_dst -> diff_src; src only for max
+// Libraries may save more in the forward pass for the backward pass (Role::saved).
 
 #include <cstdint>
 #include <memory>
@@ -25,28 +26,28 @@ namespace assay {
 
 struct PoolShape {
   std::int64_t mb = 0, ic = 0, ih = 0, iw = 0, oh = 0, ow = 0, kh = 0, kw = 0;
-  std::int64_t sh = 1, sw = 1, ph = 0, pw = 0;  ///< steps of windows; padding above and at the left
+  std::int64_t sh = 1, sw = 1, ph = 0, pw = 0;  ///< strides; padding above and on the left
   bool operator==(const PoolShape&) const = default;
 };
 
-/// "mb16ic64ih112kh3sh2ph1", as benchdnn's: widths are as heights where they are left out, steps 1,
-/// padding 0, and the output size follows: floor((ih + 2 ph - kh) / sh) + 1. Given (oh, ow), it may
-/// be any with which no window lies outside of src. InputError names the field.
+/// Parses "mb16ic64ih112kh3sh2ph1", as benchdnn does. Defaults: widths as heights, strides 1,
+/// padding 0, output size floor((ih + 2 ph - kh) / sh) + 1. Another output size (oh, ow) is valid
+/// if no window is completely outside src. InputError names the field.
 PoolShape parse_pool(const std::string& descriptor);
 /// The normalised descriptor: parse_pool(to_descriptor(s)) == s.
 std::string to_descriptor(const PoolShape& shape);
 
 enum class PoolDirection { forward_training, forward_inference, backward };
-/// Names in the enumeration's order.
+/// Names of the enumerators, in their order.
 const std::vector<std::string>& pool_direction_names();
 const std::string& name(PoolDirection direction);
-PoolDirection pool_direction(const std::string& name);  ///< InputError for a name that is none
+PoolDirection pool_direction(const std::string& name);  ///< InputError for an unknown name
 
 enum class PoolMode { max, average };
-/// Names in the enumeration's order.
+/// Names of the enumerators, in their order.
 const std::vector<std::string>& pool_mode_names();
 const std::string& name(PoolMode mode);
-PoolMode pool_mode(const std::string& name);  ///< InputError for a name that is none
+PoolMode pool_mode(const std::string& name);  ///< InputError for an unknown name
 
 class PoolProblem final : public ProblemOf<PoolProblem> {
  public:
@@ -56,9 +57,9 @@ class PoolProblem final : public ProblemOf<PoolProblem> {
       : shape_(shape), direction_(direction), mode_(mode), precision_(precision) {}
   std::string canonical() const override { return to_descriptor(shape_); }
   nlohmann::json json() const override;
-  /// 0: memory traffic is what this costs, and no count of its operations is common.
+  /// 0: memory traffic bounds it, and there is no common count of its operations.
   double flops() const override { return 0; }
-  /// Every input read once, every output written once.
+  /// Each input read once, each output written once.
   double bytes() const override;
 
   const PoolShape& shape() const { return shape_; }
@@ -75,7 +76,7 @@ class PoolProblem final : public ProblemOf<PoolProblem> {
   Precision precision_;
 };
 
-/// The elements of one dimension that a window covers: [first, last).
+/// The elements [first, last) of one dimension of src that a window covers.
 struct PoolWindow {
   std::int64_t first, last;
 };
@@ -85,10 +86,10 @@ inline PoolWindow pool_window(std::int64_t at, std::int64_t step, std::int64_t p
   return {begin < 0 ? 0 : begin, begin + taps < extent ? begin + taps : extent};
 }
 
-/// Why no backend computes this problem in its precision; nothing where one may.
+/// The reason why this problem does not exist in its precision; nothing if it does.
 std::optional<std::string> why_not_precision(const PoolProblem& problem);
 
-/// fp64 values of all outputs and their bounds (docs/method-pool.md).
+/// Expected values of all outputs in fp64, and error bounds (docs/method-pool.md).
 std::unique_ptr<Oracle> pool_oracle(const PoolProblem& problem);
 
 }  // namespace assay

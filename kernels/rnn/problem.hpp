@@ -1,37 +1,37 @@
 #pragma once
-// Recurrent networks: cells, shapes by descriptor, five directions, FLOPs and bytes, and the fp64
-// reference with its error bound.
+// Recurrent networks.
 //
-// Extents: T steps, N batch, H hidden, I input, L layers, D directions (2: bidirectional), G gates.
+// Extents: T steps, N batch, H hidden size, I input size, L layers, D directions (2 if
+// bidirectional), G gates, B biases (below).
 // Logical layouts, row-major (as oneDNN's tnc, ldnc, ldigo and ldgo):
 //   src_layer [T,N,I], src_iter [L,D,N,H], (lstm) src_iter_c [L,D,N,H]
 //   weights_layer [L,D,I,G,H], weights_iter [L,D,H,G,H], bias [L,D,B,H]
 //   dst_layer [T,N,D*H], dst_iter [L,D,N,H], (lstm) dst_iter_c [L,D,N,H]
-// A gradient has its tensor's shape and the prefix diff_.
+// A gradient has its tensor's shape and the prefix diff_. Tensor names:
 //   forward_inference, forward_training   src_*, weights_*, bias -> dst_*
-//   bwd_data      the same, diff_dst_*  -> diff_src_*
-//   bwd_weights   the same, diff_dst_*  -> diff_weights_*, diff_bias
-//   bwd           the same, diff_dst_*  -> both
-// A backward pass reads what its forward pass saved (Role::saved); making it is not timed.
-// bwd_weights also finds the gradients of the gates, which bwd_data makes, saved.
+//   bwd_data      inputs of forward, diff_dst_*  -> diff_src_*
+//   bwd_weights   inputs of forward, diff_dst_*  -> diff_weights_*, diff_bias
+//   bwd           inputs of forward, diff_dst_*  -> the outputs of both
+// A backward pass reads what an untimed forward pass has saved (Role::saved). bwd_weights also
+// reads the gradients of the gates, which an untimed bwd_data has saved.
 //
 // Cells (x: input, h: state before the step; s: logistic function; *: element by element):
 //   vanilla_relu, vanilla_tanh   G = 1   h' = act(Wx + Uh + b)
 //   lstm      G = 4: i, f, g, o  i, f, o = s(Wx + Uh + b), g = tanh(…); c' = f*c + i*g;
 //                                h' = o*tanh(c')
 //   gru       G = 3: u, r, o     u, r = s(Wx + Uh + b); o = tanh(W_o x + U_o (r*h) + b_o);
-//                                h' = u*h + (1 - u)*o: reset before the product (Cho et al. 2014,
+//                                h' = u*h + (1 - u)*o; resets before the product (Cho et al. 2014,
 //                                oneDNN's vanilla_gru)
-//   gru_lbr   G = 3: u, r, o     o = tanh(W_o x + b_o + r*(U_o h + b'_o)): linear before reset
-//                                (cuDNN's and PyTorch's GRU, oneDNN's lbr_gru)
-// There is one bias vector for each gate, layer and direction (B = G); gru_lbr has b'_o as its
-// fourth (B = 4). The second direction walks from the last step to the first. The states of both
-// directions are concatenated, forward first, in dst_layer and between layers, as cuDNN and PyTorch
-// do it: layers after the first read D*H values.
-// Input `skip` (cuDNN's CUDNN_SKIP_INPUT, DeepBench): the first layer has no input weights, x is
-// added to the sum of every gate; then I = H, and weights_layer has L - 1 layers (with one layer,
-// there is none).
-// A stack has one shape of weights: with L > 1, linear input needs I = D*H.
+//   gru_lbr   G = 3: u, r, o     as gru, but o = tanh(W_o x + b_o + r*(U_o h + b'_o)), "linear
+//                                before reset" (cuDNN's and PyTorch's GRU, oneDNN's lbr_gru)
+// Each gate of a layer and direction has one bias vector (B = G); gru_lbr has b'_o as a fourth
+// (B = 4). The second direction goes from the last step to the first. The states of both directions
+// are concatenated, forward first, in dst_layer and between layers, as in cuDNN and PyTorch; so
+// layers after the first read D*H values.
+// With the input `skip` (cuDNN's CUDNN_SKIP_INPUT, used by DeepBench), the first layer has no input
+// weights: x is added to the sum of every gate. Then I = H, and weights_layer has L - 1 layers
+// (does not exist if L = 1). All layers of weights_layer have the same shape, so linear input with
+// L > 1 needs I = D*H.
 
 #include <cstdint>
 #include <memory>
@@ -45,10 +45,10 @@
 namespace assay {
 
 enum class RnnCell { vanilla_relu, vanilla_tanh, lstm, gru, gru_lbr };
-/// Names of cells, in the enumeration's order.
+/// Names of cells, in the order of the enumerators.
 const std::vector<std::string>& rnn_cell_names();
 const std::string& name(RnnCell cell);
-RnnCell rnn_cell(const std::string& name);  ///< InputError for a name that is none
+RnnCell rnn_cell(const std::string& name);  ///< InputError for an unknown name
 
 struct RnnShape {
   RnnCell cell = RnnCell::lstm;
@@ -61,13 +61,13 @@ struct RnnShape {
   std::int64_t biases() const { return cell == RnnCell::gru_lbr ? 4 : gates(); }
 };
 
-/// "lstm:1024-64-25" (cell, hidden-batch-steps, as DeepBench has it), then in any order "-l2"
-/// (layers), "-bi" (bidirectional), "-i512" (input size; else H, in a stack D*H). Or benchdnn's
-/// extents behind the cell: "lstm:l1t25mb64sic1024slc1024dhc1024dic1024" (slc: input; sic and dic
-/// equal dhc, since there is no projection). InputError names the field: unknown, missing, twice,
-/// zero, negative, too large.
+/// Parses "lstm:1024-64-25" (cell:hidden-batch-steps, as in DeepBench), followed in any order by
+/// "-l2" (layers), "-bi" (bidirectional) and "-i512" (input size; by default H, for several layers
+/// D*H). Or the cell and benchdnn's extents: "lstm:l1t25mb64sic1024slc1024dhc1024dic1024" (slc is
+/// the input size; sic and dic must equal dhc, since projections are not supported). InputError
+/// names the field that is unknown, missing, given twice, zero, negative or too large.
 RnnShape parse_rnn(const std::string& descriptor);
-/// The normalised descriptor, in the first form: parse_rnn(to_descriptor(s)) == s.
+/// The normalised descriptor in the first form: parse_rnn(to_descriptor(s)) == s.
 std::string to_descriptor(const RnnShape& shape);
 
 enum class RnnInput { linear, skip };
@@ -76,7 +76,7 @@ const std::vector<std::string>& rnn_input_names();
 const std::vector<std::string>& rnn_direction_names();
 const std::string& name(RnnInput input);
 const std::string& name(RnnDirection direction);
-/// The one of that name; InputError for a name that is none.
+/// The value of this name. InputError for an unknown name.
 RnnInput rnn_input(const std::string& name);
 RnnDirection rnn_direction(const std::string& name);
 inline bool is_forward(RnnDirection direction) {
@@ -88,14 +88,15 @@ class RnnProblem final : public ProblemOf<RnnProblem> {
  public:
   static constexpr const char* kind_name = "rnn";
   static constexpr const char* kind_version = problem_version::rnn;
-  /// InputError where the shape is none (a skipped input of another size than H).
+  /// InputError for an impossible shape (a skipped input whose size is not H).
   RnnProblem(const RnnShape& shape, RnnInput input, RnnDirection direction, Precision precision);
   std::string canonical() const override { return to_descriptor(shape_); }
   nlohmann::json json() const override;
-  /// Of the products with weights, as DeepBench counts them: 2 G N T H (H + inputs of the layer)
-  /// for each layer and direction of states, where a skipped input counts nothing. Forward,
-  /// bwd_data and bwd_weights have as many each, bwd twice as many. (DeepBench,
-  /// results/train/DeepBench_NV_V100.xlsx: 2, 6 and 8 H^2 N T with a skipped input.)
+  /// Operations of the products with weights, as DeepBench counts them: for each layer and
+  /// direction of states 2 G N T H (H + inputs of the layer), where a skipped input counts 0.
+  /// Forward, bwd_data and bwd_weights have this number each, bwd has twice as many. (DeepBench,
+  /// results/train/DeepBench_NV_V100.xlsx: 2, 6 and 8 H^2 N T for G = 1, 3 and 4 with a skipped
+  /// input.)
   double flops() const override;
   double bytes() const override;
 
@@ -105,17 +106,17 @@ class RnnProblem final : public ProblemOf<RnnProblem> {
   Precision precision() const { return precision_; }
   bool skips() const { return input_ == RnnInput::skip; }
   bool has_cell_state() const { return shape_.cell == RnnCell::lstm; }
-  /// Values that a layer reads at each step.
+  /// Number of values that a layer reads at each step.
   std::int64_t inputs_of(std::int64_t layer) const {
     if (layer > 0) return shape_.directions * shape_.hidden;
     return skips() ? shape_.hidden : shape_.input;
   }
-  /// Layers that weights_layer has, and the place of a layer in it (-1: it has none).
+  /// Number of layers in weights_layer, and the index of a layer in it (-1: it has no weights).
   std::int64_t weighted_layers() const { return shape_.layers - (skips() ? 1 : 0); }
   std::int64_t place_of(std::int64_t layer) const { return layer - (skips() ? 1 : 0); }
-  /// Specs without layout: inputs, then outputs, in the order of the table above, row-major bytes.
-  /// Types as in oneDNN: fp32 all fp32, fp16 all fp16; with bf16 biases, cell states (*_c) and
-  /// gradients (diff_*) are fp32.
+  /// Specs in row-major order: inputs, then outputs, in the order of the table above. Types as in
+  /// oneDNN: all tensors have the type of the precision, except that with bf16 biases, cell states
+  /// (*_c) and gradients (diff_*) are fp32.
   std::vector<TensorSpec> tensors() const;
 
  private:
@@ -125,8 +126,8 @@ class RnnProblem final : public ProblemOf<RnnProblem> {
   Precision precision_;
 };
 
-/// fp64 values of whole batch rows (weight gradients: of all rows), bounds by propagated rounding
-/// errors (docs/method-rnn.md).
+/// Expected values in fp64 of whole rows of the batch (of weight gradients: of all rows), and error
+/// bounds by propagation of rounding errors (docs/method-rnn.md).
 std::unique_ptr<Oracle> rnn_oracle(const RnnProblem& problem);
 
 }  // namespace assay

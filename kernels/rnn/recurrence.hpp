@@ -1,6 +1,7 @@
 #pragma once
-// A recurrent network over some rows of the batch, forward and backward, in fp64, with the variance
-// of the rounding errors that a correct implementation may have. Rows do not depend on each other.
+// The reference of a recurrent network for some rows of the batch, forward and backward: values in
+// fp64, with the variance of the rounding errors that a correct implementation may have. Rows do
+// not depend on each other.
 
 #include <cstdint>
 #include <vector>
@@ -22,7 +23,7 @@ struct Parameters {
   Parameters(const RnnProblem& problem, const Inputs& inputs);
 };
 
-/// An array of numbers, whose values lie together as products need them.
+/// An array of numbers with variances. The values are contiguous, as products need them.
 struct Field {
   std::vector<double> value, variance;
   void resize(std::int64_t count) {
@@ -40,23 +41,23 @@ struct Field {
   }
 };
 
-/// One layer in one direction. k counts steps in the order in which they are walked.
+/// One layer in one direction. k counts steps in the order of the direction.
 struct Walk {
   Field gates;           ///< [k][row][G][H]
-  Field h, c;            ///< [k + 1][row][H]; the first is the state before; c: lstm alone
+  Field h, c;            ///< [k + 1][row][H]; the first is the initial state; c: only lstm
   Field aside;           ///< [k][row][H]; gru: r*h; gru_lbr: U_o h + b'_o
-  Field diff;            ///< [k][row][G][H]: of the sums that the gates' functions are applied to
-  Field diff_aside;      ///< [k][row][H]; gru_lbr: of U_o h + b'_o
-  Field diff_h, diff_c;  ///< [row][H]: of the state before the first step
+  Field diff;            ///< [k][row][G][H]: gradients of the gates before their functions
+  Field diff_aside;      ///< [k][row][H]; gru_lbr: gradient of U_o h + b'_o
+  Field diff_h, diff_c;  ///< [row][H]: gradients of the initial state
 };
 
 class Recurrence {
  public:
-  /// `rows`: of the batch. Reads the inputs by the names of RnnProblem::tensors().
+  /// `rows`: indices of rows of the batch. `inputs` have the names of RnnProblem::tensors().
   Recurrence(const RnnProblem& problem, const Parameters& parameters, const Inputs& inputs,
              const Products& products, std::vector<std::int64_t> rows);
   void forward();
-  /// After forward(). `wants_input`: diff_input() is asked for.
+  /// Call it after forward(). `wants_input`: also compute diff_input().
   void backward(bool wants_input);
 
   Walk& walk(std::int64_t layer, std::int64_t direction) {
@@ -65,7 +66,7 @@ class Recurrence {
   const Walk& walk(std::int64_t layer, std::int64_t direction) const {
     return walks_[static_cast<std::size_t>(layer * shape_.directions + direction)];
   }
-  /// What a layer reads, [T][row][inputs_of(layer)]; of L: dst_layer.
+  /// The input of a layer, [T][row][inputs_of(layer)]; read_by(L) is dst_layer.
   const Field& read_by(std::int64_t layer) const {
     return between_[static_cast<std::size_t>(layer)];
   }
@@ -90,8 +91,8 @@ class Recurrence {
   /// to[row][H] += a[row][gates*H] * weights transposed.
   void add_transposed(const Field& a, std::int64_t from, std::int64_t stride, std::int64_t at,
                       std::int64_t first, std::int64_t gates, Field& to);
-  /// Sum of squared errors that products with weights of mean square 1 get from `count` operands
-  /// and from their own rounding, in a sum of `terms`.
+  /// Variance of the error of a sum of products of `count` elements of `a` with weights of mean
+  /// square 1: from the errors of the elements and from the rounding of the sum.
   double noise(const Field& a, std::int64_t first, std::int64_t count) const;
   Field state(const char* name, std::int64_t layer, std::int64_t direction) const;
   Field sequence(const char* name, std::int64_t width) const;

@@ -1,7 +1,7 @@
 #pragma once
-// A number with the variance of its rounding errors, which arithmetic carries along (errors of
-// different operations count as independent, to first order). The recurrence is computed with it to
-// know how far a correct implementation may be: docs/method-rnn.md.
+// A number with the variance of its rounding errors. Arithmetic propagates the variance, to first
+// order and as if errors of different operations were independent. The reference of the recurrence
+// is computed with it, which gives the error bound (docs/method-rnn.md).
 
 #include <algorithm>
 #include <cmath>
@@ -10,18 +10,18 @@
 
 namespace assay::recurrent {
 
-/// Unit roundoff of fp32, in which all that lies between two products is computed.
+/// Unit roundoff of fp32, in which everything between two products is computed.
 constexpr double u_fp32 = 0x1p-24;
-/// A rounding error of at most `u` times a value is uniform there at worst.
+/// Variance of a rounding error that is uniform in [-u value, u value].
 constexpr double variance_of(double u, double value) { return u * u * value * value / 3; }
-/// Approximations of exp and tanh are wrong by a few units in the last place.
+/// Relative error of approximations of exp and tanh: a few units in the last place.
 constexpr double u_function = 6 * u_fp32;
 
-/// What products of matrices lose in the arithmetic of a row.
+/// The errors of matrix products in the arithmetic of a row.
 struct Products {
-  bool loses_operands = false;  ///< tf32
-  bool truncates = false;       ///< sums drop digits, as those of tensor cores
-  /// Variance of a sum of products over its squared norm: docs/method-conv.md.
+  bool loses_operands = false;  ///< operands are rounded to tf32
+  bool truncates = false;       ///< sums are truncated, as in tensor cores
+  /// Variance of the error of a sum of products, over its squared norm (docs/method-conv.md).
   double variance(double terms) const {
     const double operands = loses_operands ? sums::tf32_deviation : 0;
     return u_fp32 * u_fp32 * sums::variance_of_sum(terms, truncates) + operands * operands;
@@ -49,7 +49,7 @@ inline Uncertain operator-(double a, const Uncertain& b) {
   return rounded(a - b.value, b.variance);
 }
 
-/// Rounded to a type of unit roundoff `u` (0: not at all).
+/// The number rounded to a type with the unit roundoff `u` (0: not rounded).
 inline Uncertain stored(const Uncertain& a, double u) {
   return {a.value, a.variance + variance_of(u, a.value)};
 }
@@ -66,10 +66,10 @@ inline Uncertain rectified(const Uncertain& z) {
   return {std::max(z.value, 0.0), z.value > 0 ? z.variance : z.variance / 2};
 }
 
-/// Slopes, from the values of the functions.
+/// Derivatives, from the values of the functions.
 inline Uncertain slope_of_logistic(const Uncertain& y) { return y * (1.0 - y); }
 inline Uncertain slope_of_tanh(const Uncertain& y) { return 1.0 - y * y; }
-/// Of max(z, 0): where z is no larger than its error may be, the slope may be the other one.
+/// The derivative of max(z, 0). If z is not larger than its error, the derivative may be wrong.
 inline Uncertain slope_of_rectified(const Uncertain& z) {
   // exp(-z^2 / (8 variance)): a Gaussian's chance with twice the deviation, for tails. A quarter:
   // the error is 1 at most, and bounds are many deviations.

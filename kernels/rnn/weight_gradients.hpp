@@ -1,5 +1,5 @@
 #pragma once
-// The gradients of weights and biases, to which all rows of the batch contribute.
+// The reference of the gradients of weights and biases, which are sums over all rows of the batch.
 
 #include <vector>
 
@@ -7,15 +7,15 @@
 
 namespace assay::recurrent {
 
-/// Rows of a matrix of weights [rows][columns] whose gradients are compared: all where that is
-/// cheap, else the first and last ones and a spread of others.
+/// Rows of a matrix of weights [rows][columns] whose gradients are compared: all if that is cheap,
+/// else the first and last ones and some in between.
 std::vector<std::int64_t> compared_rows(const RnnProblem& problem, std::int64_t rows);
 
-/// One layer and direction. `variance`: of the rounding errors, for each column, of a typical row.
+/// The gradients of one layer and direction.
 struct WeightGradient {
-  std::vector<std::int64_t> rows;
-  std::vector<double> values;  ///< [rows][G*H]; of bias: one row [B*H]
-  std::vector<double> variance;
+  std::vector<std::int64_t> rows;  ///< compared_rows()
+  std::vector<double> values;      ///< [rows][G*H]; of bias: one row [B*H]
+  std::vector<double> variance;    ///< of the rounding errors in a typical row, for each column
 };
 
 struct WeightGradients {

@@ -1,10 +1,9 @@
 #pragma once
-// The sum of two tensors, element by element: of the gradients that reach one tensor of a network
-// by two ways, or of those of several batches.
+// The element-wise sum of two tensors. Networks use it for the gradients of a tensor that several
+// layers read, and to add the gradients of several batches.
 //
-// Tensor names: a [n], b [n] -> dst [n], all in the precision's storage; in place: a (in-out),
-// b. Sums of two numbers are rounded once, in every precision, so every element has one right
-// value.
+// Tensor names: a [n], b [n] -> dst [n]; in place: a (in-out), b. All have the type of the
+// precision. A sum of two numbers is rounded once, so every element has exactly one correct value.
 
 #include <cstdint>
 #include <memory>
@@ -22,17 +21,17 @@ class SumProblem final : public ProblemOf<SumProblem> {
  public:
   static constexpr const char* kind_name = "sum";
   static constexpr const char* kind_version = problem_version::sum;
-  /// InputError where n is below 1. `in_place`: a = a + b.
+  /// InputError if n is less than 1. `in_place`: a = a + b.
   SumProblem(std::int64_t n, Precision precision, bool in_place = false);
   std::string canonical() const override;  ///< "n1000", "in_place_n1000"
   nlohmann::json json() const override;
-  double flops() const override { return 0; }  ///< 0: memory traffic is what this costs
+  double flops() const override { return 0; }  ///< 0: memory traffic bounds it
   double bytes() const override;               ///< two tensors read, one written
 
   std::int64_t elements() const { return n_; }
   Precision precision() const { return precision_; }
   bool in_place() const { return in_place_; }
-  /// a, b, and dst where it is not in place.
+  /// a, b and, unless in place, dst.
   std::vector<TensorSpec> tensors() const;
 
  private:
@@ -41,10 +40,10 @@ class SumProblem final : public ProblemOf<SumProblem> {
   bool in_place_;
 };
 
-/// Why no backend computes this problem in its precision; nothing where one may.
+/// The reason why this problem does not exist in its precision; nothing if it does.
 std::optional<std::string> why_not_precision(const SumProblem& problem);
 
-/// All elements, each exactly rounded.
+/// Expected values of all elements, exactly rounded.
 std::unique_ptr<Oracle> sum_oracle(const SumProblem& problem);
 
 }  // namespace assay

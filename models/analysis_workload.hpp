@@ -17,7 +17,7 @@ namespace assay {
 struct RowRange {
   std::int64_t first = 0, count = 0;
 };
-/// Those of one rank: as even as they divide, the first ranks with one more.
+/// The rows of one rank. Numbers of rows differ by at most one; the first ranks have more.
 RowRange rows_of(std::int64_t rows, int rank, int ranks);
 
 /// One method for one shape of table. All functions are called by all ranks together.
@@ -25,24 +25,24 @@ class Analysis {
  public:
   virtual ~Analysis() = default;
   virtual Device& device() = 0;
-  /// Untimed: this rank's rows of `table`, and what the method starts from.
+  /// Untimed. Loads this rank's rows of `table`, and computes the method's starting values.
   virtual void load(const Table& table) = 0;
-  /// Untimed: all results become what no result is.
+  /// Untimed. Fills all results with values that no result has.
   virtual void poison() = 0;
-  /// Timed: from the loaded rows to the results. Allocates nothing.
+  /// Timed. Computes the results from the loaded rows. Allocates no memory.
   virtual void run() = 0;
-  /// Checks the results of the last run against `table` in fp64, by arithmetic of its own; reads
-  /// the table again, not what was loaded. The same verdict on every rank.
+  /// Checks the results of the last run in fp64 by independent arithmetic. Reads the rows of
+  /// `table` again, not those that were loaded. Equal on all ranks.
   virtual Verification verify(const Table& table) = 0;
   virtual Executed executed() const = 0;
-  /// Of the last verified results; the same on every rank.
+  /// Metrics of the last verified results; equal on all ranks.
   virtual std::map<std::string, Metric> metrics() const = 0;
 };
 
-/// The table of a draw: 0 is the one that is timed, others have the same shape and other values.
+/// Makes the table of a draw. Draw 0 is timed; the others have the same shape and other values.
 using Draws = std::function<std::unique_ptr<Table>(int draw)>;
 
-/// `amounts`: Problem::amounts(). `create_seconds`: what it took to make the analysis.
+/// `amounts`: Problem::amounts(). `create_seconds`: how long it took to make the analysis.
 std::unique_ptr<Workload> analysis_workload(std::unique_ptr<Analysis> analysis, Draws draws,
                                             std::map<std::string, double> amounts,
                                             double create_seconds);

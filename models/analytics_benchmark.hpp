@@ -1,6 +1,5 @@
 #pragma once
-// What assay-pca, assay-kmeans and assay-svm have in common: their tables, ranks, backends and
-// dimensions.
+// The common part of assay-pca, assay-kmeans and assay-svm: tables, ranks, backends, dimensions.
 
 #include <memory>
 #include <string>
@@ -16,7 +15,7 @@
 
 namespace assay {
 
-/// A case of one of them, as a model is made from it.
+/// The data from which the analysis of a case is made.
 struct AnalysisCase {
   const Settings& settings;
   std::int64_t rows = 0, features = 0;  ///< of the whole table
@@ -27,10 +26,11 @@ struct AnalysisCase {
   std::uint64_t seed = 1;
 };
 
-/// A heavy operation of an analysis, as a run makes it.
+/// An operation that takes much of an analysis' time. It can be measured alone, as the analysis
+/// runs it.
 struct AnalysisPart {
   LinalgProblem problem;
-  bool own = true;  ///< by the case's backend alone; else by the first that has it, StepMaker::make
+  bool own = true;  ///< only the case's backend computes it; else as StepMaker::make chooses
 };
 
 class AnalyticsBenchmark : public Benchmark {
@@ -45,29 +45,29 @@ class AnalyticsBenchmark : public Benchmark {
   std::unique_ptr<Communicator> connect(Plugins& plugins) const final;
 
  protected:
-  /// "algorithm", and what only this benchmark has; first in the id.
+  /// "algorithm", and dimensions of this benchmark alone. They are first in the id.
   virtual std::vector<Dimension> own_dimensions() const = 0;
-  /// Names of the synthetic tables that --data takes, the first of which is the default.
+  /// Names of the synthetic tables, which are values of --data. The first one is the default.
   virtual std::vector<std::string> tables() const = 0;
   /// One of tables().
   virtual std::unique_ptr<Table> table(const std::string& name, const SyntheticSize& size,
                                        const Settings& settings) const = 0;
   virtual bool needs_labels() const { return false; }
-  /// A table as the analysis reads it.
+  /// The table in the form that the analysis needs.
   virtual std::unique_ptr<Table> prepared(std::unique_ptr<Table> table) const { return table; }
-  /// Settles own dimensions; InputError for settings that cannot be.
+  /// Benchmark::complete for own_dimensions().
   virtual void complete_own(Settings&) const {}
   /// Floating-point operations and passes over the table of one run (TableProblem).
   virtual double work(const Settings& settings, double rows, double features) const = 0;
   virtual double passes(const Settings& settings) const = 0;
-  /// Names of kernels that runs are made of, whatever the method.
+  /// The kernels that parts() of any method may have.
   virtual std::vector<LinalgKernel> part_kernels() const = 0;
-  /// The operations of the settings' method, on a rank of `rows` rows.
+  /// The parts of the chosen method on a rank with `rows` rows.
   virtual std::vector<AnalysisPart> parts(const Settings& settings, std::int64_t rows,
                                           std::int64_t features) const = 0;
-  /// Gives the settings that a part alone does not depend on one value each.
+  /// Benchmark::complete for a part alone: gives settings that do not affect it a fixed value.
   virtual void complete_part(Settings&) const {}
-  /// Makes the analysis on this rank alone: calls no other rank, since one may refuse.
+  /// Makes the analysis. Not collective, since a rank may refuse.
   virtual Result<std::unique_ptr<Analysis>> make(const AnalysisCase& from) const = 0;
 
  private:

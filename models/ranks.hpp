@@ -1,5 +1,5 @@
 #pragma once
-// Sums and copies of small host arrays over the ranks, as models need them.
+// Sums and broadcasts of small host arrays over the ranks.
 
 #include <span>
 
@@ -8,7 +8,7 @@
 
 namespace assay {
 
-/// Makes calls on plain host memory, all of them collective.
+/// All functions that take an array are collective.
 class RankCalls {
  public:
   explicit RankCalls(Communicator& ranks) : ranks_(ranks) {}
@@ -16,11 +16,11 @@ class RankCalls {
   int size() const { return ranks_.size(); }
   Communicator& communicator() { return ranks_; }
 
-  /// Untimed, for calls on this array.
+  /// Prepares sum() and broadcast() of this array (Communicator::prepare). Untimed.
   void prepare(std::span<double> values);
-  /// Element-wise sum over the ranks, in place, the same bits on every rank.
+  /// Element-wise sum over the ranks, in place, with equal bits on all ranks.
   void sum(std::span<double> values);
-  /// Rank 0's values, on every rank.
+  /// Copies rank 0's values to all ranks.
   void broadcast(std::span<double> values);
 
  private:

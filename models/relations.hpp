@@ -1,5 +1,5 @@
 #pragma once
-// What an analysis is verified by: properties that its results must have together.
+// Verification of an analysis by relations: properties that its results must have together.
 
 #include <cstdint>
 #include <string>
@@ -10,12 +10,14 @@
 
 namespace assay {
 
-/// Whether sums over the ranks have all rows of a table: `counted` is the sum of the ranks' own.
+/// The relation that sums over the ranks include all `rows` of a table. `counted`: the sum of the
+/// numbers of rows of all ranks.
 Relation all_rows(double counted, std::int64_t rows);
 
-/// Passed where all relations hold. max_error and bound are those of the relation with the largest
-/// error over its bound. `checked`: values that went into them; `of`: of what, for the reference's
-/// text ("fp64: residual, orthogonality; over all 65536000 values").
+/// A verification that passes if all relations hold. max_error and bound are those of the relation
+/// with the largest error / bound. `checked`: number of values that were used; `of`: what they are.
+/// Both are in the text of the reference ("fp64: residual, orthogonality; over all 65536000
+/// values").
 Verification verification_of(const std::vector<Relation>& relations, std::int64_t checked,
                              const std::string& of);
 

@@ -1,5 +1,5 @@
 #pragma once
-// The rows of a table: into the memory of a device, and once more past a check.
+// Reading the rows of a table: into the memory of a device, and in blocks for a check.
 
 #include <functional>
 #include <span>
@@ -11,8 +11,7 @@
 
 namespace assay {
 
-/// Fills x [range.count, features] with the rows and, where not null, y [range.count] with their
-/// labels.
+/// Writes rows to x [range.count, features] and their labels to y [range.count], unless y is null.
 void load_rows(const Table& table, RowRange range, Device& device, Tensor& x, Tensor* y,
                int threads);
 
@@ -23,13 +22,12 @@ struct RowPass {
   bool with_labels = false;
   int threads = 1;
 };
-/// Adds to `sums` what some consecutive rows contribute, the first of which is row `first` of the
-/// range. x is row-major; labels are empty where they were not asked for.
+/// Adds the contributions of consecutive rows to `sums`; the first one is row `first` of the range.
+/// x is row-major. labels are empty unless RowPass::with_labels.
 using AddRows = std::function<void(std::int64_t first, std::span<const double> x,
                                    std::span<const double> labels, std::span<double> sums)>;
-/// The sums of `count` numbers over all rows of the range, and last the number of these rows:
-/// summed over the ranks it shows whether the sum has all of them. The table is read again, in
-/// blocks, so that any length needs little memory.
+/// Sums of `count` numbers over all rows of the range, followed by the number of rows (for
+/// all_rows()). Reads the table in blocks, so that it needs little memory.
 std::vector<double> sums_over_rows(const Table& table, const RowPass& pass, std::size_t count,
                                    const AddRows& add);
 

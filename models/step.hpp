@@ -1,6 +1,6 @@
 #pragma once
-// An operation of a backend with its tensors: what models are composed of. A model names problems;
-// which backend computes them is a setting of the case.
+// An operation of a backend with its tensors. Analyses consist of steps: they name problems, and a
+// setting of the case chooses the backend.
 
 #include <map>
 #include <memory>
@@ -17,18 +17,18 @@ namespace assay {
 class Step {
  public:
   /// Allocates the tensors of `operation` on `device`, except those in `shared` (by argument name),
-  /// which must outlive the step. CaseError where memory is short.
+  /// which must outlive the step. CaseError if memory does not suffice.
   Step(std::unique_ptr<Operation> operation, Device& device,
        const std::map<std::string, Tensor*>& shared = {});
 
   Device& device() const { return device_; }
-  /// The tensor of an argument; std::logic_error where there is none of that name.
+  /// The tensor of an argument. std::logic_error if there is none of this name.
   Tensor& tensor(const std::string& name) const;
-  /// Writes a small tensor whole, converted to its type.
+  /// Writes all elements of a small tensor, converted to its type.
   void write(const std::string& name, std::span<const double> values);
-  /// Reads a small tensor whole, after all that was submitted.
+  /// Reads all elements of a small tensor, after all submitted work is done.
   void read(const std::string& name, std::span<double> values) const;
-  /// Fills an output with what no result has (poison()), so that what is not written shows.
+  /// Fills all outputs with poison(), so that elements that are not written are found.
   void poison_outputs();
   /// Computes, asynchronously on the device's stream.
   void run() { operation_->run(device_.stream()); }
@@ -45,17 +45,17 @@ class Step {
 /// Makes the steps of one case.
 class StepMaker {
  public:
-  /// `settings`: "backend" and, where they exist, "threads", "device", "blas".
+  /// `settings`: "backend" and, if they exist, "threads", "device", "blas".
   StepMaker(CaseContext& context, const Settings& settings);
-  /// The device of the case's backend, or why there is none.
+  /// The device of the case's backend, or the reason why there is none.
   Result<Device*> device();
-  /// The problem on the case's backend, on whose device the shared tensors are.
+  /// A step on the case's backend. The `shared` tensors must be on its device.
   Result<std::unique_ptr<Step>> make_own(const Problem& problem,
                                          const std::map<std::string, Tensor*>& shared = {});
-  /// A problem beside the main one, on the case's backend or, where that has no such operation, on
-  /// blas, else on reference. Unsupported with each one's reason where none has it.
+  /// A step for a minor problem: on the case's backend if it implements the problem, else on blas,
+  /// else on reference. Unsupported, with the reason of each, if none does.
   Result<std::unique_ptr<Step>> make(const Problem& problem);
-  /// Those that make() asks, in turn.
+  /// The backends that make() tries, in their order.
   std::vector<std::string> backends() const;
   int threads() const { return threads_; }
 

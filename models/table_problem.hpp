@@ -1,6 +1,5 @@
 #pragma once
-// What the programs of data analysis have in common in their problems: a table of rows
-// (observations) of features, however large it is made.
+// The problem of the programs of data analysis: a table of rows (observations) and features.
 
 #include <cstdint>
 #include <map>
@@ -10,29 +9,30 @@
 
 namespace assay {
 
-/// The size of a table as a user gives it.
+/// The size of a table as the user gives it: one of rows, each and bytes.
 struct TableSize {
-  std::int64_t rows = 0;      ///< of all ranks; 0: not given
+  std::int64_t rows = 0;      ///< of the whole table; 0: not given
   std::int64_t each = 0;      ///< rows of each rank (weak scaling); 0: not given
   std::int64_t bytes = 0;     ///< of the whole table; 0: not given
   std::int64_t features = 0;  ///< columns
 };
 
-/// "n262144d250" (rows, features), "each65536d250" (rows of each rank), or a size: "8GB" (10^9),
-/// "8G" (2^30); without d of 250 features, "8GBd100" with others. InputError names what is wrong.
+/// Parses "n262144d250" (rows, features), "each65536d250" (rows of each rank), or a size in bytes:
+/// "8GB" (8 * 10^9) or "8G" (8 * 2^30), with 250 features unless they are given ("8GBd100").
+/// InputError names the invalid part.
 TableSize parse_table(const std::string& text);
 /// The normalised text: parse_table(to_text(s)) is s.
 std::string to_text(const TableSize& size);
-/// The rows of the whole table, on `ranks` ranks, of elements of `element_bytes`. InputError: a
-/// size below one row, more elements than 64 bits count.
+/// The number of rows of the whole table on `ranks` ranks, with elements of `element_bytes` bytes.
+/// InputError if the size is less than one row, or if the number of elements exceeds 64 bits.
 std::int64_t rows_of_all(const TableSize& size, int ranks, std::size_t element_bytes);
 
 /// An analysis of a table. Its kind is the benchmark's name; no plugin casts it.
 class TableProblem final : public Problem {
  public:
-  /// `work`: floating-point operations of one run; 0: not known before it. `passes`: how often one
-  /// run reads the whole table; 0: not known before it. `conforms`: to a procurement, whose figure
-  /// of merit it has.
+  /// `work`: floating-point operations of one run. `passes`: how often one run reads the whole
+  /// table. Both are 0 if they are not known before the run. `conforms`: the case is that of a
+  /// procurement, so the row has its figure of merit.
   TableProblem(std::string kind, std::int64_t rows, std::int64_t features, Precision precision,
                double work, double passes, bool conforms = false);
   std::string kind() const override { return kind_; }
@@ -40,9 +40,9 @@ class TableProblem final : public Problem {
   nlohmann::json json() const override;
   double flops() const override { return work_; }
   double bytes() const override;
-  /// flops_per_s and bytes_per_s where they are known, and input_bytes_per_s: the size of the table
-  /// over the time. It is CORAL-2's figure of merit, and named figure_of_merit where the problem
-  /// conforms: for no other problem than the prescribed one does it mean anything.
+  /// flops_per_s and bytes_per_s if they are known, and input_bytes_per_s, the size of the table
+  /// over the time. The latter is CORAL-2's figure of merit; it is called figure_of_merit only if
+  /// the problem conforms, because it is only defined for the prescribed problem.
   std::map<std::string, double> amounts() const override;
 
  private:

@@ -36,9 +36,8 @@ class Baseline {
   /// difference in `why`. Its fields:
   ///   system, citation, published, note, algorithm  of the baseline's row
   ///   value, unit    the baseline's number
-  ///   speedup        time of the baseline / time of the row, or if one of them has no time, rate
-  ///   of
-  ///                  the row / rate of the baseline; above 1 the row is faster
+  ///   speedup        time of the baseline / time of the row; if one of them has no time, rate of
+  ///                  the row / rate of the baseline. Above 1 the row is faster.
   ///   ratio_printed  the source prints a ratio that does not follow from its rounded numbers;
   ///                  `speedup` is the printed one
   ///   projection     the baseline's number was not measured

@@ -1,12 +1,11 @@
 #pragma once
-// Checkpoints: what a training run needs to continue, in one file.
-//
-// 8 bytes "ASSAYCKP"; the length of the header (8 bytes, little-endian); the CRC-32C of all that
-// and of the header (4 bytes, little-endian); the header, which is JSON; the blobs, one after the
-// other. The header:
-//
-// {"format":2,"byte_order":"little","architecture":…,"state":{…},
-//  "blobs":[{"name":…,"bytes":…,"crc32c":…}]}
+// A checkpoint is one file with everything that a training needs to continue:
+//   8 bytes   "ASSAYCKP"
+//   8 bytes   length of the header (little-endian)
+//   4 bytes   CRC-32C of the above and of the header (little-endian)
+//   header    JSON: {"format":2,"byte_order":"little","architecture":…,"state":{…},
+//             "blobs":[{"name":…,"bytes":…,"crc32c":…}]}
+//   blobs     one after the other
 
 #include <cstddef>
 #include <cstdint>
@@ -18,35 +17,34 @@
 
 namespace assay {
 
-/// Bytes with a name: weights, velocities, running statistics.
+/// Named bytes: weights, velocities, running statistics.
 struct CheckpointBlob {
   std::string name;
   std::span<const std::byte> bytes;
 };
 
-/// What writing has cost, from the first checksum to the synced folder.
 struct CheckpointCost {
-  std::int64_t bytes = 0;  ///< of the file
-  double seconds = 0;
+  std::int64_t bytes = 0;  ///< size of the file
+  double seconds = 0;      ///< from the first checksum until the folder was synced
 };
 
-/// Writes `FILE.partial`, syncs it to the disk, renames it to `file` and syncs the folder, so that
-/// `file` is the last whole checkpoint at any time. `architecture` names what the blobs belong to;
-/// `state` is the caller's (step, sampler, loss scale) and is read as it was written.
-/// CaseError: an unwritable place, a full disk; the last checkpoint then stands, and the partial
-/// file is removed. std::logic_error: `state` has numbers that are not finite.
+/// Replaces `file` completely or not at all (core/result/whole_file.hpp; the temporary file is
+/// `file`.partial), so that it is a complete checkpoint at any time. `architecture` names the
+/// network of the blobs. `state` is the caller's (step, sampler, loss scale). CaseError if the file
+/// cannot be written; the previous checkpoint then remains, and the partial file is removed.
+/// std::logic_error if `state` has numbers that are not finite.
 CheckpointCost write_checkpoint(const std::filesystem::path& file, const std::string& architecture,
                                 const nlohmann::json& state, std::span<const CheckpointBlob> blobs);
 
-/// A checkpoint in memory, all of it checked.
+/// A checkpoint in memory.
 class Checkpoint {
  public:
-  /// InputError: the file is missing, truncated, damaged, no checkpoint, of another format or byte
-  /// order, or of another architecture.
+  /// Reads a checkpoint and checks all of it. InputError if it is missing, truncated, damaged, not
+  /// a checkpoint, or has another format, byte order or architecture.
   Checkpoint(const std::filesystem::path& file, const std::string& architecture);
 
   const nlohmann::json& state() const { return state_; }
-  /// Copies the blob `name` to `out`. InputError: there is none of that name and size.
+  /// Copies the blob `name` to `out`. InputError if there is none of this name and size.
   void copy(const std::string& name, std::span<std::byte> out) const;
 
  private:

@@ -1,7 +1,7 @@
 #pragma once
-// What narrow numbers lose in training: gradients that became 0, gradients that overflowed, and
-// weights that are too large for their updates (P. Micikevicius et al., Mixed Precision Training,
-// ICLR 2018, sections 3.1 and 3.2).
+// The losses of 16-bit training: gradients that became 0, gradients that overflowed, and weights
+// that are too large for their updates (P. Micikevicius et al., Mixed Precision Training, ICLR
+// 2018, sections 3.1 and 3.2).
 
 #include <map>
 #include <string>
@@ -11,15 +11,16 @@
 
 namespace assay {
 
-/// Adds up the counts of steps' updates, of all ranks' gradients together.
+/// Adds up the counts of the updates of several steps (the tensor `counts` of
+/// kernels/update/problem.hpp); of the gradients of all ranks together.
 class Concerns {
  public:
-  /// After a step; one without an update has none.
+  /// Call it after each step. Does nothing for a step without an update.
   void add(const Trainer& trainer);
-  /// Elements of the gradient that are 0 and weights that their update did not change (percent of
-  /// all, means of the steps that were not skipped), elements that were not finite (mean of all
-  /// steps), steps that were skipped, and the loss scale. Nothing for networks without 16-bit
-  /// tensors whose loss is not scaled.
+  /// Gradient elements that are 0, and weights that their update did not change (both in percent of
+  /// all; means over the steps that were not skipped); gradient elements that were not finite (mean
+  /// over all steps); number of skipped steps; the loss scale. Nothing for networks without 16-bit
+  /// tensors and without loss scale.
   std::map<std::string, Metric> metrics() const;
 
  private:

@@ -17,57 +17,58 @@
 namespace assay {
 
 struct ConvergenceSettings {
-  std::int64_t epochs = 0;  ///< at most
-  double target = 1;        ///< accuracy of validation at which training ends
-  double rate = 0.1;        ///< after the warm-up, scaled already
+  std::int64_t epochs = 0;  ///< largest number of epochs
+  double target = 1;        ///< validation accuracy at which training ends
+  double rate = 0.1;        ///< learning rate after the warm-up (scaled_rate())
   std::int64_t warmup_epochs = 0;
-  std::int64_t validate_every = 1;  ///< epochs; the last one is always followed by a validation
+  std::int64_t validate_every = 1;  ///< in epochs; the last epoch is always validated
   Decay decay;
-  /// Written after every epoch, and when SIGTERM asks the process to end, which then ends by it;
-  /// empty: none.
+  /// File of the checkpoint; empty: none. It is written after every epoch, and after SIGTERM,
+  /// before the signal ends the process.
   std::filesystem::path checkpoint;
-  bool restart = false;  ///< begins with `checkpoint`
-  /// Is told of every epoch, on every rank.
+  bool restart = false;  ///< continue from `checkpoint`
+  /// Called with a line about each epoch, on every rank.
   std::function<void(const std::string&)> progress{};
 };
 
 struct EpochResult {
   std::int64_t epoch = 0;                ///< from 1
-  double training_loss = 0;              ///< mean of its steps, all ranks
-  std::optional<Evaluation> evaluation;  ///< after it; the last epoch has one
-  /// Since the start of training (before a restart, too), validation included; a checked step
-  /// counts as long as the others.
+  double training_loss = 0;              ///< mean over its steps and all ranks
+  std::optional<Evaluation> evaluation;  ///< its validation, if it was validated
+  /// Seconds since training began (also before a restart), including validation. A checked step
+  /// counts as long as the other steps.
   double seconds = 0;
-  double images_per_s = 0;  ///< of its steps, the input included
-  /// When it began, when its steps were done, and its validation: seconds since 1970, of a clock
-  /// that is read once and then runs steadily. They leave nothing out.
+  double images_per_s = 0;  ///< of its steps, including the input
+  /// Times when the epoch began, when its steps had ended, and when its validation had ended, in
+  /// seconds since 1970. The system's clock is read once; times then follow a steady clock. Unlike
+  /// `seconds`, they include everything.
   double started_unix_s = 0, trained_unix_s = 0, ended_unix_s = 0;
 };
 
 struct Convergence {
   std::vector<EpochResult> epochs;
-  bool reached = false;
+  bool reached = false;  ///< the target accuracy
   std::int64_t steps = 0;
-  double input_seconds = 0;       ///< that steps waited for their images
+  double input_seconds = 0;       ///< time for which steps waited for their images
   double checkpoint_seconds = 0;  ///< of the last checkpoint
   std::int64_t checkpoint_bytes = 0;
   Verification found;  ///< of one checked step in each epoch, and of the first validation
 };
 
-/// A training that learns nothing any more; on all ranks.
+/// Thrown on all ranks if a training has diverged.
 class Diverged : public CaseError {
  public:
   using CaseError::CaseError;
 };
 
-/// Trains from initial parameters, or from the checkpoint, until an epoch's validation reaches the
-/// target or all epochs were made. Collective. Diverged where a loss, or gradients without a loss
-/// scale, are not finite, or a loss scale has skipped so many steps in a row that none will count.
-/// InputError for a checkpoint of another network, or a damaged one.
+/// Trains from initial parameters, or from the checkpoint, until a validation reaches the target or
+/// all epochs are done. Collective. Throws Diverged if a loss is not finite, if gradients are not
+/// finite and the loss scale cannot be the reason, or if the loss scale has skipped too many steps
+/// in a row (LossScale::stuck). InputError for a damaged checkpoint, or one of another network.
 Convergence train(Trainer& trainer, Evaluator& evaluator, Batches& training, Batches& validation,
                   Communicator& ranks, const ConvergenceSettings& settings);
 
-/// A checked step: some random nodes, the update and the sum over the ranks.
+/// The checks of a step: `nodes` random nodes, the update, and the sum over the ranks.
 StepCheck random_check(const Graph& graph, std::size_t nodes, std::uint64_t seed);
 
 }  // namespace assay

@@ -1,5 +1,5 @@
 #pragma once
-// How well a network that is being trained does on images that it does not learn.
+// Evaluates a network during its training, on images of a validation set.
 
 #include <memory>
 
@@ -8,22 +8,23 @@
 
 namespace assay {
 
-/// Of all ranks.
+/// The result over the images of all ranks.
 struct Evaluation {
-  double loss = 0;      ///< mean cross-entropy, without smoothing
-  double accuracy = 0;  ///< part of the images whose class has the largest logit
+  double loss = 0;      ///< mean cross-entropy without label smoothing
+  double accuracy = 0;  ///< part of the images whose label has the largest logit
   std::int64_t images = 0;
 };
 
-/// The network of a trainer, with whose parameters it shares memory, and its moving averages.
+/// Runs the inference graph of a trainer's network. It shares the memory of the trainer's
+/// parameters and uses its moving averages of statistics.
 class Evaluator {
  public:
-  /// `trainer` and `ranks` must live as long.
+  /// `trainer` and `ranks` must outlive the evaluator.
   static Result<std::unique_ptr<Evaluator>> make(Trainer& trainer, Plugins& plugins,
                                                  Communicator& ranks);
 
-  /// All of `batches`, from epoch 0 and step 0 on. Collective: all ranks have as many steps.
-  /// Operations of the first batch that `check` names are compared with their oracles.
+  /// Evaluates all images of `batches` once. Collective: all ranks have the same number of steps.
+  /// In the first batch, the operations that `check` names are compared with their oracles.
   Evaluation evaluate(Batches& batches, StepCheck* check = nullptr);
   Executor& executor() { return *executor_; }
 

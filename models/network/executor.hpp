@@ -1,6 +1,6 @@
 #pragma once
-// Runs a graph: chooses a backend for each node, gives its tensors memory, and runs the nodes in
-// order.
+// Runs a graph: chooses a backend for each node, assigns memory to the values, and runs the nodes
+// in order.
 
 #include <cstddef>
 #include <functional>
@@ -18,71 +18,71 @@
 namespace assay {
 
 struct ExecutorSettings {
-  /// Backends that are asked for each node, in this order; the first that has it computes it.
+  /// Candidates for each node, in the order of preference. The first that implements it is used.
   std::vector<std::string> backends;
-  /// Asks all of `backends` for each node and takes the one that was fastest in a few runs
-  /// (measure()).
+  /// Use instead the fastest candidate of each node, by measure().
   bool measured = false;
-  /// Only operations that form their products in fp32 or wider, whatever they store: arithmetic
-  /// that the processor need not have, emulated.
+  /// Only accept operations that compute products in fp32 or a wider type, whatever type they
+  /// store. This emulates 16-bit arithmetic on processors that do not have it.
   bool wide_products = false;
-  /// One backend a node, as another executor has chosen them; `backends` is then not used.
+  /// The backend of each node, as Executor::chosen() of another executor; replaces `backends`.
   std::vector<std::string> chosen{};
   int threads = 1;
   std::string device = "cpu";
-  /// Memory of values that another executor has, too: the parameters that it learns.
+  /// Memory of values that this executor shares with another one (the parameters).
   std::map<ValueIndex, std::shared_ptr<void>> memory{};
 };
 
-/// All activations and their gradients have one layout, channels innermost; where every node is
-/// computed by the backend `reference`, row-major order. So backends mix without conversions.
+/// All activations and their gradients have the same layout, nhwc, so that backends can be mixed
+/// without conversions. If all nodes are computed by the backend `reference`, it is row-major
+/// order.
 class Executor {
  public:
-  /// Unsupported where no backend has a node, or one of another layout. CaseError where memory is
-  /// short: all is counted before anything is allocated.
+  /// Unsupported if no backend implements a node in this layout. CaseError, before anything is
+  /// allocated, if memory does not suffice.
   static Result<std::unique_ptr<Executor>> make(Graph graph, const ExecutorSettings& settings,
                                                 Plugins& plugins, Communicator& ranks);
 
   const Graph& graph() const { return graph_; }
   Device& device() const { return *device_; }
-  /// Whether activations have their channels innermost; else they are in row-major order.
+  /// Whether activations have the layout nhwc; else they are in row-major order.
   bool nhwc() const { return !row_major_; }
-  /// Runs each candidate of each node some times on the data that the nodes before it have made,
-  /// and keeps the fastest, the same on all ranks. Once, with images, labels and parameters in
-  /// their place; nodes of the update are not run.
+  /// Runs each candidate of each node several times on the data that the nodes before it have
+  /// computed, and keeps the fastest, the same on all ranks. Call it once, after images, labels and
+  /// parameters were written. It does not run nodes of the update. Collective.
   void measure(Communicator& ranks);
-  /// Runs the nodes of a phase, in order; on a stream that makes recordings by one of them.
+  /// Runs the nodes of a phase in order; as one recording if the stream can record.
   void run(Phase phase);
   void run_node(std::size_t node);
-  /// Runs a node and waits for it: its seconds.
+  /// Runs a node, waits for it, and returns its seconds.
   double run_timed(std::size_t node) { return seconds_of(candidates_[node].front()); }
 
-  /// A value as a tensor, to be filled and read with device().
+  /// A value as a tensor of device().
   Tensor& tensor(ValueIndex value) const { return *tensors_[value]; }
-  /// Fills a value, and what lies between its parts, with zeros.
+  /// Fills a value with zeros, including the gaps between its parts.
   void clear(ValueIndex value);
-  /// The memory of a value, of the device; kept as long as the pointer.
+  /// The memory of a value on its device. It exists as long as the pointer.
   std::shared_ptr<void> memory(ValueIndex value) const;
   /// The tensors of a node in the order of its operation's arguments.
   std::span<Tensor* const> arguments(std::size_t node) const;
-  /// The device of these tensors, that of the node's backend.
+  /// The device of these tensors, which is that of the node's backend.
   Device& device(std::size_t node) const { return *candidates_[node].front().device; }
   std::string backend(std::size_t node) const;
   const Recordings& recordings() const { return recordings_; }
-  /// By node: what ExecutorSettings::chosen takes.
+  /// The backend of each node, for ExecutorSettings::chosen.
   std::vector<std::string> chosen() const;
   Executed executed(std::size_t node) const;
-  /// Fills all activations, gradients and scratch memory with a pattern that is no number: what a
-  /// step does not compute anew then shows. Gradients of the step before (Graph::lagged) stay.
+  /// Fills all activations, gradients and scratch memory with NaN, so that values that a step does
+  /// not compute are found. Gradients of the step before (Graph::lagged) are not changed.
   void poison();
-  /// Of a graph that lags: `gradients` and `lagged` change places, with all that nodes read and
-  /// write there. Nothing is copied.
+  /// For a graph with a lag: exchanges the memory of `gradients` and `lagged` in all nodes. Copies
+  /// nothing.
   void swap_gradients();
-  /// Bytes of all values and scratch memory, but for values whose memory was given.
+  /// Bytes of all values and of scratch memory, without values whose memory was given.
   std::size_t bytes() const { return bytes_; }
 
  private:
-  /// An operation's own tensors in the memory of the values.
+  /// The tensors of an operation, in the memory of the values.
   struct Binding {
     std::vector<std::unique_ptr<Tensor>> own;
     std::vector<Tensor*> bound;
@@ -93,8 +93,8 @@ class Executor {
     Device* device = nullptr;
     std::unique_ptr<Operation> operation;
     Binding now;
-    Binding swapped{};          ///< as after swap_gradients(); empty where that changes nothing
-    bool has_prologue = false;  ///< it reads what its forward pass saves: made before each run
+    Binding swapped{};          ///< as after swap_gradients(); empty if that changes nothing
+    bool has_prologue = false;  ///< needs Operation::prologue before each run
     std::size_t scratch = 0;    ///< bytes of workspaces and saved tensors
   };
 
@@ -120,16 +120,16 @@ class Executor {
   Graph graph_;
   ExecutorSettings settings_;
   Recordings recordings_;  ///< by phase, and whether gradients are swapped
-  std::vector<bool> ran_;  ///< by node: at least once
+  std::vector<bool> ran_;  ///< by node: it has run at least once
   bool swapped_ = false;
   bool row_major_ = false;
   Device* device_ = nullptr;
-  std::vector<std::vector<Candidate>> candidates_;  ///< by node; one each after measure()
+  std::vector<std::vector<Candidate>> candidates_;  ///< by node; after measure() one for each
   std::shared_ptr<void> arena_, scratch_;
   std::size_t arena_bytes_ = 0, scratch_bytes_ = 0, bytes_ = 0;
   std::vector<std::shared_ptr<void>> places_;  ///< by value
   std::vector<std::unique_ptr<Tensor>> tensors_;
-  /// As after swap_gradients(), by value; null for values that stay.
+  /// By value, as after swap_gradients(); null for values that this does not change.
   std::vector<std::unique_ptr<Tensor>> swapped_tensors_;
 };
 

@@ -1,10 +1,10 @@
 #pragma once
-// The sum of a network's gradients over the ranks, in buckets of parameters whose gradients are
-// ready, while the backward pass goes on.
+// Sums the gradients of a network over the ranks. Gradients are divided into buckets, and the sum
+// of a bucket starts during the backward pass, as soon as all its gradients are computed.
 //
-// With a lag (Graph::lags) the sum of a step's gradients may take until the next step's update,
-// which reads them: "gradient lag" of T. Kurth et al., Exascale Deep Learning for Climate
-// Analytics, SC18. Two sums are then under way at a time, each in memory of its own.
+// With a lag (Graph::lags), the update of the next step reads the sum of a step's gradients, so the
+// sum may take until then ("gradient lag": T. Kurth et al., Exascale Deep Learning for Climate
+// Analytics, SC18). The sums of two steps are then in progress, each in its own memory.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,62 +17,63 @@
 
 namespace assay {
 
-/// A few elements of a rank's own gradients, before they are summed.
+/// Some elements of a rank's own gradients, before they are summed.
 struct OwnGradients {
-  std::vector<std::int64_t> at;  ///< in Graph::gradients, the same on all ranks
+  std::vector<std::int64_t> at;  ///< indices in Graph::gradients, equal on all ranks
   std::vector<double> values;
 };
 
 class GradientExchange {
  public:
-  /// `ranks` agree on what was found; `adding` connects the same ranks and adds. All must live as
-  /// long. A bucket has `bucket_bytes` at least, but for the last one.
+  /// `adding` sums the gradients; `ranks` connects the same ranks and is used for checks. All
+  /// arguments must outlive the exchange. Buckets, except the last, have at least `bucket_bytes`.
   GradientExchange(Executor& executor, Communicator& ranks, Communicator& adding,
                    std::size_t bucket_bytes);
-  /// Waits for what is under way: no transfer may reach memory that is gone. Not while an exception
-  /// unwinds: others may have failed earlier, and would never take part.
+  /// Waits for sums in progress, so that no transfer writes to memory that was freed. Does not wait
+  /// during the unwinding of an exception: other ranks may have failed and would never take part.
   ~GradientExchange();
   GradientExchange(const GradientExchange&) = delete;
   GradientExchange& operator=(const GradientExchange&) = delete;
 
-  /// Makes room for all sums. CaseError where the ranks cannot make them.
+  /// Prepares all sums (Communicator::prepare). CaseError if the ranks cannot compute them.
   void prepare();
-  /// What is known of how gradients are added; nothing of one rank.
+  /// How gradients are summed, as far as it is known; empty for one rank.
   Executed executed() const;
 
-  /// A step begins. Some of its own gradients are kept for check(), which ones is a function of
-  /// `seed`; with a lag in every step, since the step that sums them does not know whether the next
-  /// one is checked.
+  /// Call it at the beginning of a step. With `seed`, stores some of the step's own gradients,
+  /// which depend on `seed`, for check(); with a lag this is done in every step, since it is not
+  /// yet known whether the next step, which reads the sum, is checked.
   void begin(std::optional<std::uint64_t> seed);
-  /// After a node of the last backward pass: starts the sums of buckets whose gradients are all
-  /// there.
+  /// Call it after each node of the last backward pass. Starts the sums of the buckets that are
+  /// complete.
   void start_ready(std::size_t node);
-  /// With a lag: lets the sums of the step before go on.
+  /// With a lag: makes progress with the sums of the step before.
   void make_progress();
-  /// Until the gradients are summed that the update of this step reads.
+  /// Waits for the sums that the update of this step reads.
   void wait();
-  /// After wait(): what each rank had, added in fp64, is what the update now reads on all ranks, up
-  /// to the roundings of their sum. Nothing where nothing was kept of them. Collective.
+  /// Call it after wait(). Checks that the values that the update reads, on all ranks, are the sums
+  /// in fp64 of the ranks' own gradients, up to rounding errors. Does nothing if own gradients were
+  /// not stored. Collective.
   void check(Verification& found);
-  /// A step has ended. With a lag its gradients are now those of the step before.
+  /// Call it at the end of a step. With a lag its gradients become those of the step before.
   void end();
-  /// Until nothing is under way.
+  /// Waits for all sums in progress.
   void finish();
 
-  /// Seconds since the last call that start_ready() and make_progress() have taken: computation
-  /// stood still, so that communication was not hidden.
+  /// Seconds that start_ready() and make_progress() have taken since the last call: this part of
+  /// the communication was not hidden behind computation.
   double take_seconds();
-  /// Of the gradients of the step before, with a lag.
+  /// With a lag: the stored elements of the gradients of the step before.
   OwnGradients& own_before() { return before_.own; }
 
  private:
   struct Bucket {
     std::int64_t first = 0, count = 0;
-    std::size_t ready = 0;  ///< the node after which all its gradients are there
+    std::size_t ready = 0;  ///< the node after which all its gradients are computed
   };
   /// The sums of one step.
   struct Sums {
-    std::vector<Request> requests;  ///< by bucket; done ones are none
+    std::vector<Request> requests;  ///< by bucket; default-constructed if done
     OwnGradients own;
   };
 

@@ -1,6 +1,6 @@
 #pragma once
-// A network as a list of operations: what a step of training, or of inference, computes, and which
-// tensors it computes it from. Nothing of how: executor.hpp chooses backends and memory.
+// A network as a list of operations and the tensors between them: what a step of training or
+// inference computes, but not how. An Executor (executor.hpp) chooses backends and memory.
 
 #include <cstdint>
 #include <functional>
@@ -16,11 +16,11 @@ namespace assay {
 /// Index of a value of a graph.
 using ValueIndex = std::size_t;
 
-/// Where the memory of a value is.
+/// The memory of a value.
 enum class Storage {
-  planned,     ///< in the arena, from the first node that names it to the last
-  persistent,  ///< its own, from step to step: inputs, results, optimizer state
-  part,        ///< elements of another value, side by side with others: parameters and gradients
+  planned,     ///< in the arena; only valid from the first node that uses it to the last one
+  persistent,  ///< its own, kept between steps: inputs, results, optimizer state
+  part,        ///< part of another value's memory: single parameters and gradients
 };
 
 /// A tensor that nodes read and write.
@@ -29,8 +29,8 @@ struct GraphValue {
   DataType type = DataType::fp32;
   std::vector<std::int64_t> dims;  ///< logical; activations are [n, c, h, w]
   Storage storage = Storage::planned;
-  ValueIndex whole = 0;     ///< of a part: the value that it is in
-  std::int64_t offset = 0;  ///< of a part: its first element there; whole cache lines
+  ValueIndex whole = 0;     ///< of a part: the value that contains it
+  std::int64_t offset = 0;  ///< of a part: its first element there, aligned to cache lines
 };
 
 enum class Phase { forward, backward, accumulate, update };
@@ -43,30 +43,30 @@ struct GraphNode {
   Phase phase = Phase::forward;
   std::shared_ptr<const Problem> problem;
   std::shared_ptr<const Oracle> oracle;
-  /// Values by the names of the problem's tensors. One value may serve a tensor of other
-  /// dimensions with as many elements in the same order: a plane of one pixel as a vector.
+  /// Values by the names of the problem's tensors. The dimensions of a value may differ from those
+  /// of the tensor if they have the same elements in the same order: [n, c, 1, 1] and [n, c].
   std::map<std::string, ValueIndex> tensors;
   std::string text() const { return layer + " " + direction; }
 };
 
-/// A parameter that is learnt.
+/// A trainable parameter.
 struct Parameter {
   std::string name;  ///< as torchvision's: "layer1.0.conv1.weight"
   std::vector<std::int64_t> dims;
   ValueIndex value = 0;     ///< its part of Graph::weights
   ValueIndex gradient = 0;  ///< its part of Graph::batch_gradients
-  std::int64_t offset = 0;  ///< its first element in these
-  bool decays = false;      ///< weights of convolutions and of the last layer
-  /// Its initial elements are uniform in (-bound, bound), or `constant` where bound is 0.
+  std::int64_t offset = 0;  ///< its first element in these values
+  bool decays = false;      ///< weight decay applies: weights of convolutions and of the last layer
+  /// Initial elements are uniform in (-bound, bound), or equal to `constant` if bound is 0.
   double bound = 0, constant = 0;
   std::int64_t elements() const;
 };
 
-/// Mean and variance of one normalization, whose moving averages inference uses.
+/// Mean and variance of one batch normalization; inference uses their moving averages.
 struct Statistics {
   std::string name;  ///< "layer1.0.bn1"
   std::int64_t channels = 0;
-  double unbiased = 1;                  ///< m / (m - 1), for the variance of m elements
+  double unbiased = 1;                  ///< m / (m - 1), which makes a variance of m unbiased
   std::int64_t mean = 0, variance = 0;  ///< first elements in Graph::batch_statistics
 };
 
@@ -75,24 +75,26 @@ struct Graph {
   std::vector<GraphNode> nodes;        ///< in the order in which they run
   std::vector<Parameter> parameters;   ///< in the order of the layers
   std::vector<Statistics> statistics;  ///< in the order of the normalizations
-  /// All parameters and all their gradients, in the reverse order of `parameters`, which is about
-  /// that in which a backward pass makes them. What a graph does not have is `none`.
+  /// A value that a graph does not have is `none`.
   static constexpr ValueIndex none = static_cast<ValueIndex>(-1);
+  /// All parameters, all their gradients, and all velocities, each in one value, in the reverse
+  /// order of `parameters`, which is about the order in which a backward pass computes the
+  /// gradients.
   ValueIndex weights = none, gradients = none, velocity = none;
-  /// The gradients of one batch; where those of several are added before an update, they are a
-  /// value of their own, and `gradients` their sum.
+  /// The gradients of one batch. If the gradients of several batches are added before an update,
+  /// this is a value of its own, and `gradients` is the sum.
   ValueIndex batch_gradients = none;
-  /// With a lag: the sum over the ranks of the gradients of the step before, which the update reads
-  /// in place of `gradients`, and which is as large.
+  /// With a lag: the gradients of the step before, summed over the ranks. The update reads them
+  /// instead of `gradients`.
   ValueIndex lagged = none;
-  ValueIndex stored = none;  ///< 16-bit copies of the weights, where activations have 16 bits
+  ValueIndex stored = none;            ///< 16-bit copies of the weights, with 16-bit precisions
   ValueIndex batch_statistics = none;  ///< means and variances of all normalizations
   ValueIndex images = none, labels = none, logits = none, losses = none, correct = none;
   ValueIndex loss_scale = none, rate = none, unscale = none, norms = none, counts = none;
 
   const GraphValue& value(ValueIndex index) const { return values[index]; }
   std::int64_t elements(ValueIndex index) const;
-  /// Floating-point operations of a pass through all nodes, as the problems count them.
+  /// Sum of Problem::flops() over all nodes.
   double flops() const;
   bool accumulates() const { return gradients != batch_gradients; }
   bool lags() const { return lagged != none; }

@@ -1,5 +1,6 @@
 #pragma once
-// Writes a graph layer by layer: the forward pass as it is called, the backward pass from its end.
+// Builds a graph layer by layer. Calls for layers add their forward nodes; backward() then adds the
+// nodes of the backward pass.
 
 #include <functional>
 #include <map>
@@ -15,28 +16,30 @@ namespace assay {
 
 class GraphBuilder {
  public:
-  /// `training`: with a backward pass and batch statistics.
+  /// `training`: the graph has a backward pass and uses batch statistics.
   GraphBuilder(std::int64_t batch, Precision precision, bool training);
 
   /// Images [batch, colours, side, side].
   ValueIndex images(std::int64_t colours, std::int64_t side);
-  /// Convolution without bias, of square filters; weights are uniform with the variance 2 / fan-out
-  /// (K. He et al., Delving deep into rectifiers, ICCV 2015).
+  /// Convolution without bias, with square kernels of `taps` x `taps`. Initial weights are uniform
+  /// with the variance 2 / fan-out (K. He et al., Delving deep into rectifiers, ICCV 2015).
   ValueIndex conv(const std::string& layer, ValueIndex from, std::int64_t channels,
                   std::int64_t taps, std::int64_t stride, std::int64_t padding);
-  /// `addend`: for NormFusion::add_relu. `initial`: weight; the initial bias is 0.
+  /// Batch normalization. `addend`: for NormFusion::add_relu. `initial`: initial scale; the initial
+  /// shift is 0.
   ValueIndex norm(const std::string& layer, ValueIndex from, NormFusion fusion,
                   ValueIndex addend = Graph::none, double initial = 1);
   ValueIndex pool(const std::string& layer, ValueIndex from, PoolMode mode, std::int64_t taps,
                   std::int64_t stride, std::int64_t padding);
-  /// The last layer and the loss, with its weights and bias.
+  /// The last, fully connected layer with weights and bias, and the loss.
   void classify(const std::string& layer, ValueIndex from, std::int64_t classes, double smoothing);
 
-  /// The nodes of the backward pass, from the last layer to the first.
+  /// Adds the nodes of the backward pass, from the last layer to the first.
   void backward();
-  /// Adds the gradients of a batch to those of the batches before it. After backward().
+  /// Adds nodes that add the gradients of a batch to those of earlier batches. Call it after
+  /// backward().
   void accumulate();
-  /// The update of all parameters. `lags`: by the gradients of the step before.
+  /// Adds the update of all parameters. `lags`: it uses the gradients of the step before.
   void update(UpdateShape rule, bool lags);
   Graph finish();
 
@@ -45,10 +48,10 @@ class GraphBuilder {
                        Storage storage = Storage::planned);
   ValueIndex add_parameter(const std::string& name, std::vector<std::int64_t> dims, double bound,
                            double constant);
-  /// An activation, or its gradient, as large as `like`.
+  /// A new value with the dimensions of `like`.
   ValueIndex like(const std::string& name, ValueIndex like);
   void add_gradient(ValueIndex of, ValueIndex gradient) { gradients_[of].push_back(gradient); }
-  /// The sum of all gradients of a value.
+  /// The sum of all gradients of a value; adds nodes that compute it.
   ValueIndex gradient_of(ValueIndex value);
   template <class ProblemType, class MakeOracle>
   void add_node(const std::string& layer, const std::string& direction, Phase phase,
@@ -58,7 +61,7 @@ class GraphBuilder {
   std::int64_t dim(ValueIndex value, int which) const {
     return graph_.values[value].dims[static_cast<std::size_t>(which)];
   }
-  /// Of all parameters side by side.
+  /// Elements of the value that contains all parameters.
   std::int64_t all_elements() const;
   const Parameter& parameter(std::size_t index) const { return graph_.parameters[index]; }
 

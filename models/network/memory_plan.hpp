@@ -1,25 +1,24 @@
 #pragma once
-// Which tensors of a step share memory.
+// Assigns memory to the tensors of a step, so that tensors of different lifetimes share it.
 
 #include <cstddef>
 #include <vector>
 
 namespace assay {
 
-/// A tensor that is needed from one node to another, both included.
+/// The size of a tensor, and the first and the last node that need it.
 struct Lifetime {
   std::size_t bytes = 0, first = 0, last = 0;
 };
 
-/// Where each tensor begins in one block of memory, on whole cache lines.
 struct MemoryPlan {
-  std::vector<std::size_t> offsets;
-  std::size_t bytes = 0;
+  std::vector<std::size_t> offsets;  ///< of each tensor, aligned to cache lines
+  std::size_t bytes = 0;             ///< of all memory
 };
 
-/// No two tensors that are needed at the same node overlap. Largest first, each where it fits
-/// lowest (Y. Pisarchyk and J. Lee, Efficient memory management for deep neural net inference,
-/// MLSys 2020, greedy by size).
+/// Plans memory so that tensors that the same node needs do not overlap: from the largest tensor to
+/// the smallest, each at the lowest offset where it fits ("greedy by size": Y. Pisarchyk and J.
+/// Lee, Efficient memory management for deep neural net inference, arXiv:2001.03288).
 MemoryPlan plan_memory(const std::vector<Lifetime>& tensors);
 
 }  // namespace assay

@@ -1,5 +1,5 @@
 #pragma once
-// Checks one operation inside a network against its oracle, on the data that the network has.
+// Compares an operation inside a network with its oracle, on the data of the network.
 
 #include <cstdint>
 
@@ -8,10 +8,11 @@
 
 namespace assay {
 
-/// Runs a node as a step does, but reads its inputs before, fills its outputs with what no result
-/// has, and compares them, when it has run, with the oracle of its problem for these inputs. Adds
-/// what it finds to `result`. `budget`: multiply-adds of the reference of one output; `seed`: of
-/// the elements that are compared where not all are. Holds the tensors of the node in fp64.
+/// Runs a node as in a step. Before it runs, reads its inputs and fills its outputs with poison();
+/// afterwards compares the outputs with the oracle of its problem for these inputs, and adds the
+/// findings to `result`. `budget`: most multiply-adds of the reference of one output. `seed`:
+/// selects the elements that are compared, if not all are. Needs memory for the node's tensors in
+/// fp64.
 void run_checked(Executor& executor, std::size_t node, double budget, std::uint64_t seed,
                  Verification& result);
 

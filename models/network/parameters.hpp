@@ -1,5 +1,6 @@
 #pragma once
-// What a network begins with, the images of a step, and the moving averages that inference uses.
+// Reading and writing of a network's values: initial parameters, images of a step, moving averages
+// of statistics.
 
 #include <cstdint>
 #include <span>
@@ -9,24 +10,25 @@
 
 namespace assay {
 
-/// Writes all parameters (and their 16-bit copies) as functions of the seed and their names, and
-/// velocities of 0: weights are uniform in (-bound, bound), by Values of the parameter's name.
+/// Writes the initial parameters (and their 16-bit copies), which depend on the seed and the names
+/// of the parameters: Values with the stream of the name, scaled to (-bound, bound), or the
+/// constant (Parameter). Velocities become 0.
 void put_initial(Executor& executor, std::uint64_t seed);
 
-/// Moving averages before any data: mean 0, variance 1, as Graph::batch_statistics lays them out.
+/// Initial moving averages: means 0, variances 1, in the order of Graph::batch_statistics.
 std::vector<double> initial_statistics(const Graph& graph);
-/// running += momentum (batch - running), of variances the unbiased ones.
+/// running += momentum (batch - running), with unbiased variances.
 void average(const Graph& graph, double momentum, const std::vector<double>& batch,
              std::vector<double>& running);
 
-/// Writes the images [batch, side, side, 3] and labels of a step.
+/// Writes the images [batch, side, side, 3] and the labels of a step.
 void put_batch(Executor& executor, std::span<const float> images,
                std::span<const std::int64_t> labels);
 void put_labels(Executor& executor, std::span<const std::int64_t> labels);
 
-/// All elements of a value, after all that was submitted.
+/// All elements of a value in row-major order, after all submitted work is done.
 std::vector<double> read_values(const Executor& executor, ValueIndex value);
-/// Logits [batch, classes] with the bias of the last layer, which the loss adds as it reads them.
+/// Logits [batch, classes] including the bias of the last layer. (In the graph the loss adds it.)
 std::vector<double> read_logits(const Executor& executor);
 
 }  // namespace assay

@@ -1,5 +1,5 @@
 #pragma once
-// Compares a network with the same network in fp64 by plain loops.
+// Compares a network with the same network in fp64, computed by the backend `reference`.
 
 #include <cstdint>
 #include <span>
@@ -9,35 +9,36 @@
 
 namespace assay {
 
-/// How far a network in this precision may be from fp64, as a part of the 2-norm of each tensor.
+/// Tolerances of a network's values in this precision: relative differences from fp64 in the
+/// 2-norm.
 struct NetworkTolerance {
   double forward;        ///< of losses, logits and statistics
-  double gradients;      ///< of each tensor
-  double all_gradients;  ///< of all of them as one vector
+  double gradients;      ///< of the gradient of each parameter
+  double all_gradients;  ///< of all gradients as one vector
 };
 NetworkTolerance network_tolerance(Precision precision);
 
-/// One forward and backward pass from initial parameters, but with parity_last_norm, on two images
-/// (more where the last stage's planes are so small that statistics need them), by the backends
-/// that `settings` choose, and by `reference` in fp64: compares loss, logits, statistics and every
-/// gradient. The backward pass of the reference begins from what the forward pass of the other has
-/// left: images, parameters, activations and statistics. Else rounding would change signs before
-/// rectifiers, and one of N elements alone move a gradient by N^-1/2 and more.
+/// Makes one forward and backward pass of parity_batch() images from initial parameters (with
+/// parity_last_norm), with the backends of `settings` and in fp64 with `reference`, and compares
+/// loss, logits, statistics and all gradients. The reference's backward pass starts from the
+/// images, parameters, activations and statistics of the tested network. With its own activations,
+/// rounding would change signs before rectifiers, and a single one of N elements changes a gradient
+/// by a part of about N^-1/2.
 Verification compare_with_reference(TrainerSettings settings, Plugins& plugins);
 
-/// ||is - should||_2 / ||should||_2; ||is||_2 where `should` is 0. No number where one of them is
-/// none.
+/// ||is - should||_2 / ||should||_2, or ||is||_2 if `should` is 0. NaN if an element of either is.
 double relative_difference(std::span<const double> is, std::span<const double> should);
 
-/// Initial weight of the last normalization of each block in a network that is compared with fp64:
-/// with 1 every block amplifies the roundings of those before it.
+/// Initial scale of the last normalization of each block in a network that is compared with fp64.
+/// With 1, every block would amplify the rounding errors of those before it.
 inline constexpr double parity_last_norm = 0.1;
 
-/// Random images in (-1, 1) and classes, the same for equal seeds.
+/// Loads images with random elements in (-1, 1) and random labels, which depend on the seed.
 void load_random(Executor& executor, std::uint64_t seed);
 void load_random(Trainer& trainer, std::uint64_t seed);
 
-/// Images of a network for which statistics of the last stage have enough elements.
+/// The number of images in a comparison: 2, or more if the planes of the last stage are so small
+/// that their statistics need more elements.
 std::int64_t parity_batch(const ResnetShape& shape);
 
 }  // namespace assay

@@ -1,5 +1,5 @@
 #pragma once
-// Parts of a network that a stream submits at once, after it has recorded them.
+// Recordings of parts of a network, which a stream can submit with one call.
 
 #include <functional>
 #include <map>
@@ -12,15 +12,14 @@ namespace assay {
 
 class Recordings {
  public:
-  /// Submits `work` to `stream`: directly until it is `warm` (libraries prepare themselves in their
-  /// first calls, which no recording may hold), then by its recording, which is made once under
-  /// `key`. Where the stream makes none, or the work cannot be recorded, always directly.
+  /// Submits `work` to `stream`: directly if it is not `warm` (the first calls of libraries may
+  /// allocate, which cannot be recorded), else by the recording of this `key`, which is made once.
+  /// Always directly if the stream cannot record, or if recording has failed.
   void run(int key, Stream& stream, bool warm, const std::function<void()>& work);
-  /// Of work that has changed.
+  /// Discards all recordings, because the work has changed.
   void forget() { made_.clear(); }
   bool any() const { return !made_.empty(); }
-  /// Why work is submitted directly, in the device's words; empty where a stream makes no
-  /// recordings, or none has failed.
+  /// The device's error if recording has failed, else empty.
   const std::string& refusal() const { return refusal_; }
 
  private:

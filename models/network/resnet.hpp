@@ -1,7 +1,6 @@
 #pragma once
-// Residual networks (K. He et al., Deep residual learning for image recognition, CVPR 2016) in the
-// form that is called v1.5, with the stride in the 3x3 convolution, as torchvision and MLPerf have
-// them, as lists of operations.
+// The graphs of residual networks (K. He et al., Deep residual learning for image recognition, CVPR
+// 2016), in the form v1.5 of torchvision and MLPerf, with the stride in the 3x3 convolution.
 
 #include <cstdint>
 #include <string>
@@ -14,34 +13,34 @@ namespace assay {
 
 struct ResnetShape {
   int depth = 50;            ///< 18 (basic blocks) or 50 (bottlenecks)
-  std::int64_t width = 64;   ///< channels of the first convolution, to which all are proportional
+  std::int64_t width = 64;   ///< channels of the first convolution; all others are proportional
   std::int64_t image = 224;  ///< height and width of an image, which has three colours
   std::int64_t classes = 1000;
   bool operator==(const ResnetShape&) const = default;
 };
 
-/// "d50w64s224c1000", which is also "resnet50-imagenet"; what is left out is as ResNet-50's for
-/// ImageNet. InputError names the field: unknown, twice, a depth that is none, a size below 1, a
+/// Parses "d50w64s224c1000", or its name "resnet50-imagenet"; missing fields have these values.
+/// InputError names the field that is unknown, given twice or below 1, an unsupported depth, a
 /// width that is too large.
 ResnetShape parse_resnet(const std::string& descriptor);
-/// All four fields.
+/// The descriptor with all four fields.
 std::string to_descriptor(const ResnetShape& shape);
 
-/// How parameters are learnt.
+/// Optimizer and loss (kernels/update/problem.hpp, kernels/loss/problem.hpp).
 struct Learning {
   UpdateRule rule = UpdateRule::sgd;
   double momentum = 0.9, weight_decay = 1e-4, coefficient = 1e-3;
-  double smoothing = 0;  ///< of labels
-  double last_norm = 1;  ///< initial weight of the last normalization of each block
+  double smoothing = 0;  ///< label smoothing
+  double last_norm = 1;  ///< initial scale of the last normalization of each block
 };
 
-/// A step of training: forward, backward and update of `batch` images. `accumulates`: of several
-/// batches, whose gradients are added before the update. `lags`: the update takes the gradients of
-/// the step before.
+/// A training step of `batch` images: forward, backward, update. `accumulates`: the gradients of
+/// several batches are added before the update. `lags`: the update uses the gradients of the step
+/// before.
 Graph training_graph(const ResnetShape& shape, std::int64_t batch, Precision precision,
                      const Learning& learning, bool accumulates = false, bool lags = false);
-/// Logits, losses and correct answers of `batch` images, with the moving averages of statistics.
-/// Its values `weights`, `stored` and `statistics` are as the training graph's.
+/// Logits, losses and correct classes of `batch` images, with moving averages as statistics. The
+/// values `weights`, `stored` and `statistics` have the same order as in the training graph.
 Graph inference_graph(const ResnetShape& shape, std::int64_t batch, Precision precision);
 
 }  // namespace assay

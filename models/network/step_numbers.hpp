@@ -1,5 +1,5 @@
 #pragma once
-// What the steps of a training run were made of, for a row.
+// The parts of training steps and their times, for a row.
 
 #include <map>
 #include <string>
@@ -10,12 +10,12 @@
 
 namespace assay {
 
-/// Adds up the phases of the timed steps of this rank.
+/// Adds up the times of the phases of timed steps, on this rank.
 class StepNumbers {
  public:
-  /// `input_seconds`: that the step waited for its images.
+  /// Adds the last step. `input_seconds`: for which it waited for its images.
   void add(const Trainer& trainer, double input_seconds);
-  /// Mean seconds of each phase of a step, and what narrow numbers lost.
+  /// Mean seconds of each phase of a step, and Concerns::metrics().
   std::map<std::string, Metric> metrics() const;
 
  private:
@@ -24,21 +24,22 @@ class StepNumbers {
   double input_ = 0, steps_ = 0;
 };
 
-/// Runs in which each operation is timed, of which the median counts.
+/// Number of runs in which each operation is timed; the median counts.
 inline constexpr int timed_runs = 5;
 
-/// What is known of each node. `runs`: its seconds in each of a few runs of the network, in which a
-/// node that is no update runs `passes` times. Of several ranks the slowest one's. Collective.
+/// The time of each node of a network: the median of `runs`, of the slowest rank. `runs`: for each
+/// run the seconds of every node. `passes`: how often one run runs a node (nodes of the update run
+/// once). Collective.
 std::vector<LayerTime> layer_times(const Executor& executor,
                                    const std::vector<std::vector<double>>& runs, int passes,
                                    Communicator& ranks);
 
-/// Seconds of all operations of a kind and direction in a run of the network ("conv_bwd_data_s"),
-/// but those of the update, which is a phase of its own.
+/// Total seconds of the operations of each kind and direction in a run of the network
+/// ("conv_bwd_data_s"), without those of the update.
 std::map<std::string, Metric> operation_metrics(const std::vector<LayerTime>& layers);
 
-/// What a row says of a network's run: which backends compute how many of its operations, and
-/// whether its arithmetic is emulated.
+/// "executed" of a row: how many operations each backend computes, and whether arithmetic is
+/// emulated.
 Executed executed_of(const Executor& executor, const TrainerSettings& settings);
 
 }  // namespace assay

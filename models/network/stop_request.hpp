@@ -1,15 +1,16 @@
 #pragma once
-// Whether this process was asked to end, for work that first saves what it has.
+// A request to end the process (SIGTERM), for work that saves its state first.
 
 #include <csignal>
 
 namespace assay {
 
-/// As long as it lives, SIGTERM is noted instead of ending the process. One at a time.
+/// While the object exists, SIGTERM does not end the process, but makes asked() true. Only one
+/// object may exist at a time.
 class StopRequest {
  public:
   StopRequest();
-  /// What SIGTERM did before is in force again.
+  /// Restores the previous action of SIGTERM.
   ~StopRequest();
   StopRequest(const StopRequest&) = delete;
   StopRequest& operator=(const StopRequest&) = delete;

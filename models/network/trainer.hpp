@@ -1,10 +1,10 @@
 #pragma once
-// A residual network that learns: one rank's part of data-parallel training.
+// One rank's part of the data-parallel training of a residual network.
 //
-// Each rank has the whole network and its own images; gradients are summed over the ranks while the
-// backward pass goes on. With a lag of 1 the update of a step has the gradients of the step before,
-// whose sum may take until then; so the first step makes no update, and the gradients of the last
-// one are never applied.
+// Each rank has the whole network and its own images. Gradients are summed over the ranks during
+// the backward pass. With a lag of 1, the update of a step uses the gradients of the step before,
+// whose sum may take until then. So the first step makes no update, and the gradients of the last
+// step are never applied.
 
 #include <chrono>
 #include <cstdint>
@@ -27,37 +27,37 @@ namespace assay {
 struct TrainerSettings {
   ResnetShape shape;
   std::int64_t batch = 16;      ///< images of one rank in a pass
-  std::int64_t accumulate = 1;  ///< passes of one step: their gradients are added before the update
-  std::int64_t lag = 0;         ///< steps from the gradients to their update: 0 or 1
+  std::int64_t accumulate = 1;  ///< passes of a step, whose gradients are added before the update
+  std::int64_t lag = 0;         ///< steps between the gradients and their update: 0 or 1
   Precision precision = Precision::fp32;
   Learning learning;
   LossScaleSettings loss_scale;
   ExecutorSettings executor;
   std::uint64_t seed = 1;  ///< of the initial parameters
-  /// Gradients that are summed over the ranks in one call, at least.
+  /// Smallest number of bytes of gradients that one call sums over the ranks.
   std::size_t bucket_bytes = 25 << 20;
 };
 
-/// What a step checks of itself.
+/// The checks of a step, and their result.
 struct StepCheck {
-  std::set<std::size_t> nodes;  ///< of the graph, each against its oracle
-  /// That what the update reads is the sum over the ranks, at random elements; with a lag, that of
-  /// the step before, of one rank, too.
+  std::set<std::size_t> nodes;  ///< of the graph; each is compared with its oracle
+  /// Whether to check, at random elements, that the update reads the sum of all ranks' gradients;
+  /// with a lag those of the step before, also for one rank.
   bool gradient_sum = false;
   std::uint64_t seed = 1;
-  double budget = 2e5;  ///< multiply-adds of one node's reference
+  double budget = 2e5;  ///< most multiply-adds of the reference of one node
   Verification found;
 };
 
-/// Seconds of the last step.
+/// Seconds of the phases of a step.
 struct StepSeconds {
   double forward = 0, backward = 0, exposed_communication = 0, update = 0;
 };
 
 class Trainer {
  public:
-  /// `ranks` must live as long; `gradients` connects the same ranks and adds their gradients (null:
-  /// `ranks` does). Collective.
+  /// `ranks` must outlive the trainer. `gradients` connects the same ranks and sums their
+  /// gradients; null: `ranks` does. Collective.
   static Result<std::unique_ptr<Trainer>> make(const TrainerSettings& settings, Plugins& plugins,
                                                Communicator& ranks,
                                                std::shared_ptr<Communicator> gradients = nullptr);
@@ -67,42 +67,44 @@ class Trainer {
   Device& device() { return executor_->device(); }
   const TrainerSettings& settings() const { return settings_; }
 
-  /// Parameters as functions of the seed, velocities 0, statistics of no data: mean 0, variance 1.
-  /// The same on every rank.
+  /// Sets initial parameters, which depend on the seed, velocities 0, means 0 and variances 1.
+  /// Equal on all ranks.
   void initialise();
-  /// The images of the next step [batch, side, side, 3] and their classes.
+  /// Loads the images [batch, side, side, 3] of the next step and their labels.
   void load(std::span<const float> images, std::span<const std::int64_t> labels);
-  /// The images of the next step as a function of the index in [batch, 3, side, side].
+  /// The same with images in the order [batch, 3, side, side].
   void load(const Source& images, std::span<const std::int64_t> labels);
-  /// As many forward and backward passes as gradients are accumulated of, the sum over the ranks,
-  /// and the update at `rate`, which is skipped where the gradients are not all finite. `load_next`
-  /// loads the images of each pass but the first, and counts in no phase; empty: all have the same
-  /// images. One of the passes is checked. Collective.
-  void step(double rate, StepCheck* check = nullptr, const std::function<void()>& load_next = {});
-  /// A step with the last images, each node of which is waited for: its seconds, the sum over the
+  /// One step: `accumulate` forward and backward passes, the sum over the ranks, and the update
+  /// with the learning rate `rate`, which is skipped if the gradients are not all finite.
+  /// `load_next` is called before each pass except the first, to load its images, and its time
+  /// counts in no phase; empty: all passes have the same images. `check` applies to one of the
   /// passes. Collective.
+  void step(double rate, StepCheck* check = nullptr, const std::function<void()>& load_next = {});
+  /// A step with the last images that waits after each node: the seconds of each node, as the sum
+  /// over the passes. Collective.
   std::vector<double> timed_step(double rate);
-  /// Forward and backward pass alone: gradients stay this rank's own, times loss_scale().scale().
+  /// Only the forward and the backward pass. The gradients are not summed over the ranks, and have
+  /// the factor loss_scale().scale().
   void make_gradients();
-  /// Makes everything that no run may allocate, and chooses backends where that is measured.
-  /// Images must be loaded. Collective. Parameters stay as they are.
+  /// Allocates everything that a step needs, and chooses backends if that is measured. Images must
+  /// be loaded; parameters do not change. Collective.
   void prepare();
 
-  /// What a step changes and the next one depends on: parameters, velocities, statistics; with a
-  /// lag, the gradients that wait for their update, summed over the ranks.
+  /// Everything that a step changes and the next one depends on: parameters, velocities,
+  /// statistics; with a lag also the summed gradients that wait for their update.
   struct State {
     std::vector<std::vector<std::byte>> values;
     std::vector<double> running;
     LossScaleState loss_scale;
     double waiting_scale = 0;  ///< loss scale of the waiting gradients; 0: none wait
-    OwnGradients own{};        ///< of them, where they are known: before their sum
+    OwnGradients own{};        ///< some elements of these before their sum, if they are known
   };
   void save(State& state);
-  /// The trainer continues from `state`, which becomes what the trainer had. InputError where the
-  /// state has loss scales that no run of these settings has, or gradients that wait without a lag.
+  /// Exchanges the trainer's state with `state` and continues from that. InputError if these
+  /// settings cannot give the state (its loss scale, or waiting gradients without a lag).
   void exchange(State& state);
-  /// The largest difference of a parameter's velocity from that of `state`, as a part of its
-  /// 2-norm, and where it is.
+  /// The largest relative difference (2-norm) between a parameter's velocity and that in `state`,
+  /// and the name of the parameter.
   struct Difference {
     double relative = 0;
     std::string parameter;
@@ -111,32 +113,30 @@ class Trainer {
 
   /// Mean loss of the images of the last step, on this rank.
   double loss() const;
-  /// Images of its last pass whose class was found.
+  /// Number of images of its last pass that were classified correctly.
   std::int64_t correct() const;
-  /// The elements of the summed gradient that were not finite, those that were 0, and weights that
-  /// were too large for their update to change them.
+  /// The tensor `counts` of kernels/update/problem.hpp after the last update.
   std::vector<double> counts() const;
   StepSeconds seconds() const { return seconds_; }
-  /// What is known of how gradients are added; nothing of one rank.
+  /// How gradients are summed, as far as it is known; empty for one rank.
   Executed executed_sum() const;
   const LossScale& loss_scale() const { return loss_scale_; }
-  /// Whether good steps may double a dynamic loss scale; at first, and after initialise(), they
-  /// may.
+  /// Whether finite steps may double a dynamic loss scale; initialise() sets it to true.
   void let_loss_scale_grow(bool grows) { loss_scale_.let_grow(grows); }
-  /// Judges a step by its gradients, as step() does: whether they are finite, on this rank. The
-  /// ranks agree, so that all of them decide alike afterwards: CaseError on all where some ranks'
-  /// sums are finite and others' are not, since their weights then differ. Collective.
+  /// Updates the loss scale, as step() does. `finite`: whether the summed gradients are finite on
+  /// this rank. Collective. CaseError on all ranks if they are finite on some ranks only, because
+  /// the weights of the ranks then differ.
   void judge_gradients(bool finite);
-  /// Whether the last step's update was skipped, and the loss scale is now smaller than that of the
-  /// gradients that were not finite.
+  /// Whether the last step's update was skipped and the loss scale was reduced for it.
   bool lowered() const { return lowered_; }
-  /// lowered(), or the next step will be, for gradients that this one has made: checks of it say
-  /// nothing. With a lag it waits for their sum. The same on all ranks. Collective.
+  /// Whether lowered() is true, or will be after the next step because of gradients of this step.
+  /// Checks of such a step mean nothing. With a lag, waits for the sum of the gradients.
+  /// Collective, equal on all ranks.
   bool overflowed();
-  /// Whether the last step made an update, or skipped it: with a lag the first step has none.
+  /// Whether the last step made or skipped an update. With a lag the first step does neither.
   bool updated() const { return updated_; }
-  /// Moving averages of the statistics (momentum 0.1, variances unbiased), as
-  /// Graph::batch_statistics lays them out.
+  /// Moving averages of the statistics (momentum 0.1, unbiased variances), in the order of
+  /// Graph::batch_statistics.
   const std::vector<double>& running_statistics() const { return running_; }
   std::vector<double>& running_statistics() { return running_; }
 
@@ -149,8 +149,8 @@ class Trainer {
   void run_passes(StepCheck* check, const std::function<void()>& load_next);
   void update(StepCheck* check);
   void judge(bool finite, double scale);
-  double lap();                ///< seconds since the lap before, when all work is done
-  void end_of(double& phase);  ///< adds the lap to the phase, but for what communication took of it
+  double lap();                ///< waits for all work; seconds since the last lap
+  void end_of(double& phase);  ///< adds the lap, without the communication in it, to the phase
   double batch_loss() const;
   std::vector<ValueIndex> state_values() const;
   void put_number(ValueIndex value, double number);
@@ -160,17 +160,17 @@ class Trainer {
   Communicator& adding() const { return gradients_ ? *gradients_ : ranks_; }
 
   TrainerSettings settings_;
-  std::shared_ptr<Communicator> gradients_;  // outlives the memory that it gives
+  std::shared_ptr<Communicator> gradients_;  // must outlive the memory that it has allocated
   std::unique_ptr<Executor> executor_;
   Communicator& ranks_;
   std::unique_ptr<GradientExchange> exchange_;
   std::vector<double> running_, batch_statistics_;
   StepSeconds seconds_;
-  std::vector<double> node_seconds_;           ///< of the nodes of a timed_step(); else empty
-  std::chrono::steady_clock::time_point lap_;  ///< until when the phases of the step are counted
-  double earlier_losses_ = 0;  ///< sum over the passes of the last step but the last pass
+  std::vector<double> node_seconds_;           ///< of the nodes in a timed_step(); else empty
+  std::chrono::steady_clock::time_point lap_;  ///< end of the last lap
+  double earlier_losses_ = 0;  ///< sum over all passes of the last step except the last one
   LossScale loss_scale_;
-  double waiting_scale_ = 0;  ///< as State's
+  double waiting_scale_ = 0;  ///< State::waiting_scale
   bool lowered_ = false, updated_ = false;
 };
 

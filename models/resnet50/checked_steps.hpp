@@ -1,5 +1,6 @@
 #pragma once
-// Steps of training that compare what they compute with oracles, and what makes a timed step again.
+// Training steps whose operations are compared with oracles, and repetitions of timed steps with
+// such checks.
 
 #include <cstdint>
 #include <functional>
@@ -14,37 +15,37 @@ namespace assay {
 
 class CheckedSteps {
  public:
-  /// Nodes that a checked step compares with their oracles, beside the update.
+  /// Number of nodes that a checked step compares with their oracles, in addition to the update.
   static constexpr std::size_t nodes = 6;
 
-  /// Both must live as long. `rate`: of all these steps.
+  /// `trainer` and `ranks` must outlive it. `rate`: learning rate of all steps.
   CheckedSteps(Trainer& trainer, Communicator& ranks, double rate)
       : trainer_(trainer), ranks_(ranks), rate_(rate) {}
 
-  /// A step from the state that the trainer has, with all memory of activations and gradients
-  /// poisoned: random operations, the update and the sum of the gradients over the ranks against
-  /// their oracles; loss and gradients must be finite. With a lag two steps, of which the second
-  /// one learns what the first one has found. A step whose loss scale was too large, so that it was
-  /// skipped, says nothing: it is made again with smaller ones. What was not computed is finite
-  /// with none. `when` stands in the reason. Collective.
+  /// Makes one step from the trainer's present state, after poisoning the memory of all activations
+  /// and gradients. Compares random operations, the update and the sum of the gradients over the
+  /// ranks with their oracles, and checks that loss and gradients are finite. With a lag it makes
+  /// two steps; the second applies the gradients of the first. If a step is skipped because the
+  /// loss scale is too large, it proves nothing and is repeated with smaller scales; poison that
+  /// was not overwritten is not finite with any scale. `when` is used in the reason. Collective.
   Verification make(const std::string& when);
-  /// Whether make() has made a step again.
+  /// Whether make() has repeated a step.
   bool skipped() const { return skipped_; }
 
-  /// With a lag, the step after a timed one, which learns what that has found: as a timed one, but
-  /// for a comparison of the sum that it takes with what the ranks had. `load` loads the images of
-  /// each pass. Collective.
+  /// With a lag: makes the step after a timed one, which applies the gradients of the timed one. It
+  /// is a normal step, and also compares the sum of the gradients with the ranks' own ones. `load`
+  /// loads the images of each pass. Collective.
   Verification learn(const std::function<void()>& load, const std::string& when);
 
-  /// A batch of an audited step, in the order in which passes take them: the trainer has but the
-  /// last one, and make() makes the same step again.
+  /// Stores a batch of an audited step, in the order of its passes, because the trainer holds only
+  /// the last one. make() then repeats the step with these batches.
   void keep(std::span<const float> images, std::span<const std::int64_t> labels);
   void forget() { kept_.clear(); }
 
-  /// Adds to `found` that the loss of the last step, or the gradients of the last update, are not
-  /// finite. Collective.
+  /// Adds a failure to `found` if the loss of the last step or the gradients of the last update are
+  /// not finite. Collective.
   void judge_finite(const std::string& when, Verification& found);
-  /// Of the last step, all ranks. Collective.
+  /// Mean loss of the last step over all ranks. Collective.
   double mean_loss();
 
  private:

@@ -11,23 +11,22 @@
 namespace assay {
 
 struct InferenceRun {
-  /// The network, its backends and the seed; how it learns and buckets are not used.
+  /// The network, its backends and the seed; the fields about learning are not used.
   TrainerSettings network;
-  int steps = 0;  ///< that are timed; 0: as many as the timing options say
+  int steps = 0;  ///< number of timed passes; 0: the timing options decide
   std::map<std::string, double> amounts;
   double create_seconds = 0;
 };
 
-/// One run is one forward pass: logits, loss and found class of each image, by the parameters that
-/// training begins with (parity_last_norm) and the statistics of a training pass over
-/// parity_batch() images.
+/// One run is one forward pass, which computes logits, loss and class of each image. Parameters are
+/// the initial ones of a training (with parity_last_norm), and statistics those of a training pass
+/// over parity_batch() images. Ranks work independently, each on its own images.
 ///
-/// Before timing, logits and losses of random images are compared with those of the network in fp64
-/// by `reference`. Among the timed runs, before some of them, all activations and results are
-/// poisoned, or the images become others; the same images then pass again, with random operations
-/// compared with their oracles, and the results of both must be equal. So, too, after the last
-/// timed run, whose results are also compared with fp64. `plugins` and `ranks` outlive the
-/// workload. Ranks work side by side, each on its own images.
+/// Before timing, logits and losses of random images are compared with the network in fp64 by
+/// `reference`. An audit poisons all activations and results, or loads other images; afterwards the
+/// pass is repeated with the same images, random operations are compared with their oracles, and
+/// the results of both passes must be equal. The same is done after the last timed run, whose
+/// results are also compared with fp64. `plugins` and `ranks` must outlive the workload.
 Result<std::unique_ptr<Workload>> inference_workload(const InferenceRun& run, Plugins& plugins,
                                                      Communicator& ranks);
 

@@ -1,5 +1,6 @@
 #pragma once
-// The losses that a known training has: what is outside them was not learnt as it should be.
+// The range of losses of a known training. A training with losses outside it does not learn as it
+// should.
 
 #include <optional>
 #include <string>
@@ -11,28 +12,29 @@
 
 namespace assay {
 
-/// Of a configuration whose losses are kept (results-schema/loss-bands/NAME.json, which
-/// scripts/loss-bands makes of trainings with several seeds).
+/// The ranges of a configuration (results-schema/loss-bands/NAME.json), which scripts/loss-bands
+/// makes from trainings with several seeds.
 struct LossBand {
   std::string name;       ///< "learnable bf16"
-  std::size_t seeds = 0;  ///< trainings that it is made of
+  std::size_t seeds = 0;  ///< number of these trainings
   /// Lowest and highest loss after each epoch.
   std::vector<std::pair<double, double>> training, validation;
 };
 
-/// The band of a training with these settings; nothing where none is kept. A file says which
-/// settings change nothing of what is learnt ("free"); all others must be those of the file, and
-/// those that it does not name must have their defaults.
-/// InputError: a file that cannot be read.
+/// The band for a training with these settings; nothing if there is none. A file lists the settings
+/// that do not affect what is learnt ("free"). All other settings must equal those of the file, and
+/// settings that the file does not have must have their defaults. InputError for a file that cannot
+/// be read.
 std::optional<LossBand> loss_band(const Settings& settings,
                                   const std::vector<Dimension>& dimensions);
 
-/// Of losses that `trainings` have had after one epoch. Their logarithms are taken as normal: 6
-/// standard deviations about the mean, which is itself known from n of them: √(1 + 1/n). Of 10
-/// trainings one further in 5000 is outside (Student's t of 9 degrees of freedom).
+/// The range for the losses of n trainings after one epoch: 6 standard deviations of their
+/// logarithms, times sqrt(1 + 1/n) for the uncertainty of the mean, on both sides of the mean. If
+/// the logarithms are normal, with n = 10 one further training in 5000 is outside (Student's t with
+/// 9 degrees of freedom).
 std::pair<double, double> band_of(const std::vector<double>& losses);
 
-/// The first loss that is outside, as a reason; "" where all are inside.
+/// The reason with the first loss that is outside; "" if all are inside.
 std::string outside(const LossBand& band, const std::vector<EpochResult>& epochs);
 
 }  // namespace assay

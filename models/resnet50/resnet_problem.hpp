@@ -1,5 +1,5 @@
 #pragma once
-// A step of a residual network as a problem: what is counted as its work.
+// A step of a residual network as a problem, which defines its amount of work.
 
 #include <map>
 #include <memory>
@@ -18,13 +18,13 @@ class ResnetProblem final : public Problem {
   std::string kind() const override { return "resnet50"; }
   std::string canonical() const override { return to_descriptor(shape_); }
   nlohmann::json json() const override;
-  /// Multiply-adds of convolutions and of the last layer, two operations each, as their problems
-  /// count them; in training forward, for the input's gradient (but the first layer's) and for the
-  /// weights'.
+  /// Operations of the convolutions and of the last layer, as their problems count them. A training
+  /// step has them forward, for the gradients of inputs (except the first layer's) and for the
+  /// gradients of weights.
   double flops() const override;
-  double bytes() const override { return 0; }  ///< depends on what is fused
+  double bytes() const override { return 0; }  ///< unknown: depends on fusion
   std::map<std::string, double> amounts() const override;
-  /// Bytes of each operation of a step in `precision`, in which one rank has `rank_batch` images.
+  /// Bytes of each operation of a step in `precision` with `rank_batch` images on a rank.
   std::vector<double> operation_bytes(std::int64_t rank_batch, Precision precision) const;
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// What a network learns from, and what it is judged by, as options name them.
+// The images of training and validation, as the flag --data names them.
 
 #include <cstdint>
 #include <memory>
@@ -12,34 +12,34 @@ namespace assay {
 
 /// Where images come from.
 struct TrainingData {
-  /// "synthetic": one batch that stays in memory; "learnable[:n60000v1000]": generated images, of
-  /// which v validate; "generated[:n256c10w500h375]": the same as JPEG files; else files as
-  /// datasets/images reads them.
+  /// "synthetic": one batch that stays in memory. "learnable[:n60000v1000]": n generated images for
+  /// training and v for validation (LearnableImages). "generated[:n256c10w500h375]": generated JPEG
+  /// files (models/input/input_sets.hpp). Else the path of files that datasets/images reads.
   std::string data = "synthetic";
-  std::string validation;  ///< files that validate; empty: the files of `data`
+  std::string validation;  ///< files for validation; empty: the files of `data`
   std::int64_t classes = 1000;
   int size = 224;
   std::int64_t label_base = 0;
   std::int64_t max_bad_samples = 0;
   Augment augment = Augment::crop_and_flip;  ///< of files
-  int threads = 1;                           ///< that decode
-  int prefetch = 2;
-  std::uint64_t seed = 1;  ///< of images that are generated; their order has BatchShare's
+  int threads = 1;                           ///< decoding threads
+  int prefetch = 2;                          ///< batches that are decoded in advance
+  std::uint64_t seed = 1;  ///< of generated images; BatchShare has the seed of their order
 };
 
-/// The name of the data in an id, with a hash of files: what training_batches() takes, too.
-/// InputError for a name that is none, for files that cannot be used.
+/// The name of the data in an id, which contains a hash of files. training_batches() accepts it,
+/// too. InputError for unknown names and unusable files.
 std::string canonical_data(const std::string& data, std::int64_t label_base, std::int64_t classes);
-/// Whether it is the one batch that stays in memory.
+/// Whether the data is "synthetic", one batch that stays in memory.
 bool is_resident(const std::string& data);
 
-/// Whether it is read from files.
+/// Whether the data is read from files.
 bool is_files(const std::string& data);
-/// The files that a training reads; none of other data.
+/// The files that a training reads; empty for other data.
 std::vector<std::string> files_of(const TrainingData& from);
 
 std::unique_ptr<Batches> training_batches(const TrainingData& from, const BatchShare& share);
-/// Null for resident data, which has none.
+/// Null for resident data, which has no validation.
 std::unique_ptr<Batches> validation_batches(const TrainingData& from, BatchShare share);
 
 }  // namespace assay

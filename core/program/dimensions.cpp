@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "assay/known_backends.hpp"
 #include "core/machine/environment.hpp"
 #include "core/program/benchmark.hpp"
@@ -27,12 +29,14 @@ Dimension backend(const std::string& operation, std::vector<std::string> default
 }
 
 Dimension precision(std::vector<std::string> values, std::vector<std::string> defaults) {
-  return {"precision",
-          "types of the tensors; bf16_fp32: bf16 inputs, fp32 results",
-          std::move(values),
-          std::move(defaults),
-          "",
-          ""};
+  const bool mixed = std::find(values.begin(), values.end(), "bf16_fp32") != values.end();
+  return {
+      "precision",
+      mixed ? "types of the tensors; bf16_fp32: bf16 inputs, fp32 results" : "types of the tensors",
+      std::move(values),
+      std::move(defaults),
+      "",
+      ""};
 }
 
 Dimension algorithm(std::vector<std::string> values) {

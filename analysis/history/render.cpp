@@ -90,10 +90,44 @@ bool has_details(const json& series) {
          !series["change_points"].empty() || !series["gaps"].empty();
 }
 
+/// "2 series: 0 slower, 0 drifting, …": the number of series in each state.
+std::string counts_of(const json& document) {
+  const json& count = document["summary"];
+  return fmt::format(
+      "{} series: {} slower, {} drifting, {} lost, {} suspect, {} faster, {} steady, {} too "
+      "short{}{}.",
+      document["series"].size(), count["slower"].get<int>(), count["drifting"].get<int>(),
+      count["lost"].get<int>(), count["suspect"].get<int>(), count["faster"].get<int>(),
+      count["steady"].get<int>(), count["too_short"].get<int>(),
+      count["retired"] == 0 ? "" : fmt::format(", {} retired", count["retired"].get<int>()),
+      count["no_result"] == 0
+          ? ""
+          : fmt::format(", {} without a result", count["no_result"].get<int>()));
+}
+
+/// What columns and states mean; of the states only those that occur.
+std::vector<std::string> legend_of(const json& document) {
+  const json &settings = document["settings"], &count = document["summary"];
+  const int latest = settings["latest"].get<int>();
+  std::vector<std::string> lines{fmt::format("{} (the latest: the median of the latest {} points).",
+                                             speedup_header("the latest", "the baseline"), latest)};
+  if (count["slower"] != 0 || count["drifting"] != 0 || count["faster"] != 0)
+    lines.push_back(fmt::format(
+        "slower, faster, drifting: the latest {} points are outside the tolerance, and a step or "
+        "trend is significant. The probability of any false alarm in all series together is {:g} "
+        "%.",
+        latest, 100 * settings["false_alarm_rate"].get<double>()));
+  if (count["suspect"] != 0)
+    lines.push_back(fmt::format(
+        "suspect: the last run may be slower, as may at most {:g} % of unchanged series in each "
+        "run. To decide, measure again: assay history DIR --confirm BUILD (the promoted build).",
+        100 * settings["suspect_rate"].get<double>()));
+  return lines;
+}
+
 }  // namespace
 
 std::string render_history(const json& document, bool markdown) {
-  const json& settings = document["settings"];
   const json& all = document["series"];
   std::set<std::string> hardware;
   for (const json& series : all) hardware.insert(series["hardware"]);
@@ -127,23 +161,11 @@ std::string render_history(const json& document, bool markdown) {
   for (const json& file : document["passed_over"])
     text += fmt::format("\nnot part of the history: {} ({})\n", safe(file["what"]),
                         safe(file["reason"]));
-  const json& count = document["summary"];
-  text += fmt::format(
-      "\n{} series: {} slower, {} drifting, {} lost, {} suspect, {} faster, {} steady, {} too "
-      "short{}{}. {} (the median of the latest {} points). slower, "
-      "faster and drifting need all {} points outside of the tolerance and a significant step or "
-      "trend; the probability of any false alarm is {:g} % for all series together. suspect is a "
-      "question (at most {:g} % of the unchanged series in each run) that --confirm answers.\n",
-      all.size(), count["slower"].get<int>(), count["drifting"].get<int>(),
-      count["lost"].get<int>(), count["suspect"].get<int>(), count["faster"].get<int>(),
-      count["steady"].get<int>(), count["too_short"].get<int>(),
-      count["retired"] == 0 ? "" : fmt::format(", {} retired", count["retired"].get<int>()),
-      count["no_result"] == 0 ? ""
-                              : fmt::format(", {} without a result", count["no_result"].get<int>()),
-      speedup_header("the latest", "the baseline"), settings["latest"].get<int>(),
-      settings["latest"].get<int>(), 100 * settings["false_alarm_rate"].get<double>(),
-      100 * settings["suspect_rate"].get<double>());
-  if (shared) text += std::string(shared_note) + "\n";
+  std::vector<std::string> legend = legend_of(document);
+  if (shared) legend.push_back(shared_note);
+  text += "\n" + counts_of(document) + "\n";
+  for (const std::string& line : legend)
+    text += markdown ? "\n" + markdown_text(line) + "\n" : wrapped(line, table_width) + "\n";
   return text;
 }
 

@@ -226,6 +226,7 @@ class Help(RunTest):
             self.out = self.folder / "results" / name
             self.run_suite(self.suite([group(["direct"], backend="reference")]), "--launches", 3, code=0)
         shutil.copy(self.folder / "results" / "today" / "journal.jsonl", self.folder / "lost.json.journal.jsonl")
+        (self.folder / "promoted").symlink_to(BIN.parent)
         environment = self.environment(PATH=f"{BIN}:{os.environ['PATH']}")
         lines = self.examples(ASSAY) + [line for command in [*COMMANDS, "help"] for line in self.examples(ASSAY, command)]
         for line in lines + [line for program in PROGRAMS for line in self.examples(BIN / program)]:

@@ -178,6 +178,10 @@ Result<Communicator*> join_transport(const std::string& name, const Options& opt
       fmt::format("{} {} {}", name, options.get("ranks_per_node", "0"), options.get("device", ""));
   if (const auto known = context.joined.find(key); known != context.joined.end())
     return known->second.get();
+  // A communicator of its own: messages of an algorithm must not meet those of the runner.
+  if (name == launched_transport)
+    return context.joined.emplace(key, context.ranks.split(0, context.ranks.rank()))
+        .first->second.get();
   const Result<Backend*> opened =
       together<Backend*>(context.ranks, [&] { return context.plugins.open(name); });
   if (const auto* refusal = std::get_if<Unsupported>(&opened)) return *refusal;
@@ -193,15 +197,13 @@ Result<Communicator*> join_transport(const std::string& name, const Options& opt
 }
 
 Result<std::unique_ptr<Communicator>> host_ranks(const Options& options, CaseContext& context) {
-  const Result<Joined> all = join_all(options, context);
-  if (const auto* refusal = std::get_if<Unsupported>(&all)) return *refusal;
-  const Joined& joined = std::get<Joined>(all);
-  if (std::string reason = why_not_together({}, options); !reason.empty())
-    return Unsupported{std::move(reason)};
+  const Result<Communicator*> joined =
+      join_transport(options.get("transport", launched_transport), options, context);
+  if (const auto* refusal = std::get_if<Unsupported>(&joined)) return *refusal;
+  Communicator& transport = *std::get<Communicator*>(joined);
   Result<std::unique_ptr<Communicator>> made =
       together<std::unique_ptr<Communicator>>(context.ranks, [&] {
-        return entry_of(options.get("algorithm", "library"))
-            .make(*joined.transport, *joined.intra_node, options);
+        return entry_of(options.get("algorithm", "library")).make(transport, transport, options);
       });
   if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
   return layered(std::move(std::get<std::unique_ptr<Communicator>>(made)), options);

@@ -10,13 +10,16 @@
 
 namespace assay {
 
+/// Name of the transport that has joined the launched ranks: MPI, which the launcher belongs to.
+inline constexpr const char* launched_transport = "auto";
+
 /// The transport `name` over the ranks of `context`. It is joined once and shared by all cases with
-/// the same options. CaseError names a rank that fails where others succeed. Collective.
+/// the same options. CaseError names a rank that fails while others succeed. Collective.
 Result<Communicator*> join_transport(const std::string& name, const Options& options,
                                      CaseContext& context);
 
-/// The ranks of `context` over what the settings transport, algorithm, inside and wire of `options`
-/// name, for calls on host memory. Collective.
+/// The ranks of `context`, connected by the settings transport, algorithm and wire of `options`,
+/// for calls on host memory. Collective.
 Result<std::unique_ptr<Communicator>> host_ranks(const Options& options, CaseContext& context);
 
 /// The workload of one case. Collective.

@@ -46,6 +46,7 @@ std::string layout_of(const Problem& problem) {
 
 Executor::Executor(Graph graph, const ExecutorSettings& settings)
     : graph_(std::move(graph)), settings_(settings) {
+  for (std::size_t i = 0; i < graph_.nodes.size(); ++i) phases_[graph_.nodes[i].phase].push_back(i);
   const std::vector<std::string>& all =
       settings.chosen.empty() ? settings.backends : settings.chosen;
   row_major_ =
@@ -303,9 +304,7 @@ void Executor::run_node(std::size_t node) {
 }
 
 void Executor::run(Phase phase) {
-  std::vector<std::size_t> nodes;
-  for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
-    if (graph_.nodes[i].phase == phase) nodes.push_back(i);
+  const std::vector<std::size_t>& nodes = phases_[phase];
   if (nodes.empty()) return;
   // A stream records what is submitted to itself alone.
   const bool warm = std::all_of(nodes.begin(), nodes.end(), [this](std::size_t i) {

@@ -120,7 +120,8 @@ class Executor {
   Graph graph_;
   ExecutorSettings settings_;
   Recordings recordings_;  ///< by phase, and whether gradients are swapped
-  std::vector<bool> ran_;  ///< by node: it has run at least once
+  std::map<Phase, std::vector<std::size_t>> phases_;  ///< the nodes of each phase, in order
+  std::vector<bool> ran_;                             ///< by node: it has run at least once
   bool swapped_ = false;
   bool row_major_ = false;
   Device* device_ = nullptr;

@@ -67,8 +67,10 @@ void CheckedSteps::judge_finite(const std::string& when, Verification& found) {
   if (!found.passed || (std::isfinite(loss) && (not_finite == 0 || trainer_.lowered()))) return;
   found.passed = false;
   found.reason = fmt::format(
-      "the loss is {} and {:.0f} elements of the gradient are not finite, "
-      "{}: training diverged, or something was not computed",
+      "the loss is {} and {:.0f} elements of the gradient are not finite, {} (training diverged, "
+      "or "
+      "an operation did not write its results). Use a smaller --rate; if it still fails, try "
+      "--backend reference, which shows whether a backend is wrong.",
       loss, not_finite, when);
 }
 

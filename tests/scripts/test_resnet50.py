@@ -6,7 +6,7 @@ import os
 import shutil
 import time
 
-from run_helper import ASSAY, BIN, SOURCE, RunTest, main
+from run_helper import ASSAY, BIN, BUILD, SOURCE, RunTest, main
 
 RESNET, DATASET = BIN / "assay-resnet50", BIN / "assay-dataset"
 SMALL = {"--problem": "d18w8s32c5", "--batch": 4, "--threads": 1, "--max-time": 0.05}
@@ -346,6 +346,15 @@ class Resnet(RunTest):
                 self.assertEqual(row["status"], "ok", row["reason"])
                 self.assertIn("gradients added by", row["executed"]["implementation"])
         self.assertIn("--allreduce ring has no use here", self.refused("--allreduce", "ring"), "one rank adds nothing")
+
+    def test_ranks_add_gradients_over_the_mpi_of_their_launcher(self):
+        for launcher, backend in (("mpirun.openmpi", "mpi"), ("mpirun.mpich", "mpich")):
+            if shutil.which(launcher) is None or not (BUILD / "lib" / "assay" / f"libassay_{backend}.so").exists():
+                continue
+            with self.subTest(launcher):
+                row = self.row("--allreduce", "ring", before=[launcher, "-n", 2], env=RANKS)
+                self.assertEqual((row["status"], row["parameters"]["allreduce_transport"]), ("ok", "auto"), row["reason"])
+                self.assertIn("gradients added by", row["executed"]["implementation"])
 
     def test_bad_options(self):
         for words in (["--problem", "d34"], ["--problem", "d18w0"], ["--batch", 0], ["--rate", "-1"], ["--smoothing", 1], ["--target", 2],

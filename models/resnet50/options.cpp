@@ -1,0 +1,286 @@
+#include "models/resnet50/options.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "comm/algorithms/algorithm.hpp"
+#include "comm/joined.hpp"
+#include "core/base/error.hpp"
+#include "core/base/numbers.hpp"
+#include "models/network/loss_scale.hpp"
+#include "models/network/resnet.hpp"
+#include "models/network/schedule.hpp"
+#include "models/resnet50/training_data.hpp"
+
+namespace assay::resnet50 {
+namespace {
+
+constexpr const char* inference = "inference";
+/// Dimensions that only a training has.
+constexpr const char* of_training[] = {
+    "data",      "augment",   "page_cache", "validation", "label_base",     "max_bad_samples",
+    "epochs",    "target",    "warmup",     "schedule",   "checkpoint",     "restart",
+    "optimizer", "rate",      "smoothing",  "loss_scale", "validate_every", "accumulate",
+    "scaling",   "unreached", "trial",      "lag"};
+constexpr std::uint64_t most_images = 1 << 20, most_steps = 1 << 30;
+
+Dimension axis(const char* name, const char* help, std::vector<std::string> values,
+               std::vector<std::string> defaults, const char* prefix = "", const char* omit = "") {
+  Dimension made;
+  made.name = name;
+  made.help = help;
+  made.values = std::move(values);
+  made.defaults = std::move(defaults);
+  made.prefix = prefix;
+  made.omit = omit;
+  return made;
+}
+
+Dimension counted(const char* name, const char* prefix) {
+  Dimension made = axis(name, "", {}, {}, prefix);
+  made.found = true;
+  return made;
+}
+
+/// Does not affect what a step computes: which images there are, how long a training lasts.
+Dimension outside_step(Dimension made) {
+  made.in_step = false;
+  return made;
+}
+
+/// A file that is written: it does not affect what is measured.
+Dimension unnamed(const char* name, const char* help, const char* otherwise) {
+  Dimension made = axis(name, help, {}, {otherwise}, "", otherwise);
+  made.in_id = false;
+  return made;
+}
+
+Dimension transport_dimension() {
+  Dimension made = axis("allreduce_transport",
+                        "library that adds gradients over the ranks; auto: the launcher's MPI",
+                        {launched_transport, "mpi", "mpich", "gloo", "oneccl"},
+                        {launched_transport}, "", launched_transport);
+  made.also = "transport";
+  return made;
+}
+
+Dimension backend_dimension() {
+  Dimension made = dimension::backend("norm", {measured});
+  made.values.insert(made.values.begin(), measured);
+  made.help =
+      "backend of the operations; auto: measure all backends before timing and use the fastest one "
+      "for each operation. Another backend computes operations that a backend lacks; the row lists "
+      "them";
+  return made;
+}
+
+std::vector<std::string> algorithm_names() {
+  std::vector<std::string> names;
+  for (const AlgorithmEntry& entry : algorithms()) names.emplace_back(entry.name);
+  return names;
+}
+
+std::vector<Dimension> of_network() {
+  Dimension problem = dimension::problem({"imagenet"});
+  problem.help =
+      "network: depth (18 or 50), channels of the first layer, side of an image, classes "
+      "(d18w64s224c1000)";
+  return {
+      axis("direction", "training: forward pass, backward pass and update; inference: forward pass",
+           {"training", inference}, {"training"}),
+      dimension::precision({"fp64", "fp32", "bf16", "fp16"}, {"fp32"}),
+      axis("emulate",
+           "store in bf16 or fp16 but compute in fp32, on any processor: shows how training "
+           "converges, not how fast it would be",
+           {"none", "bf16", "fp16"}, {"none"}, "", "none"),
+      backend_dimension(),
+      std::move(problem),
+      dimension::field("depth", "d", "number of layers of the network", "50", {"18", "50"}),
+      dimension::field("width", "w", "channels of the first layer", "64"),
+      dimension::field("image_size", "s", "height and width of the images", "224"),
+      dimension::field("classes", "c", "number of classes", "1000"),
+      axis("batch", "images of one rank in a forward and backward pass", {}, {"16"}, "mb"),
+      axis("accumulate",
+           "batches of a step: their gradients are added before the allreduce and the update", {},
+           {"1"}, "", "1"),
+      axis("lag",
+           "steps between gradients and their update; 1: the next step applies them, so their "
+           "allreduce may take until its end",
+           {"0", "1"}, {"0"}, "", "0")};
+}
+
+std::vector<Dimension> of_data() {
+  return {outside_step(axis("data",
+                            "synthetic: one batch that stays in memory; learnable[:n60000v1000]: "
+                            "generated images, n for training and v for validation; generated: "
+                            "generated JPEG files; else TFRecord files or a folder of classes",
+                            {}, {"synthetic"}, "", "synthetic")),
+          outside_step(axis("augment",
+                            "part of an image that training uses; crop+flip: 8 to 100 % of it, "
+                            "mirrored or not; crop: never mirrored; shift: all but an eighth of "
+                            "its sides; none: its centre",
+                            augment_names.names(), {"crop+flip"}, "", "crop+flip")),
+          outside_step(axis("page_cache",
+                            "cached: files may be in the page cache; cold: they are evicted from "
+                            "it before each timed step, and before training",
+                            {"cached", "cold"}, {"cached"}, "", "cached")),
+          outside_step(axis("validation", "files for validation; none: those of --data", {},
+                            {"none"}, "", "none")),
+          outside_step(
+              axis("label_base", "label of the first class in TFRecord files", {}, {"0"}, "", "0")),
+          outside_step(axis("max_bad_samples", "largest number of bad samples that are skipped", {},
+                            {"0"}, "", "0"))};
+}
+
+std::vector<Dimension> of_length() {
+  return {
+      outside_step(axis(
+          "steps", "number of timed steps; 0: as many as the timing options (--max-time, ...) need",
+          {}, {"0"}, "", "0")),
+      outside_step(axis("epochs",
+                        "after the timed steps, train from the beginning for at most this many "
+                        "epochs; 0: measure only throughput",
+                        {}, {"0"}, "", "0")),
+      outside_step(axis("target",
+                        "validation accuracy that training must reach, and at which it ends", {},
+                        {"0.759"}, "", "0.759")),
+      outside_step(axis("unreached",
+                        "row of a training that does not reach --target: incorrect, or (for "
+                        "studies) kept without time to accuracy",
+                        {"incorrect", "kept"}, {"incorrect"}, "", "incorrect")),
+      outside_step(axis("validate_every", "validate every N epochs, and after the last one", {},
+                        {"1"}, "", "1"))};
+}
+
+std::vector<Dimension> of_learning() {
+  return {
+      axis("warmup", "epochs of linear warm-up of the learning rate", {}, {"0"}, "", "0"),
+      axis("schedule",
+           "decay of the learning rate: constant, cosine, step:0.1:30+60+80, poly:2[:END]", {},
+           {"cosine"}, "", "cosine"),
+      unnamed("checkpoint", "file to write after every epoch; none: no file", "none"),
+      outside_step(axis("restart", "continue the training from --checkpoint", {"no", "yes"}, {"no"},
+                        "", "no")),
+      axis("optimizer", "update rule", update_rule_names(), {"sgd"}, "", "sgd"),
+      axis("rate", "learning rate for 256 images in a step", {}, {"0.1"}, "", "0.1"),
+      axis("scaling",
+           "learning rate for other numbers of images in a step: linear: in proportion; none: the "
+           "same",
+           {"linear", "none"}, {"linear"}, "", "linear"),
+      outside_step(axis("trial",
+                        "repetition with other initial parameters and another order of the images",
+                        {}, {"0"}, "", "0")),
+      axis("loss_scale",
+           "factor of the loss, so that 16-bit gradients do not underflow: none, fixed:1024, "
+           "dynamic[:65536[:2000]]; auto: dynamic for training in fp16, else none",
+           {}, {measured}, "", "none"),
+      axis("smoothing", "label smoothing", {}, {"0"}, "", "0")};
+}
+
+std::vector<Dimension> of_ranks() {
+  return {transport_dimension(),
+          axis("allreduce", "algorithm that adds the gradients; library: the transport's own",
+               algorithm_names(), {"library"}, "", "library"),
+          axis("wire", "type in which gradients are sent; none: their own",
+               {"none", "fp16", "bf16"}, {"none"}, "", "none"),
+          counted("ranks", "r"),
+          counted("nodes", "n"),
+          dimension::threads(),
+          dimension::device()};
+}
+
+void complete_numbers(Settings& settings) {
+  const auto whole = [&](const char* name, const char* flag, std::uint64_t least,
+                         std::uint64_t most) {
+    settings[name] = std::to_string(whole_number(flag, settings.at(name), least, most));
+  };
+  whole("batch", "--batch", 1, most_images);
+  whole("label_base", "--label-base", 0, most_images);
+  whole("max_bad_samples", "--max-bad-samples", 0, most_images);
+  whole("accumulate", "--accumulate", 1, most_images);
+  whole("steps", "--steps", 0, most_steps);
+  whole("epochs", "--epochs", 0, most_steps);
+  whole("validate_every", "--validate-every", 1, most_steps);
+  whole("trial", "--trial", 0, most_images);
+  whole("warmup", "--warmup", 0, most_steps);
+  settings["rate"] =
+      fmt::format("{}", positive_number("--rate", settings.at("rate"), "learning rate", 1e3));
+  settings["smoothing"] =
+      fmt::format("{}", number_between("--smoothing", settings.at("smoothing"), 0, 0.999));
+  settings["target"] = fmt::format("{}", number_between("--target", settings.at("target"), 0, 1));
+  settings["schedule"] = to_text(parse_decay("--schedule", settings.at("schedule")));
+}
+
+void complete_data(Settings& settings) {
+  const std::int64_t classes = parse_resnet(settings.at("problem")).classes;
+  for (const char* files : {"data", "validation"})
+    if (settings.at(files) != "none")
+      settings[files] =
+          canonical_data(settings.at(files), std::stoll(settings.at("label_base")), classes);
+  if (!is_files(settings.at("data"))) {  // of files alone
+    settings["augment"] = "crop+flip";
+    settings["page_cache"] = "cached";
+  }
+  if (settings.at("epochs") != "0" && is_resident(settings.at("data")))
+    throw InputError(
+        "--epochs: one batch that stays in memory has no validation. Use --data learnable, or "
+        "files.");
+  if (settings.at("restart") == "yes" && settings.at("checkpoint") == "none")
+    throw InputError("--restart yes needs a --checkpoint. Name the file.");
+}
+
+void complete_loss_scale(Settings& settings) {
+  std::string& scale = settings["loss_scale"];
+  if (scale == measured)
+    scale = !is_inference(settings) && stored(settings) == Precision::fp16 ? "dynamic" : "none";
+  scale = to_text(parse_loss_scale("--loss-scale", scale));
+}
+
+}  // namespace
+
+std::vector<Dimension> dimensions() {
+  std::vector<Dimension> all;
+  for (auto& part : {of_network(), of_data(), of_length(), of_learning(), of_ranks()})
+    all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
+void complete(Settings& settings, const RankCount& started) {
+  complete_numbers(settings);
+  complete_data(settings);
+  if (settings.at("emulate") != "none" && settings.at("precision") != "fp32")
+    throw InputError(fmt::format("--emulate {} computes in fp32, not in {}. Leave --precision out.",
+                                 settings.at("emulate"), settings.at("precision")));
+  complete_loss_scale(settings);
+  if (started.ranks == 1 || is_inference(settings)) {  // nothing is added
+    settings["allreduce_transport"] = launched_transport;
+    settings["allreduce"] = "library";
+    settings["wire"] = "none";
+  }
+  settings["ranks"] = std::to_string(started.ranks);
+  settings["nodes"] = std::to_string(started.nodes);
+}
+
+bool is_inference(const Settings& settings) { return settings.at("direction") == inference; }
+
+Precision stored(const Settings& settings) {
+  const std::string& emulated = settings.at("emulate");
+  return precision(emulated == "none" ? settings.at("precision") : emulated);
+}
+
+std::optional<std::string> why_not_inference(const Settings& settings) {
+  for (const Dimension& dimension : dimensions()) {
+    std::string flag = dimension.name;
+    if (std::count(std::begin(of_training), std::end(of_training), flag) == 0 ||
+        settings.at(flag) == dimension.omit)
+      continue;
+    std::replace(flag.begin(), flag.end(), '_', '-');
+    return fmt::format("--{} {} is for training (inference learns nothing). Leave it out.", flag,
+                       settings.at(dimension.name));
+  }
+  return std::nullopt;
+}
+
+}  // namespace assay::resnet50

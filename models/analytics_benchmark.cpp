@@ -167,7 +167,8 @@ void AnalyticsBenchmark::complete(Settings& settings, const RankCount& started) 
   scale = divisor == 1 ? "1" : fmt::format("1/{}", divisor);
   if (is_file(data, tables())) {
     if (divisor != 1)
-      throw InputError("--scale: a file has the rows that it has. Leave --scale out.");
+      throw InputError(
+          "--scale has no effect on a file (it scales generated tables). Leave --scale out.");
     const Table& table = file_table(data, needs_labels());
     settings["problem"] = fmt::format("n{}d{}", table.rows(), table.features());
     data = table.canonical();

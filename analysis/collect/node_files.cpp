@@ -180,7 +180,7 @@ Earlier earlier_of(std::string_view text) {
   int exists = 0;
   if (!take_number(text, exists) || !take_number(text, earlier.journal.bytes) ||
       !take_number(text, earlier.journal.sum))
-    throw CaseError("rank 0 asks in words that this rank does not know (are they of one build?)");
+    throw CaseError("rank 0 has sent an unknown request (do the ranks run different builds?)");
   earlier.exists = exists != 0;
   return earlier;
 }

@@ -175,7 +175,7 @@ void NodeFolder::take(const Message& message) {
   } else if (message.kind == Kind::data && file_ != nullptr) {
     file_->write(message.bytes);
   } else {
-    throw CaseError("a node sends what no node of this build would send");
+    throw CaseError("a node has sent an invalid message (does it run another build?)");
   }
 }
 

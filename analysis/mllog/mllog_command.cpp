@@ -53,8 +53,8 @@ int mllog_of(const Given& given) {
         fmt::format("--row {}: {} has {} rows. They count from 0.", *only, file, rows.size()));
   const std::vector<const json*> found = submissions(rows, only, file);
   if (found.size() > 1)
-    throw InputError(fmt::format(
-        "{} has {} runs of ResNet, and a log is of one. Choose with --row.", file, found.size()));
+    throw InputError(fmt::format("{} has {} runs of ResNet (a log has one). Choose one with --row.",
+                                 file, found.size()));
   if (found.empty()) {
     std::cerr << fmt::format(
         "assay mllog: no log is written (MLPerf Training 3.1.0, closed, ResNet has no such run in "

@@ -43,7 +43,8 @@ std::optional<std::string> why_not_precision(const ConvProblem& problem) {
         name(problem.precision()), name(storage(problem.precision())));
   if (problem.precision() != Precision::int8 || problem.direction() == ConvDirection::forward)
     return std::nullopt;
-  return "int8 convolution is forward alone (gradients are not integers). Use another precision.";
+  return "int8 convolution has only direction forward (gradients are not integers). Use another "
+         "precision.";
 }
 
 double winograd_flops(const ConvProblem& problem, int tile) {

@@ -181,7 +181,7 @@ Result<std::unique_ptr<Operation>> make_stream(Device& place, const Problem& wha
         algorithm, problem.canonical())};
   if (kernel == StreamKernel::fma)
     return Unsupported{
-        "cuda measures arithmetic as far as cuBLAS brings it, not in registers. Use --problem "
+        "cuda measures the peak with cuBLAS (not in registers). Use --problem "
         "matmul."};
   if (auto why = why_not_precision(problem)) return Unsupported{std::move(*why)};
   if (!stores && options.get("cache", "hot") == "cold")
@@ -190,8 +190,8 @@ Result<std::unique_ptr<Operation>> make_stream(Device& place, const Problem& wha
                     problem.canonical())};
   for (const char* place : {"numa", "smt"})
     if (options.get(place, "any") != "any")
-      return Unsupported{
-          fmt::format("a GPU has no NUMA nodes and cores of the processor. Use --{} any.", place)};
+      return Unsupported{fmt::format(
+          "a GPU has no NUMA nodes and no cores of the processor. Use --{} any.", place)};
   if (std::string why = why_not_precision(problem.precision(), device.facts()); !why.empty())
     return Unsupported{std::move(why)};
   if (kernel == StreamKernel::matmul) return make_matmul(device, problem);

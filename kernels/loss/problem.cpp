@@ -18,7 +18,8 @@ LossProblem::LossProblem(const LossShape& shape, LossPass pass, Precision precis
     : shape_(shape), pass_(pass), precision_(precision) {
   if (shape.samples < 1 || shape.classes < 1 || shape.classes > std::int64_t{1} << 30)
     throw InputError(
-        fmt::format("a loss of {} samples and {} classes is none. Use 1 and more, at most 2^30.",
+        fmt::format("a loss of {} samples and {} classes is impossible. Use 1 or more of each, and "
+                    "at most 2^30 classes.",
                     shape.samples, shape.classes));
   if (!(shape.smoothing >= 0 && shape.smoothing < 1))
     throw InputError(

@@ -255,7 +255,7 @@ Result<std::unique_ptr<Operation>> make_stream(Device&, const Problem& what, con
         fmt::format("{} is not run cold (its size says which cache it is in). Use --cache hot.",
                     problem.canonical())};
   if (kernel == StreamKernel::latency && problem.threads() != 1)
-    return Unsupported{"one thread follows a chase. Use --threads 1."};
+    return Unsupported{"latency is measured with one thread. Use --threads 1."};
   if (auto why = why_not_placed({options.get("numa", "any"), options.get("smt", "any")},
                                 problem.threads()))
     return Unsupported{std::move(*why)};

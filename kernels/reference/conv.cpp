@@ -258,10 +258,10 @@ Result<std::unique_ptr<Operation>> make_conv(Device&, const Problem& problem,
                     layout = options.get("layout", "any");
   if (algorithm != "auto" && algorithm != "direct")
     return Unsupported{fmt::format(
-        "reference has no {} convolution (it computes direct alone). Use direct.", algorithm)};
+        "reference has no {} convolution (it only computes direct). Use direct.", algorithm)};
   if (layout != "any" && layout != "nchw")
     return Unsupported{
-        fmt::format("reference has no layout {} (it has nchw alone). Use any.", layout)};
+        fmt::format("reference has no layout {} (it only has nchw). Use any.", layout)};
   if (conv.precision() == Precision::tf32)
     return Unsupported{"reference has no tf32 (it computes in fp64). Use fp32."};
   if (const auto why = why_not_precision(conv)) return Unsupported{*why};

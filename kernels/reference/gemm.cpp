@@ -110,7 +110,7 @@ Result<std::unique_ptr<Operation>> make_gemm(Device&, const Problem& problem,
   const std::string algorithm = options.get("algorithm", "auto");
   if (algorithm != "auto" && algorithm != "direct")
     return Unsupported{fmt::format(
-        "reference has no algorithm {} (it computes direct alone). Use direct.", algorithm)};
+        "reference has no algorithm {} (it only computes direct). Use direct.", algorithm)};
   if (gemm.precision() == Precision::tf32)
     return Unsupported{"reference has no tf32 (it computes in fp64). Use fp32."};
   if (const auto why = why_not_precision(gemm)) return Unsupported{*why};

@@ -60,7 +60,7 @@ Result<std::unique_ptr<Operation>> make_linalg(Device&, const Problem& problem,
   const std::string algorithm = options.get("algorithm", "auto");
   if (algorithm != "auto" && algorithm != "direct")
     return Unsupported{fmt::format(
-        "reference has no algorithm {} (it computes direct alone). Use direct.", algorithm)};
+        "reference has no algorithm {} (it only computes direct). Use direct.", algorithm)};
   const auto& linalg = problem_cast<LinalgProblem>(problem);
   const int threads = std::max(1, options.threads);
   if (auto made = make_observations(linalg, threads)) return made;

@@ -104,7 +104,7 @@ Result<std::unique_ptr<Operation>> make_loss(Device&, const Problem& problem,
   if (const std::string algorithm = options.get("algorithm", "auto");
       algorithm != "auto" && algorithm != "direct")
     return Unsupported{fmt::format(
-        "reference has no algorithm {} (it computes direct alone). Use direct.", algorithm)};
+        "reference has no algorithm {} (it only computes direct). Use direct.", algorithm)};
   if (const auto why = why_not_precision(loss)) return Unsupported{*why};
   return std::make_unique<PlainLoss>(loss, std::max(1, options.threads));
 }

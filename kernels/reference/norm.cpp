@@ -144,7 +144,7 @@ Result<std::unique_ptr<Operation>> make_norm(Device&, const Problem& problem,
                     layout = options.get("layout", "any");
   if (algorithm != "auto" && algorithm != "direct")
     return Unsupported{fmt::format(
-        "reference has no algorithm {} (it computes direct alone). Use direct.", algorithm)};
+        "reference has no algorithm {} (it only computes direct). Use direct.", algorithm)};
   if (layout != "any" && layout != "nchw")
     return Unsupported{fmt::format("reference has no layout {}. Use any or nchw.", layout)};
   if (const auto why = why_not_precision(norm)) return Unsupported{*why};

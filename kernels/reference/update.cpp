@@ -109,7 +109,7 @@ Result<std::unique_ptr<Operation>> make_update(Device&, const Problem& problem,
   if (const std::string algorithm = options.get("algorithm", "auto");
       algorithm != "auto" && algorithm != "direct")
     return Unsupported{fmt::format(
-        "reference has no algorithm {} (it computes direct alone). Use direct.", algorithm)};
+        "reference has no algorithm {} (it only computes direct). Use direct.", algorithm)};
   if (const auto why = why_not_precision(update)) return Unsupported{*why};
   return std::make_unique<PlainUpdate>(update);
 }

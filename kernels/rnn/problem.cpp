@@ -43,7 +43,7 @@ RnnProblem::RnnProblem(const RnnShape& shape, RnnInput input, RnnDirection direc
   // A shape made by hand passes the same checks as a descriptor.
   const std::string text = to_descriptor(shape);
   if (!(parse_rnn(text) == shape))
-    throw InputError(fmt::format("rnn shape {} is none that a descriptor gives.", text));
+    throw InputError(fmt::format("rnn shape {} is invalid (no descriptor gives it).", text));
   if (skips() && shape.input != shape.hidden && (shape.layers == 1 || shape.directions == 1))
     throw InputError(
         fmt::format("rnn problem '{}': input is {}, but a skipped input is added to the {} hidden "

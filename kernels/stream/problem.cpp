@@ -106,7 +106,7 @@ std::optional<std::string> why_not_precision(const StreamProblem& problem) {
                        name(storage(precision)), name(format(precision).arithmetic));
   if (kernel >= StreamKernel::fma || precision == Precision::fp64) return std::nullopt;
   if (kernel == StreamKernel::latency)
-    return "a chase has no precision (it follows pointers). Use fp64.";
+    return "latency has no precision (it loads pointers). Use fp64.";
   if (precision == Precision::fp32) return std::nullopt;
   return fmt::format("{} is defined in fp64 and fp32 (not in {}). Use one of them.",
                      stream_kernel_names()[static_cast<std::size_t>(kernel)], name(precision));

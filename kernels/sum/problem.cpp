@@ -43,7 +43,7 @@ class SumOracle final : public Oracle {
 
 SumProblem::SumProblem(std::int64_t n, Precision precision, bool in_place)
     : n_(n), precision_(precision), in_place_(in_place) {
-  if (n < 1) throw InputError(fmt::format("a sum of {} elements is none. Use 1 and more.", n));
+  if (n < 1) throw InputError(fmt::format("a sum of {} elements is impossible. Use 1 or more.", n));
 }
 
 std::string SumProblem::canonical() const {

@@ -109,10 +109,11 @@ class InputBenchmark final : public Benchmark {
     settings["nodes"] = std::to_string(started.nodes);
     const InputSize size = parse_input(settings.at("problem"));
     if (size.images % (size.batch * started.ranks) != 0)
-      throw InputError(fmt::format(
-          "input problem '{}': {} images are no whole batches of {} on {} rank{}. Change n or mb.",
-          settings.at("problem"), size.images, size.batch, started.ranks,
-          started.ranks == 1 ? "" : "s"));
+      throw InputError(
+          fmt::format("input problem '{}': {} images are not a whole number of batches of {} on {} "
+                      "rank{}. Change n or mb.",
+                      settings.at("problem"), size.images, size.batch, started.ranks,
+                      started.ranks == 1 ? "" : "s"));
     std::string& data = settings.at("data");
     if (is_generated(data)) {
       data = generated_name(data);

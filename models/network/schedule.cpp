@@ -98,7 +98,7 @@ Schedule::Schedule(const ScheduleSettings& settings) : settings_(settings) {
         to_text(decay), decay.end, rate));
   if (warmup < 0 || total < 1 || warmup >= total || epoch < 1)
     throw InputError(fmt::format(
-        "{} steps with a warm-up of {} are no schedule (the warm-up must leave a step). Train "
+        "{} steps with a warm-up of {} are too few (a step must follow the warm-up). Train "
         "longer, or warm up for fewer steps.",
         total, warmup));
 }

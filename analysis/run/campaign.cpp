@@ -203,23 +203,26 @@ void Campaign::run_benchmark(const PlannedBenchmark& benchmark, int launch,
   }
 }
 
-void Campaign::run_attempt(Attempt& attempt) {
+std::vector<std::string> Campaign::prepare(Attempt& attempt, const fs::path& journal) const {
   const std::string name =
       fmt::format("{}-{}-{}", attempt.launch, attempt.number, attempt.benchmark.name);
   const fs::path plan = options_.folder / ("plan-" + name + ".json");
-  const fs::path journal_file = options_.folder / "journal.jsonl";
   write_json(plan, attempt.remaining);
   attempt.out = options_.folder / "log" / (name + ".out.txt");
   attempt.err = options_.folder / "log" / (name + ".err.txt");
   std::vector<std::string> command = start_of(attempt.benchmark, options_);
-  for (const std::string& word :
-       {std::string("--plan"), plan.string(), std::string("--journal"), journal_file.string(),
-        std::string("--launch"), std::to_string(attempt.launch), std::string("--attempt"),
-        std::to_string(attempt.number)})
-    command.push_back(word);
+  command.insert(command.end(),
+                 {"--plan", plan.string(), "--journal", journal.string(), "--launch",
+                  std::to_string(attempt.launch), "--attempt", std::to_string(attempt.number)});
   if (!attempt.benchmark.cases_hash.empty())
     command.insert(command.end(), {"--suite-hash", options_.suite_hash, "--cases-hash",
                                    attempt.benchmark.cases_hash});
+  return command;
+}
+
+void Campaign::run_attempt(Attempt& attempt) {
+  const fs::path journal_file = options_.folder / "journal.jsonl";
+  const std::vector<std::string> command = prepare(attempt, journal_file);
   progress_.detail("starts " + join(command, " "));
 
   // A launcher must hear SIGTERM before SIGKILL: it is the one that can end its ranks on other

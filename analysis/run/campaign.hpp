@@ -79,6 +79,8 @@ class Campaign {
   void run_informative_round(int launch, const std::vector<std::size_t>& benchmarks);
   void run_benchmark(const PlannedBenchmark& benchmark, int launch,
                      const std::vector<std::size_t>& order);
+  /// Writes the plan of an attempt and returns the command that runs it.
+  std::vector<std::string> prepare(Attempt& attempt, const std::filesystem::path& journal) const;
   /// One process until it ends or is killed.
   void run_attempt(Attempt& attempt);
   void follow(Attempt& attempt, class JournalFollower& journal);

@@ -79,28 +79,38 @@ bool may_be_repeated(const json& row) {
   return status == "failed" || status == "timeout";
 }
 
-json collect(const std::vector<json>& events, const std::vector<Baseline>& baselines) {
-  const json* run = nullptr;
-  for (const json& event : events)
-    if (run == nullptr && event.value("event", "") == "run") run = &event;
-  if (run == nullptr)
+/// The header of the run among the events.
+const json& header_of(const std::vector<json>& events) {
+  const auto run = std::find_if(events.begin(), events.end(), [](const json& event) {
+    return event.value("event", "") == "run";
+  });
+  if (run == events.end())
     throw InputError(
         "the journal names no run (it was not written by `assay run`). Start one with another "
         "--out.");
+  return *run;
+}
 
-  json result =
-      make_result(run->value("id", ""), run->value("suite", ""), run->value("command", ""),
-                  run->value("seed", std::uint64_t{1}), run->value("started", ""));
+/// The result of a run without environments and rows.
+json result_of(const json& run, const std::vector<json>& events) {
+  json result = make_result(run.value("id", ""), run.value("suite", ""), run.value("command", ""),
+                            run.value("seed", std::uint64_t{1}), run.value("started", ""));
   for (const char* field : {"suite_hash", "suite_file", "programs", "launches", "filter", "cases",
                             "launcher", "shapes", "site", "ceilings", "max_time",
                             "precision_target", "min_samples", "reference_budget", "timeout"})
-    if (run->contains(field)) result["run"][field] = run->at(field);
-  if (run->contains("system")) result["system"]["name"] = run->at("system");
-  result["run"]["statistics"] = statistics_of(*run);
-  result["run"]["row_form"] = row_form_of(*run);
+    if (run.contains(field)) result["run"][field] = run.at(field);
+  if (run.contains("system")) result["system"]["name"] = run.at("system");
+  result["run"]["statistics"] = statistics_of(run);
+  result["run"]["row_form"] = row_form_of(run);
   result["run"]["resumed"] = std::count_if(events.begin(), events.end(), [](const json& event) {
     return event.value("event", "") == "resume";
   });
+  return result;
+}
+
+json collect(const std::vector<json>& events, const std::vector<Baseline>& baselines) {
+  const json& run = header_of(events);
+  json result = result_of(run, events);
   json environments = json::array();
   std::map<Process, int> places;
   int own =
@@ -118,7 +128,7 @@ json collect(const std::vector<json>& events, const std::vector<Baseline>& basel
           event.at("volatile");
   std::vector<Bracket> brackets;
   const Around around = brackets_around(events, brackets);
-  const char* const none = run->value("ceilings", true)
+  const char* const none = run.value("ceilings", true)
                                ? "no ceiling was measured before or after the row"
                                : "ceilings were switched off (by the suite or --no-ceilings)";
   json rows = json::array();
@@ -132,7 +142,7 @@ json collect(const std::vector<json>& events, const std::vector<Baseline>& basel
     } else {
       if (own < 0) {
         own = static_cast<int>(environments.size());
-        environments.push_back(run->at("environment"));
+        environments.push_back(run.at("environment"));
       }
       row["environment"] = own;
     }

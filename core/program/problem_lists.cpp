@@ -1,0 +1,149 @@
+// Lists of problems (suites/problems/<benchmark>/<list>.json) and what their names stand for.
+#include <algorithm>
+#include <cctype>
+#include <map>
+
+#include "core/base/error.hpp"
+#include "core/base/paths.hpp"
+#include "core/base/text.hpp"
+#include "core/program/suite.hpp"
+#include "core/result/schema.hpp"
+
+namespace assay {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+fs::path lists_folder(const std::string& benchmark) {
+  return data_folder("suites") / "problems" / benchmark;
+}
+
+/// A descriptor's fields ("mb16ic64alpha-0.5" → mb16, ic64, alpha-0.5); what is not a field stays
+/// one piece, for the benchmark to refuse by name.
+std::vector<std::string> fields(const std::string& descriptor) {
+  std::vector<std::string> pieces;
+  for (std::size_t at = 0; at < descriptor.size();) {
+    std::size_t end = at;
+    const auto is_digit = [&](std::size_t i) {
+      return i < descriptor.size() && std::isdigit(static_cast<unsigned char>(descriptor[i])) != 0;
+    };
+    while (end < descriptor.size() && !is_digit(end)) ++end;
+    while (is_digit(end)) ++end;
+    if (end > at && is_digit(end - 1) && end < descriptor.size() && descriptor[end] == '.' &&
+        is_digit(end + 1))
+      for (++end; is_digit(end);) ++end;
+    pieces.push_back(descriptor.substr(at, end - at));
+    at = end;
+  }
+  return pieces;
+}
+
+/// What stands before a field's value; a sign belongs to the value.
+std::string field_name(const std::string& field) {
+  const std::string before = field.substr(0, field.find_first_of("0123456789"));
+  const bool negative = before.size() > 1 && before.size() < field.size() && before.back() == '-';
+  return negative ? before.substr(0, before.size() - 1) : before;
+}
+
+/// `descriptor` with the fields of `others` added; one that stands in both is `others`'s if
+/// `replace`, else stays.
+std::string with_fields(const std::string& descriptor, const std::string& others, bool replace) {
+  std::vector<std::string> mine = fields(descriptor);
+  for (const std::string& other : fields(others)) {
+    const auto same = std::find_if(mine.begin(), mine.end(), [&](const std::string& field) {
+      return field_name(field) == field_name(other);
+    });
+    if (same == mine.end())
+      mine.push_back(other);
+    else if (replace)
+      *same = other;
+  }
+  return join(mine, "");
+}
+
+NamedProblem listed(const Benchmark& benchmark, const json& list, const std::string& list_name,
+                    const json& problem, const std::string& overrides) {
+  std::string text = problem.at("descriptor");
+  text = with_fields(text, list.value("defaults", ""), false);
+  text = with_fields(text, overrides, true);
+  return {benchmark.canonical(text), list_name + "/" + problem.at("name").get<std::string>()};
+}
+
+/// Gives each problem its part of what the list stands for; equal problems are one case, with the
+/// repeats of all.
+void add_parts(std::vector<NamedProblem>& problems, const json& list, const std::string& shown_as) {
+  const auto repeat = [&](std::size_t i) { return list.at("problems")[i].value("repeat", 1); };
+  std::map<std::string, int> repeats;
+  int all = 0;
+  for (std::size_t i = 0; i < problems.size(); ++i) {
+    repeats[problems[i].descriptor] += repeat(i);
+    all += repeat(i);
+  }
+  for (NamedProblem& problem : problems)
+    problem.part = Part{shown_as, list.at("whole"), repeats[problem.descriptor], all};
+}
+
+/// What stands after '@' is fields with values: a slip there is told as such, not as a fault of
+/// the descriptor that it would have changed.
+void check_overrides(const std::string& text, const std::string& overrides) {
+  const std::string where = " (in '" + text + "'). Give fields with values, like @mb32.";
+  if (overrides.empty()) throw InputError("nothing follows @" + where);
+  for (const std::string& field : fields(overrides)) {
+    const std::string name = field_name(field);
+    if (name == field) throw InputError("'" + field + "' after @ has no value" + where);
+    if (name.empty()) throw InputError("'" + field + "' after @ has no name" + where);
+    if (!std::all_of(name.begin(), name.end(),
+                     [](unsigned char c) { return c == '_' || std::isalpha(c) != 0; }))
+      throw InputError("'" + field + "' after @ is not a field" + where);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> problem_lists(const std::string& benchmark) {
+  return json_names(lists_folder(benchmark));
+}
+
+std::vector<NamedProblem> find_problems(const Benchmark& benchmark, const std::string& text) {
+  const std::size_t at = text.find('@');
+  const std::string overrides = at == std::string::npos ? "" : text.substr(at + 1);
+  const std::string what = text.substr(0, at);
+  if (at != std::string::npos) check_overrides(text, overrides);
+  const std::string list_name = what.substr(0, what.find('/'));
+  const std::vector<std::string> lists = problem_lists(benchmark.name());
+  if (std::find(lists.begin(), lists.end(), list_name) == lists.end()) {
+    // A descriptor has digits, and so may a list's name: what is near to a list is taken for its
+    // misspelling.
+    const std::string near = nearest(list_name, lists);
+    try {
+      std::vector<NamedProblem> described;
+      for (const std::string& descriptor :
+           benchmark.descriptors(with_fields(what, overrides, true)))
+        described.push_back({benchmark.canonical(descriptor), ""});
+      return described;
+    } catch (const InputError& error) {
+      if (near.empty()) throw;
+      throw InputError(unknown_name("problem or list of problems", list_name, lists) +
+                       " (As a descriptor: " + error.what() + ")");
+    }
+  }
+  const json list =
+      read_checked(lists_folder(benchmark.name()) / (list_name + ".json"), "problems");
+  std::vector<NamedProblem> problems;
+  std::vector<std::string> names;
+  const bool whole = what == list_name;
+  for (const json& problem : list.at("problems")) {
+    names.push_back(problem.at("name"));
+    if (whole || what == list_name + "/" + names.back())
+      problems.push_back(listed(benchmark, list, list_name, problem, overrides));
+  }
+  if (problems.empty())
+    throw InputError(unknown_name(
+        "problem of list '" + list_name + "':", what.substr(list_name.size() + 1), names));
+  if (whole && list.contains("whole")) add_parts(problems, list, text);
+  return problems;
+}
+
+}  // namespace assay

@@ -12,29 +12,29 @@ namespace assay::blas {
 
 class Library {
  public:
-  /// Opens a library by file name or path; "auto" tries the known ones in turn. Unsupported tells
-  /// the loader's words. The library stays open for the life of the process: its threads may.
+  /// Opens a library by file name or path; "auto" tries the known libraries in turn. Unsupported
+  /// has the loader's message. The library is never closed, because its threads may still run.
   static Result<std::unique_ptr<Library>> open(const std::string& name);
 
-  /// Whether `name` stands for this library, too. "auto" is only what was opened as "auto".
+  /// Whether `name` denotes this library. "auto" only does if it was opened as "auto".
   bool is(const std::string& name) const;
   /// The file that was opened: "/usr/lib/x86_64-linux-gnu/libopenblas.so.0".
   const std::string& file() const { return file_; }
-  /// The library's own words: "OpenBLAS 0.3.21 DYNAMIC_ARCH …"; its file where it has none.
+  /// The library's version text, "OpenBLAS 0.3.21 DYNAMIC_ARCH …", or its file if it has none.
   const std::string& version() const { return version_; }
   /// Whether extents are 64-bit integers (ILP64), rather than 32-bit ones (LP64).
   bool wide() const { return wide_; }
   nlohmann::json software() const;
 
-  /// The function of a CBLAS name, with the library's suffix; null where it lacks it.
+  /// The function of a CBLAS name, with the library's suffix; null if the library lacks it.
   void* function(const std::string& name) const;
-  /// Why function() is null, in the loader's words.
+  /// The loader's message about a name for which function() is null.
   std::string why_not(const std::string& name) const;
-  /// The function of a LAPACK name ("dsyevd"), by Fortran's rules; Unsupported where the library
-  /// lacks it.
+  /// The function of a LAPACK name ("dsyevd"), by Fortran's naming rules; Unsupported if the
+  /// library lacks it.
   Result<void*> lapack(const std::string& name) const;
-  /// By the library's own setter, and OpenMP's. Operations of one process differ in it: each sets
-  /// its own before it calls, which costs nothing where it is that of the last call.
+  /// Sets the number of threads of the library and of OpenMP. Operations of one process may have
+  /// different numbers, so each sets its own before a call; setting the same number costs nothing.
   void use_threads(int threads) const;
 
  private:

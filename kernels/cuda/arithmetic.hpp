@@ -1,5 +1,5 @@
 #pragma once
-// Which precisions a GPU has, and what may change them behind a program's back.
+// Which precisions a GPU supports, and environment variables that change the arithmetic.
 
 #include <string>
 
@@ -8,11 +8,13 @@
 
 namespace assay::cuda {
 
-/// Why a precision cannot be had under this value of NVIDIA_TF32_OVERRIDE (null: not set): it may
-/// turn fp32 into tf32 behind every setting, or tf32 into fp32. "" where it does neither.
+/// The reason why a precision is unavailable with this value of NVIDIA_TF32_OVERRIDE (null: not
+/// set), which can turn fp32 into tf32, or tf32 into fp32, whatever a program requests. "" if it
+/// does not affect the precision.
 std::string why_not_override(Precision precision, const char* value);
 
-/// Why the GPU, or this process's environment, has no such arithmetic; "" where both have it.
+/// The reason why the GPU or this process's environment does not provide this precision; "" if both
+/// do.
 std::string why_not_precision(Precision precision, const Facts& gpu);
 
 }  // namespace assay::cuda

@@ -1,5 +1,5 @@
 #pragma once
-// A convolution as cuDNN's descriptors see it: needs the library, and no GPU.
+// A convolution in the form of cuDNN's descriptors. Needs the library, but no GPU.
 
 #include <string>
 #include <vector>

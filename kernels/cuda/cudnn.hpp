@@ -13,12 +13,12 @@ namespace assay::cuda {
 
 /// "cuDNN 9.19.0", of the library that is loaded.
 std::string cudnn_library();
-/// Whether it is the library's "no", rather than something that broke.
+/// Whether the status means that the library does not support the call, rather than a failure.
 bool not_supported(cudnnStatus_t status);
-/// A type of tensor in cuDNN's words; std::logic_error for u8 and s32.
+/// cuDNN's type of a tensor's elements; std::logic_error for u8 and s32.
 cudnnDataType_t cudnn_type(DataType type);
 
-/// What cuDNN is asked to compute in, and what that is called in Executed: docs/method-conv.md.
+/// The arithmetic that is requested from cuDNN, and its names in Executed (docs/method-conv.md).
 struct CudnnArithmetic {
   cudnnMathType_t math = CUDNN_DEFAULT_MATH;
   std::string compute, accumulate;

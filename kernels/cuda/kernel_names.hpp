@@ -1,5 +1,5 @@
 #pragma once
-// What the names of NVIDIA's kernels tell of the arithmetic and the algorithm.
+// The arithmetic and the algorithm of NVIDIA's kernels, as far as their names tell.
 
 #include <string>
 #include <vector>
@@ -19,7 +19,7 @@ struct Seen {
 };
 Seen read_kernels(const std::vector<std::string>& kernels);
 
-/// Why what ran is not the arithmetic of a precision; "" where nothing speaks against it.
+/// The reason why the kernels that ran cannot be the arithmetic of a precision; "" if they can.
 std::string why_not_arithmetic(const Seen& seen, Precision precision);
 
 /// The family of an algorithm's name ("winograd_nonfused").

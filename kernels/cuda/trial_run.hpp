@@ -1,6 +1,6 @@
 #pragma once
-// One run of an operation before it is handed out: libraries refuse some problems only then, and
-// the names of the kernels that ran are evidence of the arithmetic.
+// A trial run of an operation before it is returned: libraries refuse some problems only when they
+// run, and the names of the kernels that ran are evidence of the arithmetic.
 
 #include <optional>
 #include <string>
@@ -22,8 +22,8 @@ TensorSpec scratch_tensor(std::string name, Role role, std::size_t bytes);
 /// where that is short (`request`: what was asked for), and what prologue() and run() throw.
 std::optional<Seen> trial_run(CudaDevice& device, Operation& operation, const std::string& request);
 
-/// Notes in `executed` what kernels prove, and returns why they are not the arithmetic of
-/// `precision`; "" where nothing speaks against it.
+/// Writes to `executed` what the kernels prove. Returns the reason why they cannot be the
+/// arithmetic of `precision`; "" if they can.
 std::string note_kernels(const Seen& seen, Precision precision, Executed& executed);
 
 }  // namespace assay::cuda

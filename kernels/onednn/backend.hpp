@@ -15,7 +15,7 @@ Makers& makers();
 
 /// "oneDNN 3.2.0".
 std::string library();
-/// The library's own words: message and status of an error.
+/// Message and status of an error of the library.
 std::string words(const dnnl::error& error);
 
 }  // namespace assay::onednn

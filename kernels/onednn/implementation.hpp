@@ -1,5 +1,5 @@
 #pragma once
-// What the name of an implementation that oneDNN chose tells.
+// What the name of the implementation that oneDNN has chosen implies.
 
 #include <string>
 
@@ -7,12 +7,13 @@
 
 namespace assay::onednn {
 
-/// The type that products are formed in, as far as the implementation's name and the processor
-/// tell; "" where they do not.
+/// The type in which products are computed, by the implementation's name and the processor; "" if
+/// these do not determine it.
 std::string compute_type(Precision precision, const std::string& implementation, bool gpu);
 
-/// oneDNN's reference loops, which it falls back to, are there to be right: 0.05 GFLOP/s of a
-/// thread (3.2). Why one run of them would outlast what a case may take, or nothing.
+/// The reason why a run of oneDNN's reference loops would take longer than a case may; "" if it
+/// would not, or if the implementation is another one. oneDNN falls back to these loops, which are
+/// slow: 0.05 GFLOP/s per thread (version 3.2).
 std::string why_not_reference(const std::string& implementation, double flops, int threads);
 
 }  // namespace assay::onednn

@@ -1,5 +1,5 @@
 #pragma once
-// One GPU: its memory, its stream, and its events for a clock. For every plugin that uses CUDA.
+// One GPU: its memory, its stream, and events as its clock. For all plugins that use CUDA.
 
 #include <cuda_runtime_api.h>
 
@@ -13,11 +13,11 @@
 
 namespace assay::cuda {
 
-/// Why this process has no GPU to use, in the runtime's words; "" where there is one. Needs no
+/// The CUDA runtime's reason why this process can use no GPU; "" if it can use one. Works without a
 /// driver.
 std::string why_no_gpu();
 
-/// What identifies the GPU and its software; asked once, when the device is made.
+/// Properties of the GPU and its software, read once when the device is made.
 struct Facts {
   std::string name;             ///< "NVIDIA H200"
   std::string pci_address;      ///< "0000:1b:00.0"
@@ -27,7 +27,7 @@ struct Facts {
   int processors = 0;  ///< streaming multiprocessors
 };
 
-/// The CUDA stream of a stream; CaseError where it is not a GPU's.
+/// The CUDA stream of a stream. CaseError if it is not a stream of a GPU.
 cudaStream_t cuda_stream(Stream& stream);
 
 class CudaStream final : public Stream {
@@ -36,7 +36,7 @@ class CudaStream final : public Stream {
   ~CudaStream() override;
   CudaStream(const CudaStream&) = delete;
   CudaStream& operator=(const CudaStream&) = delete;
-  /// An event: the GPU's clock, read when all that was submitted before it is done.
+  /// Records an event: the GPU reads its clock when all work submitted before is done.
   void mark(int which) override;
   void wait() override;
   double seconds(int from, int to) const override;
@@ -62,17 +62,18 @@ class CudaTensor final : public Tensor {
   std::shared_ptr<void> memory_;
 };
 
-/// Memory of the GPU; CaseError with what is free where there is not enough. `name`: whose.
+/// Allocates memory of the GPU. CaseError, with the free memory, if too little is left. `name` is
+/// that of the tensor, for the message.
 std::shared_ptr<void> gpu_memory(std::size_t bytes, const std::string& name);
 
-/// The GPU of this process, as its number among those that CUDA_VISIBLE_DEVICES shows: the local
-/// rank that the launcher tells, modulo their count, so that it is right where every rank sees all
-/// GPUs and where the launcher shows each rank its own. 0 without a launcher.
+/// The GPU of this process, as its number among those of CUDA_VISIBLE_DEVICES: the launcher's local
+/// rank, modulo their number. This is correct both if all ranks see all GPUs, and if the launcher
+/// shows each rank only its own. 0 without a launcher.
 int gpu_of_process();
 
-/// One of the GPUs that CUDA_VISIBLE_DEVICES shows; it becomes the process's current one.
-/// TensorSpec::layout is null or a Layout (core/api/layout.hpp); one in pieces needs memory of its
-/// own (TensorSpec::memory), of the GPU.
+/// One of the GPUs of CUDA_VISIBLE_DEVICES, which becomes the current device of the process.
+/// Tensors are in row-major order or in a Layout; a Layout in pieces needs GPU memory from
+/// TensorSpec::memory.
 class CudaDevice : public Device {
  public:
   explicit CudaDevice(int gpu = gpu_of_process());
@@ -84,7 +85,7 @@ class CudaDevice : public Device {
   void copy(void* to, const void* from, std::size_t bytes) override;
   std::shared_ptr<void> host_memory(std::size_t bytes) override;
   std::size_t memory_available() const override;
-  /// The L2 cache: what a cold rotation must push out.
+  /// Size of the L2 cache.
   std::size_t cache_bytes() const override { return facts_.l2; }
   double reorder_seconds() const override { return reorder_seconds_; }
   /// NVML's counter of this GPU.
@@ -92,7 +93,8 @@ class CudaDevice : public Device {
   const Facts& facts() const { return facts_; }
 
  private:
-  /// Between a tensor and `host`, which has its elements as its layout, piece behind piece.
+  /// Copies between a tensor and `host`, which has the tensor's layout, with its pieces one after
+  /// the other.
   void transfer(Tensor& tensor, void* host, cudaMemcpyKind kind);
 
   Facts facts_;

@@ -9,9 +9,9 @@
 
 namespace assay::cuda {
 
-/// The counter of the GPU with this PCI address ("0000:1b:00.0"), as the domain "gpu N" with the
-/// number that nvidia-smi gives it; it counts the whole board, since the driver was loaded (GPUs of
-/// compute capability 7.0 and later). Or why there is none, in NVML's words.
+/// The counter of the GPU with this PCI address ("0000:1b:00.0"): one domain "gpu N", where N is
+/// the number in nvidia-smi. It counts the energy of the whole board since the driver was loaded
+/// (GPUs of compute capability 7.0 and later). NVML's reason if there is none.
 Result<std::unique_ptr<EnergyMeter>> gpu_energy(const std::string& pci_address);
 
 }  // namespace assay::cuda

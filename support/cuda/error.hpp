@@ -1,5 +1,5 @@
 #pragma once
-// Errors of the CUDA runtime, in its own words.
+// Errors of the CUDA runtime, with its own messages.
 
 #include <cuda_runtime_api.h>
 
@@ -7,18 +7,20 @@
 
 namespace assay::cuda {
 
-/// "out of memory", error 2: as cudaGetErrorString has it.
+/// The message of an error, by cudaGetErrorString, and its number.
 std::string words(cudaError_t error);
 
-/// Returns where `error` is success; else throws a CaseError: "<what> failed (CUDA: …). …".
+/// Throws CaseError "<what> failed (CUDA: …). …" unless `error` is success.
 void check(cudaError_t error, const std::string& what);
 
-/// For errors of libraries above CUDA, which may hide one of the runtime: whatever the runtime has
-/// pending is read and forgotten, and remembered if it is one that no call of this process will
-/// ever get rid of (an illegal address, a failed assertion, a lost device). Its words, or "".
+/// Call it after errors of libraries above CUDA, which may hide an error of the runtime. Reads and
+/// clears the runtime's last error and returns its message, or "" if there is none. Errors from
+/// which the process cannot recover (an illegal address, a failed assertion, a lost device) are
+/// remembered for check_usable().
 std::string pending();
 
-/// Throws a CaseError where such an error has been met: nothing that ran after it can be trusted.
+/// Throws CaseError if an error has occurred from which the process cannot recover: results after
+/// it cannot be trusted.
 void check_usable();
 
 }  // namespace assay::cuda

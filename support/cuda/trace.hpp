@@ -1,5 +1,5 @@
 #pragma once
-// The names of the kernels that really ran, by CUPTI's activity records.
+// The names of the kernels that ran, from CUPTI's activity records.
 
 #include <functional>
 #include <optional>
@@ -8,13 +8,14 @@
 
 namespace assay::cuda {
 
-/// Runs `body`, which waits for what it submits, once, and returns the names of all kernels that
-/// ran on the GPU meanwhile, demangled, in order, each once. Nothing where CUPTI is not there or
-/// refuses (another profiler is attached): `body` has run all the same. Recording slows launches
-/// down, so it is never on while something is timed. ASSAY_CUDA_TRACE=0 switches it off.
+/// Runs `body` once and returns the demangled names of the kernels that ran on the GPU meanwhile,
+/// each once, in the order of their first run. `body` must wait for the work that it submits.
+/// Returns nothing if CUPTI is missing or cannot record (because another profiler is attached);
+/// `body` has then run, too. Recording makes launches slower, so timed runs are never recorded.
+/// ASSAY_CUDA_TRACE=0 turns it off.
 std::optional<std::vector<std::string>> traced_kernels(const std::function<void()>& body);
 
-/// "libcupti.so.13", or why there is none: for the environment.
+/// The library "libcupti.so.13", or the reason why there is none, for the environment.
 std::string tracer();
 
 }  // namespace assay::cuda

@@ -72,13 +72,6 @@ Around brackets_around(const std::vector<json>& events, std::vector<Bracket>& br
   return around;
 }
 
-}  // namespace
-
-bool may_be_repeated(const json& row) {
-  const std::string status = row.value("status", "");
-  return status == "failed" || status == "timeout";
-}
-
 /// The header of the run among the events.
 const json& header_of(const std::vector<json>& events) {
   const auto run = std::find_if(events.begin(), events.end(), [](const json& event) {
@@ -106,6 +99,13 @@ json result_of(const json& run, const std::vector<json>& events) {
     return event.value("event", "") == "resume";
   });
   return result;
+}
+
+}  // namespace
+
+bool may_be_repeated(const json& row) {
+  const std::string status = row.value("status", "");
+  return status == "failed" || status == "timeout";
 }
 
 json collect(const std::vector<json>& events, const std::vector<Baseline>& baselines) {

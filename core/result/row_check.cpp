@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <tuple>
 #include <vector>
 
 #include "core/base/error.hpp"

@@ -37,6 +37,7 @@ double effective_samples(std::span<const double> values);
 Interval median_interval(std::span<const double> values, double confidence = 0.95);
 
 /// With fewer independent samples no pair of order statistics contains the median with 95 %.
+inline constexpr int least_for_interval = 6;
 
 /// Summary of the samples of one row, in seconds.
 struct Summary {

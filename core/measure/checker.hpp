@@ -47,8 +47,8 @@ struct OutputCheck {
   std::string failure;              ///< empty: passed
   std::int64_t wrong_elements = 0;  ///< beyond their bound, not finite, or not written
   double max_error = 0;             ///< largest finite |computed - expected|
-  double error_over_bound = 0;      ///< largest |computed - expected| / max_bound
-  double bound_there = 0;           ///< max_bound of that element (absolute)
+  double bound_there = 0;           ///< max_bound of the element with the largest error / bound
+  double error_over_bound = 0;      ///< that largest |computed - expected| / max_bound
   /// 2-norms over the sample: of the errors, of Expected::rms_bound, of Expected::value.
   double error_norm = 0, bound_norm = 0, reference_norm = 0;
   double reference_rms = 0;     ///< root mean square of Expected::value over the sample

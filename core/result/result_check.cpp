@@ -9,27 +9,10 @@
 #include "core/result/layers.hpp"
 #include "core/result/row_check.hpp"
 #include "core/result/row_identity.hpp"
-#include "core/result/schema.hpp"
 
 namespace assay {
 
 using nlohmann::json;
-
-namespace {
-
-/// A document that holds nothing but `row`, so that the schema of results judges it.
-json alone_in_a_result(const json& row) {
-  json document = {{"schema", "assay-result/1"},
-                   {"system", {{"name", "none"}}},
-                   {"environments", json::array()},
-                   {"rows", json::array({row})}};
-  for (const char* field : {"suite", "command", "seed", "started", "finished"})
-    document["run"][field] = nullptr;
-  document["run"]["id"] = "none";
-  return document;
-}
-
-}  // namespace
 
 bool saves_operations(const std::string& algorithm) {
   return algorithm.starts_with("winograd") || algorithm.starts_with("fft");
@@ -80,22 +63,6 @@ void RowsTogether::add(const json& row, std::size_t index, const std::string& fi
   if (fresh) first->second = {{"parameters", row.at("parameters")}};
   if (!fresh && !row.value("published", false))
     check_equal_parameters(row, first->second, fmt::format("{} at /rows/{}", file, index));
-}
-
-void check_row_alone(const json& row, const std::string& where, int statistics) {
-  const std::vector<std::string> errors = schema_errors(alone_in_a_result(row), "result", "");
-  if (!errors.empty()) {
-    constexpr std::size_t most = 5;
-    const std::string place = " at /rows/0";
-    std::vector<std::string> said;
-    for (const std::string& error : errors)
-      if (said.size() < most)
-        said.push_back(where + (error.starts_with(place) ? error.substr(place.size()) : error));
-    throw InputError(join(said, "\n"));
-  }
-  if (row.value("published", false)) return;
-  check_identity(row, where);
-  if (row.at("status") == "ok") check_numbers(row, where, statistics);
 }
 
 int statistics_of(const json& run) { return run.value("statistics", 1); }

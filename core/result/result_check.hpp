@@ -37,12 +37,6 @@ class RowsTogether final {
   std::unordered_map<std::string, nlohmann::json> first_;  ///< id → its first row's parameters
 };
 
-/// Checks a row of a journal: its schema, then as check_row() all that depends on the row alone
-/// (not ceiling and environment). `statistics`: statistics_of() the journal. `where` is the
-/// beginning of messages: "journal.jsonl: line 7 at /row" gives "journal.jsonl: line 7 at
-/// /row/time_s/median: found …".
-void check_row_alone(const nlohmann::json& row, const std::string& where, int statistics);
-
 /// The version of the statistics in a result's "run", or in a journal's event "run"; 1 if it has
 /// none, as in the oldest files.
 int statistics_of(const nlohmann::json& run);

@@ -293,42 +293,6 @@ TEST(ResultCheck, EqualIdsHaveEqualParameters) {
               "/rows/1/parameters/extra: found 4, expected 3");
 }
 
-TEST(ResultCheck, ARowOfAJournalIsHeldToTheSame) {
-  const std::string where = "journal.jsonl: line 7 at /row";
-  const auto said = [&](const json& row, int statistics = 1) {
-    return fixture::message_of([&] { check_row_alone(row, where, statistics); });
-  };
-  const json good = fixture::row(good_outcome());
-  EXPECT_EQ(said(good), "accepted");
-  for (const char* status : {"unsupported", "failed", "timeout", "incorrect"}) {
-    Outcome outcome = good_outcome();
-    outcome.status = status;
-    outcome.reason = "why";
-    EXPECT_EQ(said(fixture::row(outcome)), "accepted") << status;
-  }
-  const auto refused = [&](const std::string& pointer, const json& value, const std::string& part) {
-    json spoilt = good;
-    spoilt[json::json_pointer(pointer)] = value;
-    EXPECT_SAYS(said(spoilt), where + part);
-  };
-  refused("/time_s/median", 0.1605, "/time_s/median: found 0.1605, expected 0.161");
-  refused("/samples_s/0", 0.5, "/time_s/");
-  refused("/rates/flops_per_s", 1e12, "/rates/");
-  refused("/verification/norm_error", 1, "/verification/norm_error: found 1");
-  refused("/parameters/precision", "bf16", "/parameters: found none of the value \"fp32\"");
-  // What is not even a row is told by the schema, not by an exception of the JSON library.
-  refused("/status", "okay", "/status: found \"okay\"");
-  refused("/samples_s", "none", "/samples_s: found");
-  refused("/time_s", nullptr, "/time_s: found null");
-  EXPECT_SAYS(said(json::object()), where + ": found no ");
-  EXPECT_SAYS(said(nullptr), where + ": found null");
-  // Another version of the statistics.
-  json other = good;
-  other["time_s"]["p95"] = 0.1615;
-  EXPECT_SAYS(said(other), "/time_s/p95");
-  EXPECT_EQ(said(other, 2), "accepted");
-}
-
 TEST(ResultCheck, NoHashIsEmpty) {
   const json good = fixture::result({fixture::row(good_outcome())});
   for (const char* part : {"hardware", "software"}) {

@@ -111,12 +111,21 @@ TEST(Collective, OneWrongBitOnOneRankIsIncorrect) {
   }
 }
 
-/// A transport that moves nothing from some call on.
+/// A transport that moves nothing from some call or message on.
 class Lazy final : public ForwardingCommunicator {
  public:
   Lazy(Communicator& under, int honest) : ForwardingCommunicator(under), honest_(honest) {}
   void run(const Call& call, Stream& stream) override {
     if (honest_-- > 0) under().run(call, stream);
+  }
+  Request send(Buffer data, int to, int tag, Stream& stream) override {
+    return honest_-- > 0 ? under().send(data, to, tag, stream) : own_request(0);
+  }
+  Request receive(Buffer data, int from, int tag, Stream& stream) override {
+    return honest_-- > 0 ? under().receive(data, from, tag, stream) : own_request(0);
+  }
+  void wait(Request& request) override {
+    if (!is_own(request)) under().wait(request);
   }
 
  private:
@@ -143,16 +152,25 @@ bool laziness_found(const CollectiveShape& shape, int honest) {
 }
 
 TEST(Collective, ATransportThatStopsMovingDataIsFoundOut) {
-  // Of one type and one reduction: what is moved is not looked at. sendrecv is no call.
+  // Of one type and one reduction: what is moved is not looked at.
   for (const std::int64_t per_part : {41, 5000})
     for (const CollectiveShape& shape : shapes(3, per_part)) {
-      if (shape.pattern == Pattern::sendrecv || shape.op != ReduceOp::sum) continue;
-      if (shape.type != DataType::fp32) continue;
+      if (shape.op != ReduceOp::sum || shape.type != DataType::fp32) continue;
+      const int of_run = shape.pattern == Pattern::sendrecv ? 2 : 1;  // messages, else calls
       for (const int honest : {1, 6})  // before timing, and in the timed phase
         for (int trial = 1; trial <= 20; ++trial)
-          ASSERT_TRUE(laziness_found(shape, honest))
+          ASSERT_TRUE(laziness_found(shape, of_run * honest))
               << shown(shape) << " after " << honest << ", trial " << trial;
     }
+}
+
+TEST(Collective, ABarrierThatStopsWaitingIsFoundOut) {
+  CollectiveShape shape;
+  shape.pattern = Pattern::barrier;
+  shape.ranks = 3;
+  for (const int honest : {1, 6})
+    for (int trial = 1; trial <= 20; ++trial)
+      ASSERT_TRUE(laziness_found(shape, honest)) << "after " << honest << ", trial " << trial;
 }
 
 TEST(Collective, WhatIsNotWrittenIsIncorrect) {

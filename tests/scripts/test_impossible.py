@@ -3,7 +3,7 @@
 import json
 import platform
 
-from run_helper import BUILD, CONV, SMALL, RunTest, group, main
+from run_helper import BIN, BUILD, CONV, SMALL, RunTest, group, main
 
 NATIVE = sorted((BUILD / "lib" / "assay").glob("libassay_native.so"))
 
@@ -13,9 +13,9 @@ class Impossible(RunTest):
         """A backend whose clock shows `factor` times less than has passed."""
         return self.environment(ASSAY_FAULT_INNER="native", ASSAY_FAST_CLOCK=str(factor))
 
-    def standalone(self, factor, *more, code):
+    def standalone(self, factor, *more, code, program=CONV, problem=SMALL):
         file = self.folder / "result.json"
-        done = self.command(CONV, "--problem", SMALL, "--backend", "fastclock", "--threads", 1, "--max-time", 0.02, "--out",
+        done = self.command(program, "--problem", problem, "--backend", "fastclock", "--threads", 1, "--max-time", 0.02, "--out",
                             file, *more, env=self.fast(factor), code=code)
         self.command(BUILD / "bin" / "assay", "validate", file, code=0)
         return json.loads(file.read_text())["rows"], done
@@ -37,6 +37,12 @@ class Impossible(RunTest):
             if row["status"] != "unsupported":
                 self.check_impossible(row)
         self.assertIn("impossible", done.stdout)
+
+    def test_a_program_without_operations_is_judged_by_its_bytes(self):
+        rows, _ = self.standalone(1000, code=7, program=BIN / "assay-pool", problem="mb4ic64ih56kh2sh2")
+        for row in rows:
+            self.check_impossible(row)
+            self.assertIn("'s L1 allows", row["reason"])
 
     def test_a_limited_native_bounds_nobody_else(self):
         if platform.machine() != "x86_64":

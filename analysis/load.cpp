@@ -7,6 +7,7 @@
 #include <fstream>
 #include <optional>
 #include <set>
+#include <system_error>
 
 #include "analysis/gather/parts.hpp"
 #include "core/base/error.hpp"
@@ -47,7 +48,8 @@ std::vector<fs::path> files_of(const fs::path& name) {
   if (!fs::is_directory(name)) return {name};
   if (fs::exists(name / "result.json")) return {name / "result.json"};
   std::vector<fs::path> files;
-  for (auto entry = fs::recursive_directory_iterator(name); entry != fs::end(entry); ++entry) {
+  for (auto entry = fs::recursive_directory_iterator(name); entry != fs::end(entry);
+       next_entry(entry)) {
     if (entry->is_directory() && entry->path().filename().string().starts_with(".")) {
       entry.disable_recursion_pending();  // what `assay collect` has not finished
     } else if (entry->is_directory() && fs::exists(entry->path() / "result.json")) {
@@ -88,6 +90,13 @@ std::vector<NamedFile> named_files(const std::vector<std::string>& names) {
 }
 
 }  // namespace
+
+void next_entry(fs::recursive_directory_iterator& entry) {
+  const fs::path last = entry->path();
+  std::error_code error;
+  entry.increment(error);
+  if (error) throw fs::filesystem_error("cannot be read", last, error);
+}
 
 std::vector<fs::path> result_files(const std::vector<std::string>& names) {
   std::vector<fs::path> files;

@@ -24,4 +24,7 @@ std::vector<NamedResult> load_results(const std::vector<std::string>& names, con
 /// The files alone; InputError for a folder without results, and for a file that is given twice.
 std::vector<std::filesystem::path> result_files(const std::vector<std::string>& names);
 
+/// ++entry. Its filesystem_error names the folder that cannot be read; that of ++ names none.
+void next_entry(std::filesystem::recursive_directory_iterator& entry);
+
 }  // namespace assay

@@ -21,8 +21,8 @@ namespace {
 
 bool holds_results(const fs::path& folder) {
   if (!fs::is_directory(folder)) return false;
-  for (const auto& entry : fs::recursive_directory_iterator(folder))
-    if (entry.path().filename() == "result.json") return true;
+  for (fs::recursive_directory_iterator entry(folder), end; entry != end; next_entry(entry))
+    if (entry->path().filename() == "result.json") return true;
   return false;
 }
 

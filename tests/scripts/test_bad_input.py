@@ -93,6 +93,23 @@ class BadInput(RunTest):
             with self.subTest(words=[str(w) for w in words]):
                 self.refused(*words, names=[name])
 
+    def test_a_subfolder_that_cannot_be_read(self):
+        nobody = {"user": "nobody"} if os.geteuid() == 0 else {}  # root reads everything
+        tree, suite = self.folder / "tree", self.suite([group(["direct"], backend="reference")])
+        closed = tree / "closed"
+        closed.mkdir(parents=True)
+        self.folder.chmod(0o777)
+        closed.chmod(0)
+        self.addCleanup(closed.chmod, 0o700)
+        try:
+            self.command(ASSAY, "--version", code=0, **nobody)
+        except PermissionError:
+            self.skipTest("only root may enter the folder of the build")
+        for words in [(ASSAY, "table", tree), (ASSAY, "history", tree), (ASSAY, "accept", tree, "--criteria", "acceptance"),
+                      (ASSAY, "run", suite, "--out", self.out, "--guard", tree)]:
+            with self.subTest(words=[str(w) for w in words]):
+                self.refused(*words, names=[f"{closed}: cannot be used"], **nobody)
+
     def test_a_device_is_no_input(self):
         for words in [(ASSAY, "table", "/dev/zero"), (ASSAY, "validate", "/dev/zero"), (CONV, "--suite", "/dev/zero"),
                       (ASSAY, "run", "/dev/zero"), (ASSAY, "run", self.suite([group(["direct"])]), "--cases", "/dev/zero")]:

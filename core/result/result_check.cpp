@@ -2,10 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <vector>
-
 #include "core/base/error.hpp"
-#include "core/base/text.hpp"
 #include "core/result/layers.hpp"
 #include "core/result/row_check.hpp"
 #include "core/result/row_identity.hpp"

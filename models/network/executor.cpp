@@ -11,14 +11,10 @@
 #include "core/api/layout.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
-#include "core/base/text.hpp"
 #include "models/network/memory_plan.hpp"
 
 namespace assay {
 namespace {
-
-/// Runs of each candidate, of which the fastest counts.
-constexpr int measured_runs = 3;
 
 std::size_t bytes_of(const GraphValue& value, std::int64_t elements) {
   return static_cast<std::size_t>(elements) * size_of(value.type);
@@ -46,11 +42,11 @@ std::string layout_of(const Problem& problem) {
 
 Executor::Executor(Graph graph, const ExecutorSettings& settings)
     : graph_(std::move(graph)), settings_(settings) {
+  const auto plain = [](const std::string& backend) { return backend == "reference"; };
+  row_major_ = settings.chosen.empty()
+                   ? std::ranges::all_of(settings.backends, plain)
+                   : std::ranges::all_of(settings.chosen, plain, &Choice::backend);
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) phases_[graph_.nodes[i].phase].push_back(i);
-  const std::vector<std::string>& all =
-      settings.chosen.empty() ? settings.backends : settings.chosen;
-  row_major_ =
-      std::all_of(all.begin(), all.end(), [](const std::string& b) { return b == "reference"; });
 }
 
 Result<std::unique_ptr<Executor>> Executor::make(Graph graph, const ExecutorSettings& settings,
@@ -84,14 +80,15 @@ std::string Executor::why_not_layout(const GraphNode& node, const Operation& ope
   return "";
 }
 
-Result<Executor::Candidate> Executor::make_candidate(const GraphNode& node, const std::string& name,
+Result<Executor::Candidate> Executor::make_candidate(const GraphNode& node, const Choice& choice,
                                                      Plugins& plugins, Communicator& ranks) const {
-  Result<Backend*> opened = plugins.open(name);
+  Result<Backend*> opened = plugins.open(choice.backend);
   if (auto* refusal = std::get_if<Unsupported>(&opened)) return std::move(*refusal);
   Backend& backend = *std::get<Backend*>(opened);
   Options options;
   options.threads = settings_.threads;
-  options.settings["backend"] = name;
+  options.settings["backend"] = choice.backend;
+  if (!choice.algorithm.empty()) options.settings["algorithm"] = choice.algorithm;
   options.settings["device"] = settings_.device;
   if (const std::string layout = layout_of(*node.problem); !layout.empty() && !row_major_)
     options.settings["layout"] = layout;
@@ -100,7 +97,7 @@ Result<Executor::Candidate> Executor::make_candidate(const GraphNode& node, cons
   Result<std::unique_ptr<Operation>> made = backend.make(*node.problem, options, ranks);
   if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
   Candidate candidate;
-  candidate.backend = name;
+  candidate.choice = choice;
   candidate.device = std::get<Device*>(device);
   candidate.operation = std::move(std::get<std::unique_ptr<Operation>>(made));
   if (const std::string why = why_not_layout(node, *candidate.operation); !why.empty())
@@ -116,30 +113,6 @@ Result<Executor::Candidate> Executor::make_candidate(const GraphNode& node, cons
     candidate.has_prologue |= spec.role != Role::workspace;
   }
   return candidate;
-}
-
-std::string Executor::make_candidates(Plugins& plugins, Communicator& ranks) {
-  candidates_.resize(graph_.nodes.size());
-  ran_.resize(graph_.nodes.size());
-  for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-    std::vector<std::string> reasons;
-    const std::vector<std::string> of =
-        settings_.chosen.empty() ? settings_.backends : std::vector{settings_.chosen.at(i)};
-    for (const std::string& backend : of) {
-      Result<Candidate> made = make_candidate(graph_.nodes[i], backend, plugins, ranks);
-      if (auto* refusal = std::get_if<Unsupported>(&made)) {
-        reasons.push_back(fmt::format("{}: {}", backend, refusal->reason));
-        continue;
-      }
-      candidates_[i].push_back(std::move(std::get<Candidate>(made)));
-      if (!settings_.measured) break;
-    }
-    if (candidates_[i].empty())
-      return fmt::format("no backend computes {} ({})", graph_.nodes[i].text(),
-                         join(reasons, "; "));
-    if (device_ == nullptr) device_ = candidates_[i].front().device;
-  }
-  return "";
 }
 
 void Executor::allocate() {
@@ -307,9 +280,8 @@ void Executor::run(Phase phase) {
   const std::vector<std::size_t>& nodes = phases_[phase];
   if (nodes.empty()) return;
   // A stream records what is submitted to itself alone.
-  const bool warm = std::all_of(nodes.begin(), nodes.end(), [this](std::size_t i) {
-    return ran_[i] && candidates_[i].front().device == device_;
-  });
+  const bool warm = std::ranges::all_of(
+      nodes, [this](std::size_t i) { return ran_[i] && candidates_[i].front().device == device_; });
   recordings_.run(2 * static_cast<int>(phase) + (swapped_ ? 1 : 0), device_->stream(), warm, [&] {
     for (const std::size_t i : nodes) run_node(i);
   });
@@ -322,37 +294,15 @@ double Executor::seconds_of(Candidate& candidate) const {
   return seconds_since(start);
 }
 
-void Executor::measure(Communicator& ranks) {
-  recordings_.forget();
-  for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-    std::vector<Candidate>& all = candidates_[i];
-    if (graph_.nodes[i].phase == Phase::update) {
-      all.resize(1);
-      continue;
-    }
-    std::vector<double> seconds(all.size(), std::numeric_limits<double>::infinity());
-    for (int run = 0; run < measured_runs; ++run)
-      for (std::size_t c = 0; c < all.size(); ++c)
-        seconds[c] = std::min(seconds[c], seconds_of(all[c]));
-    ranks.allreduce_max(seconds);
-    std::swap(all.front(),
-              all[static_cast<std::size_t>(std::min_element(seconds.begin(), seconds.end()) -
-                                           seconds.begin())]);
-    all.resize(1);
-  }
-}
-
 std::shared_ptr<void> Executor::memory(ValueIndex value) const { return places_[value]; }
 
 std::span<Tensor* const> Executor::arguments(std::size_t node) const {
   return candidates_[node].front().now.bound;
 }
 
-std::string Executor::backend(std::size_t node) const { return candidates_[node].front().backend; }
-
-std::vector<std::string> Executor::chosen() const {
-  std::vector<std::string> all;
-  for (std::size_t i = 0; i < candidates_.size(); ++i) all.push_back(backend(i));
+std::vector<Choice> Executor::chosen() const {
+  std::vector<Choice> all;
+  for (std::size_t i = 0; i < candidates_.size(); ++i) all.push_back(choice(i));
   return all;
 }
 

@@ -17,16 +17,24 @@
 
 namespace assay {
 
+/// What computes a node: a backend, by the algorithm that it is asked for (empty: its own choice).
+struct Choice {
+  std::string backend, algorithm;
+  std::string text() const;  ///< "native", "native (winograd_2x2)"
+};
+
 struct ExecutorSettings {
   /// Candidates for each node, in the order of preference. The first that implements it is used.
   std::vector<std::string> backends;
-  /// Use instead the fastest candidate of each node, by measure().
+  /// Use instead, of all algorithms of all `backends`, the fastest correct candidate of each node,
+  /// by measure().
   bool measured = false;
   /// Only accept operations that compute products in fp32 or a wider type, whatever type they
   /// store. This emulates 16-bit arithmetic on processors that do not have it.
   bool wide_products = false;
-  /// The backend of each node, as Executor::chosen() of another executor; replaces `backends`.
-  std::vector<std::string> chosen{};
+  /// The choice for each node, as Executor::chosen() of another executor; replaces `backends`.
+  /// Where the backend lacks the algorithm, as for another batch, the backend chooses.
+  std::vector<Choice> chosen{};
   int threads = 1;
   std::string device = "cpu";
   /// Memory of values that this executor shares with another one (the parameters).
@@ -48,9 +56,15 @@ class Executor {
   /// Whether activations have the layout nhwc; else they are in row-major order.
   bool nhwc() const { return !row_major_; }
   /// Runs each candidate of each node several times on the data that the nodes before it have
-  /// computed, and keeps the fastest, the same on all ranks. Call it once, after images, labels and
-  /// parameters were written. It does not run nodes of the update. Collective.
+  /// computed, and keeps the fastest one that the oracle of the node accepts, the same on all
+  /// ranks. An algorithm that its backend would not choose must also keep the network within
+  /// network_tolerance(). Call it once, after images, labels and parameters were written. It does
+  /// not run nodes of the update. Throws CaseError if no candidate of a node is correct.
+  /// Collective.
   void measure(Communicator& ranks);
+  /// Candidates that measure() left out because they were wrong: "conv1 forward by native: dst[0]
+  /// …"
+  const std::vector<std::string>& left_out() const { return left_out_; }
   /// Runs the nodes of a phase in order; as one recording if the stream can record.
   void run(Phase phase);
   void run_node(std::size_t node);
@@ -67,10 +81,10 @@ class Executor {
   std::span<Tensor* const> arguments(std::size_t node) const;
   /// The device of these tensors, which is that of the node's backend.
   Device& device(std::size_t node) const { return *candidates_[node].front().device; }
-  std::string backend(std::size_t node) const;
+  const Choice& choice(std::size_t node) const { return candidates_[node].front().choice; }
   const Recordings& recordings() const { return recordings_; }
-  /// The backend of each node, for ExecutorSettings::chosen.
-  std::vector<std::string> chosen() const;
+  /// The choice for each node, for ExecutorSettings::chosen.
+  std::vector<Choice> chosen() const;
   Executed executed(std::size_t node) const;
   /// Fills all activations, gradients and scratch memory with NaN, so that values that a step does
   /// not compute are found. Gradients of the step before (Graph::lagged) are not changed.
@@ -89,7 +103,7 @@ class Executor {
   };
   /// An operation for a node.
   struct Candidate {
-    std::string backend;
+    Choice choice;
     Device* device = nullptr;
     std::unique_ptr<Operation> operation;
     Binding now;
@@ -100,8 +114,10 @@ class Executor {
 
   Executor(Graph graph, const ExecutorSettings& settings);
   std::string make_candidates(Plugins& plugins, Communicator& ranks);
-  Result<Candidate> make_candidate(const GraphNode& node, const std::string& backend,
-                                   Plugins& plugins, Communicator& ranks) const;
+  std::vector<Choice> choices(std::size_t node, Plugins& plugins) const;
+  Result<Candidate> make_candidate(const GraphNode& node, const Choice& choice, Plugins& plugins,
+                                   Communicator& ranks) const;
+  void leave_out_large();
   std::string why_not_layout(const GraphNode& node, const Operation& operation) const;
   TensorSpec spec_of(ValueIndex value) const;
   void allocate();
@@ -116,12 +132,15 @@ class Executor {
   void bind_swapped();
   void run(Candidate& candidate) const;
   double seconds_of(Candidate& candidate) const;
+  std::vector<double> seconds_of_all(std::vector<Candidate>& all) const;
+  std::string why_not(std::size_t node, Communicator& ranks);
 
   Graph graph_;
   ExecutorSettings settings_;
   Recordings recordings_;  ///< by phase, and whether gradients are swapped
   std::map<Phase, std::vector<std::size_t>> phases_;  ///< the nodes of each phase, in order
   std::vector<bool> ran_;                             ///< by node: it has run at least once
+  std::vector<std::string> left_out_;
   bool swapped_ = false;
   bool row_major_ = false;
   Device* device_ = nullptr;

@@ -77,7 +77,7 @@ void run_checked(Executor& executor, std::size_t index, double budget, std::uint
     if (!is_output(spec)) continue;
     const Expectation expected = expectation_of(*node.oracle, spec, inputs, executed, budget, seed);
     judge(check_output(device, *tensor, expected),
-          fmt::format("{} by {}", node.text(), executor.backend(index)), result);
+          fmt::format("{} by {}", node.text(), executor.choice(index).text()), result);
     result.checked += expected.checked();
     result.outputs += spec.elements();
   }

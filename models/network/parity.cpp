@@ -9,6 +9,7 @@
 #include "core/base/error.hpp"
 #include "core/measure/buffer_sets.hpp"
 #include "models/network/parameters.hpp"
+#include "models/network/tolerance.hpp"
 
 namespace assay {
 namespace {
@@ -79,21 +80,6 @@ void give(const Executor& from, Executor& to) {
 
 }  // namespace
 
-NetworkTolerance network_tolerance(Precision precision) {
-  switch (storage(precision)) {
-    case DataType::fp64:
-      return {1e-10, 1e-9, 1e-9};
-    // Measured: native and onednn, 8 seeds each of d18w8s32c10, d18w4s32c5 and d50w4s40c7, 2 of
-    // d50w16s64c100. The worst of all differed by 1.6e-5 in fp32, 0.16 in bf16 and 0.011 in fp16.
-    case DataType::fp32:
-      return {1e-4, 1e-3, 1e-3};
-    case DataType::bf16:
-      return {0.05, 0.5, 0.3};
-    default:
-      return {0.01, 0.05, 0.03};
-  }
-}
-
 double relative_difference(std::span<const double> is, std::span<const double> should) {
   double error = 0, norm = 0;
   for (std::size_t i = 0; i < is.size(); ++i) {
@@ -149,7 +135,7 @@ Verification compare_with_reference(TrainerSettings settings, Plugins& plugins) 
           &b = *std::get<std::unique_ptr<Trainer>>(reference);
   Executor &is = a.executor(), &should = b.executor();
   Comparison all;
-  const NetworkTolerance tolerance = network_tolerance(settings.precision);
+  const NetworkTolerance tolerance = network_tolerance(storage(settings.precision));
   all.found.passed = true;
   all.found.reference =
       fmt::format("the network in fp64 on {} images: loss, logits, statistics and {} gradients",

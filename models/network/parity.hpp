@@ -9,15 +9,6 @@
 
 namespace assay {
 
-/// Tolerances of a network's values in this precision: relative differences from fp64 in the
-/// 2-norm.
-struct NetworkTolerance {
-  double forward;        ///< of losses, logits and statistics
-  double gradients;      ///< of the gradient of each parameter
-  double all_gradients;  ///< of all gradients as one vector
-};
-NetworkTolerance network_tolerance(Precision precision);
-
 /// Makes one forward and backward pass of parity_batch() images from initial parameters (with
 /// parity_last_norm), with the backends of `settings` and in fp64 with `reference`, and compares
 /// loss, logits, statistics and all gradients. The reference's backward pass starts from the

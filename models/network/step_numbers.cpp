@@ -55,7 +55,7 @@ std::vector<LayerTime> layer_times(const Executor& executor,
     of.direction = node.direction;
     of.operation = node.problem->kind();
     of.problem = node.problem->canonical();
-    of.backend = executor.backend(i);
+    of.backend = executor.choice(i).backend;
     of.executed = executor.executed(i);
     of.runs = node.phase == Phase::update ? 1 : passes;
     of.seconds = seconds[i] / of.runs;
@@ -82,7 +82,7 @@ std::map<std::string, Metric> operation_metrics(const std::vector<LayerTime>& la
 Executed executed_of(const Executor& executor, const TrainerSettings& settings) {
   const Precision precision = settings.precision;
   std::map<std::string, int> nodes;
-  for (const std::string& backend : executor.chosen()) ++nodes[backend];
+  for (const Choice& choice : executor.chosen()) ++nodes[choice.backend];
   // Of what they form products in: of 16-bit operands, not all have such arithmetic.
   std::map<std::string, int> products;
   for (std::size_t i = 0; i < executor.graph().nodes.size(); ++i)
@@ -107,6 +107,10 @@ Executed executed_of(const Executor& executor, const TrainerSettings& settings) 
   if (executor.recordings().any()) ran.implementation += ", each phase one CUDA graph";
   if (const std::string& why = executor.recordings().refusal(); !why.empty())
     ran.implementation += ", not recorded: " + why;
+  if (const std::vector<std::string>& wrong = executor.left_out(); !wrong.empty()) {
+    ran.implementation += fmt::format(", left out as wrong: {}", wrong.front());
+    if (wrong.size() > 1) ran.implementation += fmt::format("; and {} more", wrong.size() - 1);
+  }
   ran.layout = nodes.size() == 1 && nodes.contains("reference") ? "nchw" : "nhwc";
   ran.workspace_bytes = executor.bytes();
   ran.evidence = "library";

@@ -19,6 +19,10 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double statistics_momentum = 0.1;  // PyTorch's default
 
+/// Largest loss scale while candidates are compared: where gradients overflow, no result says
+/// whether it was computed right.
+constexpr double scale_of_choosing = 1024;
+
 }  // namespace
 
 Result<std::unique_ptr<Trainer>> Trainer::make(const TrainerSettings& settings, Plugins& plugins,
@@ -109,7 +113,10 @@ void Trainer::load(std::span<const float> images, std::span<const std::int64_t> 
 
 void Trainer::prepare() {
   exchange_->prepare();
-  if (settings_.executor.measured) executor_->measure(ranks_);
+  if (!settings_.executor.measured) return;
+  put_number(graph().loss_scale, std::min(loss_scale_.scale(), scale_of_choosing));
+  executor_->measure(ranks_);
+  put_number(graph().loss_scale, loss_scale_.scale());
 }
 
 Executed Trainer::executed_sum() const { return exchange_->executed(); }

@@ -15,6 +15,7 @@
 #include "models/network/parameters.hpp"
 #include "models/network/parity.hpp"
 #include "models/network/step_numbers.hpp"
+#include "models/network/tolerance.hpp"
 #include "models/ranks.hpp"
 
 namespace assay {
@@ -206,7 +207,7 @@ class InferenceWorkload final : public Workload {
       Results some = last;
       for (auto& [name, values] : some)
         values = of_images(values, static_cast<std::size_t>(run_.network.batch), images_);
-      compare(some, expected_, network_tolerance(run_.network.precision).forward,
+      compare(some, expected_, network_tolerance(storage(run_.network.precision)).forward,
               "the network's in fp64", found);
     }
     checked_run(found);

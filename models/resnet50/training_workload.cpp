@@ -252,13 +252,13 @@ class TrainingWorkload final : public Workload {
       checks_.keep(batch.images, batch.labels);
   }
 
-  /// The backends of a step that accumulates nothing.
-  std::vector<std::string> chosen_for_one_pass() {
-    std::vector<std::string> chosen;
+  /// The choices of a step that accumulates nothing.
+  std::vector<Choice> chosen_for_one_pass() {
+    std::vector<Choice> chosen;
     Executor& executor = trainer_->executor();
     for (std::size_t i = 0; i < executor.graph().nodes.size(); ++i)
       if (executor.graph().nodes[i].phase != Phase::accumulate)
-        chosen.push_back(executor.backend(i));
+        chosen.push_back(executor.choice(i));
     return chosen;
   }
 
@@ -291,6 +291,7 @@ class TrainingWorkload final : public Workload {
 
   /// Of the network and one step, before anything is checked: the rank's that needs the most.
   void measure_memory() {
+    PeakMemory();  // forgets the peak until now: checks of candidates hold their tensors in fp64
     // With a lag the first step has no update.
     for (std::int64_t i = 0; i <= run_.trainer.lag; ++i) trainer_->step(run_.convergence.rate);
     // Of a GPU's nothing is known.

@@ -1,6 +1,7 @@
 // A backend that gets good times without doing the work: it hands all on to `native`, and the timed
 // runs leave something out. The cheat is what ASSAY_CHEAT names. Of the test tree alone.
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <map>
@@ -8,6 +9,7 @@
 #include <random>
 #include <set>
 #include <stdexcept>
+#include <thread>
 
 #include "core/api/backend_entry.hpp"
 #include "core/program/plugins.hpp"
@@ -79,8 +81,16 @@ class SmallCache final : public Device {
 
 class CheatingOperation final : public Operation {
  public:
-  CheatingOperation(std::unique_ptr<Operation> inner, Device& device)
-      : inner_(std::move(inner)), device_(device), cheat_(cheat_name()) {}
+  CheatingOperation(std::unique_ptr<Operation> inner, Device& device, const assay::Problem& problem,
+                    const Options& options)
+      : inner_(std::move(inner)),
+        device_(device),
+        cheat_(cheat_name()),
+        idle_(cheat_ == "idle:" + problem.canonical()) {
+    const bool own_choice = options.get("algorithm", "auto") == "auto";
+    slow_ = own_choice && (cheat_ == "slow_choice" || cheat_ == "coarse_algorithms");
+    coarse_ = cheat_ == "coarse_arithmetic" || (!own_choice && cheat_ == "coarse_algorithms");
+  }
 
   const std::vector<TensorSpec>& arguments() const override { return inner_->arguments(); }
 
@@ -100,6 +110,8 @@ class CheatingOperation final : public Operation {
   void prologue(Stream& stream) override { inner_->prologue(stream); }
 
   void run(Stream& stream) override {
+    if (idle_) return;
+    if (slow_) std::this_thread::sleep_for(std::chrono::milliseconds(5));
     ++runs_;
     const long runs_since_bind = ++runs_since_bind_[tensors_[0]->data()];
     const bool dares = runs_ > std::max(least_honest_runs, honest_runs_of_set * sets_.size());
@@ -116,9 +128,10 @@ class CheatingOperation final : public Operation {
         partial ? values_of(device_, output()) : std::vector<double>();
     Tensor* const weights = find("velocity") != nullptr ? find("weights") : nullptr;
     const double weight = weights != nullptr ? values_of(device_, *weights)[stale_weight] : 0;
-    if (cheat_ == "coarse_arithmetic") coarsen_inputs();
+    const Kept inputs = coarse_ ? coarsen_inputs() : Kept();
     inner_->run(stream);
     stream.wait();
+    for (const auto& [tensor, values] : inputs) write(device_, *tensor, values);
     if (partial) keep_most_of(before);
     if (cheat_ == "late_element" && runs_since_bind > 1) spoil_an_element();
     if (cheat_ == "permuted_outputs") swap_two();
@@ -129,7 +142,7 @@ class CheatingOperation final : public Operation {
 
   Executed executed() const override {
     Executed executed = inner_->executed();
-    if (cheat_ == "coarse_arithmetic") {
+    if (coarse_) {
       executed.algorithm = "winograd";
       executed.tile = 8;
     }
@@ -138,6 +151,7 @@ class CheatingOperation final : public Operation {
 
  private:
   static constexpr std::size_t stale_weight = 100;
+  using Kept = std::map<Tensor*, std::vector<double>>;
 
   /// The tensor of this name, or null.
   Tensor* find(const std::string& name) {
@@ -212,18 +226,22 @@ class CheatingOperation final : public Operation {
     write(device_, output(), values);
   }
 
-  void coarsen_inputs() {
+  /// Returns what they were.
+  Kept coarsen_inputs() {
+    Kept all;
     for (Tensor* tensor : tensors_) {
       if (tensor->spec().role != Role::input) continue;
-      std::vector<double> values = values_of(device_, *tensor);
+      std::vector<double> values = all[tensor] = values_of(device_, *tensor);
       for (double& value : values) value = assay::round_to(assay::DataType::fp16, value);
       write(device_, *tensor, values);
     }
+    return all;
   }
 
   std::unique_ptr<Operation> inner_;
   Device& device_;
   std::string cheat_;
+  bool idle_, slow_ = false, coarse_ = false;
   std::vector<Tensor*> tensors_;
   std::map<void*, std::unique_ptr<Tensor>> copies_;
   std::mt19937_64 random_{7};
@@ -256,7 +274,8 @@ class CheatingBackend final : public assay::Backend {
     auto made = inner_->make(problem, options, ranks);
     if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
     return std::make_unique<CheatingOperation>(
-        std::move(std::get<std::unique_ptr<Operation>>(made)), *std::get<Device*>(device));
+        std::move(std::get<std::unique_ptr<Operation>>(made)), *std::get<Device*>(device), problem,
+        options);
   }
   std::vector<std::string> algorithms(const std::string& kind) const override {
     return inner_->algorithms(kind);

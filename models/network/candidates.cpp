@@ -1,0 +1,167 @@
+// The candidates of an executor: which there are, and which of them computes each node.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "core/base/error.hpp"
+#include "core/base/text.hpp"
+#include "models/network/executor.hpp"
+#include "models/network/node_check.hpp"
+#include "models/network/tolerance.hpp"
+
+namespace assay {
+namespace {
+
+/// Runs of each candidate, of which the fastest counts.
+constexpr int measured_runs = 3;
+
+/// A candidate whose first run took this many times as long as the fastest is not run again.
+constexpr double much_slower = 2;
+
+/// Multiply-adds of the reference of one output, as in checks of steps.
+constexpr double budget_of_check = 2e5;
+
+/// By how much the error of one operation must be below what is allowed of the network: the root of
+/// about as many layers as ResNet-50 has, whose errors are independent.
+constexpr double share_of_tolerance = 1.0 / 8;
+
+/// Whether two operations of a backend do the same in the same way.
+bool same_way(const Executed& a, const Executed& b) {
+  return a.algorithm == b.algorithm && a.implementation == b.implementation && a.tile == b.tile &&
+         a.operand_roundings == b.operand_roundings;
+}
+
+}  // namespace
+
+std::string Choice::text() const {
+  return algorithm.empty() ? backend : fmt::format("{} ({})", backend, algorithm);
+}
+
+/// What is asked for a node, in this order.
+std::vector<Choice> Executor::choices(std::size_t node, Plugins& plugins) const {
+  if (!settings_.chosen.empty()) {
+    const Choice& chosen = settings_.chosen.at(node);
+    if (chosen.algorithm.empty()) return {chosen};
+    return {chosen, {chosen.backend, ""}};
+  }
+  std::vector<Choice> all;
+  for (const std::string& backend : settings_.backends) {
+    all.push_back({backend, ""});
+    if (!settings_.measured) continue;
+    Result<Backend*> opened = plugins.open(backend);
+    if (Backend** const of = std::get_if<Backend*>(&opened))
+      for (std::string& algorithm : (*of)->algorithms(graph_.nodes[node].problem->kind()))
+        all.push_back({backend, std::move(algorithm)});
+  }
+  return all;
+}
+
+std::string Executor::make_candidates(Plugins& plugins, Communicator& ranks) {
+  candidates_.resize(graph_.nodes.size());
+  ran_.resize(graph_.nodes.size());
+  for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+    std::vector<std::string> reasons;
+    std::vector<Candidate>& all = candidates_[i];
+    for (const Choice& choice : choices(i, plugins)) {
+      Result<Candidate> made = make_candidate(graph_.nodes[i], choice, plugins, ranks);
+      if (auto* refusal = std::get_if<Unsupported>(&made)) {
+        reasons.push_back(fmt::format("{}: {}", choice.text(), refusal->reason));
+        continue;
+      }
+      Candidate& candidate = std::get<Candidate>(made);
+      if (std::ranges::none_of(all, [&](const Candidate& other) {
+            return other.choice.backend == choice.backend &&
+                   same_way(other.operation->executed(), candidate.operation->executed());
+          }))
+        all.push_back(std::move(candidate));
+      if (!settings_.measured || graph_.nodes[i].phase == Phase::update) break;
+    }
+    if (all.empty())
+      return fmt::format("no backend computes {} ({})", graph_.nodes[i].text(),
+                         join(reasons, "; "));
+    if (device_ == nullptr) device_ = all.front().device;
+  }
+  leave_out_large();
+  return "";
+}
+
+/// Algorithms that no backend chooses by itself get no more scratch memory than those that one
+/// does.
+void Executor::leave_out_large() {
+  const auto own = [](const Candidate& candidate) { return candidate.choice.algorithm.empty(); };
+  std::size_t most = 0;
+  for (const std::vector<Candidate>& all : candidates_)
+    for (const Candidate& candidate : all)
+      if (own(candidate)) most = std::max(most, candidate.scratch);
+  for (std::vector<Candidate>& all : candidates_)
+    if (std::ranges::any_of(all, own))
+      std::erase_if(all, [&](const Candidate& candidate) {
+        return !own(candidate) && candidate.scratch > most;
+      });
+}
+
+/// The fastest of a few runs of each.
+std::vector<double> Executor::seconds_of_all(std::vector<Candidate>& all) const {
+  std::vector<double> seconds(all.size(), std::numeric_limits<double>::infinity());
+  for (int run = 0; run < measured_runs; ++run) {
+    const double most = much_slower * std::ranges::min(seconds);
+    for (std::size_t c = 0; c < all.size(); ++c)
+      if (run == 0 || seconds[c] <= most) seconds[c] = std::min(seconds[c], seconds_of(all[c]));
+  }
+  return seconds;
+}
+
+/// Runs the first candidate of a node, and says why its results may not be used, or nothing; the
+/// same on all ranks.
+std::string Executor::why_not(std::size_t index, Communicator& ranks) {
+  const GraphNode& node = graph_.nodes[index];
+  const Choice& by = choice(index);
+  const std::string which = fmt::format("{} by {}", node.text(), by.text());
+  if (const auto unknown = node.oracle->cannot_judge(executed(index)))  // the same on all ranks
+    return fmt::format("{}: {}", which, *unknown);
+  Verification found;
+  found.passed = true;
+  run_checked(*this, index, budget_of_check, index + 1, found);
+  double answers[] = {found.passed ? 0.0 : 1.0, found.norm_error};
+  ranks.allreduce_max(answers);
+  if (answers[0] > 0) {
+    left_out_.push_back(found.passed ? which + ": it is wrong on another rank" : found.reason);
+    return left_out_.back();
+  }
+  const NetworkTolerance tolerance = network_tolerance(graph_.value(graph_.images).type);
+  const double most =
+      share_of_tolerance * (node.phase == Phase::forward ? tolerance.forward : tolerance.gradients);
+  if (by.algorithm.empty() || answers[1] <= most) return "";
+  return fmt::format("{}: its error is {:.2g} of the 2-norm (at most {:.2g} is allowed)", which,
+                     answers[1], most);
+}
+
+void Executor::measure(Communicator& ranks) {
+  recordings_.forget();
+  // No candidate is the first to touch a page.
+  fill(arena_.get(), 0xff, arena_bytes_);
+  fill(scratch_.get(), 0xff, scratch_bytes_);
+  for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+    if (graph_.nodes[i].phase == Phase::update) continue;
+    std::vector<Candidate>& all = candidates_[i];
+    std::vector<double> seconds = seconds_of_all(all);
+    ranks.allreduce_max(seconds);
+    std::vector<std::size_t> order(all.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, {}, [&](std::size_t c) { return seconds[c]; });
+    std::vector<Candidate> sorted;
+    for (const std::size_t c : order) sorted.push_back(std::move(all[c]));
+    all = std::move(sorted);
+    for (std::string why; !(why = why_not(i, ranks)).empty();) {
+      if (all.size() == 1)
+        throw CaseError(fmt::format("no candidate computes a layer right ({})", why));
+      all.erase(all.begin());
+    }
+    all.resize(1);  // its checked run has left its results for the nodes that follow
+  }
+}
+
+}  // namespace assay

@@ -1,0 +1,119 @@
+// What `--backend auto` chooses: the fastest candidate of each operation that is right.
+#include <gtest/gtest.h>
+#include <omp.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "core/base/error.hpp"
+#include "core/measure/run_case.hpp"
+#include "models/network/parity.hpp"
+#include "models/resnet50/training_workload.hpp"
+
+namespace assay {
+namespace {
+
+class MeasuredChoices : public testing::Test {
+ protected:
+  MeasuredChoices() {
+    omp_set_num_threads(1);
+    run_.trainer.shape = {18, 16, 32, 5};
+    run_.trainer.batch = 2;
+    run_.trainer.executor.backends = {"cheating", "native", "blas", "reference"};
+    run_.trainer.executor.measured = true;
+    run_.data.classes = run_.trainer.shape.classes;
+    run_.data.size = static_cast<int>(run_.trainer.shape.image);
+    run_.steps = 5;
+  }
+
+  static void cheat(const std::string& how) { setenv("ASSAY_CHEAT", how.c_str(), 1); }
+
+  /// The problem of a layer, which no other layer of this network has.
+  std::string problem_of(const std::string& layer) const {
+    const TrainerSettings& of = run_.trainer;
+    for (const GraphNode& node :
+         training_graph(of.shape, of.batch, of.precision, of.learning).nodes)
+      if (node.layer == layer) return node.problem->canonical();
+    throw std::invalid_argument(layer);
+  }
+
+  Outcome outcome() {
+    return run_case([&] { return training_workload(run_, plugins_, *ranks_); }, *ranks_,
+                    TimingOptions{});
+  }
+
+  /// Choices by the names of nodes.
+  std::map<std::string, Choice> chosen() {
+    auto made = Trainer::make(run_.trainer, plugins_, *ranks_);
+    if (const auto* const refusal = std::get_if<Unsupported>(&made))
+      throw std::runtime_error(refusal->reason);
+    Trainer& trainer = *std::get<std::unique_ptr<Trainer>>(made);
+    load_random(trainer, 1);
+    trainer.prepare();
+    std::map<std::string, Choice> all;
+    for (std::size_t i = 0; i < trainer.graph().nodes.size(); ++i)
+      all[trainer.graph().nodes[i].text()] = trainer.executor().choice(i);
+    return all;
+  }
+
+  Plugins plugins_{std::vector<std::filesystem::path>{TEST_PLUGINS, BUILT_PLUGINS}};
+  std::unique_ptr<Communicator> ranks_ = serial_communicator();
+  TrainingRun run_;
+};
+
+TEST_F(MeasuredChoices, LeaveOutWhatIsFastAndWrong) {
+  cheat("idle:" + problem_of("layer2.0.conv1"));
+  const Outcome found = outcome();
+  EXPECT_EQ(found.status, "ok") << found.reason;
+  ASSERT_TRUE(found.executed);
+  const std::string& text = found.executed->implementation;
+  EXPECT_NE(text.find("left out as wrong: layer2.0.conv1 forward by cheating: dst["),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("; and 2 more"), std::string::npos) << text;
+  int layers = 0;
+  for (const LayerTime& layer : found.layers) {
+    if (layer.layer != "layer2.0.conv1") continue;
+    ++layers;
+    EXPECT_EQ(layer.backend, "native") << layer.direction;
+  }
+  EXPECT_EQ(layers, 3);
+}
+
+TEST_F(MeasuredChoices, OfNothingThatIsRightAreNone) {
+  cheat("idle:" + problem_of("layer2.0.conv1"));
+  run_.trainer.executor.backends = {"cheating", "blas", "reference"};
+  const Outcome found = outcome();
+  EXPECT_EQ(found.status, "failed");
+  EXPECT_NE(found.reason.find("layer2.0.conv1 forward by cheating"), std::string::npos)
+      << found.reason;
+}
+
+TEST_F(MeasuredChoices, VaryAlgorithms) {
+  cheat("slow_choice");
+  run_.trainer.executor.backends = {"cheating", "blas", "reference"};
+  const Choice made = chosen().at("layer1.0.conv1 forward");
+  EXPECT_EQ(made.backend, "cheating");
+  EXPECT_NE(made.algorithm, "");
+}
+
+/// An algorithm may be right within its own bounds, but too coarse for the network.
+TEST_F(MeasuredChoices, HaveNoAlgorithmThatIsTooCoarse) {
+  cheat("coarse_algorithms");
+  run_.trainer.executor.backends = {"cheating", "blas", "reference"};
+  for (const auto& [node, choice] : chosen())
+    if (node.starts_with("layer1.0.conv1")) {
+      EXPECT_EQ(choice.algorithm, "") << node;
+    }
+}
+
+/// The first loss scale of fp16 is one that overflows.
+TEST_F(MeasuredChoices, AreMadeOfGradientsThatAreFinite) {
+  cheat("");
+  run_.trainer.precision = Precision::fp16;
+  run_.trainer.loss_scale = parse_loss_scale("--loss-scale", "dynamic:16777216:2");
+  EXPECT_FALSE(chosen().empty());
+}
+
+}  // namespace
+}  // namespace assay

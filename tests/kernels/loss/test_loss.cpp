@@ -134,15 +134,52 @@ TEST(LossOracle, EquallyLargeLogitsBelongToTheFirst) {
   EXPECT_EQ(expected[1].value, 0);
 }
 
-TEST(LossBackends, ReferenceHasEveryPrecision) {
-  for (const Precision precision :
-       {Precision::fp64, Precision::fp32, Precision::bf16, Precision::fp16})
-    for (const LossPass pass : {LossPass::training, LossPass::validation})
-      for (const auto& [samples, classes] :
-           {std::pair{1, 2}, std::pair{16, 1000}, std::pair{7, 3}}) {
-        const LossProblem problem({samples, classes, 0.1}, pass, precision);
-        EXPECT_TRUE(kernel_test::verify(problem, loss_oracle(problem), "reference", 2));
-      }
+TEST(LossBackends, HaveEveryPrecision) {
+  for (const char* backend : {"reference", "native"})
+    for (const Precision precision :
+         {Precision::fp64, Precision::fp32, Precision::bf16, Precision::fp16})
+      for (const LossPass pass : {LossPass::training, LossPass::validation})
+        for (const auto& [samples, classes] :
+             {std::pair{1, 2}, std::pair{16, 1000}, std::pair{7, 3}, std::pair{5, 131}}) {
+          const LossProblem problem({samples, classes, 0.1}, pass, precision);
+          EXPECT_TRUE(kernel_test::verify(problem, loss_oracle(problem), backend, 2));
+        }
+}
+
+/// What a layer before has left out shows in the loss and in all gradients of its sample.
+TEST(LossBackends, KeepWhatIsNoNumber) {
+  const LossProblem problem({2, 37, 0}, LossPass::training, Precision::fp32);
+  Plugins plugins({std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"});
+  const auto ranks = serial_communicator();
+  for (const char* name : {"reference", "native"}) {
+    Backend& backend = *std::get<Backend*>(plugins.open(name));
+    const Options options;
+    Device& device = *std::get<Device*>(backend.device(options));
+    const auto operation = std::get<0>(backend.make(problem, options, *ranks));
+    std::map<std::string, std::unique_ptr<Tensor>> tensors;
+    std::vector<Tensor*> bound;
+    for (const TensorSpec& spec : operation->arguments()) {
+      auto& tensor = tensors[spec.name] = device.allocate(spec);
+      bound.push_back(tensor.get());
+      device.put(*tensor, [&](std::int64_t first, std::span<double> out) {
+        for (std::size_t i = 0; i < out.size(); ++i)
+          out[i] = spec.name == "logits" && first + static_cast<std::int64_t>(i) == 36 ? NAN : 0;
+      });
+    }
+    operation->bind(bound);
+    operation->run(device.stream());
+    device.stream().wait();
+    const auto numbers = [&](const std::string& tensor) {
+      std::int64_t count = 0;
+      device.get(*tensors[tensor], [&](std::int64_t, std::span<const double> part) {
+        count += std::ranges::count_if(part, [](double value) { return std::isfinite(value); });
+      });
+      return count;
+    };
+    EXPECT_EQ(numbers("losses"), 1) << name;
+    EXPECT_EQ(numbers("diff_logits"), 37) << name;
+    EXPECT_EQ(numbers("diff_bias"), 0) << name;
+  }
 }
 
 TEST(LossProblem, RefusesWhatIsNone) {

@@ -1,0 +1,136 @@
+// Softmax cross-entropy with label smoothing, and its gradients. Each thread takes whole samples,
+// whose classes stay in its cache for all passes over them.
+
+#include "kernels/loss/problem.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/native/backend.hpp"
+#include "kernels/native/loss_simd.hpp"
+
+namespace assay::native {
+namespace {
+
+template <class Value>
+class Loss final : public Operation {
+ public:
+  Loss(const LossProblem& problem, int threads)
+      : shape_(problem.shape()),
+        training_(problem.pass() == LossPass::training),
+        table_(loss_table<Value>(storage(problem.precision()))),
+        threads_(threads),
+        row_bytes_(static_cast<std::size_t>(shape_.classes) *
+                   size_of(storage(problem.precision()))),
+        arguments_(problem.tensors()) {
+    TensorSpec workspace;
+    workspace.name = "workspace";
+    workspace.role = Role::workspace;
+    workspace.type = DataType::u8;
+    // Of each thread: one sample, and the sums of its samples' gradients.
+    workspace.bytes = static_cast<std::size_t>(threads) * 2 *
+                      static_cast<std::size_t>(shape_.classes) * sizeof(Value);
+    arguments_.push_back(workspace);
+    executed_.algorithm = "direct";
+    executed_.implementation = fmt::format("highway {}", table_.target);
+    executed_.storage = std::string(name(problem.precision()));
+    executed_.compute = executed_.accumulate =
+        std::string(name(sizeof(Value) == 8 ? DataType::fp64 : DataType::fp32));
+    executed_.layout = "rows";
+    executed_.workspace_bytes = workspace.bytes;
+    executed_.evidence = "numerical";  // the bounds of fp32 exclude bf16
+  }
+
+  const std::vector<TensorSpec>& arguments() const override { return arguments_; }
+  Executed executed() const override { return executed_; }
+
+  void bind(std::span<Tensor* const> tensors) override {
+    for (std::size_t i = 0; i < arguments_.size(); ++i) {
+      const std::string& name = arguments_[i].name;
+      void* const data = tensors[i]->data();
+      if (name == "logits") logits_ = static_cast<std::byte*>(data);
+      if (name == "bias") bias_ = static_cast<Value*>(data);
+      if (name == "labels") labels_ = static_cast<std::int32_t*>(data);
+      if (name == "scale") scale_ = static_cast<Value*>(data);
+      if (name == "losses") losses_ = static_cast<Value*>(data);
+      if (name == "correct") correct_ = static_cast<std::int32_t*>(data);
+      if (name == "diff_logits") diff_logits_ = static_cast<std::byte*>(data);
+      if (name == "diff_bias") diff_bias_ = static_cast<Value*>(data);
+      if (name == "workspace") work_ = static_cast<Value*>(data);
+    }
+  }
+
+  void run(Stream&) override {
+    const std::int64_t classes = shape_.classes;
+#pragma omp parallel for num_threads(threads_) schedule(static, 1)
+    for (std::int64_t thread = 0; thread < threads_; ++thread) {
+      Value* const x = work_ + 2 * classes * thread;
+      std::fill_n(x + classes, classes, Value(0));
+      for (std::int64_t n = shape_.samples * thread / threads_;
+           n < shape_.samples * (thread + 1) / threads_; ++n)
+        sample(n, x, x + classes);
+    }
+    if (!training_) return;
+    // In the order of the threads.
+    std::copy_n(work_ + classes, classes, diff_bias_);
+    for (std::int64_t thread = 1; thread < threads_; ++thread) {
+      const Value* const part = work_ + 2 * classes * thread + classes;
+      for (std::int64_t c = 0; c < classes; ++c) diff_bias_[c] += part[c];
+    }
+  }
+
+ private:
+  void sample(std::int64_t n, Value* x, Value* of_bias) const {
+    const auto [samples, classes, smoothing] = shape_;
+    const std::size_t row = static_cast<std::size_t>(n) * row_bytes_;
+    const std::int32_t y = labels_[n];
+    Value largest, total;
+    table_.add_bias(logits_ + row, bias_, classes, x, &largest, &total);
+    const Value of_label = x[y];
+    correct_[n] = of_label == largest && std::find(x, x + y, largest) == x + y ? 1 : 0;
+    const Value sum = table_.exponentials(classes, largest, x);
+    const double wide = static_cast<double>(sum), part = smoothing / static_cast<double>(classes);
+    losses_[n] = static_cast<Value>(static_cast<double>(largest) + std::log(wide) -
+                                    (1 - smoothing) * static_cast<double>(of_label) -
+                                    part * static_cast<double>(total));
+    if (!training_) return;
+    x[y] = static_cast<Value>(static_cast<double>(x[y]) - (1 - smoothing) * wide);
+    table_.gradients(
+        x, classes, sum, static_cast<Value>(part),
+        static_cast<Value>(static_cast<double>(*scale_) / static_cast<double>(samples)),
+        diff_logits_ + row, of_bias);
+  }
+
+  LossShape shape_;
+  bool training_;
+  const LossTable<Value>& table_;
+  int threads_;
+  std::size_t row_bytes_;
+  std::vector<TensorSpec> arguments_;
+  Executed executed_;
+  const std::byte* logits_ = nullptr;
+  const Value *bias_ = nullptr, *scale_ = nullptr;
+  const std::int32_t* labels_ = nullptr;
+  Value *losses_ = nullptr, *diff_bias_ = nullptr, *work_ = nullptr;
+  std::int32_t* correct_ = nullptr;
+  std::byte* diff_logits_ = nullptr;
+};
+
+Result<std::unique_ptr<Operation>> make_loss(Device&, const Problem& problem,
+                                             const Options& options, Communicator&) {
+  const auto& loss = problem_cast<LossProblem>(problem);
+  if (const std::string algorithm = options.get("algorithm", "auto");
+      algorithm != "auto" && algorithm != "direct")
+    return Unsupported{fmt::format("native has no algorithm {} for loss. Use direct.", algorithm)};
+  if (const auto why = why_not_precision(loss)) return Unsupported{*why};
+  const int threads = std::max(1, options.threads);
+  if (loss.precision() == Precision::fp64) return std::make_unique<Loss<double>>(loss, threads);
+  return std::make_unique<Loss<float>>(loss, threads);
+}
+
+const Maker add_loss{makers(), kind_of<LossProblem>(), &make_loss, {"direct"}};
+
+}  // namespace
+}  // namespace assay::native

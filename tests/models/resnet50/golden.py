@@ -16,6 +16,8 @@ A file holds one training of ResNet v1.5 from the initial values and on the synt
                         a product relative to the norm; of a tensor of parameters or statistics, the worst. `margin`: the
                         distance of the nearest input of a rectifier from 0, or of the largest two in a window of the
                         maximum pooling, over the RMS error of that layer's inputs in fp32
+  bf16, fp16            the same of PyTorch's mixed precision (torch.autocast; the loss times 1024), without margin; not of the
+                        whole width, which takes long
 Rounding can change a gradient by much more than a rounding error: where an input of a rectifier is almost 0, one precision
 passes the gradient and the other does not (one of N such elements: about N^-1/2 of that layer's gradient and of all before
 it). At depth 50 with last_norm 1, every block amplifies errors, to 7e-5 in the last: gradient norms of fp32 are then up to 4e-2
@@ -41,6 +43,8 @@ CASES = [  # depth, width, image size, classes, batch, last norm, seed, learning
     (50, 64, 64, 1000, 4, 0.1, 1, 3e-4),
 ]
 STEPS, SMOOTHING = 10, 0.1
+LOSS_SCALE = 1024  # of mixed precision
+MIXED = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
 
 def made(case, dtype):
@@ -50,17 +54,24 @@ def made(case, dtype):
     return resnet.network(depth, width, classes, seed, last_norm).to(dtype).train(), images.to(dtype), labels
 
 
-def trained(case, dtype):
+def trained(case, dtype, mixed=None):
+    """`mixed`: the type of torch.autocast, or none."""
     model, images, labels = made(case, dtype)
     optimizer = resnet.optimizer(model, case[-1])
+    scale = LOSS_SCALE if mixed else 1
     found = {"losses": []}
     for step in range(STEPS):
         optimizer.zero_grad()
-        logits = model(images)
+        with torch.autocast("cpu", mixed, enabled=mixed is not None):
+            logits = model(images)
+        logits = logits.to(dtype)
         loss = functional.cross_entropy(logits, labels)
-        loss.backward()
+        (scale * loss).backward()
+        for parameter in model.parameters():
+            parameter.grad /= scale
         if step == 0:
-            found.update(first(model, images, labels, logits.detach(), case[-2]))
+            with torch.autocast("cpu", mixed, enabled=mixed is not None):
+                found.update(first(model, images, labels, logits.detach(), case[-2]))
         optimizer.step()
         found["losses"].append(float(loss.detach()))
     found["loss"] = found["losses"][0]
@@ -134,9 +145,13 @@ def main():
         head = {"made_by": f"tests/models/resnet50/golden.py, PyTorch {torch.__version__}, fp64", "depth": depth, "width": width,
                 "image_size": size, "classes": classes, "batch": batch, "seed": seed, "last_norm": last_norm,
                 "learning_rate": rate, "momentum": resnet.MOMENTUM, "weight_decay": resnet.WEIGHT_DECAY, "label_smoothing": SMOOTHING}
-        (HERE / f"{name}.json").write_text(json.dumps({**head, **right, "fp32": fp32}, indent=1) + "\n")
+        costs = {"fp32": fp32}
+        for key, dtype in MIXED.items() if width < 64 else ():
+            costs[key] = differences(right, trained(case, torch.float32, dtype))
+        (HERE / f"{name}.json").write_text(json.dumps({**head, **right, **costs}, indent=1) + "\n")
         print(name, "losses", *(f"{loss:.6f}" for loss in right["losses"]))
-        print("  fp32:", *(f"{key} {value:.1e}" for key, value in fp32.items()))
+        for precision, cost in costs.items():
+            print(f"  {precision}:", *(f"{key} {value:.1e}" for key, value in cost.items()))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/rnn/gemm.cpp"
-#include "support/simd/targets.hpp"
 
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>

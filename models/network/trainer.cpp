@@ -20,8 +20,9 @@ using Clock = std::chrono::steady_clock;
 constexpr double statistics_momentum = 0.1;  // PyTorch's default
 
 /// Largest loss scale while candidates are compared: where gradients overflow, no result says
-/// whether it was computed right.
-constexpr double scale_of_choosing = 1024;
+/// whether it was computed right. 1024 was too much for planes of so few pixels that a channel's
+/// variance may be next to nothing.
+constexpr double scale_of_choosing = 8;
 
 }  // namespace
 

@@ -215,7 +215,7 @@ TEST(ConvForm, RefusalsSayWhichConditionFails) {
   EXPECT_NE(refusal_of(problem_of("mb1ic4ih4oc4kh1"), "chwn").find("no layout chwn"),
             std::string::npos);
   EXPECT_NE(refusal_of(problem_of("mb1ic4ih4oc4kh1", ConvDirection::bwd_data, Precision::int8))
-                .find("forward alone"),
+                .find("only direction forward"),
             std::string::npos);
   EXPECT_NE(
       refusal_of(problem_of("mb1ic6ih4oc4kh1", ConvDirection::forward, Precision::int8), "nchw")

@@ -108,7 +108,7 @@ class BadInput(RunTest):
         for words in [(ASSAY, "table", tree), (ASSAY, "history", tree), (ASSAY, "accept", tree, "--criteria", "acceptance"),
                       (ASSAY, "run", suite, "--out", self.out, "--guard", tree)]:
             with self.subTest(words=[str(w) for w in words]):
-                self.refused(*words, names=[f"{closed}: cannot be used"], **nobody)
+                self.refused(*words, names=[closed, "cannot be used"], **nobody)
 
     def test_a_device_is_no_input(self):
         for words in [(ASSAY, "table", "/dev/zero"), (ASSAY, "validate", "/dev/zero"), (CONV, "--suite", "/dev/zero"),

@@ -103,7 +103,7 @@ class Scaled(RunTest):
         self.assertIn("1/N", self.run_scaled("--scale", "half", code=2).stderr)
         table = self.folder / "t.csv"
         table.write_text("1,2\n3,4\n5,6\n")
-        self.assertIn("a file has the rows", self.command(BIN / "assay-pca", "--data", table, "--scale", "1/2", code=2).stderr)
+        self.assertIn("has no effect on a file", self.command(BIN / "assay-pca", "--data", table, "--scale", "1/2", code=2).stderr)
         self.assertIn("--scale cannot be used with the suite", self.command(ASSAY, "run", "smoke-allreduce", "--scale", "1/2", "--list",
                                                                              code=2).stderr)
 

@@ -81,7 +81,7 @@ class Input(RunTest):
         (self.folder / "empty").mkdir()
         (self.folder / "one.tfrecord").write_bytes(b"")
         for words, told in ((["--data", self.folder / "none"], "no TFRecord"), (["--data", self.folder / "empty"], "neither"),
-                            (["--data", self.folder / "one.tfrecord"], "has no sample"), (["--problem", "n15mb4s16"], "no whole batches"),
+                            (["--data", self.folder / "one.tfrecord"], "has no sample"), (["--problem", "n15mb4s16"], "not a whole number of batches"),
                             (["--problem", "mb4"], "s is missing"), (["--data", self.folder / "set", "--label-base", 1, "--problem", "n64mb32s16"], "exceeds the set"),
                             (["--threads", 0], "number of threads"), (["--step", -1], "--step"), (["--data", "generated:n0"], "n")):
             with self.subTest(words):

@@ -274,7 +274,7 @@ TEST(TimeLimit, IsTheSuitesUnlessOneIsGivenAndElseFollowsFromTheTimedSeconds) {
     set_timing(plan, given);
     return plan.campaign.timeout.count();
   };
-  EXPECT_EQ(limit(json::object()), 60);
+  EXPECT_EQ(limit({{"max_time", 1}}), 60);
   EXPECT_EQ(limit({{"max_time", 5}}), 100);
   EXPECT_EQ(limit({{"max_time", 5}, {"timeout", 1200}}), 1200);
   EXPECT_EQ(limit({{"max_time", 5}, {"timeout", 1200}}, 7), 7);

@@ -38,9 +38,9 @@ class Backend {
   /// Names of the algorithms for a kind of problem, without "auto".
   virtual std::vector<std::string> algorithms(const std::string& kind) const = 0;
   /// Connects the ranks that a launcher started. Only transports (backends under comm/) can; the
-  /// default is Unsupported. `known`: the same ranks over a transport that is already connected
-  /// (the serial communicator for the first one). Libraries without a launcher of their own
-  /// exchange their addresses over it. `known` must outlive the result.
+  /// default is Unsupported. `known`: the same ranks over a transport that is already connected;
+  /// for the first transport, the serial communicator. Libraries without a launcher of their own
+  /// exchange their addresses over `known`. `known` must outlive the result.
   virtual Result<std::unique_ptr<Communicator>> connect(const Options& options,
                                                         Communicator& known);
 };

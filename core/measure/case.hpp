@@ -84,8 +84,8 @@ std::string make_id_form(const std::string& benchmark, const std::vector<Dimensi
 /// and a convergence belong together if they agree in all of them and in their software.
 std::vector<std::string> step_parameters(const std::vector<Dimension>& dimensions);
 
-/// Merges cases with equal ids into one, in the place of the first. It keeps the names and parts of
-/// all, is required if any is, and has the smallest tolerance.
+/// Merges cases with equal ids into one, which takes the place of the first. The merged case keeps
+/// all names and parts, is required if any is, and has the smallest tolerance.
 std::vector<Case> merge_equal(std::vector<Case> cases);
 
 }  // namespace assay

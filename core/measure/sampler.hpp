@@ -36,7 +36,7 @@ class Sampler {
   /// Times one iteration. Returns its seconds per run on this rank, or 0 after a failure or the
   /// deadline. Collective: the ranks begin together, after a barrier.
   double once() noexcept;
-  /// Times one run that is no sample and ignores the deadline. Returns its seconds. Collective.
+  /// Times one run that is not a sample, also after the deadline. Returns its seconds. Collective.
   double extra_run() noexcept;
   /// Makes one audited run (Workload::begin_audit) and stores its check in `found`. Returns its
   /// seconds, or 0 after a failure. The deadline is postponed by the time of the audit. Collective.

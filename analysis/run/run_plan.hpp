@@ -60,8 +60,8 @@ void set_processes(RunPlan& plan, std::vector<Processes> processes);
 /// Flags of the timing, handed on to every benchmark.
 inline constexpr const char* timing_flags[] = {"max-time", "precision-target", "min-samples",
                                                "reference-budget"};
-/// The flags for the benchmarks (timing, scale), and the time limit of a case in seconds: `timeout`,
-/// else the suite's timing.timeout, else 20 times the timed seconds and at least 60.
+/// The flags for the benchmarks (timing, scale), and the time limit of a case in seconds:
+/// `timeout`, else the suite's timing.timeout, else 20 times the timed seconds and at least 60.
 void set_timing(RunPlan& plan, std::optional<double> timeout);
 
 /// The journal's event that announces this run, or that an interrupted one is taken up.

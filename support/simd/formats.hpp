@@ -1,6 +1,6 @@
-// Loads and stores of element types as vectors of the type that is computed with (for fp16 and bf16,
-// fp32). Loops are compiled once for each instruction set, and include this header each time; hence
-// the unusual guard.
+// Loads and stores of element types as vectors of the type that is computed with (for fp16 and
+// bf16, fp32). Loops are compiled once for each instruction set, and include this header each time;
+// hence the unusual guard.
 #if defined(ASSAY_CORE_SIMD_FORMATS_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ASSAY_CORE_SIMD_FORMATS_HPP
 #undef ASSAY_CORE_SIMD_FORMATS_HPP

@@ -10,6 +10,7 @@
 #include "comm/algorithms/registered_memory.hpp"
 #include "comm/algorithms/schedule.hpp"
 #include "comm/algorithms/shared_segment.hpp"
+#include "comm/algorithms/store_choice.hpp"
 #include "comm/algorithms/streamed_copy.hpp"
 #include "comm/forwarding.hpp"
 #include "comm/reduce.hpp"
@@ -41,8 +42,9 @@ namespace {
 /// Data lie in a place as in their buffer, relative to the lines of a cache: long buffers of malloc
 /// begin 16 bytes after the beginning of a line, and vectors would be split on one of both sides.
 ///
-/// A long result that is not in place is written past the caches, and ordered before the flag that
-/// tells of it by a fence, since such writes are not ordered by the flag's own store.
+/// A long result that is not in place may be written past the caches: prepare() measures which is
+/// faster. A fence orders such writes before the flag that tells of them, which the flag's own
+/// store does not.
 constexpr std::uint64_t places = 3;
 
 /// Bytes of a rank's contribution to a block; a block of all places of two ranks should stay in a
@@ -66,7 +68,8 @@ struct Flags {
 
 class SharedMemory final : public ForwardingCommunicator {
  public:
-  SharedMemory(Communicator& ranks, std::unique_ptr<SharedSegment> segment, std::size_t slice)
+  SharedMemory(Communicator& ranks, std::unique_ptr<SharedSegment> segment, std::size_t slice,
+               std::optional<bool> streamed)
       : ForwardingCommunicator(ranks),
         segment_(std::move(segment)),
         slice_(slice),
@@ -74,6 +77,7 @@ class SharedMemory final : public ForwardingCommunicator {
         size_(ranks.size()),
         spins_(size_ > sysconf(_SC_NPROCESSORS_ONLN) ? 0 : 20000),
         registered_(ranks),
+        stores_(ranks, streamed),
         seen_(static_cast<std::size_t>(size_)) {
     goes_to_.reserve(seen_.size());
   }
@@ -90,7 +94,11 @@ class SharedMemory final : public ForwardingCommunicator {
     if (const std::string reason = why_not_counts(call, size_); !reason.empty()) return reason;
     return combines(call.what) ? why_not_reduce(call.receive.type, call.op) : "";
   }
-  void prepare(const Call&) override { registered_.show(); }
+  void prepare(const Call& call) override {
+    registered_.show();
+    stores_.measure(call, kind_of(call), registered_,
+                    [this](const Call& trial, bool streamed) { transfer(trial, streamed); });
+  }
   std::shared_ptr<void> allocate(std::size_t bytes) override { return registered_.allocate(bytes); }
   void describe(const Call& call, Executed& executed) const override {
     std::string how = "shared_memory in slices of at most " + std::to_string(slice_) + " bytes";
@@ -101,7 +109,8 @@ class SharedMemory final : public ForwardingCommunicator {
     if ((sends ? place_of_send(call) : flags(call.root).send).object != 0)
       how += ", contributions read where they stand";
     if (seen) how += ", results put where they belong";
-    if (streams(call) && (gets || seen)) how += ", results written past the caches";
+    if (streams(call) && (gets || seen))
+      how += ", results written past the caches, which was the faster way";
     describe_own(how, call, executed);
   }
   std::size_t scratch_bytes() const override { return segment_->bytes_of_rank(); }
@@ -112,6 +121,11 @@ class SharedMemory final : public ForwardingCommunicator {
 
   void run(const Call& call, Stream&) override {
     if (const std::string reason = why_not(call); !reason.empty()) throw CaseError(reason);
+    transfer(call, streams(call));
+  }
+
+ private:
+  void transfer(const Call& call, bool streamed) {
     const Shape shape = shape_of(call);
     Flags& mine = flags(rank_);
     mine.send = place_of_send(call);
@@ -122,7 +136,7 @@ class SharedMemory final : public ForwardingCommunicator {
     mine.length = shape.length;
     mine.type = call.receive.type;
     mine.what = call.what;
-    streamed_ = streams(call);
+    streamed_ = streamed;
     for (std::uint64_t k = 0; k < shape.blocks + 2 && shape.blocks > 0; ++k) {
       if (k < shape.blocks) {
         contribute(call, shape, k);
@@ -144,13 +158,9 @@ class SharedMemory final : public ForwardingCommunicator {
     block_ += shape.blocks;
   }
 
- private:
-  /// In place, the lines of the result have just been read.
-  bool streams(const Call& call) const {
-    static const std::size_t least = streamed_from_bytes();
-    const bool read =
-        call.what == Collective::broadcast ? rank_ == call.root : in_place(call, rank_);
-    return !read && call.receive.bytes() > least;
+  bool streams(const Call& call) const { return stores_.streamed(call, kind_of(call)); }
+  StoreChoice::Kind kind_of(const Call& call) const {
+    return {call, place_of_send(call).object != 0, place_of_result(call).object != 0};
   }
   void put(Buffer into, Buffer from) const {
     streamed_ ? streamed_copy(into, from) : copy(into, from);
@@ -372,6 +382,7 @@ class SharedMemory final : public ForwardingCommunicator {
   int rank_, size_;
   int spins_;
   RegisteredMemory registered_;
+  StoreChoice stores_;
   /// Of each rank's call: where its buffers are seen (null: its contribution is in its places, its
   /// result is collected), and where they begin in a line.
   struct Seen {
@@ -386,7 +397,8 @@ class SharedMemory final : public ForwardingCommunicator {
 
 }  // namespace
 
-Result<std::unique_ptr<Communicator>> shared_memory(Communicator& ranks) {
+Result<std::unique_ptr<Communicator>> shared_memory(Communicator& ranks,
+                                                    std::optional<bool> streamed) {
   if (ranks.nodes() > 1)
     return Unsupported{"shared_memory needs one node (there are " + std::to_string(ranks.nodes()) +
                        ")"};
@@ -395,7 +407,7 @@ Result<std::unique_ptr<Communicator>> shared_memory(Communicator& ranks) {
   if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
   return std::make_unique<SharedMemory>(ranks,
                                         std::move(std::get<std::unique_ptr<SharedSegment>>(made)),
-                                        SharedMemory::slice_of(ranks.size()));
+                                        SharedMemory::slice_of(ranks.size()), streamed);
 }
 
 }  // namespace assay

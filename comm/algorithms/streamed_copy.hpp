@@ -23,11 +23,11 @@ inline std::size_t before_streamed_line(const void* destination) {
          streamed_line;
 }
 
-/// The size of a destination from which streamed copies pay: that of the second-level cache (1 MiB
-/// where it is unknown), since longer data do not stay in it. Measured on one machine: two ranks on
-/// a Sapphire Rapids (2 MiB) gain 10 % at 4 and 8 MiB; the copy would gain at 1 MiB, too, but the
-/// reader of the result would lose. It is a guess for other machines, above all for those with a
-/// large third-level cache. The largest std::size_t where the processor has no such stores.
+/// The size of a destination above which streamed copies may pay: that of the second-level cache (1
+/// MiB where it is unknown), since longer data do not stay in it. Whether they do pay is to be
+/// measured: on a Sapphire Rapids (2 MiB) two ranks gain 10 % at 4 and 8 MiB, on a Zen-4-class
+/// processor with ordinary buffers they may lose half. The largest std::size_t where the processor
+/// has no such stores.
 std::size_t streamed_from_bytes();
 
 }  // namespace assay

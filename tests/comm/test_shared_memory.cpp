@@ -1,6 +1,7 @@
 // The shared-memory algorithm across real processes, with nothing else between them.
 #include "comm/algorithms/shared_memory.hpp"
 
+#include <fmt/format.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -10,8 +11,11 @@
 #include <filesystem>
 #include <optional>
 #include <set>
+#include <sstream>
+#include <thread>
 
 #include "comm/algorithms/shared_segment.hpp"
+#include "comm/algorithms/store_choice.hpp"
 #include "comm/algorithms/streamed_copy.hpp"
 #include "comm/forwarding.hpp"
 #include "core/base/error.hpp"
@@ -43,6 +47,19 @@ class ForkedRank final : public ForwardingCommunicator {
     std::vector<std::string> all(board_.texts, board_.texts + size_);
     meet(1);
     return all;
+  }
+  void barrier() override { allgather(""); }
+  void allreduce_max(std::span<double> values) override {
+    std::string text;
+    for (const double value : values) text += fmt::format("{} ", value);
+    for (const std::string& other : allgather(text)) {
+      std::istringstream theirs(other);
+      for (double& value : values) {
+        double read = 0;
+        theirs >> read;
+        value = std::max(value, read);
+      }
+    }
   }
 
  private:
@@ -82,8 +99,8 @@ std::vector<int> in_processes(int size, const std::function<bool(Communicator&)>
   return codes;
 }
 
-std::unique_ptr<Communicator> made_or_null(Communicator& ranks) {
-  auto made = shared_memory(ranks);
+std::unique_ptr<Communicator> made_or_null(Communicator& ranks, std::optional<bool> streamed = {}) {
+  auto made = shared_memory(ranks, streamed);
   if (auto* refusal = std::get_if<Unsupported>(&made)) {
     ADD_FAILURE() << refusal->reason;
     return nullptr;
@@ -157,9 +174,9 @@ std::optional<std::size_t> streamed_from() {
 TEST(SharedMemoryProcesses, LongResultsAreRight) {
   const std::optional<std::size_t> bytes = streamed_from();
   if (!bytes) GTEST_SKIP() << "nothing is written past this processor's caches";
-  for (const int size : {2, 3}) {
-    const std::vector<int> codes = in_processes(size, [bytes](Communicator& ranks) {
-      const auto communicator = made_or_null(ranks);
+  for (const auto& [size, streamed] : {std::tuple(2, true), {3, true}, {2, false}}) {
+    const std::vector<int> codes = in_processes(size, [bytes, streamed](Communicator& ranks) {
+      const auto communicator = made_or_null(ranks, streamed);
       if (!communicator) return false;
       const Allocate registered = [&](std::size_t some) { return communicator->allocate(some); };
       // Each rank's begin elsewhere in a line of the cache.
@@ -220,23 +237,75 @@ TEST(SharedMemoryProcesses, CallsOfUnequalSizesAreRefusedBeforeAnythingIsWritten
   }
 }
 
+bool says_streamed(const Communicator& communicator, std::int64_t count, int rank,
+                   const Allocate& memory = {}) {
+  const Prepared all =
+      prepared({Collective::allreduce, count, DataType::fp32, ReduceOp::sum, false, 0}, rank, 2,
+               memory, memory);
+  Executed executed;
+  communicator.describe(all.call, executed);
+  return executed.implementation.find("past the caches") != std::string::npos;
+}
+
+TEST(SharedMemoryProcesses, OnlyLongResultsGoPastTheCaches) {
+  const std::optional<std::size_t> bytes = streamed_from();
+  if (!bytes) GTEST_SKIP() << "nothing is written past this processor's caches";
+  const auto count = static_cast<std::int64_t>(*bytes / 4);
+  for (const bool streamed : {false, true}) {
+    const std::vector<int> codes = in_processes(2, [count, streamed](Communicator& ranks) {
+      const auto communicator = made_or_null(ranks, streamed);
+      if (!communicator) return false;
+      EXPECT_FALSE(says_streamed(*communicator, count, ranks.rank()));
+      EXPECT_EQ(says_streamed(*communicator, count + 1, ranks.rank()), streamed);
+      return true;
+    });
+    EXPECT_EQ(codes, std::vector<int>(2, 0)) << streamed;
+  }
+}
+
+/// Whichever it is: nothing without a measurement, then the same on all ranks, and for one kind of
+/// memory as for another only by chance, so each has its own.
+TEST(SharedMemoryProcesses, TheWayOfLongResultsIsMeasured) {
+  const std::optional<std::size_t> bytes = streamed_from();
+  if (!bytes) GTEST_SKIP() << "nothing is written past this processor's caches";
+  const std::vector<int> codes = in_processes(2, [bytes](Communicator& ranks) {
+    const auto communicator = made_or_null(ranks);
+    if (!communicator) return false;
+    const Allocate registered = [&](std::size_t some) { return communicator->allocate(some); };
+    const auto count = static_cast<std::int64_t>(*bytes / 4) + 100;
+    const Shape shape{Collective::allreduce, count, DataType::fp32, ReduceOp::sum, false, 0};
+    EXPECT_FALSE(says_streamed(*communicator, count, ranks.rank()));
+    for (const Allocate& memory : {Allocate(), registered}) {
+      check(*communicator, shape, false, memory, memory);
+      double streamed[] = {says_streamed(*communicator, count, ranks.rank(), memory) ? 1. : 0., 0};
+      streamed[1] = -streamed[0];
+      ranks.allreduce_max(streamed);
+      EXPECT_EQ(streamed[0], -streamed[1]);
+    }
+    return true;
+  });
+  EXPECT_EQ(codes, std::vector<int>(2, 0));
+}
+
+TEST(StoreChoice, TheFasterWayIsTaken) {
+  const auto serial = serial_communicator();
+  for (const bool slow : {false, true}) {
+    int runs[2] = {};
+    const bool streamed = faster_when_streamed(*serial, [&](bool way) {
+      ++runs[way];
+      if (way == slow) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    });
+    EXPECT_EQ(streamed, !slow);
+    EXPECT_EQ(runs[0], runs[1]);
+  }
+}
+
 /// The row says how the data went, and nothing is put into the places of the segment.
 TEST(SharedMemoryProcesses, RegisteredBuffersAreSaidToBe) {
   const std::vector<int> codes = in_processes(2, [](Communicator& ranks) {
     const auto communicator = made_or_null(ranks);
     if (!communicator) return false;
     const Allocate registered = [&](std::size_t bytes) { return communicator->allocate(bytes); };
-    if (const std::optional<std::size_t> bytes = streamed_from()) {
-      const auto count = static_cast<std::int64_t>(*bytes / 4);
-      const Buffer sent{nullptr, count + 1, DataType::fp32};
-      std::byte elsewhere{};
-      for (const std::int64_t more : {0, 1}) {
-        Executed executed;
-        communicator->describe(
-            {Collective::allreduce, sent, {&elsewhere, count + more, DataType::fp32}}, executed);
-        EXPECT_EQ(executed.implementation.find("past the caches") != std::string::npos, more == 1);
-      }
-    }
     const Shape shape{Collective::allreduce, 1000, DataType::fp32, ReduceOp::sum, false, 0};
     Prepared all = prepared(shape, ranks.rank(), 2, registered, registered),
              ordinary = prepared(shape, ranks.rank(), 2);

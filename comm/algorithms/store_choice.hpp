@@ -1,0 +1,53 @@
+#pragma once
+// Whether a call writes its results past the caches (streamed_copy.hpp), chosen by measurement.
+
+#include <compare>
+#include <functional>
+#include <map>
+#include <optional>
+
+#include "comm/algorithms/registered_memory.hpp"
+#include "core/api/communicator.hpp"
+
+namespace assay {
+
+/// Collective. Whether `run(true)` takes less time than `run(false)`: medians of seven runs each,
+/// in turn, each the slowest rank's. Equal on all ranks.
+bool faster_when_streamed(Communicator& ranks, const std::function<void(bool streamed)>& run);
+
+/// Which way is faster depends on the sizes of the caches, on the cores that share them, and on the
+/// memory of the buffers; the wrong one can take twice the time. So both are timed, once for each
+/// kind of call.
+class StoreChoice {
+ public:
+  /// What the choice depends on, as this rank sees it. Sizes are equal up to a factor of two.
+  struct Kind {
+    Kind(const Call& call, bool send_registered, bool receive_registered);
+    auto operator<=>(const Kind&) const = default;
+    Collective what;
+    int bits;  ///< of the size of the result in bytes
+    bool send_registered, receive_registered;
+  };
+  using Run = std::function<void(const Call&, bool streamed)>;
+
+  /// `given`: the choice for all long results; without it, it is measured.
+  StoreChoice(Communicator& ranks, std::optional<bool> given) : ranks_(ranks), given_(given) {}
+
+  /// Whether this rank writes the result of the call past the caches: only a long one that is not
+  /// in place, of a kind that was measured.
+  bool streamed(const Call& call, const Kind& kind) const;
+  /// Collective. Measures a kind that some rank does not know, in memory of its own: registered
+  /// where the call's is, at most 64 MiB a buffer, since no cache holds longer data anyway. Where
+  /// memory is short on some rank, results go through the caches.
+  void measure(const Call& call, const Kind& kind, RegisteredMemory& registered, const Run& run);
+
+ private:
+  bool wanted(const Call& call, const Kind& kind) const;
+  bool may_stream(const Call& call) const;
+
+  Communicator& ranks_;
+  std::optional<bool> given_;
+  std::map<Kind, bool> measured_;
+};
+
+}  // namespace assay

@@ -20,7 +20,7 @@ class Loss final : public Operation {
   Loss(const LossProblem& problem, int threads)
       : shape_(problem.shape()),
         training_(problem.pass() == LossPass::training),
-        table_(loss_table<Value>(storage(problem.precision()))),
+        table_(loss_tables().of<Value>(storage(problem.precision()))),
         threads_(threads),
         row_bytes_(static_cast<std::size_t>(shape_.classes) *
                    size_of(storage(problem.precision()))),

@@ -20,9 +20,6 @@ namespace assay::native::HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
-using assay::HWY_NAMESPACE::Bf16;
-using assay::HWY_NAMESPACE::Fp16;
-using assay::HWY_NAMESPACE::Plain;
 
 /// Highway's exponential makes 0 of what is no number.
 template <class D, class V>
@@ -98,38 +95,23 @@ struct Loss {
     for (std::ptrdiff_t i = end; i < classes; ++i) one(Single(), i);
   }
 
-  static const LossTable<Value>* table() {
-    static const LossTable<Value> all{hwy::TargetName(HWY_TARGET), &add_bias, &exponentials,
-                                      &gradients};
-    return &all;
+  static LossTable<Value> table() {
+    return {hwy::TargetName(HWY_TARGET), &add_bias, &exponentials, &gradients};
   }
 };
 
 }  // namespace
 
-const LossTable<float>* loss_fp32() { return Loss<Plain<float>>::table(); }
-const LossTable<double>* loss_fp64() { return Loss<Plain<double>>::table(); }
-const LossTable<float>* loss_bf16() { return Loss<Bf16>::table(); }
-const LossTable<float>* loss_fp16() { return Loss<Fp16>::table(); }
+const StorageTables<LossTable>* loss_tables_here() {
+  return assay::HWY_NAMESPACE::storage_tables<LossTable, Loss>();
+}
 
 }  // namespace assay::native::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace assay::native {
-HWY_EXPORT(loss_fp32);
-HWY_EXPORT(loss_fp64);
-HWY_EXPORT(loss_bf16);
-HWY_EXPORT(loss_fp16);
-template <>
-const LossTable<float>& loss_table<float>(DataType stored) {
-  if (stored == DataType::bf16) return *HWY_DYNAMIC_DISPATCH(loss_bf16)();
-  if (stored == DataType::fp16) return *HWY_DYNAMIC_DISPATCH(loss_fp16)();
-  return *HWY_DYNAMIC_DISPATCH(loss_fp32)();
-}
-template <>
-const LossTable<double>& loss_table<double>(DataType) {
-  return *HWY_DYNAMIC_DISPATCH(loss_fp64)();
-}
+HWY_EXPORT(loss_tables_here);
+const StorageTables<LossTable>& loss_tables() { return *HWY_DYNAMIC_DISPATCH(loss_tables_here)(); }
 }  // namespace assay::native
 #endif

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "core/api/precision.hpp"
+#include "support/simd/storage_tables.hpp"
 
 namespace assay::native {
 
@@ -23,7 +23,6 @@ struct LossTable {
 };
 
 /// Of logits stored in fp32, bf16 or fp16 (float), or fp64 (double).
-template <class Value>
-const LossTable<Value>& loss_table(DataType stored);
+const StorageTables<LossTable>& loss_tables();
 
 }  // namespace assay::native

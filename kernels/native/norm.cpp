@@ -28,7 +28,7 @@ class Normalization final : public Operation {
  public:
   Normalization(const NormProblem& problem, int threads)
       : problem_(problem),
-        table_(norm_table<Value>(storage(problem.precision()))),
+        table_(norm_tables().of<Value>(storage(problem.precision()))),
         threads_(threads),
         rows_(problem.shape().per_channel()),
         channels_(problem.shape().ic),

@@ -18,23 +18,10 @@ namespace assay::native::HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
-using assay::HWY_NAMESPACE::Bf16;
-using assay::HWY_NAMESPACE::Fp16;
-using assay::HWY_NAMESPACE::Plain;
+using assay::HWY_NAMESPACE::each_vector;
 
 /// Rows whose elements are added to a channel's sums while these are in registers.
 constexpr std::ptrdiff_t rows_at_once = 8;
-
-/// Calls body(vectors, first channel) for whole vectors of channels, then for single ones.
-template <class Value, class Body>
-HWY_INLINE void each_vector(std::ptrdiff_t channels, const Body& body) {
-  const hn::CappedTag<Value, 64 / sizeof(Value)> d;
-  const auto lanes = static_cast<std::ptrdiff_t>(hn::Lanes(d));
-  std::ptrdiff_t j = 0;
-  for (; j + lanes <= channels; j += lanes) body(d, j);
-  const hn::CappedTag<Value, 1> single;
-  for (; j < channels; ++j) body(single, j);
-}
 
 template <class Format>
 struct Norm {
@@ -132,38 +119,23 @@ struct Norm {
       });
   }
 
-  static const NormTable<Value>* table() {
-    static const NormTable<Value> all{hwy::TargetName(HWY_TARGET), &statistics, &normalize,
-                                      &gradient_sums, &gradients};
-    return &all;
+  static NormTable<Value> table() {
+    return {hwy::TargetName(HWY_TARGET), &statistics, &normalize, &gradient_sums, &gradients};
   }
 };
 
 }  // namespace
 
-const NormTable<float>* norm_fp32() { return Norm<Plain<float>>::table(); }
-const NormTable<double>* norm_fp64() { return Norm<Plain<double>>::table(); }
-const NormTable<float>* norm_bf16() { return Norm<Bf16>::table(); }
-const NormTable<float>* norm_fp16() { return Norm<Fp16>::table(); }
+const StorageTables<NormTable>* norm_tables_here() {
+  return assay::HWY_NAMESPACE::storage_tables<NormTable, Norm>();
+}
 
 }  // namespace assay::native::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace assay::native {
-HWY_EXPORT(norm_fp32);
-HWY_EXPORT(norm_fp64);
-HWY_EXPORT(norm_bf16);
-HWY_EXPORT(norm_fp16);
-template <>
-const NormTable<float>& norm_table<float>(DataType stored) {
-  if (stored == DataType::bf16) return *HWY_DYNAMIC_DISPATCH(norm_bf16)();
-  if (stored == DataType::fp16) return *HWY_DYNAMIC_DISPATCH(norm_fp16)();
-  return *HWY_DYNAMIC_DISPATCH(norm_fp32)();
-}
-template <>
-const NormTable<double>& norm_table<double>(DataType) {
-  return *HWY_DYNAMIC_DISPATCH(norm_fp64)();
-}
+HWY_EXPORT(norm_tables_here);
+const StorageTables<NormTable>& norm_tables() { return *HWY_DYNAMIC_DISPATCH(norm_tables_here)(); }
 }  // namespace assay::native
 #endif

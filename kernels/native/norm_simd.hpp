@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-#include "core/api/precision.hpp"
+#include "support/simd/storage_tables.hpp"
 
 namespace assay::native {
 
@@ -32,7 +32,6 @@ struct NormTable {
 };
 
 /// Of activations stored in fp32, bf16 or fp16 (float), or fp64 (double).
-template <class Value>
-const NormTable<Value>& norm_table(DataType stored);
+const StorageTables<NormTable>& norm_tables();
 
 }  // namespace assay::native

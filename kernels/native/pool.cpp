@@ -25,7 +25,7 @@ class Pooling final : public Operation {
   Pooling(const PoolProblem& problem, int threads)
       : problem_(problem),
         s_(problem_.shape()),
-        table_(pool_table<Value>(storage(problem.precision()))),
+        table_(pool_tables().of<Value>(storage(problem.precision()))),
         backward_(problem.direction() == PoolDirection::backward),
         max_(problem.mode() == PoolMode::max),
         threads_(threads),

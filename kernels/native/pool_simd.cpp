@@ -16,20 +16,7 @@ namespace assay::native::HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
-using assay::HWY_NAMESPACE::Bf16;
-using assay::HWY_NAMESPACE::Fp16;
-using assay::HWY_NAMESPACE::Plain;
-
-/// Calls body(vectors, first channel) for whole vectors of channels, then for single ones.
-template <class Value, class Body>
-HWY_INLINE void each_vector(std::ptrdiff_t channels, const Body& body) {
-  const hn::CappedTag<Value, 64 / sizeof(Value)> d;
-  const auto lanes = static_cast<std::ptrdiff_t>(hn::Lanes(d));
-  std::ptrdiff_t j = 0;
-  for (; j + lanes <= channels; j += lanes) body(d, j);
-  const hn::CappedTag<Value, 1> single;
-  for (; j < channels; ++j) body(single, j);
-}
+using assay::HWY_NAMESPACE::each_vector;
 
 template <class Format>
 struct Pool {
@@ -89,38 +76,23 @@ struct Pool {
     });
   }
 
-  static const PoolTable<Value>* table() {
-    static const PoolTable<Value> all{hwy::TargetName(HWY_TARGET), &largest, &mean, &gather,
-                                      &share};
-    return &all;
+  static PoolTable<Value> table() {
+    return {hwy::TargetName(HWY_TARGET), &largest, &mean, &gather, &share};
   }
 };
 
 }  // namespace
 
-const PoolTable<float>* pool_fp32() { return Pool<Plain<float>>::table(); }
-const PoolTable<double>* pool_fp64() { return Pool<Plain<double>>::table(); }
-const PoolTable<float>* pool_bf16() { return Pool<Bf16>::table(); }
-const PoolTable<float>* pool_fp16() { return Pool<Fp16>::table(); }
+const StorageTables<PoolTable>* pool_tables_here() {
+  return assay::HWY_NAMESPACE::storage_tables<PoolTable, Pool>();
+}
 
 }  // namespace assay::native::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace assay::native {
-HWY_EXPORT(pool_fp32);
-HWY_EXPORT(pool_fp64);
-HWY_EXPORT(pool_bf16);
-HWY_EXPORT(pool_fp16);
-template <>
-const PoolTable<float>& pool_table<float>(DataType stored) {
-  if (stored == DataType::bf16) return *HWY_DYNAMIC_DISPATCH(pool_bf16)();
-  if (stored == DataType::fp16) return *HWY_DYNAMIC_DISPATCH(pool_fp16)();
-  return *HWY_DYNAMIC_DISPATCH(pool_fp32)();
-}
-template <>
-const PoolTable<double>& pool_table<double>(DataType) {
-  return *HWY_DYNAMIC_DISPATCH(pool_fp64)();
-}
+HWY_EXPORT(pool_tables_here);
+const StorageTables<PoolTable>& pool_tables() { return *HWY_DYNAMIC_DISPATCH(pool_tables_here)(); }
 }  // namespace assay::native
 #endif

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "core/api/precision.hpp"
+#include "support/simd/storage_tables.hpp"
 
 namespace assay::native {
 
@@ -36,7 +36,6 @@ struct PoolTable {
 };
 
 /// Of activations stored in fp32, bf16 or fp16 (float), or fp64 (double).
-template <class Value>
-const PoolTable<Value>& pool_table(DataType stored);
+const StorageTables<PoolTable>& pool_tables();
 
 }  // namespace assay::native

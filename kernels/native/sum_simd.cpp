@@ -20,22 +20,18 @@ using assay::HWY_NAMESPACE::Bf16;
 using assay::HWY_NAMESPACE::Fp16;
 using assay::HWY_NAMESPACE::Plain;
 
-template <class Value, class Format>
+template <class Format>
 struct Sum {
   using Stored = typename Format::Stored;
   static void run(const void* a, const void* b, std::ptrdiff_t count, void* to) {
     const auto* const left = static_cast<const Stored*>(a);
     const auto* const right = static_cast<const Stored*>(b);
     auto* const out = static_cast<Stored*>(to);
-    const auto add = [&](auto d, std::ptrdiff_t i) HWY_ATTR {
+    using Value = typename Format::Value;
+    assay::HWY_NAMESPACE::each_vector<Value>(count, [&](auto d, std::ptrdiff_t i) HWY_ATTR {
       const auto sum = hn::Add(Format::load(d, left + i), Format::load(d, right + i));
       assay::HWY_NAMESPACE::store(Format(), sum, d, out + i);
-    };
-    const hn::CappedTag<Value, 64 / sizeof(Value)> d;
-    const auto lanes = static_cast<std::ptrdiff_t>(hn::Lanes(d));
-    std::ptrdiff_t i = 0;
-    for (; i + lanes <= count; i += lanes) add(d, i);
-    for (; i < count; ++i) add(hn::CappedTag<Value, 1>(), i);
+    });
   }
   static const SumTable* table() {
     static const SumTable all{hwy::TargetName(HWY_TARGET), &run};
@@ -46,10 +42,10 @@ struct Sum {
 }  // namespace
 
 const SumTable* sum_of(DataType type) {
-  if (type == DataType::fp64) return Sum<double, Plain<double>>::table();
-  if (type == DataType::bf16) return Sum<float, Bf16>::table();
-  if (type == DataType::fp16) return Sum<float, Fp16>::table();
-  return Sum<float, Plain<float>>::table();
+  if (type == DataType::fp64) return Sum<Plain<double>>::table();
+  if (type == DataType::bf16) return Sum<Bf16>::table();
+  if (type == DataType::fp16) return Sum<Fp16>::table();
+  return Sum<Plain<float>>::table();
 }
 
 }  // namespace assay::native::HWY_NAMESPACE

@@ -22,7 +22,7 @@ class Update final : public Operation {
  public:
   Update(const UpdateProblem& problem, int threads)
       : problem_(problem),
-        table_(update_table<Value>(storage(problem.precision()))),
+        table_(update_tables().of<Value>(storage(problem.precision()))),
         threads_(threads),
         arguments_(problem.tensors()) {
     std::int64_t begin = 0;

@@ -16,25 +16,13 @@ namespace assay::native::HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
-using assay::HWY_NAMESPACE::Bf16;
-using assay::HWY_NAMESPACE::Fp16;
-using assay::HWY_NAMESPACE::Plain;
-
-/// Calls body(vectors, first element) for whole vectors, then for single elements.
-template <class Value, class Body>
-HWY_INLINE void each_vector(std::ptrdiff_t count, const Body& body) {
-  const hn::CappedTag<Value, 64 / sizeof(Value)> d;
-  const auto lanes = static_cast<std::ptrdiff_t>(hn::Lanes(d));
-  std::ptrdiff_t i = 0;
-  for (; i + lanes <= count; i += lanes) body(d, i);
-  const hn::CappedTag<Value, 1> single;
-  for (; i < count; ++i) body(single, i);
-}
+using assay::HWY_NAMESPACE::each_vector;
 
 /// `Copy`: the format of the 16-bit copies, or Plain where there are none.
-template <class Value, class Copy>
+template <class Copy>
 struct Update {
   using Stored = typename Copy::Stored;
+  using Value = typename Copy::Value;
 
   static void sums(const Value* gradient, const Value* weights, std::ptrdiff_t count,
                    UpdateSums& to) {
@@ -97,37 +85,25 @@ struct Update {
                                   HWY_ATTR { copy(d, hn::LoadU(d, weights + i), stored, i); });
   }
 
-  static const UpdateTable<Value>* table() {
-    static const UpdateTable<Value> all{hwy::TargetName(HWY_TARGET), &sums, &update, &store};
-    return &all;
+  static UpdateTable<Value> table() {
+    return {hwy::TargetName(HWY_TARGET), &sums, &update, &store};
   }
 };
 
 }  // namespace
 
-const UpdateTable<float>* update_fp32() { return Update<float, Plain<float>>::table(); }
-const UpdateTable<double>* update_fp64() { return Update<double, Plain<double>>::table(); }
-const UpdateTable<float>* update_bf16() { return Update<float, Bf16>::table(); }
-const UpdateTable<float>* update_fp16() { return Update<float, Fp16>::table(); }
+const StorageTables<UpdateTable>* update_tables_here() {
+  return assay::HWY_NAMESPACE::storage_tables<UpdateTable, Update>();
+}
 
 }  // namespace assay::native::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace assay::native {
-HWY_EXPORT(update_fp32);
-HWY_EXPORT(update_fp64);
-HWY_EXPORT(update_bf16);
-HWY_EXPORT(update_fp16);
-template <>
-const UpdateTable<float>& update_table<float>(DataType stored) {
-  if (stored == DataType::bf16) return *HWY_DYNAMIC_DISPATCH(update_bf16)();
-  if (stored == DataType::fp16) return *HWY_DYNAMIC_DISPATCH(update_fp16)();
-  return *HWY_DYNAMIC_DISPATCH(update_fp32)();
-}
-template <>
-const UpdateTable<double>& update_table<double>(DataType) {
-  return *HWY_DYNAMIC_DISPATCH(update_fp64)();
+HWY_EXPORT(update_tables_here);
+const StorageTables<UpdateTable>& update_tables() {
+  return *HWY_DYNAMIC_DISPATCH(update_tables_here)();
 }
 }  // namespace assay::native
 #endif

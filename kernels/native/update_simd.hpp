@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "core/api/precision.hpp"
+#include "support/simd/storage_tables.hpp"
 
 namespace assay::native {
 
@@ -35,7 +35,6 @@ struct UpdateTable {
 };
 
 /// `stored`: bf16 or fp16 for 16-bit copies, others have none.
-template <class Value>
-const UpdateTable<Value>& update_table(DataType stored);
+const StorageTables<UpdateTable>& update_tables();
 
 }  // namespace assay::native

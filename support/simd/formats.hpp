@@ -1,6 +1,7 @@
 // Loads and stores of element types as vectors of the type that is computed with (for fp16 and
-// bf16, fp32). Loops are compiled once for each instruction set, and include this header each time;
-// hence the unusual guard.
+// bf16, fp32), loops over such vectors, and tables of functions for all formats. A file of SIMD
+// code is compiled once for each instruction set, and includes this header each time; hence the
+// unusual guard.
 #if defined(ASSAY_CORE_SIMD_FORMATS_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef ASSAY_CORE_SIMD_FORMATS_HPP
 #undef ASSAY_CORE_SIMD_FORMATS_HPP
@@ -10,7 +11,10 @@
 
 #include <hwy/highway.h>
 
+#include <cstddef>
 #include <cstdint>
+
+#include "support/simd/storage_tables.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace assay::HWY_NAMESPACE {
@@ -142,6 +146,27 @@ using Packed = hn::Rebind<typename Format::Stored, D>;
 template <class Format, class D>
 HWY_INLINE void store(Format, hn::Vec<D> value, D d, typename Format::Stored* to) {
   hn::StoreU(Format::pack(d, value), Packed<Format, D>(), to);
+}
+
+/// Calls body(d, first element) for whole vectors (of at most 64 bytes) of `count` elements, then
+/// for the remaining elements one by one.
+template <class Value, class Body>
+HWY_INLINE void each_vector(std::ptrdiff_t count, const Body& body) {
+  const hn::CappedTag<Value, 64 / sizeof(Value)> d;
+  const auto lanes = static_cast<std::ptrdiff_t>(hn::Lanes(d));
+  std::ptrdiff_t i = 0;
+  for (; i + lanes <= count; i += lanes) body(d, i);
+  const hn::CappedTag<Value, 1> single;
+  for (; i < count; ++i) body(single, i);
+}
+
+/// The tables of this instruction set: Kernel<Format>::table() for each format. A file exports one
+/// function that returns them (HWY_EXPORT takes no templates).
+template <template <class Value> class Table, template <class Format> class Kernel>
+const StorageTables<Table>* storage_tables() {
+  static const StorageTables<Table> tables{Kernel<Plain<float>>::table(), Kernel<Bf16>::table(),
+                                           Kernel<Fp16>::table(), Kernel<Plain<double>>::table()};
+  return &tables;
 }
 
 }  // namespace assay::HWY_NAMESPACE

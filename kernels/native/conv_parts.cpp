@@ -59,15 +59,6 @@ void lay_out_weights(TensorSpec& spec, const Panels& panels, bool rows_are_ic) {
   spec.layout = std::make_shared<const Layout>(std::move(layout));
 }
 
-TensorSpec workspace(std::size_t bytes) {
-  TensorSpec spec;
-  spec.name = "workspace";
-  spec.role = Role::workspace;
-  spec.type = DataType::u8;
-  spec.bytes = bytes;
-  return spec;
-}
-
 std::ptrdiff_t workspace_limit(const ConvProblem& problem) {
   std::ptrdiff_t floats = 0;
   for (const TensorSpec& spec : problem.tensors()) floats += 2 * spec.elements();

@@ -16,6 +16,7 @@
 #include "core/api/operation.hpp"
 #include "kernels/conv/problem.hpp"
 #include "kernels/native/conv_simd.hpp"
+#include "kernels/native/parts.hpp"
 
 namespace assay::native {
 
@@ -84,8 +85,6 @@ class Scratch {
  private:
   std::ptrdiff_t size_ = 0;
 };
-
-TensorSpec workspace(std::size_t bytes);
 
 /// Floats that a workspace may have: twice the tensors, in fp32 whatever they are stored in.
 std::ptrdiff_t workspace_limit(const ConvProblem& problem);

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "kernels/native/backend.hpp"
+#include "kernels/native/parts.hpp"
 
 namespace assay::native {
 
@@ -16,17 +17,9 @@ LinalgOperation::LinalgOperation(const LinalgProblem& problem, int threads, cons
       n_(problem.shape().n),
       d_(problem.shape().d),
       k_(problem.shape().k),
+      executed_(executed_direct(problem.precision(), target, "rows")),
       arguments_(problem.tensors()) {
-  TensorSpec workspace;
-  workspace.name = "workspace";
-  workspace.role = Role::workspace;
-  arguments_.push_back(workspace);
-  executed_.algorithm = "direct";
-  executed_.implementation = fmt::format("highway {}", target);
-  executed_.storage = executed_.compute = executed_.accumulate =
-      std::string(name(problem.precision()));
-  executed_.evidence = "numerical";  // the bounds of fp32 exclude tf32 and bf16
-  executed_.layout = "rows";
+  arguments_.push_back(workspace(0));  // grows with reserve()
 }
 
 std::size_t LinalgOperation::reserve_bytes(std::size_t bytes) {
@@ -51,9 +44,7 @@ namespace {
 
 Result<std::unique_ptr<Operation>> make_linalg(Device&, const Problem& problem,
                                                const Options& options, Communicator&) {
-  const std::string algorithm = options.get("algorithm", "auto");
-  if (algorithm != "auto" && algorithm != "direct")
-    return Unsupported{fmt::format("native has no algorithm {} for linalg. Use auto.", algorithm)};
+  if (auto why = why_not_direct(problem, options)) return Unsupported{std::move(*why)};
   const auto& linalg = problem_cast<LinalgProblem>(problem);
   switch (linalg.shape().kernel) {
     case LinalgKernel::syrk:

@@ -3,13 +3,12 @@
 
 #include "kernels/loss/problem.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "kernels/native/backend.hpp"
 #include "kernels/native/loss_simd.hpp"
+#include "kernels/native/parts.hpp"
 
 namespace assay::native {
 namespace {
@@ -24,23 +23,12 @@ class Loss final : public Operation {
         threads_(threads),
         row_bytes_(static_cast<std::size_t>(shape_.classes) *
                    size_of(storage(problem.precision()))),
-        arguments_(problem.tensors()) {
-    TensorSpec workspace;
-    workspace.name = "workspace";
-    workspace.role = Role::workspace;
-    workspace.type = DataType::u8;
-    // Of each thread: one sample, and the sums of its samples' gradients.
-    workspace.bytes = static_cast<std::size_t>(threads) * 2 *
-                      static_cast<std::size_t>(shape_.classes) * sizeof(Value);
-    arguments_.push_back(workspace);
-    executed_.algorithm = "direct";
-    executed_.implementation = fmt::format("highway {}", table_.target);
-    executed_.storage = std::string(name(problem.precision()));
-    executed_.compute = executed_.accumulate =
-        std::string(name(sizeof(Value) == 8 ? DataType::fp64 : DataType::fp32));
-    executed_.layout = "rows";
-    executed_.workspace_bytes = workspace.bytes;
-    executed_.evidence = "numerical";  // the bounds of fp32 exclude bf16
+        arguments_(problem.tensors()),
+        executed_(executed_direct(problem.precision(), table_.target, "rows")) {
+    // For each thread: one sample, and the sums of its samples' gradients.
+    executed_.workspace_bytes = static_cast<std::size_t>(threads) * 2 *
+                                static_cast<std::size_t>(shape_.classes) * sizeof(Value);
+    arguments_.push_back(workspace(executed_.workspace_bytes));
   }
 
   const std::vector<TensorSpec>& arguments() const override { return arguments_; }
@@ -118,19 +106,7 @@ class Loss final : public Operation {
   std::byte* diff_logits_ = nullptr;
 };
 
-Result<std::unique_ptr<Operation>> make_loss(Device&, const Problem& problem,
-                                             const Options& options, Communicator&) {
-  const auto& loss = problem_cast<LossProblem>(problem);
-  if (const std::string algorithm = options.get("algorithm", "auto");
-      algorithm != "auto" && algorithm != "direct")
-    return Unsupported{fmt::format("native has no algorithm {} for loss. Use direct.", algorithm)};
-  if (const auto why = why_not_precision(loss)) return Unsupported{*why};
-  const int threads = std::max(1, options.threads);
-  if (loss.precision() == Precision::fp64) return std::make_unique<Loss<double>>(loss, threads);
-  return std::make_unique<Loss<float>>(loss, threads);
-}
-
-const Maker add_loss{makers(), kind_of<LossProblem>(), &make_loss, {"direct"}};
+const Maker add_loss{makers(), kind_of<LossProblem>(), &make_direct<LossProblem, Loss>, {"direct"}};
 
 }  // namespace
 }  // namespace assay::native

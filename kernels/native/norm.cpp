@@ -4,8 +4,6 @@
 
 #include "kernels/norm/problem.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -13,6 +11,7 @@
 #include "core/api/layout.hpp"
 #include "kernels/native/backend.hpp"
 #include "kernels/native/norm_simd.hpp"
+#include "kernels/native/parts.hpp"
 
 namespace assay::native {
 namespace {
@@ -33,27 +32,17 @@ class Normalization final : public Operation {
         rows_(problem.shape().per_channel()),
         channels_(problem.shape().ic),
         row_bytes_(channels_ * static_cast<std::ptrdiff_t>(size_of(storage(problem.precision())))),
-        arguments_(problem.tensors()) {
+        arguments_(problem.tensors()),
+        executed_(executed_direct(problem.precision(), table_.target, "nhwc")) {
     for (TensorSpec& spec : arguments_)
       if (spec.dims.size() == 4)
         spec.layout = std::make_shared<const Layout>(channels_last(spec.dims));
-    TensorSpec workspace;
-    workspace.name = "workspace";
-    workspace.role = Role::workspace;
-    workspace.type = DataType::u8;
     // Sums of every thread, and three values of every channel.
-    workspace.bytes = static_cast<std::size_t>(channels_) *
-                      (static_cast<std::size_t>(threads) * 2 * (sizeof(double) + sizeof(Value)) +
-                       3 * sizeof(Value));
-    arguments_.push_back(workspace);
-    executed_.algorithm = "direct";
-    executed_.implementation = fmt::format("highway {}", table_.target);
-    executed_.storage = std::string(name(problem.precision()));
-    executed_.compute = executed_.accumulate =
-        std::string(name(sizeof(Value) == 8 ? DataType::fp64 : DataType::fp32));
-    executed_.layout = "nhwc";
-    executed_.workspace_bytes = workspace.bytes;
-    executed_.evidence = "numerical";  // the bounds of fp32 exclude bf16
+    executed_.workspace_bytes =
+        static_cast<std::size_t>(channels_) *
+        (static_cast<std::size_t>(threads) * 2 * (sizeof(double) + sizeof(Value)) +
+         3 * sizeof(Value));
+    arguments_.push_back(workspace(executed_.workspace_bytes));
   }
 
   const std::vector<TensorSpec>& arguments() const override { return arguments_; }
@@ -233,25 +222,8 @@ class Normalization final : public Operation {
   Value *partial_ = nullptr, *factor_ = nullptr, *slope_ = nullptr, *offset_ = nullptr;
 };
 
-Result<std::unique_ptr<Operation>> make_norm(Device&, const Problem& problem,
-                                             const Options& options, Communicator&) {
-  const auto& norm = problem_cast<NormProblem>(problem);
-  const std::string algorithm = options.get("algorithm", "auto"),
-                    layout = options.get("layout", "any");
-  if (algorithm != "auto" && algorithm != "direct")
-    return Unsupported{fmt::format("native has no algorithm {} for norm. Use auto.", algorithm)};
-  if (layout != "any" && layout != "nhwc")
-    return Unsupported{fmt::format(
-        "native has no layout {} (channels are its innermost dimension). Use any or nhwc.",
-        layout)};
-  if (const auto why = why_not_precision(norm)) return Unsupported{*why};
-  const int threads = std::max(1, options.threads);
-  if (norm.precision() == Precision::fp64)
-    return std::make_unique<Normalization<double>>(norm, threads);
-  return std::make_unique<Normalization<float>>(norm, threads);
-}
-
-const Maker add_norm{makers(), kind_of<NormProblem>(), &make_norm, {"direct"}};
+const Maker add_norm{
+    makers(), kind_of<NormProblem>(), &make_direct<NormProblem, Normalization>, {"direct"}};
 
 }  // namespace
 }  // namespace assay::native

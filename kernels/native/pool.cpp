@@ -4,13 +4,13 @@
 
 #include "kernels/pool/problem.hpp"
 
-#include <fmt/format.h>
 #include <omp.h>
 
 #include <algorithm>
 
 #include "core/api/layout.hpp"
 #include "kernels/native/backend.hpp"
+#include "kernels/native/parts.hpp"
 #include "kernels/native/pool_simd.hpp"
 
 namespace assay::native {
@@ -30,26 +30,15 @@ class Pooling final : public Operation {
         max_(problem.mode() == PoolMode::max),
         threads_(threads),
         element_(static_cast<std::ptrdiff_t>(size_of(storage(problem.precision())))),
-        arguments_(problem.tensors()) {
+        arguments_(problem.tensors()),
+        executed_(executed_direct(problem.precision(), table_.target, "nhwc")) {
     for (TensorSpec& spec : arguments_)
       spec.layout = std::make_shared<const Layout>(channels_last(spec.dims));
-    executed_.algorithm = "direct";
-    executed_.implementation = fmt::format("highway {}", table_.target);
-    executed_.storage = std::string(name(problem.precision()));
-    executed_.compute = executed_.accumulate =
-        std::string(name(sizeof(Value) == 8 ? DataType::fp64 : DataType::fp32));
-    executed_.layout = "nhwc";
-    executed_.evidence = "numerical";  // the bounds of fp32 exclude bf16
     if (!backward_ || max_) windows_ = pixels_of_windows();
     if (backward_) pixels_ = windows_of_pixels();
     if (!backward_ || !max_) return;
-    TensorSpec workspace;
-    workspace.name = "workspace";
-    workspace.role = Role::workspace;
-    workspace.type = DataType::u8;
-    workspace.bytes = static_cast<std::size_t>(threads * of_thread()) * sizeof(Value);
-    executed_.workspace_bytes = workspace.bytes;
-    arguments_.push_back(workspace);
+    executed_.workspace_bytes = static_cast<std::size_t>(threads * of_thread()) * sizeof(Value);
+    arguments_.push_back(workspace(executed_.workspace_bytes));
   }
 
   const std::vector<TensorSpec>& arguments() const override { return arguments_; }
@@ -187,24 +176,8 @@ class Pooling final : public Operation {
   Lists windows_, pixels_;
 };
 
-Result<std::unique_ptr<Operation>> make_pool(Device&, const Problem& problem,
-                                             const Options& options, Communicator&) {
-  const auto& pool = problem_cast<PoolProblem>(problem);
-  const std::string algorithm = options.get("algorithm", "auto"),
-                    layout = options.get("layout", "any");
-  if (algorithm != "auto" && algorithm != "direct")
-    return Unsupported{fmt::format("native has no algorithm {} for pool. Use auto.", algorithm)};
-  if (layout != "any" && layout != "nhwc")
-    return Unsupported{fmt::format(
-        "native has no layout {} (channels are its innermost dimension). Use any or nhwc.",
-        layout)};
-  if (const auto why = why_not_precision(pool)) return Unsupported{*why};
-  const int threads = std::max(1, options.threads);
-  if (pool.precision() == Precision::fp64) return std::make_unique<Pooling<double>>(pool, threads);
-  return std::make_unique<Pooling<float>>(pool, threads);
-}
-
-const Maker add_pool{makers(), kind_of<PoolProblem>(), &make_pool, {"direct"}};
+const Maker add_pool{
+    makers(), kind_of<PoolProblem>(), &make_direct<PoolProblem, Pooling>, {"direct"}};
 
 }  // namespace
 }  // namespace assay::native

@@ -1,11 +1,10 @@
 #include "kernels/sum/problem.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 
 #include "kernels/native/backend.hpp"
+#include "kernels/native/parts.hpp"
 #include "kernels/native/sum_simd.hpp"
 
 namespace assay::native {
@@ -18,15 +17,8 @@ class Sum final : public Operation {
         size_(size_of(storage(problem.precision()))),
         table_(sum_table(storage(problem.precision()))),
         threads_(threads),
-        arguments_(problem.tensors()) {
-    executed_.algorithm = "direct";
-    executed_.implementation = fmt::format("highway {}", table_.target);
-    executed_.storage = std::string(name(problem.precision()));
-    executed_.compute = executed_.accumulate =
-        std::string(name(size_ == 8 ? DataType::fp64 : DataType::fp32));
-    executed_.layout = "rows";
-    executed_.evidence = "numerical";  // every element is exactly rounded
-  }
+        arguments_(problem.tensors()),
+        executed_(executed_direct(problem.precision(), table_.target, "rows")) {}
   const std::vector<TensorSpec>& arguments() const override { return arguments_; }
   Executed executed() const override { return executed_; }
   void bind(std::span<Tensor* const> tensors) override {
@@ -57,10 +49,8 @@ class Sum final : public Operation {
 Result<std::unique_ptr<Operation>> make_sum(Device&, const Problem& problem, const Options& options,
                                             Communicator&) {
   const auto& sum = problem_cast<SumProblem>(problem);
-  if (const std::string algorithm = options.get("algorithm", "auto");
-      algorithm != "auto" && algorithm != "direct")
-    return Unsupported{fmt::format("native has no algorithm {} for sum. Use direct.", algorithm)};
-  if (const auto why = why_not_precision(sum)) return Unsupported{*why};
+  if (auto why = why_not_direct(sum, options)) return Unsupported{std::move(*why)};
+  if (auto why = why_not_precision(sum)) return Unsupported{std::move(*why)};
   return std::make_unique<Sum>(sum, std::max(1, options.threads));
 }
 

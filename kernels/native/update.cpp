@@ -2,12 +2,11 @@
 
 #include "kernels/update/problem.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "kernels/native/backend.hpp"
+#include "kernels/native/parts.hpp"
 #include "kernels/native/update_simd.hpp"
 
 namespace assay::native {
@@ -24,7 +23,8 @@ class Update final : public Operation {
       : problem_(problem),
         table_(update_tables().of<Value>(storage(problem.precision()))),
         threads_(threads),
-        arguments_(problem.tensors()) {
+        arguments_(problem.tensors()),
+        executed_(executed_direct(problem.precision(), table_.target, "rows")) {
     std::int64_t begin = 0;
     for (std::size_t t = 0; t < problem.shape().tensors.size(); ++t) {
       const std::int64_t count = problem.shape().tensors[t].elements;
@@ -36,13 +36,6 @@ class Update final : public Operation {
     stale_.resize(blocks_.size());
     of_tensor_.resize(problem.shape().tensors.size());
     factors_.resize(problem.shape().tensors.size());
-    executed_.algorithm = "direct";
-    executed_.implementation = fmt::format("highway {}", table_.target);
-    executed_.storage = std::string(name(problem.precision()));
-    executed_.compute = executed_.accumulate =
-        std::string(name(sizeof(Value) == 8 ? DataType::fp64 : DataType::fp32));
-    executed_.layout = "rows";
-    executed_.evidence = "numerical";  // the bounds of fp32 exclude bf16
   }
 
   const std::vector<TensorSpec>& arguments() const override { return arguments_; }
@@ -136,20 +129,8 @@ class Update final : public Operation {
   double *norms_ = nullptr, *counts_ = nullptr;
 };
 
-Result<std::unique_ptr<Operation>> make_update(Device&, const Problem& problem,
-                                               const Options& options, Communicator&) {
-  const auto& update = problem_cast<UpdateProblem>(problem);
-  if (const std::string algorithm = options.get("algorithm", "auto");
-      algorithm != "auto" && algorithm != "direct")
-    return Unsupported{fmt::format("native has no algorithm {} for update. Use auto.", algorithm)};
-  if (const auto why = why_not_precision(update)) return Unsupported{*why};
-  const int threads = std::max(1, options.threads);
-  if (update.precision() == Precision::fp64)
-    return std::make_unique<Update<double>>(update, threads);
-  return std::make_unique<Update<float>>(update, threads);
-}
-
-const Maker add_update{makers(), kind_of<UpdateProblem>(), &make_update, {"direct"}};
+const Maker add_update{
+    makers(), kind_of<UpdateProblem>(), &make_direct<UpdateProblem, Update>, {"direct"}};
 
 }  // namespace
 }  // namespace assay::native

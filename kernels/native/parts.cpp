@@ -1,0 +1,40 @@
+#include "kernels/native/parts.hpp"
+
+#include <fmt/format.h>
+
+namespace assay::native {
+
+TensorSpec workspace(std::size_t bytes) {
+  TensorSpec spec;
+  spec.name = "workspace";
+  spec.role = Role::workspace;
+  spec.type = DataType::u8;
+  spec.bytes = bytes;
+  return spec;
+}
+
+Executed executed_direct(Precision precision, std::string_view target, std::string_view layout) {
+  Executed executed;
+  executed.algorithm = "direct";
+  executed.implementation = fmt::format("highway {}", target);
+  executed.storage = std::string(name(precision));
+  executed.compute = executed.accumulate =
+      std::string(name(precision == Precision::fp64 ? DataType::fp64 : DataType::fp32));
+  executed.layout = std::string(layout);
+  executed.evidence = "numerical";  // the error bounds of fp32 exclude arithmetic in tf32 or bf16
+  return executed;
+}
+
+std::optional<std::string> why_not_direct(const Problem& problem, const Options& options) {
+  const std::string algorithm = options.get("algorithm", "auto"),
+                    layout = options.get("layout", "any");
+  if (algorithm != "auto" && algorithm != "direct")
+    return fmt::format("native has no algorithm {} for {} (it has direct). Use auto.", algorithm,
+                       problem.kind());
+  if (layout != "any" && layout != "nhwc")
+    return fmt::format(
+        "native has no layout {} (channels are its innermost dimension). Use any or nhwc.", layout);
+  return std::nullopt;
+}
+
+}  // namespace assay::native

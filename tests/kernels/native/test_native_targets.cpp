@@ -1,5 +1,5 @@
-// The native backend's recurrent networks and kernels of data analysis in each instruction set that
-// the machine has, by their oracles. (Convolutions: test_native_conv.cpp.)
+// The native backend's operations in each instruction set that the machine has, by their oracles.
+// (Convolutions: test_native_conv.cpp.)
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -9,7 +9,13 @@
 #include "core/program/plugins.hpp"
 #include "core/program/suite.hpp"
 #include "kernels/linalg/benchmark.hpp"
+#include "kernels/loss/problem.hpp"
+#include "kernels/norm/benchmark.hpp"
+#include "kernels/pool/benchmark.hpp"
+#include "kernels/pool/problem.hpp"
 #include "kernels/rnn/benchmark.hpp"
+#include "kernels/sum/problem.hpp"
+#include "kernels/update/problem.hpp"
 
 namespace assay {
 namespace {
@@ -33,28 +39,43 @@ class NativeTarget : public testing::TestWithParam<const char*> {
   void verify(const Benchmark& benchmark, std::map<std::string, std::vector<std::string>> chosen) {
     chosen["backend"] = {"native"};
     chosen["threads"] = {"1"};
-    const auto ranks = serial_communicator();
-    CaseContext context{plugins_, *ranks};
+    CaseContext context{plugins_, *ranks_};
     for (const Case& one : expand(benchmark, chosen, plugins_)) {
       auto made = benchmark.prepare(one, context);
       if (const auto* const why = std::get_if<Unsupported>(&made)) FAIL() << one.id << why->reason;
-      Workload& workload = *std::get<std::unique_ptr<Workload>>(made);
-      const Verification before = workload.verify_before();
-      ASSERT_TRUE(before.passed) << one.id << ": " << before.reason;
-      const Executed executed = workload.executed();
-      // Products of bf16 are beside AVX3, and have a name of their own.
-      const bool pairs = executed.implementation.ends_with("_BF16");
-      EXPECT_TRUE(pairs ? std::string(GetParam()) == "AVX3"
-                        : executed.implementation.ends_with(GetParam()))
-          << one.id << ": " << executed.implementation;
-      EXPECT_EQ(executed.compute == "bf16", pairs) << one.id;
-      workload.reset();
-      workload.run(workload.stream());
-      const Verification after = workload.verify_after();
-      ASSERT_TRUE(after.passed) << one.id << ": " << after.reason;
+      verify(*std::get<std::unique_ptr<Workload>>(made), one.id);
     }
   }
 
+  /// The same for a problem that no program measures alone.
+  void verify(const Problem& problem, std::unique_ptr<Oracle> oracle) {
+    Backend& native = *std::get<Backend*>(plugins_.open("native"));
+    const Options options;
+    Device& device = *std::get<Device*>(native.device(options));
+    auto made = native.make(problem, options, *ranks_);
+    if (const auto* const why = std::get_if<Unsupported>(&made)) FAIL() << why->reason;
+    verify(*operation_workload(problem, std::move(std::get<std::unique_ptr<Operation>>(made)),
+                               device, std::move(oracle), 0, OperationSetup{}),
+           problem.canonical());
+  }
+
+  void verify(Workload& workload, const std::string& id) {
+    const Verification before = workload.verify_before();
+    ASSERT_TRUE(before.passed) << id << ": " << before.reason;
+    const Executed executed = workload.executed();
+    // Products of bf16 are beside AVX3, and have a name of their own.
+    const bool pairs = executed.implementation.ends_with("_BF16");
+    EXPECT_TRUE(pairs ? std::string(GetParam()) == "AVX3"
+                      : executed.implementation.ends_with(GetParam()))
+        << id << ": " << executed.implementation;
+    EXPECT_EQ(executed.compute == "bf16", pairs) << id;
+    workload.reset();
+    workload.run(workload.stream());
+    const Verification after = workload.verify_after();
+    ASSERT_TRUE(after.passed) << id << ": " << after.reason;
+  }
+
+  const std::unique_ptr<Communicator> ranks_ = serial_communicator();
   Plugins plugins_{{std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"}};
 };
 
@@ -74,6 +95,28 @@ TEST_P(NativeTarget, ComputesKernelsOfDataAnalysis) {
                                {"syrk:n210d37", "moments:n210d37", "kmeans_assign:n210d37k19",
                                 "hinge:n210d37", "hinge_hessian:n210d37"}},
                               {"precision", {"fp64", "fp32"}}});
+}
+
+TEST_P(NativeTarget, ComputesNormAndPool) {
+  verify(norm_benchmark(), {{"problem", {"mb2ic37ih6"}},
+                            {"direction", {"forward_training", "backward"}},
+                            {"precision", {"fp64", "fp32", "bf16", "fp16"}}});
+  verify(pool_benchmark(), {{"problem", {"mb2ic37ih6kh3sh2ph1"}},
+                            {"direction", pool_direction_names()},
+                            {"mode", pool_mode_names()},
+                            {"precision", {"fp64", "fp32", "bf16", "fp16"}}});
+}
+
+TEST_P(NativeTarget, ComputesLossUpdateAndSum) {
+  for (const Precision precision :
+       {Precision::fp64, Precision::fp32, Precision::bf16, Precision::fp16}) {
+    const LossProblem loss({5, 131, 0.1}, LossPass::training, precision);
+    verify(loss, loss_oracle(loss));
+    const UpdateProblem update({UpdateRule::lars, 0.9, 0.01, 0.05, {{1000}, {37}}}, precision);
+    verify(update, update_oracle(update));
+    const SumProblem sum(1001, precision, false);
+    verify(sum, sum_oracle(sum));
+  }
 }
 
 }  // namespace

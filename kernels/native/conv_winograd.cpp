@@ -18,12 +18,10 @@
 #include <omp.h>
 
 #include "kernels/native/conv_parts.hpp"
+#include "kernels/native/conv_winograd_plan.hpp"
 
 namespace assay::native {
 namespace {
-
-/// Transformed inputs and products of one block of tiles.
-constexpr std::ptrdiff_t block_bytes = 320 << 10;
 
 class Winograd final : public Operation {
  public:
@@ -100,67 +98,12 @@ class Winograd final : public Operation {
 
   bool narrow() const { return stored_ != DataType::fp32; }
 
-  /// What is resident, and the sizes of blocks. In floats where it is memory.
-  struct Plan {
-    bool by_tiles = true;
-    std::ptrdiff_t tiles = 1;   ///< of a block
-    std::ptrdiff_t blocks = 1;  ///< of 16 input channels whose weights are transformed at once
-    std::ptrdiff_t parts = 1;   ///< what threads share out
-    std::ptrdiff_t resident = 0, per_thread = 0, products = 0, fp32_copy = 0;
-    /// Of each thread that computes.
-    std::ptrdiff_t each() const { return per_thread + products + fp32_copy; }
-  };
-  /// With `owners` threads that have memory of their own.
-  std::ptrdiff_t total(const Plan& plan, std::ptrdiff_t owners) const {
-    return plan.resident + owners * plan.each();
-  }
-  /// A thread that gets no part needs none.
-  std::ptrdiff_t owners(const Plan& plan) const {
-    return std::min<std::ptrdiff_t>(threads_, plan.parts);
-  }
-  Plan sized(bool by_tiles, std::ptrdiff_t tiles, std::ptrdiff_t blocks) const {
-    const std::ptrdiff_t channels = weights_.row_blocks() * channel_block,
-                         inputs = frequencies_ * tiles * channels,
-                         groups = blocks_of(tiles_, tiles);
-    Plan plan;
-    plan.by_tiles = by_tiles;
-    plan.tiles = tiles;
-    plan.blocks = blocks;
-    plan.parts = by_tiles ? groups : weights_.panels();
-    plan.resident = blocks_of((by_tiles ? frequencies_ * weights_.group() : groups * inputs) *
-                                  static_cast<std::ptrdiff_t>(size_of(stored_)),
-                              sizeof(float));
-    plan.per_thread = by_tiles ? inputs : frequencies_ * blocks * weights_.block();
-    plan.products = frequencies_ * tiles * weights_.width;
-    // One frequency of a panel, or of a block of tiles.
-    if (narrow()) plan.fp32_copy = by_tiles ? weights_.panel() : tiles * channels;
-    return plan;
-  }
-  /// The fastest plan of its kind, then smaller ones, until it is within `most` floats.
-  Plan fitted(bool by_tiles, std::ptrdiff_t most) const {
-    // A block of tiles is a whole number of register blocks, and there is one for each thread.
-    const std::ptrdiff_t channels = weights_.row_blocks() * channel_block,
-                         each = frequencies_ * (channels + weights_.width) * 4;
-    std::ptrdiff_t tiles =
-        std::max<std::ptrdiff_t>(1, block_bytes / (each * table_.rows)) * table_.rows;
-    if (by_tiles) tiles = std::min(tiles, padded(blocks_of(tiles_, threads_), table_.rows));
-    tiles = blocks_of(tiles_, blocks_of(tiles_, std::min(tiles_, tiles)));
-    Plan plan = sized(by_tiles, tiles, weights_.row_blocks());
-    while (total(plan, owners(plan)) > most && plan.tiles > table_.rows)
-      plan = sized(by_tiles, blocks_of(plan.tiles, 2), plan.blocks);
-    while (total(plan, owners(plan)) > most && !by_tiles && plan.blocks > 1)
-      plan = sized(by_tiles, plan.tiles, blocks_of(plan.blocks, 2));
-    return plan;
-  }
-
   void plan(const ConvProblem& problem) {
-    const std::ptrdiff_t most = workspace_limit(problem);
-    const Plan tiles = fitted(true, most), weights = fitted(false, most);
-    plan_ = tiles.resident <= weights.resident ? tiles : weights;
-    if (total(plan_, 1) > most) plan_ = total(tiles, 1) <= total(weights, 1) ? tiles : weights;
+    const std::ptrdiff_t limit = workspace_limit(problem);
+    plan_ = plan_winograd({weights_, frequencies_, tiles_, threads_, table_.rows, stored_}, limit);
     Scratch scratch;
     shared_ = scratch.reserve(plan_.resident);
-    queue_.plan(scratch, threads_, plan_.parts, plan_.each(), most);
+    queue_.plan(scratch, threads_, plan_.parts, plan_.each(), limit);
     for (std::ptrdiff_t at = 0; at < weights_.row_blocks(); ++at)
       segments_.push_back({at * plan_.tiles * channel_block, at % plan_.blocks * weights_.block(),
                            std::min(channel_block, weights_.rows - at * channel_block)});
@@ -361,7 +304,7 @@ class Winograd final : public Operation {
   Panels weights_;       ///< of one frequency
   bool turned_ = false;  ///< filters are read from the last tap to the first
   std::ptrdiff_t top_ = 0, left_ = 0, images_ = 0, tile_rows_ = 0, tile_columns_ = 0, tiles_ = 0;
-  Plan plan_;
+  WinogradPlan plan_;
   WorkQueue queue_;
   std::vector<Segment> segments_;
   std::ptrdiff_t shared_ = 0;  ///< the resident side, in the workspace

@@ -9,6 +9,7 @@
 #include "comm/algorithms/algorithm.hpp"
 #include "comm/algorithms/registered_memory.hpp"
 #include "comm/algorithms/schedule.hpp"
+#include "comm/algorithms/shared_blocks.hpp"
 #include "comm/algorithms/shared_segment.hpp"
 #include "comm/algorithms/store_choice.hpp"
 #include "comm/algorithms/streamed_copy.hpp"
@@ -125,37 +126,39 @@ class SharedMemory final : public ForwardingCommunicator {
   }
 
  private:
+  using Range = SharedBlocks::Range;
+
   void transfer(const Call& call, bool streamed) {
-    const Shape shape = shape_of(call);
+    const SharedBlocks blocks(call, size_, slice_);
     Flags& mine = flags(rank_);
     mine.send = place_of_send(call);
     mine.receive = place_of_result(call);
     mine.send_at = in_line(contributed(call).data);
     mine.receive_at = in_line(call.receive.data);
     seen_[static_cast<std::size_t>(rank_)] = {nullptr, nullptr, mine.send_at, mine.receive_at};
-    mine.length = shape.length;
+    mine.length = blocks.length();
     mine.type = call.receive.type;
     mine.what = call.what;
     streamed_ = streamed;
-    for (std::uint64_t k = 0; k < shape.blocks + 2 && shape.blocks > 0; ++k) {
-      if (k < shape.blocks) {
-        contribute(call, shape, k);
+    for (std::uint64_t k = 0; k < blocks.count() + 2 && blocks.count() > 0; ++k) {
+      if (k < blocks.count()) {
+        contribute(call, blocks, k);
         flags(rank_).contributed.store(block_ + k + 1, std::memory_order_release);
       }
-      if (k >= 1 && k <= shape.blocks) {
+      if (k >= 1 && k <= blocks.count()) {
         for (int other = 0; other < size_; ++other) await(flags(other).contributed, block_ + k);
         if (k == 1) look(mine);
-        reduce(call, shape, k - 1);
+        reduce(call, blocks, k - 1);
         if (streamed_) streamed_fence();
         flags(rank_).reduced.store(block_ + k, std::memory_order_release);
       }
       if (k >= 2) {
         for (int other = 0; other < size_; ++other) await(flags(other).reduced, block_ + k - 1);
-        collect(call, shape, k - 2);
+        collect(call, blocks, k - 2);
       }
     }
     if (streamed_) streamed_fence();
-    block_ += shape.blocks;
+    block_ += blocks.count();
   }
 
   bool streams(const Call& call) const { return stores_.streamed(call, kind_of(call)); }
@@ -164,48 +167,6 @@ class SharedMemory final : public ForwardingCommunicator {
   }
   void put(Buffer into, Buffer from) const {
     streamed_ ? streamed_copy(into, from) : copy(into, from);
-  }
-
-  /// How a call is cut. `parts`: the vector has one part for each rank, of `length` elements, and a
-  /// block takes some of each; else it is one vector, and a block some of it, of which each rank
-  /// has a slice.
-  struct Shape {
-    bool parts = false;
-    std::int64_t length = 0, step = 0;
-    std::uint64_t blocks = 0;
-  };
-
-  Shape shape_of(const Call& call) const {
-    Shape shape;
-    if (call.what == Collective::barrier) {
-      shape.blocks = 1;
-      return shape;
-    }
-    const Buffer& least = call.what == Collective::allgather ? call.send : call.receive;
-    shape.parts = call.what == Collective::allgather || call.what == Collective::reduce_scatter ||
-                  call.what == Collective::alltoall;
-    shape.length = call.what == Collective::alltoall ? call.send.count / size_ : least.count;
-    const auto most =
-        static_cast<std::int64_t>(slice_ / size_of(least.type)) * (shape.parts ? 1 : size_);
-    // Four blocks at least, so that the three steps overlap, but none so small that the flags cost
-    // more than the data.
-    const auto few = static_cast<std::int64_t>(16384 / size_of(least.type));
-    shape.step = std::clamp((shape.length + 3) / 4, std::min(few, most), most);
-    shape.blocks = static_cast<std::uint64_t>((shape.length + shape.step - 1) / shape.step);
-    return shape;
-  }
-
-  /// Rank `slice`'s slice of block k: elements of the vector from .first on.
-  struct Range {
-    std::int64_t first, count;
-  };
-  Range range(const Shape& shape, std::uint64_t k, int slice) const {
-    const std::int64_t first = static_cast<std::int64_t>(k) * shape.step;
-    const std::int64_t count = std::min(shape.step, shape.length - first);
-    if (shape.parts) return {slice * shape.length + first, count};
-    const std::int64_t even = count / size_, longer = count % size_;
-    return {first + even * slice + std::min<std::int64_t>(longer, slice),
-            even + (slice < longer ? 1 : 0)};
   }
 
   Flags& flags(int rank) const { return *reinterpret_cast<Flags*>(segment_->of_rank(rank)); }
@@ -277,59 +238,70 @@ class SharedMemory final : public ForwardingCommunicator {
       if (spins >= spins_) std::this_thread::yield();
   }
 
-  void contribute(const Call& call, const Shape& shape, std::uint64_t k) const {
+  void contribute(const Call& call, const SharedBlocks& blocks, std::uint64_t k) const {
     if (call.what == Collective::barrier) return;
     const bool from_root = call.what == Collective::broadcast;
     if (from_root && rank_ != call.root) return;
     const Buffer& data = contributed(call);
     if (flags(rank_).send.object != 0) return;
     if (call.what == Collective::allgather) {
-      const Range own = range(shape, k, 0);  // of my own part: it begins at 0
+      const Range own = blocks.slice(k, 0);  // of my own part: it begins at 0
       return copy(put_at(k, rank_, 0, own, data.type), data.part(own.first, own.count));
     }
     for (int slice = 0; slice < size_; ++slice) {
       if (slice == rank_ && !from_root) continue;
-      const Range elements = range(shape, k, slice);
+      const Range elements = blocks.slice(k, slice);
       copy(put_at(k, rank_, slice, elements, data.type), data.part(elements.first, elements.count));
     }
   }
 
-  void reduce(const Call& call, const Shape& shape, std::uint64_t k) {
-    const Buffer& into = call.receive;
+  void reduce(const Call& call, const SharedBlocks& blocks, std::uint64_t k) {
     switch (call.what) {
       case Collective::barrier:
         return;
       case Collective::broadcast:
-        for (int slice = 0; slice < size_ && rank_ != call.root; ++slice) {
-          const Range elements = range(shape, k, slice);
-          put(into.part(elements.first, elements.count),
-              contribution(k, call.root, slice, elements, into.type));
-        }
-        return;
+        return take_broadcast(call, blocks, k);
       case Collective::allgather:
-      case Collective::alltoall: {
-        const bool gathers = call.what == Collective::allgather;
-        const Range own = range(shape, k, gathers ? 0 : rank_);  // of what each rank sends
-        for (int from = 0; from < size_; ++from) {
-          if (gathers && from == rank_ && in_place(call, rank_)) continue;
-          const Range elements = range(shape, k, from);
-          put(into.part(elements.first, elements.count),
-              from == rank_ ? call.send.part(own.first, own.count)
-                            : contribution(k, from, gathers ? 0 : rank_, own, into.type));
-        }
-        return;
-      }
+      case Collective::alltoall:
+        return take_parts(call, blocks, k);
       default:
-        break;
+        return reduce_slice(call, blocks, k);
     }
-    // The sum is made in the order of ranks, whoever makes it, and not in `receive`: in place that
-    // is the own contribution, which is still to be read. In tiles, so that what is copied on is
-    // still in the first-level cache.
-    const Range own = range(shape, k, rank_);
+  }
+
+  void take_broadcast(const Call& call, const SharedBlocks& blocks, std::uint64_t k) const {
+    const Buffer& into = call.receive;
+    for (int slice = 0; slice < size_ && rank_ != call.root; ++slice) {
+      const Range elements = blocks.slice(k, slice);
+      put(into.part(elements.first, elements.count),
+          contribution(k, call.root, slice, elements, into.type));
+    }
+  }
+
+  /// The rank's slices of an allgather or alltoall.
+  void take_parts(const Call& call, const SharedBlocks& blocks, std::uint64_t k) const {
+    const Buffer& into = call.receive;
+    const bool gathers = call.what == Collective::allgather;
+    const Range own = blocks.slice(k, gathers ? 0 : rank_);  // of what each rank sends
+    for (int from = 0; from < size_; ++from) {
+      if (gathers && from == rank_ && in_place(call, rank_)) continue;
+      const Range elements = blocks.slice(k, from);
+      put(into.part(elements.first, elements.count),
+          from == rank_ ? call.send.part(own.first, own.count)
+                        : contribution(k, from, gathers ? 0 : rank_, own, into.type));
+    }
+  }
+
+  /// Contributions are combined in the order of the ranks, whichever rank does it, and not in
+  /// `receive`: in place, that is this rank's contribution, which is still to be read. A tile of
+  /// the result is still in the first-level cache when it is copied to its destinations.
+  void reduce_slice(const Call& call, const SharedBlocks& blocks, std::uint64_t k) {
+    const Buffer& into = call.receive;
+    const Range own = blocks.slice(k, rank_);
     const Buffer sum = reduced(k, rank_, own, into.type);
-    const Buffer result =
-        into.part(own.first - (call.what == Collective::reduce_scatter ? rank_ * shape.length : 0),
-                  gets_result(call) || call.what == Collective::reduce_scatter ? own.count : 0);
+    const Buffer result = into.part(
+        own.first - (call.what == Collective::reduce_scatter ? rank_ * blocks.length() : 0),
+        gets_result(call) || call.what == Collective::reduce_scatter ? own.count : 0);
     const auto tile = static_cast<std::int64_t>(tile_bytes / size_of(into.type));
     bool collected = false;  // by some rank, from `sum`; else one tile of it is room enough
     for (int rank = 0; rank < size_; ++rank)
@@ -367,11 +339,11 @@ class SharedMemory final : public ForwardingCommunicator {
            (call.what == Collective::reduce && rank_ == call.root);
   }
 
-  void collect(const Call& call, const Shape& shape, std::uint64_t k) const {
+  void collect(const Call& call, const SharedBlocks& blocks, std::uint64_t k) const {
     if (!gets_result(call) || flags(rank_).receive.object != 0) return;
     for (int slice = 0; slice < size_; ++slice) {
       if (slice == rank_) continue;
-      const Range elements = range(shape, k, slice);
+      const Range elements = blocks.slice(k, slice);
       put(call.receive.part(elements.first, elements.count),
           reduced(k, slice, elements, call.receive.type));
     }

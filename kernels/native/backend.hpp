@@ -1,12 +1,12 @@
 #pragma once
-// The native backend: Assay's own kernels, from one source for every processor (Highway chooses the
-// instruction set while the program runs, OpenMP the threads).
+// The native backend: Assay's own kernels, written once for all processors. Highway chooses the
+// instruction set at run time; OpenMP runs the threads.
 
 #include "core/api/backend.hpp"
 
 namespace assay::native {
 
-/// Makers of this plugin, filled by its other files while it is loaded.
+/// The makers of this plugin. Its other files add theirs when the plugin is loaded.
 Makers& makers();
 
 }  // namespace assay::native

@@ -1,6 +1,6 @@
 #pragma once
-// What native convolutions share: where activations and weights lie, scratch memory, and products
-// of whole blocks.
+// What native convolutions share: layouts of activations and weights, scratch memory, and matrix
+// products of whole blocks.
 
 #include <omp.h>
 
@@ -27,16 +27,17 @@ inline std::ptrdiff_t padded(std::ptrdiff_t count, std::ptrdiff_t block) {
   return blocks_of(count, block) * block;
 }
 
-/// Activations [image, channel, row, column] of one group or of all, channels innermost: in blocks
-/// of 16 a plane (nChw16c), or all of a pixel together (nhwc). Distances are in elements.
+/// Layout of activations [image, channel, row, column] of one group or of all. Channels are
+/// innermost: either blocks of 16, each with a plane of pixels (nChw16c), or all of a pixel (nhwc).
 struct Activations {
   DataType type = DataType::fp32;
   bool blocked = true;
   std::ptrdiff_t channels = 0;  ///< of one group
   std::ptrdiff_t height = 0, width = 0;
+  /// Distances from one to the next, in elements.
   std::ptrdiff_t image = 0, group = 0, block = 0, row = 0, pixel = 0;
 
-  /// Channels to move in block `at` of a group: nChw16c moves its padding, too.
+  /// Channels of block `at` of a group that are loaded or stored; in nChw16c with the padding.
   std::ptrdiff_t count(std::ptrdiff_t at) const {
     return blocked ? channel_block : std::min(channel_block, channels - at * channel_block);
   }
@@ -45,18 +46,18 @@ struct Activations {
   }
 };
 
-/// The activations that a spec describes, laid out as asked for (those of few channels as nhwc);
-/// sets the spec's layout and bytes.
+/// Lays out a spec's activations: as nChw16c if `blocked`, unless they have few channels, else as
+/// nhwc. Sets the spec's layout and bytes.
 Activations lay_out_activations(TensorSpec& spec, std::int64_t groups, bool blocked);
 
-/// Weights as panels of columns: [group][panel][row block][tap][16 rows][panel columns]. `rows` is
-/// the reduction (input channels of the products), `columns` their outputs.
+/// Layout of weights as panels of columns: [group][panel][row block][tap][16 rows][width]. Products
+/// are summed over the rows (their input channels); each column is an output channel.
 struct Panels {
   std::ptrdiff_t rows = 0, columns = 0, taps = 0, width = 0;
 
   std::ptrdiff_t row_blocks() const { return blocks_of(rows, channel_block); }
   std::ptrdiff_t panels() const { return blocks_of(columns, width); }
-  /// Elements of one block of rows for all taps, of one panel, of one group.
+  /// Elements of one block of rows with all taps, of one panel, of one group.
   std::ptrdiff_t block() const { return taps * channel_block * width; }
   std::ptrdiff_t panel() const { return row_blocks() * block(); }
   std::ptrdiff_t group() const { return panels() * panel(); }
@@ -66,11 +67,11 @@ struct Panels {
   }
 };
 
-/// Lays weights [group, oc, ic, kh, kw] out as panels whose rows are ic (columns oc), or the other
-/// way round.
+/// Lays out weights [group, oc, ic, kh, kw] as panels: rows are ic and columns oc, or the other way
+/// round.
 void lay_out_weights(TensorSpec& spec, const Panels& panels, bool rows_are_ic);
 
-/// Parts of one workspace, each beginning with a cache line of its own.
+/// Divides one workspace into parts, each of which begins at a cache line.
 class Scratch {
  public:
   /// Reserves floats; returns the part's offset in floats.
@@ -86,15 +87,16 @@ class Scratch {
   std::ptrdiff_t size_ = 0;
 };
 
-/// Floats that a workspace may have: twice the tensors, in fp32 whatever they are stored in.
+/// Most floats of a workspace: twice as many as all tensors have elements, whatever their type.
 std::ptrdiff_t workspace_limit(const ConvProblem& problem);
 
-/// A queue of parts of work, which each thread takes as it becomes free, and memory for each
-/// thread.
+/// A queue of the parts of the work. Each thread takes the next part as it becomes free, and has
+/// memory of its own.
 class WorkQueue {
  public:
-  /// `each` floats for every thread, but for no more of them than there are parts, and, after the
-  /// first, than keep the scratch within `most` floats: what is small needs no more threads.
+  /// Reserves `each` floats for each thread that computes: as many threads as there are parts, at
+  /// most `threads`, and, after the first, only as many as keep the scratch within `most` floats.
+  /// (A problem that is so small needs no more threads.)
   void plan(Scratch& scratch, std::ptrdiff_t threads, std::ptrdiff_t parts, std::ptrdiff_t each,
             std::ptrdiff_t most) {
     parts_ = parts;
@@ -107,7 +109,8 @@ class WorkQueue {
   void begin() { taken_ = next_ = 0; }
   /// Threads that compute.
   double owners() const { return static_cast<double>(own_.size()); }
-  /// On each thread: body(part, own memory) for its parts. Threads do not wait for each other.
+  /// Is called on each thread, and calls body(part, own memory) for the parts that this thread
+  /// takes. Threads do not wait for each other.
   template <class Body>
   void each(float* scratch, Body body) {
     // Where all have memory, each keeps its own, which its core's caches may still hold.
@@ -123,19 +126,19 @@ class WorkQueue {
   std::atomic<std::ptrdiff_t> taken_ = 0, next_ = 0;
 };
 
-/// Where a block of products goes: row r of 16-column block j to to[r*row + j*block].
+/// Where a matrix product is written: row r of its block j of 16 columns at to[r*row + j*block].
 struct Destination {
   float* to;
   std::ptrdiff_t row, block;
 };
 
-/// rows x (16 * column_blocks) products by register blocks; `kernels` is pixels or channels of the
-/// table, `a_row` the distance of their rows.
+/// Computes a matrix product of rows x (16 * column_blocks) by register blocks. `kernels`: one of
+/// the table's arrays of kernels; `a_row`: the distance between the rows of a that it expects.
 void multiply(const GemmTable& table, const GemmKernel (*kernels)[2], std::ptrdiff_t a_row,
               const float* a, const float* b, const Segment* segments, std::ptrdiff_t count,
               std::ptrdiff_t rows, std::ptrdiff_t column_blocks, const Destination& c, bool add);
 
-/// Pointer arithmetic on untyped tensors.
+/// The address of element `at` of an untyped tensor.
 inline const void* element(const void* base, DataType type, std::ptrdiff_t at) {
   return static_cast<const std::byte*>(base) + at * static_cast<std::ptrdiff_t>(size_of(type));
 }
@@ -143,31 +146,32 @@ inline void* element(void* base, DataType type, std::ptrdiff_t at) {
   return static_cast<std::byte*>(base) + at * static_cast<std::ptrdiff_t>(size_of(type));
 }
 
-/// fp32 copy of `count` (a multiple of 16) packed elements, by the threads of the enclosing
-/// parallel region.
+/// Converts `count` packed elements (a multiple of 16) to fp32. The threads of the enclosing
+/// parallel region share the work.
 void widen_shared(const GemmTable& table, DataType type, const void* from, float* to,
                   std::ptrdiff_t count);
 
-/// What the algorithms are given: a checked problem, its layout, and threads.
+/// What the makers below are given: a problem that native computes, its layout, and threads.
 struct Request {
   ConvProblem problem;
   bool blocked;  ///< nChw16c, else nhwc
   int threads;
 };
 
-/// Storage, arithmetic, layout, workspace and threads: what is the same for all algorithms.
+/// What `executed` says of every algorithm: storage, arithmetic, layout, workspace and threads.
 Executed describe(const Request& request, const std::string& algorithm, std::size_t workspace_bytes,
                   const WorkQueue& queue, const std::string& weights_layout);
 
 Result<std::unique_ptr<Operation>> make_implicit_gemm(const Request& request);
 Result<std::unique_ptr<Operation>> make_implicit_gemm_weights(const Request& request);
-/// tile 2 or 4; Unsupported with the condition that fails. `narrow`: transformed operands are
-/// stored in the tensors' 16 bits, as libraries for GPUs do it, else in fp32.
+/// `tile`: 2 or 4. `narrow`: transformed operands are stored in the tensors' 16-bit type, as GPU
+/// libraries do, else in fp32. Unsupported where Winograd does not compute the problem.
 Result<std::unique_ptr<Operation>> make_winograd(const Request& request, int tile, bool narrow);
-/// The convolution on plain weights, which it packs before, or unpacks after, in every run.
+/// The same convolution on plain weights: every run first packs the weights, or at last unpacks
+/// their gradients.
 std::unique_ptr<Operation> on_plain_weights(std::unique_ptr<Operation> convolution,
                                             const Request& request);
-/// Nothing where Winograd computes the problem, else the condition that fails.
+/// Why Winograd does not compute the problem; empty where it does.
 std::string why_not_winograd(const ConvProblem& problem);
 
 }  // namespace assay::native

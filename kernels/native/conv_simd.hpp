@@ -1,10 +1,10 @@
 #pragma once
 // The inner loops of native convolution, compiled once for each instruction set: tables of
-// functions, of which Highway chooses one when the program runs. Everything outside is plain C++.
+// functions, of which Highway chooses one at run time. All other code is plain C++.
 //
-// Channels are processed in blocks of 16, padded with zeros: a block of a pixel is one cache line
-// in fp32, 16, 8 or 4 lanes divide it, and the distances between neighbouring pixels become
-// constants of the instructions.
+// Channels are processed in blocks of 16, padded with zeros. In fp32 a pixel's block is one cache
+// line, which is a whole number of vectors of 4, 8 or 16 lanes, and the distance between
+// neighbouring pixels is a constant of the instructions.
 
 #include <cstddef>
 
@@ -13,18 +13,18 @@
 namespace assay::native {
 
 inline constexpr std::ptrdiff_t channel_block = 16;
-/// Distance of pixels that have no more channels than this: four of them share a cache line.
+/// Pixels with no more channels than this lie this far apart: four of them share a cache line.
 inline constexpr std::ptrdiff_t few_channels = 4;
 /// Most rows of one register block on any processor.
 inline constexpr int most_rows = 14;
 
-/// A piece of the reduction: `k` products, from a[offset a] and b[offset b] on.
+/// A part of the reduction: `k` products, of the elements from offset a and from offset b on.
 struct Segment {
   std::ptrdiff_t a, b, k;
 };
 
-/// c[r*row + v*vector + lane] (=, or += where `add`) sum over segments of a[r, k] * b[k, v, lane],
-/// for a fixed number of rows r and of vectors v (1 or 2).
+/// c[r*row + v*vector + lane] = the sum over all segments of a[r, k] * b[k, v, lane] (with `add`:
+/// += that sum), for a fixed number of rows r and of vectors v (1 or 2).
 using GemmKernel = void (*)(const float* a, const float* b, const Segment* segments,
                             std::ptrdiff_t count, float* c, std::ptrdiff_t row,
                             std::ptrdiff_t vector, bool add);
@@ -33,18 +33,18 @@ struct GemmTable {
   const char* target;    ///< instruction set, by Highway's name
   std::ptrdiff_t lanes;  ///< of a vector of fp32, at most 16
   std::ptrdiff_t panel;  ///< columns of one panel of b: two vectors, at least 16
-  int rows;              ///< best number of rows
-  /// By [rows - 1][vectors - 1]. `pixels`: rows of a are 16 (few_pixels: 4) apart, k is contiguous.
-  /// `channels`: the other way round. All: b[k] and b[k + 1] are `panel` apart.
+  int rows;              ///< of the fastest register block
+  /// Indices: [rows - 1][vectors - 1]. pixels: rows of a are 16 apart (few_pixels: 4), k are
+  /// contiguous. channels: rows are contiguous, k are 16 apart. All: k of b are `panel` apart.
   GemmKernel pixels[most_rows][2];
   GemmKernel few_pixels[most_rows][2];
   GemmKernel channels[most_rows][2];
-  /// Copies `count` channels of each of `pixels` pixels, whose first channels lie `from_step`
-  /// elements of `type` apart, to fp32 that lies `to_step` apart; channels count … 16 become zero;
-  /// where to_step is less, some of them may stay as they were, and pixels behind be overwritten.
+  /// Copies `count` channels of each of `pixels` pixels, which lie `from_step` elements of `type`
+  /// apart, to fp32 pixels `to_step` apart, and sets channels count … 16 to zero. If to_step is
+  /// below 16, some of these may keep their values, and later pixels may be overwritten.
   void (*load)(DataType type, const void* from, std::ptrdiff_t from_step, std::ptrdiff_t pixels,
                std::ptrdiff_t count, float* to, std::ptrdiff_t to_step);
-  /// The way back: rounds to nearest even, and writes `count` channels alone.
+  /// The reverse: rounds to nearest even, and writes only `count` channels.
   void (*store)(DataType type, const float* from, std::ptrdiff_t from_step, std::ptrdiff_t pixels,
                 std::ptrdiff_t count, void* to, std::ptrdiff_t to_step);
 };
@@ -62,7 +62,7 @@ struct WinogradTable {
   Output output2, output4;
 };
 
-/// Of the best instruction set of this processor.
+/// The tables of the best instruction set of this processor.
 const GemmTable& gemm_table();
 const WinogradTable& winograd_table();
 

@@ -1,6 +1,7 @@
 #pragma once
-// The inputs that a block of outputs reads, as fp32 with zeros for padding, in scratch memory that
-// stays in the second-level cache: what an im2col matrix would repeat for every tap is there once.
+// The inputs that a block of outputs reads: in fp32, with zeros for padding, in scratch memory that
+// stays in the second-level cache. An im2col matrix repeats each input for every tap; a window has
+// it once.
 
 #include "kernels/native/conv_parts.hpp"
 
@@ -15,8 +16,8 @@ class Window {
  public:
   Window() = default;
   /// For blocks of height x width outputs. Columns that are step_x apart lie side by side, so that
-  /// neighbouring outputs always read neighbouring pixels, which have `pixel` values each: 16, or 4
-  /// where there are no more channels.
+  /// neighbouring outputs always read neighbouring pixels. A pixel has `pixel` values: 16, or 4 if
+  /// there are no more channels.
   Window(const std::vector<Tap>& taps, std::ptrdiff_t step_y, std::ptrdiff_t step_x,
          std::ptrdiff_t height, std::ptrdiff_t width, std::ptrdiff_t pixel = channel_block);
 
@@ -24,13 +25,15 @@ class Window {
   /// fp32 values of one row, and of all rows, of one block of channels.
   std::ptrdiff_t row() const { return step_x_ * columns_ * pixel_; }
   std::ptrdiff_t block() const { return rows_ * row(); }
+  /// Offset of the pixel that the block's first output reads at this tap.
   std::ptrdiff_t tap(const Tap& tap) const {
     const std::ptrdiff_t x = tap.dx - dx_;
     return (tap.dy - dy_) * row() + (x % step_x_ * columns_ + x / step_x_) * pixel_;
   }
-  /// What load() may write beyond the last block.
+  /// Values that load() may write behind the last block.
   std::ptrdiff_t slack() const { return channel_block - pixel_; }
-  /// Blocks [first, last) of image n and group g for the outputs from (u, v) on.
+  /// Loads blocks [first, last) of channels of image n and group g, for the block of outputs that
+  /// begins at (u, v).
   void load(const GemmTable& table, const Activations& in, const void* data, std::ptrdiff_t n,
             std::ptrdiff_t g, std::ptrdiff_t first, std::ptrdiff_t last, std::ptrdiff_t u,
             std::ptrdiff_t v, float* to) const;

@@ -9,9 +9,9 @@
 
 namespace assay::native {
 
-/// Tensors, memory and threads. Each of as many parts as there are threads takes a range of the
-/// observations, and their sums are added in their order: a result depends on the number of threads
-/// that was asked for, and on nothing else that varies from run to run.
+/// Tensors, scratch memory and threads. The observations are divided into as many ranges as threads
+/// are requested, and the sums of the ranges are added in their order. So a result depends on the
+/// requested number of threads, and does not vary from run to run.
 class LinalgOperation : public Operation {
  public:
   const std::vector<TensorSpec>& arguments() const final { return arguments_; }
@@ -20,12 +20,12 @@ class LinalgOperation : public Operation {
 
  protected:
   LinalgOperation(const LinalgProblem& problem, int threads, const char* target);
-  /// Gives a part of the scratch memory a place; before bind().
+  /// Reserves `count` elements of the scratch memory, before bind(). Returns their place.
   template <class T>
   std::size_t reserve(std::ptrdiff_t count) {
     return reserve_bytes(static_cast<std::size_t>(count) * sizeof(T));
   }
-  /// `count` elements for each thread.
+  /// The same for each thread.
   template <class T>
   std::size_t reserve_for_threads(std::ptrdiff_t count) {
     return reserve_bytes(static_cast<std::size_t>(stride_of<T>(count) * threads_) * sizeof(T));

@@ -22,12 +22,12 @@ struct LinalgSimd {
   /// c[i, j] += sum over rows of a[row, i] a[row, j] for j <= i < columns, and some elements above
   /// the diagonal. The sums of one call are in T. Rows of a are `stride` apart, those of c
   /// `c_stride`; both have as many elements as `columns` rounded up to vectors, and a is 0 there.
-  /// Meanwhile `ahead` elements from `next` on are fetched.
+  /// Meanwhile `ahead` elements from `next` on are prefetched.
   void (*add_gram)(const T* a, std::ptrdiff_t stride, std::ptrdiff_t rows, std::ptrdiff_t columns,
                    double* c, std::ptrdiff_t c_stride, const T* next, std::ptrdiff_t ahead);
   /// out[row, i] (rows are `most_dots` apart) = the sum over j of x[row, j] w[i, j], for `count`
   /// rows of w, which are `stride` apart: d rounded up to vectors at the least, and 0 there.
-  /// Meanwhile what lies `ahead` elements after x is fetched.
+  /// Meanwhile what lies `ahead` elements after x is prefetched.
   void (*few_dots)(const T* x, std::ptrdiff_t d, std::ptrdiff_t rows, const T* w,
                    std::ptrdiff_t stride, int count, T* out, std::ptrdiff_t ahead);
   /// The same for many: w is [d, stride] and out [rows, stride], stride a multiple of the vector.
@@ -45,7 +45,7 @@ struct LinalgSimd {
                        double* sums);
 };
 
-/// Of float and double.
+/// T: float or double.
 template <class T>
 const LinalgSimd<T>& linalg_simd();
 

@@ -15,14 +15,15 @@ struct LossTable {
   /// x = logits + bias; their largest and their sum.
   void (*add_bias)(const void* logits, const Value* bias, std::ptrdiff_t classes, Value* x,
                    Value* largest, Value* sum);
-  /// x = exp(x - largest), no number where x - largest is none; returns the sum.
+  /// x = exp(x - largest), NaN where x - largest is NaN; returns the sum.
   Value (*exponentials)(std::ptrdiff_t classes, Value largest, Value* x);
-  /// g = by (x / sum - part); to = g, and of_bias += g before it is rounded.
+  /// With g = by (x / sum - part): to = g, rounded to the type of the logits, and of_bias += g, not
+  /// rounded.
   void (*gradients)(const Value* x, std::ptrdiff_t classes, Value sum, Value part, Value by,
                     void* to, Value* of_bias);
 };
 
-/// Of logits stored in fp32, bf16 or fp16 (float), or fp64 (double).
+/// By the type of the logits.
 const StorageTables<LossTable>& loss_tables();
 
 }  // namespace assay::native

@@ -9,8 +9,8 @@
 
 namespace assay::native {
 
-/// Value: float, or double for fp64 activations. Everything but activations has one element a
-/// channel.
+/// Value: float, or double for fp64 activations. All arrays but activations have one element for
+/// each channel.
 template <class Value>
 struct NormTable {
   const char* target;
@@ -31,7 +31,7 @@ struct NormTable {
                     const Value* slope, const Value* offset, void* to);
 };
 
-/// Of activations stored in fp32, bf16 or fp16 (float), or fp64 (double).
+/// By the type of the activations.
 const StorageTables<NormTable>& norm_tables();
 
 }  // namespace assay::native

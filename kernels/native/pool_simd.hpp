@@ -18,15 +18,15 @@ struct PoolPixels {
 template <class Value>
 struct PoolTable {
   const char* target;
-  /// to = the largest of the pixels; where is not null, its number among them, the first of equal
-  /// ones.
+  /// to = the largest of the pixels. Unless `where` is null, where = its index among them; of equal
+  /// ones the first.
   void (*largest)(const void* from, PoolPixels pixels, std::ptrdiff_t channels, void* to,
                   Value* where);
   /// to = factor times the sum of the pixels.
   void (*mean)(const void* from, PoolPixels pixels, std::ptrdiff_t channels, Value factor,
                void* to);
-  /// to = the sum of the gradients of those windows i whose largest element, at
-  /// where[places[i]], has the number `number[i]`.
+  /// to = the sum of the gradients of those windows i whose largest element is this pixel: it has
+  /// the index number[i] in window i, whose largest element has the index at where + places[i].
   void (*gather)(const void* from, PoolPixels windows, const Value* where,
                  const std::ptrdiff_t* places, const Value* number, std::ptrdiff_t channels,
                  void* to);
@@ -35,7 +35,7 @@ struct PoolTable {
                 void* to);
 };
 
-/// Of activations stored in fp32, bf16 or fp16 (float), or fp64 (double).
+/// By the type of the activations.
 const StorageTables<PoolTable>& pool_tables();
 
 }  // namespace assay::native

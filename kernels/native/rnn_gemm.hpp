@@ -1,6 +1,6 @@
 #pragma once
-// Products of recurrent networks, compiled once for each instruction set: rows of activations with
-// a packed panel of weights. Both are read as cache lines of 16 numbers, whole ones alone.
+// Matrix products of recurrent networks, compiled once for each instruction set: rows of
+// activations times a packed panel of weights. Both consist of whole cache lines of 16 floats.
 
 #include <cstddef>
 
@@ -9,7 +9,7 @@ namespace assay::native {
 /// Most columns of a panel, in blocks of 16.
 inline constexpr int most_width = 4;
 
-/// c[v][row][16] (=, or += where `add`) the sum over k of a[row, k] * b[k, v, 16].
+/// c[v][row][16] = the sum over k of a[row, k] * b[k, v, 16] (with `add`: += that sum).
 struct RnnProduct {
   const float* a;          ///< [blocks][rows][16], blocks lie `a_block` apart
   std::ptrdiff_t a_block;  ///< in floats
@@ -19,8 +19,8 @@ struct RnnProduct {
   int width;  ///< blocks of 16 columns
   float* c[most_width];
   bool add;
-  /// One operand comes from behind the caches of a core: a, else b. Meanwhile its next part is
-  /// fetched; at the end, what lies at `next` (null: nothing), which has the same shape.
+  /// The operand that is not in the core's caches: a, else b. While a part of it is multiplied, the
+  /// next part is prefetched; at the end, what is at `next` (null: nothing), of the same shape.
   bool fetches_a;
   const float* next;
 };
@@ -41,7 +41,7 @@ struct RnnPairs {
 /// Null where the processor multiplies no bf16 numbers.
 const RnnPairs* rnn_pairs();
 
-/// Of the best instruction set of this processor.
+/// The table of the best instruction set of this processor.
 const RnnGemm& rnn_gemm();
 
 }  // namespace assay::native

@@ -1,5 +1,5 @@
 #pragma once
-// A native recurrent network, whose passes are in a file each.
+// A native recurrent network. Each of its passes has a file of its own.
 
 #include <array>
 #include <map>
@@ -20,17 +20,17 @@ class RnnNetwork {
   /// Plain fp32 tensors by name, what the forward pass saves, and scratch.
   void bind(std::map<std::string, float*, std::less<>> tensors, float* saved, float* scratch);
 
-  /// dst_* are written where they are bound.
+  /// Writes those of the dst_* that are bound.
   void forward();
-  /// After forward(). diff_src_* are written where they are bound.
+  /// After forward(). Writes those of the diff_src_* that are bound.
   void backward_data();
   /// After backward_data().
   void backward_weights();
 
  private:
   using GateArrays = std::array<float*, 4>;
-  /// What a thread computes of `count` parts: [first, last). It is the same in every step, so that
-  /// its weights stay with its core.
+  /// The parts [first, last) of `count` that this thread computes. They are the same in every step,
+  /// so that their weights stay in the caches of its core.
   struct Share {
     std::ptrdiff_t first, last;
   };

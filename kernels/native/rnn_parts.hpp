@@ -1,10 +1,10 @@
 #pragma once
-// What the forward and the backward pass of native recurrent networks share: where arrays lie, and
+// What the forward and the backward pass of native recurrent networks share: layouts of arrays, and
 // packed weights.
 //
-// Activations lie in blocks of 16 units: [block][row of the batch][16]. So a step of any number of
-// rows is rows of a product whose operands are cache lines, and the units of a block, for all rows,
-// lie together. Units are padded to whole blocks with zeros, which stay zero.
+// Activations are stored in blocks of 16 units: [block][row of the batch][16]. So the operands of a
+// step's matrix product are whole cache lines for any number of rows, and the units of a block are
+// contiguous over all rows. Units are padded to whole blocks with zeros, which stay zero.
 
 #include <cstdint>
 #include <span>
@@ -17,25 +17,27 @@
 
 namespace assay::native {
 
-/// Steps of inference whose gates are held at once, so that long sequences need no more memory.
+/// Rows (steps times batch) of inference whose gates are held at once: long sequences need no more
+/// memory.
 inline constexpr std::ptrdiff_t rows_at_once = 4096;
 
-/// Columns of a matrix of weights as threads take them: groups of blocks of 16 units, and of each
-/// block the columns of all of these gates, which a product has side by side.
+/// How the columns of a matrix of weights are divided among threads: into groups of blocks of 16
+/// units. A block has the columns of all these gates, side by side in a product.
 struct RnnGroups {
   std::ptrdiff_t gate = 0, gates = 1;  ///< the first gate, and how many
   std::ptrdiff_t blocks = 0;           ///< of 16 units
-  std::ptrdiff_t together = 1;         ///< of them in a group; the last group may have fewer
+  std::ptrdiff_t together = 1;         ///< blocks in a group; the last group may have fewer
 
   std::ptrdiff_t count() const { return blocks_of(blocks, together); }
   std::ptrdiff_t blocks_in(std::ptrdiff_t group) const {
     return std::min(together, blocks - group * together);
   }
-  /// Columns of one group, at most: packed groups lie as many times the rows apart.
+  /// Most columns of a group. A packed group has room for as many columns of each row.
   std::ptrdiff_t columns() const { return together * gates * channel_block; }
 };
 
-/// One layer in one direction; offsets in floats. Steps are in the order in which they are walked.
+/// One layer in one direction. Offsets are in floats; steps are in the order in which they are
+/// computed. For `aside` see RnnStep.
 struct RnnWalk {
   std::ptrdiff_t layer = 0, direction = 0;
   std::ptrdiff_t h = 0, c = 0;               ///< [kept + 1][unit blocks][N][16]
@@ -45,15 +47,15 @@ struct RnnWalk {
   std::ptrdiff_t pairs = 0;                  ///< bf16: h before and after a step, and r*h
 };
 
-/// Sizes and places of everything that one problem needs.
+/// Sizes and offsets of all arrays of one problem.
 struct RnnPlan {
   RnnPlan(const RnnProblem& problem, int threads);
 
   RnnProblem problem;
   RnnShape s;
   int threads;
-  /// Products are those of bf16 numbers: what is multiplied is stored so, 32 in a line of a cache
-  /// and not 16; all else is fp32.
+  /// Whether operands of products are bf16: they are stored so, 32 in a cache line instead of 16.
+  /// All else is fp32.
   bool pairs;
   std::ptrdiff_t per_line;
   std::ptrdiff_t width;               ///< blocks of 16 columns of a panel, at most
@@ -61,18 +63,18 @@ struct RnnPlan {
   std::ptrdiff_t unit_blocks, units;  ///< of one direction; units: padded H
   std::ptrdiff_t unit_lines;          ///< lines of units that are multiplied, of one row
   std::ptrdiff_t state;               ///< floats of one state, units * N
-  std::ptrdiff_t operand;             ///< floats of one that is multiplied
+  std::ptrdiff_t operand;             ///< floats of one state as it is multiplied
   std::ptrdiff_t gates;               ///< floats of one step's gates
   std::ptrdiff_t kept;                ///< steps that are held
   std::vector<RnnWalk> walks;
   std::vector<std::ptrdiff_t> between;  ///< what each layer reads, [T][blocks][N][16]
   std::ptrdiff_t above = 0, below = 0;  ///< gradients of dst_layer, and of what a layer reads
   std::ptrdiff_t saved = 0;             ///< floats of all these
-  /// Scratch: recurrent weights of one layer and direction, packed; biases; what a step needs; and
-  /// at last memory of each thread's own: input weights or gradients, packed.
+  /// Offsets in scratch: packed recurrent weights of one layer and direction, biases, arrays of one
+  /// step, and at the end each thread's own memory for packed input weights or gradients.
   std::ptrdiff_t recurrent = 0, bias = 0, product = 0, arriving = 0, own = 0, scratch = 0;
   std::ptrdiff_t own_each = 0, repacked_steps = 0;
-  /// Panels of gradients of weights that are made together, from one reading of the operands.
+  /// Panels of gradients of weights that are computed while the operands are read once.
   std::ptrdiff_t panels_at_once = 1;
 
   /// Gates whose recurrent products need the state alone: gru's last one needs r*h first.
@@ -83,10 +85,10 @@ struct RnnPlan {
   }
   /// Of transposed weights, whose columns are `blocks` blocks of what is read.
   RnnGroups transposed(std::ptrdiff_t blocks) const { return {0, 1, blocks, together(blocks)}; }
-  /// Groups of input weights that a thread packs at once: they stay in its second cache.
+  /// Groups of input weights that a thread packs at once: they stay in its second-level cache.
   std::ptrdiff_t at_once(std::ptrdiff_t layer) const;
 
-  /// Lines of values that a layer reads at each step.
+  /// Cache lines of values of one row that a layer reads at each step.
   std::ptrdiff_t input_blocks(std::ptrdiff_t layer) const {
     return layer == 0 ? blocks_of(problem.inputs_of(0), per_line) : s.directions * unit_lines;
   }
@@ -99,15 +101,16 @@ struct RnnPlan {
   std::ptrdiff_t blocks_in(std::ptrdiff_t at, std::ptrdiff_t blocks) const {
     return std::min(panel / channel_block, blocks - at * (panel / channel_block));
   }
+  /// The time of step k of a walk.
   std::ptrdiff_t time(const RnnWalk& walk, std::ptrdiff_t k) const {
     return walk.direction == 0 ? k : s.steps - 1 - k;
   }
-  /// Row of a matrix of weights as it is padded: what a layer reads of each direction ends with a
-  /// whole block.
+  /// The row of a matrix of weights after padding: the values that a layer reads of each direction
+  /// are padded to whole blocks.
   std::ptrdiff_t padded_row(std::ptrdiff_t layer, std::ptrdiff_t row) const {
     return layer == 0 ? row : row / s.hidden * unit_lines * per_line + row % s.hidden;
   }
-  /// The way back, for one of `rows` rows; -1: padding.
+  /// The reverse, in a matrix of `rows` rows; -1: padding.
   std::ptrdiff_t plain_row(std::ptrdiff_t layer, std::ptrdiff_t at, std::ptrdiff_t rows) const {
     if (layer == 0) return at < rows ? at : -1;
     const std::ptrdiff_t direction = at / units, unit = at % units;
@@ -115,7 +118,7 @@ struct RnnPlan {
   }
 
  private:
-  /// Blocks in a group of one gate, so that no thread has more blocks than it must.
+  /// Blocks in a group of one gate: no thread gets more blocks than it must.
   std::ptrdiff_t together(std::ptrdiff_t blocks) const;
 };
 
@@ -128,7 +131,7 @@ void to_lines(const std::uint16_t* plain, std::ptrdiff_t stride, std::ptrdiff_t 
 void from_blocks(const float* blocks, std::ptrdiff_t stride, std::ptrdiff_t rows,
                  std::ptrdiff_t columns, float* plain);
 
-/// Element `at` of a tensor of bf16 numbers, which is passed on like all others.
+/// Element `at` of a tensor of bf16 numbers, which is passed as a pointer to float like all others.
 inline const std::uint16_t* bf16_at(const float* tensor, std::ptrdiff_t at) {
   return reinterpret_cast<const std::uint16_t*>(tensor) + at;
 }
@@ -136,13 +139,13 @@ inline std::uint16_t* bf16_at(float* tensor, std::ptrdiff_t at) {
   return reinterpret_cast<std::uint16_t*>(tensor) + at;
 }
 
-/// Groups [first, last) of the columns of weights [rows][G*H], which begin at element `weight`, as
-/// products read them: each is panels [padded rows][columns], or [pairs of rows][columns][2].
-/// `layer` tells how rows are padded.
+/// Packs groups [first, last) of the columns of weights [rows][G*H], which begin at element
+/// `weight`, as products read them: each group is panels [padded rows][columns], or, in bf16,
+/// [pairs of rows][columns][2]. `layer` determines how rows are padded.
 void pack_groups(const RnnPlan& plan, const float* weights, std::ptrdiff_t weight,
                  std::ptrdiff_t rows, std::ptrdiff_t row_blocks, std::ptrdiff_t layer,
                  const RnnGroups& groups, std::ptrdiff_t first, std::ptrdiff_t last, float* to);
-/// One group of the columns of their transposed, [gate][padded units][columns].
+/// Packs one group of columns of the transposed weights, [gate][padded units][columns].
 void pack_transposed(const RnnPlan& plan, const float* weights, std::ptrdiff_t rows,
                      std::ptrdiff_t layer, const RnnGroups& groups, std::ptrdiff_t group,
                      float* to);

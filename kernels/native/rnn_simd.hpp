@@ -1,6 +1,6 @@
 #pragma once
-// The functions of units of recurrent cells, compiled once for each instruction set. Arrays hold
-// whole blocks of 16 units; bias has one block, which all rows share.
+// The element-wise functions of recurrent cells, compiled once for each instruction set. Arrays
+// have whole blocks of 16 units; a bias has one block, which all rows share.
 
 #include <cstddef>
 
@@ -8,7 +8,7 @@
 
 namespace assay::native {
 
-/// One step forward of `count` values (a multiple of 16).
+/// One forward step of `count` values (a multiple of 16).
 struct RnnStep {
   float* gates[4];         ///< sums of products; become the gates
   const float* bias[4];    ///< 16 values each
@@ -18,14 +18,14 @@ struct RnnStep {
   std::ptrdiff_t count;
 };
 
-/// One step backward.
+/// One backward step.
 struct RnnBackStep {
   const float* gates[4];
   const float *h, *c, *next_c, *aside;
-  const float *diff_out, *diff_h;  ///< of this step's h: from above, and from the step after
-  float* diff_c;                   ///< of c after, becomes that of c before
-  float* diff[4];                  ///< of the sums
-  float *diff_aside, *arriving;    ///< of U_o h + b'_o; of h before, but for products
+  const float *diff_out, *diff_h;  ///< of this step's h: from above, and from the next step
+  float* diff_c;                   ///< of c after; becomes that of c before
+  float* diff[4];                  ///< of the sums of products
+  float *diff_aside, *arriving;    ///< of U_o h + b'_o; of h before, without products
   const float* product;            ///< gru: gradient of r*h
   std::ptrdiff_t count;
 };
@@ -39,7 +39,7 @@ struct RnnTable {
   void (*finish_backward)(const RnnBackStep& step);
 };
 
-/// Of the best instruction set of this processor.
+/// The table of the best instruction set of this processor.
 const RnnTable& rnn_table();
 
 }  // namespace assay::native

@@ -1,5 +1,5 @@
 #pragma once
-// What the stream benchmark's operations are made of: for one thread each.
+// The inner loops of the stream benchmark's operations, for one thread.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +21,7 @@ void move(StreamKernel kernel, bool nontemporal, const double* a, const double* 
 /// The sum of n elements, `passes` times over.
 double sum(const float* a, std::size_t n, std::size_t passes);
 double sum(const double* a, std::size_t n, std::size_t passes);
-/// The instruction set that Highway has chosen for them.
+/// The instruction set of the functions above, by Highway's name.
 std::string memory_instructions();
 
 /// Multiply-adds in registers.
@@ -32,18 +32,20 @@ struct Registers {
   int vector_bits = 0;
   int chains = 0;  ///< vectors that are updated in turn, so that none waits for its last update
 };
-/// The widest there is for the precision on this processor, or what it lacks.
+/// The widest multiply-adds of this processor for the precision, or what it lacks.
 Result<Registers> fma_registers(Precision precision);   // fp64, fp32
 Result<Registers> half_registers(Precision precision);  // fp16, bf16, int8
 /// A group of factors of dot products as one word: two bf16, in units of 2^-7, or four bytes.
 std::uint32_t dot_group(Precision precision, const int (&factors)[4]);
-/// Tile units in place of vectors; nothing where there are none for the precision.
+/// Multiply-adds of tile units instead of vectors; nothing if this processor has no tile unit for
+/// the precision.
 std::optional<Result<Registers>> tile_registers(Precision precision);
 
 /// Clock of the cores under `threads` threads, from chains of dependent integer additions of two
-/// registers, which take one cycle each on every processor that we know of: the mean over the
-/// threads, of the fastest of a few short chains each (a thread that was interrupted is slower).
-/// Each thread calls `before` just before each chain. 0 where no such chain is written.
+/// registers, each of which takes one cycle on all known processors. Of a few short chains a thread
+/// takes the fastest (an interrupted chain is slower); the result is the mean over the threads.
+/// Each thread calls `before` just before each chain. 0 on processors for which there is no such
+/// chain.
 double clock_hz(
     int threads, const std::function<void()>& before = [] {});
 

@@ -8,7 +8,7 @@
 
 namespace assay::native {
 
-/// What is summed of some parameters.
+/// Sums over some parameters.
 struct UpdateSums {
   double gradient = 0, weights = 0;  ///< squares
   double not_finite = 0, zeros = 0;  ///< elements of the gradient
@@ -25,8 +25,8 @@ struct UpdateTable {
   const char* target;
   /// `count` at most 1024: squares are added in Value.
   void (*sums)(const Value* gradient, const Value* weights, std::ptrdiff_t count, UpdateSums& to);
-  /// stored: null, or the new weights in 16 bits. Returns how many weights did not change although
-  /// of_velocity v is not 0.
+  /// stored = the new weights in 16 bits, unless it is null. Returns how many weights did not
+  /// change although of_velocity v is not 0.
   std::ptrdiff_t (*update)(const Value* gradient, std::ptrdiff_t count,
                            const UpdateStep<Value>& step, Value* weights, Value* velocity,
                            void* stored);
@@ -34,7 +34,7 @@ struct UpdateTable {
   void (*store)(const Value* weights, std::ptrdiff_t count, void* stored);
 };
 
-/// `stored`: bf16 or fp16 for 16-bit copies, others have none.
+/// By the type of the 16-bit copies of weights (bf16, fp16), or of the weights without copies.
 const StorageTables<UpdateTable>& update_tables();
 
 }  // namespace assay::native

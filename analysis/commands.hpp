@@ -14,40 +14,46 @@
 
 namespace assay {
 
-/// All of them, in the order of their names.
+/// All subcommands, sorted by name.
 std::vector<Command> all_commands();
 
 /// The single value of a flag, or nothing.
 std::optional<std::string> value_of(const Given& given, const std::string& flag);
 /// All values of a flag.
 std::vector<std::string> values_of(const Given& given, const std::string& flag);
-/// A positive finite number of seconds; InputError naming the flag.
+/// The value of a flag as a positive finite number of seconds. InputError, naming the flag, for
+/// anything else.
 std::optional<double> seconds_of(const Given& given, const std::string& flag);
-/// A whole number from `least` to `most`; InputError naming the flag.
+/// The value of a flag as a whole number from `least` to `most`. InputError, naming the flag, for
+/// anything else.
 std::optional<std::uint64_t> whole_of(const Given& given, const std::string& flag,
                                       std::uint64_t least, std::uint64_t most);
 
-/// One of `valid`, the first where the flag is not given; InputError with the nearest name.
+/// The value of a flag, one of `valid`; the first of these where the flag is not given. InputError
+/// with the nearest name.
 std::string choice_of(const Given& given, const std::string& flag,
                       const std::vector<std::string>& valid);
-/// A number from `least` to `most`; InputError naming the flag.
+/// The value of a flag as a number from `least` to `most`. InputError, naming the flag, for
+/// anything else.
 std::optional<double> number_of(const Given& given, const std::string& flag, double least,
                                 double most);
 
-/// What a program writes it must itself accept: runtime_error if a document breaks its schema
-/// results-schema/<kind>.schema.json.
+/// Checks a document before it is written, so that no program writes what it would refuse to read:
+/// std::runtime_error if it violates results-schema/<kind>.schema.json.
 void check_own(const nlohmann::json& document, const std::string& kind);
 
-/// check_output for each of `flags` that is given, and that no two of them name one file.
+/// check_output for each of `flags` that is given. InputError also if two of them name the same
+/// file.
 void check_outputs(const Given& given, const std::vector<std::string>& flags,
                    const std::vector<std::string>& inputs);
 
-/// InputError naming the first of `flags` that is given: "--out cannot be used with --list (nothing
-/// is run). Leave one of them out."
+/// InputError if any of `flags` is given, naming the first: "--out cannot be used with --list
+/// (nothing is run). Leave one of them out."
 void refuse_flags(const Given& given, const std::vector<std::string>& flags,
                   const std::string& other, const std::string& why);
 
-/// Writes `text` where --out says (beside, synced, renamed), else to stdout.
+/// Writes `text` to the file of --out (through a temporary file that is synced and renamed), else
+/// to stdout.
 void emit(const Given& given, const std::string& text);
 
 }  // namespace assay

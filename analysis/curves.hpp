@@ -27,9 +27,9 @@ struct AlphaBeta {
 /// The least R² of a line from which conclusions are drawn: below it neither alpha nor beta is
 /// shown, and no algorithm is called faster than another (docs/method.md).
 inline constexpr double least_r_squared = 0.9;
-/// Needs at least two sizes and positive times.
+/// `bytes`: at least two different sizes. `seconds`: positive times.
 AlphaBeta fit_alpha_beta(std::span<const double> bytes, std::span<const double> seconds);
-/// Of calls that consist of several messages: t = alpha * messages + beta * bytes.
+/// The same for calls that consist of several messages: t = alpha * messages + beta * bytes.
 AlphaBeta fit_alpha_beta(std::span<const double> messages, std::span<const double> bytes,
                          std::span<const double> seconds);
 
@@ -38,11 +38,11 @@ struct Fastest {
   double from = 0;        ///< bytes
   std::size_t which = 0;  ///< index of the line
 };
-/// In the order of size, beginning at size 0. Lines that are never the least do not appear. Among
-/// equal lines the first.
+/// The fastest line for each range of sizes, in the order of size, beginning at size 0. Lines that
+/// are never the fastest do not appear. Of equal lines the first counts.
 std::vector<Fastest> fastest(std::span<const AlphaBeta> lines);
 
-/// The sizes of a collective, for an algorithm of a transport on a machine.
+/// The times of a collective over message sizes: one algorithm of one transport on one machine.
 struct Curve {
   std::string name;                 ///< benchmark, system and parameters
   std::vector<std::size_t> series;  ///< indices of the series, by size

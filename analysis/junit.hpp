@@ -1,5 +1,5 @@
 #pragma once
-// JUnit XML, which continuous integration shows beside a change.
+// JUnit XML, the format in which continuous-integration systems read test results.
 
 #include <boost/property_tree/ptree.hpp>
 #include <string>

@@ -18,13 +18,16 @@ namespace assay {
 /// folder without results, and for a file that is given twice.
 std::vector<NamedResult> load_results(const std::vector<std::string>& names);
 
-/// The same with what `keep` leaves of each row, by all processors: for the results of many nodes.
+/// The same, but only what `keep` keeps of each row stays in memory, and files are read in
+/// parallel: for the results of many nodes.
 std::vector<NamedResult> load_results(const std::vector<std::string>& names, const KeepRow& keep);
 
-/// The files alone; InputError for a folder without results, and for a file that is given twice.
+/// The paths of these files, unread. InputError for a folder without results, and for a file that
+/// is given twice.
 std::vector<std::filesystem::path> result_files(const std::vector<std::string>& names);
 
-/// ++entry. Its filesystem_error names the folder that cannot be read; that of ++ names none.
+/// Advances `entry`. Unlike that of operator++, its filesystem_error names the folder that cannot
+/// be read.
 void next_entry(std::filesystem::recursive_directory_iterator& entry);
 
 }  // namespace assay

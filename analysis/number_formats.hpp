@@ -1,5 +1,5 @@
 #pragma once
-// The number formats behind the names of precisions: `assay list precisions`.
+// The number formats of the precisions, for `assay list precisions`.
 
 #include <string>
 
@@ -15,8 +15,8 @@ struct FloatFormat {
   double roundoff;           ///< largest relative error of rounding to nearest
 };
 
-/// The format in which operands of a precision's products are held. Of tf32: fp32's range, and 11
-/// significant bits. Throws std::logic_error for integers.
+/// The format of the operands of products in this precision. tf32 has the range of fp32 and 11
+/// significant bits. std::logic_error for integers.
 FloatFormat float_format(Precision precision);
 
 /// One line for each precision: formats of inputs, results and sums, range and unit roundoff.

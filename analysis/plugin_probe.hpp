@@ -1,6 +1,6 @@
 #pragma once
-// A plugin tried in a process of its own: one that aborts or hangs while it starts costs its own
-// line, not the list.
+// Opens a plugin in a child process, so that a plugin that aborts or hangs while it starts spoils
+// only its own line of `assay list`.
 
 #include <chrono>
 #include <nlohmann/json.hpp>
@@ -18,8 +18,8 @@ struct PluginProbe {
   nlohmann::json software = nlohmann::json::object();  ///< versions, where it is available
 };
 
-/// Opens the plugin in a child process and kills that after `limit`. What the plugin prints is
-/// dropped.
+/// Opens the plugin in a child process, which is killed after `limit`. The output of the plugin is
+/// discarded.
 PluginProbe probe_plugin(Plugins& plugins, const std::string& name,
                          std::chrono::milliseconds limit = plugin_start_limit);
 

@@ -1,6 +1,6 @@
 #pragma once
-// The same work in several precisions: in what each row was really computed, and its speedup over
-// fp32. Tables and reports share it.
+// The same work in several precisions: the precision in which each row was actually computed, and
+// its speedup over fp32. Shared by tables and reports.
 
 #include <cstddef>
 #include <optional>
@@ -11,12 +11,12 @@
 
 namespace assay {
 
-/// The precision in which a series ran, by what its rows say was executed: "bf16" where bf16 was
-/// asked for and multiplied in, "bf16 storage, fp32 arithmetic" where the tensors alone were bf16,
-/// "bf16 storage, arithmetic unknown" where the library does not tell. fp64 and fp32 need no word
-/// of the library: their error bounds exclude a coarser arithmetic. tf32 with the errors of fp32
-/// (least_error_of_tf32) is "fp32 storage, fp32 arithmetic". What has no result, or is published,
-/// has the precision that was asked for.
+/// The precision in which a series ran, from the "executed" of its rows: "bf16" if products were
+/// computed in bf16, "bf16 storage, fp32 arithmetic" if only the tensors were bf16, "bf16 storage,
+/// arithmetic unknown" if the library does not report it. fp64 and fp32 need no report, since their
+/// error bounds exclude a coarser arithmetic. A tf32 row with errors below least_error_of_tf32 is
+/// "fp32 storage, fp32 arithmetic". A series without a result, or a published one, has the
+/// precision that was requested.
 std::string executed_precision(const Series& series);
 
 /// Norm error below which products were not formed in tf32. Rounding full significands to 11 bits
@@ -24,20 +24,20 @@ std::string executed_precision(const Series& series);
 /// fp32 stays below 1e-5 in every algorithm.
 inline constexpr double least_error_of_tf32 = 1e-5;
 
-/// A ratio above 1 where the row is better than fp32: the median of the ratios of the launches that
-/// have both.
+/// A ratio to fp32, above 1 where the row is better: the median of the ratios of the launches that
+/// have both rows.
 struct OverFp32 {
   double value = 1;
-  std::optional<Interval> interval;  ///< 95 %, or the range of few launches; of one launch nothing
-  bool is_range = false;             ///< fewer than least_for_interval pairs
-  std::size_t pairs = 0;             ///< launches with both rows; 0 of published numbers
+  std::optional<Interval> interval;  ///< 95 %, or the range of few launches; empty for one launch
+  bool is_range = false;             ///< `interval` is a range: fewer than least_for_interval pairs
+  std::size_t pairs = 0;             ///< launches with both rows; 0 for published numbers
 };
 
 struct PrecisionRow {
   const Series* series;
   std::string precision;  ///< executed_precision
-  /// What the row is set beside: the fastest row of its group that was computed in fp32. That row
-  /// has itself here. Null where the group has none.
+  /// The row that it is compared with: the fastest row of its group that was computed in fp32 (for
+  /// that row, itself). Null if the group has none.
   const Series* fp32 = nullptr;
   std::optional<OverFp32> speedup{};  ///< time of fp32 over time of the row
   std::optional<OverFp32>
@@ -50,8 +50,8 @@ struct PrecisionRow {
 /// machine in one result, in the order of precisions, wide to narrow.
 using PrecisionGroup = std::vector<PrecisionRow>;
 
-/// All groups, in the order in which `all` has their first rows. They point into `all`. A message
-/// of a collective is the same work where it has as many elements.
+/// All groups, in the order of their first rows in `all`. They point into `all`. Two messages of a
+/// collective are the same work if they have the same number of elements.
 std::vector<PrecisionGroup> precision_groups(const std::vector<Series>& all);
 
 /// The largest norm error of the launches (2-norm of the errors of the checked outputs over that of

@@ -1,6 +1,6 @@
 #pragma once
 // Every ratio that a command shows is a speedup: above 1 the first-named side is faster. Result
-// files and documents still have some ratios of times; these functions convert them for people.
+// files and documents contain some ratios of times; these functions convert them to speedups.
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>

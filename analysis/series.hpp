@@ -1,5 +1,5 @@
 #pragma once
-// The launches of a case, summarized to a value, or to the reason why there is none.
+// The launches of a case, summarised to one value, or to the reason why there is no value.
 
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -17,7 +17,7 @@ struct NamedResult {
   nlohmann::json result;
 };
 
-/// The launches of an id in an environment of a result.
+/// The launches of a row id in one environment of a result.
 struct Series : Launches {
   std::size_t result = 0;  ///< index of the result
   Interval interval;       ///< of the medians of the launches; of the samples with a single launch
@@ -37,8 +37,8 @@ struct Series : Launches {
 /// series.
 std::vector<Series> series_of(const std::vector<NamedResult>& results);
 
-/// The same of the rows that `take` gives for each row of a result, by their indices: copies, or
-/// the rows themselves, which are many in a fleet. It is called once for each, in order.
+/// The same, with the rows that `take` returns. It is called once for each row of each result, in
+/// order, and may move the row out of the result, since a fleet has too many rows to copy.
 using TakeRow = std::function<nlohmann::json(std::size_t result, std::size_t row)>;
 std::vector<Series> series_of(const std::vector<NamedResult>& results, const TakeRow& take);
 
@@ -48,14 +48,15 @@ bool rate_alone(const Series& series);
 bool has_time(const Series& series);
 /// The rate `name` at the median of the series; null where the rows do not have it.
 nlohmann::json rate_of(const Series& series, const std::string& name);
-/// Joules per run, the median of the launches; null where a launch has none or counted others
-/// domains than the first one.
+/// Joules per run, the median of the launches; null where a launch has no energy, or measured other
+/// domains than the first launch.
 nlohmann::json energy_of(const Series& series);
-/// What its energy was counted of: "package-0 + package-0/dram"; "" where it has none.
+/// The domains whose energy was measured: "package-0 + package-0/dram"; "" where there are none.
 std::string energy_domains(const Series& series);
-/// A finite number of row.problem, else null.
+/// The finite number `name` of row.problem, else null.
 nlohmann::json problem_number(const Series& series, const std::string& name);
-/// All parameters but `without`, as "name=value …": what two comparable rows have in common.
+/// All parameters but those in `without`, as "name=value …". Rows for which these texts are equal
+/// are comparable.
 std::string parameters_but(const Series& series, const std::vector<std::string>& without);
 std::string system_of(const std::vector<NamedResult>& results, const Series& series);
 
@@ -65,7 +66,7 @@ bool any_shared(const Series& series);
 bool any_oversubscribed(const Series& series);
 /// The mark behind every number that comes from the series' times: "!", "~", or "".
 std::string mark_of(const Series& series);
-/// The graver mark of two.
+/// The mark of the series with the more severe one ("!" before "~").
 std::string mark_of(const Series& a, const Series& b);
 
 /// Whether a result has an id more than once, because its launches ran in different environments.

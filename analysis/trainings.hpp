@@ -1,5 +1,6 @@
 #pragma once
-// What a throughput of training stands beside: the accuracy that trainings of the same steps reach.
+// The accuracy that trainings with the same steps reached. Tables show it beside a training
+// throughput.
 
 #include <map>
 #include <optional>
@@ -10,29 +11,29 @@
 
 namespace assay {
 
-/// Trainings with equal steps, made by the same software, from the same images.
+/// Trainings with equal steps, by the same software, on the same images.
 struct TrainedSteps {
   std::string data;
-  int trainings = 0;    ///< that ended, with whatever result
-  int reached = 0;      ///< that reached the target they were given
-  double epochs = 0;    ///< of the one that took the most
-  double accuracy = 0;  ///< of validation, at the end of that one
+  int trainings = 0;    ///< that ended, whether or not they reached the target
+  int reached = 0;      ///< that reached their target accuracy
+  double epochs = 0;    ///< of the training that took the most epochs
+  double accuracy = 0;  ///< validation accuracy at the end of that training
 };
 
 class Trainings {
  public:
-  /// Those among all rows of the results.
+  /// Finds the trainings among all rows of the results.
   explicit Trainings(const std::vector<NamedResult>& results);
 
-  /// Of a row that trains: a hash of what its step computes (row.step_parameters, with their
-  /// values), and of the software: Assay's build and its libraries. "" for other rows.
+  /// For a row that trains: a hash of the parameters that determine its step (row.step_parameters),
+  /// and of the software (Assay's build and its libraries). "" for other rows.
   std::string step_hash(const Series& series) const;
-  /// Trainings of the series' steps that reached their targets, by the images; empty: none, or the
-  /// row trains nothing.
+  /// The trainings with the steps of the series that reached their targets, one entry for each set
+  /// of images. Empty if there are none, or if the row is not a training.
   std::vector<TrainedSteps> beside(const Series& series) const;
   /// "accuracy 0.975 in 3 epochs of learnable:n2000v500 (2 of 3 trainings)", or "throughput only":
-  /// how many reached their target stands there unless it was one of one.
-  /// "" for rows that train nothing, or have no number.
+  /// the number of trainings that reached their target is left out if there was only one. "" for
+  /// rows that are not trainings, or have no result.
   std::string text(const Series& series) const;
 
  private:

@@ -37,7 +37,7 @@ enum class Pattern {
   sendrecv
 };
 std::string_view name(Pattern pattern);
-/// The pattern, or the reduction, of that name. InputError.
+/// The pattern, or the reduction operator, of that name. InputError for an unknown name.
 Pattern pattern_of(const std::string& name);
 ReduceOp reduce_op(const std::string& name);
 /// In the order of the enumerations.
@@ -57,7 +57,8 @@ struct CollectiveShape {
 
 bool reduces(Pattern pattern);
 bool has_root(Pattern pattern);
-/// Whether each rank has a part of the message, so that the number of ranks must divide it.
+/// Whether each rank has its own part of the message, so that its length must be divisible by the
+/// number of ranks.
 bool has_parts(Pattern pattern);
 
 class CollectiveProblem final : public Problem {
@@ -79,8 +80,8 @@ class CollectiveProblem final : public Problem {
   double busbw_factor() const;
   /// The buffers of rank `rank`: "send" and "receive", or "data" where there is only one.
   std::vector<TensorSpec> tensors(int rank) const;
-  /// The call of rank `rank` with `data` as the memory of its tensors, in their order. For
-  /// sendrecv, which is not a call, send and receive are those of the messages.
+  /// The call of rank `rank` with `data` as the memory of its tensors, in their order. sendrecv is
+  /// not a call: its send and receive are the buffers of the two messages.
   Call call(int rank, void* const* data) const;
 
  private:

@@ -19,8 +19,8 @@ struct CollectiveSettings {
   bool registered = false;                         ///< buffers in memory of Communicator::allocate
 };
 
-/// How such a call runs, as far as is known: what the library says of itself or, for an algorithm
-/// of Assay, its name and the types in which it reduces (comm/reduce.hpp).
+/// The row's "executed" for this call: what the library reports or, for one of Assay's algorithms,
+/// its name and the types in which it reduces (comm/reduce.hpp).
 Executed executed_of(const CollectiveSettings& settings, const Communicator& ranks,
                      const Call& call);
 
@@ -29,7 +29,8 @@ std::vector<TensorSpec> collective_tensors(const CollectiveProblem& problem, Com
                                            const CollectiveSettings& settings);
 /// The problem's call on these tensors.
 Call bound_call(const CollectiveProblem& problem, int rank, std::span<Tensor* const> tensors);
-/// The same call before there are tensors, for Communicator::why_not: never to be run.
+/// The same call with null buffers, to ask Communicator::why_not before tensors are allocated. It
+/// must not be run.
 Call unbound_call(const CollectiveProblem& problem, int rank);
 bool same_buffers(const Call& a, const Call& b);
 
@@ -45,7 +46,8 @@ std::unique_ptr<Operation> collective_operation(const CollectiveProblem& problem
 /// rank in turn enters late: it waits for a message from every other rank, which sends it directly
 /// before it enters, then sleeps, then enters. By its own clock every other rank must then have
 /// been in the barrier at least as long as that sleep. No two clocks are compared, and a delay of
-/// the machine cannot make a correct barrier fail. `known` carries the messages.
+/// the machine cannot make a correct barrier fail. `known` connects the same ranks and transfers
+/// these messages.
 std::unique_ptr<Workload> barrier_workload(std::unique_ptr<Communicator> ranks, Communicator& known,
                                            Device& device, const CollectiveSettings& settings);
 

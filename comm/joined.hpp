@@ -10,7 +10,8 @@
 
 namespace assay {
 
-/// Name of the transport that has joined the launched ranks: MPI, which the launcher belongs to.
+/// The value of --transport for the transport that the launched ranks have joined already: the MPI
+/// of the launcher.
 inline constexpr const char* launched_transport = "auto";
 
 /// The transport `name` over the ranks of `context`. It is joined once and shared by all cases with

@@ -1,7 +1,8 @@
 #pragma once
 // The base of transports that have no launcher (gloo, oneccl, nccl). They are created over a
-// communicator that already connects the ranks (MPI's), and take from it the number and node of
-// each rank, and the exchanges of the runner between timed regions. They add only the transfers.
+// communicator that already connects the ranks (MPI's). It gives the number and node of each rank,
+// and serves the runner's exchanges between timed regions. The transport itself implements only
+// data transfers.
 
 #include <memory>
 #include <span>
@@ -16,17 +17,18 @@ namespace assay {
 /// A communicator and the node of each of its ranks, which may differ from known->node().
 struct Ranks {
   Communicator* known = nullptr;
-  std::unique_ptr<Communicator> owned;  ///< the same, where nothing else owns it
+  std::unique_ptr<Communicator> owned;  ///< `known`, if this struct owns it; else null
   std::vector<int> nodes;               ///< by rank, numbered from 0
 };
 
-/// Nodes as `known` reports them or, where the setting "ranks_per_node" is above 0, that many
-/// consecutive ranks each. Collective.
+/// Nodes as `known` reports them. If the setting "ranks_per_node" is above 0, each node is instead
+/// that many consecutive ranks. Collective.
 Ranks ranks_of(Communicator& known, const Options& options);
 /// The ranks with this rank's color, in the order of key, then rank; nodes are renumbered from 0.
 /// Collective.
 Ranks part_of(const Ranks& ranks, int color, int key);
-/// The setting "ranks_per_node"; 0: nodes as they are. InputError where it is not a number.
+/// The setting "ranks_per_node"; 0 keeps the nodes as reported. InputError where it is not a
+/// number.
 int ranks_per_node(const Options& options);
 
 /// Bytes as text and back, since allgather() exchanges text.
@@ -38,7 +40,8 @@ class KnownRanks : public ForwardingCommunicator {
   int node() const final { return ranks_.nodes[static_cast<std::size_t>(rank())]; }
   int nodes() const final;
 
-  // A transport implements all that moves data: none of it is forwarded to the communicator below.
+  // Functions that move data. Each transport implements them, since none may be forwarded to the
+  // communicator below.
   std::unique_ptr<Communicator> split(int color, int key) override = 0;
   std::string why_not(const Call& call) const override = 0;
   void prepare(const Call& call) override = 0;

@@ -12,21 +12,22 @@ namespace assay {
 /// integers have no average.
 std::string why_not_reduce(DataType type, ReduceOp op);
 
-/// Whether the collective combines elements.
+/// Whether the collective applies a reduction operator.
 bool combines(Collective what);
 
 /// into[i] = a[i] op b[i]; `average` sums, and scale() divides. 16-bit types are combined in fp32
 /// and rounded once to nearest even; s32 wraps; min and max give a[i] where one of the two is NaN.
 /// `into` may be `a` or `b`. Types and counts must be equal. The result of an element does not
-/// depend on its position or on the vector width: equal inputs give equal bits.
-/// Also writes the result to each of `also`, as streamed_copy() does: in the same pass, so that the
-/// writes overlap the reads, where all of them have the same offset in a cache line.
+/// depend on its position or on the vector width: equal inputs give equal bits. `also`: further
+/// destinations of the result, written by non-temporal stores (streamed_copy.hpp). They are written
+/// in the same pass, so that writes overlap reads, if all destinations have the same offset in a
+/// cache line.
 void combine(Buffer into, Buffer a, Buffer b, ReduceOp op, std::span<std::byte* const> also = {});
 inline void reduce_into(Buffer into, Buffer from, ReduceOp op) { combine(into, into, from, op); }
 
 /// Divides a sum by the number of ranks, with one rounding in the type (16-bit types: divided in
-/// fp32, then rounded; with p = 24 ≥ 2·11 + 2 bits the second rounding changes nothing, Figueroa
-/// 1995).
+/// fp32, then rounded; with p = 24 ≥ 2·11 + 2 bits the second rounding changes nothing: S. A.
+/// Figueroa, When is double rounding innocuous?, ACM SIGNUM Newsletter 30, 1995).
 void scale(Buffer sum, int ranks);
 
 /// Copies between buffers of one type, which may be identical but must not overlap otherwise.

@@ -1,6 +1,6 @@
 #pragma once
-// The gradient exchange of one training step: an allreduce for each tensor of a list, started while
-// a computation goes on that stands for the backward pass.
+// The gradient exchange of one training step: one allreduce for each tensor of a list, during a
+// simulated backward pass.
 
 #include <cstdint>
 #include <memory>
@@ -14,17 +14,17 @@ namespace assay {
 struct ReplaySettings {
   /// Elements of each tensor, in the order in which the backward pass makes them.
   std::vector<std::int64_t> counts;
-  /// Start every allreduce when its tensor is ready, and wait for all of them at the end; else each
-  /// one is finished before the next. Fusion combines started calls only. Always so where there is
-  /// a computation.
+  /// True: each allreduce is started when its tensor is ready, and all are waited for at the end.
+  /// False: each allreduce completes before the next one. Only started calls can be fused. Has no
+  /// effect if compute_seconds is above 0: calls are then always started.
   bool started = false;
-  /// Length of the computation. The tensors become ready at equal intervals, the last one at its
-  /// end; 0: all are ready at once. The time of a run beyond it is exposed communication (the row's
-  /// executed.exposed_s).
+  /// Length of the simulated backward pass. The tensors become ready at equal intervals, the last
+  /// one at its end. 0: all are ready at once. The time of a run beyond it is exposed communication
+  /// (the row's executed.exposed_s).
   double compute_seconds = 0;
-  /// Poll the started allreduces during the computation, as a host can while an accelerator
-  /// computes. Else the computation occupies this processor, as a backward pass on it does: the
-  /// transport makes progress by threads of its own, or at each start.
+  /// True: the started allreduces are polled during the backward pass, as a host can do while an
+  /// accelerator computes. False: the backward pass occupies this processor, so the transport
+  /// progresses only in its own threads or at each start.
   bool polled = false;
 };
 
@@ -32,9 +32,9 @@ struct ReplaySettings {
 std::string why_not_replay(const CollectiveProblem& problem, const ReplaySettings& replay,
                            const Communicator& ranks);
 
-/// `problem` is the allreduce of all tensors: they lie side by side in its buffers, which are
-/// verified whole. Takes over `ranks`, which may compress or fuse the calls. std::logic_error where
-/// the problem is no allreduce of exactly the tensors' elements.
+/// `problem` is the allreduce of all tensors, which are adjacent in its buffers; whole buffers are
+/// verified. Takes over `ranks`, which may compress or fuse the calls. std::logic_error if the
+/// problem is not an allreduce of exactly as many elements as the tensors have.
 std::unique_ptr<Workload> replay_workload(const CollectiveProblem& problem, ReplaySettings replay,
                                           std::unique_ptr<Communicator> ranks,
                                           const CollectiveSettings& settings, Device& device,

@@ -1,6 +1,6 @@
 #pragma once
-// An analysis of a table that is spread over the ranks, as a workload: timed as a whole, checked
-// before, among and after the timed runs like any operation.
+// An analysis of a table whose rows are distributed over the ranks, as a workload: a run is timed
+// as a whole, and verified before, among and after the timed runs like any operation.
 
 #include <functional>
 #include <map>
@@ -17,7 +17,8 @@ namespace assay {
 struct RowRange {
   std::int64_t first = 0, count = 0;
 };
-/// The rows of one rank. Numbers of rows differ by at most one; the first ranks have more.
+/// The rows of one rank, when `rows` rows are distributed over `ranks` ranks. The numbers of rows
+/// differ by at most one; the first ranks have more.
 RowRange rows_of(std::int64_t rows, int rank, int ranks);
 
 /// One method for one shape of table. All functions are called by all ranks together.
@@ -39,10 +40,11 @@ class Analysis {
   virtual std::map<std::string, Metric> metrics() const = 0;
 };
 
-/// Makes the table of a draw. Draw 0 is timed; the others have the same shape and other values.
+/// Makes table number `draw`. Table 0 is timed; the others have the same shape and other values.
 using Draws = std::function<std::unique_ptr<Table>(int draw)>;
 
-/// `amounts`: Problem::amounts(). `create_seconds`: how long it took to make the analysis.
+/// `amounts`: Problem::amounts(). `create_seconds`: the time that making the analysis took, for the
+/// row.
 std::unique_ptr<Workload> analysis_workload(std::unique_ptr<Analysis> analysis, Draws draws,
                                             std::map<std::string, double> amounts,
                                             double create_seconds);

@@ -15,7 +15,7 @@
 
 namespace assay {
 
-/// The data from which the analysis of a case is made.
+/// What a benchmark needs to make the analysis of a case.
 struct AnalysisCase {
   const Settings& settings;
   std::int64_t rows = 0, features = 0;  ///< of the whole table
@@ -26,11 +26,11 @@ struct AnalysisCase {
   std::uint64_t seed = 1;
 };
 
-/// An operation that takes much of an analysis' time. It can be measured alone, as the analysis
-/// runs it.
+/// An operation that takes a large part of an analysis' time. It can be benchmarked alone, with the
+/// shape that the analysis uses.
 struct AnalysisPart {
   LinalgProblem problem;
-  bool own = true;  ///< only the case's backend computes it; else as StepMaker::make chooses
+  bool own = true;  ///< true: on the case's backend (make_own); false: as StepMaker::make chooses
 };
 
 class AnalyticsBenchmark : public Benchmark {

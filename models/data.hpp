@@ -1,6 +1,6 @@
 #pragma once
-// Files as the data of an analysis. A process opens a file once. Cases have its canonical name,
-// which contains a hash of its contents.
+// Files as the data of an analysis. A process opens a file once. The ids of cases contain its
+// canonical name, which contains a hash of its contents.
 
 #include <cstdint>
 #include <memory>
@@ -12,15 +12,16 @@
 
 namespace assay {
 
-/// Whether a value of --data is a file, that is none of the generated `tables`.
+/// Whether a value of --data names a file: it is not the name of one of the generated `tables`.
 bool is_file(const std::string& data, const std::vector<std::string>& tables);
 
 /// The table of a file, by its path or by the canonical name of an earlier call. InputError if it
 /// cannot be opened, or has no labels although they are needed.
 const Table& file_table(const std::string& data, bool needs_labels);
 
-/// The table of a file that is open, by its canonical name. With a seed above 0, each feature is
-/// multiplied by 0.5, 1 or 2 at random, which gives other data of the same kind without rounding.
+/// The table of a file that file_table() has opened, by its canonical name. With a seed above 0,
+/// each feature is multiplied by 0.5, 1 or 2 at random, which gives other data of the same kind
+/// without rounding.
 std::unique_ptr<Table> scaled_file_table(const std::string& canonical, std::uint64_t seed);
 
 }  // namespace assay

@@ -15,9 +15,9 @@ namespace assay {
 Relation all_rows(double counted, std::int64_t rows);
 
 /// A verification that passes if all relations hold. max_error and bound are those of the relation
-/// with the largest error / bound. `checked`: number of values that were used; `of`: what they are.
-/// Both are in the text of the reference ("fp64: residual, orthogonality; over all 65536000
-/// values").
+/// with the largest error / bound. `checked`: number of values that the relations read; `of`: what
+/// these are. Both are in the text of the reference ("fp64: residual, orthogonality; over all
+/// 65536000 values").
 Verification verification_of(const std::vector<Relation>& relations, std::int64_t checked,
                              const std::string& of);
 

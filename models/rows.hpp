@@ -1,5 +1,5 @@
 #pragma once
-// Reading the rows of a table: into the memory of a device, and in blocks for a check.
+// Reads the rows of a table into the memory of a device, or in blocks for verification.
 
 #include <functional>
 #include <span>
@@ -15,7 +15,7 @@ namespace assay {
 void load_rows(const Table& table, RowRange range, Device& device, Tensor& x, Tensor* y,
                int threads);
 
-/// A pass over rows for a check.
+/// A pass over rows for verification.
 struct RowPass {
   RowRange range;
   DataType type = DataType::fp64;  ///< to which elements were rounded when they were loaded

@@ -21,7 +21,8 @@ namespace assay {
 nlohmann::json acceptance_document(const Fleet& fleet, const Criteria& criteria,
                                    const std::string& command);
 
-/// The "health" of a node: its states before and after the run, and how they meet the criteria.
+/// The "health" of a node in the document: its states before and after the run, and the checks of
+/// these by the criteria.
 nlohmann::json health_of(const Node& node, const Criteria& criteria);
 /// Findings where the hardware or software of a node differs from that of most nodes, so that its
 /// results are not comparable. A list for each node, in the order of the nodes.
@@ -31,7 +32,7 @@ std::vector<nlohmann::json> differences_from_fleet(const Fleet& fleet);
 /// INCORRECT; error: MISSING and NOT-QUIET; skipped: an unknown state that is not required.
 std::string junit_xml(const nlohmann::json& document);
 
-/// The document for people.
+/// The document as text, for people.
 std::string render_acceptance(const nlohmann::json& document, bool markdown);
 
 }  // namespace assay

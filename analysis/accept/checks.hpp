@@ -14,7 +14,8 @@ namespace assay {
 
 /// Other nodes that a relative criterion needs: of two nodes alone it is unknown which is slow.
 inline constexpr std::size_t least_others = 2;
-/// Of every row and node of a fleet that has no more nodes: the reason of the fleet says the rest.
+/// The reason at each row and node of a fleet with too few nodes; the reason of the fleet itself
+/// gives the details.
 inline constexpr const char* too_few_nodes = "too few nodes to compare with each other";
 
 namespace verdict {
@@ -36,16 +37,16 @@ nlohmann::json check(const std::string& criterion, const nlohmann::json& value,
                      const nlohmann::json& limit, const char* verdict,
                      const nlohmann::json& reason);
 
-/// The position of a value among the others.
+/// A value compared with those of the other nodes.
 struct Standing {
-  std::optional<double> others;     ///< their median
-  std::optional<double> deviation;  ///< on logarithms, in 1.4826 of their MAD
+  std::optional<double> others;     ///< median of the other values
+  std::optional<double> deviation;  ///< from it, of the logarithms, in units of 1.4826 * MAD
 };
 Standing standing(const std::vector<double>& values, std::size_t index);
-/// The same of every value: values are sorted once for all, not once for each.
+/// The same for every value; the values are sorted only once.
 std::vector<Standing> standings(const std::vector<double>& values);
 
-/// Checks of a row with a result. Value and limit of a relative check are ratios of times: the
+/// Checks a row that has a result. Value and limit of a relative check are ratios of times: the
 /// node's over the median of the other nodes.
 nlohmann::json absolute_check(const NodeRow& row, const AbsoluteRule& rule);
 nlohmann::json relative_check(const NodeRow& row, const RelativeRule& rule,

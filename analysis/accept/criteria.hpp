@@ -23,7 +23,7 @@ struct RelativeRule {
   RowsRule rows;
   double slower_at_most = 0;
   std::string text;       ///< "at most 5 % slower than the other nodes (rows: .*)"
-  bool optional = false;  ///< may apply to no row
+  bool optional = false;  ///< it is no error if the rule applies to no row
 };
 
 struct AbsoluteRule {
@@ -36,7 +36,7 @@ struct AbsoluteRule {
 
 struct HealthRule {
   nlohmann::json::json_pointer quantity;
-  bool of_noise = false;  ///< load or stolen time: the node is NOT-QUIET where it is not met
+  bool of_noise = false;  ///< load or stolen time: a node that violates it is NOT-QUIET
   bool before = true, after = true;
   std::optional<double> at_least, at_most, grows_at_most;
   bool required = false, optional = false;

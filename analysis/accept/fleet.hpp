@@ -33,12 +33,12 @@ struct Fleet {
   std::vector<Node> nodes;              ///< by name
   std::vector<std::string> unexpected;  ///< nodes that the criteria do not name; not in nodes
   std::map<std::string, std::string> not_judged;  ///< id → why it is not judged
-  std::vector<std::string> ids;                   ///< that are judged, sorted
+  std::vector<std::string> ids;                   ///< row ids that are judged, sorted
   /// Rows of jobs on several nodes: they belong to no single node and are judged on their own.
   std::map<std::string, NodeRow> multi_node;
 };
 
-/// What a fleet is made of, of each row; `criteria` must outlive it.
+/// Keeps of each row what fleet_of() needs. `criteria` must outlive it.
 KeepRow keep_for_acceptance(const Criteria& criteria);
 
 /// Every node has an entry for every id that is judged, with status "missing" where it does not

@@ -1,6 +1,6 @@
 #pragma once
-// `assay collect`: brings the runs in the nodes' local folders into one folder, over the ranks that
-// a launcher has started, one on each node. No file system has to be shared.
+// `assay collect`: copies the runs in the nodes' local folders into one folder, over messages
+// between ranks that a launcher has started, one on each node. No shared file system is needed.
 
 #include <filesystem>
 #include <string>
@@ -12,9 +12,9 @@
 namespace assay {
 
 struct CollectOptions {
-  std::filesystem::path local;  ///< of each node: its run is in LOCAL/<host name>
-  std::filesystem::path out;    ///< of rank 0, which exists: gets a folder for each host
-  /// Sends nothing: finds out before a run whether its files could be collected.
+  std::filesystem::path local;  ///< on each node; its run is in LOCAL/<host name>
+  std::filesystem::path out;    ///< existing folder of rank 0, which gets a folder for each host
+  /// Send no files, only check before a run whether its files could be collected.
   bool prepare = false;
 };
 
@@ -23,11 +23,12 @@ struct Collected {
   ExitCode code = ExitCode::ok;    ///< the same on every rank
 };
 
-/// Collective. Rank 0 gets the files of one rank after the other, in messages of 4 MiB at most,
-/// each with its checksum, and gives OUT/<host> its name when all of it is on disk. An existing
-/// folder gives place to a continuation of its run alone. usage (2): hosts that cannot be folders,
-/// or are equal; no folder OUT. failed (7): a node without files, or whose files cannot be had, or
-/// a full disk; the other nodes' folders are whole. CaseError where messages are lost.
+/// Collective. Rank 0 receives the files of one rank after the other, in messages of at most 4 MiB,
+/// each with its checksum. OUT/<host> is renamed to its name when all of its files are on disk. An
+/// existing folder is replaced only by a continuation of the same run. The code is usage (2) if
+/// host names are equal or cannot be names of folders, or OUT does not exist; failed (7) if a node
+/// has no files or they cannot be read, or the disk is full. The folders of the other nodes are
+/// then complete. CaseError if a message is lost.
 Collected collect(Communicator& ranks, const CollectOptions& options);
 
 }  // namespace assay

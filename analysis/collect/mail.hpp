@@ -11,15 +11,16 @@
 
 namespace assay::collecting {
 
-/// Bytes of a message at most; so much memory a rank needs, however large the files are. MPI moves
-/// it once it is asked for: ranks that wait for their turn fill no buffer of the first one.
+/// The largest message in bytes, and so the memory that a rank needs, however large the files are.
+/// MPI transfers a message of this size only when it is received, so ranks that wait for their turn
+/// fill no buffer of rank 0.
 inline constexpr std::size_t most_message_bytes = std::size_t{4} << 20;
 
 enum class Kind : std::uint64_t {
   ask = 1,  ///< by rank 0: send your files; says what is there of an earlier run (Earlier)
   go,       ///< by rank 0: the last message is on disk
   stop,     ///< by rank 0: send nothing (more)
-  file,     ///< the head of a file (FileHead); its bytes follow
+  file,     ///< path, size and time of a file (FileHead); its bytes follow
   data,     ///< of that file, in their order
   end,      ///< all files were sent; says how many links and special files were left out
   nothing,  ///< this node has no files, and why
@@ -31,17 +32,17 @@ struct Message {
   std::string_view bytes;
 };
 
-/// CRC-32, as the journal's lines have it.
+/// CRC-32, as in the lines of the journal.
 std::uint32_t checksum(std::string_view bytes);
 
 class Mail final {
  public:
   /// `ranks` must outlive this.
   explicit Mail(Communicator& ranks) : ranks_(ranks) {}
-  /// Returns once `bytes` may change. At most most_message_bytes.
+  /// Returns once the memory of `message` may be reused. At most most_message_bytes.
   void send(int to, const Message& message);
-  /// Waits for the next message of a rank. Its bytes stay until the next call. CaseError for one
-  /// that does not arrive as it was sent.
+  /// Waits for the next message of a rank. Its bytes are valid until the next call. CaseError if
+  /// its checksum does not match.
   Message receive(int from);
 
  private:

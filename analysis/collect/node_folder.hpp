@@ -11,18 +11,19 @@
 
 namespace assay::collecting {
 
-/// The disk of rank 0 takes nothing more: no other node's files will fit, either.
+/// Nothing can be written on the disk of rank 0, so the files of the other nodes will not fit
+/// either.
 class Unwritable : public CaseError {
  public:
   using CaseError::CaseError;
 };
 
-/// Where the files of nodes that are not yet whole lie, below --out. Results are not looked for in
-/// hidden folders.
+/// Folder below --out for the files of nodes that are not yet complete. It is hidden, since readers
+/// of results skip hidden folders.
 inline constexpr const char* staging_name = ".collecting";
 
-/// One node's folder, there as a whole or not at all: files are written and synced beside it, and
-/// it gets its name at last. An earlier folder stays until then.
+/// The folder of one node, which appears complete or not at all: files are written and synced in
+/// staging_name, which is renamed at the end. An earlier folder stays until then.
 class NodeFolder final {
  public:
   /// CaseError if OUT/<node> exists but holds no run. Unwritable if nothing can be written there.
@@ -33,9 +34,10 @@ class NodeFolder final {
   NodeFolder& operator=(const NodeFolder&) = delete;
 
   const Earlier& earlier() const { return earlier_; }
-  /// A file's head, or bytes of it. Unwritable; CaseError for messages that make no sense.
+  /// Takes a message file or data. Unwritable if it cannot be written; CaseError for an invalid
+  /// message.
   void take(const Message& message);
-  /// All files were taken: the folder gets its name.
+  /// To be called after the last file: gives the folder its name.
   void commit();
   std::size_t files() const { return files_; }
   std::uint64_t bytes() const { return bytes_; }
@@ -47,7 +49,7 @@ class NodeFolder final {
   std::filesystem::path out_, final_, staging_, old_;
   Earlier earlier_;
   std::unique_ptr<OutFile> file_;
-  std::set<std::filesystem::path> folders_;  ///< that hold files, to be synced
+  std::set<std::filesystem::path> folders_;  ///< folders with files, to be synced
   std::size_t files_ = 0;
   std::uint64_t bytes_ = 0;
 };

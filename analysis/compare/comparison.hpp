@@ -11,7 +11,7 @@
 
 namespace assay {
 
-/// Where neither the command line nor the suite sets a tolerance.
+/// The tolerance where neither the command line nor the suite sets one (a fraction of the time).
 inline constexpr double usual_tolerance = 0.02;
 
 struct CompareOptions {
@@ -22,8 +22,8 @@ struct CompareOptions {
   bool allow_mismatch = false;
 };
 
-/// `fresh_base` and `fresh_new` are the launches that confirm flagged rows; null, or both given.
-/// InputError where they are not fresh (freshness.hpp).
+/// `fresh_base` and `fresh_new` are the launches that confirm flagged rows: both null, or both
+/// given. InputError where they are not fresh (freshness.hpp).
 nlohmann::json comparison_document(const Side& base, const Side& updated, const Side* fresh_base,
                                    const Side* fresh_new, const CompareOptions& options);
 

@@ -16,7 +16,7 @@ struct SideRow {
   Launches launches;  ///< those in the first environment
   const nlohmann::json* result = nullptr;
   const nlohmann::json* environment = nullptr;
-  std::size_t environments = 1;  ///< in which it ran; with several there is no single result
+  std::size_t environments = 1;  ///< number in which it ran; with several there is no single result
   std::size_t precisions = 1;    ///< number of precisions with this key
 
   const nlohmann::json& row() const { return launches.first(); }
@@ -33,7 +33,7 @@ class Side {
   Side(Side&&) = default;
   Side& operator=(Side&&) = default;
   const std::string& name() const { return name_; }
-  /// Without their rows, which are in rows().
+  /// The results without their rows, which are in rows().
   const std::vector<NamedResult>& results() const { return results_; }
   /// Whether a result has a measured row.
   bool has_measured(std::size_t result) const { return measured_[result]; }

@@ -26,7 +26,7 @@ const char* name_of(Verdict verdict);
 
 struct Judgement {
   Verdict verdict = Verdict::inconclusive;
-  bool detected = false;            ///< the change is real, tolerated or not
+  bool detected = false;            ///< a change is significant, inside the tolerance or not
   bool needs_confirmation = false;  ///< flagged, but without fresh launches
   std::string reason;               ///< why it is inconclusive, and what would resolve it
 };

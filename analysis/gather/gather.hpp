@@ -1,6 +1,6 @@
 #pragma once
-// Many result files as one: rows of all nodes, each with the environment that it had. What reads a
-// folder of results reads this file with the same outcome.
+// `assay gather`: combines many result files into one, with the rows of all nodes, each with its
+// environment. Commands that read a folder of results give the same output for this file.
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -10,15 +10,16 @@
 namespace assay {
 
 struct GatherOptions {
-  std::string system;              ///< "": the one that the files name
-  std::vector<std::string> nodes;  ///< that must have rows; empty: those that have some
+  std::string system;              ///< name of the system; "": the one that all files have
+  std::vector<std::string> nodes;  ///< expected nodes; empty: those that have rows
   std::string command;
 };
 
-/// Writes the result file `out` of the result files, in their order; rows go through memory some
-/// files at a time. Returns its "run", in which "gathered" lists the runs, and "missing_nodes" the
-/// nodes without rows and why. InputError as read_result, for a run that is given twice, and for
-/// files that cannot be one result: of several systems, of several versions of the statistics.
+/// Combines `files`, in their order, into the result file `out`; only some files are in memory at a
+/// time. Returns the "run" of the new file, in which "gathered" lists the runs, and "missing_nodes"
+/// the nodes without rows and the reasons. InputError as read_result, for a run that is given
+/// twice, and for files that cannot be combined: of different systems, or of different versions of
+/// the statistics.
 nlohmann::json gather(const std::vector<std::filesystem::path>& files,
                       const std::filesystem::path& out, const GatherOptions& options);
 

@@ -1,5 +1,5 @@
 #pragma once
-// What people add to the results of a history: promoted baselines, and events.
+// What users add to the results of a history: promoted baselines, and events.
 
 #include <filesystem>
 #include <nlohmann/json.hpp>

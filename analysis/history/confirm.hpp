@@ -1,9 +1,8 @@
 #pragma once
-// The answer to a suspect row: fresh launches of the promoted build and of the new build,
-// interleaved.
+// Confirms suspect rows: fresh launches of the promoted build and of the new build, interleaved.
 //
-// The number of launches and the rule are those that confirm a comparison. A suspect row was
-// selected because it looked slow, so its own launches cannot confirm that.
+// The number of launches and the decision rule are those of `assay compare --confirm`. A suspect
+// row was selected because it looked slow, so its own launches cannot confirm that.
 
 #include <filesystem>
 #include <functional>
@@ -24,15 +23,16 @@ namespace assay {
 inline constexpr double confirm_rate = 0.01;
 
 /// The answer for a row, {"answer", "reason", "ratio", "interval", "p", …} of history.schema.json.
-/// software slower: the new build is slower than the promoted build, by the rule of `assay
-/// compare`. machine slower: not that, but both are slower than the promoted level. noise: neither.
-/// `limit`: the probability of a false answer for this row.
+/// "software slower": the new build is slower than the promoted build. "machine slower": it is not,
+/// but both builds are slower than the promoted level. "noise": neither. `promoted_build`,
+/// `new_build`: launch medians in seconds; `level`: the promoted level in seconds. `limit`: the
+/// probability of a false answer for this row.
 nlohmann::json answer_of(std::span<const double> promoted_build, std::span<const double> new_build,
                          double level, double tolerance, double limit);
 
 struct ConfirmRequest {
   RunPlan plan;  ///< for the new build, which is the caller's own
-  /// Programs of the promoted build; by default the promoted installation.
+  /// Folder with the programs of the promoted build; by default the promoted installation.
   std::optional<std::filesystem::path> build;
   std::filesystem::path folder;  ///< for the results of the launches
   std::string run;               ///< only rows that are suspect in this run are confirmed

@@ -10,7 +10,7 @@
 
 namespace assay {
 
-/// Called before anything is measured. InputError for a history that cannot be read afterwards.
+/// To be called before anything is measured: InputError if the history cannot be read.
 void check_guard(const std::filesystem::path& history);
 
 /// Judges the series of the rows of this run, which counts as part of the history. Confirms suspect

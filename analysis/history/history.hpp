@@ -29,13 +29,13 @@ struct HistoryOptions {
 nlohmann::json history_document(const Histories& histories, const Anchors& anchors,
                                 const std::vector<Event>& events, const HistoryOptions& options);
 
-/// The document for people.
+/// The document as text, for people.
 std::string render_history(const nlohmann::json& document, bool markdown);
 /// JUnit XML of the last runs: a testsuite per benchmark, a testcase per series. failure:
 /// incorrect, slower, drifting, lost, and suspects that were confirmed; error: failed, and suspects
 /// that could not be confirmed; skipped: unsupported.
 std::string history_junit(const nlohmann::json& document);
-/// A line per point.
+/// The points of all series as CSV, a line per point.
 std::string history_csv(const nlohmann::json& document);
 
 }  // namespace assay

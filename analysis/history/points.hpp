@@ -42,11 +42,11 @@ struct RowHistory {
 
 struct Histories {
   std::vector<RowHistory> series;  ///< by id and hardware
-  /// Runs and rows that cannot be part of a history, and why.
+  /// Runs and rows that cannot be part of a history, each with the reason.
   std::vector<std::pair<std::string, std::string>> passed_over;
 };
 
-/// A larger difference (in seconds) between the clocks of two machines is an error.
+/// Seconds by which a run may be in the future, since the clocks of two machines may differ.
 inline constexpr double clock_slack = 3600;
 
 /// `rows`: only ids that contain a match. `since`, `now`: seconds since 1970. InputError for two

@@ -1,5 +1,5 @@
 #pragma once
-// Times as they are written in files.
+// Reads times in the notation of result files.
 
 #include <string>
 

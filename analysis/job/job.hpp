@@ -1,6 +1,6 @@
 #pragma once
-// `assay job`: a suite as a batch job, written for the machine's batch system, and, if wanted,
-// submitted and followed to its result.
+// `assay job`: writes a batch script that runs a suite, for the machine's batch system; on request
+// submits it and waits for its result.
 
 #include <cstdint>
 #include <filesystem>
@@ -11,27 +11,27 @@
 
 namespace assay {
 
-/// What a batch job runs, and what it asks for.
+/// A batch job: the command that it runs, and the resources that it requests.
 struct Job {
   std::string name;              ///< of the suite
-  std::filesystem::path folder;  ///< absolute; the run's, which also holds the script
-  ProcessShape shape;            ///< nodes at least
-  std::uint64_t seconds = 0;     ///< limit of the job's time
+  std::filesystem::path folder;  ///< of the run, absolute; also holds the script
+  ProcessShape shape;            ///< at least its nodes are set
+  std::uint64_t seconds = 0;     ///< time limit of the job
   std::string queue, account;    ///< "": the site's default
-  std::string set_up;            ///< lines of a shell before the run (modules)
-  std::vector<std::string> run;  ///< the words of `assay run` in the job
+  std::string set_up;            ///< shell commands before the run (modules)
+  std::vector<std::string> run;  ///< `assay run` and its arguments
 };
 
-/// The script that the batch system gets. InputError for a placeholder without a value, and for a
-/// launcher without batch jobs.
+/// The batch script. InputError for a placeholder without a value, and for a launcher without batch
+/// jobs.
 std::string job_script(const Launcher& launcher, const Job& job);
 
-/// Submits the script and waits until the job has ended. The number of the job. CaseError with what
-/// the batch system says; Interrupted. The job goes on if this process ends.
+/// Submits the script, waits until the job has ended, and returns the number of the job. CaseError
+/// with the message of the batch system. Interrupted on a signal: the job continues then.
 std::string submit_and_follow(const Launcher& launcher, const std::filesystem::path& script,
                               const std::filesystem::path& scratch);
 
-/// A word as a shell reads it as one.
+/// A word quoted for a shell.
 std::string shell_word(const std::string& word);
 
 }  // namespace assay

@@ -1,6 +1,6 @@
 #pragma once
-// Launchers as data: scripts/launchers/<name>.json says how a site starts processes and takes batch
-// jobs. A site adds a file; nothing is built again.
+// Launchers as data: scripts/launchers/<name>.json describes how processes are started and batch
+// jobs submitted. A site adds a file, without a new build.
 
 #include <cstdint>
 #include <filesystem>
@@ -12,55 +12,57 @@
 
 namespace assay {
 
-/// The processes that a launcher is asked to start. What is 0 or empty is left to the launcher.
+/// The processes that a launcher shall start. Fields that are 0 or empty are left to the launcher.
 struct ProcessShape {
   std::uint64_t nodes = 0, ranks_per_node = 0;
   std::uint64_t ranks = 0;    ///< of all nodes
   std::uint64_t threads = 0;  ///< cores of each rank
   std::string bind{};         ///< of each rank: core, numa, socket, none
-  std::string hosts{};        ///< names with commas
+  std::string hosts{};        ///< names, separated by commas
 
-  /// ranks, or the product of nodes and ranks_per_node; 0 where neither is known.
+  /// ranks, or else nodes * ranks_per_node; 0 where neither is known.
   std::uint64_t all_ranks() const { return ranks != 0 ? ranks : nodes * ranks_per_node; }
-  /// Whether nothing but a number of ranks may be asked for.
+  /// Whether at most a number of ranks is set.
   bool is_number_alone() const {
     ProcessShape number;
     number.ranks = ranks;
     return *this == number;
   }
-  /// "4x8" of nodes and ranks of each; "8" where only their number is known; "" where nothing is.
+  /// "4x8" for 4 nodes with 8 ranks each; "8" where only the number of ranks is known; else "".
   std::string name() const;
   bool operator==(const ProcessShape&) const = default;
 };
 
-/// What a template's placeholders stand for, by name; none where it has no value.
+/// The values of a template's placeholders, by name; empty for a placeholder without a value.
 using Placeholders = std::map<std::string, std::string>;
 
 class Launcher {
  public:
-  /// A file, or the name of one in scripts/launchers. InputError with the nearest name, and for a
-  /// file that breaks launcher.schema.json or names an unknown placeholder (file and line).
+  /// Loads a file, by its path or its name in scripts/launchers. InputError with the nearest name
+  /// if there is none; with file and line if it violates launcher.schema.json or has an unknown
+  /// placeholder.
   static Launcher load(const std::string& name_or_file);
-  /// Names of scripts/launchers.
+  /// The names of the launchers in scripts/launchers.
   static std::vector<std::string> names();
-  /// Whether `text` of --launcher names a file, and is not a command of its own ("mpirun -n 2").
+  /// Whether `text`, a value of --launcher, names a launcher file; else it is a command ("mpirun -n
+  /// 2").
   static bool is_name(const std::string& text);
 
   std::string name() const { return document_.at("name"); }
   const nlohmann::json& document() const { return document_; }
   const std::filesystem::path& file() const { return file_; }
-  /// The words before an executable. InputError for what this launcher cannot ask for.
+  /// The command prefix of an executable. InputError if this launcher cannot start such processes.
   std::vector<std::string> command(const ProcessShape& shape) const;
-  /// The words that start one process on each node, which may use all of it. InputError for a
-  /// launcher that cannot, and where `nodes` is more than it reaches.
+  /// The command prefix that starts one process on each node, which may use the whole node.
+  /// InputError if this launcher cannot do that, or not on so many nodes.
   std::vector<std::string> one_per_node(std::uint64_t nodes) const;
-  /// The lines or words of a template of this file with values in it. InputError for a placeholder
-  /// without a value.
+  /// The lines or words of a template of this file, with the values in place of the placeholders.
+  /// InputError for a placeholder without a value.
   std::vector<std::string> filled(const nlohmann::json& pattern, const Placeholders& values) const;
-  /// InputError unless this process is within an allocation of nodes, where the launcher needs one.
+  /// InputError if the launcher needs an allocation of nodes and this process runs outside of one.
   void expect_allocation() const;
-  /// The allocated nodes' names; empty where the launcher knows no list. CaseError if the list
-  /// cannot be had.
+  /// The names of the allocated nodes; empty if the launcher file has no command that lists them.
+  /// CaseError if that command fails.
   std::vector<std::string> allocated_nodes(const std::filesystem::path& scratch) const;
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 // Sites as data: suites/sites/<name>.json names a system, its launcher, its accelerator, and the
-// ceilings that it should reach.
+// ceilings that it is expected to reach.
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -13,14 +13,15 @@ namespace assay {
 
 class Site {
  public:
-  /// A file, or the name of one in suites/sites. InputError with the nearest name.
+  /// Loads a file, by its path or its name in suites/sites. InputError with the nearest name.
   static Site load(const std::string& name_or_file);
   static std::vector<std::string> names();
 
   const nlohmann::json& document() const { return document_; }
   std::string system() const { return document_.at("system"); }
-  /// `given` with what the site says of launcher, ranks, threads and binding, and (of batch jobs)
-  /// queue, account; the command line stands before it. `suite_has_shapes`: its shapes stand, too.
+  /// `given`, completed by the site's launcher, ranks, threads and binding, and (for batch jobs)
+  /// queue and account. The command line takes precedence over the site. `suite_has_shapes`: the
+  /// suite's process shapes do, too.
   Given applied(Given given, bool suite_has_shapes) const;
 
  private:
@@ -28,12 +29,12 @@ class Site {
   nlohmann::json document_;
 };
 
-/// Why no backend of this process reaches a device whose name has `match`: what each says. "" where
-/// one does.
+/// Why no backend of this process has a device whose name contains `match`: the reason of each
+/// backend. "" if one has.
 std::string device_fault(const std::string& match);
 
-/// A line for each ceiling that a site promises: measured in `result` (run.bracket), or not; and
-/// slower where one is below what the site's tolerance allows.
+/// Compares the ceilings of a site file with those measured in `result` (run.bracket): a line for
+/// each; the code is slower (4) if one is below the site's tolerance.
 struct CeilingVerdict {
   std::string text;
   ExitCode code = ExitCode::ok;

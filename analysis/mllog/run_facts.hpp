@@ -1,5 +1,5 @@
 #pragma once
-// What a row of the trainer says of its run, as MLPerf counts it.
+// The facts about a training run, read from its row, in the terms of the MLPerf Training rules.
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -8,15 +8,15 @@
 
 namespace assay::mllog {
 
-/// A schedule as a row writes it: "cosine", "poly:2:0.0001".
+/// A learning-rate schedule as in a row's parameters: "cosine", "poly:2:0.0001".
 struct Schedule {
   std::string kind;
   double power = 0, end = 0;  ///< of "poly"
 };
 Schedule schedule_of(const std::string& text);
 
-/// The images of a set of files with 1000 classes: 50000 of "tfrecord:n50000c1000:1f…". Nothing for
-/// other sets and for images that were generated.
+/// The number of images of a set of files with 1000 classes: 50000 for "tfrecord:n50000c1000:1f…".
+/// Nothing for other sets and for generated images.
 std::optional<std::int64_t> images_of(const std::string& set);
 
 class RunFacts {
@@ -28,14 +28,14 @@ class RunFacts {
   std::string text(const char* parameter) const;
   std::optional<double> number(const char* parameter) const;
   std::int64_t count(const char* parameter, std::int64_t otherwise) const;
-  /// A number of `executed`; NaN where it has none.
+  /// The number `name` of the row's "executed"; NaN if it has none.
   double executed(const char* name) const;
 
-  std::int64_t global_batch() const;  ///< images of one update
-  double base_rate() const;           ///< of the learning, after the warm-up
-  /// Updates of an epoch of `images`.
+  std::int64_t global_batch() const;  ///< images of one update, over all ranks
+  double base_rate() const;           ///< learning rate after the warm-up
+  /// Updates in an epoch of `images` images.
   std::int64_t steps_of(std::int64_t images) const { return images / global_batch(); }
-  /// From the start of the process to that of training.
+  /// Seconds from the start of the process to the start of training.
   std::optional<double> before_training() const;
   /// When the process was started, in seconds since 1970. Needs before_training() and an epoch.
   double started() const;

@@ -9,18 +9,18 @@
 
 namespace assay::mllog {
 
-/// What no result knows.
+/// What the submitter states, since a result file does not contain it.
 struct Submitter {
-  std::string organisation, platform;
-  std::string status;          ///< "onprem", "cloud", "preview", "research"
-  bool cache_cleared = false;  ///< the file system's cache, before the run
+  std::string organisation, platform;  ///< names for submission_org and submission_platform
+  std::string status;                  ///< "onprem", "cloud", "preview", "research"
+  bool cache_cleared = false;          ///< the file system's cache, before the run
 };
 
-/// The reasons why `row` is not a valid submission; empty if it is one.
+/// The reasons why `row` does not meet the rules for such a submission; empty if it does.
 std::vector<std::string> why_no_submission(const nlohmann::json& row);
 
-/// The lines ":::MLLOG {…}" of such a row. The clock starts with the process, before anything has
-/// read data.
+/// The log of a row for which why_no_submission() is empty: lines ":::MLLOG {…}". run_start is the
+/// start of the process, before any data are read.
 std::string log_of(const nlohmann::json& result, const nlohmann::json& row,
                    const Submitter& submitter);
 

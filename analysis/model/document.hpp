@@ -13,7 +13,8 @@ namespace assay {
 struct ModelOptions {
   std::string formula;
   std::map<std::string, std::string> references;  ///< column → level
-  /// launch, none, or a column; "": launch, if a launch has several rows, else none.
+  /// How the errors are clustered: by "launch", "none", or the name of a column; "": by launch if a
+  /// launch has several rows, else none.
   std::string cluster;
   std::vector<std::map<std::string, std::string>> predictions;  ///< column → value
   std::string command;

@@ -27,14 +27,14 @@ struct LeastSquares {
   std::vector<double> fitted, residuals, leverage;
   double squares = 0;     ///< sum of the squared residuals
   bool constant = false;  ///< whether the columns span the constant
-  bool perfect = false;   ///< residuals are rounding errors, from which no error can be estimated
+  bool perfect = false;   ///< residuals are mere rounding errors, which determine no standard error
 
   std::size_t n() const { return residuals.size(); }
   std::size_t df() const { return n() - independent.size(); }
   /// The fitted value for a row of all columns. Nothing where the observations do not determine it:
   /// the row breaks a dependence between columns that all observations have.
   std::optional<double> at(const std::vector<double>& row) const;
-  /// The values of the independent columns in such a row.
+  /// The values of the independent columns in a row of all columns.
   std::vector<double> independent_part(const std::vector<double>& row) const;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
-// A formula fitted to a frame, with its errors: what validation, predictions and notes start from.
+// A formula fitted to a frame, with its standard errors: the input of validation, predictions and
+// notes.
 
 #include <cmath>
 #include <nlohmann/json.hpp>

@@ -23,7 +23,7 @@ struct Formula {
   bool intercept = true;
   /// Without repetitions; main effects before interactions, then in the order of the formula.
   std::vector<Term> terms;
-  /// The columns that it names, without repetitions; the response first.
+  /// The columns in the formula, without repetitions; the response first.
   std::vector<std::string> columns() const;
 };
 

@@ -1,6 +1,5 @@
 #pragma once
-// Conversions between standard vectors and Eigen's types, for the files of this folder that
-// compute.
+// Conversions between standard vectors and Eigen's types.
 
 #include <Eigen/Dense>
 #include <algorithm>
@@ -11,8 +10,8 @@
 
 namespace assay {
 
-/// The smallest part of a column's length that must be independent of other columns; R's lm has the
-/// same limit.
+/// A column counts as independent if its component orthogonal to the other columns has at least
+/// this fraction of its length. R's lm has the same limit.
 inline constexpr double least_independent_part = 1e-7;
 
 inline Eigen::Map<const Eigen::VectorXd> as_vector(const std::vector<double>& values) {
@@ -47,7 +46,7 @@ inline Eigen::MatrixXd chosen_columns(const Columns& x, const std::vector<std::s
   return matrix;
 }
 
-/// The length of each column; at least 1e-300, so that it may divide.
+/// The length of each column, at least 1e-300, so that it can be a divisor.
 inline Eigen::VectorXd column_lengths(const Eigen::MatrixXd& matrix) {
   return matrix.colwise().norm().transpose().cwiseMax(1e-300);
 }

@@ -1,5 +1,5 @@
 #pragma once
-// What a reader must know about a fitted model besides its numbers.
+// Notes that a reader of a fitted model needs besides its numbers.
 
 #include <nlohmann/json.hpp>
 #include <string>

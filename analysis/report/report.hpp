@@ -1,6 +1,7 @@
 #pragma once
-// One HTML page of results and of what the other commands made of them. report_document holds all
-// that the page says (pure, tested); report_page puts it into the page; its script only renders.
+// `assay report`: one HTML page with results and with documents of other commands.
+// report_document() computes everything that the page shows; report_page() puts it into the page,
+// whose script only renders it.
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -23,26 +24,27 @@ struct ReportInput {
   std::string title;
   std::vector<NamedResult> results;
   std::vector<NamedDocument> documents;
-  std::vector<Baseline> baselines;  ///< beside the rows, instead of the rows' own
-  report::FleetSummary fleet{};     ///< of results of many nodes: `results` has chosen rows alone
+  std::vector<Baseline> baselines;  ///< shown beside the rows, instead of the rows' own
+  report::FleetSummary fleet{};     ///< for many nodes: `results` then has only the shown rows
 };
 
 /// Sorts files into results and documents by their "schema"; InputError as load_results and
-/// read_checked. Samples are left out once they are checked: the page has no use for them. Of a
-/// fleet (analysis/report/fleet.hpp) medians and the rows that need a look are kept.
+/// read_checked. Samples are dropped after they are checked, since the page does not show them. Of
+/// a fleet (analysis/report/fleet.hpp) only medians and the rows that need attention are kept.
 ReportInput load_report(const std::vector<std::string>& files);
 
-/// A part that no input has data for is absent. Texts of rows are indices into "strings".
+/// Parts without data are absent. Texts of rows are indices into "strings".
 nlohmann::json report_document(const ReportInput& input);
 
-/// JSON that can stand in a <script> element: nothing in it ends the element or begins a comment.
+/// JSON text that is safe in a <script> element: nothing in it ends the element or begins a
+/// comment.
 std::string script_json(const nlohmann::json& document);
 
-/// The page, from the template, style, scripts and (where it is there) Plotly in `assets`. Where
-/// Plotly is missing, the document is told ("plotly_reason") and the page has tables alone.
+/// The page, from the template, style, scripts and, if present, Plotly in `assets`. Without Plotly
+/// the document gets "plotly_reason", and the page has only tables.
 std::string report_page(nlohmann::json document, const std::filesystem::path& assets);
 
-/// Why a page made from `assets` has no plots; "" where it has.
+/// Why a page made from `assets` has no plots; "" if it has.
 std::string plots_missing(const std::filesystem::path& assets);
 
 }  // namespace assay

@@ -1,5 +1,5 @@
 #pragma once
-// Rows of an abandoned attempt: a job that is being ended may still write some.
+// Removes the late rows of abandoned attempts: a job that is being terminated may still write rows.
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -9,7 +9,7 @@
 
 namespace assay {
 
-/// Which process of a run an event or a row is of: benchmark, launch, attempt.
+/// The process of a run that an event or a row belongs to: benchmark, launch, attempt.
 using Process = std::tuple<std::string, int, int>;
 Process process_of(const nlohmann::json& event_or_row);
 
@@ -22,7 +22,8 @@ nlohmann::json abandoned_event(const std::string& benchmark, int launch, int att
 /// process may hold the journal's lock.
 std::vector<nlohmann::json> without_late_rows(std::vector<nlohmann::json> events);
 
-/// read_journal, of a run: every event checked (journal_check.hpp), without late rows.
+/// Reads the journal of a run: read_journal, with every event checked (journal_check.hpp) and late
+/// rows removed.
 std::vector<nlohmann::json> read_run(const std::filesystem::path& journal);
 
 }  // namespace assay

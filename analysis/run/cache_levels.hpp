@@ -1,5 +1,6 @@
 #pragma once
-// The levels of memory that a row's data may come from, and the working set that measures each.
+// The levels of the memory hierarchy that may limit a row, and the working set with which the
+// bandwidth of each is measured. Innermost level first; index levels.size() stands for main memory.
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -9,34 +10,36 @@ namespace assay {
 
 struct CacheLevel {
   std::string name;  ///< "L1"
-  double bytes = 0;  ///< of all instances that the threads can fill
+  double bytes = 0;  ///< capacity: sum of the instances that the threads can fill
 };
 
-/// Of a machine's "hardware", innermost first: data caches, an inner level with one instance a
-/// thread at most (what another core's cache holds comes through the levels outside of it), the
-/// last with all of them. A level that is not larger than the one inside of it holds nothing of its
-/// own and is left out. Empty where the machine does not tell its caches.
+/// The data caches of a processor, from "hardware" of an environment. Inner levels count at most
+/// one instance per thread, since data in another core's cache come through the outer levels; the
+/// last level counts all instances. A level that is not larger than the next inner one is left out,
+/// since it adds no capacity. Empty where the machine does not report its caches.
 std::vector<CacheLevel> cache_levels(const nlohmann::json& hardware, int threads);
 
-/// Of a device, by what its backend tells of it: the cache that all of its processors share. Those
-/// inside of it begin each kernel empty, so that whatever a run needs comes through this one.
+/// The cache of a device that all of its processors share, from what its backend reports. Its inner
+/// caches are empty at the start of each kernel, so all data of a run come through the shared
+/// cache.
 std::vector<CacheLevel> device_levels(const nlohmann::json& told);
 
-/// The innermost level that holds so much: an index into `levels`, their number for memory.
+/// The innermost level with a capacity of at least `bytes`.
 std::size_t level_of(double bytes, const std::vector<CacheLevel>& levels);
 /// "L2", "memory".
 std::string level_name(std::size_t level, const std::vector<CacheLevel>& levels);
 
-/// What a run of so many bytes must bring from `level` or from outside of it, whatever is kept
-/// inside of it between two runs.
+/// The bytes that a run with a working set of `bytes` must at least read from `level` or from
+/// outside of it: those that the inner levels cannot keep between two runs.
 double bytes_from(std::size_t level, double bytes, const std::vector<CacheLevel>& levels);
 
-/// Bytes to read over and over that lie in `level`, of which the levels inside of it keep little:
-/// four times what they hold, or halfway between both where there is no room for that.
+/// The working set with which the bandwidth of `level` is measured. It fits into `level`, and the
+/// inner levels hold little of it: four times their capacity or, where that does not fit, the mean
+/// of the two capacities.
 double probe_bytes(std::size_t level, const std::vector<CacheLevel>& levels);
 
-/// The levels that may bound a row whose data are hot: the one that holds them, and, where that is
-/// needed for a small part of them alone, the one inside of it.
+/// The levels that may limit a row whose data are hot: the level that holds them and, if only a
+/// small part of the data does not fit into the next inner level, that level too.
 std::vector<std::size_t> bounding_levels(double bytes, const std::vector<CacheLevel>& levels);
 
 }  // namespace assay

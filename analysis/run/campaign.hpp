@@ -1,6 +1,6 @@
 #pragma once
-// `assay run`: the cases of a suite, launched in interleaved rounds of separate processes, watched
-// to the last row.
+// `assay run`: starts the cases of a suite in interleaved rounds of separate processes, and
+// monitors these until every case has a row.
 
 #include <chrono>
 #include <cstdint>
@@ -18,60 +18,63 @@
 
 namespace assay {
 
-/// One executable, started in one way, and its cases, in the order of the suite.
+/// One executable, the command that starts it, and its cases in the order of the suite.
 struct PlannedBenchmark {
   std::string name;
   std::filesystem::path executable;
   std::vector<Case> cases;
-  std::string cases_hash{};  ///< of all that it lists in the suite: each process must find the same
-  std::vector<std::string> launcher{};  ///< words before the executable ("mpirun", "-n", "2")
-  /// Words between these and the executable that change its environment (LD_PRELOAD).
+  std::string
+      cases_hash{};  ///< of all its cases in the suite: each process must find the same hash
+  std::vector<std::string> launcher{};  ///< command prefix ("mpirun", "-n", "2")
+  /// Words between the launcher and the executable that change its environment (LD_PRELOAD).
   std::vector<std::string> preload{};
-  std::string shape{};  ///< of its processes ("2x4"), where a run has several
+  std::string shape{};  ///< of its process group ("2x4"), if the run has several shapes
 
-  /// Name among the benchmarks of a run: "collectives", "collectives-2x4".
+  /// The name of the benchmark within a run: "collectives", "collectives-2x4".
   std::string place() const { return shape.empty() ? name : name + "-" + shape; }
 };
 
 struct CampaignOptions {
   std::filesystem::path suite_file;    ///< absolute: children may run elsewhere
-  std::string suite_hash{};            ///< of its content, which each process must find, too
+  std::string suite_hash{};            ///< of its content: each process must find the same hash
   std::filesystem::path folder;        ///< holds journal.jsonl, plans and logs
   std::vector<std::string> launcher;   ///< of the first shape of processes
   std::vector<std::string> handed_on;  ///< {"--max-time", "2.5", …}: flags for every benchmark
   int launches = 1;
   std::uint64_t seed = 1;
   std::chrono::duration<double> timeout{};
-  /// No case runs later; the most informative ones (informative_order) then come first.
+  /// No case runs after this time. If it is set, the most informative cases (informative_order) run
+  /// first.
   std::optional<std::chrono::steady_clock::time_point> deadline{};
-  std::string label;  ///< before the progress of one of several runs
+  std::string label;  ///< printed before the progress lines, if several runs alternate
   Talk talk = Talk::normal;
 };
 
-/// The words that start a benchmark of the run, without those of one launch.
+/// The command that starts a benchmark of the run, without the flags of a launch (--plan,
+/// --journal, --launch, --attempt).
 std::vector<std::string> start_of(const PlannedBenchmark& benchmark,
                                   const CampaignOptions& options);
 
-/// The deadline has come; what is finished stands.
+/// Thrown at the deadline. Finished rows are in the journal.
 struct OutOfTime {};
 
-/// (launch, id) that have a row already.
+/// The pairs (launch, id) that already have a row.
 using Finished = std::set<std::pair<int, std::string>>;
 
-/// Random order that depends on the recorded seed, the round and the place alone, so that anybody
-/// can make it again.
+/// A random permutation of 0 .. count - 1. It depends only on the recorded seed, the launch and the
+/// place (0: benchmarks; i + 1: cases of benchmark i), so it is reproducible.
 std::vector<std::size_t> random_order(std::size_t count, std::uint64_t seed, int launch, int place);
 
 class Campaign {
  public:
   Campaign(CampaignOptions options, std::vector<PlannedBenchmark> benchmarks, Finished finished);
-  /// Runs what has no row yet of one launch. Throws Interrupted, OutOfTime, InputError (a benchmark
-  /// refuses its input) and std::system_error (the journal cannot be written); the journal stands
-  /// in any case.
+  /// Runs the cases of one launch that have no row yet. Throws Interrupted, OutOfTime, InputError
+  /// (a benchmark refuses its input), JournalLost and std::system_error (the journal cannot be
+  /// written). Rows that are finished stay in the journal.
   void run_round(int launch);
   /// Whether every case has its row in every launch.
   bool complete() const;
-  /// The ids of cases without a row in one of the launches, in the order of the suite.
+  /// The ids of the cases that lack a row in at least one launch, in the order of the suite.
   std::vector<std::string> left_out() const;
 
  private:
@@ -95,7 +98,7 @@ class Campaign {
   CampaignOptions options_;
   std::vector<PlannedBenchmark> benchmarks_;
   Finished finished_;
-  std::vector<std::string> rank_hosts_;  ///< of the last process group that told, by rank
+  std::vector<std::string> rank_hosts_;  ///< by rank, as the last process group reported them
   Progress progress_;
 };
 

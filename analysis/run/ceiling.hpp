@@ -1,6 +1,6 @@
 #pragma once
-// What the machine could have done at most for a row, from assay-stream's rows measured before and
-// after it (docs/method.md).
+// The ceiling of a row: the least time that the machine's peak arithmetic and bandwidth allow, from
+// rows of assay-stream that were measured before and after it (docs/method.md).
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -13,10 +13,10 @@ namespace assay {
 /// stream}.
 using Bracket = nlohmann::json;
 
-/// Gives the row its "ceiling", or null and the "ceiling_reason". `around`: the brackets measured
-/// before and after it, by their index in `brackets`; `otherwise`: the reason where there is none.
-/// A row that is twice as fast as an undisturbed ceiling becomes `failed`
-/// (core/result/impossible.hpp).
+/// Writes the "ceiling" of a row, or null and the "ceiling_reason". `around`: indices into
+/// `brackets` of those measured before and after the row. `otherwise`: the reason to write if
+/// `around` is empty. A row that is at least twice as fast as an undisturbed ceiling becomes
+/// `failed` (core/result/impossible.hpp).
 void add_ceiling(nlohmann::json& row, const std::vector<Bracket>& brackets,
                  const std::vector<std::size_t>& around, const nlohmann::json& environment,
                  const std::string& otherwise);

@@ -7,8 +7,9 @@
 
 namespace assay {
 
-/// The processor, whose ceilings `native` measures for every backend that computes on it, or a
-/// device, whose ceilings the row's own backend measures: no other program drives it alike.
+/// The backend and device that measure a ceiling. The ceilings of the processor are measured by
+/// `native` for all backends; those of another device by the row's own backend, since no other
+/// backend is known to use that device.
 struct CeilingPlace {
   std::string backend, device;
   auto operator<=>(const CeilingPlace&) const = default;
@@ -18,12 +19,12 @@ struct CeilingPlace {
 inline CeilingPlace ceiling_place(const std::string& backend, const std::string& device) {
   return device == "cpu" ? CeilingPlace{"native", device} : CeilingPlace{backend, device};
 }
-/// Of a row's "parameters".
+/// The place for a row with these "parameters".
 inline CeilingPlace ceiling_place(const nlohmann::json& parameters) {
   return ceiling_place(parameters.value("backend", ""), parameters.value("device", "cpu"));
 }
 
-/// What a backend tells of its device in an environment: {"gpu": its name, "l2_bytes", …}.
+/// What the backend reports about its device in an environment: {"gpu": its name, "l2_bytes", …}.
 inline nlohmann::json told_of(const CeilingPlace& place, const nlohmann::json& environment) {
   return environment.at("software")
       .value("libraries", nlohmann::json::object())

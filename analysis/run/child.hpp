@@ -1,6 +1,6 @@
 #pragma once
-// One benchmark process: started in a process group of its own, tied to the life of this process,
-// killed with all it started.
+// One benchmark process: started in its own process group, killed when this process ends, and
+// killed together with all processes that it started.
 
 #include <sys/types.h>
 
@@ -20,14 +20,14 @@ struct Ended {
   std::string text() const;
 };
 
-/// A log longer than this keeps so much of its beginning and of its end (Child::poll): what a
-/// process says must not fill the disk that the rows go to.
+/// A log that becomes longer than most_log_bytes is cut to kept_log_bytes of its beginning and of
+/// its end (Child::poll), so that the output of a process cannot fill the disk with the results.
 inline constexpr long most_log_bytes = 64L << 20, kept_log_bytes = 8L << 20;
 
 class Child final {
  public:
   /// Starts `command` (found along PATH) with stdout and stderr into files. InputError if it cannot
-  /// be started. Must be called by the thread that lives as long as the process: the kernel kills
+  /// be started. Must be called by a thread that lives as long as the child, since the kernel kills
   /// the child when that thread ends.
   Child(const std::vector<std::string>& command, const std::filesystem::path& out,
         const std::filesystem::path& err);
@@ -37,10 +37,11 @@ class Child final {
   Child& operator=(const Child&) = delete;
 
   pid_t pid() const { return pid_; }
-  /// How it ended, or nothing while it runs.
+  /// How the process ended, or nothing while it runs.
   std::optional<Ended> poll();
-  /// SIGKILL to the group and to every orphan that it left to us. With `grace`, SIGTERM first: a
-  /// launcher like mpirun then ends its ranks on other nodes, which no signal of ours can reach.
+  /// Sends SIGKILL to the group and to every orphan that this process adopted from it. With `grace`
+  /// above 0, SIGTERM is sent first, and so much time given: a launcher like mpirun then ends its
+  /// ranks on other nodes, which signals of this process do not reach.
   Ended kill(std::chrono::milliseconds grace);
 
  private:
@@ -49,24 +50,25 @@ class Child final {
   std::vector<std::filesystem::path> logs_;
 };
 
-/// Blocks the signals that the parent must not die of in the middle of a line, and adopts orphans.
-/// Once, before the first Child.
+/// Blocks the signals that wait_for_signal() handles, so that none ends this process in the middle
+/// of writing a line, and makes this process adopt orphans. To be called once, before the first
+/// Child.
 void prepare_parent();
 
-/// Sleeps until a child ends, a signal asks us to end, or `longest` is over. Returns the signal
-/// (SIGINT, SIGTERM, SIGHUP), or 0.
+/// Sleeps until a child ends, a signal asks this process to end, or `longest` is over. Returns the
+/// signal (SIGINT, SIGTERM, SIGHUP), or 0.
 int wait_for_signal(std::chrono::milliseconds longest);
 
-/// What a log holds behind the last end_of_case (core/base/standard_streams.hpp), at most its last
+/// The text in a log after the last end_of_case (core/base/standard_streams.hpp), at most its last
 /// MiB.
 std::string log_of_case(const std::filesystem::path& file);
 
-/// The last lines of a file behind the last end_of_case (core/base/standard_streams.hpp), at most
-/// `bytes`, control characters replaced: for the reason of a row.
+/// The last lines of this text, at most `bytes`, with control characters replaced: for the reason
+/// of a row.
 std::string tail_of(const std::filesystem::path& file, std::size_t bytes = 600);
 
-/// Runs a command to its end and returns its stdout. `error` gets the tail of its stderr, `ended`
-/// how it ended.
+/// Runs a command to its end and returns its stdout. `error` receives the tail of its stderr,
+/// `ended` how it ended. `scratch`: prefix of the names of two temporary files.
 std::string output_of(const std::vector<std::string>& command, const std::filesystem::path& scratch,
                       std::chrono::milliseconds timeout, Ended& ended, std::string& error);
 

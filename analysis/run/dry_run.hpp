@@ -8,12 +8,12 @@
 
 namespace assay {
 
-/// The ids of the cases, one a line, with the names that lists have for their problems.
+/// The ids of the cases, one per line, with the names of their problems in problem lists.
 std::string listed(RunPlan plan);
 
-/// Cases, launches, the commands that start them and an estimate of the time for timed
-/// iterations, for runs that take turns. A run that would be resumed counts what is left. Nothing
-/// is written beside the plans.
+/// Cases, launches, the commands that start them and an estimate of the time for timed iterations,
+/// of one run or of several alternating ones. For a run that would be resumed, only the remaining
+/// cases count. Writes nothing to the folders of the plans.
 std::string dry_run(std::vector<RunPlan> plans);
 
 }  // namespace assay

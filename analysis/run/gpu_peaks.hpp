@@ -1,15 +1,16 @@
 #pragma once
-// What the data sheets of GPUs promise (results-schema/gpu-peaks.json): a new GPU is a line there.
+// Peak rates from the data sheets of GPUs (results-schema/gpu-peaks.json). To add a GPU, add a line
+// there.
 
 #include <optional>
 #include <string>
 
 namespace assay {
 
-/// Operations a second by the data sheet of the device; none where it is unknown, or has none in
-/// this precision.
+/// Peak FLOP/s of a device in a precision; nothing where the device is unknown or its data sheet
+/// does not have this precision.
 std::optional<double> data_sheet_flops(const std::string& device, const std::string& precision);
-/// Bytes a second of its memory.
+/// Memory bandwidth in bytes per second; nothing where the device is unknown.
 std::optional<double> data_sheet_bandwidth(const std::string& device);
 
 }  // namespace assay

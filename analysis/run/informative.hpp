@@ -1,5 +1,5 @@
 #pragma once
-// Which cases to run first where time may not suffice for all.
+// The order of cases for a run with a time limit that may not suffice for all of them.
 
 #include <cstddef>
 #include <vector>
@@ -8,9 +8,10 @@
 
 namespace assay {
 
-/// An order in which each next case is the one with the most settings (of threads, precision,
-/// problem, …) that no case before it has; among equals those that the suite requires, then those
-/// that it names first. Whatever is left out at the end then repeats settings that were seen.
+/// Each next case is the one with the most settings (a value of threads, precision, problem, …)
+/// that no earlier case has; of equal cases, those that the suite requires come first, then those
+/// earlier in the suite. So the cases that are left out at the end repeat settings that were
+/// covered. Returns indices into `cases`.
 std::vector<std::size_t> informative_order(const std::vector<Case>& cases);
 
 }  // namespace assay

@@ -1,12 +1,12 @@
 #pragma once
-// Ends of a run that leave it to be resumed.
+// Reasons for which a run ends early and can be resumed.
 
 #include <stdexcept>
 
 namespace assay {
 
-/// A signal asked this process to end. Not an error: what is finished stands and the run can be
-/// resumed.
+/// A signal asked this process to end. Not an error: finished rows are in the journal, and the run
+/// can be resumed.
 struct Interrupted {
   int signal = 0;
 };

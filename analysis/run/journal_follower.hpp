@@ -10,10 +10,10 @@ namespace assay {
 
 class JournalFollower {
  public:
-  /// Starts behind what the file holds now.
+  /// Starts at the present end of the file.
   explicit JournalFollower(std::filesystem::path file);
-  /// Whole events appended since the last call; a line that is still being written waits for the
-  /// next one.
+  /// The events appended since the last call. A line that is not complete yet is returned by a
+  /// later call.
   std::vector<nlohmann::json> poll();
 
  private:

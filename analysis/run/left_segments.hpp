@@ -1,5 +1,5 @@
 #pragma once
-// Shared memory that a killed job leaves in /dev/shm.
+// Removes shared memory that a killed job left in /dev/shm.
 
 #include <set>
 #include <string>
@@ -7,16 +7,18 @@
 
 namespace assay {
 
-/// MPI's libraries remove their segments themselves, unless they are killed. What may be removed
-/// for them is what was not there before the job began, was mapped by a process of the job, and is
-/// mapped by nobody after its end. Of this host alone.
+/// MPI libraries remove their segments themselves, unless their processes are killed. Removed is
+/// only a segment of this host that did not exist before the job, was mapped by a process of the
+/// job, and is mapped by no process after the end of the job.
 class LeftSegments final {
  public:
-  /// To be made before the job is started.
+  /// To be constructed before the job is started.
   LeftSegments();
-  /// Notes what the processes below this one have mapped. To be called before they are killed.
+  /// Records the segments that the descendants of this process have mapped. To be called before
+  /// these are killed.
   void look();
-  /// Removes what is left when they are dead; the names of what was removed.
+  /// Removes the segments that are left, and returns their names. To be called when the processes
+  /// are dead.
   std::vector<std::string> remove() const;
 
  private:

@@ -1,6 +1,7 @@
 #pragma once
-// `assay run --per-node --local-results`: the nodes share no file system, so each writes into a
-// folder of its own disk, and `assay collect` brings the folders together over MPI.
+// `assay run --per-node --local-results`, for nodes without a shared file system: each node writes
+// into a folder on its local disk, and `assay collect` copies the folders to the first node over
+// MPI.
 
 #include <cstdint>
 #include <filesystem>
@@ -15,16 +16,18 @@ namespace assay {
 
 class LocalResults final {
  public:
-  /// `local`: of every node; `out`: of this process and of the first node. Both are absolute.
+  /// `local`: a folder on every node. `out`: a folder that this process and the first node see.
+  /// Both are absolute.
   LocalResults(Launcher launcher, std::filesystem::path local, std::filesystem::path out)
       : launcher_(std::move(launcher)), local_(std::move(local)), out_(std::move(out)) {}
 
   const std::filesystem::path& folder() const { return local_; }
-  /// Before anything is timed: CaseError if the results of `hosts` could not be collected. Forgets
-  /// the ends of earlier runs on the nodes.
+  /// To be called before anything is timed: CaseError if the results of `hosts` could not be
+  /// collected afterwards. Removes the marks of the ends of earlier runs on the nodes.
   void prepare(const std::set<std::string>& hosts, std::uint64_t nodes) const;
-  /// Collects from the nodes that answer now, some of which may be lost, and tells on stderr what
-  /// is not there. failed (7) where anything is not; then it stays on its node.
+  /// Collects the results of the nodes that answer now (`answering` finds their names), and reports
+  /// missing results on stderr. Returns failed (7) if anything is missing; it then stays on its
+  /// node.
   ExitCode collect(const std::function<std::set<std::string>()>& answering,
                    std::uint64_t nodes) const;
 

@@ -1,5 +1,5 @@
 #pragma once
-// Which ranks of a job that ended too early said nothing of it.
+// Finds the ranks of a job that ended too early without a report.
 
 #include <filesystem>
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace assay {
 
-/// The ranks of a job without a line "rank N on HOST: …" in `log` behind the last case that was
-/// ended: "rank 1 (process 4711 on NODE) did not report", "ranks 2, 3 on NODE did not report". A
-/// rank reports a failure of its own (core/measure/rank_failure.hpp) and a signal by which it is
-/// ended (core/base/signal_note.hpp); one that is killed, stopped or cut off cannot. `processes`
-/// and `hosts` are those of all ranks, by rank. "" for a job of one rank, and where all have
+/// The ranks without a line "rank N on HOST: …" in `log` after the last case that ended: "rank 1
+/// (process 4711 on NODE) did not report", "ranks 2, 3 on NODE did not report". A rank reports a
+/// failure of its own (core/measure/rank_failure.hpp) and a signal by which it is ended
+/// (core/base/signal_note.hpp); one that is killed, stopped or cut off cannot. `processes` (process
+/// ids) and `hosts`: of all ranks, by rank. "" for a job of one rank, and if all ranks have
 /// reported.
 std::string silent_ranks(const std::filesystem::path& log,
                          const std::vector<std::string>& processes,

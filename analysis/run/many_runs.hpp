@@ -1,6 +1,6 @@
 #pragma once
-// What `assay run --per-node` and `--pairs` share: runs as processes of their own, in folders below
-// one.
+// Common parts of `assay run --per-node` and `--pairs`: several runs, each a separate process with
+// its own folder below --out.
 
 #include <chrono>
 #include <filesystem>
@@ -15,43 +15,44 @@
 
 namespace assay {
 
-/// `assay run` and the flags of `given`, but for `but`.
+/// The command `assay run` with the flags of `given`, except those in `but`.
 std::vector<std::string> words_of_run(const Given& given, const std::vector<std::string>& but);
 
-/// The launcher that --launcher names. InputError for a command's words, and outside of the
-/// allocation that it needs.
+/// The launcher that --launcher names. InputError if --launcher is a command instead of a name, and
+/// if the launcher needs an allocation and there is none. `flag`: for the message.
 Launcher named_launcher(const Given& given, const std::string& flag);
 
-/// The absolute folder of --out, made, and held for this process. InputError for none.
+/// The absolute path of the folder of --out, which is created and locked for this process.
+/// InputError if --out is not given.
 std::filesystem::path folder_of_many(const Given& given, const std::string& flag);
 
-/// Runs a command to its end, with its words in LOG/<name>.out.txt and .err.txt. CaseError if it
-/// takes longer than `limit`: it is then killed. Interrupted, when a signal asks this process to
-/// end; the command's end is then waited for.
+/// Runs a command to its end, with its output in LOG/<name>.out.txt and .err.txt. CaseError if it
+/// takes longer than `limit` and was killed. Interrupted if a signal asked this process to end; the
+/// command has then ended.
 Ended wait_for_end(const std::vector<std::string>& command, const std::filesystem::path& log,
                    const std::string& name, std::optional<std::chrono::seconds> limit = {});
 
-/// When the result in a run's folder was written; nothing where there is none.
+/// The time when the result in a run's folder was written; nothing if there is no result.
 using Written = std::optional<std::filesystem::file_time_type>;
 Written written_in(const std::filesystem::path& folder);
 
-/// What one of many runs has left in its folder.
+/// The result in the folder of one of several runs.
 struct LeftRun {
   std::string name;
-  nlohmann::json result;  ///< null where there is none
-  std::string missing;    ///< why there is none
+  nlohmann::json result;  ///< null if it is missing
+  std::string missing;    ///< why it is missing
 };
-/// `before`: written_in the folder before the run began. A result that a node has not written anew
-/// is an earlier run's, not this one's.
+/// Reads the result of a run. `before`: written_in() of the folder before the run began; a result
+/// that was not written since then belongs to an earlier run, and counts as missing.
 LeftRun left_run(const std::filesystem::path& folder, const Written& before);
 
-/// The same of a node's run, which says its end in the folder: without that, a result there is one
-/// of an earlier run, or is not whole. `elsewhere`: where the node itself has its folder, if it is
-/// another one.
+/// The same for the run of a node, which writes a mark of its end into its folder: without the
+/// mark, a result there is of an earlier run or incomplete. `elsewhere`: the folder on the node
+/// itself, if it is another one (--local-results).
 LeftRun left_node(const std::filesystem::path& folder, const Written& before,
                   const std::filesystem::path& elsewhere = {});
 
-/// The gravest exit code of all: 7 where a result is missing.
+/// The most severe exit code of the runs; failed (7) if a result is missing.
 ExitCode code_of(const std::vector<LeftRun>& runs);
 
 }  // namespace assay

@@ -1,5 +1,5 @@
 #pragma once
-// `assay run --per-node` and `--pairs`: many runs of one suite at once, on every node of an
+// `assay run --per-node` and `--pairs`: concurrent runs of one suite, on every node of an
 // allocation, or on pairs of nodes.
 
 #include <filesystem>
@@ -13,21 +13,22 @@
 
 namespace assay {
 
-/// Starts `assay run` on every node at once through the launcher; each writes into OUT/<host name>.
-/// Prints which nodes have a result, and which are MISSING. The exit code that the rows of all
-/// nodes ask for, and 7 where a node is missing. With --local-results LOCAL each writes into
-/// LOCAL/<host name> of its node, and the folders are collected into OUT at the end.
+/// Starts `assay run` on all nodes at the same time through the launcher; each writes into
+/// OUT/<host name>. Prints which nodes have a result, and which are MISSING. Returns the exit code
+/// for the rows of all nodes, or 7 if a node is missing. With --local-results LOCAL each node
+/// writes into LOCAL/<host name> on its own disk, and the folders are collected into OUT at the
+/// end.
 int run_on_every_node(const Given& given);
 
-/// In OUT at the end of such a run: the name of each node on a line, also of those that are
-/// missing.
+/// File in OUT, written at the end of such a run: the names of all nodes, one per line, including
+/// missing ones.
 inline constexpr const char* node_list = "nodes.txt";
-/// Which of them have a result, and why the others are MISSING.
+/// A text for people: which nodes have a result, and why the others are MISSING.
 std::string report_of_nodes(const std::vector<LeftRun>& runs, const std::filesystem::path& folder);
 
-/// One node's part: `run` with --out OUT/<host name>, and without a trace of the launcher that has
-/// started it. Always 0: some launchers end all processes when one fails; the folder tells the
-/// rest.
+/// The process of one node: calls `run` with --out OUT/<host name>, and without the environment
+/// variables of the launcher that started it. Always returns 0, since some launchers end all
+/// processes when one fails; the outcome is in the folder.
 int run_as_node(Given given, const std::function<int(const Given&)>& run);
 
 /// Every two nodes, in rounds in which a node is in one pair at most: n - 1 rounds for an even
@@ -35,15 +36,17 @@ int run_as_node(Given given, const std::function<int(const Given&)>& run);
 std::vector<std::vector<std::pair<std::string, std::string>>> rounds_of_pairs(
     std::vector<std::string> nodes);
 
-/// Runs the suite on every pair of nodes, the pairs of a round at once, into OUT/<node>+<node>.
-/// Prints each pair that is slower than the median of all, and what nodes they have in common.
+/// Runs the suite on every pair of nodes, the pairs of a round at the same time, into
+/// OUT/<node>+<node>. Prints the pairs that are slower than the median of all pairs, and the nodes
+/// that these have in common.
 int run_on_pairs(const Given& given);
 
-/// In OUT at the end of such a run: the name of each pair on a line.
+/// File in OUT, written at the end of such a run: the names of all pairs, one per line.
 inline constexpr const char* pair_list = "pairs.txt";
-/// Prints which pairs are slow by more than `tolerance`, and by node; the exit code of it.
+/// Prints the pairs that are slower than the median by more than `tolerance` (a fraction), and
+/// their nodes. Returns the exit code.
 int report_pairs(const std::vector<LeftRun>& runs, double tolerance);
-/// What the suite allows, 0.1 where it says nothing.
+/// The tolerance of the suite; 0.1 if it has none.
 double tolerance_of_pairs(const std::filesystem::path& suite);
 
 }  // namespace assay

@@ -1,5 +1,5 @@
 #pragma once
-// Processes that are started with another allocator (core/program/allocator.hpp).
+// Starts processes with another memory allocator (core/program/allocator.hpp).
 
 #include <filesystem>
 #include <vector>
@@ -8,9 +8,9 @@
 
 namespace assay {
 
-/// The cases of a benchmark by their allocator, each part with what its processes are started with;
-/// none where there are no cases. Where the dynamic linker does not find an allocator, nothing is
-/// preloaded, and the cases tell that they are unsupported.
+/// Splits a benchmark by the allocator of its cases; each part has the command words that preload
+/// its allocator. Empty if there are no cases. If the dynamic linker does not find an allocator,
+/// nothing is preloaded, and its cases report that they are unsupported.
 std::vector<PlannedBenchmark> by_allocator(PlannedBenchmark benchmark,
                                            const std::filesystem::path& scratch);
 

@@ -1,5 +1,5 @@
 #pragma once
-// How the processes of a run are started: the launcher, and the shapes that it is asked for.
+// How the processes of a run are started: the launcher, and the shapes of the process groups.
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -11,31 +11,31 @@
 
 namespace assay {
 
-/// Processes of one shape: every benchmark of a run is started so once per launch.
+/// A process group of one shape. Every benchmark of a run is started in each shape once per launch.
 struct Processes {
   ProcessShape shape;
-  std::vector<std::string> words;  ///< before the executable ("mpirun", "-n", "2")
+  std::vector<std::string> words;  ///< command prefix ("mpirun", "-n", "2")
 };
 
-/// What a caller says of processes: it stands before what a suite says.
+/// The processes that the caller requests. They take precedence over those of the suite.
 struct ProcessRequest {
-  std::optional<std::string> launcher{};  ///< --launcher: a name, a file, or words
+  std::optional<std::string> launcher{};  ///< --launcher: a name, a file, or a command
   ProcessShape shape{};                   ///< fields that the caller sets
-  std::vector<std::uint64_t> ranks{};     ///< several numbers of ranks, a shape for each
+  std::vector<std::uint64_t> ranks{};     ///< several numbers of ranks, each a shape of its own
 };
 
-/// The shapes of a suite's "launch"; empty where it has none.
+/// The shapes of a suite's "launch"; empty if the suite has none.
 std::vector<ProcessShape> shapes_of(const nlohmann::json& launch);
 nlohmann::json shape_document(const ProcessShape& shape);
 
-/// One entry for each shape, at least one. A suite names shapes, never a command: where the caller
+/// One entry for each shape, at least one. A suite contains shapes, never a command: if the caller
 /// names no launcher, several ranks are started by mpirun. InputError for a shape that the launcher
-/// cannot be asked for.
+/// cannot start.
 std::vector<Processes> processes_of(const ProcessRequest& request,
                                     const std::vector<ProcessShape>& suite);
-/// The words of --launcher.
+/// The words of a command given by --launcher.
 std::vector<std::string> launcher_words(const std::string& text);
-/// Whether these words give a number of processes.
+/// Whether these words contain a number of processes ("-n 2").
 bool names_ranks(const std::vector<std::string>& words);
 
 }  // namespace assay

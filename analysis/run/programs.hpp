@@ -1,5 +1,5 @@
 #pragma once
-// The benchmark executables beside this one.
+// Finds the benchmark executables, by default those in the folder of this program.
 
 #include <chrono>
 #include <filesystem>
@@ -19,20 +19,20 @@ std::vector<std::string> benchmark_names(const std::filesystem::path& folder = e
 std::filesystem::path executable_of(const std::string& benchmark,
                                     const std::filesystem::path& folder = executable_folder());
 
-/// InputError with file and pointer for a benchmark that `folder` lacks, or a baseline that there
-/// is not.
+/// InputError with file and JSON pointer for a benchmark that is not in `folder`, or an unknown
+/// baseline.
 void check_suite_names(const nlohmann::json& suite, const std::filesystem::path& file,
                        const std::filesystem::path& folder);
 
 struct Listing {
   std::vector<Case> cases;
-  std::string hash;  ///< of all that is told of them (--cases-hash); empty: too old for the flag
+  std::string hash;  ///< of the listing (--cases-hash); empty if the program is older than the flag
 };
 
-/// The cases of a benchmark in a suite, as its executable tells them: it alone knows its
-/// dimensions and values. `scratch`: start of the names of two files for what it says.
-/// `suite_hash`: the content that the suite must have, "" for any. `more`: further flags.
-/// InputError in the executable's own words if it refuses the suite, CaseError if it cannot tell.
+/// The cases of a benchmark in a suite, as its executable lists them, since only that knows its
+/// dimensions and values. `scratch`: prefix of the names of two temporary files. `suite_hash`:
+/// required hash of the suite's content, "" for any. `more`: further flags. InputError with the
+/// executable's message if it refuses the suite, CaseError if it fails.
 Listing listed_cases(const std::filesystem::path& executable, const std::filesystem::path& suite,
                      const std::vector<std::string>& launcher, const std::filesystem::path& scratch,
                      std::chrono::duration<double> timeout, const std::string& suite_hash = "",

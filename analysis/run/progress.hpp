@@ -1,5 +1,5 @@
 #pragma once
-// What a person sees of a run while it goes on: one line a finished case on stderr.
+// The progress of a run on stderr: one line for each finished case.
 
 #include <chrono>
 #include <nlohmann/json.hpp>
@@ -11,10 +11,11 @@ namespace assay {
 
 class Progress {
  public:
-  /// `done` of `total` cases were finished by an earlier run. Without a terminal lines are
-  /// rate-limited: a log of a week's run stays readable. Rows that are not ok are always told.
-  /// `label` stands before the count, where several runs take turns. With Talk::quiet, only rows
-  /// that are wrong are reported, with Talk::verbose every row and what is started.
+  /// `done` of `total` cases were finished by an earlier run. If stderr is not a terminal, lines
+  /// are rate-limited, so that the log of a long run stays readable; rows that are not ok are
+  /// always printed. `label` is printed before the count if several runs alternate. Talk::quiet
+  /// prints only incorrect and failed rows, Talk::verbose every row and the commands that are
+  /// started.
   Progress(int done, int total, std::string label = "", Talk talk = Talk::normal);
   void row(const nlohmann::json& row);
   void note(const std::string& text);

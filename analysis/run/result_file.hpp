@@ -1,5 +1,5 @@
 #pragma once
-// The result file of a run, made from its journal.
+// Makes the result file of a run from its journal.
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -10,19 +10,20 @@
 
 namespace assay {
 
-/// The result document of a journal's events: header from its "run" event, one environment for each
-/// process that told one, every row with the index of its own, and the first of `baselines` that
-/// has a comparable number. InputError if the events hold no "run".
+/// The result document from the events of a journal: the header from the event "run", one
+/// environment for each process that reported one, and all rows, each with the index of its
+/// environment and the number of the first of `baselines` that has a comparable one. InputError if
+/// there is no event "run".
 nlohmann::json collect(const std::vector<nlohmann::json>& events,
                        const std::vector<Baseline>& baselines);
 
-/// Whether a resumed run repeats the case of a row: it failed or was ended by the time limit. A
-/// wrong result is a result, and stands.
+/// Whether a resumed run repeats the case of this row: its status is failed or timeout. An
+/// incorrect row is a finding, and is not repeated.
 bool may_be_repeated(const nlohmann::json& row);
 
-/// collect of a journal, checked as a reader of the file would before it is called good, then
-/// written to `file`.
-/// `left_out`: ids of cases that no time was left for, which the result lists.
+/// Writes collect() of a journal to `file` and returns it. The document passes the checks of
+/// read_result before it replaces `file`. `left_out`: ids of the cases that did not run before the
+/// time limit; the result lists them.
 nlohmann::json write_result(const std::filesystem::path& journal, const std::filesystem::path& file,
                             const std::vector<Baseline>& baselines,
                             const std::vector<std::string>& left_out = {});

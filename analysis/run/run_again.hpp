@@ -1,5 +1,5 @@
 #pragma once
-// The second step of a comparison: rows of two earlier runs, launched again.
+// The second step of a comparison: launches rows of earlier runs again.
 
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -10,17 +10,17 @@
 
 namespace assay {
 
-/// One side of a comparison: the result of its run, and the cases of it to run again.
+/// One side of a comparison: the result of its run, and the ids of the cases to run again.
 struct Again {
   nlohmann::json result;
   std::vector<std::string> ids;
-  Chosen chosen{};  ///< what may be executed: never what the file says
+  Chosen chosen{};  ///< programs and launcher; those that the result names are never executed
 };
 
-/// Runs the cases of each side again with `launches` launches, as its run was run (suite, flags),
-/// with the programs and the launcher that the caller chooses, interleaved with the other sides;
-/// returns the results, which are in `folder`/0, 1, … InputError where a run cannot be repeated
-/// here: another machine, a changed suite, other programs. Unfinished as run_side_by_side.
+/// Runs the cases of each side with `launches` launches, interleaved with the other sides, with the
+/// suite and flags of its run, and with the programs and launcher that the caller chooses. Returns
+/// the results, which are in `folder`/0, 1, … InputError if a run cannot be repeated here: another
+/// machine, a changed suite, other programs. Unfinished as run_side_by_side.
 std::vector<nlohmann::json> run_again(const std::vector<Again>& sides, int launches,
                                       const std::filesystem::path& folder);
 

@@ -8,8 +8,8 @@
 
 namespace assay {
 
-/// A folder for the logs of benchmarks that are only asked for their cases; removed with the
-/// object. One per process.
+/// A folder for the logs of benchmarks that only list their cases. It is removed by the destructor.
+/// At most one object per process.
 class Scratch final {
  public:
   Scratch() { std::filesystem::create_directories(folder); }

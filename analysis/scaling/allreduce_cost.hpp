@@ -1,6 +1,6 @@
 #pragma once
-// The time of allreduces over a network of levels, by algorithm: rounds in which every rank sends
-// at most one piece and receives at most one.
+// The time of an allreduce over a network with levels, by algorithm. An algorithm is a list of
+// rounds; in a round every rank sends at most one piece of the data and receives at most one.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,9 +16,9 @@ namespace assay::scaling {
 
 struct AlgorithmCost {
   std::string name;
-  /// On one level, without segments: p ranks, m bytes.
+  /// The time on one level, without segments: p ranks, m bytes, alpha and beta of the level.
   std::string formula;
-  std::string source;
+  std::string source;  ///< citation of the algorithm or of its cost
 };
 
 /// ring, halving_doubling, hierarchical, torus2d, ddl.
@@ -30,22 +30,24 @@ class AllreduceCost {
   /// that algorithm_costs() does not have.
   static Result<AllreduceCost> make(const std::string& algorithm, int ranks,
                                     const Network& network);
-  /// When each of these allreduces ends, which are made in this order: each rank begins one when it
-  /// has ended the one before.
+  /// The end of each of these allreduces, in seconds. They are executed in this order: each rank
+  /// begins one when it has ended the previous one.
   std::vector<double> ends(const std::vector<Asked>& asked, std::size_t element_bytes) const;
-  /// One allreduce alone.
+  /// The time of one allreduce.
   double seconds(std::int64_t elements, std::size_t element_bytes) const {
     return ends({{0, elements}}, element_bytes).front();
   }
-  /// Messages of one allreduce that ends() follows one by one; 0 where it counts rounds.
+  /// Number of messages of one allreduce that ends() simulates one by one; 0 where the time is a
+  /// sum over rounds.
   double followed() const;
 
-  /// What is divided into parts: everything, what the ranks of a node divide, or the remainder.
+  /// What is divided into parts: all elements, those that the ranks of a node divide evenly, or the
+  /// remainder of that division.
   enum class Of : std::uint8_t { all, even, rest };
-  /// Messages of one part each, `times` times. Where all rounds of the algorithm are such that all
-  /// ranks do the same (rings), `links` gives the time of a round. Else `to` and `receives` say by
-  /// rank what is sent (negative: nothing), since ranks that send less, or through a less busy
-  /// port, go ahead.
+  /// A round, repeated `times` times: messages of one part each. If all ranks do the same in every
+  /// round of the algorithm (rings), `links` gives the time of a round. Else `to` is, by rank, the
+  /// rank that it sends to (negative: none) and `receives` whether it receives, since ranks that
+  /// send less, or through a less busy port, run ahead.
   struct Round {
     int times;
     Of of;
@@ -55,7 +57,7 @@ class AllreduceCost {
     std::vector<char> receives;
   };
   struct Size {
-    double messages = 0, bytes = 0;  ///< of a part, on its way to one rank
+    double messages = 0, bytes = 0;  ///< of a part that is sent to one rank
   };
 
  private:
@@ -63,10 +65,10 @@ class AllreduceCost {
 
   explicit AllreduceCost(int ranks, const Network& network) : ranks_(ranks), network_(network) {}
   void add(int times, Of of, std::int64_t parts, const To& to);
-  /// Of ranks r, r + stride, …: `members` of them are a group. Each has 1/parts of the data.
+  /// Groups of `members` ranks r, r + stride, …. Each message has 1/parts of the data.
   static To ring_neighbour(int stride, int members);
   void add_ring(int stride, int members, std::int64_t parts, Of of, int times);
-  /// `first_only`: of the groups that begin at a multiple of `stride` alone.
+  /// `first_only`: only the groups that begin at a multiple of `stride`.
   void add_halving_doubling(int stride, int members, std::int64_t parts, Of of, bool first_only);
   void add_tree(int members);
   void add_hierarchical(int node);

@@ -1,5 +1,5 @@
 #pragma once
-// Allreduces followed message by message, for algorithms whose ranks get out of step.
+// Simulates allreduces message by message, for algorithms whose ranks do not proceed in step.
 
 #include <vector>
 
@@ -7,9 +7,9 @@
 
 namespace assay::scaling {
 
-/// When each of `asked` ends. A rank begins its next round when it has sent and received what the
-/// round has for it; a port serves messages in the order in which they begin. `sizes`: by
-/// allreduce and round.
+/// The end of each allreduce in `asked`, in seconds. A rank begins its next round when it has
+/// completed its send and its receive of this round; a port serves messages in the order in which
+/// they begin. `sizes`: [allreduce][round].
 std::vector<double> followed_ends(const Network& network, int ranks,
                                   const std::vector<AllreduceCost::Round>& rounds,
                                   const std::vector<Asked>& asked,

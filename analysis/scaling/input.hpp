@@ -1,6 +1,6 @@
 #pragma once
-// The input of the scaling model (results-schema/scale.schema.json): every number with its source,
-// a measured row or whoever says it.
+// The input of the scaling model (results-schema/scale.schema.json). Every number has its source: a
+// measured row, or a citation or assumption.
 
 #include <cstdint>
 #include <filesystem>
@@ -14,7 +14,7 @@
 
 namespace assay::scaling {
 
-/// A rank's computation for a batch.
+/// The computation of a rank for a batch of one size.
 struct BatchCompute {
   std::int64_t batch = 0;  ///< images
   Compute compute;
@@ -26,7 +26,7 @@ struct CurveInput {
   std::optional<std::int64_t> batch, global_batch;
 };
 
-/// A published point that the prediction is set beside.
+/// A published point with which the prediction is compared.
 struct Published {
   std::size_t curve = 0;
   std::string algorithm, quantity;  ///< efficiency, images_per_s or step_s
@@ -37,7 +37,7 @@ struct Published {
 
 struct ScaleInput {
   std::string name, description;
-  std::vector<std::string> files;     ///< the input, and the result files that it names
+  std::vector<std::string> files;     ///< paths of the input and of the result files in it
   std::vector<BatchCompute> compute;  ///< by batch
   std::vector<Bucket> buckets;
   std::size_t element_bytes = 4;
@@ -48,7 +48,7 @@ struct ScaleInput {
   std::vector<CurveInput> curves;
   std::vector<Published> published;
   /// Every number that the prediction depends on: name, value, unit, kind (measured, assumed or
-  /// computed), source, and of measured ones rows and fit ("inputs" of scaling.schema.json).
+  /// computed), source, and for measured ones rows and fit ("inputs" of scaling.schema.json).
   nlohmann::json sources = nlohmann::json::array();
 };
 
@@ -57,8 +57,8 @@ struct ScaleInput {
 std::filesystem::path find_scale_input(const std::string& name);
 
 /// Reads an input, and the result files that it names (relative to its folder). InputError with
-/// file and field for what breaks the schema or has no meaning, and for rows that cannot give what
-/// is asked of them.
+/// file and field for what violates the schema or is meaningless, and for rows from which a number
+/// cannot be derived.
 ScaleInput read_scale_input(const std::filesystem::path& file);
 
 }  // namespace assay::scaling

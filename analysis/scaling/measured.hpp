@@ -20,7 +20,7 @@ class MeasuredFiles {
   /// `folder`: file names are relative to it.
   explicit MeasuredFiles(std::filesystem::path folder) : folder_(std::move(folder)) {}
   const std::vector<Series>& series(const std::string& file);
-  /// Those that were read, with their folder.
+  /// The paths of the files that were read.
   std::vector<std::string> files() const;
 
  private:
@@ -32,9 +32,10 @@ struct MeasuredCompute {
   BatchCompute of;
   std::vector<std::string> rows;  ///< ids
 };
-/// The step of the row with this id, without its wait for input and its exposed communication: the
-/// median time, divided as the mean seconds of the phases are. `where` begins messages. InputError
-/// where no such row is ok, or where it is no training.
+/// The computation of a training step, from the row with this id: its median time without the wait
+/// for input and without exposed communication, divided in proportion to the mean times of the
+/// phases. `where`: prefix of messages. InputError if no such row is ok, or if it is not a
+/// training.
 MeasuredCompute measured_compute(MeasuredFiles& files, const std::string& file,
                                  const std::string& id, const std::string& where);
 
@@ -43,11 +44,11 @@ struct MeasuredLink {
   std::vector<std::string> rows;
   std::string what;  ///< "allreduce by ring, 2 ranks, mpi"
 };
-/// Alpha and beta of a message, from the rows whose ids contain a match of `pattern`: sizes of
-/// sendrecv, or of allreduce by an algorithm of algorithm_costs(), whose messages and bytes its
-/// cost counts. Least squares of the relative residuals. InputError for fewer than three sizes,
-/// rows that differ in more than their size, a poor line (R² below least_r_squared), and an alpha
-/// or beta that is not positive.
+/// Alpha and beta of a message, from the rows whose ids contain a match of `pattern`: several sizes
+/// of sendrecv, or of allreduce by an algorithm of algorithm_costs(), from which the numbers of
+/// messages and bytes follow. Least squares of the relative residuals. InputError for fewer than
+/// three sizes, rows that differ in more than their size, a poor fit (R² below least_r_squared),
+/// and an alpha or beta that is not positive.
 MeasuredLink measured_link(MeasuredFiles& files, const std::string& file,
                            const std::string& pattern, const std::string& where);
 

@@ -15,8 +15,9 @@ struct Level {
   int ranks = 0;     ///< of one group of this level, consecutive; the outermost: any number
   double alpha = 0;  ///< seconds
   double beta = 0;   ///< seconds per byte
-  /// Messages that may leave a group of the next inner level at a time at full speed (its network
-  /// ports); more of them share these evenly. Without meaning for the innermost level.
+  /// Number of messages that can leave a group of the next inner level at full speed at the same
+  /// time (its network ports). More messages share the ports evenly. Not used for the innermost
+  /// level.
   double links = 1;
 };
 
@@ -29,16 +30,17 @@ struct Network {
 /// The longest message of Assay's own algorithms: segment_bytes of comm/algorithms/schedule.hpp.
 inline constexpr std::int64_t assay_segment_bytes = 256 * 1024;
 
-/// What a message costs in a round in which others are under way. It takes alpha + beta * bytes;
-/// the ports that it shares pass one such message of each sender in shared * bytes (0: it shares
-/// none), since they are free while a sender spends its alpha.
+/// The cost of a message in a round with other messages. The message takes alpha + beta * bytes.
+/// The ports that it shares need shared * bytes for one such message of each of their senders (0:
+/// no port is shared), since a port is free while a sender spends its alpha.
 struct Link {
   double alpha = 0, beta = 0, shared = 0;
 };
 
-/// The group of a level that a rank belongs to; all ranks are one group of the outermost level.
+/// The number of the group of a level that a rank belongs to. All ranks are in one group of the
+/// outermost level.
 int group_of(const Network& network, int rank, std::size_t level);
-/// The innermost level of which both ranks are in one group.
+/// The innermost level at which both ranks are in the same group.
 std::size_t crossing(const Network& network, int a, int b);
 
 /// The costs of the messages of a round in which each rank r of `ranks` sends one to to(r), or none

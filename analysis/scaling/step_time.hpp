@@ -1,6 +1,6 @@
 #pragma once
-// The time of one step of data-parallel training: what of the gradients' allreduces computation
-// hides.
+// The time of one step of data-parallel training, and the part of the gradients' allreduces that
+// computation does not hide.
 
 #include <cstdint>
 #include <functional>
@@ -9,7 +9,7 @@
 
 namespace assay::scaling {
 
-/// What is summed over the ranks while what is computed.
+/// Which computation overlaps with the sums of gradients over the ranks.
 enum class Overlap : std::uint8_t {
   none,      ///< the sums begin when the backward pass has ended
   backward,  ///< each begins when its gradients are there
@@ -24,16 +24,16 @@ struct Compute {
   double seconds() const { return forward + backward + update; }
 };
 
-/// An allreduce of so many elements that may begin at `ready`.
+/// An allreduce of `elements` elements that may begin at `ready` (seconds).
 struct Asked {
   double ready = 0;
   std::int64_t elements = 0;
 };
 
-/// Gradients that one allreduce sums.
+/// The gradients that one allreduce sums.
 struct Bucket {
   std::int64_t elements = 0;
-  double ready = 1;  ///< the part of the backward pass after which they are all there
+  double ready = 1;  ///< fraction of the backward pass after which all of them are computed
 };
 
 /// Buckets of at least `least` elements (the last one excepted) of tensors in the order in which
@@ -43,15 +43,15 @@ std::vector<Bucket> buckets_of(const std::vector<std::int64_t>& tensors, std::in
 
 struct StepTime {
   double seconds = 0;
-  double communication = 0;  ///< sum of the allreduces
-  double exposed = 0;        ///< of a step beyond its computation
+  double communication = 0;  ///< sum of the times of the allreduces
+  double exposed = 0;        ///< time of the step beyond its computation
 };
 
-/// When each of these allreduces ends, which are made one after the other.
+/// The end of each of these allreduces, which are executed one after the other.
 using Allreduces = std::function<std::vector<double>(const std::vector<Asked>& asked)>;
 
-/// A bucket's allreduce begins when its gradients are there and the one before has ended, as on the
-/// one stream of NCCL or in Horovod's background thread.
+/// A bucket's allreduce begins when its gradients are computed and the previous one has ended, as
+/// with one NCCL stream or in Horovod's background thread.
 StepTime step_time(const Compute& compute, const std::vector<Bucket>& buckets, Overlap overlap,
                    const Allreduces& allreduces);
 

@@ -1,5 +1,6 @@
 #pragma once
-// Which parameters of the rows are columns of a table, and which are told once above it.
+// Which parameters of the rows are columns of a table, and which are constant and printed once
+// above it.
 
 #include <string>
 #include <vector>
@@ -15,19 +16,19 @@ struct Axes {
   std::vector<std::string> constants;
 };
 
-/// A parameter's text in a table; of the algorithm the one that ran.
+/// The text of a parameter in a table; for "algorithm", the one that ran.
 std::string axis_text(const Series& series, const std::string& name);
 
-/// The parameters that differ within a benchmark, those that everybody asks for first. A parameter
-/// that repeats the problem in every row is neither shown nor a constant. `by` has no column of
-/// its own. InputError with the nearest name if no row has the parameter `by`.
+/// The parameters that differ within a benchmark, in a fixed order of importance. A parameter that
+/// repeats the problem in every row is neither shown nor a constant. `by` has no column of its own.
+/// InputError with the nearest name if no row has the parameter `by`.
 Axes axes_of(const std::vector<Series>& all, const std::string& by);
 
-/// All parameters of the rows, those that everybody asks for first.
+/// All parameters of the rows, in the same order.
 std::vector<std::string> parameter_names(const std::vector<Series>& all);
 
-/// The axes with the columns that --columns asks for: {} leaves them, {"all"} is every parameter,
-/// else those named that are parameters.
+/// Applies --columns: {} changes nothing, {"all"} shows every parameter, else the named parameters
+/// are shown.
 void choose(Axes& axes, const std::vector<Series>& all, const std::string& by,
             const std::vector<std::string>& columns);
 

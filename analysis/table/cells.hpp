@@ -1,5 +1,6 @@
 #pragma once
-// What the tables share: a series' number with its unit, marks, and other systems' numbers for it.
+// Cells that several tables use: the number of a series with its unit and marks, and other systems'
+// numbers for it.
 
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -44,8 +45,8 @@ nlohmann::json beside(const Series& series, const Baseline* baseline, const std:
                       std::string* why = nullptr, Preference preference = Preference::same_way);
 Quantity quantity_of(const nlohmann::json& match);
 
-/// The mark of a ratio: of its worse side, and "?" where the other side does not give all that
-/// defines the work. `match` may be null.
+/// The mark of a ratio: the more severe mark of its two sides, and "?" if the other side does not
+/// specify the work completely. `match` may be null.
 std::string ratio_mark(const Series& series, const nlohmann::json& match);
 /// "2.50", with both absolutes "2.50 (5.00 s / 2.00 s)".
 std::string ratio_cell(const std::string& ratio, bool absolutes, const Quantity& over,
@@ -58,7 +59,7 @@ inline constexpr const char* printed_mark = "\u2020";
 /// The legend's line for a ratio that its source prints and that its own numbers contradict.
 std::string printed_note(const Series& series, const nlohmann::json& match);
 
-/// Whether the problem alone does not tell what was run.
+/// Whether the series are of several benchmarks.
 bool several_benchmarks(const std::vector<Series>& all);
 
 /// "3 ok, 1 failed"

@@ -1,5 +1,6 @@
 #pragma once
-// The table of the CORAL-2 documents: one system's settings as columns, another's rows below them.
+// `assay table --by PARAMETER --baseline SYSTEM`, the layout of the CORAL-2 tables: columns for the
+// values of a parameter on one system, lines for the rows of another.
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -30,13 +31,13 @@ struct Crossed {
   std::size_t left_out = 0;        ///< series whose problem no column has
 };
 
-/// Each series beside every column's number for the same work; that the parameter differs is no
-/// hindrance here, being what the table shows. InputError if no baseline's row has the parameter.
+/// Matches each series with every column's number for the same work, whatever its value of the
+/// parameter `by`. InputError if no baseline's row has the parameter.
 Crossed cross(const std::vector<NamedResult>& results, const std::vector<Series>& all,
               const std::vector<Baseline>& baselines, const std::string& by);
 
-/// For every problem a line with the columns' absolute values, below it a line for each series with
-/// its value and, in every column, the ratio of its time to the column's.
+/// For every problem, a line with the columns' absolute values, and below it a line for each series
+/// with its value and, in every column, the speedup of the column's system over it.
 std::string crossed_table(const std::vector<NamedResult>& results, const Crossed& crossed,
                           const std::vector<Series>& all, const TableOptions& options);
 

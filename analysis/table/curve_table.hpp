@@ -1,5 +1,5 @@
 #pragma once
-// Below a table with collectives: what alpha and beta their curves have.
+// The table of alpha and beta of collectives, printed below their rows.
 
 #include <string>
 #include <vector>

@@ -1,5 +1,6 @@
 #pragma once
-// What the tables with a line for each series share: choice of columns, width, footnotes, legend.
+// Common parts of the tables with a line for each series: choice of columns, width, footnotes,
+// legend.
 
 #include <string>
 #include <vector>
@@ -15,10 +16,10 @@ struct TableOptions;
 struct FieldTable {
   std::vector<Field> fields;
   std::vector<Series> rows;              ///< a line for each
-  std::vector<Series> folded;            ///< unsupported rows, a line for all of them
+  std::vector<Series> folded;            ///< unsupported rows, summarised in one line
   std::vector<std::string> headings{};   ///< by row: a line above it, where not empty; {}: none
-  std::vector<std::string> constants{};  ///< lines of the title: what all rows share
-  Legend legend{};                       ///< lines that stand before those of the columns
+  std::vector<std::string> constants{};  ///< lines of the title: properties that all rows share
+  Legend legend{};                       ///< lines before those of the columns
 };
 
 /// Title, table and legend. Columns as options.columns says; without it the fields that are shown,
@@ -26,7 +27,7 @@ struct FieldTable {
 std::string field_table(const std::vector<NamedResult>& results, const std::vector<Series>& all,
                         const FieldTable& table, const TableOptions& options);
 
-/// `constants` with what else all rows share: "all rows: …, launches 3, problems of
+/// `constants` and further properties that all rows share: "all rows: …, launches 3, problems of
 /// deepbench-train".
 std::vector<std::string> shared_by(const std::vector<Series>& rows,
                                    const std::vector<std::string>& constants);

@@ -1,5 +1,5 @@
 #pragma once
-// The columns that a table with a line for each series can have.
+// The columns of a table with a line for each series.
 
 #include <functional>
 #include <string>
@@ -14,18 +14,18 @@
 namespace assay {
 
 struct Field {
-  std::string key;  ///< its name for --columns
+  std::string key;  ///< name for --columns
   std::string title;
-  bool right = false;  ///< numbers
-  bool shown = true;   ///< where --columns is not given
-  /// Only a series with a number has it, and a column of it without any is left out.
+  bool right = false;  ///< aligned right, for numbers
+  bool shown = true;   ///< without --columns
+  /// Empty for series without a number; the column is left out if it is empty for all.
   bool measured = false;
-  /// Above 0: left out where the table is too wide, the greatest first.
+  /// Above 0: left out if the table is too wide, the greatest first.
   int spare = 0;
   std::function<std::string(const Series&, Legend&)> cell;
 };
 
-/// What the fields read. It must outlive them.
+/// The input of the fields, which must outlive them.
 struct FieldSource {
   const std::vector<NamedResult>& results;
   const std::vector<Series>& all;
@@ -34,11 +34,11 @@ struct FieldSource {
   bool absolutes = false;
 };
 
-/// All fields, in the order in which a table shows them: what was run, then what was measured, then
-/// the other systems' numbers.
+/// All fields, in the order of a table: what was run, then what was measured, then the numbers of
+/// other systems.
 std::vector<Field> fields_of(const FieldSource& source);
 
-/// The list that all problems are of ("deepbench-train"), which is then told once; else "".
+/// The problem list that all problems are from ("deepbench-train"), else "".
 std::string common_list(const std::vector<Series>& all);
 
 }  // namespace assay

@@ -1,6 +1,5 @@
 #pragma once
-// `assay table --layers`: what the operations of a network took, and how far each is from its
-// ceiling.
+// `assay table --layers`: the time of each operation of a network, and its part of the ceiling.
 
 #include <string>
 #include <vector>
@@ -10,8 +9,8 @@
 
 namespace assay {
 
-/// For each chosen row with layers, of the launch of the median time: its operations by kind and
-/// direction, then every layer, the longest first. InputError where no chosen row has any.
+/// For each selected row with layers, from the launch with the median time: its operations by kind
+/// and direction, then every layer, the longest first. InputError if no selected row has layers.
 std::string layer_table(const std::vector<NamedResult>& results, const TableOptions& options);
 
 /// Every layer of these launches as CSV: all digits, SI units without prefixes.

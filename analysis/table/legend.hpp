@@ -1,5 +1,5 @@
 #pragma once
-// What stands around a table: whose it is, and what its numbers mean.
+// The text around a table: its title, and the notes that explain its numbers.
 
 #include <map>
 #include <set>
@@ -10,16 +10,17 @@
 
 namespace assay {
 
-/// Below the table: each thing once, and the citations of a system as one.
+/// The notes below a table: each line once, and the citations of a system in one line.
 class Legend {
  public:
   void add(const std::string& line);
   void cite(const std::string& system, const std::string& citation);
-  /// What a baseline's note says beyond the table's own columns and marks.
+  /// Adds the part of a baseline's note that the columns and marks of the table do not already
+  /// show.
   void note(const std::string& system, const std::string& note, bool algorithm_shown);
   /// "[1]", the number of a reason among those below the table; equal reasons have one number.
   std::string footnote(const std::string& reason);
-  /// All that the other one says, after what this one says; it has no footnotes.
+  /// Appends the lines of `other`, which must have no footnotes.
   void merge(const Legend& other);
   std::string text(bool markdown) const;
 
@@ -29,12 +30,12 @@ class Legend {
   std::map<std::string, std::set<std::string>> citations_;
 };
 
-/// Explains the mark of a projection, where the row is one.
+/// Explains the mark of a projection, if the row is one.
 void explain_projection(const std::string& system, const nlohmann::json& row, Legend& legend);
-/// Explains the mark "?" of a ratio whose other side does not give all that defines the work.
+/// Explains the mark "?" of a ratio whose other side does not specify the work completely.
 void explain_not_given(const std::string& system, const nlohmann::json& match, Legend& legend);
 
-/// The systems, suites and times of the results, and the lines of what rows share.
+/// The systems, suites and times of the results, and the lines of `constants`.
 std::string table_title(const std::vector<NamedResult>& results,
                         const std::vector<std::string>& constants, bool markdown);
 

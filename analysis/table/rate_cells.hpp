@@ -1,5 +1,5 @@
 #pragma once
-// The cells of a table that say how fast, beside the time: rate and part of the ceiling.
+// The cells of a table for rates, and for the part of the ceiling.
 
 #include <optional>
 #include <string>
@@ -9,9 +9,10 @@
 
 namespace assay {
 
-/// The rate that a problem is about: bus bandwidth of a collective; operations, or bytes where it
-/// moves more of them than it does operations (STREAM); else the first rate of its row. A published
-/// row may have a rate and no time. The legend gets what the rate means.
+/// The main rate of a row: bus bandwidth of a collective; a rate that its problem declares
+/// (images_per_s); FLOP/s, or B/s if the problem moves more bytes than it executes operations
+/// (STREAM); else the first rate of the row. A published row may have a rate and no time. The
+/// legend gets what the rate means.
 std::string rate_cell(const Series& series, Legend& legend);
 std::optional<double> main_rate(const Series& series);
 
@@ -23,13 +24,13 @@ inline constexpr const char* bandwidths_note =
     "held against the bandwidth of a link.";
 
 bool has_ceiling(const Series& series);
-/// The median launch's fraction of its ceiling.
+/// The fraction of the ceiling: the median of the launches.
 std::optional<double> ceiling_fraction(const Series& series);
-/// "87 % memory": that fraction and what binds; "-" without one.
+/// "87 % memory": that fraction, and what limits the row; "-" without a ceiling.
 std::string ceiling_cell(const Series& series, Legend& legend);
 
-/// Tells, for each machine whose rows have ceilings, what they were measured to be and what its
-/// maker's documents promise.
+/// Adds to the legend, for each machine whose rows have ceilings, the measured ceilings and the
+/// theoretical ones from the vendor's documents.
 void note_ceilings(const std::vector<NamedResult>& results, const std::vector<Series>& all,
                    Legend& legend);
 

@@ -15,8 +15,8 @@ struct TableOptions {
   bool markdown = false;
   std::string by{};        ///< a parameter whose values become columns ("precision"), or ""
   bool absolutes = false;  ///< both absolute values in every cell that has a ratio
-  /// Columns by their keys, in this order; all_columns: each, and no row is folded; {}: those that
-  /// tell rows apart. With `by` the parameters alone are chosen.
+  /// Columns by their keys, in this order; all_columns: every column, and unsupported rows are not
+  /// folded; {}: the columns that tell rows apart. With `by`, only parameters can be chosen.
   std::vector<std::string> columns{};
   std::vector<std::string> filter{};  ///< clauses as of filtered()
   std::string sort{};                 ///< as of sort_by()
@@ -40,15 +40,15 @@ std::string render_csv(const std::vector<NamedResult>& results,
 nlohmann::json table_document(const std::vector<NamedResult>& results,
                               const std::vector<Baseline>& baselines, const TableOptions& options);
 
-/// The systems that stand beside the rows: those asked for, else those in the rows.
+/// The systems to show beside the rows: `baselines`, else those that the rows contain.
 std::vector<std::pair<std::string, const Baseline*>> systems_of(
     const std::vector<Series>& all, const std::vector<Baseline>& baselines);
 
-/// The results as `by` wants them: with a parameter "system" for that (the result's name where two
-/// are of one system).
+/// Prepares the results for `by`: for "system", each row gets a parameter "system" (the result's
+/// name if two results are of one system).
 std::vector<NamedResult> prepared(std::vector<NamedResult> results, const std::string& by);
 
-/// Their series, filtered and sorted.
+/// The series of the results, filtered and sorted by `options`.
 std::vector<Series> selected(const std::vector<NamedResult>& results, const TableOptions& options);
 
 }  // namespace assay

@@ -1,6 +1,6 @@
 #pragma once
-// The time of a whole (the convolutions of a network) from the rows of its problems, each as often
-// as the whole has it.
+// The total time of a whole (the convolutions of a network), from the rows of its problems, each
+// multiplied by the number of its occurrences.
 
 #include <string>
 #include <vector>
@@ -11,21 +11,22 @@
 namespace assay {
 
 struct Total {
-  Part part;                    ///< as its rows have it, but for the repeat
+  Part part;                    ///< as in its rows, except for the repeat
   const Series* any = nullptr;  ///< one of its rows: all have its parameters
   double seconds = 0, flops = 0;
-  /// "!" where a row of it was timed while other processes used the processors, else "~" where one
+  /// "!" if any of its rows was timed while other processes used the processors, else "~" if any
   /// was oversubscribed.
   std::string mark;
   std::string why;  ///< why there is none: a row is not ok, or problems are missing
 };
 
-/// For each list that stands for a whole, and each setting it ran with in one environment. A total
-/// without one of its parts would pass for the whole: it has no number.
+/// The totals of each problem list that describes a whole, for each combination of settings and
+/// environment. If a part is missing, the total has no number, since a partial sum would look like
+/// the total.
 std::vector<Total> totals_of(const std::vector<Series>& all);
 
-/// A table of them, a line each with the parameters that differ between them; "" where no row is
-/// part of a whole. `withheld`: totals without a number have a line, too, which says why.
+/// A table of the totals, with the parameters that differ between them; "" if no row is part of a
+/// whole. `withheld`: also print totals without a number, with the reason.
 std::string totals_table(const std::vector<NamedResult>& results, const std::vector<Series>& all,
                          bool withheld, bool markdown);
 

@@ -19,9 +19,9 @@ struct AlgorithmEntry {
   std::string_view name;  ///< the value of --algorithm
   std::string_view help;
   /// Collective. `transport` connects all ranks. `intra_node` connects the same ranks; a hybrid
-  /// uses it between the ranks of a node, as others use NCCL. It is the transport itself by
-  /// default, and with --intra-node shared_memory, which the hybrid creates itself. Both must
-  /// outlive the result.
+  /// algorithm splits it and uses it inside each node. It is the communicator that --intra-node
+  /// names; by default, and with --intra-node shared_memory (which the hybrid creates itself), it
+  /// is `transport`. Both must outlive the result.
   Result<std::unique_ptr<Communicator>> (*make)(Communicator& transport, Communicator& intra_node,
                                                 const Options& options);
 };
@@ -29,7 +29,8 @@ struct AlgorithmEntry {
 /// All algorithms in the order of their names, with `library`, the transport's own collectives.
 const std::vector<AlgorithmEntry>& algorithms();
 
-/// Fills in what is common to the "executed" of Assay's algorithms.
+/// Fills in the fields of `executed` that all of Assay's own algorithms share: the implementation
+/// ("Assay's " and `how`) and the types in which `call` reduces.
 void describe_own(const std::string& how, const Call& call, Executed& executed);
 
 /// Why an algorithm that reduces in host memory cannot run with these options (device buffers), or

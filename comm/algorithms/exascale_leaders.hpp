@@ -1,5 +1,6 @@
 #pragma once
-// The four ranks of a node that communicate with other nodes in exascale_hybrid.
+// The four ranks of a node that communicate with other nodes in exascale_hybrid (T. Kurth et al.,
+// Exascale Deep Learning for Climate Analytics, SC18, arXiv:1810.01993).
 
 #include <vector>
 

@@ -11,11 +11,11 @@
 
 namespace assay {
 
-/// Connects the ranks of this rank's node by what the user chose (--intra-node).
+/// The communicator between the ranks of this rank's node, as --intra-node chooses it.
 class IntraNode {
  public:
-  /// Collective. `all` connects all ranks and is split by nodes. With --intra-node shared_memory it
-  /// is the transport, and each node gets a shared-memory communicator over its part.
+  /// Collective. `all` connects all ranks and is split by nodes. With --intra-node shared_memory
+  /// `all` is the transport, and each node gets a shared-memory communicator over its ranks.
   static Result<IntraNode> make(Communicator& all, const Options& options);
   Communicator& operator*() const { return over_ ? *over_ : *node_; }
   Communicator* operator->() const { return &**this; }
@@ -39,7 +39,8 @@ class Hybrid {
   /// Visits this rank's steps of the allreduce `call` in order.
   virtual void steps(const Call& call, const VisitStep& visit) const = 0;
 };
-/// `device`: where the buffers are; an average needs host memory.
+/// `device`: "cpu" or "gpu", where the buffers are. why_not() refuses an average of device buffers,
+/// since the division is done in host memory.
 std::unique_ptr<Communicator> hybrid_communicator(Communicator& transport,
                                                   std::unique_ptr<Hybrid> hybrid,
                                                   const std::string& device);

@@ -16,7 +16,8 @@ inline constexpr int first_schedule_tag = 32256;
 struct ScheduledAlgorithm {
   std::string name;
   std::vector<Collective> takes;
-  /// Writes the steps of one rank. combine() of an `average` sums; `write` adds the scaling.
+  /// Writes the steps of one rank. For an average, combine() only sums, and `write` must add a
+  /// scale() at the end.
   std::function<void(const Call&, ScheduleBuilder&)> write;
 };
 

@@ -7,9 +7,10 @@
 
 namespace assay {
 
-/// Collective. `ranks` are on one node, carry the messages, and must outlive the result.
-/// `streamed`: whether long results are written past the caches; without it, prepare() measures
-/// which is faster.
+/// Collective. All of `ranks` must be on one node. They exchange control messages, and must outlive
+/// the result. `streamed`: whether long results are written by non-temporal stores; without it,
+/// prepare() measures which way is faster. Unsupported, with the same reason on all ranks, where
+/// shared memory cannot be allocated.
 Result<std::unique_ptr<Communicator>> shared_memory(Communicator& ranks,
                                                     std::optional<bool> streamed = {});
 

@@ -15,8 +15,8 @@ namespace assay {
 void streamed_copy(Buffer into, Buffer from);
 void streamed_fence();
 
-/// Only whole lines are stored in this way: parts of a line would be merged in memory.
-/// before_streamed_line: bytes before the first whole line of a destination.
+/// Only whole cache lines are stored with non-temporal stores, since a partial line would be merged
+/// in memory. before_streamed_line: bytes before the first whole line of a destination.
 inline constexpr std::size_t streamed_line = 64;
 inline std::size_t before_streamed_line(const void* destination) {
   return (streamed_line - reinterpret_cast<std::uintptr_t>(destination) % streamed_line) %

@@ -15,7 +15,7 @@
 
 namespace assay::gloo_transport {
 
-/// "0.5.0".
+/// The version of Gloo: "0.5.0".
 std::string version();
 
 class GlooCommunicator final : public KnownRanks {
@@ -42,7 +42,7 @@ class GlooCommunicator final : public KnownRanks {
   struct Transfer {
     std::unique_ptr<Message> message;
     bool sending = false;
-    std::future<void> waiting;  ///< of the thread that done() has started
+    std::future<void> waiting;  ///< result of the thread that done() started
     void wait();
   };
   Message& message(std::uintptr_t slot, Buffer data, bool sending);

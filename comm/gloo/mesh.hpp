@@ -19,7 +19,8 @@ class Mesh final : public gloo::Context {
   /// connects. Throws CaseError with Gloo's message.
   Mesh(Communicator& known, const std::string& interface);
 
-  /// Whether Gloo's thread yields to the caller's where both share a processor (SCHED_BATCH).
+  /// Whether Gloo's thread runs with SCHED_BATCH, so that the caller's thread has priority where
+  /// both share a processor.
   bool gives_way() const { return gives_way_; }
 
  private:

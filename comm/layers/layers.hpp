@@ -1,6 +1,6 @@
 #pragma once
-// The settings of assay-collectives for what lies over an algorithm: wire compression and fusion,
-// each a communicator over the one below, and the replay of gradients over both.
+// The settings of assay-collectives for the layers over an algorithm: wire compression and fusion,
+// each of which is a communicator over the one below, and the gradient replay over both.
 
 #include <cstdint>
 #include <memory>
@@ -17,15 +17,16 @@ namespace assay {
 /// compute (seconds of the replay's computation) and progress. The id omits each at its default.
 std::vector<Dimension> layer_dimensions();
 
-/// Brings the settings of equal work to one form: fusion, compute and progress apply to a replay
-/// only, whose problem is the sum of its tensors ("n25557032"). InputError for values that are not
-/// numbers, for unknown lists, and for a replay of another collective than allreduce.
+/// Normalises the settings, so that equal work has equal settings. fusion, compute and progress
+/// apply to a replay only; the problem of a replay is the total number of elements of its tensors
+/// ("n25557032"). InputError for values that are not numbers, for unknown lists, and for a replay
+/// of another collective than allreduce.
 void complete_layers(const Benchmark& benchmark, Settings& settings);
 
 /// Elements of each tensor of a list of problems, in the order of the list.
 std::vector<std::int64_t> replay_counts(const Benchmark& benchmark, const std::string& list);
 
-/// The replay that `options` ask for, if any.
+/// The replay that the setting "replay" names; nothing if it is "none".
 std::optional<ReplaySettings> replay_settings(const Benchmark& benchmark, const Options& options);
 
 /// `algorithm` with the wire compression and fusion that `options` ask for; `algorithm` itself

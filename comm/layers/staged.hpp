@@ -9,7 +9,7 @@
 
 namespace assay {
 
-/// For the implementation in the row's "executed".
+/// Appended to the implementation in the row's "executed".
 inline constexpr const char* staged_words = "staged through pinned host memory";
 
 /// `under` communicates host memory; the copies are ordered on `device`'s stream. A call in place

@@ -16,7 +16,8 @@ namespace assay::nccl {
 /// error message.
 void check(ncclResult_t result, const std::string& what, ncclComm_t of = nullptr);
 
-/// "2.28.9": of a version number as NCCL encodes it, and of the loaded library.
+/// The version as text ("2.28.9"): of a number as ncclGetVersion() encodes it, and of the loaded
+/// library.
 std::string version_text(int code);
 std::string version();
 

@@ -59,7 +59,7 @@ class OneCclCommunicator final : public KnownRanks {
   std::vector<std::vector<std::uintptr_t>> lines_;
 };
 
-/// "2021.13.1".
+/// The version of the loaded library: "2021.13.1".
 std::string version();
 /// The library's message for an error.
 std::string words(const ccl::exception& error);

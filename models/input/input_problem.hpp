@@ -1,5 +1,5 @@
 #pragma once
-// What one run of the input pipeline delivers.
+// The problem of the input pipeline: the batches that one run delivers.
 
 #include <cstdint>
 #include <map>
@@ -10,16 +10,17 @@
 namespace assay {
 
 struct InputSize {
-  std::int64_t images = 256;  ///< of one run, of all ranks
-  std::int64_t batch = 32;    ///< of each rank
-  std::int64_t side = 224;    ///< of an image that is delivered
+  std::int64_t images = 256;  ///< in one run, over all ranks
+  std::int64_t batch = 32;    ///< images in a batch of one rank
+  std::int64_t side = 224;    ///< height and width of a delivered image, in pixels
 };
 
-/// "n256mb32s224"; n may be left out (eight batches). InputError names what is wrong.
+/// Parses "n256mb32s224" (images, batch, side). Without n, a run has eight batches. InputError
+/// names the invalid field.
 InputSize parse_input(const std::string& text);
 std::string to_text(const InputSize& size);
 
-/// Images per second, from their files to fp32 batches.
+/// Reads, decodes and crops image files into fp32 batches. Its rate is images_per_s.
 class InputProblem final : public Problem {
  public:
   explicit InputProblem(const InputSize& size) : size_(size) {}
@@ -27,7 +28,7 @@ class InputProblem final : public Problem {
   std::string canonical() const override { return to_text(size_); }
   nlohmann::json json() const override;
   double flops() const override { return 0; }
-  double bytes() const override { return 0; }  ///< encoded ones are known after reading them
+  double bytes() const override { return 0; }  ///< the encoded size is unknown before reading
   std::map<std::string, double> amounts() const override;
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// The sets of images that programs read: each is opened once in a process.
+// The sets of images that programs read. A process opens each set once.
 
 #include <cstdint>
 #include <memory>
@@ -9,14 +9,17 @@
 
 namespace assay {
 
-/// Is a value of --data a generated set ("generated", "generated:n256c10w500h375q90files8")?
+/// Whether a value of --data is a generated set ("generated",
+/// "generated:n256c10w500h375q90files8").
 bool is_generated(const std::string& data);
-/// The normalised text with all fields: "generated:n256c10w500h375q90files8". InputError.
+/// The normalised text with all fields: n images of c classes, w x h pixels, JPEG quality q, in so
+/// many files ("generated:n256c10w500h375q90files8"). InputError for an invalid text.
 std::string generated_name(const std::string& data);
 
 /// A set by its path, by the canonical name that an earlier call gave, or by generated_name(). A
-/// generated one is written as TFRecord files of JPEG images into a folder of this process (below
-/// TMPDIR), which is removed when it ends. InputError: as open_samples(). CaseError: a full disk.
+/// generated set is written as TFRecord files of JPEG images into a folder of this process (below
+/// TMPDIR), which is removed when the process ends. InputError as open_samples(). CaseError if the
+/// disk is full.
 std::shared_ptr<const SampleSet> sample_set(const std::string& data,
                                             const SampleSetOptions& options, std::uint64_t seed);
 

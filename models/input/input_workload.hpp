@@ -1,5 +1,5 @@
 #pragma once
-// The input pipeline alone as a workload: a consumer that takes batches as a trainer does.
+// The input pipeline as a workload: a consumer takes batches as a trainer does.
 
 #include <cstdint>
 #include <memory>
@@ -12,16 +12,17 @@ namespace assay {
 
 struct InputRun {
   PipelineSettings pipeline;
-  std::int64_t batches = 8;  ///< of this rank in one run
-  double step_seconds = 0;   ///< that the consumer waits with each batch, as for an accelerator
-  bool cold = false;         ///< before each run the files leave the page cache
+  std::int64_t batches = 8;  ///< that this rank takes in one run
+  double step_seconds = 0;   ///< the consumer sleeps after each batch, in place of a training step
+  bool cold = false;         ///< drop the files from the page cache before each run
 };
 
 /// One run starts the pipeline at the first batch of an epoch and takes all batches, so nothing is
-/// made before the clock runs. Checked runs compare every image of theirs with reference_decode(),
-/// bit by bit (CRC-32C of each), and its label and its place in the order of the epoch. New inputs
-/// are another epoch: other images in each batch, and other crops. `ranks` outlives the workload.
-/// CaseError: not enough memory; cold, but the page cache kept the files.
+/// prepared before the timer starts. A verified run compares every image with reference_decode(),
+/// bit for bit (by its CRC-32C), and checks its label and its position in the order of the epoch.
+/// New inputs are another epoch: other images in each batch, and other crops. `ranks` must outlive
+/// the workload. CaseError if memory does not suffice, or if `cold` and the files stay in the page
+/// cache.
 std::unique_ptr<Workload> input_workload(std::shared_ptr<const SampleSet> set, const InputRun& run,
                                          Communicator& ranks, std::map<std::string, double> amounts,
                                          double create_seconds);

@@ -1,5 +1,5 @@
 #pragma once
-// What reading and decoding images cost while something was timed, for a row.
+// The cost of reading and decoding images during the timed regions, as metrics of a row.
 
 #include <map>
 #include <optional>
@@ -13,17 +13,20 @@
 
 namespace assay {
 
-/// Adds up what the pipeline and the system count between begin() and end(). Threads work ahead: in
-/// a short time they may do less, or more, than what is taken in it needs.
+/// Adds up the counters of the pipeline and of the operating system between begin() and end().
+/// Threads read ahead, so in a short interval they may process fewer or more images than are taken.
 class Reading {
  public:
   void begin(const PipelineCounters& counters);
-  /// `seconds`: of what was timed. `counters` as in begin(), of the same start().
+  /// `seconds`: length of the timed region. `counters`: of the same pipeline as in begin(), not
+  /// restarted in between.
   void end(const PipelineCounters& counters, double seconds);
 
   bool any() const { return images_ > 0; }
 
-  /// Of all ranks; nothing where no image was taken. Collective.
+  /// stall_percent (of the time, the largest of the ranks), and means per image over all ranks:
+  /// encoded bytes, seconds of reading and of decoding, and, where the system reports it, bytes
+  /// from the device. Empty if no image was taken. Collective.
   std::map<std::string, Metric> metrics(Communicator& ranks, std::int64_t bad_samples) const;
 
  private:
@@ -34,8 +37,8 @@ class Reading {
   bool io_known_ = true;
 };
 
-/// Makes these files leave the page cache. CaseError where more than a tenth of them stays there: a
-/// row that says `cold` must be so.
+/// Drops these files from the page cache. CaseError if more than a tenth of their pages stays
+/// there, since a row with page_cache=cold must not be measured with cached files.
 void make_cold(const std::vector<std::string>& files);
 
 }  // namespace assay

@@ -1,5 +1,5 @@
 #pragma once
-// Principal components of a table that is spread over ranks.
+// Principal components of a table whose rows are distributed over the ranks. d: number of features.
 
 #include <memory>
 #include <vector>
@@ -11,43 +11,45 @@
 
 namespace assay {
 
-/// What both methods give, the same on every rank.
+/// The result of both methods, equal on all ranks.
 struct Components {
   std::vector<double> mean;        ///< [d]
   std::vector<double> variances;   ///< [d] eigenvalues of the covariance matrix, descending
   std::vector<double> directions;  ///< [d, d]: row j is the unit eigenvector of variance j, its
                                    ///< element of largest magnitude positive
   explicit Components(std::int64_t features);
-  /// Becomes what no result is.
+  /// Fills all values with NaN.
   void poison();
 };
 
-/// How exactly a method resolves the variances.
+/// The precision to which a method resolves the variances.
 struct Resolution {
   DataType type = DataType::fp64;  ///< of the loaded table
-  double roundoff = 0;             ///< of the arithmetic that sums the rows
-  /// Errors are relative to the largest variance ("gram"), or to its root ("tsqr"), which resolves
-  /// variances down to the square of that.
+  double roundoff = 0;             ///< unit roundoff of the arithmetic that sums the rows
+  /// False ("gram"): errors are relative to the largest variance. True ("tsqr"): standard
+  /// deviations have errors relative to the largest one, so variances are resolved down to the
+  /// square of that relative error.
   bool of_roots = false;
 };
 
-/// Part of the largest variance (or of its root) by which rounding errors may move a result: a
-/// random walk of n roundings and those of an eigensolver (docs/method-analytics.md).
+/// Bound of the rounding errors of a result, relative to the largest variance (or to its square
+/// root, if of_roots): a random walk of n = `rows` roundings, and the errors of an eigensolver
+/// (docs/method-analytics.md).
 double error_of_components(double rows, double features, const Resolution& resolution);
 
-/// Whether `components` are those of the table, from its rows (not from what was loaded): mean,
-/// residual, orthogonality, trace and order. Collective.
+/// Checks that `components` are those of the table: mean, residual, orthogonality, trace and order.
+/// Reads the rows of `table` again, not the loaded ones. Collective.
 Verification verify_components(const Components& components, const Table& table, RowRange mine,
                                const Resolution& resolution, RankCalls& ranks, int threads,
                                std::uint64_t seed);
 
-/// The mean of rank 0's first rows, which keeps sums of squares small where a mean is large.
-/// `buffer`: room for the rows as they are stored. Collective.
+/// The mean of rank 0's first rows (at most 256). It is subtracted from all rows, so that sums of
+/// squares lose no digits where the mean is large.
 class Shift {
  public:
   Shift(Device& device, Tensor& x, RowRange mine);
   void prepare(RankCalls& ranks) { ranks.prepare(values_); }
-  const std::vector<double>& find(RankCalls& ranks);
+  const std::vector<double>& find(RankCalls& ranks);  ///< [d]; collective
 
  private:
   Device& device_;
@@ -57,11 +59,13 @@ class Shift {
   std::vector<double> decoded_, values_;
 };
 
-// The operations that the methods are made of. d x d alone, fp64 costs nothing beside the rows.
-/// gram: of a rank's rows.
+// The linalg problems of the methods. Those of d x d matrices are computed in fp64, since they cost
+// little compared with the passes over the rows.
+/// gram: the moments of a rank's rows.
 LinalgProblem moments_of(std::int64_t rows, std::int64_t features, Precision precision);
 LinalgProblem eigh_of(std::int64_t features);
-/// tsqr: of a block of rows of [1, x - shift] below the triangle of those before.
+/// tsqr: the QR factorization of a block of rows of [1, x - shift] below the triangle of the blocks
+/// before.
 LinalgProblem qr_block_of(std::int64_t features);
 
 /// CORAL-2's method: one pass for the moments, one allreduce of the packed triangle, then the
@@ -71,7 +75,8 @@ Result<std::unique_ptr<Analysis>> gram_pca(const AnalysisCase& from);
 /// over ranks, and its singular values: variances below the roundoff of the largest one are kept.
 Result<std::unique_ptr<Analysis>> tsqr_pca(const AnalysisCase& from);
 
-/// What both report.
+/// The metrics of both methods: the largest and the smallest standard deviation, and the number of
+/// variances that `error` does not resolve.
 std::map<std::string, Metric> metrics_of(const Components& components, double error,
                                          const Resolution& resolution);
 /// Sorts by descending variance and fixes the signs. `columns`: directions as columns, variances

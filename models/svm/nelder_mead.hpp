@@ -1,8 +1,8 @@
 #pragma once
 // Minimisation without derivatives (J. A. Nelder and R. Mead, A simplex method for function
 // minimization, The Computer Journal 7, 1965), with the coefficients, the first simplex and the
-// order of steps of R's optim (which contracts whenever a reflection does not give the least
-// value), with which CORAL-2 trains its support vector machine.
+// order of steps of R's optim, with which CORAL-2 trains its support vector machine. (optim
+// contracts whenever a reflection does not give the least value.)
 
 #include <functional>
 #include <span>
@@ -14,8 +14,8 @@ class NelderMead {
  public:
   explicit NelderMead(std::size_t dimensions);
   /// Minimises `function` from `x`, into which the best point goes, until `most` evaluations were
-  /// made or all values of the simplex are equal to within 1e-8 of the first one. Returns the least
-  /// value. Allocates nothing.
+  /// made, or the values of the simplex differ by at most 1e-8 times the first one. Returns the
+  /// least value. Allocates nothing.
   double minimise(const std::function<double(std::span<const double>)>& function,
                   std::span<double> x, int most);
   int evaluations() const { return evaluations_; }
@@ -25,7 +25,7 @@ class NelderMead {
   double evaluate(std::span<const double> x);
   void first_simplex(std::span<const double> x);
   void step();
-  /// centre + factor (from - centre), into `to`; its value.
+  /// Writes centre + factor (from - centre) to `to`, and returns the function's value there.
   double along(double factor, std::span<const double> from, std::span<double> to);
   void replace_worst(std::span<const double> by, double value);
   void shrink();

@@ -21,15 +21,15 @@ namespace assay {
 struct SvmSettings {
   bool nelder_mead = false;  ///< else Newton's method
   double cost = 1;           ///< C
-  double gap = 1e-3;         ///< Newton: stop at P - D <= gap P
-  int evaluations = 500;     ///< at most
+  double gap = 1e-3;         ///< Newton: stop where P - D <= gap * P
+  int evaluations = 500;     ///< of P, at most
 };
 
-/// What is known of P and D at one w.
+/// The values of P and D at one w.
 struct SvmValue {
   double primal = 0;
   double dual = 0;               ///< of a = t C s, with the best t in [0, 1]
-  double smooth = 0;             ///< P with the smoothed hinge
+  double smooth = 0;             ///< P with the smoothed hinge function
   std::vector<double> gradient;  ///< of `smooth`
   double gap() const { return (primal - dual) / primal; }
 };
@@ -37,17 +37,17 @@ struct SvmValue {
 /// The result of a run, the same on every rank.
 struct SvmSolution {
   std::vector<double> w;  ///< [d + 1]
-  double slope = 0;       ///< of the smoothed hinge that gave the dual solution; 0: none did
+  double slope = 0;       ///< of the smoothed hinge that gave the dual solution; 0: there is none
   double objective = 0;   ///< P(w)
   double gap = 0;         ///< (P - D) / P; 1 where there is no dual solution
   int evaluations = 0;    ///< passes over the table for P
   int steps = 0;          ///< Newton's: passes for the Hessian matrix
-  /// Of all ranks, over all passes: rows of which P, and of which the curvature was computed, also
-  /// those of a part of the table.
+  /// Rows for which P, and for which the curvature was computed: sums over all ranks and all
+  /// passes, including passes over a part of the table.
   double evaluated_rows = 0, curved_rows = 0;
 };
 
-/// The operations on a rank of `rows` rows: of P, and of its curvature.
+/// The linalg problems on a rank with `rows` rows: P, and its curvature.
 LinalgProblem hinge_of(std::int64_t rows, std::int64_t features, Precision precision);
 LinalgProblem hessian_of(std::int64_t rows, std::int64_t features, Precision precision);
 
@@ -58,12 +58,12 @@ class SvmObjective {
   /// Unsupported where the case's backend lacks an operation.
   static Result<std::unique_ptr<SvmObjective>> make(const AnalysisCase& from, double cost,
                                                     bool with_hessian);
-  /// The same of the first 1 / `part` of the rows of every rank, each with the weight of the rows
-  /// that it stands for; it reads the tensors x and y of `whole`, which must outlive it. Null where
-  /// these are too few rows to tell anything of all.
+  /// The same for a sample of the table: the first 1 / `part` of the rows of every rank, weighted
+  /// so that the sum estimates that of all rows. It reads the tensors x and y of `whole`, which
+  /// must outlive it. Null where the sample would be too small to be useful.
   static Result<std::unique_ptr<SvmObjective>> make_part(const AnalysisCase& from, double cost,
                                                          SvmObjective& whole, std::int64_t part);
-  /// `rows`: of all ranks.
+  /// `rows`: number of rows of all ranks.
   SvmObjective(const AnalysisCase& from, double rows, double cost, std::unique_ptr<Step> hinge,
                std::unique_ptr<Step> hessian);
 
@@ -76,7 +76,8 @@ class SvmObjective {
   std::size_t dimensions() const { return static_cast<std::size_t>(d_) + 1; }
   void prepare();
   void poison();
-  /// One pass over the table. slope 0: the primal alone is known.
+  /// One pass over the table, at `w` [d + 1]. slope: of the smoothed hinge; 0: only the primal is
+  /// computed. Collective.
   void evaluate(std::span<const double> w, double slope, SvmValue& value);
   /// The part of the Hessian matrix of the sum that rows with 0 < s < 1 make at the last evaluated
   /// w: [d + 1, d + 1], to be multiplied by C slope.
@@ -91,14 +92,15 @@ class SvmObjective {
   std::vector<double> sums_, slope_, curvature_, packed_;
 };
 
-/// Newton's method on the smoothed hinge, whose width shrinks until the duality gap is reached
-/// (Chapelle, Training a support vector machine in the primal, Neural Computation 19, 2007).
+/// Newton's method on the smoothed hinge, whose width shrinks until the duality gap is reached (O.
+/// Chapelle, Training a support vector machine in the primal, Neural Computation 19, 2007).
 class SvmNewton {
  public:
   explicit SvmNewton(std::size_t dimensions);
-  /// w = 0 and the first slope.
+  /// Sets w = 0 and the first slope.
   void start(SvmSolution& solution) const;
-  /// From solution.w and solution.slope on.
+  /// Iterates from solution.w and solution.slope until the duality gap or the number of evaluations
+  /// of `settings` is reached.
   void run(SvmObjective& objective, const SvmSettings& settings, SvmSolution& solution);
 
  private:
@@ -109,8 +111,8 @@ class SvmNewton {
   double slope_ = 1, curved_rows_ = 0;
 };
 
-/// The value at the result, and how far a run was checked: primal, dual and accuracy from the
-/// table, in fp64, by arithmetic of its own. Collective.
+/// The verification of a solution: primal, dual and accuracy, computed from the table in fp64 by
+/// independent arithmetic. Collective.
 struct SvmCheck {
   Verification verification;
   double accuracy = 0, objective = 0, gap = 0;
@@ -118,8 +120,8 @@ struct SvmCheck {
 SvmCheck verify_svm(const SvmSolution& solution, const SvmSettings& settings, const Table& table,
                     const RowPass& mine, RankCalls& ranks);
 
-/// `table` with labels of -1 and +1, of a table with labels of 0 and 1 or of -1 and +1. InputError,
-/// when it is read, for any other label, with its row.
+/// `table`, whose labels are 0 and 1 or -1 and +1, with labels -1 and +1. InputError with the row
+/// when another label is read.
 std::unique_ptr<Table> signed_labels(std::unique_ptr<Table> table);
 
 Result<std::unique_ptr<Analysis>> make_svm(const AnalysisCase& from, const SvmSettings& settings);

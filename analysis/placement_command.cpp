@@ -19,9 +19,10 @@ int placement(const Given& given) {
 
 Command placement_command() {
   return {"placement",
-          "Print host, rank, cores and threads of this process (run asks its launcher so).",
+          "Print host, rank, cores and threads of this process (`assay run` checks its launcher "
+          "with it).",
           {{"--threads", "OpenMP threads to try", "N", "none"},
-           {"--device", "text in the name of a device that a backend must reach", "TEXT", "none"}},
+           {"--device", "text in the name of a device that a backend must have", "TEXT", "none"}},
           &placement,
           {{"assay placement --threads 1", "prints what this process may use"}}};
 }

@@ -24,8 +24,9 @@ int stopped(const Given& given) {
 Command stopped_command() {
   return {
       "stopped",
-      "List this host's stopped processes with a word in their command (run asks all hosts so).",
-      {{"WORD", "a word of the command, as a whole", "WORD", "", true}},
+      "List this host's stopped processes with a word in their command (`assay run` starts it on "
+      "all hosts).",
+      {{"WORD", "an argument of the command, complete", "WORD", "", true}},
       &stopped,
       {{"assay stopped journal.jsonl", "lists stopped processes with this word in their command"}}};
 }

@@ -112,9 +112,9 @@ std::string why_not_together(const CollectiveSettings& settings, const Options& 
       return intra_node + " reads host memory (--intra-node). Use --device cpu.";
   }
   if (settings.registered && wire != "none")
-    return "--wire sends from buffers of its own. Use --buffers ordinary.";
+    return "--wire sends from its own buffers. Use --buffers ordinary.";
   if (settings.registered && options.get("fusion", "0") != "0")
-    return "--fusion sends from buffers of its own. Use --buffers ordinary.";
+    return "--fusion sends from its own buffers. Use --buffers ordinary.";
   if (settings.registered && intra_node != "same")
     return "buffers are registered with the transport, not with " + intra_node +
            " (--intra-node). Use --buffers ordinary.";

@@ -85,7 +85,7 @@ std::optional<std::string> why_not_bound(const Settings& settings) {
   if (settings.at("device") == "cpu")
     return why_not_placed({"any", smt}, std::stoi(settings.at("threads")));
   if (smt == "any") return std::nullopt;
-  return "hardware threads of a core are a processor's. Leave --smt out.";
+  return "--smt applies to the processor only. Leave --smt out.";
 }
 
 /// N of --scale 1/N; 1 of "1".

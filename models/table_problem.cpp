@@ -68,7 +68,7 @@ std::int64_t rows_of_all(const TableSize& size, int ranks, std::size_t element_b
     rows = product({{"each", size.each}, {"ranks", ranks}}, "the number of rows", complain);
   if (size.bytes > 0) rows = size.bytes / size.features / static_cast<std::int64_t>(element_bytes);
   if (rows < 1)
-    complain("{} bytes hold not one row of {} features. Give a larger size.", size.bytes,
+    complain("{} bytes are less than one row of {} features. Give a larger size.", size.bytes,
              size.features);
   product(
       {{"rows", rows}, {"features + 1", size.features + 1}, {"features + 1", size.features + 1}},

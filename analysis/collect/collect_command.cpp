@@ -35,22 +35,21 @@ int collect_runs(const Given& given) {
 }  // namespace
 
 Command collect_command() {
-  return {
-      "collect",
-      "Bring the runs in the nodes' local folders into one folder, over MPI: a process on each "
-      "node sends LOCAL/<host name>, the first one writes DIR/<host name>. `assay run "
-      "--per-node --local-results LOCAL` starts it by itself.",
-      {{"LOCAL", "folder on every node with a run in LOCAL/<host name>", "LOCAL", "", true},
-       {"--prepare",
-        "before a run: find out whether its files could be collected, and send nothing", "", ""},
-       {"--out", "existing folder that the first process sees", "DIR", "", true, false,
-        output_group}},
-      &collect_runs,
-      {{"assay collect /tmp/assay --out results",
-        "brings /tmp/assay/<host name> of each node that a launcher has started it on to "
-        "results/<host name>"}},
-      "0 all nodes are collected, 2 bad usage, or names of hosts that are equal or no names of "
-      "folders, 7 a node has no files, or they cannot be had or written"};
+  return {"collect",
+          "Copy the runs in the nodes' local folders into one folder, over MPI: a process on each "
+          "node sends LOCAL/<host name>, the first one writes DIR/<host name>. `assay run "
+          "--per-node --local-results LOCAL` starts it by itself.",
+          {{"LOCAL", "folder on every node with a run in LOCAL/<host name>", "LOCAL", "", true},
+           {"--prepare",
+            "before a run: check whether its files could be collected, and send nothing", "", ""},
+           {"--out", "existing folder that the first process sees", "DIR", "", true, false,
+            output_group}},
+          &collect_runs,
+          {{"assay collect /tmp/assay --out results",
+            "copies /tmp/assay/<host name> of each node to results/<host name>; a launcher starts "
+            "it on every node"}},
+          "0 all nodes are collected, 2 bad usage, or host names that are equal or cannot be names "
+          "of folders, 7 a node has no files, or they cannot be read or written"};
 }
 
 }  // namespace assay

@@ -48,10 +48,10 @@ Message Mail::receive(int from) {
   Request first = ranks_.receive(bytes_at(head.data(), sizeof head), from, head_tag, stream_);
   ranks_.wait(first);
   const auto damaged = [&](const char* what) {
-    return CaseError(fmt::format(
-        "a message of rank {} arrived damaged ({}). The transport of the launcher's MPI is not to "
-        "be trusted here; the files are still on their nodes.",
-        from, what));
+    return CaseError(
+        fmt::format("a message of rank {} arrived damaged ({}). The launcher's MPI does not "
+                    "transfer messages correctly here; the files are still on their nodes.",
+                    from, what));
   };
   const auto [kind, bytes, sum] = head;
   if (kind < static_cast<std::uint64_t>(Kind::ask) ||

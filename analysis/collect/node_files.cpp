@@ -205,8 +205,8 @@ std::string why_not_folder_name(const std::string& host) {
            c == '_' || c == '.';
   });
   if (plain && host.front() != '.' && host.front() != '-') return "";
-  return "a host's name is to be the name of its folder: letters, digits, '-', '_' and '.', and "
-         "no '.' or '-' at its beginning";
+  return "its folder gets this name, which may have only letters, digits, '-', '_' and '.', and "
+         "must not begin with '.' or '-'";
 }
 
 void send_files(const fs::path& folder, const Earlier& earlier, const TakeMessage& sink) {
@@ -220,7 +220,7 @@ void send_files(const fs::path& folder, const Earlier& earlier, const TakeMessag
     }
     if (is_at_work(folder))
       throw NodeFault(
-          fmt::format("an `assay run` is still at work in {}. Wait for its end", folder.string()));
+          fmt::format("an `assay run` is still running in {}. Wait for its end", folder.string()));
     fault = why_not_continued(folder, earlier);
     if (!fault.empty()) throw NodeFault(fault);
     const Listed listed = files_below(folder);

@@ -101,7 +101,7 @@ class NodeFolder::OutFile {
 
   void write(std::string_view bytes) {
     if (bytes.size() > left_)
-      throw CaseError(fmt::format("{}: more bytes arrived than its head has", file_.string()));
+      throw CaseError(fmt::format("{}: more bytes arrived than announced", file_.string()));
     for (std::size_t done = 0; done < bytes.size();) {
       const ssize_t count = ::write(number_, bytes.data() + done, bytes.size() - done);
       if (count < 0 && errno != EINTR) throw unwritable(file_, errno);

@@ -45,20 +45,20 @@ class Head {
                       "Leave out one of them.",
                       earlier->second, file.string(), id));
     if (run.contains("gathered"))
-      throw InputError(fmt::format(
-          "{} was gathered already (its nodes could not be told from those of other files). Give "
-          "the files that it was made of.",
-          file.string()));
+      throw InputError(
+          fmt::format("{} was gathered already (its nodes could not be distinguished from those of "
+                      "other files). Give the files that it was made of.",
+                      file.string()));
     if (!gathered_.empty() && statistics_of(run) != statistics_of(common_))
-      throw InputError(fmt::format(
-          "{} has version {} of the statistics, files before it have {} (one file has one "
-          "version). Measure the nodes with one version of Assay.",
-          file.string(), statistics_of(run), statistics_of(common_)));
+      throw InputError(
+          fmt::format("{} has version {} of the statistics, earlier files have {} (a file has a "
+                      "single version). Measure the nodes with one version of Assay.",
+                      file.string(), statistics_of(run), statistics_of(common_)));
     if (!gathered_.empty() && row_form_of(run) != row_form_of(common_))
-      throw InputError(fmt::format(
-          "{} has rows of form {}, files before it have {} (one file has one form). Measure the "
-          "nodes with one version of Assay.",
-          file.string(), row_form_of(run), row_form_of(common_)));
+      throw InputError(
+          fmt::format("{} has row ids of form {}, earlier files have {} (a file has a single "
+                      "form). Measure the nodes with one version of Assay.",
+                      file.string(), row_form_of(run), row_form_of(common_)));
     environments += result["environments"].size();
     std::set<std::string> hosts;
     for (json& environment : result["environments"]) {

@@ -24,10 +24,10 @@ std::vector<std::string> expected_nodes(const Given& given) {
   if (const auto file = value_of(given, "node-file")) {
     std::ifstream stream(*file);
     if (!stream)
-      throw InputError(fmt::format(
-          "--node-file {} cannot be read (is it there?). Give a file with a node's name on each "
-          "line.",
-          *file));
+      throw InputError(
+          fmt::format("--node-file {} cannot be read (does it exist?). Give a file with a node's "
+                      "name on each line.",
+                      *file));
     const std::size_t before = names.size();
     for (std::string line; std::getline(stream, line);) {
       const std::size_t from = line.find_first_not_of(" \t\r");

@@ -39,10 +39,8 @@ std::string set_up_lines(const Given& given) {
   if (!file) return "";
   std::ifstream stream(*file);
   if (!stream)
-    throw InputError(
-        fmt::format("--setup {} cannot be read ({}). Name a file with lines of a "
-                    "shell.",
-                    *file, std::strerror(errno)));
+    throw InputError(fmt::format("--setup {} cannot be read ({}). Name a file with shell commands.",
+                                 *file, std::strerror(errno)));
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
@@ -117,7 +115,7 @@ std::string number_of_ended(const Launcher& launcher, const Job& job, const fs::
 
 int without_result(const Job& job, const std::string& number) {
   std::cerr << fmt::format(
-      "assay job: job {} has ended without a result. What is finished is kept in {}; the same "
+      "assay job: job {} has ended without a result. Finished rows are kept in {}; the same "
       "command submits the rest again.\n",
       number, job.folder.string());
   return static_cast<int>(ExitCode::failed);
@@ -206,8 +204,7 @@ int job(const Given& line) {
   try {
     return collect_job(given, launcher, job, script);
   } catch (const Interrupted&) {
-    std::cerr << "assay job: stopped; the job itself goes on. The same command without --submit "
-                 "leaves it alone.\n";
+    std::cerr << "assay job: interrupted; the submitted job continues.\n";
     return static_cast<int>(ExitCode::failed);
   }
 }
@@ -217,19 +214,19 @@ int job(const Given& line) {
 Command job_command() {
   return {
       "job",
-      "Write a suite's run as a batch job, and submit it if wanted.",
-      grouped(
-          {{"Suite", {{"SUITE", "suite file, or the name of a suite", "SUITE", "", true}}},
-           {"Processes", process_flags()},
-           {"Job",
-            {{"--time", "limit of the job's time: minutes, MM:SS or HH:MM:SS", "TIME", "", true},
-             {"--queue", "queue or partition", "NAME", "the site's"},
-             {"--account", "project that pays", "NAME", "the site's"},
-             {"--setup", "file with lines of a shell before the run (modules)", "FILE", ""},
-             {"--run", "further flags of `assay run`, e.g. \"--launches 5\"", "FLAGS", ""},
-             {"--submit", "submit the job, follow it, and print its result", "", ""}}},
-           {output_group,
-            {{"--out", "folder of the run and of the script job.sh", "DIR", "", true}}}}),
+      "Write a batch job that runs a suite, and optionally submit it.",
+      grouped({{"Suite", {{"SUITE", "suite file, or the name of a suite", "SUITE", "", true}}},
+               {"Processes", process_flags()},
+               {"Job",
+                {{"--time", "time limit of the job: minutes, MM:SS or HH:MM:SS", "TIME", "", true},
+                 {"--queue", "queue or partition", "NAME", "the site's"},
+                 {"--account", "project that pays", "NAME", "the site's"},
+                 {"--setup", "file with shell commands to execute before the run (modules)", "FILE",
+                  ""},
+                 {"--run", "further flags of `assay run`, e.g. \"--launches 5\"", "FLAGS", ""},
+                 {"--submit", "submit the job, follow it, and print its result", "", ""}}},
+               {output_group,
+                {{"--out", "folder of the run and of the script job.sh", "DIR", "", true}}}}),
       &job,
       {{"assay job smoke --launcher slurm --nodes 2 --ranks-per-node 1 --time 30 --out "
         "results/smoke",

@@ -16,27 +16,27 @@ const std::vector<std::string> bindings = {"core", "numa", "socket", "none"};
 }  // namespace
 
 std::vector<Flag> process_flags() {
-  return {{"--site",
-           "a machine's file, or its name (see `assay list sites`): launcher, placement, expected "
-           "ceilings, and the name that results carry",
-           "SITE", "none"},
-          {"--launcher",
-           "how processes are started: a name (see `assay list launchers`), a launcher's file, or "
-           "a command, e.g. \"mpirun -n 2\"",
-           "LAUNCHER", "mpirun for several ranks"},
-          {"--ranks",
-           "ranks of benchmarks that use several, started by the launcher; several numbers: every "
-           "case with each",
-           "N,...", "the suite's", false, true},
-          {"--nodes", "nodes that the ranks are on", "N", "the suite's"},
-          {"--ranks-per-node", "ranks on each node", "N", "the suite's"},
-          {"--hosts", "nodes of the allocation to use, all of them by default", "NAME,...", "all"},
-          {"--threads-per-rank", "cores that each rank gets", "N", "the launcher's"},
-          {.name = "--bind",
-           .help = "what each rank is bound to; asked for, and checked before anything is timed",
-           .value = "PLACE",
-           .otherwise = "the launcher's",
-           .choices = bindings}};
+  return {
+      {"--site",
+       "a machine's file, or its name (see `assay list sites`): launcher, placement, expected "
+       "ceilings, and the name that results carry",
+       "SITE", "none"},
+      {"--launcher",
+       "how processes are started: a name (see `assay list launchers`), a launcher's file, or "
+       "a command, e.g. \"mpirun -n 2\"",
+       "LAUNCHER", "mpirun for several ranks"},
+      {"--ranks",
+       "number of ranks for benchmarks that use several; a list runs every case with each number",
+       "N,...", "the suite's", false, true},
+      {"--nodes", "number of nodes", "N", "the suite's"},
+      {"--ranks-per-node", "ranks on each node", "N", "the suite's"},
+      {"--hosts", "nodes of the allocation to use, all of them by default", "NAME,...", "all"},
+      {"--threads-per-rank", "cores that each rank gets", "N", "the launcher's"},
+      {.name = "--bind",
+       .help = "what each rank is bound to; checked before anything is timed",
+       .value = "PLACE",
+       .otherwise = "the launcher's",
+       .choices = bindings}};
 }
 
 ProcessRequest process_request(const Given& given) {

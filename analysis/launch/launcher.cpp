@@ -185,7 +185,7 @@ std::vector<std::string> Launcher::one_per_node(std::uint64_t nodes) const {
   const json& pattern = document_.at("one_per_node");
   if (pattern.empty() && nodes > 1)
     throw InputError(
-        fmt::format("the launcher {} reaches one node, not {} ({}). Choose another: {}.", name(),
+        fmt::format("the launcher {} can use one node, not {} ({}). Choose another: {}.", name(),
                     nodes, document_.at("description").get<std::string>(), join(names(), ", ")));
   return filled(pattern, {{"nodes", std::to_string(nodes)}});
 }
@@ -196,8 +196,7 @@ void Launcher::expect_allocation() const {
   const std::string variable = allocation.at("variable");
   if (std::getenv(variable.c_str()) == nullptr)
     throw InputError(fmt::format(
-        "the launcher {} works within an allocation only, and this is none ({} is not set). Get "
-        "one: {}.",
+        "the launcher {} works only within an allocation of nodes ({} is not set). Get one: {}.",
         name(), variable, allocation.at("how").get<std::string>()));
 }
 
@@ -212,14 +211,14 @@ std::vector<std::string> Launcher::allocated_nodes(const fs::path& scratch) cons
     constexpr std::chrono::seconds patience(30);
     text = output_of(words, scratch, patience, ended, said);
     if (ended.signalled || ended.code != 0)
-      throw CaseError(fmt::format("the names of the allocated nodes cannot be had (`{}` {}{}{})",
+      throw CaseError(fmt::format("the names of the allocated nodes are unavailable (`{}` {}{}{})",
                                   join(words, " "), ended.text(), said.empty() ? "" : ": ", said));
   } else {
     const std::string variable = list.begin().value();
     const char* value = std::getenv(variable.c_str());
     if (value == nullptr)
-      throw CaseError(
-          fmt::format("the names of the allocated nodes cannot be had ({} is not set).", variable));
+      throw CaseError(fmt::format(
+          "the names of the allocated nodes are unavailable ({} is not set).", variable));
     text = list.contains("file") ? text_of_file(value) : value;
   }
   std::replace(text.begin(), text.end(), ' ', '\n');

@@ -41,25 +41,25 @@ std::map<std::string, std::vector<const PlacedProcess*>> by_host(
 std::string number_fault(const ProcessShape& shape, const std::vector<PlacedProcess>& found) {
   const std::uint64_t ranks = shape.all_ranks();
   if (ranks != 0 && found.size() != ranks)
-    return fmt::format("{} processes were started, {} were asked for", found.size(), ranks);
+    return fmt::format("{} processes were started, {} were requested", found.size(), ranks);
   std::set<int> numbers;
   for (const PlacedProcess& process : found) {
     if (process.size != static_cast<int>(found.size()))
       return fmt::format(
-          "{} believes to be one of {} processes, not of {}: the launcher's variables are unknown "
-          "(\"variables\" in its file names them)",
+          "{} found {} processes, not {}: the environment variables of the launcher are unknown "
+          "(its file lists them in \"variables\")",
           place_of(process), process.size, found.size());
     if (!numbers.insert(process.rank).second)
       return fmt::format("two processes have the rank {}", process.rank);
   }
   const auto hosts = by_host(found);
   if (shape.nodes != 0 && hosts.size() != shape.nodes)
-    return fmt::format("the processes are on {} nodes, {} were asked for", hosts.size(),
+    return fmt::format("the processes are on {} nodes, {} were requested", hosts.size(),
                        shape.nodes);
   if (shape.ranks_per_node != 0)
     for (const auto& [host, theirs] : hosts)
       if (theirs.size() != shape.ranks_per_node)
-        return fmt::format("{} processes are on {}, {} were asked for", theirs.size(), host,
+        return fmt::format("{} processes are on {}, {} were requested", theirs.size(), host,
                            shape.ranks_per_node);
   return "";
 }
@@ -68,7 +68,7 @@ std::string binding_fault(const ProcessShape& shape, const PlacedProcess& proces
   const std::size_t wanted = std::max<std::uint64_t>(1, shape.threads);
   const auto wrong = [&](const char* what, const std::vector<int>& numbers, std::size_t most) {
     return numbers.size() <= most ? std::string()
-                                  : fmt::format("{} may use the {} {}, it was to be bound to {}",
+                                  : fmt::format("{} may use the {} {}, but should be bound to {}",
                                                 place_of(process), what, fmt::join(numbers, ","),
                                                 most == 1 ? "one" : std::to_string(most));
   };
@@ -142,7 +142,7 @@ std::string placement_fault(const ProcessShape& shape, const std::vector<PlacedP
       return fmt::format("{} cannot have {} threads: {}", place_of(process), shape.threads,
                          process.threads_fault);
     if (shape.threads != 0 && !process.cores.empty() && process.cores.size() < shape.threads)
-      return fmt::format("{} may use {} cores ({}), {} were asked for", place_of(process),
+      return fmt::format("{} may use {} cores ({}), {} were requested", place_of(process),
                          process.cores.size(), fmt::join(process.cores, ","), shape.threads);
     if (std::string fault = binding_fault(shape, process); !fault.empty()) return fault;
   }

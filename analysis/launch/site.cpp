@@ -85,10 +85,10 @@ std::string device_fault(const std::string& match) {
     if (name != "cuda" && !device.is_string()) continue;  // drives processors alone
     said += fmt::format("; {}: {}", name,
                         device.is_string()       ? "its device is " + device.get<std::string>()
-                        : probe.status.available ? "it tells of no device"
+                        : probe.status.available ? "it reports no device"
                                                  : probe.status.reason);
   }
-  return fmt::format("no backend reaches a device \"{}\"{}", match, said);
+  return fmt::format("no backend has a device \"{}\"{}", match, said);
 }
 
 CeilingVerdict compare_ceilings(const json& site, const json& result) {
@@ -108,7 +108,7 @@ CeilingVerdict compare_ceilings(const json& site, const json& result) {
     if (low) verdict.code = ExitCode::slower;
     verdict.text += fmt::format("{} of {} expected ({:.1f} %){}\n", human(*measured, unit),
                                 human(expected, unit), 100 * *measured / expected,
-                                low ? ": below what the site allows" : "");
+                                low ? ": below the tolerance of the site" : "");
   };
   const json flops = promised.value("flops_per_s", json::object());
   for (const auto& [precision, expected] : flops.items())

@@ -53,12 +53,14 @@ int mllog_of(const Given& given) {
         fmt::format("--row {}: {} has {} rows. They count from 0.", *only, file, rows.size()));
   const std::vector<const json*> found = submissions(rows, only, file);
   if (found.size() > 1)
-    throw InputError(fmt::format("{} has {} runs of ResNet (a log has one). Choose one with --row.",
-                                 file, found.size()));
+    throw InputError(
+        fmt::format("{} has {} rows that meet the rules (an MLPerf log contains a single run). "
+                    "Choose one with --row.",
+                    file, found.size()));
   if (found.empty()) {
     std::cerr << fmt::format(
-        "assay mllog: no log is written (MLPerf Training 3.1.0, closed, ResNet has no such run in "
-        "{})\n",
+        "assay mllog: no log is written ({} has no row that meets the rules of MLPerf Training "
+        "3.1.0, closed, ResNet)\n",
         file);
     return static_cast<int>(ExitCode::incomparable);
   }
@@ -84,12 +86,12 @@ Command mllog_command() {
             "",
             {"onprem", "cloud", "preview", "research"}},
            {"--cache-cleared", "the file system's cache was cleared before the run", "", ""},
-           {"--row", "row of the file, from 0, where several are submissions", "N", ""},
+           {"--row", "index of the row, from 0, if several rows meet the rules", "N", ""},
            {"--out", "write to this file", "FILE", "stdout"}},
           &mllog_of,
           {{"assay mllog results/today --org \"Example Lab\" --platform testbed",
             "prints the log, or why there is none"}},
-          "0: a log; 2: bad input; 6: no row is such a submission"};
+          "0: the log was written; 2: bad input; 6: no row meets the rules"};
 }
 
 }  // namespace assay

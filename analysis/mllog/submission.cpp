@@ -71,14 +71,14 @@ class Judge {
     if (facts_.text("max_bad_samples") != "0")
       add("--max-bad-samples {}: images may have been left out", facts_.text("max_bad_samples"));
     if (facts_.text("restart") != "no")
-      add("--restart: the clock stood still between two parts of the training");
+      add("--restart: the time between two parts of the training was not measured");
   }
 
   void optimizer() {
     const std::string rule = facts_.text("optimizer");
     if (rule != "sgd" && rule != "lars") add("--optimizer {} is neither sgd nor lars", rule);
     if (const std::string lag = facts_.text("lag"); !lag.empty() && lag != "0")
-      add("--lag {}: its updates had the gradients of a step before", lag);
+      add("--lag {}: its updates used the gradients of an earlier step", lag);
     const Schedule schedule = schedule_of(facts_.text("schedule"));
     if (schedule.kind != "poly" || schedule.power != power || schedule.end != end_rate)
       add("--schedule {} is not poly:2:0.0001", facts_.text("schedule"));
@@ -95,7 +95,7 @@ class Judge {
 
   void epochs() {
     const json all = row_.value("epochs", json::array());
-    if (all.empty()) return add("it has not trained to an accuracy (throughput only: --epochs 0)");
+    if (all.empty()) return add("it did not train to an accuracy (throughput only: --epochs 0)");
     if (all.front().at("epoch") != 1)
       add("its first epoch is {}, not 1", all.front()["epoch"].dump());
     const double accuracy = all.back().value("accuracy", -1.0);
@@ -103,7 +103,7 @@ class Judge {
       add("its accuracy {} is not from 0.759 to below 1", accuracy);
     validations(all);
     if (!facts_.before_training())
-      return add("it does not say when the process began (setup_s.before_training)");
+      return add("it does not contain the start time of the process (setup_s.before_training)");
     double before = facts_.started();
     for (const json& epoch : all)
       for (const char* when : {"started_unix_s", "trained_unix_s", "ended_unix_s"}) {

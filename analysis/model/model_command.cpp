@@ -78,8 +78,8 @@ int scaling_model(const Given& given, const std::string& format, const std::stri
                "they belong to the model of results");
   if (!values_of(given, "FILE").empty())
     throw InputError(
-        "results cannot be given with --scale (its input names the files of what is measured). "
-        "Leave them out.");
+        "results cannot be given with --scale (its input names the measured files). Leave them "
+        "out.");
   const scaling::ScaleInput input = scaling::read_scale_input(scaling::find_scale_input(name));
   if (const auto out = value_of(given, "out")) check_output("--out", *out, input.files);
   nlohmann::json document = scaling::scaling_document(input);

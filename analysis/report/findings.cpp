@@ -172,7 +172,7 @@ void add_history(Findings& found, const json& document, const std::string& secti
     if (state == "suspect" && confirmation.is_object()) {
       const std::string answer = confirmation.at("answer");
       Groups& group = answer.ends_with("slower") ? found.failed : found.noisy;
-      group.add(answer, "suspects that fresh launches were asked about", section, id,
+      group.add(answer, "suspects that were measured again", section, id,
                 text_of(confirmation, "reason"));
     } else if (state == "suspect") {
       found.noisy.add(state, what, section, id, reason);

@@ -334,7 +334,7 @@ std::string Campaign::waited_for(const Attempt& attempt) const {
 void Campaign::settle(Attempt& attempt) {
   if (attempt.remaining.empty()) {
     if (attempt.ended.signalled || attempt.timed_out)
-      progress_.note(fmt::format("assay-{} {} after its last row; its rows stand.",
+      progress_.note(fmt::format("assay-{} {} after its last row; its rows are kept.",
                                  attempt.benchmark.name,
                                  attempt.timed_out ? "did not end" : attempt.ended.text()));
     return;

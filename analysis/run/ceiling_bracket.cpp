@@ -215,7 +215,8 @@ Bracket CeilingMeter::measure() {
       {"started", utc_now()}, {"seconds", 0}, {"reason", nullptr}, {"rows", json::array()}};
   try {
     if (plan_.empty())
-      throw CaseError("no case tells its precision, and its threads or its device's backend.");
+      throw CaseError(
+          "no case has the settings that a ceiling needs: precision, and threads or a device.");
     bracket["rows"] = rows();
   } catch (const CaseError& error) {
     bracket["reason"] = fmt::format("ceilings could not be measured: {}", error.what());

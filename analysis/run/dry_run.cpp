@@ -67,7 +67,7 @@ Preview preview_of(RunPlan plan, const json& hardware) {
                                 benchmark.name, join(start_of(benchmark, plan.campaign), " "));
   preview.timed_seconds = with_warm_up * static_cast<double>(rows) * max_time_of(plan);
   preview.text += fmt::format(
-      "  timing: about {} ({} rows x {:g} s of max-time, and a fifth of that for warm-up)\n",
+      "  timing: about {} ({} rows x {:g} s of max-time, plus a fifth of that for warm-up)\n",
       rough_time(preview.timed_seconds), rows, max_time_of(plan));
   if (plan.ceilings) preview.ceilings = ceiling_plan(benchmarks, hardware);
   return preview;
@@ -105,10 +105,9 @@ std::string dry_run(std::vector<RunPlan> plans) {
   }
   text += fmt::format(
       "estimated time: about {} for timed iterations. Starting, set-up and verification of each "
-      "case "
-      "come on top and are not estimated. A case ends earlier when its interval reaches "
-      "precision-target, later when min-samples samples take longer than max-time.\nNothing was "
-      "run.\n",
+      "case take additional time, which is not estimated. A case ends earlier when its interval "
+      "reaches precision-target, later when min-samples samples take longer than "
+      "max-time.\nNothing was run.\n",
       rough_time(seconds));
   return text;
 }

@@ -34,10 +34,10 @@ std::vector<std::string> words_of_run(const Given& given, const std::vector<std:
 Launcher named_launcher(const Given& given, const std::string& flag) {
   const std::string name = value_of(given, "launcher").value_or("");
   if (name.empty() || !Launcher::is_name(name))
-    throw InputError(fmt::format(
-        "{} needs a launcher by its name, since it starts processes in ways of its own ({}). Give "
-        "--launcher one of `assay list launchers`.",
-        flag, name.empty() ? "none is given" : "\"" + name + "\" is a command"));
+    throw InputError(
+        fmt::format("{} needs the name of a launcher, since it starts processes in several ways "
+                    "({}). Give --launcher one of `assay list launchers`.",
+                    flag, name.empty() ? "none is given" : "\"" + name + "\" is a command"));
   Launcher launcher = Launcher::load(name);
   launcher.expect_allocation();
   return launcher;
@@ -46,12 +46,13 @@ Launcher named_launcher(const Given& given, const std::string& flag) {
 fs::path folder_of_many(const Given& given, const std::string& flag) {
   const auto out = value_of(given, "out");
   if (!out)
-    throw InputError(flag +
-                     " needs --out (a folder that all nodes see, for a folder of each). Give it.");
+    throw InputError(
+        flag +
+        " needs --out (a folder that all nodes can access; each node gets a subfolder). Give it.");
   const fs::path folder = fs::absolute(*out).lexically_normal();
   if (fs::exists(folder / "journal.jsonl"))
     throw InputError(
-        fmt::format("{} holds a run of its own. Choose another --out.", folder.string()));
+        fmt::format("{} already contains a single run. Choose another --out.", folder.string()));
   hold_folder(folder, given.contains("resume") ? patience_with_earlier : std::chrono::seconds(0));
   return folder;
 }

@@ -29,7 +29,7 @@ std::string way_out(const std::string& said) {
            "'mpirun --allow-run-as-root'.";
   if (tells("slots"))
     return " To allow more ranks than processors: --launcher 'mpirun --oversubscribe' (their times "
-           "then tell of the scheduler, too).";
+           "then include the operating system's scheduling).";
   return "";
 }
 
@@ -127,10 +127,9 @@ Listing listed_cases(const fs::path& executable, const fs::path& suite,
            listed.value("step_parameters", std::vector<std::string>{})});
     }
   } catch (const json::exception& error) {
-    throw CaseError(
-        fmt::format("{} lists its cases in a way that cannot be read ({}). Are `assay` and "
-                    "{} of one build?",
-                    name, error.what(), name));
+    throw CaseError(fmt::format(
+        "the list of cases of {} cannot be parsed ({}). Are `assay` and {} from the same build?",
+        name, error.what(), name));
   }
   return listing;
 }

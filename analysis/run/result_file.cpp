@@ -79,8 +79,8 @@ const json& header_of(const std::vector<json>& events) {
   });
   if (run == events.end())
     throw InputError(
-        "the journal names no run (it was not written by `assay run`). Start one with another "
-        "--out.");
+        "the journal has no event \"run\" (it was not written by `assay run`). Start a run with "
+        "another --out.");
   return *run;
 }
 
@@ -165,10 +165,10 @@ json write_result(const std::filesystem::path& journal, const std::filesystem::p
   if (!left_out.empty()) result["run"]["left_out"] = left_out;
   // A file that breaks the public schema must not exist under the name of a result.
   if (const auto errors = schema_errors(result, "result", file.string()); !errors.empty())
-    throw std::runtime_error(fmt::format(
-        "the result of this run breaks its own schema ({}). The journal {} is kept; please "
-        "report this as a bug of Assay.",
-        errors.front(), journal.string()));
+    throw std::runtime_error(
+        fmt::format("the result of this run violates its schema ({}). The journal {} is kept; "
+                    "please report this as a bug of Assay.",
+                    errors.front(), journal.string()));
   for (std::size_t i = 0; i < result.at("rows").size(); ++i)
     check_row(result["rows"][i], i, result, file.string());
   write_json(file, result);

@@ -44,7 +44,7 @@ bool locks(int descriptor, const fs::path& folder, std::chrono::seconds patience
     if (std::chrono::steady_clock::now() >= end) return false;
     if (!std::exchange(said, true))
       std::cerr << fmt::format(
-                       "assay run: another `assay run` is still at work in {}; waiting up to {} s "
+                       "assay run: another `assay run` is still running in {}; waiting up to {} s "
                        "for its end",
                        folder.string(), patience.count())
                 << std::endl;
@@ -63,7 +63,7 @@ void hold_folder(const fs::path& folder, std::chrono::seconds patience) {
   const int descriptor = open((folder / ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (descriptor >= 0 && !locks(descriptor, folder, patience))
     throw InputError(
-        fmt::format("another `assay run` is at work in {}. Wait for it, or choose another --out.",
+        fmt::format("another `assay run` is running in {}. Wait for it, or choose another --out.",
                     folder.string()));
 }
 
@@ -80,8 +80,8 @@ std::vector<json> earlier_events(const fs::path& folder, bool resume) {
   if (!fs::exists(file) || fs::file_size(file) == 0) {
     if (fs::exists(folder / "result.json"))
       throw InputError(
-          fmt::format("{} holds the result of a run without its journal, which nothing can make "
-                      "again. Choose another --out.",
+          fmt::format("{} contains the result of a run without its journal, which cannot be "
+                      "recreated. Choose another --out.",
                       folder.string()));
     return {};
   }
@@ -205,7 +205,7 @@ void run_rounds(std::vector<Side>& sides) {
 Unfinished unfinished(const std::vector<Side>& sides, const std::string& why) {
   const std::string folder = sides.front().plan.campaign.folder.string();
   return Unfinished(fmt::format(
-      "{}. What is finished is kept in {}/journal.jsonl. Continue with the same command{}.", why,
+      "{}. Finished rows are kept in {}/journal.jsonl. Continue with the same command{}.", why,
       folder, sides.front().plan.resume ? "" : fmt::format(" and --out {} --resume", folder)));
 }
 

@@ -62,7 +62,7 @@ fs::path fresh_folder(RunPlan& plan) {
   }
   throw InputError(fmt::format("cannot make {} ({}). Choose another folder with --out.",
                                (results / name).string(),
-                               error ? error.message() : "there are too many of that name"));
+                               error ? error.message() : "too many folders have this name"));
 }
 
 fs::path folder_of(const Given& given, RunPlan& plan) {
@@ -303,7 +303,7 @@ int run_or_many(const Given& line) {
     return per_node ? run_on_every_node(given) : run_on_pairs(given);
   } catch (const Interrupted& signal) {
     std::cerr << fmt::format(
-        "assay run: stopped by {}. What is finished is kept; continue with the same command and "
+        "assay run: stopped by {}. Finished rows are kept; continue with the same command and "
         "--resume.\n",
         strsignal(signal.signal));
     return static_cast<int>(ExitCode::failed);

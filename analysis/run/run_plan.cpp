@@ -106,14 +106,14 @@ void expect_as_chosen(const json& run, const RunPlan& plan, const Chosen& chosen
   std::error_code missing;
   if (programs != plan.programs && !fs::equivalent(programs, plan.programs, missing))
     throw InputError(fmt::format(
-        "the run {} was made with the programs in {}, as its file says, not with those in {} (what "
-        "a file says is never executed). If you know them, {}.",
+        "the run {} used the programs in {}, according to its file, not those in {} (programs that "
+        "a file names are never executed). If you trust them, {}.",
         run.at("id").dump(), run["programs"].dump(), plan.programs.string(), chosen.advice));
   const json launcher = run.value("launcher", json::array());
   if (launcher != json(plan.campaign.launcher))
     throw InputError(fmt::format(
-        "the run {} was started by the launcher {}, as its file says, not by {} (what a file says "
-        "is never executed). If you know it, name it with --launcher.",
+        "the run {} used the launcher {}, according to its file, not {} (a launcher that a file "
+        "names is never executed). If you trust it, name it with --launcher.",
         run.at("id").dump(), launcher.dump(), json(plan.campaign.launcher).dump()));
 }
 
@@ -140,17 +140,16 @@ RunPlan plan_of_result(const json& result, const Chosen& chosen) {
   const json& run = result.at("run");
   for (const char* field : {"suite_file", "programs", "suite_hash"})
     if (!run.contains(field) || !run[field].is_string())
-      throw InputError(fmt::format(
-          "the result {} cannot be run again from here (its run names no {}). Make it with `assay "
-          "run` of this version.",
-          run.at("id").dump(), field));
+      throw InputError(
+          fmt::format("the result {} cannot be run again from here (its run does not contain {}). "
+                      "Make it with `assay run` of this version.",
+                      run.at("id").dump(), field));
   RunPlan plan;
   read_into(plan, run["suite_file"].get<std::string>());
   if (plan.suite_hash != run["suite_hash"])
-    throw InputError(
-        fmt::format("{} has changed since the run {} (its hash is another one). Put it back, or "
-                    "run both sides again.",
-                    plan.campaign.suite_file.string(), run.at("id").dump()));
+    throw InputError(fmt::format(
+        "{} has changed since the run {} (its hash differs). Restore it, or run both sides again.",
+        plan.campaign.suite_file.string(), run.at("id").dump()));
   plan.programs =
       chosen.programs.empty() ? executable_folder() : executable_folder_of(chosen.programs);
   // Shapes are numbers, which the file may say; the command is the caller's.
@@ -244,9 +243,8 @@ void check_cases(const RunPlan& plan, const std::vector<PlannedBenchmark>& bench
     for (const PlannedBenchmark& benchmark : benchmarks)
       if (before.value(benchmark.place(), benchmark.cases_hash) != benchmark.cases_hash)
         throw InputError(fmt::format(
-            "cannot resume {} (the cases of benchmark {} are others than they were: a problem list "
-            "of the suite was edited, or other backends are here). Put it back, or choose another "
-            "--out.",
+            "cannot resume {} (the cases of benchmark {} have changed: a problem list of the suite "
+            "was edited, or other backends are installed). Restore it, or choose another --out.",
             plan.campaign.folder.string(), benchmark.name));
   }
 }
@@ -272,10 +270,10 @@ void check_machine(const RunPlan& plan, const json& environment, const std::vect
           fmt::format("{}{} was {} there, now it is {}", what.empty() ? "" : "; ",
                       part + at.to_string(), shown(before.at(part)), shown(environment.at(part)));
     }
-    throw InputError(fmt::format(
-        "cannot resume {} (its {} was another one: {}). Resume where it was begun, choose another "
-        "--out, or say --allow-mixed.",
-        plan.campaign.folder.string(), part, what));
+    throw InputError(
+        fmt::format("cannot resume {} (its {} differs: {}). Resume on the same machine and "
+                    "software, choose another --out, or give --allow-mixed.",
+                    plan.campaign.folder.string(), part, what));
   }
 }
 

@@ -132,7 +132,7 @@ std::vector<Stopped> stopped_anywhere(const std::vector<std::string>& launcher,
     if (const std::string& host = rank_hosts[rank]; !asked.contains(host))
       silent[host] += (silent[host].empty() ? "" : ", ") + std::to_string(rank);
   for (const auto& [host, theirs] : silent)
-    unknown += fmt::format("{}whether rank {} on {} is stopped could not be asked",
+    unknown += fmt::format("{}whether rank {} on {} is stopped is unknown (no answer)",
                            unknown.empty() ? "" : "; ", theirs, host);
   return stopped;
 }

@@ -186,7 +186,7 @@ Result<AllreduceCost> AllreduceCost::make(const std::string& algorithm, int rank
   } else if (algorithm == "torus2d") {
     const int rows = torus_rows(ranks);
     if (ranks > 1 && rows == 1)
-      return Unsupported{fmt::format("{} ranks make no grid of at least 2 x 2", ranks)};
+      return Unsupported{fmt::format("{} ranks do not form a grid of at least 2 x 2", ranks)};
     cost.add_torus(rows);
   } else if (algorithm == "ddl") {
     if (members.empty()) return uneven();

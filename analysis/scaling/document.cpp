@@ -61,7 +61,7 @@ Result<Predicted> predict(const ScaleInput& input, const CurveInput& curve,
   const auto& allreduce = std::get<AllreduceCost>(cost);
   if (allreduce.followed() * static_cast<double>(input.buckets.size()) > most_followed)
     return Unsupported{fmt::format(
-        "ranks get out of step, and more than {:.0e} messages would have to be followed",
+        "ranks do not proceed in step, and more than {:.0e} messages would have to be simulated",
         most_followed)};
   const auto ends = [&](const std::vector<Asked>& asked) {
     return allreduce.ends(asked, input.element_bytes);
@@ -139,7 +139,7 @@ json notes_of(const ScaleInput& input) {
       "A prediction, not a measurement. It has no jitter, no contention with other jobs and no "
       "wait "
       "for input, and is as good as its inputs.");
-  notes.push_back(fmt::format("efficiency: images/s of a rank, over those with {} rank{}",
+  notes.push_back(fmt::format("efficiency: images/s per rank, relative to {} rank{}",
                               input.ranks.front(), input.ranks.front() == 1 ? "" : "s"));
   const std::size_t assumed = static_cast<std::size_t>(
       std::count_if(input.sources.begin(), input.sources.end(),

@@ -167,7 +167,8 @@ class InputReader {
           static_cast<std::int64_t>(take(entry, "elements", "gradients", "elements"));
       const auto count = static_cast<std::int64_t>(take(entry, "tensors", "gradient tensors", ""));
       if (count < 1 || count > 100000 || elements < count)
-        wrong("/gradients", fmt::format("{} elements make no {} tensors", elements, count),
+        wrong("/gradients",
+              fmt::format("{} elements cannot be divided into {} tensors", elements, count),
               "Correct one of them");
       for (std::int64_t i = 0; i < count; ++i)
         tensors.push_back(elements / count + (i < elements % count ? 1 : 0));
@@ -177,7 +178,7 @@ class InputReader {
     made_.element_bytes =
         static_cast<std::size_t>(take(entry, "element_bytes", "bytes of an element", "B"));
     if (made_.element_bytes < 1 || made_.element_bytes > 16)
-      wrong("/gradients/element_bytes", "found a size that no number has", "Use 2, 4 or 8");
+      wrong("/gradients/element_bytes", "found a size that no data type has", "Use 2, 4 or 8");
     const auto bytes = static_cast<std::int64_t>(take(entry, "bucket_bytes", "bucket", "B"));
     made_.buckets = buckets_of(tensors, bytes / static_cast<std::int64_t>(made_.element_bytes));
     add_source("buckets", made_.buckets.size(), "", "computed",
@@ -203,14 +204,14 @@ class InputReader {
       const std::string at = fmt::format("/levels/{}/ranks", i);
       if (levels[i].ranks == 0) wrong(at, "found nothing", "Only the outermost level has no ranks");
       if (i > 0 && levels[i].ranks % levels[i - 1].ranks != 0)
-        wrong(
-            at,
-            fmt::format("{} ranks are no whole groups of {}", levels[i].ranks, levels[i - 1].ranks),
-            "Give the ranks of a whole group of this level");
+        wrong(at,
+              fmt::format("{} ranks are not a whole number of groups of {}", levels[i].ranks,
+                          levels[i - 1].ranks),
+              "Give the ranks of a whole group of this level");
     }
     if (levels.back().ranks != 0)
       wrong(fmt::format("/levels/{}/ranks", levels.size() - 1), "the outermost level has ranks",
-            "Leave them out: it has all that a curve asks for");
+            "Leave them out: it spans all ranks of a curve");
     if (document_.contains("segment_bytes"))
       made_.network.segment_bytes =
           static_cast<std::int64_t>(take(document_, "segment_bytes", "longest message", "B"));
@@ -263,7 +264,7 @@ class InputReader {
         return other.batch == of.batch && other.global_batch == of.global_batch;
       };
       const auto found = std::find_if(made_.curves.begin(), made_.curves.end(), same);
-      if (found == made_.curves.end()) wrong(at, "its batch is that of no curve", "Add the curve");
+      if (found == made_.curves.end()) wrong(at, "no curve has its batch", "Add the curve");
       made.curve = static_cast<std::size_t>(found - made_.curves.begin());
     }
     made.algorithm = entry["algorithm"];
@@ -273,7 +274,8 @@ class InputReader {
                        unknown_name("algorithm of this file", made.algorithm, made_.algorithms));
     made.ranks = entry["ranks"];
     if (std::find(made_.ranks.begin(), made_.ranks.end(), made.ranks) == made_.ranks.end())
-      wrong(at + "/ranks", fmt::format("{} is none of the ranks of the curves", made.ranks),
+      wrong(at + "/ranks",
+            fmt::format("{} is not among the numbers of ranks of the curves", made.ranks),
             "Add it to /ranks");
     made.quantity = entry["quantity"];
     made.value = entry["value"];

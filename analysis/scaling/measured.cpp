@@ -84,10 +84,9 @@ Passes passes_of(const Series& series, double bytes, const std::string& where) {
         where, collective, algorithm, text_of(series.first(), "id"), join(known, ", ")));
   for (const char* setting : {"wire", "replay"})
     if (!series.parameter(setting).empty() && series.parameter(setting) != "none")
-      throw InputError(
-          fmt::format("{}: {} has {}={} (other messages than plain calls). Measure "
-                      "without it.",
-                      where, text_of(series.first(), "id"), setting, series.parameter(setting)));
+      throw InputError(fmt::format(
+          "{}: {} has {}={} (its messages differ from those of plain calls). Measure without it.",
+          where, text_of(series.first(), "id"), setting, series.parameter(setting)));
   const int ranks = std::stoi(series.parameter("ranks"));
   if (ranks < 2 ||
       (series.parameter("nodes") != "1" && series.parameter("nodes") != series.parameter("ranks")))

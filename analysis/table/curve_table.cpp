@@ -44,7 +44,8 @@ std::string mark_of_all(const Curve& curve, const std::vector<Series>& all) {
 
 std::string notes(const std::vector<Curve>& curves, bool markdown) {
   std::vector<std::string> lines{
-      "time = alpha + beta * bytes, by least squares of the relative residuals (R2, too)."};
+      "time = alpha + beta * bytes, by least squares of the relative residuals (R2 also refers to "
+      "these)."};
   const auto any = [&](auto holds) { return std::any_of(curves.begin(), curves.end(), holds); };
   if (any([](const Curve& curve) { return curve.fits() && curve.fit->held_out; }))
     lines.emplace_back("held-out: the largest error for a size that the fit did not see.");

@@ -87,12 +87,13 @@ std::string interval_cell(const Series& series, bool tell_range, Legend& legend)
 std::string energy_cell(const Series& series, Legend& legend) {
   const json joules = energy_of(series);
   if (joules.is_number()) {
-    legend.add(fmt::format(
-        "energy: joules per run of {} (of the whole, so idle power and other work are in it).",
-        energy_domains(series)));
+    legend.add(
+        fmt::format("energy: joules per run of {} (of the whole domain, so idle power and other "
+                    "work are included).",
+                    energy_domains(series)));
     return human(joules, "J") + mark_of(series);
   }
-  std::string reason = "its launches counted the energy of different things";
+  std::string reason = "its launches measured the energy of different domains";
   for (const json& row : series.rows)
     if (const std::string own = text_of(row, "energy_reason"); !own.empty()) reason = own;
   if (!series.published) legend.add(fmt::format("No energy (-): {}.", reason));
@@ -188,7 +189,7 @@ std::string system_cell(System& system, const Series& series, Legend& legend) {
   if (published) legend.cite(system.name(), text_of(match, "citation"));
   legend.note(system.name(), text_of(match, "note"), true);
   if (match.contains("projection"))
-    legend.add(fmt::format("\u2021 {}: a projection, measured by nobody.", system.name()));
+    legend.add(fmt::format("\u2021 {}: a projection, not a measurement.", system.name()));
   return human_quantity(quantity_of(match)) + published_mark(match) +
          (match.value("shared", false) ? "!" : "");
 }

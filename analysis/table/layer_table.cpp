@@ -156,15 +156,15 @@ std::string by_layer(const json& layers, double sum, const std::string& mark, bo
 std::string notes(const json& row, double sum, bool markdown) {
   const double median = row.at("time_s").at("median");
   const std::string mark = mark_of(row);
-  std::vector<std::string> lines{fmt::format(
-      "The layers take {}{} together, {} of the median run of {}{}. They were timed one by one in "
-      "runs of their own, after the timed ones; the rest of a run is input, and communication that "
-      "is not hidden.",
-      human_seconds(sum), mark, percent(sum / median), human_seconds(median), mark)};
+  std::vector<std::string> lines{
+      fmt::format("The layers take {}{} together, {} of the median run of {}{}. They were timed "
+                  "one by one in separate runs after the timed ones; the rest of a run is input, "
+                  "and communication that is not hidden.",
+                  human_seconds(sum), mark, percent(sum / median), human_seconds(median), mark)};
   if (row.at("ceiling").is_object())
     lines.emplace_back(
-        "of ceiling: the least time that peak and bandwidth allow / time; above 100 %, the layer "
-        "before has left its data in a cache.");
+        "of ceiling: the least time that peak and bandwidth allow / time; above 100 %, the "
+        "previous layer left its data in a cache.");
   else
     lines.push_back("No ceilings: " + row.at("ceiling_reason").get<std::string>() + ".");
   if (was_shared(row)) lines.emplace_back(shared_note);

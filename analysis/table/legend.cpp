@@ -76,7 +76,7 @@ std::string Legend::text(bool markdown) const {
 
 void explain_projection(const std::string& system, const nlohmann::json& row, Legend& legend) {
   if (row.contains("projection"))
-    legend.add(fmt::format("\u2021 {}: a projection, measured by nobody: {}.", system,
+    legend.add(fmt::format("\u2021 {}: a projection, not a measurement: {}.", system,
                            text_of(row, "projection")));
 }
 

@@ -198,8 +198,8 @@ void explain(const std::vector<PrecisionGroup>& groups, Legend& legend) {
             "neither X nor Y.");
       if (row.precision == "int8" && row.series->status == "ok")
         legend.add(
-            "int8: its data are integers, its sums exact. What it costs a network to be rounded to "
-            "integers is not in its errors.");
+            "int8: its data are integers, its sums exact. The error that rounding to integers "
+            "causes in a network is not included.");
       if (row.speedup && row.speedup->pairs == 1)
         legend.add("A speedup of a single launch has no interval: repeat with --launches 6.");
       if (row.speedup && row.speedup->interval && row.speedup->is_range)

@@ -20,8 +20,8 @@ std::optional<double> main_rate(const Series& series);
 std::string bandwidth_cell(const Series& series, const std::string& name, Legend& legend);
 bool has_bandwidth(const Series& series);
 inline constexpr const char* bandwidths_note =
-    "algbw: message size / time. busbw: algbw times the collective's factor of nccl-tests, to be "
-    "held against the bandwidth of a link.";
+    "algbw: message size / time. busbw: algbw times the collective's factor of nccl-tests, "
+    "comparable with the bandwidth of a link.";
 
 bool has_ceiling(const Series& series);
 /// The fraction of the ceiling: the median of the launches.

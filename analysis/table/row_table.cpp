@@ -12,7 +12,7 @@ std::string row_table(const std::vector<NamedResult>& results, const std::vector
                       const TableOptions& options) {
   if (options.absolutes && systems.empty())
     throw InputError(
-        "--absolutes has no use here (no ratio is shown). Leave it out, or name a system with "
+        "--absolutes has no effect here (no ratio is shown). Leave it out, or name a system with "
         "--baseline.");
   FieldTable table;
   for (const Series& series : all)

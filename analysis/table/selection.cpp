@@ -105,8 +105,8 @@ std::vector<Series> filtered(const std::vector<NamedResult>& results, std::vecto
   });
   if (all.empty())
     throw InputError(
-        fmt::format("--filter {}: no row matches (KEY=PATTERN is held against the "
-                    "whole value). Widen a pattern, like precision=.*16.",
+        fmt::format("--filter {}: no row matches (KEY=PATTERN must match the whole value). Widen a "
+                    "pattern, like precision=.*16.",
                     join(clauses, ",")));
   return all;
 }

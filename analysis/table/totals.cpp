@@ -99,8 +99,8 @@ std::string totals_table(const std::vector<NamedResult>& results, const std::vec
                              : "-");
   }
   const std::string legend =
-      "total: the sum of the times, each as often as the whole has that problem; withheld where "
-      "one of them has no time.";
+      "total: the sum of the times, each multiplied by the occurrences of its problem in the "
+      "whole; withheld if a problem has no time.";
   return (markdown ? markdown_table(columns, lines) : terminal_table(columns, lines)) + "\n" +
          (markdown ? "- " + markdown_text(legend) : wrapped(legend, table_width)) + "\n\n";
 }

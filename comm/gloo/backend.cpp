@@ -19,7 +19,7 @@ class GlooBackend final : public Backend {
   Result<Device*> device(const Options& options) override {
     const std::string wanted = options.get("device", "cpu");
     if (wanted != "cpu")
-      return Unsupported{"gloo has no device '" + wanted + "' (this build moves host memory)"};
+      return Unsupported{"gloo has no device '" + wanted + "' (this build transfers host memory)"};
     return &device_;
   }
   Result<std::unique_ptr<Operation>> make(const Problem& problem, const Options&,

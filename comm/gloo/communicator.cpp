@@ -206,7 +206,7 @@ Request GlooCommunicator::start(const Call& call, Stream& stream) {
 }
 
 void GlooCommunicator::check_peer(int peer) const {
-  if (peer == rank()) throw CaseError("gloo sends nothing to oneself");
+  if (peer == rank()) throw CaseError("gloo cannot send a message to the same rank");
   if (peer < 0 || peer >= size()) throw CaseError("no rank " + std::to_string(peer));
 }
 

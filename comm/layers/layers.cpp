@@ -51,7 +51,8 @@ class Stack final : public ForwardingCommunicator {
 
 std::vector<Dimension> layer_dimensions() {
   return {
-      axis("wire", "type in which fp32 and fp64 data travel; sums are made in their own type",
+      axis("wire",
+           "type in which fp32 and fp64 data are sent; sums are computed in the type of the data",
            {"none", "fp16", "bf16"}, "none"),
       axis("replay", "run one allreduce for each tensor of this list (resnet50: its gradients)", {},
            "none"),
@@ -62,8 +63,8 @@ std::vector<Dimension> layer_dimensions() {
            "beyond it is executed.exposed_s",
            {}, "0"),
       axis("progress",
-           "with --compute: who makes the calls progress: library (this processor computes) or "
-           "polled (by this processor, as while an accelerator computes)",
+           "with --compute: how calls progress meanwhile: library (by the library alone, as if "
+           "this processor computed) or polled (by this processor, as if an accelerator computed)",
            {"library", "polled"}, "library")};
 }
 

@@ -125,7 +125,7 @@ class Wire final : public ForwardingCommunicator {
 std::unique_ptr<Communicator> wire_compressed(Communicator& under, DataType wire) {
   if (wire != DataType::fp16 && wire != DataType::bf16)
     throw InputError("wire=" + std::string(name(wire)) +
-                     " compresses nothing (16-bit types do). Use fp16 or bf16.");
+                     " is not a type for wire compression (it has 16 bits). Use fp16 or bf16.");
   return std::make_unique<Wire>(under, wire);
 }
 

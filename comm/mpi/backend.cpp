@@ -63,7 +63,7 @@ class MpiBackend final : public Backend {
     const std::string wanted = options.get("device", "cpu");
     if (wanted != "cpu")
       return Unsupported{fmt::format(
-          "{} moves host memory here, not that of '{}'. Use --device cpu.", name(), wanted)};
+          "{} transfers host memory here, not that of '{}'. Use --device cpu.", name(), wanted)};
     return &device_;
   }
   Result<std::unique_ptr<Operation>> make(const Problem& problem, const Options&,

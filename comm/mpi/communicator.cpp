@@ -109,8 +109,8 @@ std::string MpiCommunicator::why_not(const Call& call) const {
                          call.what == Collective::broadcast;
   if (!divisible && in_pieces(call))
     return fmt::format(
-        "{} of {} elements (MPI counts in int, and a call of {} has at most {} here; allreduce, "
-        "reduce and broadcast go in pieces)",
+        "{} of {} elements (MPI counts in int, so a call of {} has at most {} here; allreduce, "
+        "reduce and broadcast are split)",
         name(call.what), elements(call, size_), function_of(call.what), longest_call);
   return "";
 }

@@ -21,7 +21,7 @@ class NcclBackend final : public Backend {
   Result<Device*> device(const Options& options) override {
     const std::string wanted = options.get("device", "gpu");
     if (wanted != "gpu")
-      return Unsupported{"nccl has no device '" + wanted + "' (it moves memory of GPUs). Use gpu."};
+      return Unsupported{"nccl has no device '" + wanted + "' (it transfers GPU memory). Use gpu."};
     if (!device_) device_ = std::make_unique<cuda::CudaDevice>(chosen_);
     return device_.get();
   }
@@ -69,7 +69,7 @@ class NcclBackend final : public Backend {
       if (const auto other = std::find(places.begin(), places.end(), places[rank]) - places.begin();
           other != static_cast<std::ptrdiff_t>(rank))
         return fmt::format(
-            "nccl: ranks {} and {} would share the GPU {} (NCCL takes one rank a GPU). Start at "
+            "nccl: ranks {} and {} would share the GPU {} (NCCL allows one rank per GPU). Start at "
             "most as many ranks on a host as it has GPUs.",
             other, rank, places[rank]);
     return "";

@@ -53,7 +53,7 @@ class InputBenchmark final : public Benchmark {
              "a small generated set"},
             {"assay-input --data generated:n32w64h48 --problem n32mb8s32 --threads 1,2 "
              "--prefetch 0,2",
-             "with and without batches made ahead"}};
+             "with and without batches prepared ahead"}};
   }
 
   std::vector<Dimension> dimensions() const override {
@@ -68,17 +68,19 @@ class InputBenchmark final : public Benchmark {
         axis("view", "random crops and flips of training, or the centre of each image",
              {"train", "evaluate"}, {"train"}),
         std::move(problem),
-        axis("prefetch", "batches made ahead of the one that is wanted", {}, {"2"}, "p"),
-        axis("interleave", "shards whose samples are mixed at a time; 0: all", {}, {"0"}, "i"),
+        axis("prefetch", "number of batches prepared ahead", {}, {"2"}, "p"),
+        axis("interleave", "number of shards whose samples are shuffled together; 0: all", {},
+             {"0"}, "i"),
         axis("page_cache",
-             "cached: files may be in the page cache; cold: they leave it before each run",
+             "cached: files may be in the page cache; cold: they are dropped from it before each "
+             "run",
              {"cached", "cold"}, {"cached"}),
         counted("ranks", "r"),
         counted("nodes", "n"),
         dimension::threads(),
         axis("step",
-             "milliseconds that the consumer waits with each batch, as for an accelerator that "
-             "computes",
+             "milliseconds that the consumer waits after each batch, in place of a training step "
+             "on an accelerator",
              {}, {"0"}, "", "0"),
         axis("image_layout", "layout of a batch", {"nhwc", "nchw"}, {"nhwc"}, "", "nhwc"),
         axis("label_base", "label of the first class in TFRecord files", {}, {"0"}, "", "0"),

@@ -108,7 +108,7 @@ class InputWorkload final : public Workload {
     metrics_ = reading_.metrics(ranks_, pipeline_->bad_samples());
     seen_.clear();
     if (reading_.any()) keep(*last_);
-    Verification checked = judge(", the last of the last timed run");
+    Verification checked = judge(", those of the last timed run");
     if (checked.passed) checked = verified_run(next_epoch_++);
     return checked.passed ? verified_run(0) : checked;
   }

@@ -44,7 +44,7 @@ TEST(TableProblem, ErrorsNameTheField) {
   EXPECT_NE(complaint("n10each3d5").find("one of n"), std::string::npos);
   EXPECT_NE(complaint("8QB").find("QB"), std::string::npos);
   EXPECT_NE(complaint("100Bd50"), "");
-  EXPECT_NE(complaint("1kBd250").find("not one row"), std::string::npos);
+  EXPECT_NE(complaint("1kBd250").find("less than one row"), std::string::npos);
   EXPECT_NE(complaint("n9000000000000000000d250").find("64 bits"), std::string::npos);
   EXPECT_NE(complaint("each9000000000000000000d1").find("64 bits"), std::string::npos);
   EXPECT_NE(complaint("999999999999999TB"), "");

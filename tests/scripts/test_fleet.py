@@ -128,7 +128,7 @@ class Fleet(RunTest):
         before = self.file.read_bytes()
         older = {"run": {name: value for name, value in document["run"].items() if name != "row_form"},
                  "rows": [{name: value for name, value in row.items() if name != "id_form"} for row in document["rows"]]}
-        for change, said in ((older, "has rows of form 1, files before it have 2"),
+        for change, said in ((older, "has row ids of form 1, earlier files have 2"),
                              ({"system": {"name": "other"}}, "several systems"), ({"rows": [{}]}, "at /rows/0"),
                              ({"run": {**document["run"], "id": json.loads(files[0].read_text())["run"]["id"]}}, "both results of run"),
                              ({"run": {**document["run"], "statistics": 2}}, "statistics")):

@@ -47,16 +47,16 @@ class Launchers(RunTest):
         suite = self.suite([group(["direct"], backend="reference")])
         done = self.run_suite(suite, "--launcher", "own", "--nodes", 1, "--ranks-per-node", 2, env=self.own(variables=None), code=7)
         self.assertIn("pre-flight failed", done.stderr)
-        self.assertIn("the launcher's variables are unknown", done.stderr)
+        self.assertIn("the environment variables of the launcher are unknown", done.stderr)
         self.assertEqual(self.journal_rows(), [])
 
     def test_too_few_processes_or_nodes_fail_the_pre_flight(self):
         suite = self.suite([group(["direct"], backend="reference")])
         done = self.run_suite(suite, "--launcher", "own", "--nodes", 2, "--ranks-per-node", 1, env=self.own(), code=7)
-        self.assertIn("the processes are on 1 nodes, 2 were asked for", done.stderr)
+        self.assertIn("the processes are on 1 nodes, 2 were requested", done.stderr)
         done = self.run_suite(suite, "--launcher", "own", "--nodes", 1, "--ranks-per-node", 2,
                               env=self.own(command=[str(self.start), "3"]), code=7)
-        self.assertIn("3 processes were started, 2 were asked for", done.stderr)
+        self.assertIn("3 processes were started, 2 were requested", done.stderr)
 
     def test_one_thread_where_more_were_asked(self):
         suite = self.suite([group(["direct"], backend="reference")])
@@ -69,7 +69,7 @@ class Launchers(RunTest):
         suite = self.suite([group(["direct"], backend="reference")])
         env = self.own(binding={"core": "never"})
         done = self.run_suite(suite, "--launcher", "own", "--nodes", 1, "--ranks-per-node", 2, "--bind", "core", env=env, code=7)
-        self.assertIn("it was to be bound to one", done.stderr)
+        self.assertIn("but should be bound to one", done.stderr)
 
     def test_a_scaling_study_is_one_suite(self):
         collective = {"benchmark": "collectives", "bytes": [1024], "transport": ["mpi"], "algorithm": ["ring"]}
@@ -101,7 +101,7 @@ class Launchers(RunTest):
         file.write_text(json.dumps(site))
         suite = self.suite([group(["direct"], backend="reference")])
         done = self.run_suite(suite, "--site", file, code=7)
-        self.assertIn('no backend reaches a device "Imaginary X1"', done.stderr)
+        self.assertIn('no backend has a device "Imaginary X1"', done.stderr)
         self.assertEqual(self.journal_rows(), [])
 
     def test_a_site_names_the_system_and_judges_its_ceilings(self):
@@ -112,7 +112,7 @@ class Launchers(RunTest):
         # Data that few sets of buffers carry past any cache, so that it runs cold on every machine, and little arithmetic.
         suite = self.suite([group(["direct"], ["mb16ic8ih64oc8oh64kh1"], backend="reference", cache=["cold"])], ceilings=True)
         done = self.run_suite(suite, "--site", file, code=4)
-        self.assertRegex(done.stdout, "site mine: peak of fp32: .*below what the site allows")
+        self.assertRegex(done.stdout, "site mine: peak of fp32: .*below the tolerance of the site")
         self.assertRegex(done.stdout, r"site mine: memory: .* of 1.00 B/s expected")
         result = json.loads((self.out / "result.json").read_text())
         self.assertEqual((result["system"]["name"], result["run"]["site"]), ("Mine", "mine"))
@@ -168,7 +168,7 @@ class Launchers(RunTest):
         process = self.start_suite(suite, "--per-node", "--launcher", "mpirun", "--timeout", 100)
         self.wait_until(lambda: (self.out / socket.gethostname() / "journal.jsonl").exists(), process)
         done = self.run_suite(suite, "--per-node", "--launcher", "mpirun", code=2)
-        self.assertIn("another `assay run` is at work", done.stderr)
+        self.assertIn("another `assay run` is running", done.stderr)
 
     def test_walltime_ends_the_run_and_lists_what_is_left_out(self):
         problems = [f"mb{n}ic8ih8oc8oh8kh3ph1" for n in range(1, 4)]
@@ -203,7 +203,7 @@ class Launchers(RunTest):
                                (["--launcher", "pbs"], "PBS_JOBID is not set"),
                                (["--site", "summit"], "Did you mean 'summit-like'?"),
                                (["--walltime", "soon"], "--walltime soon is not a time"),
-                               (["--per-node"], "--per-node needs a launcher by its name"),
+                               (["--per-node"], "--per-node needs the name of a launcher"),
                                (["--pairs", "--launcher", "mpirun"], "--pairs needs two nodes at least")):
             with self.subTest(words):
                 done = self.run_suite(suite, *words, code=2)

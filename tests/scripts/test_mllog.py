@@ -145,7 +145,7 @@ class Mllog(RunTest):
             "--lag 1": lambda row: self.put(row, lag=1),
             "the momentum": lambda row: row["executed"].update(momentum=0.95),
             "the weight decay": lambda row: row["executed"].update(weight_decay=0.0003),
-            "when the process began": lambda row: row["setup_s"].pop("before_training"),
+            "start time of the process": lambda row: row["setup_s"].pop("before_training"),
             "epoch 3 has no trained_unix_s": lambda row: row["epochs"][2].update(trained_unix_s=1.0),
             "its accuracy 0.758 ": lambda row: epochs_without(row, lambda all: all[-1].update(accuracy=0.758)),
             "its accuracy 1 ": lambda row: epochs_without(row, lambda all: all[-1].update(accuracy=1.0)),

@@ -140,7 +140,7 @@ class Scale(RunTest):
         reasons = [[point["reason"] for point in curve["points"]] for curve in document["curves"]]
         self.assertEqual(reasons[0], [None] * 4)
         self.assertEqual(reasons[1], [None, None, "6 ranks do not fill groups of 4", None])
-        self.assertEqual(reasons[2], [None, "2 ranks make no grid of at least 2 x 2", None, None])
+        self.assertEqual(reasons[2], [None, "2 ranks do not form a grid of at least 2 x 2", None, None])
 
     def measured(self, **more):
         return self.input(levels=[{"name": "network", "measured": {"file": "c.json", "rows": "^collectives/", **more}}])
@@ -216,7 +216,7 @@ class Scale(RunTest):
                 ({"levels": [{"name": "network", "alpha_s": said(-1), "bytes_per_s": said(1e9)}]}, ["/levels/0/alpha_s/value"]),
                 ({"levels": [*good, *good]}, ["/levels/0/ranks"]),
                 ({"levels": [{**good[0], "ranks": 4}]}, ["/levels/0/ranks", "outermost"]),
-                ({"levels": [node, {**node, "ranks": 6}, *good]}, ["/levels/1/ranks", "whole groups of 4"]),
+                ({"levels": [node, {**node, "ranks": 6}, *good]}, ["/levels/1/ranks", "whole number of groups of 4"]),
                 ({"compute": [{"batch": 8, "forward_s": said(0.1)}]}, ["/compute/0", "batch, forward_s"]),
                 ({"compute": [compute, compute]}, ["/compute/1", "twice"]),
                 ({"compute": [{**compute, "forward_s": said(0), "backward_s": said(0), "update_s": said(0)}]}, ["/compute/0", "no time"]),
@@ -224,7 +224,7 @@ class Scale(RunTest):
                 ({"gradients": {**gradients, "elements": said(5)}}, ["/gradients", "Expected"]),
                 ({"gradients": {**gradients, "element_bytes": said(0)}}, ["/gradients/element_bytes"]),
                 ({"gradients": {"elements": said(5), "tensors": said(6), "element_bytes": said(4), "bucket_bytes": said(0)}},
-                 ["5 elements make no 6 tensors"]),
+                 ["5 elements cannot be divided into 6 tensors"]),
                 ({"overlap": {"value": "backwards", "assumed": "x"}}, ["/overlap/value", "Did you mean 'backward'?"]),
                 ({"curves": [{"batch": 8, "global_batch": 8}]}, ["/curves/0"]),
                 ({"levels": None}, ["levels"]),

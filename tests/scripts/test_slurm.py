@@ -61,7 +61,7 @@ class SlurmTest(RunTest):
         (self.folder / "forgets.json").write_text(json.dumps(launcher))
         words[words.index("slurm")] = self.folder / "forgets.json"
         done = self.within(*words, "--bind", "core", "--out", self.folder / "unbound", code=7)
-        self.assertRegex(done.stderr, "pre-flight failed: rank .* it was to be bound to one")
+        self.assertRegex(done.stderr, "pre-flight failed: rank .* but should be bound to one")
 
     def test_every_node_at_once(self):
         suite = self.suite([group(["direct"], PROBLEMS, backend="reference")])

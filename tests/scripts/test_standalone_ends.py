@@ -68,7 +68,7 @@ class Ends(RunTest):
         self.assertIn("line 1", self.command(ASSAY, "recover", self.journal_file, code=2).stderr)
         self.assertEqual(self.journal_file.read_text(), "notes\n")
         self.journal_file.write_text("")
-        self.assertIn("names no run", self.command(ASSAY, "recover", self.journal_file, code=2).stderr)
+        self.assertIn("has no event \"run\"", self.command(ASSAY, "recover", self.journal_file, code=2).stderr)
 
 
 if __name__ == "__main__":

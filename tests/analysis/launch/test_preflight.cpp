@@ -24,19 +24,19 @@ TEST(PreFlight, FindsNothingWhereAllIsAsAskedFor) { EXPECT_EQ(fault(as_asked()),
 TEST(PreFlight, CountsProcessesAndNodes) {
   auto found = as_asked();
   found.pop_back();
-  EXPECT_EQ(fault(found), "3 processes were started, 4 were asked for");
+  EXPECT_EQ(fault(found), "3 processes were started, 4 were requested");
   found = as_asked();
   for (auto& process : found) process.size = 1, process.rank = 0;
-  EXPECT_NE(fault(found).find("believes to be one of 1 processes, not of 4"), std::string::npos);
+  EXPECT_NE(fault(found).find("found 1 processes, not 4"), std::string::npos);
   found = as_asked();
   found[3].rank = 2;
   EXPECT_EQ(fault(found), "two processes have the rank 2");
   found = as_asked();
   found[2].host = found[3].host = "a";
-  EXPECT_EQ(fault(found), "the processes are on 1 nodes, 2 were asked for");
+  EXPECT_EQ(fault(found), "the processes are on 1 nodes, 2 were requested");
   found = as_asked();
   found[1].host = "b";
-  EXPECT_EQ(fault(found), "1 processes are on a, 2 were asked for");
+  EXPECT_EQ(fault(found), "1 processes are on a, 2 were requested");
 }
 
 TEST(PreFlight, ReadsTheBindingBack) {
@@ -45,10 +45,10 @@ TEST(PreFlight, ReadsTheBindingBack) {
   EXPECT_EQ(fault(found), "ranks 0 and 1 on a are both bound to core 0");
   found = as_asked();
   found[2].cores = {0, 1, 2, 3};
-  EXPECT_EQ(fault(found), "rank 2 on b may use the cores 0,1,2,3, it was to be bound to 2");
+  EXPECT_EQ(fault(found), "rank 2 on b may use the cores 0,1,2,3, but should be bound to 2");
   found = as_asked();
   found[2].cores = {0};
-  EXPECT_EQ(fault(found), "rank 2 on b may use 1 cores (0), 2 were asked for");
+  EXPECT_EQ(fault(found), "rank 2 on b may use 1 cores (0), 2 were requested");
   found = as_asked();
   found[0].threads_fault = "the team has 1 thread";
   EXPECT_EQ(fault(found), "rank 0 on a cannot have 2 threads: the team has 1 thread");
@@ -68,7 +68,7 @@ TEST(PreFlight, KnowsWhatNumaSocketAndNoneMean) {
   EXPECT_EQ(fault(found, shape), "");
   shape.bind = "numa";
   EXPECT_EQ(fault(found, shape),
-            "rank 1 on a may use the NUMA nodes 0,1, it was to be bound to one");
+            "rank 1 on a may use the NUMA nodes 0,1, but should be bound to one");
 }
 
 TEST(PreFlight, ReadsItsLinesAmongThoseOfALauncher) {

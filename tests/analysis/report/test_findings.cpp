@@ -202,8 +202,7 @@ TEST(ReportFindings, OfAHistoryWithItsConfirmations) {
         series("g", "suspect", "noise"), series("h", "suspect", "unconfirmed")}}};
   const json made = document_with({}, {{"history", "h.json", document}});
   EXPECT_EQ(made["verdict"]["word"], "UNCONFIRMED");
-  const std::string asked = " suspects that fresh launches were asked about",
-                    plain = " series of the history";
+  const std::string asked = " suspects that were measured again", plain = " series of the history";
   EXPECT_EQ(groups_of(made, "failed"),
             (std::map<std::string, int>{
                 {"slower" + plain, 1}, {"drifting" + plain, 1}, {"software slower" + asked, 1}}));

@@ -55,7 +55,7 @@ TEST_F(HeldFolder, IsGotWhenTheOtherLeaves) {
   });
   testing::internal::CaptureStderr();
   EXPECT_NO_THROW(hold_folder(folder_, seconds(600)));
-  EXPECT_NE(testing::internal::GetCapturedStderr().find("another `assay run` is still at work"),
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("another `assay run` is still running"),
             std::string::npos);
   EXPECT_THROW(hold_folder(folder_, seconds(0)), InputError) << "it is held now";
 }

@@ -67,9 +67,10 @@ TEST(Stopped, IsFoundOnAnotherHostByTheLauncherOfTheJob) {
             "rank 3 (process 77 on b) is stopped");
   EXPECT_EQ(unknown, "");
   EXPECT_EQ(anywhere("echo b asked; echo nonsense stopped; echo; exit 3", ranks, unknown), "");
-  EXPECT_EQ(unknown,
-            "whether rank 0, 1 on a is stopped could not be asked; whether rank 4 on c is stopped "
-            "could not be asked");
+  EXPECT_EQ(
+      unknown,
+      "whether rank 0, 1 on a is stopped is unknown (no answer); whether rank 4 on c is stopped "
+      "is unknown (no answer)");
 }
 
 TEST(Stopped, SrunIsToldNotToWaitForTheJobThatItAsksAfter) {
@@ -90,7 +91,7 @@ TEST(Stopped, ALauncherThatDoesNotAnswerIsGivenUpAndNothingElseEnds) {
   Child other({"sleep", "100"}, folder.path() / "out", folder.path() / "err");
   std::string unknown;
   EXPECT_EQ(anywhere("sleep 1000", {"a"}, unknown), "");
-  EXPECT_EQ(unknown, "whether rank 0 on a is stopped could not be asked");
+  EXPECT_EQ(unknown, "whether rank 0 on a is stopped is unknown (no answer)");
   EXPECT_FALSE(other.poll().has_value());
 }
 

@@ -104,7 +104,7 @@ TEST(AllreduceCost, HierarchicalHasARemainder) {
 TEST(AllreduceCost, SaysWhereItIsNotDefined) {
   EXPECT_EQ(refusal("hierarchical", 10, nodes(1)), "10 ranks do not fill groups of 4");
   EXPECT_EQ(refusal("ddl", 10, nodes(1)), "10 ranks do not fill groups of 4");
-  EXPECT_EQ(refusal("torus2d", 7, nodes(1)), "7 ranks make no grid of at least 2 x 2");
+  EXPECT_EQ(refusal("torus2d", 7, nodes(1)), "7 ranks do not form a grid of at least 2 x 2");
   EXPECT_EQ(refusal("hierarchical", 3, nodes(1)), "");
   EXPECT_EQ(refusal("ring", 7, nodes(1)), "");
   EXPECT_THROW(AllreduceCost::make("rnig", 2, flat()), std::logic_error);

@@ -197,4 +197,24 @@ std::string system_of(const std::vector<NamedResult>& results, const Series& ser
   return results[series.result].result.at("system").at("name");
 }
 
+std::string hardware_of(const std::vector<NamedResult>& results, const Series& series) {
+  const json& all = results[series.result].result.at("environments");
+  const std::size_t index = series.first().at("environment");
+  return index < all.size() ? all[index].at("hashes").value("hardware", json()).dump() : "";
+}
+
+std::string work_of(const Series& series) {
+  return text_of(series.first(), "benchmark") + " " +
+         series.first().at("problem").at("descriptor").get<std::string>();
+}
+
+double parameter_number(const Series& series, const std::string& name) {
+  const json value = series.first().at("parameters").value(name, json());
+  return value.is_number() ? value.get<double>() : 0;
+}
+
+bool is_collective(const Series& series) {
+  return series.first().at("rates").value("busbw", json()).is_number();
+}
+
 }  // namespace assay

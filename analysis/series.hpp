@@ -60,6 +60,15 @@ nlohmann::json problem_number(const Series& series, const std::string& name);
 std::string parameters_but(const Series& series, const std::vector<std::string>& without);
 std::string system_of(const std::vector<NamedResult>& results, const Series& series);
 
+/// The hash of the hardware. Only on equal hardware is a ratio of two rows due to their settings.
+std::string hardware_of(const std::vector<NamedResult>& results, const Series& series);
+/// Benchmark and problem.
+std::string work_of(const Series& series);
+/// The value of a parameter that is a number, else 0.
+double parameter_number(const Series& series, const std::string& name);
+/// Whether the series is of a collective (it has a bus bandwidth).
+bool is_collective(const Series& series);
+
 /// Whether any launch was timed while other work used the processors.
 bool any_shared(const Series& series);
 /// Whether any launch had more threads or ranks than processors, and any_shared is false.

@@ -67,14 +67,6 @@ nlohmann::json columns_of(const nlohmann::json& records);
 
 /// The status of the series; "published" for a published number, since Assay has not verified it.
 std::string status_of(const Series& series);
-/// The hash of the hardware. Only on equal hardware is a ratio of two rows due to their settings.
-std::string hardware_of(const std::vector<NamedResult>& results, const Series& series);
-/// Benchmark and problem.
-std::string work_of(const Series& series);
-/// The value of a parameter that is a number, else 0.
-double parameter_number(const Series& series, const std::string& name);
-/// Whether the series is of a collective (it has a bus bandwidth).
-bool is_collective(const Series& series);
 /// Gives each curve a "name" with the properties that differ between the curves (system, problem,
 /// settings), and "full" with all of them. `series`: one series of each curve. `without`: settings
 /// that vary along the curve.

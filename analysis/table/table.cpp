@@ -10,6 +10,7 @@
 #include "analysis/table/pivot.hpp"
 #include "analysis/table/precision_table.hpp"
 #include "analysis/table/row_table.hpp"
+#include "analysis/table/scaling_table.hpp"
 #include "analysis/table/selection.hpp"
 #include "analysis/table/totals.hpp"
 #include "analysis/text_table.hpp"
@@ -67,7 +68,10 @@ std::string render_table(const std::vector<NamedResult>& given,
                                 ? precision_table(results, series_of(results), all, options)
                                 : pivot_table(results, all, options);
   return first + table + (by_line && !options.markdown && totals.empty() ? "" : "\n") + totals +
-         counts(all) + "\n" + (by_line ? curve_table(results, all, options.markdown) : "");
+         counts(all) + "\n" +
+         (by_line ? curve_table(results, all, options.markdown) +
+                        scaling_table(results, all, options.markdown)
+                  : "");
 }
 
 }  // namespace assay

@@ -74,17 +74,6 @@ class Acceptance {
     }
     const json ranked = stragglers();
     const auto [verdict, reason] = fleet_verdict();
-    json not_judged = json::array();
-    for (const auto& [id, why] : fleet_.not_judged)
-      not_judged.push_back({{"id", id}, {"reason", why}});
-    for (const auto& [id, row] : fleet_.multi_node)
-      if (row.status == "unsupported" && !row.required)
-        not_judged.push_back({{"id", id}, {"reason", "unsupported: " + row.reason}});
-      else if (row.status == "ok" && !has_absolute_rule(id))
-        not_judged.push_back({{"id", id},
-                              {"reason",
-                               "several nodes ran it together, so its time belongs to no single "
-                               "node, and no absolute criterion applies to it"}});
     return {{"schema", "assay-acceptance/1"},
             {"command", command},
             {"criteria", {{"name", criteria_.name}, {"file", criteria_.file}}},
@@ -96,12 +85,27 @@ class Acceptance {
             {"unmet", unmet_},
             {"optional_unmatched", optional_unmatched_},
             {"unexpected", fleet_.unexpected},
-            {"not_judged", not_judged},
+            {"not_judged", not_judged()},
             {"summary", summary},
             {"exit_code", static_cast<int>(code_)}};
   }
 
  private:
+  /// Rows without a verdict, each with the reason.
+  json not_judged() const {
+    json rows = json::array();
+    for (const auto& [id, why] : fleet_.not_judged) rows.push_back({{"id", id}, {"reason", why}});
+    for (const auto& [id, row] : fleet_.multi_node)
+      if (row.status == "unsupported" && !row.required)
+        rows.push_back({{"id", id}, {"reason", "unsupported: " + row.reason}});
+      else if (row.status == "ok" && !has_absolute_rule(id))
+        rows.push_back({{"id", id},
+                        {"reason",
+                         "several nodes ran it together, so its time belongs to no single "
+                         "node, and no absolute criterion applies to it"}});
+    return rows;
+  }
+
   json status_check(const NodeRow& row) {
     const char* const criterion = "present, correct and complete";
     if (row.status == "ok") return check(criterion, nullptr, nullptr, pass, nullptr);

@@ -91,12 +91,8 @@ void confirm_suspects(json& document, const Histories& histories, const Anchors&
   }
 }
 
-int history(const Given& given) {
-  const std::string format = choice_of(given, "format", {"terminal", "markdown", "json", "csv"});
-  HistoryOptions options;
-  options.command = command_line(given);
-  options.tolerance = number_of(given, "tolerance", 0, 10);
-  const bool deciding = given.contains("promote") || given.contains("reset");
+/// InputError for flags that exclude each other or have no effect.
+void check_flags(const Given& given, bool deciding) {
   for (const char* flag : {"owner", "reason", "value-from", "accept-lost"})
     if (given.contains(flag) && !deciding)
       throw InputError(fmt::format(
@@ -112,6 +108,15 @@ int history(const Given& given) {
   if (given.contains("launcher") && !given.contains("confirm"))
     throw InputError(
         "--launcher has no effect without --confirm (nothing is executed). Give both.");
+}
+
+int history(const Given& given) {
+  const std::string format = choice_of(given, "format", {"terminal", "markdown", "json", "csv"});
+  HistoryOptions options;
+  options.command = command_line(given);
+  options.tolerance = number_of(given, "tolerance", 0, 10);
+  const bool deciding = given.contains("promote") || given.contains("reset");
+  check_flags(given, deciding);
   std::optional<double> since;
   if (const auto text = value_of(given, "since")) since = time_of(*text, "--since");
   const std::filesystem::path folder = *value_of(given, "DIR");

@@ -159,6 +159,9 @@ void add_checks(Page& page, const json& document) {
                line.cells.push_back(check.at("worst"));
                return line;
              }));
+}
+
+void add_predictions(Page& page, const json& document) {
   const std::string unit = document.at("response").at("unit");
   std::vector<Line> lines;
   for (const json& prediction : document.at("predictions")) {
@@ -196,6 +199,7 @@ std::string render_model(const json& document, bool markdown) {
   add_head(page, document);
   add_coefficients(page, document);
   add_checks(page, document);
+  add_predictions(page, document);
   std::vector<Line> notes;
   for (const json& coefficient : document.at("coefficients"))
     if (coefficient.at("speedup").is_number()) {

@@ -61,6 +61,59 @@ ReportInput load_report(const std::vector<std::string>& files) {
   return input;
 }
 
+namespace {
+
+/// {name, kind, …} of each result.
+json result_entries(const ReportInput& input) {
+  json files = json::array();
+  for (const NamedResult& named : input.results) {
+    const json& run = named.result.at("run");
+    files.push_back({{"name", named.name},
+                     {"kind", "result"},
+                     {"system", named.result.at("system").at("name")},
+                     {"run", run.at("id")},
+                     {"suite", run.at("suite")},
+                     {"command", run.at("command")},
+                     {"started", run.at("started")},
+                     {"rows", input.fleet.rows.empty() ? named.result.at("rows").size()
+                                                       : input.fleet.rows_read.at(files.size())}});
+  }
+  return files;
+}
+
+/// Adds the documents of other commands, by kind, and an entry for each to "files".
+void add_documents(const ReportInput& input, json& document) {
+  json& files = document["files"];
+  for (const NamedDocument& named : input.documents) {
+    files.push_back({{"name", named.name}, {"kind", named.kind}, {"command", nullptr}});
+    if (const json command = named.document.value("command", json()); command.is_string())
+      files.back()["command"] = command;
+    json& list = document[named.kind];
+    if (list.is_null()) list = json::array();
+    list.push_back(named.kind == "acceptance" ? report::condensed_acceptance(named.document)
+                                              : named.document);
+    list.back()["file"] = named.name;
+  }
+}
+
+/// Adds "fleet", and the rows that are not shown to "counts".
+void add_fleet(const report::FleetSummary& fleet, json& document) {
+  json& counts = document["counts"];
+  for (const auto& [status, count] :
+       {std::pair{"ok", fleet.verified}, {"unsupported", fleet.unsupported}}) {
+    counts[status] = counts[status].get<std::size_t>() + count;
+    counts["rows"] = counts["rows"].get<std::size_t>() + count;
+  }
+  document["fleet"] = {{"rows", fleet.rows.size()},
+                       {"nodes", report::largest_count(fleet)},
+                       {"verified", fleet.verified},
+                       {"unsupported", fleet.unsupported},
+                       {"listed_above", report::listed_above},
+                       {"not_listed", fleet.not_listed}};
+}
+
+}  // namespace
+
 json report_document(const ReportInput& input) {
   std::vector<Series> all = series_of(input.results);
   report::adopt_fleet(input.fleet, all);
@@ -74,49 +127,14 @@ json report_document(const ReportInput& input) {
   const auto add = [&](const char* part, json value) {
     if (!value.is_null()) document[part] = std::move(value);
   };
-  json files = json::array();
-  for (const NamedResult& named : input.results) {
-    const json& run = named.result.at("run");
-    files.push_back({{"name", named.name},
-                     {"kind", "result"},
-                     {"system", named.result.at("system").at("name")},
-                     {"run", run.at("id")},
-                     {"suite", run.at("suite")},
-                     {"command", run.at("command")},
-                     {"started", run.at("started")},
-                     {"rows", fleet ? input.fleet.rows_read.at(files.size())
-                                    : named.result.at("rows").size()}});
-  }
-  for (const NamedDocument& named_document : input.documents) {
-    files.push_back(
-        {{"name", named_document.name}, {"kind", named_document.kind}, {"command", nullptr}});
-    if (const json command = named_document.document.value("command", json()); command.is_string())
-      files.back()["command"] = command;
-    json& list = document[named_document.kind];
-    if (list.is_null()) list = json::array();
-    list.push_back(named_document.kind == "acceptance"
-                       ? report::condensed_acceptance(named_document.document)
-                       : named_document.document);
-    list.back()["file"] = named_document.name;
-  }
-  document["files"] = std::move(files);
+  document["files"] = result_entries(input);
+  add_documents(input, document);
   document["head"] = report::head_part(input);
   document["verdict"] = report::verdict_part(input, all);
   document["findings"] = report::findings_part(input, all);
   add("rows", report::rows_part(input.results, all, input.fleet, strings));
   if (!all.empty()) document["counts"] = report::counts_part(all);
-  if (fleet) {
-    json& counts = document["counts"];
-    for (const auto& [status, count] :
-         {std::pair{"ok", input.fleet.verified}, {"unsupported", input.fleet.unsupported}}) {
-      counts[status] = counts[status].get<std::size_t>() + count;
-      counts["rows"] = counts["rows"].get<std::size_t>() + count;
-    }
-    document["fleet"] = {
-        {"rows", input.fleet.rows.size()},      {"nodes", report::largest_count(input.fleet)},
-        {"verified", input.fleet.verified},     {"unsupported", input.fleet.unsupported},
-        {"listed_above", report::listed_above}, {"not_listed", input.fleet.not_listed}};
-  }
+  if (fleet) add_fleet(input.fleet, document);
   document["several_environments"] = ids_repeat(all);
   add("speedups", report::speedups_part(all, input.baselines, strings));
   add("roofline", report::roofline_part(input.results, all));

@@ -38,8 +38,9 @@ double bytes_from(std::size_t level, double bytes, const std::vector<CacheLevel>
 /// of the two capacities.
 double probe_bytes(std::size_t level, const std::vector<CacheLevel>& levels);
 
-/// The levels that may limit a row whose data are hot: the level that holds them and, if only a
-/// small part of the data does not fit into the next inner level, that level too.
+/// The levels that may limit a row whose data are hot: the innermost level that holds them, and the
+/// next inner level, since only the data that do not fit into that come from the level that holds
+/// them.
 std::vector<std::size_t> bounding_levels(double bytes, const std::vector<CacheLevel>& levels);
 
 }  // namespace assay

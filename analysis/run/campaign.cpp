@@ -1,16 +1,13 @@
 #include "analysis/run/campaign.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <numeric>
-#include <system_error>
 
 #include "analysis/run/abandoned_attempt.hpp"
-#include "analysis/run/child.hpp"
+#include "analysis/run/attempt.hpp"
+#include "analysis/run/disk_probe.hpp"
 #include "analysis/run/informative.hpp"
 #include "analysis/run/interrupted.hpp"
 #include "analysis/run/journal_follower.hpp"
@@ -30,45 +27,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
-/// What is known of one process.
-struct Campaign::Attempt {
-  const PlannedBenchmark& benchmark;
-  int launch = 0, number = 0;
-  std::vector<std::string> remaining;  ///< ids without a row, in the order of the plan
-  std::string open;                    ///< id of the case that was begun and has no row
-  bool began = false;                  ///< it came as far as its first case
-  bool timed_out = false;
-  std::size_t rows = 0;                ///< that it has written itself, in time
-  std::string waited_for;              ///< ranks that were stopped when the time was over
-  std::vector<std::string> processes;  ///< by rank, once they are told
-  std::string silent;                  ///< ranks that said nothing of their end
-  std::string said;                    ///< on stderr, of its open case
-  int deaths = 0;                      ///< attempts in a row that died outside any case
-  Ended ended;
-  fs::path out, err;
-};
-
 namespace {
-
-/// A case needs its row's space and more: says whether the disk still takes it. The error is
-/// thrown, as an append would.
-void probe_disk(const fs::path& folder) {
-  const fs::path file = folder / ".space";
-  const int descriptor = open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  int error = descriptor < 0 ? errno : 0;
-  const std::string block(1 << 18, ' ');
-  if (error == 0) {
-    const ssize_t written = write(descriptor, block.data(), block.size());
-    if (written < 0)
-      error = errno;
-    else if (written < static_cast<ssize_t>(block.size()))
-      error = ENOSPC;
-    if (error == 0 && fsync(descriptor) != 0) error = errno;
-    close(descriptor);
-  }
-  unlink(file.c_str());
-  if (error != 0) throw std::system_error(error, std::generic_category(), folder.string());
-}
 
 const Case& case_of(const PlannedBenchmark& benchmark, const std::string& id) {
   return *std::find_if(benchmark.cases.begin(), benchmark.cases.end(),
@@ -83,6 +42,29 @@ int setting(const Case& benchmark_case, const std::string& name) {
   const auto found = benchmark_case.settings.find(name);
   return found == benchmark_case.settings.end() ? 1 : std::stoi(found->second);
 }
+
+/// The time since an attempt last made progress: began a case, or wrote a row.
+class Idle {
+ public:
+  explicit Idle(std::size_t remaining) : remaining_(remaining) {}
+  /// Whether it made progress since the last call. `open`: id of its open case; `remaining`: number
+  /// of its cases without a row.
+  bool look(const std::string& open, std::size_t remaining) {
+    if (open == open_ && remaining == remaining_) return false;
+    open_ = open;
+    remaining_ = remaining;
+    since_ = Clock::now();
+    return true;
+  }
+  bool longer_than(std::chrono::duration<double> limit) const {
+    return Clock::now() - since_ > limit;
+  }
+
+ private:
+  Clock::time_point since_ = Clock::now();
+  std::string open_;
+  std::size_t remaining_;
+};
 
 }  // namespace
 
@@ -231,58 +213,54 @@ void Campaign::run_attempt(Attempt& attempt) {
   JournalFollower journal(journal_file);
   LeftSegments segments;
   Child child(command, attempt.out, attempt.err);
-  Clock::time_point since = Clock::now();
-  std::string watched;
-  std::size_t left = attempt.remaining.size();
-  const auto end_it = [&] {
-    follow(attempt, journal);
+  Idle idle(attempt.remaining.size());
+  const auto kill = [&] {
     segments.look();
-    child.kill(grace);
+    attempt.ended = child.kill(grace);
     tell_of(segments.remove());
+  };
+  const auto abandon = [&] {
+    follow(attempt, journal);
+    kill();
     give_up(attempt);  // what it wrote while it was being ended does not count
   };
-  const auto end_by_hand = [&](int number) {
-    end_it();
+  const auto interrupt = [&](int number) {
+    abandon();
     throw Interrupted{number};
   };
+  const auto finish = [&] {
+    attempt.silent = silent_ranks(attempt.err, attempt.processes, rank_hosts_);
+    settle(attempt);
+  };
   for (;;) {
-    if (const int number = wait_for_signal(std::chrono::milliseconds(100))) end_by_hand(number);
+    if (const int number = wait_for_signal(std::chrono::milliseconds(100))) interrupt(number);
     const auto ended = child.poll();
     follow(attempt, journal);  // after poll: an ended child has written all that it ever will
-    if (attempt.open != watched || attempt.remaining.size() != left) {
-      watched = attempt.open;
-      left = attempt.remaining.size();
-      since = Clock::now();
-    }
+    idle.look(attempt.open, attempt.remaining.size());
     if (ended) {
       attempt.ended = child.kill(std::chrono::milliseconds(0));  // and whatever it left behind
       attempt.said = tail_of(attempt.err);
-      attempt.silent = silent_ranks(attempt.err, attempt.processes, rank_hosts_);
-      return settle(attempt);
+      return finish();
     }
     if (options_.deadline && Clock::now() > *options_.deadline) {
-      end_it();
+      abandon();
       throw OutOfTime{};
     }
-    if (Clock::now() - since > options_.timeout) {
-      try {
-        attempt.waited_for = waited_for(attempt);
-      } catch (const Interrupted& now) {  // asking other hosts takes a while
-        end_by_hand(now.signal);
-      }
-      follow(attempt, journal);
-      if (attempt.open != watched || attempt.remaining.size() != left) continue;  // it goes on
-      // A launcher that ends its ranks lets those go on that were stopped: what it and they say and
-      // write from now on does not count. Nothing is written before they are dead: one may have
-      // been stopped with the journal's lock in its hands.
-      attempt.timed_out = true;
-      attempt.said = tail_of(attempt.err);
-      segments.look();
-      attempt.ended = child.kill(grace);
-      tell_of(segments.remove());
-      attempt.silent = silent_ranks(attempt.err, attempt.processes, rank_hosts_);
-      return settle(attempt);
+    if (!idle.longer_than(options_.timeout)) continue;
+    try {
+      attempt.waited_for = waited_for(attempt);
+    } catch (const Interrupted& now) {  // asking other hosts takes a while
+      interrupt(now.signal);
     }
+    follow(attempt, journal);
+    if (idle.look(attempt.open, attempt.remaining.size())) continue;  // it goes on
+    // A launcher that ends its ranks lets those go on that were stopped: what it and they say and
+    // write from now on does not count. Nothing is written before they are dead: one may have
+    // been stopped with the journal's lock in its hands.
+    attempt.timed_out = true;
+    attempt.said = tail_of(attempt.err);
+    kill();
+    return finish();
   }
 }
 
@@ -330,7 +308,19 @@ std::string Campaign::waited_for(const Attempt& attempt) const {
   return both(text_of(std::move(stopped), rank_hosts_), unknown);
 }
 
-/// Decides whose fault the end of the process was, and gives the case that it died in its row.
+/// Throws if no case is to blame for the end of the process: a full disk, or refused input.
+void Campaign::expect_fault_of_a_case(const Attempt& attempt, const std::string& said) const {
+  if (attempt.ended.signalled || attempt.timed_out) return;
+  // A process that meets a full disk cannot finish any case.
+  probe_disk(options_.folder);
+  if (said.find("journal.jsonl: ") != std::string::npos ||
+      said.find("the journal") != std::string::npos)
+    throw JournalLost(said);
+  if (!attempt.began && attempt.ended.code == static_cast<int>(ExitCode::usage))
+    throw InputError(fmt::format("assay-{} refuses its input: {}", attempt.benchmark.name, said));
+}
+
+/// Decides which case is to blame for the end of the process, and writes its row.
 void Campaign::settle(Attempt& attempt) {
   if (attempt.remaining.empty()) {
     if (attempt.ended.signalled || attempt.timed_out)
@@ -344,43 +334,38 @@ void Campaign::settle(Attempt& attempt) {
   // MPICH's launcher tells on stdout which rank died and where. Where none did, there are rows.
   if (said.empty() && !attempt.benchmark.launcher.empty() && !attempt.timed_out)
     said = tail_of(attempt.out);
+  expect_fault_of_a_case(attempt, said);
   const std::string quote = said.empty() ? "" : fmt::format(". It said: {}", said);
-  if (!attempt.ended.signalled && !attempt.timed_out) {
-    // A process that meets a full disk cannot finish any case: that is no case's fault.
-    probe_disk(options_.folder);
-    if (said.find("journal.jsonl: ") != std::string::npos ||
-        said.find("the journal") != std::string::npos)
-      throw JournalLost(said);
-    if (!attempt.began && attempt.ended.code == static_cast<int>(ExitCode::usage))
-      throw InputError(fmt::format("assay-{} refuses its input: {}", attempt.benchmark.name, said));
-  }
   std::string who = both(attempt.waited_for, attempt.silent);
   if (!who.empty()) who = ": " + who;
   const std::string limit = fmt::format("{:.6g} s", options_.timeout.count());
-  if (!attempt.open.empty()) {
-    attempt.deaths = 0;
-    if (attempt.timed_out)
-      add_row(attempt, attempt.open, "timeout",
-              fmt::format("killed after {} without a result{}{}", limit, who, quote));
-    else
-      add_row(attempt, attempt.open, "failed",
-              attempt.ended.text() + " in this case" + who + quote);
-    std::erase(attempt.remaining, attempt.open);
-    return;
+  if (attempt.open.empty()) {
+    const std::string how =
+        attempt.timed_out ? fmt::format("did nothing for {}", limit) : attempt.ended.text();
+    return settle_outside_cases(attempt, how, who + quote, quote);
   }
-  // Died outside any case. Once may be chance (a node's hiccup), so there is a second try.
+  attempt.deaths = 0;
+  if (attempt.timed_out)
+    add_row(attempt, attempt.open, "timeout",
+            fmt::format("killed after {} without a result{}{}", limit, who, quote));
+  else
+    add_row(attempt, attempt.open, "failed", attempt.ended.text() + " in this case" + who + quote);
+  std::erase(attempt.remaining, attempt.open);
+}
+
+/// Once may be chance (a node's hiccup), so there is a second try.
+void Campaign::settle_outside_cases(Attempt& attempt, const std::string& how,
+                                    const std::string& details, const std::string& quote) {
   attempt.deaths = attempt.began ? 1 : attempt.deaths + 1;
-  const std::string how =
-      attempt.timed_out ? fmt::format("did nothing for {}", limit) : attempt.ended.text();
   progress_.note(
       fmt::format("assay-{} {} before its next case{}", attempt.benchmark.name, how, quote));
   if (attempt.deaths < 2) return;
   const std::vector<std::string> lost = std::move(attempt.remaining);
   attempt.remaining.clear();
   for (const std::string& id : lost)
-    add_row(attempt, id, attempt.timed_out ? "timeout" : "failed",
-            fmt::format("assay-{} {} before this case, twice{}{}", attempt.benchmark.name, how, who,
-                        quote));
+    add_row(
+        attempt, id, attempt.timed_out ? "timeout" : "failed",
+        fmt::format("assay-{} {} before this case, twice{}", attempt.benchmark.name, how, details));
 }
 
 /// Tells which rows of a process count: those that it had written when its time was over.

@@ -88,7 +88,10 @@ class Campaign {
   void run_attempt(Attempt& attempt);
   void follow(Attempt& attempt, class JournalFollower& journal);
   std::string waited_for(const Attempt& attempt) const;
+  void expect_fault_of_a_case(const Attempt& attempt, const std::string& said) const;
   void settle(Attempt& attempt);
+  void settle_outside_cases(Attempt& attempt, const std::string& how, const std::string& details,
+                            const std::string& quote);
   void give_up(const Attempt& attempt) const;
   void tell_of(const std::vector<std::string>& removed);
   void add_row(const Attempt& attempt, const std::string& id, const std::string& status,

@@ -310,6 +310,50 @@ int run_or_many(const Given& line) {
   }
 }
 
+std::vector<Flag> case_flags() {
+  return {
+      {"SUITE", "suite file, or the name of a suite (see `assay list suites`)", "SUITE", "", true},
+      {"--filter", "run only cases whose id or name matches", "REGEX", ""},
+      {"--cases", "run only the ids in this file, which `assay compare --flagged` writes", "FILE",
+       ""},
+      {"--scale",
+       "1/N: this part of the rows of every table, where memory is smaller; such rows are "
+       "not comparable with others",
+       "1/N", "the suite's"},
+      {.name = "--allocator",
+       .help = "allocator of host memory of every case, preloaded into its process; another "
+               "one is never measured in its place",
+       .value = "NAME",
+       .otherwise = "the suite's",
+       .choices = allocator_names()},
+      {"--list", "print the ids of the cases, run nothing", "", ""},
+      {"--dry-run", "print cases, launches, commands and an estimated time, run nothing", "", ""}};
+}
+
+std::vector<Flag> node_flags() {
+  return {
+      {"--per-node", "run the suite on every node at once, each into DIR/<node>", "", ""},
+      {"--pairs", "run the suite on all pairs of nodes, each into DIR/<node>+<node>", "", ""},
+      {"--local-results",
+       "with --per-node, where nodes share no file system: run into this folder of each "
+       "node, and collect into --out over MPI",
+       "LOCAL", ""},
+      {"--as-node", "(used by --per-node) run into DIR/<host name>, without the launcher", "", ""}};
+}
+
+std::vector<Flag> launch_flags() {
+  return {
+      {"--launches", "process launches of each case, interleaved", "N", "the suite's, or 1"},
+      {"--walltime",
+       "time for the whole run: minutes, MM:SS or HH:MM:SS. The most informative cases come "
+       "first, and what is left out is listed",
+       "TIME", "no limit"},
+      {"--timeout", "kill a case that takes longer than this", "S",
+       "the suite's, else max(60, 20 x max-time)"},
+      {"--against", "interleave with another build or installation; its result is in DIR/against",
+       "BUILD", ""}};
+}
+
 }  // namespace
 
 Command run_command() {
@@ -317,47 +361,10 @@ Command run_command() {
       "run",
       "Run a suite: each benchmark in its own process, supervised and resumable.",
       grouped(
-          {{"Cases",
-            {{"SUITE", "suite file, or the name of a suite (see `assay list suites`)", "SUITE", "",
-              true},
-             {"--filter", "run only cases whose id or name matches", "REGEX", ""},
-             {"--cases", "run only the ids in this file, which `assay compare --flagged` writes",
-              "FILE", ""},
-             {"--scale",
-              "1/N: this part of the rows of every table, where memory is smaller; such rows are "
-              "not comparable with others",
-              "1/N", "the suite's"},
-             {.name = "--allocator",
-              .help = "allocator of host memory of every case, preloaded into its process; another "
-                      "one is never measured in its place",
-              .value = "NAME",
-              .otherwise = "the suite's",
-              .choices = allocator_names()},
-             {"--list", "print the ids of the cases, run nothing", "", ""},
-             {"--dry-run", "print cases, launches, commands and an estimated time, run nothing", "",
-              ""}}},
+          {{"Cases", case_flags()},
            {"Processes", process_flags()},
-           {"Nodes",
-            {{"--per-node", "run the suite on every node at once, each into DIR/<node>", "", ""},
-             {"--pairs", "run the suite on all pairs of nodes, each into DIR/<node>+<node>", "",
-              ""},
-             {"--local-results",
-              "with --per-node, where nodes share no file system: run into this folder of each "
-              "node, and collect into --out over MPI",
-              "LOCAL", ""},
-             {"--as-node", "(used by --per-node) run into DIR/<host name>, without the launcher",
-              "", ""}}},
-           {"Launches",
-            {{"--launches", "process launches of each case, interleaved", "N", "the suite's, or 1"},
-             {"--walltime",
-              "time for the whole run: minutes, MM:SS or HH:MM:SS. The most informative cases come "
-              "first, and what is left out is listed",
-              "TIME", "no limit"},
-             {"--timeout", "kill a case that takes longer than this", "S",
-              "the suite's, else max(60, 20 x max-time)"},
-             {"--against",
-              "interleave with another build or installation; its result is in DIR/against",
-              "BUILD", ""}}},
+           {"Nodes", node_flags()},
+           {"Launches", launch_flags()},
            {"Timing",
             {{"--max-time", max_time_help, "S", "the suite's"},
              {"--precision-target", precision_target_help, "X", "the suite's"},

@@ -127,54 +127,59 @@ void GlooCommunicator::reduce_scatter(const Call& call) {
     reduce({Collective::reduce, call.send.part(root * part, part), call.receive, call.op, root});
 }
 
+void GlooCommunicator::call_library(const Call& call) {
+  const Buffer &send = call.send, &receive = call.receive;
+  switch (call.what) {
+    case Collective::allreduce: {
+      gloo::AllreduceOptions options(mesh_);
+      set_buffers(options, call, receive.data);
+      options.setReduceFunction(function_of(receive.type, call.op));
+      finish(options, [](gloo::AllreduceOptions& it) { gloo::allreduce(it); });
+      break;
+    }
+    case Collective::reduce:
+      reduce(call);
+      break;
+    case Collective::reduce_scatter:
+      reduce_scatter(call);
+      break;
+    case Collective::allgather: {
+      gloo::AllgatherOptions options(mesh_);
+      char* own =
+          static_cast<char*>(receive.data) + static_cast<std::size_t>(rank()) * send.bytes();
+      if (send.data != own) options.setInput(static_cast<char*>(send.data), send.bytes());
+      options.setOutput(static_cast<char*>(receive.data), receive.bytes());
+      finish(options, [](gloo::AllgatherOptions& it) { gloo::allgather(it); });
+      break;
+    }
+    case Collective::broadcast: {
+      gloo::BroadcastOptions options(mesh_);
+      options.setOutput(static_cast<char*>(receive.data), receive.bytes());
+      options.setRoot(call.root);
+      finish(options, [](gloo::BroadcastOptions& it) { gloo::broadcast(it); });
+      break;
+    }
+    case Collective::alltoall: {
+      gloo::AlltoallOptions options(mesh_);
+      options.setInput(static_cast<char*>(send.data), send.bytes());
+      options.setOutput(static_cast<char*>(receive.data), receive.bytes());
+      finish(options, [](gloo::AlltoallOptions& it) { gloo::alltoall(it); });
+      break;
+    }
+    case Collective::barrier: {
+      gloo::BarrierOptions options(mesh_);
+      finish(options, [](gloo::BarrierOptions& it) { gloo::barrier(it); });
+      break;
+    }
+  }
+}
+
 void GlooCommunicator::run(const Call& call, Stream&) {
   if (const std::string reason = why_not(call); !reason.empty()) throw CaseError(reason);
-  const Buffer &send = call.send, &receive = call.receive;
+  const Buffer& receive = call.receive;
   if (receive.count == 0 && call.what != Collective::barrier) return;  // gloo refuses no elements
   try {
-    switch (call.what) {
-      case Collective::allreduce: {
-        gloo::AllreduceOptions options(mesh_);
-        set_buffers(options, call, receive.data);
-        options.setReduceFunction(function_of(receive.type, call.op));
-        finish(options, [](gloo::AllreduceOptions& it) { gloo::allreduce(it); });
-        break;
-      }
-      case Collective::reduce:
-        reduce(call);
-        break;
-      case Collective::reduce_scatter:
-        reduce_scatter(call);
-        break;
-      case Collective::allgather: {
-        gloo::AllgatherOptions options(mesh_);
-        char* own =
-            static_cast<char*>(receive.data) + static_cast<std::size_t>(rank()) * send.bytes();
-        if (send.data != own) options.setInput(static_cast<char*>(send.data), send.bytes());
-        options.setOutput(static_cast<char*>(receive.data), receive.bytes());
-        finish(options, [](gloo::AllgatherOptions& it) { gloo::allgather(it); });
-        break;
-      }
-      case Collective::broadcast: {
-        gloo::BroadcastOptions options(mesh_);
-        options.setOutput(static_cast<char*>(receive.data), receive.bytes());
-        options.setRoot(call.root);
-        finish(options, [](gloo::BroadcastOptions& it) { gloo::broadcast(it); });
-        break;
-      }
-      case Collective::alltoall: {
-        gloo::AlltoallOptions options(mesh_);
-        options.setInput(static_cast<char*>(send.data), send.bytes());
-        options.setOutput(static_cast<char*>(receive.data), receive.bytes());
-        finish(options, [](gloo::AlltoallOptions& it) { gloo::alltoall(it); });
-        break;
-      }
-      case Collective::barrier: {
-        gloo::BarrierOptions options(mesh_);
-        finish(options, [](gloo::BarrierOptions& it) { gloo::barrier(it); });
-        break;
-      }
-    }
+    call_library(call);
   } catch (const CaseError&) {
     throw;
   } catch (const std::exception& error) {

@@ -50,6 +50,8 @@ class GlooCommunicator final : public KnownRanks {
   /// Sets the tag and the timeout, which all collectives of Gloo take, and runs `collective`.
   template <class Options, class Collective>
   void finish(Options& options, const Collective& collective);
+  /// The collective itself; an average is summed.
+  void call_library(const Call& call);
   void reduce(const Call& call);
   void reduce_scatter(const Call& call);
 

@@ -57,6 +57,8 @@ class MpiCommunicator final : public Communicator {
   };
   Request take();
   void finish(Request& request, const MPI_Status& status);
+  /// Starts the nonblocking collective; an average is summed.
+  void begin(const Call& call, MPI_Request* handle);
   bool in_pieces(const Call& call) const;
   bool through_scratch(const Call& call) const;
   void reduce(const Call& call);

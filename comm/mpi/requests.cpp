@@ -53,15 +53,7 @@ Request MpiCommunicator::take() {
   return request;
 }
 
-Request MpiCommunicator::start(const Call& call, Stream& stream) {
-  if (const std::string reason = why_not(call); !reason.empty()) throw CaseError(reason);
-  // What takes several steps is run whole: progress between them would need somebody to make it.
-  if (in_pieces(call) || through_scratch(call)) {
-    run(call, stream);
-    return {};
-  }
-  Request request = take();
-  MPI_Request* const handle = &transfers_[request.handle].request;
+void MpiCommunicator::begin(const Call& call, MPI_Request* handle) {
   const MPI_Datatype type = moved_as(call.receive.type);
   const auto count = static_cast<int>(call.receive.count);
   const bool same = call.send.data == call.receive.data;
@@ -103,6 +95,18 @@ Request MpiCommunicator::start(const Call& call, Stream& stream) {
       check(MPI_Ibarrier(comm_, handle), "MPI_Ibarrier");
       break;
   }
+}
+
+Request MpiCommunicator::start(const Call& call, Stream& stream) {
+  if (const std::string reason = why_not(call); !reason.empty()) throw CaseError(reason);
+  // What takes several steps is run whole: progress between them would need somebody to make it.
+  if (in_pieces(call) || through_scratch(call)) {
+    run(call, stream);
+    return {};
+  }
+  Request request = take();
+  begin(call, &transfers_[request.handle].request);
+  const bool mine = call.what != Collective::reduce || rank_ == call.root;
   if (combines(call.what) && call.op == ReduceOp::average && mine)
     transfers_[request.handle].average = call.receive;
   return request;

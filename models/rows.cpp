@@ -1,5 +1,7 @@
 #include "models/rows.hpp"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <exception>
 
@@ -52,6 +54,8 @@ std::vector<double> sums_over_rows(const Table& table, const RowPass& pass, std:
   std::exception_ptr failure;
 #pragma omp parallel num_threads(pass.threads)
   {
+    // For this thread in this region: products of Eigen in `add` start no threads of their own.
+    omp_set_num_threads(1);
     std::vector<double> sums(count), labels(pass.with_labels ? block_rows : 0);
     std::vector<double> x(static_cast<std::size_t>(block_rows * table.features()));
 #pragma omp for schedule(static)

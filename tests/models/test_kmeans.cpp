@@ -219,11 +219,11 @@ TEST(KmeansVerification, ARandomIterationIsAmongTheChecked) {
   EXPECT_LT(found, 40);
 }
 
-/// Two rows at 0, as far from the centroid at -1 as from that at 1: the counts are either's. The
-/// other rows are at `left`, which may be far from its centroid, and at 1.
+/// Two rows at `middle`: at 0 as far from the centroid at -1 as from that at 1, so that the counts
+/// are either's. The other rows are at `left`, which may be far from its centroid, and at 1.
 class Between final : public Table {
  public:
-  explicit Between(double left) : left_(left) {}
+  explicit Between(double left, double middle = 0) : left_(left), middle_(middle) {}
   std::int64_t rows() const override { return 4; }
   std::int64_t features() const override { return 1; }
   bool has_labels() const override { return false; }
@@ -231,10 +231,10 @@ class Between final : public Table {
 
  private:
   void read_rows(std::int64_t first, std::int64_t count, double* x, double*) const override {
-    const double all[] = {left_, 1, 0, 0};
+    const double all[] = {left_, 1, middle_, middle_};
     for (std::int64_t i = 0; i < count; ++i) x[i] = all[first + i];
   }
-  double left_;
+  double left_, middle_;
 };
 
 TEST(KmeansVerification, RowsBetweenTwoCentroidsMayBeWithEither) {
@@ -255,6 +255,24 @@ TEST(KmeansVerification, RowsBetweenTwoCentroidsMayBeWithEither) {
       trajectory.centroids[1][0] = 10 * left;  // beyond all rows
       EXPECT_FALSE(verify().passed) << left << " " << to_first;
     }
+}
+
+TEST(KmeansVerification, DistancesDecideWhatOurScoresCannot) {
+  const std::unique_ptr<Communicator> ranks = serial_communicator();
+  RankCalls calls(*ranks);
+  // The difference of the scores is 32 u, of 16 u that a backend's may err and 36 u of our own.
+  const double middle = 8 * unit_roundoff(DataType::fp64);
+  for (const double to_first : {0.0, 1.0}) {
+    Trajectory trajectory;
+    trajectory.iterations = 1;
+    trajectory.centroids = {{-1, 1}, {-1 / (1 + to_first), 1 / (3 - to_first)}};
+    trajectory.counts = {{1 + to_first, 3 - to_first}};
+    trajectory.inertia = {2};
+    const Verification checked = verify_trajectories({&trajectory}, Between(-1, middle),
+                                                     {{0, 4}, DataType::fp64, false, 1}, calls, 1);
+    EXPECT_EQ(checked.passed, to_first == 0) << checked.reason;
+    EXPECT_EQ(checked.reason.starts_with("counts"), to_first == 1) << checked.reason;
+  }
 }
 
 }  // namespace

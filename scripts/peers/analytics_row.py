@@ -83,7 +83,7 @@ def head_of(args, shape, dtype):
 
 def write(args, table, package, measure):
     """Times `measure`, which returns a function that gives seconds and what is known of its result, and writes a file of one row. An
-    exception of `measure` that has an attribute `incorrect` makes the row so, without times."""
+    exception of either that has an attribute `status` makes the row so, without times, and is raised again."""
     started, begin = now(), time.perf_counter()
     row = head_of(args, table.shape, table.dtype)
     row["executed"]["implementation"] = " ".join(package)
@@ -96,15 +96,16 @@ def write(args, table, package, measure):
         warmup = [run()]
         more.update(status="ok", reason=None, warmup=warmup, verification=verification, samples_s=[run() for _ in range(args.runs)],
                     metrics=told["metrics"], note=(told["note"] + ". " if "note" in told else "") + "Contention for the processors was not watched.")
-    except Exception as wrong:
-        if not hasattr(wrong, "incorrect"):
+    except Exception as raised:
+        if not hasattr(raised, "status"):
             raise
-        error = str(wrong)
-        more.update(status="incorrect", reason=error, verification={
-            "passed": False, "reference": "numpy in fp64", "max_error": None, "norm_error": None, "bound": None, "reason": error})
+        error = raised
+        more.update(status=error.status, reason=str(error), verification=None if error.status == "failed" else {
+            "passed": False, "reference": "numpy in fp64", "max_error": None, "norm_error": None, "bound": None, "reason": str(error)})
     more["setup_s"] = {"create": time.perf_counter() - begin - sum(more["samples_s"])}
     samples = more.pop("samples_s")
     made = result_file.row_of(samples, {"input_bytes_per_s": row["problem"]["size"]}, **row, **more)
     document = result_file.document(made, {package[0]: {"version": package[1]}}, shlex.join(sys.argv), 1, started, now())
     pathlib.Path(args.out).write_text(json.dumps(document, indent=1) + "\n")
-    return error
+    if error:
+        raise error

@@ -20,6 +20,29 @@ def joint(own, *others):
     return SELF.joint("own", verdicts, names)
 
 
+class LowerBounds(unittest.TestCase):
+    """A peer that was stopped took longer than its time says."""
+
+    def verdict(self, target, low, high, at_least, statistic="median"):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "ratio.py"
+            file.write_text(f"#!/usr/bin/env python3\n# ratio: a over b\n# target: {target}\n# pairs: 6\n# statistic: {statistic}\n")
+            ratio = SELF.Ratio(file)
+            found = {"value": (low + high) / 2, "low": low, "high": high, "least": low, "greatest": high, "n": 6}
+            return SELF.judge(ratio, found, *ratio.target("any"), at_least)[0]
+
+    def test_they_prove_what_they_are_above(self):
+        for statistic in ("median", "max"):
+            self.assertEqual(self.verdict(">= 3", 4, 5, True, statistic), "met")
+            self.assertEqual(self.verdict("<= 3", 4, 5, True, statistic), "missed")
+
+    def test_they_do_not_prove_what_they_are_below(self):
+        for statistic in ("median", "max"):
+            for target, verdict in ((">= 3", "missed"), ("<= 3", "met")):
+                self.assertEqual(self.verdict(target, 1, 2, False, statistic), verdict)
+                self.assertEqual(self.verdict(target, 1, 2, True, statistic), "inconclusive")
+
+
 class Alternatives(unittest.TestCase):
     def test_one_that_is_met_is_enough(self):
         self.assertEqual(joint("met"), ("met", "own"))

@@ -271,7 +271,6 @@ TEST(KmeansVerification, DistancesDecideWhatOurScoresCannot) {
     const Verification checked = verify_trajectories({&trajectory}, Between(-1, middle),
                                                      {{0, 4}, DataType::fp64, false, 1}, calls, 1);
     EXPECT_EQ(checked.passed, to_first == 0) << checked.reason;
-    EXPECT_EQ(checked.reason.starts_with("counts"), to_first == 1) << checked.reason;
   }
 }
 

@@ -1,6 +1,8 @@
-// ratio: the faster MPI's own allreduce (16 MiB fp32, 2 ranks, ordinary buffers) over
-// shared_memory's, the worst of 12 launches target: >= 1 statistic: max pairs: 12 The way in which
-// results are written is chosen in each launch anew, by measurement.
+// ratio: the faster MPI's allreduce (16 MiB fp32) over shared_memory's, the worst of 12 launches
+// target: >= 1
+// statistic: max
+// pairs: 12
+// Two ranks, ordinary buffers. Each launch chooses by measurement how results are written.
 
 #include "tests/self_benchmark/support/allreduce_pairs.hpp"
 

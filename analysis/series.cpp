@@ -200,7 +200,8 @@ std::string system_of(const std::vector<NamedResult>& results, const Series& ser
 std::string hardware_of(const std::vector<NamedResult>& results, const Series& series) {
   const json& all = results[series.result].result.at("environments");
   const std::size_t index = series.first().at("environment");
-  return index < all.size() ? all[index].at("hashes").value("hardware", json()).dump() : "";
+  if (index >= all.size()) return "";
+  return all[index].value("hashes", json::object()).value("hardware", json()).dump();
 }
 
 std::string work_of(const Series& series) {

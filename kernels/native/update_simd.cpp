@@ -24,14 +24,24 @@ struct Update {
   using Stored = typename Copy::Stored;
   using Value = typename Copy::Value;
 
+  template <class D>
+  static HWY_INLINE hn::Vec<D> wide(D d, const Value* from) {
+    const auto stored = hn::LoadU(hn::Rebind<Value, D>(), from);
+    if constexpr (sizeof(Value) == sizeof(double))
+      return stored;
+    else
+      return hn::PromoteTo(d, stored);
+  }
+
+  /// In fp64, whatever is stored: in fp32, squares of small gradients are 0, and of large ones
+  /// infinite.
   static void sums(const Value* gradient, const Value* weights, std::ptrdiff_t count,
                    UpdateSums& to) {
-    const hn::CappedTag<Value, 64 / sizeof(Value)> all;
+    const hn::CappedTag<double, 64 / sizeof(double)> all;
     auto of_gradient = hn::Zero(all), of_weights = hn::Zero(all);
     std::ptrdiff_t not_finite = 0, zeros = 0;
-    Value rest_of_gradient = 0, rest_of_weights = 0;
-    each_vector<Value>(count, [&](auto d, std::ptrdiff_t i) HWY_ATTR {
-      const auto g = hn::LoadU(d, gradient + i), w = hn::LoadU(d, weights + i);
+    each_vector<double>(count, [&](auto d, std::ptrdiff_t i) HWY_ATTR {
+      const auto g = wide(d, gradient + i), w = wide(d, weights + i);
       // The difference of what is not finite from itself is no number.
       const auto finite = hn::Eq(hn::Sub(g, g), hn::Zero(d));
       not_finite += static_cast<std::ptrdiff_t>(hn::Lanes(d) - hn::CountTrue(d, finite));
@@ -40,14 +50,12 @@ struct Update {
         of_gradient = hn::MulAdd(g, g, of_gradient);
         of_weights = hn::MulAdd(w, w, of_weights);
       } else {
-        rest_of_gradient += gradient[i] * gradient[i];
-        rest_of_weights += weights[i] * weights[i];
+        to.gradient += hn::GetLane(g) * hn::GetLane(g);
+        to.weights += hn::GetLane(w) * hn::GetLane(w);
       }
     });
-    to.gradient += static_cast<double>(hn::GetLane(hn::SumOfLanes(all, of_gradient))) +
-                   static_cast<double>(rest_of_gradient);
-    to.weights += static_cast<double>(hn::GetLane(hn::SumOfLanes(all, of_weights))) +
-                  static_cast<double>(rest_of_weights);
+    to.gradient += hn::GetLane(hn::SumOfLanes(all, of_gradient));
+    to.weights += hn::GetLane(hn::SumOfLanes(all, of_weights));
     to.not_finite += static_cast<double>(not_finite);
     to.zeros += static_cast<double>(zeros);
   }

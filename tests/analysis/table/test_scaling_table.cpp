@@ -41,10 +41,10 @@ TEST(ScalingTable, WeakAndStrongScalingHaveTheirEfficiency) {
   const std::vector<NamedResult> results{
       {"", test::result({training(1, 8, 0.1), training(2, 8, 0.125), training(1, 16, 0.2)})}};
   const std::map<std::string, std::string> expected{
-      {"weak first 8 1 100 ms", "1.00 100.0 %"},
-      {"weak first 8 2 125 ms", "1.60 80.0 %"},  // twice the images in 1.25 of the time
-      {"strong first 16 1 200 ms", "1.00 100.0 %"},
-      {"strong first 8 2 125 ms", "1.60 80.0 %"}};
+      {"weak list/first 8 1 100 ms", "1.00 100.0 %"},
+      {"weak list/first 8 2 125 ms", "1.60 80.0 %"},  // twice the images in 1.25 of the time
+      {"strong list/first 16 1 200 ms", "1.00 100.0 %"},
+      {"strong list/first 8 2 125 ms", "1.60 80.0 %"}};
   const std::string table = scaling_table(results, series_of(results), false);
   EXPECT_EQ(lines_of(table), expected) << table;
   EXPECT_NE(table.find("efficiency: speedup / ratio of the numbers of ranks"), std::string::npos);

@@ -213,6 +213,36 @@ TEST(UpdateBackends, HaveEveryRuleAndPrecision) {
         }
 }
 
+/// Squares of such elements are 0 and infinite in fp32; the norms are neither.
+TEST(UpdateBackends, KnowNormsOfSmallAndLargeElements) {
+  const UpdateProblem problem({UpdateRule::sgd, 0.9, 0, 0, {{50}}}, Precision::fp32);
+  Plugins plugins({std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"});
+  const auto ranks = serial_communicator();
+  for (const char* name : {"reference", "native"}) {
+    Backend& backend = *std::get<Backend*>(plugins.open(name));
+    const Options options;
+    Device& device = *std::get<Device*>(backend.device(options));
+    const auto operation = std::get<0>(backend.make(problem, options, *ranks));
+    std::map<std::string, std::unique_ptr<Tensor>> tensors;
+    std::vector<Tensor*> bound;
+    for (const TensorSpec& spec : operation->arguments()) {
+      auto& tensor = tensors[spec.name] = device.allocate(spec);
+      bound.push_back(tensor.get());
+      const double value = spec.name == "gradient" ? 1e-30 : spec.name == "weights" ? 1e30 : 1;
+      device.put(*tensor, [&](std::int64_t, std::span<double> out) {
+        std::fill(out.begin(), out.end(), value);
+      });
+    }
+    operation->bind(bound);
+    operation->run(device.stream());
+    device.stream().wait();
+    device.get(*tensors["norms"], [&](std::int64_t, std::span<const double> norms) {
+      EXPECT_NEAR(norms[0], std::sqrt(50) * 1e-30, 1e-36) << name;
+      EXPECT_NEAR(norms[1], std::sqrt(50) * 1e30, 1e24) << name;
+    });
+  }
+}
+
 TEST(UpdateProblem, RefusesWhatIsNone) {
   EXPECT_EQ(UpdateProblem(shape_of(UpdateRule::lars), Precision::fp32).canonical(),
             "lars_n1808t4m0.9wd0.01c0.05");

@@ -16,6 +16,10 @@ std::size_t shown_width(const std::string& text) {
   }));
 }
 
+std::string counted(std::size_t count, const std::string& what, const std::string& plural) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : plural);
+}
+
 namespace {
 
 std::string padded(const std::string& text, std::size_t width, bool right) {
@@ -123,6 +127,14 @@ std::string wrapped(const std::string& text, std::size_t width) {
   }
   if (!line.empty()) end_line();
   return lines;
+}
+
+std::string shortened(const std::string& text, std::size_t width) {
+  if (shown_width(text) <= width) return text;
+  std::size_t end = 0;
+  for (std::size_t shown = 0; end < text.size(); ++end)
+    if ((static_cast<unsigned char>(text[end]) & 0xC0) != 0x80 && ++shown == width) break;
+  return text.substr(0, end) + "…";
 }
 
 std::string terminal_table(const std::vector<Column>& raw_columns,

@@ -30,12 +30,18 @@ inline constexpr std::size_t table_width = 120;
 /// stays whole); lines after the first are indented by two.
 std::string wrapped(const std::string& text, std::size_t width);
 
+/// The text, or, if it is longer than `width` columns, its beginning and "…".
+std::string shortened(const std::string& text, std::size_t width);
+
 /// Applies visible() to titles, cells and notes.
 std::string terminal_table(const std::vector<Column>& columns, const std::vector<Line>& lines);
 /// A note is put into the first missing cell; all text is escaped.
 std::string markdown_table(const std::vector<Column>& columns, const std::vector<Line>& lines);
 /// RFC 4180. Text that a spreadsheet would evaluate as a formula gets a leading quote.
 std::string csv_table(const std::vector<Column>& columns, const std::vector<Line>& lines);
+
+/// "1 node", "2 nodes". `plural`: what is added for a number other than 1.
+std::string counted(std::size_t count, const std::string& what, const std::string& plural = "s");
 
 /// Columns on a terminal: the number of code points (Assay writes no combining or wide characters).
 std::size_t shown_width(const std::string& text);

@@ -74,6 +74,7 @@ class Acceptance {
     }
     const json ranked = stragglers();
     const auto [verdict, reason] = fleet_verdict();
+    code_ = gravest(code_, code_of(verdict));
     return {{"schema", "assay-acceptance/1"},
             {"command", command},
             {"criteria", {{"name", criteria_.name}, {"file", criteria_.file}}},
@@ -131,8 +132,8 @@ class Acceptance {
     return fmt::format(
         "{} times, and the relative criteria compare a node with the median of at least {} "
         "others, so none can be judged by them. Measure {} nodes or more, or give criteria with "
-        "\"absolute\" limits alone",
-        nodes == 1 ? "one node alone has" : fmt::format("only {} nodes have", nodes), least_others,
+        "\"absolute\" limits alone.",
+        nodes == 1 ? "One node alone has" : fmt::format("Only {} nodes have", nodes), least_others,
         least_others + 1);
   }
 
@@ -278,7 +279,7 @@ class Acceptance {
   static std::string noise_of(const json& health) {
     for (const json& finding : health["findings"])
       if (finding["verdict"] == not_quiet)
-        return fmt::format("the node was not quiet ({}: found {:g})",
+        return fmt::format("the node was not quiet ({}: found {:.3g})",
                            finding["criterion"].get<std::string>(), finding["value"].get<double>());
     return "";
   }

@@ -9,6 +9,7 @@
 
 #include "analysis/ratio.hpp"
 #include "core/base/statistics.hpp"
+#include "core/base/units.hpp"
 
 namespace assay {
 
@@ -72,6 +73,13 @@ std::optional<double> quantity_of(const NodeRow& row, const std::string& quantit
 
 constexpr const char* undecided = "undecided: ";
 
+/// A value or limit of a criterion, with the unit that its quantity implies.
+std::string with_unit(const std::string& quantity, double value) {
+  if (quantity == "time_s") return human_seconds(value);
+  if (quantity == "ceiling_fraction") return fmt::format("{:.3g} %", 100 * value);
+  return human_rate(quantity, value);
+}
+
 }  // namespace
 
 json absolute_check(const NodeRow& row, const AbsoluteRule& rule) {
@@ -80,12 +88,14 @@ json absolute_check(const NodeRow& row, const AbsoluteRule& rule) {
   const std::optional<double> value = quantity_of(row, rule.quantity, why);
   // A criterion that cannot be evaluated is not met.
   if (!value) return check(rule.text, nullptr, limit, missing, why);
-  if (rule.at_least && !(*value >= *rule.at_least))
-    return check(rule.text, *value, *rule.at_least, perf_fail,
-                 fmt::format("{} is {:.4g}, below {:.4g}", rule.quantity, *value, *rule.at_least));
-  if (rule.at_most && !(*value <= *rule.at_most))
-    return check(rule.text, *value, *rule.at_most, perf_fail,
-                 fmt::format("{} is {:.4g}, above {:.4g}", rule.quantity, *value, *rule.at_most));
+  const auto failed = [&](double crossed, const char* side) {
+    return check(rule.text, *value, crossed, perf_fail,
+                 fmt::format("{} is {}, {:.2g} % {} the limit of {}", rule.quantity,
+                             with_unit(rule.quantity, *value), 100 * std::abs(*value / crossed - 1),
+                             side, with_unit(rule.quantity, crossed)));
+  };
+  if (rule.at_least && !(*value >= *rule.at_least)) return failed(*rule.at_least, "below");
+  if (rule.at_most && !(*value <= *rule.at_most)) return failed(*rule.at_most, "above");
   return check(rule.text, *value, limit, pass, nullptr);
 }
 

@@ -49,7 +49,7 @@ class HealthCheck {
     else
       findings_.push_back(
           check(criterion, *value, limit, rule_.of_noise ? verdict::not_quiet : verdict::perf_fail,
-                fmt::format("found {:g}{}", *value,
+                fmt::format("found {:.3g}{}", *value,
                             rule_.of_noise ? ": measure again when nothing else runs there" : "")));
   }
 

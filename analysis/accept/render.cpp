@@ -14,6 +14,7 @@ using nlohmann::json;
 namespace {
 
 constexpr std::size_t shown_stragglers = 5, shown_rows = 5;
+constexpr std::size_t least_reason = 40;  ///< columns of a reason in the table, at least
 
 std::string number(const json& value, const char* form) {
   return value.is_null() ? "-" : fmt::format(fmt::runtime(form), value.get<double>());
@@ -56,8 +57,7 @@ class Renderer {
     fleet();
     out_ += fmt::format(
         "\n{}; for a node the median of its rows. NOT-QUIET: other work ran on the node; measure "
-        "it "
-        "again when nothing else runs.\n",
+        "it again when nothing else runs.\n",
         speedup_header("node", "the median of the other nodes"));
     return out_;
   }
@@ -82,9 +82,10 @@ class Renderer {
     const auto of = [&](const char* key) { return count[key].get<int>(); };
     const std::size_t unmet = document_["unmet"].size();
     out_ += fmt::format(
-        "{}: {} nodes by {}: {} PASS, {} PERF-FAIL, {} INCORRECT, {} MISSING, {} NOT-QUIET{}.\n",
-        document_["verdict"].get<std::string>(), of("nodes"), safe(document_["criteria"]["name"]),
-        of("pass"), of("perf_fail"), of("incorrect"), of("missing"), of("not_quiet"),
+        "{}: {} by {}: {} PASS, {} PERF-FAIL, {} INCORRECT, {} MISSING, {} NOT-QUIET{}.\n",
+        document_["verdict"].get<std::string>(), counted(count["nodes"], "node"),
+        safe(document_["criteria"]["name"]), of("pass"), of("perf_fail"), of("incorrect"),
+        of("missing"), of("not_quiet"),
         unmet == 0   ? ""
         : unmet == 1 ? "; 1 criterion of the fleet is not met"
                      : fmt::format("; {} criteria of the fleet are not met", unmet));
@@ -101,8 +102,22 @@ class Renderer {
     for (const char* verdict : {"INCORRECT", "MISSING", "PERF-FAIL", "NOT-QUIET", "PASS"})
       for (const json& node : document_["nodes"])
         if (node["verdict"] == verdict) lines.push_back(line_of(node));
-    table({{"node"}, {"verdict"}, {over("node", "fleet"), true}, {"rows passed", true}, {"reason"}},
-          lines);
+    const std::vector<Column> columns{
+        {"node"}, {"verdict"}, {over("node", "fleet"), true}, {"rows passed", true}, {"reason"}};
+    if (!markdown_) shorten_reasons(columns, lines);
+    table(columns, lines);
+  }
+
+  /// So that the table fits a terminal: the list of each node's findings has the whole reasons.
+  static void shorten_reasons(const std::vector<Column>& columns, std::vector<Line>& lines) {
+    std::size_t before = 0;
+    for (std::size_t i = 0; i + 1 < columns.size(); ++i) {
+      std::size_t width = shown_width(columns[i].title);
+      for (const Line& line : lines) width = std::max(width, shown_width(line.cells[i]));
+      before += width + 2;
+    }
+    const std::size_t left = table_width - std::min(before, table_width - least_reason);
+    for (Line& line : lines) line.cells.back() = shortened(visible(line.cells.back()), left);
   }
 
   const json& rows_of(const json& name) const {
@@ -120,10 +135,9 @@ class Renderer {
                           number(straggler["deviation"], "{:+.1f}")},
                          ""});
     if (lines.empty()) return;
-    title(
-        "Slowest nodes (deviation: of the time from the median of the others, in their scaled "
-        "MAD)");
-    table({{"rank", true}, {"node"}, {over("node", "fleet"), true}, {"deviation", true}}, lines);
+    title("Slowest nodes");
+    table({{"#", true}, {"node"}, {over("node", "fleet"), true}, {"deviation", true}}, lines);
+    item("deviation: from the median of the other nodes, in units of their spread (1.4826 MAD)");
   }
 
   void details() {
@@ -173,8 +187,8 @@ class Renderer {
       for (const json& finding : node["health"]["findings"]) {
         if (finding["verdict"] != "unknown") continue;
         const std::string criterion = finding["criterion"];
-        const auto found = std::find_if(counts.begin(), counts.end(), [&](const auto& counted) {
-          return counted.first == criterion;
+        const auto found = std::find_if(counts.begin(), counts.end(), [&](const auto& entry) {
+          return entry.first == criterion;
         });
         if (found == counts.end())
           counts.emplace_back(criterion, 1);
@@ -182,9 +196,10 @@ class Renderer {
           ++found->second;
       }
     if (counts.empty()) return;
-    title("Unknown (reported, not required)");
+    title("Not judged: the node does not report the quantity, and the criteria do not require it");
     for (const auto& [criterion, count] : counts)
-      item(fmt::format("{}: on {} of {} nodes", criterion, count, document_["nodes"].size()));
+      item(fmt::format("{}: {} of {}", criterion, count,
+                       counted(document_["nodes"].size(), "node")));
   }
 
   void fleet() {

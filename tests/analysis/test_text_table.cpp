@@ -64,6 +64,12 @@ TEST(TextTable, CsvByItsRules) {
             "'-z,a b,\r\n");
 }
 
+TEST(TextTable, ALongTextIsCutBetweenCharacters) {
+  EXPECT_EQ(shortened("12 µs", 5), "12 µs");
+  EXPECT_EQ(shortened("12 µs!", 5), "12 µ…");
+  EXPECT_EQ(shortened("µµµ", 2), "µ…");
+}
+
 TEST(Wrapped, BreaksAtBlanksAndIndents) {
   EXPECT_EQ(wrapped("a few words", 20), "a few words");
   EXPECT_EQ(wrapped("a few words here", 8), "a few\n  words\n  here");

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "accept/accept_data.hpp"
+#include "analysis/text_table.hpp"
 
 namespace assay {
 namespace {
@@ -54,7 +55,7 @@ TEST(AcceptVerdict, ASmallFleetIsToldOnceWhyAndWhatToDo) {
     const json made = judged(healthy(nodes), five_percent);
     EXPECT_EQ(made["exit_code"], 6);
     const std::string reason = made["reason"];
-    EXPECT_TRUE(reason.starts_with(nodes == 1 ? "one node alone has" : "only 2 nodes have"))
+    EXPECT_TRUE(reason.starts_with(nodes == 1 ? "One node alone has" : "Only 2 nodes have"))
         << reason;
     EXPECT_NE(reason.find("Measure 3 nodes or more"), std::string::npos) << reason;
     EXPECT_NE(reason.find("\"absolute\" limits"), std::string::npos) << reason;
@@ -63,6 +64,40 @@ TEST(AcceptVerdict, ASmallFleetIsToldOnceWhyAndWhatToDo) {
     EXPECT_EQ(times_in(text, "threads=2"), 0U) << "a sentence, not one for each row: " << text;
   }
   EXPECT_EQ(judged(healthy(3), five_percent)["verdict"], "PASS");
+}
+
+TEST(AcceptVerdict, TheExitCodeIsNeverMilderThanTheFirstLine) {
+  // Each of two nodes is NOT-QUIET by itself, the fleet cannot be judged.
+  json criteria = five_percent;
+  criteria["health"] = {{{"quantity", "/load/0"}, {"when", "before"}, {"at_most", 0.1}}};
+  auto results = healthy(2);
+  for (NamedResult& named : results)
+    named.result["environments"][0]["volatile"] = {{"load", {1.79688, 0, 0}}};
+  const json made = judged(results, criteria);
+  EXPECT_EQ(of(made, 0)["verdict"], "NOT-QUIET");
+  EXPECT_EQ(made["verdict"], "MISSING");
+  EXPECT_EQ(made["exit_code"], 6);
+}
+
+TEST(AcceptVerdict, TheTableOfNodesFitsATerminal) {
+  auto results = with_a_slow_one(true);
+  const std::string text = render_acceptance(judged(results, five_percent), false);
+  const std::size_t line = text.find("\nn03  ");
+  ASSERT_NE(line, std::string::npos) << text;
+  const std::string shown = text.substr(line + 1, text.find('\n', line + 1) - line - 1);
+  EXPECT_TRUE(shown.ends_with("…")) << shown;
+  EXPECT_LE(shown_width(shown), table_width);
+  EXPECT_NE(text.find("measure it again", line + shown.size()), std::string::npos)
+      << "the whole reason stands below: " << text;
+}
+
+TEST(AcceptVerdict, AnAbsoluteLimitIsToldWithItsUnit) {
+  const json made = judged(
+      healthy(1), {{"absolute", {{{"rows", "."}, {"quantity", "time_s"}, {"at_most", 0.8}}}}});
+  EXPECT_NE(of(made, 0)["reason"].get<std::string>().find(
+                "time_s is 1.00 s, 25 % above the limit of 800 ms"),
+            std::string::npos)
+      << of(made, 0)["reason"];
 }
 
 TEST(AcceptVerdict, WhatANodeOfASmallFleetHasByItselfStandsFirst) {

@@ -66,9 +66,11 @@ std::string obstacle(const Suspect& suspect, const fs::path& programs, const jso
   if ((*suspect.series)["hardware"] != here.at("hashes").at("hardware"))
     return "it ran on other hardware than that of this machine";
   if (suspect.promoted.is_null())
-    return "no build was promoted for it (use assay history DIR --promote)";
+    return "no build was promoted for this row, so none can be measured beside the new one "
+           "(docs/history.md, Promoting a level)";
   if (!suspect.promoted.contains("installation"))
-    return "its promotion does not name a build (it was not made with the assay of that build)";
+    return "its promotion names no build, since it was not made with the assay of the build that "
+           "made the promoted run (docs/history.md, Promoting a level)";
   if (benchmark_names(programs).empty())
     return fmt::format("the promoted installation is missing (there is no benchmark in {})",
                        programs.string());
@@ -132,8 +134,8 @@ void answer(const std::vector<Suspect>& rows, const fs::path& programs,
       {installation_of(programs).at("hash"), installation_of(request.plan.programs).at("hash")});
   const fs::path folder = request.folder / builds.substr(0, 8);
   std::vector<json> results = run_side_by_side(
-      {fresh_plan(request.plan, rows, programs, folder / "0", "promoted "),
-       fresh_plan(request.plan, rows, request.plan.programs, folder / "1", "new ")});
+      {fresh_plan(request.plan, rows, programs, folder / "promoted", "promoted "),
+       fresh_plan(request.plan, rows, request.plan.programs, folder / "new", "new ")});
   std::vector<Side> sides;
   for (json& result : results) {
     std::vector<NamedResult> named;
@@ -158,16 +160,17 @@ json answer_of(std::span<const double> promoted_build, std::span<const double> n
   std::string
       answer = "noise",
       reason = fmt::format(
-          "no slowdown is shown: the time of the new build is {:+.1f} % against the promoted "
-          "build; "
-          "against the promoted level it is {:+.1f} %, and that of the promoted build {:+.1f} %",
+          "no slowdown is shown: the time of the new build is {:+.1f} % relative to the promoted "
+          "build; relative to the promoted level it is {:+.1f} %, and that of the promoted build "
+          "{:+.1f} %",
           percent(launches.ratio), percent(updated / level), percent(base / level));
   if (judgement.verdict == Verdict::slower) {
     answer = "software slower";
     reason = fmt::format(
-        "the time of the new build is {:+.1f} % against the promoted build, with interleaved "
-        "launches",
-        percent(launches.ratio));
+        "the new build takes {:.1f} % longer than the promoted build, by {} interleaved launches "
+        "of "
+        "each",
+        percent(launches.ratio), new_build.size());
     if (both)
       reason += fmt::format("; the machine is slower as well ({:+.1f} %)", percent(base / level));
   } else if (both) {

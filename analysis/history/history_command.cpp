@@ -32,13 +32,29 @@ std::string command_line(const Given& given) {
 }
 
 std::optional<Pattern> row_pattern(const Given& given) {
-  const auto text = value_of(given, "benchmark");
+  const auto text = value_of(given, "filter");
   if (!text) return std::nullopt;
-  return Pattern(*text, "--benchmark " + *text);
+  return Pattern(*text, "--filter " + *text);
+}
+
+/// The id of the run of --value-from, which may be given by its folder: below DIR, or as a path.
+std::optional<std::string> run_to_promote(const Given& given,
+                                          const std::vector<NamedResult>& results) {
+  const auto value = value_of(given, "value-from");
+  if (!value) return std::nullopt;
+  const std::filesystem::path history = *value_of(given, "DIR");
+  for (const NamedResult& result : results) {
+    const auto folder = std::filesystem::path(result.name).parent_path();
+    for (const std::filesystem::path& named : {std::filesystem::path(*value), history / *value})
+      if (std::error_code none; std::filesystem::equivalent(folder, named, none))
+        return result.result.at("run").at("id").get<std::string>();
+  }
+  return value;
 }
 
 /// Writes the decision of --promote or --reset; nothing is judged.
-int decide(const Given& given, const Histories& histories, const Anchors& anchors) {
+int decide(const Given& given, const std::vector<NamedResult>& results, const Histories& histories,
+           const Anchors& anchors) {
   const auto owner = value_of(given, "owner"), reason = value_of(given, "reason");
   const auto promoted = value_of(given, "promote"), reset = value_of(given, "reset");
   if (promoted && reset)
@@ -52,7 +68,7 @@ int decide(const Given& given, const Histories& histories, const Anchors& anchor
           flag));
   const auto promotions = [&] {
     return anchors.promotions(
-        histories, {*promoted, value_of(given, "value-from"), *owner, *reason,
+        histories, {*promoted, run_to_promote(given, results), *owner, *reason,
                     given.contains("accept-lost"), installation_of(executable_folder())});
   };
   const std::vector<json> lines =
@@ -63,10 +79,9 @@ int decide(const Given& given, const Histories& histories, const Anchors& anchor
   });
   if (without_build > 0)
     std::cerr << fmt::format(
-        "assay: {} of the promotions do not record a build (their last run was not made by the "
-        "programs in {}), so suspects cannot be confirmed. Promote with the assay of the build "
-        "that "
-        "you promote.\n",
+        "assay: {} of the promotions do not record a build, so suspects cannot be confirmed (the "
+        "last run was made by another build than {}). Use the assay of the build that made it, or "
+        "promote a run of this build with --value-from.\n",
         without_build, executable_folder().string());
   std::cerr << fmt::format("assay: wrote {} {}{} to {}\n", lines.size(),
                            promoted ? "promotion" : "reset", lines.size() == 1 ? "" : "s",
@@ -134,7 +149,7 @@ int history(const Given& given) {
     if (result.name.empty()) result.name = (folder / "result.json").string();
   const Histories histories = histories_of(results, row_pattern(given), since);
   const Anchors anchors(folder);
-  if (deciding) return decide(given, histories, anchors);
+  if (deciding) return decide(given, results, histories, anchors);
   json document = history_document(histories, anchors, events_of(folder), options);
   if (given.contains("confirm")) {
     try {
@@ -150,7 +165,7 @@ int history(const Given& given) {
               : format == "csv" ? history_csv(document)
                                 : render_history(document, format == "markdown"));
   if (histories.series.empty())
-    std::cerr << "assay: nothing was judged (no row of a run with a time matches --benchmark and "
+    std::cerr << "assay: nothing was judged (no row of a run with a time matches --filter and "
                  "--since).\n";
   return document["exit_code"];
 }
@@ -161,44 +176,49 @@ Command history_command() {
   return {
       "history",
       "Judge the results of many runs: change points, drift, anchored and rolling baselines.",
-      grouped({{"Rows",
-                {{"DIR", "folder with results somewhere below it, events.json, anchors.jsonl",
-                  "DIR", "", true},
-                 {"--benchmark", "judge only rows whose id matches", "REGEX", "all"},
-                 {"--since", "judge only runs since then (2026-11-21, or RFC 3339 in UTC)", "TIME",
-                  "all"}}},
-               {"Judgement",
-                {{"--tolerance", "relative slowdown that is accepted", "PART",
-                  "the suite's, else 0.05"},
-                 {"--confirm",
-                  "measure suspects again, alternately with the promoted build (its folder, or its "
-                  "program assay) and with this one",
-                  "BUILD", ""},
-                 {"--launcher",
-                  "with --confirm: command prefix for every executable, e.g. \"mpirun -n 2\"",
-                  "COMMAND", ""}}},
-               {"Baselines",
-                {{"--promote",
-                  "make the latest level of this row its anchored baseline (all: of every row)",
-                  "ID", ""},
-                 {"--reset", "withdraw the anchored baseline of this row (all: of every row)", "ID",
-                  ""},
-                 {"--owner", "with --promote, --reset: person who is responsible", "NAME", ""},
-                 {"--reason", "with --promote, --reset: why the baseline changes", "TEXT", ""},
-                 {"--value-from", "with --promote: take the value of this run (its id)", "RUN",
-                  "the latest"},
-                 {"--accept-lost", "with --promote: accept that rows have no result any more", "",
-                  ""}}},
-               {output_group,
-                {{"--junit", "write JUnit XML of the last runs to this file", "FILE", ""},
-                 format_flag({"terminal", "markdown", "json", "csv"}),
-                 out_flag()}}}),
+      grouped(
+          {{"Rows",
+            {{"DIR", "folder with results somewhere below it, events.json, anchors.jsonl", "DIR",
+              "", true},
+             {.name = "--filter",
+              .help = "judge only rows whose id matches",
+              .value = "REGEX",
+              .otherwise = "all",
+              .aliases = {"--benchmark"}},  // its old name
+             {"--since", "judge only runs since then (2026-11-21, or RFC 3339 in UTC)", "TIME",
+              "all"}}},
+           {"Judgement",
+            {{"--tolerance", "relative slowdown that is accepted", "X", "the suite's, else 0.05"},
+             {"--confirm",
+              "measure suspects again, alternately with the promoted build (its folder, or its "
+              "program assay) and with this one",
+              "BUILD", ""},
+             {"--launcher",
+              "with --confirm: command prefix for every executable, e.g. \"mpirun -n 2\"",
+              "COMMAND", ""}}},
+           {"Baselines",
+            {{"--promote",
+              "make the latest level of this row its anchored baseline (all: of every row)", "ID",
+              ""},
+             {"--reset", "withdraw the anchored baseline of this row (all: of every row)", "ID",
+              ""},
+             {"--owner", "with --promote, --reset: person who is responsible", "NAME", ""},
+             {"--reason", "with --promote, --reset: why the baseline changes", "TEXT", ""},
+             {"--value-from",
+              "with --promote: promote the value and the build of this run (its folder or id)",
+              "RUN", "the latest runs"},
+             {"--accept-lost", "with --promote: accept that rows have no result any more", "",
+              ""}}},
+           {output_group,
+            {{"--junit", "write JUnit XML of the last runs to this file", "FILE", ""},
+             format_flag({"terminal", "markdown", "json", "csv"}),
+             out_flag()}}}),
       &history,
       {{"assay history results", "judges the runs below results/"},
        {"assay history results --format json --out history.json",
         "writes the judgement for `assay report`"},
        {"assay history results --promote all --owner \"A. Name\" --reason \"accepted in week 8\"",
-        "makes the latest level of every row its anchored baseline, of this build"},
+        "makes the latest level of every row its anchored baseline, measured by this build"},
        {"assay history results --confirm promoted",
         "measures suspects again, with the promoted build in the folder promoted/"}},
       "0 nothing is slower or lost, 2 bad usage or input, 3 incorrect numerics, 4 slower, 6 a "

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "analysis/history/times.hpp"
+#include "analysis/text_table.hpp"
 #include "core/base/statistics.hpp"
 
 namespace assay {
@@ -28,10 +29,6 @@ double least(std::span<const Point> points) {
 }
 double greatest(std::span<const Point> points) {
   return std::max_element(points.begin(), points.end(), by_value)->value;
-}
-
-std::string plural(std::size_t count, const char* what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 /// Tukey's inner fences: values outside of them are outliers.
@@ -121,7 +118,7 @@ void Judge::find_changes(const RowHistory& series, double level) {
     std::size_t needed = n;
     while (!can_find(needed, level)) ++needed;
     changes_reason_ =
-        fmt::format("{} (a significant step needs at least {})", plural(n, "point"), needed);
+        fmt::format("{} (a significant step needs at least {})", counted(n, "point"), needed);
     return;
   }
   // The seed depends on the series alone, so other series do not affect its result.
@@ -214,7 +211,7 @@ void Judge::judge_rolling() {
     while (!window.empty() && window.front().time < *since_) window = window.subspan(1);
   if (window.size() < latest_points) {
     rolling_reason_ =
-        fmt::format("{} before the latest {}{} ({} are needed)", plural(window.size(), "point"),
+        fmt::format("{} before the latest {}{} ({} are needed)", counted(window.size(), "point"),
                     latest_.size(), since_ ? " and since the promotion" : "", latest_points);
     return;
   }
@@ -235,10 +232,8 @@ bool Judge::changed(bool up) const {
   });
 }
 
-/// Whether the last points are slower than those before: outside of the tolerance and of the fences
-/// of these, and at a level that none of these has. The last condition is for rare modes: a level
-/// that was seen before is not new.
-bool Judge::is_suspect(std::size_t last) const {
+/// The points that the last ones are compared with; none where these are too few.
+std::span<const Point> Judge::before_last(std::size_t last) const {
   const std::size_t end = points_.size() - last;
   std::size_t first = std::max(level_start_, end - std::min(end, reference_points));
   // Only points since the last change, if enough are left: a slow level that was fixed may come
@@ -246,11 +241,22 @@ bool Judge::is_suspect(std::size_t last) const {
   for (const json& change : changes_)
     if (const std::size_t at = change["index"]; at + anchor_points <= end)
       first = std::max(first, at);
-  if (first >= end || (!promoted_ && end - first < anchor_points)) return false;
-  const std::span<const Point> reference = points(first, end);
-  const double level = promoted_ ? (*promoted_)["value"].get<double>() : median_of(reference);
-  const double value = least(points(end, points_.size()));
-  if (value <= level * (1 + tolerance_)) return false;
+  if (first >= end || (!promoted_ && end - first < anchor_points)) return {};
+  return points(first, end);
+}
+
+double Judge::level_of(std::span<const Point> reference) const {
+  return promoted_ ? (*promoted_)["value"].get<double>() : median_of(reference);
+}
+
+/// Whether the last points are slower than those before: outside of the tolerance and of the fences
+/// of these, and at a level that none of these has. The last condition is for rare modes: a level
+/// that was seen before is not new.
+bool Judge::is_suspect(std::size_t last) const {
+  const std::span<const Point> reference = before_last(last);
+  if (reference.empty()) return false;
+  const double value = least(std::span(points_).last(last));
+  if (value <= level_of(reference) * (1 + tolerance_)) return false;
   if (reference.size() >= latest_points && value <= fences_of(reference).high) return false;
   return std::none_of(reference.begin(), reference.end(), [&](const Point& point) {
     return value <= point.value * (1 + tolerance_) && point.value <= value * (1 + tolerance_);
@@ -272,6 +278,18 @@ void Judge::set_state(const char* state, const json& baseline, const char* what)
                   baseline["state"].get<std::string>(), what, 100 * tolerance_);
 }
 
+void Judge::set_suspect(std::size_t last) {
+  const std::span<const Point> reference = before_last(last);
+  const double ratio = least(std::span(points_).last(last)) / level_of(reference);
+  state_ = "suspect";
+  reason_ = fmt::format(
+      "{} {:.1f} % longer than {} (tolerance {:g} %), at a level that none of the {} before had. "
+      "The cause may be chance, the machine or the software: --confirm decides",
+      last == 1 ? "the last run takes" : fmt::format("the last {} runs take at least", last),
+      100 * (ratio - 1), promoted_ ? "the promoted level" : "the earlier runs", 100 * tolerance_,
+      counted(reference.size(), "run"));
+}
+
 void Judge::decide() {
   if (anchored_.is_null() && points_.size() < anchor_points) {
     reason_ = anchored_reason_;
@@ -291,13 +309,7 @@ void Judge::decide() {
         fmt::format(", with a trend of {:+.2g} % per run (p {:.2g}) and no step that explains it",
                     100 * std::expm1(trend_->slope), trend_->p);
   } else if (const std::size_t last = suspect_since()) {
-    state_ = "suspect";
-    reason_ = fmt::format(
-        "{} slower than {} by more than {:g} %, at a level not seen before (chance, the machine or "
-        "the software: --confirm decides)",
-        last == 1 ? "the last run is" : fmt::format("the last {} runs are", last),
-        promoted_ ? "the promoted level and the earlier runs" : "the earlier runs",
-        100 * tolerance_);
+    set_suspect(last);
   } else if (is(rolling_, "faster") && (changed(false) || falls)) {
     set_state("faster", rolling_, "the points before them");
   } else if (is(anchored_, "faster") && (changed(false) || falls)) {

@@ -55,6 +55,9 @@ class Judge {
   bool changed(bool up) const;
   std::size_t suspect_since() const;
   bool is_suspect(std::size_t last) const;
+  std::span<const Point> before_last(std::size_t last) const;
+  double level_of(std::span<const Point> reference) const;
+  void set_suspect(std::size_t last);
   void decide();
   void set_state(const char* state, const nlohmann::json& baseline, const char* what);
 

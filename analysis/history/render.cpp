@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "analysis/history/history.hpp"
@@ -29,18 +30,26 @@ std::string machine(const json& series, bool several) {
                  : system;
 }
 
+/// "suspect: software slower": a suspect with the answer of its confirmation.
+std::string state_of(const json& series) {
+  const std::string state = series["state"];
+  return series.contains("confirmation")
+             ? state + ": " + series["confirmation"]["answer"].get<std::string>()
+             : state;
+}
+
 Line line_of(const json& series, bool several) {
   const json& points = series["points"];
   const json& changes = series["change_points"];
-  std::string change = changes.empty() ? "" : date_of(changes.back()["time"]);
+  std::string change = changes.empty() ? "-" : date_of(changes.back()["time"]);
   if (!changes.empty())
     change += fmt::format(" {:+.1f} %", 100 * (changes.back()["ratio"].get<double>() - 1));
   const bool shared = !points.empty() && points.back()["shared"] == true;
-  return {{series["id"], machine(series, several), std::to_string(points.size()),
-           points.empty() ? "-" : human_seconds(points.back()["value"]) + (shared ? " !" : ""),
-           speedup_over(series["anchored"]), speedup_over(series["rolling"]), change,
-           series["state"].get<std::string>()},
-          ""};
+  return {
+      {series["id"], machine(series, several), std::to_string(points.size()),
+       points.empty() ? "-" : human_seconds(points.back()["value"]) + (shared ? " !" : ""),
+       speedup_over(series["anchored"]), speedup_over(series["rolling"]), change, state_of(series)},
+      ""};
 }
 
 std::vector<std::string> details_of(const json& series) {
@@ -117,10 +126,14 @@ std::vector<std::string> legend_of(const json& document) {
         "trend is significant. The probability of any false alarm in all series together is {:g} "
         "%.",
         latest, 100 * settings["false_alarm_rate"].get<double>()));
-  if (count["suspect"] != 0)
+  const json& all = document["series"];
+  if (std::any_of(all.begin(), all.end(), [](const json& series) {
+        return series["state"] == "suspect" && !series.contains("confirmation");
+      }))
     lines.push_back(fmt::format(
-        "suspect: the last run may be slower, as may at most {:g} % of unchanged series in each "
-        "run. To decide, measure again: assay history DIR --confirm BUILD (the promoted build).",
+        "suspect: the last run seems slower, as in each run up to {:g} % of the unchanged series "
+        "do by chance. To decide, measure again: assay history DIR --confirm BUILD, by the assay "
+        "of the new build, where BUILD is the promoted build.",
         100 * settings["suspect_rate"].get<double>()));
   return lines;
 }

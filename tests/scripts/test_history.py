@@ -50,10 +50,11 @@ class History(RunTest):
         self.assertEqual({series["id"]: series["state"] for series in json.loads(file.read_text())["series"]}[SLOW], "slower")
 
     def test_selection(self):
-        self.assertEqual(len(self.document("--benchmark", "c000[02]", code=0)["series"]), 2)
+        self.assertEqual(len(self.document("--filter", "c000[02]", code=0)["series"]), 2)
+        self.assertEqual(len(self.document("--benchmark", "c000[02]", code=0)["series"]), 2)  # its old name
         short = self.document("--since", "2026-03-16", code=0)["series"][0]  # being built: that fails nothing
         self.assertEqual((len(short["points"]), short["state"], short["reason"]), (6, "too short", "6 of 8 runs"))
-        self.assertEqual(self.document("--benchmark", "gemm", code=6)["series"], [])
+        self.assertEqual(self.document("--filter", "gemm", code=6)["series"], [])
         self.assertEqual(self.document("--tolerance", "0.2", code=0)["exit_code"], 0)
 
     def test_promote_and_reset(self):
@@ -70,8 +71,15 @@ class History(RunTest):
         self.assertTrue((self.runs / "anchors.jsonl").read_text().startswith(first))
         self.assertEqual(self.document(code=4)["series"][1]["anchored"]["promoted"], False)
 
+    def test_a_run_is_promoted_by_its_folder_or_its_id(self):
+        run = json.loads((self.runs / "run03" / "result.json").read_text())["run"]["id"]
+        for name in ("run03", self.runs / "run03", run):
+            self.history("--promote", SLOW, "--owner", "me", "--reason", "why", "--value-from", name, code=0)
+            self.assertEqual(json.loads((self.runs / "anchors.jsonl").read_text().splitlines()[-1])["run"], run)
+        self.refused("--promote", SLOW, "--owner", "me", "--reason", "why", "--value-from", "run99", names=["unknown run 'run99'", run])
+
     def test_bad_input(self):
-        self.refused("--benchmark", "(", names=["regular expression"])
+        self.refused("--filter", "(", names=["regular expression"])
         self.refused("--since", "yesterday", names=["--since", "yesterday"])
         self.refused("--format", "jsn", names=["json"])
         copy = self.runs / "copy"

@@ -20,6 +20,8 @@ using nlohmann::json;
 namespace {
 
 const std::vector<std::string> variations = {"software", "hardware", "precision", "nothing"};
+/// The sides: folders of fresh launches, and words in their progress lines.
+const std::vector<std::string> side_names = {"base", "new"};
 
 std::string command_line(const Given& given) {
   std::string line =
@@ -58,12 +60,13 @@ std::vector<Side> fresh_launches_of(const json& document, const std::vector<cons
           fmt::format("--confirm repeats a single run of each side ({} has {} results). Give the "
                       "folders of two runs, or use --flagged, --fresh-base and --fresh-new.",
                       side->name(), side->results().size()));
-    again.push_back({side->results().front().result, flagged_ids(document, *side),
-                     executables_of(given, again.empty() ? "base-build" : "new-build")});
+    const std::string& name = side_names[again.size()];
+    again.push_back({name, side->results().front().result, flagged_ids(document, *side),
+                     executables_of(given, name + "-build")});
   }
   std::vector<Side> fresh;
   for (json& result : run_again(again, fresh_launches, folder)) {
-    const std::string name = fmt::format("{}/{}", folder, fresh.size());
+    const std::string name = fmt::format("{}/{}", folder, side_names[fresh.size()]);
     std::vector<NamedResult> results;
     results.push_back({name, std::move(result)});
     fresh.emplace_back(name, std::move(results), vary == "precision");
@@ -77,7 +80,7 @@ void check_files(const Given& given) {
     if (const auto name = value_of(given, flag)) inputs.push_back(*name);
   check_outputs(given, {"out", "flagged"}, inputs);
   if (const auto folder = value_of(given, "confirm"))
-    for (const char* side : {"0", "1"}) {
+    for (const std::string& side : side_names) {
       const std::filesystem::path result = std::filesystem::path(*folder) / side / "result.json";
       if (std::filesystem::exists(result)) check_output("--confirm", result, inputs);
     }
@@ -194,7 +197,11 @@ Command compare_command() {
              {"--allow-mismatch",
               "compare although more differs than --vary names; all output says so", "", ""}}},
            {"Confirmation",
-            {{"--confirm", "run the flagged rows again here, both sides in turns; results in DIR",
+            {{"--confirm",
+              fmt::format(
+                  "run the flagged rows again here, {0} + {0} launches in turns, and decide "
+                  "by these; results in DIR/base and DIR/new",
+                  fresh_launches),
               "DIR", ""},
              {"--base-build", "with --confirm: build or installation that runs the rows of BASE",
               "BUILD", "this one"},
@@ -205,20 +212,26 @@ Command compare_command() {
               "2\"",
               "COMMAND", "the suite's"},
              {"--fresh-base",
-              fmt::format("fresh launches of the flagged rows of BASE ({})", fresh_launches),
+              fmt::format("result of {} new launches of the flagged rows of BASE, where "
+                          "--confirm cannot be used (another machine)",
+                          fresh_launches),
               "FILE", ""},
-             {"--fresh-new",
-              fmt::format("fresh launches of the flagged rows of NEW ({})", fresh_launches), "FILE",
-              ""},
+             {"--fresh-new", "the same for NEW", "FILE", ""},
              {"--flagged", "write the ids that need fresh launches to this file, as a JSON list",
               "FILE", ""}}},
            {output_group, {format_flag({"terminal", "markdown", "json"}), out_flag()}}}),
       &compare,
       {{"assay compare results/monday results/tuesday --vary software",
         "says which rows became faster or slower between two builds"},
+       {"assay compare results/monday results/tuesday --vary software --confirm results/fresh "
+        "--base-build monday",
+        "runs rows that look changed again, with the build in the folder monday/ and this one"},
        {"assay compare results/monday results/tuesday --vary nothing --format json --out "
         "comparison.json",
-        "writes the comparison for `assay report`"}}};
+        "writes the comparison for `assay report`"}},
+      "0 nothing is slower, 2 bad usage or input, 3 incorrect numerics, 4 slower, 5 inconclusive, "
+      "6 "
+      "not comparable, or a number was lost, 7 a row failed or timed out"};
 }
 
 }  // namespace assay

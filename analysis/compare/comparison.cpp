@@ -82,9 +82,6 @@ json row_notes(const SideRow& base, const SideRow& updated) {
     if (const std::string was = executed(base, field), is = executed(updated, field); was != is)
       notes.push_back(fmt::format("{} is {} in base and {} in new", field,
                                   was.empty() ? "unknown" : was, is.empty() ? "unknown" : is));
-  for (const auto& [side, name] : {std::pair{&base, "base"}, std::pair{&updated, "new"}})
-    if (std::any_of(side->launches.rows.begin(), side->launches.rows.end(), was_shared))
-      notes.push_back(fmt::format("other work used the processors while {} was timed", name));
   return notes;
 }
 

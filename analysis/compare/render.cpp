@@ -156,14 +156,14 @@ class Rendering {
       lines.push_back(
           {{plain(row["id"]), count_of(row["base"]), count_of(row["new"]),
             fmt::format("{:.4f}{}", row["speedup"].get<double>(), mark_of_ratio(row)),
-            interval(row["speedup_interval"]),
+            interval(row["speedup_interval"]), verdict + (fresh ? " (fresh)" : ""),
             row["p"].is_null() ? "-" : fmt::format("{:.2g}", row["p"].get<double>()),
             row["detected"] == true ? "yes"
             : fresh                 ? "no"
                                     : "-",
             percent(row["tolerance"]), percent(row["minimum_detectable"]),
             percent(row["base"]["variation"]) + " / " + percent(row["new"]["variation"]),
-            verdict + (fresh ? " (fresh)" : ""), fmt::format("{}", fmt::join(reasons, "; "))},
+            fmt::format("{}", fmt::join(reasons, "; "))},
            ""});
     }
     table({{"row"},
@@ -171,12 +171,12 @@ class Rendering {
            {"new", true},
            {over("new", "base"), true},
            {"95 % interval", true},
+           {"verdict"},
            {"p", true},
            {"detected"},
            {"tolerance", true},
            {"detectable", true},
            {"variation", true},
-           {"verdict"},
            {"because"}},
           lines);
   }
@@ -216,7 +216,7 @@ class Rendering {
       line(fmt::format("Geometric mean: none ({}).", plain(document_["geometric_mean_reason"])));
     else
       line(fmt::format(
-          "Geometric mean of new over base: {:.4f}{}, {} ({} of {} rows, launches of the screen).",
+          "Geometric mean of new over base: {:.4f}{}, {} ({} of {} rows, by their first launches).",
           mean["speedup"].get<double>(), mark_of_mean(document_["rows"]),
           mean["interval"].is_null() ? "no interval: " + plain(mean["interval_reason"])
                                      : "95 % interval " + interval(mean["interval"]),
@@ -228,19 +228,32 @@ class Rendering {
         plain(summary["inconclusive"]), plain(summary["needs_confirmation"]),
         plain(summary["without_verdict"]), document_["only_base"].size(),
         document_["only_new"].size(), document_["not_compared"].size(), document_["lost"].size()));
+    if (summary["needs_confirmation"] != 0)
+      line(fmt::format(
+          "To decide the rows that need fresh launches: assay compare BASE NEW --vary {} --confirm "
+          "DIR [--base-build BUILD] [--new-build BUILD].",
+          plain(document_["vary"])));
+    if (!document_["rows"].empty()) legend(settings);
+  }
+
+  /// What the columns of the rows mean.
+  void legend(const json& settings) {
+    const json& limit = settings["confirmed_p"];
+    std::string text = fmt::format(
+        "(5x): median of 5 launches. p: probability of such a difference without a change. The "
+        "first launches flag a row at p <= {:.2g}, or if its speedup is outside of the tolerance; "
+        "{} are flagged.",
+        settings["screen_p"].get<double>(), settings["flagged"].get<std::size_t>());
+    if (!limit.is_null())
+      text += fmt::format(
+          " Fresh launches detect a change at p <= {:.2g}, so the probability of any false alarm "
+          "in the suite is at most {:.2g}.",
+          limit.get<double>(), settings["false_alarm_rate"].get<double>());
+    line(text);
     line(fmt::format(
-        "{} rows flagged by the screen (p <= {:.2g}, or the speedup outside of the tolerance). "
-        "Fresh "
-        "launches show a change at p <= {}, so the probability of any false alarm in the suite is "
-        "at "
-        "most {:.2g}. detectable: the change that these launches detect with a probability of "
-        "{:.0f} "
-        "%.",
-        settings["flagged"].get<std::size_t>(), settings["screen_p"].get<double>(),
-        settings["confirmed_p"].is_null()
-            ? "-"
-            : fmt::format("{:.2g}", settings["confirmed_p"].get<double>()),
-        settings["false_alarm_rate"].get<double>(), 100 * settings["power"].get<double>()));
+        "detectable: the change that these launches detect with a probability of {:.0f} %. "
+        "variation: standard deviation between the launches of base / new.",
+        100 * settings["power"].get<double>()));
   }
 
   const json& document_;

@@ -31,9 +31,9 @@ std::vector<json> run_again(const std::vector<Again>& sides, int launches,
   for (const Again& side : sides) {
     check_here(side.result);
     RunPlan plan = plan_of_result(side.result, side.chosen);
-    plan.campaign.folder = std::filesystem::absolute(folder / std::to_string(plans.size()));
+    plan.campaign.folder = std::filesystem::absolute(folder / side.name);
     plan.campaign.launches = launches;
-    plan.campaign.label = fmt::format("side {} ", plans.size());
+    plan.campaign.label = side.name + " ";
     plan.ids = side.ids;
     plan.filter.clear();  // the ids say it all
     plan.command = "assay compare --confirm";

@@ -179,11 +179,11 @@ class Against(RunTest):
         self.assertEqual(document["stage"], "confirmed")
         stages = {"reference" in row["id"]: (row["stage"], row["new"]["launches"]) for row in document["rows"]}
         self.assertEqual(stages, {True: ("confirmed", 15), False: ("screen", 5)})
-        begun = [e for e in self.events(self.folder / "fresh" / "0") if e["event"] == "begin"]
+        begun = [e for e in self.events(self.folder / "fresh" / "base") if e["event"] == "begin"]
         self.assertEqual(len(begun), 15)
         again = self.command(*words)  # what is there already is not run once more
         self.assertEqual(json.loads(again.stdout)["rows"], document["rows"])
-        self.assertEqual([e for e in self.events(self.folder / "fresh" / "0") if e["event"] == "begin"], begun)
+        self.assertEqual([e for e in self.events(self.folder / "fresh" / "base") if e["event"] == "begin"], begun)
 
     def test_tolerances_reach_the_rows(self):
         suite = self.suite([group(["direct"], [SMALL], backend="reference"),

@@ -39,13 +39,15 @@ class Compare(RunTest):
         done = self.compare("base.json", "new.json", "--flagged", flagged, code=5)
         self.assertTrue(done.stdout.startswith(GOLDEN), done.stdout)
         self.assertIn("needs confirmation", done.stdout)
+        self.assertIn("--confirm DIR", done.stdout)
         ids = json.loads(flagged.read_text())
         self.assertIn("conv/forward/fp32/onednn/direct/mb1c0002/hot/t2", ids)
         fresh = [self.file(f"fresh{i}.json", document(3 + i, 9, launches=12, slow={"/mb1c0002/": 1.05} if i else {})) for i in (0, 1)]
         words = ["--fresh-base", fresh[0], "--fresh-new", fresh[1]]
         done = self.compare(base, new, *words, code=4)
-        self.assertRegex(done.stdout, r"mb1c0002\S* .*\(12x\).* yes .*slower \(fresh\)")
+        self.assertRegex(done.stdout, r"mb1c0002\S* .*\(12x\).* slower \(fresh\) .* yes ")
         self.assertIn("1 slower, 0 faster, 3 same, 0 inconclusive", done.stdout)
+        self.assertNotIn("--confirm DIR", done.stdout)
         out = self.folder / "comparison.json"
         self.assertEqual(self.compare(base, new, *words, "--format", "json", "--out", out, code=4).stdout, "")
         self.command(ASSAY, "validate", out, code=0)

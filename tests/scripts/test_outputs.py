@@ -69,10 +69,10 @@ class Outputs(RunTest):
     def test_the_inputs_of_a_comparison_are_not_confirmed_into(self):
         runs = self.folder / "runs"
         suite = self.suite([group(["direct"], backend="reference")])
-        for name in ("0", "1"):
+        for name in ("base", "new"):
             self.out = runs / name
             self.run_suite(suite, code=0)
-        self.refused(ASSAY, "compare", runs / "0", runs / "1", "--vary", "nothing", "--confirm", runs)
+        self.refused(ASSAY, "compare", runs / "base", runs / "new", "--vary", "nothing", "--confirm", runs)
 
     def test_a_suite_s_name_stays_in_results(self):
         suite = self.suite([group(["direct"], backend="reference")])

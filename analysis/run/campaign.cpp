@@ -213,7 +213,6 @@ void Campaign::run_attempt(Attempt& attempt) {
   JournalFollower journal(journal_file);
   LeftSegments segments;
   Child child(command, attempt.out, attempt.err);
-  Idle idle(attempt.remaining.size());
   const auto kill = [&] {
     segments.look();
     attempt.ended = child.kill(grace);
@@ -224,43 +223,48 @@ void Campaign::run_attempt(Attempt& attempt) {
     kill();
     give_up(attempt);  // what it wrote while it was being ended does not count
   };
-  const auto interrupt = [&](int number) {
+  try {
+    wait_for_end(attempt, child, journal);
+  } catch (const Interrupted&) {
     abandon();
-    throw Interrupted{number};
-  };
-  const auto finish = [&] {
-    attempt.silent = silent_ranks(attempt.err, attempt.processes, rank_hosts_);
-    settle(attempt);
-  };
+    throw;
+  } catch (const OutOfTime&) {
+    abandon();
+    throw;
+  }
+  if (attempt.timed_out) {
+    // A launcher that ends its ranks lets those go on that were stopped: what it and they say and
+    // write from now on does not count. Nothing is written before they are dead: one may have been
+    // stopped with the journal's lock in its hands.
+    attempt.said = tail_of(attempt.err);
+    kill();
+  } else {
+    attempt.ended = child.kill(std::chrono::milliseconds(0));  // and whatever it left behind
+    attempt.said = tail_of(attempt.err);
+  }
+  attempt.silent = silent_ranks(attempt.err, attempt.processes, rank_hosts_);
+  settle(attempt);
+}
+
+/// Returns when the child has ended, or, with `timed_out`, when it has made no progress for too
+/// long.
+void Campaign::wait_for_end(Attempt& attempt, Child& child, JournalFollower& journal) {
+  Idle idle(attempt.remaining.size());
   for (;;) {
-    if (const int number = wait_for_signal(std::chrono::milliseconds(100))) interrupt(number);
+    if (const int number = wait_for_signal(std::chrono::milliseconds(100)))
+      throw Interrupted{number};
     const auto ended = child.poll();
     follow(attempt, journal);  // after poll: an ended child has written all that it ever will
     idle.look(attempt.open, attempt.remaining.size());
-    if (ended) {
-      attempt.ended = child.kill(std::chrono::milliseconds(0));  // and whatever it left behind
-      attempt.said = tail_of(attempt.err);
-      return finish();
-    }
-    if (options_.deadline && Clock::now() > *options_.deadline) {
-      abandon();
-      throw OutOfTime{};
-    }
+    if (ended) return;
+    if (options_.deadline && Clock::now() > *options_.deadline) throw OutOfTime{};
     if (!idle.longer_than(options_.timeout)) continue;
-    try {
-      attempt.waited_for = waited_for(attempt);
-    } catch (const Interrupted& now) {  // asking other hosts takes a while
-      interrupt(now.signal);
-    }
+    attempt.waited_for = waited_for(attempt);
     follow(attempt, journal);
-    if (idle.look(attempt.open, attempt.remaining.size())) continue;  // it goes on
-    // A launcher that ends its ranks lets those go on that were stopped: what it and they say and
-    // write from now on does not count. Nothing is written before they are dead: one may have
-    // been stopped with the journal's lock in its hands.
+    // Asking other hosts takes a while: it may go on meanwhile.
+    if (idle.look(attempt.open, attempt.remaining.size())) continue;
     attempt.timed_out = true;
-    attempt.said = tail_of(attempt.err);
-    kill();
-    return finish();
+    return;
   }
 }
 

@@ -86,6 +86,7 @@ class Campaign {
   std::vector<std::string> prepare(Attempt& attempt, const std::filesystem::path& journal) const;
   /// One process until it ends or is killed.
   void run_attempt(Attempt& attempt);
+  void wait_for_end(Attempt& attempt, class Child& child, class JournalFollower& journal);
   void follow(Attempt& attempt, class JournalFollower& journal);
   std::string waited_for(const Attempt& attempt) const;
   void expect_fault_of_a_case(const Attempt& attempt, const std::string& said) const;

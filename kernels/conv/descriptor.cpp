@@ -105,13 +105,16 @@ Numbers read_fields(const std::string& text, const DescriptorComplaint& complain
   return given;
 }
 
-/// Fills what is left out of one dimension, and checks the rest. Numbers that were not given are 0,
-/// pad -1.
-void derive(ConvShape& shape, const AxisMembers& axis, const DescriptorComplaint& complain) {
+/// Of one dimension: the inputs from the first to the last that one output reads, and the distance
+/// of the last output's inputs from those of the first.
+struct Extents {
+  std::int64_t reach, span;
+};
+
+/// Complains about numbers whose sums could overflow.
+Extents extents_of(const ConvShape& shape, const AxisMembers& axis,
+                   const DescriptorComplaint& complain) {
   const char c = axis.letter;
-  const std::int64_t in = shape.*axis.in, taps = shape.*axis.taps, stride = shape.*axis.stride;
-  std::int64_t& out = shape.*axis.out;
-  std::int64_t& pad = shape.*axis.pad;
   const std::string size = fmt::format("the size of dimension {}", c), k = fmt::format("k{}", c),
                     o = fmt::format("o{}", c);
   constexpr std::int64_t largest = std::int64_t{1}
@@ -121,25 +124,35 @@ void derive(ConvShape& shape, const AxisMembers& axis, const DescriptorComplaint
       complain("{}{} makes the size of dimension {} overflow 64 bits. Give a smaller number.", kind,
                c, c);
   };
-  for (const auto& [kind, value] : {std::pair{'i', in},
-                                    {'k', taps},
-                                    {'o', out},
-                                    {'p', pad},
-                                    {'s', stride},
+  for (const auto& [kind, value] : {std::pair{'i', shape.*axis.in},
+                                    {'k', shape.*axis.taps},
+                                    {'o', shape.*axis.out},
+                                    {'p', shape.*axis.pad},
+                                    {'s', shape.*axis.stride},
                                     {'d', shape.*axis.dilation}})
     limit(kind, value);
   const std::int64_t reach =
-      product({{k.c_str(), taps - 1}, {"dilation", shape.*axis.dilation + 1}}, size.c_str(),
-              complain) +
+      product({{k.c_str(), shape.*axis.taps - 1}, {"dilation", shape.*axis.dilation + 1}},
+              size.c_str(), complain) +
       1;
-  const std::int64_t span =
-      product({{o.c_str(), std::max<std::int64_t>(out, 1) - 1}, {"stride", stride}}, size.c_str(),
-              complain);
+  const std::int64_t span = product(
+      {{o.c_str(), std::max<std::int64_t>(shape.*axis.out, 1) - 1}, {"stride", shape.*axis.stride}},
+      size.c_str(), complain);
   limit('k', reach);
   limit('o', span);
+  return {reach, span};
+}
 
+/// Fills what is left out of one dimension, and checks the rest. Numbers that were not given are 0,
+/// pad -1.
+void derive(ConvShape& shape, const AxisMembers& axis, const DescriptorComplaint& complain) {
+  const char c = axis.letter;
+  const std::int64_t in = shape.*axis.in, stride = shape.*axis.stride;
+  std::int64_t& out = shape.*axis.out;
+  std::int64_t& pad = shape.*axis.pad;
+  const auto [reach, span] = extents_of(shape, axis, complain);
   const bool pad_given = pad >= 0;
-  const auto natural = [&](std::int64_t p) {
+  const auto natural = [&, reach = reach](std::int64_t p) {
     return in + 2 * p < reach ? 0 : (in + 2 * p - reach) / stride + 1;
   };
   if (out == 0) {
@@ -227,16 +240,8 @@ bool padding_is_derived(const ConvShape& s, const AxisMembers& a) {
   return derived == s.*a.pad && derived < reach;
 }
 
-}  // namespace
-
-ConvShape parse_conv(const std::string& descriptor) {
-  const DescriptorComplaint complain("conv", descriptor);
-  const Numbers given = read_fields(descriptor, complain);
-  if (given.empty())
-    complain(
-        "it is empty (no field such as ic64 in it). Give for example "
-        "mb16ic64ih112oc128oh112kh3ph1.");
-
+/// The shape with the fields that are given; before derive().
+ConvShape given_shape(const Numbers& given, const DescriptorComplaint& complain) {
   ConvShape shape;
   for (const AxisMembers* axis : {&depth, &height, &width}) {
     shape.*axis->in = shape.*axis->out = shape.*axis->taps = 0;
@@ -251,22 +256,58 @@ ConvShape parse_conv(const std::string& descriptor) {
     if (channels % shape.g != 0)
       complain("g: {} groups do not divide {} = {}. Give a divisor of both ic and oc.", shape.g,
                name, channels);
+  return shape;
+}
 
-  // A dimension is there when any of its fields says something (benchdnn's no_d, no_h, no_w).
-  const auto is_there = [&](const AxisMembers& a) {
+/// The dimensions that the descriptor gives.
+struct GivenAxes {
+  bool d, h, w;
+};
+
+GivenAxes given_axes(const ConvShape& shape, const DescriptorComplaint& complain) {
+  // By any of its fields (benchdnn's no_d, no_h, no_w).
+  const auto is_given = [&](const AxisMembers& a) {
     return shape.*a.in != 0 || shape.*a.out != 0 || shape.*a.taps != 0 || shape.*a.dilation != 0 ||
            shape.*a.stride != 1 || shape.*a.pad > 0;
   };
-  const bool has_d = is_there(depth), has_h = is_there(height), has_w = is_there(width);
-  if (!has_d && !has_h && !has_w)
+  const GivenAxes has{is_given(depth), is_given(height), is_given(width)};
+  if (!has.d && !has.h && !has.w)
     complain(
         "ih is missing (a convolution has at least one spatial dimension). Give for example ih14.");
-  if (has_d && has_h != has_w)
+  if (has.d && has.h != has.w)
     complain(
         "i{} is missing (a 3-D problem gives d alone, which makes it cubic, or d, h and w). Give "
         "it.",
-        has_h ? 'w' : 'h');
-  for (const auto& [axis, there] : {std::pair{&depth, has_d}, {&height, has_h}, {&width, has_w}}) {
+        has.h ? 'w' : 'h');
+  return has;
+}
+
+/// Makes a dimension that is left out equal to its leader.
+void follow(ConvShape& shape, const AxisMembers& leader, const AxisMembers& axis,
+            const Numbers& given, const DescriptorComplaint& complain) {
+  const std::string stride = fmt::format("s{}", axis.letter), pad = fmt::format("p{}", axis.letter);
+  for (const auto& [name, own, leaders] :
+       {std::tuple{stride, shape.*axis.stride, shape.*leader.stride},
+        {pad, shape.*axis.pad, shape.*leader.pad}})
+    if (given.contains(name) && own != leaders)
+      complain(
+          "{} is {}, but without i{} this dimension follows {} and has {}. Give i{} and k{} too.",
+          name, own, axis.letter, leader.letter, leaders, axis.letter, axis.letter);
+  copy(shape, leader, axis);
+}
+
+}  // namespace
+
+ConvShape parse_conv(const std::string& descriptor) {
+  const DescriptorComplaint complain("conv", descriptor);
+  const Numbers given = read_fields(descriptor, complain);
+  if (given.empty())
+    complain(
+        "it is empty (no field such as ic64 in it). Give for example "
+        "mb16ic64ih112oc128oh112kh3ph1.");
+  ConvShape shape = given_shape(given, complain);
+  const GivenAxes has = given_axes(shape, complain);
+  for (const auto& [axis, there] : {std::pair{&depth, has.d}, {&height, has.h}, {&width, has.w}}) {
     if (!there) continue;
     if (shape.*axis->in == 0)
       complain("i{} is missing (other fields of this dimension are given). Give it.", axis->letter);
@@ -277,30 +318,18 @@ ConvShape parse_conv(const std::string& descriptor) {
 
   // What is left out: width follows height, height and width follow depth alone; dimensions further
   // out are 1.
-  const auto follow = [&](const AxisMembers& leader, const AxisMembers& axis) {
-    const std::string stride = fmt::format("s{}", axis.letter),
-                      pad = fmt::format("p{}", axis.letter);
-    for (const auto& [name, own, leaders] :
-         {std::tuple{stride, shape.*axis.stride, shape.*leader.stride},
-          {pad, shape.*axis.pad, shape.*leader.pad}})
-      if (given.contains(name) && own != leaders)
-        complain(
-            "{} is {}, but without i{} this dimension follows {} and has {}. Give i{} and k{} too.",
-            name, own, axis.letter, leader.letter, leaders, axis.letter, axis.letter);
-    copy(shape, leader, axis);
-  };
   const auto absent = [&](const AxisMembers& a) {
     shape.*a.in = shape.*a.out = shape.*a.taps = 1;
     shape.*a.pad = 0;
   };
-  if (has_d && !has_h) {
-    follow(depth, height);
-    follow(depth, width);
-  } else if (has_h && !has_w) {
-    follow(height, width);
+  if (has.d && !has.h) {
+    follow(shape, depth, height, given, complain);
+    follow(shape, depth, width, given, complain);
+  } else if (has.h && !has.w) {
+    follow(shape, height, width, given, complain);
   }
-  if (!has_d) absent(depth);
-  if (!has_d && !has_h) absent(height);
+  if (!has.d) absent(depth);
+  if (!has.d && !has.h) absent(height);
   check_counts(shape, complain);
   return shape;
 }

@@ -182,7 +182,7 @@ void Recurrence::forward(std::int64_t layer, std::int64_t direction) {
   }
 }
 
-void Recurrence::forward_step(Walk& walk, std::int64_t at, std::int64_t k) {
+void Recurrence::sum_products(Walk& walk, std::int64_t at, std::int64_t k) {
   const std::int64_t H = shape_.hidden, G = shape_.gates(), R = count_, from = k * R * H;
   const RnnCell cell = shape_.cell;
   const std::vector<double>& bias = parameters_.bias[place(at)];
@@ -202,7 +202,14 @@ void Recurrence::forward_step(Walk& walk, std::int64_t at, std::int64_t k) {
     for (std::int64_t i = 0; i < R * H; ++i)
       walk.aside.set(from + i, inner[i] + exact(bias[place(3 * H + i % H)]));
   }
-  const std::int64_t next = from + R * H;
+}
+
+void Recurrence::forward_step(Walk& walk, std::int64_t at, std::int64_t k) {
+  sum_products(walk, at, k);
+  const std::int64_t H = shape_.hidden, G = shape_.gates(), R = count_, from = k * R * H,
+                     next = from + R * H;
+  const RnnCell cell = shape_.cell;
+  const std::vector<double>& bias = parameters_.bias[place(at)];
 #pragma omp parallel for collapse(2) if (R * H > worth_threads / 4)
   for (std::int64_t r = 0; r < R; ++r)
     for (std::int64_t j = 0; j < H; ++j) {

@@ -80,6 +80,8 @@ class Recurrence {
   void forward(std::int64_t layer, std::int64_t direction);
   void add_inputs(Walk& walk, std::int64_t layer, std::int64_t direction);
   void forward_step(Walk& walk, std::int64_t at, std::int64_t k);
+  /// Makes sums_, the sums of products of a step's gates, and gru_lbr's `aside`.
+  void sum_products(Walk& walk, std::int64_t at, std::int64_t k);
   void finish_gru(Walk& walk, std::int64_t at, std::int64_t k);
   void backward(std::int64_t layer, std::int64_t direction, const Field& above);
   void backward_step(Walk& walk, std::int64_t k);

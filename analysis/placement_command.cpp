@@ -19,12 +19,14 @@ int placement(const Given& given) {
 
 Command placement_command() {
   return {"placement",
-          "Print host, rank, cores and threads of this process (`assay run` checks its launcher "
-          "with it).",
+          "Print host, rank, cores and threads of this process.\n`assay run` starts it to check "
+          "the launcher.",
           {{"--threads", "OpenMP threads to try", "N", "none"},
            {"--device", "text in the name of a device that a backend must have", "TEXT", "none"}},
           &placement,
-          {{"assay placement --threads 1", "prints what this process may use"}}};
+          {{"assay placement --threads 1", "prints what this process may use"}},
+          "",
+          internal_group};
 }
 
 }  // namespace assay

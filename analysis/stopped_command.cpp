@@ -24,11 +24,13 @@ int stopped(const Given& given) {
 Command stopped_command() {
   return {
       "stopped",
-      "List this host's stopped processes with a word in their command (`assay run` starts it on "
-      "all hosts).",
+      "List this host's stopped processes with a word in their command.\n`assay run` starts it on "
+      "the hosts of a job that does not go on.",
       {{"WORD", "an argument of the command, complete", "WORD", "", true}},
       &stopped,
-      {{"assay stopped journal.jsonl", "lists stopped processes with this word in their command"}}};
+      {{"assay stopped journal.jsonl", "lists stopped processes with this word in their command"}},
+      "",
+      internal_group};
 }
 
 }  // namespace assay

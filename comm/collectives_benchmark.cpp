@@ -73,7 +73,7 @@ void say_one_rank() {
 }  // namespace
 
 std::string CollectivesBenchmark::description() const {
-  return "allreduce and other collectives over every transport and algorithm. Start it with "
+  return "Allreduce and other collectives over every transport and algorithm. Start it with "
          "mpirun -n RANKS.";
 }
 

@@ -41,8 +41,8 @@ Dimension part_dimension(const std::vector<LinalgKernel>& kernels) {
   for (const LinalgKernel kernel : kernels) names.push_back(name(kernel));
   made.values.insert(made.values.end(), names.begin(), names.end());
   made.help = fmt::format(
-      "{}: the analysis; {}: one operation of it alone, of the size that each rank's rows give it, "
-      "as assay-linalg measures it",
+      "{}: the complete analysis; {}: one of its operations alone, at the size of each rank's part "
+      "of the table, as in assay-linalg",
       whole, join(names, ", "));
   made.omit = whole;
   return made;
@@ -52,7 +52,7 @@ Dimension scale_dimension() {
   Dimension made;
   made.name = "scale";
   made.help =
-      "1/N: a table with this part of the rows, for machines with less memory; such a row is not "
+      "1/N: use this part of the table's rows, on machines with less memory; such a result is not "
       "comparable with one of the whole table";
   made.defaults = {"1"};
   made.omit = "1";
@@ -137,8 +137,8 @@ std::vector<Dimension> AnalyticsBenchmark::dimensions() const {
   Dimension problem = dimension::problem({"n262144d250"});
   problem.also = "bytes";
   problem.help =
-      "the table: n262144d250 (rows, features), each65536d250 (rows of each rank: weak scaling), "
-      "or its size: 8GB (10^9), 8G (2^30); without d of 250 features; a file has its own";
+      "size of a generated table: n262144d250 (rows, features), each65536d250 (rows of each rank, "
+      "for weak scaling), or bytes: 8GB (10^9), 8G (2^30); without d: 250 features";
   all.push_back(std::move(problem));
   all.push_back(dimension::field("rows", "n", "rows of the table"));
   all.push_back(dimension::field("rows_per_rank", "each", "rows of each rank, in place of --rows"));

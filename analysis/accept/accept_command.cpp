@@ -38,8 +38,8 @@ int accept(const Given& given) {
 Command accept_command() {
   return {
       "accept",
-      "Judge each node of a fleet by criteria: PASS, PERF-FAIL, INCORRECT, MISSING or NOT-QUIET "
-      "(measure it again).",
+      "Judge each node of a fleet by criteria.\nThe first line of the output is the verdict: PASS, "
+      "PERF-FAIL, INCORRECT, MISSING (a row or a node), or NOT-QUIET (measure again).",
       {{"FILE", "result files, folders of runs, or folders with runs below", "FILE", "", true,
         true},
        {"--criteria",
@@ -53,7 +53,9 @@ Command accept_command() {
       {{"assay accept results --criteria acceptance",
         "judges each node with results below results/"},
        {"assay accept results --criteria acceptance --junit accept.xml --out accept.txt",
-        "writes the verdicts for a CI system and for people"}}};
+        "writes the verdicts for a CI system and for people"}},
+      "0 PASS, 2 bad usage or input, 3 INCORRECT, 4 PERF-FAIL, 5 NOT-QUIET, 6 MISSING, 7 MISSING "
+      "because a row failed or timed out"};
 }
 
 }  // namespace assay

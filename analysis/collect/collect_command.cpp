@@ -36,7 +36,7 @@ int collect_runs(const Given& given) {
 
 Command collect_command() {
   return {"collect",
-          "Copy the runs in the nodes' local folders into one folder, over MPI: a process on each "
+          "Copy the runs in the nodes' local folders into one folder, over MPI.\nA process on each "
           "node sends LOCAL/<host name>, the first one writes DIR/<host name>. `assay run "
           "--per-node --local-results LOCAL` starts it by itself.",
           {{"LOCAL", "folder on every node with a run in LOCAL/<host name>", "LOCAL", "", true},
@@ -49,7 +49,8 @@ Command collect_command() {
             "copies /tmp/assay/<host name> of each node to results/<host name>; a launcher starts "
             "it on every node"}},
           "0 all nodes are collected, 2 bad usage, or host names that are equal or cannot be names "
-          "of folders, 7 a node has no files, or they cannot be read or written"};
+          "of folders, 7 a node has no files, or they cannot be read or written",
+          internal_group};
 }
 
 }  // namespace assay

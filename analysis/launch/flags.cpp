@@ -30,11 +30,12 @@ std::vector<Flag> process_flags() {
        "N,...", "the suite's", false, true},
       {"--nodes", "number of nodes", "N", "the suite's"},
       {"--ranks-per-node", "ranks on each node", "N", "the suite's"},
-      {"--hosts", "nodes of the allocation to use, all of them by default", "NAME,...", "all"},
+      {"--hosts", "nodes of the allocation to use", "NAME,...", "all"},
       {"--threads-per-rank", "cores that each rank gets", "N", "the launcher's"},
       {.name = "--bind",
-       .help = "what each rank is bound to; checked before anything is timed",
-       .value = "PLACE",
+       .help =
+           "unit of the processor to which each rank is bound; checked before anything is timed",
+       .value = "UNIT",
        .otherwise = "the launcher's",
        .choices = bindings}};
 }

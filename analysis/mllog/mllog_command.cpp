@@ -73,7 +73,7 @@ int mllog_of(const Given& given) {
 Command mllog_command() {
   return {"mllog",
           "Write the :::MLLOG lines of a training of ResNet-50, as MLPerf Training 3.1.0 (closed) "
-          "reads them. For any other run it lists the reasons and writes no log.",
+          "reads them.\nFor any other run it lists the reasons and writes no log.",
           {{"RESULT", "result file of assay-resnet50, or the folder of a run", "RESULT", "", true},
            {"--org", "organisation that submits", "NAME", "", true},
            {"--platform", "system that was measured", "NAME", "", true},

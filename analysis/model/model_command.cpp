@@ -134,7 +134,7 @@ int model(const Given& given) {
 Command model_command() {
   return {
       "model",
-      "Fit a log-linear model to results: adjusted speedups with confidence intervals. Or predict "
+      "Fit a log-linear model to results (adjusted speedups with confidence intervals), or predict "
       "training over ranks (--scale).",
       {{"FILE", "result file, folder of a run, or name of a shipped baseline", "FILE", "", false,
         true},

@@ -317,7 +317,7 @@ std::vector<Flag> case_flags() {
       {"--cases", "run only the ids in this file, which `assay compare --flagged` writes", "FILE",
        ""},
       {"--scale",
-       "1/N: this part of the rows of every table, where memory is smaller; such rows are "
+       "use this part of the rows of every table, on machines with less memory; such results are "
        "not comparable with others",
        "1/N", "the suite's"},
       {.name = "--allocator",
@@ -389,7 +389,12 @@ Command run_command() {
       {{"assay run smoke --dry-run", "shows what the suite smoke would run, and how long it takes"},
        {"assay run smoke --out results/today", "runs it; results/today/result.json is the result"},
        {"assay run smoke --out results/launches --launches 5 --filter conv/forward",
-        "runs 5 launches of some cases, for `assay compare`"}}};
+        "runs 5 launches of some cases, for `assay compare`"}},
+      "0 all rows ok, or unsupported where that is allowed, 2 bad usage or input, 3 incorrect "
+      "numerics, 4 slower than allowed (--guard, --pairs, --site), 6 rows are missing, a number "
+      "was "
+      "lost, or nothing was measured, 7 a row failed or timed out, 8 a suspect could not be "
+      "confirmed (--guard)"};
 }
 
 }  // namespace assay

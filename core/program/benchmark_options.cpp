@@ -25,11 +25,18 @@ std::string dashed(std::string name) {
   return name;
 }
 
+bool has_numbers(const Dimension& axis) {
+  return !axis.field.empty() ||
+         (!axis.defaults.empty() &&
+          std::all_of(axis.defaults.begin(), axis.defaults.end(),
+                      [](const std::string& text) { return parse_number(text).has_value(); }));
+}
+
 /// --ranks-per-node, as flags are written, and --ranks_per_node, as a suite has it.
 Flag flag_of(const Dimension& axis) {
   Flag flag{"--" + flag_name(axis),
             axis.help,
-            axis.field.empty() ? "NAME,..." : "N,...",
+            has_numbers(axis) ? "N,..." : "NAME,...",
             axis.shown_default.empty() ? join(axis.defaults, ",") : axis.shown_default,
             false,
             true,

@@ -43,12 +43,17 @@ using Given = std::map<std::string, std::vector<std::string>>;
 
 /// A program, or a subcommand of `assay`.
 struct Command {
-  std::string name, help;
+  std::string name;
+  std::string help;  ///< lists of commands show its first line alone
   std::vector<Flag> flags;
   std::function<int(const Given&)> run{};
   std::vector<Example> examples{};
   std::string exit_codes{};
+  std::string group{};  ///< heading in the list of commands; empty: "Subcommands"
 };
+
+/// The group of commands that people need not call.
+inline constexpr const char* internal_group = "Used by other commands";
 
 /// Flags that several programs share.
 inline constexpr const char* output_group = "Output";

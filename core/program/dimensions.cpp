@@ -101,13 +101,14 @@ Dimension device() {
 }
 
 Dimension conform(const std::string& benchmark) {
-  Dimension axis{"conform",
-                 "run what a procurement prescribes (data, size, algorithm), and report its figure "
-                 "of merit; flags that say how and where go with it",
-                 procurements(benchmark),
-                 {conform_none},
-                 "",
-                 conform_none};
+  Dimension axis{
+      "conform",
+      "run the problem that a procurement prescribes (data, size, algorithm), and report "
+      "its figure of merit; flags of backend, threads and device may be given with it",
+      procurements(benchmark),
+      {conform_none},
+      "",
+      conform_none};
   axis.values.insert(axis.values.begin(), conform_none);
   return axis;
 }

@@ -10,7 +10,7 @@ class ConvBenchmark final : public OperationBenchmark {
   std::string name() const override { return "conv"; }
 
   std::string description() const override {
-    return "convolution, forward and backward, of one layer";
+    return "Convolution of one layer, forward and backward.";
   }
 
   std::vector<Dimension> dimensions() const override {

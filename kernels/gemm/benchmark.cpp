@@ -9,7 +9,7 @@ class GemmBenchmark final : public OperationBenchmark {
  public:
   std::string name() const override { return "gemm"; }
 
-  std::string description() const override { return "matrix multiplication, as in BLAS"; }
+  std::string description() const override { return "Matrix multiplication, as in BLAS."; }
 
   std::vector<Dimension> dimensions() const override {
     return {dimension::precision(precision_names(), {"fp32"}),

@@ -10,7 +10,9 @@ class LinalgBenchmark final : public OperationBenchmark {
  public:
   std::string name() const override { return "linalg"; }
 
-  std::string description() const override { return "dense kernels of data analysis"; }
+  std::string description() const override {
+    return "Dense kernels of PCA, K-means and support vector machines.";
+  }
 
   std::vector<Example> examples() const override {
     std::vector<Example> examples = OperationBenchmark::examples();

@@ -10,7 +10,7 @@ class NormBenchmark final : public OperationBenchmark {
   std::string name() const override { return "norm"; }
 
   std::string description() const override {
-    return "batch normalization, with the addition and the rectifier after it";
+    return "Batch normalization, with the addition and the rectifier that follow it.";
   }
 
   std::vector<Dimension> dimensions() const override {

@@ -12,7 +12,7 @@ class PoolBenchmark final : public OperationBenchmark {
   std::string name() const override { return "pool"; }
 
   std::string description() const override {
-    return "pooling: the largest or the mean element of each window";
+    return "Pooling: the largest element, or the mean, of each window.";
   }
 
   std::vector<Dimension> dimensions() const override {

@@ -10,7 +10,7 @@ class RnnBenchmark final : public OperationBenchmark {
   std::string name() const override { return "rnn"; }
 
   std::string description() const override {
-    return "recurrent network (vanilla, LSTM, GRU), forward and backward";
+    return "Recurrent networks (vanilla, LSTM, GRU), forward and backward.";
   }
 
   std::vector<Dimension> dimensions() const override {

@@ -14,7 +14,7 @@ class StreamBenchmark final : public OperationBenchmark {
   std::string name() const override { return "stream"; }
 
   std::string description() const override {
-    return "ceilings of the machine: memory and cache bandwidth, latency, peak arithmetic";
+    return "Ceilings of the machine: bandwidth of memory and caches, latency, peak arithmetic.";
   }
 
   std::vector<Dimension> dimensions() const override {

@@ -45,7 +45,7 @@ class InputBenchmark final : public Benchmark {
  public:
   std::string name() const override { return "input"; }
   std::string description() const override {
-    return "Images per second that the input pipeline delivers: TFRecord files or image folders, "
+    return "Input pipeline, in images per second: TFRecord files or image folders, "
            "decoded, cropped, resized and normalised by threads. Several ranks: mpirun -n RANKS.";
   }
   std::vector<Example> examples() const override {
@@ -59,7 +59,7 @@ class InputBenchmark final : public Benchmark {
   std::vector<Dimension> dimensions() const override {
     Dimension problem = dimension::problem({"n256mb32s224"});
     problem.help =
-        "images of a run on all ranks, batch of a rank and side of the result: n256mb32s224";
+        "number of images (of all ranks), batch of each rank, and height and width of the results";
     return {
         axis("data",
              "a set of images: TFRecord files (a folder, a pattern or a prefix of names), a folder "
@@ -86,7 +86,8 @@ class InputBenchmark final : public Benchmark {
         axis("label_base", "label of the first class in TFRecord files", {}, {"0"}, "", "0"),
         axis("classes", "number of classes of TFRecord files", {}, {"1000"}, "", "1000"),
         axis("max_bad_samples",
-             "samples that may be bad (damaged, truncated, label out of range); one more is fatal",
+             "largest number of bad samples (damaged, truncated, label out of range) that are "
+             "skipped",
              {}, {"0"}, "", "0")};
   }
 

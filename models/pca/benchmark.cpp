@@ -11,7 +11,7 @@ class PcaBenchmark final : public AnalyticsBenchmark {
   std::string name() const override { return "pca"; }
 
   std::string description() const override {
-    return "principal components of a table, over ranks and threads. Several ranks: mpirun -n "
+    return "Principal components of a table, over ranks and threads. Several ranks: mpirun -n "
            "RANKS.";
   }
 

@@ -38,7 +38,7 @@ class SvmBenchmark final : public AnalyticsBenchmark {
   std::string name() const override { return "svm"; }
 
   std::string description() const override {
-    return "linear support vector machine of a table, over ranks and threads. Several ranks: "
+    return "Linear support vector machine of a table, over ranks and threads. Several ranks: "
            "mpirun -n RANKS.";
   }
 

@@ -209,6 +209,15 @@ class Help(RunTest):
             self.assertEqual(self.command(ASSAY, "help", command, code=0).stdout, self.command(ASSAY, command, "--help", code=0).stdout)
         self.assertIn("Did you mean 'run'", self.command(ASSAY, "help", "rum", code=2).stderr)
 
+    def test_the_list_of_commands_fits_a_terminal(self):
+        text = self.command(ASSAY, "--help", code=0).stdout
+        listed = text.partition("Subcommands:")[2].partition("Examples:")[0]
+        self.assertFalse([line for line in listed.splitlines() if len(line) > 100])
+        self.assertEqual(sorted([*COMMANDS, "help"]), sorted(re.findall(r"^  (\w+)", listed, re.M)))
+        internal = listed.partition("Used by other commands:")[2]
+        self.assertEqual(["collect", "placement", "stopped"], re.findall(r"^  (\w+)", internal, re.M))
+        self.assertNotIn("\n\n\n", text)
+
     def test_one_style(self):
         for words in [(BIN / program,) for program in PROGRAMS] + [(ASSAY, command) for command in COMMANDS]:
             with self.subTest(words):
@@ -226,7 +235,8 @@ class Help(RunTest):
             self.out = self.folder / "results" / name
             self.run_suite(self.suite([group(["direct"], backend="reference")]), "--launches", 3, code=0)
         shutil.copy(self.folder / "results" / "today" / "journal.jsonl", self.folder / "lost.json.journal.jsonl")
-        (self.folder / "promoted").symlink_to(BIN.parent)
+        for build in ("promoted", "monday"):
+            (self.folder / build).symlink_to(BIN.parent)
         environment = self.environment(PATH=f"{BIN}:{os.environ['PATH']}")
         lines = self.examples(ASSAY) + [line for command in [*COMMANDS, "help"] for line in self.examples(ASSAY, command)]
         for line in lines + [line for program in PROGRAMS for line in self.examples(BIN / program)]:

@@ -39,7 +39,7 @@ class Install(RunTest):
         binaries, share = self.moved / "bin", self.moved / "share"
         pages = {file.stem: [binaries / file.name] for file in binaries.iterdir()}
         described = self.command(binaries / "assay", "--help", code=0).stdout.partition("Subcommands:")[2].partition("Examples:")[0]
-        commands = [line.split()[0] for line in described.splitlines() if line.strip()]
+        commands = re.findall(r"^  (\w+)", described, re.M)
         pages.update({f"assay-{command}": [binaries / "assay", command] for command in commands if command != "help"})
         self.assertGreater(len(pages), 14)
         for page, words in pages.items():

@@ -1,5 +1,5 @@
 #pragma once
-// A file of data: its bytes from any place and by any thread, and the check that it stays the same.
+// A data file: reads of any part by any thread, and a check that the file has not changed.
 
 #include <sys/stat.h>
 
@@ -11,12 +11,12 @@
 
 namespace assay {
 
-/// A regular file, open for reading. It is read by pread: of a mapped file that another process
-/// shortens, a page that is gone would end the program by SIGBUS.
+/// A regular file, open for reading. It is read by pread and not mapped: if another process
+/// shortened a mapped file, reading a missing page would end the program by SIGBUS.
 class DataFile {
  public:
-  /// InputError: missing, unreadable, empty, or no regular file (a pipe or a device has no end that
-  /// several readers could agree on).
+  /// InputError if the file is missing, unreadable, empty or not a regular file (several readers
+  /// cannot share a pipe or a device).
   explicit DataFile(std::string path);
   ~DataFile();
   DataFile(const DataFile&) = delete;
@@ -24,12 +24,13 @@ class DataFile {
 
   const std::string& path() const { return path_; }
   std::int64_t size() const { return status_.st_size; }
-  /// Bytes [offset, offset + out.size()), which must be within size(). InputError: the file has
-  /// become shorter, or cannot be read.
+  /// Reads bytes [offset, offset + out.size()), which must be within size(). InputError if the file
+  /// has become shorter or cannot be read.
   void read(std::int64_t offset, std::span<char> out) const;
-  /// InputError where the size or the time of modification differs from that at opening.
+  /// InputError if size or modification time differ from those at opening.
   void check_unchanged() const;
-  /// The content, as 40 digits: SHA-1 of the SHA-1 of its pieces, which threads share.
+  /// Hash of the content, 40 digits: the SHA-1 of the SHA-1 hashes of its pieces, which threads
+  /// compute.
   std::string content_hash() const;
 
  private:
@@ -38,8 +39,8 @@ class DataFile {
   struct stat status_ = {};
 };
 
-/// body(i) for i in [0, count), on all OpenMP threads. Of several errors that of the least i is
-/// thrown.
+/// Calls body(i) for i in [0, count), on all OpenMP threads. If several calls throw, the error of
+/// the least i is thrown.
 void for_each_parallel(std::int64_t count, const std::function<void(std::int64_t)>& body);
 
 }  // namespace assay

@@ -1,12 +1,12 @@
 #pragma once
-// Random numbers that depend on (seed, stream, row, column) alone, by Random123's Philox4x32-10:
+// Random numbers that depend only on (seed, purpose, row, column), by Random123's Philox4x32-10:
 // equal for any number of ranks and threads, and on any processor.
 
 #include <cstdint>
 
 namespace assay {
 
-/// Independent streams of one seed, by their use, which have nothing in common.
+/// Streams of random numbers of one seed, which are independent of each other.
 enum class Purpose : std::uint32_t { values, choices, means, directions };
 
 /// Standard normal numbers.

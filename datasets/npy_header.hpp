@@ -11,15 +11,15 @@ namespace assay {
 
 struct NpyHeader {
   char kind = 'f';       ///< f, i or u
-  int item_size = 8;     ///< bytes of an element: 4, 8 of f; 1, 2, 4, 8 of i and u
-  bool swapped = false;  ///< the byte order is not that of this processor
+  int item_size = 8;     ///< bytes of an element: 4 or 8 (f); 1, 2, 4 or 8 (i, u)
+  bool swapped = false;  ///< the byte order is not the processor's
   bool fortran_order = false;
   std::vector<std::int64_t> shape;
   std::int64_t data_offset = 0;
 };
 
-/// InputError: the header is damaged, of an unknown version or element type, or promises more or
-/// less data than the file has.
+/// InputError if the header is damaged, has an unknown version or element type, or describes more
+/// or less data than the file has.
 NpyHeader read_npy_header(const DataFile& file);
 
 }  // namespace assay

@@ -12,24 +12,25 @@
 
 namespace assay {
 
-/// An array in C order that is written front to back. The file has its name when it is complete
-/// and on disk, not before: whoever reads it finds the old file or the new one. A pipe or a device
-/// is written as it is.
+/// Writes an array in C order, from front to back. The file gets its name only when it is complete
+/// and on disk, so a reader finds either the old file or the new one. Pipes and devices are written
+/// directly.
 class NpyWriter {
  public:
-  /// CaseError: the file cannot be opened.
+  /// CaseError if the file cannot be opened.
   NpyWriter(const std::filesystem::path& file, const std::vector<std::int64_t>& shape);
   NpyWriter(const NpyWriter&) = delete;
   NpyWriter& operator=(const NpyWriter&) = delete;
-  /// Removes what is not finished.
+  /// Removes an unfinished file.
   ~NpyWriter();
 
-  /// The next elements. CaseError: the disk is full. std::logic_error: more than the shape has.
+  /// Appends the next elements. CaseError if the disk is full; std::logic_error if they are more
+  /// than the shape has.
   void append(std::span<const double> values);
-  /// After the last element: to disk. std::logic_error: elements are missing. CaseError: as
-  /// append().
+  /// Writes the file to disk, after the last element. std::logic_error if elements are missing;
+  /// CaseError as append().
   void sync();
-  /// After sync(): the file has its name.
+  /// Gives the file its name, after sync().
   void finish();
 
  private:
@@ -44,7 +45,7 @@ class NpyWriter {
 };
 
 /// Writes the rows of a table to `file` [rows, features] and, unless `labels` is empty, its labels
-/// [rows] to that. All or nothing. CaseError: a file cannot be written.
+/// to `labels` [rows]: both or neither. CaseError if a file cannot be written.
 void write_npy(const Table& table, const std::filesystem::path& file,
                const std::filesystem::path& labels = {});
 

@@ -1,7 +1,7 @@
 #pragma once
-// Tables of random numbers that are functions of (seed, row, column): any rank generates any rows,
-// and all have the same data. What is planted in them is known, so that a program that looks for
-// it can be verified.
+// Tables of random numbers that are functions of (seed, row, column): any rank can generate any
+// rows, and all ranks have the same data. Their structure (eigenvectors, centres, classes) is
+// known, so that a program that looks for it can be verified.
 
 #include <cstdint>
 #include <memory>
@@ -19,8 +19,8 @@ struct SyntheticSize {
   std::uint64_t seed = 0;
 };
 
-/// What the synthetic tables share. Their constructors throw InputError: rows below 1, features
-/// below 1 or above 2^20, or more bytes than 64 bits count.
+/// What the synthetic tables share. Their constructors throw InputError for no rows, no features,
+/// more than 2^20 features, or a size in bytes that exceeds 64 bits.
 class SyntheticTable : public Table {
  public:
   std::int64_t rows() const final { return size_.rows; }
@@ -32,7 +32,7 @@ class SyntheticTable : public Table {
   /// `parameters` follow the rows and features in the canonical name.
   SyntheticTable(const std::string& kind, const SyntheticSize& size,
                  const std::string& parameters = "");
-  /// Standard normal numbers of the rows.
+  /// Fills x with standard normal numbers.
   void fill_normal(std::int64_t first, std::int64_t count, double* x) const;
 
  private:
@@ -40,7 +40,7 @@ class SyntheticTable : public Table {
   std::string canonical_;
 };
 
-/// Standard normal numbers: CORAL-2's data of PCA.
+/// Standard normal numbers, the data of CORAL-2's PCA.
 class NormalTable final : public SyntheticTable {
  public:
   explicit NormalTable(const SyntheticSize& size) : SyntheticTable("normal", size) {}
@@ -50,16 +50,16 @@ class NormalTable final : public SyntheticTable {
   void read_rows(std::int64_t first, std::int64_t count, double* x, double*) const override;
 };
 
-/// Normal numbers of a planted covariance: a row is mean + H diag(sigma) z, where z is standard
+/// Normal numbers with a known covariance: a row is mean + H diag(sigma) z, where z is standard
 /// normal, sigma falls geometrically from 1 to 1 / sqrt(condition), and the orthogonal H is the
 /// product of two Householder reflections of random directions, so that a row costs O(features).
 class SpectrumTable final : public SyntheticTable {
  public:
-  /// InputError: condition below 1 or not finite.
+  /// InputError if condition is below 1 or not finite.
   SpectrumTable(const SyntheticSize& size, double condition);
   bool has_labels() const override { return false; }
 
-  /// Of the covariance, descending: sigma squared, from 1 to 1 / condition.
+  /// Eigenvalues of the covariance, descending: sigma squared, from 1 to 1 / condition.
   const std::vector<double>& eigenvalues() const { return eigenvalues_; }
   /// H[features * features], row-major: column j is the unit eigenvector of eigenvalue j.
   std::vector<double> eigenvectors() const;
@@ -72,8 +72,8 @@ class SpectrumTable final : public SyntheticTable {
   std::vector<double> inner_, outer_;  ///< unit vectors of the reflections: H = outer inner
 };
 
-/// Rows around planted centres, with standard deviation 1 in every direction. The centre of a row
-/// is random, all are equally likely.
+/// Rows around known centres, with standard deviation 1 in every direction. Each row has a random
+/// centre; all centres are equally likely.
 class MixtureTable : public SyntheticTable {
  public:
   bool has_labels() const final { return true; }
@@ -93,9 +93,9 @@ class MixtureTable : public SyntheticTable {
 class ClusterTable final : public MixtureTable {
  public:
   /// Random centres, the nearest two of which are `separation` standard deviations apart.
-  /// InputError: clusters below 1 or above 2^12, separation negative or not finite.
+  /// InputError if clusters are below 1 or above 2^12, or separation is negative or not finite.
   ClusterTable(const SyntheticSize& size, std::int64_t clusters, double separation = 10);
-  /// CORAL-2's data of K-means: three centres, of 0, 2 and 10 in all features.
+  /// The data of CORAL-2's K-means: three centres, whose features are all 0, all 2 and all 10.
   static std::unique_ptr<ClusterTable> coral(const SyntheticSize& size);
   std::int64_t clusters() const { return std::ssize(labels_); }
 
@@ -108,10 +108,10 @@ class ClassTable final : public MixtureTable {
  public:
   /// The centres are -+distance / 2 along a random direction. The best classifier, the plane midway
   /// between them, is wrong with probability Phi(-distance / 2) = bayes_error.
-  /// InputError: bayes_error not in (0, 0.5).
+  /// InputError if bayes_error is not in (0, 0.5).
   explicit ClassTable(const SyntheticSize& size, double bayes_error = 0.10);
-  /// CORAL-2's data of SVM: centres of 0 (label -1) and 2 (label +1) in all features, 31 standard
-  /// deviations apart in 250 features.
+  /// The data of CORAL-2's SVM: centres whose features are all 0 (label -1) and all 2 (label +1);
+  /// with 250 features they are 31 standard deviations apart.
   static std::unique_ptr<ClassTable> coral(const SyntheticSize& size);
   double bayes_error() const { return bayes_error_; }
 

@@ -1,5 +1,5 @@
 #pragma once
-// What the programs of data analysis read their observations from: generated data and files alike.
+// The interface by which programs of data analysis read observations, generated or from files.
 
 #include <cstdint>
 #include <span>
@@ -7,7 +7,7 @@
 
 namespace assay {
 
-/// A table of observations (rows) of features, any rows of which any rank and any thread can read
+/// A table of observations (rows) and features (columns). Any rank and any thread can read any rows
 /// at any time.
 class Table {
  public:
@@ -19,17 +19,17 @@ class Table {
   virtual std::int64_t rows() const = 0;      ///< at least 1
   virtual std::int64_t features() const = 0;  ///< at least 1
   virtual bool has_labels() const = 0;
-  /// How the id of a row of results names the data: "normal:n262144d250seed1",
-  /// "iris.csv:n150d4:1f3c5a7e9b2d". Of a file, the first call reads the whole file (its content
-  /// hash); InputError as read().
+  /// The name of the data in the id of a result: "normal:n262144d250seed1",
+  /// "iris.csv:n150d4:1f3c5a7e9b2d". For a file, the first call reads all of it, to hash the
+  /// content, and throws InputError as read() does.
   virtual std::string canonical() const = 0;
 
-  /// Rows [first, first + count), where x has count * features() elements, row-major. `labels` has
-  /// count elements, or none where labels are not wanted or the table has none. All values are
-  /// finite. Any split of the rows into reads gives the same values, bit by bit; concurrent reads
-  /// are allowed.
-  /// InputError: a file holds what is no number, has become unreadable, or has changed since it
-  /// was opened. std::invalid_argument, std::out_of_range: mistakes of the caller.
+  /// Reads rows [first, first + count) into x, row-major, which has count * features() elements.
+  /// `labels` has count elements, or none if labels are not wanted or the table has none. All
+  /// values are finite. They are the same, bit by bit, however the rows are divided into reads.
+  /// Concurrent reads are allowed. InputError if a file contains something that is not a number,
+  /// has become unreadable, or has changed since it was opened. std::invalid_argument and
+  /// std::out_of_range for mistakes of the caller.
   void read(std::int64_t first, std::span<double> x, std::span<double> labels = {}) const;
 
  private:
@@ -38,9 +38,9 @@ class Table {
                          double* labels) const = 0;
 };
 
-/// The same read by `threads` OpenMP threads, each its own part of the rows, in their order (so
-/// that x is first touched by the thread of a static schedule). Of several errors that of the first
-/// rows is thrown.
+/// The same by `threads` OpenMP threads. Each reads one part of the rows, those of a static
+/// schedule, so that a thread that uses the rows has touched their memory first. If several reads
+/// fail, the error of the first rows is thrown.
 void read_parallel(const Table& table, std::int64_t first, std::span<double> x,
                    std::span<double> labels, int threads);
 

@@ -1,5 +1,5 @@
 #pragma once
-// The rows of a text file, which are its lines, found from an index of where they begin.
+// The rows (lines) of a text file, found by an index of their positions.
 
 #include <cstdint>
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace assay {
 
-/// Lines that are rows: neither blank nor, where there are comments, a comment alone.
+/// The lines of a file that are rows: not blank, and not only a comment.
 class TextRows {
  public:
   struct Line {
@@ -22,12 +22,12 @@ class TextRows {
 
   /// Counts the rows from the byte `begin` on, in one parallel pass. `comment` begins a comment
   /// ('\0' for none). `seen` is called once with each row, concurrently; Line::row is then unknown
-  /// (-1). InputError: a line of more than 64 MiB.
+  /// (-1). InputError for a line of more than 64 MiB.
   TextRows(const DataFile& file, std::int64_t begin, char comment, std::int64_t index_bytes,
            const Visitor& seen);
   std::int64_t rows() const { return rows_before_.back(); }
-  /// Calls `visitor` with rows [first, first + count), in order. InputError: the file has changed
-  /// so that it has fewer.
+  /// Calls `visitor` with rows [first, first + count), in order. InputError if the file has changed
+  /// and has fewer rows now.
   void visit(std::int64_t first, std::int64_t count, const Visitor& visitor) const;
 
  private:
@@ -37,20 +37,20 @@ class TextRows {
   const DataFile& file_;
   std::int64_t begin_, index_bytes_;
   char comment_;
-  std::vector<std::int64_t> rows_before_;  ///< each block, and of all together
+  std::vector<std::int64_t> rows_before_;  ///< each block; the last is the number of all
 };
 
 std::string_view without_blanks(std::string_view text);
 
-/// The number that the text is, as std::from_chars reads it, after an optional plus sign; it may be
-/// infinite or NaN. Nothing where it is no number or beyond the range of fp64.
+/// The number in the text, as std::from_chars reads it, after an optional plus sign; it may be
+/// infinite or NaN. Nothing if the text is not a number or exceeds the range of fp64.
 std::optional<double> number_in(std::string_view text);
 
-/// The finite number in column `column` (from 0) of a row. InputError says what it is else.
+/// The finite number in column `column` (from 0) of a row. InputError says what is there instead.
 double finite_number(const DataFile& file, std::int64_t row, std::int64_t column,
                      std::string_view text);
 
-/// A text for a message: at most 40 characters, printable ones alone.
+/// The text for a message: at most 40 characters, only printable ones.
 std::string shown(std::string_view text);
 
 }  // namespace assay

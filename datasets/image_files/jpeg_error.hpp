@@ -1,6 +1,6 @@
 #pragma once
-// libjpeg's errors as messages. Private to this folder. It is C, through whose functions no
-// exception may pass: an error jumps back to the caller, which then throws.
+// libjpeg's errors as messages. Private to this folder. libjpeg is C, so no exception may pass
+// through it: an error jumps back to the caller, which then throws.
 
 #include <csetjmp>
 #include <cstdio>
@@ -27,8 +27,8 @@ inline JpegErrors& errors_of(j_common_ptr info) {
   std::longjmp(errors.back, 1);
 }
 
-/// Warnings of data that are lost are errors; of extra bytes, or of markers that do not matter,
-/// not: some files of ImageNet have them.
+/// Treats warnings about lost data as errors. Warnings about extra bytes or unimportant markers are
+/// ignored, because some files of ImageNet cause them.
 inline void judge_message(j_common_ptr info, int level) {
   if (level >= 0) return;
   switch (info->err->msg_code) {

@@ -1,5 +1,5 @@
 #pragma once
-// Batches of decoded images, made ahead by threads.
+// Batches of decoded images, which threads prepare in advance.
 
 #include <cstdint>
 #include <memory>
@@ -15,18 +15,18 @@ namespace assay {
 struct PipelineSettings {
   DecodeSettings decode;
   std::int64_t batch = 32;  ///< images of a batch of one rank
-  int threads = 1;          ///< that read and decode; at least 1
-  int prefetch = 2;  ///< batches made ahead of the one that is wanted; 0: none before it is wanted
+  int threads = 1;          ///< threads that read and decode; at least 1
+  int prefetch = 2;         ///< batches prepared in advance; 0: none
   bool shuffle = true;
-  int interleave = 0;  ///< shards whose samples are mixed at a time; 0: all
+  int interleave = 0;  ///< shards that are mixed (EpochOrder); 0: all
   int rank = 0, ranks = 1;
-  std::int64_t max_bad_samples = 0;  ///< of one rank; one more ends the pipeline
+  std::int64_t max_bad_samples = 0;  ///< of one rank; one more is an error
 };
 
-/// Where a pipeline goes on: what a checkpoint keeps.
+/// Where a pipeline continues; checkpoints contain it.
 struct PipelineState {
   std::uint64_t epoch = 0;
-  std::int64_t step = 0;                  ///< the batch of this rank that comes next
+  std::int64_t step = 0;                  ///< of this rank's next batch
   std::vector<std::int64_t> bad_samples;  ///< known ones, ascending
   bool operator==(const PipelineState&) const = default;
 };
@@ -35,30 +35,30 @@ struct PipelineState {
 struct Batch {
   std::uint64_t epoch = 0;
   std::int64_t step = 0;
-  std::int64_t count = 0;         ///< images that are there; the others are 0, with label -1
+  std::int64_t count = 0;         ///< images in it; the others are 0, with label -1
   std::span<const float> images;  ///< batch x DecodeSettings::elements()
   std::span<const std::int64_t> labels;
   std::span<const std::int64_t> samples;  ///< index of each in the set; -1: none
 };
 
-/// Since the last start(), of this rank.
+/// Counters of this rank since the last start().
 struct PipelineCounters {
   std::int64_t batches = 0, images = 0;  ///< handed out
-  std::int64_t bytes = 0;                ///< encoded bytes of all samples that were read
-  double stall_s = 0;                    ///< that next() waited
+  std::int64_t bytes = 0;                ///< encoded, of all samples that were read
+  double stall_s = 0;                    ///< for which next() waited
   double read_s = 0, decode_s = 0;       ///< of all threads together
 };
 
 /// Every batch is a function of the set, the settings and (epoch, step), on any number of threads
 /// and for any depth of prefetching.
 ///
-/// Training (decode.training): an epoch has whole batches of all ranks. A bad sample is replaced by
-/// the next good one of the set. Evaluation: each sample comes once; last batches may lack images,
-/// and so do those with bad samples.
+/// Training (decode.training): an epoch consists of whole batches of all ranks. A bad sample is
+/// replaced by the next good one of the set. Evaluation: each sample occurs once; the last batches,
+/// and those with bad samples, may have fewer images.
 class InputPipeline {
  public:
-  /// `set` must live as long. InputError: an epoch of training has no step (batch times ranks
-  /// exceeds the set); more faults of the set than max_bad_samples.
+  /// `set` must outlive the pipeline. InputError if an epoch of training has no step (batch times
+  /// ranks exceeds the set), or if the set has more faults than max_bad_samples.
   InputPipeline(const SampleSet& set, const PipelineSettings& settings);
   ~InputPipeline();  ///< waits for at most one sample of each thread
   InputPipeline(const InputPipeline&) = delete;
@@ -67,22 +67,23 @@ class InputPipeline {
   static constexpr std::int64_t unlimited = INT64_MAX;
 
   std::int64_t steps() const;  ///< batches of this rank in an epoch
-  /// Begins to make batches from `from` on, over as many epochs as they need, and no more than
-  /// `batches`. What was made before is dropped.
+  /// Starts preparing at most `batches` batches, beginning at `from`, over as many epochs as they
+  /// need. Batches that were prepared before are dropped.
   void start(const PipelineState& from, std::int64_t batches = unlimited);
-  /// The next batch; valid until the next call of next() or start(). InputError: a file cannot be
-  /// read or has changed; more bad samples than max_bad_samples, with file and offset of the last.
-  /// After an error every call repeats it. std::logic_error: more calls than start() said.
+  /// The next batch; valid until the next call of next() or start(). InputError if a file cannot be
+  /// read or has changed, or if there are more bad samples than max_bad_samples (with file and
+  /// offset of the last one). After an error every call throws it again. std::logic_error if all
+  /// batches of start() have been taken.
   const Batch& next();
-  /// From where start() continues with the batch that next() would give.
+  /// The state from which start() continues with the batch that next() would return.
   PipelineState state() const;
   PipelineCounters counters() const;
-  /// Faults of the set and distinct samples that could not be used so far (not since start()), and
-  /// what was wrong with the first of them.
+  /// Number of faults of the set and of distinct samples that could not be used since the pipeline
+  /// was made, and messages about the first of them.
   std::int64_t bad_samples() const;
   std::vector<std::string> bad_sample_messages() const;
-  /// Overwrites the memory of all batches with NaN and labels that no sample has, for checks. Only
-  /// after all batches of a limited start() were taken, or before any.
+  /// Overwrites the memory of all batches with NaN and invalid labels, for checks. Call it only
+  /// before the first start(), or after all batches of a limited start() have been taken.
   void poison();
 
  private:

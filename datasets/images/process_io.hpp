@@ -1,5 +1,5 @@
 #pragma once
-// What the system counts of this process's reads, and what of files is in its page cache.
+// Reads of this process as the system counts them, and the part of files in the page cache.
 
 #include <cstdint>
 #include <optional>
@@ -8,19 +8,19 @@
 
 namespace assay {
 
-/// Of /proc/self/io, since the process began: all its threads, all its files.
+/// Counters of /proc/self/io since the process began, of all its threads and files.
 struct ProcessIo {
   std::int64_t requested = 0;    ///< bytes that read calls returned (rchar)
-  std::int64_t from_device = 0;  ///< bytes that storage delivered (read_bytes), read ahead included
+  std::int64_t from_device = 0;  ///< bytes that storage delivered (read_bytes), with read-ahead
 };
-/// Nothing where the system does not tell.
+/// Nothing if the system does not report them.
 std::optional<ProcessIo> process_io();
 
-/// Bytes of these files that are in the page cache, over all their bytes. CaseError: a file cannot
-/// be opened or mapped.
+/// The part of these files' bytes that is in the page cache, from 0 to 1. CaseError if a file
+/// cannot be opened or mapped.
 double cached_part(const std::vector<std::string>& files);
-/// Writes what is not on the disk yet, then asks the system to forget the pages of these files. It
-/// need not obey: ask cached_part(). CaseError: a file cannot be opened.
+/// Writes modified pages of these files to disk, then asks the system to drop their pages from the
+/// cache. The system may not do it: check by cached_part(). CaseError if a file cannot be opened.
 void drop_from_cache(const std::vector<std::string>& files);
 
 }  // namespace assay

@@ -1,6 +1,6 @@
 #pragma once
-// Bilinear resizing with a filter that widens where pixels are averaged, as PIL and torchvision's
-// `antialias=True` do.
+// Bilinear resizing whose filter is wider when an image becomes smaller, as in PIL and with
+// torchvision's `antialias=True`.
 
 #include <cstdint>
 #include <vector>
@@ -18,28 +18,28 @@ inline constexpr float imagenet_deviation[] = {0.229F, 0.224F, 0.225F};
 inline constexpr float normal_scale(int c) { return 1 / (255 * imagenet_deviation[c]); }
 inline constexpr float normal_shift(int c) { return imagenet_mean[c] / imagenet_deviation[c]; }
 
-/// The pixels of one axis that make up each pixel of the result: out[i] is the sum over k below
-/// taps of weights[i * taps + k] * in[first[i] + k]. Rows with fewer pixels end with weights 0,
-/// whose pixels are within the axis.
+/// How pixels of one axis make up each pixel of the result: out[i] is the sum over k < taps of
+/// weights[i * taps + k] * in[first[i] + k]. If fewer than `taps` pixels contribute, the last
+/// weights are 0; their pixels are within the axis.
 struct ResizeAxis {
   int taps = 0;
   std::vector<int> first;
   std::vector<float> weights;
 };
 
-/// From `length` pixels that begin at `start` (fractions of pixels are allowed) to `size` pixels:
-/// a triangle as wide as two pixels of the result or of the input, whichever are larger, cut at the
-/// ends of the part and normalised. Pixels count from 0 to `pixels` - 1. `flip`: from last to
-/// first.
+/// Resizes `length` pixels that begin at `start` (both may be fractions) to `size` pixels. The
+/// filter is a triangle, two pixels of the result or of the input wide, whichever is wider; it is
+/// cut off at the ends of the part and normalised. Pixels are numbered from 0 to `pixels` - 1.
+/// `flip`: the result is from last to first.
 void resize_axis(double start, double length, int pixels, int size, bool flip, ResizeAxis& axis);
 
-/// Resizes and normalises; keeps its memory.
+/// Resizes and normalises images; reuses its memory.
 class Resizer {
  public:
-  /// Part [x, x + width) x [y, y + height) of `pixels` (in coordinates in which its first pixel is
-  /// (box.x, box.y), and `image` is the size of the whole) to `size` x `size` x 3 numbers in `out`.
-  /// Sums are made in fp32 in the order of the pixels, first along columns; products are rounded
-  /// before they are added. So the result is the same on every processor.
+  /// Resizes the part [x, x + width) x [y, y + height) of an image of size `image` to `size` x
+  /// `size` x 3 numbers in `out`. The first pixel of `pixels` is at (box.x, box.y) of the image.
+  /// Sums are computed in fp32 in the order of the pixels, first along columns; products are
+  /// rounded before they are added. So the result is the same on every processor.
   void resize(const PixelView& pixels, ImageSize image, double x, double y, double width,
               double height, bool flip, int size, ImageLayout layout, float* out);
 

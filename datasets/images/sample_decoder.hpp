@@ -1,5 +1,5 @@
 #pragma once
-// From an encoded image to what a network reads.
+// Decodes an encoded image to the input of a network.
 
 #include <cstdint>
 #include <memory>
@@ -12,21 +12,21 @@ namespace assay {
 
 /// How samples are decoded. Equal settings give equal bytes, on any number of threads and ranks.
 struct DecodeSettings {
-  int size = 224;        ///< of the result, height and width
-  bool training = true;  ///< random views (`augment`), else the centre
+  int size = 224;        ///< height and width of the result
+  bool training = true;  ///< random views, by `augment`; else the centre
   ImageLayout layout = ImageLayout::nhwc;
   std::uint64_t seed = 1;
   Augment augment = Augment::crop_and_flip;
   std::int64_t elements() const { return std::int64_t{3} * size * size; }
 };
 
-/// Decodes one sample after the other in memory that it keeps; each thread has its own.
+/// Decodes samples one after the other and reuses its memory. Each thread needs its own.
 class SampleDecoder {
  public:
   explicit SampleDecoder(const DecodeSettings& settings);
-  /// Sample `index` as it is seen in `epoch`: settings.elements() numbers in fp32, size x size x 3
-  /// (NHWC) or 3 x size x size. A JPEG is decoded at 1/8, 1/4 or 1/2 of its size where the crop
-  /// then still has `size` pixels, and only where the crop is. BadSample.
+  /// Decodes the view of sample `index` in `epoch`: settings.elements() numbers in fp32, size x
+  /// size x 3 (nhwc) or 3 x size x size (nchw). Of a JPEG only the crop is decoded, at 1/8, 1/4 or
+  /// 1/2 of its size if the crop then still has `size` pixels. Throws BadSample.
   void decode(std::span<const std::uint8_t> encoded, std::uint64_t epoch, std::int64_t index,
               float* out);
 
@@ -36,8 +36,8 @@ class SampleDecoder {
   Resizer resizer_;
 };
 
-/// The same numbers, bit by bit, by another path: the whole image is decoded, at the same
-/// reduction, and resized by plain loops in the order that Resizer::resize promises.
+/// The same numbers, bit by bit, computed in another way: the whole image is decoded, at the same
+/// reduction, and resized by plain loops in the order that Resizer::resize documents.
 void reference_decode(std::span<const std::uint8_t> encoded, const DecodeSettings& settings,
                       std::uint64_t epoch, std::int64_t index, float* out);
 

@@ -1,6 +1,6 @@
 #pragma once
-// The TFRecord format: records one after the other, each a length (8 bytes, little-endian), a check
-// of the length (4), the data, a check of the data (4). A check is a masked CRC-32C.
+// The TFRecord format: a sequence of records, each of a length (8 bytes, little-endian), a checksum
+// of the length (4), the data, and a checksum of the data (4). A checksum is a masked CRC-32C.
 
 #include <cstdint>
 #include <span>
@@ -13,24 +13,24 @@
 
 namespace assay {
 
-/// Where a record is in its file.
+/// The position of a record in its file.
 struct TfRecord {
   std::int64_t offset = 0;  ///< of its length
   std::int64_t bytes = 0;   ///< of its data
-  std::uint32_t check = 0;  ///< as stored behind the data
+  std::uint32_t check = 0;  ///< stored checksum of the data
 };
 
-/// The records of a file, by their lengths alone. A record whose length cannot be trusted ends the
-/// list, since nothing tells where the next one begins: `fault` then names file and offset.
+/// The records of a file, found by their lengths. A record with a damaged length ends the list,
+/// because the position of the next record is unknown; `fault` then names file and offset.
 struct TfRecordIndex {
   std::vector<TfRecord> records;
   std::string fault;
 };
-/// InputError: the file cannot be read.
+/// InputError if the file cannot be read.
 TfRecordIndex index_tfrecords(const DataFile& file);
 
-/// The data of a record. BadSample "wrong checksum of the data…"; InputError: the file cannot be
-/// read.
+/// Reads the data of a record. BadSample "wrong checksum of the data…"; InputError if the file
+/// cannot be read.
 void read_tfrecord(const DataFile& file, const TfRecord& record, Bytes& data);
 
 /// The bytes of a record with this data.

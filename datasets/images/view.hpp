@@ -1,6 +1,6 @@
 #pragma once
-// What a network sees of an image: which part, how large, mirrored or not. All choices are
-// functions of (seed, epoch, sample).
+// The view of an image that a network gets: which part, mirrored or not. All choices are functions
+// of (seed, epoch, sample).
 
 #include <cstdint>
 
@@ -19,27 +19,27 @@ struct View {
   bool flip = false;  ///< mirrored left to right
 };
 
-/// How what is seen of an image in training differs from epoch to epoch.
+/// How the view of an image in training varies from epoch to epoch.
 enum class Augment { crop_and_flip, crop, shift, none };
 inline const NameTable<Augment> augment_names({"crop+flip", "crop", "shift", "none"});
 
-/// Of training.
+/// The view in training.
 /// crop: torchvision's RandomResizedCrop. The crop has 8 % to 100 % of the area and an aspect ratio
 /// of 3/4 to 4/3 (uniform in its logarithm), sides and place in whole pixels; after ten tries that
 /// do not fit, the largest centred one.
-/// crop+flip: torchvision's RandomHorizontalFlip, too: mirrored with probability 1/2.
-/// shift: a square as large as evaluation's, anywhere in the image: for what mirrored, or in part,
-/// is of another class (digits).
+/// crop+flip: the same, and mirrored with probability 1/2 (torchvision's RandomHorizontalFlip).
+/// shift: a square as large as evaluation's, anywhere in the image; for images that would belong to
+/// another class if they were mirrored or cut (digits).
 /// none: as in evaluation.
 View training_view(ImageSize image, std::uint64_t seed, std::uint64_t epoch, std::int64_t sample,
                    Augment augment = Augment::crop_and_flip);
 
-/// Of evaluation: the centred square of 224/256 of the shorter side. So it is what resizing the
-/// shorter side to 256 and cutting the central 224 gives, without the rounding between.
+/// The view in evaluation: the centred square of 224/256 of the shorter side. It equals resizing
+/// the shorter side to 256 and cropping the central 224, without the intermediate rounding.
 View evaluation_view(ImageSize image);
 
-/// How far the sides of an image may be divided (1, 2, 4 or 8) before a crop is resized to `size`:
-/// no side of the crop falls below it.
+/// The largest number (1, 2, 4 or 8) by which the sides of an image may be divided before a crop is
+/// resized to `size`, so that no side of the crop becomes smaller than `size`; else 1.
 int reduction_for(const Crop& crop, int size);
 
 }  // namespace assay

@@ -21,19 +21,21 @@ struct ConvChoice {
   std::size_t workspace = 0;
 };
 
-/// Those of the offers, in their order, that keep to the arithmetic that a form asks for, with a
-/// workspace of at most `most_bytes`.
+/// The offers that use the requested arithmetic and a workspace of at most `most_bytes`, in their
+/// order.
 std::vector<ConvChoice> fitting(const std::vector<ConvChoice>& offers, cudnnMathType_t wanted,
                                 std::size_t most_bytes);
 
-/// A convolution that cuDNN knows by its descriptors.
+/// A convolution with its cuDNN descriptors.
 class ConvCall {
  public:
   ConvCall(const CudnnDevice& device, const ConvProblem& problem, const ConvForm& form);
 
-  /// What the library would run, best first by its own judgement (cudnnGet…Algorithm_v7).
+  /// The algorithms that the library proposes, the one it expects to be fastest first
+  /// (cudnnGet…Algorithm_v7).
   std::vector<ConvChoice> offers() const;
-  /// The workspace of an algorithm. Throws a CudnnError, which may be a not_supported one.
+  /// Bytes of workspace of an algorithm. Throws a CudnnError, also if the library does not support
+  /// the algorithm.
   std::size_t workspace(int algorithm) const;
   void set_math(cudnnMathType_t math);
   /// Starts it on the device's stream. `tensors`: in the order of the form's specs.

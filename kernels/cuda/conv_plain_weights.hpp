@@ -8,8 +8,8 @@
 
 namespace assay::cuda {
 
-/// `inner` computes the problem in nhwc: filters with their channels innermost, too. Their other
-/// order is made, or made again of it, in every run.
+/// `inner` computes the problem in nhwc, with the channels of filters innermost. Every run converts
+/// the row-major weights to that order, or their gradients from it.
 std::unique_ptr<Operation> with_plain_weights(const ConvProblem& problem,
                                               std::unique_ptr<Operation> inner);
 

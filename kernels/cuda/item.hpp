@@ -1,8 +1,8 @@
 #pragma once
-// What our kernels are made of: items, of which each thread runs one, makes what no other thread
-// makes, and shares nothing with others. So results do not depend on the order of threads, sums are
-// made in stages, in a fixed order, and a host runs the same code (tests/cuda/fake/items.cpp).
-// Compiled by nvcc, so without the headers of the rest.
+// Our kernels consist of items. A thread runs one item, which writes results that no other item
+// writes, and threads share no memory. So results do not depend on the order of threads, sums are
+// computed in stages, in a fixed order, and tests run the same code on the host
+// (tests/cuda/fake/items.cpp). nvcc compiles this header, so it includes no other headers of Assay.
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -18,7 +18,7 @@
 
 namespace assay::cuda {
 
-/// What elements of a type are computed in.
+/// The type in which elements are computed.
 template <class Stored>
 using ValueOf = std::conditional_t<std::is_same_v<Stored, double>, double, float>;
 
@@ -38,7 +38,7 @@ ASSAY_ITEM Stored narrow(ValueOf<Stored> value) {
     return value;
 }
 
-/// Elements that a thread reads or writes with one instruction; sixteen bytes are the most.
+/// Most elements that a thread reads or writes by one instruction: sixteen bytes.
 template <class Stored>
 inline constexpr int widest = 16 / static_cast<int>(sizeof(Stored));
 

@@ -1,5 +1,5 @@
 #pragma once
-// The arithmetic and the algorithm of NVIDIA's kernels, as far as their names tell.
+// What the names of NVIDIA's kernels say of their arithmetic and algorithm.
 
 #include <string>
 #include <vector>
@@ -8,10 +8,10 @@
 
 namespace assay::cuda {
 
-/// The algorithms that names tell apart.
+/// The algorithms that can be distinguished by names.
 enum class Family { direct, winograd, fft };
 
-/// What ran, by the names of its kernels.
+/// What the names of the kernels that ran say.
 struct Seen {
   Family family = Family::direct;
   bool tensor_cores = false;  ///< some kernel used them, other than in fp64

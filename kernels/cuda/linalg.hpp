@@ -1,6 +1,6 @@
 #pragma once
-// The dense kernels of data analysis by cuBLAS and cuSOLVER. Both have matrices by columns: a
-// row-major matrix is the transpose of what they see.
+// The dense kernels of data analysis by cuBLAS and cuSOLVER. Both store matrices by columns, so
+// they see a row-major matrix as its transpose.
 
 #include <fmt/format.h>
 
@@ -17,7 +17,7 @@
 
 namespace assay::cuda {
 
-/// Factors of the libraries, which read them through pointers.
+/// Factors, which the libraries read through pointers.
 template <class Real>
 inline constexpr Real zero = 0;
 template <class Real>
@@ -52,7 +52,8 @@ class LinalgOperation : public Operation {
   }
   Executed executed() const override { return executed_; }
 
-  /// Runs once, with the kernels recorded; why it is not what was asked for, or nothing.
+  /// Runs once and records the kernels. Returns the reason why they are not the requested
+  /// arithmetic; nothing if they are.
   std::optional<std::string> prove(CudaDevice& device) {
     const std::optional<Seen> seen = trial_run(device, *this, what_);
     if (!seen) return std::nullopt;
@@ -111,8 +112,8 @@ class Dense {
   cusolverDnParams_t params_ = nullptr;
 };
 
-/// c = t + t^T less one diagonal, of a triangle t [d, d] whose other half is 0: twice the diagonal,
-/// which half of it makes right without rounding.
+/// c = t + t^T without the second diagonal, for a triangle t [d, d] whose other half is 0. The sum
+/// has twice the diagonal, which is then halved; that rounds nothing.
 template <class Real>
 void add_transposed(const BlasOf<Real>& of, cublasHandle_t handle, std::int64_t d, const Real* t,
                     Real* c, const std::string& what) {
@@ -122,7 +123,7 @@ void add_transposed(const BlasOf<Real>& of, cublasHandle_t handle, std::int64_t 
   check_blas(of.scal(handle, d, &half<Real>, c, d + 1), what);
 }
 
-/// moments and hinge_hessian.
+/// For moments and hinge_hessian.
 std::unique_ptr<LinalgOperation> make_outer_products(const LinalgProblem& problem,
                                                      const Blas& blas);
 std::unique_ptr<LinalgOperation> make_kmeans_assign(const LinalgProblem& problem, const Blas& blas);

@@ -1,6 +1,6 @@
 #pragma once
-// Kernels of data analysis that sum over observations: a block of them at once is made ready by our
-// kernels in fp64, and summed by cuBLAS.
+// Kernels of data analysis that sum over observations, block by block: our kernels prepare a block
+// in fp64, and cuBLAS sums it.
 
 #include <algorithm>
 #include <cstdint>
@@ -29,7 +29,7 @@ class BlockedOperation : public LinalgOperation {
  protected:
   static constexpr bool is_fp64 = std::is_same_v<Real, double>;
 
-  /// `each`: fp64 numbers of scratch memory of an observation of a block; `more`: others.
+  /// `each`: fp64 numbers of scratch memory for each observation of a block; `more`: further ones.
   BlockedOperation(const LinalgProblem& problem, const Blas& blas, std::int64_t each,
                    std::int64_t more)
       : LinalgOperation(problem, blas, "direct"),
@@ -44,7 +44,7 @@ class BlockedOperation : public LinalgOperation {
   }
 
   virtual void begin() {}
-  /// Observations [first, first + rows); `beta`: 0 for the first, which begins the sums, else 1.
+  /// Adds observations [first, first + rows) to the sums. `beta`: 0 for the first block, else 1.
   virtual void add(std::int64_t first, std::int64_t rows, double beta) = 0;
   virtual void end() {}
 
@@ -58,8 +58,8 @@ class BlockedOperation : public LinalgOperation {
   std::int64_t block_rows() const { return rows_; }
   const Real* x(std::int64_t first) const { return at<const Real>(0) + first * shape_.d; }
 
-  /// sums [columns] = beta sums + m^T weights, of m [columns, rows] by columns of `rows` elements,
-  /// or with `along`, of m [rows, columns] by rows.
+  /// sums [columns] = beta sums + m^T weights. m is stored as [columns, rows] or, with `along`, as
+  /// [rows, columns].
   void add_columns(bool along, std::int64_t rows, std::int64_t columns, const double* m,
                    const double* weights, double beta, double* sums) const {
     const auto& of = blas_.of<double>();
@@ -70,7 +70,7 @@ class BlockedOperation : public LinalgOperation {
                what_);
   }
 
-  /// x of a block in fp64: itself, or a copy at `copy`.
+  /// The block's x in fp64: x itself, or a copy of it at `copy`.
   const double* fp64_copy(std::int64_t first, std::int64_t rows, double* copy) const {
     if constexpr (is_fp64) {
       return x(first);
@@ -81,8 +81,8 @@ class BlockedOperation : public LinalgOperation {
   }
 
  private:
-  /// Elements of a block, about: 32 MiB, so that what our kernels write is in the second cache of
-  /// a large GPU when cuBLAS reads it.
+  /// About so many elements have a block: 32 MiB, so that what our kernels write is still in the L2
+  /// cache of a large GPU when cuBLAS reads it.
   static constexpr std::int64_t block_elements = std::int64_t{1} << 22;
 
   std::int64_t rows_, ones_;

@@ -1,6 +1,6 @@
 #pragma once
-// The items of data analysis (item.hpp): each makes one element of its output, and sums are left to
-// cuBLAS. Matrices are row-major: observations of d features follow each other.
+// The items of data analysis (item.hpp). Each computes one element of its output; cuBLAS computes
+// the sums. Matrices are row-major: observations of d features are adjacent.
 
 #include "kernels/cuda/item.hpp"
 
@@ -19,7 +19,7 @@ struct Widen {
   ASSAY_ITEM void operator()(std::int64_t i) const { to[i] = static_cast<double>(from[i]); }
 };
 
-/// to = x - shift, of each observation.
+/// to = x - shift, for each observation.
 template <class Real>
 struct Centre {
   const Real *x, *shift;
@@ -30,7 +30,7 @@ struct Centre {
   }
 };
 
-/// to = (x, 1) of an observation with 0 < s < 1, else 0: rows of d + 1.
+/// to = (x, 1) for observations with 0 < s < 1, else 0: rows of d + 1 elements.
 template <class Real>
 struct Select {
   const Real *x, *s;
@@ -59,8 +59,8 @@ struct HalfNorm {
   }
 };
 
-/// The centroid of the least half_norm - product of an observation, of equal ones the first, and
-/// its row of the one-hot matrix [k, rows], which is 1 at the label.
+/// The label of an observation: the centroid with the smallest half_norm - product, the first of
+/// equal ones. Also writes its column of the one-hot matrix [k, rows], which is 1 at the label.
 template <class Real>
 struct Assign {
   const Real *half_norms, *products;  ///< [k], [rows, k]
@@ -82,7 +82,7 @@ struct Assign {
   }
 };
 
-/// The squared difference of an element to that of its centroid.
+/// The squared difference of an element from that of its centroid.
 template <class Real>
 struct SquaredDifference {
   const Real *x, *centroids;
@@ -96,7 +96,7 @@ struct SquaredDifference {
   }
 };
 
-/// Of an observation: s, and the columns of terms [5, rows]: max(z, 0), s, s z, s^2, s y.
+/// For an observation: s, and its column of the terms [5, rows]: max(z, 0), s, s z, s^2, s y.
 template <class Real>
 struct Margin {
   const Real *dots, *y, *intercept, *slope;

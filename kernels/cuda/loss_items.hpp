@@ -1,7 +1,8 @@
 #pragma once
-// The items (item.hpp) of softmax cross-entropy, by kernels/loss/problem.hpp. 32 threads, the lanes
-// of a sample, go through its classes side by side; exponentials are of the difference to the
-// largest logit of the lane, and then of the sample, so none overflows.
+// The items (item.hpp) of softmax cross-entropy (kernels/loss/problem.hpp). 32 threads, the lanes
+// of a sample, share its classes: lane i has the classes i, i + lanes, … The largest logit, of the
+// lane and then of the sample, is subtracted before exponentials are computed, so that none
+// overflows.
 
 #include <cmath>
 
@@ -10,14 +11,14 @@
 namespace assay::cuda {
 
 inline constexpr std::int64_t loss_lanes = 32;
-/// Samples whose gradients a thread makes, of one class.
+/// Number of samples whose gradients a thread computes, for one class.
 inline constexpr std::int64_t loss_rows = 8;
 
 template <class Value>
 struct LossPart {
-  Value largest, sum;     ///< a logit; exponentials of the others' differences to it
-  double total;           ///< of logits
-  std::int64_t position;  ///< the first of the largest
+  Value largest, sum;     ///< largest logit; sum of exp(logit - largest)
+  double total;           ///< sum of logits
+  std::int64_t position;  ///< the first class with the largest logit
 };
 
 template <class Stored>
@@ -25,7 +26,7 @@ struct LossOfLane {
   using Value = ValueOf<Stored>;
   const Stored* logits;
   const Value* bias;
-  std::int64_t classes, lanes;  ///< lanes that have classes
+  std::int64_t classes, lanes;  ///< lanes: number of lanes that have classes
   LossPart<Value>* to;
   ASSAY_ITEM Value logit(std::int64_t sample, std::int64_t c) const {
     return widen(logits[sample * classes + c]) + bias[c];
@@ -85,7 +86,7 @@ struct LossOfSample {
   }
 };
 
-/// Of a class in some samples: its gradients, and their sum before they are rounded.
+/// The gradients of a class in some samples, and their sum before they are rounded.
 template <class Stored>
 struct LossGradients {
   using Value = ValueOf<Stored>;

@@ -1,7 +1,7 @@
 #pragma once
-// The items (item.hpp) of batch normalization, by kernels/norm/problem.hpp, channels innermost.
-// Those of elements take `width` channels of a row, a pixel, at once; sums are of chunks of rows,
-// in the precision of the arithmetic, and then in fp64.
+// The items (item.hpp) of batch normalization (kernels/norm/problem.hpp), channels innermost. A row
+// is a pixel. Items that compute elements compute `width` channels of a row at once. Sums over
+// chunks of rows are in the precision of the arithmetic, sums over chunks in fp64.
 
 #include <cmath>
 
@@ -9,16 +9,17 @@
 
 namespace assay::cuda {
 
-/// Rows whose mean the squares are taken about.
+/// Number of rows whose mean is the pivot: squares are of differences from it.
 inline constexpr std::int64_t norm_pivot_rows = 16;
 
-/// Rows are cut into chunks.
+/// Rows are divided into chunks.
 struct NormRows {
   std::int64_t rows, channels, chunk;
   std::int64_t chunks() const { return (rows + chunk - 1) / chunk; }
 };
 
-/// Of a channel, the mean of evenly spaced rows: about it squares lose few digits.
+/// The pivot of a channel, the mean of evenly spaced rows. Squares of differences from it lose few
+/// digits.
 template <class Stored>
 struct NormPivot {
   const Stored* src;
@@ -33,7 +34,8 @@ struct NormPivot {
   }
 };
 
-/// Adds what `Term` makes of each element of a chunk: two sums a channel, [chunks, 2, channels].
+/// Sums what `Term` computes for each element of a chunk: two sums for each channel, [chunks, 2,
+/// channels].
 template <class Term>
 struct NormSums {
   static constexpr int width = Term::width;
@@ -56,7 +58,7 @@ struct NormSums {
   }
 };
 
-/// Elements, and squares of their differences to the pivot.
+/// Elements, and squares of their differences from the pivot.
 template <class Stored, int size>
 struct NormMomentTerm {
   static constexpr int width = size;
@@ -77,7 +79,7 @@ struct NormMomentTerm {
 template <class Stored, int width>
 using NormMomentSums = NormSums<NormMomentTerm<Stored, width>>;
 
-/// Of a channel: scale / sqrt(variance + epsilon).
+/// The factor of a channel: scale / sqrt(variance + epsilon).
 template <class Value>
 struct NormFactor {
   const Value *scale, *variance;
@@ -91,7 +93,7 @@ struct NormFactor {
   }
 };
 
-/// Of a channel, by its sums [2, channels].
+/// Mean and variance of a channel, from the sums [2, channels].
 template <class Value>
 struct NormMoments {
   const double* totals;
@@ -130,7 +132,7 @@ struct Normalize {
   }
 };
 
-/// What of a gradient passed the rectifier, by its result.
+/// Loads the part of a gradient that passes the rectifier: 0 where dst is 0.
 template <class Stored, int width>
 ASSAY_ITEM void load_passed(const Stored* diff, const Stored* dst, std::int64_t at,
                             ValueOf<Stored>* g) {
@@ -142,7 +144,8 @@ ASSAY_ITEM void load_passed(const Stored* diff, const Stored* dst, std::int64_t 
     if (!(y[j] > 0)) g[j] = 0;
 }
 
-/// Gradients, and their products with centred elements; writes what passed the rectifier.
+/// Gradients, and their products with centred elements. Writes the gradients that pass the
+/// rectifier.
 template <class Stored, int size>
 struct NormGradientTerm {
   static constexpr int width = size;
@@ -165,9 +168,8 @@ struct NormGradientTerm {
 template <class Stored, int width>
 using NormGradientSums = NormSums<NormGradientTerm<Stored, width>>;
 
-/// Of a channel: the gradients of its parameters, and of its elements as factor g + slope (x -
-/// mean)
-/// + offset.
+/// The gradients of a channel's parameters, and the numbers by which the gradients of its elements
+/// are factor g + slope (x - mean) + offset.
 template <class Value>
 struct NormSlopes {
   const double* totals;

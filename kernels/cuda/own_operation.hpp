@@ -31,7 +31,8 @@ class OwnOperation : public Operation {
   void start(const Item& item, std::int64_t count) const {
     started(for_each(item, count, stream_));
   }
-  /// to [columns] = the sums of rows [rows, columns], behind which sums_size() leaves memory.
+  /// to [columns] = the sums of rows [rows, columns]. The memory after the rows is used, too:
+  /// sums_size() has the total.
   template <class To>
   void add_up(double* from, std::int64_t rows, std::int64_t columns, To* to) const {
     while (rows > rows_of_stage) {
@@ -43,16 +44,16 @@ class OwnOperation : public Operation {
     }
     start(AddUp<To>{from, to, rows, columns}, columns);
   }
-  /// fp64 numbers: of the rows, and of the stages of their sums.
+  /// Number of fp64 numbers of the rows and of the stages of their sums.
   static std::int64_t sums_size(std::int64_t rows, std::int64_t columns);
   static std::int64_t after_stage(std::int64_t rows) {
     return (rows + rows_of_stage - 1) / rows_of_stage;
   }
 
   void add_workspace(std::size_t bytes);
-  /// All activations, of four dimensions, with channels innermost.
+  /// Lays out all tensors of four dimensions with channels innermost.
   void lay_channels_last();
-  /// The memory of an argument; null where the problem has none of this name.
+  /// The memory of an argument; null if the problem has no argument of this name.
   template <class T>
   T* at(std::string_view name) const {
     return static_cast<T*>(find(name));
@@ -70,7 +71,7 @@ class OwnOperation : public Operation {
   cudaStream_t stream_ = nullptr;
 };
 
-/// make(an element of the type that stores).
+/// Calls make() with an element of the storage type.
 template <class Make>
 auto with_stored(DataType type, const Make& make) {
   switch (type) {
@@ -85,11 +86,11 @@ auto with_stored(DataType type, const Make& make) {
   }
 }
 
-/// Why no operation of ours computes a problem with these options; nothing where one does.
+/// The reason why our kernels do not compute a problem with these options; nothing if they do.
 std::optional<Unsupported> why_not_own(const Problem& problem, Precision precision,
                                        const Options& options, const Device& device);
 
-/// make(problem, an element of the type that it stores), where this GPU computes it.
+/// Calls make(problem, an element of its storage type) if this GPU can compute it.
 template <class P, class Make>
 Result<std::unique_ptr<Operation>> make_stored(const Device& device, const Problem& what,
                                                const Options& options, const Make& make) {
@@ -100,7 +101,7 @@ Result<std::unique_ptr<Operation>> make_stored(const Device& device, const Probl
                      [&](auto stored) { return make(problem, stored); });
 }
 
-/// The maker of an operation of the problem P (`Makers`): Own, for the type that P stores.
+/// The maker (see `Makers`) of the operation Own of the problem P, for P's storage type.
 template <class P, template <class Stored> class Own>
 Result<std::unique_ptr<Operation>> make_own(Device& device, const Problem& what,
                                             const Options& options, Communicator&) {
@@ -110,8 +111,8 @@ Result<std::unique_ptr<Operation>> make_own(Device& device, const Problem& what,
                         });
 }
 
-/// The same, where Own also has a width: whole packs of channels where they fill P's, or single
-/// channels.
+/// The same if Own also has a width: packs of channels if the number of channels is a multiple of
+/// them, else single channels.
 template <class P, template <class Stored, int width> class Own>
 Result<std::unique_ptr<Operation>> make_own(Device& device, const Problem& what,
                                             const Options& options, Communicator&) {

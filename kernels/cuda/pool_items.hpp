@@ -1,7 +1,7 @@
 #pragma once
-// The items (item.hpp) of pooling, by kernels/pool/problem.hpp, channels innermost: each takes
-// `width` channels of a pixel. A backward pass gathers: each gradient is written once, and its sum
-// is in the order of the windows.
+// The items (item.hpp) of pooling (kernels/pool/problem.hpp), channels innermost. Each computes
+// `width` channels of a pixel. A backward pass gathers: it writes each gradient once, as a sum in
+// the order of the windows.
 
 #include "kernels/cuda/item.hpp"
 
@@ -10,7 +10,7 @@ namespace assay::cuda {
 /// One dimension of a plane.
 struct PoolAxis {
   std::int64_t in, out, taps, step, padding;
-  /// Of a window: [first, last) within the plane.
+  /// The pixels [first, last) of a window that are within the plane.
   ASSAY_ITEM std::int64_t first(std::int64_t window) const {
     const std::int64_t at = window * step - padding;
     return at < 0 ? 0 : at;
@@ -19,9 +19,10 @@ struct PoolAxis {
     const std::int64_t at = window * step - padding + taps;
     return at < in ? at : in;
   }
-  /// Of a pixel: the windows [first, last) that it is in.
+  /// The windows [first, last) that contain a pixel.
   ASSAY_ITEM std::int64_t first_window(std::int64_t pixel) const {
-    const std::int64_t before = pixel + padding - taps;  // no window that begins here has it
+    const std::int64_t before =
+        pixel + padding - taps;  // windows that begin here do not contain it
     return before < 0 ? 0 : before / step + 1;
   }
   ASSAY_ITEM std::int64_t last_window(std::int64_t pixel) const {
@@ -35,7 +36,7 @@ struct PoolPlanes {
   std::int64_t channels;
 };
 
-/// What one thread is about: a pixel of the plane of `width`, and some channels of it.
+/// The work of one thread: a pixel of a plane, and `width` of its channels.
 struct PoolPlace {
   std::int64_t image, y, x, channel;
   ASSAY_ITEM PoolPlace(std::int64_t i, std::int64_t height, std::int64_t width,
@@ -50,13 +51,13 @@ struct PoolPlace {
   }
 };
 
-/// The largest element of a window, or its place in the plane, of equal ones the first.
+/// The largest element of a window (the first of equal ones), or its index in the plane.
 template <class Stored, int width>
 struct PoolLargest {
   const Stored* src;
   PoolPlanes planes;
-  Stored* to;            ///< null where only places are wanted
-  std::int32_t* places;  ///< null where only elements are
+  Stored* to;            ///< null if only indices are needed
+  std::int32_t* places;  ///< null if only elements are needed
   ASSAY_ITEM void operator()(std::int64_t i) const {
     const auto& [down, along, channels] = planes;
     const PoolPlace at(i, down.out, along.out, channels, width);
@@ -104,11 +105,11 @@ struct PoolMean {
   }
 };
 
-/// The gradient of a pixel, from all windows that it is in.
+/// The gradient of a pixel, from all windows that contain it.
 template <class Stored, int width>
 struct PoolGather {
   const Stored* diff_dst;
-  const std::int32_t* places;  ///< of the largest elements; null for means
+  const std::int32_t* places;  ///< indices of the largest elements; null for means
   PoolPlanes planes;
   Stored* to;
   ASSAY_ITEM void operator()(std::int64_t i) const {

@@ -17,7 +17,7 @@ using RnnDataDescriptor =
 /// Names of cuDNN's algorithms; the place in the list is the enumerator's value.
 const std::vector<std::string>& rnn_algorithm_names();
 
-/// How a problem is put to cuDNN.
+/// A problem in cuDNN's terms.
 struct RnnForm {
   std::vector<TensorSpec> specs;  ///< of RnnProblem::tensors(); cuDNN has one type for all
   cudnnRNNAlgo_t algorithm = CUDNN_RNN_ALGO_STANDARD;
@@ -26,8 +26,8 @@ struct RnnForm {
   CudnnArithmetic arithmetic;
 };
 
-/// The form of a problem by an algorithm ("auto": standard, since cuDNN has no choice of its own),
-/// or why cuDNN cannot take it.
+/// The form of a problem with an algorithm ("auto" is standard, since cuDNN does not choose), or
+/// the reason why cuDNN does not support it.
 Result<RnnForm> rnn_form(const RnnProblem& problem, const std::string& algorithm);
 
 /// The descriptors of a form. Sequences are packed, all of one length: [T,N,…] as in the problem.
@@ -39,8 +39,8 @@ struct RnnDescriptors {
   TensorDescriptor state;  ///< [L*D,N,H]
 };
 
-/// cuDNN's numbers (linLayerID) of the matrices that a gate of ours multiplies the input and the
-/// state with, and of their biases.
+/// cuDNN's numbers (linLayerID) of the two matrices of one of our gates, for the input and for the
+/// state, and of their biases.
 struct GateIds {
   int input, recurrent;
 };

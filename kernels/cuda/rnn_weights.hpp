@@ -1,6 +1,6 @@
 #pragma once
-// cuDNN's weight space: one memory in which it lays out all matrices and biases of a network, at
-// places that only it knows. Our tensors of weights, and of their gradients, are its pieces.
+// cuDNN's weight space: one buffer with all matrices and biases of a network, at offsets that only
+// cuDNN knows. Our tensors of weights, and of their gradients, are pieces of it.
 
 #include <memory>
 #include <string>
@@ -10,19 +10,19 @@
 
 namespace assay::cuda {
 
-/// Where cuDNN has the matrices [H][inputs] of each layer, direction and gate (in the order of the
-/// problem's dimensions L, D, G) and the vectors of biases, as elements of the weight space.
+/// Offsets, in elements of the weight space, of the matrices [H][inputs] of each layer, direction
+/// and gate (in the order of the problem's dimensions L, D, G) and of the vectors of biases.
 struct WeightPlaces {
   std::size_t bytes = 0;
   std::vector<std::int64_t> layer, iter, bias;
 };
 
-/// Asks cuDNN. CaseError where a matrix is none that the problem has.
+/// Queries cuDNN. CaseError if a matrix does not match the problem.
 WeightPlaces weight_places(const CudnnDevice& device, const RnnProblem& problem,
                            const RnnForm& form, const RnnDescriptors& descriptors);
 
-/// Makes `prefix` + weights_layer, weights_iter and bias pieces of one weight space: each set of
-/// these tensors has a space of its own, zeroed when it is made, and data() of all three is its
+/// Makes the tensors `prefix` + weights_layer, weights_iter and bias pieces of one weight space.
+/// Each set of these tensors has its own space, which is zeroed; data() of all three is its
 /// beginning.
 void share_weight_space(CudaDevice& device, const RnnProblem& problem, const WeightPlaces& places,
                         const std::string& prefix, std::vector<TensorSpec>& specs);

@@ -1,6 +1,6 @@
 #pragma once
-// cuBLAS and cuSOLVER, opened when the first kernel of data analysis is made: convolutions and
-// products need neither, and run where they are absent.
+// cuBLAS and cuSOLVER, opened when the first kernel of data analysis is made. Convolutions and
+// matrix products need neither of them, and run without them.
 
 #include <cublas_v2.h>
 #include <cusolverDn.h>
@@ -29,7 +29,7 @@ struct BlasOf {
                          std::int64_t ldc);
   cublasStatus_t (*copy)(cublasHandle_t, std::int64_t n, const Real* x, std::int64_t step, Real* y,
                          std::int64_t step_of_y);
-  /// A triangle to packed memory, and back; the other triangle is neither read nor written.
+  /// Copies a triangle to packed memory, and back; the other triangle is not accessed.
   cublasStatus_t (*pack)(cublasHandle_t, cublasFillMode_t, int n, const Real* a, int lda,
                          Real* packed);
   cublasStatus_t (*unpack)(cublasHandle_t, cublasFillMode_t, int n, const Real* packed, Real* a,
@@ -78,12 +78,12 @@ struct Solver {
   decltype(&cusolverDnXgeqrf) geqrf;
 };
 
-/// The libraries that this was compiled with, by their versions' names; Unsupported has the
-/// loader's words. They stay open.
+/// The library of the version with which this was compiled; Unsupported has the loader's message.
+/// It stays open.
 Result<const Blas*> blas();
 Result<const Solver*> solver();
 
-/// Throws CaseError with the library's word for its status.
+/// Throws CaseError with the library's name of the status, unless it is success.
 void check_blas(cublasStatus_t status, const std::string& what);
 void check_solver(cusolverStatus_t status, const std::string& what);
 

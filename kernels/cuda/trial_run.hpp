@@ -1,5 +1,5 @@
 #pragma once
-// A trial run of an operation before it is returned: libraries refuse some problems only when they
+// A trial run of an operation before it is returned. Libraries refuse some problems only when they
 // run, and the names of the kernels that ran are evidence of the arithmetic.
 
 #include <optional>
@@ -17,9 +17,10 @@ std::string gib(std::size_t bytes);
 /// Scratch of an operation: Role::workspace, saved or consumed.
 TensorSpec scratch_tensor(std::string name, Role role, std::size_t bytes);
 
-/// Runs `operation` once, after its prologue, on memory of its own, and returns the kernels that
-/// run() started; nothing where they cannot be recorded. Throws CaseError with need and free memory
-/// where that is short (`request`: what was asked for), and what prologue() and run() throw.
+/// Runs `operation` once, after its prologue, on temporary memory. Returns the kernels that run()
+/// started; nothing if they cannot be recorded. Throws CaseError if memory is short, with the
+/// needed and the free bytes (`request` names what was requested), and what prologue() and run()
+/// throw.
 std::optional<Seen> trial_run(CudaDevice& device, Operation& operation, const std::string& request);
 
 /// Writes to `executed` what the kernels prove. Returns the reason why they cannot be the

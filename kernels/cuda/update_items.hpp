@@ -1,6 +1,6 @@
 #pragma once
-// The items (item.hpp) of the update of parameters. Tensors are cut into blocks, each of which 32
-// threads, its lanes, go through side by side, so that they read lines together.
+// The items (item.hpp) of the update of parameters. Tensors are divided into blocks. 32 threads,
+// the lanes of a block, access adjacent parameters together.
 
 #include <cmath>
 
@@ -16,7 +16,7 @@ struct UpdateBlock {
   std::int32_t count, tensor;
 };
 
-/// Of parameters: what is summed, in fp64.
+/// Sums over parameters, in fp64.
 struct UpdateSums {
   double gradient = 0, weights = 0;  ///< squares
   double not_finite = 0, zeros = 0;  ///< elements of the gradient
@@ -28,7 +28,7 @@ struct UpdateSums {
   }
 };
 
-/// Of a lane of a block.
+/// The sums of a lane of a block.
 template <class Value>
 struct SumParameters {
   const Value *gradient, *weights;
@@ -42,7 +42,7 @@ struct SumParameters {
                  w = static_cast<double>(weights[block.begin + j]);
       sums.gradient += g * g;
       sums.weights += w * w;
-      // The difference of what is not finite from itself is no number.
+      // infinity - infinity and NaN - NaN are NaN, which is not equal to 0.
       sums.not_finite += g - g == 0 ? 0 : 1;
       sums.zeros += g == 0 ? 1 : 0;
     }
@@ -50,7 +50,7 @@ struct SumParameters {
   }
 };
 
-/// Of a block.
+/// The sums of a block: of its lanes.
 struct AddLanes {
   const UpdateSums* from;
   UpdateSums* to;
@@ -73,13 +73,13 @@ struct UpdateTensorBlocks {
   bool decays, adapts;
 };
 
-/// The rule, of kernels/update/problem.hpp.
+/// Rule and constants of kernels/update/problem.hpp.
 struct UpdateConstants {
   bool lars, larc;
   double momentum, weight_decay, coefficient;
 };
 
-/// Of a tensor: its sums, and its step by its norms.
+/// The sums of a tensor, and its step, which depends on its norms.
 template <class Value>
 struct MakeStep {
   UpdateConstants constants;
@@ -109,7 +109,7 @@ struct MakeStep {
   }
 };
 
-/// Of all tensors: norms [2] and the first of counts [3].
+/// The norms [2] of all tensors, and the first two of the counts [3].
 template <class Value>
 struct MakeNorms {
   const UpdateSums* of_tensors;
@@ -126,8 +126,8 @@ struct MakeNorms {
   }
 };
 
-/// Of a lane of a block: its new parameters, unless `not_finite` is above 0, their copies in 16
-/// bits, and how many are stale.
+/// The new parameters of a lane of a block (unchanged if `not_finite` is above 0), their 16-bit
+/// copies, and the number of stale ones.
 template <class Value, class Stored>
 struct UpdateParameters {
   const Value* gradient;
@@ -135,7 +135,7 @@ struct UpdateParameters {
   const UpdateStep<Value>* steps;
   const double* not_finite;
   Value *weights, *velocity;
-  Stored* stored;  ///< null where there are no copies
+  Stored* stored;  ///< null if there are no copies
   double* stale;
   ASSAY_ITEM void operator()(std::int64_t i) const {
     const UpdateBlock block = blocks[i / update_lanes];

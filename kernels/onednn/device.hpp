@@ -1,5 +1,5 @@
 #pragma once
-// Memory and order of execution of one oneDNN engine.
+// The device of one oneDNN engine: its memory and its stream.
 
 #include <oneapi/dnnl/dnnl.hpp>
 #include <string>
@@ -8,23 +8,23 @@
 
 namespace assay::onednn {
 
-/// Lays `spec` out as `desc` says: as a Layout where that can describe it, so that operations of
-/// other backends can use the tensor, else opaque. Sets its bytes.
+/// Gives `spec` the layout and the bytes of `desc`: a Layout of core if it can describe `desc`, so
+/// that operations of other backends can use the tensor, else an opaque layout.
 void lay_out(TensorSpec& spec, const dnnl::memory::desc& desc);
-/// The way back. A spec without layout is plain row-major.
+/// The reverse. A spec without layout is plain row-major.
 dnnl::memory::desc desc_of(const TensorSpec& spec);
-/// Row-major memory of the same logical elements as `desc`.
+/// The row-major descriptor of the same logical elements as `desc`.
 dnnl::memory::desc plain(const dnnl::memory::desc& desc);
 dnnl::memory::data_type data_type_of(DataType type);
-/// "aBcd16b", as oneDNN's verbose lines and benchdnn name formats; "opaque" for layouts that the
-/// library keeps to itself.
+/// "aBcd16b", the name of the format in oneDNN's verbose lines and in benchdnn; "opaque" for
+/// layouts that the library does not describe.
 std::string layout_name(const dnnl::memory::desc& desc);
 
 class OneDnnStream final : public Stream {
  public:
   explicit OneDnnStream(const dnnl::engine& engine);
-  /// On a GPU this waits: without profiling oneDNN tells no device times, and a host reading means
-  /// something only after the work.
+  /// On a GPU this waits for the submitted work: without profiling oneDNN reports no device times,
+  /// so the host's clock is read after the work.
   void mark(int which) override;
   void wait() override;
   double seconds(int from, int to) const override { return clock_.seconds(from, to); }
@@ -46,7 +46,7 @@ class OneDnnTensor final : public Tensor {
 
  private:
   TensorSpec spec_;
-  std::shared_ptr<void> given_;  ///< TensorSpec::memory's; null where the library allocated
+  std::shared_ptr<void> given_;  ///< TensorSpec::memory's; null if the library allocated it
   dnnl::memory memory_;
 };
 
@@ -72,8 +72,8 @@ class OneDnnDevice final : public Device {
   double reorder_seconds_ = 0;
 };
 
-/// The arguments of a primitive, in the order in which tensors are bound. It reads and writes any
-/// memory of its engine, whoever allocated it.
+/// The arguments of a primitive, in the order in which tensors are bound. Their memory may have
+/// been allocated by other libraries.
 class Arguments {
  public:
   /// `id`: DNNL_ARG_…
@@ -86,12 +86,12 @@ class Arguments {
   std::vector<dnnl_exec_arg_t> call_;
 };
 
-/// Adds the scratchpad that a primitive asks for, where it needs one, to its arguments.
+/// Adds the scratchpad of a primitive to its arguments, if it needs one.
 void add_scratchpad(const dnnl::memory::desc& desc, const dnnl::engine& engine,
                     std::vector<TensorSpec>& specs, Arguments& arguments);
 
-/// Runs a primitive on arguments as they lie here: the C++ call would build a vector in the timed
-/// region. `what` names it in the CaseError of a failure.
+/// Runs a primitive through oneDNN's C interface: the C++ call would build a vector in the timed
+/// region. `what` names the primitive in the CaseError of a failure.
 void execute(const dnnl::primitive& primitive, Stream& stream,
              const std::vector<dnnl_exec_arg_t>& arguments, const char* what);
 

@@ -90,7 +90,7 @@ void list_problems() {
       names.push_back(benchmark + "/" + list);
   list_files("benchmark/list", names, [&](const std::string& name) {
     const json list = read_checked(folder / (name + ".json"), "problems");
-    return fmt::format("{} problems: {}{} ({})", list.at("problems").size(),
+    return fmt::format("{}: {}{} ({})", counted(list.at("problems").size(), "problem"),
                        list.at("problems").front().value("name", ""),
                        list.at("problems").size() > 1
                            ? " ... " + list.at("problems").back().value("name", "")
@@ -118,7 +118,7 @@ void list_baselines() {
     const auto list = [](const std::set<std::string>& set) {
       return join(std::vector<std::string>(set.begin(), set.end()), ", ");
     };
-    return fmt::format("{} rows{} in {}{}; {}: {}", document.at("rows").size(),
+    return fmt::format("{}{} in {}{}; {}: {}", counted(document.at("rows").size(), "row"),
                        missing > 0 ? fmt::format(" ({} without a result)", missing) : "",
                        list(units), published ? ", published" : "", list(benchmarks),
                        document.at("system").value("description", "no description"));
@@ -169,8 +169,7 @@ int list(const Given& given) {
 
 Command list_command() {
   return {"list",
-          "List the available backends, benchmarks, suites, criteria, problems, baselines, "
-          "precisions or summaries.",
+          "List the names that commands take: backends, suites, problems, baselines, ...",
           {{"WHAT", "list to print", "WHAT", "", true, false, "", names_of_lists()}},
           &list,
           {{"assay list suites", "lists the shipped suites"},

@@ -7,6 +7,7 @@
 #include "analysis/commands.hpp"
 #include "analysis/gather/gather.hpp"
 #include "analysis/load.hpp"
+#include "analysis/text_table.hpp"
 #include "core/base/error.hpp"
 #include "core/base/text.hpp"
 #include "core/result/outputs.hpp"
@@ -59,8 +60,8 @@ int gather_results(const Given& given) {
   for (const json& node : run["missing_nodes"])
     std::cerr << fmt::format("assay gather: {}: MISSING: {}\n", node["host"].get<std::string>(),
                              node["reason"].get<std::string>());
-  std::cerr << fmt::format("assay gather: wrote {} rows of {} runs to {}\n", rows,
-                           run["gathered"].size(), out);
+  std::cerr << fmt::format("assay gather: wrote {} of {} to {}\n", counted(rows, "row"),
+                           counted(run["gathered"].size(), "run"), out);
   return static_cast<int>(run["missing_nodes"].empty() ? ExitCode::ok : ExitCode::incomparable);
 }
 

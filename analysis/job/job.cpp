@@ -26,11 +26,14 @@ constexpr std::chrono::seconds patience(60);  // of one command of the batch sys
 constexpr std::chrono::seconds between_questions(2);
 
 const json& job_of(const Launcher& launcher) {
-  if (!launcher.document().contains("job"))
-    throw InputError(fmt::format(
-        "the launcher {} has no batch jobs ({}). Choose a batch system's: {}.", launcher.name(),
-        launcher.document().at("description").get<std::string>(), join(Launcher::names(), ", ")));
-  return launcher.document().at("job");
+  if (launcher.document().contains("job")) return launcher.document().at("job");
+  std::vector<std::string> with_jobs;
+  for (const std::string& name : Launcher::names())
+    if (Launcher::load(name).document().contains("job")) with_jobs.push_back(name);
+  throw InputError(fmt::format(
+      "the launcher {} has no batch jobs ({}). Choose the launcher of a batch system: {}.",
+      launcher.name(), launcher.document().at("description").get<std::string>(),
+      join(with_jobs, ", ")));
 }
 
 std::string number_or_none(std::uint64_t number) {

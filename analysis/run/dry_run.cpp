@@ -9,6 +9,7 @@
 #include "analysis/run/child.hpp"
 #include "analysis/run/progress.hpp"
 #include "analysis/run/scratch.hpp"
+#include "analysis/text_table.hpp"
 #include "core/base/text.hpp"
 #include "core/machine/environment.hpp"
 #include "core/measure/timing.hpp"
@@ -59,16 +60,17 @@ Preview preview_of(RunPlan plan, const json& hardware) {
   const std::size_t all = cases * static_cast<std::size_t>(plan.campaign.launches);
   const std::size_t rows = all - std::min(all, finished.size());
   Preview preview;
-  preview.text = fmt::format("suite {}: {} cases x {} launches = {} rows{}\n", plan.suite_name,
-                             cases, plan.campaign.launches, all,
-                             rows == all ? "" : fmt::format(", {} of them without a result", rows));
+  preview.text = fmt::format(
+      "suite {}: {} x {} = {}{}\n", plan.suite_name, counted(cases, "case"),
+      counted(static_cast<std::size_t>(plan.campaign.launches), "launch", "es"),
+      counted(all, "row"), rows == all ? "" : fmt::format(", {} of them without a result", rows));
   for (const PlannedBenchmark& benchmark : benchmarks)
-    preview.text += fmt::format("  {} cases of assay-{}: {}\n", benchmark.cases.size(),
+    preview.text += fmt::format("  {} of assay-{}: {}\n", counted(benchmark.cases.size(), "case"),
                                 benchmark.name, join(start_of(benchmark, plan.campaign), " "));
   preview.timed_seconds = with_warm_up * static_cast<double>(rows) * max_time_of(plan);
   preview.text += fmt::format(
-      "  timing: about {} ({} rows x {:g} s of max-time, plus a fifth of that for warm-up)\n",
-      rough_time(preview.timed_seconds), rows, max_time_of(plan));
+      "  timing: about {} ({} x {:g} s of max-time, plus a fifth of that for warm-up)\n",
+      rough_time(preview.timed_seconds), counted(rows, "row"), max_time_of(plan));
   if (plan.ceilings) preview.ceilings = ceiling_plan(benchmarks, hardware);
   return preview;
 }

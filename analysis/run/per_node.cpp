@@ -151,7 +151,8 @@ int run_on_every_node(const Given& given) {
     command.push_back(word);
   const fs::path written = local ? local->folder() : folder;
   command.insert(command.end(), {"--as-node", "--quiet", "--out", written.string()});
-  std::cerr << fmt::format("assay run: on {} nodes, into {}/<node>\n", nodes, written.string());
+  std::cerr << fmt::format("assay run: on {}, into {}/<node>\n",
+                           counted(static_cast<std::size_t>(nodes), "node"), written.string());
   std::map<std::string, Written> before;
   for (const std::string& node : expected) {
     before[node] = written_in(folder / node);

@@ -55,7 +55,7 @@ void Progress::row(const nlohmann::json& row) {
     const auto ci = time.value("ci95", nlohmann::json());
     what = human_seconds(median) + mark_of(row);
     if (ci.is_array() && median > 0)
-      what += fmt::format(" ({:.1f} %)",
+      what += fmt::format(" (±{:.1f} %)",
                           50 * (ci.at(1).get<double>() - ci.at(0).get<double>()) / median);
     else
       what += fmt::format(" (n={}, no interval)", time.at("n").get<int>());

@@ -312,9 +312,8 @@ std::vector<PlannedBenchmark> planned_benchmarks(const RunPlan& plan) {
     throw InputError(plan.filter.empty()
                          ? fmt::format("suite {} has no cases.", plan.suite_name)
                          : fmt::format("--filter '{}' matches none of the {} cases of suite {}. "
-                                       "See `assay-{} --suite {} --list`.",
+                                       "See `assay run {} --list`.",
                                        plan.filter, all.size(), plan.suite_name,
-                                       suite_benchmarks(plan.suite).front(),
                                        plan.campaign.suite_file.string()));
   return benchmarks;
 }

@@ -36,7 +36,7 @@ std::vector<Field> chosen(const std::vector<Field>& fields,
     if (std::find(known.begin(), known.end(), field.key) == known.end()) known.push_back(field.key);
   for (const std::string& column : columns) {
     if (std::find(known.begin(), known.end(), column) == known.end())
-      throw InputError(unknown_name("column", column, known));
+      throw InputError(unknown_name("column", column, known) + " See `assay table --help`.");
     std::copy_if(fields.begin(), fields.end(), std::back_inserter(kept),
                  [&](const Field& field) { return field.key == column; });
   }

@@ -189,7 +189,7 @@ class PivotTable {
   void explain() {
     const std::string base = pivot_.values.empty() ? "-" : pivot_.values.front();
     const auto any = [&](auto holds) { return std::any_of(shown_.begin(), shown_.end(), holds); };
-    legend_.add(speedup_header("x", base) + ". " + no_verdict);
+    if (pivot_.values.size() > 1) legend_.add(speedup_header("x", base) + ". " + no_verdict);
     if (any([](const Series& series) { return series.published && status_of(series) == "ok"; }))
       legend_.add(published_note);
     if (any(any_shared)) legend_.add(shared_note);

@@ -126,8 +126,9 @@ void collect(const json& row, Measured& flops, Measured& bytes) {
   const json& ceiling = row.at("ceiling");
   const json& parameters = row.at("parameters");
   const std::string device = parameters.value("device", "cpu");
+  const std::string threads = text_of(parameters, "threads");
   std::string with = device == "cpu"
-                         ? fmt::format(" with {} threads", text_of(parameters, "threads"))
+                         ? fmt::format(" with {} thread{}", threads, threads == "1" ? "" : "s")
                          : " on " + device;
   if (const int ranks = parameters.value("ranks", 1); ranks > 1)
     with += row.at("problem").value("shared_by", 1) > 1

@@ -140,8 +140,9 @@ std::vector<NamedProblem> find_problems(const Benchmark& benchmark, const std::s
       problems.push_back(listed(benchmark, list, list_name, problem, overrides));
   }
   if (problems.empty())
-    throw InputError(unknown_name(
-        "problem of list '" + list_name + "':", what.substr(list_name.size() + 1), names));
+    throw InputError(unknown_name("problem of list '" + list_name + "':",
+                                  what.substr(list_name.size() + 1), names) +
+                     " See `assay-" + benchmark.name() + " --problem " + list_name + " --list`.");
   if (whole && list.contains("whole")) add_parts(problems, list, text);
   return problems;
 }

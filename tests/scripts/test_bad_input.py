@@ -154,7 +154,7 @@ class BadInput(RunTest):
         self.run_suite(suite, "--filter", deep, code=0)  # it matches everything; std::regex died of it
         shutil.rmtree(self.out)
         self.refused(ASSAY, "run", suite, "--filter", "((a{1000}){1000}){1000}", "--out", self.out, names=["--filter"])
-        self.refused(ASSAY, "run", suite, "--filter", "((a*)*)*Q", "--out", self.out, names=["matches none"])
+        self.refused(ASSAY, "run", suite, "--filter", "((a*)*)*Q", "--out", self.out, names=["matches none", f"See `assay run {suite} --list`"])
         self.refused(ASSAY, "run", suite, "--filter", "(?=a)", "--out", self.out, names=["(?="])
 
     def test_a_broken_plugin_costs_one_line(self):

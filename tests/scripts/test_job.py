@@ -106,7 +106,7 @@ class Job(RunTest):
     def test_bad_requests(self):
         for words, message in (
                 (["--launcher", "slrum"], "Did you mean 'slurm'?"),
-                (["--launcher", "mpirun"], "has no batch jobs"),
+                (["--launcher", "mpirun"], "Choose the launcher of a batch system: lsf, pbs, pjsub, slurm."),
                 (["--launcher", "slurm", "--time", "soon"], "--time soon is not a time"),
                 (["--launcher", "slurm", "--time", "0"], "--time 0 is not a time"),
                 (["--launcher", "slurm", "--setup", "/none"], "--setup /none cannot be read"),

@@ -11,7 +11,7 @@ class Streams(RunTest):
         self.assertTrue(done.stdout.rstrip().endswith(f"result: {self.out / 'result.json'}"), done.stdout)
         self.assertIn("1 ok", done.stdout)
         self.assertNotIn("[1/1]", done.stdout)
-        self.assertRegex(done.stderr, r"\[1/1\] conv/forward/fp32/faulty/direct/.* [mµn]?s!? \((\d+\.\d %|n=\d+, no interval)\)")
+        self.assertRegex(done.stderr, r"\[1/1\] conv/forward/fp32/faulty/direct/.* [mµn]?s!? \((±\d+\.\d %|n=\d+, no interval)\)")
         self.assertNotIn("result:", done.stderr)
 
     def test_children_are_kept_apart(self):

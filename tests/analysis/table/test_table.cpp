@@ -218,6 +218,8 @@ TEST(Table, PivotPutsValuesSideBySide) {
   EXPECT_TRUE(std::regex_search(line_with(bad, "list/first"),
                                 std::regex(R"(incorrect \[1\] +1\.00 ms +-$)")))
       << bad;
+  // A single value has no ratio to explain.
+  EXPECT_FALSE(has(table({row("ok", 4e-3)}, {false, "threads"}), "speedup"));
 }
 
 TEST(Table, ByPrecisionStandsBesideAnotherSystemToo) {

@@ -44,6 +44,13 @@ class Impossible(RunTest):
             self.check_impossible(row)
             self.assertIn("'s L1 allows", row["reason"])
 
+    def test_each_ceiling_is_probed_once(self):
+        counts = self.folder / "counts"
+        self.command(BIN / "assay-conv", "--problem", f"{SMALL},mb2{SMALL[3:]}", "--backend", "reference", "--precision", "fp32,fp64",
+                     "--threads", 1, "--max-time", 0.02, code=0,
+                     env=self.environment(ASSAY_PLUGIN_PATH=str(BUILD / "tests" / "plugins-counted"), ASSAY_COUNT_FILE=str(counts)))
+        self.assertEqual(sorted(counts.read_text().splitlines()), ["fma fp32 1", "fma fp64 1", "read fp64 1"])
+
     def test_a_limited_native_bounds_nobody_else(self):
         if platform.machine() != "x86_64":
             self.skipTest("the name is that of an instruction set of x86")

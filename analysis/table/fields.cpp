@@ -256,7 +256,7 @@ std::vector<Field> fields_of(const FieldSource& source) {
   for (Field& field : fields)
     if (std::any_of(measured.begin(), measured.end(),
                     [&](const Field& other) { return other.key == field.key; }))
-      field.key = "parameters." + field.key;
+      field.key = field.title = "parameters." + field.key;
   fields.insert(fields.end(), measured.begin(), measured.end());
   return fields;
 }

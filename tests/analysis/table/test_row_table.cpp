@@ -173,6 +173,7 @@ TEST(RowTable, AParameterMayBeCalledLikeANumber) {
   EXPECT_TRUE(has(rate, "500 GFLOP/s")) << rate;
   EXPECT_FALSE(std::regex_search(rate, std::regex(R"(\n.*0\.1 .*GFLOP)"))) << rate;
   const std::string both = table({made}, {.columns = {"parameters.rate", "rate"}});
+  EXPECT_TRUE(std::regex_search(both, std::regex(R"(\nparameters\.rate +rate\n)"))) << both;
   EXPECT_TRUE(std::regex_search(both, std::regex(R"(\n0\.1 +500 GFLOP/s\n)"))) << both;
 }
 

@@ -138,9 +138,28 @@ TEST(SvmVerification, FindsWhatIsWrong) {
       << checked.verification.reason;
 }
 
+std::filesystem::path file_of_its_own() {
+  return std::filesystem::path(testing::TempDir()) /
+         ("assay_svm" + std::to_string(::getpid()) + ".csv");
+}
+
+TEST(Svm, ErrorsOfEqualRowsOnTheMarginAddUp) {
+  const std::filesystem::path file = file_of_its_own();
+  {
+    std::ofstream out(file);
+    out << "a,b,label\n";
+    for (int i = 0; i < 20000; ++i) out << "1,2,0\n3,4,1\n";
+  }
+  for (const char* gap : {"0.001", "1e-06"})
+    for (const int ranks : {1, 3}) {
+      const auto found =
+          metrics_on_ranks(svm_benchmark(), {{"data", file.string()}, {"gap", gap}}, ranks);
+      EXPECT_EQ(found.at("accuracy").value, 1);
+    }
+}
+
 TEST(Svm, LabelsAreOfTwoClasses) {
-  const std::filesystem::path file = std::filesystem::path(testing::TempDir()) /
-                                     ("assay_labels" + std::to_string(::getpid()) + ".csv");
+  const std::filesystem::path file = file_of_its_own();
   const auto read = [&](const std::string& text) {
     std::ofstream(file) << "a,label\n" << text;
     const std::unique_ptr<Table> table = signed_labels(open_table(file));

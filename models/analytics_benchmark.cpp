@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <span>
 
 #include "core/base/clock.hpp"
@@ -111,19 +112,49 @@ void expect_room(Device& device, double bytes, int ranks_here) {
         need / (1 << 30), available / (1 << 30)));
 }
 
+double largest_of(DataType type) {
+  return type == DataType::fp32 ? std::numeric_limits<float>::max()
+                                : std::numeric_limits<double>::max();
+}
+
+/// Adds the squares of rows and of their differences from the row `head`.
+void add_squares(std::span<const double> rows, std::span<const double> head,
+                 std::span<double> sums) {
+  for (std::size_t at = 0; at < rows.size(); at += head.size())
+    for (std::size_t j = 0; j < head.size(); ++j) {
+      const double value = rows[at + j], off = value - head[j];
+      sums[0] += value * value;
+      sums[1] += off * off;
+    }
+}
+
 /// Each rank reads its rows of a file before any collective step: a fault that one rank alone meets
-/// there becomes that of all, which else would wait for it.
+/// there becomes that of all, which else would wait for it. Errors of an analysis are parts of its
+/// sums of squares, which have to be numbers above 0.
 void expect_good_rows(const Table& table, const RowPass& mine, Communicator& ranks) {
+  std::vector<double> head(static_cast<std::size_t>(table.features())), squares;
   std::string fault;
   try {
-    sums_over_rows(
-        table, mine, 0,
-        [](std::int64_t, std::span<const double>, std::span<const double>, std::span<double>) {});
+    table.read(0, head);
+    for (double& value : head) value = round_to(mine.type, value);
+    squares = sums_over_rows(table, mine, 2,
+                             [&](std::int64_t, std::span<const double> x, std::span<const double>,
+                                 std::span<double> sums) { add_squares(x, head, sums); });
   } catch (const InputError& error) {
     fault = error.what();
   }
   for (const std::string& found : ranks.allgather(fault))
     if (!found.empty()) throw InputError(found);
+  RankCalls(ranks).sum(squares);
+  if (!(squares[0] <= largest_of(mine.type)))
+    throw InputError(
+        fmt::format("{}: the sum of squares is beyond {} (values are too large). Scale them.",
+                    table.canonical(), name(mine.type)));
+  if (squares[1] == 0)
+    throw InputError(
+        fmt::format("{}: all rows are equal, or differences are too small to be "
+                    "squared (an analysis needs different rows). Give another table.",
+                    table.canonical()));
 }
 
 }  // namespace
@@ -241,7 +272,8 @@ Result<std::unique_ptr<Workload>> AnalyticsBenchmark::prepare(const Case& select
   const RowRange mine = rows_of(size.rows, context.ranks.rank(), context.ranks.size());
   if (const std::string& data = settings.at("data"); is_file(data, tables()))
     expect_good_rows(*prepared(scaled_file_table(data, 0)),
-                     {mine, DataType::fp64, needs_labels(), std::stoi(settings.at("threads"))},
+                     {mine, storage(precision(settings.at("precision"))), needs_labels(),
+                      std::stoi(settings.at("threads"))},
                      context.ranks);
   StepMaker steps(context, settings);
   Result<Device*> device = steps.device();

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""assay-pca, assay-kmeans and assay-svm on data sets of scikit-learn, under 1 to 4 ranks: results equal to scikit-learn's; bad files."""
+"""assay-pca, assay-kmeans and assay-svm on data sets of scikit-learn, under 1 to 4 ranks: results equal to scikit-learn's; formats; bad files."""
 import json
 import math
 import shutil
+import struct
 import unittest
 
 from run_helper import BIN, BUILD, SOURCE, RunTest, main
@@ -92,6 +93,42 @@ class EqualToScikitLearn(AnalyticsTest):
                     self.assertEqual(found["accuracy"], golden["accuracy"])
 
 
+def values_of(npy):
+    """The fp64 numbers of an NPY file of version 1."""
+    content = npy.read_bytes()
+    (head,) = struct.unpack_from("<H", content, 8)
+    return [value for (value,) in struct.iter_unpack("<d", content[10 + head:])]
+
+
+class Formats(AnalyticsTest):
+    """301 rows, which 2 and 3 ranks do not divide."""
+
+    def files(self):
+        npy, labels = self.folder / "x.npy", self.folder / "y.npy"
+        self.command(BIN / "assay-dataset", "classes:n301d7", "-o", npy, "--labels", labels, code=0)
+        values, signs = values_of(npy), values_of(labels)
+        rows = [list(map(repr, values[at:at + 7])) for at in range(0, len(values), 7)]
+        csv = self.table("x.csv", ",".join("abcdefg") + ",label", *(",".join([*row, f"{sign:g}"]) for row, sign in zip(rows, signs)))
+        libsvm = self.table("x.svm", *(" ".join([f"{sign:+g}", *(f"{i}:{v}" for i, v in enumerate(row, 1))]) for row, sign in zip(rows, signs)))
+        return f"{npy}+{labels}", csv, libsvm
+
+    def test_each_holds_the_generated_table(self):
+        files = [["--data", file] for file in self.files()]
+        for program, tables in (("pca", files), ("kmeans", files), ("svm", [["--problem", "n301d7"], *files])):
+            for ranks in (None, 2, 3) if launcher() else (None,):
+                with self.subTest(program, ranks=ranks):
+                    metrics = [self.expect_ok(self.start(ranks, program, *table)[1], 1)[0]["metrics"] for table in tables]
+                    self.assertEqual(metrics, metrics[:1] * len(tables))
+
+    def test_one_call_sweeps_threads_and_their_binding(self):
+        out = self.folder / "rows.json"
+        self.command(BIN / "assay-kmeans", "--problem", "n301d7", "--threads", "1,2", "--smt", "any,1", "--max-time", 0.005, "--out", out)
+        rows = json.loads(out.read_text())["rows"]
+        self.assertEqual([(row["parameters"]["threads"], row["parameters"]["smt"]) for row in rows], [(1, "any"), (1, 1), (2, "any"), (2, 1)])
+        self.assertEqual({row["status"] for row in rows[:3]}, {"ok"})
+        self.assertIn(rows[3]["status"], ("ok", "unsupported"))  # there may be one core
+
+
 @unittest.skipUnless(launcher(), "the plugin mpi was not built, or there is no mpirun")
 class BadFiles(AnalyticsTest):
     def refused(self, program, file, *parts, ranks=(None, 2), words=()):
@@ -120,6 +157,14 @@ class BadFiles(AnalyticsTest):
     def test_labels(self):
         self.refused("svm", DATA / "iris.csv", "the label of row 101 is 2")
         self.refused("svm", self.table("none.csv", "a,b", "1,2", "3,4"), "no labels")
+
+    def test_values_that_cannot_be_squared(self):
+        for scale, words, said in (("", (), "all rows are equal"), ("e200", (), "squares is beyond fp64"), ("e-200", (), "all rows are equal"),
+                                   ("e20", ("--precision", "fp32"), "squares is beyond fp32")):
+            lines = ["1,2,0", "1,2,1"] * 20 if scale == "" else [f"{i}{scale},{i * i % 7}{scale},{i % 2}" for i in range(40)]
+            file = self.table("squares.csv", "a,b,label", *lines)
+            for program in ("pca", "kmeans", "svm"):
+                self.refused(program, file, said, words=words)
 
     def test_more_clusters_than_rows(self):
         file = self.table("three.csv", "1,2", "3,5", "4,1")

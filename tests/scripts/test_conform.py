@@ -88,6 +88,7 @@ class Scaled(RunTest):
             self.assertEqual(row["names"], ["coral2/8GB"])
             self.assertIsNone(row["baseline"])
             self.assertIn("scale is 1/40000 here and 1 there", row["baseline_reason"])
+            self.assertEqual("all rows are distinct" in row.get("note", ""), row["benchmark"] == "svm")
         text = " ".join(self.command(ASSAY, "table", self.out, "--baseline", "summit", code=0).stdout.split())
         self.assertIn("scale 1/40000", text)
         self.assertNotIn("speedup", text)

@@ -2,6 +2,7 @@
 import datetime
 import hashlib
 import json
+import os
 import pathlib
 import re
 import shlex
@@ -37,7 +38,7 @@ def file_hash(path):
 
 def table_name(data, labels, shape):
     """What Assay's programs call the same table (FileTable::canonical() of datasets/file_table.cpp), so that rows of both are of one problem."""
-    name = re.sub(r"[^A-Za-z0-9.-]", "_", pathlib.Path(data).name)
+    name = re.sub(rb"[^A-Za-z0-9.-]", b"_", os.fsencode(pathlib.Path(data).name)).decode()  # byte by byte
     whole = content_hash("table", [file_hash(data), file_hash(labels) if labels else ""])
     return f"{name}:n{shape[0]}d{shape[1]}:{whole[-12:]}"
 
@@ -94,15 +95,16 @@ def write(args, table, package, measure):
         verification = {"passed": True, "reference": told["reference"], "max_error": told["error"], "norm_error": told["error"],
                         "bound": told["bound"], "error_over_bound": told["error"] / told["bound"], "reason": None}
         warmup = [run()]
+        created = time.perf_counter() - begin
         more.update(status="ok", reason=None, warmup=warmup, verification=verification, samples_s=[run() for _ in range(args.runs)],
                     metrics=told["metrics"], note=(told["note"] + ". " if "note" in told else "") + "Contention for the processors was not watched.")
     except Exception as raised:
         if not hasattr(raised, "status"):
             raise
-        error = raised
+        error, created = raised, time.perf_counter() - begin
         more.update(status=error.status, reason=str(error), verification=None if error.status == "failed" else {
             "passed": False, "reference": "numpy in fp64", "max_error": None, "norm_error": None, "bound": None, "reason": str(error)})
-    more["setup_s"] = {"create": time.perf_counter() - begin - sum(more["samples_s"])}
+    more["setup_s"] = {"create": created}
     samples = more.pop("samples_s")
     made = result_file.row_of(samples, {"input_bytes_per_s": row["problem"]["size"]}, **row, **more)
     document = result_file.document(made, {package[0]: {"version": package[1]}}, shlex.join(sys.argv), 1, started, now())

@@ -103,14 +103,17 @@ class PeerPytorch(RunTest):
         self.assertIn("DistributedDataParallel", row["executed"]["implementation"])
         self.assertAlmostEqual(row["rates"]["images_per_s"] * row["time_s"]["median"], 8)
 
-    def test_a_wrong_gradient_or_update_gives_no_time(self):
+    def test_a_wrong_result_gives_no_time(self):
         fault = SCALED.format(what="made.layer3[1].conv1.weight.grad.mul_(0.95)")
         lost = "resnet.optimizer = lambda model, rate: torch.optim.SGD(model.parameters(), lr=rate, weight_decay=0.1)"
-        for name, lines in (("norm", fault), ("updated weight", lost)):
+        logits = "forward = peer.Trainer.forward\npeer.Trainer.forward = lambda *given: forward(*given) * 1.001"
+        later = "peer.Trainer.step = lambda *given: float('nan')"
+        for mode, name, lines in (("train", "norm", fault), ("train", "updated weight", lost), ("inference", "logits", logits),
+                                  ("inference", "not finite", later)):
             with self.subTest(name):
                 file = self.folder / "wrong.json"
                 program = FAULTY.format(folder=str(SCRIPT.parent), script=str(SCRIPT), fault=lines,
-                                        arguments=[*SMALL, "--steps", "3", "--out", str(file)])
+                                        arguments=[*SMALL, "--mode", mode, "--steps", "3", "--out", str(file)])
                 done = self.command(PEERS, "-c", program, code=7)
                 self.assertIn(name, done.stderr)
                 row = self.row(file, "incorrect")

@@ -1,12 +1,16 @@
-// The nearest centroid of each observation by CBLAS: products of a block of observations with all
-// centroids are a matrix product. Half of the squared norm of a centroid, less the product, is half
-// of the squared distance less that of x to 0. What is summed of the nearest ones are plain loops:
-// squared distances as sums of squared differences, of which nothing cancels.
+// The nearest centroid of each observation by CBLAS: products of a block of observations with the
+// differences of all centroids to the one nearest to 0, b, are a matrix product. (c - b) . (c + b)
+// / 2 less the product is half of the squared distance less that of x to b: where x is far from 0
+// and the centroids are not far from each other, little cancels. What is summed of the nearest ones
+// are plain loops: squared distances as sums of squared differences, of which nothing cancels.
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
+#include <numeric>
+#include <vector>
 
 #include "kernels/blas/observations.hpp"
 
@@ -20,19 +24,35 @@ class KmeansAssign final : public BlockedPass {
       : BlockedPass(problem, threads, executed_by(name, problem, "direct"),
                     problem.shape().k * (problem.shape().d + 1) + 1, problem.shape().k),
         gemm_(reinterpret_cast<GemmFunction<Int, Real>>(gemm)),
-        half_norms_(static_cast<std::size_t>(k_)) {}
+        differences_(static_cast<std::size_t>(k_ * d_)),
+        starts_(static_cast<std::size_t>(k_)) {}
 
  private:
   void begin() override {
-    const Real* const centroids = data<Real>(1);
+    const Real *const centroids = data<Real>(1), *const b = centroids + least_norm() * d_;
     for (std::int64_t c = 0; c < k_; ++c) {
-      double square = 0;
+      double half = 0;
       for (std::int64_t j = 0; j < d_; ++j) {
-        const double value = centroids[c * d_ + j];
-        square += value * value;
+        const Real value = centroids[c * d_ + j], off = value - b[j];
+        half += static_cast<double>(off) * (static_cast<double>(value) + static_cast<double>(b[j]));
+        differences_[static_cast<std::size_t>(c * d_ + j)] = off;
       }
-      half_norms_[static_cast<std::size_t>(c)] = static_cast<Real>(square / 2);
+      starts_[static_cast<std::size_t>(c)] = static_cast<Real>(half / 2);
     }
+  }
+
+  /// The centroid that is the nearest to 0.
+  std::int64_t least_norm() const {
+    const Real* const centroids = data<Real>(1);
+    std::int64_t found = 0;
+    double least = std::numeric_limits<double>::infinity();
+    for (std::int64_t c = 0; c < k_; ++c) {
+      const double square =
+          std::inner_product(centroids + c * d_, centroids + (c + 1) * d_, centroids + c * d_, 0.0);
+      if (square < least) found = c;
+      least = std::min(least, square);
+    }
+    return found;
   }
 
   void add(std::int64_t first, std::int64_t rows, double* sums, double* scratch) const override {
@@ -40,8 +60,8 @@ class KmeansAssign final : public BlockedPass {
     auto* const products = reinterpret_cast<Real*>(scratch);
     const auto d = static_cast<Int>(d_), k = static_cast<Int>(k_);
     // By columns these are the transposes: [k, rows] of [k, d] and [d, rows].
-    gemm_(column_major, transpose, no_transpose, k, static_cast<Int>(rows), d, Real(1), centroids,
-          d, x, d, Real(0), products, k);
+    gemm_(column_major, transpose, no_transpose, k, static_cast<Int>(rows), d, Real(1),
+          differences_.data(), d, x, d, Real(0), products, k);
     double *const counts = sums + k_ * d_, *const inertia = counts + k_;
     for (std::int64_t i = 0; i < rows; ++i) {
       const std::int64_t nearest = least(products + i * k_);
@@ -53,9 +73,9 @@ class KmeansAssign final : public BlockedPass {
 
   std::int64_t least(const Real* products) const {
     std::int64_t best = 0;
-    Real score = half_norms_[0] - products[0];
+    Real score = starts_[0] - products[0];
     for (std::int64_t c = 1; c < k_; ++c) {
-      const Real other = half_norms_[static_cast<std::size_t>(c)] - products[c];
+      const Real other = starts_[static_cast<std::size_t>(c)] - products[c];
       if (!(other < score)) continue;
       best = c;
       score = other;
@@ -83,7 +103,7 @@ class KmeansAssign final : public BlockedPass {
   }
 
   GemmFunction<Int, Real> gemm_;
-  std::vector<Real> half_norms_;
+  std::vector<Real> differences_, starts_;
 };
 
 template <class Int>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "kernels/native/linalg.hpp"
 #include "kernels/native/linalg_simd.hpp"
@@ -27,7 +28,7 @@ class KmeansAssign final : public LinalgOperation {
         width_(few_ ? most_dots : stride_),
         scores_width_(padded(width_, simd_.lanes)),
         sums_stride_(padded(d_, 64 / sizeof(double))),
-        packed_(reserve<T>((few_ ? k_ : d_) * stride_)),
+        packed_(reserve<T>((few_ ? most_dots : d_) * stride_)),
         start_(reserve<T>(scores_width_)),
         dots_(reserve_for_threads<T>(block_rows * width_ + simd_.lanes)),
         sums_(reserve_for_threads<double>(k_ * sums_stride_)),
@@ -60,22 +61,40 @@ class KmeansAssign final : public LinalgOperation {
     return scratch_of_thread<double>(counts_, k_ + 1, thread);
   }
 
-  /// Half of the squared norms of the centroids, from which x . c is subtracted: that is half of
-  /// the squared distance less that of x to 0. Padding is never the least.
-  void pack() const {
+  /// The centroid that is the nearest to 0.
+  std::ptrdiff_t least_norm() const {
     const T* const centroids = data<T>(1);
+    std::ptrdiff_t found = 0;
+    double least = std::numeric_limits<double>::infinity();
+    for (std::ptrdiff_t c = 0; c < k_; ++c) {
+      const double square =
+          std::inner_product(centroids + c * d_, centroids + (c + 1) * d_, centroids + c * d_, 0.0);
+      if (square < least) found = c;
+      least = std::min(least, square);
+    }
+    return found;
+  }
+
+  /// Of each centroid c the difference to that nearest to 0, b, and (c - b) . (c + b) / 2: from
+  /// this x . (c - b) is subtracted, which gives half of the squared distance less that of x to b.
+  /// Where x is far from 0 and the centroids are not far from each other, little cancels. That of b
+  /// is 0 and needs no product. Padding is never the least.
+  void pack() {
+    const std::ptrdiff_t base = least_norm();
+    const T *const centroids = data<T>(1), *const b = centroids + base * d_;
     T* const packed = scratch<T>(packed_);
     T* const start = scratch<T>(start_);
-    std::fill_n(packed, (few_ ? k_ : d_) * stride_, T(0));
+    std::fill_n(packed, (few_ ? most_dots : d_) * stride_, T(0));
     std::fill_n(start, scores_width_, std::numeric_limits<T>::max());
-    for (std::ptrdiff_t c = 0; c < k_; ++c) {
-      double square = 0;
+    for (std::ptrdiff_t c = 0, row = 0; c < k_; ++c) {
+      double half = 0;
       for (std::ptrdiff_t j = 0; j < d_; ++j) {
-        const T value = centroids[c * d_ + j];
-        square += static_cast<double>(value) * static_cast<double>(value);
-        packed[few_ ? c * stride_ + j : j * stride_ + c] = value;
+        const T value = centroids[c * d_ + j], off = value - b[j];
+        half += static_cast<double>(off) * (static_cast<double>(value) + static_cast<double>(b[j]));
+        packed[few_ ? row * stride_ + j : j * stride_ + c] = off;
       }
-      start[c] = static_cast<T>(square / 2);
+      start[c] = static_cast<T>(half / 2);
+      if (few_ && c != base) slots_[row++] = static_cast<int>(c);
     }
   }
 
@@ -98,7 +117,8 @@ class KmeansAssign final : public LinalgOperation {
     const T* const packed = scratch<T>(packed_);
     std::int32_t* const labels = data<std::int32_t>(2) + first;
     if (few_)
-      simd_.few_dots(x, d_, rows, packed, stride_, static_cast<int>(k_), dots, rows_ahead * d_);
+      simd_.few_dots(x, d_, rows, packed, stride_, std::max(1, static_cast<int>(k_) - 1), slots_,
+                     dots, rows_ahead * d_);
     else
       simd_.many_dots(x, d_, rows, packed, stride_, dots, rows_ahead * d_);
     std::int32_t* const next = heads + k_;
@@ -143,6 +163,7 @@ class KmeansAssign final : public LinalgOperation {
   const LinalgSimd<T>& simd_;
   bool few_;
   std::ptrdiff_t stride_, width_, scores_width_, sums_stride_;
+  int slots_[most_dots] = {};  ///< centroids of the rows of few
   std::size_t packed_, start_, dots_, sums_, counts_, heads_;
 };
 

@@ -218,7 +218,8 @@ void many_dots(const T* x, std::ptrdiff_t d, std::ptrdiff_t rows, const T* w, st
     ASSAY_COUNT(ASSAY_DOT_ONE, r)                        \
   }
 #define ASSAY_DOT_STORE_ONE(r, i) \
-  if constexpr (i < kCount) out[r * most_dots + i] = hn::GetLane(hn::SumOfLanes(tag, s##r##_##i));
+  if constexpr (i < kCount)       \
+    out[r * most_dots + slots[i]] = hn::GetLane(hn::SumOfLanes(tag, s##r##_##i));
 #define ASSAY_DOT_STORE(r)              \
   if constexpr (r < kRows) {            \
     ASSAY_COUNT(ASSAY_DOT_STORE_ONE, r) \
@@ -226,7 +227,8 @@ void many_dots(const T* x, std::ptrdiff_t d, std::ptrdiff_t rows, const T* w, st
 
 template <class T, int kRows, int kCount>
 HWY_INLINE void dots_of(const T* HWY_RESTRICT x, std::ptrdiff_t d, const T* HWY_RESTRICT w,
-                        std::ptrdiff_t stride, T* HWY_RESTRICT out, std::ptrdiff_t ahead) {
+                        std::ptrdiff_t stride, const int* slots, T* HWY_RESTRICT out,
+                        std::ptrdiff_t ahead) {
   const Tag<T> tag;
   const std::ptrdiff_t lanes = lanes_of(tag);
   ASSAY_FEW_ROWS(ASSAY_DOT_ZERO)
@@ -244,21 +246,22 @@ HWY_INLINE void dots_of(const T* HWY_RESTRICT x, std::ptrdiff_t d, const T* HWY_
 
 template <class T, int kCount>
 void dots_of_rows(const T* x, std::ptrdiff_t d, std::ptrdiff_t rows, const T* w,
-                  std::ptrdiff_t stride, T* out, std::ptrdiff_t ahead) {
+                  std::ptrdiff_t stride, const int* slots, T* out, std::ptrdiff_t ahead) {
   constexpr int at_once = 2;  // more are more streams, which the processor fetches later
   std::ptrdiff_t i = 0;
   for (; i + at_once <= rows; i += at_once)
-    dots_of<T, at_once, kCount>(x + i * d, d, w, stride, out + i * most_dots, ahead);
-  for (; i < rows; ++i) dots_of<T, 1, kCount>(x + i * d, d, w, stride, out + i * most_dots, ahead);
+    dots_of<T, at_once, kCount>(x + i * d, d, w, stride, slots, out + i * most_dots, ahead);
+  for (; i < rows; ++i)
+    dots_of<T, 1, kCount>(x + i * d, d, w, stride, slots, out + i * most_dots, ahead);
 }
 
 template <class T>
 void few_dots(const T* x, std::ptrdiff_t d, std::ptrdiff_t rows, const T* w, std::ptrdiff_t stride,
-              int count, T* out, std::ptrdiff_t ahead) {
-  if (count == 1) return dots_of_rows<T, 1>(x, d, rows, w, stride, out, ahead);
-  if (count == 2) return dots_of_rows<T, 2>(x, d, rows, w, stride, out, ahead);
-  if (count == 3) return dots_of_rows<T, 3>(x, d, rows, w, stride, out, ahead);
-  dots_of_rows<T, 4>(x, d, rows, w, stride, out, ahead);
+              int count, const int* slots, T* out, std::ptrdiff_t ahead) {
+  if (count == 1) return dots_of_rows<T, 1>(x, d, rows, w, stride, slots, out, ahead);
+  if (count == 2) return dots_of_rows<T, 2>(x, d, rows, w, stride, slots, out, ahead);
+  if (count == 3) return dots_of_rows<T, 3>(x, d, rows, w, stride, slots, out, ahead);
+  dots_of_rows<T, 4>(x, d, rows, w, stride, slots, out, ahead);
 }
 
 template <class T>

@@ -25,12 +25,14 @@ struct LinalgSimd {
   /// Meanwhile `ahead` elements from `next` on are prefetched.
   void (*add_gram)(const T* a, std::ptrdiff_t stride, std::ptrdiff_t rows, std::ptrdiff_t columns,
                    double* c, std::ptrdiff_t c_stride, const T* next, std::ptrdiff_t ahead);
-  /// out[row, i] (rows are `most_dots` apart) = the sum over j of x[row, j] w[i, j], for `count`
-  /// rows of w, which are `stride` apart: d rounded up to vectors at the least, and 0 there.
-  /// Meanwhile what lies `ahead` elements after x is prefetched.
+  /// out[row, slots[i]] (rows are `most_dots` apart) = the sum over j of x[row, j] w[i, j], for
+  /// `count` rows of w, which are `stride` apart: d rounded up to vectors at the least, and 0
+  /// there. Meanwhile what lies `ahead` elements after x is prefetched.
   void (*few_dots)(const T* x, std::ptrdiff_t d, std::ptrdiff_t rows, const T* w,
-                   std::ptrdiff_t stride, int count, T* out, std::ptrdiff_t ahead);
-  /// The same for many: w is [d, stride] and out [rows, stride], stride a multiple of the vector.
+                   std::ptrdiff_t stride, int count, const int* slots, T* out,
+                   std::ptrdiff_t ahead);
+  /// The same for many, in the order of w: it is [d, stride] and out [rows, stride], stride a
+  /// multiple of the vector.
   void (*many_dots)(const T* x, std::ptrdiff_t d, std::ptrdiff_t rows, const T* w,
                     std::ptrdiff_t stride, T* out, std::ptrdiff_t ahead);
   /// Index of the least of start[i] - dots[i] for i < count, of equal ones the first. count is a

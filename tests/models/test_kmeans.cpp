@@ -1,6 +1,11 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <random>
 
 #include "analysis_fixture.hpp"
 #include "core/base/error.hpp"
@@ -53,6 +58,34 @@ TEST(Kmeans, FindsPlantedClusters) {
   EXPECT_EQ(found.at("moved").value, 0);
   EXPECT_LT(found.at("iterations").value, 50);
   EXPECT_EQ(found.at("empty_clusters").value, 0);
+}
+
+/// A file of 3000 rows of multiples of 1/1024, which the shift leaves as they are.
+std::string shifted_rows(const char* name, double shift) {
+  const std::filesystem::path file =
+      std::filesystem::path(testing::TempDir()) / fmt::format("assay_{}{}.csv", name, ::getpid());
+  std::ofstream out(file);
+  std::mt19937 random(7);
+  for (int i = 0; i < 3000; ++i)
+    for (int j = 0; j < 5; ++j)
+      out << fmt::format("{:.10f}{}",
+                         shift + i % 3 * 3 + static_cast<double>(random() % 2048) / 1024,
+                         j < 4 ? "," : "\n");
+  return file.string();
+}
+
+TEST(Kmeans, RowsFarFromZeroAreAssignedAsNearZero) {
+  const std::string near = shifted_rows("near", 0), far = shifted_rows("far", 0x1p30);
+  for (const std::string& backend : fixture::host_backends())
+    for (const char* clusters : {"1", "3", "4", "9"}) {
+      const auto inertia = [&](const std::string& file) {
+        return metrics_on_ranks(kmeans_benchmark(),
+                                {{"data", file}, {"backend", backend}, {"clusters", clusters}}, 2)
+            .at("inertia")
+            .value;
+      };
+      EXPECT_NEAR(inertia(far) / inertia(near), 1, 1e-6) << backend << clusters;
+    }
 }
 
 TEST(Kmeans, MoreClustersThanRowsAreRefused) {

@@ -19,7 +19,8 @@ LinalgOperation::LinalgOperation(const LinalgProblem& problem, int threads, cons
       k_(problem.shape().k),
       executed_(executed_direct(problem.precision(), target, "rows")),
       arguments_(problem.tensors()) {
-  arguments_.push_back(workspace(0));  // grows with reserve()
+  arguments_.front().memory = &large_pages;  // the table, which every run reads from end to end
+  arguments_.push_back(workspace(0));        // grows with reserve()
 }
 
 std::size_t LinalgOperation::reserve_bytes(std::size_t bytes) {

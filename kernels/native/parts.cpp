@@ -2,6 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 namespace assay::native {
 
 TensorSpec workspace(std::size_t bytes) {
@@ -11,6 +17,18 @@ TensorSpec workspace(std::size_t bytes) {
   spec.type = DataType::u8;
   spec.bytes = bytes;
   return spec;
+}
+
+std::shared_ptr<void> large_pages(std::size_t bytes) {
+  constexpr std::size_t page = std::size_t{1} << 21, cache_line = 64;
+  if (bytes < page) return {std::aligned_alloc(cache_line, bytes), &std::free};
+  const std::size_t whole = (bytes + page - 1) / page * page;
+  std::shared_ptr<void> memory(std::aligned_alloc(page, whole), &std::free);
+#if defined(__linux__)
+  // Where this fails, pages are small and the results the same.
+  if (memory != nullptr) madvise(memory.get(), whole, MADV_HUGEPAGE);
+#endif
+  return memory;
 }
 
 Executed executed_direct(Precision precision, std::string_view target, std::string_view layout) {

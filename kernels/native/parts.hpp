@@ -2,6 +2,7 @@
 // What operations of the native backend share.
 
 #include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +14,10 @@
 namespace assay::native {
 
 TensorSpec workspace(std::size_t bytes);
+
+/// Memory in pages of 2 MiB where the system has them (TensorSpec::memory), for a tensor of which a
+/// run reads more than the processor knows small pages of. Null where the system refuses.
+std::shared_ptr<void> large_pages(std::size_t bytes);
 
 /// What an operation with the one algorithm `direct` executes: it computes in fp64 on fp64 tensors,
 /// and in fp32 on all others. `target`: Highway's name of the instruction set.

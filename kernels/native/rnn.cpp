@@ -5,32 +5,14 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <memory>
 
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
-
 #include "kernels/native/backend.hpp"
+#include "kernels/native/parts.hpp"
 #include "kernels/native/rnn_network.hpp"
 
 namespace assay::native {
 namespace {
-
-/// Memory in pages of 2 MiB where the system has them: a step reads more weights than the
-/// processor knows small pages of. Null where the system refuses.
-std::shared_ptr<void> large_pages(std::size_t bytes) {
-  constexpr std::size_t page = std::size_t{1} << 21, cache_line = 64;
-  if (bytes < page) return {std::aligned_alloc(cache_line, bytes), &std::free};
-  const std::size_t whole = (bytes + page - 1) / page * page;
-  std::shared_ptr<void> memory(std::aligned_alloc(page, whole), &std::free);
-#if defined(__linux__)
-  // Where this fails, pages are small and the results the same.
-  if (memory != nullptr) madvise(memory.get(), whole, MADV_HUGEPAGE);
-#endif
-  return memory;
-}
 
 class NativeRnn final : public Operation {
  public:

@@ -4,8 +4,12 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <random>
 
@@ -105,6 +109,33 @@ class NativeLinalg : public testing::Test {
 
   Backend* backend_ = nullptr;
 };
+
+/// Flags of the mapping of an address in /proc/self/smaps; empty where there are none.
+std::string flags_of(const void* address) {
+  std::ifstream maps("/proc/self/smaps");
+  bool within = false;
+  for (std::string line; std::getline(maps, line);) {
+    unsigned long begin = 0, end = 0;
+    if (std::sscanf(line.c_str(), "%lx-%lx ", &begin, &end) == 2) {
+      const auto at = reinterpret_cast<std::uintptr_t>(address);
+      within = begin <= at && at < end;
+    }
+    if (within && line.starts_with("VmFlags:")) return line + " ";
+  }
+  return "";
+}
+
+TEST_F(NativeLinalg, TablesAreInLargePages) {
+  const LinalgProblem problem(parse_linalg("kmeans_assign:n9000d250k3"), Precision::fp64);
+  const auto ranks = serial_communicator();
+  auto made = backend_->make(problem, {}, *ranks);
+  const TensorSpec& x = std::get<std::unique_ptr<Operation>>(made)->arguments().front();
+  const std::unique_ptr<Tensor> table = std::get<Device*>(backend_->device({}))->allocate(x);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(table->data()) % (1 << 21), 0u);
+  if (!std::filesystem::exists("/sys/kernel/mm/transparent_hugepage"))
+    GTEST_SKIP() << "this kernel has no large pages of its own accord";
+  EXPECT_NE(flags_of(table->data()).find(" hg "), std::string::npos) << flags_of(table->data());
+}
 
 TEST_F(NativeLinalg, EqualsTheOraclesOverRandomShapes) {
   std::mt19937 random(12);

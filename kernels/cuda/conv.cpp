@@ -6,12 +6,14 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <optional>
 
 #include "kernels/cuda/arithmetic.hpp"
 #include "kernels/cuda/backend.hpp"
 #include "kernels/cuda/conv_algorithms.hpp"
 #include "kernels/cuda/conv_plain_weights.hpp"
+#include "kernels/cuda/conv_wide_inputs.hpp"
 #include "kernels/cuda/trial_run.hpp"
 
 namespace assay::cuda {
@@ -138,10 +140,9 @@ Result<std::unique_ptr<Operation>> best(CudnnDevice& place, const ConvProblem& p
   return Unsupported{std::move(why)};
 }
 
-Result<std::unique_ptr<Operation>> make_conv(Device& device, const Problem& problem,
-                                             const Options& options, Communicator&) {
-  const ConvProblem& conv = problem_cast<ConvProblem>(problem);
-  auto& place = static_cast<CudnnDevice&>(device);
+/// Of one type, as cuDNN has them.
+Result<std::unique_ptr<Operation>> make_uniform(CudnnDevice& place, const ConvProblem& conv,
+                                                const Options& options) {
   const Precision precision = conv.precision();
   const std::string wanted = options.get("algorithm", "auto");
   const std::vector<std::string>& names = conv_algorithm_names(conv.direction());
@@ -168,6 +169,44 @@ Result<std::unique_ptr<Operation>> make_conv(Device& device, const Problem& prob
     return Unsupported{fmt::format("{} ({})", refusal->reason, request)};
   if (!plain_weights) return operation;
   return with_plain_weights(conv, std::move(std::get<std::unique_ptr<Operation>>(operation)));
+}
+
+/// From inputs that are widened. tf32 holds all digits of 16-bit numbers, so their products are
+/// exact in it; what a transform makes of them is not.
+Result<std::unique_ptr<Operation>> make_mixed(CudnnDevice& place, const ConvProblem& conv,
+                                              const Options& options) {
+  if (std::string why = why_not_precision(format(conv.precision()).arithmetic, place.facts());
+      !why.empty())
+    return Unsupported{std::move(why)};
+  std::vector<std::string> names{options.get("algorithm", "auto")};
+  if (names.front() == "auto")
+    std::ranges::copy_if(conv_algorithm_names(conv.direction()), std::back_inserter(names),
+                         [](const std::string& name) { return family_of(name) == Family::direct; });
+  std::string why;
+  for (const Precision units : {Precision::tf32, Precision::fp32})
+    for (const std::string& algorithm : names) {
+      Options of_wide = options;
+      of_wide.settings["algorithm"] = algorithm;
+      const ConvProblem wide(conv.shape(), conv.direction(), units);
+      Result<std::unique_ptr<Operation>> made = make_uniform(place, wide, of_wide);
+      if (auto* refusal = std::get_if<Unsupported>(&made)) {
+        why = std::move(refusal->reason);
+        continue;
+      }
+      std::unique_ptr<Operation>& operation = std::get<std::unique_ptr<Operation>>(made);
+      if (units == Precision::fp32 || family_of(operation->executed().algorithm) == Family::direct)
+        return with_wide_inputs(conv, std::move(operation));
+    }
+  return Unsupported{std::move(why)};
+}
+
+Result<std::unique_ptr<Operation>> make_conv(Device& device, const Problem& problem,
+                                             const Options& options, Communicator&) {
+  const ConvProblem& conv = problem_cast<ConvProblem>(problem);
+  auto& place = static_cast<CudnnDevice&>(device);
+  if (const auto why = why_not_precision(conv)) return Unsupported{*why};
+  return is_mixed(conv.precision()) ? make_mixed(place, conv, options)
+                                    : make_uniform(place, conv, options);
 }
 
 const Maker add_conv{makers(), kind_of<ConvProblem>(), &make_conv, all_conv_algorithm_names()};

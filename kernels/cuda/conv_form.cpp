@@ -88,10 +88,6 @@ Result<ConvForm> conv_form(const ConvProblem& problem, const std::string& layout
     return Unsupported{fmt::format("cuda has no layout {}. Use any, nchw, nhwc or {}.", layout,
                                    plain_weights_layout)};
   if (const auto why = why_not_precision(problem)) return Unsupported{*why};
-  if (is_mixed(precision))
-    return Unsupported{fmt::format(
-        "cuDNN's gradients of weights have the type of its inputs, so it has no {}. Use {}.",
-        name(precision), name(storage(precision)))};
   ConvForm form;
   form.specs = problem.tensors();
   if (const std::string why = why_not_shape(problem, form.specs); !why.empty())

@@ -17,7 +17,8 @@ struct ConvForm {
 };
 
 /// The form of a problem in a layout ("any": the one that the precision's kernels are written for),
-/// or why cuDNN cannot take it.
+/// or why cuDNN cannot take it. Not of a mixed precision: cuDNN's gradients of weights have the
+/// type of its inputs.
 Result<ConvForm> conv_form(const ConvProblem& problem, const std::string& layout);
 
 /// Which of a form's three tensors are the input, the filter and the output of the convolution,

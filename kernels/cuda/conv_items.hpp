@@ -1,5 +1,5 @@
 #pragma once
-// The items (item.hpp) of convolutions: filters between their two orders.
+// The items (item.hpp) of convolutions: filters between their two orders, inputs between types.
 
 #include "kernels/cuda/item.hpp"
 
@@ -16,6 +16,13 @@ struct Transpose {
                        column = i / rows % columns;
     to[i] = from[matrix + i % rows * columns + column];
   }
+};
+
+template <class Stored>
+struct ToFp32 {
+  const Stored* from;
+  float* to;
+  ASSAY_ITEM void operator()(std::int64_t i) const { to[i] = widen(from[i]); }
 };
 
 }  // namespace assay::cuda

@@ -50,6 +50,18 @@ class Rows(RunTest):
         refused = self.rows("--problem", SHAPES[0], "--precision", "int8", "--layout", "nhwc_oihw", code=6)[0]
         self.assertIn("no int8 in nhwc_oihw", refused["reason"])
 
+    def test_gradients_of_weights_are_fp32_of_16_bit_inputs(self):
+        words = ("--problem", ",".join(SHAPES), "--direction", "bwd_weights", "--precision", "fp16_fp32,bf16_fp32")
+        for row in self.all_ok(*words, "--layout", "nchw,nhwc,nhwc_oihw", count=len(SHAPES) * 2 * 3):
+            self.assertEqual((row["executed"]["storage"] + "_fp32", row["executed"]["compute"]), (row["parameters"]["precision"], "tf32"))
+            self.assertNotRegex(row["executed"]["algorithm"], "winograd|fft")
+        # A transform would round to tf32 what it makes of them. Where there is no tf32, and for transforms, fp32 computes.
+        for row in self.all_ok(*words, "--algorithm", "winograd,fft", count=len(SHAPES) * 2 * 2):
+            self.assertEqual(row["executed"]["compute"], "fp32")
+        rows = self.rows(*words, code=0, FAKE_GPU_CAPABILITY="7")
+        self.assertEqual({(row["parameters"]["precision"], row["status"]) for row in rows}, {("fp16_fp32", "ok"), ("bf16_fp32", "unsupported")})
+        self.assertIn("has no bf16", rows[-1]["reason"])
+
     def test_bf16_is_right_where_a_check_can_tell(self):
         rows = self.rows("--problem", ",".join(SHAPES), "--direction", "forward,bwd_data,bwd_weights", "--precision", "bf16",
                          "--layout", "nchw,nhwc", code=0)

@@ -68,6 +68,7 @@ const Bodies& bodies() {
     add<UpdateParameters<double, double>, UpdateParameters<float, float>,
         UpdateParameters<float, __half>, UpdateParameters<float, __nv_bfloat16>>(made);
     add_stored<Add, LossOfLane, LossOfSample, LossGradients, NormPivot, Transpose>(made);
+    add<ToFp32<__half>, ToFp32<__nv_bfloat16>>(made);
     add_wide<NormFactor, NormMoments, NormSlopes>(made);
     add_packed<NormMomentSums, NormGradientSums, Normalize, NormGradients>(made);
     add_packed<PoolLargest, PoolMean, PoolGather>(made);

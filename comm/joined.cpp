@@ -64,11 +64,8 @@ const AlgorithmEntry& entry_of(const std::string& name) {
                        [&](const AlgorithmEntry& entry) { return entry.name == name; });
 }
 
-/// The transport that reads GPU memory. It also selects the GPU of each rank for the transports
-/// that read host memory, whose data are staged.
-const std::string gpu_transport = "nccl";
-
 bool on_gpu(const Options& options) { return options.get("device", "cpu") != "cpu"; }
+/// gpu_transport then selects the GPU of each rank.
 bool is_staged(const Options& options) {
   return on_gpu(options) && options.get("transport", "") != gpu_transport;
 }
@@ -196,9 +193,15 @@ Result<Communicator*> join_transport(const std::string& name, const Options& opt
   return context.joined.emplace(key, std::move(ranks)).first->second.get();
 }
 
-Result<std::unique_ptr<Communicator>> host_ranks(const Options& options, CaseContext& context) {
-  const Result<Communicator*> joined =
-      join_transport(options.get("transport", launched_transport), options, context);
+Result<std::unique_ptr<Communicator>> connected_ranks(const Options& options,
+                                                      CaseContext& context) {
+  const std::string name = options.get("transport", launched_transport);
+  if (name == gpu_transport && options.get("wire", "none") != "none")
+    return Unsupported{
+        fmt::format("--wire converts data on the host, whose memory {} does not read. Use --wire "
+                    "none.",
+                    name)};
+  const Result<Communicator*> joined = join_transport(name, options, context);
   if (const auto* refusal = std::get_if<Unsupported>(&joined)) return *refusal;
   Communicator& transport = *std::get<Communicator*>(joined);
   Result<std::unique_ptr<Communicator>> made =

@@ -19,9 +19,12 @@ inline constexpr const char* launched_transport = "auto";
 Result<Communicator*> join_transport(const std::string& name, const Options& options,
                                      CaseContext& context);
 
+/// The transport that reads GPU memory; the others read memory of the host.
+inline constexpr const char* gpu_transport = "nccl";
+
 /// The ranks of `context`, connected by the settings transport, algorithm and wire of `options`,
-/// for calls on host memory. Collective.
-Result<std::unique_ptr<Communicator>> host_ranks(const Options& options, CaseContext& context);
+/// for calls on memory of the host, or, over gpu_transport, of the GPU of each rank. Collective.
+Result<std::unique_ptr<Communicator>> connected_ranks(const Options& options, CaseContext& context);
 
 /// The workload of one case. Collective.
 Result<std::unique_ptr<Workload>> collective_workload(const Case& wanted,

@@ -26,7 +26,7 @@ void* at(void* data, std::size_t offset) { return static_cast<std::byte*>(data) 
 
 class Staged final : public ForwardingCommunicator {
  public:
-  Staged(Communicator& under, std::unique_ptr<Communicator> owned, Device& device)
+  Staged(Communicator& under, std::shared_ptr<Communicator> owned, Device& device)
       : ForwardingCommunicator(under), owned_(std::move(owned)), device_(device) {}
 
   std::unique_ptr<Communicator> split(int color, int key) override {
@@ -144,7 +144,7 @@ class Staged final : public ForwardingCommunicator {
     request = {};
   }
 
-  std::unique_ptr<Communicator> owned_;
+  std::shared_ptr<Communicator> owned_;
   Device& device_;
   HostStream host_stream_;
   Scratch sent_, received_;
@@ -153,7 +153,7 @@ class Staged final : public ForwardingCommunicator {
 
 }  // namespace
 
-std::unique_ptr<Communicator> staged(std::unique_ptr<Communicator> under, Device& device) {
+std::unique_ptr<Communicator> staged(std::shared_ptr<Communicator> under, Device& device) {
   Communicator& it = *under;
   return std::make_unique<Staged>(it, std::move(under), device);
 }

@@ -83,10 +83,12 @@ NcclCommunicator::NcclCommunicator(Ranks ranks) : KnownRanks(std::move(ranks)) {
   if (!failure.empty()) throw CaseError(failure);
   std::memcpy(id.internal, bytes.data(), sizeof id.internal);
   check(ncclCommInitRank(&library_, known.size(), id, known.rank()), "ncclCommInitRank");
+  cuda::check(cudaStreamCreateWithFlags(&beside_, cudaStreamNonBlocking), "making a stream");
 }
 
 NcclCommunicator::~NcclCommunicator() {
   if (library_ != nullptr) ncclCommDestroy(library_);
+  if (beside_ != nullptr) cudaStreamDestroy(beside_);
 }
 
 std::unique_ptr<Communicator> NcclCommunicator::split(int color, int key) {
@@ -169,9 +171,13 @@ void NcclCommunicator::run(const Call& call, Stream& stream) {
 }
 
 Request NcclCommunicator::start(const Call& call, Stream& stream) {
-  run(call, stream);
+  if (const std::string reason = why_not(call); !reason.empty()) throw CaseError(reason);
   const std::uintptr_t mark = marks_.take();
-  cuda::check(cudaEventRecord(marks_[mark].event, cuda::cuda_stream(stream)), "recording an event");
+  const cudaEvent_t event = marks_[mark].event;
+  cuda::check(cudaEventRecord(event, cuda::cuda_stream(stream)), "recording an event");
+  cuda::check(cudaStreamWaitEvent(beside_, event, 0), "ordering two streams");
+  enqueue(call, beside_);
+  cuda::check(cudaEventRecord(event, beside_), "recording an event");
   return {mark};
 }
 

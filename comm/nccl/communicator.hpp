@@ -34,6 +34,8 @@ class NcclCommunicator final : public KnownRanks {
   void prepare(const Call&) override {}
   void describe(const Call& call, Executed& executed) const override;
   void run(const Call& call, Stream& stream) override;
+  /// On a stream of its own, after what was submitted to `stream`, so that it overlaps with what is
+  /// submitted there next.
   Request start(const Call& call, Stream& stream) override;
   /// The library requires a send and a receive that depend on each other to be in one group, so
   /// messages are submitted together at the next wait(), done() or collective. It has no tags:
@@ -66,6 +68,7 @@ class NcclCommunicator final : public KnownRanks {
   void check_async();
 
   ncclComm_t library_ = nullptr;
+  cudaStream_t beside_ = nullptr;  ///< of start()
   Slots<Mark> marks_;
   std::vector<Message> waiting_;  ///< started, not yet submitted
 };

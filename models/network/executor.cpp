@@ -282,7 +282,7 @@ void Executor::run(Phase phase) {
   // A stream records what is submitted to itself alone.
   const bool warm = std::ranges::all_of(
       nodes, [this](std::size_t i) { return ran_[i] && candidates_[i].front().device == device_; });
-  recordings_.run(2 * static_cast<int>(phase) + (swapped_ ? 1 : 0), device_->stream(), warm, [&] {
+  recordings_.run(key_of(phase, swapped_), device_->stream(), warm, [&] {
     for (const std::size_t i : nodes) run_node(i);
   });
 }

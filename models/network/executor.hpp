@@ -82,6 +82,10 @@ class Executor {
   /// The device of these tensors, which is that of the node's backend.
   Device& device(std::size_t node) const { return *candidates_[node].front().device; }
   const Choice& choice(std::size_t node) const { return candidates_[node].front().choice; }
+  /// Whether the stream submits the phase as one recording.
+  bool recorded(Phase phase) const {
+    return recordings_.has(key_of(phase, false)) || recordings_.has(key_of(phase, true));
+  }
   const Recordings& recordings() const { return recordings_; }
   /// The choice for each node, for ExecutorSettings::chosen.
   std::vector<Choice> chosen() const;
@@ -112,6 +116,10 @@ class Executor {
     std::size_t scratch = 0;    ///< bytes of workspaces and saved tensors
   };
 
+  static int key_of(Phase phase, bool swapped) {
+    return 2 * static_cast<int>(phase) + (swapped ? 1 : 0);
+  }
+
   Executor(Graph graph, const ExecutorSettings& settings);
   std::string make_candidates(Plugins& plugins, Communicator& ranks);
   std::vector<Choice> choices(std::size_t node, Plugins& plugins) const;
@@ -137,7 +145,7 @@ class Executor {
 
   Graph graph_;
   ExecutorSettings settings_;
-  Recordings recordings_;  ///< by phase, and whether gradients are swapped
+  Recordings recordings_;                             ///< by key_of()
   std::map<Phase, std::vector<std::size_t>> phases_;  ///< the nodes of each phase, in order
   std::vector<bool> ran_;                             ///< by node: it has run at least once
   std::vector<std::string> left_out_;

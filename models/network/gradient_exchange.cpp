@@ -27,8 +27,8 @@ constexpr int significand_of_fp16 = 11;
 }  // namespace
 
 GradientExchange::GradientExchange(Executor& executor, Communicator& ranks, Communicator& adding,
-                                   std::size_t bucket_bytes)
-    : executor_(executor), ranks_(ranks), adding_(adding) {
+                                   std::size_t bucket_bytes, bool staged)
+    : executor_(executor), ranks_(ranks), adding_(adding), staged_(staged) {
   plan_buckets(bucket_bytes);
   now_.requests.resize(buckets_.size());
   before_.requests.resize(buckets_.size());
@@ -122,9 +122,11 @@ void GradientExchange::start_ready(std::size_t node) {
     if (buckets_[i].ready != node) continue;
     if (seed_) keep(buckets_[i]);
     if (ranks_.size() == 1) continue;
+    Stream& stream = executor_.device().stream();
+    if (staged_) stream.wait();  // for what computes the gradients, which is no communication
     const auto start = Clock::now();
-    now_.requests[i] = adding_.start(call_of(buckets_[i], executor_.graph().gradients),
-                                     executor_.device().stream());
+    now_.requests[i] = adding_.start(call_of(buckets_[i], executor_.graph().gradients), stream);
+    if (staged_) stream.wait();  // for the copy of the sum
     seconds_ += seconds_since(start);
   }
 }

@@ -27,8 +27,9 @@ class GradientExchange {
  public:
   /// `adding` sums the gradients; `ranks` connects the same ranks and is used for checks. All
   /// arguments must outlive the exchange. Buckets, except the last, have at least `bucket_bytes`.
+  /// `staged`: `adding` copies them from and to a device (comm/layers/staged.hpp).
   GradientExchange(Executor& executor, Communicator& ranks, Communicator& adding,
-                   std::size_t bucket_bytes);
+                   std::size_t bucket_bytes, bool staged = false);
   /// Waits for sums in progress, so that no transfer writes to memory that was freed. Does not wait
   /// during the unwinding of an exception: other ranks may have failed and would never take part.
   ~GradientExchange();
@@ -88,6 +89,7 @@ class GradientExchange {
   Executor& executor_;
   Communicator& ranks_;
   Communicator& adding_;
+  bool staged_;
   std::vector<Bucket> buckets_;
   Sums now_, before_;
   std::optional<std::uint64_t> seed_;

@@ -18,7 +18,7 @@ class Recordings {
   void run(int key, Stream& stream, bool warm, const std::function<void()>& work);
   /// Discards all recordings, because the work has changed.
   void forget() { made_.clear(); }
-  bool any() const { return !made_.empty(); }
+  bool has(int key) const { return made_.contains(key); }
   /// The device's error if recording has failed, else empty.
   const std::string& refusal() const { return refusal_; }
 

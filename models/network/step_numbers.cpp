@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -9,6 +10,21 @@
 #include "core/base/text.hpp"
 
 namespace assay {
+
+namespace {
+
+/// "each phase", or those that are ("forward, update each"); "" if none is.
+std::string recorded_phases(const Executor& executor) {
+  std::vector<std::string> recorded;
+  std::set<Phase> phases;
+  for (const GraphNode& node : executor.graph().nodes) phases.insert(node.phase);
+  for (const Phase phase : phases)
+    if (executor.recorded(phase)) recorded.push_back(name(phase));
+  if (recorded.size() == phases.size()) return "each phase";
+  return join(recorded, ", ") + (recorded.size() > 1 ? " each" : "");
+}
+
+}  // namespace
 
 void StepNumbers::add(const Trainer& trainer, double input_seconds) {
   input_ += input_seconds;
@@ -104,7 +120,8 @@ Executed executed_of(const Executor& executor, const TrainerSettings& settings) 
     for (const auto& [compute, count] : products)
       ran.implementation += fmt::format(", {} products of matrices in {}", count,
                                         compute.empty() ? "an unknown type" : compute);
-  if (executor.recordings().any()) ran.implementation += ", each phase one CUDA graph";
+  if (const std::string recorded = recorded_phases(executor); !recorded.empty())
+    ran.implementation += fmt::format(", {} one CUDA graph", recorded);
   if (const std::string& why = executor.recordings().refusal(); !why.empty())
     ran.implementation += ", not recorded: " + why;
   if (const std::vector<std::string>& wrong = executor.left_out(); !wrong.empty()) {

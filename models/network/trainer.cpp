@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "comm/layers/staged.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "models/network/node_check.hpp"
@@ -24,6 +25,11 @@ constexpr double statistics_momentum = 0.1;  // PyTorch's default
 /// variance may be next to nothing.
 constexpr double scale_of_choosing = 8;
 
+/// Whether what sums the gradients cannot read the memory that they are in.
+bool is_staged(const TrainerSettings& settings, const Communicator& ranks) {
+  return ranks.size() > 1 && settings.executor.device != "cpu" && !settings.sums_on_device;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Trainer>> Trainer::make(const TrainerSettings& settings, Plugins& plugins,
@@ -32,7 +38,7 @@ Result<std::unique_ptr<Trainer>> Trainer::make(const TrainerSettings& settings, 
   Graph graph = training_graph(settings.shape, settings.batch, settings.precision,
                                settings.learning, settings.accumulate > 1, settings.lag > 0);
   ExecutorSettings of = settings.executor;
-  if (ranks.size() > 1) {
+  if (ranks.size() > 1 && of.device == "cpu") {
     const std::size_t bytes = static_cast<std::size_t>(graph.elements(graph.gradients)) *
                               size_of(graph.value(graph.gradients).type);
     for (const ValueIndex value : {graph.gradients, graph.lagged})
@@ -42,8 +48,13 @@ Result<std::unique_ptr<Trainer>> Trainer::make(const TrainerSettings& settings, 
   }
   auto made = Executor::make(std::move(graph), of, plugins, ranks);
   if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
-  std::unique_ptr<Trainer> trainer(new Trainer(
-      settings, std::move(std::get<std::unique_ptr<Executor>>(made)), ranks, std::move(gradients)));
+  auto& executor = std::get<std::unique_ptr<Executor>>(made);
+  if (is_staged(settings, ranks)) {
+    Device& device = executor->device();
+    gradients = gradients ? staged(std::move(gradients), device) : staged(ranks, device);
+  }
+  std::unique_ptr<Trainer> trainer(
+      new Trainer(settings, std::move(executor), ranks, std::move(gradients)));
   return trainer;
 }
 
@@ -54,8 +65,8 @@ Trainer::Trainer(const TrainerSettings& settings, std::unique_ptr<Executor> exec
       executor_(std::move(executor)),
       ranks_(ranks),
       loss_scale_(settings.loss_scale) {
-  exchange_ =
-      std::make_unique<GradientExchange>(*executor_, ranks_, adding(), settings_.bucket_bytes);
+  exchange_ = std::make_unique<GradientExchange>(
+      *executor_, ranks_, adding(), settings_.bucket_bytes, is_staged(settings_, ranks_));
   // The ranks' memory is as its last user left it; what lies between parameters has to be 0.
   put_number(graph().gradients, 0);
   if (graph().lags()) put_number(graph().lagged, 0);
@@ -151,33 +162,27 @@ void Trainer::end_of(double& phase) {
   seconds_.exposed_communication += communication;
 }
 
-/// Whether nothing happens between the nodes of a phase.
-bool Trainer::whole_phases(const StepCheck* check) const {
-  return check == nullptr && node_seconds_.empty() && ranks_.size() == 1;
+/// `last`: of the last pass, in which the ranks begin to add. Runs the phase as a whole unless
+/// something has to happen between its nodes.
+void Trainer::run_phase(Phase phase, bool last, StepCheck* check) {
+  const bool adds_within = last && phase == Phase::backward && !graph().accumulates();
+  const bool whole = check == nullptr && node_seconds_.empty() &&
+                     (ranks_.size() == 1 || (!graph().lags() && !adds_within));
+  if (whole) executor_->run(phase);
+  for (std::size_t i = 0; i < graph().nodes.size(); ++i) {
+    if (graph().nodes[i].phase != phase) continue;
+    if (!whole) run_node(i, check);
+    if (last) exchange_->start_ready(i);
+    exchange_->make_progress();
+  }
 }
 
 /// Forward and backward pass; within the last one the ranks begin to add.
 void Trainer::run_pass(bool last, StepCheck* check) {
-  const std::vector<GraphNode>& nodes = graph().nodes;
-  if (whole_phases(check)) {
-    executor_->run(Phase::forward);
-    end_of(seconds_.forward);
-    executor_->run(Phase::backward);
-    executor_->run(Phase::accumulate);
-    end_of(seconds_.backward);
-    return;
-  }
-  std::size_t i = 0;
-  for (; nodes[i].phase == Phase::forward; ++i) {
-    run_node(i, check);
-    exchange_->make_progress();
-  }
+  run_phase(Phase::forward, last, check);
   end_of(seconds_.forward);
-  for (; nodes[i].phase != Phase::update; ++i) {
-    run_node(i, check);
-    if (last) exchange_->start_ready(i);
-    exchange_->make_progress();
-  }
+  run_phase(Phase::backward, last, check);
+  run_phase(Phase::accumulate, last, check);
   end_of(seconds_.backward);
 }
 
@@ -224,13 +229,7 @@ void Trainer::update(StepCheck* check) {
   if (updated_) {
     put_number(graph().unscale,
                1 / (static_cast<double>(ranks_.size() * settings_.accumulate) * scale));
-    const std::vector<GraphNode>& nodes = graph().nodes;
-    if (whole_phases(check)) {
-      executor_->run(Phase::update);
-    } else {
-      for (std::size_t i = 0; i < nodes.size(); ++i)
-        if (nodes[i].phase == Phase::update) run_node(i, check);
-    }
+    run_phase(Phase::update, false, check);
   }
   if (graph().lags()) waiting_scale_ = loss_scale_.scale();
   exchange_->end();

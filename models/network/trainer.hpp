@@ -36,6 +36,9 @@ struct TrainerSettings {
   std::uint64_t seed = 1;  ///< of the initial parameters
   /// Smallest number of bytes of gradients that one call sums over the ranks.
   std::size_t bucket_bytes = 25 << 20;
+  /// What sums the gradients reads the memory of the device; else, on a GPU, they are staged
+  /// through memory of the host.
+  bool sums_on_device = false;
 };
 
 /// The checks of a step, and their result.
@@ -144,7 +147,7 @@ class Trainer {
   Trainer(const TrainerSettings& settings, std::unique_ptr<Executor> executor, Communicator& ranks,
           std::shared_ptr<Communicator> gradients);
   void run_node(std::size_t node, StepCheck* check);
-  bool whole_phases(const StepCheck* check) const;
+  void run_phase(Phase phase, bool last, StepCheck* check);
   void run_pass(bool last, StepCheck* check);
   void run_passes(StepCheck* check, const std::function<void()>& load_next);
   void update(StepCheck* check);

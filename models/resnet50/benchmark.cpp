@@ -91,17 +91,20 @@ ConvergenceSettings convergence_of(const Settings& settings) {
 /// Connects the ranks for the sum of gradients, unless the runner's own communicator is meant. The
 /// reason if they cannot be connected.
 std::optional<std::string> connect_gradients(const Settings& settings, CaseContext& context,
-                                             std::shared_ptr<Communicator>& to) {
+                                             TrainingRun& run) {
   Options options;
   options.settings = settings;
   options.settings["algorithm"] = settings.at("allreduce");
   options.settings["transport"] = settings.at("allreduce_transport");
+  run.trainer.sums_on_device = options.settings["transport"] == gpu_transport;
+  // The trainer stages gradients of a GPU for all others.
+  if (!run.trainer.sums_on_device) options.settings["device"] = "cpu";
   if (settings.at("allreduce_transport") == launched_transport &&
       settings.at("allreduce") == "library" && settings.at("wire") == "none")
     return std::nullopt;
-  auto made = host_ranks(options, context);
+  auto made = connected_ranks(options, context);
   if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(refusal->reason);
-  to = std::move(std::get<std::unique_ptr<Communicator>>(made));
+  run.gradients = std::move(std::get<std::unique_ptr<Communicator>>(made));
   return std::nullopt;
 }
 
@@ -142,12 +145,8 @@ class Resnet50Benchmark final : public Benchmark {
     const Settings& settings = selected.settings;
     TrainingRun run;
     run.trainer = network_of(settings, context.seed);
-    const ExecutorSettings& executor = run.trainer.executor;
-    if (executor.device != "cpu" && context.ranks.size() > 1 && !is_inference(settings))
-      return Unsupported{
-          "the ranks add gradients in memory of the host, where those of a GPU are not. Use one "
-          "rank, or --device cpu."};
-    if (auto why = why_not_threads(executor.threads)) return Unsupported{std::move(*why)};
+    if (auto why = why_not_threads(run.trainer.executor.threads))
+      return Unsupported{std::move(*why)};
     run.steps = std::stoi(settings.at("steps"));
     run.amounts = problem_of(settings).amounts();
     if (is_inference(settings)) {
@@ -162,8 +161,7 @@ class Resnet50Benchmark final : public Benchmark {
     if (run.convergence.epochs > 0) run.band = loss_band(settings, dimensions());
     if (context.ranks.rank() == 0)
       run.convergence.progress = [](const std::string& text) { std::cerr << text << '\n'; };
-    if (auto why = connect_gradients(settings, context, run.gradients))
-      return Unsupported{std::move(*why)};
+    if (auto why = connect_gradients(settings, context, run)) return Unsupported{std::move(*why)};
     run.create_seconds = seconds_since(start);
     return training_workload(run, context.plugins, context.ranks);
   }

@@ -59,8 +59,9 @@ Dimension unnamed(const char* name, const char* help, const char* otherwise) {
 
 Dimension transport_dimension() {
   Dimension made = axis("allreduce_transport",
-                        "library that adds gradients over the ranks; auto: the launcher's MPI",
-                        {launched_transport, "mpi", "mpich", "gloo", "oneccl"},
+                        "library that adds gradients over the ranks; auto: the launcher's MPI. "
+                        "nccl adds those of GPUs where they are; the others stage them",
+                        {launched_transport, "mpi", "mpich", "gloo", "oneccl", gpu_transport},
                         {launched_transport}, "", launched_transport);
   made.also = "transport";
   return made;

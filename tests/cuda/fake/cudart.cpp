@@ -26,6 +26,7 @@
 
 #include "tests/cuda/fake/graphs.hpp"
 #include "tests/cuda/fake/items.hpp"
+#include "tests/cuda/fake/order.hpp"
 #include "tests/cuda/fake/submitted.hpp"
 
 namespace {
@@ -213,8 +214,9 @@ cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
   return done();
 }
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind,
-                            cudaStream_t) {
+                            cudaStream_t stream) {
   if (broken) return done();
+  fake::submitted_to(stream);
   void* const into = fake_gpu_memory(to) == nullptr ? to : fake_gpu_memory(to);
   const void* const of = fake_gpu_memory(from) == nullptr ? from : fake_gpu_memory(from);
   fake::submit([into, of, bytes] { std::memcpy(into, of, bytes); });
@@ -223,7 +225,9 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
 
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
   if (fake::refused_in_capture()) return done(cudaErrorStreamCaptureUnsupported);
-  return cudaMemcpyAsync(to, from, bytes, kind, nullptr);
+  const cudaError_t error = cudaMemcpyAsync(to, from, bytes, kind, nullptr);
+  fake::awaited_stream(nullptr);
+  return error;
 }
 cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t) {
   void* const at = fake_gpu_memory(to);
@@ -240,7 +244,10 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   delete stream;
   return done();
 }
-cudaError_t cudaStreamSynchronize(cudaStream_t) { return synchronized(); }
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  fake::awaited_stream(stream);
+  return synchronized();
+}
 cudaError_t cudaDeviceSynchronize() { return synchronized(); }
 
 cudaError_t cudaEventCreate(cudaEvent_t* event) {
@@ -250,13 +257,21 @@ cudaError_t cudaEventCreate(cudaEvent_t* event) {
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
   return cudaEventCreate(event);
 }
-cudaError_t cudaEventQuery(cudaEvent_t) { return done(); }
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  fake::awaited_event(event);
+  return done();
+}
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
   delete event;
   return done();
 }
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   event->at = Clock::now();
+  fake::recorded(event, stream);
+  return done();
+}
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  fake::ordered_after(stream, event);
   return done();
 }
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t from, cudaEvent_t to) {
@@ -282,7 +297,8 @@ cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* function) {
   return done();
 }
 cudaError_t cudaLaunchKernel(const void* function, dim3 grid, dim3 block, void** arguments,
-                             std::size_t, cudaStream_t) {
+                             std::size_t, cudaStream_t stream) {
+  fake::submitted_to(stream);
   const auto found = kernels().find(function);
   if (found == kernels().end()) return done(cudaErrorInvalidDeviceFunction);
   if (number("FAKE_GPU_LAUNCHES", 1) == 0) return done(cudaErrorInvalidDeviceFunction);

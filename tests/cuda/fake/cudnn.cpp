@@ -4,6 +4,7 @@
 //   FAKE_CUDNN_REFUSES=NAME   workspace queries of this algorithm say NOT_SUPPORTED ("fft")
 //   FAKE_CUDNN_REFUSES_LATE=NAME  …and running it says so
 //   FAKE_CUDNN_FAILS=NAME     running it fails (EXECUTION_FAILED)
+//   FAKE_CUDNN_IDLE=NAME      running it does nothing
 //   FAKE_CUDNN_WORKSPACE=N    bytes that every algorithm asks for (default 4096)
 //   FAKE_CUDNN_WRONG=NAME     the last element of this tensor of a recurrent network is wrong (y hy
 //                             cy dx dhx dcx dw)
@@ -288,7 +289,8 @@ cudnnStatus_t cudnnConvolutionForward(cudnnHandle_t, const void*, cudnnTensorDes
                                       cudnnConvolutionFwdAlgo_t algorithm, void*, std::size_t,
                                       const void*, cudnnTensorDescriptor_t y, void* at_y) {
   const cudnnStatus_t status = starting(forward_names[algorithm]);
-  if (status != CUDNN_STATUS_SUCCESS) return status;
+  if (status != CUDNN_STATUS_SUCCESS || is("FAKE_CUDNN_IDLE", forward_names[algorithm]))
+    return status;
   fake::submit([how = *convolution, x = *x, y = *y, w = *w, at_x, at_y, at_w] {
     sum(how, x.type, at_x, w.type, at_w, y.type, at_y, elements(y.dims), [&](auto add) {
       products(x, w, how, y,
@@ -305,7 +307,7 @@ cudnnStatus_t cudnnConvolutionBackwardData(cudnnHandle_t, const void*, cudnnFilt
                                            std::size_t, const void*, cudnnTensorDescriptor_t x,
                                            void* at_x) {
   const cudnnStatus_t status = starting(data_names[algorithm]);
-  if (status != CUDNN_STATUS_SUCCESS) return status;
+  if (status != CUDNN_STATUS_SUCCESS || is("FAKE_CUDNN_IDLE", data_names[algorithm])) return status;
   fake::submit([how = *convolution, x = *x, y = *y, w = *w, at_x, at_y, at_w] {
     sum(how, y.type, at_y, w.type, at_w, x.type, at_x, elements(x.dims), [&](auto add) {
       products(x, w, how, y,
@@ -322,7 +324,8 @@ cudnnStatus_t cudnnConvolutionBackwardFilter(cudnnHandle_t, const void*, cudnnTe
                                              std::size_t, const void*, cudnnFilterDescriptor_t w,
                                              void* at_w) {
   const cudnnStatus_t status = starting(filter_names[algorithm]);
-  if (status != CUDNN_STATUS_SUCCESS) return status;
+  if (status != CUDNN_STATUS_SUCCESS || is("FAKE_CUDNN_IDLE", filter_names[algorithm]))
+    return status;
   fake::submit([how = *convolution, x = *x, y = *y, w = *w, at_x, at_y, at_w] {
     sum(how, x.type, at_x, y.type, at_y, w.type, at_w, elements(w.dims), [&](auto add) {
       products(x, w, how, y,

@@ -13,6 +13,7 @@
 
 #include "tests/cuda/fake/graphs.hpp"
 #include "tests/cuda/fake/opened.hpp"
+#include "tests/cuda/fake/order.hpp"
 
 struct CUgraph_st {
   std::vector<std::function<void()>> work;
@@ -64,7 +65,8 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* ready, cudaGraph_t graph, unsi
   *ready = new CUgraphExec_st{graph->work};
   return cudaSuccess;
 }
-cudaError_t cudaGraphLaunch(cudaGraphExec_t ready, cudaStream_t) {
+cudaError_t cudaGraphLaunch(cudaGraphExec_t ready, cudaStream_t stream) {
+  fake::submitted_to(stream);
   const fake::Opened while_it_runs;
   for (const auto& work : ready->work) work();
   return cudaSuccess;

@@ -1,8 +1,10 @@
 // A fake NCCL: what its calls mean, by MPI, on the memory of the fake GPUs (fake/cudart.cpp). It
 // gathers what all ranks gave and adds in fp64, so nothing of it says how NCCL moves or adds. As
-// the real one it refuses two ranks on one GPU, and memory that is not of the rank's.
+// the real one it refuses two ranks on one GPU, and memory that is not of the rank's. An allreduce
+// refuses a stream that does not come after all other work (order.hpp).
 //
 //   FAKE_NCCL_FLIPS=N   the lowest bit of element N of what the last rank gets is flipped
+//   FAKE_NCCL_ADDS=0    an allreduce gives each rank what it has sent
 #include <mpi.h>
 #include <nccl.h>
 
@@ -17,6 +19,7 @@
 #include "core/api/precision.hpp"
 
 extern "C" void* fake_gpu_memory(const void* address);
+extern "C" int fake_gpu_submits_in_order(const void* stream);
 
 struct ncclComm {
   MPI_Comm ranks = MPI_COMM_NULL;
@@ -158,7 +161,10 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) {
 }
 
 ncclResult_t ncclAllReduce(const void* send, void* receive, std::size_t count, ncclDataType_t type,
-                           ncclRedOp_t op, ncclComm_t comm, cudaStream_t) {
+                           ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
+  if (fake_gpu_submits_in_order(stream) == 0) return refuse("the work before may not be done");
+  const char* const adds = std::getenv("FAKE_NCCL_ADDS");
+  if (adds != nullptr && std::string(adds) == "0" && send == receive) return ncclSuccess;
   return reduction(comm, send, count, type, op, 0, count, receive);
 }
 ncclResult_t ncclReduce(const void* send, void* receive, std::size_t count, ncclDataType_t type,

@@ -204,6 +204,24 @@ TEST(Lag, AnUpdateByAnotherStepsGradientsIsFound) {
   }
 }
 
+/// A step whose own gradients nobody asked to check may be the one before a checked step.
+TEST(Lag, TheSumOfAnUncheckedStepIsComparedInTheNext) {
+  const auto alone = serial_communicator();
+  for (const bool swapped : {false, true}) {
+    const auto trainer = made(lagging(), *alone);
+    for (std::int64_t step = 0; step < 2; ++step) {
+      load_random(*trainer, images_of(step));
+      trainer->step(0.01);
+    }
+    load_random(*trainer, images_of(2));
+    if (swapped) trainer->executor().swap_gradients();
+    StepCheck check = sum_check(2);
+    trainer->step(0.01, &check);
+    EXPECT_GT(check.found.checked, 63);
+    EXPECT_EQ(check.found.passed, !swapped);
+  }
+}
+
 /// A scale that changes in every step is taken off as it was when the gradients were made.
 TEST(Lag, UnscalesByTheScaleOfItsGradients) {
   const auto alone = serial_communicator();

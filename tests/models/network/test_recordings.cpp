@@ -51,14 +51,15 @@ TEST(Recordings, AreMadeOfWarmWorkAndOnce) {
   const auto work = [&] { stream.operation(); };
   all.run(1, stream, false, work);
   EXPECT_EQ(stream.direct, 1);
-  EXPECT_FALSE(all.any());
+  EXPECT_FALSE(all.has(1));
   for (int i = 0; i < 3; ++i) all.run(1, stream, true, work);
   EXPECT_EQ(stream.direct, 1);
   EXPECT_EQ(stream.made, 1);
   EXPECT_EQ(stream.replayed, 3);
   all.run(2, stream, true, work);
   EXPECT_EQ(stream.made, 2);
-  EXPECT_TRUE(all.any());
+  EXPECT_TRUE(all.has(1));
+  EXPECT_TRUE(all.has(2));
   all.forget();
   all.run(1, stream, true, work);
   EXPECT_EQ(stream.made, 3);
@@ -74,7 +75,7 @@ TEST(Recordings, WorkThatCannotBeRecordedIsSubmittedDirectly) {
       stream.wait();
     });
   EXPECT_EQ(stream.direct, 3);
-  EXPECT_FALSE(all.any());
+  EXPECT_FALSE(all.has(1));
   EXPECT_EQ(all.refusal(), "waits while the stream records");
 }
 

@@ -9,6 +9,7 @@
 #include "core/base/error.hpp"
 #include "core/machine/peak_memory.hpp"
 #include "models/input/reading.hpp"
+#include "models/network/memory_use.hpp"
 #include "models/network/parity.hpp"
 #include "models/network/step_numbers.hpp"
 #include "models/resnet50/checked_steps.hpp"
@@ -33,7 +34,7 @@ double repeated_tolerance(Precision precision) {
 class TrainingWorkload final : public Workload {
  public:
   TrainingWorkload(const TrainingRun& run, std::unique_ptr<Trainer> trainer, Plugins& plugins,
-                   Communicator& ranks, const PeakMemory& memory, double allocate_seconds)
+                   Communicator& ranks, const MemoryUse& memory, double allocate_seconds)
       : run_(run),
         trainer_(std::move(trainer)),
         checks_(*trainer_, ranks, run.convergence.rate),
@@ -294,8 +295,7 @@ class TrainingWorkload final : public Workload {
     PeakMemory();  // forgets the peak until now: checks of candidates hold their tensors in fp64
     // With a lag the first step has no update.
     for (std::int64_t i = 0; i <= run_.trainer.lag; ++i) trainer_->step(run_.convergence.rate);
-    // Of a GPU's nothing is known.
-    if (run_.trainer.executor.device == "cpu") peak_memory_ = memory_.bytes().value_or(0);
+    peak_memory_ = memory_.bytes();
     ranks_.allreduce_max(std::span(&peak_memory_, 1));
   }
 
@@ -353,7 +353,7 @@ class TrainingWorkload final : public Workload {
   CheckedSteps checks_;
   Plugins& plugins_;
   Communicator& ranks_;
-  PeakMemory memory_;
+  MemoryUse memory_;
   double peak_memory_ = 0;
   Trainer::State state_;
   bool audited_ = false;
@@ -375,9 +375,7 @@ class TrainingWorkload final : public Workload {
 
 Result<std::unique_ptr<Workload>> training_workload(const TrainingRun& run, Plugins& plugins,
                                                     Communicator& ranks) {
-  // Libraries are no part of what the network needs.
-  for (const std::string& backend : run.trainer.executor.backends) plugins.open(backend);
-  const PeakMemory memory;
+  const MemoryUse memory(run.trainer.executor, plugins);
   const auto start = Clock::now();
   auto trainer = Trainer::make(run.trainer, plugins, ranks, run.gradients);
   if (auto* refusal = std::get_if<Unsupported>(&trainer)) return std::move(*refusal);

@@ -4,37 +4,70 @@ is given. Its memory is guarded: whoever touches it but by the runtime dies. Not
 import json
 import os
 import pathlib
+import re
 import shutil
+import unittest
 
 from run_helper import ASSAY, BIN, RunTest, main
 
 FAKES = pathlib.Path(os.environ["FAKE_CUDA"])
 PRELOAD = ":".join(str(FAKES / os.environ[name]) for name in ("CUDART_SONAME", "CUDNN_SONAME", "CUBLASLT_SONAME"))
+NCCL = FAKES / os.environ["NCCL_SONAME"]  # built where both NCCL and MPI are
+MPIRUN = shutil.which("mpirun.openmpi") or shutil.which("mpirun")
+BY_CUDA = "116 of 116 operations by cuda"
 SMALL = ("--problem", "d18w4s32c5", "--batch", "2", "--threads", "1", "--device", "gpu", "--max-time", "0.01")
 
 
 class Resnet(RunTest):
-    def row(self, *words, backend="cuda", code=0, before=(), **variables):
+    def row(self, *words, backend="cuda", code=0, before=(), preload=PRELOAD, **variables):
         out = self.folder / "row.json"
         out.unlink(missing_ok=True)
         environment = self.environment(ASSAY_CUDA_TRACE="0", FAKE_GPU_GUARDED="1", **variables)
         environment.pop("NVIDIA_TF32_OVERRIDE", None)
-        self.command(*before, "env", f"LD_PRELOAD={PRELOAD}", BIN / "assay-resnet50", "--backend", backend, *SMALL, *words, "--out", out, env=environment, code=code)
+        self.command(*before, "env", f"LD_PRELOAD={preload}", BIN / "assay-resnet50", "--backend", backend, *SMALL, *words, "--out", out, env=environment, code=code)
         self.command(ASSAY, "validate", out, code=0)
         return json.loads(out.read_text())["rows"][0]
+
+    def rows_of_ranks(self, ranks, *words, **more):
+        mpi = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+        return self.row(*words, before=(MPIRUN, "-n", ranks), preload=f"{PRELOAD}:{NCCL}", FAKE_GPU_COUNT=str(ranks), **mpi, **more)
 
     def test_a_training_step_is_right(self):
         for backend in ("cuda", "auto"):
             row = self.row("--steps", "2", backend=backend)
             self.assertEqual((row["status"], len(row["samples_s"])), ("ok", 2), row["reason"])
-            self.assertNotIn("peak_memory_bytes", row["metrics"])  # the host's alone is known
+            # Of the GPU: the tensors of the network, and little else.
+            tensors = row["executed"]["workspace_bytes"]
+            self.assertTrue(tensors <= row["metrics"]["peak_memory_bytes"]["value"] < 1.1 * tensors + (1 << 20), row)
             self.assertIn("62 gradients", row["verification"]["reference"])
-            self.assertEqual(row["executed"]["implementation"], "116 of 116 operations by cuda, each phase one CUDA graph")
+            self.assertEqual(row["executed"]["implementation"], f"{BY_CUDA}, each phase one CUDA graph")
+
+    def test_every_algorithm_of_cudnn_is_a_candidate_and_verified(self):
+        for direction, algorithm in (("forward", "implicit_gemm"), ("bwd_data", "algo_1"), ("bwd_weights", "algo_3")):
+            # The fastest of all, and wrong.
+            row = self.row("--steps", "2", backend="auto", FAKE_CUDNN_IDLE=algorithm)
+            self.assertEqual(row["status"], "ok", row["reason"])
+            self.assertRegex(row["executed"]["implementation"], f"left out as wrong: .* {direction} by cuda \\({algorithm}\\): ")
+            ran = {layer["algorithm"] for layer in row["layers"] if (layer["operation"], layer["direction"]) == ("conv", direction)}
+            self.assertNotIn(algorithm, ran)
+
+    def test_mixed_precision_is_right(self):
+        # In bf16 no check can tell a wrong result of cuDNN's larger Winograd transforms, which the fake one would choose.
+        for precision, backend in (("fp16", "cuda"), ("fp16", "auto"), ("bf16", "auto")):
+            row = self.row("--steps", "2", "--precision", precision, backend=backend)
+            self.assertEqual(row["status"], "ok", row["reason"])
+            # Those of gradients of weights, whose inputs are wider than the network's.
+            wide = re.findall(r", (\d+) products of matrices in (?:tf32|fp32)", row["executed"]["implementation"])
+            self.assertEqual(sum(map(int, wide)), 20, row["executed"]["implementation"])
+            self.assertIn("in tf32, each phase one CUDA graph", row["executed"]["implementation"])
+            self.assertEqual(row["parameters"]["loss_scale"], "dynamic" if precision == "fp16" else "none")
+        self.assertEqual(self.row("--steps", "2", "--precision", "fp16", FAKE_GPU_CAPABILITY="7")["status"], "ok")
+        self.assertIn("has no bf16", self.row("--precision", "bf16", code=6, FAKE_GPU_CAPABILITY="7")["reason"])
 
     def test_without_graphs_operations_are_submitted_one_by_one(self):
         row = self.row("--steps", "2", FAKE_GPU_GRAPHS="0")
         self.assertEqual(row["status"], "ok", row["reason"])
-        self.assertRegex(row["executed"]["implementation"], "^116 of 116 operations by cuda, not recorded: recording work failed")
+        self.assertRegex(row["executed"]["implementation"], f"^{BY_CUDA}, not recorded: recording work failed")
 
     def test_gradients_are_accumulated_and_lag(self):
         for words in (("--accumulate", "2"), ("--lag", "1"), ("--optimizer", "lars")):
@@ -51,12 +84,33 @@ class Resnet(RunTest):
         self.assertIn("accuracy", row["metrics"])
 
     def test_what_it_has_not_is_refused(self):
-        row = self.row("--precision", "bf16", code=6)
-        self.assertIn("cuDNN's gradients of weights have the type of its inputs", row["reason"])
         self.assertIn("native has no device", self.row(backend="native", code=6)["reason"])
-        if shutil.which("mpirun"):
-            row = self.row(code=6, before=("mpirun", "-n", "2"))
-            self.assertIn("the ranks add gradients in memory of the host", row["reason"])
+
+    @unittest.skipUnless(NCCL.exists() and MPIRUN, "no fake NCCL was built, or there is no mpirun")
+    def test_ranks_train_together(self):
+        # MPI cannot read the memory of a GPU. Where the ranks add within the backward pass, it is no graph.
+        for words, recorded in (((), ", forward, update each one CUDA graph"), (("--accumulate", "2"), ", each phase one CUDA graph"),
+                                (("--allreduce", "ring"), ", forward, update each one CUDA graph"), (("--wire", "fp16"), ", forward, update each one CUDA graph"), (("--lag", "1"), "")):
+            row = self.rows_of_ranks(2, "--steps", "2", *words)
+            self.assertEqual(row["status"], "ok", row["reason"])
+            self.assertRegex(row["executed"]["implementation"], f"^(\\d+) of \\1 operations by cuda{recorded}, gradients added by ")
+            self.assertIn("staged through pinned host memory", row["executed"]["implementation"])
+        for words in ((), ("--lag", "1"), ("--accumulate", "2"), ("--precision", "fp16")):
+            row = self.rows_of_ranks(3, "--steps", "2", "--transport", "nccl", *words)
+            self.assertEqual(row["status"], "ok", row["reason"])
+            self.assertIn("gradients added by NCCL", row["executed"]["implementation"])
+            self.assertNotIn("staged", row["executed"]["implementation"])
+
+    @unittest.skipUnless(NCCL.exists() and MPIRUN, "no fake NCCL was built, or there is no mpirun")
+    def test_a_sum_that_is_not_made_is_found(self):
+        row = self.rows_of_ranks(2, "--transport", "nccl", code=3, FAKE_NCCL_ADDS="0")
+        self.assertEqual(row["status"], "incorrect")
+        self.assertIn("of the sum of gradients", row["reason"])
+
+    @unittest.skipUnless(NCCL.exists() and MPIRUN, "no fake NCCL was built, or there is no mpirun")
+    def test_nccl_refuses_what_is_done_on_the_host(self):
+        for words, reason in ((("--wire", "fp16"), "--wire converts data on the host"), (("--allreduce", "ring"), "ring reduces in host memory")):
+            self.assertIn(reason, self.rows_of_ranks(2, "--transport", "nccl", *words, code=6)["reason"])
 
     def test_a_kernel_that_is_not_launched_fails(self):
         self.assertEqual(self.row(code=7, FAKE_GPU_LAUNCHES="0")["status"], "failed")

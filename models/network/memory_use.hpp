@@ -1,0 +1,26 @@
+#pragma once
+// The memory that a network needs.
+
+#include "core/machine/peak_memory.hpp"
+#include "core/program/plugins.hpp"
+#include "models/network/executor.hpp"
+
+namespace assay {
+
+class MemoryUse {
+ public:
+  /// Loads the backends, whose libraries are no part of what the network needs, and counts from
+  /// then on.
+  MemoryUse(const ExecutorSettings& settings, Plugins& plugins);
+  /// Of a host, by how much the resident memory of this process has grown at most (PeakMemory). Of
+  /// a GPU, by how much its free memory has shrunk: a network allocates nothing in its steps. 0 if
+  /// it is not known.
+  double bytes() const;
+
+ private:
+  Device* gpu_ = nullptr;  ///< null: the network is on the host
+  double free_ = 0;
+  PeakMemory host_;
+};
+
+}  // namespace assay

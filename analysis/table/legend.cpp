@@ -82,9 +82,11 @@ void explain_projection(const std::string& system, const nlohmann::json& row, Le
 
 void explain_not_given(const std::string& system, const nlohmann::json& match, Legend& legend) {
   if (!match.contains("not_given")) return;
+  const std::string remark = text_of(match, "remark");
   legend.add(
-      fmt::format("? {}: its source does not give {}; the ratio holds if they were the same.",
-                  system, join(match["not_given"].get<std::vector<std::string>>(), ", ")));
+      fmt::format("? {}: its source does not give {}; the ratio holds if they were the same.{}",
+                  system, join(match["not_given"].get<std::vector<std::string>>(), ", "),
+                  remark.empty() ? "" : fmt::format(" {}: {}.", system, remark)));
 }
 
 std::string table_title(const std::vector<NamedResult>& results,

@@ -13,6 +13,7 @@
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/base/hash.hpp"
+#include "core/base/paths.hpp"
 #include "core/base/signal_note.hpp"
 #include "core/base/standard_streams.hpp"
 #include "core/base/text.hpp"
@@ -207,6 +208,24 @@ Result<std::unique_ptr<Workload>> prepared(const Benchmark& benchmark, const Cas
   return benchmark.prepare(selected, context);
 }
 
+/// Of cases from the command line: the baselines of the shipped suite that bears the benchmark's
+/// name.
+std::vector<std::string> usual_baselines(const std::string& benchmark, const RunRequest& request) {
+  const std::filesystem::path file = data_folder("suites") / (benchmark + ".json");
+  if (!request.suite.empty() || !request.plan.empty() || !std::filesystem::exists(file)) return {};
+  return read_suite(file).value("baseline", std::vector<std::string>{});
+}
+
+/// The row as it is printed: beside all baselines that have its problem.
+json with_all_baselines(json row, const std::vector<Baseline>& baselines) {
+  if (!row["baseline"].is_object()) return row;
+  for (const Baseline& baseline : baselines)
+    if (json match = baseline.match(row);
+        match.is_object() && match["system"] != row["baseline"]["system"])
+      row["further_baselines"].push_back(std::move(match));
+  return row;
+}
+
 int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
            const std::string& command, Plugins& plugins) {
   const bool speaks = ranks.rank() == 0;  // one rank talks, writes and keeps the journal for all
@@ -218,12 +237,15 @@ int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
     if (speaks) print_list(benchmark, cases, request.json);
     return 0;
   }
+  const bool asked = !request.baselines.empty();
   std::vector<Baseline> baselines;
   std::unique_ptr<Journal> journal;
   on_rank_0(ranks, [&] {
     // Whatever would make the numbers unusable is asked before any is measured.
     if (!request.out.empty()) check_out(request);
-    for (const std::string& name : request.baselines) baselines.push_back(Baseline::load(name));
+    for (const std::string& name :
+         asked ? request.baselines : usual_baselines(benchmark.name(), request))
+      baselines.push_back(Baseline::load(name));
     if (own_journal(request)) expect_no_earlier_rows(*own_journal(request));
     if (const auto file = journal_of(request)) journal = std::make_unique<Journal>(*file);
   });
@@ -292,9 +314,10 @@ int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
     // `assay run`, which gives a plan, judges by what it measures around the cases.
     if (request.plan.empty() && ranks.size() == 1) probe.judge(row);
     add_baseline(row, baselines);
+    if (!asked) row.erase("baseline_reason");  // nobody asked
     append({{"event", "row"}, {"row", row}});
     if (speaks && (request.talk != Talk::quiet || is_wrong(row))) {
-      print_row(row);
+      print_row(with_all_baselines(row, baselines));
       printed.push_back(row);
     }
     if (speaks && request.talk == Talk::verbose) tell(row_details(row));

@@ -86,12 +86,21 @@ std::string baseline_text(const json& baseline, const std::string& mark) {
       not_given.is_null() ? ""
                           : fmt::format("? (not given there: {})",
                                         join(not_given.get<std::vector<std::string>>(), ", "));
-  return fmt::format("\n    {}: {}{}, speedup {:.3g}{}{}", baseline.at("system").get<std::string>(),
-                     unit == "s" ? human_seconds(value) : human_rate(unit, value),
-                     baseline.contains("projection")    ? " (published, a projection)"
-                     : baseline.at("published") == true ? " (published)"
-                                                        : "",
-                     baseline.at("speedup").get<double>(), mark, unknown);
+  const std::string remark = baseline.value("remark", "");
+  return fmt::format(
+      "\n    {}: {}{}, speedup {:.3g}{}{}{}", baseline.at("system").get<std::string>(),
+      unit == "s" ? human_seconds(value) : human_rate(unit, value),
+      baseline.contains("projection")    ? " (published, a projection)"
+      : baseline.at("published") == true ? " (published)"
+                                         : "",
+      baseline.at("speedup").get<double>(), mark, unknown, remark.empty() ? "" : "; " + remark);
+}
+
+std::string baselines_text(const json& row, const std::string& mark) {
+  std::string text = baseline_text(row.at("baseline"), mark);
+  for (const json& further : row.value("further_baselines", json::array()))
+    text += baseline_text(further, mark);
+  return text;
 }
 
 }  // namespace
@@ -111,7 +120,7 @@ std::string row_text(const json& row, bool colour) {
   const json implementation = row.at("executed").value("implementation", json());
   if (implementation.is_string() && implementation != "") parts.push_back(implementation);
   return fmt::format("{}\n    {}{}{}{}{}\n", id, join(parts, "  "), metrics_text(row),
-                     ranks_text(row), baseline_text(row.at("baseline"), mark), note_text(row));
+                     ranks_text(row), baselines_text(row, mark), note_text(row));
 }
 
 void print_row(const json& row) {

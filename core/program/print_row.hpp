@@ -7,7 +7,8 @@
 namespace assay {
 
 /// The lines of a row: its id, then its time with interval and rates in readable units, or the
-/// reason why it has no time.
+/// reason why it has no time. Baselines beyond the one of the row are in `further_baselines`, which
+/// no result file has.
 std::string row_text(const nlohmann::json& row, bool colour = false);
 /// Prints row_text() to stdout and flushes it.
 void print_row(const nlohmann::json& row);

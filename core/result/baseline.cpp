@@ -297,6 +297,9 @@ json Baseline::match(const json& row, std::string* why, Preference preference) c
     match["not_given"] = left;
   if (std::any_of(best->launches.rows.begin(), best->launches.rows.end(), was_shared))
     match["shared"] = true;
+  if (const json remark = base.value("printed", json::object()).value("reason", json());
+      remark.is_string())
+    match["remark"] = remark;
   apply_printed_ratio(match, row, base, system_);
   return match;
 }

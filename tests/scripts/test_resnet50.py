@@ -186,6 +186,14 @@ class Resnet(RunTest):
         self.assertIn("imagenet", self.command(RESNET, "--problem", "imagenet@s64", "--list", code=2).stderr)
         self.assertNotIn("imagenet", self.command(RESNET, "--problem", "d50w64s64c1000", "--list", code=0).stdout)
 
+    def test_a_row_of_the_whole_network_stands_beside_published_ones(self):
+        done = self.command(RESNET, "--batch", 1, "--steps", 1, "--threads", 2, "--backend", "onednn", "--out", self.folder / "row.json", code=0)
+        row = json.loads((self.folder / "row.json").read_text())["rows"][0]
+        self.assertEqual((row["baseline"]["system"], row["baseline"]["published"]), ("fugaku", True))
+        self.assertRegex(done.stdout, r"(?m)^    fugaku: .* images/s \(published\), speedup .*batch 36 x 4 or 75 x 4")
+        self.assertRegex(done.stdout, r"(?m)^    v100: .* images/s \(published\), speedup ")
+        self.assertNotIn("baseline_reason", self.row())  # of other networks there are none, and nobody asked
+
     def test_training_reaches_an_accuracy_or_is_no_result(self):
         words = ["--batch", 32, "--data", "learnable:n640v200", "--epochs", 3, "--rate", 0.8]
         row = self.row(*words, "--target", 0.5)

@@ -63,6 +63,20 @@ TEST(PrintRow, MetricsHaveALineOfTheirOwn) {
   EXPECT_TRUE(has(text, "\n    inertia 1.23457e+07  mean 2.5 J\n")) << text;
 }
 
+TEST(PrintRow, EveryBaselineHasALine) {
+  json made = row(1e-3, {{"images_per_s", 8}});
+  json other{{"system", "fugaku"}, {"value", 98.7},     {"unit", "images_per_s"},
+             {"speedup", 0.081},   {"published", true}, {"remark", "batch 64"}};
+  made["baseline"] = other;
+  other["system"] = "v100";
+  made["further_baselines"] = json::array({other});
+  const std::string text = row_text(made);
+  for (const std::string system : {"fugaku", "v100"})
+    EXPECT_TRUE(
+        has(text, "\n    " + system + ": 98.7 images/s (published), speedup 0.081; batch 64\n"))
+        << text;
+}
+
 TEST(PrintRow, WhatAReaderMustKnow) {
   json made = row(1e-3, {{"figure_of_merit", 1.24e9}});
   EXPECT_TRUE(has(row_text(made), "figure_of_merit 0.00124 TB/s")) << row_text(made);

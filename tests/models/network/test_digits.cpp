@@ -19,7 +19,8 @@ using network_test::made;
 using network_test::plugins;
 
 constexpr int side = 32, batch = 30;
-constexpr std::int64_t epochs = 20;
+constexpr std::int64_t usual_epochs = 20;
+constexpr double rate = 0.07, target = 0.97;
 
 using Samples = std::shared_ptr<const SampleSet>;
 
@@ -33,17 +34,18 @@ Samples digits(const Folder& folder, const char* name, std::int64_t first, std::
   return open_samples(folder / name, {0, 10});
 }
 
-/// ResNet-18 of width 16.
+/// ResNet-18 of width 16; 16-bit precisions are emulated.
 class Learner {
  public:
-  explicit Learner(std::uint64_t seed) : seed_(seed), trainer_(made(settings(seed), *ranks_)) {
+  explicit Learner(std::uint64_t seed, Precision precision = Precision::fp32)
+      : seed_(seed), trainer_(made(settings(seed, precision), *ranks_)) {
     auto evaluator = Evaluator::make(*trainer_, plugins(), *ranks_);
     evaluator_ = std::move(std::get<std::unique_ptr<Evaluator>>(evaluator));
   }
 
   /// From its initial parameters, until the target or for all epochs.
-  Convergence learn(const Samples& training, const Samples& validation, double rate,
-                    double target) {
+  Convergence learn(const Samples& training, const Samples& validation, double rate, double target,
+                    std::int64_t epochs = usual_epochs) {
     ConvergenceSettings of;
     of.epochs = epochs;
     of.target = target;
@@ -58,11 +60,15 @@ class Learner {
   }
 
  private:
-  static TrainerSettings settings(std::uint64_t seed) {
+  static TrainerSettings settings(std::uint64_t seed, Precision precision) {
     TrainerSettings of = network_test::small_settings("native");
     of.shape = {18, 16, side, 10};
     of.batch = batch;
+    of.precision = precision;
+    of.loss_scale =
+        parse_loss_scale("--loss-scale", precision == Precision::fp16 ? "dynamic" : "none");
     of.executor.threads = 1;
+    of.executor.wide_products = precision != Precision::fp32;
     of.seed = seed;
     return of;
   }
@@ -91,7 +97,7 @@ TEST(Digits, AreLearntByASmallNetwork) {
   const Folder folder;
   const Samples validation = digits(folder, "validation", 0, 297),
                 training = digits(folder, "training", 297, 1500);
-  const Convergence found = Learner(1).learn(training, validation, 0.07, 0.97);
+  const Convergence found = Learner(1).learn(training, validation, rate, target);
   expect_right(found);
   const EpochResult& last = found.epochs.back();
   EXPECT_TRUE(found.reached) << last.evaluation->accuracy;
@@ -99,6 +105,28 @@ TEST(Digits, AreLearntByASmallNetwork) {
   std::cerr << last.epoch << " epochs, accuracy " << last.evaluation->accuracy << ", loss "
             << last.evaluation->loss << ", " << last.seconds << " s\n";
 }
+
+class DigitsInPrecisionFull : public testing::TestWithParam<Precision> {};
+
+TEST_P(DigitsInPrecisionFull, AreLearntWithEverySeed) {
+  ASSAY_SKIP_WITHOUT_IMAGES();
+  const Folder folder;
+  const Samples validation = digits(folder, "validation", 0, 297),
+                training = digits(folder, "training", 297, 1500);
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    const Convergence found =
+        Learner(seed, GetParam()).learn(training, validation, rate, target, 30);
+    expect_right(found);
+    const EpochResult& last = found.epochs.back();
+    EXPECT_TRUE(found.reached) << "seed " << seed << ": " << last.evaluation->accuracy;
+    std::cerr << name(GetParam()) << ", seed " << seed << ": " << last.epoch << " epochs, accuracy "
+              << last.evaluation->accuracy << '\n';
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Precisions, DigitsInPrecisionFull,
+                         testing::Values(Precision::fp32, Precision::bf16, Precision::fp16),
+                         [](const auto& info) { return std::string(name(info.param)); });
 
 /// The rate is chosen by the digits that validate. Others, which had no part in any choice, judge
 /// the network that learnt with it.
@@ -110,15 +138,15 @@ TEST(DigitsFull, AreToldByARateThatOthersChose) {
                 test = digits(folder, "test", 1497, 300);
   for (const std::uint64_t seed : {1, 2, 3}) {
     double chosen = 0, best = -1, judged = 0;
-    for (const double rate : {0.02, 0.07, 0.2}) {
+    for (const double tried : {0.02, 0.07, 0.2}) {
       Learner learner(seed);
-      const Convergence found = learner.learn(training, validation, rate, 1);
+      const Convergence found = learner.learn(training, validation, tried, 1);
       expect_right(found);
       const double accuracy = found.epochs.back().evaluation->accuracy;
-      std::cerr << "seed " << seed << ", rate " << rate << ": validation " << accuracy << '\n';
+      std::cerr << "seed " << seed << ", rate " << tried << ": validation " << accuracy << '\n';
       if (accuracy <= best) continue;
       best = accuracy;
-      chosen = rate;
+      chosen = tried;
       judged = learner.accuracy(test);
     }
     std::cerr << "seed " << seed << ": rate " << chosen << ", test " << judged << '\n';

@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
+#include <iostream>
+
 #include "analysis/accept/acceptance.hpp"
 #include "analysis/commands.hpp"
+#include "analysis/gather/node_list.hpp"
 #include "analysis/load.hpp"
 #include "core/base/error.hpp"
 #include "core/base/text.hpp"
@@ -23,13 +26,18 @@ int accept(const Given& given) {
   inputs.push_back(criteria_file);
   check_outputs(given, {"out", "junit"}, inputs);
   const Criteria criteria = read_criteria(criteria_file);
-  const Fleet fleet = fleet_of(load_results(files, keep_for_acceptance(criteria)), criteria);
+  const Fleet fleet =
+      fleet_of(load_results(files, keep_for_acceptance(criteria)), criteria, listed_nodes(files));
   const json document = acceptance_document(
       fleet, criteria, fmt::format("assay accept {} --criteria {}", join(files, " "), asked));
   check_own(document, "acceptance");
   if (const auto file = value_of(given, "junit")) write_text(*file, junit_xml(document));
   emit(given, format == "json" ? document.dump(1) + "\n"
                                : render_acceptance(document, format == "markdown"));
+  if (given.contains("out")) {  // the verdict is wanted on the terminal all the same
+    const std::string text = render_acceptance(document, false);
+    std::cerr << "assay accept: " << text.substr(0, text.find('\n')) << std::endl;
+  }
   return document["exit_code"];
 }
 

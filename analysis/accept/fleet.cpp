@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "analysis/gather/gather.hpp"
 #include "core/base/error.hpp"
 
 namespace assay {
@@ -17,6 +18,7 @@ namespace {
 struct Parts {
   std::vector<LaunchGroups> files;
   std::set<std::string> environments;
+  bool left_out = false;  ///< by --walltime, in one of the files
 };
 
 bool worse(const std::string& a, const std::string& b) {
@@ -28,6 +30,7 @@ bool worse(const std::string& a, const std::string& b) {
 /// Each file decides which of its launches count; then the files are merged.
 NodeRow merged(Parts& parts) {
   NodeRow made;
+  if (parts.left_out) made.reason = "--walltime left no time for it";
   std::vector<double> medians;
   for (LaunchGroups& groups : parts.files)
     for (Launches& part : groups.take()) {
@@ -68,6 +71,7 @@ class Builder {
     if (const json missing = result.at("run").value("missing_nodes", json::array());
         criteria_.node_names.empty())
       for (const json& node : missing) nodes_[node.at("host").get<std::string>()];
+    add_left_out(result);
     std::map<std::pair<std::string, std::string>, LaunchGroups> here;
     std::map<std::string, LaunchGroups> here_multi_node;
     for (json& row : result.at("rows")) {
@@ -102,6 +106,15 @@ class Builder {
     for (auto& [host_and_id, groups] : here)
       nodes_[host_and_id.first].rows[host_and_id.second].files.push_back(std::move(groups));
     for (auto& [id, groups] : here_multi_node) multi_node_[id].files.push_back(std::move(groups));
+  }
+
+  /// Nodes of which nothing was added have no result.
+  void expect(const std::vector<std::string>& names) {
+    if (!criteria_.node_names.empty()) return;
+    for (const std::string& name : names)
+      if (std::none_of(nodes_.begin(), nodes_.end(),
+                       [&](const auto& node) { return same_host(name, node.first); }))
+        nodes_[name];
   }
 
   Fleet fleet() {
@@ -147,6 +160,17 @@ class Builder {
     std::vector<json> environments;
     std::set<std::pair<const json*, std::size_t>> seen;
   };
+  /// A case that no node had time for must not go unnoticed: it is missing on each.
+  void add_left_out(const json& result) {
+    const json ids = result.at("run").value("left_out", json::array());
+    const json& environments = result.at("environments");
+    if (ids.empty() || environments.empty()) return;
+    const std::string host = environments.front().at("host");
+    if (!criteria_.node_names.empty() && !nodes_.contains(host)) return;
+    for (const json& id : ids)
+      if (criteria_.includes(id)) nodes_[host].rows[id].left_out = true;
+  }
+
   const Criteria& criteria_;
   std::map<std::string, NodeParts> nodes_;
   std::set<std::string> unexpected_, published_;
@@ -184,7 +208,8 @@ KeepRow keep_for_acceptance(const Criteria& criteria) {
   };
 }
 
-Fleet fleet_of(std::vector<NamedResult> results, const Criteria& criteria) {
+Fleet fleet_of(std::vector<NamedResult> results, const Criteria& criteria,
+               const std::vector<std::string>& listed) {
   Builder builder(criteria);
   std::map<std::string, std::string> runs;  // id → file
   for (NamedResult& named : results) {
@@ -198,6 +223,7 @@ Fleet fleet_of(std::vector<NamedResult> results, const Criteria& criteria) {
     builder.add(named.result);
     named.result["rows"] = json::array();
   }
+  builder.expect(listed);
   return builder.fleet();
 }
 

@@ -42,9 +42,10 @@ struct Fleet {
 KeepRow keep_for_acceptance(const Criteria& criteria);
 
 /// Every node has an entry for every id that is judged, with status "missing" where it does not
-/// have the row. Nodes that the criteria name are included even without results; if
-/// they name none, so are those that a gathered file lists as missing. InputError for a
-/// run that is given twice.
-Fleet fleet_of(std::vector<NamedResult> results, const Criteria& criteria);
+/// have the row. Nodes that the criteria name are included even without results; if they name none,
+/// so are those of `listed`, and those that a gathered file lists as missing. InputError for a run
+/// that is given twice.
+Fleet fleet_of(std::vector<NamedResult> results, const Criteria& criteria,
+               const std::vector<std::string>& listed = {});
 
 }  // namespace assay

@@ -1,11 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <iostream>
 
 #include "analysis/commands.hpp"
 #include "analysis/gather/gather.hpp"
+#include "analysis/gather/node_list.hpp"
 #include "analysis/load.hpp"
 #include "analysis/text_table.hpp"
 #include "core/base/error.hpp"
@@ -18,29 +18,15 @@ using nlohmann::json;
 
 namespace {
 
-/// Names from --nodes and from the lines of --node-file, each once; a batch system's file has a
-/// line for each processor of a node.
-std::vector<std::string> expected_nodes(const Given& given) {
+/// The names of --nodes and --node-file, else those in the node lists of the folders.
+std::vector<std::string> expected_nodes(const Given& given,
+                                        const std::vector<std::string>& inputs) {
   std::vector<std::string> names = values_of(given, "nodes");
-  if (const auto file = value_of(given, "node-file")) {
-    std::ifstream stream(*file);
-    if (!stream)
-      throw InputError(
-          fmt::format("--node-file {} cannot be read (does it exist?). Give a file with a node's "
-                      "name on each line.",
-                      *file));
-    const std::size_t before = names.size();
-    for (std::string line; std::getline(stream, line);) {
-      const std::size_t from = line.find_first_not_of(" \t\r");
-      if (from == std::string::npos || line[from] == '#') continue;
-      names.push_back(line.substr(from, line.find_last_not_of(" \t\r") + 1 - from));
-    }
-    if (names.size() == before)
-      throw InputError(
-          fmt::format("--node-file {} names no node (it is empty). Give a file with a node's name "
-                      "on each line.",
-                      *file));
-  }
+  const auto file = value_of(given, "node-file");
+  if (names.empty() && !file) return listed_nodes(inputs);
+  if (file)
+    for (std::string& name : node_names(*file, "--node-file " + *file))
+      names.push_back(std::move(name));
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
@@ -52,7 +38,7 @@ int gather_results(const Given& given) {
   check_output("--out", out, inputs);
   GatherOptions options;
   options.system = value_of(given, "system").value_or("");
-  options.nodes = expected_nodes(given);
+  options.nodes = expected_nodes(given, inputs);
   options.command = fmt::format("assay gather {} --out {}", join(inputs, " "), out);
   const json run = gather(result_files(inputs), out, options);
   std::size_t rows = 0;
@@ -74,7 +60,7 @@ Command gather_command() {
       {{"FILE", "result files, folders of runs, or folders with runs below", "FILE", "", true,
         true},
        {"--nodes", "nodes that must have rows; those without are recorded as MISSING", "NAME,...",
-        "those with rows", false, true},
+        "those of FILE/nodes.txt, else those with rows", false, true},
        {"--node-file", "the same from a file with a name on each line ($PBS_NODEFILE)", "FILE", ""},
        {"--system", "name of the system", "NAME", "the files'"},
        {"--out", "write to this file", "FILE", "", true, false, output_group}},

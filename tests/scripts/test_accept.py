@@ -42,7 +42,8 @@ class Accept(RunTest):
         hosts = [f"n{i:02}" for i in range(63)] + [MARKUP]
         self.fleet([host for host in hosts if host != "n40"], slow="n17", wrong="n30")
         criteria, junit, out = self.criteria(nodes=hosts), self.folder / "junit.xml", self.folder / "acceptance.json"
-        self.accept("--format", "json", "--out", out, "--junit", junit, criteria=criteria, code=3)
+        done = self.accept("--format", "json", "--out", out, "--junit", junit, criteria=criteria, code=3)
+        self.assertRegex(done.stderr, "assay accept: .*INCORRECT.*64 nodes")
         self.command(ASSAY, "validate", out, criteria, code=0)
         document = json.loads(out.read_text())
         verdicts = {node["node"]: node["verdict"] for node in document["nodes"]}

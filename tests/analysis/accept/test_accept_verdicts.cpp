@@ -135,6 +135,36 @@ TEST(AcceptVerdict, WhySmallFleetsCannotBeJudgedIsSaidBesideAFailure) {
   EXPECT_EQ(times_in(render_acceptance(made, false), "Measure 3 nodes or more"), 1U);
 }
 
+TEST(AcceptVerdict, AListedNodeWithoutAResultIsMissing) {
+  const std::vector<std::string> listed{host(0), host(1) + ".cluster", host(2), host(3), "gone"};
+  const Criteria rules = criteria_of(five_percent);
+  const json made = acceptance_document(fleet_of(healthy(4), rules, listed), rules, "assay accept");
+  EXPECT_EQ(made["verdict"], "MISSING");
+  EXPECT_EQ(made["reason"], "gone: the node has no result");
+  EXPECT_EQ(made["summary"]["nodes"], 5);
+  EXPECT_EQ(made["exit_code"], 6);
+  // Criteria that name the nodes have the last word.
+  json named = five_percent;
+  for (int i = 0; i < 4; ++i) named["nodes"].push_back(host(i));
+  EXPECT_EQ(fleet_of(healthy(4), criteria_of(named), listed).nodes.size(), 4U);
+}
+
+TEST(AcceptVerdict, ACaseThatNoNodeHadTimeForIsMissing) {
+  auto results = healthy(4);
+  for (NamedResult& each : results) each.result["run"]["left_out"] = json::array({"conv/late"});
+  const json made = judged(results, five_percent);
+  EXPECT_EQ(made["summary"]["missing"], 4);
+  EXPECT_EQ(of(made, 0)["reason"], "conv/late: --walltime left no time for it");
+  // On a node that has it from another run it is judged.
+  json other = test::row("ok", 1, 0, {{"threads", "8"}});
+  other["id"] = "conv/late";
+  for (int i = 0; i < 4; ++i) {
+    results.push_back(node(i, {other}));
+    results.back().result["run"]["id"] = fmt::format("later-{}", i);
+  }
+  EXPECT_EQ(judged(results, five_percent)["summary"]["pass"], 4);
+}
+
 TEST(AcceptVerdict, ARowThatFewNodesHaveSaysSo) {
   auto results = healthy(4);
   for (const int node : {0, 1}) results[node].result["rows"].erase(1);

@@ -1,0 +1,52 @@
+#include "analysis/gather/node_list.hpp"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <set>
+
+#include "analysis/load.hpp"
+#include "core/base/error.hpp"
+
+namespace assay {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> node_names(const fs::path& file, const std::string& what) {
+  std::ifstream stream(file);
+  if (!stream)
+    throw InputError(
+        fmt::format("{} cannot be read (does it exist?). Give a file with a node's name on each "
+                    "line.",
+                    what));
+  std::set<std::string> names;
+  for (std::string line; std::getline(stream, line);) {
+    const std::size_t from = line.find_first_not_of(" \t\r");
+    if (from == std::string::npos || line[from] == '#') continue;
+    names.insert(line.substr(from, line.find_last_not_of(" \t\r") + 1 - from));
+  }
+  if (names.empty())
+    throw InputError(fmt::format(
+        "{} names no node (it is empty). Give a file with a node's name on each line.", what));
+  return {names.begin(), names.end()};
+}
+
+std::vector<std::string> listed_nodes(const std::vector<std::string>& inputs) {
+  std::set<fs::path> lists;
+  for (const std::string& input : inputs) {
+    if (!fs::is_directory(input)) continue;
+    const fs::path top = fs::weakly_canonical(input);
+    lists.insert(top / node_list);
+    // A node's result is in FOLDER/<node>; a list above `input` also has nodes that were not given.
+    for (const fs::path& file : result_files({input}))
+      if (const fs::path run = fs::weakly_canonical(file).parent_path(); run != top)
+        lists.insert(run.parent_path() / node_list);
+  }
+  std::set<std::string> names;
+  for (const fs::path& list : lists)
+    if (fs::exists(list))
+      for (std::string& name : node_names(list, list.string())) names.insert(std::move(name));
+  return {names.begin(), names.end()};
+}
+
+}  // namespace assay

@@ -28,7 +28,8 @@ std::vector<Flag> process_flags() {
       {"--ranks",
        "number of ranks for benchmarks that use several; a list runs every case with each number",
        "N,...", "the suite's", false, true},
-      {"--nodes", "number of nodes", "N", "the suite's"},
+      {"--nodes", "number of nodes; a list runs every case with each number", "N,...",
+       "the suite's", false, true},
       {"--ranks-per-node", "ranks on each node", "N", "the suite's"},
       {"--hosts", "nodes of the allocation to use", "NAME,...", "all"},
       {"--threads-per-rank", "cores that each rank gets", "N", "the launcher's"},
@@ -43,14 +44,15 @@ std::vector<Flag> process_flags() {
 ProcessRequest process_request(const Given& given) {
   constexpr std::uint64_t most = 1'000'000;
   ProcessRequest request{.launcher = value_of(given, "launcher")};
-  if (const auto ranks = given.find("ranks"); ranks != given.end())
-    for (const std::string& text : ranks->second)
-      request.ranks.push_back(whole_number("--ranks", text, 1, most));
-  if (request.ranks.size() == 1) {
-    request.shape.ranks = request.ranks.front();
-    request.ranks.clear();
-  }
-  request.shape.nodes = whole_of(given, "nodes", 1, most).value_or(0);
+  const auto read = [&](const char* flag, std::uint64_t& one, std::vector<std::uint64_t>& several) {
+    for (const std::string& text : values_of(given, flag))
+      several.push_back(whole_number(fmt::format("--{}", flag), text, 1, most));
+    if (several.size() != 1) return;
+    one = several.front();
+    several.clear();
+  };
+  read("ranks", request.shape.ranks, request.ranks);
+  read("nodes", request.shape.nodes, request.nodes);
   request.shape.ranks_per_node = whole_of(given, "ranks-per-node", 1, most).value_or(0);
   request.shape.threads = whole_of(given, "threads-per-rank", 1, most).value_or(0);
   request.shape.hosts = value_of(given, "hosts").value_or("");

@@ -108,14 +108,15 @@ Launcher Launcher::load(const std::string& name_or_file) {
 
 void Launcher::check_placeholders() const {
   const std::string source = text_of_file(file_);
-  const auto check = [&](const json& pattern, const std::vector<std::string>& valid) {
+  const auto check = [&](const json& pattern, const std::vector<std::string>& valid,
+                         std::size_t from) {
     std::vector<std::string> texts;
     collect_texts(pattern, texts);
     for (const std::string& text : texts)
       for (const auto& [name, at] : placeholders_in(text)) {
         if (std::find(valid.begin(), valid.end(), name) != valid.end()) continue;
         const std::size_t place =
-            std::min(source.find("{" + name + "}"), source.find("\"" + name + "\""));
+            std::min(source.find("{" + name + "}", from), source.find("\"" + name + "\"", from));
         const auto line =
             1 +
             std::count(source.begin(),
@@ -125,11 +126,14 @@ void Launcher::check_placeholders() const {
                                      unknown_name("placeholder", name, valid)));
       }
   };
-  check(document_.at("command"), of_command);
-  check(document_.value("one_per_node", json::array()), {"nodes"});
+  const auto place_of = [&](const std::string& key, std::size_t from) {
+    return source.find("\"" + key + "\"", from);
+  };
+  check(document_.at("command"), of_command, place_of("command", 0));
+  check(document_.value("one_per_node", json::array()), {"nodes"}, place_of("one_per_node", 0));
   if (!document_.contains("job")) return;
   for (const char* part : {"script", "submit", "state"})
-    check(document_.at("job").at(part), of_job);
+    check(document_.at("job").at(part), of_job, place_of(part, place_of("job", 0)));
 }
 
 std::vector<std::string> Launcher::filled(const json& pattern, const Placeholders& values) const {
@@ -174,6 +178,18 @@ std::vector<std::string> Launcher::command(const ProcessShape& shape) const {
                           {"threads", number_or_none(shape.threads)},
                           {"bind", bind},
                           {"hosts", shape.hosts}});
+}
+
+void Launcher::expect_choice_of_nodes(const std::string& flag) const {
+  std::vector<std::string> texts;
+  collect_texts(document_.at("command"), texts);
+  if (std::none_of(texts.begin(), texts.end(), [](const std::string& text) {
+        return text.find("{hosts}") != std::string::npos;
+      }))
+    throw InputError(fmt::format(
+        "{} cannot be used with the launcher {} (it cannot be told which nodes to use: the command "
+        "in {} has no {{hosts}}). Choose another launcher, or add it.",
+        flag, name(), file_.string()));
 }
 
 std::vector<std::string> Launcher::one_per_node(std::uint64_t nodes) const {

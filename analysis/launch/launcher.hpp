@@ -53,6 +53,8 @@ class Launcher {
   const std::filesystem::path& file() const { return file_; }
   /// The command prefix of an executable. InputError if this launcher cannot start such processes.
   std::vector<std::string> command(const ProcessShape& shape) const;
+  /// InputError, naming `flag`, if this launcher cannot be told which nodes to use.
+  void expect_choice_of_nodes(const std::string& flag) const;
   /// The command prefix that starts one process on each node, which may use the whole node.
   /// InputError if this launcher cannot do that, or not on so many nodes.
   std::vector<std::string> one_per_node(std::uint64_t nodes) const;

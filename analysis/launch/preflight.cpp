@@ -9,9 +9,11 @@
 #include <map>
 #include <set>
 
+#include "analysis/gather/gather.hpp"
 #include "analysis/launch/site.hpp"
 #include "analysis/run/child.hpp"
 #include "core/base/error.hpp"
+#include "core/base/paths.hpp"
 #include "core/base/text.hpp"
 #include "core/machine/binding.hpp"
 #include "core/machine/launched.hpp"
@@ -38,6 +40,18 @@ std::map<std::string, std::vector<const PlacedProcess*>> by_host(
   return hosts;
 }
 
+/// A result must not carry the names of nodes that did not make it.
+std::string host_fault(const ProcessShape& shape, const std::vector<PlacedProcess>& found) {
+  std::vector<std::string> names = split(shape.hosts, ',');
+  for (std::string& name : names) name.resize(std::min(name.find(':'), name.size()));  // "n1:4"
+  for (const PlacedProcess& process : found)
+    if (!shape.hosts.empty() &&
+        std::none_of(names.begin(), names.end(),
+                     [&](const std::string& name) { return same_host(name, process.host); }))
+      return fmt::format("{}, but the requested nodes are {}", place_of(process), shape.hosts);
+  return "";
+}
+
 std::string number_fault(const ProcessShape& shape, const std::vector<PlacedProcess>& found) {
   const std::uint64_t ranks = shape.all_ranks();
   if (ranks != 0 && found.size() != ranks)
@@ -47,11 +61,12 @@ std::string number_fault(const ProcessShape& shape, const std::vector<PlacedProc
     if (process.size != static_cast<int>(found.size()))
       return fmt::format(
           "{} found {} processes, not {}: the environment variables of the launcher are unknown "
-          "(its file lists them in \"variables\")",
-          place_of(process), process.size, found.size());
+          "(processes read them from the \"variables\" of the files in {})",
+          place_of(process), process.size, found.size(), data_folder("scripts/launchers").string());
     if (!numbers.insert(process.rank).second)
       return fmt::format("two processes have the rank {}", process.rank);
   }
+  if (std::string fault = host_fault(shape, found); !fault.empty()) return fault;
   const auto hosts = by_host(found);
   if (shape.nodes != 0 && hosts.size() != shape.nodes)
     return fmt::format("the processes are on {} nodes, {} were requested", hosts.size(),

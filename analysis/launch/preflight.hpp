@@ -29,8 +29,8 @@ std::vector<PlacedProcess> placed_processes(const std::string& output);
 PlacedProcess placed_here(int threads, const std::string& device);
 
 /// The first difference between the requested and the found placement, or "": the number of
-/// processes, nodes, or processes of a node; a rank with fewer or other cores than requested; two
-/// ranks on one core although each should be bound to its own.
+/// processes, nodes, or processes of a node; a node that was not named; a rank with fewer or other
+/// cores than requested; two ranks on one core although each should be bound to its own.
 std::string placement_fault(const ProcessShape& shape, const std::vector<PlacedProcess>& found);
 
 /// Starts `assay placement` once for each shape that sets more than a number of ranks; for all

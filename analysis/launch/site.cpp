@@ -64,6 +64,7 @@ Given Site::applied(Given given, bool suite_has_shapes) const {
     given[flag] = {value.is_string() ? value.get<std::string>() : value.dump()};
   };
   set("launcher", document_.at("launcher"));
+  if (given.contains("per-node")) return given;
   const json processes = document_.value("processes", json::object());
   // Placement is of processes on nodes: a plain number of ranks leaves it open.
   if (!given.contains("ranks") && given.contains("nodes") && !suite_has_shapes)
@@ -73,6 +74,11 @@ Given Site::applied(Given given, bool suite_has_shapes) const {
     set("bind", processes.value("bind", json()));
   }
   return given;
+}
+
+json site_document(const Given& given) {
+  const auto name = given.find("site");
+  return name == given.end() ? json() : Site::load(name->second.back()).document();
 }
 
 std::string device_fault(const std::string& match) {

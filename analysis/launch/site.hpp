@@ -21,13 +21,16 @@ class Site {
   std::string system() const { return document_.at("system"); }
   /// `given`, completed by the site's launcher, ranks, threads and binding, and (for batch jobs)
   /// queue and account. The command line takes precedence over the site. `suite_has_shapes`: the
-  /// suite's process shapes do, too.
+  /// suite's process shapes do, too. With --per-node no ranks are placed.
   Given applied(Given given, bool suite_has_shapes) const;
 
  private:
   explicit Site(nlohmann::json document) : document_(std::move(document)) {}
   nlohmann::json document_;
 };
+
+/// The document of the site that --site names; null without --site.
+nlohmann::json site_document(const Given& given);
 
 /// Why no backend of this process has a device whose name contains `match`: the reason of each
 /// backend. "" if one has.

@@ -55,6 +55,23 @@ std::vector<std::string> by_words(const std::string& text, const ProcessShape& s
   return with_ranks(words, shape.ranks);
 }
 
+std::vector<ProcessShape> requested_shapes(const ProcessRequest& request) {
+  std::vector<ProcessShape> shapes{request.shape};
+  const auto vary = [&](std::uint64_t ProcessShape::*field,
+                        const std::vector<std::uint64_t>& numbers) {
+    std::vector<ProcessShape> all;
+    for (const ProcessShape& shape : shapes)
+      for (const std::uint64_t number : numbers) {
+        all.push_back(shape);
+        all.back().*field = number;
+      }
+    if (!numbers.empty()) shapes = std::move(all);
+  };
+  vary(&ProcessShape::nodes, request.nodes);
+  vary(&ProcessShape::ranks, request.ranks);
+  return shapes;
+}
+
 ProcessShape merged(ProcessShape shape, const ProcessShape& over) {
   if (over.threads != 0) shape.threads = over.threads;
   if (!over.bind.empty()) shape.bind = over.bind;
@@ -89,20 +106,18 @@ json shape_document(const ProcessShape& shape) {
 
 std::vector<Processes> processes_of(const ProcessRequest& request,
                                     const std::vector<ProcessShape>& suite) {
-  const bool asked = !request.ranks.empty() || request.shape.all_ranks() != 0 ||
-                     request.shape.nodes != 0 || request.shape.ranks_per_node != 0;
+  const bool asked = !request.nodes.empty() || !request.ranks.empty() ||
+                     request.shape.all_ranks() != 0 || request.shape.nodes != 0 ||
+                     request.shape.ranks_per_node != 0;
   std::vector<ProcessShape> shapes;
-  if (!request.ranks.empty())
-    for (const std::uint64_t ranks : request.ranks) {
-      shapes.push_back(request.shape);
-      shapes.back().ranks = ranks;
-    }
-  else if (asked)
-    shapes = {request.shape};
+  if (asked)
+    shapes = requested_shapes(request);
   else
     for (const ProcessShape& shape : suite) shapes.push_back(merged(shape, request.shape));
   if (shapes.empty()) shapes = {merged({}, request.shape)};
   const bool named = request.launcher && Launcher::is_name(*request.launcher);
+  if (named && !request.shape.hosts.empty())
+    Launcher::load(*request.launcher).expect_choice_of_nodes("--hosts");
   std::vector<Processes> all;
   for (const ProcessShape& shape : shapes) {
     Processes processes{shape, {}};

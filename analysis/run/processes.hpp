@@ -21,7 +21,8 @@ struct Processes {
 struct ProcessRequest {
   std::optional<std::string> launcher{};  ///< --launcher: a name, a file, or a command
   ProcessShape shape{};                   ///< fields that the caller sets
-  std::vector<std::uint64_t> ranks{};     ///< several numbers of ranks, each a shape of its own
+  /// Several numbers of nodes or of ranks: each (of both: each with each) is a shape of its own.
+  std::vector<std::uint64_t> nodes{}, ranks{};
 };
 
 /// The shapes of a suite's "launch"; empty if the suite has none.

@@ -54,6 +54,9 @@ TEST(LauncherFiles, RefuseWhatTheyCannotAskFor) {
   EXPECT_NE(bind.find("unknown binding of the launcher lsf 'socket' (valid: core, none)"),
             std::string::npos)
       << bind;
+  const std::string hosts = message_of(
+      [] { processes_of({.launcher = "lsf", .shape = {.ranks = 2, .hosts = "a,b"}}, {}); });
+  EXPECT_NE(hosts.find("--hosts cannot be used with the launcher lsf"), std::string::npos) << hosts;
   const std::string name = message_of([] { Launcher::load("slrum"); });
   EXPECT_NE(name.find("Did you mean 'slurm'?"), std::string::npos) << name;
 }
@@ -88,6 +91,26 @@ TEST_F(LauncherFile, WithAnUnknownPlaceholderNamesFileAndLine) {
       "{\"schema\": \"assay-launcher/1\", \"name\": \"mine\", \"description\": \"ours\",\n"
       " \"command\": [{\"with\": \"thread\", \"words\": [\"-t\"]}]}");
   EXPECT_NE(with.find("line 2: unknown placeholder 'thread'"), std::string::npos) << with;
+}
+
+TEST_F(LauncherFile, WithAPlaceholderInTheWrongPartNamesTheLineOfThatPart) {
+  const std::string head =
+      "{\"schema\": \"assay-launcher/1\", \"name\": \"mine\", \"description\": \"our {name}\",\n"
+      " \"command\": [\"start\", \"{ranks}\"";
+  const std::string ranks = message(head + "],\n \"one_per_node\": [\"start\", \"{ranks}\"]}");
+  EXPECT_NE(ranks.find("line 3: unknown placeholder 'ranks'"), std::string::npos) << ranks;
+  const std::string name = message(head + ", \"{name}\"]}");
+  EXPECT_NE(name.find("line 2: unknown placeholder 'name'"), std::string::npos) << name;
+}
+
+TEST(LauncherFiles, SayWhetherTheyCanBeToldWhichNodesToUse) {
+  for (const char* name : {"slurm", "pbs", "mpirun"})
+    Launcher::load(name).expect_choice_of_nodes("--pairs");
+  for (const char* name : {"lsf", "pjsub", "local"}) {
+    const std::string said =
+        message_of([&] { Launcher::load(name).expect_choice_of_nodes("--pairs"); });
+    EXPECT_NE(said.find("--pairs cannot be used with the launcher"), std::string::npos) << said;
+  }
 }
 
 TEST_F(LauncherFile, ThatBreaksTheSchemaIsRefused) {
@@ -139,6 +162,11 @@ TEST(ProcessesOfARun, AreOneGroupForEachNumberOfRanks) {
   EXPECT_EQ(started({.ranks = {1, 2}}, json{{"ranks", 4}}), (Words{"mpirun -n 1", "mpirun -n 2"}));
   EXPECT_EQ(started({.launcher = "slurm", .shape = {.nodes = 2}, .ranks = {2, 4}}),
             (Words{"srun --ntasks=2 --nodes=2", "srun --ntasks=4 --nodes=2"}));
+  EXPECT_EQ(started({.launcher = "slurm", .shape = {.ranks_per_node = 4}, .nodes = {1, 2}}),
+            (Words{"srun --ntasks=4 --nodes=1 --ntasks-per-node=4",
+                   "srun --ntasks=8 --nodes=2 --ntasks-per-node=4"}));
+  EXPECT_EQ(process_request({{"nodes", {"1", "2"}}}).nodes, (std::vector<std::uint64_t>{1, 2}));
+  EXPECT_EQ(process_request({{"nodes", {"3"}}}).shape.nodes, 3U);
   const ProcessRequest request = process_request({{"ranks", {"1", "2"}}});
   EXPECT_EQ(request.ranks, (std::vector<std::uint64_t>{1, 2}));
   EXPECT_EQ(process_request({{"ranks", {"3"}}}).shape.ranks, 3U);

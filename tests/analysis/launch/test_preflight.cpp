@@ -39,6 +39,14 @@ TEST(PreFlight, CountsProcessesAndNodes) {
   EXPECT_EQ(fault(found), "1 processes are on a, 2 were requested");
 }
 
+TEST(PreFlight, FindsAProcessOnANodeThatWasNotNamed) {
+  ProcessShape named = two_by_two;
+  named.hosts = "a.cluster:2,b";
+  EXPECT_EQ(fault(as_asked(), named), "");
+  named.hosts = "a,c";
+  EXPECT_EQ(fault(as_asked(), named), "rank 2 on b, but the requested nodes are a,c");
+}
+
 TEST(PreFlight, ReadsTheBindingBack) {
   auto found = as_asked();
   found[1].cores = {0, 1};

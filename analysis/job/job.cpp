@@ -111,6 +111,8 @@ std::string job_script(const Launcher& launcher, const Job& job) {
   for (const std::string& line : launcher.filled(job_of(launcher).at("script"), values_of(job)))
     script += line + "\n";
   script += "# Written by `assay job`. Submitted again, it runs only what is missing or failed.\n";
+  // Some batch systems start a job in the home folder, where relative names lead nowhere.
+  script += "cd " + shell_word(job.start.string()) + "\n";
   if (!job.set_up.empty()) script += job.set_up + (job.set_up.ends_with('\n') ? "" : "\n");
   std::vector<std::string> words;
   for (const std::string& word : job.run) words.push_back(shell_word(word));

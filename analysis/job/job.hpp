@@ -14,6 +14,7 @@ namespace assay {
 /// A batch job: the command that it runs, and the resources that it requests.
 struct Job {
   std::string name;              ///< of the suite
+  std::filesystem::path start;   ///< folder in which the run is started
   std::filesystem::path folder;  ///< of the run, absolute; also holds the script
   ProcessShape shape;            ///< at least its nodes are set
   std::uint64_t seconds = 0;     ///< time limit of the job

@@ -9,11 +9,14 @@
 #include <string>
 
 #include "analysis/commands.hpp"
+#include "analysis/gather/node_list.hpp"
 #include "analysis/job/job.hpp"
 #include "analysis/launch/flags.hpp"
 #include "analysis/launch/site.hpp"
 #include "analysis/run/child.hpp"
+#include "analysis/run/findings.hpp"
 #include "analysis/run/interrupted.hpp"
+#include "analysis/run/many_runs.hpp"
 #include "analysis/run/per_node.hpp"
 #include "analysis/run/processes.hpp"
 #include "analysis/table/table.hpp"
@@ -47,6 +50,7 @@ std::string set_up_lines(const Given& given) {
 /// The nodes of the job: the flag's, else the most that a shape of the suite needs.
 ProcessShape shape_of_job(const ProcessRequest& request, const std::vector<ProcessShape>& suite) {
   ProcessShape shape = request.shape;
+  for (const std::uint64_t nodes : request.nodes) shape.nodes = std::max(shape.nodes, nodes);
   for (const std::uint64_t ranks : request.ranks) shape.ranks = std::max(shape.ranks, ranks);
   for (const ProcessShape& each : suite)
     if (request.shape.nodes == 0 && each.nodes > shape.nodes) shape = each;
@@ -58,6 +62,30 @@ bool has(const std::vector<std::string>& words, const std::string& flag) {
   return std::find(words.begin(), words.end(), flag) != words.end();
 }
 
+std::vector<std::string> words_of_flag_run(const Given& given) {
+  return launcher_words(value_of(given, "run").value_or(""));
+}
+
+/// Parses the words of `assay run` as it will do itself: a slip must not show only after hours in a
+/// queue.
+void check_words(const std::vector<std::string>& words, const std::string& of_flag) {
+  const std::vector<Command> commands = all_commands();
+  const auto run_command =
+      std::find_if(commands.begin(), commands.end(),
+                   [](const Command& command) { return command.name == "run"; });
+  std::vector<const char*> parts{"assay run"};
+  for (std::size_t i = 2; i < words.size(); ++i) parts.push_back(words[i].c_str());
+  try {
+    int exit = -1;
+    const auto run =
+        parse_command(*run_command, static_cast<int>(parts.size()), parts.data(), exit);
+    if (!run) throw InputError("it runs nothing. Leave --help and --version out.");
+    refuse_beside_many(*run);
+  } catch (const InputError& error) {
+    throw InputError(fmt::format("--run \"{}\": {}", of_flag, error.what()));
+  }
+}
+
 /// The words of `assay run` in the job: what the command line says of processes, and --run.
 std::vector<std::string> words_of_run(const Given& given, const fs::path& suite,
                                       const Launcher& launcher, const fs::path& folder) {
@@ -65,8 +93,9 @@ std::vector<std::string> words_of_run(const Given& given, const fs::path& suite,
   std::vector<std::string> words = {(executable_folder() / "assay").string(), "run", suite.string(),
                                     "--launcher",
                                     name.ends_with(".json") ? launcher.file().string() : name};
-  const std::vector<std::string> more = launcher_words(value_of(given, "run").value_or(""));
-  for (const char* flag : {"site", "ranks", "nodes", "ranks-per-node", "threads-per-rank", "bind"})
+  const std::vector<std::string> more = words_of_flag_run(given);
+  for (const char* flag :
+       {"site", "ranks", "nodes", "hosts", "ranks-per-node", "threads-per-rank", "bind"})
     // The job's nodes are those of all pairs; each run has two.
     if (const auto values = given.find(flag);
         values != given.end() && !(has(more, "--pairs") && flag == "nodes"s))
@@ -78,6 +107,8 @@ std::vector<std::string> words_of_run(const Given& given, const fs::path& suite,
       std::min(limit / 2, has(more, "--local-results") ? 3 * minute : minute);
   if (!has(more, "--walltime")) words.insert(words.end(), {"--walltime", clock_text(limit - left)});
   words.insert(words.end(), {"--out", folder.string(), "--resume"});
+  check_words(words, join(more, " "));
+  if (has(more, "--pairs")) launcher.expect_choice_of_nodes("--pairs");
   return words;
 }
 
@@ -90,6 +121,7 @@ Job job_of(const Given& given, const Launcher& launcher) {
   Job job;
   job.name = "assay-" + suite.value("name", suite_file.stem().string());
   std::replace(job.name.begin(), job.name.end(), ' ', '-');
+  job.start = fs::current_path();
   job.folder = fs::absolute(*value_of(given, "out")).lexically_normal();
   job.shape = shape_of_job(request, shapes);
   job.seconds = clock_time("--time", *value_of(given, "time"), minute);
@@ -98,12 +130,6 @@ Job job_of(const Given& given, const Launcher& launcher) {
   job.set_up = set_up_lines(given);
   job.run = words_of_run(given, suite_file, launcher, job.folder);
   return job;
-}
-
-json finished_of(const fs::path& result) {
-  std::error_code unreadable;
-  if (!fs::exists(result, unreadable)) return nullptr;
-  return read_result(result).at("run").at("finished");
 }
 
 /// Submits the job and waits for its end.
@@ -121,8 +147,7 @@ int without_result(const Job& job, const std::string& number) {
   return static_cast<int>(ExitCode::failed);
 }
 
-/// What a job of many runs has left: a folder for each (`left` reads it), and at the end of all
-/// their list.
+/// What a job of many runs has left: their list, and a folder for each (`left` reads it).
 template <class Left, class Report>
 int collect_many(const Launcher& launcher, const Job& job, const fs::path& script,
                  const char* names, Left left, Report report) {
@@ -141,29 +166,46 @@ int collect_many(const Launcher& launcher, const Job& job, const fs::path& scrip
   return report(runs);
 }
 
+/// The result of a job of one run.
+int collect_one(const Launcher& launcher, const Job& job, const fs::path& script,
+                const json& site) {
+  const Written before = before_run(job.folder);
+  const std::string number = number_of_ended(launcher, job, script);
+  const LeftRun left = left_run(job.folder, before);
+  if (left.result.is_null()) return without_result(job, number);
+  std::vector<Baseline> baselines;
+  for (const json& name : left.result.at("run").value("baselines", json::array()))
+    baselines.push_back(Baseline::load(name));
+  const Findings found = findings_of(left.result, baselines, site);
+  std::cout << render_table({{"", left.result}}, {}, {})
+            << fmt::format("\nresult: {}/result.json\n", job.folder.string()) << found.text
+            << std::flush;
+  const ExitCode known = gravest(exit_code(left.result.at("rows")), found.code);
+  const ExitCode code = gravest(known, left.code);
+  if (code != known)
+    std::cerr << fmt::format(
+        "assay job: the run ended with exit code {}; the output of job {} says why.\n",
+        static_cast<int>(code), number);
+  return static_cast<int>(code);
+}
+
 /// What the job has left, after it was submitted.
 int collect_job(const Given& given, const Launcher& launcher, const Job& job,
                 const fs::path& script) {
+  const json site = site_document(given);
   if (has(job.run, "--per-node"))
     return collect_many(
         launcher, job, script, node_list,
         [](const fs::path& node, const Written& before) { return left_node(node, before); },
         [&](const std::vector<LeftRun>& runs) {
-          std::cout << report_of_nodes(runs, job.folder) << std::flush;
-          return static_cast<int>(code_of(runs));
+          return static_cast<int>(report_nodes(runs, job.folder, site));
         });
   if (has(job.run, "--pairs"))
     return collect_many(
         launcher, job, script, pair_list, left_run, [&](const std::vector<LeftRun>& runs) {
           return report_pairs(runs, tolerance_of_pairs(find_suite(*value_of(given, "SUITE"))));
         });
-  const fs::path file = job.folder / "result.json";
-  const json before = finished_of(file);
-  const std::string number = number_of_ended(launcher, job, script);
-  if (finished_of(file) == before) return without_result(job, number);
-  const json result = read_result(file);
-  std::cout << render_table({{"", result}}, {}, {}) << "\nresult: " << file.string() << std::endl;
-  return static_cast<int>(exit_code(result.at("rows")));
+  return collect_one(launcher, job, script, site);
 }
 
 /// With what --site says of launcher, placement, queue, account and modules.
@@ -177,6 +219,7 @@ Given at_site(Given given, std::string& set_up) {
   }
   const Site site = Site::load(*name);
   const json launch = read_suite(find_suite(*value_of(given, "SUITE"))).value("launch", json());
+  if (has(words_of_flag_run(given), "--per-node")) given["per-node"] = {""};
   given = site.applied(std::move(given), launch.is_array());
   for (const char* flag : {"queue", "account"})
     if (site.document().contains(flag) && !given.contains(flag))

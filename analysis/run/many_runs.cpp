@@ -5,11 +5,15 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <map>
 
 #include "analysis/collect/node_files.hpp"
 #include "analysis/commands.hpp"
+#include "analysis/run/findings.hpp"
 #include "analysis/run/interrupted.hpp"
 #include "analysis/run/run.hpp"
+#include "analysis/text_table.hpp"
+#include "core/base/numbers.hpp"
 #include "core/base/paths.hpp"
 #include "core/base/text.hpp"
 #include "core/result/result.hpp"
@@ -17,6 +21,23 @@
 namespace assay {
 
 namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+constexpr const char* end_text = "ended with exit code ";
+
+/// "n1", "n1, n2", "n1, n2, n3 and 13 more".
+std::string few_of(const std::vector<std::string>& names) {
+  constexpr std::size_t most = 3;
+  std::vector<std::string> shown(
+      names.begin(), names.begin() + static_cast<std::ptrdiff_t>(std::min(most, names.size())));
+  for (std::string& name : shown) name = visible(name);
+  return join(shown, ", ") +
+         (names.size() > most ? fmt::format(" and {} more", names.size() - most) : "");
+}
+
+}  // namespace
 
 std::vector<std::string> words_of_run(const Given& given, const std::vector<std::string>& but) {
   std::vector<std::string> words = {(executable_folder() / "assay").string(), "run",
@@ -76,6 +97,27 @@ Ended wait_for_end(const std::vector<std::string>& command, const fs::path& log,
   }
 }
 
+void write_end(const fs::path& folder, const std::string& how) {
+  std::ofstream(folder / collecting::end_name) << how << "\n";
+}
+
+std::string ended_with(int code) { return fmt::format("{}{}", end_text, code); }
+
+std::optional<ExitCode> ended_code(const fs::path& folder) {
+  std::ifstream stream(folder / collecting::end_name);
+  std::string line;
+  if (!std::getline(stream, line) || !line.starts_with(end_text)) return std::nullopt;
+  constexpr std::uint64_t most = 255;
+  return static_cast<ExitCode>(
+      whole_number("exit code", line.substr(std::string(end_text).size()), 0, most));
+}
+
+Written before_run(const fs::path& folder) {
+  std::error_code absent;
+  fs::remove(folder / collecting::end_name, absent);
+  return written_in(folder);
+}
+
 Written written_in(const fs::path& folder) {
   std::error_code absent;
   const auto time = fs::last_write_time(folder / "result.json", absent);
@@ -87,6 +129,7 @@ LeftRun left_run(const fs::path& folder, const Written& before) {
   try {
     if (const Written now = written_in(folder); now && now != before) {
       run.result = read_result(folder / "result.json");
+      run.code = ended_code(folder).value_or(ExitCode::ok);
       return run;
     }
     run.missing = fs::exists(folder / collecting::end_name) ? tail_of(folder / collecting::end_name)
@@ -114,9 +157,31 @@ LeftRun left_node(const fs::path& folder, const Written& before, const fs::path&
 ExitCode code_of(const std::vector<LeftRun>& runs) {
   ExitCode code = ExitCode::ok;
   for (const LeftRun& run : runs)
-    code =
-        gravest(code, run.result.is_null() ? ExitCode::failed : exit_code(run.result.at("rows")));
+    code = gravest({code, run.code,
+                    run.result.is_null() ? ExitCode::failed : exit_code(run.result.at("rows"))});
   return code;
+}
+
+std::string report_of(const std::vector<LeftRun>& runs, const json& site) {
+  std::string text;
+  std::map<std::string, std::vector<std::string>> findings;  // each with the names of its runs
+  for (const LeftRun& run : runs) {
+    if (run.result.is_null()) {
+      text += fmt::format("MISSING: {} ({})\n", visible(run.name), visible(run.missing));
+      continue;
+    }
+    if (run.code == ExitCode::ok) continue;
+    const Findings found = findings_of(run.result, {}, site);
+    if (found.code != ExitCode::ok)
+      for (const std::string& line : split(found.text, '\n'))
+        if (!line.empty()) findings[line].push_back(run.name);
+    const ExitCode known = gravest(exit_code(run.result.at("rows")), found.code);
+    if (gravest(known, run.code) != known)
+      findings[ended_with(static_cast<int>(run.code)) + " (its output says why)"].push_back(
+          run.name);
+  }
+  for (const auto& [line, names] : findings) text += fmt::format("{}: {}\n", few_of(names), line);
+  return text;
 }
 
 }  // namespace assay

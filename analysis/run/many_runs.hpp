@@ -32,15 +32,25 @@ std::filesystem::path folder_of_many(const Given& given, const std::string& flag
 Ended wait_for_end(const std::vector<std::string>& command, const std::filesystem::path& log,
                    const std::string& name, std::optional<std::chrono::seconds> limit = {});
 
+/// Writes, as the last file of a run's folder, how the run has ended; ended_with() for an exit
+/// code.
+void write_end(const std::filesystem::path& folder, const std::string& how);
+std::string ended_with(int code);
+/// The exit code that the run in a folder ended with; nothing if it has not ended, or without one.
+std::optional<ExitCode> ended_code(const std::filesystem::path& folder);
+
 /// The time when the result in a run's folder was written; nothing if there is no result.
 using Written = std::optional<std::filesystem::file_time_type>;
 Written written_in(const std::filesystem::path& folder);
+/// The same before a run is started there. Removes what an earlier one has left by write_end().
+Written before_run(const std::filesystem::path& folder);
 
 /// The result in the folder of one of several runs.
 struct LeftRun {
   std::string name;
-  nlohmann::json result;  ///< null if it is missing
-  std::string missing;    ///< why it is missing
+  nlohmann::json result;         ///< null if it is missing
+  std::string missing;           ///< why it is missing
+  ExitCode code = ExitCode::ok;  ///< that it has ended with
 };
 /// Reads the result of a run. `before`: written_in() of the folder before the run began; a result
 /// that was not written since then belongs to an earlier run, and counts as missing.
@@ -54,5 +64,9 @@ LeftRun left_node(const std::filesystem::path& folder, const Written& before,
 
 /// The most severe exit code of the runs; failed (7) if a result is missing.
 ExitCode code_of(const std::vector<LeftRun>& runs);
+
+/// A line for each missing result, and for each finding of a run that did not end with 0
+/// (findings_of), with the names of the runs that have it.
+std::string report_of(const std::vector<LeftRun>& runs, const nlohmann::json& site = nullptr);
 
 }  // namespace assay

@@ -6,9 +6,11 @@
 #include <iostream>
 #include <list>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "analysis/commands.hpp"
+#include "analysis/launch/flags.hpp"
 #include "analysis/run/child.hpp"
 #include "analysis/run/interrupted.hpp"
 #include "analysis/run/many_runs.hpp"
@@ -25,6 +27,7 @@ namespace assay {
 namespace fs = std::filesystem;
 using nlohmann::json;
 using Pair = std::pair<std::string, std::string>;
+using Rounds = std::vector<std::vector<Pair>>;
 
 namespace {
 
@@ -52,6 +55,37 @@ void run_round(const std::vector<Pair>& round, const std::vector<std::string>& w
       for (Child& child : children) child.kill(grace);
       throw Interrupted{number};
     }
+}
+
+/// Round by round, with what remains of `walltime` for each. Returns whether there was time for all
+/// pairs, and lists those that were left out.
+bool run_rounds(const Rounds& rounds, const std::vector<std::string>& words, const fs::path& folder,
+                const std::optional<std::string>& walltime, std::vector<LeftRun>& runs) {
+  using Clock = std::chrono::steady_clock;
+  const auto start = Clock::now();
+  bool all = true;
+  for (std::size_t i = 0; i < rounds.size(); ++i) {
+    std::vector<std::string> own = words;
+    if (walltime) {
+      const auto spent = std::chrono::ceil<std::chrono::seconds>(Clock::now() - start).count();
+      const auto limit = static_cast<std::int64_t>(clock_time("--walltime", *walltime, 1));
+      if (spent >= limit) {
+        all = false;
+        for (const Pair& pair : rounds[i])
+          std::cout << fmt::format("left out: {} (--walltime; --resume runs it)\n",
+                                   visible(name_of(pair)));
+        continue;
+      }
+      own.insert(own.end(), {"--walltime", clock_text(static_cast<std::uint64_t>(limit - spent))});
+    }
+    std::cerr << fmt::format("assay run: round {} of {}, {} pairs\n", i + 1, rounds.size(),
+                             rounds[i].size());
+    std::map<std::string, Written> before;
+    for (const Pair& pair : rounds[i]) before[name_of(pair)] = before_run(folder / name_of(pair));
+    run_round(rounds[i], own, folder);
+    for (const auto& [name, written] : before) runs.push_back(left_run(folder / name, written));
+  }
+  return all;
 }
 
 /// By case: the time of each pair that has one.
@@ -119,9 +153,7 @@ int report_pairs(const std::vector<LeftRun>& runs, double tolerance) {
       slow.push_back(pair);
       lines.push_back({{pair, found.second}, found.first});
     }
-  for (const LeftRun& run : runs)
-    if (run.result.is_null())
-      std::cout << fmt::format("MISSING: {} ({})\n", visible(run.name), visible(run.missing));
+  std::cout << report_of(runs);
   if (!lines.empty()) std::cout << terminal_table({{"slow pair"}, {"slowest case"}}, lines);
   std::cout << by_node(nodes_of(runs), slow)
             << fmt::format("{} of {} pairs are slower than {:g} times the median\n", slow.size(),
@@ -152,7 +184,6 @@ std::vector<std::vector<Pair>> rounds_of_pairs(std::vector<std::string> nodes) {
 }
 
 int run_on_pairs(const Given& given) {
-  refuse_flags(given, {"ranks", "nodes", "against"}, "--pairs", "each run has two nodes");
   const Launcher launcher = named_launcher(given, "--pairs");
   const fs::path folder = folder_of_many(given, "--pairs");
   prepare_parent();
@@ -163,22 +194,19 @@ int run_on_pairs(const Given& given) {
         "--pairs needs two nodes at least (the launcher {} names {}). Get a larger allocation, or "
         "name them with --hosts.",
         launcher.name(), nodes.size()));
-  std::vector<std::string> words = words_of_run(given, {"pairs", "hosts", "out"});
+  launcher.expect_choice_of_nodes("--pairs");
+  std::vector<std::string> words = words_of_run(given, {"pairs", "hosts", "out", "walltime"});
   if (!given.contains("ranks-per-node")) words.insert(words.end(), {"--ranks-per-node", "1"});
-  std::vector<LeftRun> runs;
-  const auto rounds = rounds_of_pairs(nodes);
-  for (std::size_t i = 0; i < rounds.size(); ++i) {
-    std::cerr << fmt::format("assay run: round {} of {}, {} pairs\n", i + 1, rounds.size(),
-                             rounds[i].size());
-    std::map<std::string, Written> before;
-    for (const Pair& pair : rounds[i]) before[name_of(pair)] = written_in(folder / name_of(pair));
-    run_round(rounds[i], words, folder);
-    for (const auto& [name, written] : before) runs.push_back(left_run(folder / name, written));
-  }
+  const Rounds rounds = rounds_of_pairs(nodes);
   std::string names;
-  for (const LeftRun& run : runs) names += run.name + "\n";
-  write_text(folder / pair_list, names);
-  return report_pairs(runs, tolerance_of_pairs(find_suite(*value_of(given, "SUITE"))));
+  for (const std::vector<Pair>& round : rounds)
+    for (const Pair& pair : round) names += name_of(pair) + "\n";
+  write_text(folder / pair_list, names);  // now: a job may be killed before its end
+  std::vector<LeftRun> runs;
+  const bool all = run_rounds(rounds, words, folder, value_of(given, "walltime"), runs);
+  const int code = report_pairs(runs, tolerance_of_pairs(find_suite(*value_of(given, "SUITE"))));
+  return all ? code
+             : static_cast<int>(gravest(static_cast<ExitCode>(code), ExitCode::incomparable));
 }
 
 }  // namespace assay

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 #include <iostream>
 #include <map>
 #include <optional>
@@ -12,11 +11,15 @@
 
 #include "analysis/collect/node_files.hpp"
 #include "analysis/commands.hpp"
+#include "analysis/gather/gather.hpp"
+#include "analysis/gather/node_list.hpp"
 #include "analysis/launch/preflight.hpp"
+#include "analysis/launch/site.hpp"
 #include "analysis/run/child.hpp"
 #include "analysis/run/local_results.hpp"
 #include "analysis/run/many_runs.hpp"
 #include "analysis/text_table.hpp"
+#include "core/base/error.hpp"
 #include "core/base/paths.hpp"
 #include "core/base/text.hpp"
 #include "core/machine/launched.hpp"
@@ -27,6 +30,8 @@ namespace assay {
 namespace fs = std::filesystem;
 
 namespace {
+
+constexpr const char* did_not_answer = "-did-not-answer";  ///< ends the name of an unknown node
 
 /// The hosts that answer, one process on each of `nodes`. CaseError where two are one host, and
 /// where none answers.
@@ -68,19 +73,29 @@ std::set<std::string> expected_nodes(const std::vector<std::string>& allocated,
   std::set<std::string> names(allocated.begin(), allocated.end());
   // An allocation's names may be long ("n1.cluster"), a host's short.
   const auto is_of = [&](const std::string& node) {
-    return std::any_of(answered.begin(), answered.end(), [&](const std::string& host) {
-      return host == node || node.starts_with(host + ".") || host.starts_with(node + ".");
-    });
+    return std::any_of(answered.begin(), answered.end(),
+                       [&](const std::string& host) { return same_host(host, node); });
   };
   std::erase_if(names, is_of);
   // Of a larger allocation nobody knows which nodes were meant; that some are missing is known.
   if (names.size() + answered.size() != nodes) {
     names.clear();
     for (std::size_t node = answered.size() + 1; node <= nodes; ++node)
-      names.insert(fmt::format("node-{}-of-{}-did-not-answer", node, nodes));
+      names.insert(fmt::format("node-{}-of-{}{}", node, nodes, did_not_answer));
   }
   names.insert(answered.begin(), answered.end());
   return names;
+}
+
+/// Adds the nodes of an earlier run in this folder that have no result. Another allocation may not
+/// have them: they stay missing.
+void add_unfinished(std::set<std::string>& expected, const fs::path& folder) {
+  if (!fs::exists(folder / node_list)) return;
+  for (const std::string& node : node_names(folder / node_list, (folder / node_list).string()))
+    if (!node.ends_with(did_not_answer) && !fs::exists(folder / node / "result.json") &&
+        std::none_of(expected.begin(), expected.end(),
+                     [&](const std::string& other) { return same_host(node, other); }))
+      expected.insert(node);
 }
 
 /// The runs, to the end of all; each of them has its own time limits.
@@ -93,19 +108,38 @@ void run_nodes(const std::vector<std::string>& command, const fs::path& log) {
 
 }  // namespace
 
-std::string report_of_nodes(const std::vector<LeftRun>& runs, const fs::path& folder) {
-  std::string text;
-  std::size_t missing = 0;
-  for (const LeftRun& run : runs)
-    if (run.result.is_null()) {
-      ++missing;
-      text += fmt::format("MISSING: {} ({})\n", visible(run.name), visible(run.missing));
-    }
-  return fmt::format(
-      "{0}{1} of {2} nodes have a result\naccept: assay accept {3} --criteria acceptance\none "
-      "file: "
-      "assay gather {3} --node-file {3}/nodes.txt --out {3}.json\n",
-      text, runs.size() - missing, runs.size(), folder.string());
+ExitCode report_nodes(const std::vector<LeftRun>& runs, const fs::path& folder,
+                      const nlohmann::json& site) {
+  const auto missing = std::count_if(runs.begin(), runs.end(),
+                                     [](const LeftRun& run) { return run.result.is_null(); });
+  std::cout << fmt::format(
+                   "{0}{1} of {2} nodes have a result\naccept: assay accept {3} --criteria "
+                   "acceptance\none file: assay gather {3} --out {3}.json\n",
+                   report_of(runs, site), static_cast<std::ptrdiff_t>(runs.size()) - missing,
+                   runs.size(), folder.string())
+            << std::flush;
+  return code_of(runs);
+}
+
+void refuse_beside_many(const Given& given) {
+  const bool per_node = given.contains("per-node"), pairs = given.contains("pairs");
+  if (!per_node && given.contains("local-results"))
+    throw InputError(
+        "--local-results needs --per-node (a single run writes where it is started). Give both.");
+  if (per_node && pairs)
+    throw InputError("--per-node and --pairs are two kinds of runs. Leave one of them out.");
+  if (per_node)
+    refuse_flags(given, {"ranks", "ranks-per-node", "threads-per-rank", "bind", "hosts", "against"},
+                 "--per-node", "every node runs the single-node suite");
+  if (per_node && values_of(given, "nodes").size() > 1)
+    throw InputError(
+        "--nodes with several numbers cannot be used with --per-node (every node runs the suite "
+        "once). Give one number.");
+  if (pairs)
+    refuse_flags(given, {"ranks", "nodes", "against"}, "--pairs", "each run has two nodes");
+  if (per_node || pairs)
+    refuse_flags(given, {"list", "dry-run"}, per_node ? "--per-node" : "--pairs",
+                 "it runs on other nodes");
 }
 
 int run_as_node(Given given, const std::function<int(const Given&)>& run) {
@@ -120,17 +154,15 @@ int run_as_node(Given given, const std::function<int(const Given&)>& run) {
   std::string end;
   try {
     fs::create_directories(folder);
-    end = fmt::format("ended with exit code {}", run(given));
+    end = ended_with(run(given));
   } catch (const std::exception& error) {
     end = error.what();
   }
-  std::ofstream(folder / collecting::end_name) << end << "\n";
+  write_end(folder, end);
   return 0;
 }
 
 int run_on_every_node(const Given& given) {
-  refuse_flags(given, {"ranks", "ranks-per-node", "threads-per-rank", "bind", "hosts", "against"},
-               "--per-node", "every node runs the single-node suite");
   const Launcher launcher = named_launcher(given, "--per-node");
   const fs::path folder = folder_of_many(given, "--per-node");
   const fs::path scratch = folder / "log" / "per-node";
@@ -139,7 +171,8 @@ int run_on_every_node(const Given& given) {
   const std::uint64_t nodes =
       whole_of(given, "nodes", 1, 1'000'000).value_or(std::max<std::size_t>(1, allocated.size()));
   const std::set<std::string> answered = nodes_of_preflight(launcher, nodes, scratch);
-  const std::set<std::string> expected = expected_nodes(allocated, answered, nodes);
+  std::set<std::string> expected = expected_nodes(allocated, answered, nodes);
+  if (given.contains("resume")) add_unfinished(expected, folder);
   std::optional<LocalResults> local;
   if (const auto there = value_of(given, "local-results")) {
     local.emplace(launcher, fs::absolute(*there).lexically_normal(), folder);
@@ -154,24 +187,20 @@ int run_on_every_node(const Given& given) {
   std::cerr << fmt::format("assay run: on {}, into {}/<node>\n",
                            counted(static_cast<std::size_t>(nodes), "node"), written.string());
   std::map<std::string, Written> before;
+  std::string names;
   for (const std::string& node : expected) {
-    before[node] = written_in(folder / node);
-    std::error_code absent;
-    fs::remove(folder / node / collecting::end_name, absent);  // of an earlier run
+    before[node] = before_run(folder / node);
+    names += node + "\n";
   }
+  write_text(folder / node_list, names);  // now: a job may be killed before its end
   run_nodes(command, folder / "log");
   ExitCode code = ExitCode::ok;
   if (local)
     code = local->collect([&] { return answering_nodes(launcher, nodes, scratch); }, nodes);
   std::vector<LeftRun> runs;
-  std::string names;
-  for (const std::string& node : expected) {
+  for (const std::string& node : expected)
     runs.push_back(left_node(folder / node, before.at(node), local ? written / node : fs::path()));
-    names += node + "\n";
-  }
-  write_text(folder / node_list, names);
-  std::cout << report_of_nodes(runs, folder) << std::flush;
-  return static_cast<int>(gravest(code, code_of(runs)));
+  return static_cast<int>(gravest(code, report_nodes(runs, folder, site_document(given))));
 }
 
 }  // namespace assay

@@ -13,6 +13,9 @@
 
 namespace assay {
 
+/// InputError if flags contradict --per-node or --pairs, or these each other.
+void refuse_beside_many(const Given& given);
+
 /// Starts `assay run` on all nodes at the same time through the launcher; each writes into
 /// OUT/<host name>. Prints which nodes have a result, and which are MISSING. Returns the exit code
 /// for the rows of all nodes, or 7 if a node is missing. With --local-results LOCAL each node
@@ -20,11 +23,10 @@ namespace assay {
 /// end.
 int run_on_every_node(const Given& given);
 
-/// File in OUT, written at the end of such a run: the names of all nodes, one per line, including
-/// missing ones.
-inline constexpr const char* node_list = "nodes.txt";
-/// A text for people: which nodes have a result, and why the others are MISSING.
-std::string report_of_nodes(const std::vector<LeftRun>& runs, const std::filesystem::path& folder);
+/// Prints which nodes have a result, why the others are MISSING, and what the runs found
+/// (report_of). Returns the exit code.
+ExitCode report_nodes(const std::vector<LeftRun>& runs, const std::filesystem::path& folder,
+                      const nlohmann::json& site);
 
 /// The process of one node: calls `run` with --out OUT/<host name>, and without the environment
 /// variables of the launcher that started it. Always returns 0, since some launchers end all
@@ -41,7 +43,7 @@ std::vector<std::vector<std::pair<std::string, std::string>>> rounds_of_pairs(
 /// that these have in common.
 int run_on_pairs(const Given& given);
 
-/// File in OUT, written at the end of such a run: the names of all pairs, one per line.
+/// File in OUT, written before the pairs begin: the names of all pairs, one per line.
 inline constexpr const char* pair_list = "pairs.txt";
 /// Prints the pairs that are slower than the median by more than `tolerance` (a fraction), and
 /// their nodes. Returns the exit code.

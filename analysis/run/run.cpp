@@ -20,6 +20,7 @@
 #include "analysis/run/ceiling_bracket.hpp"
 #include "analysis/run/child.hpp"
 #include "analysis/run/interrupted.hpp"
+#include "analysis/run/many_runs.hpp"
 #include "analysis/run/result_file.hpp"
 #include "core/base/error.hpp"
 #include "core/base/paths.hpp"
@@ -237,8 +238,10 @@ std::vector<json> run_side_by_side(std::vector<RunPlan> plans) {
       auto& id = sides[i].announcement["id"].get_ref<std::string&>();
       id += fmt::format("-{}", i);  // begun in one second by one process
     }
-    for (const Side& side : sides)
+    for (const Side& side : sides) {
+      before_run(side.plan.campaign.folder);
       Journal(side.plan.campaign.folder / "journal.jsonl").append(side.announcement);
+    }
     run_rounds(sides);
   } catch (const Interrupted& signal) {
     throw unfinished(sides, fmt::format("stopped by {}", strsignal(signal.signal)));

@@ -11,6 +11,7 @@
 #include "analysis/launch/flags.hpp"
 #include "analysis/launch/site.hpp"
 #include "analysis/run/dry_run.hpp"
+#include "analysis/run/findings.hpp"
 #include "analysis/run/interrupted.hpp"
 #include "analysis/run/lost.hpp"
 #include "analysis/run/per_node.hpp"
@@ -148,7 +149,7 @@ RunPlan plan_of(const Given& given) {
       static_cast<int>(whole_of(given, "launches", 1, 10000).value_or(plan.campaign.launches));
   plan.campaign.seed = whole_of(given, "seed", 0, UINT64_MAX).value_or(1);
   plan.timing = timing_of(given);
-  if (const auto site = value_of(given, "site")) plan.site = Site::load(*site).document();
+  plan.site = site_document(given);
   plan.scale = value_of(given, "scale").value_or("");
   if (given.contains("allocator"))
     plan.allocator = choice_of(given, "allocator", allocator_names());
@@ -187,31 +188,28 @@ RunPlan against(const RunPlan& plan, const std::string& other) {
   return twin;
 }
 
-/// A number that disappears is a finding.
-ExitCode tell_lost(const std::vector<LostRow>& lost, const std::string& where) {
-  for (const LostRow& row : lost)
-    std::cout << fmt::format("lost: {} ({} has a number; here: {})\n", visible(row.id), where,
-                             visible(row.reason));
-  return lost.empty() ? ExitCode::ok : ExitCode::incomparable;
-}
-
-/// What --walltime left no time for.
-ExitCode tell_left_out(const json& result) {
-  const json ids = result.at("run").value("left_out", json::array());
-  for (const json& id : ids)
-    std::cout << fmt::format("left out: {} (--walltime; --resume runs it)\n",
-                             visible(id.get<std::string>()));
-  return ids.empty() ? ExitCode::ok : ExitCode::incomparable;
-}
-
-ExitCode lost_in(const std::vector<json>& results, const RunPlan& plan) {
+/// Prints the table of a finished run and what it found. The exit code of all.
+ExitCode tell(const std::vector<json>& results, const RunPlan& plan) {
+  const std::string folder = plan.campaign.folder.string();
   std::vector<Baseline> baselines;
   for (const std::string& name : plan.baselines) baselines.push_back(Baseline::load(name));
-  ExitCode code = tell_lost(lost_rows(results[0], baselines), "the baseline");
-  if (results.size() > 1)
-    code = gravest(code, tell_lost(lost_rows(results[0], measured_ids(results[1].at("rows"))),
-                                   "the other build"));
-  const auto& rows = results[0].at("rows");
+  const Findings found = findings_of(results[0], baselines, plan.site);
+  std::cout << render_table({{"", results[0]}}, {}, {}) << "\nresult: " << folder
+            << "/result.json\n"
+            << found.text << std::flush;
+  ExitCode code = gravest(exit_code(results[0].at("rows")), found.code);
+  if (results.size() > 1) {
+    const Findings lost = lost_findings(lost_rows(results[0], measured_ids(results[1].at("rows"))),
+                                        "the other build");
+    std::cout << lost.text
+              << fmt::format(
+                     "against: {0}/against/result.json\ncompare: assay compare {0}/against {0} "
+                     "--vary software\n",
+                     folder)
+              << std::flush;
+    code = gravest({code, lost.code, exit_code(results[1].at("rows"))});
+  }
+  const json& rows = results[0].at("rows");
   if (std::none_of(rows.begin(), rows.end(), [](const json& row) { return row["status"] == "ok"; }))
     std::cerr << "assay run: no row was measured (the reasons are in the table).\n";
   return code;
@@ -253,36 +251,16 @@ int run(const Given& given) {
   if (plans.size() > 1) plans[1].campaign.folder = plans[0].campaign.folder / "against";
   const auto history = value_of(given, "guard");
   if (history) check_guard(*history);
-  std::vector<json> results;
+  ExitCode code = ExitCode::ok;
   try {
-    results = run_side_by_side(plans);
-  } catch (const Unfinished& end) {
-    std::cerr << "assay run: " << end.what() << "\n";
-    return static_cast<int>(ExitCode::failed);
-  }
-  const std::string folder = plans[0].campaign.folder.string();
-  std::cout << render_table({{"", results[0]}}, {}, {}) << "\nresult: " << folder << "/result.json"
-            << std::endl;
-  ExitCode code = gravest(exit_code(results[0].at("rows")), tell_left_out(results[0]));
-  if (results.size() > 1) {
-    std::cout << fmt::format(
-        "against: {0}/against/result.json\ncompare: assay compare {0}/against {0} --vary "
-        "software\n",
-        folder);
-    code = gravest(code, exit_code(results[1].at("rows")));
-  }
-  code = gravest(code, lost_in(results, plans[0]));
-  if (plans[0].site.is_object()) {
-    const CeilingVerdict verdict = compare_ceilings(plans[0].site, results[0]);
-    std::cout << verdict.text << std::flush;
-    code = gravest(code, verdict.code);
-  }
-  try {
+    const std::vector<json> results = run_side_by_side(plans);
+    code = tell(results, plans[0]);
     if (history) code = gravest(code, guard(*history, results[0], plans[0]));
   } catch (const Unfinished& end) {
     std::cerr << "assay run: " << end.what() << "\n";
     return static_cast<int>(ExitCode::failed);
   }
+  write_end(plans[0].campaign.folder, ended_with(static_cast<int>(code)));
   return static_cast<int>(code);
 }
 
@@ -290,17 +268,10 @@ int run(const Given& given) {
 int run_or_many(const Given& line) {
   if (line.contains("as-node")) return run_as_node(line, run);  // a node of its own: no launcher
   const Given given = at_site(line);
-  const bool per_node = given.contains("per-node"), pairs = given.contains("pairs");
-  if (!per_node && given.contains("local-results"))
-    throw InputError(
-        "--local-results needs --per-node (a single run writes where it is started). Give both.");
-  if (!per_node && !pairs) return run(given);
-  if (per_node && pairs)
-    throw InputError("--per-node and --pairs are two kinds of runs. Leave one of them out.");
-  refuse_flags(given, {"list", "dry-run"}, per_node ? "--per-node" : "--pairs",
-               "it runs on other nodes");
+  refuse_beside_many(given);
+  if (!given.contains("per-node") && !given.contains("pairs")) return run(given);
   try {
-    return per_node ? run_on_every_node(given) : run_on_pairs(given);
+    return given.contains("per-node") ? run_on_every_node(given) : run_on_pairs(given);
   } catch (const Interrupted& signal) {
     std::cerr << fmt::format(
         "assay run: stopped by {}. Finished rows are kept; continue with the same command and "

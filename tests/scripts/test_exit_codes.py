@@ -107,7 +107,7 @@ class Usage(RunTest):
         files = sorted((SOURCE / "suites").rglob("*.json")) + sorted((SOURCE / "results-schema" / "baselines").glob("*.json"))
         self.assertGreater(len(files), 5)
         self.command(ASSAY, "validate", *files, code=0)
-        for what in ("backends", "benchmarks", "suites", "problems", "baselines", "precisions"):
+        for what in ("backends", "benchmarks", "suites", "criteria", "problems", "baselines", "precisions", "launchers", "sites", "summaries"):
             self.assertNotIn("unusable", self.command(ASSAY, "list", what, code=0).stdout)
 
 

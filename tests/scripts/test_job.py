@@ -3,11 +3,12 @@
 Slurm is tried for real in test_slurm.py; PBS, LSF and Fujitsu's TCS are fakes (fake_batch.py)."""
 import json
 import os
+import re
 import shutil
 import socket
 import unittest
 
-from run_helper import ASSAY, BIN, SOURCE, RunTest
+from run_helper import ASSAY, BIN, SOURCE, RunTest, group
 
 GOLDEN = SOURCE / "tests" / "scripts" / "golden"
 SYSTEMS = ("slurm", "pbs", "lsf", "pjsub")
@@ -19,7 +20,8 @@ class Job(RunTest):
         self.work = self.suite([{"benchmark": "conv", "problem": ["mb1ic8ih8oc8oh8kh3ph1"], "backend": ["reference"], "threads": [1]}])
 
     def job(self, launcher, *words, code=0, env=None):
-        return self.command(ASSAY, "job", self.work, "--launcher", launcher, "--time", "90", "--out", self.out, *words, code=code, env=env)
+        return self.command(ASSAY, "job", self.work, "--launcher", launcher, "--time", "90", "--out", self.out, *words, code=code, env=env,
+                            cwd=self.folder)
 
     def fakes(self):
         """An environment whose batch systems are fakes."""
@@ -38,7 +40,7 @@ class Job(RunTest):
                 self.job(system, "--nodes", 16, "--ranks-per-node", 4, "--threads-per-rank", 12, "--bind", bind, "--queue", "batch",
                          "--account", "ABC123", "--run", "--launches 5", "--setup", self.setup_file())
                 script = (self.out / "job.sh").read_text()
-                for path, name in ((self.out, "OUT"), (self.work, "SUITE"), (BIN.resolve(), "BIN")):
+                for path, name in ((self.out, "OUT"), (self.work, "SUITE"), (BIN.resolve(), "BIN"), (self.folder, "START")):
                     script = script.replace(str(path), name)
                 golden = GOLDEN / f"job-{system}.sh"
                 self.assertEqual(script, golden.read_text(), f"{golden} differs")
@@ -99,6 +101,44 @@ class Job(RunTest):
                         env=environment, code=7)
         self.assertRegex(done.stderr, r"job \S+ has ended without a result.*submits the rest again")
 
+    def test_a_job_ends_as_its_run(self):
+        self.work = self.suite([group(["direct", "hang"])])
+        words = ["--nodes", 1, "--queue", "q", "--account", "a", "--submit", "--run", "--walltime 0:04 --timeout 1000"]
+        done = self.job("pbs", *words, env=self.fakes(), code=6)
+        self.assertRegex(done.stdout, "left out: .*hang")
+
+    def test_nodes_are_handed_on(self):
+        self.job("slurm", "--nodes", 2, "--hosts", "a,b")
+        self.assertIn(" --hosts a,b ", (self.out / "job.sh").read_text())
+        self.job("slurm", "--nodes", "1,2,4", "--ranks-per-node", 2)
+        script = (self.out / "job.sh").read_text()
+        self.assertIn("#SBATCH --nodes=4\n", script)
+        self.assertIn(" --nodes 1,2,4 ", script)
+
+    def test_ranks_of_a_site_are_not_those_of_every_node(self):
+        site = self.folder / "mine.json"
+        site.write_text(json.dumps({"schema": "assay-site/1", "name": "mine", "system": "Mine", "description": "ours", "launcher": "slurm",
+                                    "processes": {"ranks_per_node": 4, "threads_per_rank": 2, "bind": "core"}}))
+        self.job("slurm", "--site", "mine.json", "--nodes", 2, "--run", "--per-node")
+        script = (self.out / "job.sh").read_text()
+        for word in ("ranks-per-node", "threads-per-rank", "bind", "ntasks-per-node"):
+            self.assertNotIn(word, script)
+        self.job("slurm", "--site", "mine.json", "--nodes", 2)
+        self.assertIn("--ranks-per-node 4", (self.out / "job.sh").read_text())
+
+    def test_the_way_in_the_docs(self):
+        """The jobs of "From nothing to an acceptance report" (docs/sites.md), but for --submit, and its site file."""
+        text = (SOURCE / "docs" / "sites.md").read_text()
+        site = self.folder / "mine.json"
+        site.write_text(re.search(r"(?s)```json\n(.*?)```", text)[1])
+        lines = re.findall(r"(?m)^build/bin/assay (job .*) --submit\b", text)
+        self.assertEqual(len(lines), 2)
+        for line in lines:
+            words = [str(site) if word == "mine" else word for word in line.split()]
+            self.command(ASSAY, *words, cwd=self.folder, code=0)
+            script = (self.folder / words[words.index("--out") + 1] / "job.sh").read_text()
+            self.assertIn("module load gcc openmpi", script)
+
     def test_a_refused_submission_is_told(self):
         done = self.job("pbs", "--nodes", 1, "--submit", env=self.fakes(), code=7)  # no queue: the fake site wants one
         self.assertIn("fake qsub: no directive -q q", done.stderr)
@@ -110,6 +150,10 @@ class Job(RunTest):
                 (["--launcher", "slurm", "--time", "soon"], "--time soon is not a time"),
                 (["--launcher", "slurm", "--time", "0"], "--time 0 is not a time"),
                 (["--launcher", "slurm", "--setup", "/none"], "--setup /none cannot be read"),
+                (["--launcher", "slurm", "--run", "--launchs 5"], "--run \"--launchs 5\": unknown flag '--launchs'"),
+                (["--launcher", "slurm", "--nodes", "2", "--run", "--nodes 3"], "--nodes was given more than once"),
+                (["--launcher", "slurm", "--ranks-per-node", "2", "--run", "--per-node"], "--ranks-per-node cannot be used with --per-node"),
+                (["--launcher", "lsf", "--nodes", "2", "--run", "--pairs"], "--pairs cannot be used with the launcher lsf"),
                 (["--launcher", "lsf", "--ranks", "2", "--bind", "socket"], "unknown binding")):
             with self.subTest(words):
                 given = [*words, *([] if "--time" in words else ["--time", "30"])]

@@ -34,6 +34,17 @@ class Launchers(RunTest):
         (self.data / "scripts" / "launchers" / "own.json").write_text(json.dumps({k: v for k, v in launcher.items() if v is not None}))
         return self.environment(ASSAY_DATA_PATH=str(self.data))
 
+    def by_name(self, hosts="{hosts}"):
+        """A launcher's command that has each rank on a node of its own, by its host name."""
+        name_it = 'hostname "$(echo "$0" | cut -d , -f $((SITE_RANK + 1)))" && exec "$@"'
+        return [str(self.start), "{ranks}", "unshare", "--uts", "sh", "-c", name_it, hosts]
+
+    def site(self, **more):
+        file = self.folder / "mine.json"
+        file.write_text(json.dumps({"schema": "assay-site/1", "name": "mine", "system": "Mine", "description": "ours", "launcher": "mpirun",
+                                    **more}))
+        return file
+
     def test_a_site_adds_its_launcher_as_a_file(self):
         env = self.own()
         self.assertIn("ours", self.command(ASSAY, "list", "launchers", env=env, code=0).stdout)
@@ -48,6 +59,7 @@ class Launchers(RunTest):
         done = self.run_suite(suite, "--launcher", "own", "--nodes", 1, "--ranks-per-node", 2, env=self.own(variables=None), code=7)
         self.assertIn("pre-flight failed", done.stderr)
         self.assertIn("the environment variables of the launcher are unknown", done.stderr)
+        self.assertIn(f"the files in {self.data / 'scripts' / 'launchers'}", done.stderr)  # where a file given by its path would have to be
         self.assertEqual(self.journal_rows(), [])
 
     def test_too_few_processes_or_nodes_fail_the_pre_flight(self):
@@ -95,23 +107,16 @@ class Launchers(RunTest):
         self.assertEqual(sum(row["status"] == "ok" for row in self.rows()), 2, "what was finished was not run again")
 
     def test_a_site_without_its_accelerator_measures_nothing(self):
-        site = {"schema": "assay-site/1", "name": "mine", "system": "Mine", "description": "ours", "launcher": "mpirun",
-                "accelerator": {"name": "Imaginary X1", "match": "Imaginary X1"}}
-        file = self.folder / "mine.json"
-        file.write_text(json.dumps(site))
         suite = self.suite([group(["direct"], backend="reference")])
-        done = self.run_suite(suite, "--site", file, code=7)
+        done = self.run_suite(suite, "--site", self.site(accelerator={"name": "Imaginary X1", "match": "Imaginary X1"}), code=7)
         self.assertIn('no backend has a device "Imaginary X1"', done.stderr)
         self.assertEqual(self.journal_rows(), [])
 
     def test_a_site_names_the_system_and_judges_its_ceilings(self):
-        site = {"schema": "assay-site/1", "name": "mine", "system": "Mine", "description": "ours", "launcher": "mpirun",
-                "ceilings": {"source": "a promise", "flops_per_s": {"fp32": 1e18}, "memory_bytes_per_s": 1.0}}
-        file = self.folder / "mine.json"
-        file.write_text(json.dumps(site))
+        site = self.site(ceilings={"source": "a promise", "flops_per_s": {"fp32": 1e18}, "memory_bytes_per_s": 1.0})
         # Data that few sets of buffers carry past any cache, so that it runs cold on every machine, and little arithmetic.
         suite = self.suite([group(["direct"], ["mb16ic8ih64oc8oh64kh1"], backend="reference", cache=["cold"])], ceilings=True)
-        done = self.run_suite(suite, "--site", file, code=4)
+        done = self.run_suite(suite, "--site", site, code=4)
         self.assertRegex(done.stdout, "site mine: peak of fp32: .*below the tolerance of the site")
         self.assertRegex(done.stdout, r"site mine: memory: .* of 1.00 B/s expected")
         result = json.loads((self.out / "result.json").read_text())
@@ -132,6 +137,45 @@ class Launchers(RunTest):
         done = self.run_suite(suite, "--per-node", "--launcher", "own", "--nodes", 2, env=env, code=7)
         self.assertIn("MISSING: node-2-of-2-did-not-answer", done.stdout)
         self.assertIn("1 of 2 nodes have a result", done.stdout)
+        # It stays missing for those who read the folder later, who are told of no list.
+        criteria = self.folder / "criteria.json"
+        criteria.write_text(json.dumps({"schema": "assay-criteria/1", "name": "x", "nodes": "seen",
+                                        "absolute": [{"quantity": "time_s", "at_most": 1000}]}))
+        done = self.command(ASSAY, "accept", self.out, "--criteria", criteria, code=6)
+        self.assertIn("node-2-of-2-did-not-answer: the node has no result", done.stdout)
+        self.command(ASSAY, "accept", self.out / socket.gethostname(), "--criteria", criteria, code=0)  # that node alone
+        fleet = self.folder / "fleet.json"
+        self.assertIn("did-not-answer: MISSING", self.command(ASSAY, "gather", self.out, "--out", fleet, code=6).stderr)
+        self.command(ASSAY, "accept", fleet, "--criteria", criteria, code=6)
+        # As if it had had a name, and the next allocation were without it.
+        with open(self.out / "nodes.txt", "a") as names:
+            names.write("lost1\n")
+        done = self.run_suite(suite, "--per-node", "--launcher", "mpirun", "--resume", code=7)
+        self.assertIn("MISSING: lost1 (nothing was heard of it)", done.stdout)
+        self.assertNotIn("did-not-answer", done.stdout)
+        self.assertIn("lost1", (self.out / "nodes.txt").read_text())
+
+    def test_every_node_of_a_site(self):
+        suite = self.suite([group(["direct"], [SMALL], backend="reference")])
+        words = ["--per-node", "--nodes", 1, "--site"]
+        # Where the site places ranks: every node runs the single-node suite all the same.
+        self.run_suite(suite, *words, self.site(processes={"ranks_per_node": 2, "threads_per_rank": 1, "bind": "core"}), code=0)
+        result = json.loads((self.out / socket.gethostname() / "result.json").read_text())
+        self.assertEqual(result["system"]["name"], "Mine")
+        shutil.rmtree(self.out)
+        done = self.run_suite(suite, *words, self.site(accelerator={"name": "Imaginary X1", "match": "Imaginary X1"}), code=7)
+        self.assertRegex(done.stdout, f'MISSING: {socket.gethostname()} .*no backend has a device "Imaginary X1"')
+
+    def test_a_node_below_its_sites_ceilings_is_named(self):
+        suite = self.suite([group(["direct"], ["mb16ic8ih64oc8oh64kh1"], backend="reference", cache=["cold"])], ceilings=True)
+        site = self.site(ceilings={"source": "a promise", "flops_per_s": {"fp32": 1e18}})
+        done = self.run_suite(suite, "--per-node", "--site", site, code=4)
+        self.assertRegex(done.stdout, f"{socket.gethostname()}: site mine: peak of fp32: .*below the tolerance of the site")
+
+    def test_what_walltime_left_out_on_every_node_is_listed(self):
+        suite = self.suite([group(["direct", "hang"])])
+        done = self.run_suite(suite, "--per-node", "--launcher", "mpirun", "--walltime", "0:04", "--timeout", 1000, code=6)
+        self.assertRegex(done.stdout, f"{socket.gethostname()}: left out: .*hang")
 
     def test_a_result_of_an_earlier_run_is_not_this_ones(self):
         suite = self.suite([group(["direct"], [SMALL], backend="reference")])
@@ -145,11 +189,28 @@ class Launchers(RunTest):
         self.assertIn("0 of 1 nodes have a result", done.stdout)
 
     @unittest.skipIf(os.geteuid() != 0 or shutil.which("unshare") is None, "a UTS namespace for each node needs root")
+    def test_a_pair_on_other_nodes_is_not_measured(self):
+        suite = self.suite([group(["direct"], [SMALL], backend="reference")])
+        command = [*self.by_name("node2,node1"), "env", "ASKED={hosts}"]
+        done = self.run_suite(suite, "--pairs", "--launcher", "own", "--hosts", "node0,node1", "--bind", "none",
+                              env=self.own(command=command, binding={"none": "none"}), code=7)
+        self.assertIn("MISSING: node0+node1", done.stdout)
+        said = (self.out / "log" / "node0+node1.err.txt").read_text()
+        self.assertIn("rank 0 on node2, but the requested nodes are node0,node1", said)
+
+    @unittest.skipIf(os.geteuid() != 0 or shutil.which("unshare") is None, "a UTS namespace for each node needs root")
+    def test_walltime_is_that_of_all_pairs(self):
+        suite = self.suite([group(["hang"])])
+        done = self.run_suite(suite, "--pairs", "--launcher", "own", "--hosts", "node0,node1,node2", "--bind", "none", "--walltime", "0:04",
+                              "--timeout", 1000, env=self.own(command=self.by_name(), binding={"none": "none"}), code=6)
+        self.assertRegex(done.stdout, r"node1\+node2: left out: .*hang")
+        for pair in ("node0+node2", "node0+node1"):
+            self.assertIn(f"left out: {pair} (--walltime; --resume runs it)", done.stdout)
+
+    @unittest.skipIf(os.geteuid() != 0 or shutil.which("unshare") is None, "a UTS namespace for each node needs root")
     def test_a_pair_without_a_result_of_this_run_is_missing(self):
         suite = self.suite([group(["direct"], [SMALL], backend="reference")])
-        # Each rank on a node of its own, by its host name.
-        name_it = 'hostname "node$SITE_RANK" && exec "$@"'
-        nodes = [str(self.start), "{ranks}", "unshare", "--uts", "sh", "-c", name_it, "node"]
+        nodes = self.by_name()
         words = ["--pairs", "--launcher", "own", "--hosts", "node0,node1", "--bind", "none"]
         done = self.run_suite(suite, *words, env=self.own(command=nodes, binding={"none": "none"}), code=0)
         self.assertNotIn("MISSING", done.stdout)
@@ -167,6 +228,7 @@ class Launchers(RunTest):
         suite = self.suite([group(["hang"])])
         process = self.start_suite(suite, "--per-node", "--launcher", "mpirun", "--timeout", 100)
         self.wait_until(lambda: (self.out / socket.gethostname() / "journal.jsonl").exists(), process)
+        self.assertEqual((self.out / "nodes.txt").read_text(), f"{socket.gethostname()}\n")  # even if the job dies now
         done = self.run_suite(suite, "--per-node", "--launcher", "mpirun", code=2)
         self.assertIn("another `assay run` is running", done.stderr)
 
@@ -203,8 +265,10 @@ class Launchers(RunTest):
                                (["--launcher", "pbs"], "PBS_JOBID is not set"),
                                (["--site", "summit"], "Did you mean 'summit-like'?"),
                                (["--walltime", "soon"], "--walltime soon is not a time"),
+                               (["--per-node", "--launcher", "mpirun", "--nodes", "1,2"], "--nodes with several numbers cannot be used"),
                                (["--per-node"], "--per-node needs the name of a launcher"),
-                               (["--pairs", "--launcher", "mpirun"], "--pairs needs two nodes at least")):
+                               (["--pairs", "--launcher", "mpirun"], "--pairs needs two nodes at least"),
+                               (["--pairs", "--launcher", "local", "--hosts", "a,b"], "cannot be used with the launcher local")):
             with self.subTest(words):
                 done = self.run_suite(suite, *words, code=2)
                 self.assertIn(message, done.stderr)

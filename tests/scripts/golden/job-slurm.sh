@@ -9,6 +9,7 @@
 #SBATCH --no-requeue
 #SBATCH --output=OUT/job-%j.txt
 # Written by `assay job`. Submitted again, it runs only what is missing or failed.
+cd START
 module load gcc openmpi
 export OMP_PLACES=cores
 exec BIN/assay run SUITE --launcher slurm --nodes 16 --ranks-per-node 4 --threads-per-rank 12 --bind none --launches 5 --walltime 01:29:00 --out OUT --resume

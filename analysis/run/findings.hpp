@@ -1,0 +1,28 @@
+#pragma once
+// What a finished run tells beside the states of its rows.
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "analysis/run/lost.hpp"
+#include "core/base/error.hpp"
+#include "core/result/baseline.hpp"
+
+namespace assay {
+
+/// A line for each finding, and the most severe exit code of them.
+struct Findings {
+  std::string text;
+  ExitCode code = ExitCode::ok;
+};
+
+/// The cases that --walltime left out, the numbers that `baselines` have and the result lacks (both
+/// 6), and the ceilings compared with those of a site's document (4; null: no site).
+Findings findings_of(const nlohmann::json& result, const std::vector<Baseline>& baselines,
+                     const nlohmann::json& site);
+
+/// The same for numbers that `where` has.
+Findings lost_findings(const std::vector<LostRow>& lost, const std::string& where);
+
+}  // namespace assay

@@ -95,11 +95,15 @@ std::vector<std::string> words_of_run(const Given& given, const fs::path& suite,
                                     name.ends_with(".json") ? launcher.file().string() : name};
   const std::vector<std::string> more = words_of_flag_run(given);
   for (const char* flag :
-       {"site", "ranks", "nodes", "hosts", "ranks-per-node", "threads-per-rank", "bind"})
+       {"site", "ranks", "nodes", "hosts", "ranks-per-node", "threads-per-rank", "bind"}) {
+    const auto values = given.find(flag);
     // The job's nodes are those of all pairs; each run has two.
-    if (const auto values = given.find(flag);
-        values != given.end() && !(has(more, "--pairs") && flag == "nodes"s))
-      words.insert(words.end(), {fmt::format("--{}", flag), join(values->second, ",")});
+    if (values == given.end() || (has(more, "--pairs") && flag == "nodes"s)) continue;
+    if (has(more, fmt::format("--{}", flag)))  // of a list both would count
+      throw InputError(fmt::format(
+          "--{} was given more than once (before --run and in it). Give it before --run.", flag));
+    words.insert(words.end(), {fmt::format("--{}", flag), join(values->second, ",")});
+  }
   words.insert(words.end(), more.begin(), more.end());
   // Time is left for the result, more where it is collected from the nodes; of a short job, half.
   const std::uint64_t limit = clock_time("--time", *value_of(given, "time"), minute);

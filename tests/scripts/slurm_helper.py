@@ -1,4 +1,4 @@
-"""A Slurm cluster of two nodes on this machine, from Debian's packages: its own munge, controller and node daemons, with every key,
+"""A Slurm cluster of some nodes on this machine, from Debian's packages: its own munge, controller and node daemons, with every key,
 socket, port and state in one temporary folder, so that a Slurm of the host is neither seen nor touched. Each node's daemon is in a UTS
 namespace, so that its tasks see a host name of their own."""
 import os
@@ -41,8 +41,8 @@ def free_ports(count):
 class Slurm:
     """The cluster, from `with` to its end. `environment` leads commands to it."""
 
-    def __init__(self, folder, cpus=None):
-        self.folder = pathlib.Path(folder)
+    def __init__(self, folder, nodes=NODES, cpus=None):
+        self.folder, self.nodes = pathlib.Path(folder), nodes
         self.cpus = cpus or os.cpu_count()
         self.daemons = {}
 
@@ -57,13 +57,13 @@ class Slurm:
     def start(self):
         self.folder.mkdir(parents=True, exist_ok=True)
         self.folder.chmod(0o755)  # munge refuses folders that others can write to
-        controller, *ports = free_ports(1 + len(NODES))
+        controller, *ports = free_ports(1 + len(self.nodes))
         self.socket = self.folder / "munge" / "socket"
         self.write_configuration(controller, ports)
         self.environment = {**os.environ, "SLURM_CONF": str(self.folder / "slurm.conf")}
         self.start_munge()
         self.daemon("slurmctld", find("slurmctld"), "-D", "-i")
-        for node in NODES:
+        for node in self.nodes:
             self.start_node(node)
         self.wait_for(self.all_idle, "the nodes are idle")
 
@@ -80,10 +80,10 @@ class Slurm:
                  "OverTimeLimit=0", "MinJobAge=300", "JobAcctGatherType=jobacct_gather/none",
                  "AccountingStorageType=accounting_storage/none"]
         lines += [f"NodeName={node} NodeHostname={socket.gethostname()} NodeAddr=127.0.0.1 Port={port} CPUs={self.cpus} State=UNKNOWN"
-                  for node, port in zip(NODES, ports)]
-        lines.append(f"PartitionName=debug Nodes={','.join(NODES)} Default=YES MaxTime=INFINITE OverSubscribe=NO State=UP")
+                  for node, port in zip(self.nodes, ports)]
+        lines.append(f"PartitionName=debug Nodes={','.join(self.nodes)} Default=YES MaxTime=INFINITE OverSubscribe=NO State=UP")
         (self.folder / "slurm.conf").write_text("\n".join(lines) + "\n")
-        for folder in ("state", *(f"tmp-{node}" for node in NODES)):
+        for folder in ("state", *(f"tmp-{node}" for node in self.nodes)):
             (self.folder / folder).mkdir(exist_ok=True)
 
     def start_munge(self):
@@ -139,7 +139,7 @@ class Slurm:
         return done.stdout + done.stderr
 
     def all_idle(self):
-        return sorted(self.output("sinfo", "-h", "-N", "-o", "%N %t").split("\n")) == sorted(["", *(f"{node} idle" for node in NODES)])
+        return sorted(self.output("sinfo", "-h", "-N", "-o", "%N %t").split("\n")) == sorted(["", *(f"{node} idle" for node in self.nodes)])
 
     def state_of(self, job):
         """PENDING, RUNNING, COMPLETED, TIMEOUT, … of a job's number."""

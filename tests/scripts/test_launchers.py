@@ -140,7 +140,7 @@ class Launchers(RunTest):
         # It stays missing for those who read the folder later, who are told of no list.
         criteria = self.folder / "criteria.json"
         criteria.write_text(json.dumps({"schema": "assay-criteria/1", "name": "x", "nodes": "seen",
-                                        "absolute": [{"quantity": "time_s", "at_most": 1000}]}))
+                                        "absolute": [{"rows": ".", "quantity": "time_s", "at_most": 1000}]}))
         done = self.command(ASSAY, "accept", self.out, "--criteria", criteria, code=6)
         self.assertIn("node-2-of-2-did-not-answer: the node has no result", done.stdout)
         self.command(ASSAY, "accept", self.out / socket.gethostname(), "--criteria", criteria, code=0)  # that node alone

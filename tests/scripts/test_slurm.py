@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # full
-"""A real Slurm of two nodes on this machine (slurm_helper.py): srun, sbatch, a time limit that ends a job, a node that is lost."""
+"""A real Slurm of two and of three nodes on this machine (slurm_helper.py): srun, sbatch, a time limit that ends a job, a node that
+is lost, and the way from nothing to an acceptance report."""
 import json
 import os
 import signal
@@ -14,11 +15,13 @@ ALLREDUCE = {"benchmark": "collectives", "bytes": [1024], "transport": ["mpi"], 
 PROBLEMS = [f"mb{n}ic8ih8oc8oh8kh3ph1" for n in range(1, 5)]
 
 
-class SlurmTest(RunTest):
+class Cluster(RunTest):
+    nodes = NODES
+
     def setUp(self):
         super().setUp()
         self.assertIsNone(why_not())
-        self.cluster = self.enterContext(Slurm(self.folder / "slurm"))
+        self.cluster = self.enterContext(Slurm(self.folder / "slurm", self.nodes))
 
     def enterContext(self, manager):  # Python 3.11 has it
         result = manager.__enter__()
@@ -28,6 +31,8 @@ class SlurmTest(RunTest):
     def on_cluster(self, **more):
         return {**self.environment(**more), "SLURM_CONF": self.cluster.environment["SLURM_CONF"]}
 
+
+class TwoNodes(Cluster):
     def within(self, *words, nodes=2, env=None, code=None):
         """A command within an allocation of nodes."""
         return self.command(find("salloc"), "--nodes", nodes, "--exclusive", "--quiet", *words, env=env or self.on_cluster(), code=code)
@@ -47,6 +52,10 @@ class SlurmTest(RunTest):
         environments = json.loads((self.out / "result.json").read_text())["environments"]
         hosts = [environments[row["environment"]].get("rank_hosts") for row in rows if row["parameters"].get("nodes") == 2]
         self.assertEqual(hosts, [list(NODES)])
+        self.within(ASSAY, "run", self.suite([ALLREDUCE]), "--launcher", "slurm", "--nodes", "1,2", "--ranks-per-node", 1, "--bind", "none",
+                    "--out", self.folder / "list", code=0)
+        rows = json.loads((self.folder / "list" / "result.json").read_text())["rows"]
+        self.assertEqual(sorted((row["parameters"]["ranks"], row["parameters"]["nodes"]) for row in rows), [(1, 1), (2, 2)])
 
     @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "one core")
     def test_the_binding_is_read_back(self):
@@ -140,6 +149,47 @@ class SlurmTest(RunTest):
             except OSError:  # ended meanwhile
                 pass
         self.cluster.daemons.pop(node).wait()
+
+
+class ThreeNodes(Cluster):
+    """As many as acceptance needs: it compares a node with the others."""
+    nodes = (*NODES, "assaynode3")
+
+    def job(self, suite, kind, code):
+        out = self.folder / kind.strip("-")
+        done = self.command(ASSAY, "job", suite, "--site", self.site, "--nodes", 3, "--time", 10, "--run", kind, "--out", out, "--submit",
+                            env=self.on_cluster())
+        said = [file.read_text() for file in sorted(out.glob("job-*.txt"))]
+        self.assertIn(done.returncode, code, f"{done.stdout}{done.stderr}\n{said}")
+        return done.stdout
+
+    def accept(self, code):
+        acceptance = self.folder / "acceptance.json"
+        done = self.command(ASSAY, "accept", self.folder / "per-node", "--criteria", "acceptance", "--format", "json", "--out", acceptance)
+        self.assertIn(done.returncode, code, done.stderr)
+        return json.loads(acceptance.read_text())
+
+    def test_from_nothing_to_an_acceptance_report(self):
+        """The commands of docs/sites.md, with suites of a moment. The nodes share this machine's cores: which is slow is chance."""
+        self.site = self.folder / "mine.json"
+        self.site.write_text(json.dumps({"schema": "assay-site/1", "name": "mine", "system": "Three nodes", "description": "x",
+                                         "launcher": "slurm", "queue": "debug", "setup": ["export ASSAY_SETUP=1"],
+                                         "processes": {"ranks_per_node": 1, "bind": "none"}}))
+        said = self.job(self.suite([group(["direct"], PROBLEMS, backend="reference")]), "--per-node", (0,))
+        self.assertIn("3 of 3 nodes have a result", said)
+        said = self.job(self.suite([ALLREDUCE], name="links"), "--pairs", (0, 4))
+        self.assertIn("of 3 pairs are slower", said)
+        document = self.accept((0, 4, 5))
+        self.assertIsNone(document["not_compared"])
+        self.assertEqual([(node["node"], len(node["rows"])) for node in document["nodes"]], [(node, len(PROBLEMS)) for node in self.nodes])
+        page = self.folder / "report.html"
+        self.command(ASSAY, "report", self.folder / "per-node", self.folder / "acceptance.json", "--out", page, code=0)
+        for text in (*self.nodes, "Three nodes"):
+            self.assertIn(text, page.read_text())
+        # A node's result is lost: it is missing, although nobody gives a list.
+        (self.folder / "per-node" / self.nodes[2] / "result.json").unlink()
+        document = self.accept((6,))
+        self.assertEqual({node["node"]: node["reason"] for node in document["nodes"]}[self.nodes[2]], "the node has no result")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@
 
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
+#include <omp.h>
 
 #include <algorithm>
 
@@ -16,66 +17,112 @@ namespace assay::recurrent::HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
-using Wide = HWY_CAPPED(double, 8);
+constexpr std::int64_t most_lanes = 8;
+using Wide = HWY_CAPPED(double, most_lanes);
 using Narrow = hn::Rebind<float, Wide>;
 
-constexpr std::int64_t columns = 32, rows_at_once = 4;
-/// Part of the reduction whose columns of b stay in the second-level cache.
-constexpr std::int64_t depth = 1024;
+/// A tile of c that one thread computes has `tallest` rows and `widest` columns at most.
+constexpr std::int64_t tallest = 256, widest = 256, narrowest = 32;
+/// Terms that are added together: their part of b stays in the second-level cache.
+constexpr std::int64_t depth = 128;
+constexpr std::int64_t rows_at_once = 4;
+/// From one strip to the next in memory: strips that lie a multiple of 4 KiB apart would take the
+/// same lines of the first-level cache.
+constexpr std::int64_t between_strips = 8;
+
+std::int64_t quotient_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 HWY_INLINE hn::Vec<Wide> load(const double* from) { return hn::LoadU(Wide(), from); }
 HWY_INLINE hn::Vec<Wide> load(const float* from) {
   return hn::PromoteTo(Wide(), hn::LoadU(Narrow(), from));
 }
 
-/// A block of b, widened: [k][columns].
+/// Columns of a strip.
+std::int64_t strip_columns() { return 2 * static_cast<std::int64_t>(hn::Lanes(Wide())); }
+/// From one strip to the next.
+std::int64_t strip_distance() { return depth * strip_columns() + between_strips; }
+
+/// Widens b[k][width] to strips of two vectors, [strip][k][columns]. Rows of b are read from one
+/// end to the other, as memory likes it: a step of the recurrence reads every weight for a few
+/// FLOPs.
 template <class T>
 void widen(const T* b, std::int64_t ldb, std::int64_t k, std::int64_t width, double* to) {
-  for (std::int64_t i = 0; i < k; ++i) {
-    for (std::int64_t j = 0; j < width; ++j)
-      to[i * columns + j] = static_cast<double>(b[i * ldb + j]);
-    for (std::int64_t j = width; j < columns; ++j) to[i * columns + j] = 0;
-  }
-}
-
-/// sums[4][columns] = a[4 x k] panel[k x columns]; rows of `a` may be the same one. Eight sums hide
-/// the latency of multiply-adds, and fit with their operands into 16 registers.
-void block(const double* const (&a)[rows_at_once], const double* panel, std::int64_t k,
-           double* sums) {
   const Wide d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  for (std::int64_t from = 0; from < columns; from += 2 * lanes) {
-    auto s00 = hn::Zero(d), s01 = s00, s10 = s00, s11 = s00, s20 = s00, s21 = s00, s30 = s00,
-         s31 = s00;
-    for (std::int64_t i = 0; i < k; ++i) {
-      const auto b0 = load(panel + i * columns + from),
-                 b1 = load(panel + i * columns + from + lanes);
-      auto x = hn::Set(d, a[0][i]);
-      s00 = hn::MulAdd(x, b0, s00);
-      s01 = hn::MulAdd(x, b1, s01);
-      x = hn::Set(d, a[1][i]);
-      s10 = hn::MulAdd(x, b0, s10);
-      s11 = hn::MulAdd(x, b1, s11);
-      x = hn::Set(d, a[2][i]);
-      s20 = hn::MulAdd(x, b0, s20);
-      s21 = hn::MulAdd(x, b1, s21);
-      x = hn::Set(d, a[3][i]);
-      s30 = hn::MulAdd(x, b0, s30);
-      s31 = hn::MulAdd(x, b1, s31);
+  const std::int64_t lanes = strip_columns() / 2, strip = strip_columns();
+  const std::int64_t whole = width / strip * strip;
+  for (std::int64_t i = 0; i < k; ++i) {
+    const T* const row = b + i * ldb;
+    double* at = to + i * strip;
+    for (std::int64_t j = 0; j < whole; j += strip, at += strip_distance()) {
+      hn::StoreU(load(row + j), d, at);
+      hn::StoreU(load(row + j + lanes), d, at + lanes);
     }
-    const auto put = [&](std::int64_t row, hn::Vec<Wide> first, hn::Vec<Wide> second) HWY_ATTR {
-      hn::StoreU(first, d, sums + row * columns + from);
-      hn::StoreU(second, d, sums + row * columns + from + lanes);
-    };
-    put(0, s00, s01);
-    put(1, s10, s11);
-    put(2, s20, s21);
-    put(3, s30, s31);
+    if (whole == width) continue;
+    for (std::int64_t j = 0; j < strip; ++j)
+      at[j] = whole + j < width ? static_cast<double>(row[whole + j]) : 0;
   }
 }
 
-void put(const double* sums, std::int64_t width, double* c, bool add) {
-  for (std::int64_t j = 0; j < width; ++j) c[j] = add ? c[j] + sums[j] : sums[j];
+/// c[rows][width] += a[rows][k] strip[k][columns], for up to 4 rows and the columns of a strip.
+/// Eight sums hide the latency of multiply-adds, and fit with their operands into 16 registers.
+void block(std::int64_t rows, std::int64_t width, std::int64_t k, const double* a, std::int64_t lda,
+           const double* strip, double* c, std::int64_t ldc) {
+  const Wide d;
+  const std::int64_t columns = strip_columns(), lanes = columns / 2;
+  const auto row_of = [&](std::int64_t row) { return a + std::min(row, rows - 1) * lda; };
+  const double *const a0 = row_of(0), *const a1 = row_of(1), *const a2 = row_of(2),
+                      *const a3 = row_of(3);
+  auto s00 = hn::Zero(d), s01 = s00, s10 = s00, s11 = s00, s20 = s00, s21 = s00, s30 = s00,
+       s31 = s00;
+  for (std::int64_t i = 0; i < k; ++i) {
+    const auto b0 = load(strip + i * columns), b1 = load(strip + i * columns + lanes);
+    auto x = hn::Set(d, a0[i]);
+    s00 = hn::MulAdd(x, b0, s00);
+    s01 = hn::MulAdd(x, b1, s01);
+    x = hn::Set(d, a1[i]);
+    s10 = hn::MulAdd(x, b0, s10);
+    s11 = hn::MulAdd(x, b1, s11);
+    x = hn::Set(d, a2[i]);
+    s20 = hn::MulAdd(x, b0, s20);
+    s21 = hn::MulAdd(x, b1, s21);
+    x = hn::Set(d, a3[i]);
+    s30 = hn::MulAdd(x, b0, s30);
+    s31 = hn::MulAdd(x, b1, s31);
+  }
+  const auto add = [&](std::int64_t row, hn::Vec<Wide> first, hn::Vec<Wide> second) HWY_ATTR {
+    if (row >= rows) return;
+    double* const to = c + row * ldc;
+    if (width == columns) {
+      hn::StoreU(hn::Add(hn::LoadU(d, to), first), d, to);
+      hn::StoreU(hn::Add(hn::LoadU(d, to + lanes), second), d, to + lanes);
+      return;
+    }
+    double sums[2 * most_lanes];
+    hn::StoreU(first, d, sums);
+    hn::StoreU(second, d, sums + lanes);
+    for (std::int64_t j = 0; j < width; ++j) to[j] += sums[j];
+  };
+  add(0, s00, s01);
+  add(1, s10, s11);
+  add(2, s20, s21);
+  add(3, s30, s31);
+}
+
+/// A tile of c. Each strip stays in the first-level cache while all rows of a are multiplied by it.
+template <class T>
+void tile(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, std::int64_t lda,
+          const T* b, std::int64_t ldb, double* c, std::int64_t ldc, bool add) {
+  alignas(64) static thread_local double strips[(depth + between_strips) * widest];
+  const std::int64_t columns = strip_columns();
+  for (std::int64_t r = 0; r < m && !add; ++r) std::fill_n(c + r * ldc, n, 0.0);
+  for (std::int64_t from = 0; from < k; from += depth) {
+    const std::int64_t part = std::min(depth, k - from);
+    widen(b + from * ldb, ldb, part, n, strips);
+    for (std::int64_t j = 0; j < n; j += columns)
+      for (std::int64_t r = 0; r < m; r += rows_at_once)
+        block(std::min(rows_at_once, m - r), std::min(columns, n - j), part, a + r * lda + from,
+              lda, strips + j / columns * strip_distance(), c + r * ldc + j, ldc);
+  }
 }
 
 /// Columns of a result that stay in the first cache while all rows of b are read.
@@ -126,8 +173,9 @@ void few_rows(std::int64_t width, std::int64_t k, const double* a, std::int64_t 
 template <class T>
 void product(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, std::int64_t lda,
              const T* b, std::int64_t ldb, double* c, std::int64_t ldc, bool add) {
+  // Some 0.1 ms: threads that wait for processors of a busy machine take longer to wake.
   const bool worthwhile =
-      static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) > 1e5;
+      static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) > 1e6;
   if (m <= 2) {
 #pragma omp parallel for schedule(static) if (worthwhile)
     for (std::int64_t first = 0; first < n; first += narrow_columns)
@@ -135,27 +183,17 @@ void product(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, st
                                                  b + first, ldb, c + first, ldc, add);
     return;
   }
-  const std::int64_t panels = (n + columns - 1) / columns;
-#pragma omp parallel if (worthwhile)
-  {
-    alignas(64) static thread_local double panel[depth * columns];
-    alignas(64) double sums[rows_at_once * columns];
-#pragma omp for schedule(static)
-    for (std::int64_t p = 0; p < panels; ++p) {
-      const std::int64_t first = p * columns, width = std::min(columns, n - first);
-      for (std::int64_t from = 0; from < k || from == 0; from += depth) {
-        const std::int64_t part = std::min(depth, k - from);
-        widen(b + from * ldb + first, ldb, part, width, panel);
-        for (std::int64_t r = 0; r < m; r += rows_at_once) {
-          const double* at[rows_at_once];
-          for (std::int64_t i = 0; i < rows_at_once; ++i)
-            at[i] = a + std::min(r + i, m - 1) * lda + from;
-          block(at, panel, part, sums);
-          for (std::int64_t i = 0; i < std::min(rows_at_once, m - r); ++i)
-            put(sums + i * columns, width, c + (r + i) * ldc + first, add || from > 0);
-        }
-      }
-    }
+  // As many tiles for each thread as for any other.
+  const std::int64_t down = quotient_up(m, tallest), threads = omp_get_max_threads(),
+                     each = quotient_up(n * down, threads * widest),
+                     share = quotient_up(n * down, threads * each),
+                     columns = std::min(quotient_up(share, narrowest) * narrowest, widest),
+                     across = quotient_up(n, columns);
+#pragma omp parallel for schedule(static) if (worthwhile)
+  for (std::int64_t i = 0; i < down * across; ++i) {
+    const std::int64_t row = i / across * tallest, column = i % across * columns;
+    tile(std::min(tallest, m - row), std::min(columns, n - column), k, a + row * lda, lda,
+         b + column, ldb, c + row * ldc + column, ldc, add);
   }
 }
 

@@ -42,6 +42,10 @@ TEST(RnnGemm, IsThePlainSumForEveryShape) {
           expect_product<float>(m, n, k, add, draw);
           expect_product<double>(m, n, k, add, draw);
         }
+  for (const bool add : {false, true}) {  // several tiles one below the other
+    expect_product<float>(515, 300, 130, add, draw);
+    expect_product<double>(515, 300, 130, add, draw);
+  }
 }
 
 TEST(RnnGemm, OfNoTermsIsZero) {

@@ -106,7 +106,8 @@ class RnnOracle final : public Oracle {
                             sums::drops_digits(problem_.precision(), executed)};
     if (is_weights(output)) {
       if (!known_->weights)
-        known_->weights = weight_gradients(problem_, *known_->parameters, inputs, products);
+        known_->weights = weight_gradients(problem_, *known_->parameters, inputs, products,
+                                           rows_in_memory(problem_));
       for (std::size_t i = 0; i < indices.size(); ++i)
         expected[i] = bounds(weight(output, indices[i]));
       return;

@@ -67,17 +67,22 @@ Recurrence::Recurrence(const RnnProblem& problem, const Parameters& parameters,
       inputs_(inputs),
       products_(products),
       shape_(problem.shape()),
-      rows_(std::move(rows)),
-      count_(static_cast<std::int64_t>(rows_.size())),
       u_stored_(size_of(storage(problem.precision())) == 2
                     ? unit_roundoff(storage(problem.precision()))
                     : 0),
       walks_(place(shape_.layers * shape_.directions)),
-      between_(place(shape_.layers + 1)) {}
+      between_(place(shape_.layers + 1)) {
+  select(std::move(rows));
+}
+
+void Recurrence::select(std::vector<std::int64_t> rows) {
+  rows_ = std::move(rows);
+  count_ = static_cast<std::int64_t>(rows_.size());
+}
 
 Field Recurrence::state(const char* name, std::int64_t layer, std::int64_t direction) const {
   Field out;
-  out.resize(count_ * shape_.hidden);
+  out.clear(count_ * shape_.hidden);
   const Values& values = inputs_.find(name)->second;
   for (std::int64_t r = 0; r < count_; ++r)
     values.fill(
@@ -88,7 +93,7 @@ Field Recurrence::state(const char* name, std::int64_t layer, std::int64_t direc
 
 Field Recurrence::sequence(const char* name, std::int64_t width) const {
   Field out;
-  out.resize(shape_.steps * count_ * width);
+  out.clear(shape_.steps * count_ * width);
   const Values& values = inputs_.find(name)->second;
 #pragma omp parallel for if (shape_.steps * count_ * width > worth_threads)
   for (std::int64_t t = 0; t < shape_.steps; ++t)
@@ -167,6 +172,7 @@ void Recurrence::forward(std::int64_t layer, std::int64_t direction) {
   if (G == 3) walk.aside.resize(T * R * H);
   const auto begin = [&](Field& field, const Field& first) {
     std::copy(first.value.begin(), first.value.end(), field.value.begin());
+    std::fill_n(field.variance.begin(), first.value.size(), 0.0);
   };
   begin(walk.h, state("src_iter", layer, direction));
   if (lstm) begin(walk.c, state("src_iter_c", layer, direction));
@@ -197,7 +203,7 @@ void Recurrence::sum_products(Walk& walk, std::int64_t at, std::int64_t k) {
   add_recurrent(walk.h, from, at, 0, G == 3 ? 2 : G, sums_, G * H);
   if (cell == RnnCell::gru_lbr) {
     Field inner;
-    inner.resize(R * H);
+    inner.clear(R * H);
     add_recurrent(walk.h, from, at, 2, 1, inner, H);
     for (std::int64_t i = 0; i < R * H; ++i)
       walk.aside.set(from + i, inner[i] + exact(bias[place(3 * H + i % H)]));

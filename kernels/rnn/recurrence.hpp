@@ -26,7 +26,12 @@ struct Parameters {
 /// An array of numbers with variances. The values are contiguous, as products need them.
 struct Field {
   std::vector<double> value, variance;
+  /// What it holds then is not defined: long sequences need gigabytes, which are not written twice.
   void resize(std::int64_t count) {
+    value.resize(static_cast<std::size_t>(count));
+    variance.resize(static_cast<std::size_t>(count));
+  }
+  void clear(std::int64_t count) {
     value.assign(static_cast<std::size_t>(count), 0);
     variance.assign(static_cast<std::size_t>(count), 0);
   }
@@ -56,6 +61,8 @@ class Recurrence {
   /// `rows`: indices of rows of the batch. `inputs` have the names of RnnProblem::tensors().
   Recurrence(const RnnProblem& problem, const Parameters& parameters, const Inputs& inputs,
              const Products& products, std::vector<std::int64_t> rows);
+  /// Takes other rows, in the memory of those before.
+  void select(std::vector<std::int64_t> rows);
   void forward();
   /// Call it after forward(). `wants_input`: also compute diff_input().
   void backward(bool wants_input);

@@ -27,7 +27,7 @@ void Recurrence::backward(bool wants_input) {
     for (std::int64_t d = 0; d < shape_.directions; ++d) backward(l, d, above);
     if (l == 0 && !wants_input) return;
     Field below;
-    below.resize(shape_.steps * count_ * problem_.inputs_of(l));
+    below.clear(shape_.steps * count_ * problem_.inputs_of(l));
     for (std::int64_t d = 0; d < shape_.directions; ++d) add_diff_inputs(walk(l, d), l, d, below);
     above = std::move(below);
   }
@@ -84,7 +84,7 @@ void Recurrence::backward(std::int64_t layer, std::int64_t direction, const Fiel
                     stored(diff_h_[r * H + j] +
                                above[((time(k, direction) * R + r) * D + direction) * H + j],
                            u_stored_));
-    arriving_.resize(R * H);
+    arriving_.clear(R * H);
     backward_step(walk, k);
     const std::int64_t from = k * R * G * H, stride = G * H;
     switch (shape_.cell) {
@@ -155,7 +155,7 @@ void Recurrence::backward_step(Walk& walk, std::int64_t k) {
 void Recurrence::finish_gru_backward(Walk& walk, std::int64_t at, std::int64_t k) {
   const std::int64_t H = shape_.hidden, R = count_;
   Field product;  // gradient of r*h
-  product.resize(R * H);
+  product.clear(R * H);
   add_transposed(walk.diff, k * R * 3 * H + 2 * H, 3 * H, at, 2, 1, product);
 #pragma omp parallel for if (R * H > worth_threads / 4)
   for (std::int64_t i = 0; i < R * H; ++i) {

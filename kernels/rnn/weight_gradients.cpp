@@ -147,8 +147,20 @@ std::vector<std::int64_t> compared_rows(const RnnProblem& problem, std::int64_t 
   return chosen;
 }
 
+std::int64_t rows_in_memory(const RnnProblem& problem) {
+  const RnnShape& s = problem.shape();
+  const double row_bytes =
+      16.0 * static_cast<double>(s.steps * s.layers * s.directions) *
+      static_cast<double>((2 * s.gates() + 4) * s.hidden + problem.inputs_of(0));
+  const double memory =
+      std::min(most_bytes, part_of_memory * static_cast<double>(memory_available()));
+  return static_cast<std::int64_t>(
+      std::clamp(memory / row_bytes, 1.0, static_cast<double>(s.batch)));
+}
+
 WeightGradients weight_gradients(const RnnProblem& problem, const Parameters& parameters,
-                                 const Inputs& inputs, const Products& products) {
+                                 const Inputs& inputs, const Products& products,
+                                 std::int64_t rows_at_once) {
   const RnnShape& s = problem.shape();
   const std::int64_t both = s.layers * s.directions, columns = s.gates() * s.hidden;
   WeightGradients all;
@@ -174,18 +186,15 @@ WeightGradients weight_gradients(const RnnProblem& problem, const Parameters& pa
     if (above.keeps(row)) contributing.push_back(row);
   const auto count = static_cast<std::int64_t>(contributing.size());
   const double rounding = products.variance(static_cast<double>(s.steps * count));
-  const double row_bytes =
-      16.0 * static_cast<double>(s.steps * both) *
-      static_cast<double>((2 * s.gates() + 4) * s.hidden + problem.inputs_of(0));
-  const double memory =
-      std::min(most_bytes, part_of_memory * static_cast<double>(memory_available()));
-  const auto at_once =
-      static_cast<std::int64_t>(std::clamp(memory / row_bytes, 1.0, static_cast<double>(count)));
-  const std::int64_t parts = (count + at_once - 1) / at_once;
-  for (std::int64_t part = 0; part < parts; ++part) {
+  const std::int64_t parts = (count + rows_at_once - 1) / rows_at_once,
+                     each = (count + parts - 1) / parts;
+  const auto rows_from = [&](std::int64_t first) {
     const auto begin = contributing.begin();
-    Recurrence some(problem, parameters, inputs, products,
-                    {begin + count * part / parts, begin + count * (part + 1) / parts});
+    return std::vector(begin + first, begin + std::min(first + each, count));
+  };
+  Recurrence some(problem, parameters, inputs, products, rows_from(0));
+  for (std::int64_t first = 0; first < count; first += each) {
+    some.select(rows_from(first));
     some.forward();
     some.backward(false);
     for (std::int64_t i = 0; i < both; ++i)

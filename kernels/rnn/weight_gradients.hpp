@@ -22,7 +22,12 @@ struct WeightGradients {
   std::vector<WeightGradient> layer, iter, bias;  ///< by [layer * D + direction]
 };
 
+/// Rows of the batch whose states fit together into the part of the memory that is for them.
+std::int64_t rows_in_memory(const RnnProblem& problem);
+
+/// The recurrences of `rows_at_once` rows of the batch are in memory together.
 WeightGradients weight_gradients(const RnnProblem& problem, const Parameters& parameters,
-                                 const Inputs& inputs, const Products& products);
+                                 const Inputs& inputs, const Products& products,
+                                 std::int64_t rows_at_once);
 
 }  // namespace assay::recurrent

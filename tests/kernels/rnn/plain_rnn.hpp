@@ -1,6 +1,6 @@
 #pragma once
 // A recurrent network written down a second time, as simply as can be: forward alone. Its gradients
-// are differences.
+// are differences. And inputs for it.
 
 #include <cmath>
 #include <map>
@@ -12,6 +12,16 @@
 namespace assay::rnn_test {
 
 using Arrays = std::map<std::string, std::vector<double>>;
+
+/// Random inputs, scaled as the oracle wants them.
+inline Inputs make_inputs(const RnnProblem& problem, const Oracle& oracle, std::uint64_t seed) {
+  Inputs inputs;
+  for (const TensorSpec& spec : problem.tensors())
+    if (spec.role == Role::input)
+      inputs.emplace(spec.name, Values(Values::Kind::mantissa, seed, spec.name, spec.type, 0)
+                                    .scaled(oracle.scale_exponent(spec)));
+  return inputs;
+}
 
 inline double& at(Arrays& arrays, const std::string& name, std::int64_t index) {
   return arrays[name].at(static_cast<std::size_t>(index));

@@ -11,15 +11,6 @@ namespace {
 
 using namespace rnn_test;
 
-Inputs make_inputs(const RnnProblem& problem, const Oracle& oracle, std::uint64_t seed) {
-  Inputs inputs;
-  for (const TensorSpec& spec : problem.tensors())
-    if (spec.role == Role::input)
-      inputs.emplace(spec.name, Values(Values::Kind::mantissa, seed, spec.name, spec.type, 0)
-                                    .scaled(oracle.scale_exponent(spec)));
-  return inputs;
-}
-
 Arrays arrays_of(const RnnProblem& problem, const Inputs& inputs) {
   Arrays arrays;
   for (const TensorSpec& spec : problem.tensors()) {

@@ -84,6 +84,24 @@ TEST(RnnSuites, RunEveryProblemWithBothInputs) {
       expand_suite(rnn_benchmark(), read_suite(find_suite("smoke")), "smoke", plugins).empty());
 }
 
+/// Verifying it takes longer than the 20 times max_time after which `assay run` kills a case.
+TEST(RnnSuites, GiveTheLongGruTimeToBeVerified) {
+  Plugins plugins({std::filesystem::path(ASSAY_BUILD_DIR) / "lib" / "assay"});
+  std::set<std::string> found;
+  for (const std::string& name : suite_names()) {
+    const json suite = read_suite(find_suite(name));
+    for (const Case& one : expand_suite(rnn_benchmark(), suite, name, plugins)) {
+      const RnnShape shape = parse_rnn(one.settings.at("problem"));
+      if (shape.steps * shape.batch * shape.hidden < 1500 * 64 * 1024) continue;
+      EXPECT_GE(suite.at("timing").value("timeout", 0.0), 1200) << name << ": " << one.id;
+      found.insert(name);
+      break;
+    }
+  }
+  EXPECT_TRUE(found.contains("coral2-dls"));
+  EXPECT_TRUE(found.contains("coral2-gpu"));
+}
+
 TEST(RnnLists, FieldsOfBenchdnnMayBeOverridden) {
   const std::vector<NamedProblem> found =
       find_problems(rnn_benchmark(), "lstm:l1t25mb64dhc1024@mb32t5");

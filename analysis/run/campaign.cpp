@@ -351,7 +351,8 @@ void Campaign::settle(Attempt& attempt) {
   attempt.deaths = 0;
   if (attempt.timed_out)
     add_row(attempt, attempt.open, "timeout",
-            fmt::format("killed after {} without a result{}{}", limit, who, quote));
+            fmt::format("killed after {} without a result{}{}", limit,
+                        who.empty() ? " (raise --timeout if it needs longer)" : who, quote));
   else
     add_row(attempt, attempt.open, "failed", attempt.ended.text() + " in this case" + who + quote);
   std::erase(attempt.remaining, attempt.open);

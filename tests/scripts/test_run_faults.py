@@ -15,7 +15,7 @@ EXPECTED = {
     "crash": ("failed", "in this case"),
     "quit": ("failed", "ended with exit code 0 in this case"),
     "abort_in_make": ("failed", "killed by signal 6 (Aborted) in this case"),
-    "hang": ("timeout", "killed after 5 s without a result"),
+    "hang": ("timeout", "killed after 5 s without a result (raise --timeout if it needs longer)"),
 }
 
 

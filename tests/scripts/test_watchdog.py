@@ -101,7 +101,7 @@ class Watchdog(RunTest):
             self.assertEqual(plan[plan.index(name) - 1], "mutter", "choose another seed")
         for row in self.rows():
             if last_part(row) == "hang":
-                self.assertTrue(row["reason"].endswith("without a result"), row["reason"])
+                self.assertTrue(row["reason"].endswith("(raise --timeout if it needs longer)"), row["reason"])
             elif last_part(row) == "mutter_and_abort":
                 self.assertIn("It said: muttered (injected)", row["reason"])
                 self.assertEqual(row["reason"].count("muttered"), 1, row["reason"])

@@ -71,6 +71,8 @@ TEST(GemmSuites, HaveEveryProblemOfTheirList) {
                          {{"onednn", "fp32"}, count}}))
         << suite;
   }
+  EXPECT_FALSE(
+      expand_suite(gemm_benchmark(), read_suite(find_suite("smoke")), "smoke", plugins).empty());
 }
 
 TEST(GemmLists, FactorsMayBeOverridden) {

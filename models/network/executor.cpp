@@ -302,7 +302,8 @@ std::span<Tensor* const> Executor::arguments(std::size_t node) const {
 
 std::vector<Choice> Executor::chosen() const {
   std::vector<Choice> all;
-  for (std::size_t i = 0; i < candidates_.size(); ++i) all.push_back(choice(i));
+  for (std::size_t i = 0; i < candidates_.size(); ++i)
+    all.push_back({choice(i).backend, executed(i).algorithm});
   return all;
 }
 
@@ -310,9 +311,11 @@ Executed Executor::executed(std::size_t node) const {
   return candidates_[node].front().operation->executed();
 }
 
+void Executor::poison_scratch() { fill(scratch_.get(), 0xff, scratch_bytes_); }
+
 void Executor::poison() {
   fill(arena_.get(), 0xff, arena_bytes_);
-  fill(scratch_.get(), 0xff, scratch_bytes_);
+  poison_scratch();
   const auto spoil = [&](ValueIndex value) {
     fill(places_[value].get(), 0xff, bytes_of(graph_.values[value], graph_.elements(value)));
   };

@@ -87,12 +87,15 @@ class Executor {
     return recordings_.has(key_of(phase, false)) || recordings_.has(key_of(phase, true));
   }
   const Recordings& recordings() const { return recordings_; }
-  /// The choice for each node, for ExecutorSettings::chosen.
+  /// The backend and algorithm that compute each node, for ExecutorSettings::chosen. Of another
+  /// batch, a backend that may choose might choose another algorithm.
   std::vector<Choice> chosen() const;
   Executed executed(std::size_t node) const;
   /// Fills all activations, gradients and scratch memory with NaN, so that values that a step does
   /// not compute are found. Gradients of the step before (Graph::lagged) are not changed.
   void poison();
+  /// Of these only the scratch memory, which all operations share and none keeps.
+  void poison_scratch();
   /// For a graph with a lag: exchanges the memory of `gradients` and `lagged` in all nodes. Copies
   /// nothing.
   void swap_gradients();

@@ -8,11 +8,11 @@
 
 namespace assay {
 
-/// Runs a node as in a step. Before it runs, reads its inputs and fills its outputs with poison();
-/// afterwards compares the outputs with the oracle of its problem for these inputs, and adds the
-/// findings to `result`. `budget`: most multiply-adds of the reference of one output. `seed`:
-/// selects the elements that are compared, if not all are. Needs memory for the node's tensors in
-/// fp64.
+/// Runs a node as in a step. Before it runs, reads its inputs and fills its outputs, and all
+/// scratch memory, with poison(); afterwards compares the outputs with the oracle of its problem
+/// for these inputs, and adds the findings to `result`. `budget`: most multiply-adds of the
+/// reference of one output. `seed`: selects the elements that are compared, if not all are. Needs
+/// memory for the node's tensors in fp64.
 void run_checked(Executor& executor, std::size_t node, double budget, std::uint64_t seed,
                  Verification& result);
 

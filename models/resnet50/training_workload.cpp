@@ -255,11 +255,10 @@ class TrainingWorkload final : public Workload {
 
   /// The choices of a step that accumulates nothing.
   std::vector<Choice> chosen_for_one_pass() {
+    const Executor& executor = trainer_->executor();
     std::vector<Choice> chosen;
-    Executor& executor = trainer_->executor();
-    for (std::size_t i = 0; i < executor.graph().nodes.size(); ++i)
-      if (executor.graph().nodes[i].phase != Phase::accumulate)
-        chosen.push_back(executor.choice(i));
+    for (std::size_t i = 0; const Choice& choice : executor.chosen())
+      if (executor.graph().nodes[i++].phase != Phase::accumulate) chosen.push_back(choice);
     return chosen;
   }
 

@@ -44,11 +44,12 @@ std::vector<Flag> process_flags() {
 ProcessRequest process_request(const Given& given) {
   constexpr std::uint64_t most = 1'000'000;
   ProcessRequest request{.launcher = value_of(given, "launcher")};
-  const auto read = [&](const char* flag, std::uint64_t& one, std::vector<std::uint64_t>& several) {
+  const auto read = [&](const char* flag, std::uint64_t& single,
+                        std::vector<std::uint64_t>& several) {
     for (const std::string& text : values_of(given, flag))
       several.push_back(whole_number(fmt::format("--{}", flag), text, 1, most));
     if (several.size() != 1) return;
-    one = several.front();
+    single = several.front();
     several.clear();
   };
   read("ranks", request.shape.ranks, request.ranks);

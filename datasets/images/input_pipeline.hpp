@@ -72,7 +72,7 @@ class InputPipeline {
   void start(const PipelineState& from, std::int64_t batches = unlimited);
   /// The next batch; valid until the next call of next() or start(). InputError if a file cannot be
   /// read or has changed, or if there are more bad samples than max_bad_samples (with file and
-  /// offset of the last one). After an error every call throws it again. std::logic_error if all
+  /// offset of the last one); later calls then throw the same error. std::logic_error if all
   /// batches of start() have been taken.
   const Batch& next();
   /// The state from which start() continues with the batch that next() would return.

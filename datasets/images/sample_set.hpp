@@ -55,13 +55,13 @@ struct SampleSetOptions {
 /// ("train-*") or the prefix of names ("train-"), in the order of names. Opening reads the lengths
 /// of all records and verifies their checksums (CRC-32C); the checksum of the data is verified when
 /// a sample is read. The hash is of all lengths and all stored checksums of data. An empty file is
-/// a shard without samples. InputError if there is no file or no sample.
+/// a shard without samples. InputError if no file matches or the files have no samples.
 std::unique_ptr<SampleSet> open_tfrecords(const std::string& path,
                                           const SampleSetOptions& options = {});
 
 /// A folder with a subfolder for each class, in the order of names (of bytes), with files named
 /// .jpg, .jpeg or .png (upper or lower case). The hash is of names and sizes.
-/// InputError if there is no folder or no subfolder, or if a subfolder has no image.
+/// InputError if the folder does not exist, has no subfolder, or a subfolder has no image.
 std::unique_ptr<SampleSet> open_image_folder(const std::string& path);
 
 /// open_image_folder() for a folder with subfolders, else open_tfrecords(). InputError also if the

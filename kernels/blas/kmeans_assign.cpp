@@ -1,18 +1,16 @@
 // The nearest centroid of each observation by CBLAS: products of a block of observations with the
-// differences of all centroids to the one nearest to 0, b, are a matrix product. (c - b) . (c + b)
-// / 2 less the product is half of the squared distance less that of x to b: where x is far from 0
-// and the centroids are not far from each other, little cancels. What is summed of the nearest ones
-// are plain loops: squared distances as sums of squared differences, of which nothing cancels.
+// differences of centroids (kernels/linalg/centroid_differences.hpp) are a matrix product. The sums
+// of the nearest ones are plain loops: squared distances as sums of squared differences, of which
+// nothing cancels.
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
-#include <limits>
-#include <numeric>
 #include <vector>
 
 #include "kernels/blas/observations.hpp"
+#include "kernels/linalg/centroid_differences.hpp"
 
 namespace assay::blas {
 namespace {
@@ -29,30 +27,13 @@ class KmeansAssign final : public BlockedPass {
 
  private:
   void begin() override {
-    const Real *const centroids = data<Real>(1), *const b = centroids + least_norm() * d_;
-    for (std::int64_t c = 0; c < k_; ++c) {
-      double half = 0;
-      for (std::int64_t j = 0; j < d_; ++j) {
-        const Real value = centroids[c * d_ + j], off = value - b[j];
-        half += static_cast<double>(off) * (static_cast<double>(value) + static_cast<double>(b[j]));
-        differences_[static_cast<std::size_t>(c * d_ + j)] = off;
-      }
-      starts_[static_cast<std::size_t>(c)] = static_cast<Real>(half / 2);
-    }
-  }
-
-  /// The centroid that is the nearest to 0.
-  std::int64_t least_norm() const {
-    const Real* const centroids = data<Real>(1);
-    std::int64_t found = 0;
-    double least = std::numeric_limits<double>::infinity();
-    for (std::int64_t c = 0; c < k_; ++c) {
-      const double square =
-          std::inner_product(centroids + c * d_, centroids + (c + 1) * d_, centroids + c * d_, 0.0);
-      if (square < least) found = c;
-      least = std::min(least, square);
-    }
-    return found;
+    const Real *const centroids = data<Real>(1), *const b = centroids +
+                                                            nearest_to_zero(centroids, k_, d_) * d_;
+    for (std::int64_t c = 0; c < k_; ++c)
+      starts_[static_cast<std::size_t>(c)] =
+          subtract_centroid(centroids + c * d_, b, d_, [&](std::ptrdiff_t j, Real difference) {
+            differences_[static_cast<std::size_t>(c * d_ + j)] = difference;
+          });
   }
 
   void add(std::int64_t first, std::int64_t rows, double* sums, double* scratch) const override {

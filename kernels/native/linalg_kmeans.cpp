@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 
+#include "kernels/linalg/centroid_differences.hpp"
 #include "kernels/native/linalg.hpp"
 #include "kernels/native/linalg_simd.hpp"
 
@@ -61,39 +61,19 @@ class KmeansAssign final : public LinalgOperation {
     return scratch_of_thread<double>(counts_, k_ + 1, thread);
   }
 
-  /// The centroid that is the nearest to 0.
-  std::ptrdiff_t least_norm() const {
-    const T* const centroids = data<T>(1);
-    std::ptrdiff_t found = 0;
-    double least = std::numeric_limits<double>::infinity();
-    for (std::ptrdiff_t c = 0; c < k_; ++c) {
-      const double square =
-          std::inner_product(centroids + c * d_, centroids + (c + 1) * d_, centroids + c * d_, 0.0);
-      if (square < least) found = c;
-      least = std::min(least, square);
-    }
-    return found;
-  }
-
-  /// Of each centroid c the difference to that nearest to 0, b, and (c - b) . (c + b) / 2: from
-  /// this x . (c - b) is subtracted, which gives half of the squared distance less that of x to b.
-  /// Where x is far from 0 and the centroids are not far from each other, little cancels. That of b
-  /// is 0 and needs no product. Padding is never the least.
+  /// That of the centroid nearest to 0 is 0 and needs no product. Padding is never the least.
   void pack() {
-    const std::ptrdiff_t base = least_norm();
-    const T *const centroids = data<T>(1), *const b = centroids + base * d_;
+    const T* const centroids = data<T>(1);
+    const std::ptrdiff_t base = nearest_to_zero(centroids, k_, d_);
     T* const packed = scratch<T>(packed_);
     T* const start = scratch<T>(start_);
     std::fill_n(packed, (few_ ? most_dots : d_) * stride_, T(0));
     std::fill_n(start, scores_width_, std::numeric_limits<T>::max());
     for (std::ptrdiff_t c = 0, row = 0; c < k_; ++c) {
-      double half = 0;
-      for (std::ptrdiff_t j = 0; j < d_; ++j) {
-        const T value = centroids[c * d_ + j], off = value - b[j];
-        half += static_cast<double>(off) * (static_cast<double>(value) + static_cast<double>(b[j]));
-        packed[few_ ? row * stride_ + j : j * stride_ + c] = off;
-      }
-      start[c] = static_cast<T>(half / 2);
+      start[c] = subtract_centroid(
+          centroids + c * d_, centroids + base * d_, d_, [&](std::ptrdiff_t j, T difference) {
+            packed[few_ ? row * stride_ + j : j * stride_ + c] = difference;
+          });
       if (few_ && c != base) slots_[row++] = static_cast<int>(c);
     }
   }

@@ -123,7 +123,8 @@ void GradientExchange::start_ready(std::size_t node) {
     if (seed_) keep(buckets_[i]);
     if (ranks_.size() == 1) continue;
     Stream& stream = executor_.device().stream();
-    if (staged_) stream.wait();  // for what computes the gradients, which is no communication
+    if (staged_)
+      stream.wait();  // so that only communication is counted, not the computation before
     const auto start = Clock::now();
     now_.requests[i] = adding_.start(call_of(buckets_[i], executor_.graph().gradients), stream);
     if (staged_) stream.wait();  // for the copy of the sum

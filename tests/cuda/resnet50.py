@@ -86,7 +86,7 @@ class Resnet(RunTest):
     def test_what_it_has_not_is_refused(self):
         self.assertIn("native has no device", self.row(backend="native", code=6)["reason"])
 
-    @unittest.skipUnless(NCCL.exists() and MPIRUN, "no fake NCCL was built, or there is no mpirun")
+    @unittest.skipUnless(NCCL.exists() and MPIRUN, "needs the fake NCCL of this build and mpirun")
     def test_ranks_train_together(self):
         # MPI cannot read the memory of a GPU. Where the ranks add within the backward pass, it is no graph.
         for words, recorded in (((), ", forward, update each one CUDA graph"), (("--accumulate", "2"), ", each phase one CUDA graph"),
@@ -101,13 +101,13 @@ class Resnet(RunTest):
             self.assertIn("gradients added by NCCL", row["executed"]["implementation"])
             self.assertNotIn("staged", row["executed"]["implementation"])
 
-    @unittest.skipUnless(NCCL.exists() and MPIRUN, "no fake NCCL was built, or there is no mpirun")
+    @unittest.skipUnless(NCCL.exists() and MPIRUN, "needs the fake NCCL of this build and mpirun")
     def test_a_sum_that_is_not_made_is_found(self):
         row = self.rows_of_ranks(2, "--transport", "nccl", code=3, FAKE_NCCL_ADDS="0")
         self.assertEqual(row["status"], "incorrect")
         self.assertIn("of the sum of gradients", row["reason"])
 
-    @unittest.skipUnless(NCCL.exists() and MPIRUN, "no fake NCCL was built, or there is no mpirun")
+    @unittest.skipUnless(NCCL.exists() and MPIRUN, "needs the fake NCCL of this build and mpirun")
     def test_nccl_refuses_what_is_done_on_the_host(self):
         for words, reason in ((("--wire", "fp16"), "--wire converts data on the host"), (("--allreduce", "ring"), "ring reduces in host memory")):
             self.assertIn(reason, self.rows_of_ranks(2, "--transport", "nccl", *words, code=6)["reason"])

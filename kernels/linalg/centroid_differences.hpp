@@ -1,0 +1,40 @@
+#pragma once
+// The nearest centroid of a row by products with differences of centroids. With b the centroid
+// nearest to 0, (c - b) . (c + b) / 2 - x . (c - b) is half of the squared distance of x to c less
+// that to b. Where x is far from 0 and the centroids are not far from each other, little cancels.
+
+#include <cstddef>
+#include <limits>
+#include <numeric>
+
+namespace assay {
+
+/// Index of the centroid nearest to 0; centroids are [k, d]. Of equal ones the first.
+template <class T>
+std::ptrdiff_t nearest_to_zero(const T* centroids, std::ptrdiff_t k, std::ptrdiff_t d) {
+  std::ptrdiff_t found = 0;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::ptrdiff_t i = 0; i < k; ++i) {
+    const T* const c = centroids + i * d;
+    const double square = std::inner_product(c, c + d, c, 0.0);
+    if (!(square < least)) continue;
+    found = i;
+    least = square;
+  }
+  return found;
+}
+
+/// Calls put(j, c[j] - b[j]) for all j < d. Returns (c - b) . (c + b) / 2, summed in fp64.
+template <class T, class Put>
+T subtract_centroid(const T* c, const T* b, std::ptrdiff_t d, const Put& put) {
+  double sum = 0;
+  for (std::ptrdiff_t j = 0; j < d; ++j) {
+    const T difference = c[j] - b[j];
+    sum +=
+        static_cast<double>(difference) * (static_cast<double>(c[j]) + static_cast<double>(b[j]));
+    put(j, difference);
+  }
+  return static_cast<T>(sum / 2);
+}
+
+}  // namespace assay

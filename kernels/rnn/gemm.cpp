@@ -97,7 +97,7 @@ void block(std::int64_t rows, std::int64_t width, std::int64_t k, const double* 
       hn::StoreU(hn::Add(hn::LoadU(d, to + lanes), second), d, to + lanes);
       return;
     }
-    double sums[2 * most_lanes];
+    double sums[2 * most_lanes] = {};
     hn::StoreU(first, d, sums);
     hn::StoreU(second, d, sums + lanes);
     for (std::int64_t j = 0; j < width; ++j) to[j] += sums[j];

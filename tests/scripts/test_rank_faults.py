@@ -10,6 +10,7 @@ from run_helper import ASSAY, BIN, BUILD, PLUGINS, RunTest, main
 COLLECTIVES = BIN / "assay-collectives"
 LAUNCHERS = {"openmpi": "mpirun.openmpi -n 3 --oversubscribe", "mpich": "mpirun.mpich -n 3"}
 TRANSPORTS = {"openmpi": "mpi", "mpich": "mpich"}
+PROBLEMS = ["4000", "40000"]
 TIMEOUT = 8
 
 
@@ -30,7 +31,7 @@ class Faults:
                                       "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", **more})
 
     def start(self, fault, transports=None, code=7, timing=None, timeout=TIMEOUT, variables=None, **more):
-        suite = self.suite([{"benchmark": "collectives", "collective": ["allreduce"], "precision": ["fp32"], "problem": ["4000", "40000"],
+        suite = self.suite([{"benchmark": "collectives", "collective": ["allreduce"], "precision": ["fp32"], "problem": PROBLEMS,
                              "transport": transports or [TRANSPORTS[self.mpi], "faultyranks"], **more}],
                            **({"timing": timing} if timing else {}))
         done = self.run_suite(suite, "--timeout", timeout, "--launcher", LAUNCHERS[self.mpi],
@@ -50,7 +51,7 @@ class Faults:
     def faulty(self, fault, status, *words, **more):
         done, rows = self.start(fault, **more)
         self.assertEqual(len(self.rows()), 2 * len(rows), "a row was lost")
-        self.assertEqual(len(rows), len(more.get("problem", "12")) * len(more.get("algorithm", "1")))
+        self.assertEqual(len(rows), len(more.get("problem", PROBLEMS)) * len(more.get("algorithm", "1")))
         for row in rows:
             self.assertEqual(row["status"], status, row["reason"])
             self.assertIsNone(row["time_s"])
@@ -68,12 +69,12 @@ class Faults:
 
     def within_messages(self, fault, status, *words, after=6):
         """In the midst of an algorithm of ours: in a message of its first call."""
-        self.faulty(fault, status, *words, algorithm=["ring", "halving_doubling"], variables={"ASSAY_FAULT_AFTER": str(after)})
+        self.faulty(fault, status, *words, algorithm=["ring", "halving_doubling"], problem=["40000"], variables={"ASSAY_FAULT_AFTER": str(after)})
 
     def within_shared_memory(self, fault, status, *words):
-        """Which makes no calls that could be struck: some time in two seconds of it."""
+        """Which makes no calls that could be struck: some time in a second of it."""
         self.faulty(fault, status, *words, algorithm=["shared_memory"], problem=["4000000"],
-                    timing={"max_time": 3, "precision_target": 1e-9}, timeout=25, variables={"ASSAY_FAULT_LATER": "1500"})
+                    timing={"max_time": 2, "precision_target": 1e-9}, timeout=15, variables={"ASSAY_FAULT_LATER": "1000"})
 
     def test_none(self):
         done, rows = self.start("", code=0)

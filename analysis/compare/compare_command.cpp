@@ -174,7 +174,7 @@ int compare(const Given& given) {
   check_own(document, "comparison");
   if (const auto file = value_of(given, "flagged")) write_flagged(*file, document, base, updated);
   emit(given, format == "json" ? document.dump(1) + "\n"
-                               : render_comparison(document, format == "markdown"));
+                               : render_comparison(document, base, updated, format == "markdown"));
   explain_no_rows(document, base, updated);
   return document["exit_code"];
 }

@@ -31,7 +31,9 @@ nlohmann::json comparison_document(const Side& base, const Side& updated, const 
 /// where the precision varies.)
 std::vector<std::string> flagged_ids(const nlohmann::json& document, const Side& side);
 
-std::string render_comparison(const nlohmann::json& document, bool markdown);
+/// `base` and `updated`: the sides of the document, whose rows have the parameters of its rows.
+std::string render_comparison(const nlohmann::json& document, const Side& base, const Side& updated,
+                              bool markdown);
 
 /// Geometric mean of the speedups of measured rows: {speedup, interval, interval_reason, rows, of}.
 /// `of`: the number of rows of base. The interval is by launch: each launch gives a geometric mean

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "analysis/compare/comparison.hpp"
+#include "analysis/compare/entry_table.hpp"
 #include "analysis/ratio.hpp"
 #include "analysis/text_table.hpp"
 #include "core/base/units.hpp"
@@ -60,14 +61,103 @@ std::string mark_of_mean(const json& rows) {
              : "";
 }
 
-std::string count_of(const json& side) {
-  return fmt::format("{}{} ({}x)", human_seconds(side.at("median")), mark_of_sides({&side}),
-                     side.at("launches").get<std::size_t>());
+std::string time_cell(const json& side, Legend& legend) {
+  const std::string mark = mark_of_sides({&side});
+  legend.add("base, new: median of the launches; launches: their number in base / new.");
+  if (!mark.empty()) legend.add(shared_note);
+  return human_seconds(side.at("median")) + mark;
+}
+
+std::string launches_cell(const json& row) {
+  const auto count = [&](const char* side) {
+    const json& launches = row.at(side).at("launches");
+    return launches == 0 ? "-" : launches.dump();  // a published number has none
+  };
+  return fmt::format("{} / {}", count("base"), count("new"));
+}
+
+std::string verdict_cell(const json& row, Legend& legend) {
+  if (row["verdict"].is_null()) return "-";
+  if (row["stage"] != "confirmed") return plain(row["verdict"]);
+  legend.add("(fresh): decided by the fresh launches alone.");
+  return plain(row["verdict"]) + " (fresh)";
+}
+
+std::string detected_cell(const json& row, Legend& legend) {
+  if (row["stage"] != "confirmed") return "-";
+  legend.add("detected: whether the fresh launches show any change, tolerated or not.");
+  return row["detected"] == true ? "yes" : "no";
+}
+
+/// What the sides, their ratio and the verdict are. The rest is spare on a narrow terminal.
+std::vector<EntryField> row_fields(double power) {
+  return {
+      {.title = "base",
+       .cell = [](const json& row, Legend& legend) { return time_cell(row["base"], legend); }},
+      {.title = "new",
+       .cell = [](const json& row, Legend& legend) { return time_cell(row["new"], legend); }},
+      {.title = over("new", "base"),
+       .cell =
+           [](const json& row, Legend&) {
+             return fmt::format("{:.4f}{}", row["speedup"].get<double>(), mark_of_ratio(row));
+           }},
+      {.title = "95 % interval",
+       .spare = 1,
+       .cell = [](const json& row, Legend&) { return interval(row["speedup_interval"]); }},
+      {.title = "verdict", .right = false, .cell = verdict_cell},
+      {.title = "p",
+       .spare = 2,
+       .cell = [](const json& row, Legend& legend) -> std::string {
+         legend.add("p: probability of such a difference without a change.");
+         return row["p"].is_null() ? "-" : fmt::format("{:.2g}", row["p"].get<double>());
+       }},
+      {.title = "detected", .right = false, .spare = 3, .cell = detected_cell},
+      {.title = "launches",
+       .if_varied = true,
+       .cell = [](const json& row, Legend&) { return launches_cell(row); }},
+      {.title = "tolerance",
+       .if_varied = true,
+       .cell = [](const json& row, Legend&) { return percent(row["tolerance"]); }},
+      {.title = "detectable",
+       .spare = 4,
+       .cell =
+           [power](const json& row, Legend& legend) {
+             legend.add(fmt::format(
+                 "detectable: the change that these launches detect with a probability of {:.0f} "
+                 "%.",
+                 100 * power));
+             return percent(row["minimum_detectable"]);
+           }},
+      {.title = "variation",
+       .spare = 5,
+       .cell =
+           [](const json& row, Legend& legend) {
+             legend.add("variation: standard deviation between the launches of base / new.");
+             return percent(row["base"]["variation"]) + " / " + percent(row["new"]["variation"]);
+           }},
+  };
+}
+
+/// A column with a text of the entries of a list.
+EntryField text_field(const std::string& title, const std::string& key) {
+  return {.title = title, .right = false, .cell = [key](const json& entry, Legend&) {
+            return plain(entry.at(key));
+          }};
+}
+
+/// The footnotes of an entry.
+std::vector<std::string> reasons_of(const json& entry) {
+  std::vector<std::string> reasons;
+  if (entry.contains("reason") && !entry["reason"].is_null())
+    reasons.push_back(plain(entry["reason"]));
+  for (const json& note : entry.value("notes", json::array())) reasons.push_back(plain(note));
+  return reasons;
 }
 
 class Rendering {
  public:
-  Rendering(const json& document, bool markdown) : document_(document), markdown_(markdown) {}
+  Rendering(const json& document, const Side& base, const Side& updated, bool markdown)
+      : document_(document), base_(base), updated_(updated), markdown_(markdown) {}
 
   std::string text() {
     stamp();
@@ -87,18 +177,21 @@ class Rendering {
     for (const json& note : document_["notes"]) line("Note: " + plain(note) + ".");
     mismatches();
     rows();
-    unpaired("only_base", "only in base");
-    unpaired("only_new", "only in new");
-    not_compared();
-    lost();
+    const EntryField status = text_field("status", "status");
+    list("only_base", "Only in base:", {status});
+    list("only_new", "Only in new:", {status});
+    list("not_compared",
+         "Not compared:", {text_field("base", "base_status"), text_field("new", "new_status")});
+    list("lost", "Lost (result only in base):", {});
     ending();
-    if (!mark_of_mean(document_["rows"]).empty()) line(shared_note);
     stamp();
     return text_;
   }
 
  private:
-  void line(const std::string& text) { text_ += (markdown_ ? escaped(text) + "\n" : text) + "\n"; }
+  void line(const std::string& text) {
+    text_ += (markdown_ ? escaped(text) + "\n" : wrapped(text, table_width)) + "\n";
+  }
 
   static std::string escaped(const std::string& text) {
     std::string safe;
@@ -145,66 +238,19 @@ class Rendering {
     std::stable_sort(sorted.begin(), sorted.end(), [&](const json* a, const json* b) {
       return rank((*a)["verdict"]) < rank((*b)["verdict"]);
     });
-    std::vector<Line> lines;
-    for (const json* sorted_row : sorted) {
-      const json& row = *sorted_row;
-      std::vector<std::string> reasons;
-      for (const json& note : row["notes"]) reasons.push_back(plain(note));
-      if (!row["reason"].is_null()) reasons.insert(reasons.begin(), plain(row["reason"]));
-      const std::string verdict = row["verdict"].is_null() ? "-" : plain(row["verdict"]);
-      const bool fresh = row["stage"] == "confirmed";
-      lines.push_back(
-          {{plain(row["id"]), count_of(row["base"]), count_of(row["new"]),
-            fmt::format("{:.4f}{}", row["speedup"].get<double>(), mark_of_ratio(row)),
-            interval(row["speedup_interval"]), verdict + (fresh ? " (fresh)" : ""),
-            row["p"].is_null() ? "-" : fmt::format("{:.2g}", row["p"].get<double>()),
-            row["detected"] == true ? "yes"
-            : fresh                 ? "no"
-                                    : "-",
-            percent(row["tolerance"]), percent(row["minimum_detectable"]),
-            percent(row["base"]["variation"]) + " / " + percent(row["new"]["variation"]),
-            fmt::format("{}", fmt::join(reasons, "; "))},
-           ""});
-    }
-    table({{"row"},
-           {"base", true},
-           {"new", true},
-           {over("new", "base"), true},
-           {"95 % interval", true},
-           {"verdict"},
-           {"p", true},
-           {"detected"},
-           {"tolerance", true},
-           {"detectable", true},
-           {"variation", true},
-           {"because"}},
-          lines);
+    entries(sorted, row_fields(document_["settings"]["power"]));
   }
 
-  void unpaired(const char* list, const std::string& title) {
-    if (document_[list].empty()) return;
-    std::vector<Line> lines;
-    for (const json& row : document_[list])
-      lines.push_back({{plain(row["id"]), plain(row["status"])}, ""});
-    table({{title}, {"status"}}, lines);
+  void list(const char* name, const std::string& heading, const std::vector<EntryField>& fields) {
+    if (document_[name].empty()) return;
+    std::vector<const json*> all;
+    for (const json& entry : document_[name]) all.push_back(&entry);
+    line(heading);
+    entries(all, fields);
   }
 
-  void not_compared() {
-    if (document_["not_compared"].empty()) return;
-    std::vector<Line> lines;
-    for (const json& row : document_["not_compared"])
-      lines.push_back({{plain(row["id"]), plain(row["base_status"]), plain(row["new_status"]),
-                        plain(row["reason"])},
-                       ""});
-    table({{"not compared"}, {"base"}, {"new"}, {"because"}}, lines);
-  }
-
-  void lost() {
-    if (document_["lost"].empty()) return;
-    std::vector<Line> lines;
-    for (const json& row : document_["lost"])
-      lines.push_back({{plain(row["id"]), plain(row["reason"])}, ""});
-    table({{"lost (result only in base)"}, {"because"}}, lines);
+  void entries(const std::vector<const json*>& all, const std::vector<EntryField>& fields) {
+    text_ += entry_table(all, base_, updated_, fields, reasons_of, markdown_) + "\n";
   }
 
   void ending() {
@@ -233,16 +279,15 @@ class Rendering {
           "To decide the rows that need fresh launches: assay compare BASE NEW --vary {} --confirm "
           "DIR [--base-build BUILD] [--new-build BUILD].",
           plain(document_["vary"])));
-    if (!document_["rows"].empty()) legend(settings);
+    if (!document_["rows"].empty()) rule(settings);
   }
 
-  /// What the columns of the rows mean.
-  void legend(const json& settings) {
+  /// How the rows were judged.
+  void rule(const json& settings) {
     const json& limit = settings["confirmed_p"];
     std::string text = fmt::format(
-        "(5x): median of 5 launches. p: probability of such a difference without a change. The "
-        "first launches flag a row at p <= {:.2g}, or if its speedup is outside of the tolerance; "
-        "{} are flagged.",
+        "The first launches flag a row at p <= {:.2g}, or if its speedup is outside of the "
+        "tolerance; {} are flagged.",
         settings["screen_p"].get<double>(), settings["flagged"].get<std::size_t>());
     if (!limit.is_null())
       text += fmt::format(
@@ -250,21 +295,19 @@ class Rendering {
           "in the suite is at most {:.2g}.",
           limit.get<double>(), settings["false_alarm_rate"].get<double>());
     line(text);
-    line(fmt::format(
-        "detectable: the change that these launches detect with a probability of {:.0f} %. "
-        "variation: standard deviation between the launches of base / new.",
-        100 * settings["power"].get<double>()));
   }
 
   const json& document_;
+  const Side &base_, &updated_;
   bool markdown_;
   std::string text_;
 };
 
 }  // namespace
 
-std::string render_comparison(const json& document, bool markdown) {
-  return Rendering(document, markdown).text();
+std::string render_comparison(const json& document, const Side& base, const Side& updated,
+                              bool markdown) {
+  return Rendering(document, base, updated, markdown).text();
 }
 
 }  // namespace assay

@@ -78,7 +78,7 @@ bool counts_alone(const Filled& column) {
 }
 
 /// Leaves out spare columns until the table fits; the line that tells which, or "".
-std::string fit(std::vector<Filled>& columns) {
+std::string fit(std::vector<Filled>& columns, const char* to_see_all) {
   std::vector<std::string> left_out;
   while (true) {
     std::size_t width = 0;
@@ -91,8 +91,8 @@ std::string fit(std::vector<Filled>& columns) {
     columns.erase(widest);
   }
   if (left_out.empty()) return "";
-  return fmt::format("Not shown, to fit {} characters: {} (--columns all shows them).", table_width,
-                     join(left_out, ", "));
+  return fmt::format("Not shown, to fit {} characters: {} ({}).", table_width, join(left_out, ", "),
+                     to_see_all);
 }
 
 /// Where a series has no number its status takes room in the first column of numbers.
@@ -214,7 +214,7 @@ std::string field_table(const std::vector<NamedResult>& results, const std::vect
              !(measured && (key == "time" || key == "interval"));
     });
   reserve_status(columns, rows);
-  const std::string left_out = automatic && !options.markdown ? fit(columns) : "";
+  const std::string left_out = automatic && !options.markdown ? fit(columns, table.to_see_all) : "";
   const auto shows = [&](const char* key) {
     return std::any_of(columns.begin(), columns.end(),
                        [key](const Filled& column) { return column.field.key == key; });
@@ -239,8 +239,9 @@ std::string field_table(const std::vector<NamedResult>& results, const std::vect
 }
 
 std::vector<std::string> shared_by(const std::vector<Series>& rows,
-                                   const std::vector<std::string>& constants) {
-  std::vector<std::string> lines = constants, more;
+                                   const std::vector<std::string>& constants,
+                                   std::vector<std::string> more) {
+  std::vector<std::string> lines = constants;
   if (rows.empty()) return lines;
   const std::size_t launches = rows.front().rows.size();
   if (launches > 1 && std::all_of(rows.begin(), rows.end(), [&](const Series& series) {

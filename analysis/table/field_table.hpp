@@ -20,6 +20,8 @@ struct FieldTable {
   std::vector<std::string> headings{};   ///< by row: a line above it, where not empty; {}: none
   std::vector<std::string> constants{};  ///< lines of the title: properties that all rows share
   Legend legend{};                       ///< lines before those of the columns
+  /// How to see the columns that a terminal has no room for.
+  const char* to_see_all = "--columns all shows them";
 };
 
 /// Title, table and legend. Columns as options.columns says; without it the fields that are shown,
@@ -27,9 +29,10 @@ struct FieldTable {
 std::string field_table(const std::vector<NamedResult>& results, const std::vector<Series>& all,
                         const FieldTable& table, const TableOptions& options);
 
-/// `constants` and further properties that all rows share: "all rows: …, launches 3, problems of
-/// deepbench-train".
+/// `constants` and further properties that all rows share, after those in `more`: "all rows: …,
+/// launches 3, problems of deepbench-train".
 std::vector<std::string> shared_by(const std::vector<Series>& rows,
-                                   const std::vector<std::string>& constants);
+                                   const std::vector<std::string>& constants,
+                                   std::vector<std::string> more = {});
 
 }  // namespace assay

@@ -246,9 +246,14 @@ std::string common_list(const std::vector<Series>& all) {
   return problems.size() > 1 && lists.size() == 1 ? *lists.begin() : "";
 }
 
-std::vector<Field> fields_of(const FieldSource& source) {
-  std::vector<Field> fields, measured;
+std::vector<Field> fields_of_case(const FieldSource& source) {
+  std::vector<Field> fields;
   add_what_was_run(source, fields);
+  return fields;
+}
+
+std::vector<Field> fields_of(const FieldSource& source) {
+  std::vector<Field> fields = fields_of_case(source), measured;
   add_what_was_measured(source, measured);
   add_metrics(source, measured);
   add_other_systems(source, measured);

@@ -38,6 +38,9 @@ struct FieldSource {
 /// other systems.
 std::vector<Field> fields_of(const FieldSource& source);
 
+/// The fields of the first kind alone: what was run.
+std::vector<Field> fields_of_case(const FieldSource& source);
+
 /// The problem list that all problems are from ("deepbench-train"), else "".
 std::string common_list(const std::vector<Series>& all);
 

@@ -43,9 +43,10 @@ class Compare(RunTest):
         ids = json.loads(flagged.read_text())
         self.assertIn("conv/forward/fp32/onednn/direct/mb1c0002/hot/t2", ids)
         fresh = [self.file(f"fresh{i}.json", document(3 + i, 9, launches=12, slow={"/mb1c0002/": 1.05} if i else {})) for i in (0, 1)]
-        words = ["--fresh-base", fresh[0], "--fresh-new", fresh[1]]
-        done = self.compare(base, new, *words, code=4)
-        self.assertRegex(done.stdout, r"mb1c0002\S* .*\(12x\).* slower \(fresh\) .* yes ")
+        words = ["--fresh-base", fresh[0].name, "--fresh-new", fresh[1].name]
+        done = self.compare(base.name, new.name, *words, code=4)
+        self.assertRegex(done.stdout, r"(?m)^case-0002 .* slower \(fresh\) .* yes .* 12 / 12\b")
+        self.assertEqual([line for line in done.stdout.splitlines() if len(line) > 120], [])
         self.assertIn("1 slower, 0 faster, 3 same, 0 inconclusive", done.stdout)
         self.assertNotIn("--confirm DIR", done.stdout)
         out = self.folder / "comparison.json"

@@ -25,6 +25,7 @@ inline std::vector<json> launches(const std::string& problem, double seconds, in
     settings["problem"] = problem;
     const double place = (i % 2 == 0 ? 1 : -1) * ((i + 1) / 2);
     rows.push_back(row("ok", seconds * (1 + spread * place), i, settings));
+    rows.back()["names"] = {problem};
   }
   return rows;
 }
@@ -68,13 +69,21 @@ inline json compared(const Side& base, const Side& updated, const Asked& asked =
   const json document = comparison_document(base, updated, fresh_base, fresh_new, options);
   EXPECT_EQ(schema_errors(document, "comparison", "it"), std::vector<std::string>{});
   for (const bool markdown : {false, true})
-    EXPECT_EQ(render_comparison(document, markdown).find('\x1b'), std::string::npos);
+    EXPECT_EQ(render_comparison(document, base, updated, markdown).find('\x1b'), std::string::npos);
   return document;
 }
 
 inline json compared(const json& base, const json& updated, const Asked& asked = {}) {
   const bool any = asked.vary == "precision";
   return compared(side(base, any), side(updated, any), asked);
+}
+
+/// What a comparison of these results prints.
+inline std::string rendered(const json& base, const json& updated, const Asked& asked = {},
+                            bool markdown = false) {
+  const bool any = asked.vary == "precision";
+  const Side was = side(base, any), is = side(updated, any);
+  return render_comparison(compared(was, is, asked), was, is, markdown);
 }
 
 inline const json* row_of(const json& document, const std::string& part) {

@@ -1,33 +1,90 @@
-// What a comparison prints: numbers inherit the mark of the launches that they are made of.
+// What a comparison prints: numbers inherit the mark of the launches that they are made of, and the
+// tables fit a terminal.
 #include <gtest/gtest.h>
 
+#include <sstream>
+
+#include "analysis/text_table.hpp"
 #include "compare_data.hpp"
 
 namespace assay::test {
 namespace {
 
-std::string line_with(const std::string& text, const std::string& part) {
-  const std::size_t at = text.find(part);
-  if (at == std::string::npos) return "";
-  const std::size_t begin = text.rfind('\n', at) + 1;
-  return text.substr(begin, text.find('\n', at) - begin);
+/// The first line that starts like this.
+std::string line_of(const std::string& text, const std::string& start) {
+  const std::size_t at = text.find("\n" + start);
+  return at == std::string::npos ? "" : text.substr(at + 1, text.find('\n', at + 1) - at - 1);
 }
 
 TEST(RenderComparison, RatiosAndTheirMeanInheritTheMark) {
   json quiet = joined({launches("a", 1, 6), launches("b", 1, 6)});
   json busy = quiet;
   busy["rows"][0]["time_s"]["stolen"] = 0.5;  // one launch of a
-  const std::string plain = render_comparison(compared(quiet, quiet), false);
+  const std::string plain = rendered(quiet, quiet);
   EXPECT_EQ(plain.find('!'), std::string::npos) << plain;
   for (const auto& [base, updated] : {std::pair{&busy, &quiet}, std::pair{&quiet, &busy}}) {
     const json document = compared(*base, *updated);
     EXPECT_EQ((*row_of(document, "/a"))["base"]["shared"], base == &busy);
-    const std::string text = render_comparison(document, false);
-    EXPECT_NE(line_with(text, "fp32/a/").find(" 1.0000! "), std::string::npos) << text;
-    EXPECT_EQ(line_with(text, "fp32/b/").find('!'), std::string::npos) << text;
+    const std::string text = rendered(*base, *updated);
+    EXPECT_NE(line_of(text, "a ").find(" 1.0000! "), std::string::npos) << text;
+    EXPECT_EQ(line_of(text, "b ").find('!'), std::string::npos) << text;
     EXPECT_NE(text.find("new over base: 1.0000!,"), std::string::npos) << text;
-    EXPECT_NE(text.find(shared_note), std::string::npos) << text;
+    EXPECT_NE(text.find(wrapped(shared_note, table_width)), std::string::npos) << text;
   }
+}
+
+TEST(RenderComparison, OnlyParametersThatDifferAreColumns) {
+  const json base = joined(
+      {launches("a", 1, 5), launches("b", 1, 5), launches("a", 2, 5, 0.001, {{"cache", "cold"}})});
+  const std::string text = rendered(base, base);
+  const std::string head = line_of(text, "problem ");
+  EXPECT_NE(head.find("cache"), std::string::npos) << text;
+  EXPECT_EQ(head.find("backend"), std::string::npos) << text;
+  EXPECT_EQ(head.find("tolerance"), std::string::npos) << text;
+  const std::string above = line_of("\n" + rendered(base, base, {}, true), "all rows: ");
+  EXPECT_NE(above.find("direction forward, precision fp32, backend onednn, algorithm direct, "),
+            std::string::npos)
+      << above;
+  EXPECT_NE(above.find(", launches 5 / 5, tolerance 2 %"), std::string::npos) << above;
+}
+
+TEST(RenderComparison, ParametersThatDifferBetweenTheSidesAreShownOfBoth) {
+  const json base = joined({launches("a", 1, 5), launches("b", 1, 5)});
+  const json updated = joined({launches("a", 0.5, 5, 0.001, {{"precision", "bf16"}}),
+                               launches("b", 0.5, 5, 0.001, {{"precision", "bf16"}})});
+  const std::string text = rendered(base, updated, {"precision"});
+  EXPECT_NE(text.find("precision fp32 / bf16, "), std::string::npos) << text;
+}
+
+TEST(RenderComparison, FitsATerminalWithLongReasonsAsFootnotes) {
+  const std::string long_word(120, 'x');
+  json base = joined({launches("list/a-rather-long-name", 1, 5), launches("b", 1, 5),
+                      launches("b", 1, 5, 0.001, {{"cache", "cold"}}),
+                      launches("b", 1, 5, 0.001, {{"direction", "bwd_weights"}}),
+                      launches("b", 1, 5, 0.001, {{"precision", "bf16"}}),
+                      launches("b", 1, 5, 0.001, {{"backend", "reference"}}), launches("c", 1, 5)});
+  json updated = base;
+  for (json& measured : updated["rows"])
+    if (measured["names"][0] == "c") {
+      measured = row("unsupported", 1, measured["launch"], {{"problem", "c"}});
+      measured["names"] = {"c"};
+      measured["reason"] = "there is no kernel for this " + long_word;
+    } else {
+      measured["executed"]["implementation"] = "another";
+    }
+  const std::string text = rendered(base, updated);
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);)
+    if (line.find(long_word) == std::string::npos) {  // a word is never broken
+      EXPECT_LE(shown_width(line), table_width) << text;
+    }
+  EXPECT_NE(text.find("Not shown, to fit 120 characters: variation"), std::string::npos) << text;
+  EXPECT_NE(line_of(text, "c ").find(" unsupported  [1]"), std::string::npos) << text;
+  EXPECT_NE(text.find("[1] new is unsupported: there is no kernel"), std::string::npos) << text;
+  EXPECT_NE(text.find("[1] implementation is unknown in base and another in new"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(rendered(base, updated, {}, true).find("| variation |"), std::string::npos);
 }
 
 }  // namespace

@@ -1,0 +1,104 @@
+#include "analysis/compare/entry_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "analysis/series.hpp"
+#include "analysis/table/axes.hpp"
+#include "analysis/table/field_table.hpp"
+#include "analysis/table/table.hpp"
+#include "core/base/text.hpp"
+
+namespace assay {
+
+using nlohmann::json;
+
+namespace {
+
+/// A row as a table describes it, without its numbers: these are in the document.
+Series without_numbers(const std::string& id, const json& row) {
+  Series series;
+  series.status = "ok";
+  json& copy = series.rows.emplace_back(json{{"id", id}});
+  for (const char* part : {"benchmark", "problem", "names", "parameters", "executed"})
+    if (row.contains(part)) copy[part] = row[part];
+  return series;
+}
+
+/// The row of an id in either side. A parameter that differs between them is "base / new".
+Series row_of_sides(const std::string& id, const Side& base, const Side& updated) {
+  const auto was = base.rows().find(id), is = updated.rows().find(id);
+  if (is == updated.rows().end()) return without_numbers(id, was->second.row());
+  Series series = without_numbers(id, is->second.row());
+  if (was == base.rows().end()) return series;
+  const Series old = without_numbers(id, was->second.row());
+  json parameters = json::object();
+  for (const std::string& name : parameter_names({old, series})) {
+    const std::string before = axis_text(old, name), now = axis_text(series, name);
+    parameters[name] = before == now ? now
+                                     : fmt::format("{} / {}", before.empty() ? "-" : before,
+                                                   now.empty() ? "-" : now);
+  }
+  json& row = series.rows.front();
+  row["parameters"] = parameters;
+  row.erase("executed");  // it would tell the algorithm of new alone
+  if (row.value("names", json::array()).empty()) row["names"] = old.first().value("names", json());
+  return series;
+}
+
+/// Whether the cells of this field are equal, so that none is needed.
+bool is_constant(const EntryField& field, const std::vector<const json*>& entries) {
+  Legend unused;
+  const std::string first = field.cell(*entries.front(), unused);
+  return std::all_of(entries.begin(), entries.end(),
+                     [&](const json* entry) { return field.cell(*entry, unused) == first; });
+}
+
+}  // namespace
+
+std::string entry_table(const std::vector<const json*>& entries, const Side& base,
+                        const Side& updated, const std::vector<EntryField>& fields,
+                        const std::function<std::vector<std::string>(const json& entry)>& reasons,
+                        bool markdown) {
+  static const std::vector<NamedResult> no_results;
+  static const std::vector<std::pair<std::string, const Baseline*>> no_systems;
+  FieldTable table;
+  table.to_see_all = "--format markdown shows them";
+  std::map<std::string, const json*> by_id;
+  std::map<std::string, std::string> footnotes;
+  for (const json* entry : entries) {
+    const std::string id = entry->at("id");
+    table.rows.push_back(row_of_sides(id, base, updated));
+    by_id[id] = entry;
+    std::vector<std::string> marks;
+    for (const std::string& reason : reasons(*entry))
+      marks.push_back(table.legend.footnote(reason));
+    footnotes[id] = join(marks, " ");
+  }
+  const Axes axes = axes_of(table.rows, "");
+  table.fields = fields_of_case({no_results, table.rows, axes, no_systems});
+  std::vector<std::string> constants;
+  const auto add = [&](const std::string& title, bool right, int spare, auto cell) {
+    table.fields.push_back({title, title, right, true, true, spare, cell});
+  };
+  for (const EntryField& field : fields) {
+    if (field.if_varied && is_constant(field, entries)) {
+      Legend unused;
+      constants.push_back(field.title + " " + field.cell(*entries.front(), unused));
+      continue;
+    }
+    add(field.title, field.right, field.spare, [&](const Series& series, Legend& legend) {
+      return field.cell(*by_id.at(text_of(series.first(), "id")), legend);
+    });
+  }
+  add("note", false, 0,
+      [&](const Series& series, Legend&) { return footnotes.at(text_of(series.first(), "id")); });
+  table.constants = shared_by(table.rows, axes.constants, constants);
+  TableOptions options;
+  options.markdown = markdown;
+  return field_table(no_results, table.rows, table, options);
+}
+
+}  // namespace assay

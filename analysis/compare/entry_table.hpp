@@ -1,0 +1,33 @@
+#pragma once
+// The tables of a comparison: a line for each entry of a list of its document, in the form of
+// `assay table`.
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "analysis/compare/side.hpp"
+#include "analysis/table/legend.hpp"
+
+namespace assay {
+
+/// A column of entries. Its cells may add lines to the legend.
+struct EntryField {
+  std::string title;
+  bool right = true;       ///< aligned right, for numbers
+  int spare = 0;           ///< as Field::spare
+  bool if_varied = false;  ///< if all cells are equal, a line above the table says it instead
+  std::function<std::string(const nlohmann::json& entry, Legend&)> cell;
+};
+
+/// Entries with their benchmark, problem and the parameters that differ between them, then the
+/// fields, then the numbers of footnotes: `reasons` are those of an entry. The rows of the entries
+/// are found in the sides by their id.
+std::string entry_table(
+    const std::vector<const nlohmann::json*>& entries, const Side& base, const Side& updated,
+    const std::vector<EntryField>& fields,
+    const std::function<std::vector<std::string>(const nlohmann::json& entry)>& reasons,
+    bool markdown);
+
+}  // namespace assay

@@ -12,7 +12,9 @@
 #include "analysis/launch/site.hpp"
 #include "analysis/number_formats.hpp"
 #include "analysis/plugin_probe.hpp"
+#include "analysis/run/child.hpp"
 #include "analysis/run/programs.hpp"
+#include "analysis/run/scratch.hpp"
 #include "analysis/table/summary.hpp"
 #include "analysis/text_table.hpp"
 #include "core/base/error.hpp"
@@ -42,25 +44,28 @@ void list_backends() {
   std::cout << terminal_table({{"backend"}, {"state"}}, lines);
 }
 
-void list_benchmarks() {
-  std::vector<Line> lines;
-  for (const std::string& name : benchmark_names())
-    lines.push_back({{name}, executable_of(name).string()});
-  std::cout << terminal_table({{"benchmark"}}, lines);
-}
-
-/// A file that cannot be read is listed as unusable.
+/// A file that cannot be read, or a program that fails, is listed as unusable.
 template <class Describe>
 void list_files(const char* title, const std::vector<std::string>& names, Describe describe) {
   std::vector<Line> lines;
   for (const std::string& name : names) {
     try {
       lines.push_back({{name}, describe(name)});
-    } catch (const InputError& error) {
+    } catch (const std::runtime_error& error) {
       lines.push_back({{name}, std::string("unusable: ") + error.what()});
     }
   }
   std::cout << terminal_table({{title}}, lines);
+}
+
+void list_benchmarks() {
+  prepare_parent();
+  const Scratch scratch;
+  list_files("benchmark", benchmark_names(), [&](const std::string& name) {
+    return description_of(executable_of(name), scratch.folder / name);
+  });
+  std::cout << fmt::format("\nA benchmark is the program assay-<benchmark> in {}.\n",
+                           executable_folder().string());
 }
 
 void list_suites() {
@@ -173,6 +178,7 @@ Command list_command() {
           {{"WHAT", "list to print", "WHAT", "", true, false, "", names_of_lists()}},
           &list,
           {{"assay list suites", "lists the shipped suites"},
+           {"assay list benchmarks", "says what each benchmark measures"},
            {"assay list backends", "lists the backends, and why one cannot be used"},
            {"assay list precisions", "prints bits, range and unit roundoff of each precision"}}};
 }

@@ -56,6 +56,21 @@ fs::path executable_of(const std::string& benchmark, const fs::path& folder) {
   return folder / (prefix + benchmark);
 }
 
+std::string description_of(const fs::path& executable, const fs::path& scratch) {
+  constexpr std::chrono::seconds patience(30);
+  Ended ended;
+  std::string said;
+  const std::string help =
+      output_of({executable.string(), "--help"}, scratch, patience, ended, said);
+  if (ended.signalled || ended.code != 0)
+    throw CaseError(fmt::format("{} --help {}{}{}", executable.string(), ended.text(),
+                                said.empty() ? "" : ": ", said));
+  const std::string line = help.substr(0, help.find('\n'));
+  std::string sentence = line.substr(0, line.find(". "));
+  if (sentence.ends_with('.')) sentence.pop_back();
+  return sentence;
+}
+
 void check_suite_names(const nlohmann::json& suite, const fs::path& file, const fs::path& folder) {
   std::size_t index = 0;
   const auto prefixed = [&](const std::string& pointer, const auto& body) {

@@ -19,6 +19,11 @@ std::vector<std::string> benchmark_names(const std::filesystem::path& folder = e
 std::filesystem::path executable_of(const std::string& benchmark,
                                     const std::filesystem::path& folder = executable_folder());
 
+/// What a benchmark measures: the first sentence of its --help. `scratch` as of listed_cases().
+/// CaseError if the program fails.
+std::string description_of(const std::filesystem::path& executable,
+                           const std::filesystem::path& scratch);
+
 /// InputError with file and JSON pointer for a benchmark that is not in `folder`, or an unknown
 /// baseline.
 void check_suite_names(const nlohmann::json& suite, const std::filesystem::path& file,

@@ -219,6 +219,12 @@ class Help(RunTest):
         self.assertEqual(["collect", "placement", "stopped"], re.findall(r"^  (\w+)", internal, re.M))
         self.assertNotIn("\n\n\n", text)
 
+    def test_benchmarks_are_listed_by_what_they_measure(self):
+        text = self.command(ASSAY, "list", "benchmarks", code=0).stdout
+        self.assertRegex(text, r"(?m)^gemm +Matrix multiplication, as in BLAS$")
+        self.assertIn(f"assay-<benchmark> in {BIN.resolve()}", text)
+        self.assertEqual(text.count(str(BIN.resolve())), 1, "the folder once, not with each name")
+
     def test_one_style(self):
         for words in [(BIN / program,) for program in PROGRAMS] + [(ASSAY, command) for command in COMMANDS]:
             with self.subTest(words):

@@ -141,6 +141,24 @@ std::vector<std::string> nodes_of(const std::vector<LeftRun>& runs) {
   return {nodes.begin(), nodes.end()};
 }
 
+/// The nodes that --hosts names, else those of the allocation; at least two.
+std::vector<std::string> nodes_to_pair(const Given& given, const Launcher& launcher,
+                                       const fs::path& scratch) {
+  const auto hosts = value_of(given, "hosts");
+  const std::vector<std::string> nodes =
+      hosts ? split(*hosts, ',') : launcher.allocated_nodes(scratch);
+  if (nodes.size() >= 2) return nodes;
+  const std::string why =
+      hosts ? "--hosts names a single node"
+      : nodes.empty()
+          ? fmt::format("the launcher {} does not know the names of the allocated nodes",
+                        launcher.name())
+          : "the allocation has a single node";
+  throw InputError(fmt::format(
+      "--pairs needs at least two nodes ({}). {}", why,
+      hosts || nodes.empty() ? "Name them all with --hosts A,B,..." : "Get a larger allocation."));
+}
+
 }  // namespace
 
 int report_pairs(const std::vector<LeftRun>& runs, double tolerance) {
@@ -187,13 +205,7 @@ int run_on_pairs(const Given& given) {
   const Launcher launcher = named_launcher(given, "--pairs");
   const fs::path folder = folder_of_many(given, "--pairs");
   prepare_parent();
-  std::vector<std::string> nodes = split(value_of(given, "hosts").value_or(""), ',');
-  if (nodes.size() < 2) nodes = launcher.allocated_nodes(folder / "log" / "nodes");
-  if (nodes.size() < 2)
-    throw InputError(fmt::format(
-        "--pairs needs two nodes at least (the launcher {} names {}). Get a larger allocation, or "
-        "name them with --hosts.",
-        launcher.name(), nodes.size()));
+  const std::vector<std::string> nodes = nodes_to_pair(given, launcher, folder / "log" / "nodes");
   launcher.expect_choice_of_nodes("--pairs");
   std::vector<std::string> words = words_of_run(given, {"pairs", "hosts", "out", "walltime"});
   if (!given.contains("ranks-per-node")) words.insert(words.end(), {"--ranks-per-node", "1"});

@@ -267,7 +267,8 @@ class Launchers(RunTest):
                                (["--walltime", "soon"], "--walltime soon is not a time"),
                                (["--per-node", "--launcher", "mpirun", "--nodes", "1,2"], "--nodes with several numbers cannot be used"),
                                (["--per-node"], "--per-node needs the name of a launcher"),
-                               (["--pairs", "--launcher", "mpirun"], "--pairs needs two nodes at least"),
+                               (["--pairs", "--launcher", "mpirun"], "at least two nodes (the launcher mpirun does not know the names"),
+                               (["--pairs", "--launcher", "mpirun", "--hosts", "a"], "at least two nodes (--hosts names a single node)"),
                                (["--pairs", "--launcher", "local", "--hosts", "a,b"], "cannot be used with the launcher local")):
             with self.subTest(words):
                 done = self.run_suite(suite, *words, code=2)

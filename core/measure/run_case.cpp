@@ -114,20 +114,20 @@ void add_worse(Verification& all, const Verification& check) {
   all.norm_bound = std::max(all.norm_bound, check.norm_bound);
 }
 
-}  // namespace
+/// The steps of a case, each on all ranks. The first that fails sets status and reason of the
+/// outcome. Both kinds return whether to go on.
+class Steps {
+ public:
+  Steps(Communicator& ranks, Outcome& outcome) : ranks_(ranks), outcome_(outcome) {}
 
-Outcome run_case(const Prepare& prepare, Communicator& ranks, const TimingOptions& options) {
-  Outcome outcome;
-  std::unique_ptr<Workload> workload;
-  auto settle = [&](const Finding& finding) {
-    if (finding.severity == Severity::ok) return true;
-    outcome.status = name(finding.severity);
-    outcome.reason = finding.reason;
-    return false;
-  };
-  // Both return whether to go on.
-  auto step = [&](const auto& body) { return settle(agreed(attempt(body), ranks)); };
-  auto verify = [&](const auto& body) {
+  template <class Body>
+  bool run(const Body& body) {
+    return settle(agreed(attempt(body), ranks_));
+  }
+
+  /// A step that gives a verification, which is added to that of the outcome.
+  template <class Body>
+  bool verify(const Body& body) {
     Verification own;
     const Finding mine = attempt([&]() -> Finding {
       own = body();
@@ -135,19 +135,37 @@ Outcome run_case(const Prepare& prepare, Communicator& ranks, const TimingOption
       if (own.undecided) return {Severity::unsupported, own.reason};
       return {Severity::incorrect, own.reason.empty() ? "differs from the reference" : own.reason};
     });
-    if (mine.severity == Severity::failed) report_rank_failure(ranks, mine.reason);
-    const Finding finding = agreed(mine, ranks);
+    if (mine.severity == Severity::failed) report_rank_failure(ranks_, mine.reason);
+    const Finding finding = agreed(mine, ranks_);
     if (finding.severity == Severity::failed)
       return settle(finding);  // some rank has verified nothing
-    const Verification checked = of_all(own, ranks);
-    if (!outcome.verification || !checked.passed)
-      outcome.verification = checked;
+    const Verification checked = of_all(own, ranks_);
+    if (!outcome_.verification || !checked.passed)
+      outcome_.verification = checked;
     else
-      add_worse(*outcome.verification, checked);
+      add_worse(*outcome_.verification, checked);
     return settle(finding);
-  };
+  }
 
-  bool good = step([&]() -> Finding {
+ private:
+  bool settle(const Finding& finding) {
+    if (finding.severity == Severity::ok) return true;
+    outcome_.status = name(finding.severity);
+    outcome_.reason = finding.reason;
+    return false;
+  }
+
+  Communicator& ranks_;
+  Outcome& outcome_;
+};
+
+}  // namespace
+
+Outcome run_case(const Prepare& prepare, Communicator& ranks, const TimingOptions& options) {
+  Outcome outcome;
+  std::unique_ptr<Workload> workload;
+  Steps steps(ranks, outcome);
+  bool good = steps.run([&]() -> Finding {
     Result<std::unique_ptr<Workload>> made = prepare();
     if (const auto* refusal = std::get_if<Unsupported>(&made))
       return {Severity::unsupported, refusal->reason};
@@ -156,23 +174,23 @@ Outcome run_case(const Prepare& prepare, Communicator& ranks, const TimingOption
   });
   if (!good) return outcome;
   outcome.executed = workload->executed();
-  good = verify([&] { return workload->verify_before(); });
+  good = steps.verify([&] { return workload->verify_before(); });
   Timing timing;
   if (good)
-    good = step([&]() -> Finding {
+    good = steps.run([&]() -> Finding {
       timing = measure(*workload, ranks, options);
       return {};
     });
-  if (good) good = verify([&] { return timing.audits; });
+  if (good) good = steps.verify([&] { return timing.audits; });
   if (good)
-    good = step([&]() -> Finding {
+    good = steps.run([&]() -> Finding {
       if (timing.samples.empty()) return {Severity::failed, "no iteration was timed"};
       outcome.verification->reference +=
           fmt::format("; {} timed runs checked", timing.audited_runs);
       outcome.timing = std::move(timing);
       return {};
     });
-  if (good) good = verify([&] { return workload->verify_after(); });
+  if (good) good = steps.verify([&] { return workload->verify_after(); });
   if (!good) outcome.timing.reset();
   outcome.executed = workload->executed();
   outcome.work = workload->work();

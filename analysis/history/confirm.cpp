@@ -9,6 +9,8 @@
 #include "analysis/compare/side.hpp"
 #include "analysis/compare/verdict.hpp"
 #include "analysis/history/installation.hpp"
+#include "analysis/history/times.hpp"
+#include "analysis/load.hpp"
 #include "analysis/run/programs.hpp"
 #include "analysis/run/run.hpp"
 #include "core/base/hash.hpp"
@@ -146,6 +148,57 @@ void answer(const std::vector<Suspect>& rows, const fs::path& programs,
     (*row.series)["confirmation"] = judged(row, sides[0], sides[1], limit);
 }
 
+/// Where the launches of a confirmation are, beside the result.json of the run.
+fs::path confirm_folder(const fs::path& result) { return result.parent_path() / "confirm"; }
+
+/// The launches of the promoted and of the new build that a confirmation left in this folder;
+/// empty where it did not finish.
+std::vector<Side> kept_launches(const fs::path& folder) {
+  std::vector<Side> sides;
+  for (const char* build : {"promoted", "new"}) {
+    const fs::path file = folder / build / "result.json";
+    if (!fs::exists(file)) return {};
+    sides.emplace_back("", load_results({file.string()}), false);
+  }
+  return sides;
+}
+
+std::string start_of(const Side& side) {
+  return side.results().front().result.at("run").at("started");
+}
+
+void recall(const std::vector<Suspect>& suspects, const std::vector<Side>& sides) {
+  // With --filter fewer rows are suspect now than were launched; the rate is for all of them.
+  const std::size_t rows = std::max(suspects.size(), sides[0].rows().size());
+  const double launched = time_of(start_of(sides[0]), "/run/started");
+  for (const Suspect& suspect : suspects) {
+    const bool complete = std::all_of(sides.begin(), sides.end(), [&](const Side& side) {
+      const auto row = side.rows().find(suspect.id);
+      return row != side.rows().end() &&
+             row->second.launches.rows.size() >= static_cast<std::size_t>(fresh_launches);
+    });
+    // An earlier promotion may have been of another build, or of another level.
+    if (!complete || !suspect.promoted.contains("installation") ||
+        launched < time_of(suspect.promoted["time"], "/time"))
+      continue;
+    const json answer =
+        judged(suspect, sides[0], sides[1], confirm_rate / static_cast<double>(rows));
+    if (answer["answer"] != "unconfirmed") (*suspect.series)["confirmation"] = answer;
+  }
+}
+
+void raise_exit_code(json& document, const std::vector<Suspect>& suspects) {
+  auto code = static_cast<ExitCode>(document["exit_code"].get<int>());
+  for (const Suspect& suspect : suspects) {
+    if (!suspect.series->contains("confirmation")) continue;
+    const std::string answer = (*suspect.series)["confirmation"]["answer"];
+    if (answer == "software slower" || answer == "machine slower")
+      code = gravest(code, ExitCode::slower);
+    if (answer == "unconfirmed") code = gravest(code, ExitCode::unconfirmed);
+  }
+  document["exit_code"] = static_cast<int>(code);
+}
+
 }  // namespace
 
 json answer_of(std::span<const double> promoted_build, std::span<const double> new_build,
@@ -202,14 +255,23 @@ void confirm(json& document, const Histories& histories, const Anchors& anchors,
   }
   for (const auto& [programs, rows] : builds)
     answer(rows, programs, request, confirm_rate / static_cast<double>(all.size()));
-  auto code = static_cast<ExitCode>(document["exit_code"].get<int>());
-  for (const Suspect& suspect : all) {
-    const std::string answer = (*suspect.series)["confirmation"]["answer"];
-    if (answer == "software slower" || answer == "machine slower")
-      code = gravest(code, ExitCode::slower);
-    if (answer == "unconfirmed") code = gravest(code, ExitCode::unconfirmed);
+  raise_exit_code(document, all);
+}
+
+void recall_answers(json& document, const Histories& histories, const Anchors& anchors,
+                    const std::vector<NamedResult>& results) {
+  for (const NamedResult& result : results) {
+    const std::string run = result.result.at("run").at("id");
+    const std::vector<Suspect> suspects = suspects_of(document, histories, anchors, run);
+    if (suspects.empty()) continue;
+    std::map<std::string, std::vector<Side>> kept;  // by start, so that the last answer counts
+    std::error_code none;
+    for (const auto& folder : fs::directory_iterator(confirm_folder(result.name), none))
+      if (std::vector<Side> sides = kept_launches(folder.path()); !sides.empty())
+        kept.emplace(start_of(sides.front()), std::move(sides));
+    for (const auto& [start, sides] : kept) recall(suspects, sides);
+    raise_exit_code(document, suspects);
   }
-  document["exit_code"] = static_cast<int>(code);
 }
 
 ConfirmRequest request_for(const NamedResult& result, const std::optional<std::string>& launcher) {
@@ -225,7 +287,7 @@ ConfirmRequest request_for(const NamedResult& result, const std::optional<std::s
         "{} is not in the folder of its run (the confirming launches are written next to its "
         "result.json). Keep the folders of runs as `assay run` writes them.",
         result.name));
-  request.folder = file.parent_path() / "confirm";
+  request.folder = confirm_folder(file);
   return request;
 }
 

@@ -44,6 +44,12 @@ struct ConfirmRequest {
 void confirm(nlohmann::json& document, const Histories& histories, const Anchors& anchors,
              const ConfirmRequest& request);
 
+/// Shows answers that were given earlier: writes the "confirmation" of a suspect and the exit code
+/// as confirm() does, from the launches that it left in the folder of the run, and launches
+/// nothing. Launches count if they are complete, and made after the promotion that is valid now.
+void recall_answers(nlohmann::json& document, const Histories& histories, const Anchors& anchors,
+                    const std::vector<NamedResult>& results);
+
 /// The request that repeats the run of a result with the caller's own build. `launcher`: as given
 /// by the caller. A result never chooses what is executed: another launcher in it is refused.
 ConfirmRequest request_for(const NamedResult& result, const std::optional<std::string>& launcher);

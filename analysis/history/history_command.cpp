@@ -158,6 +158,8 @@ int history(const Given& given) {
       std::cerr << "assay history: " << end.what() << "\n";
       return static_cast<int>(ExitCode::failed);
     }
+  } else {
+    recall_answers(document, histories, anchors, results);
   }
   check_own(document, "history");
   if (const auto file = value_of(given, "junit")) write_text(*file, history_junit(document));

@@ -102,6 +102,35 @@ class History(RunTest):
         empty.mkdir()
         self.command(ASSAY, "history", empty, code=2)
 
+    def test_an_answer_given_earlier_is_shown(self):
+        self.runs = self.folder / "weeks"
+        for i in range(11):
+            last = self.add_run(i, slow={"c0001/": 1.15} if i == 10 else None).parent
+        self.assertEqual(self.document(code=0)["series"][1]["state"], "suspect")
+
+        def kept(launches, day=17):
+            for noise, (build, slow) in enumerate((("promoted", None), ("new", {"c0001/": 1.15}))):
+                folder = last / "confirm" / "0123abcd" / build
+                folder.mkdir(parents=True, exist_ok=True)
+                made = make_results.document(rows=3, launches=launches, seed=1, noise_seed=100 + noise, slow=slow,
+                                             started=f"2026-03-{day}T00:00:00.000Z")
+                (folder / "result.json").write_text(json.dumps(made))
+            return made["environments"][0]
+
+        level = self.document(code=0)["series"][1]["anchored"]["value"]
+        environment = kept(15)
+        self.assertNotIn("confirmation", self.document(code=0)["series"][1], "nothing was promoted")
+        line = {"schema": "assay-anchor/1", "event": "promote", "id": SLOW, "hardware": environment["hashes"]["hardware"],
+                "time": "2026-03-12T00:00:00.000Z", "owner": "me", "reason": "release", "value": level, "unit": "s", "run": None,
+                "installation": {"programs": "/none", "hash": "0", "software": environment["software"]}}
+        (self.runs / "anchors.jsonl").write_text(json.dumps(line) + "\n")
+        self.assertIn("suspect: software slower", self.history(code=4).stdout)
+        self.assertNotIn("To decide, measure again", self.history(code=4).stdout)
+        kept(14)
+        self.assertNotIn("confirmation", self.document(code=0)["series"][1], "not all was launched")
+        kept(15, day=11)
+        self.assertNotIn("confirmation", self.document(code=0)["series"][1], "launched for the promotion of before")
+
     def test_wrong_last_run(self):
         self.add_run(16, statuses={"c0002": "incorrect"})
         self.assertEqual(self.document(code=3)["series"][2]["gaps"][0]["status"], "incorrect")

@@ -74,6 +74,7 @@ class Pipeline(RunTest):
         self.assertRegex(done.stdout, r"guard: \S*fp32\S*: suspect: the last run takes \d+\.\d % longer than the promoted level \(tolerance 5 %\)")
         self.assertRegex(done.stdout, r"guard: \S*fp32\S*: software slower: the new build takes \d+\.\d % longer than the promoted build")
         self.command(ASSAY, "validate", self.out / "history.json", code=0)
+        self.assertIn("suspect: software slower", self.command(ASSAY, "history", self.runs, code=4).stdout)
         # Asked again later, with the promoted build named: the launches are there already.
         again = [slow / "bin" / "assay", "history", self.runs, "--confirm"]
         self.assertIn("software slower", self.command(*again, good, code=4).stdout)

@@ -70,10 +70,10 @@ class InputPipeline {
   /// Starts preparing at most `batches` batches, beginning at `from`, over as many epochs as they
   /// need. Batches that were prepared before are dropped.
   void start(const PipelineState& from, std::int64_t batches = unlimited);
-  /// The next batch; valid until the next call of next() or start(). InputError if a file cannot be
-  /// read or has changed, or if there are more bad samples than max_bad_samples (with file and
-  /// offset of the last one); later calls then throw the same error. std::logic_error if all
-  /// batches of start() have been taken.
+  /// The next batch; valid until the next call of next() or start(). Throws InputError if a file
+  /// cannot be read or has changed, or if there are more bad samples than max_bad_samples (the
+  /// message has file and offset of the last one). After an InputError every call throws it again.
+  /// Throws std::logic_error if all batches of start() have been taken.
   const Batch& next();
   /// The state from which start() continues with the batch that next() would return.
   PipelineState state() const;

@@ -88,7 +88,7 @@ class Resnet(RunTest):
 
     @unittest.skipUnless(NCCL.exists() and MPIRUN, "needs the fake NCCL of this build and mpirun")
     def test_ranks_train_together(self):
-        # MPI cannot read the memory of a GPU. Where the ranks add within the backward pass, it is no graph.
+        # MPI cannot read GPU memory, so the sums are staged on the host. A backward pass that contains them is not recorded as a CUDA graph.
         for words, recorded in (((), ", forward, update each one CUDA graph"), (("--accumulate", "2"), ", each phase one CUDA graph"),
                                 (("--allreduce", "ring"), ", forward, update each one CUDA graph"), (("--wire", "fp16"), ", forward, update each one CUDA graph"), (("--lag", "1"), "")):
             row = self.rows_of_ranks(2, "--steps", "2", *words)

@@ -55,7 +55,7 @@ class Rows(RunTest):
         for row in self.all_ok(*words, "--layout", "nchw,nhwc,nhwc_oihw", count=len(SHAPES) * 2 * 3):
             self.assertEqual((row["executed"]["storage"] + "_fp32", row["executed"]["compute"]), (row["parameters"]["precision"], "tf32"))
             self.assertNotRegex(row["executed"]["algorithm"], "winograd|fft")
-        # A transform would round to tf32 what it makes of them. Where there is no tf32, and for transforms, fp32 computes.
+        # In tf32 the transformed inputs would be rounded, so Winograd and FFT use fp32 arithmetic, as do GPUs without tf32.
         for row in self.all_ok(*words, "--algorithm", "winograd,fft", count=len(SHAPES) * 2 * 2):
             self.assertEqual(row["executed"]["compute"], "fp32")
         rows = self.rows(*words, code=0, FAKE_GPU_CAPABILITY="7")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The ratios to scikit-learn (tests/self_benchmark/support/analytics.py): which peer counts, which side is above, and what is no ratio."""
+"""The ratios to scikit-learn (tests/self_benchmark/support/analytics.py): which peer is used, which time is divided by which, and when there is no ratio."""
 import contextlib
 import importlib.util
 import io

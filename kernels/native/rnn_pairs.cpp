@@ -13,9 +13,12 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
+#include "kernels/native/conv_parts.hpp"
 #include "kernels/native/conv_simd.hpp"
 
 namespace assay::native {
@@ -120,37 +123,77 @@ void multiply_by_tiles(const RnnProduct& of) {
   _tile_release();
 }
 
-/// kRows rows of one block of columns.
-template <int kRows>
-void multiply_dots(const RnnProduct& of, std::ptrdiff_t row, int column, Ahead& ahead) {
-  __m512 sums[kRows];
-  float* const c = of.c[column] + row * line;
+/// Rows of a register block of so many vectors: their sums, a row of b and one pair of a are in
+/// registers. A pair that was loaded is used several times, since loads are no faster than
+/// products.
+constexpr int registers = 32;
+constexpr int rows_of(int vectors) { return std::min(most_rows, (registers - 1) / vectors - 1); }
+/// Blocks of the reduction that go together: their part of a panel stays in the first cache for all
+/// rows.
+constexpr std::ptrdiff_t blocks_at_once = 8;
+
+/// Blocks [block, block + count) of the reduction, and kRows rows of all columns.
+template <int kRows, int kVectors>
+void multiply_dots(const RnnProduct& of, std::ptrdiff_t row, std::ptrdiff_t block,
+                   std::ptrdiff_t count, Ahead& ahead) {
+  __m512 sums[kRows][kVectors];
+  const bool add = of.add || block > 0;
+#pragma GCC unroll 14
   for (int r = 0; r < kRows; ++r)
-    sums[r] = of.add ? _mm512_loadu_ps(c + r * line) : _mm512_setzero_ps();
-  const std::ptrdiff_t step = of.width * line;
-  const float *a = of.a + row * line, *b = of.b + column * line;
-  for (std::ptrdiff_t block = 0; block < of.blocks; ++block, a += of.a_block) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v)
+      sums[r][v] = add ? _mm512_loadu_ps(of.c[v] + (row + r) * line) : _mm512_setzero_ps();
+  const float *a = of.a + block * of.a_block + row * line,
+              *b = of.b + block * line * kVectors * line;
+  for (; count > 0; --count, a += of.a_block) {
     ahead.fetch();
-    for (std::ptrdiff_t k = 0; k < line; ++k, b += step) {
-      const auto right = reinterpret_cast<__m512bh>(_mm512_loadu_ps(b));
-#pragma GCC unroll 12
-      for (int r = 0; r < kRows; ++r)
-        sums[r] = _mm512_dpbf16_ps(
-            sums[r], reinterpret_cast<__m512bh>(_mm512_set1_ps(a[r * line + k])), right);
+    for (std::ptrdiff_t k = 0; k < line; ++k, b += kVectors * line) {
+      __m512bh right[kVectors];
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v)
+        right[v] = reinterpret_cast<__m512bh>(_mm512_loadu_ps(b + v * line));
+#pragma GCC unroll 14
+      for (int r = 0; r < kRows; ++r) {
+        const auto left = reinterpret_cast<__m512bh>(_mm512_set1_ps(a[r * line + k]));
+#pragma GCC unroll 4
+        for (int v = 0; v < kVectors; ++v)
+          sums[r][v] = _mm512_dpbf16_ps(sums[r][v], left, right[v]);
+      }
     }
   }
-  for (int r = 0; r < kRows; ++r) _mm512_storeu_ps(c + r * line, sums[r]);
+#pragma GCC unroll 14
+  for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) _mm512_storeu_ps(of.c[v] + (row + r) * line, sums[r][v]);
+}
+
+using Dots = void (*)(const RnnProduct& of, std::ptrdiff_t row, std::ptrdiff_t block,
+                      std::ptrdiff_t count, Ahead& ahead);
+using DotsByRows = std::array<Dots, most_rows>;  ///< by rows - 1
+
+template <int kVectors, int... kRows>
+constexpr DotsByRows dots_of(std::integer_sequence<int, kRows...>) {
+  return {(kRows < rows_of(kVectors)
+               ? &multiply_dots<std::min(kRows + 1, rows_of(kVectors)), kVectors>
+               : nullptr)...};
+}
+template <int kVectors>
+constexpr DotsByRows dots_of() {
+  return dots_of<kVectors>(std::make_integer_sequence<int, most_rows>());
 }
 
 void multiply_by_dots(const RnnProduct& of) {
-  constexpr int most = 12;
-  const std::ptrdiff_t whole = of.rows / most, rest = of.rows % most;
-  Ahead ahead(of, (whole + rest) * of.width * of.blocks);
-  for (int column = 0; column < of.width; ++column) {
-    for (std::ptrdiff_t part = 0; part < whole; ++part)
-      multiply_dots<most>(of, part * most, column, ahead);
-    for (std::ptrdiff_t row = whole * most; row < of.rows; ++row)
-      multiply_dots<1>(of, row, column, ahead);
+  static constexpr std::array<DotsByRows, most_width> all{dots_of<1>(), dots_of<2>(), dots_of<3>(),
+                                                          dots_of<4>()};
+  const DotsByRows& dots = all[static_cast<std::size_t>(of.width - 1)];
+  const std::ptrdiff_t most = rows_of(of.width), parts = blocks_of(of.rows, most);
+  Ahead ahead(of, parts * of.blocks);
+  for (std::ptrdiff_t block = 0; block < of.blocks; block += blocks_at_once) {
+    const std::ptrdiff_t count = std::min(blocks_at_once, of.blocks - block);
+    for (std::ptrdiff_t part = 0; part < parts; ++part) {
+      const std::ptrdiff_t from = of.rows * part / parts, to = of.rows * (part + 1) / parts;
+      dots[static_cast<std::size_t>(to - from - 1)](of, from, block, count, ahead);
+    }
   }
 }
 

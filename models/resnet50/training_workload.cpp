@@ -90,10 +90,11 @@ class TrainingWorkload final : public Workload {
   void begin_audit(Audit kind) override {
     trainer_->save(state_);
     audited_ = true;
-    if (kind == Audit::new_inputs && resident_)
-      load_random(*trainer_, seed_of(++draws_));
-    else
+    if (kind == Audit::poisoned_outputs)
       trainer_->executor().poison();
+    else if (resident_)
+      load_random(*trainer_, seed_of(++draws_));
+    // Else the step loads its next images itself. Poison would tell operations of the audit.
   }
 
   /// Makes the same step again from the same state, with checks, and compares what was learnt.

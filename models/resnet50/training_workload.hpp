@@ -29,11 +29,11 @@ struct TrainingRun {
 
 /// One run is one step. Before timing, the network is compared with fp64
 /// (compare_with_reference()). An audit poisons the memory of all activations and gradients, or
-/// loads other images; after the audited step, the step is repeated from the same state, and both
-/// must give equal weights. In the repetition, and in steps before and after timing, random
-/// operations, the sum of the gradients over the ranks and the update are compared with their
-/// oracles on the step's own data, and loss and gradients must be finite. With a lag, each of these
-/// steps is followed by one more, which applies its gradients.
+/// only has other images (of data that are not resident each step has); after the audited step, the
+/// step is repeated from the same state, and both must give equal weights. In the repetition, and
+/// in steps before and after timing, random operations, the sum of the gradients over the ranks and
+/// the update are compared with their oracles on the step's own data, and loss and gradients must
+/// be finite. With a lag, each of these steps is followed by one more, which applies its gradients.
 ///
 /// With epochs, the network is then trained from initial parameters. Unless it reaches the target
 /// accuracy, the row has no time to accuracy. `plugins` and `ranks` must outlive the workload.

@@ -60,6 +60,16 @@ TEST_F(NetworkCheats, LayersThatAreSkipped) {
   expect_found("one_percent");
 }
 
+/// Data that do not stay in memory are other ones in each step: an audit that has new inputs must
+/// not poison the outputs.
+TEST_F(NetworkCheats, LayersThatAreSkippedOnDataThatChange) {
+  const Flags learnable{{"data", {"learnable:n40v10"}}};
+  const Outcome honest = run("", 1, "training", learnable);
+  EXPECT_EQ(honest.status, "ok") << honest.reason;
+  for (const char* cheat : {"gradient_only_on_poison", "every_second_run"})
+    expect_found(cheat, "training", learnable);
+}
+
 TEST_F(NetworkCheats, InferenceThatSkips) {
   for (const char* cheat : {"every_second_run", "one_percent", "run_only_on_poison"})
     expect_found(cheat, "inference");

@@ -117,6 +117,9 @@ class CheatingOperation final : public Operation {
     const bool dares = runs_ > std::max(least_honest_runs, honest_runs_of_set * sets_.size());
     if (cheat_ == "computes_at_bind" && dares) return;
     if (cheat_ == "run_only_on_poison" && dares && !poisoned()) return;
+    if (cheat_ == "gradient_only_on_poison" && dares && find("diff_weights") != nullptr &&
+        !poisoned())
+      return;
     if (cheat_ == "lost_update" && dares && find("velocity") != nullptr) return;
     // The sum of gradients of several batches is the one that is made in place.
     if (cheat_ == "lost_sum" && dares && find("a") != nullptr && find("b") != nullptr &&

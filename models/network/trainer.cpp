@@ -323,28 +323,6 @@ void Trainer::exchange(State& state) {
   std::swap(exchange_->own_before(), state.own);
 }
 
-Trainer::Difference Trainer::difference(const State& state) const {
-  const DataType type = graph().value(graph().velocity).type;
-  const std::vector<double> now = read_values(*executor_, graph().velocity);
-  Difference largest;
-  for (const Parameter& parameter : graph().parameters) {
-    std::vector<double> then(static_cast<std::size_t>(parameter.elements()));
-    decode(type,
-           state.values.front().data() + static_cast<std::size_t>(parameter.offset) * size_of(type),
-           then);
-    double error = 0, norm = 0;
-    for (std::size_t i = 0; i < then.size(); ++i) {
-      const double is = now[static_cast<std::size_t>(parameter.offset) + i];
-      error += (is - then[i]) * (is - then[i]);
-      norm += is * is;
-    }
-    const double relative = norm > 0 ? std::sqrt(error / norm) : std::sqrt(error);
-    if (relative <= largest.relative) continue;  // false for what is no number
-    largest = {relative, parameter.name};
-  }
-  return largest;
-}
-
 double Trainer::batch_loss() const {
   double sum = 0;
   const std::vector<double> losses = numbers(graph().losses);

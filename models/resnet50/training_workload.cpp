@@ -124,9 +124,9 @@ class TrainingWorkload final : public Workload {
     if (found.passed && !(difference.relative <= repeated_tolerance(run_.trainer.precision))) {
       found.passed = false;
       found.reason = fmt::format(
-          "a timed step moved {} by {:.3g} of its velocity's 2-norm otherwise than the same step "
+          "after a timed step, {} differs by {:.3g} of its 2-norm from that after the same step "
           "with checks",
-          difference.parameter, difference.relative);
+          difference.what, difference.relative);
     }
     found.checked = found.outputs = again.checked;
     if (resident_) load_next();

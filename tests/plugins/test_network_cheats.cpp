@@ -84,6 +84,15 @@ TEST_F(NetworkCheats, GradientsThatAreScaled) { expect_found("scaled_gradient");
 TEST_F(NetworkCheats, WeightsThatStay) { expect_found("stale_weight"); }
 TEST_F(NetworkCheats, UpdatesThatAreLost) { expect_found("lost_update"); }
 
+/// In steps without checks, whose velocities are right.
+TEST_F(NetworkCheats, UpdatesThatChangeNoWeights) {
+  expect_found("lost_weights");
+  const Flags narrow{{"precision", {"bf16"}}};
+  const Outcome honest = run("", 1, "training", narrow);
+  EXPECT_EQ(honest.status, "ok") << honest.reason;
+  expect_found("lost_copies", "training", narrow);
+}
+
 TEST_F(NetworkCheats, SumsOverBatchesThatAreLost) {
   for (const char* data : {"synthetic", "learnable:n40v10"}) {
     const Flags flags{{"accumulate", {"3"}}, {"data", {data}}};

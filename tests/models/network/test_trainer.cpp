@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 
 #include "models/network/node_check.hpp"
@@ -76,6 +78,36 @@ TEST(Trainer, StatesAreExchanged) {
   trainer->step(0.01);
   EXPECT_NEAR(trainer->loss(), second, 1e-6 * second);
   EXPECT_LT(trainer->difference(state).relative, 1e-5);
+}
+
+/// Of velocities, weights and 16-bit copies alike.
+TEST(Trainer, EveryDifferenceOfStatesIsFound) {
+  const auto alone = serial_communicator();
+  TrainerSettings settings = small_settings("native");
+  settings.precision = Precision::bf16;
+  const auto trainer = made(settings, *alone);
+  load_random(*trainer, 5);
+  Trainer::State before, after;
+  trainer->save(before);
+  trainer->step(0.01);
+  trainer->save(after);
+  EXPECT_EQ(trainer->difference(after).relative, 0);
+  Trainer::State lost = after;
+  lost.values[1] = before.values[1];
+  lost.values[2] = before.values[2];
+  EXPECT_NEAR(trainer->difference(lost).relative, 1, 0.01);
+  EXPECT_TRUE(trainer->difference(lost).what.starts_with("the update of "));
+  lost = after;
+  lost.values[2] = before.values[2];
+  EXPECT_TRUE(std::isinf(trainer->difference(lost).relative));
+  EXPECT_TRUE(trainer->difference(lost).what.starts_with("the 16-bit copy of "));
+  // No number, in a parameter that others follow.
+  const Parameter& first = trainer->graph().parameters.front();
+  lost = after;
+  std::fill_n(lost.values[0].begin() + 4 * static_cast<std::ptrdiff_t>(first.offset), 4,
+              std::byte{0xff});
+  EXPECT_TRUE(std::isnan(trainer->difference(lost).relative));
+  EXPECT_EQ(trainer->difference(lost).what, "the velocity of " + first.name);
 }
 
 TEST(Trainer, AStepTimedByNodesIsAStep) {

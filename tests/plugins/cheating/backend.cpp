@@ -131,11 +131,15 @@ class CheatingOperation final : public Operation {
         partial ? values_of(device_, output()) : std::vector<double>();
     Tensor* const weights = find("velocity") != nullptr ? find("weights") : nullptr;
     const double weight = weights != nullptr ? values_of(device_, *weights)[stale_weight] : 0;
+    Tensor* const lost = dares ? lost_by_update() : nullptr;
+    const std::vector<double> unchanged =
+        lost != nullptr ? values_of(device_, *lost) : std::vector<double>();
     const Kept inputs = coarse_ ? coarsen_inputs() : Kept();
     inner_->run(stream);
     stream.wait();
     for (const auto& [tensor, values] : inputs) write(device_, *tensor, values);
     if (partial) keep_most_of(before);
+    if (lost != nullptr) write(device_, *lost, unchanged);
     if (cheat_ == "late_element" && runs_since_bind > 1) spoil_an_element();
     if (cheat_ == "permuted_outputs") swap_two();
     if (cheat_ == "stale_weight" && dares && weights != nullptr) set(*weights, weight);
@@ -160,6 +164,15 @@ class CheatingOperation final : public Operation {
   Tensor* find(const std::string& name) {
     for (Tensor* tensor : tensors_)
       if (tensor->spec().name == name) return tensor;
+    return nullptr;
+  }
+
+  /// What an update does not change, unless a check has poisoned its outputs; or null.
+  Tensor* lost_by_update() {
+    if (find("velocity") == nullptr || std::isnan(values_of(device_, *find("norms"))[0]))
+      return nullptr;
+    if (cheat_ == "lost_weights") return find("weights");
+    if (cheat_ == "lost_copies") return find("stored");
     return nullptr;
   }
 

@@ -1,0 +1,97 @@
+// Compares two states of a training that should be equal.
+
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "kernels/update/problem.hpp"
+#include "models/network/parameters.hpp"
+#include "models/network/trainer.hpp"
+
+namespace assay {
+namespace {
+
+/// Equal velocities give weights that differ by rounding alone: half a unit in the last place on
+/// both sides, in each of the two steps that are repeated with a lag.
+constexpr double roundings_of_a_weight = 4;
+
+/// 2-norms over the elements of one parameter.
+struct Distance {
+  double error = 0, norm = 0;
+};
+
+std::vector<double> decoded(const std::vector<std::byte>& values, DataType type,
+                            const Parameter& parameter) {
+  std::vector<double> elements(static_cast<std::size_t>(parameter.elements()));
+  decode(type, values.data() + static_cast<std::size_t>(parameter.offset) * size_of(type),
+         elements);
+  return elements;
+}
+
+/// Of each parameter. Errors of an element up to `relative` times its value count as 0.
+std::vector<Distance> distances(const Executor& executor, ValueIndex value,
+                                const std::vector<std::byte>& should, double relative) {
+  const Graph& graph = executor.graph();
+  const std::vector<double> all = read_values(executor, value);
+  std::vector<Distance> found;
+  for (const Parameter& parameter : graph.parameters) {
+    const std::vector<double> then = decoded(should, graph.value(value).type, parameter);
+    double errors = 0, squares = 0;
+    for (std::size_t i = 0; i < then.size(); ++i) {
+      const double now = all[static_cast<std::size_t>(parameter.offset) + i];
+      double error = std::abs(now - then[i]) - relative * std::abs(now);
+      if (error <= 0) error = 0;  // false for what is no number
+      errors += error * error;
+      squares += now * now;
+    }
+    found.push_back({std::sqrt(errors), std::sqrt(squares)});
+  }
+  return found;
+}
+
+/// Whether the 16-bit copy of a parameter is the rounded parameter. Arithmetic may make 0 of
+/// subnormal numbers.
+bool is_copy(std::span<const double> copy, DataType type, std::span<const double> weights) {
+  for (std::size_t i = 0; i < copy.size(); ++i) {
+    const double rounded = round_to(type, weights[i]);
+    if (copy[i] == rounded) continue;
+    if (!(std::abs(copy[i] - rounded) <= std::numeric_limits<float>::min())) return false;
+  }
+  return true;
+}
+
+double ratio(double error, double to) { return to > 0 ? error / to : error; }
+
+}  // namespace
+
+Trainer::Difference Trainer::difference(const State& state) const {
+  Difference largest;
+  const auto add = [&](double relative, const char* what, const Parameter& parameter) {
+    if (std::isnan(largest.relative) || relative <= largest.relative) return;
+    largest = {relative, what + (" of " + parameter.name)};
+  };
+  UpdateShape of;
+  of.rule = settings_.learning.rule;
+  const double by = update_factors(of, {}, numbers(graph().rate)[0], 1, 0, 0).of_velocity;
+  const DataType type = graph().value(graph().weights).type;
+  // In the order of state_values().
+  const std::vector<Distance> velocity =
+                                  distances(*executor_, graph().velocity, state.values[0], 0),
+                              weights = distances(*executor_, graph().weights, state.values[1],
+                                                  roundings_of_a_weight * unit_roundoff(type));
+  for (std::size_t i = 0; i < graph().parameters.size(); ++i) {
+    const Parameter& parameter = graph().parameters[i];
+    add(ratio(velocity[i].error, velocity[i].norm), "the velocity", parameter);
+    add(ratio(weights[i].error, by * velocity[i].norm), "the update", parameter);
+    if (graph().stored == Graph::none) continue;
+    const DataType narrow = graph().value(graph().stored).type;
+    if (!is_copy(decoded(state.values[2], narrow, parameter), narrow,
+                 decoded(state.values[1], type, parameter)))
+      add(std::numeric_limits<double>::infinity(), "the 16-bit copy", parameter);
+  }
+  return largest;
+}
+
+}  // namespace assay

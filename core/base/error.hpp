@@ -37,4 +37,11 @@ class CaseError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// The results of one case turned out to be wrong while it was timed, on all ranks: timing ends,
+/// and its row is `incorrect`.
+class WrongResult : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
 }  // namespace assay

@@ -47,6 +47,8 @@ Finding attempt(const Step& step) {
     return {Severity::failed,
             "out of memory (an allocation failed). Use a smaller problem or a machine with more "
             "memory."};
+  } catch (const WrongResult& wrong) {
+    return {Severity::incorrect, wrong.what()};
   } catch (const std::exception& error) {
     return {Severity::failed, error.what()};
   }

@@ -67,7 +67,7 @@ class Workload {
   }
   /// Untimed, before each timed iteration: refills in-place buffers, binds the next cold set.
   virtual void reset() = 0;
-  /// Timed. Asynchronous on stream(); allocates no memory.
+  /// Timed. Asynchronous on stream(); allocates no memory. May throw WrongResult.
   virtual void run(Stream& stream) = 0;
   /// Whether several runs may be timed together, between two marks and without reset() between
   /// them.

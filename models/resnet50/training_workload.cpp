@@ -83,6 +83,7 @@ class TrainingWorkload final : public Workload {
     trainer_->step(run_.convergence.rate, nullptr, load);
     ++made_;
     if (audited_) return;
+    stop_if_diverged();
     numbers_.add(*trainer_, input);
     if (reads) reading_.end(training_->counters(), seconds_since(begun));
   }
@@ -233,6 +234,17 @@ class TrainingWorkload final : public Workload {
   }
 
  private:
+  /// By what every step counts: nothing more is read from the device. All ranks alike, since they
+  /// have judged the step alike. Of an audited step end_audit() judges.
+  void stop_if_diverged() const {
+    const LossScale& scale = trainer_->loss_scale();
+    if (!scale.diverged() && !scale.stuck()) return;
+    throw WrongResult(fmt::format(
+        "training diverged: gradients are not finite in step {} of the timed phase, at a loss "
+        "scale of {} (their update was skipped). Use a smaller --rate{}.",
+        made_, scale.scale(), scale.diverged() ? "" : ", or --loss-scale dynamic"));
+  }
+
   double images_of_step() const {
     return static_cast<double>(run_.trainer.batch * run_.trainer.accumulate * ranks_.size());
   }

@@ -34,6 +34,8 @@ struct TrainingRun {
 /// in steps before and after timing, random operations, the sum of the gradients over the ranks and
 /// the update are compared with their oracles on the step's own data, and loss and gradients must
 /// be finite. With a lag, each of these steps is followed by one more, which applies its gradients.
+/// A timed step whose gradients are not finite, if a smaller loss scale would not help, ends the
+/// timing with WrongResult.
 ///
 /// With epochs, the network is then trained from initial parameters. Unless it reaches the target
 /// accuracy, the row has no time to accuracy. `plugins` and `ranks` must outlive the workload.

@@ -93,6 +93,17 @@ TEST_F(NetworkCheats, UpdatesThatChangeNoWeights) {
   expect_found("lost_copies", "training", narrow);
 }
 
+/// In a step without checks, which follows two before timing. Its update is skipped, and later
+/// steps are right.
+TEST_F(NetworkCheats, AStepThatDiverges) {
+  const Outcome outcome = run("third_not_finite", 1, "training", {{"data", {"learnable:n40v10"}}});
+  EXPECT_EQ(outcome.status, "incorrect");
+  EXPECT_TRUE(outcome.reason.starts_with(
+      "training diverged: gradients are not finite in step 1 of the timed phase"))
+      << outcome.reason;
+  EXPECT_FALSE(outcome.timing);
+}
+
 TEST_F(NetworkCheats, SumsOverBatchesThatAreLost) {
   for (const char* data : {"synthetic", "learnable:n40v10"}) {
     const Flags flags{{"accumulate", {"3"}}, {"data", {data}}};

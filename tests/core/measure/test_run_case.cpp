@@ -81,6 +81,18 @@ TEST_F(RunCase, AWrongResultAfterTimingTakesTheTimesAway) {
   EXPECT_FALSE(outcome.timing);
 }
 
+TEST_F(RunCase, AWrongResultWhileItIsTimedEndsTheTiming) {
+  int runs = 0;
+  benchmark_.script.run = [&] {
+    if (++runs == 5) throw WrongResult("training diverged");
+  };
+  const Outcome outcome = run();
+  EXPECT_EQ(outcome.status, "incorrect");
+  EXPECT_EQ(outcome.reason, "training diverged");
+  EXPECT_FALSE(outcome.timing);
+  EXPECT_EQ(runs, 5);
+}
+
 TEST_F(RunCase, ExceptionsOfEveryStepBecomeFailedRows) {
   benchmark_.failure = [] { throw CaseError("needs 3 GiB, there is 1 GiB"); };
   EXPECT_EQ(run().status, "failed");

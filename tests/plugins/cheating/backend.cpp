@@ -145,6 +145,8 @@ class CheatingOperation final : public Operation {
     if (cheat_ == "stale_weight" && dares && weights != nullptr) set(*weights, weight);
     if (cheat_ == "scaled_gradient" && dares && find("diff_weights") != nullptr)
       scale(*find("diff_weights"), 0.99);
+    if (cheat_ == "third_not_finite" && runs_ == 3 && find("diff_weights") != nullptr)
+      scale(*find("diff_weights"), NAN);
   }
 
   Executed executed() const override {

@@ -1,6 +1,7 @@
 #include "models/network/memory_use.hpp"
 
 #include <algorithm>
+#include <span>
 #include <string>
 #include <variant>
 
@@ -24,6 +25,14 @@ MemoryUse::MemoryUse(const ExecutorSettings& settings, Plugins& plugins) {
 double MemoryUse::bytes() const {
   if (gpu_ == nullptr) return host_.bytes().value_or(0);
   return std::max(0.0, free_ - static_cast<double>(gpu_->memory_available()));
+}
+
+double MemoryUse::peak_of(const std::function<void()>& work, Communicator& ranks) const {
+  PeakMemory();  // forgets the peak until now
+  work();
+  double peak = bytes();
+  ranks.allreduce_max(std::span(&peak, 1));
+  return peak;
 }
 
 }  // namespace assay

@@ -1,6 +1,8 @@
 #pragma once
 // The memory that a network needs.
 
+#include <functional>
+
 #include "core/machine/peak_memory.hpp"
 #include "core/program/plugins.hpp"
 #include "models/network/executor.hpp"
@@ -16,6 +18,9 @@ class MemoryUse {
   /// a GPU, by how much its free memory has shrunk: a network allocates nothing in its steps. 0 if
   /// it is not known.
   double bytes() const;
+  /// bytes() of the network and `work` alone, not of what was allocated and freed before (checks of
+  /// candidates hold their tensors in fp64): the rank's that needs the most. Collective.
+  double peak_of(const std::function<void()>& work, Communicator& ranks) const;
 
  private:
   Device* gpu_ = nullptr;  ///< null: the network is on the host

@@ -11,6 +11,7 @@
 
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
+#include "models/network/memory_use.hpp"
 #include "models/network/node_check.hpp"
 #include "models/network/parameters.hpp"
 #include "models/network/parity.hpp"
@@ -74,11 +75,13 @@ void compare(const Results& is, const Results& should, double tolerance, const s
 class InferenceWorkload final : public Workload {
  public:
   InferenceWorkload(const InferenceRun& run, std::unique_ptr<Executor> executor, Plugins& plugins,
-                    Communicator& ranks, std::map<std::string, double> seconds)
+                    Communicator& ranks, const MemoryUse& memory,
+                    std::map<std::string, double> seconds)
       : run_(run),
         executor_(std::move(executor)),
         plugins_(plugins),
         ranks_(ranks),
+        memory_(memory),
         seconds_(std::move(seconds)) {
     const auto start = Clock::now();
     load_random(*executor_, seed_of(0));
@@ -113,6 +116,12 @@ class InferenceWorkload final : public Workload {
 
   Verification verify_before() override {
     const auto start = Clock::now();
+    peak_memory_ = memory_.peak_of(
+        [this] {
+          executor_->run(Phase::forward);
+          stream().wait();
+        },
+        ranks_);
     make_expected();
     executor_->poison();
     executor_->run(Phase::forward);
@@ -142,6 +151,7 @@ class InferenceWorkload final : public Workload {
   std::map<std::string, Metric> metrics() const override {
     std::map<std::string, Metric> all = operation_metrics(layers_);
     all["loss"] = {mean_loss_, "", ""};
+    if (peak_memory_ > 0) all["peak_memory_bytes"] = {peak_memory_, "B", "lower"};
     return all;
   }
   std::vector<LayerTime> layers() const override { return layers_; }
@@ -239,6 +249,8 @@ class InferenceWorkload final : public Workload {
   std::unique_ptr<Executor> executor_;
   Plugins& plugins_;
   Communicator& ranks_;
+  MemoryUse memory_;
+  double peak_memory_ = 0;
   std::map<std::string, double> seconds_;
   std::vector<std::size_t> images_;  ///< that expected_ is of
   Results expected_;
@@ -273,8 +285,9 @@ Result<std::map<ValueIndex, std::shared_ptr<void>>> learnt(TrainerSettings setti
 Result<std::unique_ptr<Workload>> inference_workload(const InferenceRun& run, Plugins& plugins,
                                                      Communicator& ranks) {
   std::map<std::string, double> seconds{{"create", run.create_seconds}};
-  auto start = Clock::now();
   ExecutorSettings settings = run.network.executor;
+  const MemoryUse memory_use(settings, plugins);
+  auto start = Clock::now();
   auto memory = learnt(run.network, plugins);
   if (auto* refusal = std::get_if<Unsupported>(&memory)) return std::move(*refusal);
   settings.memory = std::get<std::map<ValueIndex, std::shared_ptr<void>>>(memory);
@@ -286,7 +299,7 @@ Result<std::unique_ptr<Workload>> inference_workload(const InferenceRun& run, Pl
   if (auto* refusal = std::get_if<Unsupported>(&executor)) return std::move(*refusal);
   seconds["allocate"] = seconds_since(start);
   return std::make_unique<InferenceWorkload>(
-      run, std::move(std::get<std::unique_ptr<Executor>>(executor)), plugins, ranks,
+      run, std::move(std::get<std::unique_ptr<Executor>>(executor)), plugins, ranks, memory_use,
       std::move(seconds));
 }
 

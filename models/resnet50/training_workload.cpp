@@ -7,7 +7,6 @@
 
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
-#include "core/machine/peak_memory.hpp"
 #include "models/input/reading.hpp"
 #include "models/network/memory_use.hpp"
 #include "models/network/parity.hpp"
@@ -302,13 +301,15 @@ class TrainingWorkload final : public Workload {
       if (!found.empty()) throw InputError(found);
   }
 
-  /// Of the network and one step, before anything is checked: the rank's that needs the most.
+  /// Of the network and one step, before anything is checked.
   void measure_memory() {
-    PeakMemory();  // forgets the peak until now: checks of candidates hold their tensors in fp64
-    // With a lag the first step has no update.
-    for (std::int64_t i = 0; i <= run_.trainer.lag; ++i) trainer_->step(run_.convergence.rate);
-    peak_memory_ = memory_.bytes();
-    ranks_.allreduce_max(std::span(&peak_memory_, 1));
+    peak_memory_ = memory_.peak_of(
+        [this] {
+          // With a lag the first step has no update.
+          for (std::int64_t i = 0; i <= run_.trainer.lag; ++i)
+            trainer_->step(run_.convergence.rate);
+        },
+        ranks_);
   }
 
   /// In steps of their own: to wait for each operation costs time.

@@ -54,6 +54,7 @@ class Resnet(RunTest):
         inference = self.row("--direction", "inference")
         self.assertEqual(inference["status"], "ok")
         self.assertNotIn("backward_s", inference["metrics"])
+        self.assertTrue(5e5 < inference["metrics"]["peak_memory_bytes"]["value"] < 2e8, inference["metrics"])  # weights: 8e5
 
     def test_layers_are_timed(self):
         for words, runs in ((["--accumulate", 2], 2), (["--direction", "inference"], 1)):

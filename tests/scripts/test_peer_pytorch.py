@@ -140,8 +140,37 @@ print(json.dumps([found, [float(images[i]) for i in (0, 1, 262147, 1000001)]]))
             self.assertAlmostEqual((product - golden["gradients"][name][1]) / norm, 0, delta=1e-7)
         self.assertEqual(values, VALUES)
 
+    def test_fp16_scales_its_loss_or_is_refused(self):
+        """Not every PyTorch computes it on every processor."""
+        file = self.folder / "r.json"
+        done = self.command(SCRIPT, *SMALL, "--precision", "fp16", "--steps", 3, "--out", file)
+        if done.returncode == 2:
+            self.assertRegex(done.stderr, r"--precision fp16: PyTorch .* cannot on this cpu \(.+\)\. Use bf16")
+            self.assertFalse(file.exists())
+            return
+        self.assertEqual(done.returncode, 0, done.stderr)
+        row = self.row(file)
+        self.assertEqual((row["parameters"]["precision"], row["parameters"]["loss_scale"]), ("fp16", "dynamic"))
+        self.assertIn("autocast to fp16, GradScaler", row["executed"]["implementation"])
+
+    def test_fp16_is_refused_where_autocast_computes_in_another_type(self):
+        wide = """
+class Wide(torch.autocast):
+    def __init__(self, device, dtype, **more):
+        super().__init__(device, torch.bfloat16, **more)
+torch.autocast = Wide
+"""
+        program = FAULTY.format(folder=str(SCRIPT.parent), script=str(SCRIPT), fault=wide, arguments=[*SMALL, "--precision", "fp16"])
+        self.assertIn("autocast computes in torch.bfloat16", self.command(PEERS, "-c", program, code=2).stderr)
+
     def test_bad_input(self):
         self.assertIn("--frozen", self.peer("--frozen", code=2).stderr)
+        self.assertIn("--cuda-graph needs a GPU", self.peer("--cuda-graph", code=2).stderr)
+        frozen = self.peer("--cuda-graph", "--device", "cuda", "--mode", "inference", "--frozen", code=2)
+        self.assertIn("captures eager steps", frozen.stderr)
+        # As if there were none, also where there is one.
+        blind = ["env", "CUDA_VISIBLE_DEVICES="]
+        self.assertIn("finds no GPU", self.peer("--cuda-graph", "--device", "cuda", code=2, before=blind).stderr)
 
 
 VALUES = [-0.071196146309375763, 0.11536707729101181, 0.22231131792068481, -0.87508130073547363]

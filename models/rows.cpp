@@ -8,7 +8,13 @@
 namespace assay {
 namespace {
 
-constexpr std::int64_t block_rows = 512;  // some 1 MB of 250 features
+/// Of a block: some 1 MB of 250 features, and not much more where rows are long.
+constexpr std::int64_t most_rows = 512, most_elements = 1 << 20;
+
+std::int64_t rows_of_block(std::int64_t rows, std::int64_t features) {
+  return std::clamp<std::int64_t>(most_elements / features, 1,
+                                  std::clamp<std::int64_t>(rows, 1, most_rows));
+}
 
 /// Elements of the table in row-major order as a device takes them: from anywhere within a row.
 void read_elements(const Table& table, std::int64_t first_row, std::int64_t first,
@@ -46,9 +52,16 @@ void load_rows(const Table& table, RowRange range, Device& device, Tensor& x, Te
   });
 }
 
+double bytes_of_pass(std::int64_t rows, std::int64_t features, double count, int threads) {
+  const double block = static_cast<double>(rows_of_block(rows, features)) *
+                       static_cast<double>(features + 1);  // with the labels
+  return 8 * (threads * (2 * block + count) + count);
+}
+
 std::vector<double> sums_over_rows(const Table& table, const RowPass& pass, std::size_t count,
                                    const AddRows& add) {
   const RowRange range = pass.range;
+  const std::int64_t block_rows = rows_of_block(range.count, table.features());
   std::vector<double> all(count + 1);
   all.back() = static_cast<double>(range.count);
   std::exception_ptr failure;
@@ -56,25 +69,26 @@ std::vector<double> sums_over_rows(const Table& table, const RowPass& pass, std:
   {
     // For this thread in this region: products of Eigen in `add` start no threads of their own.
     omp_set_num_threads(1);
-    std::vector<double> sums(count), labels(pass.with_labels ? block_rows : 0);
-    std::vector<double> x(static_cast<std::size_t>(block_rows * table.features()));
+    std::vector<double> sums, x, labels;
 #pragma omp for schedule(static)
     for (std::int64_t at = 0; at < range.count; at += block_rows) {
       const std::int64_t rows = std::min(block_rows, range.count - at);
-      const std::span<double> block(x.data(), static_cast<std::size_t>(rows * table.features()));
-      const std::span<double> block_labels(labels.data(), pass.with_labels ? rows : 0);
-      try {
-        table.read(range.first + at, block, block_labels);
+      try {  // also what cannot be allocated: no exception may leave the parallel region
+        sums.resize(count);
+        x.resize(static_cast<std::size_t>(rows * table.features()));
+        labels.resize(pass.with_labels ? static_cast<std::size_t>(rows) : 0);
+        table.read(range.first + at, x, labels);
         if (pass.type == DataType::fp32)
-          for (double& value : block) value = static_cast<float>(value);
-        add(at, block, block_labels, sums);
+          for (double& value : x) value = static_cast<float>(value);
+        add(at, x, labels, sums);
       } catch (...) {
 #pragma omp critical
         failure = std::current_exception();
       }
     }
+    // A thread without rows has none.
 #pragma omp critical
-    for (std::size_t i = 0; i < count; ++i) all[i] += sums[i];
+    for (std::size_t i = 0; i < sums.size(); ++i) all[i] += sums[i];
   }
   if (failure) std::rethrow_exception(failure);
   return all;

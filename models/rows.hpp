@@ -30,5 +30,7 @@ using AddRows = std::function<void(std::int64_t first, std::span<const double> x
 /// all_rows()). Reads the table in blocks, so that it needs little memory.
 std::vector<double> sums_over_rows(const Table& table, const RowPass& pass, std::size_t count,
                                    const AddRows& add);
+/// The bytes that such a pass over `rows` rows takes, with a copy of each block for `add`.
+double bytes_of_pass(std::int64_t rows, std::int64_t features, double count, int threads);
 
 }  // namespace assay

@@ -11,6 +11,7 @@
 #include "core/base/error.hpp"
 #include "core/base/numbers.hpp"
 #include "core/base/text.hpp"
+#include "core/machine/environment.hpp"
 #include "core/machine/placement.hpp"
 #include "core/machine/threads.hpp"
 #include "core/program/conform.hpp"
@@ -101,15 +102,32 @@ std::int64_t divisor_of(const std::string& scale) {
       whole_number("--scale", scale.substr(2), 1, std::uint64_t{1} << 40));
 }
 
-/// Why this host has no room for the rows of its ranks, or nothing.
-void expect_room(Device& device, double bytes, int ranks_here) {
-  const double need = bytes * (device.name() == "cpu" ? ranks_here : 1);
-  const auto available = static_cast<double>(device.memory_available());
+void expect_room(double need, double table, double available) {
+  constexpr double gib = 1 << 30;
   if (need > available)
     throw CaseError(fmt::format(
-        "the table needs {:.3g} GiB of memory here, but {:.3g} GiB are available. Use fewer rows, "
-        "or more nodes.",
-        need / (1 << 30), available / (1 << 30)));
+        "the analysis needs {:.3g} GiB of memory here ({:.3g} GiB of them for the table), but "
+        "{:.3g} GiB are available. Use a smaller problem, or more nodes.",
+        need / gib, table / gib, available / gib));
+}
+
+/// CaseError where this host, or the device, has no room for the analysis of its ranks.
+void expect_room(Device& device, double table, const AnalysisMemory& more, int ranks_here) {
+  const auto of_device = static_cast<double>(device.memory_available());
+  if (device.name() == "cpu") {
+    expect_room((table + more.device + more.host) * ranks_here, table * ranks_here, of_device);
+    return;
+  }
+  expect_room(table + more.device, table, of_device);
+  expect_room(more.host * ranks_here, 0, static_cast<double>(memory_available()));
+}
+
+/// The first fault of any rank, or "": ranks without it would else wait, in their next collective
+/// step, for one that has it.
+std::string of_any(Communicator& ranks, const std::string& fault) {
+  for (std::string& found : ranks.allgather(fault))
+    if (!found.empty()) return std::move(found);
+  return "";
 }
 
 double largest_of(DataType type) {
@@ -128,9 +146,8 @@ void add_squares(std::span<const double> rows, std::span<const double> head,
     }
 }
 
-/// Each rank reads its rows of a file before any collective step: a fault that one rank alone meets
-/// there becomes that of all, which else would wait for it. Errors of an analysis are parts of its
-/// sums of squares, which have to be numbers above 0.
+/// Each rank reads its rows of a file before any other collective step. Errors of an analysis are
+/// parts of its sums of squares, which have to be numbers above 0.
 void expect_good_rows(const Table& table, const RowPass& mine, Communicator& ranks) {
   std::vector<double> head(static_cast<std::size_t>(table.features())), squares;
   std::string fault;
@@ -143,8 +160,7 @@ void expect_good_rows(const Table& table, const RowPass& mine, Communicator& ran
   } catch (const InputError& error) {
     fault = error.what();
   }
-  for (const std::string& found : ranks.allgather(fault))
-    if (!found.empty()) throw InputError(found);
+  if (fault = of_any(ranks, fault); !fault.empty()) throw InputError(fault);
   RankCalls(ranks).sum(squares);
   if (!(squares[0] <= largest_of(mine.type)))
     throw InputError(
@@ -259,6 +275,37 @@ std::vector<double> AnalyticsBenchmark::working_sets(const Settings& settings) c
           static_cast<double>(size_of(storage(precision(settings.at("precision")))))};
 }
 
+int AnalyticsBenchmark::sums_of_threads(const Settings& settings) {
+  return settings.at("backend") == "native" ? std::stoi(settings.at("threads")) : 1;
+}
+
+std::string AnalyticsBenchmark::why_not_here(const AnalysisCase& from, int ranks_here) const {
+  if (auto why = why_not_bound(from.settings)) return *why;
+  const Result<Device*> device = from.steps.device();
+  if (const auto* refusal = std::get_if<Unsupported>(&device)) return refusal->reason;
+  if (auto why = why_not_threads(from.steps.threads())) return *why;
+  expect_room(*std::get<Device*>(device),
+              static_cast<double>(from.mine.count) * static_cast<double>(from.features) *
+                  static_cast<double>(size_of(storage(from.precision))),
+              memory(from.settings, from.mine.count, from.features), ranks_here);
+  return "";
+}
+
+std::string AnalyticsBenchmark::expect_good_file(const AnalysisCase& from, int ranks_here) const {
+  std::string why, no_room;
+  try {
+    why = why_not_here(from, ranks_here);
+  } catch (const CaseError& error) {
+    no_room = error.what();
+  }
+  if (no_room = of_any(from.ranks, no_room); !no_room.empty()) throw CaseError(no_room);
+  if (why = of_any(from.ranks, why); !why.empty()) return why;
+  expect_good_rows(*prepared(scaled_file_table(from.settings.at("data"), 0)),
+                   {from.mine, storage(from.precision), needs_labels(), from.steps.threads()},
+                   from.ranks);
+  return "";
+}
+
 Result<std::unique_ptr<Workload>> AnalyticsBenchmark::prepare(const Case& selected,
                                                               CaseContext& context) const {
   const auto start = std::chrono::steady_clock::now();
@@ -267,26 +314,23 @@ Result<std::unique_ptr<Workload>> AnalyticsBenchmark::prepare(const Case& select
   if (size.rows < context.ranks.size())
     return Unsupported{fmt::format("{} rows are fewer than {} ranks. Start fewer ranks.", size.rows,
                                    context.ranks.size())};
-  if (auto why = why_not_bound(settings)) return Unsupported{std::move(*why)};
-  if (settings.at("part") != whole) return prepare_part(selected, context);
-  const RowRange mine = rows_of(size.rows, context.ranks.rank(), context.ranks.size());
-  if (const std::string& data = settings.at("data"); is_file(data, tables()))
-    expect_good_rows(*prepared(scaled_file_table(data, 0)),
-                     {mine, storage(precision(settings.at("precision"))), needs_labels(),
-                      std::stoi(settings.at("threads"))},
-                     context.ranks);
+  if (settings.at("part") != whole) {
+    if (auto why = why_not_bound(settings)) return Unsupported{std::move(*why)};
+    return prepare_part(selected, context);
+  }
   StepMaker steps(context, settings);
-  Result<Device*> device = steps.device();
-  if (auto* refusal = std::get_if<Unsupported>(&device)) return std::move(*refusal);
-  if (auto why = why_not_threads(steps.threads())) return Unsupported{std::move(*why)};
-
-  AnalysisCase from{
-      settings,      size.rows, size.features, mine, precision(settings.at("precision")),
-      context.ranks, steps,     context.seed};
-  expect_room(*std::get<Device*>(device),
-              static_cast<double>(from.mine.count) * static_cast<double>(from.features) *
-                  static_cast<double>(size_of(storage(from.precision))),
-              context.ranks_here);
+  const AnalysisCase from{settings,
+                          size.rows,
+                          size.features,
+                          rows_of(size.rows, context.ranks.rank(), context.ranks.size()),
+                          precision(settings.at("precision")),
+                          context.ranks,
+                          steps,
+                          context.seed};
+  std::string why = is_file(settings.at("data"), tables())
+                        ? expect_good_file(from, context.ranks_here)
+                        : why_not_here(from, context.ranks_here);
+  if (!why.empty()) return Unsupported{std::move(why)};
   Result<std::unique_ptr<Analysis>> made = make(from);
   if (auto* refusal = std::get_if<Unsupported>(&made)) return std::move(*refusal);
 

@@ -26,6 +26,12 @@ struct AnalysisCase {
   std::uint64_t seed = 1;
 };
 
+/// Bytes that an analysis takes on a rank beside the rows themselves.
+struct AnalysisMemory {
+  double device = 0;  ///< the other inputs and the results of its operations
+  double host = 0;    ///< what it keeps itself, and what its verification needs
+};
+
 /// An operation that takes a large part of an analysis' time. It can be benchmarked alone, with the
 /// shape that the analysis uses.
 struct AnalysisPart {
@@ -43,8 +49,14 @@ class AnalyticsBenchmark : public Benchmark {
   std::vector<double> working_sets(const Settings& settings) const final;
   Result<std::unique_ptr<Workload>> prepare(const Case& selected, CaseContext& context) const final;
   std::unique_ptr<Communicator> connect(Plugins& plugins) const final;
+  /// What the method of `settings` allocates for `rows` rows of a rank. A case that needs more than
+  /// there is fails before it reads or generates any row.
+  virtual AnalysisMemory memory(const Settings& settings, std::int64_t rows,
+                                std::int64_t features) const = 0;
 
  protected:
+  /// How many sums over rows the case's backend holds at once, for memory().
+  static int sums_of_threads(const Settings& settings);
   /// "algorithm", and dimensions of this benchmark alone. They are first in the id.
   virtual std::vector<Dimension> own_dimensions() const = 0;
   /// Names of the synthetic tables, which are values of --data. The first one is the default.
@@ -72,6 +84,10 @@ class AnalyticsBenchmark : public Benchmark {
 
  private:
   Result<AnalysisPart> part(const Settings& settings, int rank) const;
+  /// Why this rank cannot run the whole analysis, or "". CaseError where memory does not suffice.
+  std::string why_not_here(const AnalysisCase& from, int ranks_here) const;
+  /// The same of all ranks, then that every row of the file can be used. Collective. InputError.
+  std::string expect_good_file(const AnalysisCase& from, int ranks_here) const;
   Result<std::unique_ptr<Workload>> prepare_part(const Case& selected, CaseContext& context) const;
 };
 

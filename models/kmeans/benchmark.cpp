@@ -135,6 +135,27 @@ class KmeansBenchmark final : public AnalyticsBenchmark {
     settings["until_moved"] = "none";
   }
 
+  /// The centroids of every iteration are kept, since any of them may be verified.
+  AnalysisMemory memory(const Settings& settings, std::int64_t rows,
+                        std::int64_t features) const override {
+    const int threads = std::stoi(settings.at("threads"));
+    const double element =
+        static_cast<double>(size_of(storage(precision(settings.at("precision")))));
+    const double n = static_cast<double>(rows), iterations = std::stod(settings.at("iterations"));
+    AnalysisMemory need;
+    double checked = 0;  // numbers of three iterations
+    for (const std::int64_t clusters : clusters_of(settings.at("clusters"))) {
+      const double k = static_cast<double>(clusters), all = k * static_cast<double>(features);
+      // Centroids; sums and counts of all and of each thread; labels.
+      need.device += element * all + 8 * (sums_of_threads(settings) + 1) * (all + k) + 4 * n;
+      need.host += 8 * ((iterations + 1) * all + iterations * (k + 1) + 2 * all);
+      checked += 3 * (all + 3 * k);
+    }
+    if (settings.at("start") == "kmeans++") need.host += 8 * n;  // each row's distance
+    need.host += bytes_of_pass(rows, features, checked, threads);
+    return need;
+  }
+
   Result<std::unique_ptr<Analysis>> make(const AnalysisCase& from) const override {
     return make_kmeans(from, settings_of(from.settings, from.seed));
   }

@@ -2,6 +2,7 @@
 
 #include "core/base/error.hpp"
 #include "models/pca/pca.hpp"
+#include "models/rows.hpp"
 
 namespace assay {
 namespace {
@@ -55,6 +56,20 @@ class PcaBenchmark final : public AnalyticsBenchmark {
     if (settings.at("algorithm") == "tsqr") return {{qr_block_of(features), false}};
     return {{moments_of(rows, features, precision(settings.at("precision")))},
             {eigh_of(features), false}};
+  }
+
+  /// Matrices of d x d. gram: the moments and each thread's sums of them; eigh's matrix, vectors
+  /// and a copy to work on; those that the method holds. tsqr: a block and a pair of triangles,
+  /// with their R; those of the singular values.
+  AnalysisMemory memory(const Settings& settings, std::int64_t rows,
+                        std::int64_t features) const override {
+    const int threads = std::stoi(settings.at("threads"));
+    const auto d = static_cast<double>(features), width = d + 1;
+    const double of_pass = bytes_of_pass(rows, features, 6 * d, threads);
+    if (settings.at("algorithm") == "gram")
+      return {8 * d * d * (4 + sums_of_threads(settings)), 8 * d * d * 4.5 + of_pass};
+    const auto stack = static_cast<double>(qr_block_of(features).shape().n);
+    return {8 * width * (stack + 4 * width), 8 * d * d * 8 + of_pass};
   }
 
   Result<std::unique_ptr<Analysis>> make(const AnalysisCase& from) const override {

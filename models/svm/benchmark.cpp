@@ -103,6 +103,21 @@ class SvmBenchmark final : public AnalyticsBenchmark {
     settings["evaluations"] = "auto";
   }
 
+  /// y and s of each row, of which the first part of the rows has its own s; matrices of (d + 1) x
+  /// (d + 1), for newton of the whole and of that part.
+  AnalysisMemory memory(const Settings& settings, std::int64_t rows,
+                        std::int64_t features) const override {
+    const int threads = std::stoi(settings.at("threads"));
+    const bool newton = settings.at("algorithm") == "newton";
+    const double element =
+        static_cast<double>(size_of(storage(precision(settings.at("precision")))));
+    const auto n = static_cast<double>(rows), width = static_cast<double>(features + 1);
+    const double matrix = 8 * width * width;
+    const int matrices = newton ? 2 * (1 + sums_of_threads(settings)) : 0;
+    return {element * n * (newton ? 2.0625 : 2) + matrices * matrix,
+            (newton ? 4 : 2) * matrix + bytes_of_pass(rows, features, width + 4, threads)};
+  }
+
   Result<std::unique_ptr<Analysis>> make(const AnalysisCase& from) const override {
     return make_svm(from, settings_of(from.settings));
   }

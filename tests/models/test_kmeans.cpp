@@ -127,6 +127,18 @@ TEST(Kmeans, WorkOfSeveralNumbersOfClustersIsTheirSum) {
   EXPECT_EQ(both_bytes, two_bytes + three_bytes);
 }
 
+TEST(Kmeans, MemoryCountsEveryIterationAndWhatIsVerifiedAtOnce) {
+  const auto host = [](const fixture::Flags& flags) {
+    const Case selected = fixture::one_case(kmeans_benchmark(), flags, 1);
+    const TableSize size = parse_table(selected.settings.at("problem"));
+    return kmeans_benchmark().memory(selected.settings, size.rows, size.features).host;
+  };
+  EXPECT_GE(host({{"problem", "n1000d250"}, {"clusters", "1000"}, {"iterations", "100000"}}),
+            8.0 * 1000 * 100000 * 250);
+  EXPECT_LE(host({{"problem", "n8d1048576"}, {"clusters", "2"}}), 1e9);  // 67 MB of rows
+  EXPECT_GE(host({{"problem", "n100000d1"}, {"start", "kmeans++"}}), 8e5);
+}
+
 TEST(Kmeans, EachNumberOfClustersIsChecked) {
   for (const char* wrong : {"2+", "+3", "2+0", "2+x", "2+4", "2,3+"})
     EXPECT_THROW(

@@ -73,6 +73,15 @@ TEST(Svm, TellsWhatItComputed) {
   EXPECT_EQ(ran.executed.numbers.at("passes"), ran.metrics.at("evaluations").value);
 }
 
+TEST(Svm, MemoryCountsWhatEachRowHasBesideItsFeatures) {
+  for (const char* algorithm : {"newton", "nelder_mead"}) {
+    const Case selected = fixture::one_case(
+        svm_benchmark(), {{"problem", "n1000000d1"}, {"algorithm", algorithm}}, 1);
+    EXPECT_GE(svm_benchmark().memory(selected.settings, 1000000, 1).device, 16e6) << algorithm;
+    EXPECT_GE(svm_benchmark().memory(selected.settings, 2, 100000000).host, 1e17) << algorithm;
+  }
+}
+
 TEST(Svm, SeparableDataAreSolved) {
   const auto found = metrics_on_ranks(
       svm_benchmark(), {{"problem", "n500d20"}, {"data", "coral2"}, {"backend", "reference"}}, 2);

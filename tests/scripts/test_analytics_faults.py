@@ -65,9 +65,16 @@ class Refusals(AnalyticsTest):
                     self.assertIn(words, done.stderr + done.stdout)
 
     def test_more_memory_than_there_is_is_not_allocated(self):
-        [row] = self.rows("pca gram", "--problem", "900TB")
-        self.assertEqual(row["status"], "failed")
-        self.assertIn("GiB are available", row["reason"])
+        wide = self.folder / "wide.svm"  # two rows that are small in the file alone
+        wide.write_text("0 1:1\n1 1:1 100000000:1\n")
+        cases = [("pca gram", "--problem", "900TB"), ("kmeans", "--problem", "n65536d64", "--clusters", "65536", "--iterations", "100000"),
+                 *((case, "--data", wide) for case in ("pca gram", "pca tsqr", "svm")),
+                 ("kmeans", "--data", wide, "--clusters", "2", "--iterations", "100000")]
+        for case, *words in cases:
+            with self.subTest(case, words=words):
+                [row] = self.rows(case, *words, code=7)
+                self.assertEqual(row["status"], "failed")
+                self.assertIn("GiB are available", row["reason"])
 
     def test_a_file_is_named_by_its_content(self):
         table = self.folder / "table.csv"

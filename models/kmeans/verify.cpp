@@ -167,7 +167,9 @@ std::vector<Checked> checked_iterations(const std::vector<const Trajectory*>& cl
 double differing_centroids(const std::vector<const Trajectory*>& claimed, RankCalls& ranks) {
   double differing = 0;
   for (const Trajectory* trajectory : claimed) {
-    const std::vector<double>& mine = trajectory->centroids.back();
+    // After the iterations that were made: --until-moved may have left the last ones unwritten.
+    const std::vector<double>& mine =
+        trajectory->centroids[static_cast<std::size_t>(trajectory->iterations)];
     std::vector<double> first = mine;
     ranks.broadcast(first);
     for (std::size_t i = 0; i < mine.size(); ++i)

@@ -9,6 +9,7 @@
 #include <limits>
 #include <random>
 #include <set>
+#include <span>
 
 #include "models/kmeans/kmeans.hpp"
 
@@ -120,13 +121,29 @@ struct Errors {
 
 double at_least(double a, double b) { return b > a || !(b == b) ? b : a; }  // keeps NaN
 
+/// Of a centroid [d] that may have no rows. Where it surely has none it keeps its place, to the
+/// bit; where it may also be the mean of some uncertain rows, it is a number at least.
+double error_of_empty(std::span<const double> before, std::span<const double> after, bool surely) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  for (std::size_t j = 0; j < after.size(); ++j)
+    if (surely ? after[j] != before[j] : !std::isfinite(after[j])) return infinity;
+  return 0;
+}
+
 void compare(const Trajectory& claimed, std::size_t step, const double* sums, const Sizes& at,
              double rows, Errors& worst) {
   const double rms = std::sqrt(sums[at.norms()] / rows);
   for (std::size_t c = 0; c < at.k; ++c) {
     const double count = sums[at.counts() + c], uncertain = sums[at.uncertain() + c];
     worst.counts = at_least(worst.counts, std::abs(claimed.counts[step][c] - count) - uncertain);
-    if (count <= uncertain) continue;  // may be empty, or any of those rows
+    if (count <= uncertain) {  // may be empty, or any of those rows
+      const auto place = [&](std::size_t at_step) {
+        return std::span(claimed.centroids[at_step]).subspan(c * at.d, at.d);
+      };
+      worst.centroids =
+          at_least(worst.centroids, error_of_empty(place(step), place(step + 1), uncertain == 0));
+      continue;
+    }
     double error = 0, moved = 0;
     for (std::size_t j = c * at.d; j < (c + 1) * at.d; ++j) {
       const double mean = sums[j] / count, difference = claimed.centroids[step + 1][j] - mean;

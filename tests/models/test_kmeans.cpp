@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <random>
 
 #include "analysis_fixture.hpp"
@@ -58,6 +59,38 @@ TEST(Kmeans, FindsPlantedClusters) {
   EXPECT_EQ(found.at("moved").value, 0);
   EXPECT_LT(found.at("iterations").value, 50);
   EXPECT_EQ(found.at("empty_clusters").value, 0);
+}
+
+/// A file of one feature whose starting rows, as the seed 1234 chooses them, are 0, 10 and 11. The
+/// rows of the second centroid lie near the others': after an iteration it is at 5.5, without rows.
+std::string rows_that_leave_a_centroid() {
+  std::vector<double> others(100, 4.99);
+  others.insert(others.end(), 100, 10.51);
+  others.insert(others.end(), 10, 5.1);
+  std::mt19937_64 random(1234);
+  std::map<std::uint64_t, double> starts;  // by row
+  for (const double start : {0.0, 10.0, 11.0})
+    while (!starts.emplace(random() % 213, start).second) continue;
+  const std::filesystem::path file =
+      std::filesystem::path(testing::TempDir()) / fmt::format("assay_empty{}.csv", ::getpid());
+  std::ofstream out(file);
+  auto other = others.begin();
+  for (std::uint64_t row = 0; row < 213; ++row)
+    out << fmt::format("{}\n", starts.contains(row) ? starts[row] : *other++);
+  return file.string();
+}
+
+TEST(Kmeans, ACentroidWithoutRowsKeepsItsPlace) {
+  const std::string file = rows_that_leave_a_centroid();
+  for (const std::string& backend : fixture::host_backends())
+    for (const int ranks : {1, 3})
+      for (const char* precision : {"fp64", "fp32"}) {
+        const auto found = metrics_on_ranks(
+            kmeans_benchmark(),
+            {{"data", file}, {"backend", backend}, {"precision", precision}, {"iterations", "4"}},
+            ranks);
+        EXPECT_EQ(found.at("empty_clusters").value, 1) << backend << ranks << precision;
+      }
 }
 
 /// A file of 3000 rows of multiples of 1/1024, which the shift leaves as they are.
@@ -283,6 +316,32 @@ class Between final : public Table {
   }
   double left_, middle_;
 };
+
+TEST(KmeansVerification, ACentroidWithoutRowsKeepsItsPlace) {
+  const std::unique_ptr<Communicator> ranks = serial_communicator();
+  RankCalls calls(*ranks);
+  // The last centroid has no rows; those at 0.5 are the second one's.
+  Trajectory trajectory;
+  trajectory.iterations = 1;
+  trajectory.counts = {{1, 3, 0}};
+  trajectory.inertia = {0.5};
+  for (const double place : {100.0, std::nextafter(100.0, 0), 0.0, static_cast<double>(NAN)}) {
+    trajectory.centroids = {{-1, 1, 100}, {-1, 2.0 / 3, place}};
+    const Verification checked = verify_trajectories({&trajectory}, Between(-1, 0.5),
+                                                     {{0, 4}, DataType::fp64, false, 1}, calls, 1);
+    EXPECT_EQ(checked.passed, place == 100) << place << checked.reason;
+    EXPECT_EQ(checked.reason.starts_with("centroids"), place != 100) << place << checked.reason;
+  }
+  // Where it is as near to some rows as others it may be their mean, but is a number.
+  trajectory.counts = {{3, 1, 0}};
+  trajectory.inertia = {2};
+  for (const double place : {1.0, static_cast<double>(NAN)}) {
+    trajectory.centroids = {{-1, 1, 1}, {-1.0 / 3, 1, place}};
+    const Verification checked = verify_trajectories({&trajectory}, Between(-1),
+                                                     {{0, 4}, DataType::fp64, false, 1}, calls, 1);
+    EXPECT_EQ(checked.passed, place == 1) << checked.reason;
+  }
+}
 
 TEST(KmeansVerification, RowsBetweenTwoCentroidsMayBeWithEither) {
   const std::unique_ptr<Communicator> ranks = serial_communicator();

@@ -300,9 +300,10 @@ std::string AnalyticsBenchmark::expect_good_file(const AnalysisCase& from, int r
   }
   if (no_room = of_any(from.ranks, no_room); !no_room.empty()) throw CaseError(no_room);
   if (why = of_any(from.ranks, why); !why.empty()) return why;
-  expect_good_rows(*prepared(scaled_file_table(from.settings.at("data"), 0)),
-                   {from.mine, storage(from.precision), needs_labels(), from.steps.threads()},
-                   from.ranks);
+  const std::string& data = from.settings.at("data");
+  const RowPass pass{from.mine, storage(from.precision), needs_labels(), from.steps.threads()};
+  expect_good_rows(*prepared(scaled_file_table(data, 0)), pass, from.ranks);
+  expect_good_labels(*scaled_file_table(data, 0), pass, from.ranks);
   return "";
 }
 

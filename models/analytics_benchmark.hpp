@@ -10,6 +10,7 @@
 #include "kernels/linalg/problem.hpp"
 #include "models/analysis_workload.hpp"
 #include "models/ranks.hpp"
+#include "models/rows.hpp"
 #include "models/step.hpp"
 #include "models/table_problem.hpp"
 
@@ -67,6 +68,9 @@ class AnalyticsBenchmark : public Benchmark {
   virtual bool needs_labels() const { return false; }
   /// The table in the form that the analysis needs.
   virtual std::unique_ptr<Table> prepared(std::unique_ptr<Table> table) const { return table; }
+  /// InputError where the labels of a file, which is not prepared(), are not what the analysis
+  /// needs as a whole. Collective.
+  virtual void expect_good_labels(const Table&, const RowPass&, Communicator&) const {}
   /// Benchmark::complete for own_dimensions().
   virtual void complete_own(Settings&) const {}
   /// Floating-point operations and passes over the table of one run (TableProblem).

@@ -71,6 +71,11 @@ class SvmBenchmark final : public AnalyticsBenchmark {
     return signed_labels(std::move(table));
   }
 
+  void expect_good_labels(const Table& file, const RowPass& mine,
+                          Communicator& ranks) const override {
+    expect_two_classes(file, mine, ranks);
+  }
+
   void complete_own(Settings& settings) const override {
     settings["cost"] =
         fmt::format("{}", positive_number("--cost", settings.at("cost"), "weight", 1e12));

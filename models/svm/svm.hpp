@@ -123,6 +123,9 @@ SvmCheck verify_svm(const SvmSolution& solution, const SvmSettings& settings, co
 /// `table`, whose labels are 0 and 1 or -1 and +1, with labels -1 and +1. InputError with the row
 /// when another label is read.
 std::unique_ptr<Table> signed_labels(std::unique_ptr<Table> table);
+/// InputError with the rows where both 0 and -1 are labels of `table` (whose labels are not signed
+/// yet): signed_labels() would make one class of three. `mine` is a pass with labels. Collective.
+void expect_two_classes(const Table& table, const RowPass& mine, Communicator& ranks);
 
 Result<std::unique_ptr<Analysis>> make_svm(const AnalysisCase& from, const SvmSettings& settings);
 

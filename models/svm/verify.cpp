@@ -1,9 +1,6 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
-#include "core/base/error.hpp"
 #include "models/svm/svm.hpp"
 
 namespace assay {
@@ -41,32 +38,6 @@ double squared(const double* v, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) sum += v[i] * v[i];
   return sum;
 }
-
-class SignedLabels final : public Table {
- public:
-  explicit SignedLabels(std::unique_ptr<Table> table) : table_(std::move(table)) {}
-  std::int64_t rows() const override { return table_->rows(); }
-  std::int64_t features() const override { return table_->features(); }
-  bool has_labels() const override { return table_->has_labels(); }
-  std::string canonical() const override { return table_->canonical(); }
-
- private:
-  void read_rows(std::int64_t first, std::int64_t count, double* x, double* labels) const override {
-    const auto rows = static_cast<std::size_t>(count);
-    table_->read(first, {x, rows * static_cast<std::size_t>(features())},
-                 {labels, labels == nullptr ? 0 : rows});
-    for (std::size_t i = 0; labels != nullptr && i < rows; ++i) {
-      if (labels[i] == 0) labels[i] = -1;
-      if (labels[i] != -1 && labels[i] != 1)
-        throw InputError(fmt::format(
-            "{}: the label of row {} is {} (two classes have 0 and 1, or -1 and +1). Give a table "
-            "of two classes.",
-            canonical(), first + static_cast<std::int64_t>(i) + 1, labels[i]));
-    }
-  }
-
-  std::unique_ptr<Table> table_;
-};
 
 }  // namespace
 
@@ -109,10 +80,6 @@ SvmCheck verify_svm(const SvmSolution& solution, const SvmSettings& settings, co
       verification_of(relations, mine.range.count * table.features(), "all rows of the table"),
       sums[right] / n, primal, gap};
   return check;
-}
-
-std::unique_ptr<Table> signed_labels(std::unique_ptr<Table> table) {
-  return std::make_unique<SignedLabels>(std::move(table));
 }
 
 }  // namespace assay

@@ -186,5 +186,27 @@ TEST(Svm, LabelsAreOfTwoClasses) {
   }
 }
 
+TEST(Svm, BothLabelsOfANegativeClassAreThreeClasses) {
+  const std::filesystem::path file = std::filesystem::path(testing::TempDir()) /
+                                     ("assay_three" + std::to_string(::getpid()) + ".csv");
+  // On three ranks one has 0, another -1.
+  std::ofstream(file) << "a,label\n1,1\n2,1\n3,1\n4,0\n5,0\n6,-1\n7,1\n";
+  for (const int ranks : {1, 2, 3}) {
+    const Case selected = fixture::one_case(svm_benchmark(), {{"data", file.string()}}, ranks);
+    (void)fixture::plugins().open("native");
+    std::vector<std::string> said(static_cast<std::size_t>(ranks));
+    testing_fakes::on_threads(ranks, [&](Communicator& communicator) {
+      CaseContext context{fixture::plugins(), communicator};
+      try {
+        (void)svm_benchmark().prepare(selected, context);
+      } catch (const InputError& error) {
+        said[static_cast<std::size_t>(communicator.rank())] = error.what();
+      }
+    });
+    for (const std::string& text : said)
+      EXPECT_NE(text.find("the label of row 4 is 0, and that of row 6 is -1"), text.npos) << text;
+  }
+}
+
 }  // namespace
 }  // namespace assay

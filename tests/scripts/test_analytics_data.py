@@ -157,6 +157,7 @@ class BadFiles(AnalyticsTest):
 
     def test_labels(self):
         self.refused("svm", DATA / "iris.csv", "the label of row 101 is 2", ranks=(None, 2))
+        self.refused("svm", self.table("three.csv", "a,b,label", "1,2,1", "3,4,0", "5,6,-1"), "the label of row 2 is 0", "row 3 is -1")
         self.refused("svm", self.table("none.csv", "a,b", "1,2", "3,4"), "no labels")
 
     def test_values_that_cannot_be_squared(self):

@@ -1,0 +1,83 @@
+#include <fmt/format.h>
+
+#include <atomic>
+#include <cmath>
+#include <limits>
+
+#include "core/base/error.hpp"
+#include "models/svm/svm.hpp"
+
+namespace assay {
+namespace {
+
+constexpr const char* two_classes =
+    "(two classes have 0 and 1, or -1 and +1). Give a table of two classes.";
+
+class SignedLabels final : public Table {
+ public:
+  explicit SignedLabels(std::unique_ptr<Table> table) : table_(std::move(table)) {}
+  std::int64_t rows() const override { return table_->rows(); }
+  std::int64_t features() const override { return table_->features(); }
+  bool has_labels() const override { return table_->has_labels(); }
+  std::string canonical() const override { return table_->canonical(); }
+
+ private:
+  void read_rows(std::int64_t first, std::int64_t count, double* x, double* labels) const override {
+    const auto rows = static_cast<std::size_t>(count);
+    table_->read(first, {x, rows * static_cast<std::size_t>(features())},
+                 {labels, labels == nullptr ? 0 : rows});
+    for (std::size_t i = 0; labels != nullptr && i < rows; ++i) {
+      if (labels[i] == 0) labels[i] = -1;
+      if (labels[i] != -1 && labels[i] != 1)
+        throw InputError(fmt::format("{}: the label of row {} is {} {}", canonical(),
+                                     first + static_cast<std::int64_t>(i) + 1, labels[i],
+                                     two_classes));
+    }
+  }
+
+  std::unique_ptr<Table> table_;
+};
+
+/// The first row that has a label, as several threads find it.
+class FirstRow {
+ public:
+  void note(std::int64_t row) {
+    std::int64_t known = row_;
+    while (row < known && !row_.compare_exchange_weak(known, row)) {
+    }
+  }
+  /// Its negative, whose largest value over the ranks is that of the first row; -infinity: none.
+  double negative() const { return row_ == none ? -INFINITY : -static_cast<double>(row_.load()); }
+
+ private:
+  static constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
+  std::atomic<std::int64_t> row_ = none;
+};
+
+}  // namespace
+
+std::unique_ptr<Table> signed_labels(std::unique_ptr<Table> table) {
+  return std::make_unique<SignedLabels>(std::move(table));
+}
+
+void expect_two_classes(const Table& table, const RowPass& mine, Communicator& ranks) {
+  FirstRow zero, minus;
+  sums_over_rows(table, mine, 0,
+                 [&](std::int64_t first, std::span<const double>, std::span<const double> labels,
+                     std::span<double>) {
+                   std::int64_t row = mine.range.first + first;
+                   for (const double label : labels) {
+                     ++row;
+                     if (label == 0) zero.note(row);
+                     if (label == -1) minus.note(row);
+                   }
+                 });
+  double firsts[] = {zero.negative(), minus.negative()};
+  ranks.allreduce_max(firsts);
+  if (std::isfinite(firsts[0]) && std::isfinite(firsts[1]))
+    throw InputError(fmt::format("{}: the label of row {} is 0, and that of row {} is -1 {}",
+                                 table.canonical(), static_cast<std::int64_t>(-firsts[0]),
+                                 static_cast<std::int64_t>(-firsts[1]), two_classes));
+}
+
+}  // namespace assay

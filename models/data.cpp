@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <random>
+#include <system_error>
 
 #include "core/base/error.hpp"
 #include "datasets/file_table.hpp"
@@ -17,12 +19,23 @@ std::map<std::string, std::shared_ptr<Table>>& opened() {
   return tables;
 }
 
-/// "x.npy+y.npy": a table, and the labels of an NPY file.
+bool is_there(const std::string& file) {
+  std::error_code error;
+  const auto status = std::filesystem::status(file, error);
+  return std::filesystem::exists(status) && !std::filesystem::is_directory(status);
+}
+
+/// "x.npy+y.npy": a table, and the labels of an NPY file. Names may have a plus themselves: the
+/// whole may be one file, else the shortest part before a plus that is a file is the table.
 std::shared_ptr<Table> open(const std::string& data) {
-  const std::size_t plus = data.find('+');
-  TableOptions options;
-  if (plus != data.npos) options.labels = data.substr(plus + 1);
-  return open_table(data.substr(0, plus), options);
+  if (is_there(data)) return open_table(data);
+  for (std::size_t plus = data.find('+'); plus != data.npos; plus = data.find('+', plus + 1)) {
+    if (!is_there(data.substr(0, plus))) continue;
+    TableOptions options;
+    options.labels = data.substr(plus + 1);
+    return open_table(data.substr(0, plus), options);
+  }
+  return open_table(data);  // tells why not
 }
 
 class ScaledTable final : public Table {

@@ -104,11 +104,13 @@ class Formats(AnalyticsTest):
     """301 rows, which 2 and 3 ranks do not divide."""
 
     def files(self):
-        npy, labels = self.folder / "x.npy", self.folder / "y.npy"
+        """One has its labels in another file; some have a plus in their names, which else stands between two files."""
+        (self.folder / "c++").mkdir()
+        npy, labels = self.folder / "c++" / "x+.npy", self.folder / "c++" / "y.npy"
         self.command(BIN / "assay-dataset", "classes:n301d7", "-o", npy, "--labels", labels, code=0)
         values, signs = values_of(npy), values_of(labels)
         rows = [list(map(repr, values[at:at + 7])) for at in range(0, len(values), 7)]
-        csv = self.table("x.csv", ",".join("abcdefg") + ",label", *(",".join([*row, f"{sign:g}"]) for row, sign in zip(rows, signs)))
+        csv = self.table("c++/x.csv", ",".join("abcdefg") + ",label", *(",".join([*row, f"{sign:g}"]) for row, sign in zip(rows, signs)))
         libsvm = self.table("x.svm", *(" ".join([f"{sign:+g}", *(f"{i}:{v}" for i, v in enumerate(row, 1))]) for row, sign in zip(rows, signs)))
         return f"{npy}+{labels}", csv, libsvm
 

@@ -49,6 +49,10 @@ class AnalyticsBlas(RunTest):
         (row,) = self.expect_ok(self.rows("assay-pca", "--problem", "n900d5", "--blas", LIBRARIES / "libcblas_syrk.so", code=0), 1)
         self.assertRegex(row["executed"]["implementation"], "^moments: OpenBLAS of a test cblas_dsyrk; eigh: Eigen")
 
+    def test_a_library_without_lapack_leaves_the_triangles_to_another(self):
+        (row,) = self.expect_ok(self.rows("assay-pca", "--algorithm", "tsqr", "--problem", "n900d5", "--blas", LIBRARIES / "libcblas_syrk.so", code=0), 1)
+        self.assertRegex(row["executed"]["implementation"], "^qr: Eigen .*; singular values: Eigen$")
+
     def test_both_kernels_of_newtons_method_are_the_librarys(self):
         if self.rows("assay-linalg", "--problem", "syrk:n8d2")[0]["status"] == "unsupported":
             self.skipTest("there is no CBLAS library")

@@ -22,6 +22,12 @@ class SmokeSuites(RunTest):
         found = {(case["problem"], case["precision"]) for case in self.cases("stream", "smoke")}
         self.assertEqual(found, {("triad_n67108864", "fp64"), ("fma_n65536", "fp32"), ("fma_n65536", "bf16")})
 
+    def test_a_matrix_product_a_recurrent_network_and_principal_components(self):
+        self.assertEqual({case["backend"] for case in self.cases("gemm", "smoke")}, {"onednn", "blas"})
+        self.assertEqual({case["backend"] for case in self.cases("rnn", "smoke")}, {"onednn", "native"})
+        self.assertEqual([(case["algorithm"], case["backend"], case["problem"]) for case in self.cases("pca", "smoke")],
+                         [("gram", "native", "n16384d64")])
+
     def test_allreduce_on_two_ranks(self):
         self.assertEqual(json.loads((SOURCE / "suites" / "smoke-allreduce.json").read_text())["launch"], {"ranks": 2})
         cases = self.cases("collectives", "smoke-allreduce")

@@ -19,7 +19,8 @@ using nlohmann::json;
 
 namespace {
 
-const std::vector<std::string> variations = {"software", "hardware", "precision", "nothing"};
+const std::vector<std::string> variations = {"software", "hardware", "precision", "backend",
+                                             "nothing"};
 /// The sides: folders of fresh launches, and words in their progress lines.
 const std::vector<std::string> side_names = {"base", "new"};
 
@@ -35,8 +36,7 @@ std::string command_line(const Given& given) {
 
 /// Reads a side in a thread of its own: reading and checking the files takes most of the time.
 std::future<Side> reading(const std::string& name, const std::string& vary) {
-  return std::async(std::launch::async,
-                    [=] { return Side(name, load_results({name}), vary == "precision"); });
+  return std::async(std::launch::async, [=] { return Side(name, load_results({name}), vary); });
 }
 
 /// The programs and the launcher that the caller gives for a side.
@@ -69,7 +69,7 @@ std::vector<Side> fresh_launches_of(const json& document, const std::vector<cons
     const std::string name = fmt::format("{}/{}", folder, side_names[fresh.size()]);
     std::vector<NamedResult> results;
     results.push_back({name, std::move(result)});
-    fresh.emplace_back(name, std::move(results), vary == "precision");
+    fresh.emplace_back(name, std::move(results), vary);
   }
   return fresh;
 }

@@ -10,6 +10,7 @@
 #include "analysis/compare/verdict.hpp"
 #include "analysis/ratio.hpp"
 #include "analysis/series.hpp"
+#include "core/base/text.hpp"
 #include "core/result/result.hpp"
 
 namespace assay {
@@ -45,22 +46,25 @@ bool went_wrong(const SideRow& row) {
 
 /// Why two rows with the same key cannot be compared, or "".
 std::string obstacle(const SideRow& base, const SideRow& updated, const std::string& vary) {
+  const std::vector<std::string> varied = varied_parameters(vary);
   for (const auto& [side, name] : {std::pair{&base, "base"}, std::pair{&updated, "new"}}) {
     if (side->launches.status != "ok")
       return fmt::format("{} is {}: {}", name, side->launches.status, side->launches.reason);
     if (side->environments > 1)
       return fmt::format("the launches of {} ran in {} different environments", name,
                          side->environments);
-    if (side->precisions > 1)
-      return fmt::format("{} has it in {} precisions: give results with a single precision", name,
-                         side->precisions);
+    if (side->variants > 1)
+      return fmt::format(
+          "{} has {} rows that differ in {} alone: give results with one of them (`--filter` of "
+          "`assay run`)",
+          name, side->variants, join(varied, " or "));
     if (side->row().contains("incomparable"))
       return fmt::format("{}: {}", name, side->row()["incomparable"].get<std::string>());
     if (!(*std::min_element(side->launches.medians.begin(), side->launches.medians.end()) > 0))
       return fmt::format("the time of {} is below the resolution of the timer", name);
   }
-  if (vary == "precision" && base.row().at("id") == updated.row().at("id"))
-    return "both sides have the same precision";
+  if (!varied.empty() && base.row().at("id") == updated.row().at("id"))
+    return fmt::format("both sides have the same {}", join(varied, " and "));
   const auto problem = [](const SideRow& side, const char* field) {
     return side.row().at("problem").value(field, json());
   };

@@ -16,7 +16,7 @@ inline constexpr double usual_tolerance = 0.02;
 
 struct CompareOptions {
   std::string command;
-  std::string vary;                 ///< software | hardware | precision | nothing
+  std::string vary;                 ///< software | hardware | precision | backend | nothing
   std::optional<double> tolerance;  ///< overrides that of the suite
   double false_alarm_rate = 0.01;
   bool allow_mismatch = false;
@@ -28,7 +28,7 @@ nlohmann::json comparison_document(const Side& base, const Side& updated, const 
                                    const Side* fresh_new, const CompareOptions& options);
 
 /// Ids of the flagged rows of a side that have no fresh launches. (The ids of the two sides differ
-/// where the precision varies.)
+/// where a parameter varies.)
 std::vector<std::string> flagged_ids(const nlohmann::json& document, const Side& side);
 
 /// `base` and `updated`: the sides of the document, whose rows have the parameters of its rows.

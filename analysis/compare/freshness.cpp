@@ -73,11 +73,12 @@ std::vector<std::string> check_runs(const Side& base, const Side& updated, const
                                     const Side* fresh_new, const std::string& vary) {
   constexpr const char *own_twin = "a run always equals itself", *two_runs = "Give two runs.";
   std::vector<std::string> notes;
-  // One run may hold both precisions.
-  if (vary != "precision") refuse_same_run(base, updated, own_twin, two_runs);
+  // One run may hold both precisions, or both backends.
+  const bool by_id = varied_parameters(vary).empty();
+  if (by_id) refuse_same_run(base, updated, own_twin, two_runs);
   if (vary != "hardware") note_order(base, updated, "the launches of base and new", notes);
   if (fresh_base == nullptr) return notes;
-  if (vary != "precision") refuse_same_run(*fresh_base, *fresh_new, own_twin, two_runs);
+  if (by_id) refuse_same_run(*fresh_base, *fresh_new, own_twin, two_runs);
   if (vary != "hardware")
     note_order(*fresh_base, *fresh_new, "the fresh launches of base and new", notes);
   const std::string suggestion = fmt::format(

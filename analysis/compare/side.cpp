@@ -14,23 +14,32 @@ using nlohmann::json;
 
 namespace {
 
-std::string key_of(const json& row, bool any_precision) {
+/// The id without the values of these parameters: "*" in their places. One that is written with its
+/// name is left out, as ids do at its usual value.
+std::string key_of(const json& row, const std::vector<std::string>& varied) {
   const std::string id = row.at("id");
-  if (!any_precision) return id;
-  const std::string precision = text_of(row.at("parameters"), "precision");
+  if (varied.empty()) return id;
   std::vector<std::string> parts = split(id, '/');
-  for (std::string& part : parts) {
-    if (part != precision && part != "precision=" + precision) continue;
-    part = "*";
-    break;
+  for (const std::string& name : varied) {
+    const std::string value = text_of(row.at("parameters"), name);
+    if (std::erase(parts, name + "=" + value) > 0) continue;
+    if (const auto found = std::find(parts.begin(), parts.end(), value); found != parts.end())
+      *found = "*";
   }
   return join(parts, "/");
 }
 
 }  // namespace
 
-Side::Side(std::string name, std::vector<NamedResult> results, bool any_precision)
+std::vector<std::string> varied_parameters(const std::string& vary) {
+  if (vary == "precision") return {"precision"};
+  if (vary == "backend") return {"backend", "algorithm"};
+  return {};
+}
+
+Side::Side(std::string name, std::vector<NamedResult> results, const std::string& vary)
     : name_(std::move(name)), results_(std::move(results)) {
+  const std::vector<std::string> varied = varied_parameters(vary);
   struct Found {
     LaunchGroups groups;
     std::map<std::string, std::pair<const json*, const json*>> environments;  // by their key
@@ -43,7 +52,7 @@ Side::Side(std::string name, std::vector<NamedResult> results, bool any_precisio
     std::int64_t last_launch = 0;
     measured_.push_back(false);
     for (json& row : named.result.at("rows")) {
-      Found& found = all[key_of(row, any_precision)];
+      Found& found = all[key_of(row, varied)];
       const std::string environment = environment_key(named.result, row);
       // Each run counts its launches from zero; a side numbers the launches of all its runs.
       const std::int64_t launch = first_launch + row.at("launch").get<std::int64_t>();
@@ -63,7 +72,7 @@ Side::Side(std::string name, std::vector<NamedResult> results, bool any_precisio
     SideRow& row = rows_[key];
     std::tie(row.result, row.environment) = found.environments.at(launches.front().environment);
     row.environments = launches.size();
-    row.precisions = found.ids.size();
+    row.variants = found.ids.size();
     // An error in any environment counts for the row.
     std::size_t chosen = 0;
     for (const char* error : {"timeout", "failed", "incorrect"})
@@ -98,12 +107,15 @@ void Mismatches::note(const std::string& field, const json& base, const json& up
   all_.push_back({{"field", field}, {"base", left}, {"new", right}, {"rows", rows}});
 }
 
-/// `of_machine`: the machines are meant to differ, and with them OS, kernel, C library and drivers.
-/// What is built and chosen for a run (Assay, its flags, libraries, settings) must still be equal.
+/// Machines that are meant to differ do so with OS, kernel, C library and drivers. What is built
+/// and chosen for a run (Assay, its flags, libraries, settings) must still be equal. Another
+/// backend brings other libraries, and may be another program: only what both sides have must be
+/// equal.
 void Mismatches::add_part(const std::string& field, const json& base, const json& updated,
-                          bool of_machine, std::size_t rows) {
+                          const std::string& vary, std::size_t rows) {
   if (base == updated) return;
-  if (of_machine) {
+  if (vary == "backend" && (base.is_discarded() || updated.is_discarded())) return;
+  if (vary == "hardware") {
     const std::string name = field.substr(field.rfind('/') + 1);
     for (const char* system_part : {"os", "kernel", "architecture", "container", "libc", "driver"})
       if (name == system_part) return;
@@ -121,7 +133,7 @@ void Mismatches::add_part(const std::string& field, const json& base, const json
       const auto found = side.find(name);
       return found == side.end() ? absent : *found;
     };
-    add_part(field + "/" + name, value(base), value(updated), of_machine, rows);
+    add_part(field + "/" + name, value(base), value(updated), vary, rows);
   }
 }
 
@@ -131,11 +143,15 @@ void Mismatches::add(const Side& base, const Side& updated, const std::string& v
   std::vector<std::string> settings = {
       "seed",        "launcher",        "shapes", "max_time", "precision_target",
       "min_samples", "reference_budget"};
-  // Two precisions may be in two suites; their cases are still paired by key.
-  if (vary != "precision") settings.insert(settings.begin(), {"suite", "suite_hash"});
+  // Two precisions or backends may be in two suites; their cases are still paired by key.
+  if (varied_parameters(vary).empty()) settings.insert(settings.begin(), {"suite", "suite_hash"});
   const auto setting = [](const json& result, const std::string& name) {
     const json& run = result.at("run");
     return run.contains(name) ? run.at(name) : json();
+  };
+  // Where it may be another program, which has not all of these.
+  const auto told = [&](const json& was, const json& is) {
+    return vary != "backend" || (!was.is_null() && !is.is_null());
   };
   const json* first = nullptr;
   for (const Side* side : {&base, &updated})
@@ -144,7 +160,8 @@ void Mismatches::add(const Side& base, const Side& updated, const std::string& v
       if (!side->has_measured(i)) continue;
       if (first == nullptr) first = &named.result;
       for (const std::string& name : settings)
-        if (const json was = setting(*first, name), is = setting(named.result, name); was != is)
+        if (const json was = setting(*first, name), is = setting(named.result, name);
+            was != is && told(was, is))
           note(prefix + "run/" + name, was, is, 0);
     }
 
@@ -162,10 +179,11 @@ void Mismatches::add(const Side& base, const Side& updated, const std::string& v
       json was = pair.first->at(part), is = pair.second->at(part);
       // Peaks come from a table in Assay. Another table does not mean another machine.
       for (json* side : {&was, &is}) side->erase("peaks");
-      if (pair.first->at("hashes").at(part).is_null() ||
-          pair.second->at("hashes").at(part).is_null())
+      const bool unknown = pair.first->at("hashes").at(part).is_null() ||
+                           pair.second->at("hashes").at(part).is_null();
+      if (unknown && (vary != "backend" || part != "software"))
         note(prefix + part, "unknown", "unknown", rows);
-      add_part(prefix + part, was, is, vary == "hardware", rows);
+      add_part(prefix + part, was, is, part == "hardware" ? "nothing" : vary, rows);
     }
 }
 

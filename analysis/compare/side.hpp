@@ -17,16 +17,20 @@ struct SideRow {
   const nlohmann::json* result = nullptr;
   const nlohmann::json* environment = nullptr;
   std::size_t environments = 1;  ///< number in which it ran; with several there is no single result
-  std::size_t precisions = 1;    ///< number of precisions with this key
+  std::size_t variants = 1;      ///< number of ids with this key
 
   const nlohmann::json& row() const { return launches.first(); }
   bool measured() const { return launches.status == "ok" && !launches.published; }
 };
 
-/// Rows are found by their key: the id, without the precision where the precision varies.
+/// The parameters in which the rows of two sides are meant to differ, by the value of --vary. Empty
+/// where rows are paired by their ids.
+std::vector<std::string> varied_parameters(const std::string& vary);
+
+/// Rows are found by their key: the id, without the parameters that vary.
 class Side {
  public:
-  Side(std::string name, std::vector<NamedResult> results, bool any_precision);
+  Side(std::string name, std::vector<NamedResult> results, const std::string& vary);
   // Rows point into the results; moving a side does not move these.
   Side(const Side&) = delete;
   Side& operator=(const Side&) = delete;
@@ -63,7 +67,7 @@ class Mismatches {
   void note(const std::string& field, const nlohmann::json& base, const nlohmann::json& updated,
             std::size_t rows);
   void add_part(const std::string& field, const nlohmann::json& base, const nlohmann::json& updated,
-                bool of_machine, std::size_t rows);
+                const std::string& vary, std::size_t rows);
 
   std::vector<nlohmann::json> all_;
 };

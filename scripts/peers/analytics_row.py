@@ -68,13 +68,14 @@ def head_of(args, shape, dtype):
     algorithm, executed = ALGORITHMS[args.analysis]
     parameters = {"algorithm": algorithm, "allocator": "system", "backend": backend, "blas": "auto", "conform": "none", "data": data,
                   "device": "cpu", "nodes": 1, "part": "whole", "precision": precision, "ranks": 1, "scale": 1, "threads": args.threads}
-    counts = ""
+    counts = quality = ""
     if args.analysis == "kmeans":
         parameters.update(clusters=len(args.start.split(",")), iterations=args.iterations, start="random", until_moved="none")
         counts = f"k{parameters['clusters']}/i{args.iterations}/"
     if args.analysis == "svm":
         parameters.update(cost=1, evaluations="auto", gap=f"{args.quality:g}")
-    return {"id": f"{args.analysis}/{algorithm}/{counts}{precision}/{backend}/{data}/{descriptor}/r1/n1/t{args.threads}",
+        quality = "" if args.quality == 0.001 else f"/gap={args.quality:g}"  # an id omits the usual value
+    return {"id": f"{args.analysis}/{algorithm}/{counts}{precision}/{backend}/{data}/{descriptor}/r1/n1/t{args.threads}{quality}",
             "benchmark": args.analysis, "parameters": parameters,
             "problem": {"descriptor": descriptor, "flops": None, "bytes": None, "n": shape[0], "d": shape[1],
                         "size": shape[0] * shape[1] * dtype.itemsize},

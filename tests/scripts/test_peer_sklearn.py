@@ -129,7 +129,7 @@ class PeerSklearn(RunTest):
         words = [str(w) for w in (*words, "--threads", "1")]
         command = [SCRIPT, *words] if change is None else [PEERS, "-c", CHANGED.format(script=str(SCRIPT), arguments=words, change=change)]
         done = subprocess.run(list(map(str, command)), text=True, input="\n" * lines, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              env=self.environment(**environment), timeout=300)
+                              env=self.environment(**{"ASSAY_BIN_DIR": str(BIN), **environment}), timeout=300)
         self.assertEqual(done.returncode, code, done.stderr)
         return done
 
@@ -157,6 +157,11 @@ class PeerSklearn(RunTest):
                                        code=0).stdout)
         (speedup,) = [record["speedup"] for record in told["rows"] if record.get("speedup")]
         self.assertAlmostEqual(speedup * ours["time_s"]["median"] / row["time_s"]["median"], 1)
+        told = json.loads(self.command(ASSAY, "compare", self.folder / "peer.json", self.folder / "ours.json", "--vary", "backend",
+                                       "--format", "json").stdout)
+        self.assertFalse(told["refused"], told["mismatches"])
+        (pair,) = told["rows"]
+        self.assertAlmostEqual(pair["ratio"] * row["time_s"]["median"] / ours["time_s"]["median"], 1)
 
     def check_deviations(self, ours, row, error):
         for name in ("first_sd", "last_sd"):

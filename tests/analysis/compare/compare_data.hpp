@@ -48,9 +48,9 @@ inline json joined(std::vector<std::vector<json>> parts) {
 
 inline int next_run = 0;
 
-inline Side side(json result, bool any_precision = false) {
+inline Side side(json result, const std::string& vary = "nothing") {
   result["run"]["id"] = "run-" + std::to_string(next_run++);
-  return Side("side", {{"", std::move(result)}}, any_precision);
+  return Side("side", {{"", std::move(result)}}, vary);
 }
 
 struct Asked {
@@ -74,15 +74,13 @@ inline json compared(const Side& base, const Side& updated, const Asked& asked =
 }
 
 inline json compared(const json& base, const json& updated, const Asked& asked = {}) {
-  const bool any = asked.vary == "precision";
-  return compared(side(base, any), side(updated, any), asked);
+  return compared(side(base, asked.vary), side(updated, asked.vary), asked);
 }
 
 /// What a comparison of these results prints.
 inline std::string rendered(const json& base, const json& updated, const Asked& asked = {},
                             bool markdown = false) {
-  const bool any = asked.vary == "precision";
-  const Side was = side(base, any), is = side(updated, any);
+  const Side was = side(base, asked.vary), is = side(updated, asked.vary);
   return render_comparison(compared(was, is, asked), was, is, markdown);
 }
 

@@ -115,6 +115,62 @@ TEST(Compare, PrecisionsPairByWhatElseIsTheSame) {
   EXPECT_TRUE(compared(both, half, {"precision"})["rows"].empty());
 }
 
+TEST(Compare, BackendsPairByWhatElseIsTheSame) {
+  const json base = joined({launches("a", 1, 5), launches("b", 1, 5)});
+  json peer = joined({launches("a", 0.5, 5, 0.001, {{"backend", "peer"}, {"algorithm", "its"}}),
+                      launches("b", 1, 5)});
+  // As another program tells of itself: nothing of a suite, and software of which no hash is known.
+  peer["run"]["suite"] = peer["run"]["suite_hash"] = nullptr;
+  json& software = peer["environments"][0]["software"];
+  software = {
+      {"kernel", "k"}, {"python", "3.11"}, {"libraries", {{"peer", "1"}, {"libc", "2.36"}}}};
+  peer["environments"][0]["hashes"]["software"] = nullptr;
+  const json document = compared(base, peer, {"backend"});
+  EXPECT_EQ(document["refused"], false) << document["mismatches"];
+  ASSERT_EQ(document["rows"].size(), 1u);
+  EXPECT_NEAR(document["rows"][0]["ratio"], 0.5, 1e-9);
+  EXPECT_EQ(document["rows"][0]["id"], "conv/*/*/hot/forward/fp32/a/2");
+  ASSERT_EQ(document["not_compared"].size(), 1u);
+  const auto reason = [](const json& told) {
+    return told["not_compared"][0]["reason"].get<std::string>();
+  };
+  EXPECT_NE(reason(document).find("same backend and algorithm"), std::string::npos);
+  // What both sides tell must be equal.
+  for (const auto& [name, field] :
+       {std::pair{"/kernel", "software/kernel"}, {"/libraries/libc", "software/libraries/libc"}}) {
+    json other = peer;
+    other["environments"][0]["software"][json::json_pointer(name)] = "x";
+    const json refused = compared(base, other, {"backend"});
+    ASSERT_EQ(refused["mismatches"].size(), 1u);
+    EXPECT_EQ(refused["mismatches"][0]["field"], field);
+  }
+  json elsewhere = peer;
+  elsewhere["environments"][0]["hardware"].erase("cores");
+  EXPECT_EQ(compared(base, elsewhere, {"backend"})["refused"], true);
+  // Which of two would be compared? Both have been asked for.
+  const json both =
+      joined({launches("a", 1, 5), launches("a", 0.9, 5, 0.001, {{"algorithm", "winograd"}})});
+  const json several = compared(both, peer, {"backend"});
+  EXPECT_TRUE(several["rows"].empty());
+  EXPECT_NE(reason(several).find("base has 2 rows that differ in backend or algorithm alone"),
+            std::string::npos)
+      << several["not_compared"];
+}
+
+TEST(Compare, WhatVariesMayBeWithItsNameInTheId) {
+  json base = joined({launches("a", 1, 5)}), named = base;
+  for (json& row : named["rows"]) {
+    row["parameters"]["precision"] = "bf16";
+    row["id"] = row["id"].get<std::string>() + "/precision=bf16";
+  }
+  for (json* side : {&base, &named})
+    for (json& row : (*side)["rows"]) {
+      std::string id = row["id"];
+      row["id"] = id.replace(id.find("/fp32"), 5, "");  // as where fp32 is the usual value
+    }
+  EXPECT_EQ(compared(base, named, {"precision"})["rows"].size(), 1u);
+}
+
 TEST(Compare, PublishedRowsGiveARatioAndNoVerdict) {
   json base = joined({launches("a", 1, 1)});
   base["rows"][0]["published"] = true;
@@ -155,7 +211,7 @@ TEST(Compare, LaunchesOfTwoEnvironmentsAreNoOneNumber) {
 
 TEST(Compare, SeveralFilesOfASideAreMoreLaunches) {
   json first = joined({launches("a", 1, 5)}), second = joined({launches("a", 1, 5)});
-  const Side both("both", {{"x", first}, {"y", second}}, false);
+  const Side both("both", {{"x", first}, {"y", second}}, "nothing");
   const json document = compared(both, side(joined({launches("a", 1, 5)})));
   EXPECT_EQ(document["rows"][0]["base"]["launches"], 10);
   EXPECT_EQ(document["base"]["files"], json({"x", "y"}));

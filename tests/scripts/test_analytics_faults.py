@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """assay-pca, assay-kmeans and assay-svm: faults of a backend's operations and of the transport are found; bad input is refused."""
 import json
+import os
+import subprocess
 
 from run_helper import BIN, RunTest, main
 
@@ -63,6 +65,20 @@ class Refusals(AnalyticsTest):
                 self.assertIn(done.returncode, (2, 7), done.stderr)
                 for words in said:
                     self.assertIn(words, done.stderr + done.stdout)
+
+    def test_a_file_that_shrinks_while_it_is_read(self):
+        table, out = self.folder / "table.csv", self.folder / "x.json"
+        journal = self.folder / "x.json.journal.jsonl"
+        table.write_text("".join(f"{i % 7},{i % 5}\n" for i in range(20000)))
+        process = subprocess.Popen([BIN / "assay-pca", "--data", table, "--threads", "1", "--max-time", "2", "--precision-target", "1e-6", "--out", out],
+                                   env=self.environment(), text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        # It is open by then, and read at the latest by the last verification.
+        self.wait_until(lambda: process.poll() is not None or journal.exists() and '"begin"' in journal.read_text())
+        os.truncate(table, 40)
+        _, said = process.communicate()
+        self.assertEqual(process.returncode, 2, said)
+        self.assertRegex(said, "table.csv has (changed|become shorter) while it was read")
+        self.assertFalse(out.exists())
 
     def test_more_memory_than_there_is_is_not_allocated(self):
         wide = self.folder / "wide.svm"  # two rows that are small in the file alone

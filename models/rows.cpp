@@ -26,6 +26,18 @@ void read_elements(const Table& table, std::int64_t first_row, std::int64_t firs
   std::copy_n(rows.begin() + (first - row * d), out.size(), out.begin());
 }
 
+/// Labels of consecutive rows, whose features are read with them, a block at once.
+void read_labels(const Table& table, std::int64_t first_row, std::span<double> out) {
+  const std::int64_t d = table.features(), all = std::ssize(out), step = rows_of_block(all, d);
+  std::vector<double> x;
+  for (std::int64_t at = 0; at < all; at += step) {
+    const std::int64_t rows = std::min(step, all - at);
+    x.resize(static_cast<std::size_t>(rows * d));
+    table.read(first_row + at, x,
+               out.subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(rows)));
+  }
+}
+
 }  // namespace
 
 void load_rows(const Table& table, RowRange range, Device& device, Tensor& x, Tensor* y,
@@ -47,8 +59,7 @@ void load_rows(const Table& table, RowRange range, Device& device, Tensor& x, Te
   });
   if (y == nullptr) return;
   device.put(*y, [&](std::int64_t first, std::span<double> out) {
-    std::vector<double> rows(out.size() * static_cast<std::size_t>(table.features()));
-    table.read(range.first + first, rows, out);
+    read_labels(table, range.first + first, out);
   });
 }
 

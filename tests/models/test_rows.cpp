@@ -4,8 +4,12 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <mutex>
+#include <numeric>
 #include <stdexcept>
 
+#include "core/api/host_device.hpp"
+#include "core/api/operation.hpp"
 #include "datasets/synthetic.hpp"
 
 namespace assay {
@@ -28,38 +32,52 @@ TEST(SumsOverRows, UseAsManyThreadsAsThePassHas) {
   omp_set_num_threads(before);
 }
 
-/// Rows of ones.
+/// Rows of ones, whose labels are their numbers.
 class Ones final : public Table {
  public:
   Ones(std::int64_t rows, std::int64_t features) : rows_(rows), features_(features) {}
+  std::int64_t most_at_once() const { return most_; }
   std::int64_t rows() const override { return rows_; }
   std::int64_t features() const override { return features_; }
-  bool has_labels() const override { return false; }
+  bool has_labels() const override { return true; }
   std::string canonical() const override { return "ones"; }
 
  private:
-  void read_rows(std::int64_t, std::int64_t count, double* x, double*) const override {
+  void read_rows(std::int64_t first, std::int64_t count, double* x, double* labels) const override {
     std::fill_n(x, count * features_, 1.0);
+    if (labels != nullptr) std::iota(labels, labels + count, static_cast<double>(first));
+    const std::lock_guard lock(mutex_);
+    most_ = std::max(most_, count);
   }
   std::int64_t rows_, features_;
+  mutable std::mutex mutex_;
+  mutable std::int64_t most_ = 0;  ///< rows of a read
 };
 
 TEST(SumsOverRows, ReadFewLongRowsAtOnce) {
   for (const std::int64_t features : {3, 5000, 3000000}) {
     const std::int64_t rows = features > 5000 ? 3 : 700;
     const Ones table(rows, features);
-    std::int64_t most = 0;  // rows of a block
-    const std::vector<double> sums =
-        sums_over_rows(table, {{0, rows}, DataType::fp64, false, 1}, 1,
-                       [&](std::int64_t, std::span<const double> x, std::span<const double>,
-                           std::span<double> sum) {
-                         most = std::max<std::int64_t>(most, std::ssize(x) / features);
-                         sum[0] += x[0] * static_cast<double>(std::ssize(x));
-                       });
+    const std::vector<double> sums = sums_over_rows(
+        table, {{0, rows}, DataType::fp64, false, 1}, 1,
+        [](std::int64_t, std::span<const double> x, std::span<const double>,
+           std::span<double> sum) { sum[0] += x[0] * static_cast<double>(std::ssize(x)); });
+    const std::int64_t most = table.most_at_once();
     EXPECT_EQ(sums[0], static_cast<double>(rows * features));
     EXPECT_TRUE(most == 1 || 8 * most * features <= 8 << 20) << most << " of " << features;
     EXPECT_LE(8.0 * static_cast<double>(most * features), bytes_of_pass(rows, features, 1, 1));
   }
+}
+
+TEST(LoadRows, ReadsFewRowsAtOnceForTheirLabels) {
+  const Ones table(3000, 1000);
+  HostDevice device;
+  const auto x = device.allocate(plain_tensor("x", Role::input, DataType::fp32, {3000, 1000})),
+             y = device.allocate(plain_tensor("y", Role::input, DataType::fp32, {3000}));
+  load_rows(table, {0, 3000}, device, *x, y.get(), 1);
+  EXPECT_LE(8 * table.most_at_once() * 1000, 8 << 20);
+  const auto* const labels = static_cast<const float*>(y->data());
+  for (int row = 0; row < 3000; ++row) ASSERT_EQ(labels[row], static_cast<float>(row));
 }
 
 TEST(SumsOverRows, WhatCannotBeAllocatedIsAnExceptionOfTheCaller) {

@@ -52,6 +52,59 @@ class Schema(RunTest):
             self.assertNotEqual(self.check(kind, spoilt).returncode, 0)
 
 
+def holds(condition, variables):
+    """The value of a GitLab rule's `if` of ==, && and ||, for the variables of a pipeline."""
+    words = condition.replace("&&", " and ").replace("||", " or ")
+    return bool(eval(re.sub(r"\$(\w+)", lambda name: repr(variables.get(name[1], "")), words), {}))
+
+
+def rule_of(rules, variables):
+    """The first rule that applies, as GitLab chooses it, or None."""
+    return next((rule for rule in rules if "if" not in rule or holds(rule["if"], variables)), None)
+
+
+class Pipelines(RunTest):
+    """Which jobs the pipelines have. A job that needs one that its pipeline lacks makes GitLab refuse the whole pipeline."""
+    MEASURING = {"weekly", "kernels-onednn", "collectives-mpi", "collectives-oneccl"}
+
+    def jobs_of(self, document, **variables):
+        """The jobs of a pipeline; None if there is no pipeline."""
+        rule = rule_of(document["workflow"]["rules"], variables)
+        if rule is None or rule.get("when") == "never":
+            return None
+        jobs = {}
+        for name in document:
+            if name.startswith(".") or "script" not in (document[name] if isinstance(document[name], dict) else ()):
+                continue
+            job = Job(document, name).own
+            # GitLab: without rules a job is in every pipeline but that of a merge request.
+            default = [{"if": '$CI_PIPELINE_SOURCE != "merge_request_event"'}]
+            rule = rule_of(job.get("rules", default), variables)
+            if rule is not None and rule.get("when") != "never":
+                jobs[name] = job
+        return jobs
+
+    def test_gitlab_has_every_job_that_is_needed(self):
+        document = load_yaml(GITLAB)
+        for source, expected in (("push", {"test"}), ("schedule", {"test", "promote"} | self.MEASURING),
+                                 ("web", {"test", "promote"} | self.MEASURING), ("merge_request_event", {"test"} | self.MEASURING)):
+            with self.subTest(source):
+                jobs = self.jobs_of(document, CI_PIPELINE_SOURCE=source)
+                self.assertEqual(set(jobs), expected)
+                for name, job in jobs.items():
+                    self.assertLessEqual(set(job.get("needs", [])), set(jobs), name)
+        # A push to the branch of an open merge request has that merge request's pipeline alone.
+        self.assertIsNone(self.jobs_of(document, CI_PIPELINE_SOURCE="push", CI_OPEN_MERGE_REQUESTS="group/assay!1"))
+
+    def test_github_has_every_job_that_is_needed(self):
+        jobs = load_yaml(GITHUB)["jobs"]
+        self.assertLess({"test", "measure"}, set(jobs))
+        for name, job in jobs.items():
+            needs = job.get("needs", [])
+            for needed in [needs] if isinstance(needs, str) else needs:
+                self.assertNotIn("if", jobs[needed], f"{name} is left out where {needed} is")
+
+
 class Scripts(RunTest):
     def setUp(self):
         super().setUp()

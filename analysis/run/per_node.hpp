@@ -39,14 +39,16 @@ std::vector<std::vector<std::pair<std::string, std::string>>> rounds_of_pairs(
     std::vector<std::string> nodes);
 
 /// Runs the suite on every pair of nodes, the pairs of a round at the same time, into
-/// OUT/<node>+<node>. Prints the pairs that are slower than the median of all pairs, and the nodes
-/// that these have in common.
+/// OUT/<node>+<node>. Prints the pairs that are slower than a typical pair, and the nodes that
+/// these have in common.
 int run_on_pairs(const Given& given);
 
 /// File in OUT, written before the pairs begin: the names of all pairs, one per line.
 inline constexpr const char* pair_list = "pairs.txt";
-/// Prints the pairs that are slower than the median by more than `tolerance` (a fraction), and
-/// their nodes. Returns the exit code.
+/// Prints the pairs that are slower than a typical one by more than `tolerance` (a fraction), and
+/// their nodes: those whose best pair is slow, and those with slow links. The typical time of a
+/// case is the median of the pairs without the slowest n - 1 of n nodes, as many as one bad node
+/// has. Returns the exit code.
 int report_pairs(const std::vector<LeftRun>& runs, double tolerance);
 /// The tolerance of the suite; 0.1 if it has none.
 double tolerance_of_pairs(const std::filesystem::path& suite);

@@ -1,13 +1,92 @@
-// Rounds of pairs: each pair once, a node once in a round.
+// Rounds of pairs: each pair once, a node once in a round. What slow links and nodes are told.
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <set>
 #include <string>
 
 #include "analysis/run/per_node.hpp"
+#include "core/base/error.hpp"
 
 namespace assay {
 namespace {
+
+struct ToldOfPairs {
+  ExitCode code;
+  std::string text;
+  bool has(const std::string& part) const { return text.find(part) != std::string::npos; }
+};
+
+/// What is told of all pairs of the nodes a, b, c, … with these times.
+ToldOfPairs told_of_pairs(int nodes, const std::function<double(char, char)>& time) {
+  std::vector<LeftRun> runs;
+  for (int i = 0; i < nodes; ++i)
+    for (int j = i + 1; j < nodes; ++j) {
+      const char first = static_cast<char>('a' + i), second = static_cast<char>('a' + j);
+      LeftRun run;
+      run.name = std::string(1, first) + "+" + second;
+      nlohmann::json row = {{"id", "allreduce"}, {"launch", 0}, {"attempt", 1}, {"status", "ok"}};
+      row["parameters"]["nodes"] = 2;
+      row["time_s"]["median"] = time(first, second);
+      run.result["rows"].push_back(row);
+      runs.push_back(run);
+    }
+  testing::internal::CaptureStdout();
+  const auto code = static_cast<ExitCode>(report_pairs(runs, 0.1));
+  return {code, testing::internal::GetCapturedStdout()};
+}
+
+/// Noise of at most 3 %, other for each pair.
+double noise_of_pair(char first, char second) {
+  return 0.97 + 0.06 * ((first * 7 + second * 13) % 11) / 10.0;
+}
+
+class NodesOfPairs : public testing::TestWithParam<int> {};
+
+TEST_P(NodesOfPairs, AreAllGoodInSpiteOfNoise) {
+  const ToldOfPairs good = told_of_pairs(GetParam(), noise_of_pair);
+  EXPECT_EQ(good.code, ExitCode::ok) << good.text;
+  EXPECT_TRUE(good.has("0 of ")) << good.text;
+  EXPECT_FALSE(good.has("slow,") || good.has("are slow\n")) << good.text;
+}
+
+TEST_P(NodesOfPairs, HaveASlowNode) {
+  const int count = GetParam();
+  const ToldOfPairs slow = told_of_pairs(
+      count, [](char first, char second) { return first == 'c' || second == 'c' ? 1.2 : 1; });
+  EXPECT_EQ(slow.code, ExitCode::slower) << slow.text;
+  EXPECT_TRUE(slow.has("c: all of its " + std::to_string(count - 1) +
+                       " pairs are slow, the best 1.2 times (the node rather than a link)"))
+      << slow.text;
+  EXPECT_FALSE(slow.has("a: ") || slow.has("b: ")) << "they are good: " << slow.text;
+  EXPECT_TRUE(slow.has(std::to_string(count - 1) + " of ")) << slow.text;
+}
+
+TEST_P(NodesOfPairs, HaveASlowLink) {
+  const int count = GetParam();
+  const ToldOfPairs slow = told_of_pairs(
+      count, [](char first, char second) { return first == 'a' && second == 'c' ? 1.2 : 1; });
+  EXPECT_EQ(slow.code, ExitCode::slower) << slow.text;
+  const std::string one = ": 1 of its " + std::to_string(count - 1) + " pairs are slow";
+  EXPECT_TRUE(slow.has("a" + one) && slow.has("c" + one)) << slow.text;
+  EXPECT_FALSE(slow.has("b: ") || slow.has("the node rather")) << slow.text;
+  EXPECT_TRUE(slow.has("1 of ")) << slow.text;
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, NodesOfPairs, testing::Values(3, 4, 5, 8, 16));
+
+TEST(TwoNodes, HaveNothingToBeComparedWith) {
+  EXPECT_EQ(told_of_pairs(2, [](char, char) { return 1.0; }).code, ExitCode::ok);
+}
+
+TEST(TwoBadNodes, AreFoundAmongSix) {
+  const auto bad = [](char node) { return node == 'b' || node == 'e'; };
+  const ToldOfPairs slow = told_of_pairs(
+      6, [&](char first, char second) { return bad(first) || bad(second) ? 1.2 : 1; });
+  for (const char* node : {"b", "e"})
+    EXPECT_TRUE(slow.has(std::string(node) + ": all of its 5 pairs")) << slow.text;
+  EXPECT_FALSE(slow.has("a: ")) << slow.text;
+}
 
 class RoundsOfPairs : public testing::TestWithParam<int> {};
 

@@ -121,17 +121,18 @@ class TwoNodes(Cluster):
 
     def test_a_node_that_is_lost_in_mid_run(self):
         suite = self.suite([group(["hang"])])
-        errors = open(self.folder / "salloc.err", "w+")
+        errors = open(self.folder / "stderr.txt", "w+")
         self.addCleanup(errors.close)
-        process = subprocess.Popen([find("salloc"), "--nodes", "2", "--exclusive", "--no-kill", "--quiet", ASSAY, "run", str(suite), "--per-node",
-                                    "--launcher", "slurm", "--timeout", "20", "--out", str(self.out)], env=self.on_cluster(),
+        process = subprocess.Popen([ASSAY, "job", str(suite), "--launcher", "slurm", "--nodes", "2", "--time", "10", "--run",
+                                    "--per-node --timeout 20", "--submit", "--out", str(self.out)], env=self.on_cluster(),
                                    stdout=subprocess.PIPE, stderr=errors, text=True)
         self.addCleanup(lambda: process.poll() is None and process.kill())
         self.wait_until(lambda: all(self.has_begun(self.out / node / "journal.jsonl") for node in NODES), process)
-        self.lose(NODES[1])
-        said, _ = process.communicate(timeout=200)
+        self.lose(NODES[1])  # the script of the job runs on the first
+        said, _ = process.communicate(timeout=400)
         errors.seek(0)
-        self.assertEqual(process.returncode, 7, said + errors.read())
+        log = [file.read_text() for file in self.out.glob("job-*.txt")]
+        self.assertEqual(process.returncode, 7, f"{said}{errors.read()}\n{log}")
         self.assertIn(f"MISSING: {NODES[1]}", said)
         self.assertEqual(json.loads((self.out / NODES[0] / "result.json").read_text())["rows"][0]["status"], "timeout")
 

@@ -7,6 +7,7 @@
 #SBATCH --account=ABC123
 #SBATCH --exclusive
 #SBATCH --no-requeue
+#SBATCH --no-kill
 #SBATCH --output=OUT/job-%j.txt
 # Written by `assay job`. Submitted again, it runs only what is missing or failed.
 cd START

@@ -105,6 +105,20 @@ std::string shared_core_fault(const std::vector<PlacedProcess>& found) {
   return "";
 }
 
+/// Bound to a NUMA node or socket, ranks may share its cores, but not be more than these.
+std::string crowded_fault(const ProcessShape& shape, const std::vector<PlacedProcess>& found) {
+  for (const auto& [host, theirs] : by_host(found)) {
+    std::set<int> cores;
+    for (const PlacedProcess* process : theirs)
+      cores.insert(process->cores.begin(), process->cores.end());
+    const std::size_t wanted = theirs.size() * std::max<std::uint64_t>(1, shape.threads);
+    if (cores.size() < wanted)
+      return fmt::format("the {} ranks on {} may use {} cores together ({}), {} were requested",
+                         theirs.size(), host, cores.size(), fmt::join(cores, ","), wanted);
+  }
+  return "";
+}
+
 }  // namespace
 
 std::string line_of(const PlacedProcess& process) {
@@ -161,7 +175,8 @@ std::string placement_fault(const ProcessShape& shape, const std::vector<PlacedP
                          process.cores.size(), fmt::join(process.cores, ","), shape.threads);
     if (std::string fault = binding_fault(shape, process); !fault.empty()) return fault;
   }
-  return shape.bind == "core" ? shared_core_fault(found) : "";
+  if (shape.bind == "core") return shared_core_fault(found);
+  return shape.bind == "numa" || shape.bind == "socket" ? crowded_fault(shape, found) : "";
 }
 
 void preflight(const std::vector<Processes>& groups, const std::string& device,

@@ -30,7 +30,8 @@ PlacedProcess placed_here(int threads, const std::string& device);
 
 /// The first difference between the requested and the found placement, or "": the number of
 /// processes, nodes, or processes of a node; a node that was not named; a rank with fewer or other
-/// cores than requested; two ranks on one core although each should be bound to its own.
+/// cores than requested; two ranks on one core although each should be bound to its own; a host
+/// whose ranks, bound to NUMA nodes or sockets, have fewer cores together than threads.
 std::string placement_fault(const ProcessShape& shape, const std::vector<PlacedProcess>& found);
 
 /// Starts `assay placement` once for each shape that sets more than a number of ranks; for all

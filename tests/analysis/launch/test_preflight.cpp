@@ -79,6 +79,24 @@ TEST(PreFlight, KnowsWhatNumaSocketAndNoneMean) {
             "rank 1 on a may use the NUMA nodes 0,1, but should be bound to one");
 }
 
+TEST(PreFlight, FindsRanksThatCrowdTheirCores) {
+  for (const char* bind : {"numa", "socket"}) {
+    const ProcessShape shape{.nodes = 1, .ranks_per_node = 4, .threads = 2, .bind = bind};
+    std::vector<PlacedProcess> found;
+    for (int rank = 0; rank < 4; ++rank)
+      found.push_back({"a", rank, 4, {0, 1, 2, 3}, {0}, {0}, "", ""});
+    EXPECT_EQ(fault(found, shape),
+              "the 4 ranks on a may use 4 cores together (0,1,2,3), 8 were requested");
+    for (int rank = 2; rank < 4; ++rank)
+      found[static_cast<std::size_t>(rank)] = {"a", rank, 4, {4, 5, 6, 7}, {1}, {1}, "", ""};
+    EXPECT_EQ(fault(found, shape), "") << "two share each part, with a core for each thread";
+  }
+  // Without numbers of threads, each rank needs a core.
+  const ProcessShape bare{.nodes = 1, .ranks_per_node = 2, .bind = "socket"};
+  EXPECT_NE(fault({{"a", 0, 2, {0}, {0}, {0}, "", ""}, {"a", 1, 2, {0}, {0}, {0}, "", ""}}, bare),
+            "");
+}
+
 TEST(PreFlight, ReadsItsLinesAmongThoseOfALauncher) {
   const PlacedProcess one{"a", 3, 4, {0, 1}, {0}, {1}, "few", "none"};
   const auto found = placed_processes("srun: hello\n" + line_of(one) + "0: " + line_of(one) +

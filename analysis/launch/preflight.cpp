@@ -82,6 +82,10 @@ std::string number_fault(const ProcessShape& shape, const std::vector<PlacedProc
 std::string binding_fault(const ProcessShape& shape, const PlacedProcess& process) {
   const std::size_t wanted = std::max<std::uint64_t>(1, shape.threads);
   const auto wrong = [&](const char* what, const std::vector<int>& numbers, std::size_t most) {
+    if (numbers.empty())
+      return fmt::format(
+          "the {} that {} may use cannot be read back ({})", what, place_of(process),
+          process.binding_fault.empty() ? "hwloc finds none" : process.binding_fault);
     return numbers.size() <= most ? std::string()
                                   : fmt::format("{} may use the {} {}, but should be bound to {}",
                                                 place_of(process), what, fmt::join(numbers, ","),
@@ -123,10 +127,15 @@ std::string crowded_fault(const ProcessShape& shape, const std::vector<PlacedPro
 
 std::string line_of(const PlacedProcess& process) {
   return mark +
-         json{{"host", process.host},           {"rank", process.rank},
-              {"size", process.size},           {"cores", process.cores},
-              {"numa", process.numa_nodes},     {"sockets", process.sockets},
-              {"fault", process.threads_fault}, {"device_fault", process.device_fault}}
+         json{{"host", process.host},
+              {"rank", process.rank},
+              {"size", process.size},
+              {"cores", process.cores},
+              {"numa", process.numa_nodes},
+              {"sockets", process.sockets},
+              {"fault", process.threads_fault},
+              {"device_fault", process.device_fault},
+              {"binding_fault", process.binding_fault}}
              .dump() +
          "\n";
 }
@@ -140,7 +149,7 @@ std::vector<PlacedProcess> placed_processes(const std::string& output) {
       const json told = json::parse(line.substr(at + std::string(mark).size()));
       found.push_back({told.at("host"), told.at("rank"), told.at("size"), told.at("cores"),
                        told.at("numa"), told.at("sockets"), told.at("fault"),
-                       told.at("device_fault")});
+                       told.at("device_fault"), told.at("binding_fault")});
     } catch (const json::exception&) {  // torn: the process then counts as missing
     }
   }
@@ -159,7 +168,8 @@ PlacedProcess placed_here(int threads, const std::string& device) {
           binding.numa_nodes,
           binding.sockets,
           threads > 1 ? why_not_threads(threads).value_or("") : "",
-          device.empty() ? "" : device_fault(device)};
+          device.empty() ? "" : device_fault(device),
+          binding.fault};
 }
 
 std::string placement_fault(const ProcessShape& shape, const std::vector<PlacedProcess>& found) {

@@ -15,8 +15,9 @@ struct PlacedProcess {
   std::string host;
   int rank = 0, size = 1;
   std::vector<int> cores, numa_nodes, sockets;  ///< that it may use: hwloc's logical indices
-  std::string threads_fault;  ///< why it cannot start the requested threads, or ""
-  std::string device_fault;   ///< why no backend can use the site's accelerator, or ""
+  std::string threads_fault;    ///< why it cannot start the requested threads, or ""
+  std::string device_fault;     ///< why no backend can use the site's accelerator, or ""
+  std::string binding_fault{};  ///< why its cores are unknown, or ""
 };
 
 /// The report as one line, and the reports in an output; other lines are skipped, since launchers
@@ -30,8 +31,9 @@ PlacedProcess placed_here(int threads, const std::string& device);
 
 /// The first difference between the requested and the found placement, or "": the number of
 /// processes, nodes, or processes of a node; a node that was not named; a rank with fewer or other
-/// cores than requested; two ranks on one core although each should be bound to its own; a host
-/// whose ranks, bound to NUMA nodes or sockets, have fewer cores together than threads.
+/// cores than requested, or of which they cannot be read back; two ranks on one core although each
+/// should be bound to its own; a host whose ranks, bound to NUMA nodes or sockets, have fewer cores
+/// together than threads.
 std::string placement_fault(const ProcessShape& shape, const std::vector<PlacedProcess>& found);
 
 /// Starts `assay placement` once for each shape that sets more than a number of ranks; for all

@@ -2,6 +2,8 @@
 
 #include <hwloc.h>
 
+#include <cerrno>
+#include <cstring>
 #include <memory>
 
 namespace assay {
@@ -18,20 +20,28 @@ std::vector<int> touched(hwloc_topology_t topology, hwloc_obj_type_t type,
   return numbers;
 }
 
+/// What hwloc could not do, of which errno has the cause.
+Binding unknown_binding(const char* what) {
+  Binding binding;
+  binding.fault = std::string("hwloc cannot ") + what + ": " + std::strerror(errno);
+  return binding;
+}
+
 }  // namespace
 
 Binding binding_of_process() {
   hwloc_topology_t topology = nullptr;
-  if (hwloc_topology_init(&topology) != 0) return {};
+  if (hwloc_topology_init(&topology) != 0) return unknown_binding("begin");
   const std::unique_ptr<hwloc_topology, decltype(&hwloc_topology_destroy)> ends(
       topology, &hwloc_topology_destroy);
   // Processors that the process may not use count for the numbering, too: "socket 1" is then the
   // same on every rank of a host.
   hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
-  if (hwloc_topology_load(topology) != 0) return {};
+  if (hwloc_topology_load(topology) != 0) return unknown_binding("read the topology");
   const std::unique_ptr<hwloc_bitmap_s, decltype(&hwloc_bitmap_free)> allowed(hwloc_bitmap_alloc(),
                                                                               &hwloc_bitmap_free);
-  if (!allowed || hwloc_get_cpubind(topology, allowed.get(), HWLOC_CPUBIND_PROCESS) != 0) return {};
+  if (!allowed || hwloc_get_cpubind(topology, allowed.get(), HWLOC_CPUBIND_PROCESS) != 0)
+    return unknown_binding("read the binding");
   return {touched(topology, HWLOC_OBJ_PACKAGE, allowed.get()),
           touched(topology, HWLOC_OBJ_NUMANODE, allowed.get()),
           touched(topology, HWLOC_OBJ_CORE, allowed.get())};

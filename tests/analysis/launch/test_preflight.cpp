@@ -79,6 +79,27 @@ TEST(PreFlight, KnowsWhatNumaSocketAndNoneMean) {
             "rank 1 on a may use the NUMA nodes 0,1, but should be bound to one");
 }
 
+TEST(PreFlight, TrustsNoBindingThatCannotBeReadBack) {
+  auto found = as_asked();
+  found[1] = {"a", 1, 4, {}, {}, {}, "", "", "hwloc cannot read the topology: No such file"};
+  for (const auto& [bind, what] : {std::pair{"core", "cores"}, std::pair{"numa", "NUMA nodes"},
+                                   std::pair{"socket", "sockets"}}) {
+    ProcessShape shape = two_by_two;
+    shape.bind = bind;
+    EXPECT_EQ(fault(found, shape),
+              std::string("the ") + what +
+                  " that rank 1 on a may use cannot be read back (hwloc cannot read the topology: "
+                  "No such file)");
+  }
+  ProcessShape shape = two_by_two;
+  for (const char* bind : {"none", ""}) {
+    shape.bind = bind;
+    EXPECT_EQ(fault(found, shape), "") << "no binding was requested";
+  }
+  found[1].binding_fault = "";
+  EXPECT_NE(fault(found).find("(hwloc finds none)"), std::string::npos);
+}
+
 TEST(PreFlight, FindsRanksThatCrowdTheirCores) {
   for (const char* bind : {"numa", "socket"}) {
     const ProcessShape shape{.nodes = 1, .ranks_per_node = 4, .threads = 2, .bind = bind};
@@ -98,7 +119,7 @@ TEST(PreFlight, FindsRanksThatCrowdTheirCores) {
 }
 
 TEST(PreFlight, ReadsItsLinesAmongThoseOfALauncher) {
-  const PlacedProcess one{"a", 3, 4, {0, 1}, {0}, {1}, "few", "none"};
+  const PlacedProcess one{"a", 3, 4, {0, 1}, {0}, {1}, "few", "none", "unknown"};
   const auto found = placed_processes("srun: hello\n" + line_of(one) + "0: " + line_of(one) +
                                       "assay-placement {\"host\"\n");
   ASSERT_EQ(found.size(), 2U) << "a torn line counts as a missing process";

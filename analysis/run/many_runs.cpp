@@ -9,6 +9,7 @@
 
 #include "analysis/collect/node_files.hpp"
 #include "analysis/commands.hpp"
+#include "analysis/launch/flags.hpp"
 #include "analysis/run/findings.hpp"
 #include "analysis/run/interrupted.hpp"
 #include "analysis/run/run.hpp"
@@ -76,6 +77,19 @@ fs::path folder_of_many(const Given& given, const std::string& flag) {
         fmt::format("{} already contains a single run. Choose another --out.", folder.string()));
   hold_folder(folder, given.contains("resume") ? patience_with_earlier : std::chrono::seconds(0));
   return folder;
+}
+
+Walltime::Walltime(const Given& given) {
+  if (const auto limit = value_of(given, "walltime"))
+    end_ = std::chrono::steady_clock::now() +
+           std::chrono::seconds(clock_time("--walltime", *limit, 1));
+}
+
+std::optional<std::uint64_t> Walltime::left() const {
+  if (!end_) return std::nullopt;
+  const auto left =
+      std::chrono::floor<std::chrono::seconds>(*end_ - std::chrono::steady_clock::now());
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(0, left.count()));
 }
 
 Ended wait_for_end(const std::vector<std::string>& command, const fs::path& log,

@@ -3,6 +3,7 @@
 // its own folder below --out.
 
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -25,6 +26,19 @@ Launcher named_launcher(const Given& given, const std::string& flag);
 /// The absolute path of the folder of --out, which is created and locked for this process.
 /// InputError if --out is not given.
 std::filesystem::path folder_of_many(const Given& given, const std::string& flag);
+
+/// What is left of --walltime for runs that start after other work of the command: node lists,
+/// pre-flights, earlier runs. The clock starts when this is made.
+class Walltime {
+ public:
+  /// InputError if --walltime is not a time.
+  explicit Walltime(const Given& given);
+  /// Whole seconds, 0 if the time is over; nothing without --walltime.
+  std::optional<std::uint64_t> left() const;
+
+ private:
+  std::optional<std::chrono::steady_clock::time_point> end_;
+};
 
 /// Runs a command to its end, with its output in LOG/<name>.out.txt and .err.txt. CaseError if it
 /// takes longer than `limit` and was killed. Interrupted if a signal asked this process to end; the

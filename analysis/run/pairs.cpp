@@ -6,7 +6,6 @@
 #include <iostream>
 #include <list>
 #include <map>
-#include <optional>
 #include <set>
 
 #include "analysis/commands.hpp"
@@ -60,23 +59,19 @@ void run_round(const std::vector<Pair>& round, const std::vector<std::string>& w
 /// Round by round, with what remains of `walltime` for each. Returns whether there was time for all
 /// pairs, and lists those that were left out.
 bool run_rounds(const Rounds& rounds, const std::vector<std::string>& words, const fs::path& folder,
-                const std::optional<std::string>& walltime, std::vector<LeftRun>& runs) {
-  using Clock = std::chrono::steady_clock;
-  const auto start = Clock::now();
+                const Walltime& walltime, std::vector<LeftRun>& runs) {
   bool all = true;
   for (std::size_t i = 0; i < rounds.size(); ++i) {
     std::vector<std::string> own = words;
-    if (walltime) {
-      const auto spent = std::chrono::ceil<std::chrono::seconds>(Clock::now() - start).count();
-      const auto limit = static_cast<std::int64_t>(clock_time("--walltime", *walltime, 1));
-      if (spent >= limit) {
+    if (const auto left = walltime.left()) {
+      if (*left == 0) {
         all = false;
         for (const Pair& pair : rounds[i])
           std::cout << fmt::format("left out: {} (--walltime; --resume runs it)\n",
                                    visible(name_of(pair)));
         continue;
       }
-      own.insert(own.end(), {"--walltime", clock_text(static_cast<std::uint64_t>(limit - spent))});
+      own.insert(own.end(), {"--walltime", clock_text(*left)});
     }
     std::cerr << fmt::format("assay run: round {} of {}, {} pairs\n", i + 1, rounds.size(),
                              rounds[i].size());
@@ -221,6 +216,7 @@ std::vector<std::vector<Pair>> rounds_of_pairs(std::vector<std::string> nodes) {
 }
 
 int run_on_pairs(const Given& given) {
+  const Walltime walltime(given);
   const Launcher launcher = named_launcher(given, "--pairs");
   const fs::path folder = folder_of_many(given, "--pairs");
   prepare_parent();
@@ -234,7 +230,7 @@ int run_on_pairs(const Given& given) {
     for (const Pair& pair : round) names += name_of(pair) + "\n";
   write_text(folder / pair_list, names);  // now: a job may be killed before its end
   std::vector<LeftRun> runs;
-  const bool all = run_rounds(rounds, words, folder, value_of(given, "walltime"), runs);
+  const bool all = run_rounds(rounds, words, folder, walltime, runs);
   const int code = report_pairs(runs, tolerance_of_pairs(find_suite(*value_of(given, "SUITE"))));
   return all ? code
              : static_cast<int>(gravest(static_cast<ExitCode>(code), ExitCode::incomparable));

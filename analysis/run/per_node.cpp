@@ -13,6 +13,7 @@
 #include "analysis/commands.hpp"
 #include "analysis/gather/gather.hpp"
 #include "analysis/gather/node_list.hpp"
+#include "analysis/launch/flags.hpp"
 #include "analysis/launch/preflight.hpp"
 #include "analysis/launch/site.hpp"
 #include "analysis/run/child.hpp"
@@ -163,6 +164,7 @@ int run_as_node(Given given, const std::function<int(const Given&)>& run) {
 }
 
 int run_on_every_node(const Given& given) {
+  const Walltime walltime(given);
   const Launcher launcher = named_launcher(given, "--per-node");
   const fs::path folder = folder_of_many(given, "--per-node");
   const fs::path scratch = folder / "log" / "per-node";
@@ -180,8 +182,11 @@ int run_on_every_node(const Given& given) {
   }
   std::vector<std::string> command = launcher.one_per_node(nodes);
   for (const std::string& word :
-       words_of_run(given, {"per-node", "launcher", "nodes", "out", "local-results"}))
+       words_of_run(given, {"per-node", "launcher", "nodes", "out", "local-results", "walltime"}))
     command.push_back(word);
+  // The clocks of the nodes start now. With a second left they still list what they leave out.
+  if (const auto left = walltime.left())
+    command.insert(command.end(), {"--walltime", clock_text(std::max<std::uint64_t>(1, *left))});
   const fs::path written = local ? local->folder() : folder;
   command.insert(command.end(), {"--as-node", "--quiet", "--out", written.string()});
   std::cerr << fmt::format("assay run: on {}, into {}/<node>\n",

@@ -2,6 +2,7 @@
 """`assay run --launcher NAME`: shapes of process groups, a site's own launcher, the pre-flight, and resuming what failed."""
 import json
 import os
+import re
 import shutil
 import socket
 import stat
@@ -176,6 +177,16 @@ class Launchers(RunTest):
         suite = self.suite([group(["direct", "hang"])])
         done = self.run_suite(suite, "--per-node", "--launcher", "mpirun", "--walltime", "0:04", "--timeout", 1000, code=6)
         self.assertRegex(done.stdout, f"{socket.gethostname()}: left out: .*hang")
+
+    def test_walltime_on_every_node_is_what_is_left_of_it(self):
+        """The nodes' clocks start after the pre-flight, which takes a second here."""
+        suite = self.suite([group(["direct"], [SMALL], backend="reference")])
+        slow, words = self.folder / "slow", self.folder / "words"
+        slow.write_text(f'#!/bin/sh\ncase "$*" in *placement*) sleep 1 ;; *) echo "$*" >{words} ;; esac\nexec "$@"\n')
+        slow.chmod(0o755)
+        self.run_suite(suite, "--per-node", "--launcher", "own", "--walltime", "01:00:00", env=self.own(one_per_node=[str(slow)]), code=0)
+        ((hours, minutes, seconds),) = re.findall(r"--walltime (\d+):(\d+):(\d+)", words.read_text())
+        self.assertLess(3600 * int(hours) + 60 * int(minutes) + int(seconds), 3600)
 
     def test_a_result_of_an_earlier_run_is_not_this_ones(self):
         suite = self.suite([group(["direct"], [SMALL], backend="reference")])

@@ -33,7 +33,8 @@ std::string message_of(const auto& body) {
 
 TEST(LauncherFiles, MakeTheWordsOfEachSystem) {
   EXPECT_EQ(words("slurm", whole),
-            "srun --ntasks=8 --nodes=2 --ntasks-per-node=4 --cpus-per-task=8 --cpu-bind=cores");
+            "srun --ntasks=8 --nodes=2 --ntasks-per-node=4 --cpus-per-task=8 --threads-per-core=1 "
+            "--cpu-bind=cores");
   EXPECT_EQ(words("slurm", {.ranks = 3}), "srun --ntasks=3");
   EXPECT_EQ(words("mpirun", {.ranks = 3}), "mpirun -n 3");
   EXPECT_EQ(words("mpirun", whole), "mpirun -n 8 --map-by ppr:4:node:PE=8 --bind-to core");

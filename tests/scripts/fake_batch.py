@@ -49,7 +49,7 @@ def launch(count_flag, rank, size, known):
         if words[0] not in known:
             refuse(f"unknown flag {words[0]}")
         flag = words.pop(0)
-        flags[flag] = words.pop(0)
+        flags[flag] = " ".join(words.pop(0) for _ in range(2 if flag == "--mca" else 1))
     with open(FOLDER / "launched", "a") as log:
         log.write(json.dumps([NAME, flags]) + "\n")
     count = int(flags[count_flag])
@@ -80,12 +80,15 @@ elif NAME == "bsub":
 elif NAME == "bjobs":
     state(WORDS[-1], "RUN", "DONE")
 elif NAME == "pjsub":
-    submit(only_script(), "PJM", [r"-N assay-\S+", r"-L node=\d+", r"-L elapse=\d\d:\d\d:\d\d", "-L rscgrp=q", "-g a"],
+    submit(only_script(), "PJM", [r"-N assay-\S+", r"-L node=\d+", r"-L elapse=\d\d:\d\d:\d\d", r"--mpi max-proc-per-node=\d+",
+                                  "-L rscgrp=q", "-g a"],
            ["PJM_JOBID"], "[INFO] PJM 0000 pjsub Job {} submitted.")
 elif NAME == "pjstat":
     state(WORDS[-1], "ST\nRUN", "ST\nEXT")
 elif NAME == "mpiexec":
-    launch("-n", "PMI_RANK", "PMI_SIZE", ["-n", "--ppn", "--hosts", "--depth", "--cpu-bind", "--map-by", "--bind-to"])
+    # Fujitsu's takes its placement from the job (max-proc-per-node), and has none of the flags of PALS.
+    launch("-n", "PMI_RANK", "PMI_SIZE",
+           ["-n", "--mca"] if "PJM_JOBID" in os.environ else ["-n", "--ppn", "--hosts", "--depth", "--cpu-bind"])
 elif NAME == "jsrun":
     launch("--nrs", "JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE", ["--nrs", "--tasks_per_rs", "--rs_per_host", "--cpu_per_rs", "--bind"])
 else:

@@ -43,7 +43,9 @@ TEST(LauncherFiles, MakeTheWordsOfEachSystem) {
   EXPECT_EQ(words("lsf", whole),
             "jsrun --nrs 8 --tasks_per_rs 1 --rs_per_host 4 --cpu_per_rs 8 --bind rs");
   EXPECT_EQ(words("lsf", {.ranks = 2}), "jsrun --nrs 2 --tasks_per_rs 1 --cpu_per_rs 1");
-  EXPECT_EQ(words("pjsub", {.nodes = 2, .ranks_per_node = 4}), "mpiexec -n 8 --map-by ppr:4:node");
+  EXPECT_EQ(words("pjsub", {.nodes = 2, .ranks_per_node = 4}), "mpiexec -n 8");
+  EXPECT_EQ(words("pjsub", whole), "mpiexec -n 8 --mca plm_ple_cpu_affinity 1")
+      << "the job's max-proc-per-node decides how many ranks and cores go together";
   EXPECT_EQ(words("local", {}), "");
   EXPECT_EQ(words("slurm", {.nodes = 3}), "srun --ntasks=3 --nodes=3") << "one rank on each node";
 }

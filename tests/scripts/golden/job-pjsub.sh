@@ -3,6 +3,7 @@
 #PJM -L node=16
 #PJM -L elapse=01:30:00
 #PJM --mpi proc=64
+#PJM --mpi max-proc-per-node=4
 #PJM -L rscgrp=batch
 #PJM -g ABC123
 #PJM -o OUT/job-%j.txt

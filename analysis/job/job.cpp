@@ -11,6 +11,7 @@
 #include "analysis/pattern.hpp"
 #include "analysis/run/child.hpp"
 #include "analysis/run/interrupted.hpp"
+#include "analysis/text_table.hpp"
 #include "core/base/error.hpp"
 #include "core/base/text.hpp"
 
@@ -52,6 +53,19 @@ Placeholders values_of(const Job& job) {
           {"hours_minutes", fmt::format("{:02}:{:02}", minutes / 60, minutes % 60)},
           {"queue", job.queue},
           {"account", job.account}};
+}
+
+/// Batch systems end a directive's value at a blank, and each quotes by rules of its own.
+void check_folder(const fs::path& folder) {
+  const std::string name = folder.string();
+  if (std::any_of(name.begin(), name.end(), [](unsigned char c) {
+        return std::isspace(c) != 0 || std::iscntrl(c) != 0 || c == '"' || c == '\'' || c == '\\';
+      }))
+    throw InputError(
+        fmt::format("{} cannot be the folder of a batch job (the script's directives cannot name a "
+                    "folder with blanks, control characters, quotes or backslashes). Choose "
+                    "another --out.",
+                    visible(name)));
 }
 
 /// What a command of the batch system prints. CaseError if it fails.
@@ -107,6 +121,7 @@ std::string shell_word(const std::string& word) {
 }
 
 std::string job_script(const Launcher& launcher, const Job& job) {
+  check_folder(job.folder);
   std::string script;
   for (const std::string& line : launcher.filled(job_of(launcher).at("script"), values_of(job)))
     script += line + "\n";

@@ -13,7 +13,7 @@ namespace assay {
 
 /// A batch job: the command that it runs, and the resources that it requests.
 struct Job {
-  std::string name;              ///< of the suite
+  std::string name;              ///< of the suite: a plain_name()
   std::filesystem::path start;   ///< folder in which the run is started
   std::filesystem::path folder;  ///< of the run, absolute; also holds the script
   ProcessShape shape;            ///< at least its nodes are set
@@ -23,8 +23,8 @@ struct Job {
   std::vector<std::string> run;  ///< `assay run` and its arguments
 };
 
-/// The batch script. InputError for a placeholder without a value, and for a launcher without batch
-/// jobs.
+/// The batch script. InputError for a placeholder without a value, for a launcher without batch
+/// jobs, and for a folder that a directive cannot name.
 std::string job_script(const Launcher& launcher, const Job& job);
 
 /// Submits the script, waits until the job has ended, and returns the number of the job. CaseError

@@ -123,8 +123,7 @@ Job job_of(const Given& given, const Launcher& launcher) {
   const std::vector<ProcessShape> shapes = shapes_of(suite.value("launch", json()));
   processes_of(request, shapes);  // refuses what the launcher cannot be asked for
   Job job;
-  job.name = "assay-" + suite.value("name", suite_file.stem().string());
-  std::replace(job.name.begin(), job.name.end(), ' ', '-');
+  job.name = "assay-" + plain_name(suite.value("name", suite_file.stem().string()));
   job.start = fs::current_path();
   job.folder = fs::absolute(*value_of(given, "out")).lexically_normal();
   job.shape = shape_of_job(request, shapes);

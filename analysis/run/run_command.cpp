@@ -1,7 +1,6 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include <cctype>
 #include <cstring>
 #include <ctime>
 #include <iostream>
@@ -35,23 +34,13 @@ using nlohmann::json;
 
 namespace {
 
-/// A suite's name as part of a folder's: it comes from a file, and must not lead out of results/.
-std::string folder_name(const std::string& suite_name) {
-  constexpr std::size_t most = 100;
-  std::string name = suite_name.substr(0, most);
-  for (char& c : name)
-    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-' && c != '_' && c != '.')
-      c = '_';
-  return name.starts_with(".") ? "_" + name : name;
-}
-
 /// results/<suite>-<time>, made here: of several jobs that start in one second each gets its own.
 /// What had to be made is added to plan.made.
 fs::path fresh_folder(RunPlan& plan) {
   const fs::path results = fs::absolute("results");
   std::error_code error;
   if (fs::create_directories(results, error)) plan.made.push_back(results);
-  const std::string name = fmt::format("{}-{:%Y%m%dT%H%M%SZ}", folder_name(plan.suite_name),
+  const std::string name = fmt::format("{}-{:%Y%m%dT%H%M%SZ}", plain_name(plan.suite_name),
                                        fmt::gmtime(std::time(nullptr)));
   constexpr int most = 10000;
   for (int number = 1; number <= most && !error; ++number) {

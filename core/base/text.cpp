@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <limits>
 
 namespace assay {
@@ -19,6 +20,15 @@ std::vector<std::string> split(std::string_view text, char separator) {
 
 std::string join(std::span<const std::string> parts, std::string_view separator) {
   return fmt::format("{}", fmt::join(parts.begin(), parts.end(), separator));
+}
+
+std::string plain_name(std::string_view name) {
+  constexpr std::size_t most = 100;
+  std::string plain(name.substr(0, most));
+  for (char& c : plain)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-' && c != '_' && c != '.')
+      c = '_';
+  return plain.starts_with(".") ? "_" + plain : plain;
 }
 
 namespace {

@@ -1,5 +1,5 @@
 #pragma once
-// Lists in texts, and messages about unknown names.
+// Lists in texts, names made safe, and messages about unknown names.
 
 #include <span>
 #include <string>
@@ -10,6 +10,10 @@ namespace assay {
 
 std::vector<std::string> split(std::string_view text, char separator);
 std::string join(std::span<const std::string> parts, std::string_view separator);
+
+/// A name that comes from a file, as part of a file's name or a line of a script: at most 100
+/// letters, digits, '-', '_' and '.', without a '.' in front; '_' for every other character.
+std::string plain_name(std::string_view name);
 
 /// The valid name with the smallest edit distance to `name` (Damerau-Levenshtein), or "" if that
 /// distance exceeds a third of the longer name (rounded up). A valid name that contains `name` is

@@ -139,6 +139,22 @@ class Job(RunTest):
             script = (self.folder / words[words.index("--out") + 1] / "job.sh").read_text()
             self.assertIn("module load gcc openmpi", script)
 
+    def test_a_suites_name_adds_no_line_to_the_script(self):
+        self.work.write_text(self.work.read_text().replace('"name": "test"', r'"name": "x\ntouch stolen; #"'))
+        for system in SYSTEMS:
+            with self.subTest(system):
+                self.job(system, "--nodes", 1)
+                script = (self.out / "job.sh").read_text()
+                self.assertRegex(script, r"(?m)^#\w+ \S*assay-x_touch_stolen___$|^#\w+ -\w assay-x_touch_stolen___$")
+                self.assertNotRegex(script, "(?m)^touch")
+
+    def test_a_folder_that_no_directive_can_name(self):
+        for name in ("my results", "a\nb", 'a"b'):
+            with self.subTest(name):
+                self.out = self.folder / name
+                self.assertIn("cannot be the folder of a batch job", self.job("slurm", "--nodes", 1, code=2).stderr)
+                self.assertFalse(self.out.exists())
+
     def test_a_refused_submission_is_told(self):
         done = self.job("pbs", "--nodes", 1, "--submit", env=self.fakes(), code=7)  # no queue: the fake site wants one
         self.assertIn("fake qsub: no directive -q q", done.stderr)

@@ -13,6 +13,13 @@ TEST(Text, SplitKeepsEmptyParts) {
   EXPECT_EQ(join(split("x:y:z", ':'), ":"), "x:y:z");
 }
 
+TEST(Text, PlainNamesHoldNothingThatAShellOrAFolderKnows) {
+  EXPECT_EQ(plain_name("weekly-2.1_b"), "weekly-2.1_b");
+  EXPECT_EQ(plain_name("a b\nc;$(d)/e"), "a_b_c___d__e");
+  EXPECT_EQ(plain_name("../up"), "_.._up");
+  EXPECT_EQ(plain_name(std::string(300, 'x')).size(), 100U);
+}
+
 TEST(Text, NearestFindsSlips) {
   EXPECT_EQ(nearest("onednm", backends), "onednn");  // substitution
   EXPECT_EQ(nearest("ondnn", backends), "onednn");   // deletion

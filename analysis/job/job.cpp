@@ -79,10 +79,12 @@ std::string answer_of(const std::vector<std::string>& command, const fs::path& s
   return text;
 }
 
-bool is_active(const std::string& answer, const json& active) {
-  return std::any_of(active.begin(), active.end(), [&](const json& word) {
-    return answer.find(word.get<std::string>()) != std::string::npos;
-  });
+/// The word of `active` in an answer, or "" for a job that has ended. The rest of an answer may
+/// change each time (PBS lists the resources that were used), and is not news.
+std::string active_state(const std::string& answer, const json& active) {
+  for (const json& word : active)
+    if (answer.find(word.get<std::string>()) != std::string::npos) return word.get<std::string>();
+  return "";
 }
 
 /// Waits for the end of a job. A batch system that forgets it, or does not answer three times in a
@@ -93,12 +95,11 @@ void follow(const Launcher& launcher, const std::string& number, const fs::path&
   std::string last;
   for (int silent = 0; silent < 3;) {
     try {
-      std::string answer = answer_of(question, scratch);
-      std::replace(answer.begin(), answer.end(), '\n', ' ');
+      std::string state = active_state(answer_of(question, scratch), job.at("active"));
       silent = 0;
-      if (!is_active(answer, job.at("active"))) return;
-      if (answer != last) std::cerr << fmt::format("assay job: job {}: {}\n", number, answer);
-      last = std::move(answer);
+      if (state.empty()) return;
+      if (state != last) std::cerr << fmt::format("assay job: job {}: {}\n", number, state);
+      last = std::move(state);
     } catch (const CaseError& error) {
       // Batch systems fail a question about a job that they have forgotten.
       if (++silent == 3) std::cerr << fmt::format("assay job: job {}: {}\n", number, error.what());

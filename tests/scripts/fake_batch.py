@@ -10,6 +10,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import time
 
 FOLDER = pathlib.Path(os.environ["FAKE_BATCH"])
 NAME, WORDS = pathlib.Path(sys.argv[0]).name, sys.argv[1:]
@@ -70,7 +71,8 @@ if NAME == "qsub":
     submit(only_script(), "PBS", [r"-N assay-\S+", r"-l select=\d+", r"-l walltime=\d\d:\d\d:\d\d", "-q q", "-A a"],
            ["PBS_JOBID"], "{}.fake")
 elif NAME == "qstat":
-    state(WORDS[-1].removesuffix(".fake"), "Job Id: x|job_state=R", "Job Id: x|job_state=F")
+    used = f"Job Id: x|resources_used.walltime={time.monotonic_ns()}|job_state="  # other at each question
+    state(WORDS[-1].removesuffix(".fake"), used + "R", used + "F")
 elif NAME == "bsub":
     if WORDS:
         refuse(f"the script on standard input was expected, not {WORDS}")

@@ -106,6 +106,8 @@ class Job(RunTest):
         words = ["--nodes", 1, "--queue", "q", "--account", "a", "--submit", "--run", "--walltime 0:04 --timeout 1000"]
         done = self.job("pbs", *words, env=self.fakes(), code=6)
         self.assertRegex(done.stdout, "left out: .*hang")
+        # The job was asked for several times, and its state is told once, without all that qstat prints beside it.
+        self.assertEqual(re.findall("(?m)^assay job: job .*$", done.stderr), ["assay job: job 1000.fake: job_state=R"])
 
     def test_nodes_are_handed_on(self):
         self.job("slurm", "--nodes", 2, "--hosts", "a,b")

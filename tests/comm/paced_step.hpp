@@ -2,6 +2,7 @@
 // A training step of all ranks over the paced transport: computation by waiting, buckets of
 // gradients that real algorithms add meanwhile. Every sum is checked.
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <functional>
@@ -13,6 +14,8 @@
 #include <vector>
 
 #include "comm/algorithms/algorithm.hpp"
+#include "comm/algorithms/parts.hpp"
+#include "comm/algorithms/scheduled.hpp"
 #include "core/api/host_device.hpp"
 #include "tests/comm/paced_communicator.hpp"
 
@@ -43,6 +46,27 @@ inline MakeAlgorithm algorithm_of(const std::string& name) {
       return std::move(std::get<std::unique_ptr<Communicator>>(made));
     }
     throw std::logic_error("no algorithm " + name);
+  };
+}
+
+/// A ring at each level of nodes of `node` ranks, of Assay's own parts. Assay ships no such
+/// algorithm.
+inline MakeAlgorithm ddl(int node) {
+  return [node](Communicator& transport) {
+    return scheduled(
+        transport, {"ddl", {Collective::allreduce}, [node](const Call&, ScheduleBuilder& builder) {
+                      const int inside = std::min(node, builder.size());
+                      const int rank = builder.rank(), first = rank - rank % inside;
+                      const Group row = every(first, 1, first + inside, rank);
+                      const Group column = every(rank % inside, inside, builder.size(), rank);
+                      const Part into = builder.whole_receive();
+                      const Part own = piece(into, inside, row.me);
+                      const Part least = piece(own, column.size(), column.me);
+                      ring_reduce_scatter(builder, row, builder.whole_send(), into);
+                      ring_reduce_scatter(builder, column, own, own);
+                      ring_allgather(builder, column, least, own);
+                      ring_allgather(builder, row, own, into);
+                    }});
   };
 }
 

@@ -1,15 +1,16 @@
 // ratio: a training step of 2 to 64 paced ranks that sleep, and its prediction: larger over smaller
 // target: <= 1.10
-// pairs: 26
+// pairs: 33
 // statistic: max
-// Real threads run Assay's own algorithms over a transport whose messages take alpha + beta * bytes
-// (tests/comm/paced_communicator.hpp). They sleep while they compute and while messages are on
-// their way, so more ranks than cores do not measure the scheduler. tests/analysis/scaling has the
-// same in virtual time for many more shapes.
+// Real threads run Assay's own algorithms, and DDL's of its parts, over a transport whose messages
+// take alpha + beta * bytes (tests/comm/paced_communicator.hpp). They sleep while they compute and
+// while messages are on their way, so more ranks than cores do not measure the scheduler.
+// tests/analysis/scaling has the same in virtual time for many more shapes.
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
 
 #include "analysis/scaling/allreduce_cost.hpp"
 #include "analysis/scaling/step_time.hpp"
@@ -38,7 +39,7 @@ nlohmann::json steps() {
   nlohmann::json pairs = nlohmann::json::array();
   double worst = 0;
   std::string where;
-  for (const char* algorithm : {"ring", "halving_doubling", "hierarchical", "torus2d"})
+  for (const char* algorithm : {"ring", "halving_doubling", "hierarchical", "torus2d", "ddl"})
     for (const int ranks : {2, 3, 4, 8, 16, 32, 64}) {
       auto cost = scaling::AllreduceCost::make(algorithm, ranks, network);
       if (std::holds_alternative<Unsupported>(cost)) continue;  // no grid of 2 or 3
@@ -47,8 +48,11 @@ nlohmann::json steps() {
       };
       const double predicted =
           scaling::step_time(compute, buckets, scaling::Overlap::backward, ends).seconds;
-      const double slept =
-          testing_paced::slept_step(ranks, levels, testing_paced::algorithm_of(algorithm), work);
+      const double slept = testing_paced::slept_step(ranks, levels,
+                                                     algorithm == std::string("ddl")
+                                                         ? testing_paced::ddl(node)
+                                                         : testing_paced::algorithm_of(algorithm),
+                                                     work);
       const double larger = std::max(slept, predicted), smaller = std::min(slept, predicted);
       pairs.push_back({larger, smaller});
       std::cerr << fmt::format("{:>16} {:>2} ranks: predicted {:.3f} s, slept {:.3f} s\n",

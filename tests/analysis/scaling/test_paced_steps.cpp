@@ -6,8 +6,6 @@
 
 #include "analysis/scaling/allreduce_cost.hpp"
 #include "analysis/scaling/step_time.hpp"
-#include "comm/algorithms/parts.hpp"
-#include "comm/algorithms/scheduled.hpp"
 #include "tests/comm/paced_step.hpp"
 
 namespace assay::scaling {
@@ -16,27 +14,6 @@ namespace {
 using namespace testing_paced;
 
 constexpr double largest_error = 0.10;  // the issue's
-
-/// A ring at each level of nodes of `node` ranks, of Assay's own parts. Assay ships no such
-/// algorithm.
-MakeAlgorithm ddl(int node) {
-  return [node](Communicator& transport) {
-    return scheduled(
-        transport, {"ddl", {Collective::allreduce}, [node](const Call&, ScheduleBuilder& builder) {
-                      const int inside = std::min(node, builder.size());
-                      const int rank = builder.rank(), first = rank - rank % inside;
-                      const Group row = every(first, 1, first + inside, rank);
-                      const Group column = every(rank % inside, inside, builder.size(), rank);
-                      const Part into = builder.whole_receive();
-                      const Part own = piece(into, inside, row.me);
-                      const Part least = piece(own, column.size(), column.me);
-                      ring_reduce_scatter(builder, row, builder.whole_send(), into);
-                      ring_reduce_scatter(builder, column, own, own);
-                      ring_allgather(builder, column, least, own);
-                      ring_allgather(builder, row, own, into);
-                    }});
-  };
-}
 
 struct Trial {
   int ranks, node;      ///< node 0: one level

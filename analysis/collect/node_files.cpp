@@ -70,7 +70,7 @@ class InFile {
 
 /// Whether an `assay run` is at work in the folder: it holds the lock as long as it lives.
 bool is_at_work(const fs::path& folder) {
-  const int number = ::open((folder / ".lock").c_str(), O_RDONLY | O_CLOEXEC);
+  const int number = ::open((folder / lock_name).c_str(), O_RDONLY | O_CLOEXEC);
   if (number < 0) return false;
   const bool held = ::flock(number, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
   ::close(number);
@@ -88,7 +88,7 @@ Listed files_below(const fs::path& folder) {
     const fs::file_status status = entry.symlink_status();
     if (fs::is_directory(status)) continue;
     const fs::path path = entry.path().lexically_relative(folder);
-    if (path == ".lock") continue;
+    if (path == lock_name || path == held_by_name) continue;
     if (fs::is_regular_file(status))
       listed.files.push_back(path);
     else

@@ -1,24 +1,20 @@
 #include "analysis/run/run.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <iostream>
 #include <memory>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 #include "analysis/launch/preflight.hpp"
 #include "analysis/run/abandoned_attempt.hpp"
 #include "analysis/run/ceiling_bracket.hpp"
 #include "analysis/run/child.hpp"
+#include "analysis/run/hold_folder.hpp"
 #include "analysis/run/interrupted.hpp"
 #include "analysis/run/many_runs.hpp"
 #include "analysis/run/result_file.hpp"
@@ -32,41 +28,6 @@ namespace assay {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-
-namespace {
-
-/// Whether the lock is got before `patience` is over. A file system without locks gives it at once.
-bool locks(int descriptor, const fs::path& folder, std::chrono::seconds patience) {
-  constexpr std::chrono::milliseconds look(100);
-  const auto end = std::chrono::steady_clock::now() + patience;
-  for (bool said = false;;) {
-    if (flock(descriptor, LOCK_EX | LOCK_NB) == 0 || (errno != EWOULDBLOCK && errno != EINTR))
-      return true;
-    if (std::chrono::steady_clock::now() >= end) return false;
-    if (!std::exchange(said, true))
-      std::cerr << fmt::format(
-                       "assay run: another `assay run` is still running in {}; waiting up to {} s "
-                       "for its end",
-                       folder.string(), patience.count())
-                << std::endl;
-    std::this_thread::sleep_for(look);
-  }
-}
-
-}  // namespace
-
-void hold_folder(const fs::path& folder, std::chrono::seconds patience) {
-  std::error_code error;
-  fs::create_directories(folder / "log", error);
-  if (error)
-    throw InputError(fmt::format("cannot make {} ({}). Choose another folder with --out.",
-                                 (folder / "log").string(), error.message()));
-  const int descriptor = open((folder / ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  if (descriptor >= 0 && !locks(descriptor, folder, patience))
-    throw InputError(
-        fmt::format("another `assay run` is running in {}. Wait for it, or choose another --out.",
-                    folder.string()));
-}
 
 namespace {
 

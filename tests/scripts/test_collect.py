@@ -64,7 +64,7 @@ class Collect(RunTest):
             there = self.out / node
             self.assertEqual(there.exists(), node in nodes, node)
             for file in (self.disks / node).rglob("*") if node in nodes else ():
-                if file.is_file() and file.name != ".lock":
+                if file.is_file() and file.name not in (".lock", ".held-by"):
                     copy = there / file.relative_to(self.disks / node / node)
                     self.assertEqual(copy.read_bytes(), file.read_bytes(), copy)
                     self.assertEqual(copy.stat().st_mtime_ns, file.stat().st_mtime_ns, copy)
@@ -73,11 +73,13 @@ class Collect(RunTest):
         self.runs()
         self.put("node1", "big", os.urandom(2 * CHUNK + 12345))  # the messages of a file, the last one short
         self.put("node2", "exact", os.urandom(CHUNK))
-        self.put("node2", ".lock", b"")
+        for name in (".lock", ".held-by"):
+            self.put("node2", name, b"")
         done = self.collect(code=0)
         self.assertIn("collected 3 of 3 nodes", done.stderr)
         self.expect_whole(NODES)
-        self.assertFalse((self.out / "node2" / ".lock").exists(), "a lock is its node's alone")
+        for name in (".lock", ".held-by"):
+            self.assertFalse((self.out / "node2" / name).exists(), "a lock is its node's alone")
         self.assertFalse((self.out / ".collecting").exists())
         self.assertEqual(list(self.local.iterdir()), [], "this machine's own folder was used")
 

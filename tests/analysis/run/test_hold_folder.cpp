@@ -4,11 +4,14 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <thread>
 
-#include "analysis/run/run.hpp"
+#include "analysis/collect/node_files.hpp"
+#include "analysis/run/hold_folder.hpp"
 #include "core/base/error.hpp"
 
 namespace assay {
@@ -58,6 +61,45 @@ TEST_F(HeldFolder, IsGotWhenTheOtherLeaves) {
   EXPECT_NE(testing::internal::GetCapturedStderr().find("another `assay run` is still running"),
             std::string::npos);
   EXPECT_THROW(hold_folder(folder_, seconds(0)), InputError) << "it is held now";
+}
+
+/// What flock does on a file system without locks.
+int no_lock(int, int) {
+  errno = ENOLCK;
+  return -1;
+}
+
+/// What hold_folder says, or "" if the folder is got.
+std::string refusal(const fs::path& folder) {
+  try {
+    hold_folder(folder, seconds(0), no_lock);
+    return "";
+  } catch (const InputError& error) {
+    return error.what();
+  }
+}
+
+TEST_F(HeldFolder, IsRefusedWithoutLocks) {
+  EXPECT_EQ(refusal(folder_), "");
+  const std::string said = refusal(folder_);
+  EXPECT_NE(said.find("another `assay run` is running in " + folder_.string()), std::string::npos)
+      << said;
+  EXPECT_NE(said.find((folder_ / collecting::held_by_name).string() + " says \"process " +
+                      std::to_string(::getpid()) + " on "),
+            std::string::npos)
+      << said;
+  EXPECT_NE(said.find("remove it if that process runs no more"), std::string::npos) << said;
+  fs::remove(folder_ / collecting::held_by_name);  // as it says
+  EXPECT_EQ(refusal(folder_), "");
+}
+
+TEST_F(HeldFolder, IsFreeWithoutLocksOnceTheProcessHasEnded) {
+  const auto holds_and_ends = [&] {
+    hold_folder(folder_, seconds(0), no_lock);
+    std::exit(fs::exists(folder_ / collecting::held_by_name) ? 0 : 1);
+  };
+  EXPECT_EXIT(holds_and_ends(), testing::ExitedWithCode(0), "");
+  EXPECT_FALSE(fs::exists(folder_ / collecting::held_by_name));
 }
 
 }  // namespace

@@ -1,0 +1,109 @@
+#include "analysis/run/hold_folder.hpp"
+
+#include <fcntl.h>
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <iostream>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "analysis/collect/node_files.hpp"
+#include "analysis/text_table.hpp"
+#include "core/base/error.hpp"
+
+namespace assay {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// The files that this process has written, removed at its exit.
+class HeldFiles {
+ public:
+  HeldFiles() = default;
+  HeldFiles(const HeldFiles&) = delete;
+  HeldFiles& operator=(const HeldFiles&) = delete;
+  ~HeldFiles() {
+    std::error_code stays;
+    for (const auto& [owner, file] : files_)
+      if (owner == getpid()) fs::remove(file, stays);  // else this is a child
+  }
+  void add(const fs::path& file) { files_.emplace_back(getpid(), file); }
+
+ private:
+  std::vector<std::pair<pid_t, fs::path>> files_;
+};
+
+/// Creates the file if there is none: who does so is decided without locks, too. `fault` says who
+/// has done so otherwise.
+bool makes_file(const fs::path& file, std::string& fault) {
+  static HeldFiles held;
+  const int descriptor = open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (descriptor < 0) {
+    if (errno != EEXIST)
+      throw InputError(fmt::format("cannot make {} ({}). Choose another folder with --out.",
+                                   file.string(), std::strerror(errno)));
+    std::string holder;
+    std::getline(std::ifstream(file), holder);
+    fault = fmt::format("{} says \"{}\"; remove it if that process runs no more", file.string(),
+                        visible(holder));
+    return false;
+  }
+  close(descriptor);
+  held.add(file);
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  std::ofstream(file) << fmt::format("process {} on {} since {:%Y-%m-%dT%H:%M:%SZ}\n", getpid(),
+                                     host, fmt::gmtime(std::time(nullptr)));
+  return true;
+}
+
+/// Whether the folder is got. `fault`: who else may have it, where there are no locks.
+bool gets_folder(int descriptor, const fs::path& folder, const LockFile& lock, std::string& fault) {
+  if (lock(descriptor, LOCK_EX | LOCK_NB) == 0) return true;
+  if (errno == EWOULDBLOCK || errno == EINTR) return false;
+  return makes_file(folder / collecting::held_by_name, fault);  // a file system without locks
+}
+
+}  // namespace
+
+void hold_folder(const fs::path& folder, std::chrono::seconds patience, const LockFile& lock) {
+  std::error_code error;
+  fs::create_directories(folder / "log", error);
+  if (error)
+    throw InputError(fmt::format("cannot make {} ({}). Choose another folder with --out.",
+                                 (folder / "log").string(), error.message()));
+  const int descriptor =
+      open((folder / collecting::lock_name).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  if (descriptor < 0)
+    throw InputError(fmt::format("cannot open {} ({}). Choose another folder with --out.",
+                                 (folder / collecting::lock_name).string(), std::strerror(errno)));
+  constexpr std::chrono::milliseconds look(100);
+  const auto end = std::chrono::steady_clock::now() + patience;
+  std::string fault;
+  for (bool said = false; !gets_folder(descriptor, folder, lock, fault);) {
+    if (std::chrono::steady_clock::now() >= end)
+      throw InputError(fmt::format(
+          "another `assay run` is running in {}{}. Wait for it, or choose another --out.",
+          folder.string(), fault.empty() ? "" : " (" + fault + ")"));
+    if (!std::exchange(said, true))
+      std::cerr << fmt::format(
+                       "assay run: another `assay run` is still running in {}; waiting up to {} s "
+                       "for its end",
+                       folder.string(), patience.count())
+                << std::endl;
+    std::this_thread::sleep_for(look);
+  }
+}
+
+}  // namespace assay

@@ -182,10 +182,20 @@ Judgement of_results(const ReportInput& input, const std::vector<Series>& all) {
   return made;
 }
 
-/// Where results alone are shown, nobody has said how fast they must be.
-constexpr const char* not_judged =
-    "Every number here is verified. No criterion judged the speed (assay accept, assay compare and "
-    "assay history do).";
+/// Where results alone are shown, nobody has said how fast they must be. Published numbers may
+/// stand beside them, of rows or in ratios: what is said of all numbers is said of the measured
+/// ones.
+std::string not_judged(const std::vector<Series>& all) {
+  const auto published = std::count_if(all.begin(), all.end(), [](const Series& series) {
+    return status_of(series) == "published";
+  });
+  return fmt::format(
+      "Every measured number here is verified{}. No criterion judged the speed (assay accept, "
+      "assay compare and assay history do).",
+      published == 0   ? ""
+      : published == 1 ? "; 1 published number (*) is not"
+                       : fmt::format("; {} published numbers (*) are not", published));
+}
 
 }  // namespace
 
@@ -249,11 +259,12 @@ json verdict_part(const ReportInput& input, const std::vector<Series>& all) {
       also.push_back({{"code", static_cast<int>(judgements[i].code)},
                       {"word", judgements[i].word},
                       {"text", judgements[i].text}});
-  return {{"code", static_cast<int>(judgements[worst].code)},
-          {"word", judgements[worst].word},
-          {"text", judgements[worst].text},
-          {"also", also},
-          {"note", !judged && judgements[worst].code == ExitCode::ok ? json(not_judged) : json()}};
+  return {
+      {"code", static_cast<int>(judgements[worst].code)},
+      {"word", judgements[worst].word},
+      {"text", judgements[worst].text},
+      {"also", also},
+      {"note", !judged && judgements[worst].code == ExitCode::ok ? json(not_judged(all)) : json()}};
 }
 
 }  // namespace assay::report

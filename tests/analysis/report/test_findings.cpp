@@ -106,6 +106,21 @@ TEST(ReportVerdict, VerifiedRowsAreNotCalledFastEnough) {
   EXPECT_TRUE(judged["verdict"]["note"].is_null());
 }
 
+TEST(ReportVerdict, PublishedNumbersAreNotCalledVerified) {
+  const json good = row("ok", 1e-3);
+  std::vector<json> rows{good};
+  const auto note = [&] { return document_of(rows)["verdict"]["note"].get<std::string>(); };
+  EXPECT_TRUE(note().starts_with("Every measured number here is verified. ")) << note();
+  for (const char* told :
+       {"; 1 published number (*) is not. ", "; 2 published numbers (*) are not. "}) {
+    rows.push_back(with(good, "published", true));
+    rows.back()["id"] = "conv/" + std::to_string(rows.size());
+    EXPECT_EQ(document_of(rows)["verdict"]["word"], "VERIFIED");
+    EXPECT_TRUE(note().starts_with(std::string("Every measured number here is verified") + told))
+        << note();
+  }
+}
+
 TEST(ReportVerdict, IsTheGravestOfAllInputsAndNamesTheOthers) {
   const NamedDocument slower{"comparison", "c.json",
                              comparison(json::array({compared("slower", 1.1)}), 4)};

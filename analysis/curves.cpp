@@ -149,18 +149,22 @@ Curve curve_of(std::vector<Measurement> measurements) {
 }
 
 /// Sets the rivals of curves that differ in the algorithm only, and the sizes at which each is the
-/// fastest. `members`: indices of curves with a fit.
+/// fastest. `members`: their indices.
 void compare_rivals(std::vector<Curve>& curves, const std::vector<std::size_t>& members) {
-  std::vector<AlphaBeta> lines;
-  // A poor line may hide a fast algorithm: it makes every claim about its rivals void.
+  // A poor line, or none, may hide a fast algorithm: it makes every claim about its rivals void.
   const bool comparable = std::all_of(members.begin(), members.end(),
                                       [&](std::size_t member) { return curves[member].fits(); });
+  const bool any_fit = std::any_of(members.begin(), members.end(), [&](std::size_t member) {
+    return curves[member].fit.has_value();
+  });
   for (const std::size_t member : members) {
     curves[member].rivals = members.size() - 1;
     curves[member].comparable = comparable;
-    lines.push_back(*curves[member].fit);
+    curves[member].withholds = any_fit && !curves[member].fit;
   }
   if (members.size() < 2 || !comparable) return;
+  std::vector<AlphaBeta> lines;
+  for (const std::size_t member : members) lines.push_back(*curves[member].fit);
   const std::vector<Fastest> order = fastest(lines);
   for (std::size_t i = 0; i < order.size(); ++i)
     curves[members[order[i].which]].least = {
@@ -189,8 +193,7 @@ std::vector<Curve> curves_of(const std::vector<NamedResult>& results,
     Curve curve = curve_of(std::move(sizes));
     const Series& first = all[curve.series.front()];
     curve.name = curve_name(results, first, size_parameters);
-    if (curve.fit)
-      rivals[curve_key(results, first, {"problem", "bytes", "algorithm"})].push_back(curves.size());
+    rivals[curve_key(results, first, {"problem", "bytes", "algorithm"})].push_back(curves.size());
     curves.push_back(std::move(curve));
   }
   for (const auto& [key, members] : rivals) compare_rivals(curves, members);

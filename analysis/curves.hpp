@@ -50,10 +50,12 @@ struct Curve {
   std::optional<AlphaBeta> fit;
   std::string reason;  ///< why there is no fit
   bool fits() const { return fit && fit->r_squared >= least_r_squared; }
-  /// The number of other curves with a fit that differ from this curve in the algorithm only.
+  /// The number of other curves that differ from this curve in the algorithm only.
   std::size_t rivals = 0;
-  /// Whether the fits of this curve and of its rivals all reach least_r_squared.
+  /// Whether this curve and all of its rivals have a fit that reaches least_r_squared.
   bool comparable = true;
+  /// It has no fit, and so withholds what would be said of a rival that has one.
+  bool withholds = false;
   /// The sizes, from and to (may be infinite), at which the line of this curve is below those of
   /// its rivals. Empty where there are no rivals, or no such sizes, or they are not comparable.
   std::optional<std::pair<double, double>> least;

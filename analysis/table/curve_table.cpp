@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "analysis/curves.hpp"
 #include "analysis/table/axes.hpp"
@@ -26,6 +27,7 @@ std::string least_cell(const Curve& curve) {
 
 /// alpha, 1/beta, R2 and the held-out error; of a poor line its R2 alone.
 std::vector<std::string> fit_cells(const Curve& curve, const std::string& mark) {
+  if (!curve.fit) return {"-", "-", "-", "-"};
   const AlphaBeta& fit = *curve.fit;
   const std::string r_squared = fmt::format("{:.4f}", fit.r_squared);
   if (!curve.fits()) return {"-", "-", r_squared, "-"};
@@ -53,12 +55,19 @@ std::string notes(const std::vector<Curve>& curves, bool markdown) {
     lines.emplace_back(
         "least time: the sizes for which this line is below those of the other algorithms; beyond "
         "the measured sizes it is an extrapolation.");
-  if (any([](const Curve& curve) { return !curve.fits(); }))
+  if (any([](const Curve& curve) { return curve.fit && !curve.fits(); }))
     lines.push_back(fmt::format("No line is shown for R2 below {}.", least_r_squared));
-  if (any([](const Curve& curve) { return curve.rivals > 0 && !curve.comparable; }))
+  if (any([](const Curve& curve) { return curve.rivals > 0 && curve.fit && !curve.fits(); }))
     lines.push_back(fmt::format(
         "least time is withheld where the R2 of an algorithm in the comparison is below {}.",
         least_r_squared));
+  // Each reason once.
+  std::set<std::string> reasons;
+  for (const Curve& curve : curves)
+    if (curve.withholds && reasons.insert(curve.reason).second)
+      lines.push_back(fmt::format(
+          "least time is withheld where an algorithm in the comparison has no line: {}.",
+          curve.reason));
   std::string text;
   for (const std::string& line : lines)
     text += (markdown ? "- " + markdown_text(line) : wrapped(line, table_width)) + "\n";
@@ -70,7 +79,7 @@ std::string notes(const std::vector<Curve>& curves, bool markdown) {
 std::string curve_table(const std::vector<NamedResult>& results, const std::vector<Series>& all,
                         bool markdown) {
   std::vector<Curve> curves = curves_of(results, all);
-  std::erase_if(curves, [](const Curve& curve) { return !curve.fit; });
+  std::erase_if(curves, [](const Curve& curve) { return !curve.fit && !curve.withholds; });
   if (curves.empty()) return "";
   std::vector<Series> firsts;
   for (const Curve& curve : curves) firsts.push_back(all[curve.series.front()]);

@@ -172,6 +172,32 @@ TEST(Curves, APoorFitMakesNoClaim) {
   }
 }
 
+TEST(Curves, ARivalWithFewSizesWithholdsTheClaims) {
+  // At two of the four sizes it was faster than all others: a line of it, nobody has.
+  auto results = rivals();
+  for (const double size : {1e3, 1e6})
+    results[0].result["rows"].push_back(collective(size, 1e-7, {{"algorithm", "quick"}}));
+  for (const Curve& curve : curves_of(results, series_of(results))) {
+    const bool other = curve.name.find("backend=other") != std::string::npos;
+    EXPECT_EQ(curve.rivals, other ? 0u : 3u) << curve.name;
+    EXPECT_EQ(curve.comparable, other) << curve.name;
+    EXPECT_FALSE(curve.least.has_value()) << curve.name;
+    EXPECT_EQ(curve.withholds, !curve.fit.has_value()) << curve.name;
+  }
+  const std::string text = curve_table(results, series_of(results), false);
+  for (const char* claim : {"below 10.0 kB", "from 10.0 kB", "never", "beyond the measured sizes"})
+    EXPECT_EQ(text.find(claim), std::string::npos) << claim << "\n" << text;
+  for (const char* told :
+       {"quick", "withheld", "an algorithm in the comparison has no line: fewer than 3 sizes."})
+    EXPECT_NE(text.find(told), std::string::npos) << told << "\n" << text;
+  EXPECT_EQ(text.find("R2 below"), std::string::npos) << "no line is poor\n" << text;
+  // Where nobody has three sizes there is nothing to withhold.
+  auto few = rivals();
+  std::erase_if(few[0].result["rows"].get_ref<json::array_t&>(),
+                [](const json& row) { return row["problem"]["bytes"] > 1e5; });
+  EXPECT_EQ(curve_table(few, series_of(few), false), "");
+}
+
 TEST(Curves, TheTableNamesWhatDiffersAlone) {
   const auto results = rivals();
   const std::string text = curve_table(results, series_of(results), false);

@@ -27,6 +27,7 @@ std::string group_of(const Series& series) {
   return collective.empty() ? text_of(series.first(), "benchmark") : collective;
 }
 
+/// Of a line from which nothing can be concluded, its R² alone is told (Curve::fits).
 json by_size(const std::vector<NamedResult>& results, const std::vector<Series>& all) {
   json curves = json::array();
   std::vector<const Series*> firsts;
@@ -43,16 +44,19 @@ json by_size(const std::vector<NamedResult>& results, const std::vector<Series>&
                   {"busbw", measured.busbw},
                   {"mark", mark},
                   {"fit", nullptr},
-                  {"rivals", measured.comparable ? measured.rivals : 0}};
-    if (measured.fit) {
+                  {"r_squared", measured.fit ? json(measured.fit->r_squared) : json()},
+                  {"rivals", measured.comparable ? measured.rivals : 0},
+                  {"withheld", measured.rivals > 0 && !measured.comparable &&
+                                   (measured.fit || measured.withholds)}};
+    if (measured.fits()) {
       const json held_out = measured.fit->held_out ? json(*measured.fit->held_out) : json();
       curve["fit"] = {{"alpha", measured.fit->alpha},
                       {"beta", measured.fit->beta},
                       {"worst", measured.fit->worst},
-                      {"r_squared", measured.fit->r_squared},
                       {"held_out", held_out}};
     } else {
-      curve["fit_reason"] = measured.reason;
+      curve["fit_reason"] =
+          measured.fit ? fmt::format("R\u00b2 below {}", least_r_squared) : measured.reason;
     }
     if (measured.least)
       curve["least"] = {measured.least->first, std::isfinite(measured.least->second)
@@ -107,7 +111,9 @@ json by_ranks(const std::vector<NamedResult>& results, const std::vector<Series>
 json collectives_part(const std::vector<NamedResult>& results, const std::vector<Series>& all) {
   json sizes = by_size(results, all);
   if (sizes.empty()) return nullptr;
-  return {{"sizes", std::move(sizes)}, {"ranks", by_ranks(results, all)}};
+  return {{"sizes", std::move(sizes)},
+          {"ranks", by_ranks(results, all)},
+          {"least_r_squared", least_r_squared}};
 }
 
 }  // namespace assay::report

@@ -20,6 +20,7 @@ function points_of(curves) {
 
 // The sizes for which a curve's line is the least among the algorithms that it stands beside.
 function least_sizes(curve) {
+  if (curve.withheld) return 'withheld';
   if (!curve.fit || !curve.rivals) return '';
   if (!curve.least) return 'never';
   const [from, to] = curve.least;
@@ -42,7 +43,7 @@ function fit_columns() {
       show: (curve) => curve.fit ? seconds(alpha(curve)) + mark(curve) + (alpha(curve) <= 0 ? ' (no latency seen)' : '') : curve.fit_reason
     },
     marked(measure('1/\u03b2', of_fit((fit) => fit.beta > 0 ? 1 / fit.beta : null), (value) => human(value, 'B/s')), mark),
-    measure('R\u00b2', of_fit((fit) => fit.r_squared), number(4)),
+    measure('R\u00b2', (curve) => curve.r_squared, number(4)),
     measure('Worst residual', of_fit((fit) => fit.worst), percent),
     measure('Held-out error', of_fit((fit) => fit.held_out), percent),
     field('Least time', least_sizes),
@@ -64,7 +65,14 @@ function collectives() {
           'Bus bandwidth against message size. Dotted: t = \u03b1 + \u03b2\u00b7bytes, by least squares of the ' +
               'relative residuals. Where the worst residual is large, the line is no model of the series. Held-out: the ' +
               'largest error for a size that the fit did not see. Least time: where this line is below those of the ' +
-              'other algorithms; beyond the measured sizes it is an extrapolation.'));
+              'other algorithms; beyond the measured sizes it is an extrapolation. A curve with fewer than 3 sizes, or ' +
+              'with R\u00b2 below ' + part.least_r_squared + ', has no line.'));
+  if (part.sizes.some((curve) => curve.withheld))
+    append(
+        made,
+        element(
+            'p', {class: 'notice'},
+            'Least time is withheld where an algorithm in the comparison has no line: it may be the fastest.'));
   const groups = grouped(part.sizes, (curve) => curve.group);
   for (const [name, curves] of groups)
     append(

@@ -113,10 +113,34 @@ TEST(ReportDocument, CollectivesAreCurvesBySize) {
   const json few = document_of({rows[0], rows[1]}).at("collectives").at("sizes").at(0);
   EXPECT_TRUE(few["fit"].is_null());
   EXPECT_EQ(few["fit_reason"], "fewer than 3 sizes");
-  EXPECT_NEAR(curve["fit"]["r_squared"], 1, 1e-9);
+  EXPECT_TRUE(few["r_squared"].is_null());
+  EXPECT_NEAR(curve["r_squared"], 1, 1e-9);
   EXPECT_LT(curve["fit"]["held_out"], 1e-6);
   EXPECT_EQ(curve["rivals"], 0);
+  EXPECT_EQ(curve["withheld"], false);
   EXPECT_FALSE(curve.contains("least"));
+}
+
+TEST(ReportDocument, APoorLineOfACollectiveIsNotShown) {
+  std::vector<json> rows;
+  for (const double size : {1e3, 1e4, 1e6, 1e9})
+    for (const char* algorithm : {"ring", "tree"})
+      rows.push_back(collective(size, 1e-6 + size * 1e-10, {{"algorithm", algorithm}}));
+  rows[2]["time_s"]["median"] = 1e-4;  // of ring, where the line says 2e-6
+  const json part = document_of(rows).at("collectives");
+  EXPECT_EQ(part["least_r_squared"], 0.9);
+  std::map<std::string, json> curves;
+  for (const json& curve : part.at("sizes")) curves[curve["name"]] = curve;
+  ASSERT_EQ(curves.size(), 2U);
+  const json &ring = curves.begin()->second, &tree = curves.rbegin()->second;
+  EXPECT_TRUE(ring["fit"].is_null()) << ring;
+  EXPECT_LT(ring["r_squared"], 0.9);
+  EXPECT_EQ(ring["fit_reason"], "R\u00b2 below 0.9");
+  EXPECT_NEAR(tree["fit"]["alpha"], 1e-6, 1e-12) << tree;
+  for (const json& curve : {ring, tree}) {
+    EXPECT_EQ(curve["withheld"], true);
+    EXPECT_FALSE(curve.contains("least")) << "who is the fastest is not known";
+  }
 }
 
 TEST(ReportDocument, ScalingIsOverTheSmallestCount) {

@@ -52,7 +52,20 @@ std::vector<std::string> parameter_names(const std::vector<Series>& all) {
   return names;
 }
 
-Axes axes_of(const std::vector<Series>& all, const std::string& by) {
+std::set<std::string> shared_parameters(const std::vector<Series>& all) {
+  std::set<std::string> shared;
+  for (const std::string& name : parameter_names(all)) {
+    const Texts texts = texts_of(all, name);
+    if (std::all_of(texts.begin(), texts.end(), [&](const auto& benchmark) {
+          return benchmark.second.size() == 1 && benchmark.second == texts.begin()->second;
+        }))
+      shared.insert(name);
+  }
+  return shared;
+}
+
+Axes axes_of(const std::vector<Series>& all, const std::string& by,
+             const std::set<std::string>& told) {
   const std::vector<std::string> names = parameter_names(all);
   if (!by.empty() && std::find(names.begin(), names.end(), by) == names.end()) {
     std::vector<std::string> known = names;
@@ -63,7 +76,7 @@ Axes axes_of(const std::vector<Series>& all, const std::string& by) {
   std::vector<std::string> everywhere;
   std::map<std::string, std::vector<std::string>> within;  // by benchmark
   for (const std::string& name : names) {
-    if (name == by) continue;
+    if (name == by || told.contains(name)) continue;
     const Texts texts = texts_of(all, name);
     const bool constant = std::all_of(texts.begin(), texts.end(), [](const auto& benchmark) {
       return benchmark.second.size() == 1;

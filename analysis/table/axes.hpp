@@ -2,6 +2,7 @@
 // Which parameters of the rows are columns of a table, and which are constant and printed once
 // above it.
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,8 +22,13 @@ std::string axis_text(const Series& series, const std::string& name);
 
 /// The parameters that differ within a benchmark, in a fixed order of importance. A parameter that
 /// repeats the problem in every row is neither shown nor a constant. `by` has no column of its own.
-/// InputError with the nearest name if no row has the parameter `by`.
-Axes axes_of(const std::vector<Series>& all, const std::string& by);
+/// InputError with the nearest name if no row has the parameter `by`. `told`: parameters that are
+/// told elsewhere.
+Axes axes_of(const std::vector<Series>& all, const std::string& by,
+             const std::set<std::string>& told = {});
+
+/// The parameters that all rows have with the same value, whatever their benchmark.
+std::set<std::string> shared_parameters(const std::vector<Series>& all);
 
 /// All parameters of the rows, in the same order.
 std::vector<std::string> parameter_names(const std::vector<Series>& all);

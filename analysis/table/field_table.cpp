@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "analysis/table/cells.hpp"
 #include "analysis/table/folded.hpp"
@@ -77,22 +78,50 @@ bool counts_alone(const Filled& column) {
   return any;
 }
 
+/// Whether the columns, without those of at least this `spare`, have room on a terminal.
+bool have_room(const std::vector<Filled>& columns, int spare) {
+  std::size_t width = 0;
+  for (const Filled& column : columns)
+    if (column.field.spare < spare) width += width_of(column);
+  return width <= table_width + 2;
+}
+constexpr int no_spare = std::numeric_limits<int>::max();
+
 /// Leaves out spare columns until the table fits; the line that tells which, or "".
-std::string fit(std::vector<Filled>& columns, const char* to_see_all) {
+std::string fit(std::vector<Filled>& columns, const FieldTable& table) {
   std::vector<std::string> left_out;
-  while (true) {
-    std::size_t width = 0;
-    for (const Filled& column : columns) width += width_of(column);
-    const auto widest = std::max_element(
+  while (!have_room(columns, no_spare)) {
+    const auto first = std::max_element(
         columns.begin(), columns.end(),
         [](const Filled& a, const Filled& b) { return a.field.spare < b.field.spare; });
-    if (width <= table_width + 2 || widest == columns.end() || widest->field.spare == 0) break;
-    left_out.push_back(widest->field.key);
-    columns.erase(widest);
+    if (first->field.spare == 0) break;
+    left_out.push_back(first->field.key);
+    columns.erase(first);
   }
   if (left_out.empty()) return "";
-  return fmt::format("Not shown, to fit {} characters: {} ({}).", table_width, join(left_out, ", "),
-                     to_see_all);
+  return fmt::format(
+      "Not shown{}, to {}: {} ({}).", table.of.empty() ? "" : " of " + table.of,
+      have_room(columns, no_spare) ? fmt::format("fit {} characters", table_width) : "be less wide",
+      join(left_out, ", "), table.to_see_all);
+}
+
+/// Makes headings of the column of the problems, if several rows have the same one below each
+/// other; else there are none.
+std::vector<std::string> take_problems(std::vector<Filled>& columns) {
+  const auto column = std::find_if(columns.begin(), columns.end(), [](const Filled& filled) {
+    return filled.field.key == "problem";
+  });
+  if (column == columns.end()) return {};
+  std::vector<std::string> headings;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < column->cells.size(); ++i) {
+    const bool fresh = i == 0 || column->cells[i] != column->cells[i - 1];
+    headings.push_back(fresh ? column->cells[i] : "");
+    count += fresh ? 1 : 0;
+  }
+  if (2 * count > headings.size()) return {};
+  columns.erase(column);
+  return headings;
 }
 
 /// Where a series has no number its status takes room in the first column of numbers.
@@ -195,14 +224,11 @@ void explain_notes(const std::vector<Series>& rows, Legend& legend) {
           fmt::format("{} {}: {}", text_of(series.first(), "benchmark"), series.problem(), note));
 }
 
-}  // namespace
-
-std::string field_table(const std::vector<NamedResult>& results, const std::vector<Series>& all,
-                        const FieldTable& table, const TableOptions& options) {
+/// The columns with their cells, without those that are empty.
+std::vector<Filled> columns_of(const FieldTable& table, const TableOptions& options) {
   const std::vector<Series>& rows = table.rows;
   const bool automatic = options.columns.empty(), everything = options.columns == all_columns;
   std::vector<Filled> columns = filled(chosen(table.fields, options.columns), rows);
-  Legend legend = table.legend;
   // A time that is missing, and why, is always told; a published number has none.
   const bool measured = std::any_of(rows.begin(), rows.end(), [](const Series& series) {
     return !series.published || status_of(series) != "ok";
@@ -214,15 +240,30 @@ std::string field_table(const std::vector<NamedResult>& results, const std::vect
              !(measured && (key == "time" || key == "interval"));
     });
   reserve_status(columns, rows);
-  const std::string left_out = automatic && !options.markdown ? fit(columns, table.to_see_all) : "";
+  return columns;
+}
+
+/// The table without its title; what explains it goes into the legend.
+std::string body_of(const std::vector<NamedResult>& results, const std::vector<Series>& all,
+                    const FieldTable& table, const TableOptions& options, Legend& legend) {
+  const std::vector<Series>& rows = table.rows;
+  std::vector<Filled> columns = columns_of(table, options);
+  std::vector<std::string> headings = table.headings;
+  std::string left_out;
+  if (options.columns.empty() && !options.markdown) {
+    if (table.problems_may_head && !have_room(columns, spared_first))
+      headings = take_problems(columns);
+    left_out = fit(columns, table);
+  }
   const auto shows = [&](const char* key) {
     return std::any_of(columns.begin(), columns.end(),
                        [key](const Filled& column) { return column.field.key == key; });
   };
   explain_marks(columns, rows, legend);
   for (const Filled& column : columns) legend.merge(column.legend);
-  std::vector<Line> lines = lines_of(columns, rows, options.markdown || everything, legend);
-  if (!table.headings.empty()) lines = headed(std::move(lines), table.headings);
+  std::vector<Line> lines =
+      lines_of(columns, rows, options.markdown || options.columns == all_columns, legend);
+  if (!headings.empty()) lines = headed(std::move(lines), headings);
   if (!table.folded.empty()) lines.push_back({{}, folded_line(table.folded, all, legend)});
   cite_published(results, rows, legend);
   explain_notes(rows, legend);
@@ -232,10 +273,40 @@ std::string field_table(const std::vector<NamedResult>& results, const std::vect
   std::vector<Column> heads;
   for (const Filled& column : columns)
     heads.push_back({column.field.title, column.field.right || counts_alone(column)});
+  return options.markdown ? markdown_table(heads, lines) : terminal_table(heads, lines);
+}
+
+}  // namespace
+
+bool too_wide(const FieldTable& table, const TableOptions& options) {
+  return !have_room(columns_of(table, options), spared_first);
+}
+
+std::string field_table(const std::vector<NamedResult>& results, const std::vector<Series>& all,
+                        const FieldTable& table, const TableOptions& options) {
+  Legend legend = table.legend;
+  const std::string body = body_of(results, all, table, options, legend);
+  const bool everything = options.columns == all_columns;
   return table_title(results, everything ? std::vector<std::string>{} : table.constants,
                      options.markdown) +
-         (options.markdown ? markdown_table(heads, lines) : terminal_table(heads, lines)) + "\n" +
-         legend.text(options.markdown);
+         body + "\n" + legend.text(options.markdown);
+}
+
+std::string field_tables(const std::vector<NamedResult>& results, const std::vector<Series>& all,
+                         const std::vector<FieldTable>& tables,
+                         const std::vector<std::string>& constants,
+                         const std::vector<Series>& folded, const TableOptions& options) {
+  Legend legend;
+  std::string text = table_title(results, constants, false);
+  for (const FieldTable& table : tables) {
+    legend.merge(table.legend);
+    std::vector<std::string> name{table.of};
+    name.insert(name.end(), table.constants.begin(), table.constants.end());
+    text += wrapped(visible(join(name, ": ")), table_width) + "\n" +
+            body_of(results, all, table, options, legend) + "\n";
+  }
+  if (!folded.empty()) text += folded_line(folded, all, legend) + "\n\n";
+  return text + legend.text(false);
 }
 
 std::vector<std::string> shared_by(const std::vector<Series>& rows,

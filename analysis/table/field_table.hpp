@@ -20,6 +20,10 @@ struct FieldTable {
   std::vector<std::string> headings{};   ///< by row: a line above it, where not empty; {}: none
   std::vector<std::string> constants{};  ///< lines of the title: properties that all rows share
   Legend legend{};                       ///< lines before those of the columns
+  std::string of{};                      ///< "conv" of one table among several, else ""
+  /// Where the table is too wide, and the rows are in the order of their problems: whether these
+  /// may be lines above their rows instead of a column.
+  bool problems_may_head = false;
   /// How to see the columns that a terminal has no room for.
   const char* to_see_all = "--columns all shows them";
 };
@@ -28,6 +32,16 @@ struct FieldTable {
 /// on a terminal without spare ones where the table would be wider than table_width.
 std::string field_table(const std::vector<NamedResult>& results, const std::vector<Series>& all,
                         const FieldTable& table, const TableOptions& options);
+
+/// Several such tables under one title with `constants`, each below a line of its name and its
+/// constants, and above one legend. `folded`: unsupported rows of all of them. For a terminal.
+std::string field_tables(const std::vector<NamedResult>& results, const std::vector<Series>& all,
+                         const std::vector<FieldTable>& tables,
+                         const std::vector<std::string>& constants,
+                         const std::vector<Series>& folded, const TableOptions& options);
+
+/// Whether the table is too wide for a terminal without all that is spared first.
+bool too_wide(const FieldTable& table, const TableOptions& options);
 
 /// `constants` and further properties that all rows share, after those in `more`: "all rows: …,
 /// launches 3, problems of deepbench-train".

@@ -66,7 +66,7 @@ void add_what_was_run(const FieldSource& source, std::vector<Field>& fields) {
   // Of an incorrect row above all: so it stands before the numbers, which that has not.
   const bool any_wrong = any_of(
       source.all, [](const Series& series) { return wrong_elements(series).value_or(0) > 0; });
-  fields.push_back({"wrong", "wrong", true, any_wrong, false, 3,
+  fields.push_back({"wrong", "wrong", true, any_wrong, false, 6,
                     [](const Series& series, Legend&) -> std::string {
                       const auto wrong = wrong_elements(series);
                       return wrong ? std::to_string(*wrong) : "";
@@ -113,7 +113,7 @@ void add_what_was_measured(const FieldSource& source, std::vector<Field>& fields
   add("time", "time", true, 0, [](const Series& series, Legend&) -> std::string {
     return series.status == "ok" ? marked_quantity(series) : "-";
   });
-  add("interval", ranges_alone ? "range" : "95 % interval", true, 0,
+  add("interval", ranges_alone ? "range" : "95 % interval", true, 2,
       [ranges_alone](const Series& series, Legend& legend) {
         return interval_cell(series, !ranges_alone, legend);
       });
@@ -121,7 +121,7 @@ void add_what_was_measured(const FieldSource& source, std::vector<Field>& fields
       !all.empty() && std::all_of(all.begin(), all.end(), [](const auto& series) {
         return has_bandwidth(series) || status_of(series) != "ok";
       });
-  add("rate", "rate", !bandwidths, 0, rate_cell);
+  add("rate", "rate", !bandwidths, 1, rate_cell);
   for (const char* name : {"algbw", "busbw"})
     add(name, name, bandwidths, 0, [name](const Series& series, Legend& legend) {
       return bandwidth_cell(series, name, legend);
@@ -134,8 +134,8 @@ void add_what_was_measured(const FieldSource& source, std::vector<Field>& fields
         legend.add(convergence_note);
         return text;
       });
-  add("ceiling", "of ceiling", true, 1, ceiling_cell);
-  add("error", "error", true, 2, [](const Series& series, Legend& legend) {
+  add("ceiling", "of ceiling", true, spared_first, ceiling_cell);
+  add("error", "error", true, 5, [](const Series& series, Legend& legend) {
     if (has_error(series)) legend.add(error_note);
     return error_cell(series);
   });
@@ -151,7 +151,7 @@ void add_metrics(const FieldSource& source, std::vector<Field>& fields) {
   }
   for (const std::string& name : names)
     fields.push_back(
-        {name, name, true, true, true, 4, [name](const Series& series, Legend&) -> std::string {
+        {name, name, true, true, true, 7, [name](const Series& series, Legend&) -> std::string {
            const json all = series.first().value("metrics", json::object());
            return all.contains(name) ? human_metric(all.at(name)) : "-";
          }});
@@ -177,24 +177,32 @@ class System {
   std::map<std::string, std::pair<json, std::string>> matches_;
 };
 
-std::string system_cell(System& system, const Series& series, Legend& legend) {
+/// Where the other system's number comes from, or why there is none: its column and that of the
+/// ratio need it, of which a table may have one alone.
+void explain_match(System& system, const Series& series, Legend& legend) {
   const auto& [match, why] = system.match(series);
   if (!match.is_object()) {
     if (!why.empty())
       legend.add(fmt::format("No ratio (-): {}{}.",
                              why.starts_with(system.name()) ? "" : system.name() + ": ", why));
-    return "-";
+    return;
   }
-  const bool published = match.at("published") == true;
-  if (published) legend.cite(system.name(), text_of(match, "citation"));
+  if (match.at("published") == true) legend.cite(system.name(), text_of(match, "citation"));
   legend.note(system.name(), text_of(match, "note"), true);
   if (match.contains("projection"))
     legend.add(fmt::format("\u2021 {}: a projection, not a measurement.", system.name()));
+}
+
+std::string system_cell(System& system, const Series& series, Legend& legend) {
+  explain_match(system, series, legend);
+  const json& match = system.match(series).first;
+  if (!match.is_object()) return "-";
   return human_quantity(quantity_of(match)) + published_mark(match) +
          (match.value("shared", false) ? "!" : "");
 }
 
 std::string speedup_cell(System& system, const Series& series, bool absolutes, Legend& legend) {
+  explain_match(system, series, legend);
   const json& match = system.match(series).first;
   if (!match.is_object()) return "-";
   const Quantity mine = quantity_of(series), theirs = quantity_of(match);
@@ -215,10 +223,10 @@ void add_other_systems(const FieldSource& source, std::vector<Field>& fields) {
   for (const auto& [name, baseline] : source.systems) {
     const auto system = std::make_shared<System>(name, baseline);
     fields.push_back(
-        {name, name, true, true, true, 0, [system](const Series& series, Legend& legend) {
+        {name, name, true, true, true, 3, [system](const Series& series, Legend& legend) {
            return system_cell(*system, series, legend);
          }});
-    fields.push_back({"ran", "ran", false, true, true, 3,
+    fields.push_back({"ran", "ran", false, true, true, 6,
                       [system](const Series& series, Legend& legend) -> std::string {
                         const json& match = system->match(series).first;
                         if (!match.is_object()) return "";

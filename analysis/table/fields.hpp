@@ -13,6 +13,11 @@
 
 namespace assay {
 
+/// The least Field::spare of the columns that a table which is too wide goes without: numbers that
+/// say more about a row, and none about how fast it is. Only where this does not suffice is a table
+/// taken apart, or does it lose another system's numbers, the interval, then the rate.
+inline constexpr int spared_first = 4;
+
 struct Field {
   std::string key;  ///< name for --columns
   std::string title;
@@ -25,7 +30,7 @@ struct Field {
   std::function<std::string(const Series&, Legend&)> cell;
 };
 
-/// The input of the fields, which must outlive them.
+/// The input of the fields; `results` and the baselines must outlive them.
 struct FieldSource {
   const std::vector<NamedResult>& results;
   const std::vector<Series>& all;

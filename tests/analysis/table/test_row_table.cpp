@@ -167,6 +167,89 @@ TEST(RowTable, FitsATerminal) {
   EXPECT_TRUE(has(table(rows, {.markdown = true}), "1.5e-07"));
 }
 
+json measured(json made, const std::string& benchmark, const std::string& name) {
+  made["benchmark"] = benchmark;
+  made["id"] = benchmark + "/" + made["id"].get<std::string>() + "/" + name;
+  made["names"] = {name};
+  made["ceiling"] = {
+      {"flops_per_s", 1e12}, {"bytes_per_s", nullptr}, {"fraction", 0.5}, {"bound_by", "compute"}};
+  return made;
+}
+
+/// What the suite smoke has: several benchmarks, each with parameters of its own.
+std::vector<json> several_benchmarks_rows() {
+  std::vector<json> rows;
+  for (const char* problem : {"deepbench-train/train-conv-012", "coral2/implicit_gemm"})
+    for (const char* direction : {"forward", "bwd_weights"})
+      for (const char* algorithm : {"winograd", "implicit_gemm (auto)"})
+        for (const char* backend : {"onednn", "reference"})
+          rows.push_back(measured(row("ok", 1e-3, 0,
+                                      {{"direction", direction},
+                                       {"algorithm", algorithm},
+                                       {"backend", backend},
+                                       {"precision", *backend == 'o' ? "bf16" : "fp32"},
+                                       {"problem", problem}}),
+                                  "conv", problem));
+  for (json& made : rows) made["executed"]["algorithm"] = made["parameters"]["algorithm"];
+  for (const char* backend : {"blas", "onednn"})
+    rows.push_back(measured(row("ok", 2e-3, 0, {{"backend", backend}, {"kind", "plain"}}), "gemm",
+                            "deepbench-train/train-gemm-003"));
+  rows.push_back(measured(row("ok", 3e-3), "pca", "n16384d64"));
+  for (const char* name : {"first_sd", "last_sd", "unresolved", "a_further_metric_of_this_program"})
+    rows.back()["metrics"][name] = {{"value", 1.5}, {"unit", "1"}};
+  return rows;
+}
+
+TEST(RowTable, SeveralBenchmarksBesideABaselineFitATerminal) {
+  const std::vector<json> rows = several_benchmarks_rows();
+  const std::string text =
+      render_table({{"", result(rows)}}, {Baseline::of("deepbench-v100", rows)}, {});
+  std::size_t heads = 0, times = 0;
+  for (const std::string& line : split(text, '\n')) {
+    EXPECT_LE(shown_width(line), table_width) << line;
+    heads += has(line, " time ") && has(line, "speedup") ? 1 : 0;
+    times += std::regex_search(line, std::regex(R"( \d\.\d\d ms .* 1$)")) ? 1 : 0;
+  }
+  EXPECT_EQ(heads, 3u) << "a table for each benchmark\n" << text;
+  EXPECT_EQ(times, rows.size()) << "each row with its time and speedup\n" << text;
+  // What all share is told once, what a benchmark's rows share above its table.
+  EXPECT_TRUE(has(text, "all rows: cache hot, nodes 1, ranks 1, threads 2\n")) << text;
+  EXPECT_TRUE(has(line_with(text, "gemm: "), "kind plain")) << text;
+  EXPECT_FALSE(has(line_with(text, "gemm: "), "threads")) << text;
+  // Problems with several rows stand above them, and lose no column.
+  EXPECT_TRUE(has(text, "\ncoral2/implicit_gemm\n")) << text;
+  EXPECT_TRUE(has(text, "\ndeepbench-train/train-conv-012\n")) << text;
+  EXPECT_TRUE(has(text, "\nn16384d64 ")) << text;
+  EXPECT_TRUE(std::regex_search(
+      line_with(text, "direction "),
+      std::regex(
+          R"(^direction +precision +backend +algorithm +time +95 % interval +rate .*speedup$)")))
+      << text;
+  EXPECT_TRUE(has(text, "Not shown of conv, to fit 120 characters: ")) << text;
+  EXPECT_TRUE(has(text, "19 ok")) << text;
+  // A page is as wide as it needs, and chosen columns are all shown: there the rows stand together.
+  EXPECT_TRUE(has(table(rows, {.markdown = true}), "| benchmark |"));
+  EXPECT_TRUE(has(table(rows, {.columns = {"benchmark", "time"}}), "\nbenchmark "));
+}
+
+TEST(RowTable, WithoutTheColumnOfASystemItsRatioIsCited) {
+  json made = row("ok", 1e-3), other = row("ok", 2e-3);
+  other["published"] = true;
+  other["citation"] = "A paper, its table 4";
+  const std::string text = render_table({{"", result({made})}}, {Baseline::of("other", {other})},
+                                        {.columns = {"problem", "speedup"}});
+  EXPECT_TRUE(has(text, "A paper, its table 4")) << text;
+}
+
+TEST(RowTable, ATableThatCannotFitSaysSo) {
+  std::vector<json> rows;
+  for (const char* name : {"a", "b"})
+    rows.push_back(row("ok", 1e-3, 0, {{"kind", std::string(130, *name)}}));
+  const std::string text = table(rows);
+  EXPECT_FALSE(has(text, "to fit 120")) << text;
+  EXPECT_TRUE(has(text, "Not shown, to be less wide: ")) << text;
+}
+
 TEST(RowTable, AParameterMayBeCalledLikeANumber) {
   json made = row("ok", 2e-3, 0, {{"rate", "0.1"}});
   const std::string rate = table({made}, {.columns = {"problem", "rate"}});

@@ -125,6 +125,50 @@ function spread(wanted, gap, low, high) {
   }
   return places;
 }
+// The same for the heights of labels, none of which lies on a line at the height `at`, if there is room.
+function off_the_line(wanted, gap, high, at) {
+  const half = gap / 2, most = high - half, below = [half, Math.min(at - half - 2, most)], above = [Math.max(half, at + half + 2), most];
+  const places = [];
+  for (const [[from, to], holds] of [[below, (height) => height < at], [above, (height) => height >= at]]) {
+    const part = wanted.map((_, i) => i).filter((i) => holds(wanted[i]));
+    if (part.length && (part.length - 1) * gap > to - from) return spread(wanted, gap, half, most);
+    spread(part.map((i) => wanted[i]), gap, from, to).forEach((height, i) => places[part[i]] = height);
+  }
+  return places;
+}
+// Columns of the points that stand close by each other, {list, edge, anchor}: their labels are all at the right of the column, or all
+// at its left, where they lie on none of the points at `taken`, on no other label, and not beyond `most`. Neighbours of which one has
+// no such side become one column.
+function label_columns(points, across, taken, width, most) {
+  const columns = [];
+  for (const point of [...points].sort((a, b) => across(a) - across(b))) {
+    const last = columns[columns.length - 1];
+    if (last && across(point) - across(last[last.length - 1]) < 24)
+      last.push(point);
+    else
+      columns.push([point]);
+  }
+  for (;;) {
+    const placed = sided(columns, across, taken, width, most), stuck = placed.findIndex((column) => !column.free);
+    if (stuck < 0 || columns.length === 1) return placed;
+    const first = Math.min(stuck, columns.length - 2);
+    columns.splice(first, 2, [...columns[first], ...columns[first + 1]]);
+  }
+}
+function sided(columns, across, taken, width, most) {
+  const gap = 16, near = 8, placed = [];
+  const free = ({from, to}) => from >= 0 && to <= most && !taken.some((x) => x > from - near && x < to + near) &&
+      !placed.some((other) => from < other.to + near && to > other.from - near);
+  for (const list of [...columns].reverse()) {
+    const wide = Math.max(...list.map(width)) + 4;
+    const low = across(list[0]) - gap, high = across(list[list.length - 1]) + gap;
+    const right = {list, edge: high, anchor: 'left', from: high, to: high + wide};
+    const left = {list, edge: low, anchor: 'right', from: low - wide, to: low};
+    const side = [right, left].find(free);
+    placed.unshift({...(side || right), free: Boolean(side)});
+  }
+  return placed;
+}
 // The lowest line for each stretch {from, to} on which it meets none before it.
 function levels(stretches, gap) {
   const ends = [];

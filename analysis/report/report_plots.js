@@ -201,6 +201,7 @@ function ceiling_labels(list, x, yaxis, size, below) {
                   }));
 }
 
+const precision_margin = 250;  // for the labels of the points at the right
 function precision_plot(all) {
   const points = all.filter((point) => passes(point.row));
   if (!points.length) return null;
@@ -244,7 +245,7 @@ function precision_plot(all) {
          ...(few ? precision_labels(points, at, xaxis.range, size, drawn.yaxis.range, (point) => places.get(problem(point))) : [])],
     layout: {
       showlegend: true,
-      margin: {l: 70, r: few ? 250 : 24, t: 30, b: 50},
+      margin: {l: 70, r: few ? precision_margin : 24, t: 30, b: 50},
       height: few ? 460 : undefined,
       xaxis,
       yaxis: axis('speedup over fp32', ranged(in_view, {rangemode: 'tozero'})),
@@ -255,35 +256,32 @@ function precision_plot(all) {
     }
   };
 }
-// Each point's precision and backend beside it in its problem's colour, one below the other where points lie close. Rows of
-// one precision have nearly the same error, so their labels are columns; a column with no room for all of them has none.
+// Each point's precision and backend beside it in its problem's colour, one below the other where points lie close: rows of
+// one precision have nearly the same error, so their labels are columns. A column with no room for all of them has none.
 // The fp32 that the others are set beside is where the line is, and needs no label.
 function precision_labels(all, at, [left, right], size, [low, high], place_of) {
-  const points = all.filter((point) => point.row !== point.reference && point.speedup >= low && point.speedup <= high);
-  const line = 13, wide = 150, across = (point) => size.w * (Math.log10(at(point)) - left) / (right - left);
-  const up = (point) => size.h * (point.speedup - low) / (high - low), columns = [];
-  for (const point of points.sort((a, b) => across(a) - across(b))) {
-    const column = columns[columns.length - 1];
-    if (column && across(point) - across(column[0]) < wide)
-      column.push(point);
-    else
-      columns.push([point]);
-  }
-  return columns.filter((column) => column.length * line <= size.h).flatMap((column) => {
-    const end = Math.max(...column.map(across)), high_up = spread(column.map(up), line, line / 2, size.h - line / 2);
-    return column.map((point, i) => ({
-                        x: Math.log10(at(point)),
-                        y: point.speedup,
-                        ax: end - across(point) + 16,
-                        ay: up(point) - high_up[i],
-                        text: safe(point.executed + ' \u00b7 ' + rows[point.row].backend),
-                        xanchor: 'left',
-                        align: 'left',
-                        font: {size: 10, color: colours[place_of(point) % colours.length]},
-                        arrowhead: 0,
-                        arrowwidth: 0.7,
-                        arrowcolor: '#8c959f',
-                      }));
+  const seen = all.filter((point) => point.speedup >= low && point.speedup <= high);
+  const points = seen.filter((point) => point.row !== point.reference);
+  const text = (point) => point.executed + ' \u00b7 ' + rows[point.row].backend;
+  const across = (point) => size.w * (Math.log10(at(point)) - left) / (right - left);
+  const height = (speedup) => size.h * (speedup - low) / (high - low), line = 13, small = 10;
+  const columns =
+      label_columns(points, across, seen.map(across), (point) => text_width(text(point), small), size.w + precision_margin);
+  return columns.filter(({list}) => list.length * line <= size.h).flatMap(({list, edge, anchor}) => {
+    const up = list.map((point) => height(point.speedup)), high_up = off_the_line(up, line, size.h, height(1));
+    return list.map((point, i) => ({
+                      x: Math.log10(at(point)),
+                      y: point.speedup,
+                      ax: edge - across(point),
+                      ay: up[i] - high_up[i],
+                      text: safe(text(point)),
+                      xanchor: anchor,
+                      align: 'left',
+                      font: {size: small, color: colours[place_of(point) % colours.length]},
+                      arrowhead: 0,
+                      arrowwidth: 0.7,
+                      arrowcolor: '#8c959f',
+                    }));
   });
 }
 

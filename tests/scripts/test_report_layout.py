@@ -38,6 +38,31 @@ def crowded():
     return documents
 
 
+def precisions():
+    """Few problems, so that each point of the precisions has a label, and a long one: "fp16 storage, fp32 arithmetic"."""
+    documents = {}
+    for i in range(4):
+        machine = make_results.document(rows=12, launches=1, precisions=("fp32", "bf16", "fp16"), system=f"machine {i}", noise_seed=i)
+        for row in machine["rows"]:
+            if row["parameters"]["precision"] != "fp32":
+                row["executed"]["compute"] = "fp32"
+        make_report_inputs.ceilings(machine)
+        documents[f"machine-{i}"] = machine
+    return documents
+
+
+# Labels of a plot's points that lie on a point, or on the line that is drawn across it; and the number of labels.
+ON_POINTS = """
+(plot) => {
+  const box = (part) => part.getBoundingClientRect();
+  const labels = [...plot.querySelectorAll('.annotation-text')].filter((text) => text.textContent.includes('\u00b7'));
+  const others = [...plot.querySelectorAll('.trace .points path, .shapelayer path')].map(box);
+  const meet = (a, b) => a.left + 1 < b.right && b.left + 1 < a.right && a.top + 2 < b.bottom && b.top + 2 < a.bottom;
+  return [labels.length, labels.filter((text) => others.some((other) => meet(box(text), other))).map((text) => text.textContent)];
+}
+"""
+
+
 class Layout(BrowserTest):
     width = 1280
 
@@ -78,6 +103,17 @@ class Layout(BrowserTest):
             self.open(files)
             self.draw_all()
             self.assert_labels_apart()
+        self.quiet()
+
+    def test_labels_of_precisions_lie_on_no_point(self):
+        self.open(self.write(precisions()))
+        self.assert_fits()
+        self.draw_all()
+        self.assert_labels_apart()
+        count, covered = self.page.locator("#precision .plot").evaluate(ON_POINTS)
+        self.assertEqual((count, covered), (32, []))
+        texts = self.page.locator("#precision .plot .annotation-text").all_text_contents()
+        self.assertIn("fp16 storage, fp32 arithmetic \u00b7 onednn", texts)
         self.quiet()
 
     def test_the_measurement_finds_overlaps(self):

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The axes of the report's plots: one row of a busy moment does not flatten the rest (the script's own functions, run by Node)."""
 import json
+import math
 import pathlib
 import shutil
 import subprocess
@@ -72,6 +73,32 @@ class Ranges(unittest.TestCase):
         # With more problems than colours a colour for each precision, and no labels.
         data, labels = self.plotted(8)
         self.assertEqual(([series["name"] for series in data], labels), (["fp32", "bf16"], []))
+
+    def test_long_labels_of_precisions_lie_on_no_point_and_not_on_the_line(self):
+        """A label is as wide as its text is: 214 pixels here, where fp16 and bf16 are 169 apart."""
+        kinds = (("fp32", 1e-7), ("fp16 storage, fp32 arithmetic", 1.3e-4), ("bf16 storage, fp32 arithmetic", 1e-3))
+        rows = [{"name": kind, "problem": f"p{p}", "backend": "b", "median": 1} for p in range(4) for kind, _ in kinds]
+        points = [{"row": 3 * p + k, "reference": 3 * p, "executed": kinds[k][0], "error": kinds[k][1], "speedup": 0.98 + 0.02 * p if k else 1,
+                   "low": None, "high": None, "mark": ""} for p in range(4) for k in range(3)]
+        labels, (left, right), widths = self.run_script(
+            f"(globalThis.rows = {json.dumps(rows)}, ((p) => {{ const all = p.labels({{w: 800, h: 400}}, {{yaxis: {{range: [0, 2]}}}});"
+            f" return [all, p.layout.xaxis.range, all.map((label) => text_width(label.text, 10))]; }})(precision_plot({json.dumps(points)})))"
+        )
+        self.assertEqual(len(labels), 8)
+        self.assertGreater(min(widths), 200)
+        boxes = []
+        for label, width in zip(labels, widths):
+            start = 800 * (label["x"] - left) / (right - left) + label["ax"] - (width if label["xanchor"] == "right" else 0)
+            boxes.append((start, start + width, 200 * label["y"] - label["ay"]))
+        for i, (start, end, middle) in enumerate(boxes):
+            self.assertGreater(start, 0)
+            self.assertLess(end, 800 + 250)
+            self.assertGreater(abs(middle - 200), 6.5, "on the dashed line")
+            for point in points:
+                x, y = 800 * (math.log10(point["error"]) - left) / (right - left), 200 * point["speedup"]
+                self.assertFalse(start < x < end and abs(y - middle) < 6.5, (labels[i], point))
+            for other_start, other_end, other in boxes[:i]:
+                self.assertFalse(start < other_end and other_start < end and abs(other - middle) < 13 - 1e-9, labels[i])
 
     def test_history(self):
         points = [{"time": f"2026-01-0{i + 1}", "value": 1 + 0.01 * i, "low": 0.9, "high": 1.1, "shared": False} for i in range(5)]

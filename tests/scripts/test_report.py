@@ -76,6 +76,7 @@ class Report(RunTest):
                     "precision",
                     "collectives",
                     "scaling",
+                    "convergence",
                     "nodes",
                     "history",
                     "model",
@@ -98,6 +99,8 @@ class Report(RunTest):
         fits = {curve["name"]: curve["fit"] for curve in data["collectives"]["sizes"] if len(curve["bytes"]) > 2}
         self.assertAlmostEqual(fits["allreduce mpi fp32 nodes 2 ranks 8"]["alpha"], 5e-6, delta=1e-7)
         self.assertAlmostEqual(1 / fits["allgather mpi fp32 nodes 2 ranks 8"]["beta"], 2.4e10, delta=2e8)
+        (trainings,) = data["convergence"]
+        self.assertEqual([(p["images"], p["reached"], p["epochs"]["median"]) for p in trainings["points"]], [(32, 2, 4.5), (64, 2, 7.5), (128, 0, None)])
         (ranks,) = data["collectives"]["ranks"]
         self.assertEqual([point["count"] for point in ranks["points"]], [2, 4, 8])
         self.assertEqual([d["field"] for d in data["environments"]["differences"]], ["hardware.memory_bytes"])

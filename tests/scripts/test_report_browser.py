@@ -35,6 +35,7 @@ class Browser(BrowserTest):
                 "precision",
                 "collectives",
                 "scaling",
+                "convergence",
                 "history",
                 "model",
                 "comparison",
@@ -45,13 +46,13 @@ class Browser(BrowserTest):
             ],
         )
         plots = self.page.locator(".plot")
-        self.assertEqual(plots.count(), 20)
+        self.assertEqual(plots.count(), 22)
         for i in range(plots.count()):
             plots.nth(i).scroll_into_view_if_needed()
             self.page.wait_for_function(
                 "i => document.querySelectorAll('.plot')[i].querySelector('.trace, .hm, .heatmaplayer image')", arg=i
             )
-        for name in ("roofline", "precision", "collectives", "scaling", "nodes", "history", "model", "acceptance"):
+        for name in ("roofline", "precision", "collectives", "scaling", "convergence", "nodes", "history", "model", "acceptance"):
             self.assertGreater(self.page.locator(f"#{name} .plot svg").count(), 0, name)
         # Another series is drawn when it is chosen.
         before = self.page.locator("#history .plot").last.get_attribute("aria-label")
@@ -60,6 +61,23 @@ class Browser(BrowserTest):
         self.assertNotEqual(last.get_attribute("aria-label"), before)
         last.scroll_into_view_if_needed()
         last.locator(".trace").first.wait_for(state="attached")
+        self.quiet()
+
+    def test_trainings_to_an_accuracy(self):
+        """Two plots over the images of a step: what is reached is a point, what is not a cross at the top; a table has both."""
+        self.open(make_report_inputs.write(self.folder / "in")[:1])
+        self.unfold()
+        self.draw_all()
+        plots = self.page.locator("#convergence .plot")
+        self.assertEqual(plots.count(), 2)
+        for i in range(2):
+            drawn = plots.nth(i).evaluate("one => one.data.map((series) => [series.mode, [...series.x], [...series.y]])")
+            self.assertEqual([(mode, x) for mode, x, _ in drawn], [("lines+markers", [32, 64]), ("markers", [128])])
+            self.assertGreater(drawn[1][2][0], max(drawn[0][2]), "a training that does not reach the target is not above those that do")
+        rows = self.texts("#convergence tbody tr")
+        self.assertEqual(len(rows), 3)
+        for row, reached in zip(sorted(rows, key=lambda text: "not reached" in text), ("2 of 2", "2 of 2", "0 of 2")):
+            self.assertIn(reached, row)
         self.quiet()
 
     def test_markup_of_a_file_is_text(self):
@@ -132,10 +150,10 @@ class Browser(BrowserTest):
             "() => document.querySelectorAll('.plot.js-plotly-plot').length === document.querySelectorAll('.plot').length"
         )
         self.assertGreater(self.page.evaluate(drawn), before, "plots out of view are not drawn for print")
-        self.assertEqual(self.page.locator("#rows tbody tr").count(), 152, "the tables are not complete")
+        self.assertEqual(self.page.locator("#rows tbody tr").count(), 158, "the tables are not complete")
         self.assertEqual(self.page.locator("details.fold:not([open])").count(), 0, "what is folded is not printed")
         self.page.evaluate("window.dispatchEvent(new Event('afterprint'))")
-        self.assertEqual(self.page.locator("#rows .table:not(details *) tbody tr").count(), 50)
+        self.assertEqual(self.page.locator("#rows .table:not(details *) tbody tr").count(), 56)
         self.assertEqual(self.page.locator("details.fold[open]").count(), 0)
         pdf = self.page.pdf(landscape=True)
         self.assertTrue(pdf.startswith(b"%PDF-"))

@@ -116,6 +116,35 @@ def scaling(document, over="ranks", counts=(1, 2, 4, 8, 16)):
             document["rows"].append(row)
 
 
+def trainings(document, images=2000, most=20):
+    """Trainings to an accuracy with growing batches, each twice: the largest never reaches it."""
+    noise = random.Random("trainings")
+    for batch, needed in ((32, 4), (64, 7), (128, None)):
+        for trial in range(2):
+            flops = 1e8 * batch
+            row = synthetic.row("d18w16s32c10", 1, [1.0] * 12, algorithm="auto", direction="training", flops=flops)
+            row["id"] = f"resnet50/training/fp32/onednn/auto/b{batch}/trial{trial}"
+            row["benchmark"], row["names"] = "resnet50", []
+            del row["parameters"]["cache"]
+            row["parameters"].update(
+                {"batch": batch, "data": f"learnable:n{images}v500", "epochs": most, "target": "0.97", "trial": trial}
+            )
+            row["problem"].update({"bytes": None, "global_batch_size": batch})
+            median = timed(row, 0.001 * batch, noise)
+            row["rates"] = {"flops_per_s": flops / median, "algorithmic_flops_per_s": flops / median, "images_per_s": batch / median}
+            last = needed + trial if needed else most
+            row["epochs"] = [
+                {"epoch": i, "seconds": i * images / batch * median, "accuracy": (0.975 if needed else 0.9) * i / last}
+                for i in range(1, last + 1)
+            ]
+            end = row["epochs"][-1]
+            row["metrics"] = {"accuracy": {"value": end["accuracy"], "unit": "", "better": "higher"}}
+            if needed:
+                row["metrics"]["epochs"] = {"value": last, "unit": "", "better": "lower"}
+                row["metrics"]["time_to_accuracy_s"] = {"value": end["seconds"], "unit": "s", "better": "lower"}
+            document["rows"].append(row)
+
+
 def all_inputs():
     first = synthetic.document(
         rows=48,
@@ -130,6 +159,7 @@ def all_inputs():
     collectives(first)
     scaling(first)
     scaling(first, "threads", (1, 2, 4, 8))
+    trainings(first)
     nodes = [
         synthetic.document(
             rows=6,

@@ -56,37 +56,71 @@ std::string benchmark_and_problem(const json& row) {
 
 namespace {
 
+/// The problems of rows, each with its benchmark.
+struct Problems {
+  std::set<std::string> own;
+  std::set<std::string> known;  ///< also by the names that lists give
+
+  void add(const json& row) {
+    own.insert(benchmark_and_problem(row));
+    known.insert(benchmark_and_problem(row));
+    for (const json& name : row.value("names", json::array())) {
+      const std::string text = name;
+      known.insert(text_of(row, "benchmark") + " " + text.substr(text.find('/') + 1));
+    }
+  }
+  void add(const Problems& other) {
+    own.insert(other.own.begin(), other.own.end());
+    known.insert(other.known.begin(), other.known.end());
+  }
+};
+
 std::string some(const std::set<std::string>& works) {
   if (works.empty()) return "no row";
   return *works.begin() +
          (works.size() > 1 ? fmt::format(" and {} more", works.size() - 1) : std::string());
 }
 
+/// The line that says so; "" where there is a problem of `mine` among `its`, or none to compare.
+std::string nothing_common(const Problems& mine, const std::string& system,
+                           const std::set<std::string>& its, const std::set<std::string>& known) {
+  if (mine.own.empty() || std::any_of(mine.known.begin(), mine.known.end(),
+                                      [&](const auto& name) { return known.contains(name); }))
+    return "";
+  return fmt::format(
+      "No problem is common with {}: no row here has a counterpart (they have {}, {} has {}).\n",
+      visible(system), visible(some(mine.own)), visible(system), visible(some(its)));
+}
+
 }  // namespace
 
 std::string nothing_common(const std::vector<Series>& all, const std::vector<Baseline>& baselines) {
-  std::set<std::string> mine, known;  // known: also by the names that lists give
-  for (const Series& series : all) {
-    const json& row = series.first();
-    mine.insert(benchmark_and_problem(row));
-    for (const json& name : row.value("names", json::array())) {
-      const std::string text = name;
-      known.insert(text_of(row, "benchmark") + " " + text.substr(text.find('/') + 1));
-    }
-  }
-  known.insert(mine.begin(), mine.end());
+  Problems mine;
+  for (const Series& series : all) mine.add(series.first());
   std::string text;
   for (const Baseline& baseline : baselines) {
-    std::set<std::string> its;
-    for (const json& row : baseline.rows()) its.insert(benchmark_and_problem(row));
-    if (mine.empty() || std::any_of(known.begin(), known.end(),
-                                    [&](const std::string& name) { return its.contains(name); }))
-      continue;
-    text += fmt::format(
-        "No problem is common with {}: no row here has a counterpart (they have {}, {} has "
-        "{}).\n",
-        visible(baseline.system()), visible(some(mine)), visible(baseline.system()),
-        visible(some(its)));
+    Problems its;
+    for (const json& row : baseline.rows()) its.add(row);
+    text += nothing_common(mine, baseline.system(), its.own, its.own);
+  }
+  return text;
+}
+
+std::string nothing_common_by_system(const std::vector<NamedResult>& results,
+                                     const std::vector<Series>& all) {
+  std::vector<Problems> problems(results.size());
+  std::vector<std::string> systems(results.size());
+  for (const Series& series : all) {
+    problems[series.result].add(series.first());
+    systems[series.result] = series.parameter("system");
+  }
+  std::string text;
+  Problems before;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const std::string system =
+        systems[i].empty() ? text_of(results[i].result.at("system"), "name") : systems[i];
+    text += nothing_common(before, system, problems[i].own, problems[i].known);
+    before.add(problems[i]);
   }
   return text;
 }

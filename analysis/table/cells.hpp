@@ -38,6 +38,10 @@ std::string benchmark_and_problem(const nlohmann::json& row);
 /// "No problem is common with B: …" where the rows and a baseline have none; "" where they have, or
 /// there is no row.
 std::string nothing_common(const std::vector<Series>& all, const std::vector<Baseline>& baselines);
+/// The same of results that stand beside each other as systems (prepared()): of each that has no
+/// problem in common with those before it.
+std::string nothing_common_by_system(const std::vector<NamedResult>& results,
+                                     const std::vector<Series>& all);
 
 /// Another system's number for a series as Baseline::match gives it, null with the reason in `why`.
 /// With `system` and no `baseline`: the number that the row itself holds of it.

@@ -57,6 +57,7 @@ std::string render_table(const std::vector<NamedResult>& given,
   const std::vector<NamedResult> results = prepared(given, options.by);
   const std::vector<Series> all = selected(results, options);
   std::string first = nothing_common(all, baselines);
+  if (options.by == "system") first += nothing_common_by_system(results, all);
   if (!first.empty()) first = (options.markdown ? markdown_text(first) : first) + "\n";
   if (!options.by.empty() && !baselines.empty())
     return first + crossed_table(results, cross(results, all, baselines, options.by), all, options);

@@ -257,6 +257,24 @@ TEST(Table, NoCommonProblemIsSaidFirst) {
   EXPECT_FALSE(has(table({row("ok", 1e-3)}), "No problem is common"));
 }
 
+TEST(Table, NoCommonProblemOfSystemsIsSaidFirst) {
+  nlohmann::json other = row("ok", 1e-3);
+  other["problem"]["descriptor"] = "mb2ic8ih8oc8oh8kh3ph1";
+  other["names"] = nlohmann::json::array();
+  other["id"] = "conv/other";
+  std::vector<NamedResult> results{{"a", result({row("ok", 1e-3)})}, {"b", result({other})}};
+  results[0].result["system"]["name"] = "here";
+  results[1].result["system"]["name"] = "there";
+  const auto by_system = [&] { return render_table(results, {}, {.by = "system"}); };
+  EXPECT_TRUE(
+      by_system().starts_with("No problem is common with there: no row here has a "
+                              "counterpart (they have conv mb1ic8ih8oc8oh8kh3ph1, there "
+                              "has conv mb2ic8ih8oc8oh8kh3ph1).\n"))
+      << by_system();
+  results[1].result["rows"].push_back(row("ok", 2e-3));
+  EXPECT_FALSE(has(by_system(), "No problem is common")) << by_system();
+}
+
 TEST(Table, PivotOverCountsIsInTheirOrder) {
   std::vector<nlohmann::json> rows;
   for (const int threads : {16, 2, 4}) {

@@ -26,7 +26,8 @@ std::string row_details(const json& row) {
     text += fmt::format("; {} a run", human(joules.get<double>(), "J"));
   for (const auto& [step, seconds] : row.at("setup_s").items())
     if (seconds.is_number())
-      text += fmt::format("{}{} {:.3g} s", text.empty() ? "" : "; ", step, seconds.get<double>());
+      text += fmt::format("{}{} {}", text.empty() ? "" : "; ", step,
+                          human_seconds(seconds.get<double>()));
   return text;
 }
 

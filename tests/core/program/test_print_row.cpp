@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/program/row_details.hpp"
 #include "core/result/result.hpp"
 #include "result_fixture.hpp"
 
@@ -35,6 +36,13 @@ TEST(PrintRow, ShortTimesHaveTheirUnit) {
   EXPECT_TRUE(has(row_text(made), "[790 ns .. 1.50 \u00b5s]")) << row_text(made);
   made["time_s"]["ci95"] = nullptr;
   EXPECT_TRUE(has(row_text(made), "no interval (n=12)")) << row_text(made);
+}
+
+TEST(PrintRow, StepsOfTheSetUpHaveTheirUnit) {
+  json made = row(8e-7, json::object());
+  made["setup_s"] = {{"create", 1.2e-5}, {"plan", 2.5}, {"workspace", nullptr}};
+  const std::string text = row_details(made);
+  EXPECT_TRUE(text.ends_with("; create 12.0 \u00b5s; plan 2.50 s")) << text;
 }
 
 TEST(PrintRow, WrongElementsAreCounted) {

@@ -186,7 +186,7 @@ Command history_command() {
               .help = "judge only rows whose id matches",
               .value = "REGEX",
               .otherwise = "all",
-              .aliases = {"--benchmark"}},  // its old name
+              .old_name = "--benchmark"},
              {"--since", "judge only runs since then (2026-11-21, or RFC 3339 in UTC)", "TIME",
               "all"}}},
            {"Judgement",

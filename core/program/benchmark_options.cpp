@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iostream>
 
 #include "core/base/error.hpp"
 #include "core/base/numbers.hpp"
@@ -100,8 +99,7 @@ void report_old_flags(const std::vector<Dimension>& axes, int argc, const char* 
     const std::string old = "--" + dashed(axis.name);
     for (int i = 1; i < argc && !axis.flag.empty(); ++i)
       if (const std::string word = argv[i]; word.substr(0, word.find('=')) == old) {
-        std::cerr << fmt::format("{} is the old name of --{} and will be removed. Use --{}.\n", old,
-                                 flag_name(axis), flag_name(axis));
+        tell_old_name(old, "--" + flag_name(axis));
         break;
       }
   }

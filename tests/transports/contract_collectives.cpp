@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
+#include <optional>
 
 #include "core/base/error.hpp"
 #include "tests/transports/contract.hpp"
@@ -41,6 +42,7 @@ class Guarded {
     const std::vector<double> all(static_cast<std::size_t>(count + 2 * margin), fill);
     encode(type, all, memory_.data());
   }
+  std::int64_t count() const { return count_; }
   Buffer buffer() { return {memory_.data() + margin * size_of(type_), count_, type_}; }
   void set(std::span<const double> values, std::int64_t first) {
     encode(type_, values, memory_.data() + (margin + first) * size_of(type_));
@@ -68,6 +70,117 @@ bool differs(DataType type, ReduceOp op, double a, double b) {
   return !(std::abs(a - b) <= 4 * unit_roundoff(type) * std::abs(b));
 }
 
+/// Which call: everything but the rank that makes it.
+struct CallKind {
+  Collective what;
+  DataType type;
+  ReduceOp op;
+  bool in_place;
+  std::int64_t part;
+  int root;
+  int salt;  ///< of the data
+
+  bool scatters() const { return what == Collective::reduce_scatter; }
+  bool gathers() const { return what == Collective::allgather; }
+  /// The elements of a whole buffer, which holds a part for each rank if the collective has parts.
+  std::int64_t whole(int ranks) const {
+    return scatters() || gathers() || what == Collective::alltoall ? part * ranks : part;
+  }
+};
+
+/// The buffers of a call on this rank, its input, and what must be in them afterwards.
+class Trial {
+ public:
+  Trial(const CallKind& kind, int ranks, int me)
+      : kind_(kind),
+        ranks_(ranks),
+        me_(me),
+        whole_(kind.whole(ranks)),
+        send_(kind.type, kind.gathers() ? kind.part : whole_, filler),
+        receive_(kind.type, kind.in_place || !kind.scatters() ? whole_ : kind.part, filler),
+        call_{kind.what, send_.buffer(), receive_.buffer(), kind.op, kind.root} {
+    if (kind.scatters() && kind.in_place)
+      call_.receive = call_.receive.part(me * kind.part, kind.part);
+    if (kind.what == Collective::broadcast) {
+      call_.send = {};
+    } else if (kind.in_place) {
+      call_.send = receive_.buffer();
+      if (kind.gathers()) call_.send = call_.send.part(me * kind.part, kind.part);
+    }
+    set_input();
+    sent_ = send_.values();
+    before_ = receive_.values();
+  }
+  Trial(const Trial&) = delete;
+  Trial& operator=(const Trial&) = delete;
+
+  const Call& call() const { return call_; }
+  bool input_kept() const { return send_.values() == sent_; }
+  bool output_kept() const { return receive_.values() == before_; }
+
+  /// The first element that is not what it must be; nothing where all are right.
+  std::optional<std::string> wrong_element() const {
+    std::vector<double> expected = before_;
+    std::vector<bool> free(expected.size(), false);  // scratch of an in-place call
+    expect_outcome(expected, free);
+    const std::vector<double> result = receive_.values();
+    const ReduceOp op = reduces(kind_.what) ? kind_.op : ReduceOp::sum;
+    for (std::size_t i = 0; i < expected.size(); ++i)
+      if (!free[i] && differs(kind_.type, op, result[i], expected[i]))
+        return fmt::format("element {} of {} is {}, expected {}",
+                           static_cast<std::int64_t>(i) - margin, whole_, result[i], expected[i]);
+    return std::nullopt;
+  }
+
+ private:
+  static constexpr double filler = 99;
+
+  void set_input() {
+    std::vector<double> mine(static_cast<std::size_t>(kind_.gathers() ? kind_.part : whole_));
+    for (std::size_t i = 0; i < mine.size(); ++i)
+      mine[i] = value(me_, static_cast<std::int64_t>(i), kind_.salt);
+    if (kind_.what == Collective::broadcast) {
+      if (me_ == kind_.root) receive_.set(mine, 0);
+    } else if (kind_.in_place) {
+      receive_.set(mine, kind_.gathers() ? me_ * kind_.part : 0);
+    } else {
+      send_.set(mine, 0);
+    }
+  }
+
+  /// Only the receiver's own elements may differ from before.
+  void expect_outcome(std::vector<double>& expected, std::vector<bool>& free) const {
+    const bool in_part = kind_.in_place && kind_.scatters();
+    const std::int64_t outcome = in_part ? kind_.part : receive_.count();
+    const std::int64_t first = in_part ? me_ * kind_.part : 0;
+    if (in_part)
+      for (std::int64_t i = 0; i < whole_; ++i) free[static_cast<std::size_t>(margin + i)] = true;
+    if (kind_.what == Collective::reduce && me_ != kind_.root) return;
+    for (std::int64_t i = 0; i < outcome; ++i) {
+      expected[static_cast<std::size_t>(margin + first + i)] = expected_element(i);
+      free[static_cast<std::size_t>(margin + first + i)] = false;
+    }
+  }
+
+  /// Element i of the outcome.
+  double expected_element(std::int64_t i) const {
+    const std::int64_t part = kind_.part;
+    if (kind_.what == Collective::broadcast) return value(kind_.root, i, kind_.salt);
+    if (kind_.gathers()) return value(static_cast<int>(i / part), i % part, kind_.salt);
+    if (kind_.what == Collective::alltoall)
+      return value(static_cast<int>(i / part), me_ * part + i % part, kind_.salt);
+    return round_to(kind_.type, combined(ranks_, (kind_.scatters() ? me_ * part : 0) + i,
+                                         kind_.salt, kind_.op));
+  }
+
+  CallKind kind_;
+  int ranks_, me_;
+  std::int64_t whole_;
+  Guarded send_, receive_;
+  Call call_;
+  std::vector<double> sent_, before_;
+};
+
 }  // namespace
 
 void Contract::expect(bool right, const std::string& what) {
@@ -76,42 +189,13 @@ void Contract::expect(bool right, const std::string& what) {
 
 void Contract::one_call(Collective what, DataType type, ReduceOp op, bool in_place,
                         std::int64_t part, int root, int way) {
-  const int n = ranks_.size(), me = ranks_.rank();
   const std::string title =
       fmt::format("{} {} {} {} elements {} root {} way {}", name(what), name(type), name(op), part,
                   in_place ? "in place" : "out of place", root, way);
   if (loud_) std::cerr << title << std::endl;
-  const int salt = static_cast<int>(calls_ % 13);
-  const bool scatters = what == Collective::reduce_scatter, gathers = what == Collective::allgather;
-  const bool parts = scatters || gathers || what == Collective::alltoall;
-  const std::int64_t whole = parts ? part * n : part;
-  constexpr double filler = 99;
-
-  Guarded send(type, gathers ? part : whole, filler);
-  Guarded receive(type, in_place || !scatters ? whole : part, filler);
-  Call call{what, send.buffer(), receive.buffer(), op, root};
-  if (scatters && in_place) call.receive = call.receive.part(me * part, part);
-  if (what == Collective::broadcast) {
-    call.send = {};
-  } else if (in_place) {
-    call.send = receive.buffer();
-    if (gathers) call.send = call.send.part(me * part, part);
-  }
-
-  // The input.
-  std::vector<double> mine(static_cast<std::size_t>(gathers ? part : whole));
-  for (std::size_t i = 0; i < mine.size(); ++i)
-    mine[i] = value(me, static_cast<std::int64_t>(i), salt);
-  if (what == Collective::broadcast) {
-    if (me == root) receive.set(mine, 0);
-  } else if (in_place) {
-    receive.set(mine, gathers ? me * part : 0);
-  } else {
-    send.set(mine, 0);
-  }
-  const std::vector<double> sent = send.values();
-  std::vector<double> expected = receive.values();
-
+  const Trial trial({what, type, op, in_place, part, root, static_cast<int>(calls_ % 13)},
+                    ranks_.size(), ranks_.rank());
+  const Call& call = trial.call();
   const std::string refusal = ranks_.why_not(call);
   const std::vector<std::string> refusals = ranks_.allgather(refusal);
   ++calls_;
@@ -129,7 +213,7 @@ void Contract::one_call(Collective what, DataType type, ReduceOp op, bool in_pla
       refused = true;
     }
     expect(refused, title + ": refused by why_not (" + refusal + "), but run");
-    expect(send.values() == sent && receive.values() == expected,
+    expect(trial.input_kept() && trial.output_kept(),
            title + ": refused, but buffers were written");
     return;
   }
@@ -146,35 +230,8 @@ void Contract::one_call(Collective what, DataType type, ReduceOp op, bool in_pla
     expect(ranks_.done(request), title + ": waited for, but not done");
   }
   stream_.wait();
-
-  // What must be where. Only the receiver's own elements may differ from before.
-  const std::int64_t outcome = in_place && scatters ? part : receive.buffer().count;
-  const std::int64_t first = in_place && scatters ? me * part : 0;
-  std::vector<bool> free(expected.size(), false);  // scratch of an in-place call
-  if (in_place && scatters)
-    for (std::int64_t i = 0; i < whole; ++i) free[static_cast<std::size_t>(margin + i)] = true;
-  if (!(what == Collective::reduce && me != root))
-    for (std::int64_t i = 0; i < outcome; ++i) {
-      double& element = expected[static_cast<std::size_t>(margin + first + i)];
-      free[static_cast<std::size_t>(margin + first + i)] = false;
-      if (what == Collective::broadcast)
-        element = value(root, i, salt);
-      else if (gathers)
-        element = value(static_cast<int>(i / part), i % part, salt);
-      else if (what == Collective::alltoall)
-        element = value(static_cast<int>(i / part), me * part + i % part, salt);
-      else
-        element = round_to(type, combined(n, (scatters ? me * part : 0) + i, salt, op));
-    }
-  const std::vector<double> result = receive.values();
-  for (std::size_t i = 0; i < expected.size(); ++i)
-    if (!free[i] && differs(type, reduces(what) ? op : ReduceOp::sum, result[i], expected[i])) {
-      expect(false,
-             fmt::format("{}: element {} of {} is {}, expected {}", title,
-                         static_cast<std::int64_t>(i) - margin, whole, result[i], expected[i]));
-      break;
-    }
-  expect(send.values() == sent, title + ": the input was written");
+  if (const auto wrong = trial.wrong_element()) expect(false, title + ": " + *wrong);
+  expect(trial.input_kept(), title + ": the input was written");
 }
 
 void Contract::first_calls() {

@@ -69,6 +69,132 @@ std::string absolutes_key(const CrossedLine& line) {
   return key;
 }
 
+/// The table on its way to text.
+class CrossedTable {
+ public:
+  CrossedTable(const std::vector<NamedResult>& results, const Crossed& crossed,
+               const TableOptions& options)
+      : results_(results), crossed_(crossed), options_(options) {
+    for (const CrossedLine& line : crossed.lines) kept_.push_back(*line.series);
+    // The parameter itself is a column, even where it does not differ.
+    const std::vector<std::string> names = parameter_names(kept_);
+    const bool here = std::find(names.begin(), names.end(), options.by) != names.end();
+    axes_ = axes_of(kept_, here ? options.by : "");
+    choose(axes_, kept_, options.by, options.columns);
+    axes_.shown.insert(axes_.shown.begin(), options.by);
+    // What a precision's speed costs; of published rows nobody knows.
+    errors_ = options.by == "precision" && std::any_of(kept_.begin(), kept_.end(), has_error);
+    for (const CrossedColumn& column : crossed.columns)
+      if (std::find(systems_.begin(), systems_.end(), column.system) == systems_.end())
+        systems_.push_back(column.system);
+  }
+
+  /// `ids_repeated`: among all rows, with those that are left out.
+  std::string text(bool ids_repeated) {
+    const std::vector<Line> lines = lines_of();
+    // As sources print such tables: the gain of the newer system, which the columns are.
+    legend_.add(speedup_header("the column's system", "the row's") + ". " + no_verdict);
+    if (errors_) legend_.add(error_note);
+    if (crossed_.left_out > 0)
+      legend_.add(fmt::format("{} cases are left out: no row of {} with {} has their problem.",
+                              crossed_.left_out, join(systems_, ", "), options_.by));
+    if (ids_repeated) legend_.add(environments_note);
+    const bool markdown = options_.markdown;
+    return table_title(results_, axes_.constants, markdown) +
+           (markdown ? markdown_table(heads(), lines) : terminal_table(heads(), lines)) + "\n" +
+           legend_.text(markdown) + (markdown ? "\n" : "") + counts(kept_) + "\n";
+  }
+
+ private:
+  std::vector<Column> heads() const {
+    std::vector<Column> columns{{"problem"}, {"system"}};
+    for (const std::string& axis : axes_.shown) columns.push_back({axis});
+    columns.push_back({"value", true});
+    if (errors_) columns.push_back({"error", true});
+    for (const CrossedColumn& column : crossed_.columns)
+      columns.push_back(
+          {over(fmt::format("{} {} {}", column.system, options_.by, column.value), "row"), true});
+    return columns;
+  }
+
+  std::vector<Line> lines_of() {
+    std::vector<Line> lines;
+    std::string group;
+    for (const CrossedLine& line : crossed_.lines) {
+      // A row without a number asks for no other's.
+      if (const std::string key = absolutes_key(line);
+          status_of(*line.series) == "ok" && key != group) {
+        group = key;
+        lines.push_back(absolutes_of(line));
+      }
+      lines.push_back(line_of(line));
+    }
+    return lines;
+  }
+
+  /// The columns' absolute values, above the lines that share them.
+  Line absolutes_of(const CrossedLine& line) {
+    Line head{{label(*line.series), join(systems_, ", ")}, ""};
+    head.cells.resize(3 + axes_.shown.size() + (errors_ ? 1 : 0));
+    for (std::size_t i = 0; i < line.matches.size(); ++i) {
+      const json& match = line.matches[i];
+      const CrossedColumn& column = crossed_.columns[i];
+      if (!match.is_object()) {
+        head.cells.push_back("-");
+        legend_.add(fmt::format("{} at {} {}: {}.", label(*line.series), options_.by, column.value,
+                                line.why[i]));
+        continue;
+      }
+      head.cells.push_back(human_quantity(quantity_of(match)) + published_mark(match));
+      if (match.at("published") == true) legend_.cite(column.system, text_of(match, "citation"));
+    }
+    return head;
+  }
+
+  /// A row's value, or the reason why it has none, and each column's speedup over it.
+  Line line_of(const CrossedLine& line) {
+    const Series& series = *line.series;
+    const std::string system = text_of(results_[series.result].result.at("system"), "name");
+    Line made{{label(series), system}, ""};
+    for (const std::string& axis : axes_.shown) made.cells.push_back(axis_text(series, axis));
+    if (const std::string status = status_of(series); status != "ok") {
+      made.note = status + ": " + series.reason;
+      return made;
+    }
+    made.cells.push_back(marked_quantity(series));
+    if (errors_) made.cells.push_back(error_cell(series));
+    if (any_shared(series)) legend_.add(shared_note);
+    if (any_oversubscribed(series)) legend_.add(oversubscribed_note);
+    if (series.published) legend_.cite(system, text_of(series.first(), "citation"));
+    for (std::size_t i = 0; i < line.matches.size(); ++i)
+      made.cells.push_back(speedup_of(crossed_.columns[i].system, line.matches[i], series));
+    return made;
+  }
+
+  std::string speedup_of(const std::string& system, const json& match, const Series& series) {
+    const double faster = match.is_object() ? match.at("speedup").get<double>() : 0;
+    if (!(faster > 0)) return "-";
+    legend_.note(system, text_of(match, "note"), false);
+    std::string ratio = fmt::format("{:.2f}x{}", 1 / faster, ratio_mark(series, match));
+    explain_not_given(system, match, legend_);
+    if (match.contains("ratio_printed")) {
+      ratio += printed_mark;
+      legend_.add(printed_note(series, match));
+    }
+    const Quantity mine = quantity_of(series), its = quantity_of(match);
+    return its.unit == mine.unit ? ratio_cell(ratio, options_.absolutes, mine, its) : ratio;
+  }
+
+  const std::vector<NamedResult>& results_;
+  const Crossed& crossed_;
+  const TableOptions& options_;
+  std::vector<Series> kept_;
+  Axes axes_;
+  bool errors_ = false;               ///< whether there is a column for them
+  std::vector<std::string> systems_;  ///< of the columns, each once
+  Legend legend_;
+};
+
 }  // namespace
 
 Crossed cross(const std::vector<NamedResult>& results, const std::vector<Series>& all,
@@ -108,102 +234,7 @@ Crossed cross(const std::vector<NamedResult>& results, const std::vector<Series>
 
 std::string crossed_table(const std::vector<NamedResult>& results, const Crossed& crossed,
                           const std::vector<Series>& all, const TableOptions& options) {
-  std::vector<Series> kept;
-  for (const CrossedLine& line : crossed.lines) kept.push_back(*line.series);
-  // The parameter itself is a column, even where it does not differ.
-  const std::vector<std::string> names = parameter_names(kept);
-  const bool here = std::find(names.begin(), names.end(), options.by) != names.end();
-  Axes axes = axes_of(kept, here ? options.by : "");
-  choose(axes, kept, options.by, options.columns);
-  axes.shown.insert(axes.shown.begin(), options.by);
-
-  std::vector<std::string> systems;
-  for (const CrossedColumn& column : crossed.columns)
-    if (std::find(systems.begin(), systems.end(), column.system) == systems.end())
-      systems.push_back(column.system);
-
-  std::vector<Column> columns{{"problem"}, {"system"}};
-  for (const std::string& axis : axes.shown) columns.push_back({axis});
-  columns.push_back({"value", true});
-  // What a precision's speed costs; of published rows nobody knows.
-  const bool errors =
-      options.by == "precision" &&
-      std::any_of(kept.begin(), kept.end(), [](const Series& series) { return has_error(series); });
-  if (errors) columns.push_back({"error", true});
-  for (const CrossedColumn& column : crossed.columns)
-    columns.push_back(
-        {over(fmt::format("{} {} {}", column.system, options.by, column.value), "row"), true});
-
-  Legend legend;
-  std::vector<Line> lines;
-  std::string group;
-  for (const CrossedLine& line : crossed.lines) {
-    const Series& series = *line.series;
-    const std::string status = status_of(series);
-    // A row without a number asks for no other's.
-    if (const std::string key = absolutes_key(line); status == "ok" && key != group) {
-      group = key;
-      Line head{{label(series), join(systems, ", ")}, ""};
-      head.cells.resize(3 + axes.shown.size() + (errors ? 1 : 0));
-      for (std::size_t i = 0; i < line.matches.size(); ++i) {
-        const json& match = line.matches[i];
-        if (match.is_object()) {
-          const bool published = match.at("published") == true;
-          head.cells.push_back(human_quantity(quantity_of(match)) + published_mark(match));
-          if (published) legend.cite(crossed.columns[i].system, text_of(match, "citation"));
-        } else {
-          head.cells.push_back("-");
-          legend.add(fmt::format("{} at {} {}: {}.", label(series), options.by,
-                                 crossed.columns[i].value, line.why[i]));
-        }
-      }
-      lines.push_back(std::move(head));
-    }
-    Line cells{{label(series), text_of(results[series.result].result.at("system"), "name")}, ""};
-    for (const std::string& axis : axes.shown) cells.cells.push_back(axis_text(series, axis));
-    if (status != "ok") {
-      cells.note = status + ": " + series.reason;
-      lines.push_back(std::move(cells));
-      continue;
-    }
-    cells.cells.push_back(marked_quantity(series));
-    if (errors) cells.cells.push_back(error_cell(series));
-    if (any_shared(series)) legend.add(shared_note);
-    if (any_oversubscribed(series)) legend.add(oversubscribed_note);
-    if (series.published)
-      legend.cite(text_of(results[series.result].result.at("system"), "name"),
-                  text_of(series.first(), "citation"));
-    for (std::size_t i = 0; i < line.matches.size(); ++i) {
-      const json& match = line.matches[i];
-      const double faster = match.is_object() ? match.at("speedup").get<double>() : 0;
-      if (!(faster > 0)) {
-        cells.cells.push_back("-");
-        continue;
-      }
-      legend.note(crossed.columns[i].system, text_of(match, "note"), false);
-      std::string ratio = fmt::format("{:.2f}x{}", 1 / faster, ratio_mark(series, match));
-      explain_not_given(crossed.columns[i].system, match, legend);
-      if (match.contains("ratio_printed")) {
-        ratio += printed_mark;
-        legend.add(printed_note(series, match));
-      }
-      const Quantity mine = quantity_of(series), its = quantity_of(match);
-      cells.cells.push_back(its.unit == mine.unit ? ratio_cell(ratio, options.absolutes, mine, its)
-                                                  : ratio);
-    }
-    lines.push_back(std::move(cells));
-  }
-  // As sources print such tables: the gain of the newer system, which the columns are.
-  legend.add(speedup_header("the column's system", "the row's") + ". " + no_verdict);
-  if (errors) legend.add(error_note);
-  if (crossed.left_out > 0)
-    legend.add(fmt::format("{} cases are left out: no row of {} with {} has their problem.",
-                           crossed.left_out, join(systems, ", "), options.by));
-  if (ids_repeat(all)) legend.add(environments_note);
-  const bool markdown = options.markdown;
-  return table_title(results, axes.constants, markdown) +
-         (markdown ? markdown_table(columns, lines) : terminal_table(columns, lines)) + "\n" +
-         legend.text(markdown) + (markdown ? "\n" : "") + counts(kept) + "\n";
+  return CrossedTable(results, crossed, options).text(ids_repeat(all));
 }
 
 }  // namespace assay

@@ -9,11 +9,11 @@
 #include <algorithm>
 #include <boost/crc.hpp>
 #include <cerrno>
-#include <charconv>
 #include <system_error>
 #include <vector>
 
 #include "core/base/error.hpp"
+#include "core/base/numbers.hpp"
 #include "core/base/text.hpp"
 #include "core/result/schema.hpp"
 
@@ -136,9 +136,12 @@ bool send_file(const fs::path& folder, const fs::path& path, std::vector<char>& 
 
 template <class Number>
 bool take_number(std::string_view& text, Number& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end == text.data() + text.size() || *end != ' ') return false;
-  text.remove_prefix(static_cast<std::size_t>(end - text.data()) + 1);
+  const std::size_t blank = text.find(' ');
+  if (blank == std::string_view::npos) return false;
+  const auto parsed = parse_number<Number>(text.substr(0, blank));
+  if (!parsed) return false;
+  number = *parsed;
+  text.remove_prefix(blank + 1);
   return true;
 }
 

@@ -1,7 +1,7 @@
 #include "analysis/mllog/run_facts.hpp"
 
-#include <charconv>
 #include <limits>
+#include <string_view>
 
 #include "core/base/numbers.hpp"
 #include "core/base/text.hpp"
@@ -21,10 +21,10 @@ Schedule schedule_of(const std::string& text) {
 std::optional<std::int64_t> images_of(const std::string& set) {
   for (const std::string kind : {"tfrecord:n", "folder:n"}) {
     if (!set.starts_with(kind)) continue;
-    std::int64_t images = 0;
-    const char* const end = set.data() + set.size();
-    const auto [at, error] = std::from_chars(set.data() + kind.size(), end, images);
-    if (error == std::errc() && std::string_view(at, end).starts_with("c1000:")) return images;
+    const std::size_t classes = set.find("c1000:", kind.size());
+    if (classes == std::string::npos) continue;
+    return parse_number<std::int64_t>(
+        std::string_view(set).substr(kind.size(), classes - kind.size()));
   }
   return std::nullopt;
 }

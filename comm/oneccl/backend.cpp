@@ -13,6 +13,7 @@
 #include "core/api/backend_entry.hpp"
 #include "core/api/host_device.hpp"
 #include "core/base/error.hpp"
+#include "core/base/numbers.hpp"
 #include "core/machine/environment.hpp"
 
 namespace assay::oneccl {
@@ -121,7 +122,7 @@ class OneCclBackend final : public Backend {
     // processor from one that spins: an allreduce of 4 bytes took 40 ms on two processors. Threads
     // that sleep take longer to wake (0.4 to 2 ms) than those that offer the processor (0.1 ms).
     const int threads =
-        all * (1 + std::max(1, std::atoi(value_of("CCL_WORKER_COUNT", "1").c_str())));
+        all * (1 + std::max(1, parse_number<int>(value_of("CCL_WORKER_COUNT", "1")).value_or(1)));
     if (threads > processors_here(known, hosts)) setenv("CCL_YIELD", "sched_yield", 0);
     setenv("CCL_ATL_TRANSPORT", "ofi", 0);
     setenv("CCL_PROCESS_LAUNCHER", "none", 0);

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -17,6 +16,7 @@
 #include "core/base/error.hpp"
 #include "core/base/numbers.hpp"
 #include "core/base/statistics.hpp"
+#include "core/base/text.hpp"
 
 namespace assay {
 namespace {
@@ -84,17 +84,12 @@ std::optional<std::vector<int>> numbers_of(const std::string& name) {
   constexpr std::string_view prefix = "intel-rapl:";
   if (!name.starts_with(prefix)) return std::nullopt;
   std::vector<int> numbers;
-  const char* at = name.data() + prefix.size();
-  const char* const end = name.data() + name.size();
-  while (true) {
-    int number = 0;
-    const auto [next, error] = std::from_chars(at, end, number);
-    if (error != std::errc()) return std::nullopt;
-    numbers.push_back(number);
-    if (next == end) return numbers;
-    if (*next != ':') return std::nullopt;
-    at = next + 1;
+  for (const std::string& text : split(name.substr(prefix.size()), ':')) {
+    const auto number = parse_number<int>(text);
+    if (!number) return std::nullopt;
+    numbers.push_back(*number);
   }
+  return numbers;
 }
 
 }  // namespace

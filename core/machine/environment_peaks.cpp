@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cstdlib>
 
+#include "core/base/numbers.hpp"
 #include "core/machine/environment_parts.hpp"
 
 namespace assay::environment {
@@ -43,16 +43,17 @@ constexpr std::array x86{
     X86{"AuthenticAMD", 26, 0x00, 0x1f, {2, 512}}};    // Zen 5 (EPYC 9005)
 constexpr int skylake_sp = 85;  // to Cooper Lake: one or two units of 512 bits, by product
 
-/// Arm by implementer and part, from Arm's and Fujitsu's optimization guides.
+/// Arm by implementer and part as /proc/cpuinfo has them, from Arm's and Fujitsu's optimization
+/// guides.
 struct Arm {
-  long implementer, part;
+  const char *implementer, *part;
   Units units;
 };
-constexpr std::array arm{Arm{0x41, 0xd0c, {2, 128}},   // Neoverse N1
-                         Arm{0x41, 0xd40, {2, 256}},   // Neoverse V1
-                         Arm{0x41, 0xd49, {2, 128}},   // Neoverse N2
-                         Arm{0x41, 0xd4f, {4, 128}},   // Neoverse V2
-                         Arm{0x46, 0x001, {2, 512}}};  // A64FX
+constexpr std::array arm{Arm{"0x41", "0xd0c", {2, 128}},   // Neoverse N1
+                         Arm{"0x41", "0xd40", {2, 256}},   // Neoverse V1
+                         Arm{"0x41", "0xd49", {2, 128}},   // Neoverse N2
+                         Arm{"0x41", "0xd4f", {4, 128}},   // Neoverse V2
+                         Arm{"0x46", "0x001", {2, 512}}};  // A64FX
 
 std::string id(const json& hardware, const char* key) {
   const json ids = hardware.value("processor_ids", json());
@@ -63,8 +64,9 @@ std::string id(const json& hardware, const char* key) {
 Units units_of(const json& hardware, std::string& why) {
   const std::string vendor = id(hardware, "vendor_id");
   if (!vendor.empty()) {
-    const int family = std::atoi(id(hardware, "cpu family").c_str()),
-              model = std::atoi(id(hardware, "model").c_str());
+    const std::string family_text = id(hardware, "cpu family"), model_text = id(hardware, "model");
+    const int family = parse_number<int>(family_text).value_or(-1),
+              model = parse_number<int>(model_text).value_or(-1);
     for (const X86& model_range : x86)
       if (vendor == model_range.vendor && family == model_range.family &&
           model >= model_range.first && model <= model_range.last)
@@ -78,15 +80,13 @@ Units units_of(const json& hardware, std::string& why) {
       why = fmt::format("'{}' may have one or two units of 512 bits", name);
       return {};
     }
-    why =
-        fmt::format("the units of {} family {} model {} are not known here", vendor, family, model);
+    why = fmt::format("the units of {} family {} model {} are not known here", vendor, family_text,
+                      model_text);
     return {};
   }
   const std::string implementer = id(hardware, "CPU implementer"), part = id(hardware, "CPU part");
   for (const Arm& core_type : arm)
-    if (std::strtol(implementer.c_str(), nullptr, 0) == core_type.implementer &&
-        std::strtol(part.c_str(), nullptr, 0) == core_type.part)
-      return core_type.units;
+    if (implementer == core_type.implementer && part == core_type.part) return core_type.units;
   why = implementer.empty() ? "the processor does not report its model"
                             : fmt::format("the units of implementer {} part {} are not known here",
                                           implementer, part);

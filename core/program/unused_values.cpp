@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 #include "core/base/error.hpp"
+#include "core/base/numbers.hpp"
 #include "core/program/options.hpp"
 
 namespace assay {
@@ -16,15 +16,13 @@ bool among(const std::string& value, const std::vector<std::string>& values) {
   return std::find(values.begin(), values.end(), value) != values.end();
 }
 
+/// Of "0.5" and of "1/2".
 std::optional<double> number_of(const std::string& text) {
-  const char* const end = text.data() + text.size();
-  double value = 0;
-  const auto [at, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc()) return {};
-  if (at == end) return value;
-  if (*at != '/') return {};
-  const auto divisor = number_of(std::string(at + 1, end));
-  return divisor ? std::optional(value / *divisor) : std::nullopt;
+  const std::size_t slash = text.find('/');
+  const auto value = parse_number(text.substr(0, slash));
+  if (!value || slash == std::string::npos) return value;
+  const auto divisor = number_of(text.substr(slash + 1));
+  return divisor ? std::optional(*value / *divisor) : std::nullopt;
 }
 
 /// "0.10" and "0.1", "1/1" and "1".

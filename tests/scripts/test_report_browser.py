@@ -5,12 +5,14 @@
 test_report_layout.py measures what it looks like."""
 
 import json
+import random
 
 from run_helper import main
 
 from browser_helper import BrowserTest
 import make_report_documents
 import make_report_inputs
+import make_results
 
 SORT = {"ascending": lambda values: sorted(values), "descending": lambda values: sorted(values, reverse=True)}
 
@@ -78,6 +80,33 @@ class Browser(BrowserTest):
         self.assertEqual(len(rows), 3)
         for row, reached in zip(sorted(rows, key=lambda text: "not reached" in text), ("2 of 2", "2 of 2", "0 of 2")):
             self.assertIn(reached, row)
+        self.quiet()
+
+    def test_a_poor_line_of_a_collective_is_not_drawn(self):
+        """As in the terminal: of R\u00b2 below 0.9 nothing is shown, and nobody is called the fastest beside it; the page says so."""
+        document, noise = make_results.document(rows=1, launches=1), random.Random("poor")
+        for algorithm, outlier in (("ring", 40), ("tree", 1)):
+            for size in (2**10, 2**14, 2**18, 2**22):
+                seconds = (5e-6 + size / 2.4e10) * (outlier if size == 2**14 else 1)
+                row = make_report_inputs.collective_row("allreduce", "mpi", "fp32", size, 8, 2, seconds, noise)
+                row["id"] = row["id"].replace("/ring/", f"/{algorithm}/")
+                row["parameters"]["algorithm"] = row["executed"]["algorithm"] = algorithm
+                document["rows"].append(row)
+        file = self.folder / "in.json"
+        file.write_text(json.dumps(document))
+        self.open([file])
+        self.unfold()
+        self.draw_all()
+        modes = self.page.locator("#collectives .plot").first.evaluate("one => one.data.map((series) => series.mode)")
+        self.assertEqual(sorted(modes), ["lines", "lines+markers", "lines+markers"], "a line of each of the two algorithms")
+        ring, tree = sorted(self.texts("#collectives tbody tr"), key=lambda text: "tree" in text)
+        self.assertIn("R\u00b2 below 0.9", ring)
+        self.assertNotIn("below 0.9", tree)
+        for row in (ring, tree):
+            self.assertIn("withheld", row)
+        said = self.page.locator("#collectives").inner_text()
+        self.assertIn("with R\u00b2 below 0.9, has no line", said)
+        self.assertIn("Least time is withheld", said)
         self.quiet()
 
     def test_markup_of_a_file_is_text(self):

@@ -204,6 +204,18 @@ std::string hardware_of(const std::vector<NamedResult>& results, const Series& s
   return all[index].value("hashes", json::object()).value("hardware", json()).dump();
 }
 
+std::string environment_but(const std::vector<NamedResult>& results, const Series& series,
+                            const std::string& by) {
+  const json& all = results[series.result].result.at("environments");
+  const std::size_t index = series.first().at("environment");
+  if (index >= all.size()) return series.environment;
+  json software = all[index].value("software", json::object());
+  const auto libraries = software.find("libraries");
+  if (libraries == software.end() || !libraries->is_object() || libraries->erase(by) == 0)
+    return series.environment;
+  return hardware_of(results, series) + " " + software.dump();
+}
+
 std::string work_of(const Series& series) {
   return text_of(series.first(), "benchmark") + " " +
          series.first().at("problem").at("descriptor").get<std::string>();

@@ -62,6 +62,11 @@ std::string system_of(const std::vector<NamedResult>& results, const Series& ser
 
 /// The hash of the hardware. Only on equal hardware is a ratio of two rows due to their settings.
 std::string hardware_of(const std::vector<NamedResult>& results, const Series& series);
+/// What tells the environment of a series from others (environment_key), without the library that
+/// the parameter `by` chooses, whose version is in software.libraries under the parameter's name:
+/// two BLAS libraries are in two processes, and differ in it as they should.
+std::string environment_but(const std::vector<NamedResult>& results, const Series& series,
+                            const std::string& by);
 /// Benchmark and problem.
 std::string work_of(const Series& series);
 /// The value of a parameter that is a number, else 0.

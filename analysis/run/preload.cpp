@@ -37,21 +37,28 @@ std::vector<std::string> words_for(const std::string& allocator, const fs::path&
   return {};
 }
 
+std::string chosen_value(const Case& benchmark_case, const std::string& name,
+                         const std::string& otherwise) {
+  const auto found = benchmark_case.settings.find(name);
+  return found == benchmark_case.settings.end() ? otherwise : found->second;
+}
+
 }  // namespace
 
-std::vector<PlannedBenchmark> by_allocator(PlannedBenchmark benchmark, const fs::path& scratch) {
-  std::map<std::string, std::vector<Case>> cases;
+std::vector<PlannedBenchmark> by_process(PlannedBenchmark benchmark, const fs::path& scratch) {
+  std::map<std::vector<std::string>, std::vector<Case>> cases;  // by what a process has one of
   for (Case& benchmark_case : benchmark.cases) {
-    const auto found = benchmark_case.settings.find("allocator");
-    cases[found == benchmark_case.settings.end() ? system_allocator : found->second].push_back(
-        std::move(benchmark_case));
+    std::vector<std::string> values;
+    for (const std::string& name : benchmark_case.one_per_process)
+      values.push_back(chosen_value(benchmark_case, name, ""));
+    cases[values].push_back(std::move(benchmark_case));
   }
   benchmark.cases.clear();
   std::vector<PlannedBenchmark> parts;
-  for (auto& [allocator, theirs] : cases) {
+  for (auto& [values, theirs] : cases) {
     PlannedBenchmark& part = parts.emplace_back(benchmark);
+    part.preload = words_for(chosen_value(theirs.front(), "allocator", system_allocator), scratch);
     part.cases = std::move(theirs);
-    part.preload = words_for(allocator, scratch);
   }
   return parts;
 }

@@ -302,7 +302,7 @@ std::vector<PlannedBenchmark> planned_benchmarks(const RunPlan& plan) {
           benchmark.cases.push_back(std::move(benchmark_case));
       }
       for (PlannedBenchmark& part :
-           by_allocator(std::move(benchmark), plan.campaign.folder / "log" / "preload"))
+           by_process(std::move(benchmark), plan.campaign.folder / "log" / "preload"))
         benchmarks.push_back(std::move(part));
     }
   for (const std::string& id : plan.ids)

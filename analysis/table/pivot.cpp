@@ -44,7 +44,8 @@ void sort_counts(std::vector<std::string>& values) {
   });
 }
 
-Pivot pivot_of(const std::vector<Series>& all, const std::string& by) {
+Pivot pivot_of(const std::vector<NamedResult>& results, const std::vector<Series>& all,
+               const std::string& by) {
   Pivot pivot;
   std::map<std::string, std::size_t> lines;  // what stays → its line
   for (const Series& series : all) {
@@ -57,10 +58,10 @@ Pivot pivot_of(const std::vector<Series>& all, const std::string& by) {
     if (systems) rest.erase("architecture");
     if (systems && rest.contains("smt"))
       for (const char* layout : {"threads", "ranks"}) rest.erase(layout);
-    std::string key =
-        fmt::format("{} {} {} {} {}", systems ? 0 : series.result,
-                    systems ? "" : series.environment, text_of(series.first(), "benchmark"),
-                    text_of(series.first().at("problem"), "descriptor"), rest.dump());
+    std::string key = fmt::format("{} {} {} {} {}", systems ? 0 : series.result,
+                                  systems ? "" : environment_but(results, series, by),
+                                  text_of(series.first(), "benchmark"),
+                                  text_of(series.first().at("problem"), "descriptor"), rest.dump());
     // The same case once more in another environment of one result: never in the same line.
     while (lines.contains(key) && pivot.lines[lines.at(key)].series.contains(value)) key += '+';
     if (lines.emplace(key, pivot.lines.size()).second) pivot.lines.push_back({&series, {}});
@@ -103,7 +104,10 @@ class PivotTable {
  public:
   PivotTable(const std::vector<NamedResult>& results, const std::vector<Series>& all,
              const TableOptions& options)
-      : results_(results), all_(all), options_(options), pivot_(pivot_of(all, options.by)) {}
+      : results_(results),
+        all_(all),
+        options_(options),
+        pivot_(pivot_of(results, all, options.by)) {}
 
   std::string text() {
     std::vector<Series> folded;

@@ -24,7 +24,9 @@ struct Pivot {
 /// none, with the reason in `why`.
 nlohmann::json beside_first(const PivotLine& line, const Pivot& pivot, const Series& series,
                             const std::string& by, std::string* why = nullptr);
-Pivot pivot_of(const std::vector<Series>& all, const std::string& by);
+/// `results`: those of the series.
+Pivot pivot_of(const std::vector<NamedResult>& results, const std::vector<Series>& all,
+               const std::string& by);
 
 /// Sorts the values numerically if all are counts (threads: 2, 4, 16).
 void sort_counts(std::vector<std::string>& values);

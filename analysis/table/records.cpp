@@ -160,7 +160,7 @@ json pivot_records(const RecordSource& source, const std::vector<Series>& all,
                    const std::string& by) {
   axes_of(all, by);  // refuses a parameter that no row has
   json records = json::array();
-  const Pivot pivot = pivot_of(all, by);
+  const Pivot pivot = pivot_of(source.results, all, by);
   for (const PivotLine& line : pivot.lines)
     for (const auto& [value, series] : line.series) {
       std::string why;

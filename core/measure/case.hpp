@@ -37,6 +37,9 @@ struct Dimension {
   std::string field{};
   bool in_step = true;  ///< false: does not affect what a training step computes (which images are
                         ///< used, how long the training lasts)
+  /// A process can have only one value (it opens one library): `assay run` starts a process for
+  /// each. A process that is given several measures the first, and refuses the others.
+  bool one_per_process = false;
 };
 
 /// Values by name of dimension.
@@ -67,6 +70,8 @@ struct Case {
   std::string id_form{};               ///< how the id is made of the settings: make_id_form()
   /// For a training: the dimensions that determine what a step computes (step_parameters()).
   std::vector<std::string> step_parameters{};
+  /// The dimensions of which a process has one value (Dimension::one_per_process).
+  std::vector<std::string> one_per_process{};
 };
 
 /// The id of a case: "conv/forward/fp32/onednn/winograd/mb16…/hot/t2[/layout=nhwc]". It contains

@@ -103,6 +103,7 @@ std::vector<Dimension> all_dimensions(const Benchmark& benchmark) {
                  system_allocator};
   axis.group = "Backend";
   axis.over_suite = true;
+  axis.one_per_process = true;
   axes.push_back(std::move(axis));
   return axes;
 }

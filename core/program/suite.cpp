@@ -238,6 +238,9 @@ std::vector<Case> expand(const Benchmark& benchmark,
         multiply(axis.name, checked(axis, given(axis), benchmark.name(), plugins, named));
       });
   const std::string form = make_id_form(benchmark.name(), axes);
+  std::vector<std::string> one_per_process;
+  for (const Dimension& axis : axes)
+    if (axis.one_per_process) one_per_process.push_back(axis.name);
   std::vector<Settings> before;
   for (Case& benchmark_case : cases) {
     before.push_back(benchmark_case.settings);
@@ -246,6 +249,7 @@ std::vector<Case> expand(const Benchmark& benchmark,
     benchmark.complete(benchmark_case.settings, started);
     benchmark_case.id = make_id(benchmark.name(), axes, benchmark_case.settings);
     benchmark_case.id_form = form;
+    benchmark_case.one_per_process = one_per_process;
     if (benchmark.trains(benchmark_case.settings))
       benchmark_case.step_parameters = step_parameters(axes);
   }
@@ -263,6 +267,7 @@ json case_list(const Benchmark& benchmark, const std::vector<Case>& cases) {
          {"step_parameters", benchmark_case.step_parameters},
          {"names", benchmark_case.names},
          {"settings", benchmark_case.settings},
+         {"one_per_process", benchmark_case.one_per_process},
          {"required", benchmark_case.required},
          {"tolerance", benchmark_case.tolerance ? json(*benchmark_case.tolerance) : json()},
          {"part_of", benchmark_case.parts},

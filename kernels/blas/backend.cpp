@@ -39,7 +39,8 @@ std::string open_library(const std::string& name) {
   if (library->is(name)) return "";
   return fmt::format(
       "this process uses {} (one CBLAS library a process: their threads would disturb each other). "
-      "Start another one with --blas {}.",
+      "Start another one with --blas {}, or name both in a suite: `assay run` starts a process for "
+      "each.",
       library->file(), name);
 }
 

@@ -51,6 +51,7 @@ Dimension blas_library() {
   made.defaults = {"auto"};
   made.omit = "auto";
   made.group = "Backend";
+  made.one_per_process = true;
   return made;
 }
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """assay-gemm at the command line: faults in every precision, bad input, and CBLAS libraries named at run time."""
 import json
+import re
 
-from run_helper import BIN, BUILD, RunTest, main
+from run_helper import ASSAY, BIN, BUILD, RunTest, main
 
 GEMM = BIN / "assay-gemm"
 PRECISIONS = "fp64,fp32,bf16,fp16,int8,bf16_fp32,fp16_fp32"
@@ -109,6 +110,21 @@ class Blas(GemmTest):
                          LIBRARIES / "libcblas_ilp64.so")
         self.assertEqual([row["status"] for row in rows], ["ok", "unsupported"])
         self.assertIn("one CBLAS library a process", rows[1]["reason"])
+        self.assertIn("`assay run` starts a process for each", rows[1]["reason"])
+
+    def test_a_run_measures_several_libraries_and_a_table_sets_them_side_by_side(self):
+        libraries = [str(LIBRARIES / f"libcblas_{name}.so") for name in ("lp64", "ilp64")]
+        suite = self.suite([{"benchmark": "gemm", "problem": ["m20n30k40"], "backend": ["blas"], "blas": libraries, "threads": [1]}])
+        self.run_suite(suite, "--launches", 2, code=0)
+        rows = self.expect_ok(self.rows(), 4)
+        self.assertEqual({row["parameters"]["blas"] for row in rows}, set(libraries))
+        environments = json.loads((self.out / "result.json").read_text())["environments"]
+        for row in rows:
+            self.assertEqual(environments[row["environment"]]["software"]["libraries"]["blas"]["library"], row["parameters"]["blas"])
+        table = self.command(ASSAY, "table", self.out / "result.json", "--by", "blas", "--format", "markdown", code=0).stdout
+        lines = [line for line in table.splitlines() if line.startswith("| m20n30k40")]
+        self.assertEqual(len(lines), 1, table)
+        self.assertEqual(len(re.findall(r"\d (?:ns|µs|ms|s)\b", lines[0])), 2, table)
 
     def test_other_backends_do_not_name_it(self):
         problem, library = ("--problem", "m4n4k4"), ("--blas", "libabsent.so")

@@ -14,6 +14,7 @@
 #include "analysis/run/campaign.hpp"
 #include "analysis/run/child.hpp"
 #include "analysis/run/journal_follower.hpp"
+#include "analysis/run/preload.hpp"
 #include "analysis/run/progress.hpp"
 #include "analysis/run/result_file.hpp"
 #include "analysis/run/run_plan.hpp"
@@ -183,6 +184,32 @@ TEST(Orders, ArePermutationsThatDependOnSeedLaunchAndPlaceAlone) {
       }
   EXPECT_EQ(seen.size(), 60u);  // of 20! orders: equal ones would show a key that is lost
   EXPECT_TRUE(random_order(0, 1, 0, 0).empty());
+}
+
+TEST(Processes, AreOneForEachValueOfWhatAProcessHasOneOf) {
+  PlannedBenchmark benchmark{.name = "gemm", .executable = "assay-gemm", .cases = {}};
+  for (const char* blas : {"auto", "liba.so", "libb.so"})
+    for (const char* threads : {"1", "2"}) {
+      Case& made = benchmark.cases.emplace_back();
+      made.id = std::string(blas) + threads;
+      made.settings = {{"blas", blas}, {"threads", threads}, {"allocator", "system"}};
+      made.one_per_process = {"blas", "allocator"};
+    }
+  std::set<std::string> ids;
+  const std::vector<PlannedBenchmark> parts = by_process(benchmark, "unused");
+  EXPECT_EQ(parts.size(), 3u);
+  for (const PlannedBenchmark& part : parts) {
+    EXPECT_EQ(part.name, "gemm");
+    EXPECT_TRUE(part.preload.empty());
+    ASSERT_EQ(part.cases.size(), 2u);
+    EXPECT_EQ(part.cases[0].settings.at("blas"), part.cases[1].settings.at("blas"));
+    for (const Case& planned : part.cases) ids.insert(planned.id);
+  }
+  EXPECT_EQ(ids.size(), benchmark.cases.size());
+  for (Case& made : benchmark.cases) made.one_per_process = {"allocator"};
+  EXPECT_EQ(by_process(benchmark, "unused").size(), 1u);
+  benchmark.cases.clear();
+  EXPECT_TRUE(by_process(benchmark, "unused").empty());
 }
 
 TEST(Collect, EnvironmentsAreThoseOfTheProcessesThatMadeTheRows) {

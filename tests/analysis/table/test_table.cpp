@@ -117,6 +117,29 @@ TEST(Table, EnvironmentsAreNeverMerged) {
   EXPECT_FALSE(has(text, "An id is listed more than once")) << text;
 }
 
+TEST(Table, LibrariesOfTwoProcessesStandSideBySide) {
+  const auto environment = [](const char* name, const char* blas, const char* libc) {
+    return nlohmann::json{{"host", "h"},
+                          {"software", {{"libraries", {{"blas", blas}, {"libc", libc}}}}},
+                          {"hashes", {{"hardware", "a"}, {"software", name}}}};
+  };
+  std::vector<nlohmann::json> rows;
+  for (const char* library : {"liba.so", "libb.so"}) {
+    rows.push_back(row("ok", rows.empty() ? 1e-3 : 2e-3, 0, {{"blas", library}}));
+    rows.back()["environment"] = rows.size() - 1;
+  }
+  nlohmann::json document = result(rows);
+  document["environments"] = {environment("a", "A 1", "1"), environment("b", "B 2", "1")};
+  const auto line = [&](const std::string& by) {
+    return line_with(render_table({{"", document}}, {}, {false, by}), "1.00 ms");
+  };
+  EXPECT_TRUE(has(line("blas"), "2.00 ms")) << line("blas");
+  EXPECT_TRUE(has(line("blas"), "0.5")) << line("blas");
+  // Whatever else differs is not the library's doing.
+  document["environments"][1] = environment("b", "B 2", "2");
+  EXPECT_FALSE(has(line("blas"), "2.00 ms")) << line("blas");
+}
+
 TEST(Table, RowsThatAreNotOkShowTheirReasonAndNoNumber) {
   const std::regex number(R"(\d (ns|µs|ms|s)\b|FLOP/s|\de-\d)");
   for (const char* status : {"incorrect", "failed", "timeout", "unsupported"})

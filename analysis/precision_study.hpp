@@ -19,11 +19,6 @@ namespace assay {
 /// precision that was requested.
 std::string executed_precision(const Series& series);
 
-/// Norm error below which products were not formed in tf32. Rounding full significands to 11 bits
-/// costs a product some 2e-4 to 7e-4, and the norm of a sum of products as much (docs/method.md);
-/// fp32 stays below 1e-5 in every algorithm.
-inline constexpr double least_error_of_tf32 = 1e-5;
-
 /// A ratio to fp32, above 1 where the row is better: the median of the ratios of the launches that
 /// have both rows.
 struct OverFp32 {

@@ -40,6 +40,11 @@ void decode(DataType type, const void* in, std::span<double> values);
 ///   bf16_fp32, fp16_fp32     mixed: 16-bit inputs, fp32 results
 enum class Precision { fp64, fp32, tf32, bf16, fp16, int8, bf16_fp32, fp16_fp32 };
 
+/// Norm error below which products were not formed in tf32. Rounding full significands to 11 bits
+/// costs a product some 2e-4 to 7e-4, and the norm of a sum of products as much (docs/method.md);
+/// fp32 stays below 1e-5 in every algorithm.
+inline constexpr double least_error_of_tf32 = 1e-5;
+
 /// The types that belong to a precision.
 struct PrecisionFormat {
   Precision precision;

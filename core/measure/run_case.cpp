@@ -6,6 +6,7 @@
 #include <new>
 #include <sstream>
 
+#include "core/api/precision.hpp"
 #include "core/base/error.hpp"
 #include "core/measure/rank_failure.hpp"
 
@@ -116,6 +117,27 @@ void add_worse(Verification& all, const Verification& check) {
   all.norm_bound = std::max(all.norm_bound, check.norm_bound);
 }
 
+/// A part of the bound of a tf32 row below which its errors are those of fp32. Results in which
+/// products are a small summand (alpha far below beta) have small errors in tf32, too, but as small
+/// a bound.
+constexpr double least_part_of_bound = 0.01;
+
+/// Why the results show that tf32, of which it is only known that it was requested, was silently
+/// promoted to fp32; "" where they do not. Inputs in 16 bits lose nothing in tf32, so only fp32
+/// storage shows it.
+std::string promoted(const Executed& executed, const Verification& checked) {
+  const bool claimed = executed.evidence == "requested" &&
+                       executed.compute == name(Precision::tf32) &&
+                       executed.storage == name(Precision::fp32);
+  // Without a bound of the norm there was no data with full significands.
+  const double least = std::min(least_error_of_tf32, least_part_of_bound * checked.norm_bound);
+  if (!claimed || checked.norm_error >= least) return "";
+  return fmt::format(
+      "tf32 was requested, but the results have the errors of fp32 (a norm error of {:.2g}; tf32 "
+      "makes at least {:.2g}): it was silently promoted. Use fp32.",
+      checked.norm_error, least);
+}
+
 /// The steps of a case, each on all ranks. The first that fails sets status and reason of the
 /// outcome. Both kinds return whether to go on.
 class Steps {
@@ -193,6 +215,12 @@ Outcome run_case(const Prepare& prepare, Communicator& ranks, const TimingOption
       return {};
     });
   if (good) good = steps.verify([&] { return workload->verify_after(); });
+  if (good)
+    good = steps.run([&]() -> Finding {
+      std::string why = promoted(workload->executed(), *outcome.verification);
+      if (why.empty()) return {};
+      return {Severity::unsupported, std::move(why)};
+    });
   if (!good) outcome.timing.reset();
   outcome.executed = workload->executed();
   outcome.work = workload->work();

@@ -31,6 +31,14 @@ class Gemm(RunTest):
             self.assertEqual(row["executed"]["evidence"], "numerical" if wide else "requested")
             self.assertEqual(row["executed"]["storage"], row["parameters"]["precision"].replace("tf32", "fp32"))
 
+    def test_tf32_that_was_computed_in_fp32_is_unsupported(self):
+        # Padded, with what C held, and as streams' matmul: of no row is it known but that it was requested.
+        for program, problem in (("assay-gemm", ",".join(SHAPES)), ("assay-stream", "matmul_n48")):
+            for row in self.rows("--problem", problem, "--precision", "tf32", program=program, code=6, FAKE_PROMOTES_TF32="1"):
+                self.assertEqual(row["status"], "unsupported", row["id"])
+                self.assertIn("silently promoted", row["reason"])
+                self.assertIsNone(row["time_s"])
+
     def test_factors_that_are_no_integers(self):
         self.expect_ok(self.rows("--problem", "m13n11k17alpha0.1beta0.5", "--precision", "fp64,fp32,fp16,bf16_fp32", code=0), 4)
 

@@ -85,6 +85,11 @@ class Rnn(RunTest):
         errors = {row["parameters"]["precision"]: row["verification"]["norm_error"]
                   for row in self.rows("--problem", "lstm:16-3-5", "--precision", "fp32,tf32", code=0)}
         self.assertGreater(errors["tf32"], 100 * errors["fp32"])
+        for row in self.rows("--problem", "lstm:16-3-5,gru_lbr:16-3-5", "--precision", "tf32", "--direction", ",".join(DIRECTIONS), code=6,
+                             FAKE_PROMOTES_TF32="1"):
+            self.assertEqual(row["status"], "unsupported", row["id"])
+            self.assertIn("silently promoted", row["reason"])
+            self.assertIsNone(row["time_s"])
 
     def test_cold_buffers_have_weight_spaces_of_their_own(self):
         for direction in ("forward_training", "bwd"):

@@ -187,6 +187,9 @@ class Rows(RunTest):
         errors = {row["parameters"]["precision"]: row["verification"]["norm_error"]
                   for row in self.rows("--problem", SHAPES[0], "--precision", "fp32,tf32", code=0)}
         self.assertGreater(errors["tf32"], 100 * errors["fp32"])
+        row = self.rows("--problem", SHAPES[0], "--precision", "tf32", code=6, FAKE_PROMOTES_TF32="1")[0]
+        self.assertIn("silently promoted", row["reason"])
+        self.assertIsNone(row["time_s"])
 
     def test_a_gpu_without_the_arithmetic(self):
         rows = self.rows("--problem", SHAPES[0], "--precision", "tf32,bf16,fp16,fp32", code=0, FAKE_GPU_CAPABILITY="7")

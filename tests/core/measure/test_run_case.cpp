@@ -72,6 +72,33 @@ TEST_F(RunCase, WhatItsBoundCannotDecideIsUnsupported) {
   EXPECT_FALSE(outcome.timing);
 }
 
+TEST_F(RunCase, Tf32WithTheErrorsOfFp32IsUnsupported) {
+  const auto with_error = [this](double norm_error, double norm_bound) {
+    benchmark_.script.before = [=] {
+      Verification verification = Script::good();
+      verification.norm_error = norm_error;
+      verification.norm_bound = norm_bound;
+      return verification;
+    };
+    return run();
+  };
+  Executed& executed = benchmark_.script.executed;
+  executed.storage = "fp32";
+  executed.compute = "tf32";
+  const Outcome outcome = with_error(2e-7, 2e-3);
+  EXPECT_EQ(outcome.status, "unsupported");
+  EXPECT_NE(outcome.reason.find("silently promoted"), std::string::npos) << outcome.reason;
+  EXPECT_FALSE(outcome.timing);
+  EXPECT_EQ(with_error(3e-4, 2e-3).status, "ok");
+  EXPECT_EQ(with_error(2e-6, 1e-5).status, "ok");  // products are a small summand
+  EXPECT_EQ(with_error(0, 0).status, "ok");        // integers alone, exact in both
+  executed.storage = "fp16";                       // exact in tf32, too
+  EXPECT_EQ(with_error(2e-7, 2e-3).status, "ok");
+  executed.storage = "fp32";
+  executed.evidence = "trace";  // the names of kernels prove it
+  EXPECT_EQ(with_error(2e-7, 2e-3).status, "ok");
+}
+
 TEST_F(RunCase, AWrongResultAfterTimingTakesTheTimesAway) {
   benchmark_.script.after = [] { return Script::bad("late"); };
   const Outcome outcome = run();

@@ -1,7 +1,8 @@
-// A fake cuBLASLt, which multiplies on the host what the descriptors say, in fp64. For LD_PRELOAD,
-// over the fake CUDA runtime.
+// A fake cuBLASLt, which multiplies on the host what the descriptors say, in fp64; in the compute
+// mode of tf32, operands of 11 digits. For LD_PRELOAD, over the fake CUDA runtime.
 //
 //   FAKE_CUBLASLT_NO_ALGORITHM=1   the heuristic finds nothing
+//   FAKE_PROMOTES_TF32=1           fp32 is computed where tf32 was asked for
 #include <cublasLt.h>
 
 #include <cstdlib>
@@ -11,6 +12,7 @@
 
 #include "core/api/precision.hpp"
 #include "tests/cuda/fake/submitted.hpp"
+#include "tests/cuda/fake/tf32.hpp"
 
 namespace {
 
@@ -176,7 +178,10 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t description
   const double of_sum = factor(own.scale, alpha), of_c = factor(own.scale, beta);
   fake::submit([=] {
     for (std::int32_t batch = 0; batch < d.batch; ++batch) {
-      const std::vector<double> left = read(a, a_data, batch), right = read(b, b_data, batch);
+      std::vector<double> left = read(a, a_data, batch), right = read(b, b_data, batch);
+      if (own.compute == CUBLAS_COMPUTE_32F_FAST_TF32 && !fake::promotes_tf32())
+        for (std::vector<double>* const operand : {&left, &right})
+          for (double& value : *operand) value = fake::tf32(value);
       std::vector<double> before;
       if (of_c != 0) before = read(c, c_data, batch);
       std::vector<double> column(d.rows);

@@ -8,6 +8,7 @@
 //   FAKE_CUDNN_WORKSPACE=N    bytes that every algorithm asks for (default 4096)
 //   FAKE_CUDNN_WRONG=NAME     the last element of this tensor of a recurrent network is wrong (y hy
 //                             cy dx dhx dcx dw)
+//   FAKE_PROMOTES_TF32=1      fp32 is computed where tf32 was asked for
 //
 // On fp32 tensors only FMA_MATH computes in fp32; every other mode multiplies in tf32.
 #include "cudnn_fake.hpp"
@@ -96,7 +97,8 @@ void sum(const cudnnConvolutionStruct& convolution, cudnnDataType_t a_type, cons
          cudnnDataType_t b_type, const void* b, cudnnDataType_t out_type, void* out,
          std::size_t count, const Products& each) {
   std::vector<double> sums(count);
-  const bool cut = a_type == CUDNN_DATA_FLOAT && convolution.math != CUDNN_FMA_MATH;
+  const bool cut =
+      a_type == CUDNN_DATA_FLOAT && convolution.math != CUDNN_FMA_MATH && !promotes_tf32();
   each([&](std::size_t from_a, std::size_t from_b, std::size_t to) {
     double left = load(a_type, a, from_a), right = load(b_type, b, from_b);
     if (cut) left = tf32(left), right = tf32(right);

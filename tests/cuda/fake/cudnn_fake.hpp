@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/cuda/fake/tf32.hpp"
+
 struct cudnnContext {};
 struct cudnnTensorStruct {
   cudnnDataType_t type;
@@ -81,17 +83,6 @@ inline void store(cudnnDataType_t type, void* data, std::size_t i, double value)
     default:
       std::abort();
   }
-}
-
-/// As a tensor core reads fp32: the last 13 digits are not looked at.
-inline double tf32(double value) {
-  const auto single = static_cast<float>(value);
-  std::uint32_t bits;
-  std::memcpy(&bits, &single, sizeof bits);
-  bits &= 0xffffe000u;
-  float cut;
-  std::memcpy(&cut, &bits, sizeof cut);
-  return cut;
 }
 
 inline std::size_t bytes_of(cudnnDataType_t type) {

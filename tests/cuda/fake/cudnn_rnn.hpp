@@ -129,7 +129,7 @@ struct Call {
   Weights weights;
   Reserve reserve;
   int H = net.hidden, N = x_desc.batch, T = x_desc.steps, D = net.directions, G = gates_of(net);
-  bool cuts = net.type == CUDNN_DATA_FLOAT && net.math != CUDNN_FMA_MATH;
+  bool cuts = net.type == CUDNN_DATA_FLOAT && net.math != CUDNN_FMA_MATH && !promotes_tf32();
 
   double product(double a, double b) const { return cuts ? tf32(a) * tf32(b) : a * b; }
   int time(int p, int k) const { return p % D == 0 ? k : T - 1 - k; }

@@ -1,6 +1,11 @@
 // A CBLAS library with sgemm and sdot alone, by plain loops. INTEGER: type of extents; SUFFIX: how
-// names end; WRONG: one element of each product is not right; SYRK: it has dsyrk, too.
+// names end; WRONG: one element of each product is not right; SYRK: it has dsyrk, too; BLIS, MKL or
+// NVPL: whose functions tell its version and set its threads, in place of OpenBLAS's.
+//
+//   FAKE_CBLAS_THREADS=N   products are wrong unless the library was told last to use N threads
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 
 #ifndef SUFFIX
 #define SUFFIX
@@ -9,9 +14,35 @@
 #define WITH(name, suffix) JOINED(name, suffix)
 #define NAME(name) WITH(name, SUFFIX)
 
+namespace {
+
+int threads = 0;  ///< that it was told last; 0: none
+
+bool has_other_threads() {
+  const char* const expected = std::getenv("FAKE_CBLAS_THREADS");
+  return expected != nullptr && std::atoi(expected) != threads;
+}
+
+}  // namespace
+
 extern "C" {
 
+#if defined(BLIS)
+const char* bli_info_get_version_str() { return "of a test"; }
+int bli_arch_query_id() { return 7; }
+const char* bli_arch_string(int id) { return id == 7 ? "arch of a test" : "another"; }
+void bli_thread_set_num_threads(std::int64_t count) { threads = static_cast<int>(count); }
+#elif defined(MKL)
+void mkl_get_version_string(char* text, int size) {
+  std::snprintf(text, static_cast<std::size_t>(size), "MKL of a test");
+}
+void MKL_Set_Num_Threads(int count) { threads = count; }
+#elif defined(NVPL)
+void nvpl_blas_set_num_threads(int count) { threads = count; }
+#else
 const char* NAME(openblas_get_config)() { return "OpenBLAS of a test"; }
+void NAME(openblas_set_num_threads)(int count) { threads = count; }
+#endif
 
 float NAME(cblas_sdot)(INTEGER n, const float* x, INTEGER x_step, const float* y, INTEGER y_step) {
   float sum = 0;
@@ -35,6 +66,7 @@ void NAME(cblas_sgemm)(int, int transpose_a, int transpose_b, INTEGER m, INTEGER
 #ifdef WRONG
   c[ldc * (n / 2) + m / 3] += 1;
 #endif
+  if (has_other_threads()) c[0] += 1;
 }
 
 #ifdef SYRK

@@ -11,10 +11,10 @@ LIBRARIES = BUILD / "tests" / "cblas"
 
 
 class GemmTest(RunTest):
-    def gemm(self, *words, code=None, **more):
+    def gemm(self, *words, threads=1, code=None, **more):
         file = self.folder / "result.json"
         file.unlink(missing_ok=True)
-        self.command(GEMM, "--threads", "1", "--max-time", "0.01", "--out", file, *words, env=self.environment(**more), code=code)
+        self.command(GEMM, "--threads", threads, "--max-time", "0.01", "--out", file, *words, env=self.environment(**more), code=code)
         self.result = json.loads(file.read_text())
         return self.result["rows"]
 
@@ -96,6 +96,18 @@ class Blas(GemmTest):
             self.assertIn("OpenBLAS of a test", rows[0]["executed"]["implementation"])
             self.assertTrue(rows[0]["id"].endswith(f"/blas={library}"))
             self.assertEqual(rows[0]["parameters"]["blas"], str(library))
+
+    def test_each_vendor_s_functions_tell_the_version_and_set_the_threads(self):
+        for name, integers, version in (("lp64", "LP64", "OpenBLAS of a test"), ("suffix", "ILP64", "OpenBLAS of a test"),
+                                        ("blis", "LP64", "BLIS of a test, arch of a test"), ("mkl", "ILP64", "MKL of a test"),
+                                        ("nvpl", "LP64", str(LIBRARIES / "libcblas_nvpl.so"))):
+            with self.subTest(name):
+                library = LIBRARIES / f"libcblas_{name}.so"
+                self.expect_ok(self.blas(library, threads=2, FAKE_CBLAS_THREADS="2"), 1)
+                software = self.result["environments"][0]["software"]["libraries"]["blas"]
+                self.assertEqual((software["integers"], software["version"]), (integers, version))
+                rows = self.blas(library, threads=2, FAKE_CBLAS_THREADS="3")
+                self.assertEqual([row["status"] for row in rows], ["incorrect"])
 
     def test_extents_beyond_32_bits_need_wide_integers(self):
         problem = ("--backend", "blas", "--problem", "m1n1k1lda2147483648")

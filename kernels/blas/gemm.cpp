@@ -15,7 +15,9 @@
 namespace assay::blas {
 namespace {
 
-/// CBLAS's name for a precision, or an empty list. Of several names libraries have one.
+/// CBLAS's name for a precision, or an empty list. Of several names libraries have one. OpenBLAS's
+/// cblas_bgemm takes its factors as bf16, which is an integer or a floating-point argument as the
+/// library was compiled; MKL's cblas_gemm_s8u8s32 has offsets of its own. Neither is called.
 std::vector<std::string> names_of(Precision precision) {
   switch (precision) {
     case Precision::fp64:
@@ -24,8 +26,8 @@ std::vector<std::string> names_of(Precision precision) {
       return {"cblas_sgemm"};
     case Precision::bf16_fp32:  // OpenBLAS, MKL
       return {"cblas_sbgemm", "cblas_gemm_bf16bf16f32"};
-    case Precision::fp16_fp32:  // MKL
-      return {"cblas_gemm_f16f16f32"};
+    case Precision::fp16_fp32:  // OpenBLAS, MKL
+      return {"cblas_shgemm", "cblas_gemm_f16f16f32"};
     case Precision::tf32:
     case Precision::bf16:
     case Precision::fp16:
@@ -120,8 +122,8 @@ Result<std::unique_ptr<Operation>> make_gemm(Device&, const Problem& problem,
   const std::vector<std::string> names = names_of(gemm.precision());
   if (names.empty())
     return Unsupported{fmt::format(
-        "CBLAS has no {} (it has fp64, fp32 and, in some libraries, bf16_fp32 and fp16_fp32). Use "
-        "one of these.",
+        "blas calls no function of CBLAS for {} (it calls those for fp64, fp32 and, in some "
+        "libraries, bf16_fp32 and fp16_fp32). Use one of these.",
         name(gemm.precision()))};
   if (std::string why = why_not_extents(gemm.shape()); !why.empty())
     return Unsupported{std::move(why)};

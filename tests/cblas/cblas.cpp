@@ -1,8 +1,9 @@
-// A CBLAS library with sgemm and sdot alone, by plain loops. INTEGER: type of extents; SUFFIX: how
-// names end; WRONG: one element of each product is not right; SYRK: it has dsyrk, too; BLIS, MKL or
-// NVPL: whose functions tell its version and set its threads, in place of OpenBLAS's.
+// A CBLAS library with sgemm, shgemm and sdot alone, by plain loops. INTEGER: type of extents;
+// SUFFIX: how names end; WRONG: one element of each product is not right; SYRK: it has dsyrk, too;
+// BLIS, MKL or NVPL: whose functions tell its version and set its threads, in place of OpenBLAS's.
 //
 //   FAKE_CBLAS_THREADS=N   products are wrong unless the library was told last to use N threads
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -21,6 +22,37 @@ int threads = 0;  ///< that it was told last; 0: none
 bool has_other_threads() {
   const char* const expected = std::getenv("FAKE_CBLAS_THREADS");
   return expected != nullptr && std::atoi(expected) != threads;
+}
+
+float number(float value) { return value; }
+float number(std::uint16_t fp16) {
+  const int exponent = fp16 >> 10 & 31, fraction = fp16 & 1023;
+  const float size = exponent == 0 ? std::ldexp(static_cast<float>(fraction), -24)
+                                   : std::ldexp(static_cast<float>(fraction + 1024), exponent - 25);
+  return fp16 >> 15 != 0 ? -size : size;
+}
+
+struct Extents {
+  INTEGER m, n, k;
+};
+
+template <class Stored>
+void multiply(const Extents& of, int transpose_a, int transpose_b, float alpha, const Stored* a,
+              INTEGER lda, const Stored* b, INTEGER ldb, float beta, float* c, INTEGER ldc) {
+  constexpr int transpose = 112;
+  for (INTEGER j = 0; j < of.n; ++j)
+    for (INTEGER i = 0; i < of.m; ++i) {
+      float sum = 0;
+      for (INTEGER p = 0; p < of.k; ++p)
+        sum += number(transpose_a == transpose ? a[i * lda + p] : a[p * lda + i]) *
+               number(transpose_b == transpose ? b[p * ldb + j] : b[j * ldb + p]);
+      float& out = c[j * ldc + i];
+      out = alpha * sum + (beta == 0 ? 0 : beta * out);
+    }
+#ifdef WRONG
+  c[ldc * (of.n / 2) + of.m / 3] += 1;
+#endif
+  if (has_other_threads()) c[0] += 1;
 }
 
 }  // namespace
@@ -53,20 +85,14 @@ float NAME(cblas_sdot)(INTEGER n, const float* x, INTEGER x_step, const float* y
 void NAME(cblas_sgemm)(int, int transpose_a, int transpose_b, INTEGER m, INTEGER n, INTEGER k,
                        float alpha, const float* a, INTEGER lda, const float* b, INTEGER ldb,
                        float beta, float* c, INTEGER ldc) {
-  constexpr int transpose = 112;
-  for (INTEGER j = 0; j < n; ++j)
-    for (INTEGER i = 0; i < m; ++i) {
-      float sum = 0;
-      for (INTEGER p = 0; p < k; ++p)
-        sum += (transpose_a == transpose ? a[i * lda + p] : a[p * lda + i]) *
-               (transpose_b == transpose ? b[p * ldb + j] : b[j * ldb + p]);
-      float& out = c[j * ldc + i];
-      out = alpha * sum + (beta == 0 ? 0 : beta * out);
-    }
-#ifdef WRONG
-  c[ldc * (n / 2) + m / 3] += 1;
-#endif
-  if (has_other_threads()) c[0] += 1;
+  multiply({m, n, k}, transpose_a, transpose_b, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+
+/// fp16 in, fp32 out.
+void NAME(cblas_shgemm)(int, int transpose_a, int transpose_b, INTEGER m, INTEGER n, INTEGER k,
+                        float alpha, const std::uint16_t* a, INTEGER lda, const std::uint16_t* b,
+                        INTEGER ldb, float beta, float* c, INTEGER ldc) {
+  multiply({m, n, k}, transpose_a, transpose_b, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
 #ifdef SYRK

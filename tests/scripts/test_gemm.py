@@ -109,6 +109,10 @@ class Blas(GemmTest):
                 rows = self.blas(library, threads=2, FAKE_CBLAS_THREADS="3")
                 self.assertEqual([row["status"] for row in rows], ["incorrect"])
 
+    def test_mixed_products_are_called_by_their_name(self):
+        row = self.expect_ok(self.blas(LIBRARIES / "libcblas_lp64.so", "--precision", "fp16_fp32"), 1)[0]
+        self.assertIn("cblas_shgemm", row["executed"]["implementation"])
+
     def test_extents_beyond_32_bits_need_wide_integers(self):
         problem = ("--backend", "blas", "--problem", "m1n1k1lda2147483648")
         self.refused(self.gemm(*problem, "--blas", LIBRARIES / "libcblas_lp64.so", code=6), "lda is 2147483648", "32-bit integers")

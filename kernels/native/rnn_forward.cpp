@@ -89,10 +89,7 @@ void RnnNetwork::write_state(const std::string& name, std::ptrdiff_t RnnWalk::*f
 void RnnNetwork::forward() {
   const RnnShape& s = plan_.s;
   read_state("src_iter", &RnnWalk::h);
-  if (plan_.pairs)
-    begin_pairs();
-  else
-    read_sequence("src_layer", plan_.problem.inputs_of(0), 1, saved_ + plan_.between[0]);
+  if (plan_.pairs) begin_pairs();
   if (plan_.problem.has_cell_state()) read_state("src_iter_c", &RnnWalk::c);
   float* const bias = scratch_ + plan_.bias;
   for (std::ptrdiff_t i = 0; i < s.layers * s.directions * s.biases(); ++i)
@@ -109,16 +106,9 @@ void RnnNetwork::round_block(const float* from, float* operand, std::ptrdiff_t b
               bf16_at(operand, block / 2 * N * width + block % 2 * channel_block), width);
 }
 
-/// Inputs and states that are multiplied, whose padding is zero.
+/// States that are multiplied, whose padding is zero.
 void RnnNetwork::begin_pairs() {
   const RnnShape& s = plan_.s;
-  const std::ptrdiff_t inputs = plan_.problem.inputs_of(0), step = s.batch * inputs,
-                       size = plan_.input_blocks(0) * s.batch * channel_block;
-  const float* const from = tensor("src_layer");
-  float* const to = saved_ + plan_.between[0];
-#pragma omp parallel for num_threads(threads_) schedule(static)
-  for (std::ptrdiff_t t = 0; t < s.steps; ++t)
-    to_lines(bf16_at(from, t * step), inputs, s.batch, inputs, bf16_at(to + t * size, 0));
   for (std::ptrdiff_t l = 1; l < s.layers; ++l)
     std::fill_n(saved_ + plan_.between[static_cast<std::size_t>(l)],
                 s.steps * s.directions * plan_.operand, 0.0f);
@@ -176,6 +166,9 @@ void RnnNetwork::forward(const RnnWalk& walk) {
             saved_[walk.c + i] = saved_[walk.c + plan_.kept * plan_.state + i];
         }
       }
+      // Of a whole sequence both directions read what the first one has read.
+      if (plan_.reads_parts(walk) || (walk.layer == 0 && walk.direction == 0))
+        read_inputs(walk, first, count);
       if (plan_.problem.place_of(walk.layer) < 0)
         copy_inputs(walk, first, count);
       else
@@ -192,6 +185,24 @@ void RnnNetwork::pack_recurrent(const RnnWalk& walk, const RnnGroups& groups, fl
     pack_groups(plan_, tensor("weights_iter"), recurrent_weight(walk), plan_.s.hidden,
                 plan_.unit_lines, 0, groups, group, std::min(group + at_once, mine.last),
                 to + group * groups.columns() * plan_.unit_rows());
+}
+
+/// The plain inputs of steps [first, first + count) of the first layer, into blocks; in bf16, into
+/// lines.
+void RnnNetwork::read_inputs(const RnnWalk& walk, std::ptrdiff_t first, std::ptrdiff_t count) {
+  const std::ptrdiff_t N = plan_.s.batch, inputs = plan_.problem.inputs_of(0),
+                       size = plan_.input_blocks(0) * N * channel_block;
+  const float* const from = tensor("src_layer");
+  float* const to = saved_ + plan_.between[0];
+#pragma omp for schedule(static)
+  for (std::ptrdiff_t k = first; k < first + count; ++k) {
+    const std::ptrdiff_t at = plan_.time(walk, k) * N * inputs;
+    float* const step = to + plan_.input_place(walk, k) * size;
+    if (plan_.pairs)
+      to_lines(bf16_at(from, at), inputs, N, inputs, bf16_at(step, 0));
+    else
+      to_blocks(from + at, inputs, N, inputs, step);
+  }
 }
 
 /// The part of all gates' sums that comes from the inputs of steps [first, first + count).
@@ -213,10 +224,10 @@ void RnnNetwork::add_inputs(const RnnWalk& walk, std::ptrdiff_t first, std::ptrd
       for (std::ptrdiff_t g = 0; g < s.gates(); ++g)
         to[static_cast<std::size_t>(g)] = saved_ + walk.gates + k * plan_.gates + g * plan_.state;
       RnnProduct product{};
-      product.a = x + plan_.time(walk, first + k) * step;
+      product.a = x + plan_.input_place(walk, first + k) * step;
       product.blocks = blocks;
       product.fetches_a = true;
-      if (k + 1 < count) product.next = x + plan_.time(walk, first + k + 1) * step;
+      if (k + 1 < count) product.next = x + plan_.input_place(walk, first + k + 1) * step;
       for (std::ptrdiff_t group = part; group < last; ++group) {
         product.b = own() + (group - part) * size;
         multiply_group(groups, group, product, to);
@@ -234,7 +245,7 @@ void RnnNetwork::copy_inputs(const RnnWalk& walk, std::ptrdiff_t first, std::ptr
 #pragma omp for collapse(2) schedule(static)
   for (std::ptrdiff_t k = 0; k < count; ++k)
     for (std::ptrdiff_t g = 0; g < plan_.s.gates(); ++g) {
-      const float* const from = x + plan_.time(walk, first + k) * plan_.operand;
+      const float* const from = x + plan_.input_place(walk, first + k) * plan_.operand;
       float* const to = saved_ + walk.gates + k * plan_.gates + g * plan_.state;
       if (!plan_.pairs) std::copy_n(from, plan_.state, to);
       for (std::ptrdiff_t block = 0; plan_.pairs && block < plan_.unit_blocks; ++block)

@@ -57,6 +57,7 @@ class RnnNetwork {
   template <class Done>
   void multiply_step(const RnnGroups& groups, const float* weights, const float* after,
                      const float* a, const GateArrays& to, const Done& done) const;
+  void read_inputs(const RnnWalk& walk, std::ptrdiff_t first, std::ptrdiff_t count);
   void add_inputs(const RnnWalk& walk, std::ptrdiff_t first, std::ptrdiff_t count);
   void copy_inputs(const RnnWalk& walk, std::ptrdiff_t first, std::ptrdiff_t count);
   void forward_step(const RnnWalk& walk, std::ptrdiff_t k, std::ptrdiff_t held);

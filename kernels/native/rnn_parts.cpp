@@ -103,7 +103,7 @@ RnnPlan::RnnPlan(const RnnProblem& of, int of_threads)
   std::ptrdiff_t widest = s.directions * unit_blocks;
   for (std::ptrdiff_t l = 0; l < s.layers; ++l) {
     widest = std::max(widest, input_blocks(l));
-    between.push_back(save(s.steps * input_blocks(l) * line));
+    between.push_back(save((l == 0 ? kept : s.steps) * input_blocks(l) * line));
   }
   for (std::ptrdiff_t i = 0; i < s.layers * s.directions; ++i) {
     RnnWalk walk{i / s.directions, i % s.directions};

@@ -17,8 +17,8 @@
 
 namespace assay::native {
 
-/// Rows (steps times batch) of inference whose gates are held at once: long sequences need no more
-/// memory.
+/// Rows (steps times batch) of inference whose inputs and gates are held at once: long sequences
+/// need no more memory.
 inline constexpr std::ptrdiff_t rows_at_once = 4096;
 
 /// How the columns of a matrix of weights are divided among threads: into groups of blocks of 16
@@ -67,7 +67,8 @@ struct RnnPlan {
   std::ptrdiff_t gates;               ///< floats of one step's gates
   std::ptrdiff_t kept;                ///< steps that are held
   std::vector<RnnWalk> walks;
-  std::vector<std::ptrdiff_t> between;  ///< what each layer reads, [T][blocks][N][16]
+  /// What each layer reads, [T][blocks][N][16]; the first layer's inputs [kept][blocks][N][16].
+  std::vector<std::ptrdiff_t> between;
   std::ptrdiff_t above = 0, below = 0;  ///< gradients of dst_layer, and of what a layer reads
   std::ptrdiff_t saved = 0;             ///< floats of all these
   /// Offsets in scratch: packed recurrent weights of one layer and direction, biases, arrays of one
@@ -104,6 +105,12 @@ struct RnnPlan {
   /// The time of step k of a walk.
   std::ptrdiff_t time(const RnnWalk& walk, std::ptrdiff_t k) const {
     return walk.direction == 0 ? k : s.steps - 1 - k;
+  }
+  /// Whether a walk reads its layer's inputs in parts of `kept` steps.
+  bool reads_parts(const RnnWalk& walk) const { return walk.layer == 0 && kept < s.steps; }
+  /// Where step k of a walk lies in what its layer reads: by time, in a part by its order.
+  std::ptrdiff_t input_place(const RnnWalk& walk, std::ptrdiff_t k) const {
+    return reads_parts(walk) ? k % kept : time(walk, k);
   }
   /// The row of a matrix of weights after padding: the values that a layer reads of each direction
   /// are padded to whole blocks.

@@ -179,6 +179,23 @@ TEST(NativeRnn, TakesLongSequencesInParts) {
   for (const char* shape : {"lstm:3-2100-5-bi", "gru:3-2100-5"})
     for (const RnnDirection direction : {RnnDirection::forward_inference, RnnDirection::bwd})
       expect_right(bench, problem(shape, RnnInput::linear, direction));
+  for (const Precision precision : {Precision::fp32, Precision::bf16})
+    expect_right(bench, problem("gru:3-2100-5-bi", RnnInput::skip, RnnDirection::forward_inference,
+                                precision));
+}
+
+TEST(NativeRnn, NeedsNoMoreMemoryForLongerSequences) {
+  Bench bench("native");
+  if (bench.backend == nullptr) GTEST_SKIP() << bench.reason;
+  for (const std::string shape : {"lstm:16-64-", "gru:16-64-", "gru_lbr:16-64-"})
+    for (const RnnInput input : {RnnInput::linear, RnnInput::skip}) {
+      const auto bytes = [&](const std::string& steps) {
+        EXPECT_TRUE(bench.make(problem(shape + steps, input, RnnDirection::forward_inference)))
+            << bench.reason;
+        return bench.executed.workspace_bytes;
+      };
+      EXPECT_EQ(bytes("1500"), bytes("128")) << shape;
+    }
 }
 
 /// Of each direction, the outputs in which a fault must show.

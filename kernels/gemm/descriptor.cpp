@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <map>
@@ -105,13 +106,18 @@ class Reader {
   std::map<std::string, bool> given_;
 };
 
-/// "2x3" as numbers.
-std::vector<std::int64_t> extents_of(const std::string& text, const DescriptorComplaint& complain) {
+/// "2x3" as numbers. `names`: of the last extents.
+std::vector<std::int64_t> extents_of(const std::string& text,
+                                     const std::array<const char*, 3>& names,
+                                     const DescriptorComplaint& complain) {
   std::vector<std::int64_t> all;
-  for (const std::string& part : split(text, 'x')) {
-    const auto value = parse_number<std::int64_t>(part);
+  const std::vector<std::string> parts = split(text, 'x');
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto value = parse_number<std::int64_t>(parts[i]);
+    const std::size_t from_end = parts.size() - i;
     if (!value || *value < 1)
-      complain("'{}' is not an extent (a number from 1 on). Write MxK:KxN.", part);
+      complain("{} is '{}', which is not an extent (a number from 1 on). Write MxK:KxN.",
+               from_end <= names.size() ? names[names.size() - from_end] : "an extent", parts[i]);
     all.push_back(*value);
   }
   return all;
@@ -120,8 +126,8 @@ std::vector<std::int64_t> extents_of(const std::string& text, const DescriptorCo
 /// benchdnn's matmul: the extents of the two factors, without transposes.
 GemmShape read_benchdnn(const std::string& text, const DescriptorComplaint& complain) {
   const std::size_t colon = text.find(':');
-  const auto a = extents_of(text.substr(0, colon), complain),
-             b = extents_of(text.substr(colon + 1), complain);
+  const auto a = extents_of(text.substr(0, colon), {"b", "m", "k"}, complain),
+             b = extents_of(text.substr(colon + 1), {"b", "k", "n"}, complain);
   if (a.size() != b.size() || a.size() < 2 || a.size() > 3)
     complain(
         "its factors have {} and {} dimensions (both 2, or both 3). Write MxK:KxN or "

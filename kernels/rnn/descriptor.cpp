@@ -87,12 +87,6 @@ void read_benchdnn(RnnShape& shape, const std::string& text, const DescriptorCom
                shape.hidden, field, shape.hidden);
 }
 
-double real_product(std::initializer_list<std::int64_t> factors) {
-  double value = 1;
-  for (const std::int64_t factor : factors) value *= static_cast<double>(factor);
-  return value;
-}
-
 }  // namespace
 
 RnnShape parse_rnn(const std::string& descriptor) {
@@ -116,13 +110,18 @@ RnnShape parse_rnn(const std::string& descriptor) {
   shape.directions = std::max<std::int64_t>(shape.directions, 1);
   const std::int64_t joined = shape.directions * shape.hidden;
   if (shape.input == 0) shape.input = shape.layers > 1 ? joined : shape.hidden;
-  // Everything is counted in 64-bit integers: elements, bytes (8 each in the reference), FLOPs.
-  const double widest = static_cast<double>(std::max(shape.input, joined));
-  const std::int64_t gates = shape.biases();
-  if (real_product({shape.steps, shape.batch, shape.layers, shape.directions, gates, 16}) * widest *
-          static_cast<double>(shape.hidden) >
-      0x1p62)
-    complain("the number of operations does not fit 64 bits. Give smaller extents.");
+  // Everything is counted in 64-bit integers: elements, bytes (8 each in the reference), FLOPs. 32
+  // is more than any of them has for a gate of a unit and what it reads.
+  const bool by_input = shape.input > joined;
+  product({{"32", 32},
+           {"gates", shape.biases()},
+           {"bi", shape.directions},
+           {"layers", shape.layers},
+           {"steps", shape.steps},
+           {"batch", shape.batch},
+           {"hidden", shape.hidden},
+           {by_input ? "input" : "hidden", by_input ? shape.input : joined}},
+          "the number of operations", complain);
   return shape;
 }
 

@@ -90,7 +90,12 @@ TEST(GemmDescriptor, NamesTheFieldThatIsWrong) {
            {"m3n5k7alpha0", "alpha is 0"},
            {"m3n5k7alphanan", "alpha has no finite number"},
            {"m3n5k7betainf", "beta has no finite number"},
-           {"m3n5k7beta", "beta has no finite number"}})
+           {"m3n5k7beta", "beta has no finite number"},
+           {"0x3:3x4", "m is '0'"},
+           {"2x:3x4", "k is ''"},
+           {"2x3:0x4", "k is '0'"},
+           {"2x3:3x-4", "n is '-4'"},
+           {"0x2x3:1x3x4", "b is '0'"}})
     EXPECT_NE(refusal(text).find(said), std::string::npos) << text << ": " << refusal(text);
 }
 

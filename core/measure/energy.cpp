@@ -64,6 +64,10 @@ bool EnergyCount::resolves(double seconds) const {
   return reads() && seconds >= updates_of_interval * update_s_;
 }
 
+double EnergyCount::missing_s() const {
+  return reads() && runs_ == 0 ? updates_of_interval * update_s_ : 0;
+}
+
 void EnergyCount::begin() noexcept {
   if (!reads()) return;
   attempt([&] { before_ = meter_->read(); });

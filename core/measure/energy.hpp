@@ -30,6 +30,9 @@ class EnergyCount {
   /// Whether an interval of this length is long enough to count: at least 20 updates of the
   /// counters, so that its energy is wrong by at most 5 %.
   bool resolves(double seconds) const;
+  /// Seconds of an interval that would count, if none has counted yet; 0 if one has, or if this
+  /// rank reads no counters.
+  double missing_s() const;
   /// Call begin() before and end() after an interval, both outside timed regions. They read the
   /// counters. `runs`: runs in the interval, `seconds`: their total time. An interval that is too
   /// short (resolves()) does not count. The timed runs must fill 95 % of the intervals that count.

@@ -208,6 +208,7 @@ class Measurement {
       if (right) decision = static_cast<int>(ranks_.broadcast(decide()));
     }
     timing_.contention = between(before, contention(), seconds_since(start_));
+    if (right) run_for_energy();
     timing_.energy = energy_.found();
     timing_.stopped_by = text(decision);
     for (const Audit kind : Audits::last(slow())) right = right && audits_.run(kind, false);
@@ -281,6 +282,30 @@ class Measurement {
     sampler_.settle();  // every rank has ended its runs
     const double timed = add(own);
     if (!each) energy_.end(static_cast<double>(own.size()) * timing_.batch, timed);
+  }
+
+  /// Runs that are no samples, where these have followed each other for too short a time to be
+  /// counted: the counters then count them. They take the time of the samples (max_time) at most.
+  void run_for_energy() {
+    // Runs may be quicker than the median of the samples.
+    constexpr double margin = 1.25;
+    double seconds = margin * energy_.missing_s();
+    ranks_.allreduce_max(std::span(&seconds, 1));
+    if (seconds == 0 || seconds > options_.max_time || workload_.samples() > 0) return;
+    const int count = static_cast<int>(ranks_.broadcast(
+        std::clamp(std::ceil(seconds / std::max(sample_seconds_, 1e-9)), 1.0, 1e6)));
+    cut_after(options_.max_time);
+    double timed = 0, runs = 0;
+    energy_.begin();
+    for (int i = 0; i < count; ++i) {
+      const double each = sampler_.once();
+      if (sampler_.over()) break;  // on every rank at once
+      timed += each * timing_.batch;
+      runs += timing_.batch;
+    }
+    sampler_.settle();
+    ranks_.allreduce_max(std::span(&timed, 1));
+    energy_.end(runs, timed);
   }
 
   /// Takes a chunk of samples, with the checks that fall among them; false when one found results

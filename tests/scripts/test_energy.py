@@ -10,7 +10,7 @@ import threading
 import time
 import unittest
 
-from run_helper import ASSAY, BIN, RunTest, main
+from run_helper import ASSAY, BIN, SOURCE, RunTest, main
 
 RANGE = 262143328850  # microjoules
 NAMESPACE = ["unshare", "--mount"] if os.geteuid() == 0 else ["unshare", "--map-root-user", "--mount"]
@@ -67,10 +67,10 @@ class EnergyOfRows(RunTest):
         """Where /sys/class is the folder of this test."""
         return self.command(*NAMESPACE, "sh", "-c", ENTER, "sh", self.root.parent, *words, **more)
 
-    def stream(self, *words, problem="triad_n100000", code=0):
+    def stream(self, *words, problem="triad_n100000", precision="1e-9", code=0):
         out = self.folder / "row.json"
         out.unlink(missing_ok=True)
-        done = self.inside(BIN / "assay-stream", "--problem", problem, "--threads", 1, "--precision-target", "1e-9", "--out", out,
+        done = self.inside(BIN / "assay-stream", "--problem", problem, "--threads", 1, "--precision-target", precision, "--out", out,
                            *words, code=code)
         self.said = done.stderr
         self.out = out
@@ -100,6 +100,19 @@ class EnergyOfRows(RunTest):
             self.assertEqual(list(row["energy_domains_j"]), ["package-0"])
             self.assertRegex(self.said, r"[0-9] [mµn]?J a run")
         self.assertGreater(row["time_s"]["batch"], 1)
+
+    def test_the_timing_of_the_precision_study_is_enough(self):
+        timing = json.loads((SOURCE / "suites" / "precision.json").read_text())["timing"]
+        self.kernel(rapl_0=("package-0", 40, 0))
+        found = []
+        for _ in range(10):  # as in row_of
+            row = self.stream("--max-time", timing["max_time"], "--min-samples", timing["min_samples"], precision=timing["precision_target"],
+                              problem="triad_n1000")
+            if row["energy_j"] is not None:
+                found.append(row["energy_j"] / statistics.mean(row["samples_s"]))
+                if abs(found[-1] - 40) < 10:
+                    return
+        self.fail(f"40 W were spent: {found}, {row['energy_reason']}")
 
     def test_packages_and_their_memory_are_added_up(self):
         self.kernel(rapl_0=("package-0", 100, 0), rapl_0_0=("dram", 20, 0), rapl_1=("package-1", 50, 0))

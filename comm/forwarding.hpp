@@ -40,8 +40,8 @@ class ForwardingCommunicator : public Communicator {
   }
   void wait(Request& request) override { under_.wait(request); }
   bool done(Request& request) override { return under_.done(request); }
-  [[noreturn]] void abort(const std::string& why) override {
-    under_.abort(why);
+  [[noreturn]] void abort(const std::string& why, ExitCode code) override {
+    under_.abort(why, code);
     std::abort();  // the compiler does not rely on [[noreturn]] of a virtual function
   }
   void barrier() override { under_.barrier(); }

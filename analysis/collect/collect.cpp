@@ -259,7 +259,8 @@ Collected collect(Communicator& ranks, const CollectOptions& options) {
     return collect_all(ranks, options, hosts);
   } catch (const std::exception& error) {
     // The others wait for this rank, and some launchers would let them wait for ever.
-    if (ranks.size() > 1) ranks.abort(fmt::format("assay collect: {}", error.what()));
+    if (ranks.size() > 1)
+      ranks.abort(fmt::format("assay collect: {}", error.what()), ExitCode::failed);
     throw;
   }
 }

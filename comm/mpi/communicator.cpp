@@ -217,10 +217,10 @@ void MpiCommunicator::run(const Call& call, Stream&) {
   }
 }
 
-void MpiCommunicator::abort(const std::string& why) {
+void MpiCommunicator::abort(const std::string& why, ExitCode code) {
   std::cerr << why << std::endl;
-  MPI_Abort(comm_, static_cast<int>(ExitCode::failed));
-  std::_Exit(static_cast<int>(ExitCode::failed));
+  MPI_Abort(comm_, static_cast<int>(code));
+  std::_Exit(static_cast<int>(code));
 }
 
 void MpiCommunicator::barrier() { check(MPI_Barrier(comm_), "MPI_Barrier"); }

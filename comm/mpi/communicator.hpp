@@ -40,7 +40,7 @@ class MpiCommunicator final : public Communicator {
   Request receive(Buffer data, int from, int tag, Stream& stream) override;
   void wait(Request& request) override;
   bool done(Request& request) override;
-  [[noreturn]] void abort(const std::string& why) override;
+  [[noreturn]] void abort(const std::string& why, ExitCode code) override;
 
   void barrier() override;
   void allreduce_max(std::span<double> values) override;

@@ -65,9 +65,9 @@ class Serial final : public Communicator {
   void wait(Request&) override {}
   bool done(Request&) override { return true; }
   void barrier() override {}
-  void abort(const std::string& why) override {
+  void abort(const std::string& why, ExitCode code) override {
     std::cerr << "assay: aborted: " << why << std::endl;
-    std::_Exit(static_cast<int>(ExitCode::failed));
+    std::_Exit(static_cast<int>(code));
   }
   void allreduce_max(std::span<double>) override {}
   double broadcast(double value) override { return value; }

@@ -14,6 +14,7 @@
 
 #include "core/api/device.hpp"
 #include "core/api/precision.hpp"
+#include "core/base/error.hpp"
 
 namespace assay {
 
@@ -121,8 +122,9 @@ class Communicator {
   virtual void wait(Request& request) = 0;
   /// Whether the request is done; makes progress, but does not wait.
   virtual bool done(Request& request) = 0;
-  /// Ends the whole job: for a rank that cannot continue while other ranks wait for it.
-  [[noreturn]] virtual void abort(const std::string& why) = 0;
+  /// Prints `why` and ends the whole job with the exit code `code`: for a rank that cannot continue
+  /// while other ranks wait for it.
+  [[noreturn]] virtual void abort(const std::string& why, ExitCode code) = 0;
 
   // Blocking collectives on host memory, which the runner uses between timed regions.
   virtual void barrier() = 0;

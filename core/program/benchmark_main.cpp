@@ -23,6 +23,7 @@
 #include "core/measure/shared_contention.hpp"
 #include "core/program/allocator.hpp"
 #include "core/program/ceiling_probe.hpp"
+#include "core/program/input_faults.hpp"
 #include "core/program/launched_ranks.hpp"
 #include "core/program/launches.hpp"
 #include "core/program/options.hpp"
@@ -349,16 +350,15 @@ int run(const Benchmark& benchmark, RunRequest& request, const std::string& comm
   // in its way.
   if (ranks->size() == 1 && launched().rank > 0) return 0;
   if (ranks->size() == 1) return run_on(*ranks, benchmark, request, command, plugins);
+  InputFaults faults(*ranks);
   try {
     return run_on(*ranks, benchmark, request, command, plugins);
   } catch (const InputError& error) {
-    // All ranks read the same input and find the same fault: one of them tells it.
-    if (ranks->rank() == 0)
-      std::cerr << "assay-" << benchmark.name() << ": " << error.what() << std::endl;
+    faults.tell("assay-" + benchmark.name(), error.what());
     return static_cast<int>(ExitCode::usage);
   } catch (const std::exception& error) {
     // This rank cannot go on, and the others would wait for it for ever.
-    ranks->abort("assay-" + benchmark.name() + ": " + error.what());
+    ranks->abort("assay-" + benchmark.name() + ": " + error.what(), ExitCode::failed);
     throw;
   }
 }

@@ -195,7 +195,9 @@ const Batch& next_of(Batches& batches, Communicator& ranks) {
   try {
     return batches.next();
   } catch (const InputError& error) {
-    if (ranks.size() > 1) ranks.abort(error.what());
+    if (ranks.size() > 1)
+      ranks.abort(fmt::format("rank {} on {}: {}", ranks.rank(), ranks.host(), error.what()),
+                  ExitCode::usage);
     throw;
   }
 }

@@ -43,8 +43,8 @@ class Batches {
   virtual std::string canonical() const = 0;
 };
 
-/// Returns batches.next(). With several ranks, an InputError of one rank ends the job, since the
-/// others would wait for it in their next collective call.
+/// Returns batches.next(). With several ranks, an InputError of one rank ends the job with exit
+/// code 2, since the others would wait for it in their next collective call.
 const Batch& next_of(Batches& batches, Communicator& ranks);
 
 /// The part of each epoch that a rank has.

@@ -200,7 +200,7 @@ class PacedCommunicator final : public Communicator {
     world_.barrier.arrive_and_wait();
     return all;
   }
-  [[noreturn]] void abort(const std::string&) override { std::abort(); }
+  [[noreturn]] void abort(const std::string&, ExitCode) override { std::abort(); }
 
   std::unique_ptr<Communicator> split(int, int) override { throw unused("split"); }
   void run(const Call&, Stream&) override { throw unused("run"); }

@@ -176,7 +176,7 @@ class ThreadCommunicator final : public Communicator {
     return true;
   }
   void barrier() override { world_->barrier.arrive_and_wait(); }
-  [[noreturn]] void abort(const std::string&) override { std::abort(); }
+  [[noreturn]] void abort(const std::string&, ExitCode) override { std::abort(); }
 
   void allreduce_max(std::span<double> values) override {
     world_->doubles[static_cast<std::size_t>(rank_)] = values;

@@ -179,6 +179,37 @@ class Mpich(Faults, RunTest):
         self.assertIn("launcher", done.stderr)
 
 
+@unittest.skipIf(why_not("openmpi"), f"unsupported: {why_not('openmpi')}")
+class FaultsOfInput(RunTest):
+    """Each of two ranks has a folder of its own, as on two nodes, with a file of the same name in it."""
+
+    def setUp(self):
+        super().setUp()
+        self.folders = [self.folder / "0", self.folder / "1"]
+        for folder in self.folders:
+            folder.mkdir()
+
+    def ranks(self, *command, code):
+        words = ["mpirun.openmpi", "--oversubscribe"]
+        for folder in self.folders:
+            words += ["-n", "1", "-wdir", folder, *command, ":"]
+        return self.command(*words[:-1], env=self.environment(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1"), code=code).stderr
+
+    def test_a_table(self):
+        table = [BIN / "assay-kmeans", "--data", "table.csv", "--threads", 1, "--max-time", 0.02]
+        good = "a,b\n" + "".join(f"{i % 7},{i % 5}\n" for i in range(40))
+        (self.folders[0] / "table.csv").write_text(good)
+        said = self.ranks(*table, code=2)
+        self.assertIn(f"assay-kmeans: rank 1 on {socket.gethostname()}: ", said)
+        self.assertIn("table.csv", said)
+        for folder in self.folders:
+            (folder / "table.csv").write_text("")
+        self.assertEqual(self.ranks(*table, code=2).count("assay-kmeans: "), 1)
+        for folder in self.folders:
+            (folder / "table.csv").write_text(good)
+        self.ranks(*table, code=0)
+
+
 class Sizes(RunTest):
     """Sizes that are refused, and those that are not, on three ranks."""
 

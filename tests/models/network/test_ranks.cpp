@@ -189,7 +189,7 @@ class NotAdding final : public Communicator {
   }
   void wait(Request&) override {}
   bool done(Request&) override { return true; }
-  void abort(const std::string& why) override { inner_.abort(why); }
+  void abort(const std::string& why, ExitCode code) override { inner_.abort(why, code); }
   void barrier() override { inner_.barrier(); }
   void allreduce_max(std::span<double> values) override { inner_.allreduce_max(values); }
   double broadcast(double value) override { return inner_.broadcast(value); }

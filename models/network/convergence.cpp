@@ -72,7 +72,7 @@ class Training {
       EpochResult none;
       none.epoch = epoch_;
       none.started_unix_s = none.trained_unix_s = unix_now();
-      validate(none, 1);
+      validate(none, trainer_.settings().seed + static_cast<std::uint64_t>(epoch_));
     }
     return std::move(made_);
   }
@@ -133,10 +133,14 @@ class Training {
   }
 
   void validate(EpochResult result, std::uint64_t seed) {
-    const Evaluation found = evaluate(seed);
+    StepCheck check = random_check(evaluator_.executor().graph(), nodes_of_check, seed);
+    const Evaluation found = evaluator_.evaluate(validation_, &check);
+    add(check.found, fmt::format("in the validation after epoch {}", result.epoch));
+    not_counted_ += found.check_seconds;
     result.evaluation = found;
     result.seconds = elapsed();
     result.ended_unix_s = unix_now();
+    if (!std::isfinite(found.loss) && !made_.found.passed) throw Diverged(made_.found.reason);
     if (!std::isfinite(found.loss))
       throw Diverged(
           fmt::format("training diverged: the loss of validation is {} after epoch {}. Use a "
@@ -180,14 +184,6 @@ class Training {
     if (!overflowed_) add(check.found, fmt::format("in epoch {}", epoch_ + 1));
     not_counted_ += elapsed() - before;
     return trainer_.loss();
-  }
-
-  Evaluation evaluate(std::uint64_t seed) {
-    if (std::exchange(validated_, true)) return evaluator_.evaluate(validation_);
-    StepCheck check = random_check(evaluator_.executor().graph(), nodes_of_check, seed);
-    const Evaluation found = evaluator_.evaluate(validation_, &check);
-    add(check.found, "in validation");
-    return found;
   }
 
   void add(const Verification& checked, const std::string& when) {
@@ -319,7 +315,6 @@ class Training {
   double losses_ = 0;                  ///< sum over these steps, on this rank
   Clock::time_point start_;
   double start_unix_s_ = 0;
-  bool validated_ = false;
   bool overflowed_ = false;  ///< the checked step, whose checks say nothing then
   double not_counted_ = 0;
 };

@@ -1,8 +1,10 @@
 #include "models/network/evaluator.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <vector>
 
+#include "core/base/clock.hpp"
 #include "models/network/node_check.hpp"
 #include "models/network/parameters.hpp"
 #include "models/ranks.hpp"
@@ -50,15 +52,22 @@ Evaluation Evaluator::evaluate(Batches& batches, StepCheck* check) {
   double sums[] = {0, 0, 0};  // losses, correct answers, images
   batches.start({}, batches.steps());
   std::vector<std::int64_t> labels;
+  const std::int64_t checked =
+      check == nullptr
+          ? -1
+          : static_cast<std::int64_t>(check->seed % static_cast<std::uint64_t>(batches.steps()));
+  double seconds[] = {0, 0};  // of the other batches, and of the checked one
   for (std::int64_t step = 0; step < batches.steps(); ++step) {
     const Batch& batch = next_of(batches, ranks_);
     labels.assign(batch.labels.begin(), batch.labels.end());
     // Images that are not there get any label, and do not count.
     std::replace(labels.begin(), labels.end(), std::int64_t{-1}, std::int64_t{0});
     put_batch(*executor_, batch.images, labels);
-    run(step == 0 ? check : nullptr);
+    const auto start = std::chrono::steady_clock::now();
+    run(step == checked ? check : nullptr);
     const std::vector<double> losses = read_values(*executor_, executor_->graph().losses),
                               correct = read_values(*executor_, executor_->graph().correct);
+    seconds[step == checked ? 1 : 0] += seconds_since(start);
     for (std::size_t i = 0; i < losses.size(); ++i) {
       if (batch.labels[i] < 0) continue;
       sums[0] += losses[i];
@@ -68,7 +77,12 @@ Evaluation Evaluator::evaluate(Batches& batches, StepCheck* check) {
   }
   RankCalls(ranks_).sum(sums);
   if (sums[2] == 0) return {};
-  return {sums[0] / sums[2], sums[1] / sums[2], static_cast<std::int64_t>(sums[2])};
+  Evaluation found{sums[0] / sums[2], sums[1] / sums[2], static_cast<std::int64_t>(sums[2])};
+  // Of a single batch nobody knows how long it takes without checks: then they count.
+  if (checked >= 0 && batches.steps() > 1)
+    found.check_seconds =
+        std::max(0.0, seconds[1] - seconds[0] / static_cast<double>(batches.steps() - 1));
+  return found;
 }
 
 }  // namespace assay

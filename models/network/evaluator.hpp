@@ -13,6 +13,7 @@ struct Evaluation {
   double loss = 0;      ///< mean cross-entropy without label smoothing
   double accuracy = 0;  ///< part of the images whose label has the largest logit
   std::int64_t images = 0;
+  double check_seconds = 0;  ///< by which the checked batch took longer than the others did
 };
 
 /// Runs the inference graph of a trainer's network. It shares the memory of the trainer's
@@ -24,7 +25,8 @@ class Evaluator {
                                                  Communicator& ranks);
 
   /// Evaluates all images of `batches` once. Collective: all ranks have the same number of steps.
-  /// In the first batch, the operations that `check` names are compared with their oracles.
+  /// In one batch, drawn by the seed of `check`, the operations that it names are compared with
+  /// their oracles.
   Evaluation evaluate(Batches& batches, StepCheck* check = nullptr);
   Executor& executor() { return *executor_; }
 

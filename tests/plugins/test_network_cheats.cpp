@@ -114,6 +114,20 @@ TEST_F(NetworkCheats, SumsOverBatchesThatAreLost) {
   }
 }
 
+/// The first validation, of eight batches, is honest.
+TEST_F(NetworkCheats, ValidationsThatSkipLater) {
+  const Flags flags{{"data", {"learnable:n8v16"}}, {"steps", {"1"}},  {"epochs", {"4"}},
+                    {"unreached", {"kept"}},       {"target", {"1"}}, {"rate", {"0.01"}}};
+  const Outcome honest = run("", 1, "training", flags);
+  EXPECT_EQ(honest.status, "ok") << honest.reason;
+  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+    const Outcome outcome = run("late_validation", seed, "training", flags);
+    EXPECT_EQ(outcome.status, "incorrect") << seed;
+    EXPECT_NE(outcome.reason.find(", in the validation after epoch "), std::string::npos)
+        << outcome.reason;
+  }
+}
+
 /// With a lag the update of a timed step says nothing of what that step has computed.
 TEST_F(NetworkCheats, StepsWhoseGradientsWait) {
   for (const char* data : {"synthetic", "learnable:n40v10"}) {

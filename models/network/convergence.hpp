@@ -33,12 +33,14 @@ struct ConvergenceSettings {
 
 struct EpochResult {
   std::int64_t epoch = 0;                ///< from 1
-  double training_loss = 0;              ///< mean over its steps and all ranks
+  double training_loss = 0;              ///< mean over its steps and all ranks, if trained()
   std::optional<Evaluation> evaluation;  ///< its validation, if it was validated
   /// Seconds since training began (also before a restart), including validation. A checked step
   /// counts as long as the other steps.
   double seconds = 0;
   double images_per_s = 0;  ///< of its steps, including the input
+  /// A training that continues after its last step is validated alone.
+  bool trained() const { return images_per_s > 0; }
   /// Times when the epoch began, when its steps had ended, and when its validation had ended, in
   /// seconds since 1970. The system's clock is read once; times then follow a steady clock. Unlike
   /// `seconds`, they include everything.

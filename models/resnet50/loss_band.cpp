@@ -77,7 +77,9 @@ std::string outside(const LossBand& band, const std::vector<EpochResult>& epochs
   for (const EpochResult& of : epochs) {
     const auto at = static_cast<std::size_t>(of.epoch - 1);
     if (of.epoch < 1 || at >= band.training.size()) continue;
-    std::string why = outside(band, band.training[at], of.training_loss, "training", of.epoch);
+    std::string why;
+    if (of.trained())
+      why = outside(band, band.training[at], of.training_loss, "training", of.epoch);
     if (why.empty() && of.evaluation)
       why = outside(band, band.validation[at], of.evaluation->loss, "validation", of.epoch);
     if (!why.empty()) return why;

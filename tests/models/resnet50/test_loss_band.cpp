@@ -13,6 +13,7 @@ EpochResult epoch_of(std::int64_t epoch, double training, double validation) {
   EpochResult result;
   result.epoch = epoch;
   result.training_loss = training;
+  result.images_per_s = 10;
   result.evaluation = Evaluation{};
   result.evaluation->loss = validation;
   return result;
@@ -45,6 +46,12 @@ TEST(LossBand, TheFirstLossOutsideIsNamed) {
   EpochResult alone = epoch_of(1, 1, 9);
   alone.evaluation.reset();
   EXPECT_EQ(said({alone}), "");
+  // One that continued after its last step has no loss of training.
+  EpochResult validated = epoch_of(2, 0, 2);
+  validated.images_per_s = 0;
+  EXPECT_EQ(said({validated}), "");
+  validated.evaluation->loss = 3.1;
+  EXPECT_NE(said({validated}), "");
 }
 
 }  // namespace

@@ -105,7 +105,9 @@ class InputWorkload final : public Workload {
     return checked;
   }
   Verification verify_after() override {
-    metrics_ = reading_.metrics(ranks_, pipeline_->bad_samples());
+    const BadSamples mine{set_->canonical(), std::ssize(set_->faults()),
+                          pipeline_->state().bad_samples};
+    metrics_ = reading_.metrics(ranks_, number_of({mine}, ranks_));
     seen_.clear();
     if (reading_.any()) keep(*last_);
     Verification checked = judge(", those of the last timed run");

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
 #include <span>
+#include <utility>
 
 #include "core/base/error.hpp"
 #include "models/ranks.hpp"
@@ -40,26 +43,39 @@ std::map<std::string, Metric> Reading::metrics(Communicator& ranks,
                                                std::int64_t bad_samples) const {
   double stall = seconds_ > 0 ? stall_s_ / seconds_ : 0;
   ranks.allreduce_max(std::span(&stall, 1));
-  double sums[] = {bytes_,       decode_s_,
-                   read_s_,      requested_,
-                   from_device_, io_known_ ? 0.0 : 1.0,
-                   images_,      static_cast<double>(bad_samples)};
+  double sums[] = {bytes_, decode_s_, read_s_, requested_, from_device_, io_known_ ? 0.0 : 1.0,
+                   images_};
   RankCalls calls(ranks);
   calls.prepare(sums);
   calls.sum(sums);
-  const auto [bytes, decode_s, read_s, requested, from_device, unknown, images, bad] = sums;
+  const auto [bytes, decode_s, read_s, requested, from_device, unknown, images] = sums;
   if (images == 0) return {};
-  std::map<std::string, Metric> found = {{"stall_percent", {100 * stall, "%", "lower"}},
-                                         {"encoded_bytes_per_image", {bytes / images, "B", ""}},
-                                         {"decode_s_per_image", {decode_s / images, "s", "lower"}},
-                                         {"read_s_per_image", {read_s / images, "s", "lower"}},
-                                         {"bad_samples", {bad, "", "lower"}}};
+  std::map<std::string, Metric> found = {
+      {"stall_percent", {100 * stall, "%", "lower"}},
+      {"encoded_bytes_per_image", {bytes / images, "B", ""}},
+      {"decode_s_per_image", {decode_s / images, "s", "lower"}},
+      {"read_s_per_image", {read_s / images, "s", "lower"}},
+      {"bad_samples", {static_cast<double>(bad_samples), "", "lower"}}};
   if (unknown > 0) return found;  // a system that does not tell
   found["read_bytes_per_image"] = {from_device / images, "B", ""};
   // Reading ahead may bring more than was asked for.
   const double hits = requested > 0 ? std::max(0.0, 1 - from_device / requested) : 0;
   found["page_cache_percent"] = {100 * hits, "%", ""};
   return found;
+}
+
+std::int64_t number_of(const std::vector<BadSamples>& mine, Communicator& ranks) {
+  std::map<std::string, std::pair<std::int64_t, std::set<std::int64_t>>> sets;
+  for (const BadSamples& of : mine) {
+    auto& [faults, samples] = sets[of.set];
+    faults = of.faults;
+    for (const std::string& found : ranks.allgather(nlohmann::json(of.samples).dump()))
+      for (const nlohmann::json& sample : nlohmann::json::parse(found))
+        samples.insert(sample.get<std::int64_t>());
+  }
+  std::int64_t all = 0;
+  for (const auto& [set, found] : sets) all += found.first + std::ssize(found.second);
+  return all;
 }
 
 void make_cold(const std::vector<std::string>& files) {

@@ -1,6 +1,7 @@
 #pragma once
 // The cost of reading and decoding images during the timed regions, as metrics of a row.
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -26,7 +27,8 @@ class Reading {
 
   /// stall_percent (of the time, the largest of the ranks), and means per image over all ranks:
   /// encoded bytes, seconds of reading and of decoding, and, where the system reports it, bytes
-  /// from the device. Empty if no image was taken. Collective.
+  /// from the device; and `bad_samples`, of all ranks (number_of()). Empty if no image was taken.
+  /// Collective.
   std::map<std::string, Metric> metrics(Communicator& ranks, std::int64_t bad_samples) const;
 
  private:
@@ -36,6 +38,16 @@ class Reading {
   double requested_ = 0, from_device_ = 0;
   bool io_known_ = true;
 };
+
+/// What of a set could not be used.
+struct BadSamples {
+  std::string set;                    ///< its canonical name
+  std::int64_t faults = 0;            ///< of the set as a whole: the same on all ranks
+  std::vector<std::int64_t> samples;  ///< that this rank has found
+};
+/// Number of faults and bad samples, each counted once: several ranks, or training and validation,
+/// may have found the same. Collective.
+std::int64_t number_of(const std::vector<BadSamples>& mine, Communicator& ranks);
 
 /// Drops these files from the page cache. CaseError if more than a tenth of their pages stays
 /// there, since a row with page_cache=cold must not be measured with cached files.

@@ -177,6 +177,7 @@ class PipelineBatches final : public Batches {
   std::int64_t samples() const override { return set_->size(); }
   std::int64_t classes() const override { return set_->classes(); }
   PipelineCounters counters() const override { return pipeline_.counters(); }
+  std::int64_t faults() const override { return std::ssize(set_->faults()); }
   std::int64_t bad_samples() const override { return pipeline_.bad_samples(); }
   std::vector<std::string> bad_sample_messages() const override {
     return pipeline_.bad_sample_messages();

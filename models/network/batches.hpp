@@ -36,7 +36,9 @@ class Batches {
   virtual std::int64_t steps() const = 0;    ///< batches of this rank in an epoch
   virtual std::int64_t samples() const = 0;  ///< images of the whole set
   virtual std::int64_t classes() const = 0;
-  virtual PipelineCounters counters() const = 0;  ///< since the last start()
+  virtual PipelineCounters counters() const = 0;     ///< since the last start()
+  virtual std::int64_t faults() const { return 0; }  ///< of the set as a whole
+  /// Faults, and the bad samples that state() has.
   virtual std::int64_t bad_samples() const { return 0; }
   virtual std::vector<std::string> bad_sample_messages() const { return {}; }
   /// The name of the set in ids of rows.

@@ -160,7 +160,7 @@ class TrainingWorkload final : public Workload {
   Verification verify_after() override {
     Verification found;
     found.passed = true;
-    reading_metrics_ = reading_.metrics(ranks_, training_->bad_samples());
+    reading_metrics_ = reading_.metrics(ranks_, bad_samples({training_.get()}));
     checks_.judge_finite("after the last timed step", found);
     last_loss_ = mean_loss();
     if (!found.passed) return found;
@@ -265,6 +265,14 @@ class TrainingWorkload final : public Workload {
       checks_.keep(batch.images, batch.labels);
   }
 
+  /// Collective.
+  std::int64_t bad_samples(const std::vector<const Batches*>& sources) const {
+    std::vector<BadSamples> mine;
+    for (const Batches* const of : sources)
+      mine.push_back({of->canonical(), of->faults(), of->state().bad_samples});
+    return number_of(mine, ranks_);
+  }
+
   /// The choices of a step that accumulates nothing.
   std::vector<Choice> chosen_for_one_pass() {
     const Executor& executor = trainer_->executor();
@@ -339,6 +347,8 @@ class TrainingWorkload final : public Workload {
       found.reason = why.what();
       return;
     }
+    if (const auto bad = reading_metrics_.find("bad_samples"); bad != reading_metrics_.end())
+      bad->second.value = static_cast<double>(bad_samples({training_.get(), validation.get()}));
     if (!converged_.epochs.empty())
       seconds_["before_training"] =
           converged_.epochs.front().started_unix_s -

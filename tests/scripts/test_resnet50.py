@@ -336,8 +336,12 @@ class Resnet(RunTest):
         data[len(data) // 2] ^= 0xFF
         file.write_bytes(data)
         self.assertIn("offset", self.refused("--data", images, "--epochs", 1, "--target", 0))
-        row = self.row("--data", images, "--epochs", 1, "--target", 0, "--max-bad-samples", 1)
-        self.assertEqual(row["status"], "ok", row["reason"])
+        # Once, though training and validation find it, and each of two ranks.
+        launchers = [[], ["mpirun", "-n", 2]] if shutil.which("mpirun") else [[]]
+        for before in launchers:
+            row = self.row("--data", images, "--steps", 1, "--epochs", 2, "--target", 1, "--unreached", "kept", "--max-bad-samples", 1,
+                           before=before, env=RANKS)
+            self.assertEqual((row["status"], row["metrics"]["bad_samples"]["value"]), ("ok", 1), row["reason"])
 
     def test_ranks_train_together(self):
         if not shutil.which("mpirun"):

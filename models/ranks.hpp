@@ -2,11 +2,30 @@
 // Sums and broadcasts of small host arrays over the ranks.
 
 #include <span>
+#include <string>
 
 #include "core/api/communicator.hpp"
 #include "core/api/host_device.hpp"
+#include "core/base/error.hpp"
 
 namespace assay {
+
+/// Throws InputError on all ranks if `fault` of any rank is not empty; a fault that only some have
+/// is told with its rank. Collective.
+void throw_on_all(const std::string& fault, Communicator& ranks);
+
+/// Runs `body` on all ranks. An InputError of one is thrown on all, which else would wait for it.
+/// Collective.
+template <class Body>
+void throw_on_all(Communicator& ranks, const Body& body) {
+  std::string fault;
+  try {
+    body();
+  } catch (const InputError& error) {
+    fault = error.what();
+  }
+  throw_on_all(fault, ranks);
+}
 
 /// All functions that take an array are collective.
 class RankCalls {

@@ -21,7 +21,8 @@ using nlohmann::json;
 
 constexpr std::string_view magic = "ASSAYCKP";
 constexpr std::size_t length_at = 8, check_at = 16, header_at = 20;
-constexpr int version_of_format = 2;
+/// Format 2 did not say which training it was of: batch, data and learning rate were missing.
+constexpr int version_of_format = 3;
 constexpr const char* byte_order = std::endian::native == std::endian::little ? "little" : "big";
 
 template <class Byte>
@@ -141,6 +142,8 @@ Checkpoint::Checkpoint(const std::filesystem::path& path, const std::string& arc
     std::size_t at = 0;
     json header = read_header(file, at);
     check_kind(file_, header, architecture);
+    const std::string text = header.dump();
+    check_ = check_of(std::span<const char>(text));
     const auto size = static_cast<std::size_t>(file.size());
     for (const json& described : header.at("blobs")) {
       const auto bytes = described.at("bytes").get<std::size_t>();

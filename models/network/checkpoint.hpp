@@ -3,7 +3,7 @@
 //   8 bytes   "ASSAYCKP"
 //   8 bytes   length of the header (little-endian)
 //   4 bytes   CRC-32C of the above and of the header (little-endian)
-//   header    JSON: {"format":2,"byte_order":"little","architecture":…,"state":{…},
+//   header    JSON: {"format":3,"byte_order":"little","architecture":…,"state":{…},
 //             "blobs":[{"name":…,"bytes":…,"crc32c":…}]}
 //   blobs     one after the other
 
@@ -44,6 +44,8 @@ class Checkpoint {
   Checkpoint(const std::filesystem::path& file, const std::string& architecture);
 
   const nlohmann::json& state() const { return state_; }
+  /// CRC-32C of the header, which has those of all blobs: equal for equal checkpoints.
+  std::uint32_t check() const { return check_; }
   /// Copies the blob `name` to `out`. InputError if there is none of this name and size.
   void copy(const std::string& name, std::span<std::byte> out) const;
 
@@ -54,6 +56,7 @@ class Checkpoint {
   };
   std::string file_;
   nlohmann::json state_;
+  std::uint32_t check_ = 0;
   std::vector<Blob> blobs_;
 };
 

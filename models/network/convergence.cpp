@@ -12,8 +12,8 @@
 
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
-#include "models/network/checkpoint.hpp"
 #include "models/network/stop_request.hpp"
+#include "models/network/training_checkpoint.hpp"
 #include "models/ranks.hpp"
 
 namespace assay {
@@ -32,12 +32,6 @@ std::int64_t steps_of(const Batches& training, std::int64_t passes) {
   return training.steps() / passes;
 }
 
-std::string architecture(const Trainer& trainer) {
-  const TrainerSettings& of = trainer.settings();
-  return fmt::format("resnet {} {} {}", to_descriptor(of.shape), name(of.precision),
-                     name(of.learning.rule));
-}
-
 class Training {
  public:
   Training(Trainer& trainer, Evaluator& evaluator, Batches& training, Batches& validation,
@@ -51,22 +45,25 @@ class Training {
         passes_(trainer.settings().accumulate),
         steps_(steps_of(training, passes_)),
         schedule_({settings.rate, settings.warmup_epochs * steps_, settings.epochs * steps_, steps_,
-                   settings.decay}) {
+                   settings.decay}),
+        checkpoint_(trainer, training, ranks, settings) {
     made_.found.passed = true;
   }
 
   Convergence run() {
+    if (!settings_.restart) checkpoint_.expect_usable();
     trainer_.initialise();
+    PipelineState from;
+    if (settings_.restart) from = restored();
     start_ = Clock::now();
     start_unix_s_ =
         std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-    PipelineState from;
-    if (settings_.restart) from = read_checkpoint();
     training_.start(from);
     if (!settings_.checkpoint.empty()) stop_.emplace();
     while (epoch_ < settings_.epochs && !made_.reached) {
       one_epoch();
       if (!settings_.checkpoint.empty()) write();
+      stop_if_asked();
     }
     if (made_.epochs.empty()) {  // nothing was left to learn
       EpochResult none;
@@ -85,20 +82,26 @@ class Training {
     const std::int64_t first = step_;
     std::mt19937_64 random(trainer_.settings().seed + static_cast<std::uint64_t>(epoch_) + 1);
     auto checked = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(steps_));
-    std::int64_t plain_steps = 0;
+    const std::int64_t counted_later = untimed_;
+    std::int64_t timed = 0;  // steps without checks
     const double begun = elapsed();
     EpochResult result;
     result.started_unix_s = unix_now();
     while (step_ < steps_) {
       const bool check = step_ == checked;
+      if (check && timed == 0 && step_ + 1 == steps_) {
+        rehearse();
+        ++timed;
+      }
       losses_ += one_step(check, random());
-      plain_steps += check ? 0 : 1;
+      ++(check ? untimed_ : timed);
       // A step that was skipped says nothing: the next one is checked.
       if (check && overflowed_) ++checked;
       ++step_;
       stop_if_diverged();
       if (step_ < steps_) stop_if_asked();
     }
+    const std::int64_t made = steps_ - first;
     if (training_.steps() % passes_ != 0) {
       PipelineState next = training_.state();
       next.epoch = static_cast<std::uint64_t>(epoch_) + 1;
@@ -106,12 +109,10 @@ class Training {
       training_.start(next);
     }
     // A checked step counts as long as the others took in the mean.
-    const std::int64_t made = steps_ - first;
-    if (plain_steps > 0)
-      not_counted_ -= (elapsed() - begun) * static_cast<double>(made - plain_steps) /
-                      static_cast<double>(plain_steps);
+    const double step_seconds = (elapsed() - begun) / static_cast<double>(timed);
+    not_counted_ -= step_seconds * static_cast<double>(made + counted_later - timed);
+    untimed_ = 0;
     double losses = losses_;
-    const double seconds = elapsed() - begun;
     result.trained_unix_s = unix_now();
     losses_ = 0;
     step_ = 0;
@@ -119,7 +120,7 @@ class Training {
     RankCalls(ranks_).sum(std::span(&losses, 1));
     result.training_loss = losses / static_cast<double>(steps_ * ranks_.size());
     result.images_per_s =
-        static_cast<double>(made * passes_ * trainer_.settings().batch * ranks_.size()) / seconds;
+        static_cast<double>(passes_ * trainer_.settings().batch * ranks_.size()) / step_seconds;
     if (!std::isfinite(result.training_loss))
       throw Diverged(fmt::format(
           "training diverged: the loss is {} in epoch {}. Use a smaller learning rate, or a longer "
@@ -130,6 +131,22 @@ class Training {
     result.seconds = elapsed();
     result.ended_unix_s = result.trained_unix_s;
     tell(result);
+  }
+
+  /// The next step without checks, for its time alone: it is then made again from the same state.
+  /// So the only step of an epoch can be checked.
+  void rehearse() {
+    double before = elapsed();
+    Trainer::State state;
+    trainer_.save(state);
+    const PipelineState data = training_.state();
+    not_counted_ += elapsed() - before;
+    one_step(false, 0);
+    before = elapsed();
+    trainer_.exchange(state);
+    training_.start(data);
+    --made_.steps;
+    not_counted_ += elapsed() - before;
   }
 
   void validate(EpochResult result, std::uint64_t seed) {
@@ -153,8 +170,10 @@ class Training {
   void tell(const EpochResult& result) {
     made_.epochs.push_back(result);
     if (!settings_.progress) return;
-    std::string text = fmt::format("epoch {}: loss {:.4f}, {:.1f} images/s", result.epoch,
-                                   result.training_loss, result.images_per_s);
+    std::string text = result.trained()
+                           ? fmt::format("epoch {}: loss {:.4f}, {:.1f} images/s", result.epoch,
+                                         result.training_loss, result.images_per_s)
+                           : fmt::format("epoch {}: nothing was left to train", result.epoch);
     if (const auto& found = result.evaluation)
       text +=
           fmt::format("; validation: loss {:.4f}, accuracy {:.4f}", found->loss, found->accuracy);
@@ -163,6 +182,7 @@ class Training {
 
   /// The step's loss on this rank.
   double one_step(bool checked, std::uint64_t seed) {
+    const double before = elapsed();
     const auto load_next = [this] {
       const auto start = Clock::now();
       const Batch& batch = next_of(training_, ranks_);
@@ -177,7 +197,6 @@ class Training {
       trainer_.step(rate, nullptr, load_next);
       return trainer_.loss();
     }
-    const double before = elapsed();
     StepCheck check = random_check(trainer_.graph(), nodes_of_check, seed);
     trainer_.step(rate, &check, load_next);
     overflowed_ = trainer_.overflowed();
@@ -210,95 +229,42 @@ class Training {
                     scale.state().skipped_in_row, step_, epoch_ + 1, scale.scale()));
   }
 
-  /// Ranks end together: one that was asked to is enough.
+  /// Ranks end together: one that was asked to is enough. Whole epochs are in the checkpoint
+  /// already.
   void stop_if_asked() {
     if (!stop_) return;
     double asked = stop_->asked() ? 1 : 0;
     ranks_.allreduce_max(std::span(&asked, 1));
     if (asked == 0) return;
-    write();
+    if (step_ > 0) write();
+    const std::string when = step_ > 0 ? fmt::format("step {} of epoch {}", step_, epoch_ + 1)
+                                       : fmt::format("epoch {}", epoch_);
     if (settings_.progress)
-      settings_.progress(fmt::format(
-          "stopped by SIGTERM after step {} of epoch {}, which {} has: continue with --restart yes",
-          step_, epoch_ + 1, settings_.checkpoint.string()));
+      settings_.progress(
+          fmt::format("stopped by SIGTERM after {}, which {} has: continue with --restart yes",
+                      when, settings_.checkpoint.string()));
     stop_.reset();
     std::raise(SIGTERM);
   }
 
   void write() {
     const double before = elapsed();
-    Trainer::State state;
-    trainer_.save(state);
-    // Validation takes the mean of the ranks' averages, which those of their mean have, too.
-    RankCalls(ranks_).sum(state.running);
-    for (double& value : state.running) value /= ranks_.size();
-    double losses = losses_;
-    RankCalls(ranks_).sum(std::span(&losses, 1));
-    std::vector<CheckpointBlob> blobs;
-    for (std::size_t i = 0; i < state.values.size(); ++i)
-      blobs.push_back({fmt::format("value {}", i), state.values[i]});
-    blobs.push_back({"running statistics", std::as_bytes(std::span(state.running))});
-    if (ranks_.rank() == 0) {
-      const CheckpointCost cost = write_checkpoint(
-          settings_.checkpoint, architecture(trainer_),
-          {{"epochs", epoch_},
-           {"step", step_},
-           {"ranks", ranks_.size()},
-           {"accumulate", passes_},
-           {"lag", trainer_.settings().lag},
-           {"waiting_scale", state.waiting_scale},
-           {"losses", losses / ranks_.size()},
-           {"seconds", before},
-           {"bad_samples", training_.state().bad_samples},
-           {"seed", trainer_.settings().seed},
-           {"loss_scale",
-            {state.loss_scale.scale, state.loss_scale.good_steps, state.loss_scale.steps,
-             state.loss_scale.skipped, state.loss_scale.skipped_in_row}}},
-          blobs);
-      made_.checkpoint_seconds = cost.seconds;
-      made_.checkpoint_bytes = cost.bytes;
-    }
-    ranks_.barrier();
+    const CheckpointCost cost = checkpoint_.write(
+        {epoch_, step_, losses_, before, untimed_, training_.state().bad_samples});
+    made_.checkpoint_seconds = cost.seconds;
+    made_.checkpoint_bytes = cost.bytes;
     not_counted_ += elapsed() - before;
   }
 
-  PipelineState read_checkpoint() {
-    const Checkpoint from(settings_.checkpoint, architecture(trainer_));
-    Trainer::State state;
-    PipelineState data;
-    try {
-      const nlohmann::json& of = from.state();
-      expect(of, "seed", static_cast<std::int64_t>(trainer_.settings().seed));
-      expect(of, "ranks", ranks_.size());
-      expect(of, "accumulate", passes_);
-      expect(of, "lag", trainer_.settings().lag);
-      trainer_.save(state);  // for the sizes
-      state.waiting_scale = of.at("waiting_scale").get<double>();
-      epoch_ = of.at("epochs").get<std::int64_t>();
-      step_ = of.at("step").get<std::int64_t>();
-      losses_ = of.at("losses").get<double>();
-      not_counted_ = -of.at("seconds").get<double>();
-      data = {static_cast<std::uint64_t>(epoch_), step_ * passes_,
-              of.at("bad_samples").get<std::vector<std::int64_t>>()};
-      const nlohmann::json& scale = of.at("loss_scale");
-      state.loss_scale = {scale.at(0).get<double>(), scale.at(1).get<std::int64_t>(),
-                          scale.at(2).get<std::int64_t>(), scale.at(3).get<std::int64_t>(),
-                          scale.at(4).get<std::int64_t>()};
-    } catch (const nlohmann::json::exception& error) {
-      throw InputError(fmt::format("{}: its state cannot be used ({})",
-                                   settings_.checkpoint.string(), error.what()));
-    }
-    for (std::size_t i = 0; i < state.values.size(); ++i)
-      from.copy(fmt::format("value {}", i), state.values[i]);
-    from.copy("running statistics", std::as_writable_bytes(std::span(state.running)));
-    trainer_.exchange(state);
-    return data;
-  }
-
-  void expect(const nlohmann::json& state, const char* name, std::int64_t value) const {
-    if (const auto its = state.at(name).get<std::int64_t>(); its != value)
-      throw InputError(fmt::format("{}: its {} is {}, here {}. Continue with the same.",
-                                   settings_.checkpoint.string(), name, its, value));
+  /// Where the training was when the checkpoint was written.
+  PipelineState restored() {
+    const TrainingProgress from = checkpoint_.read();
+    epoch_ = from.epoch;
+    step_ = from.step;
+    losses_ = from.losses;
+    untimed_ = from.untimed;
+    not_counted_ = -from.seconds;
+    return {static_cast<std::uint64_t>(epoch_), step_ * passes_, from.bad_samples};
   }
 
   Trainer& trainer_;
@@ -309,6 +275,7 @@ class Training {
   std::int64_t passes_;  ///< of a step
   std::int64_t steps_;   ///< of an epoch
   Schedule schedule_;
+  TrainingCheckpoint checkpoint_;
   Convergence made_;
   std::optional<StopRequest> stop_;
   std::int64_t epoch_ = 0, step_ = 0;  ///< whole epochs, and steps of the next one, that were made
@@ -317,6 +284,7 @@ class Training {
   double start_unix_s_ = 0;
   bool overflowed_ = false;  ///< the checked step, whose checks say nothing then
   double not_counted_ = 0;
+  std::int64_t untimed_ = 0;  ///< checked steps of this epoch that are not yet counted as others
 };
 
 }  // namespace

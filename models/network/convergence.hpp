@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +24,8 @@ struct ConvergenceSettings {
   std::int64_t warmup_epochs = 0;
   std::int64_t validate_every = 1;  ///< in epochs; the last epoch is always validated
   Decay decay;
+  /// Further settings, by the names of options, that must be the same when a training continues.
+  std::map<std::string, std::string> same_settings{};
   /// File of the checkpoint; empty: none. It is written after every epoch, and after SIGTERM,
   /// before the signal ends the process.
   std::filesystem::path checkpoint;
@@ -66,7 +69,8 @@ class Diverged : public CaseError {
 /// Trains from initial parameters, or from the checkpoint, until a validation reaches the target or
 /// all epochs are done. Collective. Throws Diverged if a loss is not finite, if gradients are not
 /// finite and the loss scale cannot be the reason, or if the loss scale has skipped too many steps
-/// in a row (LossScale::stuck). InputError for a damaged checkpoint, or one of another network.
+/// in a row (LossScale::stuck). InputError as TrainingCheckpoint: a checkpoint that is damaged or
+/// of another training, a file that would be lost.
 Convergence train(Trainer& trainer, Evaluator& evaluator, Batches& training, Batches& validation,
                   Communicator& ranks, const ConvergenceSettings& settings);
 

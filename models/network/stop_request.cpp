@@ -17,7 +17,10 @@ StopRequest::StopRequest() {
   sigaction(SIGTERM, &action, &before_);
 }
 
-StopRequest::~StopRequest() { sigaction(SIGTERM, &before_, nullptr); }
+StopRequest::~StopRequest() {
+  sigaction(SIGTERM, &before_, nullptr);
+  if (asked()) std::raise(SIGTERM);
+}
 
 bool StopRequest::asked() const { return was_asked != 0; }
 

@@ -10,7 +10,7 @@ namespace assay {
 class StopRequest {
  public:
   StopRequest();
-  /// Restores the previous action of SIGTERM.
+  /// Restores the previous action of SIGTERM, and raises it if there was a request.
   ~StopRequest();
   StopRequest(const StopRequest&) = delete;
   StopRequest& operator=(const StopRequest&) = delete;

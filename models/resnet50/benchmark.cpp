@@ -85,6 +85,10 @@ ConvergenceSettings convergence_of(const Settings& settings) {
   to.decay = parse_decay("--schedule", settings.at("schedule"));
   if (settings.at("checkpoint") != "none") to.checkpoint = settings.at("checkpoint");
   to.restart = settings.at("restart") == "yes";
+  // The row of a continued training is evidence for its steps, and has the time of all of them.
+  std::vector<std::string> same = step_parameters(resnet50::dimensions());
+  same.insert(same.end(), {"augment", "label_base"});
+  for (const std::string& name : same) to.same_settings[name] = settings.at(name);
   return to;
 }
 

@@ -11,6 +11,7 @@
 #include "models/network/memory_use.hpp"
 #include "models/network/parity.hpp"
 #include "models/network/step_numbers.hpp"
+#include "models/network/training_checkpoint.hpp"
 #include "models/resnet50/checked_steps.hpp"
 
 namespace assay {
@@ -43,6 +44,8 @@ class TrainingWorkload final : public Workload {
     seconds_ = {{"create", run.create_seconds}, {"allocate", allocate_seconds}};
     resident_ = is_resident(run.data.data);
     open_data();
+    if (run.convergence.epochs > 0)
+      TrainingCheckpoint(*trainer_, *training_, ranks_, run_.convergence).expect_usable();
     const auto start = Clock::now();
     trainer_->prepare();
     seconds_["choose_backends"] = seconds_since(start);

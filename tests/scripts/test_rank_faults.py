@@ -210,6 +210,19 @@ class FaultsOfInput(RunTest):
         self.ranks(*table, code=0)
 
 
+    def test_a_checkpoint(self):
+        train = [BIN / "assay-resnet50", "--problem", "d18w4s32c5", "--batch", 8, "--threads", 1, "--steps", 1, "--data", "learnable:n32v10",
+                 "--epochs", 3, "--target", 0, "--checkpoint", "kept"]
+        mine, other = (folder / "kept" for folder in self.folders)
+        self.ranks(*train, code=0)
+        self.assertFalse(other.exists())
+        self.assertIn("rank 1: kept", self.ranks(*train, "--restart", "yes", code=2))
+        shutil.copy(mine, other)
+        self.ranks(*train, "--restart", "yes", code=0)
+        self.assertNotEqual(mine.read_bytes(), other.read_bytes())  # of one epoch more
+        self.assertIn("rank 1 reads another checkpoint", self.ranks(*train, "--restart", "yes", code=2))
+
+
 class Sizes(RunTest):
     """Sizes that are refused, and those that are not, on three ranks."""
 

@@ -298,7 +298,14 @@ class Resnet(RunTest):
         file.write_bytes(whole)
         self.assertIn("d18w8s32c5", self.refused(*words, "--restart", "yes", "--problem", "d18w4s32c5"))
         self.assertEqual(file.read_bytes(), whole)
+        self.assertIn("its batch is 32, here 16", self.refused(*words, "--restart", "yes", "--batch", 16))
+        self.assertIn("would be overwritten", self.refused(*words, "--rate", 0.2))
+        self.assertEqual(file.read_bytes(), whole)
         self.refused(*words, "--restart", "yes", "--checkpoint", self.folder / "none-there")
+        result = (self.folder / "row.json").read_bytes()
+        self.assertIn("--restart yes", self.refused(*words, "--checkpoint", self.folder / "row.json"))
+        self.assertEqual((self.folder / "row.json").read_bytes(), result)
+        self.refused(*words, "--checkpoint", file / "in-a-file")
 
     def test_files(self):
         images = self.images()

@@ -88,6 +88,11 @@ TEST(Checkpoint, IsReadAsItWasWritten) {
     EXPECT_EQ(read(file), Training(step));
     EXPECT_EQ(files_in(file.parent_path()), 1u);
   }
+  const std::uint32_t before = Checkpoint(file, architecture).check();
+  Training(4).write(file);
+  EXPECT_EQ(Checkpoint(file, architecture).check(), before);
+  Training(3).write(file);
+  EXPECT_NE(Checkpoint(file, architecture).check(), before);
   write_checkpoint(file, architecture, {}, {});
   EXPECT_TRUE(Checkpoint(file, architecture).state().is_null());
 }
@@ -104,7 +109,7 @@ TEST(Checkpoint, TheFormatIsThatOfTheHeader) {
   const auto length = static_cast<unsigned char>(content[8]);
   const json header = json::parse(content.substr(20, length));
   EXPECT_EQ(20u + length + digits.size(), content.size());
-  EXPECT_EQ(header.at("format"), 2);
+  EXPECT_EQ(header.at("format"), 3);
   EXPECT_EQ(header.at("architecture"), "net");
   EXPECT_EQ(header.at("state"), (json{{"step", 7}}));
   EXPECT_EQ(header.at("blobs"),  // the check value of the polynomial
@@ -116,8 +121,8 @@ TEST(Checkpoint, AnEarlierFormatIsNamed) {
   const Folder folder;
   Training(3).write(folder.path() / "run.ckpt");
   std::string content = content_of(folder.path() / "run.ckpt");
-  const std::string now = R"("format":2)";
-  content.replace(content.find(now), now.size(), R"("format":1)");
+  const std::string now = R"("format":3)";
+  content.replace(content.find(now), now.size(), R"("format":2)");
   std::size_t length = 0;
   for (std::size_t i = 8; i-- > 0;)
     length = length << 8 | static_cast<unsigned char>(content[8 + i]);
@@ -126,7 +131,7 @@ TEST(Checkpoint, AnEarlierFormatIsNamed) {
       crc32c({reinterpret_cast<const std::uint8_t*>(checked.data()), checked.size()});
   for (std::size_t i = 0; i < 4; ++i) content[16 + i] = static_cast<char>(check >> (8 * i) & 0xFF);
   EXPECT_SAYS(refusal(folder.put("earlier.ckpt", content)),
-              "its format is 1, this program reads 2). Use the program that has written it.");
+              "its format is 2, this program reads 3). Use the program that has written it.");
 }
 
 TEST(Checkpoint, DamageOfAnyByteIsFound) {

@@ -1,0 +1,210 @@
+#include "models/network/training_checkpoint.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "core/base/error.hpp"
+#include "core/result/schema.hpp"
+#include "models/ranks.hpp"
+
+namespace assay {
+namespace {
+
+using nlohmann::json;
+
+std::string architecture(const Trainer& trainer) {
+  const TrainerSettings& of = trainer.settings();
+  return fmt::format("resnet {} {} {}", to_descriptor(of.shape), name(of.precision),
+                     name(of.learning.rule));
+}
+
+/// By the names of the options.
+json decisive(const Trainer& trainer, const Batches& training, const Communicator& ranks,
+              const ConvergenceSettings& settings) {
+  const TrainerSettings& of = trainer.settings();
+  json all = {{"seed", of.seed},
+              {"ranks", ranks.size()},
+              {"batch", of.batch},
+              {"accumulate", of.accumulate},
+              {"lag", of.lag},
+              {"emulate", of.executor.wide_products ? std::string(name(of.precision)) : "none"},
+              {"loss_scale", to_text(of.loss_scale)},
+              {"momentum", of.learning.momentum},
+              {"weight_decay", of.learning.weight_decay},
+              {"trust_coefficient", of.learning.coefficient},
+              {"smoothing", of.learning.smoothing},
+              {"data", training.canonical()},
+              {"rate", settings.rate},
+              {"warmup", settings.warmup_epochs},
+              {"schedule", to_text(settings.decay)}};
+  // Other schedules do not depend on the end of the training.
+  if (settings.decay.kind == Decay::Kind::cosine || settings.decay.kind == Decay::Kind::polynomial)
+    all["epochs"] = settings.epochs;
+  for (const auto& [name, value] : settings.same_settings) all[name] = value;
+  return all;
+}
+
+std::string text_of(const json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+/// What the state of a checkpoint has beside TrainingProgress.
+struct Stored {
+  TrainingProgress progress;
+  LossScaleState loss_scale;
+  double waiting_scale = 0;
+};
+
+Stored stored_in(const json& state, const Communicator& ranks) {
+  Stored found;
+  TrainingProgress& progress = found.progress;
+  progress.epoch = state.at("epochs").get<std::int64_t>();
+  progress.step = state.at("step").get<std::int64_t>();
+  progress.losses = state.at("losses").get<double>();
+  progress.seconds = state.at("seconds").get<double>();
+  progress.untimed = state.at("untimed").get<std::int64_t>();
+  progress.bad_samples = state.at("bad_samples")
+                             .at(static_cast<std::size_t>(ranks.rank()))
+                             .get<std::vector<std::int64_t>>();
+  const json& scale = state.at("loss_scale");
+  found.loss_scale = {scale.at(0).get<double>(), scale.at(1).get<std::int64_t>(),
+                      scale.at(2).get<std::int64_t>(), scale.at(3).get<std::int64_t>(),
+                      scale.at(4).get<std::int64_t>()};
+  found.waiting_scale = state.at("waiting_scale").get<double>();
+  return found;
+}
+
+}  // namespace
+
+TrainingCheckpoint::TrainingCheckpoint(Trainer& trainer, const Batches& training,
+                                       Communicator& ranks, const ConvergenceSettings& settings)
+    : trainer_(trainer),
+      ranks_(ranks),
+      settings_(settings),
+      steps_(training.steps() / trainer.settings().accumulate),
+      architecture_(architecture(trainer)),
+      decisive_(decisive(trainer, training, ranks, settings)) {}
+
+Checkpoint TrainingCheckpoint::open() const {
+  Checkpoint from(settings_.checkpoint, architecture_);
+  const std::string file = settings_.checkpoint.string();
+  try {
+    const json& its = from.state().at("settings");
+    for (const auto& [name, value] : decisive_.items())
+      if (its.contains(name) && its.at(name) != value)
+        throw InputError(fmt::format("{}: its {} is {}, here {}. Continue with the same.", file,
+                                     name, text_of(its.at(name)), text_of(value)));
+    if (its != decisive_)
+      throw InputError(fmt::format("{}: its settings are {}, here {}. Continue with the same.",
+                                   file, its.dump(), decisive_.dump()));
+    const TrainingProgress made = stored_in(from.state(), ranks_).progress;
+    if (made.epoch < 0 || made.step < 0 || made.step >= steps_)
+      throw InputError(fmt::format(
+          "{}: it was made after step {} of epoch {}, but epochs have {} steps. Start anew.", file,
+          made.step, made.epoch + 1, steps_));
+    if (made.epoch + (made.step > 0 ? 1 : 0) > settings_.epochs)
+      throw InputError(
+          fmt::format("{}: it was made after step {} of epoch {}, beyond --epochs {}. Give more.",
+                      file, made.step, made.epoch + 1, settings_.epochs));
+  } catch (const json::exception& error) {
+    throw InputError(fmt::format("{}: its state cannot be used ({})", file, error.what()));
+  }
+  return from;
+}
+
+void TrainingCheckpoint::expect_new() const {
+  // Nothing is lost where a device or a pipe is written.
+  std::error_code missing;
+  if (!std::filesystem::is_regular_file(settings_.checkpoint, missing)) return;
+  try {
+    open();
+  } catch (const InputError& error) {
+    throw InputError(
+        fmt::format("{}: it is there already and would be overwritten, but is no checkpoint of "
+                    "this training ({}). Name another file, or continue with --restart yes and "
+                    "the options of its run.",
+                    settings_.checkpoint.string(), error.what()));
+  }
+}
+
+void TrainingCheckpoint::expect_usable() const {
+  if (settings_.checkpoint.empty()) return;
+  if (settings_.restart) open_on_all();
+  throw_on_all(ranks_, [&] {
+    if (ranks_.rank() != 0) return;
+    if (!settings_.restart) expect_new();
+    check_writable(settings_.checkpoint);
+  });
+}
+
+CheckpointCost TrainingCheckpoint::write(const TrainingProgress& progress) const {
+  Trainer::State state;
+  trainer_.save(state);
+  // Validation takes the mean of the ranks' averages, which those of their mean have, too.
+  RankCalls(ranks_).sum(state.running);
+  for (double& value : state.running) value /= ranks_.size();
+  double losses = progress.losses;
+  RankCalls(ranks_).sum(std::span(&losses, 1));
+  json bad_samples = json::array();
+  for (const std::string& of_rank : ranks_.allgather(json(progress.bad_samples).dump()))
+    bad_samples.push_back(json::parse(of_rank));
+  std::vector<CheckpointBlob> blobs;
+  for (std::size_t i = 0; i < state.values.size(); ++i)
+    blobs.push_back({fmt::format("value {}", i), state.values[i]});
+  blobs.push_back({"running statistics", std::as_bytes(std::span(state.running))});
+  const json kept = {{"settings", decisive_},
+                     {"epochs", progress.epoch},
+                     {"step", progress.step},
+                     {"losses", losses / ranks_.size()},
+                     {"seconds", progress.seconds},
+                     {"untimed", progress.untimed},
+                     {"bad_samples", bad_samples},
+                     {"waiting_scale", state.waiting_scale},
+                     {"loss_scale",
+                      {state.loss_scale.scale, state.loss_scale.good_steps, state.loss_scale.steps,
+                       state.loss_scale.skipped, state.loss_scale.skipped_in_row}}};
+  CheckpointCost cost;
+  std::string fault;  // of rank 0, for which the others would wait
+  try {
+    if (ranks_.rank() == 0)
+      cost = write_checkpoint(settings_.checkpoint, architecture_, kept, blobs);
+  } catch (const CaseError& error) {
+    fault = error.what();
+  }
+  fault = ranks_.allgather(fault).front();
+  if (!fault.empty()) throw CaseError(fault);
+  return cost;
+}
+
+Checkpoint TrainingCheckpoint::open_on_all() const {
+  std::optional<Checkpoint> from;
+  throw_on_all(ranks_, [&] { from.emplace(open()); });
+  const std::vector<std::string> checks = ranks_.allgather(std::to_string(from->check()));
+  for (std::size_t rank = 1; rank < checks.size(); ++rank)
+    if (checks[rank] != checks.front())
+      throw InputError(
+          fmt::format("{}: rank {} reads another checkpoint than rank 0. Name a file that all "
+                      "ranks share, or copy rank 0's to all nodes.",
+                      settings_.checkpoint.string(), rank));
+  return std::move(*from);
+}
+
+TrainingProgress TrainingCheckpoint::read() const {
+  const Checkpoint from = open_on_all();
+  const Stored found = stored_in(from.state(), ranks_);
+  Trainer::State state;
+  trainer_.save(state);  // for the sizes
+  for (std::size_t i = 0; i < state.values.size(); ++i)
+    from.copy(fmt::format("value {}", i), state.values[i]);
+  from.copy("running statistics", std::as_writable_bytes(std::span(state.running)));
+  state.waiting_scale = found.waiting_scale;
+  state.loss_scale = found.loss_scale;
+  trainer_.exchange(state);
+  return found.progress;
+}
+
+}  // namespace assay

@@ -1,0 +1,54 @@
+#pragma once
+// A small training to an accuracy, for tests.
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "models/network/convergence.hpp"
+#include "models/network/parameters.hpp"
+#include "trainers.hpp"
+
+namespace assay::network_test {
+
+struct Session {
+  std::unique_ptr<Communicator> ranks = serial_communicator();
+  std::unique_ptr<Trainer> trainer;
+  std::unique_ptr<Evaluator> evaluator;
+  std::unique_ptr<Batches> training, validation;
+  ConvergenceSettings settings;
+
+  explicit Session(std::uint64_t seed, std::int64_t width = 8, std::int64_t images = 320,
+                   Precision precision = Precision::fp32, const char* scale = "none",
+                   std::int64_t accumulate = 1, bool emulated = false, std::int64_t lag = 0,
+                   std::int64_t batch = 32) {
+    TrainerSettings of = network_test::small_settings("native");
+    of.shape.width = width;
+    of.batch = batch;
+    of.accumulate = accumulate;
+    of.lag = lag;
+    of.precision = precision;
+    of.loss_scale = parse_loss_scale("--loss-scale", scale);
+    of.executor.threads = 1;
+    of.executor.wide_products = emulated;
+    of.seed = seed;
+    trainer = made(of, *ranks);
+    auto found = Evaluator::make(*trainer, plugins(), *ranks);
+    evaluator = std::move(std::get<std::unique_ptr<Evaluator>>(found));
+    const auto learnable = std::make_shared<const LearnableImages>(LearnableSettings{10, 32, seed});
+    training = learnable_batches(learnable, images, {batch, 0, 1, true, seed});
+    validation = learnable_batches(learnable, 300, {batch, 0, 1, false, seed});
+    settings.epochs = 2;
+    settings.rate = 0.1;
+    settings.decay.kind = Decay::Kind::cosine;
+  }
+  Convergence train() {
+    return assay::train(*trainer, *evaluator, *training, *validation, *ranks, settings);
+  }
+  std::vector<double> weights() {
+    return read_values(trainer->executor(), trainer->graph().weights);
+  }
+};
+
+}  // namespace assay::network_test

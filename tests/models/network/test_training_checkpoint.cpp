@@ -1,0 +1,308 @@
+// What a checkpoint of a training keeps, and for which training it is.
+
+#include "models/network/training_checkpoint.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <iostream>
+
+#include "core/base/error.hpp"
+#include "session.hpp"
+#include "tests/core/result_fixture.hpp"
+#include "tests/core/thread_communicator.hpp"
+
+namespace assay {
+namespace {
+
+using network_test::Session;
+
+TEST(TrainingCheckpoint, ARestartEqualsTheUninterruptedRun) {
+  const auto file =
+      std::filesystem::temp_directory_path() / ("assay_restart_" + std::to_string(getpid()));
+  Session whole(3), first(3), second(3), other(4, 16);
+  whole.settings.epochs = 2;
+  whole.train();
+  // One epoch of two, as if it had been stopped then: the schedule is that of two.
+  first.settings.epochs = 2;
+  first.settings.target = 0;  // ends after the first epoch
+  first.settings.checkpoint = file;
+  EXPECT_EQ(first.train().epochs.size(), 1U);
+  EXPECT_NE(first.weights(), whole.weights());
+  second.settings = whole.settings;
+  second.settings.checkpoint = file;
+  second.settings.restart = true;
+  const Convergence made = second.train();
+  EXPECT_EQ(made.epochs.size(), 1U);
+  EXPECT_EQ(made.epochs.front().epoch, 2);
+  EXPECT_EQ(second.weights(), whole.weights());
+  EXPECT_EQ(second.trainer->running_statistics(), whole.trainer->running_statistics());
+  EXPECT_GT(made.checkpoint_bytes, 1000);
+  // Another network.
+  other.settings.checkpoint = file;
+  other.settings.restart = true;
+  EXPECT_THROW(other.train(), InputError);
+  std::filesystem::remove(file);
+}
+
+/// What is said when `run` continues from `file`.
+std::string refusal(Session run, const std::filesystem::path& file, bool restart = true) {
+  run.settings.checkpoint = file;
+  run.settings.restart = restart;
+  return fixture::message_of([&] { run.train(); });
+}
+
+/// Of a training that would make other steps.
+TEST(TrainingCheckpoint, ACheckpointOfAnotherTrainingIsRefused) {
+  const auto file =
+      std::filesystem::temp_directory_path() / ("assay_other_" + std::to_string(getpid()));
+  Session first(3, 8, 64);
+  first.settings.target = 0;
+  first.settings.checkpoint = file;
+  first.train();
+  const auto changed = [](const auto& change) {
+    Session run(3, 8, 64);
+    change(run.settings);
+    return run;
+  };
+  EXPECT_SAYS(refusal(Session(3, 8, 64, Precision::fp32, "none", 1, false, 0, 16), file),
+              "its batch is 32, here 16. Continue with the same.");
+  EXPECT_SAYS(refusal(Session(3, 8, 96), file), "its data is learnable:c10s32seed3n64, here ");
+  EXPECT_SAYS(refusal(changed([](auto& of) { of.rate = 0.2; }), file), "its rate is 0.1, here 0.2");
+  EXPECT_SAYS(refusal(changed([](auto& of) { of.epochs = 3; }), file), "its epochs is 2, here 3");
+  EXPECT_SAYS(refusal(changed([](auto& of) { of.decay.kind = Decay::Kind::constant; }), file),
+              "its schedule is cosine, here constant");
+  EXPECT_SAYS(refusal(changed([](auto& of) { of.warmup_epochs = 1; }), file), "its warmup is 0");
+  EXPECT_SAYS(refusal(changed([](auto& of) {
+                        of.same_settings = {{"augment", "none"}};
+                      }),
+                      file),
+              "its settings are ");
+  // Nor is it lost to a training that begins.
+  EXPECT_SAYS(refusal(changed([](auto& of) { of.rate = 0.2; }), file, false),
+              "it is there already and would be overwritten");
+  EXPECT_EQ(refusal(changed([](auto& of) { of.target = 0; }), file, false), "accepted");
+  EXPECT_EQ(refusal(changed([](auto&) {}), file), "accepted");
+  std::filesystem::remove(file);
+}
+
+TEST(TrainingCheckpoint, AFileThatIsNoCheckpointIsNotOverwritten) {
+  const fixture::Folder folder;
+  const auto file = folder.put("result.json", "{\"rows\": [1, 2, 3, 4]}");
+  const std::string said = refusal(Session(3, 8, 32), file, false);
+  EXPECT_SAYS(said, "is no checkpoint of this training");
+  EXPECT_SAYS(said, "Name another file, or continue with --restart yes");
+  EXPECT_EQ(std::filesystem::file_size(file), 22U);
+  EXPECT_SAYS(refusal(Session(3, 8, 32), file / "x", false), "cannot be written");
+}
+
+/// Each rank continues with the bad samples that it knows, and all from the same file.
+TEST(TrainingCheckpoint, IsOfAllRanks) {
+  const fixture::Folder folder;
+  network_test::plugins();
+  testing_fakes::on_threads(2, [&](Communicator& ranks) {
+    const bool first = ranks.rank() == 0;
+    const auto trainer = network_test::made(network_test::small_settings("native"), ranks);
+    const auto learnable = std::make_shared<const LearnableImages>(LearnableSettings{10, 32, 1});
+    const auto training = learnable_batches(learnable, 40, {4, ranks.rank(), 2, true, 1});
+    ConvergenceSettings settings;
+    settings.epochs = 9;
+    settings.checkpoint = folder.path() / "kept";
+    settings.restart = true;
+    const TrainingCheckpoint kept(*trainer, *training, ranks, settings);
+    const std::vector<std::int64_t> bad = {first ? 3 : 5, 7};
+    kept.write({2, 1, first ? 1.0 : 2.0, 12.5, 1, bad});
+    const TrainingProgress found = kept.read();
+    EXPECT_EQ(found.epoch, 2);
+    EXPECT_EQ(found.step, 1);
+    EXPECT_EQ(found.losses, 1.5);
+    EXPECT_EQ(found.seconds, 12.5);
+    EXPECT_EQ(found.untimed, 1);
+    EXPECT_EQ(found.bad_samples, bad);
+    if (!first) settings.checkpoint = folder.path() / "another";
+    EXPECT_SAYS(fixture::message_of([&] { kept.read(); }), "rank 1: ");
+    if (!first) std::filesystem::copy_file(folder.path() / "kept", folder.path() / "another");
+    ranks.barrier();
+    settings.checkpoint = folder.path() / "kept";
+    kept.write({3, 0, 0, 15, 0, {}});
+    if (!first) settings.checkpoint = folder.path() / "another";
+    EXPECT_SAYS(fixture::message_of([&] { kept.expect_usable(); }),
+                "rank 1 reads another checkpoint than rank 0");
+  });
+}
+
+/// Of ten batches of an epoch nine are used, in three steps; the next epoch begins with its own.
+TEST(TrainingCheckpoint, AccumulatesBatches) {
+  const auto file =
+      std::filesystem::temp_directory_path() / ("assay_accumulate_" + std::to_string(getpid()));
+  const auto session = [](std::int64_t accumulate) {
+    return Session(3, 8, 320, Precision::fp32, "none", accumulate);
+  };
+  Session whole = session(3), first = session(3), second = session(3), other = session(1),
+          much = session(11);
+  whole.settings.epochs = 2;
+  const Convergence made = whole.train();
+  EXPECT_TRUE(made.found.passed) << made.found.reason;
+  EXPECT_EQ(made.steps, 6);
+  EXPECT_LT(made.epochs[1].training_loss, made.epochs[0].training_loss);
+  first.settings.epochs = 2;
+  first.settings.target = 0;
+  first.settings.checkpoint = file;
+  EXPECT_EQ(first.train().epochs.size(), 1U);
+  second.settings = whole.settings;
+  second.settings.checkpoint = file;
+  second.settings.restart = true;
+  second.train();
+  EXPECT_EQ(second.weights(), whole.weights());
+  EXPECT_EQ(second.trainer->running_statistics(), whole.trainer->running_statistics());
+  other.settings = second.settings;
+  EXPECT_THROW(other.train(), InputError);
+  EXPECT_THROW(much.train(), InputError) << "more batches than an epoch has";
+  std::filesystem::remove(file);
+}
+
+/// The gradients of the last step wait in the checkpoint, with the loss scale that they were made
+/// with: after ten steps nine updates have doubled it for the third time.
+TEST(TrainingCheckpoint, ARestartLearnsGradientsThatWaited) {
+  const auto file =
+      std::filesystem::temp_directory_path() / ("assay_lag_" + std::to_string(getpid()));
+  const auto session = [](std::int64_t lag) {
+    return Session(3, 8, 320, Precision::fp32, "dynamic:256:3", 1, false, lag);
+  };
+  Session whole = session(1), first = session(1), second = session(1), without = session(0);
+  const Convergence made = whole.train();
+  EXPECT_TRUE(made.found.passed) << made.found.reason;
+  EXPECT_EQ(whole.trainer->loss_scale().steps(), 19);  // of 20: the first has no update
+  first.settings.target = 0;
+  first.settings.checkpoint = file;
+  EXPECT_EQ(first.train().epochs.size(), 1U);
+  EXPECT_EQ(first.trainer->loss_scale().scale(), 256 * 8);
+  Trainer::State state;
+  first.trainer->save(state);
+  EXPECT_EQ(state.waiting_scale, 256 * 4);
+  second.settings = whole.settings;
+  second.settings.checkpoint = file;
+  second.settings.restart = true;
+  without.settings = second.settings;
+  EXPECT_SAYS(fixture::message_of([&] { without.train(); }), "its lag is 1, here 0");
+  second.train();
+  EXPECT_EQ(second.weights(), whole.weights());
+  EXPECT_EQ(second.trainer->running_statistics(), whole.trainer->running_statistics());
+  // And the other way.
+  std::filesystem::remove(file);
+  without.settings = first.settings;
+  without.train();
+  EXPECT_SAYS(fixture::message_of([&] { second.train(); }), "its lag is 0, here 1");
+  std::filesystem::remove(file);
+}
+
+/// The first steps overflow, and are skipped; a restart goes on with the scale that was found.
+TEST(TrainingCheckpoint, ScalesAreFoundAndKept) {
+  const auto file =
+      std::filesystem::temp_directory_path() / ("assay_scale_" + std::to_string(getpid()));
+  Session first(3, 8, 320, Precision::fp16, "dynamic:16777216"),
+      second(3, 8, 320, Precision::fp16, "dynamic:16777216");
+  first.settings.epochs = 2;
+  first.settings.target = 0;
+  first.settings.checkpoint = file;
+  const Convergence made = first.train();
+  EXPECT_TRUE(made.found.passed) << made.found.reason;
+  EXPECT_GT(made.found.checked, 1000);
+  const std::int64_t skipped = first.trainer->loss_scale().skipped();
+  EXPECT_GT(skipped, 0);
+  second.settings = first.settings;
+  second.settings.restart = true;
+  second.train();
+  EXPECT_GE(second.trainer->loss_scale().skipped(), skipped);
+  EXPECT_EQ(second.trainer->loss_scale().steps(), 20);
+  std::filesystem::remove(file);
+}
+
+/// Asks the process to end while a batch is made.
+class Terminating final : public Batches {
+ public:
+  Terminating(std::unique_ptr<Batches> under, int at) : under_(std::move(under)), left_(at) {}
+  const Batch& next() override {
+    if (--left_ == 0) raise(SIGTERM);
+    return under_->next();
+  }
+  PipelineState state() const override { return under_->state(); }
+  void start(const PipelineState& from, std::int64_t batches) override {
+    under_->start(from, batches);
+  }
+  std::int64_t steps() const override { return under_->steps(); }
+  std::int64_t samples() const override { return under_->samples(); }
+  std::int64_t classes() const override { return under_->classes(); }
+  PipelineCounters counters() const override { return under_->counters(); }
+  std::string canonical() const override { return under_->canonical(); }
+
+ private:
+  std::unique_ptr<Batches> under_;
+  int left_;
+};
+
+/// A process that is asked to end in mid-epoch leaves a checkpoint, from which training continues
+/// bit for bit. The other process runs this test, too, up to its end.
+TEST(TrainingCheckpointDeathTest, ATerminatedRunContinues) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto file = std::filesystem::path(ASSAY_BUILD_DIR) / "terminated.checkpoint";
+  std::filesystem::remove(file);  // of a test that was killed
+  const auto stopped = [&] {
+    Session run(3);
+    run.training = std::make_unique<Terminating>(std::move(run.training), 11);
+    run.settings.checkpoint = file;
+    run.settings.progress = [](const std::string& text) { std::cerr << text << '\n'; };
+    run.train();
+    _exit(0);
+  };
+  EXPECT_EXIT(stopped(), testing::KilledBySignal(SIGTERM),
+              "stopped by SIGTERM after step 1 of epoch 2");
+  Session whole(3), second(3), another(4);
+  whole.train();
+  second.settings.checkpoint = file;
+  second.settings.restart = true;
+  const Convergence made = second.train();
+  ASSERT_EQ(made.epochs.size(), 1U);
+  EXPECT_EQ(made.steps, 9);  // of ten of the epoch
+  EXPECT_EQ(second.weights(), whole.weights());
+  EXPECT_EQ(second.trainer->running_statistics(), whole.trainer->running_statistics());
+  another.settings = second.settings;
+  EXPECT_THROW(another.train(), InputError);  // of another seed
+  std::filesystem::remove(file);
+}
+
+/// Where an epoch has one step, and after the last one, when nothing but the row is left to be
+/// made.
+TEST(TrainingCheckpointDeathTest, ARequestOfTheLastStepIsObeyed) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto file = std::filesystem::path(ASSAY_BUILD_DIR) / "terminated_late.checkpoint";
+  std::filesystem::remove(file);  // of a test that was killed
+  const auto stopped = [&](int after) {
+    Session run(3, 8, 32);
+    run.settings.target = 1.1;
+    run.settings.checkpoint = file;
+    run.settings.progress = [after](const std::string& text) {
+      if (text.starts_with("epoch " + std::to_string(after))) raise(SIGTERM);
+      std::cerr << text << '\n';
+    };
+    run.train();
+    _exit(0);
+  };
+  EXPECT_EXIT(stopped(1), testing::KilledBySignal(SIGTERM), "stopped by SIGTERM after epoch 1,");
+  EXPECT_EXIT(stopped(2), testing::KilledBySignal(SIGTERM), "stopped by SIGTERM after epoch 2,");
+  Session rest(3, 8, 32);
+  rest.settings.checkpoint = file;
+  rest.settings.restart = true;
+  const Convergence made = rest.train();
+  ASSERT_EQ(made.epochs.size(), 1U);
+  EXPECT_EQ(made.steps, 0);
+  EXPECT_FALSE(made.epochs.front().trained());
+  EXPECT_TRUE(made.epochs.front().evaluation);
+  EXPECT_GT(made.epochs.front().seconds, 0);
+  std::filesystem::remove(file);
+}
+
+}  // namespace
+}  // namespace assay

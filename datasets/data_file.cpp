@@ -36,7 +36,7 @@ DataFile::DataFile(std::string path) : path_(std::move(path)) {
   descriptor_ = open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor_ < 0)
     throw InputError(
-        fmt::format("cannot open the data file {} ({}). Check its name and "
+        fmt::format("cannot open the file {} ({}). Check its name and "
                     "permissions.",
                     path_, std::strerror(errno)));
   std::string problem;

@@ -142,7 +142,7 @@ void answer(const std::vector<Suspect>& rows, const fs::path& programs,
   for (json& result : results) {
     std::vector<NamedResult> named;
     named.push_back({"", std::move(result)});
-    sides.emplace_back("", std::move(named), false);
+    sides.emplace_back("", std::move(named), "nothing");
   }
   for (const Suspect& row : rows)
     (*row.series)["confirmation"] = judged(row, sides[0], sides[1], limit);
@@ -158,7 +158,7 @@ std::vector<Side> kept_launches(const fs::path& folder) {
   for (const char* build : {"promoted", "new"}) {
     const fs::path file = folder / build / "result.json";
     if (!fs::exists(file)) return {};
-    sides.emplace_back("", load_results({file.string()}), false);
+    sides.emplace_back("", load_results({file.string()}), "nothing");
   }
   return sides;
 }

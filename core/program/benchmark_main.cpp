@@ -199,6 +199,19 @@ bool is_wrong(const json& row) {
   return row.at("status") != "ok" && row.at("status") != "unsupported";
 }
 
+/// The cases of `all` that a process of `cases` could run as well (Dimension::one_per_process).
+std::vector<Case> of_such_a_process(const std::vector<Case>& all, const std::vector<Case>& cases) {
+  std::vector<Case> found;
+  for (const Case& each : all) {
+    const bool fits = std::all_of(
+        each.one_per_process.begin(), each.one_per_process.end(), [&](const std::string& name) {
+          return cases.empty() || each.settings.at(name) == cases.front().settings.at(name);
+        });
+    if (fits) found.push_back(each);
+  }
+  return found;
+}
+
 /// Nothing is prepared in a process that has another allocator than the case says.
 Result<std::unique_ptr<Workload>> prepared(const Benchmark& benchmark, const Case& selected,
                                            CaseContext& context) {
@@ -252,9 +265,9 @@ int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
   });
 
   const std::string started = utc_now();
-  // Of all cases, not of the planned ones alone: a process that runs a part of a suite again must
-  // load, and tell, what the first one did.
-  const json environment = environment_of(benchmark, all, plugins, ranks);
+  // Of more cases than the planned ones: a process that runs a part of a suite again must load, and
+  // tell, what the first one did.
+  const json environment = environment_of(benchmark, of_such_a_process(all, cases), plugins, ranks);
   const json launch = {{"launch", request.launch}, {"attempt", request.attempt}};
   const std::optional<SignalNote> note_of_end = last_note(benchmark, request, ranks);
   // Tells which rank a process is.

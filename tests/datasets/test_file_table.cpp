@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 TEST(FileTable, OnlyRegularFilesAreOpened) {
   const Folder folder;
-  expect_error(folder / "missing.csv", "cannot open the data file");
+  expect_error(folder / "missing.csv", "cannot open the file");
   expect_error(folder.write("empty.csv", ""), "is empty");
   expect_error(folder.write("empty.npy", ""), "is empty");
   fs::create_directory(folder / "sub.csv");
@@ -29,7 +29,7 @@ TEST(FileTable, OnlyRegularFilesAreOpened) {
   expect_error("/dev/zero", "is a device");
   expect_error("/dev/null", "is a device");
   expect_error("/proc/self/status", "is empty");
-  expect_error(folder.write("dir.csv", "1") + "/a.csv", "cannot open the data file");
+  expect_error(folder.write("dir.csv", "1") + "/a.csv", "cannot open the file");
   const std::string closed = folder.write("closed.csv", "1,2\n");
   chmod(closed.c_str(), 0);
   if (geteuid() != 0) expect_error(closed, "Permission denied");

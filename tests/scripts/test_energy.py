@@ -180,7 +180,7 @@ class EnergyOfRows(RunTest):
         self.row_of(40)
         table = self.command(ASSAY, "table", self.out, "--columns", "problem,time,energy", code=0).stdout
         self.assertRegex(table, r"problem +time +energy")
-        self.assertRegex(table, r"triad_n100000 +[\d.]+ µs[!~]? +[\d.]+ m?J[!~]?\n")
+        self.assertRegex(table, r"triad_n100000 +[\d.]+ µs[!~]? +[\d.]+ [mµ]?J[!~]?\n")
         self.assertIn("energy: joules per run of package-0", table)
         self.assertNotIn("energy", self.command(ASSAY, "table", self.out, code=0).stdout)
         self.assertIn("energy", self.command(ASSAY, "table", self.out, "--columns", "all", code=0).stdout)

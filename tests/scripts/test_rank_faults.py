@@ -216,7 +216,7 @@ class FaultsOfInput(RunTest):
         mine, other = (folder / "kept" for folder in self.folders)
         self.ranks(*train, code=0)
         self.assertFalse(other.exists())
-        self.assertIn("rank 1: kept", self.ranks(*train, "--restart", "yes", code=2))
+        self.assertIn("rank 1: cannot open the file kept", self.ranks(*train, "--restart", "yes", code=2))
         shutil.copy(mine, other)
         self.ranks(*train, "--restart", "yes", code=0)
         self.assertNotEqual(mine.read_bytes(), other.read_bytes())  # of one epoch more

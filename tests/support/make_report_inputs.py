@@ -123,7 +123,7 @@ def trainings(document, images=2000, most=20):
         for trial in range(2):
             flops = 1e8 * batch
             row = synthetic.row("d18w16s32c10", 1, [1.0] * 12, algorithm="auto", direction="training", flops=flops)
-            row["id"] = f"resnet50/training/fp32/onednn/auto/b{batch}/trial{trial}"
+            row["id"] = f"resnet50/training/fp32/onednn/auto/d18w16s32c10/b{batch}/trial{trial}"
             row["benchmark"], row["names"] = "resnet50", []
             del row["parameters"]["cache"]
             row["parameters"].update(

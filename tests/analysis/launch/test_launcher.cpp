@@ -187,7 +187,8 @@ TEST(ProcessesOfARun, AreOneGroupForEachShapeOfASuite) {
             (Words{"srun --ntasks=2 --nodes=1 --ntasks-per-node=2",
                    "srun --ntasks=4 --nodes=2 --ntasks-per-node=2 --cpu-bind=cores"}));
   EXPECT_EQ(started({.launcher = "slurm", .shape = {.threads = 3}}, shapes).front(),
-            "srun --ntasks=2 --nodes=1 --ntasks-per-node=2 --cpus-per-task=3");
+            "srun --ntasks=2 --nodes=1 --ntasks-per-node=2 --cpus-per-task=3 "
+            "--threads-per-core=1");
   EXPECT_EQ(started({.launcher = "slurm", .shape = {.nodes = 1, .ranks_per_node = 1}}, shapes),
             Words{"srun --ntasks=1 --nodes=1 --ntasks-per-node=1"});
   const std::string said = message_of([&] { started({.launcher = "srun -n 2"}, shapes); });

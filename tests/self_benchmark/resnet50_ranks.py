@@ -8,16 +8,19 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
 import analytics  # noqa: E402
 
-analytics.SIZE = analytics.asked("--problem", "imagenet")
-STEPS = ["--steps", 5]
+PROBLEM = analytics.asked("--problem", "imagenet")
+
+
+def step(*words, launcher=()):
+    return analytics.seconds_of("assay-resnet50", *words, "--steps", 5, launcher=launcher, problem=PROBLEM)
 
 
 def one():
-    return analytics.seconds_of("assay-resnet50", "--batch", 16, "--threads", 2, *STEPS)
+    return step("--batch", 16, "--threads", 2)
 
 
 def two():
-    return analytics.seconds_of("assay-resnet50", "--batch", 8, "--threads", 1, *STEPS, launcher=["mpirun", "-n", "2"])
+    return step("--batch", 8, "--threads", 1, launcher=["mpirun", "-n", "2"])
 
 
 pairs = []

@@ -157,7 +157,7 @@ void expect_good_rows(const Table& table, const RowPass& mine, Communicator& ran
     squares = sums_over_rows(table, mine, 2,
                              [&](std::int64_t, std::span<const double> x, std::span<const double>,
                                  std::span<double> sums) { add_squares(x, head, sums); });
-  } catch (const InputError& error) {
+  } catch (const std::exception& error) {  // also for lack of memory: the other ranks would wait
     fault = error.what();
   }
   if (fault = of_any(ranks, fault); !fault.empty()) throw InputError(fault);

@@ -14,14 +14,14 @@ namespace assay {
 /// is told with its rank. Collective.
 void throw_on_all(const std::string& fault, Communicator& ranks);
 
-/// Runs `body` on all ranks. An InputError of one is thrown on all, which else would wait for it.
-/// Collective.
+/// Runs `body` on all ranks. An error of one is thrown on all, which else would wait for it, as an
+/// InputError. Collective.
 template <class Body>
 void throw_on_all(Communicator& ranks, const Body& body) {
   std::string fault;
   try {
     body();
-  } catch (const InputError& error) {
+  } catch (const std::exception& error) {
     fault = error.what();
   }
   throw_on_all(fault, ranks);

@@ -68,13 +68,15 @@ class InFile {
   int number_;
 };
 
-/// Whether an `assay run` is at work in the folder: it holds the lock as long as it lives.
+/// Whether an `assay run` is at work in the folder: it holds the lock as long as it lives. On a
+/// file system without locks a file tells it.
 bool is_at_work(const fs::path& folder) {
   const int number = ::open((folder / lock_name).c_str(), O_RDONLY | O_CLOEXEC);
   if (number < 0) return false;
-  const bool held = ::flock(number, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  const bool locked = ::flock(number, LOCK_SH | LOCK_NB) == 0;
+  const bool held = !locked && errno == EWOULDBLOCK;
   ::close(number);
-  return held;
+  return locked || held ? held : fs::exists(folder / held_by_name);
 }
 
 struct Listed {

@@ -139,7 +139,7 @@ void Mismatches::add_part(const std::string& field, const json& base, const json
 
 void Mismatches::add(const Side& base, const Side& updated, const std::string& vary,
                      const std::string& prefix) {
-  // All runs must have the settings of the first run of base.
+  // All runs must have the settings of the first one that tells them.
   std::vector<std::string> settings = {
       "seed",        "launcher",        "shapes", "max_time", "precision_target",
       "min_samples", "reference_budget"};
@@ -149,20 +149,18 @@ void Mismatches::add(const Side& base, const Side& updated, const std::string& v
     const json& run = result.at("run");
     return run.contains(name) ? run.at(name) : json();
   };
-  // Where it may be another program, which has not all of these.
-  const auto told = [&](const json& was, const json& is) {
-    return vary != "backend" || (!was.is_null() && !is.is_null());
-  };
-  const json* first = nullptr;
+  std::map<std::string, json> first;
   for (const Side* side : {&base, &updated})
     for (std::size_t i = 0; i < side->results().size(); ++i) {
       const NamedResult& named = side->results()[i];
       if (!side->has_measured(i)) continue;
-      if (first == nullptr) first = &named.result;
-      for (const std::string& name : settings)
-        if (const json was = setting(*first, name), is = setting(named.result, name);
-            was != is && told(was, is))
-          note(prefix + "run/" + name, was, is, 0);
+      for (const std::string& name : settings) {
+        const json is = setting(named.result, name);
+        if (vary == "backend" && is.is_null())
+          continue;  // another program, which has no such thing
+        const json& was = first.emplace(name, is).first->second;
+        if (was != is) note(prefix + "run/" + name, was, is, 0);
+      }
     }
 
   // The processes of a run load different libraries, so environments are compared row by row; equal

@@ -115,10 +115,18 @@ std::string crowded_fault(const ProcessShape& shape, const std::vector<PlacedPro
     std::set<int> cores;
     for (const PlacedProcess* process : theirs)
       cores.insert(process->cores.begin(), process->cores.end());
-    const std::size_t wanted = theirs.size() * std::max<std::uint64_t>(1, shape.threads);
+    const std::size_t threads = std::max<std::uint64_t>(1, shape.threads),
+                      wanted = theirs.size() * threads;
     if (cores.size() < wanted)
       return fmt::format("the {} ranks on {} may use {} cores together ({}), {} were requested",
                          theirs.size(), host, cores.size(), fmt::join(cores, ","), wanted);
+    // Nor may one part be crowded while another one is spared.
+    std::map<std::vector<int>, std::size_t> ranks;
+    for (const PlacedProcess* process : theirs) ++ranks[process->cores];
+    for (const auto& [part, count] : ranks)
+      if (part.size() < count * threads)
+        return fmt::format("{} ranks on {} are bound to the same {} cores ({}), {} were requested",
+                           count, host, part.size(), fmt::join(part, ","), count * threads);
   }
   return "";
 }

@@ -96,19 +96,21 @@ std::map<std::string, std::map<std::string, double>> times_of(const std::vector<
   return times;
 }
 
-/// The time of a good pair: the (lower) median of the pairs without the slowest n - 1, as many as
-/// one bad node among n spoils. The median of all pairs would be a bad node's own time among three
+/// The time of a good pair: the (lower) median of the pairs without the slowest, of which as many
+/// are left out as the node with the most pairs has: n - 1 where every pair was measured. One bad
+/// node spoils no more. The median of all pairs would be a bad node's own time among three
 /// nodes, where two of three pairs are its own, and halfway to it among four. Among many nodes this
 /// is close to the median of all pairs, whose noise averages out.
 double typical_time(const std::map<std::string, double>& pairs) {
-  std::set<std::string> nodes;
+  std::map<std::string, std::size_t> of_node;
+  std::size_t of_a_node = 0;
   std::vector<double> times;
   for (const auto& [pair, time] : pairs) {
     times.push_back(time);
-    for (const std::string& node : split(pair, '+')) nodes.insert(node);
+    for (const std::string& node : split(pair, '+'))
+      of_a_node = std::max(of_a_node, ++of_node[node]);
   }
   std::sort(times.begin(), times.end());
-  const std::size_t of_a_node = nodes.size() - 1;
   const std::size_t left = times.size() > of_a_node ? times.size() - of_a_node : 1;
   return times[(left - 1) / 2];
 }
@@ -149,9 +151,10 @@ std::string by_node(const std::map<std::string, double>& ratios, double limit) {
     for (const auto& [partner, ratio] : partners)
       if (ratio > limit && !bad.contains(partner)) ++slow;
     if (const auto found = bad.find(node); found != bad.end())
-      text += fmt::format(
-          "{}: all of its {} pairs are slow, the best {:.3g} times (the node rather than a link)\n",
-          visible(node), partners.size(), found->second);
+      text += fmt::format("{}: all of its {} pairs are slow, the best {:.3g} times{}\n",
+                          visible(node), partners.size(), found->second,
+                          partners.size() + 1 == nodes.size() ? " (the node rather than a link)"
+                                                              : ", of those that were measured");
     else if (slow > 0)
       text +=
           fmt::format("{}: {} of its {} pairs are slow\n", visible(node), slow, partners.size());

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "analysis/text_table.hpp"
 #include "core/base/units.hpp"
@@ -115,12 +116,17 @@ std::string nothing_common_by_system(const std::vector<NamedResult>& results,
     systems[series.result] = series.parameter("system");
   }
   std::string text;
-  Problems before;
+  const auto with_rows = std::count_if(systems.begin(), systems.end(),
+                                       [](const std::string& system) { return !system.empty(); });
+  bool first = true;
   for (std::size_t i = 0; i < results.size(); ++i) {
-    const std::string system =
-        systems[i].empty() ? text_of(results[i].result.at("system"), "name") : systems[i];
-    text += nothing_common(before, system, problems[i].own, problems[i].known);
-    before.add(problems[i]);
+    if (systems[i].empty()) continue;
+    // Of two systems, one line says it of both.
+    if (std::exchange(first, false) && with_rows == 2) continue;
+    Problems others;
+    for (std::size_t other = 0; other < results.size(); ++other)
+      if (other != i) others.add(problems[other]);
+    text += nothing_common(others, systems[i], problems[i].own, problems[i].known);
   }
   return text;
 }

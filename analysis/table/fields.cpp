@@ -121,7 +121,9 @@ void add_what_was_measured(const FieldSource& source, std::vector<Field>& fields
       !all.empty() && std::all_of(all.begin(), all.end(), [](const auto& series) {
         return has_bandwidth(series) || status_of(series) != "ok";
       });
-  add("rate", "rate", !bandwidths, 1, rate_cell);
+  // Some published rows have no other number.
+  const bool rates_alone = std::any_of(all.begin(), all.end(), rate_alone);
+  add("rate", "rate", !bandwidths, rates_alone ? 0 : 1, rate_cell);
   for (const char* name : {"algbw", "busbw"})
     add(name, name, bandwidths, 0, [name](const Series& series, Legend& legend) {
       return bandwidth_cell(series, name, legend);

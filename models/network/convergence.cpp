@@ -80,6 +80,7 @@ class Training {
 
   void one_epoch() {
     const std::int64_t first = step_;
+    accuracy_.reset();
     std::mt19937_64 random(trainer_.settings().seed + static_cast<std::uint64_t>(epoch_) + 1);
     auto checked = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(steps_));
     const std::int64_t counted_later = untimed_;
@@ -150,10 +151,14 @@ class Training {
   }
 
   void validate(EpochResult result, std::uint64_t seed) {
+    const double before = elapsed();
     StepCheck check = random_check(evaluator_.executor().graph(), nodes_of_check, seed);
     const Evaluation found = evaluator_.evaluate(validation_, &check);
     add(check.found, fmt::format("in the validation after epoch {}", result.epoch));
     not_counted_ += found.check_seconds;
+    // The same validation was counted before the checkpoint was written.
+    if (accuracy_) not_counted_ += elapsed() - before;
+    accuracy_ = found.accuracy;
     result.evaluation = found;
     result.seconds = elapsed();
     result.ended_unix_s = unix_now();
@@ -250,7 +255,7 @@ class Training {
   void write() {
     const double before = elapsed();
     const CheckpointCost cost = checkpoint_.write(
-        {epoch_, step_, losses_, before, untimed_, training_.state().bad_samples});
+        {epoch_, step_, losses_, before, untimed_, training_.state().bad_samples, accuracy_});
     made_.checkpoint_seconds = cost.seconds;
     made_.checkpoint_bytes = cost.bytes;
     not_counted_ += elapsed() - before;
@@ -263,6 +268,8 @@ class Training {
     step_ = from.step;
     losses_ = from.losses;
     untimed_ = from.untimed;
+    accuracy_ = from.accuracy;
+    made_.reached = accuracy_ && *accuracy_ >= settings_.target;
     not_counted_ = -from.seconds;
     return {static_cast<std::uint64_t>(epoch_), step_ * passes_, from.bad_samples};
   }
@@ -279,6 +286,7 @@ class Training {
   Convergence made_;
   std::optional<StopRequest> stop_;
   std::int64_t epoch_ = 0, step_ = 0;  ///< whole epochs, and steps of the next one, that were made
+  std::optional<double> accuracy_;     ///< of a validation since the last step
   double losses_ = 0;                  ///< sum over these steps, on this rank
   Clock::time_point start_;
   double start_unix_s_ = 0;

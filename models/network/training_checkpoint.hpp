@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct TrainingProgress {
   double seconds = 0;                ///< as in EpochResult, without `untimed`
   std::int64_t untimed = 0;  ///< checked steps of this epoch that are still to be counted as others
   std::vector<std::int64_t> bad_samples;  ///< that this rank knows
+  std::optional<double> accuracy{};       ///< of a validation since the last step
 };
 
 class TrainingCheckpoint {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
@@ -126,10 +127,13 @@ class TrainingWorkload final : public Workload {
         skipped ? Trainer::Difference{} : trainer_->difference(state_);
     if (found.passed && !(difference.relative <= repeated_tolerance(run_.trainer.precision))) {
       found.passed = false;
-      found.reason = fmt::format(
-          "after a timed step, {} differs by {:.3g} of its 2-norm from that after the same step "
-          "with checks",
-          difference.what, difference.relative);
+      found.reason =
+          std::isinf(difference.relative)
+              ? fmt::format("after a timed step, {} is not the rounded weight", difference.what)
+              : fmt::format(
+                    "after a timed step, {} differs by {:.3g} of its 2-norm from that after the "
+                    "same step with checks",
+                    difference.what, difference.relative);
     }
     found.checked = found.outputs = again.checked;
     if (resident_) load_next();
@@ -242,7 +246,7 @@ class TrainingWorkload final : public Workload {
     const LossScale& scale = trainer_->loss_scale();
     if (!scale.diverged() && !scale.stuck()) return;
     throw WrongResult(fmt::format(
-        "training diverged: gradients are not finite in step {} of the timed phase, at a loss "
+        "training diverged: gradients are not finite in step {} (with warm-up), at a loss "
         "scale of {} (their update was skipped). Use a smaller --rate{}.",
         made_, scale.scale(), scale.diverged() ? "" : ", or --loss-scale dynamic"));
   }

@@ -99,7 +99,7 @@ TEST_F(NetworkCheats, AStepThatDiverges) {
   const Outcome outcome = run("third_not_finite", 1, "training", {{"data", {"learnable:n40v10"}}});
   EXPECT_EQ(outcome.status, "incorrect");
   EXPECT_TRUE(outcome.reason.starts_with(
-      "training diverged: gradients are not finite in step 1 of the timed phase"))
+      "training diverged: gradients are not finite in step 1 (with warm-up)"))
       << outcome.reason;
   EXPECT_FALSE(outcome.timing);
 }

@@ -219,7 +219,10 @@ class FaultsOfInput(RunTest):
         self.assertIn("rank 1: cannot open the file kept", self.ranks(*train, "--restart", "yes", code=2))
         shutil.copy(mine, other)
         self.ranks(*train, "--restart", "yes", code=0)
-        self.assertNotEqual(mine.read_bytes(), other.read_bytes())  # of one epoch more
+        self.assertEqual(mine.read_bytes(), other.read_bytes())  # the target was reached: nothing was left to train
+        train[train.index("--target") + 1] = 1
+        self.ranks(*train, "--unreached", "kept", "--restart", "yes", code=0)
+        self.assertNotEqual(mine.read_bytes(), other.read_bytes())  # of more epochs
         self.assertIn("rank 1 reads another checkpoint", self.ranks(*train, "--restart", "yes", code=2))
 
 

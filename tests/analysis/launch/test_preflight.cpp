@@ -111,6 +111,9 @@ TEST(PreFlight, FindsRanksThatCrowdTheirCores) {
     for (int rank = 2; rank < 4; ++rank)
       found[static_cast<std::size_t>(rank)] = {"a", rank, 4, {4, 5, 6, 7}, {1}, {1}, "", ""};
     EXPECT_EQ(fault(found, shape), "") << "two share each part, with a core for each thread";
+    found[2] = {"a", 2, 4, {0, 1, 2, 3}, {0}, {0}, "", ""};
+    EXPECT_EQ(fault(found, shape),
+              "3 ranks on a are bound to the same 4 cores (0,1,2,3), 6 were requested");
   }
   // Without numbers of threads, each rank needs a core.
   const ProcessShape bare{.nodes = 1, .ranks_per_node = 2, .bind = "socket"};

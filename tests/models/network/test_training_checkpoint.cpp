@@ -113,7 +113,7 @@ TEST(TrainingCheckpoint, IsOfAllRanks) {
     settings.restart = true;
     const TrainingCheckpoint kept(*trainer, *training, ranks, settings);
     const std::vector<std::int64_t> bad = {first ? 3 : 5, 7};
-    kept.write({2, 1, first ? 1.0 : 2.0, 12.5, 1, bad});
+    kept.write({2, 1, first ? 1.0 : 2.0, 12.5, 1, bad, 0.25});
     const TrainingProgress found = kept.read();
     EXPECT_EQ(found.epoch, 2);
     EXPECT_EQ(found.step, 1);
@@ -121,12 +121,14 @@ TEST(TrainingCheckpoint, IsOfAllRanks) {
     EXPECT_EQ(found.seconds, 12.5);
     EXPECT_EQ(found.untimed, 1);
     EXPECT_EQ(found.bad_samples, bad);
+    EXPECT_EQ(found.accuracy, 0.25);
     if (!first) settings.checkpoint = folder.path() / "another";
     EXPECT_SAYS(fixture::message_of([&] { kept.read(); }), "rank 1: ");
     if (!first) std::filesystem::copy_file(folder.path() / "kept", folder.path() / "another");
     ranks.barrier();
     settings.checkpoint = folder.path() / "kept";
     kept.write({3, 0, 0, 15, 0, {}});
+    EXPECT_FALSE(kept.read().accuracy);
     if (!first) settings.checkpoint = folder.path() / "another";
     EXPECT_SAYS(fixture::message_of([&] { kept.expect_usable(); }),
                 "rank 1 reads another checkpoint than rank 0");
@@ -214,6 +216,12 @@ TEST(TrainingCheckpoint, ScalesAreFoundAndKept) {
   EXPECT_GT(skipped, 0);
   second.settings = first.settings;
   second.settings.restart = true;
+  const Convergence nothing = second.train();  // the target was reached
+  EXPECT_TRUE(nothing.reached);
+  EXPECT_EQ(nothing.epochs.back().epoch, 1);
+  EXPECT_EQ(nothing.epochs.back().evaluation->accuracy, made.epochs.back().evaluation->accuracy);
+  EXPECT_EQ(second.trainer->loss_scale().steps(), 10);
+  second.settings.target = 2;
   second.train();
   EXPECT_GE(second.trainer->loss_scale().skipped(), skipped);
   EXPECT_EQ(second.trainer->loss_scale().steps(), 20);

@@ -153,7 +153,8 @@ class Resnet(RunTest):
         whole = file.read_bytes()
         self.assertIn("its lag is 1, here 0", self.refused(*words, "--restart", "yes"))
         self.assertEqual(file.read_bytes(), whole)
-        row = self.row(*words, "--lag", 1, "--restart", "yes")
+        words[words.index("--target") + 1] = 1  # else nothing is left to train
+        row = self.row(*words, "--unreached", "kept", "--lag", 1, "--restart", "yes")
         self.assertEqual([epoch["epoch"] for epoch in row["epochs"]], [2])
 
     def test_gradient_lag_of_ranks(self):
@@ -285,8 +286,9 @@ class Resnet(RunTest):
         first = self.row(*words, "--target", 0)  # after the first epoch
         self.assertGreater(first["metrics"]["checkpoint_bytes_per_s"]["value"], 0)
         self.assertNotIn("checkpoint", first["id"])  # equal work is one series, wherever the file is
-        row = self.row(*words, "--target", 0, "--restart", "yes")
-        self.assertEqual(row["metrics"]["epochs"]["value"], 2)
+        row = self.row(*words, "--target", 0, "--restart", "yes")  # it is reached: nothing is left to train
+        self.assertEqual(row["metrics"]["epochs"]["value"], 1)
+        row = self.row(*words, "--target", 1, "--unreached", "kept", "--restart", "yes")
         self.assertEqual([epoch["epoch"] for epoch in row["epochs"]], [2])
         whole = file.read_bytes()
         for change, text in ((lambda b: b[:-1], "truncated"), (lambda b: b[:-5] + bytes([b[-5] ^ 1]) + b[-4:], "damaged")):

@@ -39,7 +39,7 @@ std::string benchmark_and_problem(const nlohmann::json& row);
 /// there is no row.
 std::string nothing_common(const std::vector<Series>& all, const std::vector<Baseline>& baselines);
 /// The same of results that stand beside each other as systems (prepared()): of each that has no
-/// problem in common with those before it.
+/// problem in common with any other.
 std::string nothing_common_by_system(const std::vector<NamedResult>& results,
                                      const std::vector<Series>& all);
 

@@ -35,7 +35,7 @@ std::vector<std::vector<Series>> by_benchmark(const std::vector<Series>& rows) {
   return groups;
 }
 
-/// A table for each benchmark: what differs within one of them is no column of the others.
+/// A table for each benchmark: its columns are the parameters that differ between its own rows.
 std::string table_of_each_benchmark(const std::vector<NamedResult>& results,
                                     const std::vector<Series>& all, const FieldTable& whole,
                                     const Systems& systems, const TableOptions& options) {

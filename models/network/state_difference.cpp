@@ -42,7 +42,7 @@ std::vector<Distance> distances(const Executor& executor, ValueIndex value,
     for (std::size_t i = 0; i < then.size(); ++i) {
       const double now = all[static_cast<std::size_t>(parameter.offset) + i];
       double error = std::abs(now - then[i]) - relative * std::abs(now);
-      if (error <= 0) error = 0;  // false for what is no number
+      if (error <= 0) error = 0;  // NaN is not below 0, and stays
       errors += error * error;
       squares += now * now;
     }

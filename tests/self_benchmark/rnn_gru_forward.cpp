@@ -3,18 +3,9 @@
 // or: rnn_gru_peak
 // pairs: 6
 
-#include "kernels/rnn/benchmark.hpp"
-#include "tests/self_benchmark/support/operation_pairs.hpp"
+#include "tests/self_benchmark/support/rnn_pairs.hpp"
 
 int main(int argc, char** argv) {
-  using namespace assay;
-  using namespace assay::self_benchmark;
-  return print([&] {
-    OperationPair pair(rnn_benchmark(),
-                       {{"problem", "gru_lbr:1024-64-1500"},
-                        {"direction", "forward_inference"},
-                        {"input", "linear"}},
-                       "onednn/auto", "native/auto");
-    return operation_ratio(pair, pairs_from(argc, argv), 1);
-  });
+  return assay::self_benchmark::onednn_over_native(argc, argv, "gru_lbr:1024-64-1500",
+                                                   "forward_inference");
 }

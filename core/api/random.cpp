@@ -127,6 +127,13 @@ void convert(const std::uint32_t* words, const std::uint32_t* more, std::size_t 
   }
 }
 
+template <class T>
+void copy(const std::vector<T>& stored, std::int64_t first, std::span<double> out) {
+  if (first < 0 || static_cast<std::size_t>(first) + out.size() > stored.size())
+    throw std::out_of_range("stored values end before these elements");
+  std::copy_n(stored.begin() + first, out.size(), out.begin());
+}
+
 }  // namespace
 
 Values::Values(Kind kind, std::uint64_t seed, std::string_view stream, DataType type, int magnitude)
@@ -159,22 +166,25 @@ Values::Values(Kind kind, std::uint64_t seed, std::string_view stream, DataType 
 Values::Values(std::shared_ptr<const std::vector<double>> stored)
     : kind_(Kind::mantissa), type_(DataType::fp64), magnitude_(0), key_{}, stored_(stored) {}
 
+Values::Values(std::shared_ptr<const std::vector<float>> stored)
+    : kind_(Kind::mantissa), type_(DataType::fp32), magnitude_(0), key_{}, stored_fp32_(stored) {}
+
 Values Values::of_rank(int rank) const {
-  if (stored_) throw std::invalid_argument("stored values belong to no rank");
+  if (!random()) throw std::invalid_argument("stored values belong to no rank");
   Values other = *this;
   other.rank_ = static_cast<std::uint32_t>(rank);
   return other;
 }
 
 Values Values::in_groups(int groups) const {
-  if (stored_) throw std::invalid_argument("stored values belong to no group of ranks");
+  if (!random()) throw std::invalid_argument("stored values belong to no group of ranks");
   Values other = *this;
   other.groups_ = groups;
   return other;
 }
 
 Values Values::scaled(int exponent) const {
-  if (kind_ != Kind::mantissa || is_integer(type_) || stored_)
+  if (kind_ != Kind::mantissa || is_integer(type_) || !random())
     throw std::invalid_argument(
         "only full significands of floating types have a scale (integers and fixed-point values "
         "would become others). Use Kind::mantissa.");
@@ -184,7 +194,7 @@ Values Values::scaled(int exponent) const {
 }
 
 Values Values::magnitudes() const {
-  if (stored_) throw std::invalid_argument("stored values have the signs that they have");
+  if (!random()) throw std::invalid_argument("stored values have the signs that they have");
   Values other = *this;
   other.magnitudes_ = true;
   return other;
@@ -192,7 +202,7 @@ Values Values::magnitudes() const {
 
 Values Values::in_rows(std::int64_t width, std::int64_t rows,
                        std::span<const std::int64_t> kept) const {
-  if (stored_) throw std::invalid_argument("stored values keep all of their rows");
+  if (!random()) throw std::invalid_argument("stored values keep all of their rows");
   if (width < 1 || rows < 1) throw std::invalid_argument("rows must have elements");
   std::vector<bool> all(static_cast<std::size_t>(rows), false);
   for (const std::int64_t row : kept) all.at(static_cast<std::size_t>(row)) = true;
@@ -245,18 +255,15 @@ void Values::scale(std::span<double> out) const {
 
 double Values::operator()(std::int64_t index) const {
   if (stored_) return stored_->at(static_cast<std::size_t>(index));
+  if (stored_fp32_) return stored_fp32_->at(static_cast<std::size_t>(index));
   double out[4];
   block(static_cast<std::uint64_t>(index) / 4, out);
   return out[index % 4];
 }
 
 void Values::fill(std::int64_t first, std::span<double> out) const {
-  if (stored_) {
-    if (first < 0 || static_cast<std::size_t>(first) + out.size() > stored_->size())
-      throw std::out_of_range("stored values end before these elements");
-    std::copy_n(stored_->begin() + first, out.size(), out.begin());
-    return;
-  }
+  if (stored_) return copy(*stored_, first, out);
+  if (stored_fp32_) return copy(*stored_fp32_, first, out);
   std::uint32_t words[4 * blocks_at_once], more[4 * blocks_at_once];
   double ends[4];
   std::size_t done = 0;

@@ -32,10 +32,12 @@ class Values {
   /// Values that are stored: the inputs of a layer inside a network. The functions below that
   /// return modified copies throw std::invalid_argument for them.
   explicit Values(std::shared_ptr<const std::vector<double>> stored);
+  /// The same of a type whose values fp32 holds exactly, in half the memory.
+  explicit Values(std::shared_ptr<const std::vector<float>> stored);
 
   /// Whether elements are random: independent of each other and symmetric about zero, which error
   /// bounds may assume. True for all but stored values.
-  bool random() const { return stored_ == nullptr; }
+  bool random() const { return stored_ == nullptr && stored_fp32_ == nullptr; }
 
   /// The values that `rank` has in this tensor (the constructor's are those of rank 0), for the
   /// reference of a collective.
@@ -78,6 +80,7 @@ class Values {
   std::uint64_t width_ = 1;                        ///< of in_rows()
   std::shared_ptr<const std::vector<bool>> kept_;  ///< of in_rows(), by row; null: all rows
   std::shared_ptr<const std::vector<double>> stored_;
+  std::shared_ptr<const std::vector<float>> stored_fp32_;
 };
 
 /// Writes a random permutation of 0 … n-1 to `indices`. It is a function of `seed` alone, on every

@@ -143,7 +143,6 @@ void Executor::measure(Communicator& ranks) {
   recordings_.forget();
   // No candidate is the first to touch a page.
   fill(arena_.get(), 0xff, arena_bytes_);
-  poison_scratch();
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
     if (graph_.nodes[i].phase == Phase::update) continue;
     std::vector<Candidate>& all = candidates_[i];

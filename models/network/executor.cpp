@@ -131,12 +131,17 @@ void Executor::allocate() {
     else if (graph_.values[v].storage == Storage::persistent && !settings_.memory.contains(v))
       persistent += in_lines(bytes);
   }
+  // Scratch memory is one more tensor of a node, that no other needs. Where most activations are
+  // alive, layers are small and need little of it.
+  for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+    std::size_t scratch = 0;
+    for (const Candidate& candidate : candidates_[i])
+      scratch = std::max(scratch, candidate.scratch);
+    lifetimes.push_back({scratch, i, i});
+  }
   const MemoryPlan plan = plan_memory(lifetimes);
-  for (const auto& candidates : candidates_)
-    for (const Candidate& candidate : candidates)
-      scratch_bytes_ = std::max(scratch_bytes_, candidate.scratch);
   arena_bytes_ = plan.bytes;
-  bytes_ = arena_bytes_ + scratch_bytes_ + persistent;
+  bytes_ = arena_bytes_ + persistent;
   if (bytes_ > device_->memory_available())
     throw CaseError(
         fmt::format("the network needs {:.3g} GiB of memory, but {:.3g} GiB are available. Use a "
@@ -144,7 +149,8 @@ void Executor::allocate() {
                     static_cast<double>(bytes_) / (1 << 30),
                     static_cast<double>(device_->memory_available()) / (1 << 30)));
   arena_ = allocated(std::max<std::size_t>(arena_bytes_, 64));
-  scratch_ = allocated(std::max<std::size_t>(scratch_bytes_, 64));
+  for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
+    scratch_.push_back({plan.offsets[count + i], lifetimes[count + i].bytes});
   places_.resize(count);
   for (std::size_t v = 0; v < count; ++v) {
     const GraphValue& value = graph_.values[v];
@@ -163,7 +169,7 @@ void Executor::allocate() {
   for (std::size_t v = 0; v < count; ++v) tensors_.push_back(tensor_of(v));
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i)
     for (Candidate& candidate : candidates_[i]) {
-      candidate.now = binding(candidate, graph_.nodes[i]);
+      candidate.now = binding(candidate, i);
       candidate.operation->bind(candidate.now.bound);
     }
 }
@@ -205,13 +211,14 @@ std::unique_ptr<Tensor> Executor::tensor_of(ValueIndex value) const {
   return device_->allocate(spec);
 }
 
-Executor::Binding Executor::binding(const Candidate& candidate, const GraphNode& node) const {
+Executor::Binding Executor::binding(const Candidate& candidate, std::size_t index) const {
+  const GraphNode& node = graph_.nodes[index];
   Binding made;
-  std::size_t scratch = 0;
+  std::size_t scratch = scratch_[index].offset;
   for (TensorSpec spec : candidate.operation->arguments()) {
     std::shared_ptr<void> place;
     if (is_scratch(spec)) {
-      place = within(scratch_, scratch);
+      place = within(arena_, scratch);
       scratch += in_lines(spec.bytes);
     } else {
       place = places_[node.tensors.at(spec.name)];
@@ -246,8 +253,7 @@ void Executor::bind_swapped() {
     if (std::none_of(tensors.begin(), tensors.end(),
                      [this](const auto& tensor) { return is_swapped(tensor.second); }))
       continue;
-    for (Candidate& candidate : candidates_[i])
-      candidate.swapped = binding(candidate, graph_.nodes[i]);
+    for (Candidate& candidate : candidates_[i]) candidate.swapped = binding(candidate, i);
   }
   swap_places();
 }
@@ -311,11 +317,12 @@ Executed Executor::executed(std::size_t node) const {
   return candidates_[node].front().operation->executed();
 }
 
-void Executor::poison_scratch() { fill(scratch_.get(), 0xff, scratch_bytes_); }
+void Executor::poison_scratch(std::size_t node) {
+  fill(within(arena_, scratch_[node].offset).get(), 0xff, scratch_[node].bytes);
+}
 
 void Executor::poison() {
   fill(arena_.get(), 0xff, arena_bytes_);
-  poison_scratch();
   const auto spoil = [&](ValueIndex value) {
     fill(places_[value].get(), 0xff, bytes_of(graph_.values[value], graph_.elements(value)));
   };

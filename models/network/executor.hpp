@@ -94,8 +94,8 @@ class Executor {
   /// Fills all activations, gradients and scratch memory with NaN, so that values that a step does
   /// not compute are found. Gradients of the step before (Graph::lagged) are not changed.
   void poison();
-  /// Of these only the scratch memory, which all operations share and none keeps.
-  void poison_scratch();
+  /// Of these only the scratch memory of a node, which no other node needs.
+  void poison_scratch(std::size_t node);
   /// For a graph with a lag: exchanges the memory of `gradients` and `lagged` in all nodes. Copies
   /// nothing.
   void swap_gradients();
@@ -107,6 +107,10 @@ class Executor {
   struct Binding {
     std::vector<std::unique_ptr<Tensor>> own;
     std::vector<Tensor*> bound;
+  };
+  /// Memory that an operation needs while it runs: a part of the arena.
+  struct Scratch {
+    std::size_t offset = 0, bytes = 0;
   };
   /// An operation for a node.
   struct Candidate {
@@ -135,7 +139,7 @@ class Executor {
   bool is_host() const;
   std::shared_ptr<void> allocated(std::size_t bytes) const;
   void fill(void* place, unsigned char with, std::size_t bytes) const;
-  Binding binding(const Candidate& candidate, const GraphNode& node) const;
+  Binding binding(const Candidate& candidate, std::size_t node) const;
   std::unique_ptr<Tensor> tensor_of(ValueIndex value) const;
   bool is_swapped(ValueIndex value) const;
   void place_part(ValueIndex value);
@@ -156,8 +160,10 @@ class Executor {
   bool row_major_ = false;
   Device* device_ = nullptr;
   std::vector<std::vector<Candidate>> candidates_;  ///< by node; after measure() one for each
-  std::shared_ptr<void> arena_, scratch_;
-  std::size_t arena_bytes_ = 0, scratch_bytes_ = 0, bytes_ = 0;
+  /// Of all activations, gradients and scratch.
+  std::shared_ptr<void> arena_;
+  std::size_t arena_bytes_ = 0, bytes_ = 0;
+  std::vector<Scratch> scratch_;               ///< by node
   std::vector<std::shared_ptr<void>> places_;  ///< by value
   std::vector<std::unique_ptr<Tensor>> tensors_;
   /// By value, as after swap_gradients(); null for values that this does not change.

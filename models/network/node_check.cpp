@@ -11,13 +11,22 @@
 namespace assay {
 namespace {
 
-Values stored_values(Device& device, Tensor& tensor) {
+template <class T>
+Values stored_as(Device& device, Tensor& tensor) {
   auto values =
-      std::make_shared<std::vector<double>>(static_cast<std::size_t>(tensor.spec().elements()));
+      std::make_shared<std::vector<T>>(static_cast<std::size_t>(tensor.spec().elements()));
   device.get(tensor, [&](std::int64_t first, std::span<const double> part) {
-    std::copy(part.begin(), part.end(), values->begin() + first);
+    std::transform(part.begin(), part.end(), values->begin() + first,
+                   [](double value) { return static_cast<T>(value); });
   });
-  return Values(std::move(values));
+  return Values(std::shared_ptr<const std::vector<T>>(std::move(values)));
+}
+
+/// Activations are most of the memory of a network, so what fp32 holds is not stored in fp64.
+Values stored_values(Device& device, Tensor& tensor) {
+  const DataType type = tensor.spec().type;
+  return is_integer(type) || type == DataType::fp64 ? stored_as<double>(device, tensor)
+                                                    : stored_as<float>(device, tensor);
 }
 
 Expectation expectation_of(const Oracle& oracle, const TensorSpec& spec, const Inputs& inputs,
@@ -70,7 +79,7 @@ void run_checked(Executor& executor, std::size_t index, double budget, std::uint
       });
   }
   // An operation may make its result there first: that of a run before must not pass for it.
-  executor.poison_scratch();
+  executor.poison_scratch(index);
   executor.run_node(index);
   device.stream().wait();
   const Executed executed = executor.executed(index);

@@ -288,8 +288,9 @@ TEST(Values, AScaleIsAPowerOfTwo) {
   EXPECT_THROW(Values(Kind::mantissa, 1, "x", DataType::s8, 3).scaled(-1), std::invalid_argument);
 }
 
-TEST(Values, StoredOnesAreReadBack) {
-  const auto data = std::make_shared<const std::vector<double>>(std::vector<double>{3, 1, 4, 1, 5});
+template <class T>
+void expect_stored_values() {
+  const auto data = std::make_shared<const std::vector<T>>(std::vector<T>{3, 1, 4, 1, 5});
   const Values stored(data);
   EXPECT_FALSE(stored.random());
   EXPECT_EQ(stored(2), 4);
@@ -300,6 +301,11 @@ TEST(Values, StoredOnesAreReadBack) {
   EXPECT_THROW(stored(5), std::out_of_range);
   EXPECT_THROW(stored.of_rank(1), std::invalid_argument);
   EXPECT_THROW(stored.scaled(1), std::invalid_argument);
+}
+
+TEST(Values, StoredOnesAreReadBack) {
+  expect_stored_values<double>();
+  expect_stored_values<float>();
 }
 
 TEST(Values, RowsThatAreNotKeptAreZero) {

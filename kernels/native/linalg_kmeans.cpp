@@ -13,8 +13,9 @@ namespace {
 /// Observations that are assigned, and then added while they are in the second cache: enough that
 /// several have the same centroid.
 constexpr std::ptrdiff_t block_rows = 48;
-/// How many observations later memory is read.
-constexpr std::ptrdiff_t rows_ahead = 16;
+/// How many observations later memory is read. While the observations of a block are added nothing
+/// is requested, so with few centroids, where memory is the limit, those of two blocks are.
+constexpr std::ptrdiff_t rows_ahead = 16, rows_ahead_of_few = 2 * block_rows;
 
 template <class T>
 class KmeansAssign final : public LinalgOperation {
@@ -98,17 +99,32 @@ class KmeansAssign final : public LinalgOperation {
     std::int32_t* const labels = data<std::int32_t>(2) + first;
     if (few_)
       simd_.few_dots(x, d_, rows, packed, stride_, std::max(1, static_cast<int>(k_) - 1), slots_,
-                     dots, rows_ahead * d_);
+                     dots, rows_ahead_of_few * d_);
     else
       simd_.many_dots(x, d_, rows, packed, stride_, dots, rows_ahead * d_);
     std::int32_t* const next = heads + k_;
     for (std::ptrdiff_t row = rows; row-- > 0;) {
-      labels[row] = simd_.least(scratch<T>(start_), dots + row * width_, scores_width_);
+      labels[row] = few_ ? least_of_few(dots + row * width_)
+                         : simd_.least(scratch<T>(start_), dots + row * width_, scores_width_);
       next[row] = heads[labels[row]];
       heads[labels[row]] = static_cast<std::int32_t>(row);
     }
     for (std::ptrdiff_t row = 0; row < rows; ++row)
       if (heads[labels[row]] >= 0) add_members(thread, x, labels[row], heads, next);
+  }
+
+  /// Of equally near ones the first. Without vectors: the loads of one would wait for the stores of
+  /// single products.
+  std::int32_t least_of_few(const T* dots) const {
+    const T* const start = scratch<T>(start_);
+    std::int32_t best = 0;
+    T low = start[0] - dots[0];
+    for (std::int32_t c = 1; c < k_; ++c) {
+      const T score = start[c] - dots[c];
+      best = score < low ? c : best;
+      low = score < low ? score : low;
+    }
+    return best;
   }
 
   /// All rows of a block that have this centroid, some at once: its sums are read and written once

@@ -196,63 +196,35 @@ void many_dots(const T* x, std::ptrdiff_t d, std::ptrdiff_t rows, const T* w, st
   }
 }
 
-// Of few rows at once.
-#define ASSAY_FEW_ROWS(X) X(0) X(1) X(2) X(3)
-#define ASSAY_COUNT(X, r) X(r, 0) X(r, 1) X(r, 2) X(r, 3)
-#define ASSAY_DOT_ZERO_ONE(r, i) auto s##r##_##i = hn::Zero(tag);
-#define ASSAY_DOT_ZERO(r) ASSAY_COUNT(ASSAY_DOT_ZERO_ONE, r)
-#define ASSAY_DOT_W(r, i)         \
-  auto w##i = hn::Undefined(tag); \
-  if constexpr (i < kCount) w##i = hn::LoadU(tag, w + i * stride + j);
-#define ASSAY_DOT_ONE(r, i) \
-  if constexpr (i < kCount) s##r##_##i = hn::MulAdd(v, w##i, s##r##_##i);
-#define ASSAY_DOT(r)                              \
-  if constexpr (r < kRows) {                      \
-    const auto v = hn::LoadU(tag, x + r * d + j); \
-    fetch(x + r * d + j, ahead);                  \
-    ASSAY_COUNT(ASSAY_DOT_ONE, r)                 \
-  }
-#define ASSAY_DOT_PART(r)                                \
-  if constexpr (r < kRows) {                             \
-    const auto v = load_part(tag, x + r * d + j, d - j); \
-    ASSAY_COUNT(ASSAY_DOT_ONE, r)                        \
-  }
-#define ASSAY_DOT_STORE_ONE(r, i) \
-  if constexpr (i < kCount)       \
-    out[r * most_dots + slots[i]] = hn::GetLane(hn::SumOfLanes(tag, s##r##_##i));
-#define ASSAY_DOT_STORE(r)              \
-  if constexpr (r < kRows) {            \
-    ASSAY_COUNT(ASSAY_DOT_STORE_ONE, r) \
-  }
+#define ASSAY_DOTS(X) X(0) X(1) X(2) X(3)
+#define ASSAY_DOT_ZERO(i) auto s##i = hn::Zero(tag);
+#define ASSAY_DOT(i) \
+  if constexpr (i < kCount) s##i = hn::MulAdd(v, hn::LoadU(tag, w + i * stride + j), s##i);
+#define ASSAY_DOT_STORE(i) \
+  if constexpr (i < kCount) out[slots[i]] = hn::GetLane(hn::SumOfLanes(tag, s##i));
 
-template <class T, int kRows, int kCount>
-HWY_INLINE void dots_of(const T* HWY_RESTRICT x, std::ptrdiff_t d, const T* HWY_RESTRICT w,
-                        std::ptrdiff_t stride, const int* slots, T* HWY_RESTRICT out,
-                        std::ptrdiff_t ahead) {
+/// One row after the other, as they lie in memory: several rows at once are several streams, which
+/// the processor fetches later.
+template <class T, int kCount>
+void dots_of_rows(const T* HWY_RESTRICT x, std::ptrdiff_t d, std::ptrdiff_t rows,
+                  const T* HWY_RESTRICT w, std::ptrdiff_t stride, const int* slots,
+                  T* HWY_RESTRICT out, std::ptrdiff_t ahead) {
   const Tag<T> tag;
   const std::ptrdiff_t lanes = lanes_of(tag);
-  ASSAY_FEW_ROWS(ASSAY_DOT_ZERO)
-  std::ptrdiff_t j = 0;
-  for (; j + lanes <= d; j += lanes) {
-    ASSAY_COUNT(ASSAY_DOT_W, 0)
-    ASSAY_FEW_ROWS(ASSAY_DOT)
+  for (const T* const end = x + rows * d; x != end; x += d, out += most_dots) {
+    ASSAY_DOTS(ASSAY_DOT_ZERO)
+    std::ptrdiff_t j = 0;
+    for (; j + lanes <= d; j += lanes) {
+      const auto v = hn::LoadU(tag, x + j);
+      fetch(x + j, ahead);
+      ASSAY_DOTS(ASSAY_DOT)
+    }
+    if (j < d) {
+      const auto v = load_part(tag, x + j, d - j);
+      ASSAY_DOTS(ASSAY_DOT)
+    }
+    ASSAY_DOTS(ASSAY_DOT_STORE)
   }
-  if (j < d) {
-    ASSAY_COUNT(ASSAY_DOT_W, 0)
-    ASSAY_FEW_ROWS(ASSAY_DOT_PART)
-  }
-  ASSAY_FEW_ROWS(ASSAY_DOT_STORE)
-}
-
-template <class T, int kCount>
-void dots_of_rows(const T* x, std::ptrdiff_t d, std::ptrdiff_t rows, const T* w,
-                  std::ptrdiff_t stride, const int* slots, T* out, std::ptrdiff_t ahead) {
-  constexpr int at_once = 2;  // more are more streams, which the processor fetches later
-  std::ptrdiff_t i = 0;
-  for (; i + at_once <= rows; i += at_once)
-    dots_of<T, at_once, kCount>(x + i * d, d, w, stride, slots, out + i * most_dots, ahead);
-  for (; i < rows; ++i)
-    dots_of<T, 1, kCount>(x + i * d, d, w, stride, slots, out + i * most_dots, ahead);
 }
 
 template <class T>
@@ -280,6 +252,8 @@ std::int32_t least(const T* start, const T* dots, std::ptrdiff_t count) {
   return 0;  // a score is NaN
 }
 
+// Of few rows at once.
+#define ASSAY_FEW_ROWS(X) X(0) X(1) X(2) X(3)
 #define ASSAY_MEMBER_ZERO(r) auto e##r = hn::Zero(tag);
 #define ASSAY_MEMBER_AT(r, load)         \
   if constexpr (r < kRows) {             \

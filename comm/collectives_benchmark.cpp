@@ -65,6 +65,12 @@ Dimension counted(std::string name, std::string prefix) {
   return made;
 }
 
+/// Not what is communicated, but how.
+Dimension of_system(Dimension made) {
+  made.of_system = true;
+  return made;
+}
+
 void say_one_rank() {
   std::cerr << "assay-collectives: one rank: nothing is communicated, and no bandwidth is reported "
                "(no launcher started this process). Start it with mpirun -n 2 assay-collectives.\n";
@@ -78,8 +84,9 @@ std::string CollectivesBenchmark::description() const {
 }
 
 std::vector<Dimension> CollectivesBenchmark::dimensions() const {
-  Dimension transport = axis("transport", "library that moves the data (see `assay list backends`)",
-                             dimension::backends_of("collectives"), {"mpi"});
+  Dimension transport =
+      of_system(axis("transport", "library that moves the data (see `assay list backends`)",
+                     dimension::backends_of("collectives"), {"mpi"}));
   transport.plugin = true;
   Dimension bytes = dimension::problem({"4", "400000", "16777216"});
   bytes.also = "bytes";
@@ -95,7 +102,8 @@ std::vector<Dimension> CollectivesBenchmark::dimensions() const {
       axis("collective", "collective call", pattern_names(), {"allreduce"}),
       dimension::precision({"fp64", "fp32", "fp16", "bf16", "int32"}, {"fp32"}),
       transport,
-      axis("algorithm", "algorithm; library: the transport's own", algorithm_names(), {"library"}),
+      of_system(axis("algorithm", "algorithm; library: the transport's own", algorithm_names(),
+                     {"library"})),
       bytes,
       counted("ranks", "r"),
       counted("nodes", "n"),

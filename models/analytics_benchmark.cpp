@@ -70,6 +70,7 @@ Dimension smt_dimension() {
   made.omit = "any";
   made.every = smt_levels();
   made.group = "Backend";
+  made.of_system = true;
   return made;
 }
 

@@ -140,7 +140,8 @@ Listing listed_cases(const fs::path& executable, const fs::path& suite,
            listed.value("working_sets", std::vector<double>{}), listed.value("note", ""),
            listed.value("id_form", ""), listed.value("step_parameters", std::vector<std::string>{}),
            // A build of before the field knew no other such dimension.
-           listed.value("one_per_process", std::vector<std::string>{"allocator"})});
+           listed.value("one_per_process", std::vector<std::string>{"allocator"}),
+           listed.value("system_parameters", std::vector<std::string>{})});
     }
   } catch (const json::exception& error) {
     throw CaseError(fmt::format(

@@ -40,8 +40,11 @@ std::vector<NamedResult> prepared(std::vector<NamedResult> results, const std::s
   for (const NamedResult& named : results) ++systems[named.result.at("system").at("name")];
   for (NamedResult& named : results) {
     const std::string system = named.result.at("system").at("name");
-    for (json& row : named.result.at("rows"))
+    for (json& row : named.result.at("rows")) {
       row["parameters"]["system"] = systems[system] > 1 ? named.name : system;
+      // Not the work, whatever else a row may list.
+      if (row.contains("system_parameters")) row["system_parameters"].push_back("system");
+    }
   }
   return results;
 }

@@ -54,6 +54,14 @@ std::vector<std::string> step_parameters(const std::vector<Dimension>& dimension
   return names;
 }
 
+std::vector<std::string> system_parameters(const std::vector<Dimension>& dimensions) {
+  std::vector<std::string> names;
+  for (const Dimension& axis : dimensions)
+    if (axis.of_system) names.push_back(axis.name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 std::vector<Case> merge_equal(std::vector<Case> cases) {
   std::vector<Case> merged;
   std::unordered_map<std::string, std::size_t> place;

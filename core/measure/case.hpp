@@ -40,6 +40,9 @@ struct Dimension {
   /// A process can have only one value (it opens one library): `assay run` starts a process for
   /// each. A process that is given several measures the first, and refuses the others.
   bool one_per_process = false;
+  /// Describes the system or how it does the work (backend, threads, transport), not the work: rows
+  /// that differ only in such dimensions are compared.
+  bool of_system = false;
 };
 
 /// Values by name of dimension.
@@ -72,6 +75,8 @@ struct Case {
   std::vector<std::string> step_parameters{};
   /// The dimensions of which a process has one value (Dimension::one_per_process).
   std::vector<std::string> one_per_process{};
+  /// The dimensions that describe the system, not the work (system_parameters()).
+  std::vector<std::string> system_parameters{};
 };
 
 /// The id of a case: "conv/forward/fp32/onednn/winograd/mb16…/hot/t2[/layout=nhwc]". It contains
@@ -88,6 +93,9 @@ std::string make_id_form(const std::string& benchmark, const std::vector<Dimensi
 /// The sorted names of the dimensions that determine what a training step computes. A throughput
 /// and a convergence belong together if they agree in all of them and in their software.
 std::vector<std::string> step_parameters(const std::vector<Dimension>& dimensions);
+
+/// The sorted names of the dimensions that describe the system (Dimension::of_system).
+std::vector<std::string> system_parameters(const std::vector<Dimension>& dimensions);
 
 /// Merges cases with equal ids into one, which takes the place of the first. The merged case keeps
 /// all names and parts, is required if any is, and has the smallest tolerance.

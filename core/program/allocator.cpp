@@ -104,6 +104,7 @@ std::vector<Dimension> all_dimensions(const Benchmark& benchmark) {
   axis.group = "Backend";
   axis.over_suite = true;
   axis.one_per_process = true;
+  axis.of_system = true;
   axes.push_back(std::move(axis));
   return axes;
 }

@@ -11,6 +11,7 @@ namespace {
 
 Dimension of_backend(Dimension axis) {
   axis.group = "Backend";
+  axis.of_system = true;
   return axis;
 }
 

@@ -241,6 +241,7 @@ std::vector<Case> expand(const Benchmark& benchmark,
   std::vector<std::string> one_per_process;
   for (const Dimension& axis : axes)
     if (axis.one_per_process) one_per_process.push_back(axis.name);
+  const std::vector<std::string> of_system = system_parameters(axes);
   std::vector<Settings> before;
   for (Case& benchmark_case : cases) {
     before.push_back(benchmark_case.settings);
@@ -250,6 +251,7 @@ std::vector<Case> expand(const Benchmark& benchmark,
     benchmark_case.id = make_id(benchmark.name(), axes, benchmark_case.settings);
     benchmark_case.id_form = form;
     benchmark_case.one_per_process = one_per_process;
+    benchmark_case.system_parameters = of_system;
     if (benchmark.trains(benchmark_case.settings))
       benchmark_case.step_parameters = step_parameters(axes);
   }
@@ -268,6 +270,7 @@ json case_list(const Benchmark& benchmark, const std::vector<Case>& cases) {
          {"names", benchmark_case.names},
          {"settings", benchmark_case.settings},
          {"one_per_process", benchmark_case.one_per_process},
+         {"system_parameters", benchmark_case.system_parameters},
          {"required", benchmark_case.required},
          {"tolerance", benchmark_case.tolerance ? json(*benchmark_case.tolerance) : json()},
          {"part_of", benchmark_case.parts},

@@ -244,6 +244,8 @@ json make_row(const std::string& benchmark, const Case& benchmark_case, const Pr
   if (!benchmark_case.id_form.empty()) row["id_form"] = benchmark_case.id_form;
   if (!benchmark_case.step_parameters.empty())
     row["step_parameters"] = benchmark_case.step_parameters;
+  if (!benchmark_case.system_parameters.empty())
+    row["system_parameters"] = benchmark_case.system_parameters;
   if (benchmark_case.tolerance) row["tolerance"] = *benchmark_case.tolerance;
   if (!benchmark_case.parts.empty()) row["part_of"] = benchmark_case.parts;
   if (!benchmark_case.note.empty()) row["note"] = benchmark_case.note;

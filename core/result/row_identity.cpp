@@ -46,6 +46,7 @@ class Identity {
     }
     problem();
     step();
+    system();
   }
 
  private:
@@ -205,6 +206,16 @@ class Identity {
     for (const json& name : row_.value("step_parameters", json::array()))
       if (name != "problem" && !row_.at("parameters").contains(name.get<std::string>()))
         refuse(fmt::format("/step_parameters: found {}, expected names of parameters, or problem.",
+                           name.dump()));
+  }
+
+  /// What may differ in a comparison must be told.
+  void system() const {
+    const auto names = row_.find("system_parameters");
+    if (names == row_.end()) return;
+    for (const json& name : *names)
+      if (!row_.at("parameters").contains(name.get_ref<const std::string&>()))
+        refuse(fmt::format("/system_parameters: found {}, expected names of parameters.",
                            name.dump()));
   }
 

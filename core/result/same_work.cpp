@@ -11,9 +11,10 @@ using nlohmann::json;
 
 namespace {
 
-/// Parameters that may differ between two systems: how and where the work was done, and the name
-/// that a model gives it. All other parameters define the work.
-bool describes_system(const std::string& parameter) {
+/// Parameters that describe the system in rows that do not list theirs (`system_parameters`):
+/// published rows, and those of older versions. Benchmarks declare theirs (Dimension::of_system),
+/// so this list needs no further name.
+bool describes_system_by_default(const std::string& parameter) {
   static constexpr std::array how{"backend",
                                   "algorithm",
                                   "threads",
@@ -32,6 +33,23 @@ bool describes_system(const std::string& parameter) {
                                   "allreduce",
                                   "allreduce_transport"};
   return std::find(how.begin(), how.end(), parameter) != how.end();
+}
+
+/// Whether a parameter of the row describes the system. A row without it agrees with the other.
+bool describes_system(const std::string& parameter, const json& row) {
+  if (!row.at("parameters").contains(parameter)) return true;
+  const auto names = row.find("system_parameters");
+  if (names == row.end()) return describes_system_by_default(parameter);
+  return std::any_of(names->begin(), names->end(), [&](const json& name) {
+    return name.get_ref<const std::string&>() == parameter;
+  });
+}
+
+/// Whether a parameter of either row may differ where both did the same work: it says how and where
+/// they did it. All other parameters define the work; so does one of which the rows say different
+/// things.
+bool may_differ(const std::string& parameter, const json& row, const json& base) {
+  return describes_system(parameter, row) && describes_system(parameter, base);
 }
 
 /// The value of a parameter that was not given: one rank on one node, buffers in cache, the whole
@@ -95,7 +113,7 @@ std::vector<std::string> left_to_the_name(const json& row, const json& base) {
   std::vector<std::string> names;
   if (!base.value("published", false) || !is_named(row, base)) return names;
   for (const auto& [name, value] : row.at("parameters").items())
-    if (!describes_system(name) && !base.at("parameters").contains(name) &&
+    if (!may_differ(name, row, base) && !base.at("parameters").contains(name) &&
         assumed(name).is_null() && !value.is_null())
       names.push_back(name);
   return names;
@@ -108,7 +126,8 @@ std::string difference(const json& row, const json& base) {
   std::vector<std::string> names;
   for (const json* side : {&row, &base})
     for (const auto& [name, value] : (*side)["parameters"].items())
-      if (!describes_system(name) && std::find(names.begin(), names.end(), name) == names.end())
+      if (!may_differ(name, row, base) &&
+          std::find(names.begin(), names.end(), name) == names.end())
         names.push_back(name);
   const std::vector<std::string> left = left_to_the_name(row, base);
   for (const std::string& name : names)

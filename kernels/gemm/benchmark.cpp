@@ -52,6 +52,7 @@ Dimension blas_library() {
   made.omit = "auto";
   made.group = "Backend";
   made.one_per_process = true;
+  made.of_system = true;
   return made;
 }
 

@@ -30,6 +30,10 @@ class StreamBenchmark final : public OperationBenchmark {
       made.group = "Backend";
       return made;
     };
+    Dimension smt =
+        place("smt", "hardware threads used per core, each bound to a thread; any: no binding",
+              smt_levels());
+    smt.of_system = true;
     // A sweep also fills each part of the machine.
     Dimension threads = dimension::threads();
     std::set<int> counts;
@@ -46,8 +50,7 @@ class StreamBenchmark final : public OperationBenchmark {
             std::move(threads),
             place("numa", "NUMA node to which threads and memory are bound; any: no binding",
                   numa_nodes()),
-            place("smt", "hardware threads used per core, each bound to a thread; any: no binding",
-                  smt_levels()),
+            std::move(smt),
             dimension::device()};
   }
 

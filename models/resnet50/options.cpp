@@ -57,12 +57,19 @@ Dimension unnamed(const char* name, const char* help, const char* otherwise) {
   return made;
 }
 
+/// Describes how the system does the work, not the work.
+Dimension of_system(Dimension made) {
+  made.of_system = true;
+  return made;
+}
+
 Dimension transport_dimension() {
-  Dimension made = axis("allreduce_transport",
-                        "library that adds gradients over the ranks; auto: the launcher's MPI. "
-                        "nccl adds those of GPUs where they are; the others stage them",
-                        {launched_transport, "mpi", "mpich", "gloo", "oneccl", gpu_transport},
-                        {launched_transport}, "", launched_transport);
+  Dimension made =
+      of_system(axis("allreduce_transport",
+                     "library that adds gradients over the ranks; auto: the launcher's MPI. "
+                     "nccl adds those of GPUs where they are; the others stage them",
+                     {launched_transport, "mpi", "mpich", "gloo", "oneccl", gpu_transport},
+                     {launched_transport}, "", launched_transport));
   made.also = "transport";
   return made;
 }
@@ -161,7 +168,7 @@ std::vector<Dimension> of_learning() {
       axis("schedule",
            "decay of the learning rate: constant, cosine, step:0.1:30+60+80, poly:2[:END]", {},
            {"cosine"}, "", "cosine"),
-      unnamed("checkpoint", "file to write after every epoch; none: no file", "none"),
+      of_system(unnamed("checkpoint", "file to write after every epoch; none: no file", "none")),
       outside_step(axis("restart", "continue the training from --checkpoint", {"no", "yes"}, {"no"},
                         "", "no")),
       axis("optimizer", "update rule", update_rule_names(), {"sgd"}, "", "sgd"),
@@ -181,15 +188,16 @@ std::vector<Dimension> of_learning() {
 }
 
 std::vector<Dimension> of_ranks() {
-  return {transport_dimension(),
-          axis("allreduce", "algorithm that adds the gradients; library: the transport's own",
-               algorithm_names(), {"library"}, "", "library"),
-          axis("wire", "type in which gradients are sent; none: their own",
-               {"none", "fp16", "bf16"}, {"none"}, "", "none"),
-          counted("ranks", "r"),
-          counted("nodes", "n"),
-          dimension::threads(),
-          dimension::device()};
+  return {
+      transport_dimension(),
+      of_system(axis("allreduce", "algorithm that adds the gradients; library: the transport's own",
+                     algorithm_names(), {"library"}, "", "library")),
+      axis("wire", "type in which gradients are sent; none: their own", {"none", "fp16", "bf16"},
+           {"none"}, "", "none"),
+      counted("ranks", "r"),
+      counted("nodes", "n"),
+      dimension::threads(),
+      dimension::device()};
 }
 
 void complete_numbers(Settings& settings) {

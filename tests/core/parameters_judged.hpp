@@ -21,6 +21,7 @@ inline nlohmann::json row_of(const Benchmark& benchmark, const Settings& setting
   selected.settings = settings;
   selected.id = make_id(benchmark.name(), all_dimensions(benchmark), settings);
   selected.id_form = make_id_form(benchmark.name(), all_dimensions(benchmark));
+  selected.system_parameters = system_parameters(all_dimensions(benchmark));
   Outcome outcome;
   outcome.status = "unsupported";
   outcome.reason = "why";

@@ -22,6 +22,19 @@ TEST(RowIdentity, ParametersOfModels) {
   fixture::expect_parameters_judged(resnet50_benchmark());
 }
 
+TEST(RowIdentity, ModelsDeclareWhatDescribesTheSystem) {
+  const auto declared = [](const Benchmark& benchmark, const std::string& problem) {
+    Plugins plugins;
+    return expand(benchmark, {{"problem", {problem}}}, plugins).at(0).system_parameters;
+  };
+  EXPECT_EQ(declared(resnet50_benchmark(), "imagenet"),
+            (std::vector<std::string>{"allocator", "allreduce", "allreduce_transport", "backend",
+                                      "checkpoint", "device", "threads"}));
+  EXPECT_EQ(declared(pca_benchmark(), "n600d13"),
+            (std::vector<std::string>{"algorithm", "allocator", "backend", "blas", "device", "smt",
+                                      "threads"}));
+}
+
 /// All of a training's dimensions but those that say of which images, and how long.
 TEST(RowIdentity, StepsOfATrainingAreKnownByTheirParameters) {
   Plugins plugins;

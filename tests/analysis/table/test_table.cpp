@@ -302,6 +302,17 @@ TEST(Table, NoCommonProblemOfSystemsIsSaidFirst) {
   EXPECT_FALSE(has(by_system(), "No problem is common")) << by_system();
 }
 
+TEST(Table, TheSystemThatIsMadeAParameterIsNotTheWork) {
+  nlohmann::json mine = row("ok", 1e-3);
+  mine["system_parameters"] = {"backend"};
+  std::vector<NamedResult> results;
+  results.push_back({"a", result({mine})});
+  const nlohmann::json shown = prepared(results, "system").at(0).result.at("rows").at(0);
+  ASSERT_TRUE(shown.at("parameters").contains("system"));
+  std::string why;
+  EXPECT_TRUE(Baseline::of("other", {row("ok", 2e-3)}).match(shown, &why).is_object()) << why;
+}
+
 TEST(Table, PivotOverCountsIsInTheirOrder) {
   std::vector<nlohmann::json> rows;
   for (const int threads : {16, 2, 4}) {

@@ -102,6 +102,35 @@ TEST(Match, WhatDefinesTheWorkMustAgree) {
   EXPECT_TRUE(baseline.match(other, &why).is_null());
 }
 
+/// Core knows no dimension of a benchmark: its rows say which of them describe the system.
+TEST(Match, ARowDeclaresWhichParametersDescribeTheSystem) {
+  const auto with = [](double seconds, const json& lanes, const json& declared) {
+    json row = timed(measured("p"), seconds);
+    row["parameters"]["lanes"] = lanes;
+    if (!declared.is_null()) row["system_parameters"] = declared;
+    return row;
+  };
+  const json system = {"backend", "lanes"}, work = {"backend"}, older;
+  const auto matched = [](const json& row, const json& base) {
+    std::string why;
+    return made({base}).match(row, &why).is_null() ? why : "matched";
+  };
+  const std::string differs = "lanes is 1 here and 2 there";
+  EXPECT_EQ(matched(with(0.1, 1, system), with(0.2, 2, system)), "matched");
+  EXPECT_SAYS(matched(with(0.1, 1, older), with(0.2, 2, older)), differs);
+  EXPECT_SAYS(matched(with(0.1, 1, work), with(0.2, 2, work)), differs);
+  // Where they disagree, it is the work: of a list as of the names that older rows follow.
+  EXPECT_SAYS(matched(with(0.1, 1, system), with(0.2, 2, work)), differs);
+  EXPECT_SAYS(matched(with(0.1, 1, system), with(0.2, 2, older)), differs);
+  // A name that older rows use for the system is the work's where a benchmark says so.
+  json row = timed(measured("p"), 0.1);
+  const json base = timed(measured("p"), 0.2);
+  row["parameters"]["checkpoint"] = "every step";
+  EXPECT_EQ(matched(row, base), "matched");
+  row["system_parameters"] = {"backend"};
+  EXPECT_SAYS(matched(row, base), "checkpoint is every step here");
+}
+
 TEST(Match, TheFlopDefinitionMustAgree) {
   json base = timed(measured("p"), 0.2), row = timed(measured("p"), 0.1);
   base["problem"]["flops"] = 100;

@@ -27,6 +27,24 @@ TEST(RowIdentity, ParametersOfTheShippedBenchmarks) {
   fixture::expect_parameters_judged(CollectivesBenchmark());
 }
 
+TEST(RowIdentity, WhatDescribesTheSystemMustBeAParameter) {
+  json row = row_of_mine("mine/p/fast", {{"speed", "fast"}});
+  row["system_parameters"] = {"speed"};
+  EXPECT_EQ(identity_of(row), "accepted");
+  row["system_parameters"] = {"speed", "size"};
+  EXPECT_SAYS(identity_of(row), "/system_parameters: found \"size\"");
+}
+
+/// The same names as those that core assumes for rows of older versions.
+TEST(RowIdentity, BenchmarksDeclareWhatDescribesTheSystem) {
+  Plugins plugins;
+  EXPECT_EQ(expand(CollectivesBenchmark(), {}, plugins).at(0).system_parameters,
+            (std::vector<std::string>{"algorithm", "allocator", "device", "transport"}));
+  EXPECT_EQ(
+      expand(stream_benchmark(), {}, plugins).at(0).system_parameters,
+      (std::vector<std::string>{"algorithm", "allocator", "backend", "device", "smt", "threads"}));
+}
+
 TEST(RowIdentity, WithoutAFormAllOfTheIdMustBeAParameter) {
   EXPECT_EQ(identity_of(row_of_mine("mine/p/fast", {{"speed", "fast"}, {"numa", 3}})), "accepted");
   EXPECT_SAYS(identity_of(row_of_mine("mine/p/fast", {{"speed", "slow"}, {"numa", 3}})),

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <iostream>
@@ -12,11 +11,9 @@
 
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
-#include "core/base/hash.hpp"
 #include "core/base/paths.hpp"
 #include "core/base/signal_note.hpp"
 #include "core/base/standard_streams.hpp"
-#include "core/base/text.hpp"
 #include "core/machine/environment.hpp"
 #include "core/machine/launched.hpp"
 #include "core/measure/run_case.hpp"
@@ -28,86 +25,21 @@
 #include "core/program/launches.hpp"
 #include "core/program/options.hpp"
 #include "core/program/print_row.hpp"
+#include "core/program/process_journal.hpp"
 #include "core/program/program_files.hpp"
 #include "core/program/rank_locations.hpp"
 #include "core/program/row_details.hpp"
+#include "core/program/selected_cases.hpp"
 #include "core/program/suite.hpp"
 #include "core/result/baseline.hpp"
 #include "core/result/journal.hpp"
 #include "core/result/result.hpp"
-#include "core/result/schema.hpp"
 
 namespace assay {
 
 using nlohmann::json;
 
 namespace {
-
-/// Rows that were measured with other settings than the run's first ones must not stand under its
-/// hash.
-void expect_unchanged(const std::filesystem::path& suite, const std::string& kind,
-                      const json& content, const std::string& hash) {
-  if (hash.empty() || content_hash(kind, content) == hash) return;
-  throw InputError(fmt::format(
-      "{} has changed since the run began ({}). Put it back and resume the run, or start another "
-      "one.",
-      suite.string(),
-      kind == "suite" ? "its content has another hash"
-                      : "its cases are others: a problem list that it names was edited"));
-}
-
-/// The cases that the command line or the suite asks for.
-std::vector<Case> selected_cases(const Benchmark& benchmark, RunRequest& request, Plugins& plugins,
-                                 const RankCount& started) {
-  std::vector<Case> cases;
-  if (request.suite.empty()) {
-    cases = expand(benchmark, request.chosen, plugins, request.required, started, Unused::refused);
-  } else {
-    const std::filesystem::path file = find_suite(request.suite);
-    const json suite = read_suite(file);
-    expect_unchanged(file, "suite", suite, request.suite_hash);
-    cases = expand_suite(benchmark, suite, file.string(), plugins, started, request.chosen);
-    // Of the problem lists that the suite names, too.
-    if (!request.cases_hash.empty())
-      expect_unchanged(file, "cases", case_list(benchmark, cases), request.cases_hash);
-    const json timing = suite.value("timing", json::object());
-    if (!request.max_time_given)
-      request.timing.max_time = timing.value("max_time", request.timing.max_time);
-    if (!request.precision_target_given)
-      request.timing.precision_target =
-          timing.value("precision_target", request.timing.precision_target);
-    if (!request.min_samples_given)
-      request.timing.min_samples = timing.value("min_samples", request.timing.min_samples);
-    if (request.required)
-      for (Case& selected : cases) selected.required = true;
-  }
-  return cases;
-}
-
-/// With a plan, only those and in its order.
-std::vector<Case> planned_cases(const RunRequest& request, std::vector<Case> cases) {
-  if (request.plan.empty()) return cases;
-  std::vector<Case> planned;
-  for (const json& id : read_json(request.plan)) {
-    const auto found = std::find_if(cases.begin(), cases.end(),
-                                    [&](const Case& selected) { return selected.id == id; });
-    if (found == cases.end())
-      throw InputError(request.plan + ": no case '" + id.dump() + "' in suite '" + request.suite +
-                       "'. Plan and suite differ.");
-    planned.push_back(*found);
-  }
-  return planned;
-}
-
-void print_list(const Benchmark& benchmark, const std::vector<Case>& cases, bool as_json) {
-  if (as_json) {
-    std::cout << case_list(benchmark, cases).dump(1) << '\n';
-    return;
-  }
-  for (const Case& selected : cases)
-    std::cout << selected.id << (selected.names.empty() ? "" : "  " + join(selected.names, ","))
-              << '\n';
-}
 
 std::string command_line(int argc, const char* const* argv) {
   std::string line;
@@ -161,24 +93,6 @@ void on_rank_0(Communicator& ranks, const Body& body) {
   if (!problem.empty()) throw InputError(problem);
 }
 
-/// Ranks that were started with different arguments would call a collective with different sizes.
-void expect_same_cases(Communicator& ranks, const std::vector<Case>& cases) {
-  json ids = json::array();
-  for (const Case& selected : cases) ids.push_back(selected.id);
-  const std::vector<std::string> all = ranks.allgather(content_hash("cases", ids));
-  for (std::size_t rank = 1; rank < all.size(); ++rank)
-    if (all[rank] != all.front())
-      throw InputError(
-          fmt::format("rank {} was given other cases than rank 0 (their ids differ). Start all "
-                      "ranks with the same arguments.",
-                      rank));
-}
-
-std::optional<std::filesystem::path> journal_of(const RunRequest& request) {
-  if (!request.journal.empty()) return request.journal;
-  return own_journal(request);
-}
-
 /// What a rank reports when a signal ends it: under `assay run`, that it was
 /// there to be ended, so that a row can name those that were not; else where the rows are.
 std::optional<SignalNote> last_note(const Benchmark& benchmark, const RunRequest& request,
@@ -199,19 +113,6 @@ bool is_wrong(const json& row) {
   return row.at("status") != "ok" && row.at("status") != "unsupported";
 }
 
-/// The cases of `all` that a process of `cases` could run as well (Dimension::one_per_process).
-std::vector<Case> of_such_a_process(const std::vector<Case>& all, const std::vector<Case>& cases) {
-  std::vector<Case> found;
-  for (const Case& each : all) {
-    const bool fits = std::all_of(
-        each.one_per_process.begin(), each.one_per_process.end(), [&](const std::string& name) {
-          return cases.empty() || each.settings.at(name) == cases.front().settings.at(name);
-        });
-    if (fits) found.push_back(each);
-  }
-  return found;
-}
-
 /// Nothing is prepared in a process that has another allocator than the case says.
 Result<std::unique_ptr<Workload>> prepared(const Benchmark& benchmark, const Case& selected,
                                            CaseContext& context) {
@@ -222,12 +123,18 @@ Result<std::unique_ptr<Workload>> prepared(const Benchmark& benchmark, const Cas
   return benchmark.prepare(selected, context);
 }
 
-/// Of cases from the command line: the baselines of the shipped suite that bears the benchmark's
-/// name.
-std::vector<std::string> usual_baselines(const std::string& benchmark, const RunRequest& request) {
-  const std::filesystem::path file = data_folder("suites") / (benchmark + ".json");
-  if (!request.suite.empty() || !request.plan.empty() || !std::filesystem::exists(file)) return {};
-  return read_suite(file).value("baseline", std::vector<std::string>{});
+/// The baselines that the command line names. Of cases from the command line without any: those of
+/// the shipped suite that bears the benchmark's name.
+std::vector<Baseline> baselines_of(const std::string& benchmark, const RunRequest& request) {
+  std::vector<std::string> names = request.baselines;
+  if (names.empty() && request.suite.empty() && request.plan.empty()) {
+    const std::filesystem::path file = data_folder("suites") / (benchmark + ".json");
+    if (std::filesystem::exists(file))
+      names = read_suite(file).value("baseline", std::vector<std::string>{});
+  }
+  std::vector<Baseline> baselines;
+  for (const std::string& name : names) baselines.push_back(Baseline::load(name));
+  return baselines;
 }
 
 /// The row as it is printed: beside all baselines that have its problem.
@@ -240,6 +147,80 @@ json with_all_baselines(json row, const std::vector<Baseline>& baselines) {
   return row;
 }
 
+/// Measures the cases of a process, one after the other, and shows their rows.
+class CaseLoop final {
+ public:
+  CaseLoop(Communicator& ranks, const Benchmark& benchmark, const RunRequest& request,
+           Plugins& plugins, const std::vector<Baseline>& baselines, ProcessJournal& journal)
+      : ranks_(ranks),
+        benchmark_(benchmark),
+        request_(request),
+        baselines_(baselines),
+        journal_(journal),
+        context_{plugins, ranks, request.seed, request.reference_budget, ranks_here(ranks)},
+        probe_(plugins),
+        speaks_(ranks.rank() == 0) {}
+
+  /// The rows of the cases.
+  json measure(const std::vector<Case>& cases) {
+    json rows = json::array();
+    for (const Case& selected : cases) {
+      journal_.note("begin", {{"id", selected.id}, {"started", utc_now()}});
+      if (speaks_ && request_.talk == Talk::verbose)
+        tell(fmt::format("case {} of {}: {}", rows.size() + 1, cases.size(), selected.id));
+      json row = row_of(selected);
+      journal_.append({{"event", "row"}, {"row", row}});
+      if (speaks_) show(row);
+      rows.push_back(std::move(row));
+    }
+    if (speaks_) std::cout << marks_text(printed_) << std::flush;
+    return rows;
+  }
+
+ private:
+  json row_of(const Case& selected) {
+    const std::unique_ptr<Problem> problem = benchmark_.problem(selected.settings);
+    Outcome outcome =
+        run_case([&] { return prepared(benchmark_, selected, context_); }, ranks_, request_.timing);
+    if (outcome.timing) share(outcome.timing->contention, ranks_);  // on all ranks or on none
+    // Before the row is synced: the other ranks are in the next case already, and may say
+    // something.
+    if (!request_.plan.empty() && speaks_)
+      std::cerr << "end of " << selected.id << end_of_case << std::endl;
+    json row = make_row(benchmark_.name(), selected, problem.get(), outcome, 0, request_.launch,
+                        request_.attempt, ranks_.size(), ranks_.nodes());
+    if (ranks_.size() > 1)
+      row["problem"]["shared_by"] = benchmark_.ranks_share(selected.settings) ? ranks_.size() : 1;
+    // `assay run`, which gives a plan, judges by what it measures around the cases.
+    if (request_.plan.empty() && ranks_.size() == 1) probe_.judge(row);
+    add_baseline(row, baselines_);
+    if (request_.baselines.empty()) row.erase("baseline_reason");  // nobody asked
+    return row;
+  }
+
+  void show(const json& row) {
+    if (request_.talk != Talk::quiet || is_wrong(row)) {
+      print_row(with_all_baselines(row, baselines_));
+      printed_.push_back(row);
+    }
+    if (request_.talk == Talk::verbose) tell(row_details(row));
+  }
+
+  void tell(const std::string& text) const {
+    if (!text.empty()) std::cerr << "assay-" << benchmark_.name() << ": " << text << std::endl;
+  }
+
+  Communicator& ranks_;
+  const Benchmark& benchmark_;
+  const RunRequest& request_;
+  const std::vector<Baseline>& baselines_;
+  ProcessJournal& journal_;
+  CaseContext context_;
+  CeilingProbe probe_;
+  const bool speaks_;
+  json printed_ = json::array();
+};
+
 int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
            const std::string& command, Plugins& plugins) {
   const bool speaks = ranks.rank() == 0;  // one rank talks, writes and keeps the journal for all
@@ -248,98 +229,29 @@ int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
   const std::vector<Case> cases = planned_cases(request, all);
   expect_same_cases(ranks, cases);
   if (request.list) {
-    if (speaks) print_list(benchmark, cases, request.json);
+    if (speaks) print_cases(benchmark, cases, request.json);
     return 0;
   }
-  const bool asked = !request.baselines.empty();
   std::vector<Baseline> baselines;
-  std::unique_ptr<Journal> journal;
+  ProcessJournal journal(benchmark.name(), request);
   on_rank_0(ranks, [&] {
     // Whatever would make the numbers unusable is asked before any is measured.
     if (!request.out.empty()) check_out(request);
-    for (const std::string& name :
-         asked ? request.baselines : usual_baselines(benchmark.name(), request))
-      baselines.push_back(Baseline::load(name));
-    if (own_journal(request)) expect_no_earlier_rows(*own_journal(request));
-    if (const auto file = journal_of(request)) journal = std::make_unique<Journal>(*file);
+    baselines = baselines_of(benchmark.name(), request);
+    journal.open();
   });
 
   const std::string started = utc_now();
   // Of more cases than the planned ones: a process that runs a part of a suite again must load, and
   // tell, what the first one did.
   const json environment = environment_of(benchmark, of_such_a_process(all, cases), plugins, ranks);
-  const json launch = {{"launch", request.launch}, {"attempt", request.attempt}};
   const std::optional<SignalNote> note_of_end = last_note(benchmark, request, ranks);
   // Tells which rank a process is.
   const std::vector<std::string> processes = ranks.allgather(std::to_string(getpid()));
-  const auto append = [&](const json& event) {
-    if (!journal) return;
-    try {
-      journal->append(event);
-    } catch (const std::system_error& error) {
-      // The one of `assay run` is the only place of its rows; these are still written to --out.
-      if (!own_journal(request)) throw;
-      std::cerr << "assay-" << benchmark.name() << ": " << error.what()
-                << ". Rows are kept in memory alone from here on." << std::endl;
-      journal.reset();
-    }
-  };
-  auto note = [&](const char* event, json fields) {
-    fields.update(launch);
-    fields["event"] = event;
-    append(fields);
-  };
-  if (own_journal(request))
-    append({{"event", "run"},
-            {"id", benchmark.name() + "-" + started},
-            {"suite", request.suite},
-            {"command", command},
-            {"seed", request.seed},
-            {"started", started},
-            {"environment", environment}});
-  note("launch", {{"benchmark", benchmark.name()},
-                  {"environment", environment},
-                  {"rank_processes", processes},
-                  {"command", command},
-                  {"started", started}});
-
-  CaseContext context{plugins, ranks, request.seed, request.reference_budget, ranks_here(ranks)};
-  json rows = json::array(), printed = json::array();
-  const auto tell = [&](const std::string& text) {
-    if (!text.empty()) std::cerr << "assay-" << benchmark.name() << ": " << text << std::endl;
-  };
-  CeilingProbe probe(plugins);
-  for (const Case& selected : cases) {
-    note("begin", {{"id", selected.id}, {"started", utc_now()}});
-    if (speaks && request.talk == Talk::verbose)
-      tell(fmt::format("case {} of {}: {}", rows.size() + 1, cases.size(), selected.id));
-    const std::unique_ptr<Problem> problem = benchmark.problem(selected.settings);
-    Outcome outcome =
-        run_case([&] { return prepared(benchmark, selected, context); }, ranks, request.timing);
-    if (outcome.timing) share(outcome.timing->contention, ranks);  // on all ranks or on none
-    // Before the row is synced: the other ranks are in the next case already, and may say
-    // something.
-    if (!request.plan.empty() && speaks)
-      std::cerr << "end of " << selected.id << end_of_case << std::endl;
-    json row = make_row(benchmark.name(), selected, problem.get(), outcome, 0, request.launch,
-                        request.attempt, ranks.size(), ranks.nodes());
-    if (ranks.size() > 1)
-      row["problem"]["shared_by"] = benchmark.ranks_share(selected.settings) ? ranks.size() : 1;
-    // `assay run`, which gives a plan, judges by what it measures around the cases.
-    if (request.plan.empty() && ranks.size() == 1) probe.judge(row);
-    add_baseline(row, baselines);
-    if (!asked) row.erase("baseline_reason");  // nobody asked
-    append({{"event", "row"}, {"row", row}});
-    if (speaks && (request.talk != Talk::quiet || is_wrong(row))) {
-      print_row(with_all_baselines(row, baselines));
-      printed.push_back(row);
-    }
-    if (speaks && request.talk == Talk::verbose) tell(row_details(row));
-    rows.push_back(std::move(row));
-  }
-  if (speaks) std::cout << marks_text(printed) << std::flush;
+  journal.begin(command, started, environment, processes);
+  json rows = CaseLoop(ranks, benchmark, request, plugins, baselines, journal).measure(cases);
   const json after = capture_volatile();  // beside the state before: what the run has done to it
-  note("end", {{"benchmark", benchmark.name()}, {"volatile", after}});
+  journal.note("end", {{"benchmark", benchmark.name()}, {"volatile", after}});
 
   const ExitCode code = exit_code(rows);
   if (speaks && !request.out.empty()) {

@@ -1,0 +1,62 @@
+#include "core/program/process_journal.hpp"
+
+#include <iostream>
+#include <system_error>
+#include <utility>
+
+#include "core/program/program_files.hpp"
+
+namespace assay {
+
+using nlohmann::json;
+
+ProcessJournal::ProcessJournal(std::string benchmark, const RunRequest& request)
+    : benchmark_(std::move(benchmark)), request_(request) {}
+
+void ProcessJournal::open() {
+  const auto own = own_journal(request_);
+  if (own) expect_no_earlier_rows(*own);
+  if (!request_.journal.empty())
+    journal_ = std::make_unique<Journal>(request_.journal);
+  else if (own)
+    journal_ = std::make_unique<Journal>(*own);
+}
+
+void ProcessJournal::append(const json& event) {
+  if (!journal_) return;
+  try {
+    journal_->append(event);
+  } catch (const std::system_error& error) {
+    if (!own_journal(request_)) throw;
+    std::cerr << "assay-" << benchmark_ << ": " << error.what()
+              << ". Rows are kept in memory alone from here on." << std::endl;
+    journal_.reset();
+  }
+}
+
+void ProcessJournal::note(const char* event, json fields) {
+  fields["launch"] = request_.launch;
+  fields["attempt"] = request_.attempt;
+  fields["event"] = event;
+  append(fields);
+}
+
+void ProcessJournal::begin(const std::string& command, const std::string& started,
+                           const json& environment,
+                           const std::vector<std::string>& rank_processes) {
+  if (own_journal(request_))
+    append({{"event", "run"},
+            {"id", benchmark_ + "-" + started},
+            {"suite", request_.suite},
+            {"command", command},
+            {"seed", request_.seed},
+            {"started", started},
+            {"environment", environment}});
+  note("launch", {{"benchmark", benchmark_},
+                  {"environment", environment},
+                  {"rank_processes", rank_processes},
+                  {"command", command},
+                  {"started", started}});
+}
+
+}  // namespace assay

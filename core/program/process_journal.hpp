@@ -1,0 +1,38 @@
+#pragma once
+// The journal of one process of a benchmark.
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "core/program/options.hpp"
+#include "core/result/journal.hpp"
+
+namespace assay {
+
+/// Appends the events of a process to its journal. Does nothing before open(), so that only rank 0
+/// keeps a journal.
+class ProcessJournal final {
+ public:
+  /// `request` must outlive the object.
+  ProcessJournal(std::string benchmark, const RunRequest& request);
+  /// Opens the journal that --journal names, else the program's own one beside --out, if it has one
+  /// (own_journal()). InputError if that has rows of another process.
+  void open();
+  /// Writes what is known when the process begins. `rank_processes`: the process ids of all ranks.
+  void begin(const std::string& command, const std::string& started,
+             const nlohmann::json& environment, const std::vector<std::string>& rank_processes);
+  /// Appends an event with the launch and the attempt of the process.
+  void note(const char* event, nlohmann::json fields);
+  /// Appends an event. If the program's own journal cannot be written, says so on stderr and goes
+  /// on without it; throws std::system_error for that of --journal, the only place of its rows.
+  void append(const nlohmann::json& event);
+
+ private:
+  std::string benchmark_;
+  const RunRequest& request_;
+  std::unique_ptr<Journal> journal_;
+};
+
+}  // namespace assay

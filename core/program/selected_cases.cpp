@@ -1,0 +1,112 @@
+#include "core/program/selected_cases.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "core/base/error.hpp"
+#include "core/base/hash.hpp"
+#include "core/base/text.hpp"
+#include "core/program/suite.hpp"
+#include "core/result/schema.hpp"
+
+namespace assay {
+
+using nlohmann::json;
+
+namespace {
+
+/// Rows that were measured with other settings than the run's first ones must not stand under its
+/// hash.
+void expect_unchanged(const std::filesystem::path& suite, const std::string& kind,
+                      const json& content, const std::string& hash) {
+  if (hash.empty() || content_hash(kind, content) == hash) return;
+  throw InputError(fmt::format(
+      "{} has changed since the run began ({}). Put it back and resume the run, or start another "
+      "one.",
+      suite.string(),
+      kind == "suite" ? "its content has another hash"
+                      : "its cases are others: a problem list that it names was edited"));
+}
+
+}  // namespace
+
+std::vector<Case> selected_cases(const Benchmark& benchmark, RunRequest& request, Plugins& plugins,
+                                 const RankCount& started) {
+  std::vector<Case> cases;
+  if (request.suite.empty()) {
+    cases = expand(benchmark, request.chosen, plugins, request.required, started, Unused::refused);
+  } else {
+    const std::filesystem::path file = find_suite(request.suite);
+    const json suite = read_suite(file);
+    expect_unchanged(file, "suite", suite, request.suite_hash);
+    cases = expand_suite(benchmark, suite, file.string(), plugins, started, request.chosen);
+    // Of the problem lists that the suite names, too.
+    if (!request.cases_hash.empty())
+      expect_unchanged(file, "cases", case_list(benchmark, cases), request.cases_hash);
+    const json timing = suite.value("timing", json::object());
+    if (!request.max_time_given)
+      request.timing.max_time = timing.value("max_time", request.timing.max_time);
+    if (!request.precision_target_given)
+      request.timing.precision_target =
+          timing.value("precision_target", request.timing.precision_target);
+    if (!request.min_samples_given)
+      request.timing.min_samples = timing.value("min_samples", request.timing.min_samples);
+    if (request.required)
+      for (Case& selected : cases) selected.required = true;
+  }
+  return cases;
+}
+
+std::vector<Case> planned_cases(const RunRequest& request, std::vector<Case> cases) {
+  if (request.plan.empty()) return cases;
+  std::vector<Case> planned;
+  for (const json& id : read_json(request.plan)) {
+    const auto found = std::find_if(cases.begin(), cases.end(),
+                                    [&](const Case& selected) { return selected.id == id; });
+    if (found == cases.end())
+      throw InputError(request.plan + ": no case '" + id.dump() + "' in suite '" + request.suite +
+                       "'. Plan and suite differ.");
+    planned.push_back(*found);
+  }
+  return planned;
+}
+
+void print_cases(const Benchmark& benchmark, const std::vector<Case>& cases, bool as_json) {
+  if (as_json) {
+    std::cout << case_list(benchmark, cases).dump(1) << '\n';
+    return;
+  }
+  for (const Case& selected : cases)
+    std::cout << selected.id << (selected.names.empty() ? "" : "  " + join(selected.names, ","))
+              << '\n';
+}
+
+std::vector<Case> of_such_a_process(const std::vector<Case>& all, const std::vector<Case>& cases) {
+  std::vector<Case> found;
+  for (const Case& each : all) {
+    const bool fits = std::all_of(
+        each.one_per_process.begin(), each.one_per_process.end(), [&](const std::string& name) {
+          return cases.empty() || each.settings.at(name) == cases.front().settings.at(name);
+        });
+    if (fits) found.push_back(each);
+  }
+  return found;
+}
+
+void expect_same_cases(Communicator& ranks, const std::vector<Case>& cases) {
+  json ids = json::array();
+  for (const Case& selected : cases) ids.push_back(selected.id);
+  const std::vector<std::string> all = ranks.allgather(content_hash("cases", ids));
+  for (std::size_t rank = 1; rank < all.size(); ++rank)
+    if (all[rank] != all.front())
+      throw InputError(
+          fmt::format("rank {} was given other cases than rank 0 (their ids differ). Start all "
+                      "ranks with the same arguments.",
+                      rank));
+}
+
+}  // namespace assay

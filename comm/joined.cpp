@@ -212,6 +212,19 @@ Result<std::unique_ptr<Communicator>> connected_ranks(const Options& options,
   return layered(std::move(std::get<std::unique_ptr<Communicator>>(made)), options);
 }
 
+namespace {
+
+/// Why messages between pairs of ranks cannot be exchanged so, or "".
+std::string why_not_sendrecv(const Options& options) {
+  if (options.get("algorithm", "library") != "library")
+    return "sendrecv consists of messages (it has no algorithm). Use --algorithm library.";
+  if (options.get("wire", "none") != "none")
+    return "sendrecv consists of messages, which --wire does not compress. Use --wire none.";
+  return "";
+}
+
+}  // namespace
+
 Result<std::unique_ptr<Workload>> collective_workload(const Case& wanted,
                                                       const CollectiveShape& shape,
                                                       CaseContext& context) {
@@ -233,14 +246,11 @@ Result<std::unique_ptr<Workload>> collective_workload(const Case& wanted,
   CollectiveSettings settings{options.get("algorithm", "library"), options.get("transport", ""),
                               options.get("mode", "blocking") == "nonblocking",
                               options.get("buffers", "ordinary") == "registered"};
-  if (shape.pattern == Pattern::sendrecv && settings.algorithm != "library")
-    return Unsupported{
-        "sendrecv consists of messages (it has no algorithm). Use --algorithm library."};
-  if (shape.pattern == Pattern::sendrecv && options.get("wire", "none") != "none")
-    return Unsupported{
-        "sendrecv consists of messages, which --wire does not compress. Use --wire none."};
-  if (shape.pattern == Pattern::sendrecv && is_staged(options))
-    settings.transport += std::string(", ") + staged_words;
+  if (shape.pattern == Pattern::sendrecv) {
+    if (std::string reason = why_not_sendrecv(options); !reason.empty())
+      return Unsupported{std::move(reason)};
+    if (is_staged(options)) settings.transport += std::string(", ") + staged_words;
+  }
   if (std::string reason = why_not_together(settings, options); !reason.empty())
     return Unsupported{std::move(reason)};
   Result<std::unique_ptr<Communicator>> made =

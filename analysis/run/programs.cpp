@@ -88,6 +88,25 @@ void check_suite_names(const nlohmann::json& suite, const fs::path& file, const 
     prefixed(fmt::format("/baseline/{}", index++), [&] { Baseline::load(name); });
 }
 
+namespace {
+
+/// A case as a program lists it (case_list()); older builds list fewer fields.
+Case listed_case(const nlohmann::json& listed) {
+  using nlohmann::json;
+  const json tolerance = listed.value("tolerance", json());
+  return {listed.at("id"), listed.at("settings"), listed.at("names"),
+          listed.value("required", false),
+          tolerance.is_number() ? std::optional(tolerance.get<double>()) : std::nullopt,
+          listed.value("part_of", std::vector<Part>{}),
+          listed.value("working_sets", std::vector<double>{}), listed.value("note", ""),
+          listed.value("id_form", ""), listed.value("step_parameters", std::vector<std::string>{}),
+          // A build of before the field knew no other such dimension.
+          listed.value("one_per_process", std::vector<std::string>{"allocator"}),
+          listed.value("system_parameters", std::vector<std::string>{})};
+}
+
+}  // namespace
+
 Listing listed_cases(const fs::path& executable, const fs::path& suite,
                      const std::vector<std::string>& launcher, const fs::path& scratch,
                      std::chrono::duration<double> timeout, const std::string& suite_hash,
@@ -130,19 +149,7 @@ Listing listed_cases(const fs::path& executable, const fs::path& suite,
   try {
     const json list = json::parse(text);
     listing.hash = content_hash("cases", list);
-    for (const json& listed : list) {
-      const json tolerance = listed.value("tolerance", json());
-      listing.cases.push_back(
-          {listed.at("id"), listed.at("settings"), listed.at("names"),
-           listed.value("required", false),
-           tolerance.is_number() ? std::optional(tolerance.get<double>()) : std::nullopt,
-           listed.value("part_of", std::vector<Part>{}),
-           listed.value("working_sets", std::vector<double>{}), listed.value("note", ""),
-           listed.value("id_form", ""), listed.value("step_parameters", std::vector<std::string>{}),
-           // A build of before the field knew no other such dimension.
-           listed.value("one_per_process", std::vector<std::string>{"allocator"}),
-           listed.value("system_parameters", std::vector<std::string>{})});
-    }
+    for (const json& listed : list) listing.cases.push_back(listed_case(listed));
   } catch (const json::exception& error) {
     throw CaseError(fmt::format(
         "the list of cases of {} cannot be parsed ({}). Are `assay` and {} from the same build?",

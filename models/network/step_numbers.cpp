@@ -135,4 +135,39 @@ Executed executed_of(const Executor& executor, const TrainerSettings& settings) 
   return ran;
 }
 
+std::map<std::string, Metric> convergence_metrics(const Convergence& convergence) {
+  std::map<std::string, Metric> all;
+  const EpochResult& last = convergence.epochs.back();
+  if (convergence.reached) {
+    all["epochs"] = {static_cast<double>(last.epoch), "", "lower"};
+    all["time_to_accuracy_s"] = {last.seconds, "s", "lower"};
+  }
+  all["accuracy"] = {last.evaluation->accuracy, "", "higher"};
+  all["validation_loss"] = {last.evaluation->loss, "", "lower"};
+  if (convergence.checkpoint_bytes > 0)
+    all["checkpoint_bytes_per_s"] = {
+        static_cast<double>(convergence.checkpoint_bytes) / convergence.checkpoint_seconds, "B/s",
+        "higher"};
+  return all;
+}
+
+std::vector<std::map<std::string, double>> epoch_numbers(const Convergence& convergence) {
+  std::vector<std::map<std::string, double>> all;
+  for (const EpochResult& of : convergence.epochs) {
+    all.push_back({{"epoch", static_cast<double>(of.epoch)},
+                   {"seconds", of.seconds},
+                   {"started_unix_s", of.started_unix_s},
+                   {"trained_unix_s", of.trained_unix_s},
+                   {"ended_unix_s", of.ended_unix_s}});
+    if (of.evaluation) {
+      all.back()["validation_loss"] = of.evaluation->loss;
+      all.back()["accuracy"] = of.evaluation->accuracy;
+    }
+    if (!of.trained()) continue;  // continued after its last step: validation alone
+    all.back()["training_loss"] = of.training_loss;
+    all.back()["images_per_s"] = of.images_per_s;
+  }
+  return all;
+}
+
 }  // namespace assay

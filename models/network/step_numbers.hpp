@@ -1,11 +1,13 @@
 #pragma once
-// The parts of training steps and their times, for a row.
+// The numbers of a training for a row: parts of its steps, their times, and its epochs.
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "core/measure/workload.hpp"
 #include "models/network/concerns.hpp"
+#include "models/network/convergence.hpp"
 #include "models/network/trainer.hpp"
 
 namespace assay {
@@ -37,6 +39,12 @@ std::vector<LayerTime> layer_times(const Executor& executor,
 /// Total seconds of the operations of each kind and direction in a run of the network
 /// ("conv_bwd_data_s"), without those of the update.
 std::map<std::string, Metric> operation_metrics(const std::vector<LayerTime>& layers);
+
+/// "metrics" of a row of a training that has epochs: what it has reached, and how fast.
+std::map<std::string, Metric> convergence_metrics(const Convergence& convergence);
+
+/// "epochs" of a row: the numbers of each epoch by name.
+std::vector<std::map<std::string, double>> epoch_numbers(const Convergence& convergence);
 
 /// "executed" of a row: how many operations each backend computes, and whether arithmetic is
 /// emulated.

@@ -204,39 +204,14 @@ class TrainingWorkload final : public Workload {
       all["loss_of_last_step"] = {last_loss_, "", ""};
       return all;
     }
-    const EpochResult& last = converged_.epochs.back();
-    if (converged_.reached) {
-      all["epochs"] = {static_cast<double>(last.epoch), "", "lower"};
-      all["time_to_accuracy_s"] = {last.seconds, "s", "lower"};
-    }
-    all["accuracy"] = {last.evaluation->accuracy, "", "higher"};
-    all["validation_loss"] = {last.evaluation->loss, "", "lower"};
-    if (converged_.checkpoint_bytes > 0)
-      all["checkpoint_bytes_per_s"] = {
-          static_cast<double>(converged_.checkpoint_bytes) / converged_.checkpoint_seconds, "B/s",
-          "higher"};
+    all.merge(convergence_metrics(converged_));
     return all;
   }
 
   std::vector<LayerTime> layers() const override { return layers_; }
 
   std::vector<std::map<std::string, double>> epochs() const override {
-    std::vector<std::map<std::string, double>> all;
-    for (const EpochResult& of : converged_.epochs) {
-      all.push_back({{"epoch", static_cast<double>(of.epoch)},
-                     {"seconds", of.seconds},
-                     {"started_unix_s", of.started_unix_s},
-                     {"trained_unix_s", of.trained_unix_s},
-                     {"ended_unix_s", of.ended_unix_s}});
-      if (of.evaluation) {
-        all.back()["validation_loss"] = of.evaluation->loss;
-        all.back()["accuracy"] = of.evaluation->accuracy;
-      }
-      if (of.images_per_s == 0) continue;  // continued after its last step: validation alone
-      all.back()["training_loss"] = of.training_loss;
-      all.back()["images_per_s"] = of.images_per_s;
-    }
-    return all;
+    return epoch_numbers(converged_);
   }
 
  private:

@@ -55,8 +55,16 @@ void leave_out_wrong(dnnl::convolution_backward_weights::primitive_desc& backwar
       throw dnnl::error(dnnl_unimplemented, "oneDNN has only a kernel that computes wrong results");
 }
 
-Chosen choose(const ConvProblem& problem, const dnnl::engine& engine, algorithm how,
-              const std::string& layout) {
+/// A convolution in the library's terms.
+struct ConvDescription {
+  memory::desc src, weights, dst;
+  /// Of the forward pass, which the library wants as a hint: weights of its activations' type.
+  memory::desc forward_weights;
+  memory::dims strides, dilation, left, right;
+};
+
+/// `layout` is that of the activations; weights are laid out once and stay the library's choice.
+ConvDescription describe(const ConvProblem& problem, const std::string& layout) {
   const ConvShape& s = problem.shape();
   const std::vector<TensorSpec> specs = problem.tensors();
   const bool deep = specs[0].dims.size() == 5, grouped = s.g > 1;
@@ -67,26 +75,31 @@ Chosen choose(const ConvProblem& problem, const dnnl::engine& engine, algorithm 
                                                                  : 1,
                     weights = direction == ConvDirection::bwd_weights ? 2 : 1;
   using tag = memory::format_tag;
-  // The layout is that of the activations; weights are laid out once and stay the library's choice.
   const tag activations = layout == "nchw"  ? (deep ? tag::ncdhw : tag::nchw)
                           : layout != "any" ? (deep ? tag::ndhwc : tag::nhwc)
                                             : tag::any;
   const auto desc = [&](std::size_t i, tag format, DataType type) {
     return memory::desc(dims_of(specs[i], i == weights, grouped), data_type_of(type), format);
   };
-  // A forward pass, which the library wants as a hint, has weights of its activations' type.
   const DataType forward_type =
       is_mixed(problem.precision()) ? specs[src].type : specs[weights].type;
-  const memory::desc src_any = desc(src, activations, specs[src].type),
-                     weights_any = desc(weights, tag::any, specs[weights].type),
-                     forward_weights = desc(weights, tag::any, forward_type),
-                     dst_any = desc(dst, activations, specs[dst].type);
   const auto spatial = [&](std::int64_t d, std::int64_t h, std::int64_t w) {
     return deep ? memory::dims{d, h, w} : memory::dims{h, w};
   };
-  const memory::dims strides = spatial(s.sd, s.sh, s.sw), dilation = spatial(s.dd, s.dh, s.dw),
-                     left = spatial(s.pd, s.ph, s.pw), right = spatial(s.pd_r, s.ph_r, s.pw_r);
+  return {.src = desc(src, activations, specs[src].type),
+          .weights = desc(weights, tag::any, specs[weights].type),
+          .dst = desc(dst, activations, specs[dst].type),
+          .forward_weights = desc(weights, tag::any, forward_type),
+          .strides = spatial(s.sd, s.sh, s.sw),
+          .dilation = spatial(s.dd, s.dh, s.dw),
+          .left = spatial(s.pd, s.ph, s.pw),
+          .right = spatial(s.pd_r, s.ph_r, s.pw_r)};
+}
 
+Chosen choose(const ConvProblem& problem, const dnnl::engine& engine, algorithm how,
+              const std::string& layout) {
+  const auto [src, weights, dst, forward_weights, strides, dilation, left, right] =
+      describe(problem, layout);
   dnnl::primitive_attr attributes;
   // ONEDNN_DEFAULT_FPMATH_MODE could have fp32 computed in bf16 or tf32: not under the name of
   // fp32.
@@ -97,10 +110,9 @@ Chosen choose(const ConvProblem& problem, const dnnl::engine& engine, algorithm 
   // alone.
   const auto kind = problem.precision() == Precision::int8 ? dnnl::prop_kind::forward_inference
                                                            : dnnl::prop_kind::forward_training;
-  const dnnl::convolution_forward::primitive_desc forward(engine, kind, how, src_any,
-                                                          forward_weights, dst_any, strides,
-                                                          dilation, left, right, attributes);
-  switch (direction) {
+  const dnnl::convolution_forward::primitive_desc forward(
+      engine, kind, how, src, forward_weights, dst, strides, dilation, left, right, attributes);
+  switch (problem.direction()) {
     case ConvDirection::forward:
       return {dnnl::convolution_forward(forward),
               forward.impl_info_str(),
@@ -108,18 +120,16 @@ Chosen choose(const ConvProblem& problem, const dnnl::engine& engine, algorithm 
               forward.scratchpad_desc()};
     case ConvDirection::bwd_data: {
       const dnnl::convolution_backward_data::primitive_desc backward(
-          engine, how, src_any, weights_any, dst_any, strides, dilation, left, right, forward,
-          attributes);
+          engine, how, src, weights, dst, strides, dilation, left, right, forward, attributes);
       return {dnnl::convolution_backward_data(backward),
               backward.impl_info_str(),
               {backward.diff_dst_desc(), backward.weights_desc(), backward.diff_src_desc()},
               backward.scratchpad_desc()};
     }
     case ConvDirection::bwd_weights: {
-      dnnl::convolution_backward_weights::primitive_desc backward(engine, how, src_any, weights_any,
-                                                                  dst_any, strides, dilation, left,
-                                                                  right, forward, attributes);
-      leave_out_wrong(backward, s);
+      dnnl::convolution_backward_weights::primitive_desc backward(
+          engine, how, src, weights, dst, strides, dilation, left, right, forward, attributes);
+      leave_out_wrong(backward, problem.shape());
       return {dnnl::convolution_backward_weights(backward),
               backward.impl_info_str(),
               {backward.src_desc(), backward.diff_dst_desc(), backward.diff_weights_desc()},

@@ -23,10 +23,10 @@ template <class Element>
 void convert(std::span<const char> bytes, bool swapped, std::int64_t stride, double* out) {
   const auto count = static_cast<std::int64_t>(bytes.size() / sizeof(Element));
   for (std::int64_t i = 0; i < count; ++i) {
-    char one[sizeof(Element)];
-    std::memcpy(one, bytes.data() + static_cast<std::size_t>(i) * sizeof(Element), sizeof(one));
-    if (swapped) std::reverse(std::begin(one), std::end(one));
-    out[i * stride] = static_cast<double>(std::bit_cast<Element>(one));
+    char raw[sizeof(Element)];
+    std::memcpy(raw, bytes.data() + static_cast<std::size_t>(i) * sizeof(Element), sizeof(raw));
+    if (swapped) std::reverse(std::begin(raw), std::end(raw));
+    out[i * stride] = static_cast<double>(std::bit_cast<Element>(raw));
   }
 }
 

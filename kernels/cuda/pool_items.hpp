@@ -63,17 +63,17 @@ struct PoolLargest {
     const PoolPlace at(i, down.out, along.out, channels, width);
     const std::int64_t plane = at.image * down.in * along.in;
     const std::int64_t corner = down.first(at.y) * along.in + along.first(at.x);
-    ValueOf<Stored> best[width], one[width];
+    ValueOf<Stored> best[width], values[width];
     std::int32_t where[width];
     load<width>(src + (plane + corner) * channels + at.channel, best);
     for (int j = 0; j < width; ++j) where[j] = static_cast<std::int32_t>(corner);
     for (std::int64_t y = down.first(at.y); y < down.last(at.y); ++y)
       for (std::int64_t x = along.first(at.x); x < along.last(at.x); ++x) {
         const std::int64_t pixel = y * along.in + x;
-        load<width>(src + (plane + pixel) * channels + at.channel, one);
+        load<width>(src + (plane + pixel) * channels + at.channel, values);
         for (int j = 0; j < width; ++j)
-          if (one[j] > best[j]) {
-            best[j] = one[j];
+          if (values[j] > best[j]) {
+            best[j] = values[j];
             where[j] = static_cast<std::int32_t>(pixel);
           }
       }
@@ -93,11 +93,11 @@ struct PoolMean {
     const PoolPlace at(i, down.out, along.out, channels, width);
     const std::int64_t plane = at.image * down.in * along.in, top = down.first(at.y),
                        bottom = down.last(at.y), left = along.first(at.x), right = along.last(at.x);
-    ValueOf<Stored> sum[width] = {}, one[width];
+    ValueOf<Stored> sum[width] = {}, values[width];
     for (std::int64_t y = top; y < bottom; ++y)
       for (std::int64_t x = left; x < right; ++x) {
-        load<width>(src + (plane + y * along.in + x) * channels + at.channel, one);
-        for (int j = 0; j < width; ++j) sum[j] += one[j];
+        load<width>(src + (plane + y * along.in + x) * channels + at.channel, values);
+        for (int j = 0; j < width; ++j) sum[j] += values[j];
       }
     const auto part = 1 / static_cast<ValueOf<Stored>>((bottom - top) * (right - left));
     for (int j = 0; j < width; ++j) sum[j] *= part;
@@ -116,18 +116,18 @@ struct PoolGather {
     const auto& [down, along, channels] = planes;
     const PoolPlace at(i, down.in, along.in, channels, width);
     const std::int64_t plane = at.image * down.out * along.out, pixel = at.y * along.in + at.x;
-    ValueOf<Stored> sum[width] = {}, one[width];
+    ValueOf<Stored> sum[width] = {}, values[width];
     for (std::int64_t y = down.first_window(at.y); y < down.last_window(at.y); ++y)
       for (std::int64_t x = along.first_window(at.x); x < along.last_window(at.x); ++x) {
         const std::int64_t from = (plane + y * along.out + x) * channels + at.channel;
-        load<width>(diff_dst + from, one);
+        load<width>(diff_dst + from, values);
         if (places == nullptr) {
           const auto part = 1 / static_cast<ValueOf<Stored>>((down.last(y) - down.first(y)) *
                                                              (along.last(x) - along.first(x)));
-          for (int j = 0; j < width; ++j) sum[j] += one[j] * part;
+          for (int j = 0; j < width; ++j) sum[j] += values[j] * part;
         } else {
           for (int j = 0; j < width; ++j)
-            if (places[from + j] == pixel) sum[j] += one[j];
+            if (places[from + j] == pixel) sum[j] += values[j];
         }
       }
     store<width>(sum, to + i * width);

@@ -43,7 +43,7 @@ struct Loss {
   static void add_bias(const void* from, const Value* bias, std::ptrdiff_t classes, Value* x,
                        Value* largest, Value* sum) {
     const Stored* const logits = static_cast<const Stored*>(from);
-    const auto one = [&](auto d, std::ptrdiff_t i) HWY_ATTR {
+    const auto logit_at = [&](auto d, std::ptrdiff_t i) HWY_ATTR {
       const auto value = hn::Add(Format::load(d, logits + i), hn::LoadU(d, bias + i));
       hn::StoreU(value, d, x + i);
       return value;
@@ -52,21 +52,21 @@ struct Loss {
     const std::ptrdiff_t end = in_vectors(classes);
     auto most = hn::Set(d, -hwy::HighestValue<Value>()), total = hn::Zero(d);
     for (std::ptrdiff_t i = 0; i < end; i += static_cast<std::ptrdiff_t>(hn::Lanes(d))) {
-      const auto value = one(d, i);
+      const auto value = logit_at(d, i);
       most = hn::Max(most, value);
       total = hn::Add(total, value);
     }
     *largest = hn::GetLane(hn::MaxOfLanes(d, most));
     *sum = hn::GetLane(hn::SumOfLanes(d, total));
     for (std::ptrdiff_t i = end; i < classes; ++i) {
-      const Value value = hn::GetLane(one(Single(), i));
+      const Value value = hn::GetLane(logit_at(Single(), i));
       *largest = std::max(*largest, value);
       *sum += value;
     }
   }
 
   static Value exponentials(std::ptrdiff_t classes, Value largest, Value* x) {
-    const auto one = [&](auto d, std::ptrdiff_t i) HWY_ATTR {
+    const auto exponential_at = [&](auto d, std::ptrdiff_t i) HWY_ATTR {
       const auto value = exponential(d, hn::Sub(hn::LoadU(d, x + i), hn::Set(d, largest)));
       hn::StoreU(value, d, x + i);
       return value;
@@ -75,15 +75,15 @@ struct Loss {
     const std::ptrdiff_t end = in_vectors(classes);
     auto total = hn::Zero(d);
     for (std::ptrdiff_t i = 0; i < end; i += static_cast<std::ptrdiff_t>(hn::Lanes(d)))
-      total = hn::Add(total, one(d, i));
+      total = hn::Add(total, exponential_at(d, i));
     Value sum = hn::GetLane(hn::SumOfLanes(d, total));
-    for (std::ptrdiff_t i = end; i < classes; ++i) sum += hn::GetLane(one(Single(), i));
+    for (std::ptrdiff_t i = end; i < classes; ++i) sum += hn::GetLane(exponential_at(Single(), i));
     return sum;
   }
 
   static void gradients(const Value* x, std::ptrdiff_t classes, Value sum, Value part, Value by,
                         void* to, Value* of_bias) {
-    const auto one = [&](auto d, std::ptrdiff_t i) HWY_ATTR {
+    const auto store_gradient = [&](auto d, std::ptrdiff_t i) HWY_ATTR {
       const auto softmax = hn::Div(hn::LoadU(d, x + i), hn::Set(d, sum));
       const auto g = hn::Mul(hn::Set(d, by), hn::Sub(softmax, hn::Set(d, part)));
       hn::StoreU(hn::Add(hn::LoadU(d, of_bias + i), g), d, of_bias + i);
@@ -91,8 +91,9 @@ struct Loss {
     };
     const Whole d;
     const std::ptrdiff_t end = in_vectors(classes);
-    for (std::ptrdiff_t i = 0; i < end; i += static_cast<std::ptrdiff_t>(hn::Lanes(d))) one(d, i);
-    for (std::ptrdiff_t i = end; i < classes; ++i) one(Single(), i);
+    for (std::ptrdiff_t i = 0; i < end; i += static_cast<std::ptrdiff_t>(hn::Lanes(d)))
+      store_gradient(d, i);
+    for (std::ptrdiff_t i = end; i < classes; ++i) store_gradient(Single(), i);
   }
 
   static LossTable<Value> table() {

@@ -206,15 +206,15 @@ void pack_groups(const RnnPlan& plan, const float* weights, std::ptrdiff_t weigh
                          from = r * G * H, ahead = r + rows_ahead < rows ? rows_ahead * G * H : 0;
     for (const Target& target : targets) {
       if (!plan.pairs) {
-        const float* const one = weights + from + target.weight;
-        __builtin_prefetch(one + ahead);
-        copy_line(one, target.count, target.group + target.column(row));
+        const float* const source = weights + from + target.weight;
+        __builtin_prefetch(source + ahead);
+        copy_line(source, target.count, target.group + target.column(row));
         continue;
       }
-      const std::uint16_t* const one = bf16_at(weights, from + target.weight);
-      __builtin_prefetch(one + ahead);
-      __builtin_prefetch(one + ahead + (taken - 1) * G * H);
-      pack_pair(one, taken == 2 ? one + G * H : nullptr, target.count,
+      const std::uint16_t* const source = bf16_at(weights, from + target.weight);
+      __builtin_prefetch(source + ahead);
+      __builtin_prefetch(source + ahead + (taken - 1) * G * H);
+      pack_pair(source, taken == 2 ? source + G * H : nullptr, target.count,
                 bf16_at(target.group + target.column(row / 2), row % 2));
     }
     r += taken;

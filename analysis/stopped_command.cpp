@@ -24,7 +24,8 @@ int stopped(const Given& given) {
 Command stopped_command() {
   return {
       "stopped",
-      "List this host's stopped processes with a word in their command.\n`assay run` starts it on "
+      "List the stopped processes of this host with WORD in their command.\n`assay run` starts it "
+      "on "
       "the hosts of a job that does not go on.",
       {{"WORD", "an argument of the command, complete", "WORD", "", true}},
       &stopped,

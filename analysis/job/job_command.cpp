@@ -266,7 +266,7 @@ Command job_command() {
                {"Job",
                 {{"--time", "time limit of the job: minutes, MM:SS or HH:MM:SS", "TIME", "", true},
                  {"--queue", "queue or partition", "NAME", "the site's"},
-                 {"--account", "project that pays", "NAME", "the site's"},
+                 {"--account", "account that is charged", "NAME", "the site's"},
                  {"--setup", "file with shell commands to execute before the run (modules)", "FILE",
                   ""},
                  {"--run", "further flags of `assay run`, e.g. \"--launches 5\"", "FLAGS", ""},

@@ -339,12 +339,15 @@ Command run_command() {
             {{"--reference-budget", reference_budget_help, "N",
               fmt::format("{}", RunRequest{}.reference_budget)},
              {"--guard",
-              "judge the run against the history in this folder; suspects are launched again at "
+              "judge the run against the history in this folder; suspects are measured again at "
               "once, with the promoted build and with this one",
               "HISTORY", ""}}},
            {output_group,
             {{"--out", "folder for journal, logs and result.json", "DIR", "results/<suite>-<time>"},
-             {"--resume", "resume the run in --out: run only the cases without a row", "", ""},
+             {"--resume",
+              "resume the run in --out: run the cases without a row, and again those that failed "
+              "or timed out",
+              "", ""},
              {"--allow-mixed", "with --resume: accept other hardware or software", "", ""},
              {"--baseline", "compare with these systems", "NAME,...", "the suite's", false, true},
              quiet_flag(),

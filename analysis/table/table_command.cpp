@@ -112,8 +112,9 @@ Command table_command() {
       "table",
       "Show result files as a table, beside other systems' numbers.",
       {{"FILE",
-        "result file, folder of a run, or name of a shipped baseline; before them the name of a "
-        "summary (`assay list summaries`): their speedups by category",
+        "result file, folder of a run, or name of a shipped baseline. If the first is the name of "
+        "a summary (see `assay list summaries`), the speedups of the others are shown by its "
+        "categories",
         "FILE", "", true, true},
        {"--baseline", "systems to show beside the rows (names or result files)", "NAME,...",
         "the rows' own", false, true},

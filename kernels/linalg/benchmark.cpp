@@ -19,7 +19,8 @@ class LinalgBenchmark final : public OperationBenchmark {
     examples.push_back(
         {"assay-linalg --problem syrk:n16384d64,eigh:d64,qr:n16384d64 --backend blas,reference "
          "--max-time 0.1",
-         "a Gram matrix, eigenvectors and a triangular factor, by BLAS and LAPACK, and in fp64"});
+         "a Gram matrix, eigenvectors and a triangular factor, by BLAS and LAPACK and by the "
+         "reference"});
     return examples;
   }
 

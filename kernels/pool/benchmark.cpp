@@ -23,7 +23,7 @@ class PoolBenchmark final : public OperationBenchmark {
     direction.defaults = {pool_direction_names().front()};
     Dimension mode;
     mode.name = "mode";
-    mode.help = "what is kept of a window";
+    mode.help = "result of a window: its largest element, or its mean";
     mode.values = pool_mode_names();
     mode.defaults = {pool_mode_names().front()};
     mode.omit = pool_mode_names().front();

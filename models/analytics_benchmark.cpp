@@ -14,6 +14,7 @@
 #include "core/machine/environment.hpp"
 #include "core/machine/placement.hpp"
 #include "core/machine/threads.hpp"
+#include "core/measure/rank_failure.hpp"
 #include "core/program/conform.hpp"
 #include "core/program/launched_ranks.hpp"
 #include "kernels/gemm/benchmark.hpp"
@@ -123,14 +124,6 @@ void expect_room(Device& device, double table, const AnalysisMemory& more, int r
   expect_room(more.host * ranks_here, 0, static_cast<double>(memory_available()));
 }
 
-/// The first fault of any rank, or "": ranks without it would else wait, in their next collective
-/// step, for one that has it.
-std::string of_any(Communicator& ranks, const std::string& fault) {
-  for (std::string& found : ranks.allgather(fault))
-    if (!found.empty()) return std::move(found);
-  return "";
-}
-
 double largest_of(DataType type) {
   return type == DataType::fp32 ? std::numeric_limits<float>::max()
                                 : std::numeric_limits<double>::max();
@@ -150,19 +143,18 @@ void add_squares(std::span<const double> rows, std::span<const double> head,
 /// Each rank reads its rows of a file before any other collective step. Errors of an analysis are
 /// parts of its sums of squares, which have to be numbers above 0.
 void expect_good_rows(const Table& table, const RowPass& mine, Communicator& ranks) {
-  std::vector<double> head(static_cast<std::size_t>(table.features())), squares;
-  std::string fault;
-  try {
+  std::vector<double> head;
+  throw_on_all(ranks, [&] {
+    head.resize(static_cast<std::size_t>(table.features()));
     table.read(0, head);
     for (double& value : head) value = round_to(mine.type, value);
-    squares = sums_over_rows(table, mine, 2,
-                             [&](std::int64_t, std::span<const double> x, std::span<const double>,
-                                 std::span<double> sums) { add_squares(x, head, sums); });
-  } catch (const std::exception& error) {  // also for lack of memory: the other ranks would wait
-    fault = error.what();
-  }
-  if (fault = of_any(ranks, fault); !fault.empty()) throw InputError(fault);
-  RankCalls(ranks).sum(squares);
+  });
+  RankCalls calls(ranks);
+  const std::vector<double> squares = sums_over_ranks(
+      table, mine, 2,
+      [&](std::int64_t, std::span<const double> x, std::span<const double>,
+          std::span<double> sums) { add_squares(x, head, sums); },
+      calls);
   if (!(squares[0] <= largest_of(mine.type)))
     throw InputError(
         fmt::format("{}: the sum of squares is beyond {} (values are too large). Scale them.",
@@ -293,14 +285,9 @@ std::string AnalyticsBenchmark::why_not_here(const AnalysisCase& from, int ranks
 }
 
 std::string AnalyticsBenchmark::expect_good_file(const AnalysisCase& from, int ranks_here) const {
-  std::string why, no_room;
-  try {
-    why = why_not_here(from, ranks_here);
-  } catch (const CaseError& error) {
-    no_room = error.what();
-  }
-  if (no_room = of_any(from.ranks, no_room); !no_room.empty()) throw CaseError(no_room);
-  if (why = of_any(from.ranks, why); !why.empty()) return why;
+  std::string why;
+  throw_on_all(from.ranks, [&] { why = why_not_here(from, ranks_here); });
+  if (why = fault_of_any(why, from.ranks); !why.empty()) return why;
   const std::string& data = from.settings.at("data");
   const RowPass pass{from.mine, storage(from.precision), needs_labels(), from.steps.threads()};
   expect_good_rows(*prepared(scaled_file_table(data, 0)), pass, from.ranks);

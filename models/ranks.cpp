@@ -1,21 +1,6 @@
 #include "models/ranks.hpp"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <vector>
-
 namespace assay {
-
-void throw_on_all(const std::string& fault, Communicator& ranks) {
-  const std::vector<std::string> faults = ranks.allgather(fault);
-  const auto first = std::find_if(faults.begin(), faults.end(),
-                                  [](const std::string& found) { return !found.empty(); });
-  if (first == faults.end()) return;
-  if (std::count(faults.begin(), faults.end(), *first) == std::ssize(faults))
-    throw InputError(*first);
-  throw InputError(fmt::format("rank {}: {}", first - faults.begin(), *first));
-}
 
 Call RankCalls::sum_of(std::span<double> values) {
   const Buffer all{values.data(), static_cast<std::int64_t>(values.size()), DataType::fp64};

@@ -2,30 +2,11 @@
 // Sums and broadcasts of small host arrays over the ranks.
 
 #include <span>
-#include <string>
 
 #include "core/api/communicator.hpp"
 #include "core/api/host_device.hpp"
-#include "core/base/error.hpp"
 
 namespace assay {
-
-/// Throws InputError on all ranks if `fault` of any rank is not empty; a fault that only some have
-/// is told with its rank. Collective.
-void throw_on_all(const std::string& fault, Communicator& ranks);
-
-/// Runs `body` on all ranks. An error of one is thrown on all, which else would wait for it, as an
-/// InputError. Collective.
-template <class Body>
-void throw_on_all(Communicator& ranks, const Body& body) {
-  std::string fault;
-  try {
-    body();
-  } catch (const std::exception& error) {
-    fault = error.what();
-  }
-  throw_on_all(fault, ranks);
-}
 
 /// All functions that take an array are collective.
 class RankCalls {

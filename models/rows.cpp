@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <exception>
 
+#include "core/measure/rank_failure.hpp"
+
 namespace assay {
 namespace {
 
@@ -38,10 +40,8 @@ void read_labels(const Table& table, std::int64_t first_row, std::span<double> o
   }
 }
 
-}  // namespace
-
-void load_rows(const Table& table, RowRange range, Device& device, Tensor& x, Tensor* y,
-               int threads) {
+void load_own(const Table& table, RowRange range, Device& device, Tensor& x, Tensor* y,
+              int threads) {
   const auto plain = [&](const Tensor& tensor) {
     return device.name() == "cpu" && tensor.spec().type == DataType::fp64;
   };
@@ -61,6 +61,13 @@ void load_rows(const Table& table, RowRange range, Device& device, Tensor& x, Te
   device.put(*y, [&](std::int64_t first, std::span<double> out) {
     read_labels(table, range.first + first, out);
   });
+}
+
+}  // namespace
+
+void load_rows(const Table& table, RowRange range, Device& device, Tensor& x, Tensor* y,
+               int threads, Communicator& ranks) {
+  throw_on_all(ranks, [&] { load_own(table, range, device, x, y, threads); });
 }
 
 double bytes_of_pass(std::int64_t rows, std::int64_t features, double count, int threads) {
@@ -102,6 +109,14 @@ std::vector<double> sums_over_rows(const Table& table, const RowPass& pass, std:
     for (std::size_t i = 0; i < sums.size(); ++i) all[i] += sums[i];
   }
   if (failure) std::rethrow_exception(failure);
+  return all;
+}
+
+std::vector<double> sums_over_ranks(const Table& table, const RowPass& mine, std::size_t count,
+                                    const AddRows& add, RankCalls& ranks) {
+  std::vector<double> all;
+  throw_on_all(ranks.communicator(), [&] { all = sums_over_rows(table, mine, count, add); });
+  ranks.sum(all);
   return all;
 }
 

@@ -8,12 +8,14 @@
 #include "core/api/device.hpp"
 #include "datasets/table.hpp"
 #include "models/analysis_workload.hpp"
+#include "models/ranks.hpp"
 
 namespace assay {
 
 /// Writes rows to x [range.count, features] and their labels to y [range.count], unless y is null.
+/// What one rank cannot read or store is an error of all (throw_on_all). Collective.
 void load_rows(const Table& table, RowRange range, Device& device, Tensor& x, Tensor* y,
-               int threads);
+               int threads, Communicator& ranks);
 
 /// A pass over rows for verification.
 struct RowPass {
@@ -30,6 +32,10 @@ using AddRows = std::function<void(std::int64_t first, std::span<const double> x
 /// all_rows()). Reads the table in blocks, so that it needs little memory.
 std::vector<double> sums_over_rows(const Table& table, const RowPass& pass, std::size_t count,
                                    const AddRows& add);
+/// The same over the rows of all ranks. What one rank cannot read is an error of all
+/// (throw_on_all). Collective.
+std::vector<double> sums_over_ranks(const Table& table, const RowPass& mine, std::size_t count,
+                                    const AddRows& add, RankCalls& ranks);
 /// The bytes that such a pass over `rows` rows takes, with a copy of each block for `add`.
 double bytes_of_pass(std::int64_t rows, std::int64_t features, double count, int threads);
 

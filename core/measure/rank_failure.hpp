@@ -1,9 +1,12 @@
 #pragma once
 // The failure of a single rank.
 
+#include <exception>
+#include <new>
 #include <string>
 
 #include "core/api/communicator.hpp"
+#include "core/base/error.hpp"
 
 namespace assay {
 
@@ -11,5 +14,33 @@ namespace assay {
 /// collective, the other ranks wait forever and the ranks cannot agree on a row; after the job is
 /// killed, this line is the only record of the reason. Prints nothing in a job of one rank.
 void report_rank_failure(const Communicator& ranks, const std::string& reason);
+
+/// The reason of a std::bad_alloc.
+inline constexpr const char* out_of_memory =
+    "out of memory (an allocation failed). Use a smaller problem or a machine with more memory.";
+
+/// The first fault of any rank, or "": ranks without it would else wait, in their next collective
+/// step, for one that has it. A fault that only some ranks have is told with rank and host.
+/// Collective.
+std::string fault_of_any(const std::string& fault, Communicator& ranks);
+
+/// Runs `body`, which makes no collective calls, on all ranks. What it throws on one, all throw: an
+/// InputError as such, else a CaseError. A single rank throws what `body` does. Collective.
+template <class Body>
+void throw_on_all(Communicator& ranks, const Body& body) {
+  if (ranks.size() == 1) return body();
+  std::string of_input, of_case;
+  try {
+    body();
+  } catch (const InputError& error) {
+    of_input = error.what();
+  } catch (const std::bad_alloc&) {
+    of_case = out_of_memory;
+  } catch (const std::exception& error) {
+    of_case = error.what();
+  }
+  if (of_input = fault_of_any(of_input, ranks); !of_input.empty()) throw InputError(of_input);
+  if (of_case = fault_of_any(of_case, ranks); !of_case.empty()) throw CaseError(of_case);
+}
 
 }  // namespace assay

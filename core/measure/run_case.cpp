@@ -45,9 +45,7 @@ Finding attempt(const Step& step) {
   } catch (const InputError&) {
     throw;  // bad usage that only shows here still ends the program
   } catch (const std::bad_alloc&) {
-    return {Severity::failed,
-            "out of memory (an allocation failed). Use a smaller problem or a machine with more "
-            "memory."};
+    return {Severity::failed, out_of_memory};
   } catch (const WrongResult& wrong) {
     return {Severity::incorrect, wrong.what()};
   } catch (const std::exception& error) {

@@ -15,6 +15,7 @@
 #include "core/api/host_device.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
+#include "core/measure/rank_failure.hpp"
 #include "datasets/data_file.hpp"
 #include "datasets/images/epoch_order.hpp"
 #include "models/input/reading.hpp"
@@ -183,18 +184,13 @@ class InputWorkload final : public Workload {
   /// All ranks: one whose files are bad must not leave the others waiting.
   Verification verified_run(std::uint64_t epoch) {
     epoch_ = epoch;
-    std::string fault;
-    try {
+    throw_on_all(ranks_, [&] {
       pipeline_->start({}, 0);  // its threads rest
       pipeline_->poison();
       reset();
       begin_check();
       run(stream());
-    } catch (const InputError& error) {
-      fault = error.what();
-    }
-    for (const std::string& found : ranks_.allgather(fault))
-      if (!found.empty()) throw InputError(found);
+    });
     return end_check();
   }
 

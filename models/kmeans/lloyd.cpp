@@ -118,7 +118,7 @@ class Kmeans final : public Analysis {
 
   void load(const Table& table) override {
     load_rows(table, pass_.range, device(), runs_.front().assign().tensor("x"), nullptr,
-              pass_.threads);
+              pass_.threads, ranks_.communicator());
     for (LloydRun& run : runs_) run.start(table, pass_, ranks_);
   }
 

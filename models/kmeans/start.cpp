@@ -3,6 +3,7 @@
 #include <random>
 #include <set>
 
+#include "core/measure/rank_failure.hpp"
 #include "models/kmeans/kmeans.hpp"
 
 namespace assay {
@@ -60,17 +61,20 @@ std::vector<double> plus_plus(const Table& table, const RowPass& mine,
   std::vector<double> nearest(static_cast<std::size_t>(mine.range.count), INFINITY), centroids;
   std::int64_t row = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(table.rows()));
   for (std::int64_t k = 0; k < settings.clusters; ++k) {
-    const std::vector<double> centroid = row_of(table, row, mine.type);
+    std::vector<double> centroid;
+    throw_on_all(ranks.communicator(), [&] { centroid = row_of(table, row, mine.type); });
     centroids.insert(centroids.end(), centroid.begin(), centroid.end());
     if (k + 1 == settings.clusters) break;
-    sums_over_rows(table, mine, 0,
-                   [&](std::int64_t first, std::span<const double> x, std::span<const double>,
-                       std::span<double>) {
-                     for (std::size_t i = 0; i < x.size() / d; ++i) {
-                       double& least = nearest[static_cast<std::size_t>(first) + i];
-                       least = std::min(least, distance2(&x[i * d], centroid.data(), d));
-                     }
-                   });
+    sums_over_ranks(
+        table, mine, 0,
+        [&](std::int64_t first, std::span<const double> x, std::span<const double>,
+            std::span<double>) {
+          for (std::size_t i = 0; i < x.size() / d; ++i) {
+            double& least = nearest[static_cast<std::size_t>(first) + i];
+            least = std::min(least, distance2(&x[i * d], centroid.data(), d));
+          }
+        },
+        ranks);
     row = row_at(uniform(random), nearest, mine.range, ranks);
   }
   return centroids;
@@ -84,12 +88,15 @@ std::vector<double> starting_centroids(const Table& table, const RowPass& mine,
   std::mt19937_64 random(settings.seed);
   std::set<std::int64_t> chosen;
   std::vector<double> centroids;
-  while (std::ssize(chosen) < settings.clusters) {
-    const auto row = static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(table.rows()));
-    if (!chosen.insert(row).second) continue;
-    const std::vector<double> centroid = row_of(table, row, mine.type);
-    centroids.insert(centroids.end(), centroid.begin(), centroid.end());
-  }
+  throw_on_all(ranks.communicator(), [&] {
+    while (std::ssize(chosen) < settings.clusters) {
+      const auto row =
+          static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(table.rows()));
+      if (!chosen.insert(row).second) continue;
+      const std::vector<double> centroid = row_of(table, row, mine.type);
+      centroids.insert(centroids.end(), centroid.begin(), centroid.end());
+    }
+  });
   return centroids;
 }
 

@@ -206,7 +206,7 @@ Verification verify_trajectories(const std::vector<const Trajectory*>& claimed, 
   const std::vector<Checked> iterations = checked_iterations(claimed, d, seed);
   const std::size_t size =
       iterations.empty() ? 0 : iterations.back().at.offset + iterations.back().at.size();
-  std::vector<double> sums = sums_over_rows(
+  const std::vector<double> sums = sums_over_ranks(
       table, mine, size,
       [&](std::int64_t, std::span<const double> x, std::span<const double>, std::span<double> all) {
         const std::int64_t count = std::ssize(x) / table.features();
@@ -218,8 +218,8 @@ Verification verify_trajectories(const std::vector<const Trajectory*>& claimed, 
             add_rows(part, norms, iteration, {of_products, error_of_scores(d)},
                      &all[iteration.at.offset]);
         }
-      });
-  ranks.sum(sums);
+      },
+      ranks);
   Errors worst;
   for (const Trajectory* trajectory : claimed)
     if (trajectory->iterations == 0) worst.counts = std::numeric_limits<double>::infinity();

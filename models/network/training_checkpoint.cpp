@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/base/error.hpp"
+#include "core/measure/rank_failure.hpp"
 #include "core/result/schema.hpp"
 #include "models/ranks.hpp"
 

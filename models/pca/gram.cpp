@@ -34,7 +34,8 @@ class GramPca final : public Analysis {
   Device& device() override { return moments_->device(); }
 
   void load(const Table& table) override {
-    load_rows(table, mine_, device(), moments_->tensor("x"), nullptr, threads_);
+    load_rows(table, mine_, device(), moments_->tensor("x"), nullptr, threads_,
+              ranks_.communicator());
     if (!prepared_) {
       shift_.prepare(ranks_);
       ranks_.prepare(packed_);

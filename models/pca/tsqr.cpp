@@ -50,7 +50,7 @@ class TsqrPca final : public Analysis {
   Device& device() override { return block_->device(); }
 
   void load(const Table& table) override {
-    load_rows(table, mine_, device(), *x_, nullptr, threads_);
+    load_rows(table, mine_, device(), *x_, nullptr, threads_, ranks_.communicator());
     if (prepared_) return;
     shift_.prepare(ranks_);
     ranks_.prepare(r_);

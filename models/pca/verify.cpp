@@ -49,7 +49,7 @@ Sums sum_rows(const Components& components, const Matrix& vectors, const Table& 
               const RowPass& pass, RankCalls& ranks) {
   const Eigen::Index d = vectors.rows();
   const Eigen::Map<const Eigen::RowVectorXd> mean(components.mean.data(), d);
-  std::vector<double> all = sums_over_rows(
+  const std::vector<double> all = sums_over_ranks(
       table, pass, static_cast<std::size_t>(d * probes + d + probes + 1),
       [&](std::int64_t, std::span<const double> x, std::span<const double>,
           std::span<double> sums) {
@@ -61,8 +61,8 @@ Sums sum_rows(const Components& components, const Matrix& vectors, const Table& 
         Eigen::Map<Eigen::RowVectorXd>(to + d * probes + d, probes) +=
             along.cwiseAbs2().colwise().sum();
         to[d * probes + d + probes] += rows.squaredNorm();
-      });
-  ranks.sum(all);
+      },
+      ranks);
   Sums sums{ConstMap(all.data(), d, probes),
             Eigen::Map<const Eigen::VectorXd>(all.data() + d * probes, d),
             Eigen::Map<const Eigen::VectorXd>(all.data() + d * probes + d, probes),

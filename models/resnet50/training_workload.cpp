@@ -8,6 +8,7 @@
 
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
+#include "core/measure/rank_failure.hpp"
 #include "models/input/reading.hpp"
 #include "models/network/memory_use.hpp"
 #include "models/network/parity.hpp"
@@ -266,29 +267,17 @@ class TrainingWorkload final : public Workload {
 
   /// All ranks: one whose files stay must not leave the others waiting.
   void leave_cache() {
-    std::string fault;
-    try {
-      make_cold(files_of(run_.data));
-    } catch (const CaseError& error) {
-      fault = error.what();
-    }
-    for (const std::string& found : ranks_.allgather(fault))
-      if (!found.empty()) throw CaseError(found);
+    throw_on_all(ranks_, [&] { make_cold(files_of(run_.data)); });
   }
 
   /// With the first batch. All ranks: one whose files are bad must not leave the others waiting.
   void open_data() {
     if (run_.cold) leave_cache();
-    std::string fault;
-    try {
+    throw_on_all(ranks_, [&] {
       training_ = training_batches(run_.data, share());
       const Batch& batch = training_->next();
       trainer_->load(batch.images, batch.labels);
-    } catch (const InputError& error) {
-      fault = error.what();
-    }
-    for (const std::string& found : ranks_.allgather(fault))
-      if (!found.empty()) throw InputError(found);
+    });
   }
 
   /// Of the network and one step, before anything is checked.

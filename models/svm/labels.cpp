@@ -62,16 +62,19 @@ std::unique_ptr<Table> signed_labels(std::unique_ptr<Table> table) {
 
 void expect_two_classes(const Table& table, const RowPass& mine, Communicator& ranks) {
   FirstRow zero, minus;
-  sums_over_rows(table, mine, 0,
-                 [&](std::int64_t first, std::span<const double>, std::span<const double> labels,
-                     std::span<double>) {
-                   std::int64_t row = mine.range.first + first;
-                   for (const double label : labels) {
-                     ++row;
-                     if (label == 0) zero.note(row);
-                     if (label == -1) minus.note(row);
-                   }
-                 });
+  RankCalls calls(ranks);
+  sums_over_ranks(
+      table, mine, 0,
+      [&](std::int64_t first, std::span<const double>, std::span<const double> labels,
+          std::span<double>) {
+        std::int64_t row = mine.range.first + first;
+        for (const double label : labels) {
+          ++row;
+          if (label == 0) zero.note(row);
+          if (label == -1) minus.note(row);
+        }
+      },
+      calls);
   double firsts[] = {zero.negative(), minus.negative()};
   ranks.allreduce_max(firsts);
   if (std::isfinite(firsts[0]) && std::isfinite(firsts[1]))

@@ -29,7 +29,8 @@ class Svm final : public Analysis {
   Device& device() override { return objective_->device(); }
 
   void load(const Table& table) override {
-    load_rows(table, pass_.range, device(), objective_->x(), &objective_->y(), pass_.threads);
+    load_rows(table, pass_.range, device(), objective_->x(), &objective_->y(), pass_.threads,
+              objective_->ranks().communicator());
     if (!prepared_) objective_->prepare();
     if (!prepared_ && part_ != nullptr) part_->prepare();
     prepared_ = true;

@@ -49,14 +49,14 @@ SvmCheck verify_svm(const SvmSolution& solution, const SvmSettings& settings, co
   // so that 8 deviations bound them. Equal rows have equal ones, which add up.
   const double roundoff = 8 * std::sqrt(static_cast<double>(d) / 6 + 2) *
                           (unit_roundoff(mine.type) + unit_roundoff(DataType::fp64));
-  std::vector<double> sums =
-      sums_over_rows(table, mine, direction + width,
-                     [&](std::int64_t, std::span<const double> x, std::span<const double> labels,
-                         std::span<double> all) {
-                       for (std::size_t i = 0; i < labels.size(); ++i)
-                         add_row(&x[i * d], labels[i], solution.w, slope, roundoff, all.data());
-                     });
-  ranks.sum(sums);
+  const std::vector<double> sums = sums_over_ranks(
+      table, mine, direction + width,
+      [&](std::int64_t, std::span<const double> x, std::span<const double> labels,
+          std::span<double> all) {
+        for (std::size_t i = 0; i < labels.size(); ++i)
+          add_row(&x[i * d], labels[i], solution.w, slope, roundoff, all.data());
+      },
+      ranks);
   const double c = settings.cost, dual_norm = c * c * squared(&sums[direction], width);
   const double primal = squared(solution.w.data(), width) / 2 + c * sums[hinge];
   const double t = dual_norm > 0 ? std::min(1.0, c * sums[slack] / dual_norm) : 1;

@@ -5,12 +5,16 @@
 
 #include <algorithm>
 #include <mutex>
+#include <new>
 #include <numeric>
 #include <stdexcept>
 
 #include "core/api/host_device.hpp"
 #include "core/api/operation.hpp"
 #include "datasets/synthetic.hpp"
+#include "models/kmeans/kmeans.hpp"
+#include "models/svm/svm.hpp"
+#include "tests/core/thread_communicator.hpp"
 
 namespace assay {
 namespace {
@@ -74,7 +78,7 @@ TEST(LoadRows, ReadsFewRowsAtOnceForTheirLabels) {
   HostDevice device;
   const auto x = device.allocate(plain_tensor("x", Role::input, DataType::fp32, {3000, 1000})),
              y = device.allocate(plain_tensor("y", Role::input, DataType::fp32, {3000}));
-  load_rows(table, {0, 3000}, device, *x, y.get(), 1);
+  load_rows(table, {0, 3000}, device, *x, y.get(), 1, *serial_communicator());
   EXPECT_LE(8 * table.most_at_once() * 1000, 8 << 20);
   const auto* const labels = static_cast<const float*>(y->data());
   for (int row = 0; row < 3000; ++row) ASSERT_EQ(labels[row], static_cast<float>(row));
@@ -86,6 +90,47 @@ TEST(SumsOverRows, WhatCannotBeAllocatedIsAnExceptionOfTheCaller) {
                               [](std::int64_t, std::span<const double>, std::span<const double>,
                                  std::span<double>) {}),
                std::length_error);
+}
+
+/// Rows of zeros, which one of the ranks has no memory to read.
+class Unreadable final : public Table {
+ public:
+  explicit Unreadable(bool here) : here_(here) {}
+  std::int64_t rows() const override { return 40; }
+  std::int64_t features() const override { return 2; }
+  bool has_labels() const override { return true; }
+  std::string canonical() const override { return "unreadable"; }
+
+ private:
+  void read_rows(std::int64_t, std::int64_t count, double* x, double* labels) const override {
+    if (here_) throw std::bad_alloc();
+    std::fill_n(x, count * features(), 0.0);
+    if (labels != nullptr) std::fill_n(labels, count, 0.0);
+  }
+  bool here_;
+};
+
+TEST(RowsOfRanks, WhatOneRankCannotReadIsAnErrorOfAll) {
+  testing_fakes::on_threads(2, [](Communicator& ranks) {
+    const Unreadable table(ranks.rank() == 1);
+    const RowPass mine{rows_of(40, ranks.rank(), 2), DataType::fp64, true, 1};
+    RankCalls calls(ranks);
+    HostDevice device;
+    const auto x = device.allocate(plain_tensor("x", Role::input, DataType::fp64, {20, 2})),
+               y = device.allocate(plain_tensor("y", Role::input, DataType::fp64, {20}));
+    const auto add = [](std::int64_t, std::span<const double>, std::span<const double>,
+                        std::span<double>) {};
+    // A rank that went on alone would wait here for ever, or take another call's numbers.
+    EXPECT_THROW(load_rows(table, mine.range, device, *x, y.get(), 1, ranks), CaseError);
+    EXPECT_THROW(sums_over_ranks(table, mine, 1, add, calls), CaseError);
+    EXPECT_THROW(expect_two_classes(table, mine, ranks), CaseError);
+    for (const bool plus_plus : {false, true}) {
+      KmeansSettings settings;
+      settings.clusters = 2;
+      settings.plus_plus = plus_plus;
+      EXPECT_THROW(starting_centroids(table, mine, settings, calls), CaseError);
+    }
+  });
 }
 
 }  // namespace

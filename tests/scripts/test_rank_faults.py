@@ -216,7 +216,7 @@ class FaultsOfInput(RunTest):
         mine, other = (folder / "kept" for folder in self.folders)
         self.ranks(*train, code=0)
         self.assertFalse(other.exists())
-        self.assertIn("rank 1: cannot open the file kept", self.ranks(*train, "--restart", "yes", code=2))
+        self.assertIn(f"rank 1 on {socket.gethostname()}: cannot open the file kept", self.ranks(*train, "--restart", "yes", code=2))
         shutil.copy(mine, other)
         self.ranks(*train, "--restart", "yes", code=0)
         self.assertEqual(mine.read_bytes(), other.read_bytes())  # the target was reached: nothing was left to train

@@ -123,7 +123,7 @@ TEST(TrainingCheckpoint, IsOfAllRanks) {
     EXPECT_EQ(found.bad_samples, bad);
     EXPECT_EQ(found.accuracy, 0.25);
     if (!first) settings.checkpoint = folder.path() / "another";
-    EXPECT_SAYS(fixture::message_of([&] { kept.read(); }), "rank 1: ");
+    EXPECT_SAYS(fixture::message_of([&] { kept.read(); }), "rank 1 on threads0: ");
     if (!first) std::filesystem::copy_file(folder.path() / "kept", folder.path() / "another");
     ranks.barrier();
     settings.checkpoint = folder.path() / "kept";

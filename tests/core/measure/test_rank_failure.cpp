@@ -1,0 +1,57 @@
+#include "core/measure/rank_failure.hpp"
+
+#include <gtest/gtest.h>
+
+#include <new>
+
+#include "tests/core/thread_communicator.hpp"
+
+namespace assay {
+namespace {
+
+/// What each of 3 ranks throws ("" if nothing) where rank r does body(r).
+template <class Error>
+std::vector<std::string> texts_thrown(const std::function<void(int)>& body) {
+  std::vector<std::string> all(3);
+  testing_fakes::on_threads(3, [&](Communicator& ranks) {
+    try {
+      throw_on_all(ranks, [&] { body(ranks.rank()); });
+    } catch (const Error& error) {
+      all[static_cast<std::size_t>(ranks.rank())] = error.what();
+    }
+    ranks.barrier();  // all go on together
+  });
+  return all;
+}
+
+std::vector<std::string> thrice(const std::string& text) { return {text, text, text}; }
+
+TEST(ThrowOnAll, WhatOneRankThrowsAllThrow) {
+  EXPECT_EQ(texts_thrown<InputError>([](int) {}), thrice(""));
+  EXPECT_EQ(texts_thrown<InputError>([](int rank) {
+              if (rank > 0) throw InputError("file " + std::to_string(rank));
+            }),
+            thrice("rank 1 on threads0: file 1"));
+  EXPECT_EQ(texts_thrown<InputError>([](int) { throw InputError("no file"); }), thrice("no file"));
+  EXPECT_EQ(texts_thrown<CaseError>([](int rank) {
+              if (rank == 2) throw CaseError("no memory");
+            }),
+            thrice("rank 2 on threads0: no memory"));
+  EXPECT_EQ(texts_thrown<CaseError>([](int) { throw std::bad_alloc(); }), thrice(out_of_memory));
+}
+
+TEST(ThrowOnAll, BadInputOfOneRankIsToldBeforeWhatElseFails) {
+  EXPECT_EQ(texts_thrown<InputError>([](int rank) {
+              if (rank == 0) throw CaseError("no memory");
+              if (rank == 2) throw InputError("no file");
+            }),
+            thrice("rank 2 on threads0: no file"));
+}
+
+TEST(ThrowOnAll, ASingleRankThrowsWhatItIs) {
+  const auto alone = serial_communicator();
+  EXPECT_THROW(throw_on_all(*alone, [] { throw std::bad_alloc(); }), std::bad_alloc);
+}
+
+}  // namespace
+}  // namespace assay

@@ -140,14 +140,24 @@ class CsvTable final : public FileTable {
       begin = record.end;
       find_labels(record.fields);
     }
-    rows_.emplace(file(), begin, '\0', options.index_bytes, [](const TextRows::Line&) {});
-    check_size(file(), rows_->rows(), features());
+    rows_.emplace(file(), begin, '\0', options.index_bytes);
   }
   std::int64_t rows() const override { return rows_->rows(); }
   std::int64_t features() const override { return columns_ - (has_labels() ? 1 : 0); }
   bool has_labels() const override { return label_column_ >= 0; }
 
  private:
+  std::vector<std::int64_t> index_of(Share share) const override {
+    return rows_->count(share, [](const TextRows::Line&) {});
+  }
+
+  void set_index(const std::vector<std::vector<std::int64_t>>& of_shares) override {
+    std::vector<std::int64_t> counts;
+    for (const auto& share : of_shares) counts.insert(counts.end(), share.begin(), share.end());
+    rows_->set_index(counts);
+    check_size(file(), rows_->rows(), features());
+  }
+
   bool starts_with_byte_order_mark() const {
     if (file().size() < 3) return false;
     char bytes[3];
@@ -199,7 +209,7 @@ class CsvTable final : public FileTable {
 
 }  // namespace
 
-std::unique_ptr<Table> open_csv(std::unique_ptr<DataFile> file, const TableOptions& options) {
+std::unique_ptr<FileTable> open_csv(std::unique_ptr<DataFile> file, const TableOptions& options) {
   return std::make_unique<CsvTable>(std::move(file), options);
 }
 

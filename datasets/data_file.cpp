@@ -83,18 +83,30 @@ void DataFile::check_unchanged() const {
                   path_));
 }
 
-std::string DataFile::content_hash() const {
+/// A copy has another time of change of status, which nobody can set.
+std::string DataFile::identity() const {
+  return fmt::format("{} {} {}.{:09} {}.{:09}", status_.st_ino, status_.st_size,
+                     status_.st_mtim.tv_sec, status_.st_mtim.tv_nsec, status_.st_ctim.tv_sec,
+                     status_.st_ctim.tv_nsec);
+}
+
+std::vector<std::string> DataFile::hashes(Share of) const {
   constexpr std::int64_t piece = 1 << 22;
-  const std::int64_t pieces = (size() + piece - 1) / piece;
-  std::vector<std::string> hashes(static_cast<std::size_t>(pieces));
-  for_each_parallel(pieces, [&](std::int64_t i) {
-    std::vector<char> bytes(static_cast<std::size_t>(std::min(piece, size() - i * piece)));
-    read(i * piece, bytes);
+  const std::int64_t pieces = (size() + piece - 1) / piece, first = of.begin(pieces);
+  std::vector<std::string> made(static_cast<std::size_t>(of.end(pieces) - first));
+  for_each_parallel(std::ssize(made), [&](std::int64_t i) {
+    const std::int64_t at = (first + i) * piece;
+    std::vector<char> bytes(static_cast<std::size_t>(std::min(piece, size() - at)));
+    read(at, bytes);
     const boost::uuids::name_generator_sha1 generator(boost::uuids::ns::oid());
-    hashes[static_cast<std::size_t>(i)] =
+    made[static_cast<std::size_t>(i)] =
         boost::uuids::to_string(generator(bytes.data(), bytes.size()));
   });
   check_unchanged();
+  return made;
+}
+
+std::string DataFile::content_hash(const std::vector<std::string>& hashes) {
   return assay::content_hash("data", hashes);
 }
 

@@ -3,13 +3,25 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace assay {
+
+/// The part of some work that one of several readers of a file does.
+struct Share {
+  std::int64_t index = 0, readers = 1;
+  /// The items of `count` that it has: from begin(count) up to end(count).
+  std::int64_t begin(std::int64_t count) const {
+    return index * (count / readers) + std::min(index, count % readers);
+  }
+  std::int64_t end(std::int64_t count) const { return Share{index + 1, readers}.begin(count); }
+};
 
 /// A regular file, open for reading. It is read by pread and not mapped: if another process
 /// shortened a mapped file, reading a missing page would end the program by SIGBUS.
@@ -29,9 +41,13 @@ class DataFile {
   void read(std::int64_t offset, std::span<char> out) const;
   /// InputError if size or modification time differ from those at opening.
   void check_unchanged() const;
-  /// Hash of the content, 40 digits: the SHA-1 of the SHA-1 hashes of its pieces, which threads
-  /// compute.
-  std::string content_hash() const;
+  /// Equal for two open files if they are the same version of one file, in a file system that
+  /// several nodes may share; a copy has another.
+  std::string identity() const;
+  /// SHA-1 hashes of pieces of the content, which threads compute.
+  std::vector<std::string> hashes(Share of) const;
+  /// Hash of the content: that of the hashes of all pieces, in order.
+  static std::string content_hash(const std::vector<std::string>& hashes);
 
  private:
   std::string path_;

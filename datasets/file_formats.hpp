@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "datasets/data_file.hpp"
 #include "datasets/file_table.hpp"
@@ -17,18 +18,28 @@ namespace assay {
 class FileTable : public Table {
  public:
   std::string canonical() const final;
+  /// Makes the index, without which there are no rows, and, on several ranks, the canonical name.
+  /// Ranks that have opened the same file each read a part of it; one with a copy of its own reads
+  /// that. Collective; an InputError of one rank is one of all.
+  void make_index(Communicator& ranks);
 
  protected:
   explicit FileTable(std::unique_ptr<DataFile> file) : file_(std::move(file)) {}
   const DataFile& file() const { return *file_; }
 
  private:
+  /// What a share of the file tells for the index. By default there is none.
+  virtual std::vector<std::int64_t> index_of(Share) const { return {}; }
+  /// The index, from what all shares tell, in order.
+  virtual void set_index(const std::vector<std::vector<std::int64_t>>&) {}
   /// read_rows() without the check that the file is the same as when it was opened.
   virtual void read_unchecked(std::int64_t first, std::int64_t count, double* x,
                               double* labels) const = 0;
   /// Content hash of the file of labels; "" if there is none.
   virtual std::string labels_hash() const { return ""; }
   void read_rows(std::int64_t first, std::int64_t count, double* x, double* labels) const final;
+  /// canonical(), of the hashes of all pieces of the file.
+  std::string name_of(const std::vector<std::string>& hashes) const;
 
   std::unique_ptr<DataFile> file_;
   mutable std::mutex mutex_;
@@ -43,9 +54,9 @@ class FileTable : public Table {
 /// InputError unless both are at least 1 and the size of the table in bytes fits 64 bits.
 void check_size(const DataFile& file, std::int64_t rows, std::int64_t features);
 
-std::unique_ptr<Table> open_npy(std::unique_ptr<DataFile> file, const TableOptions& options);
-std::unique_ptr<Table> open_csv(std::unique_ptr<DataFile> file, const TableOptions& options);
-std::unique_ptr<Table> open_libsvm(std::unique_ptr<DataFile> file, const TableOptions& options);
+std::unique_ptr<FileTable> open_npy(std::unique_ptr<DataFile> file, const TableOptions& options);
+std::unique_ptr<FileTable> open_csv(std::unique_ptr<DataFile> file, const TableOptions& options);
+std::unique_ptr<FileTable> open_libsvm(std::unique_ptr<DataFile> file, const TableOptions& options);
 inline constexpr std::string_view npy_magic = "\x93NUMPY";
 
 }  // namespace assay

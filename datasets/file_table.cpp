@@ -12,6 +12,7 @@
 
 #include "core/base/error.hpp"
 #include "core/base/hash.hpp"
+#include "core/measure/rank_failure.hpp"
 #include "datasets/file_formats.hpp"
 
 namespace assay {
@@ -45,9 +46,8 @@ Format format_of(const DataFile& file) {
   return looks_like_libsvm(text) ? Format::libsvm : Format::csv;
 }
 
-}  // namespace
-
-std::unique_ptr<Table> open_table(const std::string& path, const TableOptions& options) {
+/// Without its index.
+std::unique_ptr<FileTable> opened(const std::string& path, const TableOptions& options) {
   if (options.index_bytes < 1) throw std::invalid_argument("the index has a step below 1 byte");
   auto file = std::make_unique<DataFile>(path);
   const Format format = format_of(*file);
@@ -60,18 +60,63 @@ std::unique_ptr<Table> open_table(const std::string& path, const TableOptions& o
                                : open_libsvm(std::move(file), options);
 }
 
+}  // namespace
+
+std::unique_ptr<Table> open_table(const std::string& path, const TableOptions& options) {
+  const std::unique_ptr<Communicator> alone = serial_communicator();
+  Communicator& ranks = options.ranks != nullptr ? *options.ranks : *alone;
+  std::unique_ptr<FileTable> table;
+  throw_on_all(ranks, [&] { table = opened(path, options); });
+  table->make_index(ranks);
+  return table;
+}
+
+void FileTable::make_index(Communicator& ranks) {
+  const std::vector<std::string> identities = ranks.allgather(file_->identity());
+  const auto own = static_cast<std::size_t>(ranks.rank());
+  std::vector<std::size_t> readers;  // of the same file
+  Share mine{0, 0};
+  for (std::size_t rank = 0; rank < identities.size(); ++rank) {
+    if (identities[rank] != identities[own]) continue;
+    if (rank == own) mine.index = mine.readers;
+    ++mine.readers;
+    readers.push_back(rank);
+  }
+  using nlohmann::json;
+  json told;
+  throw_on_all(ranks, [&] {
+    told["index"] = index_of(mine);
+    // A name may never be needed where nobody has to share the work.
+    told["hashes"] = ranks.size() > 1 ? file_->hashes(mine) : std::vector<std::string>{};
+  });
+  const std::vector<std::string> all = ranks.allgather(told.dump());
+  throw_on_all(ranks, [&] {
+    std::vector<std::vector<std::int64_t>> index;
+    std::vector<std::string> hashes;
+    for (const std::size_t rank : readers) {
+      const json of_rank = json::parse(all[rank]);
+      index.push_back(of_rank.at("index").get<std::vector<std::int64_t>>());
+      for (const json& hash : of_rank.at("hashes")) hashes.push_back(hash.get<std::string>());
+    }
+    set_index(index);
+    if (ranks.size() > 1) canonical_ = name_of(hashes);
+  });
+}
+
+std::string FileTable::name_of(const std::vector<std::string>& hashes) const {
+  std::string name = std::filesystem::path(file_->path()).filename().string();
+  for (char& letter : name)
+    if (!std::isalnum(static_cast<unsigned char>(letter)) && letter != '.' && letter != '-')
+      letter = '_';
+  const std::string hash = content_hash(
+      "table", std::vector<std::string>{DataFile::content_hash(hashes), labels_hash()});
+  return fmt::format("{}:n{}d{}:{}", name, rows(), features(),
+                     hash.substr(hash.size() - 12));  // the last group of the UUID
+}
+
 std::string FileTable::canonical() const {
   const std::lock_guard lock(mutex_);
-  if (canonical_.empty()) {
-    std::string name = std::filesystem::path(file_->path()).filename().string();
-    for (char& letter : name)
-      if (!std::isalnum(static_cast<unsigned char>(letter)) && letter != '.' && letter != '-')
-        letter = '_';
-    const std::string hash =
-        content_hash("table", std::vector<std::string>{file_->content_hash(), labels_hash()});
-    canonical_ = fmt::format("{}:n{}d{}:{}", name, rows(), features(),
-                             hash.substr(hash.size() - 12));  // the last group of the UUID
-  }
+  if (canonical_.empty()) canonical_ = name_of(file_->hashes({}));
   return canonical_;
 }
 

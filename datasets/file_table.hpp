@@ -9,6 +9,8 @@
 
 namespace assay {
 
+class Communicator;
+
 struct TableOptions {
   /// An NPY file with the labels of an NPY table: n or n x 1 numbers. CSV and libsvm files contain
   /// their labels.
@@ -16,6 +18,9 @@ struct TableOptions {
   /// Distance in bytes between two entries of the index of a text file. Any number above 0 gives
   /// the same rows; tests vary it.
   std::int64_t index_bytes = 1 << 18;
+  /// The ranks that open the table together, or null. Each then reads a part of the file for its
+  /// index and its canonical name. Only open_table() uses them.
+  Communicator* ranks = nullptr;
 };
 
 /// Opens a table. A file that begins as NPY files do, or is named .npy, is NPY; .csv is CSV; .svm,
@@ -31,12 +36,13 @@ struct TableOptions {
 /// - libsvm: "label index:value ..."; indices begin at 1 and ascend, values that are left out are
 ///   0, the largest index is the number of features, "#" begins a comment.
 ///
-/// Opening a text file counts its rows in one parallel pass; their contents are checked when they
-/// are read. InputError names the file and, counted from 1, the row and the column. Its reasons:
-/// the file is not regular, empty, unreadable, or has changed while it was read; its header is
-/// damaged or contradicts the size of the file; rows have unequal lengths; a value is missing, NaN,
-/// infinite or not a number; an index is 0 or does not ascend; labels are given for a file that
-/// contains its own.
+/// Opening a text file counts its rows in one parallel pass, of which each rank that opens the same
+/// file makes its part; their contents are checked when they are read. Collective over
+/// options.ranks, and an error of one rank is one of all. InputError names the file and, counted
+/// from 1, the row and the column. Its reasons: the file is not regular, empty, unreadable, or has
+/// changed while it was read; its header is damaged or contradicts the size of the file; rows have
+/// unequal lengths; a value is missing, NaN, infinite or not a number; an index is 0 or does not
+/// ascend; labels are given for a file that contains its own.
 std::unique_ptr<Table> open_table(const std::string& path, const TableOptions& options = {});
 
 }  // namespace assay

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <limits>
-#include <optional>
+#include <vector>
 
 #include "core/base/numbers.hpp"
 #include "datasets/file_formats.hpp"
@@ -37,30 +37,43 @@ std::int64_t last_index(std::string_view row) {
 class LibsvmTable final : public FileTable {
  public:
   LibsvmTable(std::unique_ptr<DataFile> data, const TableOptions& options)
-      : FileTable(std::move(data)) {
+      : FileTable(std::move(data)), rows_(file(), 0, '#', options.index_bytes) {}
+  std::int64_t rows() const override { return rows_.rows(); }
+  std::int64_t features() const override { return features_; }
+  bool has_labels() const override { return true; }
+
+ private:
+  /// The largest index, then the rows of each block.
+  std::vector<std::int64_t> index_of(Share share) const override {
     std::atomic<std::int64_t> largest = 0;
-    rows_.emplace(file(), 0, '#', options.index_bytes, [&](const TextRows::Line& line) {
+    std::vector<std::int64_t> told = rows_.count(share, [&](const TextRows::Line& line) {
       const std::int64_t index = last_index(line.text);
       std::int64_t known = largest;
       while (index > known && !largest.compare_exchange_weak(known, index)) {
       }
     });
-    features_ = largest;
+    told.insert(told.begin(), largest);
+    return told;
+  }
+
+  void set_index(const std::vector<std::vector<std::int64_t>>& of_shares) override {
+    std::vector<std::int64_t> counts;
+    for (const auto& share : of_shares) {
+      features_ = std::max(features_, share.at(0));
+      counts.insert(counts.end(), share.begin() + 1, share.end());
+    }
+    rows_.set_index(counts);
     if (features_ > most_features)
       refuse(file(), fmt::format("its largest index is {} (at most {} features are read). Number "
                                  "the features from 1.",
                                  features_, most_features));
-    check_size(file(), rows_->rows(), features_);
+    check_size(file(), rows_.rows(), features_);
   }
-  std::int64_t rows() const override { return rows_->rows(); }
-  std::int64_t features() const override { return features_; }
-  bool has_labels() const override { return true; }
 
- private:
   void read_unchecked(std::int64_t first, std::int64_t count, double* x,
                       double* labels) const override {
     std::fill_n(x, count * features_, 0);
-    rows_->visit(first, count, [&](const TextRows::Line& line) {
+    rows_.visit(first, count, [&](const TextRows::Line& line) {
       const double label = read_row(line, x + (line.row - first) * features_);
       if (labels != nullptr) labels[line.row - first] = label;
     });
@@ -100,12 +113,13 @@ class LibsvmTable final : public FileTable {
   }
 
   std::int64_t features_ = 0;
-  std::optional<TextRows> rows_;
+  TextRows rows_;
 };
 
 }  // namespace
 
-std::unique_ptr<Table> open_libsvm(std::unique_ptr<DataFile> file, const TableOptions& options) {
+std::unique_ptr<FileTable> open_libsvm(std::unique_ptr<DataFile> file,
+                                       const TableOptions& options) {
   return std::make_unique<LibsvmTable>(std::move(file), options);
 }
 

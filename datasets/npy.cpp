@@ -132,7 +132,7 @@ class NpyTable final : public FileTable {
     labels_file_->check_unchanged();
   }
   std::string labels_hash() const override {
-    return labels_file_ ? labels_file_->content_hash() : "";
+    return labels_file_ ? DataFile::content_hash(labels_file_->hashes({})) : "";
   }
 
   NpyArray array_;
@@ -142,7 +142,7 @@ class NpyTable final : public FileTable {
 
 }  // namespace
 
-std::unique_ptr<Table> open_npy(std::unique_ptr<DataFile> file, const TableOptions& options) {
+std::unique_ptr<FileTable> open_npy(std::unique_ptr<DataFile> file, const TableOptions& options) {
   std::unique_ptr<DataFile> labels;
   if (!options.labels.empty()) labels = std::make_unique<DataFile>(options.labels);
   return std::make_unique<NpyTable>(std::move(file), std::move(labels));

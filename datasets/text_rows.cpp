@@ -15,21 +15,27 @@ constexpr std::int64_t longest_line = std::int64_t{1} << 26;
 
 }  // namespace
 
-TextRows::TextRows(const DataFile& file, std::int64_t begin, char comment, std::int64_t index_bytes,
-                   const Visitor& seen)
-    : file_(file), begin_(begin), index_bytes_(index_bytes), comment_(comment) {
-  const std::int64_t blocks = (file.size() - begin + index_bytes - 1) / index_bytes;
-  rows_before_.resize(static_cast<std::size_t>(blocks) + 1);
-  for_each_parallel(blocks, [&](std::int64_t block) {
+TextRows::TextRows(const DataFile& file, std::int64_t begin, char comment, std::int64_t index_bytes)
+    : file_(file), begin_(begin), index_bytes_(index_bytes), comment_(comment) {}
+
+std::vector<std::int64_t> TextRows::count(Share of, const Visitor& seen) const {
+  const std::int64_t blocks = (file_.size() - begin_ + index_bytes_ - 1) / index_bytes_,
+                     first = of.begin(blocks);
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(of.end(blocks) - first));
+  for_each_parallel(std::ssize(counts), [&](std::int64_t block) {
     std::int64_t rows = 0;
-    visit_block(block, 0, [&](const Line& line) {
+    visit_block(first + block, 0, [&](const Line& line) {
       ++rows;
       seen({line.text, -1});
     });
-    rows_before_[static_cast<std::size_t>(block) + 1] = rows;
+    counts[static_cast<std::size_t>(block)] = rows;
   });
-  for (std::size_t block = 1; block < rows_before_.size(); ++block)
-    rows_before_[block] += rows_before_[block - 1];
+  return counts;
+}
+
+void TextRows::set_index(const std::vector<std::int64_t>& rows_of_blocks) {
+  rows_before_.assign(1, 0);
+  for (const std::int64_t rows : rows_of_blocks) rows_before_.push_back(rows_before_.back() + rows);
 }
 
 /// The lines that begin in the block, whole: a line begins at begin_ and after each newline.

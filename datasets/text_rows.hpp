@@ -20,11 +20,15 @@ class TextRows {
   };
   using Visitor = std::function<void(const Line&)>;
 
-  /// Counts the rows from the byte `begin` on, in one parallel pass. `comment` begins a comment
-  /// ('\0' for none). `seen` is called once with each row, concurrently; Line::row is then unknown
-  /// (-1). InputError for a line of more than 64 MiB.
-  TextRows(const DataFile& file, std::int64_t begin, char comment, std::int64_t index_bytes,
-           const Visitor& seen);
+  /// The rows from the byte `begin` on, of which none is known before set_index(). `comment` begins
+  /// a comment ('\0' for none).
+  TextRows(const DataFile& file, std::int64_t begin, char comment, std::int64_t index_bytes);
+  /// Counts the rows that begin in each block of a share of the file, in one parallel pass. `seen`
+  /// is called once with each of them, concurrently; Line::row is then unknown (-1). InputError for
+  /// a line of more than 64 MiB.
+  std::vector<std::int64_t> count(Share of, const Visitor& seen) const;
+  /// The counts of all blocks, in order.
+  void set_index(const std::vector<std::int64_t>& rows_of_blocks);
   std::int64_t rows() const { return rows_before_.back(); }
   /// Calls `visitor` with rows [first, first + count), in order. InputError if the file has changed
   /// and has fewer rows now.
@@ -37,7 +41,7 @@ class TextRows {
   const DataFile& file_;
   std::int64_t begin_, index_bytes_;
   char comment_;
-  std::vector<std::int64_t> rows_before_;  ///< each block; the last is the number of all
+  std::vector<std::int64_t> rows_before_{0};  ///< each block; the last is the number of all
 };
 
 std::string_view without_blanks(std::string_view text);

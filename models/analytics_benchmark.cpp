@@ -209,7 +209,7 @@ void AnalyticsBenchmark::complete(Settings& settings, const RankCount& started) 
     if (divisor != 1)
       throw InputError(
           "--scale has no effect on a file (it scales generated tables). Leave --scale out.");
-    const Table& table = file_table(data, needs_labels());
+    const Table& table = file_table(data, needs_labels(), started.together);
     settings["problem"] = fmt::format("n{}d{}", table.rows(), table.features());
     data = table.canonical();
   } else {

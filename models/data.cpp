@@ -27,15 +27,16 @@ bool is_there(const std::string& file) {
 
 /// "x.npy+y.npy": a table, and the labels of an NPY file. Names may have a plus themselves: the
 /// whole may be one file, else the shortest part before a plus that is a file is the table.
-std::shared_ptr<Table> open(const std::string& data) {
-  if (is_there(data)) return open_table(data);
+std::shared_ptr<Table> open(const std::string& data, Communicator* ranks) {
+  TableOptions options;
+  options.ranks = ranks;
+  if (is_there(data)) return open_table(data, options);
   for (std::size_t plus = data.find('+'); plus != data.npos; plus = data.find('+', plus + 1)) {
     if (!is_there(data.substr(0, plus))) continue;
-    TableOptions options;
     options.labels = data.substr(plus + 1);
     return open_table(data.substr(0, plus), options);
   }
-  return open_table(data);  // tells why not
+  return open_table(data, options);  // tells why not
 }
 
 class ScaledTable final : public Table {
@@ -69,9 +70,9 @@ bool is_file(const std::string& data, const std::vector<std::string>& tables) {
   return std::find(tables.begin(), tables.end(), data) == tables.end();
 }
 
-const Table& file_table(const std::string& data, bool needs_labels) {
+const Table& file_table(const std::string& data, bool needs_labels, Communicator* ranks) {
   std::shared_ptr<Table>& table = opened()[data];
-  if (table == nullptr) table = open(data);
+  if (table == nullptr) table = open(data, ranks);
   if (needs_labels && !table->has_labels())
     throw InputError(data +
                      ": has no labels (a CSV file has them in a column named label, target or "

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/api/communicator.hpp"
 #include "datasets/synthetic.hpp"
 #include "datasets/table.hpp"
 
@@ -16,8 +17,9 @@ namespace assay {
 bool is_file(const std::string& data, const std::vector<std::string>& tables);
 
 /// The table of a file, by its path or by the canonical name of an earlier call. InputError if it
-/// cannot be opened, or has no labels although they are needed.
-const Table& file_table(const std::string& data, bool needs_labels);
+/// cannot be opened, or has no labels although they are needed. The first call with a path is
+/// collective over `ranks` (TableOptions::ranks).
+const Table& file_table(const std::string& data, bool needs_labels, Communicator* ranks);
 
 /// The table of a file that file_table() has opened, by its canonical name. With a seed above 0,
 /// each feature is multiplied by 0.5, 1 or 2 at random, which gives other data of the same kind

@@ -32,6 +32,7 @@ struct CaseContext {
 /// The number of processes that a launcher has started, and of their nodes.
 struct RankCount {
   int ranks = 1, nodes = 1;
+  Communicator* together = nullptr;  ///< of these processes, if complete() may use it
 };
 
 class Benchmark {
@@ -52,7 +53,8 @@ class Benchmark {
   virtual std::vector<std::string> descriptors(const std::string& text) const { return {text}; }
   /// Completes the settings of a case before its id is made: sets the dimensions that are `found`,
   /// and gives a dimension that has no effect a fixed value, so that equal work has one id. Throws
-  /// InputError for settings that exclude each other.
+  /// InputError for settings that exclude each other. If it makes collective calls, all processes
+  /// make the same ones.
   virtual void complete(Settings&, const RankCount&) const {}
   /// The problem of a case; null if the workload is not a single problem.
   virtual std::unique_ptr<Problem> problem(const Settings& settings) const = 0;

@@ -225,7 +225,7 @@ int run_on(Communicator& ranks, const Benchmark& benchmark, RunRequest& request,
            const std::string& command, Plugins& plugins) {
   const bool speaks = ranks.rank() == 0;  // one rank talks, writes and keeps the journal for all
   const std::vector<Case> all =
-      selected_cases(benchmark, request, plugins, {ranks.size(), ranks.nodes()});
+      selected_cases(benchmark, request, plugins, {ranks.size(), ranks.nodes(), &ranks});
   const std::vector<Case> cases = planned_cases(request, all);
   expect_same_cases(ranks, cases);
   if (request.list) {

@@ -109,7 +109,8 @@ void expect_room(double need, double table, double available) {
   if (need > available)
     throw CaseError(fmt::format(
         "the analysis needs {:.3g} GiB of memory here ({:.3g} GiB of them for the table), but "
-        "{:.3g} GiB are available. Use a smaller problem, or more nodes.",
+        "{:.3g} GiB are available. Use a smaller problem (--scale 1/N of a generated table), or "
+        "more nodes.",
         need / gib, table / gib, available / gib));
 }
 

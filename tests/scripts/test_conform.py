@@ -2,8 +2,9 @@
 """--conform runs what a procurement prescribes and nothing else; --scale makes a row that is comparable with no whole problem."""
 import json
 import os
+import unittest
 
-from run_helper import ASSAY, BIN, RunTest, main
+from run_helper import ASSAY, BIN, SOURCE, RunTest, main
 
 FREE = ("--scale", "1/200000", "--threads", 1, "--max-time", 0.02)
 PRESCRIBED = {"pca": {"data": "normal", "algorithm": "gram", "precision": "fp64"},
@@ -69,7 +70,29 @@ class Prescribed(RunTest):
             self.skipTest("this machine has the memory")
         row, text = self.row("pca", "--conform", "coral2", code=7)
         self.assertEqual((row["status"], row["rates"]), ("failed", {}))
-        self.assertIn("GiB are available", row["reason"])
+        self.assertIn("GiB are available. Use a smaller problem (--scale 1/N", row["reason"])
+
+
+class Limits(unittest.TestCase):
+    """No case is taken for a hanging one on a machine as fast as the published ones."""
+    runs = 10  # of a case whose single run exceeds max_time: two verifications before, a warm-up, a sample, audits, two verifications
+    titans = 146  # jobs whose sizes a figure of merit adds up
+
+    def seconds(self, system):
+        rows = json.loads((SOURCE / "results-schema" / "baselines" / f"{system}.json").read_text())["rows"]
+        for row in rows:
+            if row["benchmark"] in PRESCRIBED:
+                if row["time_s"] is not None and row["time_s"]["median"] is not None:
+                    yield row["time_s"]["median"]
+                elif "figure_of_merit" in row["rates"]:
+                    yield self.titans * row["problem"]["size"] / row["rates"]["figure_of_merit"]
+
+    def test_the_slowest_published_case_has_time(self):
+        for name in ("coral2-bdas", "coral2-conform"):
+            suite = json.loads((SOURCE / "suites" / f"{name}.json").read_text())
+            slowest = max(seconds for system in suite["baseline"] for seconds in self.seconds(system))
+            with self.subTest(name, slowest=slowest):
+                self.assertGreater(suite["timing"].get("timeout", 20 * suite["timing"]["max_time"]), self.runs * slowest)
 
 
 class Scaled(RunTest):

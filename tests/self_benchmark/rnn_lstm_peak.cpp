@@ -4,19 +4,8 @@
 // pairs: 20
 // The other bound of the ratios to oneDNN and PyTorch, whose alternative it is.
 
-#include "kernels/rnn/benchmark.hpp"
-#include "kernels/stream/benchmark.hpp"
-#include "tests/self_benchmark/support/operation_pairs.hpp"
+#include "tests/self_benchmark/support/rnn_pairs.hpp"
 
 int main(int argc, char** argv) {
-  using namespace assay;
-  using namespace assay::self_benchmark;
-  return print([&]() -> nlohmann::json {
-    TimedOperation native(
-        rnn_benchmark(),
-        {{"problem", "lstm:1024-64-25"}, {"direction", "forward_inference"}, {"input", "linear"}},
-        "native/auto");
-    TimedOperation fma(stream_benchmark(), {{"problem", "fma"}}, "native/auto");
-    return rate_ratio(native, fma, pairs_from(argc, argv));
-  });
+  return assay::self_benchmark::native_over_peak(argc, argv, "lstm:1024-64-25");
 }

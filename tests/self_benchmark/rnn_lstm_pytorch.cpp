@@ -3,19 +3,8 @@
 // or: rnn_lstm_peak
 // pairs: 20
 
-#include "kernels/rnn/benchmark.hpp"
-#include "tests/self_benchmark/support/peer.hpp"
+#include "tests/self_benchmark/support/rnn_pairs.hpp"
 
 int main(int argc, char** argv) {
-  using namespace assay;
-  using namespace assay::self_benchmark;
-  return print([&] {
-    TimedOperation native(
-        rnn_benchmark(),
-        {{"problem", "lstm:1024-64-25"}, {"direction", "forward_inference"}, {"input", "linear"}},
-        "native/auto");
-    return peer_ratio({"torch-rnn", "--cell", "lstm", "--hidden", "1024", "--batch", "64",
-                       "--steps", "25", "--threads", pair_threads},
-                      native, pairs_from(argc, argv), 3);
-  });
+  return assay::self_benchmark::pytorch_over_native(argc, argv, "lstm:1024-64-25", 3);
 }

@@ -1,4 +1,4 @@
-// Products of the fp64 reference, in register blocks of 4 x 2 vectors, for the best instruction set
+// Products of the fp64 reference, in register blocks of 6 x 2 vectors, for the best instruction set
 // of the processor: the reference of a weight gradient makes 10^12 multiply-adds.
 
 #include "kernels/rnn/gemm.hpp"
@@ -25,7 +25,7 @@ using Narrow = hn::Rebind<float, Wide>;
 constexpr std::int64_t tallest = 256, widest = 256, narrowest = 32;
 /// Terms that are added together: their part of b stays in the second-level cache.
 constexpr std::int64_t depth = 128;
-constexpr std::int64_t rows_at_once = 4;
+constexpr int rows_at_once = 6;
 /// From one strip to the next in memory: strips that lie a multiple of 4 KiB apart would take the
 /// same lines of the first-level cache.
 constexpr std::int64_t between_strips = 8;
@@ -63,35 +63,34 @@ void widen(const T* b, std::int64_t ldb, std::int64_t k, std::int64_t width, dou
   }
 }
 
-/// c[rows][width] += a[rows][k] strip[k][columns], for up to 4 rows and the columns of a strip.
-/// Eight sums hide the latency of multiply-adds, and fit with their operands into 16 registers.
-void block(std::int64_t rows, std::int64_t width, std::int64_t k, const double* a, std::int64_t lda,
+// Vectors of SVE have no size and cannot be elements of an array: each sum is a variable.
+#define ASSAY_EACH_ROW(X) X(0) X(1) X(2) X(3) X(4) X(5)
+#define ASSAY_BEGIN(r)                                                       \
+  [[maybe_unused]] const double* const a##r = a + (r < kRows ? r : 0) * lda; \
+  [[maybe_unused]] auto s##r##0 = hn::Zero(d), s##r##1 = hn::Zero(d);
+#define ASSAY_MULTIPLY(r)                 \
+  if constexpr (r < kRows) {              \
+    const auto x = hn::Set(d, a##r[i]);   \
+    s##r##0 = hn::MulAdd(x, b0, s##r##0); \
+    s##r##1 = hn::MulAdd(x, b1, s##r##1); \
+  }
+#define ASSAY_ADD(r) \
+  if constexpr (r < kRows) add(c + r * ldc, s##r##0, s##r##1);
+
+/// c[kRows][width] += a[kRows][k] strip[k][columns], for the columns of a strip. Twelve sums hide
+/// the latency of multiply-adds (eight do not where it is five cycles), and fit with their operands
+/// into 16 registers.
+template <int kRows>
+void block(std::int64_t width, std::int64_t k, const double* a, std::int64_t lda,
            const double* strip, double* c, std::int64_t ldc) {
   const Wide d;
   const std::int64_t columns = strip_columns(), lanes = columns / 2;
-  const auto row_of = [&](std::int64_t row) { return a + std::min(row, rows - 1) * lda; };
-  const double *const a0 = row_of(0), *const a1 = row_of(1), *const a2 = row_of(2),
-                      *const a3 = row_of(3);
-  auto s00 = hn::Zero(d), s01 = s00, s10 = s00, s11 = s00, s20 = s00, s21 = s00, s30 = s00,
-       s31 = s00;
+  ASSAY_EACH_ROW(ASSAY_BEGIN)
   for (std::int64_t i = 0; i < k; ++i) {
     const auto b0 = load(strip + i * columns), b1 = load(strip + i * columns + lanes);
-    auto x = hn::Set(d, a0[i]);
-    s00 = hn::MulAdd(x, b0, s00);
-    s01 = hn::MulAdd(x, b1, s01);
-    x = hn::Set(d, a1[i]);
-    s10 = hn::MulAdd(x, b0, s10);
-    s11 = hn::MulAdd(x, b1, s11);
-    x = hn::Set(d, a2[i]);
-    s20 = hn::MulAdd(x, b0, s20);
-    s21 = hn::MulAdd(x, b1, s21);
-    x = hn::Set(d, a3[i]);
-    s30 = hn::MulAdd(x, b0, s30);
-    s31 = hn::MulAdd(x, b1, s31);
+    ASSAY_EACH_ROW(ASSAY_MULTIPLY)
   }
-  const auto add = [&](std::int64_t row, hn::Vec<Wide> first, hn::Vec<Wide> second) HWY_ATTR {
-    if (row >= rows) return;
-    double* const to = c + row * ldc;
+  const auto add = [&](double* to, hn::Vec<Wide> first, hn::Vec<Wide> second) HWY_ATTR {
     if (width == columns) {
       hn::StoreU(hn::Add(hn::LoadU(d, to), first), d, to);
       hn::StoreU(hn::Add(hn::LoadU(d, to + lanes), second), d, to + lanes);
@@ -102,26 +101,37 @@ void block(std::int64_t rows, std::int64_t width, std::int64_t k, const double* 
     hn::StoreU(second, d, sums + lanes);
     for (std::int64_t j = 0; j < width; ++j) to[j] += sums[j];
   };
-  add(0, s00, s01);
-  add(1, s10, s11);
-  add(2, s20, s21);
-  add(3, s30, s31);
+  ASSAY_EACH_ROW(ASSAY_ADD)
 }
 
-/// A tile of c. Each strip stays in the first-level cache while all rows of a are multiplied by it.
+#undef ASSAY_EACH_ROW
+#undef ASSAY_BEGIN
+#undef ASSAY_MULTIPLY
+#undef ASSAY_ADD
+
+using Block = void (*)(std::int64_t width, std::int64_t k, const double* a, std::int64_t lda,
+                       const double* strip, double* c, std::int64_t ldc);
+/// By rows - 1.
+constexpr Block blocks[rows_at_once] = {&block<1>, &block<2>, &block<3>,
+                                        &block<4>, &block<5>, &block<6>};
+
+/// A tile of c. Each strip stays in the first-level cache while all rows of a are multiplied by it,
+/// in blocks of as many rows as any other, so that none is computed in vain.
 template <class T>
 void tile(std::int64_t m, std::int64_t n, std::int64_t k, const double* a, std::int64_t lda,
           const T* b, std::int64_t ldb, double* c, std::int64_t ldc, bool add) {
   alignas(64) static thread_local double strips[(depth + between_strips) * widest];
-  const std::int64_t columns = strip_columns();
+  const std::int64_t columns = strip_columns(), count = quotient_up(m, rows_at_once);
   for (std::int64_t r = 0; r < m && !add; ++r) std::fill_n(c + r * ldc, n, 0.0);
   for (std::int64_t from = 0; from < k; from += depth) {
     const std::int64_t part = std::min(depth, k - from);
     widen(b + from * ldb, ldb, part, n, strips);
     for (std::int64_t j = 0; j < n; j += columns)
-      for (std::int64_t r = 0; r < m; r += rows_at_once)
-        block(std::min(rows_at_once, m - r), std::min(columns, n - j), part, a + r * lda + from,
-              lda, strips + j / columns * strip_distance(), c + r * ldc + j, ldc);
+      for (std::int64_t i = 0; i < count; ++i) {
+        const std::int64_t r = m * i / count, rows = m * (i + 1) / count - r;
+        blocks[rows - 1](std::min(columns, n - j), part, a + r * lda + from, lda,
+                         strips + j / columns * strip_distance(), c + r * ldc + j, ldc);
+      }
   }
 }
 

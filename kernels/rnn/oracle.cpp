@@ -181,7 +181,7 @@ class RnnOracle final : public Oracle {
     if (known_->rows && known_->rows->rows() == rows) return;
     known_->inputs = inputs;
     known_->rows.emplace(problem_, *known_->parameters, known_->inputs, products, std::move(rows));
-    known_->rows->forward();
+    known_->rows->forward(is_forward(problem_.direction()));
     if (!is_forward(problem_.direction())) known_->rows->backward(true);
   }
 

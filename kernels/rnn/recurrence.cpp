@@ -91,16 +91,17 @@ Field Recurrence::state(const char* name, std::int64_t layer, std::int64_t direc
   return out;
 }
 
-Field Recurrence::sequence(const char* name, std::int64_t width) const {
-  Field out;
-  out.clear(shape_.steps * count_ * width);
+void Recurrence::read_sequence(const char* name, std::int64_t width, Field& to) const {
+  to.resize(shape_.steps * count_ * width);
   const Values& values = inputs_.find(name)->second;
 #pragma omp parallel for if (shape_.steps * count_ * width > worth_threads)
   for (std::int64_t t = 0; t < shape_.steps; ++t)
-    for (std::int64_t r = 0; r < count_; ++r)
+    for (std::int64_t r = 0; r < count_; ++r) {
+      const std::int64_t at = (t * count_ + r) * width;
       values.fill((t * shape_.batch + rows_[place(r)]) * width,
-                  std::span(out.value).subspan(place((t * count_ + r) * width), place(width)));
-  return out;
+                  std::span(to.value).subspan(place(at), place(width)));
+      std::fill_n(to.variance.begin() + at, width, 0.0);
+    }
 }
 
 double Recurrence::noise(const Field& a, std::int64_t first, std::int64_t count) const {
@@ -128,10 +129,12 @@ void Recurrence::add_recurrent(const Field& a, std::int64_t from, std::int64_t a
   }
 }
 
-void Recurrence::forward() {
-  between_[0] = sequence("src_layer", problem_.inputs_of(0));
+void Recurrence::forward(bool wants_output) {
+  read_sequence("src_layer", problem_.inputs_of(0), between_[0]);
   for (std::int64_t l = 0; l < shape_.layers; ++l) {
-    between_[place(l + 1)].resize(shape_.steps * count_ * shape_.directions * shape_.hidden);
+    const bool is_read = wants_output || l + 1 < shape_.layers;
+    between_[place(l + 1)].resize(
+        is_read ? shape_.steps * count_ * shape_.directions * shape_.hidden : 0);
     for (std::int64_t d = 0; d < shape_.directions; ++d) forward(l, d);
   }
 }
@@ -180,6 +183,7 @@ void Recurrence::forward(std::int64_t layer, std::int64_t direction) {
   Field& out = between_[place(layer + 1)];
   for (std::int64_t k = 0; k < T; ++k) {
     forward_step(walk, layer * D + direction, k);
+    if (out.value.empty()) continue;
 #pragma omp parallel for if (R * H > worth_threads / 4)
     for (std::int64_t r = 0; r < R; ++r)
       for (std::int64_t j = 0; j < H; ++j)

@@ -48,12 +48,16 @@ struct Field {
 
 /// One layer in one direction. k counts steps in the order of the direction.
 struct Walk {
-  Field gates;           ///< [k][row][G][H]
+  Field gates;           ///< [k][row][G][H]; after backward() it is diff()
   Field h, c;            ///< [k + 1][row][H]; the first is the initial state; c: only lstm
-  Field aside;           ///< [k][row][H]; gru: r*h; gru_lbr: U_o h + b'_o
-  Field diff;            ///< [k][row][G][H]: gradients of the gates before their functions
-  Field diff_aside;      ///< [k][row][H]; gru_lbr: gradient of U_o h + b'_o
+  Field aside;           ///< [k][row][H]; gru: r*h; gru_lbr: U_o h + b'_o, then diff_aside()
   Field diff_h, diff_c;  ///< [row][H]: gradients of the initial state
+
+  /// Gradients of the gates before their functions. A step back reads the gates for the last time,
+  /// so their gradients take their place: long sequences need gigabytes for each.
+  const Field& diff() const { return gates; }
+  /// gru_lbr: gradient of U_o h + b'_o.
+  const Field& diff_aside() const { return aside; }
 };
 
 class Recurrence {
@@ -63,8 +67,9 @@ class Recurrence {
              const Products& products, std::vector<std::int64_t> rows);
   /// Takes other rows, in the memory of those before.
   void select(std::vector<std::int64_t> rows);
-  void forward();
-  /// Call it after forward(). `wants_input`: also compute diff_input().
+  /// `wants_output`: also read_by(L).
+  void forward(bool wants_output);
+  /// Call it once after forward(). `wants_input`: also compute diff_input().
   void backward(bool wants_input);
 
   Walk& walk(std::int64_t layer, std::int64_t direction) {
@@ -104,7 +109,7 @@ class Recurrence {
   /// square 1: from the errors of the elements and from the rounding of the sum.
   double noise(const Field& a, std::int64_t first, std::int64_t count) const;
   Field state(const char* name, std::int64_t layer, std::int64_t direction) const;
-  Field sequence(const char* name, std::int64_t width) const;
+  void read_sequence(const char* name, std::int64_t width, Field& to) const;
   static Uncertain exact(double value) { return {value, 0}; }
 
   const RnnProblem& problem_;
@@ -117,7 +122,7 @@ class Recurrence {
   double u_stored_;     ///< of 16-bit states, gates and their gradients; 0: fp32
   std::vector<Walk> walks_;
   std::vector<Field> between_;
-  Field diff_between_;
+  Field diff_between_;  ///< gradient of what a layer gives, at last of src_layer
   Field sums_, arriving_, diff_h_, diff_c_;  ///< of one step
   std::vector<double> input_noise_;          ///< of the sums over inputs, by [k][row]
 };

@@ -22,7 +22,8 @@ void Recurrence::add_transposed(const Field& a, std::int64_t from, std::int64_t 
 }
 
 void Recurrence::backward(bool wants_input) {
-  Field above = sequence("diff_dst_layer", shape_.directions * shape_.hidden);
+  Field& above = diff_between_;
+  read_sequence("diff_dst_layer", shape_.directions * shape_.hidden, above);
   for (std::int64_t l = shape_.layers - 1; l >= 0; --l) {
     for (std::int64_t d = 0; d < shape_.directions; ++d) backward(l, d, above);
     if (l == 0 && !wants_input) return;
@@ -31,7 +32,6 @@ void Recurrence::backward(bool wants_input) {
     for (std::int64_t d = 0; d < shape_.directions; ++d) add_diff_inputs(walk(l, d), l, d, below);
     above = std::move(below);
   }
-  diff_between_ = std::move(above);
 }
 
 void Recurrence::add_diff_inputs(const Walk& walk, std::int64_t layer, std::int64_t direction,
@@ -44,7 +44,7 @@ void Recurrence::add_diff_inputs(const Walk& walk, std::int64_t layer, std::int6
         const std::int64_t to = time(k, direction) * R * H + i;
         Uncertain sum = below[to];
         for (std::int64_t g = 0; g < G; ++g)
-          sum = sum + walk.diff[((k * R + i / H) * G + g) * H + i % H];
+          sum = sum + walk.diff()[((k * R + i / H) * G + g) * H + i % H];
         below.set(to, sum);
       }
     return;
@@ -52,9 +52,9 @@ void Recurrence::add_diff_inputs(const Walk& walk, std::int64_t layer, std::int6
   const Parameters::Matrix& weights =
       parameters_.layer[place(layer * shape_.directions + direction)];
   std::vector<double> in_time;  // of the second direction
-  const double* diff = walk.diff.value.data();
+  const double* diff = walk.diff().value.data();
   if (direction > 0) {
-    in_time.resize(walk.diff.value.size());
+    in_time.resize(walk.diff().value.size());
     for (std::int64_t k = 0; k < T; ++k)
       std::copy_n(diff + k * R * width, R * width, in_time.data() + time(k, direction) * R * width);
     diff = in_time.data();
@@ -62,7 +62,7 @@ void Recurrence::add_diff_inputs(const Walk& walk, std::int64_t layer, std::int6
   multiply(T * R, I, width, diff, width, weights.transposed.data(), I, below.value.data(), I, true);
   for (std::int64_t k = 0; k < T; ++k)
     for (std::int64_t r = 0; r < R; ++r) {
-      const double variance = weights.mean_square * noise(walk.diff, (k * R + r) * width, width);
+      const double variance = weights.mean_square * noise(walk.diff(), (k * R + r) * width, width);
       const std::int64_t row = time(k, direction) * R + r;
       for (std::int64_t i = 0; i < I; ++i) below.variance[place(row * I + i)] += variance;
     }
@@ -72,8 +72,6 @@ void Recurrence::backward(std::int64_t layer, std::int64_t direction, const Fiel
   const std::int64_t H = shape_.hidden, G = shape_.gates(), T = shape_.steps, R = count_,
                      D = shape_.directions, at = layer * D + direction;
   Walk& walk = this->walk(layer, direction);
-  walk.diff.resize(T * R * G * H);
-  if (shape_.cell == RnnCell::gru_lbr) walk.diff_aside.resize(T * R * H);
   diff_h_ = state("diff_dst_iter", layer, direction);
   if (problem_.has_cell_state()) diff_c_ = state("diff_dst_iter_c", layer, direction);
   for (std::int64_t k = T - 1; k >= 0; --k) {
@@ -90,14 +88,14 @@ void Recurrence::backward(std::int64_t layer, std::int64_t direction, const Fiel
     switch (shape_.cell) {
       case RnnCell::gru:
         finish_gru_backward(walk, at, k);
-        add_transposed(walk.diff, from, stride, at, 0, 2, arriving_);
+        add_transposed(walk.diff(), from, stride, at, 0, 2, arriving_);
         break;
       case RnnCell::gru_lbr:
-        add_transposed(walk.diff, from, stride, at, 0, 2, arriving_);
-        add_transposed(walk.diff_aside, k * R * H, H, at, 2, 1, arriving_);
+        add_transposed(walk.diff(), from, stride, at, 0, 2, arriving_);
+        add_transposed(walk.diff_aside(), k * R * H, H, at, 2, 1, arriving_);
         break;
       default:
-        add_transposed(walk.diff, from, stride, at, 0, G, arriving_);
+        add_transposed(walk.diff(), from, stride, at, 0, G, arriving_);
     }
     std::swap(diff_h_, arriving_);
   }
@@ -114,7 +112,7 @@ void Recurrence::backward_step(Walk& walk, std::int64_t k) {
                          first = ((k * R + r) * G) * H + j;
       const auto gate = [&](std::int64_t g) { return walk.gates[first + g * H]; };
       const auto keep = [&](std::int64_t g, const Uncertain& value) {
-        walk.diff.set(first + g * H, stored(value, u_stored_));
+        walk.gates.set(first + g * H, stored(value, u_stored_));
       };
       const Uncertain dh = diff_h_[i];
       switch (shape_.cell) {
@@ -144,7 +142,7 @@ void Recurrence::backward_step(Walk& walk, std::int64_t k) {
           arriving_.set(i, dh * update);
           if (shape_.cell == RnnCell::gru) break;
           keep(1, dz * walk.aside[before] * slope_of_logistic(reset));
-          walk.diff_aside.set(before, stored(dz * reset, u_stored_));
+          walk.aside.set(before, stored(dz * reset, u_stored_));
           break;
         }
       }
@@ -156,13 +154,13 @@ void Recurrence::finish_gru_backward(Walk& walk, std::int64_t at, std::int64_t k
   const std::int64_t H = shape_.hidden, R = count_;
   Field product;  // gradient of r*h
   product.clear(R * H);
-  add_transposed(walk.diff, k * R * 3 * H + 2 * H, 3 * H, at, 2, 1, product);
+  add_transposed(walk.diff(), k * R * 3 * H + 2 * H, 3 * H, at, 2, 1, product);
 #pragma omp parallel for if (R * H > worth_threads / 4)
   for (std::int64_t i = 0; i < R * H; ++i) {
     const std::int64_t gate = ((k * R + i / H) * 3 + 1) * H + i % H;
     const Uncertain reset = walk.gates[gate];
-    walk.diff.set(gate,
-                  stored(product[i] * walk.h[k * R * H + i] * slope_of_logistic(reset), u_stored_));
+    walk.gates.set(
+        gate, stored(product[i] * walk.h[k * R * H + i] * slope_of_logistic(reset), u_stored_));
     arriving_.set(i, arriving_[i] + product[i] * reset);
   }
 }

@@ -26,7 +26,7 @@ struct Part {
   std::int64_t width;
   bool in_time;
   std::int64_t first, last;
-  const Field* diff;  ///< [k][row][columns]: gates of Walk::diff, or Walk::diff_aside
+  const Field* diff;  ///< [k][row][columns]: gates of Walk::diff(), or Walk::diff_aside()
   std::int64_t diff_columns;
 };
 
@@ -76,21 +76,34 @@ class Contribution {
 #pragma omp parallel if (terms_ * part.diff_columns > worth_threads)
     {
 #pragma omp for
-      for (std::int64_t i = 0; i < terms_; ++i)
+      for (std::int64_t i = 0; i < terms_; ++i) {
+        const double* const x = part.operands->value.data() + operand(part, i);
+        const double* const errors = part.operands->variance.data() + operand(part, i);
+        double square = 0, variance = 0;
+#pragma omp simd reduction(+ : square, variance)
         for (std::int64_t j = 0; j < part.width; ++j) {
-          const Uncertain x = (*part.operands)[operand(part, i) + j];
-          squares[place(i)] += x.value * x.value / static_cast<double>(part.width);
-          of_operands[place(i)] += x.variance / static_cast<double>(part.width);
+          square += x[j] * x[j];
+          variance += errors[j];
         }
+        squares[place(i)] = square / static_cast<double>(part.width);
+        of_operands[place(i)] = variance / static_cast<double>(part.width);
+      }
 #pragma omp for
-      for (std::int64_t from = first; from < last; from += columns_at_once)
-        for (std::int64_t i = 0; i < terms_; ++i)
-          for (std::int64_t c = from; c < std::min(last, from + columns_at_once); ++c) {
-            const Uncertain dz = (*part.diff)[i * part.diff_columns + c - skipped];
-            to.variance[place(c)] +=
-                squares[place(i)] * dz.variance +
-                (of_operands[place(i)] + rounding_ * squares[place(i)]) * dz.value * dz.value;
-          }
+      for (std::int64_t from = first; from < last; from += columns_at_once) {
+        const std::int64_t count = std::min(columns_at_once, last - from);
+        double sums[columns_at_once] = {};
+        for (std::int64_t i = 0; i < terms_; ++i) {
+          const std::int64_t at = i * part.diff_columns + from - skipped;
+          const double* const dz = part.diff->value.data() + at;
+          const double* const errors = part.diff->variance.data() + at;
+          const double square = squares[place(i)],
+                       of_values = of_operands[place(i)] + rounding_ * square;
+#pragma omp simd
+          for (std::int64_t c = 0; c < count; ++c)
+            sums[c] += square * errors[c] + of_values * dz[c] * dz[c];
+        }
+        for (std::int64_t c = 0; c < count; ++c) to.variance[place(from + c)] += sums[c];
+      }
     }
   }
 
@@ -122,14 +135,14 @@ void add_rows(const RnnProblem& problem, const Recurrence& some, std::int64_t l,
   const std::int64_t H = s.hidden, G = s.gates();
   const bool gru = s.cell == RnnCell::gru, lbr = s.cell == RnnCell::gru_lbr;
   const Contribution contribution(some, s, d, rounding);
-  contribution.add({&walk.h, H, false, 0, G == 3 ? 2 : G, &walk.diff, G * H}, all.iter[at]);
-  if (gru) contribution.add({&walk.aside, H, false, 2, 3, &walk.diff, G * H}, all.iter[at]);
-  if (lbr) contribution.add({&walk.h, H, false, 2, 3, &walk.diff_aside, H}, all.iter[at]);
+  contribution.add({&walk.h, H, false, 0, G == 3 ? 2 : G, &walk.diff(), G * H}, all.iter[at]);
+  if (gru) contribution.add({&walk.aside, H, false, 2, 3, &walk.diff(), G * H}, all.iter[at]);
+  if (lbr) contribution.add({&walk.h, H, false, 2, 3, &walk.diff_aside(), H}, all.iter[at]);
   if (problem.place_of(l) >= 0)
-    contribution.add({&some.read_by(l), problem.inputs_of(l), true, 0, G, &walk.diff, G * H},
+    contribution.add({&some.read_by(l), problem.inputs_of(l), true, 0, G, &walk.diff(), G * H},
                      all.layer[at]);
-  add_bias(rounding, walk.diff, G * H, 0, all.bias[at]);
-  if (lbr) add_bias(rounding, walk.diff_aside, H, G * H, all.bias[at]);
+  add_bias(rounding, walk.diff(), G * H, 0, all.bias[at]);
+  if (lbr) add_bias(rounding, walk.diff_aside(), H, G * H, all.bias[at]);
 }
 
 }  // namespace
@@ -149,9 +162,11 @@ std::vector<std::int64_t> compared_rows(const RnnProblem& problem, std::int64_t 
 
 std::int64_t rows_in_memory(const RnnProblem& problem) {
   const RnnShape& s = problem.shape();
-  const double row_bytes =
-      16.0 * static_cast<double>(s.steps * s.layers * s.directions) *
-      static_cast<double>((2 * s.gates() + 4) * s.hidden + problem.inputs_of(0));
+  // Gates, two kinds of states, and what arrives from above; of a stack also what goes below.
+  const std::int64_t of_walks = s.layers * s.directions * (s.gates() + 3) * s.hidden,
+                     below = s.layers > 1 ? s.directions * s.hidden : 0;
+  const double row_bytes = sizeof(Uncertain) * static_cast<double>(s.steps) *
+                           static_cast<double>(of_walks + below + problem.inputs_of(0));
   const double memory =
       std::min(most_bytes, part_of_memory * static_cast<double>(memory_available()));
   return static_cast<std::int64_t>(
@@ -195,7 +210,7 @@ WeightGradients weight_gradients(const RnnProblem& problem, const Parameters& pa
   Recurrence some(problem, parameters, inputs, products, rows_from(0));
   for (std::int64_t first = 0; first < count; first += each) {
     some.select(rows_from(first));
-    some.forward();
+    some.forward(false);
     some.backward(false);
     for (std::int64_t i = 0; i < both; ++i)
       add_rows(problem, some, i / s.directions, i % s.directions, place(i), rounding, all);

@@ -3,7 +3,8 @@
 # target: <= 1
 # pairs: 1
 # statistic: max
-# Runs of native are part of it: of a slower backend they take longer, while the reference takes as long.
+# The untimed runs of native, whose results are verified, are no part of it (setup_s has their seconds, and so has the note):
+# of a slower backend they take longer, while the reference takes as long.
 import json
 import os
 import pathlib
@@ -14,7 +15,7 @@ import tempfile
 LIMIT = 60.0
 PAIRS = int(sys.argv[sys.argv.index("--pairs") + 1]) if "--pairs" in sys.argv else 1
 program = os.path.join(os.environ["ASSAY_BUILD_DIR"], "bin", "assay-rnn")
-pairs, slowest = [], ("", 0.0)
+pairs, slowest = [], ("", 0.0, 0.0)
 for _ in range(PAIRS):
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "rows.json"
@@ -26,7 +27,7 @@ for _ in range(PAIRS):
         reasons = "; ".join(f"{row['id']}: {row['reason']}" for row in rows if row["status"] != "ok")
         sys.exit(f"assay-rnn ended with {done.returncode}: {reasons or done.stderr.strip()[-500:]}")
     for row in rows:
-        seconds = row["setup_s"]["verify"]
+        seconds, runs = row["setup_s"]["verify"], row["setup_s"]["untimed_runs"]
         pairs.append([seconds, LIMIT])
-        slowest = max(slowest, (row["parameters"]["direction"], seconds), key=lambda found: found[1])
-json.dump({"pairs": pairs, "unit": "s", "note": f"{slowest[0]} took longest"}, sys.stdout)
+        slowest = max(slowest, (row["parameters"]["direction"], seconds, runs), key=lambda found: found[1])
+json.dump({"pairs": pairs, "unit": "s", "note": f"{slowest[0]} took longest, and {slowest[2]:.0f} s of untimed runs"}, sys.stdout)

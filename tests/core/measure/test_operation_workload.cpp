@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <thread>
 
 #include "core/base/error.hpp"
 #include "tests/core/product_operation.hpp"
@@ -376,7 +378,8 @@ TEST(OperationWorkload, AsksForMemoryBeforeItAllocates) {
 }
 
 TEST(OperationWorkload, TellsWorkAndSetup) {
-  Prepared p(Shape{});
+  Prepared p(Shape{}, {},
+             [](int, float*) { std::this_thread::sleep_for(std::chrono::milliseconds(2)); });
   p.workload->verify_before();
   const std::map<std::string, double> work = p.workload->work();
   EXPECT_EQ(work.at("flops_per_s"), 24000);
@@ -386,6 +389,7 @@ TEST(OperationWorkload, TellsWorkAndSetup) {
   EXPECT_EQ(setup.at("create"), 0.25);
   for (const char* name : {"allocate", "fill", "verify"}) EXPECT_GT(setup.at(name), 0) << name;
   EXPECT_EQ(setup.at("reorder"), 0);
+  EXPECT_GE(setup.at("untimed_runs"), 4 * 2e-3) << "two runs in each of two passes";
 }
 
 TEST(OperationWorkload, RanksHaveDataOfTheirOwn) {

@@ -108,8 +108,8 @@ Result<void*> Library::lapack(const std::string& name) const {
   dlerror();
   symbol(name + "_" + suffix_);
   return Unsupported{
-      fmt::format("{} has no LAPACK ({}). Name a library that has it with --blas, or use the "
-                  "backend reference.",
+      fmt::format("blas: unavailable: {} has no LAPACK ({}). Name a library that has it with "
+                  "--blas, or use the backend reference.",
                   file_, loader_words())};
 }
 

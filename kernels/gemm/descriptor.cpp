@@ -162,14 +162,16 @@ void settle(GemmShape& s, const DescriptorComplaint& complain) {
   leading("ldc", s.ldc, s.m, "C");
   if (s.alpha == 0) complain("alpha is 0 (nothing would be multiplied). Give another alpha.");
   if (s.beta == 0) s.beta = 0;  // of -0
-  product({{"m", s.m}, {"n", s.n}, {"k", s.k}, {"b", s.batch}, {"2", 2}},
+  // What is no field comes first, so that the complaint names the field that was too much.
+  product({{"2", 2}, {"m", s.m}, {"n", s.n}, {"k", s.k}, {"b", s.batch}},
           "the number of operations", complain);
-  product({{"lda", s.lda}, {"columns", s.a_columns()}, {"b", s.batch}, {"element size", 8}},
-          "A in bytes", complain);
-  product({{"ldb", s.ldb}, {"columns", s.b_columns()}, {"b", s.batch}, {"element size", 8}},
-          "B in bytes", complain);
-  product({{"ldc", s.ldc}, {"n", s.n}, {"b", s.batch}, {"element size", 8}}, "C in bytes",
-          complain);
+  const auto in_bytes = [&](const char* what, const char* ld, std::int64_t rows,
+                            const char* columns, std::int64_t count) {
+    product({{"element size", 8}, {ld, rows}, {columns, count}, {"b", s.batch}}, what, complain);
+  };
+  in_bytes("A in bytes", "lda", s.lda, s.ta ? "m" : "k", s.a_columns());
+  in_bytes("B in bytes", "ldb", s.ldb, s.tb ? "k" : "n", s.b_columns());
+  in_bytes("C in bytes", "ldc", s.ldc, "n", s.n);
 }
 
 }  // namespace

@@ -27,12 +27,14 @@ std::vector<std::string> fields(LinalgKernel kernel) {
 /// Refuses shapes whose amounts of work or memory do not fit 64 bits.
 void expect_countable(const LinalgShape& s, const DescriptorComplaint& complain) {
   const std::int64_t n = std::max<std::int64_t>(s.n, 1), k = std::max<std::int64_t>(s.k, 1);
-  product({{"n", n}, {"d", s.d}, {"d + 1", s.d + 1}, {"4", 4}}, "the number of operations",
+  // What is no field comes first, so that the complaint names the field that was too much. Bytes
+  // precede operations: where they fit, 2 k + 1 and d + 1 do.
+  product({{"element size", 8}, {"n", n}, {"d", s.d}}, "x in bytes", complain);
+  product({{"element size", 8}, {"k", k}, {"d", s.d}}, "the centroids in bytes", complain);
+  product({{"4", 4}, {"n", n}, {"d", s.d}, {"d + 1", s.d + 1}}, "the number of operations",
           complain);
   product({{"n", n}, {"d", s.d}, {"2 k + 1", 2 * k + 1}}, "the number of operations", complain);
-  product({{"n", n}, {"d", s.d}, {"element size", 8}}, "x in bytes", complain);
-  product({{"k", k}, {"d", s.d}, {"element size", 8}}, "the centroids in bytes", complain);
-  product({{"d + 1", s.d + 1}, {"d + 1", s.d + 1}, {"d", s.d}, {"9", 9}},
+  product({{"9", 9}, {"d", s.d}, {"d + 1", s.d + 1}, {"d + 1", s.d + 1}},
           "the number of operations", complain);
 }
 

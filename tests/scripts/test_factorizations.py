@@ -8,6 +8,7 @@ from run_helper import BIN, BUILD, RunTest, main
 LINALG = BIN / "assay-linalg"
 LIBRARIES = BUILD / "tests" / "cblas"
 PROBLEMS = "eigh:d20,qr:n300d20"
+OTHERS = "syrk:n60d5,moments:n60d5,kmeans_assign:n60d5k3,hinge:n60d5,hinge_hessian:n60d5"
 
 
 class FactorizationTest(RunTest):
@@ -29,6 +30,16 @@ class Faults(FactorizationTest):
                 with self.subTest(row["id"], fault=fault):
                     self.assertEqual(row["status"], "incorrect", row["reason"])
                     self.assertIsNone(row["time_s"])
+
+    def test_what_is_no_number_is_incorrect_in_every_other_kernel(self):
+        for fault in ("auto", "nan", "inf"):
+            rows = self.linalg("--backend", "faulty", "--problem", OTHERS, "--precision", "fp64,fp32", "--algorithm", fault,
+                               ASSAY_FAULT_ALGORITHM="auto")
+            self.assertEqual(len(rows), 10)
+            for row in rows:
+                with self.subTest(row["id"], fault=fault):
+                    self.assertEqual(row["status"], "ok" if fault == "auto" else "incorrect", row["reason"])
+                    self.assertEqual(row["time_s"] is None, fault != "auto")
 
     def test_without_a_fault_all_is_right(self):
         for row in self.expect_ok(self.faulty("auto"), 4):
@@ -69,7 +80,7 @@ class Lapack(FactorizationTest):
             for row in self.linalg("--backend", "blas", "--blas", library, "--problem", PROBLEMS, code=6):
                 with self.subTest(row["id"]):
                     self.assertEqual(row["status"], "unsupported")
-                    for words in ("has no LAPACK", "undefined symbol: d", "or use the backend reference."):
+                    for words in (f"blas: unavailable: {library} has no LAPACK", "undefined symbol: d", "or use the backend reference."):
                         self.assertIn(words, row["reason"])
 
     def test_an_algorithm_of_another_kernel_is_refused(self):

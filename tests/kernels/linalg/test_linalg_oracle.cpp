@@ -63,8 +63,14 @@ TEST(LinalgDescriptor, EachFaultIsNamed) {
       {"syrk:n4", "d is missing"},
       {"syrk:n0d2", "n is 0"},
       {"syrk:n4d2k1", "'k'"},
-      {"syrk:n4611686018427387904d8", "does not fit 64 bits"},
-      {"syrk:n1d4611686018427387904", "does not fit 64 bits"}};
+      {"syrk:n-4d2", "n is negative"},
+      {"hinge:n4d0", "d is 0"},
+      {"syrk:n4611686018427387904d8", "64 bits (reached at n = 4611686018427387904)"},
+      {"syrk:n1d4611686018427387904", "64 bits (reached at d = 4611686018427387904)"},
+      {"eigh:d9223372036854775807", "64 bits (reached at d = 9223372036854775807)"},
+      {"eigh:d2097152", "the number of operations does not fit 64 bits (reached at d + 1"},
+      {"kmeans_assign:n1d1k9223372036854775807", "64 bits (reached at k = 9223372036854775807)"},
+      {"kmeans_assign:n4d2k-1", "k is negative"}};
   for (const auto& [text, expected] : faults) {
     std::string found;
     try {

@@ -206,11 +206,12 @@ void Recurrence::sum_products(Walk& walk, std::int64_t at, std::int64_t k) {
   }
   add_recurrent(walk.h, from, at, 0, G == 3 ? 2 : G, sums_, G * H);
   if (cell == RnnCell::gru_lbr) {
-    Field inner;
-    inner.clear(R * H);
-    add_recurrent(walk.h, from, at, 2, 1, inner, H);
-    for (std::int64_t i = 0; i < R * H; ++i)
-      walk.aside.set(from + i, inner[i] + exact(bias[place(3 * H + i % H)]));
+    product_.clear(R * H);
+    add_recurrent(walk.h, from, at, 2, 1, product_, H);
+#pragma omp parallel for collapse(2) if (R * H > worth_threads / 4)
+    for (std::int64_t r = 0; r < R; ++r)
+      for (std::int64_t j = 0; j < H; ++j)
+        walk.aside.set(from + r * H + j, product_[r * H + j] + exact(bias[place(3 * H + j)]));
   }
 }
 

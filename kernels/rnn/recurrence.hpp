@@ -123,8 +123,8 @@ class Recurrence {
   std::vector<Walk> walks_;
   std::vector<Field> between_;
   Field diff_between_;  ///< gradient of what a layer gives, at last of src_layer
-  Field sums_, arriving_, diff_h_, diff_c_;  ///< of one step
-  std::vector<double> input_noise_;          ///< of the sums over inputs, by [k][row]
+  Field sums_, product_, arriving_, diff_h_, diff_c_;  ///< of one step
+  std::vector<double> input_noise_;                    ///< of the sums over inputs, by [k][row]
 };
 
 }  // namespace assay::recurrent

@@ -152,16 +152,15 @@ void Recurrence::backward_step(Walk& walk, std::int64_t k) {
 /// Through U_o (r*h): what comes back to the reset gate and to h.
 void Recurrence::finish_gru_backward(Walk& walk, std::int64_t at, std::int64_t k) {
   const std::int64_t H = shape_.hidden, R = count_;
-  Field product;  // gradient of r*h
-  product.clear(R * H);
-  add_transposed(walk.diff(), k * R * 3 * H + 2 * H, 3 * H, at, 2, 1, product);
+  product_.clear(R * H);  // gradient of r*h
+  add_transposed(walk.diff(), k * R * 3 * H + 2 * H, 3 * H, at, 2, 1, product_);
 #pragma omp parallel for if (R * H > worth_threads / 4)
   for (std::int64_t i = 0; i < R * H; ++i) {
     const std::int64_t gate = ((k * R + i / H) * 3 + 1) * H + i % H;
     const Uncertain reset = walk.gates[gate];
     walk.gates.set(
-        gate, stored(product[i] * walk.h[k * R * H + i] * slope_of_logistic(reset), u_stored_));
-    arriving_.set(i, arriving_[i] + product[i] * reset);
+        gate, stored(product_[i] * walk.h[k * R * H + i] * slope_of_logistic(reset), u_stored_));
+    arriving_.set(i, arriving_[i] + product_[i] * reset);
   }
 }
 

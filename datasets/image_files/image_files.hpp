@@ -67,6 +67,26 @@ std::unique_ptr<ImageDecoder> png_decoder();
 /// Both. The first bytes of the image decide, not the name: a few .JPEG files of ImageNet are PNG.
 std::unique_ptr<ImageDecoder> image_decoder();
 
+/// Rows of R, G, B, three bytes each: those of `box`, and perhaps more columns.
+struct RgbView {
+  const std::uint8_t* first = nullptr;  ///< the pixel (box.x, box.y)
+  std::int64_t stride = 0;              ///< bytes from a row to the next
+  PixelBox box;
+};
+
+/// libjpeg-turbo alone, as the loop of its example.c: one object and one buffer for all images, a
+/// row in a call, no check but libjpeg's own. Decoders are compared with it.
+class BareJpegLoop {
+ public:
+  virtual ~BareJpegLoop() = default;
+  /// Decodes a JPEG of one or three colours at 1/`reduction` of its sides: of it `box`, or all
+  /// pixels if that is 0 wide. The view is valid until the next call. Throws BadSample if libjpeg
+  /// refuses the image.
+  virtual RgbView decode(std::span<const std::uint8_t> encoded, int reduction = 1,
+                         const PixelBox& box = {}) = 0;
+};
+std::unique_ptr<BareJpegLoop> bare_jpeg_loop();
+
 enum class JpegColours { ycbcr, grey, cmyk, ycck };
 /// `pixels`: width * height * 3 bytes R, G, B. `quality`: 1 to 100; up to 95 chroma is halved in
 /// both directions. Grey is the luminance; CMYK has K = 0 and is inverted, as Adobe's is.

@@ -20,18 +20,59 @@ std::uint8_t product_of_255(int a, int b) {
   return static_cast<std::uint8_t>((sum + (sum >> 8)) >> 8);
 }
 
-class JpegDecoder final : public ImageDecoder {
+/// A decompressor of libjpeg. libjpeg jumps over the frames of functions that call setjmp here and
+/// below: none has an object with a destructor.
+class Decompressor {
  public:
-  JpegDecoder() {
+  Decompressor() {
     info_.err = prepare_errors(errors_);
     if (setjmp(errors_.back) != 0)
       throw CaseError(fmt::format("libjpeg cannot begin ({}).", errors_.text));
     jpeg_create_decompress(&info_);
   }
-  ~JpegDecoder() override { jpeg_destroy_decompress(&info_); }
-  JpegDecoder(const JpegDecoder&) = delete;
-  JpegDecoder& operator=(const JpegDecoder&) = delete;
+  ~Decompressor() { jpeg_destroy_decompress(&info_); }
+  Decompressor(const Decompressor&) = delete;
+  Decompressor& operator=(const Decompressor&) = delete;
 
+ protected:
+  bool read_header(std::span<const std::uint8_t> encoded) {
+    if (setjmp(errors_.back) != 0) return false;
+    jpeg_abort_decompress(&info_);  // of what the last image left
+    jpeg_mem_src(&info_, encoded.data(), static_cast<unsigned long>(encoded.size()));
+    jpeg_read_header(&info_, TRUE);
+    return true;
+  }
+
+  /// Begins to decode, of each row at least the columns of the box; all of an empty one.
+  bool start(J_COLOR_SPACE colours, int reduction, const PixelBox& box) {
+    if (setjmp(errors_.back) != 0) return false;
+    info_.out_color_space = colours;
+    info_.scale_num = 1;
+    info_.scale_denom = static_cast<unsigned>(reduction);
+    jpeg_start_decompress(&info_);
+    left_ = 0;
+    if (box.width == 0) return true;
+    const int right = std::min(box.x + box.width + margin, static_cast<int>(info_.output_width));
+    left_ = std::max(box.x - margin, 0);
+    if (left_ > 0 || right < static_cast<int>(info_.output_width)) {
+      auto first = static_cast<JDIMENSION>(left_), width = static_cast<JDIMENSION>(right - left_);
+      jpeg_crop_scanline(&info_, &first, &width);  // begins earlier, at a whole block
+      left_ = static_cast<int>(first);
+    }
+    return true;
+  }
+
+  [[noreturn]] void refuse() const {
+    throw BadSample(fmt::format("a damaged JPEG ({})", errors_.text));
+  }
+
+  jpeg_decompress_struct info_ = {};
+  JpegErrors errors_ = {};
+  int left_ = 0;  ///< column of the image at which the decoded rows begin
+};
+
+class JpegDecoder final : public ImageDecoder, Decompressor {
+ public:
   ImageSize open(std::span<const std::uint8_t> encoded) override {
     if (!read_header(encoded)) refuse();
     // Behind the first scan begins coded data, in which FF is always followed by 0, so FF D9 is the
@@ -51,7 +92,8 @@ class JpegDecoder final : public ImageDecoder {
   bool reduces() const override { return true; }
 
   PixelView decode(int reduction, const PixelBox& box) override {
-    if (!start(reduction, box)) refuse();
+    const bool four = info_.jpeg_color_space == JCS_CMYK || info_.jpeg_color_space == JCS_YCCK;
+    if (!start(four ? JCS_CMYK : JCS_EXT_RGBX, reduction, box)) refuse();
     const std::int64_t stride = std::int64_t{4} * info_.output_width;
     pixels_.resize(static_cast<std::size_t>(stride * box.height));
     rows_.resize(static_cast<std::size_t>(box.height));
@@ -63,32 +105,6 @@ class JpegDecoder final : public ImageDecoder {
   }
 
  private:
-  // libjpeg jumps over the frames of these three functions: none has an object with a destructor.
-  bool read_header(std::span<const std::uint8_t> encoded) {
-    if (setjmp(errors_.back) != 0) return false;
-    jpeg_abort_decompress(&info_);  // of what the last image left
-    jpeg_mem_src(&info_, encoded.data(), static_cast<unsigned long>(encoded.size()));
-    jpeg_read_header(&info_, TRUE);
-    return true;
-  }
-
-  bool start(int reduction, const PixelBox& box) {
-    if (setjmp(errors_.back) != 0) return false;
-    const bool four = info_.jpeg_color_space == JCS_CMYK || info_.jpeg_color_space == JCS_YCCK;
-    info_.out_color_space = four ? JCS_CMYK : JCS_EXT_RGBX;
-    info_.scale_num = 1;
-    info_.scale_denom = static_cast<unsigned>(reduction);
-    jpeg_start_decompress(&info_);
-    const int right = std::min(box.x + box.width + margin, static_cast<int>(info_.output_width));
-    left_ = std::max(box.x - margin, 0);
-    if (left_ > 0 || right < static_cast<int>(info_.output_width)) {
-      auto first = static_cast<JDIMENSION>(left_), width = static_cast<JDIMENSION>(right - left_);
-      jpeg_crop_scanline(&info_, &first, &width);  // begins earlier, at a whole block
-      left_ = static_cast<int>(first);
-    }
-    return true;
-  }
-
   bool read_rows(const PixelBox& box) {
     if (setjmp(errors_.back) != 0) return false;
     if (box.y > 0) jpeg_skip_scanlines(&info_, static_cast<JDIMENSION>(box.y));
@@ -107,19 +123,44 @@ class JpegDecoder final : public ImageDecoder {
         pixels_[i + c] = product_of_255(pixels_[i + c] ^ flip, pixels_[i + 3] ^ flip);
   }
 
-  [[noreturn]] void refuse() const {
-    throw BadSample(fmt::format("a damaged JPEG ({})", errors_.text));
-  }
-
-  jpeg_decompress_struct info_ = {};
-  JpegErrors errors_ = {};
-  int left_ = 0;  ///< column of the image at which the decoded rows begin
   Bytes pixels_;
   std::vector<JSAMPROW> rows_;
+};
+
+class ExampleLoop final : public BareJpegLoop, Decompressor {
+ public:
+  RgbView decode(std::span<const std::uint8_t> encoded, int reduction,
+                 const PixelBox& box) override {
+    if (!read_header(encoded) || !start(JCS_RGB, reduction, box)) refuse();
+    box_ = box;
+    if (box.width == 0)
+      box_ = {0, 0, static_cast<int>(info_.output_width), static_cast<int>(info_.output_height)};
+    stride_ = std::int64_t{3} * info_.output_width;
+    pixels_.resize(static_cast<std::size_t>(stride_ * box_.height));
+    if (!read_rows()) refuse();
+    return {pixels_.data() + std::int64_t{3} * (box_.x - left_), stride_, box_};
+  }
+
+ private:
+  bool read_rows() {
+    if (setjmp(errors_.back) != 0) return false;
+    if (box_.y > 0) jpeg_skip_scanlines(&info_, static_cast<JDIMENSION>(box_.y));
+    while (info_.output_scanline < static_cast<JDIMENSION>(box_.y + box_.height)) {
+      JSAMPROW row = pixels_.data() + stride_ * (info_.output_scanline - box_.y);
+      jpeg_read_scanlines(&info_, &row, 1);
+    }
+    if (info_.output_scanline == info_.output_height) jpeg_finish_decompress(&info_);
+    return true;
+  }
+
+  PixelBox box_;
+  std::int64_t stride_ = 0;  ///< bytes of a decoded row
+  Bytes pixels_;
 };
 
 }  // namespace
 
 std::unique_ptr<ImageDecoder> jpeg_decoder() { return std::make_unique<JpegDecoder>(); }
+std::unique_ptr<BareJpegLoop> bare_jpeg_loop() { return std::make_unique<ExampleLoop>(); }
 
 }  // namespace assay

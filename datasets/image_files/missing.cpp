@@ -21,6 +21,7 @@ const std::string& why_no_images() {
 std::unique_ptr<ImageDecoder> jpeg_decoder() { refuse_images(); }
 std::unique_ptr<ImageDecoder> png_decoder() { refuse_images(); }
 std::unique_ptr<ImageDecoder> image_decoder() { refuse_images(); }
+std::unique_ptr<BareJpegLoop> bare_jpeg_loop() { refuse_images(); }
 Bytes encode_jpeg(std::span<const std::uint8_t>, ImageSize, int, JpegColours, bool) {
   refuse_images();
 }

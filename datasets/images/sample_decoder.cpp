@@ -17,22 +17,30 @@ ImageSize reduced(ImageSize image, int reduction) {
 
 }  // namespace
 
+DecodedPart decoded_part(ImageSize image, bool reduces, const DecodeSettings& settings,
+                         std::uint64_t epoch, std::int64_t index) {
+  const View view = view_of(image, settings, epoch, index);
+  const Crop& crop = view.crop;
+  DecodedPart of;
+  if (reduces) of.reduction = reduction_for(crop, settings.size);
+  const double part = 1.0 / of.reduction;
+  of.size = reduced(image, of.reduction);
+  of.crop = {crop.x * part, crop.y * part, crop.width * part, crop.height * part};
+  of.flip = view.flip;
+  of.box = Resizer::box(of.size, of.crop.x, of.crop.y, of.crop.width, of.crop.height);
+  return of;
+}
+
 SampleDecoder::SampleDecoder(const DecodeSettings& settings)
     : settings_(settings), decoder_(image_decoder()) {}
 
 void SampleDecoder::decode(std::span<const std::uint8_t> encoded, std::uint64_t epoch,
                            std::int64_t index, float* out) {
   const ImageSize image = decoder_->open(encoded);
-  const View view = view_of(image, settings_, epoch, index);
-  const Crop& crop = view.crop;
-  const int reduction = decoder_->reduces() ? reduction_for(crop, settings_.size) : 1;
-  const double part = 1.0 / reduction;
-  const ImageSize small = reduced(image, reduction);
-  const double x = crop.x * part, y = crop.y * part, width = crop.width * part,
-               height = crop.height * part;
-  const PixelView pixels = decoder_->decode(reduction, Resizer::box(small, x, y, width, height));
-  resizer_.resize(pixels, small, x, y, width, height, view.flip, settings_.size, settings_.layout,
-                  out);
+  const DecodedPart part = decoded_part(image, decoder_->reduces(), settings_, epoch, index);
+  const PixelView pixels = decoder_->decode(part.reduction, part.box);
+  resizer_.resize(pixels, part.size, part.crop.x, part.crop.y, part.crop.width, part.crop.height,
+                  part.flip, settings_.size, settings_.layout, out);
 }
 
 void reference_decode(std::span<const std::uint8_t> encoded, const DecodeSettings& settings,

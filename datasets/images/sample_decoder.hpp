@@ -20,6 +20,18 @@ struct DecodeSettings {
   std::int64_t elements() const { return std::int64_t{3} * size * size; }
 };
 
+/// What SampleDecoder decodes of an image.
+struct DecodedPart {
+  int reduction = 1;  ///< by which the sides of the image are divided
+  ImageSize size;     ///< of the image after that
+  Crop crop;          ///< in pixels of that
+  bool flip = false;
+  PixelBox box;  ///< the pixels from which the crop is resized
+};
+/// `reduces`: ImageDecoder::reduces().
+DecodedPart decoded_part(ImageSize image, bool reduces, const DecodeSettings& settings,
+                         std::uint64_t epoch, std::int64_t index);
+
 /// Decodes samples one after the other and reuses its memory. Each thread needs its own.
 class SampleDecoder {
  public:

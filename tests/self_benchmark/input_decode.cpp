@@ -1,7 +1,7 @@
 // ratio: the input pipeline's images/s (training) over a bare libjpeg-turbo loop's, 1 thread
 // target: >= 0.85
 // pairs: 20
-// needs: JPEG JPEG::JPEG assay_datasets
+// needs: JPEG assay_datasets
 
 #include "tests/self_benchmark/support/input_pairs.hpp"
 

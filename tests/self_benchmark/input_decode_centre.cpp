@@ -1,7 +1,7 @@
 // ratio: the same with the centre crops of evaluation: nearly whole images
 // target: >= 0.85
 // pairs: 20
-// needs: JPEG JPEG::JPEG assay_datasets
+// needs: JPEG assay_datasets
 
 #include "tests/self_benchmark/support/input_pairs.hpp"
 

@@ -94,6 +94,34 @@ TEST(Jpeg, AReducedImageIsTheMeanOfItsPixels) {
   }
 }
 
+/// The loop that decoders are compared with must do their work: the same pixels, of any box.
+TEST(Jpeg, TheBareLoopHasThePixelsOfTheDecoder) {
+  ASSAY_SKIP_WITHOUT_IMAGES();
+  const auto loop = bare_jpeg_loop();
+  const auto decoder = jpeg_decoder();
+  const auto pixels_of = [](const RgbView& view) {
+    Bytes pixels;
+    for (int y = 0; y < view.box.height; ++y)
+      pixels.insert(pixels.end(), view.first + y * view.stride,
+                    view.first + y * view.stride + std::int64_t{3} * view.box.width);
+    return pixels;
+  };
+  for (const JpegColours colours : {JpegColours::ycbcr, JpegColours::grey}) {
+    const Bytes encoded = encode_jpeg(picture(size), size, 90, colours);
+    EXPECT_EQ(pixels_of(loop->decode(encoded)), decoded(encoded));
+    for (const int reduction : {1, 2, 4})
+      for (const PixelBox& box : {PixelBox{0, 0, 9, 7}, PixelBox{5, 11, 20, 9},
+                                  PixelBox{(size.width + reduction - 1) / reduction - 8, 2, 8, 20}})
+        EXPECT_EQ(pixels_of(loop->decode(encoded, reduction, box)),
+                  decoded(*decoder, encoded, reduction, box))
+            << reduction << ": " << box.x;
+  }
+  const Bytes four = encode_jpeg(picture(size), size, 90, JpegColours::cmyk);
+  EXPECT_THROW(loop->decode(four), BadSample);
+  EXPECT_THROW(loop->decode(std::span(four).first(99)), BadSample);
+  EXPECT_NO_THROW(loop->decode(encode_jpeg(picture(size), size, 90)));
+}
+
 TEST(Jpeg, TruncatedDataAreRefusedEvenBehindTheBox) {
   ASSAY_SKIP_WITHOUT_IMAGES();
   const auto decoder = jpeg_decoder();

@@ -2,10 +2,6 @@
 // What the ratios of the input pipeline share: a generated set, a bare loop of libjpeg-turbo over
 // the same images, one thread on each side.
 
-// jpeglib.h needs FILE.
-#include <cstdio>
-
-#include <jpeglib.h>
 #include <stdlib.h>
 
 #include <chrono>
@@ -24,30 +20,11 @@ namespace assay::self_benchmark {
 
 constexpr std::int64_t input_images = 128, input_batch = 32;
 
-/// Decodes whole images to R, G, B: the loop of libjpeg-turbo's example.c, with one object for all
-/// images and no check but libjpeg's own. Images per second.
-inline double bare_rate(const std::vector<Bytes>& images) {
-  jpeg_decompress_struct info = {};
-  jpeg_error_mgr errors = {};
-  info.err = jpeg_std_error(&errors);
-  jpeg_create_decompress(&info);
-  Bytes pixels;
+/// Images per second of the bare loop, which decodes them whole.
+inline double bare_rate(BareJpegLoop& loop, const std::vector<Bytes>& images) {
   const auto start = std::chrono::steady_clock::now();
-  for (const Bytes& image : images) {
-    jpeg_mem_src(&info, image.data(), image.size());
-    jpeg_read_header(&info, TRUE);
-    jpeg_start_decompress(&info);
-    const std::size_t stride = std::size_t{3} * info.output_width;
-    pixels.resize(stride * info.output_height);
-    while (info.output_scanline < info.output_height) {
-      JSAMPROW row = pixels.data() + stride * info.output_scanline;
-      jpeg_read_scanlines(&info, &row, 1);
-    }
-    jpeg_finish_decompress(&info);
-  }
-  const double seconds = seconds_since(start);
-  jpeg_destroy_decompress(&info);
-  return static_cast<double>(images.size()) / seconds;
+  for (const Bytes& image : images) loop.decode(image);
+  return static_cast<double>(images.size()) / seconds_since(start);
 }
 
 /// Images per second of the pipeline with one thread over those of the bare loop.
@@ -79,9 +56,10 @@ inline nlohmann::json input_ratio(int pairs, bool training) {
     for (std::int64_t i = 0; i < input_images / input_batch; ++i) pipeline.next();
     return static_cast<double>(input_images) / seconds_since(start);
   };
+  const auto loop = bare_jpeg_loop();
   pipeline_rate();
-  bare_rate(images);
-  return {{"pairs", alternate(pairs, pipeline_rate, [&] { return bare_rate(images); })},
+  bare_rate(*loop, images);
+  return {{"pairs", alternate(pairs, pipeline_rate, [&] { return bare_rate(*loop, images); })},
           {"unit", "images/s"},
           {"note", "500 x 375, " + std::to_string(static_cast<int>(bytes / input_images)) +
                        " bytes each, page cache, 1 thread"}};

@@ -39,7 +39,26 @@ void use_all_processors() {
   if (CPU_COUNT(&all) > 0) sched_setaffinity(0, sizeof(all), &all);
 }
 
+std::string too_many(std::int64_t count, const std::string& last,
+                     const PipelineSettings& settings) {
+  return fmt::format("{} (bad sample {}; --max-bad-samples is {}). Repair the set, or allow more.",
+                     last, count, settings.max_bad_samples);
+}
+
 }  // namespace
+
+void expect_usable(const SampleSet& set, const PipelineSettings& settings) {
+  const RankShare share{set.size(), settings.batch, settings.rank, settings.ranks,
+                        settings.decode.training};
+  if (share.steps() == 0)
+    throw InputError(fmt::format(
+        "a batch of {} on {} rank{} exceeds the set of {} samples ({}). Use a smaller batch.",
+        settings.batch, settings.ranks, settings.ranks == 1 ? "" : "s", set.size(),
+        set.canonical()));
+  const auto& faults = set.faults();
+  if (std::ssize(faults) > settings.max_bad_samples)
+    throw InputError(too_many(std::ssize(faults), faults.back(), settings));
+}
 
 /// One mutex guards all that is shared; it is held only to take and to give back one sample.
 class InputPipeline::Threads {
@@ -51,7 +70,7 @@ class InputPipeline::Threads {
         order_(set.size(), set.shards(), settings.decode.seed, settings.shuffle,
                settings.interleave),
         slots_(static_cast<std::size_t>(settings.prefetch) + 1) {
-    check();
+    expect_usable(set, settings);
     for (Slot& slot : slots_) {
       const auto elements = static_cast<std::size_t>(settings.batch * settings.decode.elements());
       slot.memory = HostDevice().host_memory(elements * sizeof(float));
@@ -157,24 +176,6 @@ class InputPipeline::Threads {
     std::exception_ptr error;    ///< of the first element that has one
     Batch batch;
   };
-
-  void check() const {
-    if (steps() == 0)
-      throw InputError(fmt::format(
-          "a batch of {} on {} rank{} exceeds the set of {} samples ({}). Use a smaller "
-          "batch.",
-          settings_.batch, settings_.ranks, settings_.ranks == 1 ? "" : "s", set_.size(),
-          set_.canonical()));
-    const auto& faults = set_.faults();
-    if (std::ssize(faults) > settings_.max_bad_samples)
-      throw InputError(too_many(std::ssize(faults), faults.back()));
-  }
-
-  std::string too_many(std::int64_t count, const std::string& last) const {
-    return fmt::format(
-        "{} (bad sample {}; --max-bad-samples is {}). Repair the set, or allow more.", last, count,
-        settings_.max_bad_samples);
-  }
 
   Slot& slot_of(std::int64_t step) {
     return slots_[static_cast<std::size_t>(step % std::ssize(slots_))];
@@ -301,7 +302,7 @@ class InputPipeline::Threads {
     const std::lock_guard lock(mutex_);
     if (bad_.insert(index).second && messages_.size() < kept_messages) messages_.push_back(message);
     const std::int64_t count = std::ssize(bad_) + std::ssize(set_.faults());
-    if (count > settings_.max_bad_samples) throw InputError(too_many(count, message));
+    if (count > settings_.max_bad_samples) throw InputError(too_many(count, message, settings_));
   }
 
   const SampleSet& set_;

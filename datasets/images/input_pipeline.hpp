@@ -49,6 +49,10 @@ struct PipelineCounters {
   double read_s = 0, decode_s = 0;       ///< of all threads together
 };
 
+/// InputError if an epoch of training has no step (batch times ranks exceeds the set), or if the
+/// set has more faults than max_bad_samples.
+void expect_usable(const SampleSet& set, const PipelineSettings& settings);
+
 /// Every batch is a function of the set, the settings and (epoch, step), on any number of threads
 /// and for any depth of prefetching.
 ///
@@ -57,8 +61,7 @@ struct PipelineCounters {
 /// and those with bad samples, may have fewer images.
 class InputPipeline {
  public:
-  /// `set` must outlive the pipeline. InputError if an epoch of training has no step (batch times
-  /// ranks exceeds the set), or if the set has more faults than max_bad_samples.
+  /// `set` must outlive the pipeline. InputError as by expect_usable().
   InputPipeline(const SampleSet& set, const PipelineSettings& settings);
   ~InputPipeline();  ///< waits for at most one sample of each thread
   InputPipeline(const InputPipeline&) = delete;

@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <utility>
 
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
 #include "core/base/numbers.hpp"
+#include "core/machine/threads.hpp"
 #include "core/program/launched_ranks.hpp"
+#include "models/input/bare_loop.hpp"
 #include "models/input/input_problem.hpp"
 #include "models/input/input_sets.hpp"
 #include "models/input/input_workload.hpp"
@@ -18,6 +21,11 @@ namespace {
 constexpr std::uint64_t most_threads = 4096, most_prefetch = 4096, most_shards = 1 << 20;
 constexpr std::uint64_t most_samples_allowed = 1 << 20, most_classes = 1 << 24;
 constexpr double longest_step_ms = 60000;
+constexpr const char* bare_loop = "bare_loop";
+/// Dimensions of the pipeline that the bare loop does not have, and their value there.
+constexpr std::pair<const char*, const char*> of_pipeline[] = {
+    {"prefetch", "0"}, {"interleave", "0"},      {"page_cache", "cached"},
+    {"step", "0"},     {"image_layout", "nhwc"}, {"max_bad_samples", "0"}};
 
 Dimension axis(const char* name, const char* help, std::vector<std::string> values,
                std::vector<std::string> defaults, const char* prefix = "", const char* omit = "") {
@@ -41,6 +49,25 @@ SampleSetOptions set_options(const Settings& settings) {
   return {std::stoll(settings.at("label_base")), std::stoll(settings.at("classes"))};
 }
 
+InputRun run_of(const Settings& settings, const InputSize& size, const CaseContext& context) {
+  InputRun run;
+  run.pipeline.decode = {
+      static_cast<int>(size.side), settings.at("view") == "train",
+      settings.at("image_layout") == "nhwc" ? ImageLayout::nhwc : ImageLayout::nchw, context.seed};
+  run.pipeline.batch = size.batch;
+  run.pipeline.threads = std::stoi(settings.at("threads"));
+  run.pipeline.prefetch = std::stoi(settings.at("prefetch"));
+  run.pipeline.interleave = std::stoi(settings.at("interleave"));
+  run.pipeline.shuffle = run.pipeline.decode.training;
+  run.pipeline.rank = context.ranks.rank();
+  run.pipeline.ranks = context.ranks.size();
+  run.pipeline.max_bad_samples = std::stoll(settings.at("max_bad_samples"));
+  run.batches = size.images / size.batch / context.ranks.size();
+  run.step_seconds = std::stod(settings.at("step")) / 1000;
+  run.cold = settings.at("page_cache") == "cold";
+  return run;
+}
+
 class InputBenchmark final : public Benchmark {
  public:
   std::string name() const override { return "input"; }
@@ -53,7 +80,10 @@ class InputBenchmark final : public Benchmark {
              "a small generated set"},
             {"assay-input --data generated:n32w64h48 --problem n32mb8s32 --threads 1,2 "
              "--prefetch 0,2",
-             "with and without batches prepared ahead"}};
+             "with and without batches prepared ahead"},
+            {"assay-input --data generated:n32w64h48 --problem n32mb8s32 --threads 1 "
+             "--prefetch 0 --reader pipeline,bare_loop",
+             "beside libjpeg-turbo alone"}};
   }
 
   std::vector<Dimension> dimensions() const override {
@@ -68,6 +98,10 @@ class InputBenchmark final : public Benchmark {
         axis("view", "random crops and flips of training, or the centre of each image",
              {"train", "evaluate"}, {"train"}),
         std::move(problem),
+        axis("reader",
+             "pipeline; bare_loop: libjpeg-turbo alone, which decodes the same parts of the same "
+             "images from memory, for comparison",
+             {"pipeline", bare_loop}, {"pipeline"}, "", "pipeline"),
         axis("prefetch", "number of batches prepared ahead", {}, {"2"}, "p"),
         axis("interleave", "number of shards whose samples are shuffled together; 0: all", {},
              {"0"}, "i"),
@@ -108,6 +142,8 @@ class InputBenchmark final : public Benchmark {
     whole("max_bad_samples", "--max-bad-samples", 0, most_samples_allowed);
     settings["step"] =
         fmt::format("{}", number_between("--step", settings.at("step"), 0, longest_step_ms));
+    if (settings.at("reader") == bare_loop)
+      for (const auto& [name, value] : of_pipeline) settings[name] = value;
     settings["ranks"] = std::to_string(started.ranks);
     settings["nodes"] = std::to_string(started.nodes);
     const InputSize size = parse_input(settings.at("problem"));
@@ -139,22 +175,7 @@ class InputBenchmark final : public Benchmark {
     if (!why_no_images().empty()) return Unsupported{why_no_images()};
     const Settings& settings = selected.settings;
     const InputSize size = parse_input(settings.at("problem"));
-    InputRun run;
-    run.pipeline.decode = {
-        static_cast<int>(size.side), settings.at("view") == "train",
-        settings.at("image_layout") == "nhwc" ? ImageLayout::nhwc : ImageLayout::nchw,
-        context.seed};
-    run.pipeline.batch = size.batch;
-    run.pipeline.threads = std::stoi(settings.at("threads"));
-    run.pipeline.prefetch = std::stoi(settings.at("prefetch"));
-    run.pipeline.interleave = std::stoi(settings.at("interleave"));
-    run.pipeline.shuffle = run.pipeline.decode.training;
-    run.pipeline.rank = context.ranks.rank();
-    run.pipeline.ranks = context.ranks.size();
-    run.pipeline.max_bad_samples = std::stoll(settings.at("max_bad_samples"));
-    run.batches = size.images / size.batch / context.ranks.size();
-    run.step_seconds = std::stod(settings.at("step")) / 1000;
-    run.cold = settings.at("page_cache") == "cold";
+    const InputRun run = run_of(settings, size, context);
     auto set = sample_set(settings.at("data"), set_options(settings), context.seed);
     if (!run.pipeline.decode.training && size.images > set->size() /
                                                            (size.batch * context.ranks.size()) *
@@ -163,8 +184,12 @@ class InputBenchmark final : public Benchmark {
           fmt::format("--view evaluate reads each of the {} samples once: n is at "
                       "most the whole batches in them. Use a smaller n.",
                       set->size())};
-    return input_workload(std::move(set), run, context.ranks, problem(settings)->amounts(),
-                          seconds_since(start));
+    if (settings.at("reader") != bare_loop)
+      return input_workload(std::move(set), run, context.ranks, problem(settings)->amounts(),
+                            seconds_since(start));
+    if (auto why = why_not_threads(run.pipeline.threads)) return Unsupported{std::move(*why)};
+    return bare_loop_workload(std::move(set), run, context.ranks, problem(settings)->amounts(),
+                              seconds_since(start));
   }
 
   std::unique_ptr<Communicator> connect(Plugins& plugins) const override {

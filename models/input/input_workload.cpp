@@ -100,8 +100,7 @@ class InputWorkload final : public Workload {
   Verification end_audit() override { return end_check(); }
 
   Verification verify_before() override {
-    Verification checked = verified_run(next_epoch_++);
-    if (checked.passed) checked = verified_run(0);
+    const Verification checked = verified_runs();
     reading_ = {};  // of the timed phase
     return checked;
   }
@@ -111,9 +110,9 @@ class InputWorkload final : public Workload {
     metrics_ = reading_.metrics(ranks_, number_of({mine}, ranks_));
     seen_.clear();
     if (reading_.any()) keep(*last_);
-    Verification checked = judge(", those of the last timed run");
-    if (checked.passed) checked = verified_run(next_epoch_++);
-    return checked.passed ? verified_run(0) : checked;
+    const Verification last = judge(", those of the last timed run");
+    const Verification again = verified_runs();
+    return last.passed ? again : last;
   }
 
   Executed executed() const override {
@@ -179,6 +178,14 @@ class InputWorkload final : public Workload {
     }
     epoch_ = 0;
     return checked;
+  }
+
+  /// Of another epoch and of the timed one. Both, whatever the first has found here: the other
+  /// ranks may have found another thing, and would wait for this one.
+  Verification verified_runs() {
+    const Verification other = verified_run(next_epoch_++);
+    const Verification timed = verified_run(0);
+    return other.passed ? timed : other;
   }
 
   /// All ranks: one whose files are bad must not leave the others waiting.

@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 
-from run_helper import BIN, RunTest, main
+from run_helper import ASSAY, BIN, RunTest, main
 
 INPUT, DATASET = BIN / "assay-input", BIN / "assay-dataset"
 
@@ -47,6 +47,25 @@ class Input(RunTest):
         # A consumer that waits long finds its batches ready; one that does not, waits for them.
         slow, fast = self.of_set("--step", 20), self.of_set()
         self.assertLess(slow["metrics"]["stall_percent"]["value"], fast["metrics"]["stall_percent"]["value"])
+
+    def test_a_bare_loop_stands_beside_the_pipeline(self):
+        # The suite of the pipeline has such cases; they are small here.
+        file = self.folder / "both.json"
+        self.command(INPUT, "--data", self.folder / "set", "--label-base", 1, "--classes", 5, "--problem", "n16mb4s16", "--threads", 2, "--prefetch", 0,
+                     "--reader", "pipeline,bare_loop", "--max-time", 0.02, "--out", file, code=0)
+        pipeline, bare = json.loads(file.read_text())["rows"]
+        self.assertEqual((pipeline["status"], bare["status"]), ("ok", "ok"))
+        self.assertEqual(bare["id"], pipeline["id"].replace("/label_base", "/reader=bare_loop/label_base"))
+        self.assertEqual(list(bare["rates"]), ["images_per_s"])
+        self.assertIn("whole images, bit by bit", bare["verification"]["reference"])
+        self.assertAlmostEqual(bare["metrics"]["encoded_bytes_per_image"]["value"], pipeline["metrics"]["encoded_bytes_per_image"]["value"])
+        # Both are in one line of the table.
+        lines = self.command(ASSAY, "table", file, "--by", "reader", code=0).stdout.splitlines()
+        self.assertEqual(len([line for line in lines if line.lstrip().startswith("n16mb4s16")]), 1, lines)
+        # What it does not have is no case of its own, and what it cannot decode is told.
+        self.assertIn("no use here", self.refused("--data", self.folder / "set", "--reader", "bare_loop", "--prefetch", 1))
+        self.damage()
+        self.assertIn("wrong checksum", self.refused("--data", self.folder / "set", "--label-base", 1, "--reader", "bare_loop", problem="n24mb4s16"))
 
     def test_ranks_share_a_set(self):
         if not shutil.which("mpirun"):

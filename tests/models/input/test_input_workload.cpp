@@ -2,61 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
-
 #include "core/base/error.hpp"
 #include "tests/core/thread_communicator.hpp"
-#include "tests/datasets/images/image_sets.hpp"
+#include "tests/models/input/faulty_set.hpp"
 
 namespace assay {
 namespace {
-
-constexpr std::int64_t samples = 24;
-
-/// A set whose reads go wrong while a test wants it: so only the pipeline sees it, not the check.
-class FaultySet final : public SampleSet {
- public:
-  enum Fault { none, other_image, other_label, unreadable };
-
-  FaultySet() {
-    for (int i = 0; i < samples; ++i) images_.push_back(test_image(i));
-  }
-  std::int64_t size() const override { return samples; }
-  std::int64_t classes() const override { return 5; }
-  std::string canonical() const override { return "faulty"; }
-  std::vector<std::int64_t> shards() const override { return {0, 10}; }
-  std::string where(std::int64_t index) const override { return "sample " + std::to_string(index); }
-  const std::vector<std::string>& faults() const override { return none_; }
-  std::vector<std::string> files() const override { return {}; }
-  void read(std::int64_t index, Sample& sample) const override {
-    const bool now = index == 7;
-    if (now && fault == unreadable) throw InputError("the disk is gone");
-    const std::int64_t from = now && fault == other_image ? 8 : index;
-    sample.encoded = images_[static_cast<std::size_t>(from)];
-    sample.label = now && fault == other_label ? 4 : index % 5;
-  }
-  std::atomic<Fault> fault = none;
-
- private:
-  std::vector<Bytes> images_;
-  std::vector<std::string> none_;
-};
-
-InputRun small_run(int rank = 0, int ranks = 1) {
-  InputRun run;
-  run.pipeline.decode = {16, true, ImageLayout::nhwc, 1};
-  run.pipeline.batch = 4;
-  run.pipeline.threads = 2;
-  run.pipeline.rank = rank;
-  run.pipeline.ranks = ranks;
-  run.batches = samples / 4 / ranks;
-  return run;
-}
-
-void run_once(Workload& workload) {
-  workload.reset();
-  workload.run(workload.stream());
-}
 
 class InputWorkload : public ::testing::Test {
  protected:
@@ -64,10 +15,10 @@ class InputWorkload : public ::testing::Test {
 
   /// A workload on one rank, verified.
   std::unique_ptr<Workload> verified(Communicator& ranks) {
-    auto made = input_workload(set_, small_run(), ranks, {{"images_per_s", 24}}, 0);
+    auto made = input_workload(set_, run_of_faulty(), ranks, {{"images_per_s", 24}}, 0);
     const Verification before = made->verify_before();
     EXPECT_TRUE(before.passed) << before.reason;
-    EXPECT_EQ(before.checked, samples * 3 * 16 * 16);
+    EXPECT_EQ(before.checked, faulty_samples * 3 * 16 * 16);
     return made;
   }
   std::shared_ptr<FaultySet> set_ = std::make_shared<FaultySet>();
@@ -76,7 +27,7 @@ class InputWorkload : public ::testing::Test {
 TEST_F(InputWorkload, PassesAllChecksOnAnyNumberOfRanks) {
   for (const int size : {1, 2, 3})
     testing_fakes::on_threads(size, [&](Communicator& ranks) {
-      const auto workload = input_workload(set_, small_run(ranks.rank(), size), ranks, {}, 0);
+      const auto workload = input_workload(set_, run_of_faulty(ranks.rank(), size), ranks, {}, 0);
       EXPECT_TRUE(workload->verify_before().passed);
       run_once(*workload);
       for (const Audit kind : {Audit::new_inputs, Audit::poisoned_outputs, Audit::new_inputs}) {
@@ -123,7 +74,7 @@ TEST_F(InputWorkload, TheLastTimedRunIsChecked) {
   // Batches are functions of the seed: find one whose last batch has sample 7.
   testing_fakes::on_threads(1, [&](Communicator& ranks) {
     for (std::uint64_t seed = 1; seed < 100; ++seed) {
-      InputRun run = small_run();
+      InputRun run = run_of_faulty();
       run.pipeline.decode.seed = seed;
       InputPipeline pipeline(*set_, run.pipeline);
       pipeline.start({}, run.batches);
@@ -147,7 +98,7 @@ TEST_F(InputWorkload, TheLastTimedRunIsChecked) {
 TEST_F(InputWorkload, ABadFileOfOneRankEndsAllRanks) {
   std::atomic<int> ended = 0;
   testing_fakes::on_threads(3, [&](Communicator& ranks) {
-    const auto workload = input_workload(set_, small_run(ranks.rank(), 3), ranks, {}, 0);
+    const auto workload = input_workload(set_, run_of_faulty(ranks.rank(), 3), ranks, {}, 0);
     ranks.barrier();
     set_->fault = FaultySet::unreadable;  // one of them has sample 7
     const std::string message = message_of<InputError>([&] { workload->verify_before(); });
@@ -157,9 +108,23 @@ TEST_F(InputWorkload, ABadFileOfOneRankEndsAllRanks) {
   EXPECT_EQ(ended, 3);
 }
 
+/// A rank that made no more checks than it needs would let the others wait.
+TEST_F(InputWorkload, AWrongImageOfOneRankKeepsNoneWaiting) {
+  set_->fault = FaultySet::other_label;
+  set_->wrong_reads = 1;  // that of the one rank that has it
+  std::atomic<int> wrong = 0;
+  testing_fakes::on_threads(2, [&](Communicator& ranks) {
+    const auto workload = input_workload(set_, run_of_faulty(ranks.rank(), 2), ranks, {}, 0);
+    if (!workload->verify_before().passed) ++wrong;
+    run_once(*workload);
+    EXPECT_TRUE(workload->verify_after().passed);
+  });
+  EXPECT_EQ(wrong, 1);
+}
+
 TEST_F(InputWorkload, AnEvaluationThatLacksImagesIsNoRate) {
   testing_fakes::on_threads(1, [&](Communicator& ranks) {
-    InputRun run = small_run();
+    InputRun run = run_of_faulty();
     run.pipeline.decode.training = false;
     run.pipeline.batch = 5;  // 24 samples: the last batch has 4
     run.batches = 5;
@@ -171,7 +136,7 @@ TEST_F(InputWorkload, AnEvaluationThatLacksImagesIsNoRate) {
 
 TEST_F(InputWorkload, MemoryThatIsNotThereIsRefused) {
   testing_fakes::on_threads(1, [&](Communicator& ranks) {
-    InputRun run = small_run();
+    InputRun run = run_of_faulty();
     run.pipeline.decode.size = 8192;
     run.pipeline.prefetch = 4000;
     EXPECT_NE(message_of<CaseError>([&] {
@@ -187,7 +152,7 @@ TEST_F(InputWorkload, ColdFilesAreProvenCold) {
   const std::string file = memory + "/assay_test_input.tfrecord";
   std::ofstream(file, std::ios::binary) << test_record(0) << test_record(1);
   testing_fakes::on_threads(1, [&](Communicator& ranks) {
-    InputRun run = small_run();
+    InputRun run = run_of_faulty();
     run.pipeline.batch = 2;
     run.batches = 1;
     run.cold = true;

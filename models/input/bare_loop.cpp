@@ -1,0 +1,310 @@
+#include "models/input/bare_loop.hpp"
+
+#include <fmt/format.h>
+#include <omp.h>
+
+#include <chrono>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/api/host_device.hpp"
+#include "core/base/clock.hpp"
+#include "core/base/error.hpp"
+#include "datasets/data_file.hpp"
+#include "datasets/images/epoch_order.hpp"
+#include "models/ranks.hpp"
+
+namespace assay {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// CRC-32C of the R, G and B of a box, whose pixels have `bytes` bytes.
+std::uint32_t check_of(const std::uint8_t* first, std::int64_t stride, int bytes,
+                       const PixelBox& box) {
+  Bytes pixels(std::size_t{3} * static_cast<std::size_t>(box.width) *
+               static_cast<std::size_t>(box.height));
+  std::uint8_t* to = pixels.data();
+  for (int y = 0; y < box.height; ++y)
+    for (int x = 0; x < box.width; ++x)
+      for (int c = 0; c < 3; ++c) *to++ = first[y * stride + std::int64_t{bytes} * x + c];
+  return crc32c(pixels);
+}
+
+std::uint32_t check_of(const RgbView& view) {
+  return check_of(view.first, view.stride, 3, view.box);
+}
+
+/// An image of a run.
+struct Task {
+  std::int64_t index = 0;  ///< in the set
+  std::uint64_t epoch = 0;
+  const Bytes* encoded = nullptr;
+  DecodedPart part;
+  std::int64_t elements() const { return std::int64_t{3} * part.box.width * part.box.height; }
+};
+
+struct Tasks {
+  std::map<std::int64_t, Bytes> encoded;  ///< by index
+  std::vector<Task> all;
+  std::vector<std::uint32_t> expected;  ///< empty until they are first needed
+};
+
+class BareLoopWorkload final : public Workload {
+ public:
+  BareLoopWorkload(std::shared_ptr<const SampleSet> set, const InputRun& run, Communicator& ranks,
+                   std::map<std::string, double> amounts, double create_seconds)
+      : set_(std::move(set)),
+        run_(run),
+        ranks_(ranks),
+        amounts_(std::move(amounts)),
+        share_{set_->size(), run.pipeline.batch, run.pipeline.rank, run.pipeline.ranks,
+               run.pipeline.decode.training},
+        order_(set_->size(), set_->shards(), run.pipeline.decode.seed, run.pipeline.shuffle,
+               run.pipeline.interleave),
+        threads_(static_cast<std::size_t>(run.pipeline.threads)) {
+    const auto start = Clock::now();
+    expect_usable(*set_, run.pipeline);
+    timed_ = loaded(0);
+    renew_loops();
+    seconds_ = {{"create", create_seconds}, {"fill", seconds_since(start)}};
+  }
+
+  Stream& stream() override { return device_.stream(); }
+  Result<EnergyMeter*> energy_meter() override { return device_.energy_meter(); }
+  bool batchable() const override { return false; }
+  void reset() override {}
+
+  void run(Stream&) override {
+    const Tasks& tasks = audited_ ? *audited_ : timed_;
+    const auto count = std::ssize(tasks.all);
+    for (Thread& thread : threads_) thread.last = -1;
+#pragma omp parallel for schedule(dynamic) num_threads(run_.pipeline.threads)
+    for (std::int64_t i = 0; i < count; ++i)
+      decode(tasks.all[static_cast<std::size_t>(i)],
+             threads_[static_cast<std::size_t>(omp_get_thread_num())], i);
+    timed_last_ = !checked_;
+  }
+
+  void begin_audit(Audit kind) override {
+    if (kind == Audit::new_inputs)
+      audited_ = loaded(next_epoch_++);
+    else
+      renew_loops();
+    begin_check();
+  }
+  Verification end_audit() override { return end_check(); }
+
+  Verification verify_before() override {
+    // Both, whatever the first has found here: the other ranks may have found another thing.
+    const Verification other = verified_run(Audit::new_inputs);
+    const Verification timed = verified_run(Audit::poisoned_outputs);
+    return other.passed ? timed : other;
+  }
+
+  Verification verify_after() override {
+    sum_bytes();
+    const Verification last = judge_last();
+    const Verification again = verify_before();
+    return last.passed ? again : last;
+  }
+
+  Executed executed() const override {
+    Executed ran;
+    ran.implementation = "libjpeg-turbo, a bare loop";
+    ran.numbers["working_threads"] = run_.pipeline.threads;
+    return ran;
+  }
+  std::map<std::string, double> work() const override { return amounts_; }
+  std::map<std::string, Metric> metrics() const override { return metrics_; }
+  std::map<std::string, double> setup() const override { return seconds_; }
+
+ private:
+  static constexpr std::int64_t not_decoded = -1;
+
+  /// Of one thread.
+  struct Thread {
+    std::unique_ptr<BareJpegLoop> loop;
+    RgbView view;            ///< of its last image
+    std::int64_t last = -1;  ///< number of that in the run
+  };
+
+  /// Their new memory has no image of an earlier run.
+  void renew_loops() {
+    for (Thread& thread : threads_) thread = {bare_jpeg_loop(), {}, -1};
+  }
+
+  void decode(const Task& task, Thread& mine, std::int64_t i) {
+    try {
+      mine.view = mine.loop->decode(*task.encoded, task.part.reduction, task.part.box);
+      mine.last = i;
+      if (checked_) seen_[static_cast<std::size_t>(i)] = check_of(mine.view);
+    } catch (const std::exception& error) {  // none may leave the parallel region
+#pragma omp critical(assay_bare_loop)
+      fault_ = fmt::format(
+          "{}: {}. The bare loop needs JPEG of one or three colours. Use --reader pipeline.",
+          set_->where(task.index), error.what());
+    }
+  }
+
+  /// The images of a run that starts at this epoch, in memory. Collective.
+  Tasks loaded(std::uint64_t epoch) {
+    Tasks tasks;
+    double lacking = 0;
+    throw_on_all(ranks_, [&] { lacking = load(epoch, tasks) ? 0 : 1; });
+    ranks_.allreduce_max(std::span(&lacking, 1));
+    if (lacking > 0)
+      throw CaseError("the encoded images need more memory than is available. Use a smaller n.");
+    return tasks;
+  }
+
+  /// Whether memory suffices.
+  bool load(std::uint64_t first_epoch, Tasks& tasks) {
+    const std::size_t available = device_.memory_available();
+    std::size_t bytes = 0;
+    Sample sample;
+    const auto decoder = image_decoder();
+    for (std::int64_t i = 0; i < run_.batches * run_.pipeline.batch; ++i) {
+      const std::int64_t step = i / run_.pipeline.batch;
+      const std::uint64_t epoch = first_epoch + static_cast<std::uint64_t>(step / share_.steps());
+      const std::int64_t position = share_.position(step % share_.steps(), i % run_.pipeline.batch);
+      const std::int64_t index = order_.of(epoch)->at(static_cast<std::size_t>(position));
+      const auto [found, is_new] = tasks.encoded.try_emplace(index);
+      if (is_new) {
+        set_->read(index, sample);
+        found->second = sample.encoded;
+        bytes += sample.encoded.size();
+        if (bytes > available) return false;
+      }
+      tasks.all.push_back(
+          {index, epoch, &found->second, part_of(*decoder, found->second, epoch, index)});
+    }
+    return true;
+  }
+
+  DecodedPart part_of(ImageDecoder& decoder, const Bytes& encoded, std::uint64_t epoch,
+                      std::int64_t index) const {
+    try {
+      const ImageSize size = decoder.open(encoded);
+      return decoded_part(size, decoder.reduces(), run_.pipeline.decode, epoch, index);
+    } catch (const BadSample& bad) {
+      throw InputError(fmt::format("{}: {}. The bare loop leaves no image out. Repair the set.",
+                                   set_->where(index), bad.what()));
+    }
+  }
+
+  void begin_check() {
+    checked_ = true;
+    seen_.assign((audited_ ? *audited_ : timed_).all.size(), not_decoded);
+  }
+
+  /// Judges what a checked run has seen. Collective.
+  Verification end_check() {
+    checked_ = false;
+    throw_on_all(fault_, ranks_);
+    const Verification checked = judge(audited_ ? *audited_ : timed_, seen_, "");
+    audited_.reset();
+    return checked;
+  }
+
+  Verification verified_run(Audit kind) {
+    begin_audit(kind);
+    run(stream());
+    return end_check();
+  }
+
+  /// What each thread has decoded last, if that was in a timed run.
+  Verification judge_last() {
+    throw_on_all(fault_, ranks_);
+    std::vector<std::int64_t> seen(timed_.all.size(), not_decoded);
+    for (const Thread& thread : threads_)
+      if (timed_last_ && thread.last >= 0)
+        seen[static_cast<std::size_t>(thread.last)] = check_of(thread.view);
+    return judge(timed_, seen, ", of the last timed run", false);
+  }
+
+  /// Compares pixels with those of the whole images. `complete`: no image may be missing.
+  /// Collective.
+  Verification judge(Tasks& tasks, const std::vector<std::int64_t>& seen, const std::string& which,
+                     bool complete = true) {
+    if (tasks.expected.empty()) throw_on_all(ranks_, [&] { tasks.expected = expected_of(tasks); });
+    Verification checked;
+    checked.exact = true;
+    std::int64_t images = 0;
+    for (std::size_t i = 0; i < seen.size(); ++i) {
+      const bool missing = seen[i] == not_decoded;
+      if (missing && !complete) continue;
+      ++images;
+      checked.checked += tasks.all[i].elements();
+      if (seen[i] == std::int64_t{tasks.expected[i]}) continue;
+      if (checked.reason.empty())
+        checked.reason = fmt::format("image {}{}: {} {}", i, which, set_->where(tasks.all[i].index),
+                                     missing ? "was not decoded" : "differs from its whole decode");
+      checked.wrong_elements += tasks.all[i].elements();
+    }
+    checked.outputs = checked.checked;
+    checked.reference = fmt::format("decode of {} whole images, bit by bit", images);
+    checked.passed = checked.reason.empty();
+    return checked;
+  }
+
+  /// Read once more: what was loaded before may be wrong.
+  std::vector<std::uint32_t> expected_of(const Tasks& tasks) const {
+    std::vector<std::uint32_t> expected(tasks.all.size());
+    for_each_parallel(std::ssize(tasks.all), [&](std::int64_t i) {
+      const Task& task = tasks.all[static_cast<std::size_t>(i)];
+      Sample sample;
+      set_->read(task.index, sample);
+      const auto decoder = image_decoder();
+      const DecodedPart part = part_of(*decoder, sample.encoded, task.epoch, task.index);
+      const PixelView whole =
+          decoder->decode(part.reduction, {0, 0, part.size.width, part.size.height});
+      expected[static_cast<std::size_t>(i)] =
+          check_of(whole.first + part.box.y * whole.stride + std::int64_t{4} * part.box.x,
+                   whole.stride, 4, part.box);
+    });
+    return expected;
+  }
+
+  /// Collective.
+  void sum_bytes() {
+    double sums[] = {0, static_cast<double>(timed_.all.size())};
+    for (const Task& task : timed_.all) sums[0] += static_cast<double>(task.encoded->size());
+    RankCalls calls(ranks_);
+    calls.prepare(sums);
+    calls.sum(sums);
+    metrics_ = {{"encoded_bytes_per_image", {sums[0] / sums[1], "B", ""}}};
+  }
+
+  HostDevice device_;
+  std::shared_ptr<const SampleSet> set_;
+  InputRun run_;
+  Communicator& ranks_;
+  std::map<std::string, double> amounts_, seconds_;
+  RankShare share_;
+  EpochOrder order_;
+  std::vector<Thread> threads_;
+  Tasks timed_;
+  std::optional<Tasks> audited_;     ///< of an audit with new inputs
+  std::uint64_t next_epoch_ = 1000;  ///< no timed run comes so far
+  bool checked_ = false;             ///< the run notes what it decodes
+  bool timed_last_ = false;          ///< the last run was a timed one
+  std::vector<std::int64_t> seen_;   ///< checks of a checked run's images
+  std::string fault_;                ///< of an image that libjpeg refuses
+  std::map<std::string, Metric> metrics_;
+};
+
+}  // namespace
+
+std::unique_ptr<Workload> bare_loop_workload(std::shared_ptr<const SampleSet> set,
+                                             const InputRun& run, Communicator& ranks,
+                                             std::map<std::string, double> amounts,
+                                             double create_seconds) {
+  return std::make_unique<BareLoopWorkload>(std::move(set), run, ranks, std::move(amounts),
+                                            create_seconds);
+}
+
+}  // namespace assay

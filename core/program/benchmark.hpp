@@ -56,6 +56,8 @@ class Benchmark {
   /// InputError for settings that exclude each other. If it makes collective calls, all processes
   /// make the same ones.
   virtual void complete(Settings&, const RankCount&) const {}
+  /// Throws InputError for cases that one command cannot have together: two that write one file.
+  virtual void expect_compatible(const std::vector<Case>&) const {}
   /// The problem of a case; null if the workload is not a single problem.
   virtual std::unique_ptr<Problem> problem(const Settings& settings) const = 0;
   /// Whether all ranks solve the problem of a case together; else each rank solves its own.

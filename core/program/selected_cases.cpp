@@ -58,6 +58,7 @@ std::vector<Case> selected_cases(const Benchmark& benchmark, RunRequest& request
     if (request.required)
       for (Case& selected : cases) selected.required = true;
   }
+  benchmark.expect_compatible(cases);
   return cases;
 }
 

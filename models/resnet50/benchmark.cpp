@@ -133,6 +133,9 @@ class Resnet50Benchmark final : public Benchmark {
   void complete(Settings& settings, const RankCount& started) const override {
     resnet50::complete(settings, started);
   }
+  void expect_compatible(const std::vector<Case>& cases) const override {
+    resnet50::expect_compatible(cases);
+  }
   bool ranks_share(const Settings&) const override { return true; }
   bool trains(const Settings& settings) const override { return !is_inference(settings); }
   std::unique_ptr<Problem> problem(const Settings& settings) const override {

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <iterator>
+#include <map>
 
 #include "comm/algorithms/algorithm.hpp"
 #include "comm/joined.hpp"
@@ -168,7 +170,8 @@ std::vector<Dimension> of_learning() {
       axis("schedule",
            "decay of the learning rate: constant, cosine, step:0.1:30+60+80, poly:2[:END]", {},
            {"cosine"}, "", "cosine"),
-      of_system(unnamed("checkpoint", "file to write after every epoch; none: no file", "none")),
+      of_system(unnamed("checkpoint",
+                        "file to write after every epoch, of one training; none: no file", "none")),
       outside_step(axis("restart", "continue the training from --checkpoint", {"no", "yes"}, {"no"},
                         "", "no")),
       axis("optimizer", "update rule", update_rule_names(), {"sgd"}, "", "sgd"),
@@ -270,6 +273,20 @@ void complete(Settings& settings, const RankCount& started) {
   }
   settings["ranks"] = std::to_string(started.ranks);
   settings["nodes"] = std::to_string(started.nodes);
+}
+
+void expect_compatible(const std::vector<Case>& cases) {
+  std::map<std::filesystem::path, int> trainings;  // by their file
+  for (const Case& each : cases)
+    if (const Settings& of = each.settings;
+        !is_inference(of) && of.at("epochs") != "0" && of.at("checkpoint") != "none")
+      ++trainings[std::filesystem::path(of.at("checkpoint")).lexically_normal()];
+  for (const auto& [file, count] : trainings)
+    if (count > 1)
+      throw InputError(fmt::format(
+          "--checkpoint {}: {} cases train, and a checkpoint has one training. Give one case, or "
+          "run each in a command of its own, with its own file.",
+          file.string(), count));
 }
 
 bool is_inference(const Settings& settings) { return settings.at("direction") == inference; }

@@ -18,6 +18,9 @@ std::vector<Dimension> dimensions();
 /// Benchmark::complete.
 void complete(Settings& settings, const RankCount& started);
 
+/// Benchmark::expect_compatible: a checkpoint has one training.
+void expect_compatible(const std::vector<Case>& cases);
+
 /// Whether the case is an inference; else it is a training.
 bool is_inference(const Settings& settings);
 /// Precision of the tensors of activations and of their gradients, which may be emulated.

@@ -308,6 +308,13 @@ class Resnet(RunTest):
         self.assertIn("--restart yes", self.refused(*words, "--checkpoint", self.folder / "row.json"))
         self.assertEqual((self.folder / "row.json").read_bytes(), result)
         self.refused(*words, "--checkpoint", file / "in-a-file")
+        # Two trainings would write one file: refused before the first of them is made.
+        new = self.folder / "new"
+        told = self.refused(*words, "--checkpoint", new, "--trial", "0,1")
+        self.assertIn(f"--checkpoint {new}: 2 cases train", told)
+        self.assertNotIn("epoch 1", told)
+        self.assertFalse(new.exists())
+        self.command(RESNET, *options([*words, "--checkpoint", new, "--trial", "0,1", "--epochs", 0]), "--list", code=0)  # nothing is written
 
     def test_files(self):
         images = self.images()

@@ -20,7 +20,7 @@ struct PipelineSettings {
   bool shuffle = true;
   int interleave = 0;  ///< shards that are mixed (EpochOrder); 0: all
   int rank = 0, ranks = 1;
-  std::int64_t max_bad_samples = 0;  ///< of one rank; one more is an error
+  std::int64_t max_bad_samples = 0;  ///< of this rank alone; one more is an error
 };
 
 /// Where a pipeline continues; checkpoints contain it.

@@ -121,7 +121,7 @@ class InputBenchmark final : public Benchmark {
         axis("classes", "number of classes of TFRecord files", {}, {"1000"}, "", "1000"),
         axis("max_bad_samples",
              "largest number of bad samples (damaged, truncated, label out of range) that are "
-             "skipped",
+             "skipped, of all ranks",
              {}, {"0"}, "", "0")};
   }
 

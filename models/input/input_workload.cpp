@@ -106,8 +106,10 @@ class InputWorkload final : public Workload {
   }
   Verification verify_after() override {
     const BadSamples mine{set_->canonical(), std::ssize(set_->faults()),
-                          pipeline_->state().bad_samples};
-    metrics_ = reading_.metrics(ranks_, number_of({mine}, ranks_));
+                          pipeline_->state().bad_samples,
+                          last_message(pipeline_->bad_sample_messages())};
+    metrics_ =
+        reading_.metrics(ranks_, number_within(run_.pipeline.max_bad_samples, {mine}, ranks_));
     seen_.clear();
     if (reading_.any()) keep(*last_);
     const Verification last = judge(", those of the last timed run");

@@ -78,6 +78,27 @@ std::int64_t number_of(const std::vector<BadSamples>& mine, Communicator& ranks)
   return all;
 }
 
+std::int64_t number_within(std::int64_t most, const std::vector<BadSamples>& mine,
+                           Communicator& ranks) {
+  const std::int64_t all = number_of(mine, ranks);
+  if (all <= most) return all;
+  std::string told;
+  for (const BadSamples& of : mine)
+    if (!of.message.empty()) told = of.message;
+  const std::vector<std::string> messages = ranks.allgather(told);
+  const auto known = std::find_if(messages.begin(), messages.end(),
+                                  [](const std::string& message) { return !message.empty(); });
+  // After a restart, only their numbers may be known.
+  throw InputError(fmt::format(
+      "{} (one of {} bad samples of all ranks; --max-bad-samples is {}). Repair the set, or allow "
+      "more.",
+      known == messages.end() ? mine.front().set : *known, all, most));
+}
+
+std::string last_message(const std::vector<std::string>& messages) {
+  return messages.empty() ? "" : messages.back();
+}
+
 void make_cold(const std::vector<std::string>& files) {
   drop_from_cache(files);
   const double left = cached_part(files);

@@ -44,10 +44,17 @@ struct BadSamples {
   std::string set;                    ///< its canonical name
   std::int64_t faults = 0;            ///< of the set as a whole: the same on all ranks
   std::vector<std::int64_t> samples;  ///< that this rank has found
+  std::string message{};              ///< of one, with its place; empty if this rank has none
 };
 /// Number of faults and bad samples, each counted once: several ranks, or training and validation,
 /// may have found the same. Collective.
 std::int64_t number_of(const std::vector<BadSamples>& mine, Communicator& ranks);
+/// number_of(). InputError on all ranks if it exceeds `most`, which no rank alone may have noticed;
+/// it has the message of one of the samples. Collective.
+std::int64_t number_within(std::int64_t most, const std::vector<BadSamples>& mine,
+                           Communicator& ranks);
+/// The last of the messages that a rank has kept; empty if there is none.
+std::string last_message(const std::vector<std::string>& messages);
 
 /// Drops these files from the page cache. CaseError if more than a tenth of their pages stays
 /// there, since a row with page_cache=cold must not be measured with cached files.

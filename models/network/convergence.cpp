@@ -62,6 +62,7 @@ class Training {
     if (!settings_.checkpoint.empty()) stop_.emplace();
     while (epoch_ < settings_.epochs && !made_.reached) {
       one_epoch();
+      if (settings_.after_epoch) judge_epoch();
       if (!settings_.checkpoint.empty()) write();
       stop_if_asked();
     }
@@ -132,6 +133,12 @@ class Training {
     result.seconds = elapsed();
     result.ended_unix_s = result.trained_unix_s;
     tell(result);
+  }
+
+  void judge_epoch() {
+    const double before = elapsed();
+    settings_.after_epoch();
+    not_counted_ += elapsed() - before;
   }
 
   /// The next step without checks, for its time alone: it is then made again from the same state.

@@ -32,6 +32,9 @@ struct ConvergenceSettings {
   bool restart = false;  ///< continue from `checkpoint`
   /// Called with a line about each epoch, on every rank.
   std::function<void(const std::string&)> progress{};
+  /// Called on all ranks after each epoch and its validation, before the checkpoint is written.
+  /// What it throws, on all ranks, ends the training.
+  std::function<void()> after_epoch{};
 };
 
 struct EpochResult {

@@ -140,7 +140,8 @@ std::vector<Dimension> of_data() {
                             {"none"}, "", "none")),
           outside_step(
               axis("label_base", "label of the first class in TFRecord files", {}, {"0"}, "", "0")),
-          outside_step(axis("max_bad_samples", "largest number of bad samples that are skipped", {},
+          outside_step(axis("max_bad_samples",
+                            "largest number of bad samples that are skipped, of all ranks", {},
                             {"0"}, "", "0"))};
 }
 

@@ -248,12 +248,13 @@ class TrainingWorkload final : public Workload {
       checks_.keep(batch.images, batch.labels);
   }
 
-  /// Collective.
+  /// InputError on all ranks if there are too many. Collective.
   std::int64_t bad_samples(const std::vector<const Batches*>& sources) const {
     std::vector<BadSamples> mine;
     for (const Batches* const of : sources)
-      mine.push_back({of->canonical(), of->faults(), of->state().bad_samples});
-    return number_of(mine, ranks_);
+      mine.push_back({of->canonical(), of->faults(), of->state().bad_samples,
+                      last_message(of->bad_sample_messages())});
+    return number_within(run_.data.max_bad_samples, mine, ranks_);
   }
 
   /// The choices of a step that accumulates nothing.
@@ -310,9 +311,12 @@ class TrainingWorkload final : public Workload {
     auto evaluator = Evaluator::make(*trainer_, plugins_, ranks_);
     if (const auto* const refusal = std::get_if<Unsupported>(&evaluator))
       throw CaseError("nothing validates the network: " + refusal->reason);
+    ConvergenceSettings settings = run_.convergence;
+    if (is_files(run_.data.data))
+      settings.after_epoch = [&] { bad_samples({training_.get(), validation.get()}); };
     try {
       converged_ = train(*trainer_, *std::get<std::unique_ptr<Evaluator>>(evaluator), *training_,
-                         *validation, ranks_, run_.convergence);
+                         *validation, ranks_, settings);
     } catch (const Diverged& why) {  // no fault of the machine: a wrong result
       found.passed = false;
       found.reason = why.what();

@@ -358,6 +358,14 @@ class Resnet(RunTest):
             row = self.row("--data", images, "--steps", 1, "--epochs", 2, "--target", 1, "--unreached", "kept", "--max-bad-samples", 1,
                            before=before, env=RANKS)
             self.assertEqual((row["status"], row["metrics"]["bad_samples"]["value"]), ("ok", 1), row["reason"])
+        # Of all ranks together: whichever of them finds the second one.
+        data[len(data) // 4] ^= 0xFF
+        file.write_bytes(data)
+        for before in launchers:
+            told = self.command(*before, RESNET, *options(["--data", images, "--steps", 1, "--epochs", 2, "--target", 1, "--max-bad-samples", 1]), code=2,
+                                env=RANKS).stderr
+            self.assertIn("--max-bad-samples is 1", told)
+            self.assertIn("offset", told)
 
     def test_ranks_train_together(self):
         if not shutil.which("mpirun"):

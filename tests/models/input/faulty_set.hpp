@@ -31,6 +31,7 @@ class FaultySet final : public SampleSet {
   std::vector<std::string> files() const override { return {}; }
   void read(std::int64_t index, Sample& sample) const override {
     const bool now = index == 7 && fault != none && wrong_reads-- > 0;
+    if (index == bad) throw BadSample(where(index) + ": damaged");
     if (now && fault == unreadable) throw InputError("the disk is gone");
     const std::int64_t from = now && fault == other_image ? 8 : index;
     sample.encoded = images_[static_cast<std::size_t>(from)];
@@ -39,6 +40,7 @@ class FaultySet final : public SampleSet {
   }
   std::atomic<Fault> fault = none;
   mutable std::atomic<int> wrong_reads = 1 << 20;  ///< of sample 7 that still go wrong
+  std::int64_t bad = -1;                           ///< a sample that is always damaged
 
  private:
   std::vector<Bytes> images_;

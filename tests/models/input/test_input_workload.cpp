@@ -122,6 +122,32 @@ TEST_F(InputWorkload, AWrongImageOfOneRankKeepsNoneWaiting) {
   EXPECT_EQ(wrong, 1);
 }
 
+/// Each rank has found another one, and no more than is allowed.
+TEST_F(InputWorkload, TheLimitOfBadSamplesIsForAllRanks) {
+  for (const std::int64_t most : {1, 2}) {
+    std::atomic<int> refused = 0;
+    testing_fakes::on_threads(2, [&](Communicator& ranks) {
+      const auto set = std::make_shared<FaultySet>();
+      set->bad = 7 + ranks.rank();
+      InputRun run = run_of_faulty(ranks.rank(), 2);
+      run.pipeline.max_bad_samples = most;
+      run.batches = 8 * run.batches;  // several epochs: each rank meets its sample
+      const auto workload = input_workload(set, run, ranks, {}, 0);
+      EXPECT_TRUE(workload->verify_before().passed);
+      run_once(*workload);
+      const std::string message = message_of<InputError>([&] { workload->verify_after(); });
+      if (message.empty()) {
+        EXPECT_EQ(workload->metrics().at("bad_samples").value, 2);
+        return;
+      }
+      ++refused;
+      EXPECT_NE(message.find("damaged (one of 2 bad samples of all ranks"), std::string::npos)
+          << message;
+    });
+    EXPECT_EQ(refused, most == 1 ? 2 : 0);
+  }
+}
+
 TEST_F(InputWorkload, AnEvaluationThatLacksImagesIsNoRate) {
   testing_fakes::on_threads(1, [&](Communicator& ranks) {
     InputRun run = run_of_faulty();

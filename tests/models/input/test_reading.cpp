@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "core/base/error.hpp"
 #include "tests/core/thread_communicator.hpp"
+#include "tests/datasets/images/image_sets.hpp"
 
 namespace assay {
 namespace {
@@ -16,6 +18,24 @@ TEST(Reading, CountsEachBadSampleOnce) {
     EXPECT_EQ(number_of({{"a", 1, mine}, {"a", 1, {ranks.rank() + 4}}}, ranks), 5);
     EXPECT_EQ(number_of({{"a", 1, mine}, {"b", 0, {5}}}, ranks), 4);
     EXPECT_EQ(number_of({}, ranks), 0);
+  });
+}
+
+/// No rank alone has too many.
+TEST(Reading, TheLimitOfBadSamplesIsForAllRanks) {
+  testing_fakes::on_threads(2, [](Communicator& ranks) {
+    const std::int64_t own = ranks.rank();
+    const std::vector<BadSamples> mine = {
+        {"a", 0, {own}, own == 1 ? "file, offset 7: truncated" : ""}};
+    EXPECT_EQ(number_within(2, mine, ranks), 2);
+    EXPECT_EQ(number_within(1, {{"a", 0, {5}}}, ranks), 1);
+    EXPECT_EQ(message_of<InputError>([&] { number_within(1, mine, ranks); }),
+              "file, offset 7: truncated (one of 2 bad samples of all ranks; --max-bad-samples is "
+              "1). Repair the set, or allow more.");
+    // Of a restart only the numbers may be known.
+    EXPECT_TRUE(message_of<InputError>([&] {
+                  number_within(1, {{"a", 0, {own}}}, ranks);
+                }).starts_with("a (one of 2 bad samples"));
   });
 }
 

@@ -1,9 +1,12 @@
 // Training to an accuracy.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <iostream>
 
 #include "core/base/clock.hpp"
@@ -97,6 +100,23 @@ TEST(Convergence, ValidatesEverySoManyEpochsAndAtTheEnd) {
     before = epoch.ended_unix_s;
   }
   EXPECT_GT(made.found.checked, 1000);
+}
+
+TEST(Convergence, EachEpochIsJudgedBeforeItsCheckpoint) {
+  const std::filesystem::path file =
+      std::filesystem::temp_directory_path() / fmt::format("assay_judged_{}", getpid());
+  Session run(1, 8, 64);
+  run.settings.epochs = 3;
+  run.settings.target = 1.1;
+  run.settings.checkpoint = file;
+  int judged = 0;
+  run.settings.after_epoch = [&] {
+    EXPECT_EQ(std::filesystem::exists(file), judged > 0);
+    if (++judged == 2) throw InputError("too many bad samples");
+  };
+  EXPECT_THROW(run.train(), InputError);
+  EXPECT_EQ(judged, 2);
+  std::filesystem::remove(file);
 }
 
 TEST(Convergence, WithoutUpdatesNothingIsLearnt) {

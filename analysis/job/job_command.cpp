@@ -47,19 +47,26 @@ std::string set_up_lines(const Given& given) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-/// The nodes of the job: the flag's, else the most that a shape of the suite needs.
-ProcessShape shape_of_job(const ProcessRequest& request, const std::vector<ProcessShape>& suite) {
-  ProcessShape shape = request.shape;
-  for (const std::uint64_t nodes : request.nodes) shape.nodes = std::max(shape.nodes, nodes);
-  for (const std::uint64_t ranks : request.ranks) shape.ranks = std::max(shape.ranks, ranks);
-  for (const ProcessShape& each : suite)
-    if (request.shape.nodes == 0 && each.nodes > shape.nodes) shape = each;
-  if (shape.nodes == 0) shape.nodes = 1;
-  return shape;
-}
-
 bool has(const std::vector<std::string>& words, const std::string& flag) {
   return std::find(words.begin(), words.end(), flag) != words.end();
+}
+
+/// What all groups of the run need: a batch system that is told less gives its own default, which
+/// may be a single process on each node.
+ProcessShape shape_of_job(const std::vector<Processes>& groups, bool per_node) {
+  ProcessShape job;
+  job.nodes = 1;
+  for (const Processes& group : groups) job.nodes = std::max(job.nodes, group.shape.nodes);
+  if (per_node) return job;  // one process on each
+  for (const auto& [shape, words] : groups) {
+    const std::uint64_t ranks = shape.all_ranks();
+    const std::uint64_t nodes = shape.nodes == 0 ? job.nodes : shape.nodes;
+    job.ranks = std::max(job.ranks, ranks);
+    job.ranks_per_node =
+        std::max({job.ranks_per_node, shape.ranks_per_node, (ranks + nodes - 1) / nodes});
+    job.threads = std::max(job.threads, shape.threads);
+  }
+  return job;
 }
 
 std::vector<std::string> words_of_flag_run(const Given& given) {
@@ -121,17 +128,21 @@ Job job_of(const Given& given, const Launcher& launcher) {
   const json suite = read_suite(suite_file);
   const ProcessRequest request = process_request(given);
   const std::vector<ProcessShape> shapes = shapes_of(suite.value("launch", json()));
-  processes_of(request, shapes);  // refuses what the launcher cannot be asked for
+  // Refuses what the launcher cannot be asked for.
+  const std::vector<Processes> groups = processes_of(request, shapes);
   Job job;
   job.name = "assay-" + plain_name(suite.value("name", suite_file.stem().string()));
   job.start = fs::current_path();
   job.folder = fs::absolute(*value_of(given, "out")).lexically_normal();
-  job.shape = shape_of_job(request, shapes);
+  job.shape = shape_of_job(groups, has(words_of_flag_run(given), "--per-node"));
   job.seconds = clock_time("--time", *value_of(given, "time"), minute);
   job.queue = value_of(given, "queue").value_or("");
   job.account = value_of(given, "account").value_or("");
   job.set_up = set_up_lines(given);
   job.run = words_of_run(given, suite_file, launcher, job.folder);
+  if (has(job.run, "--pairs") && job.shape.nodes < 2)
+    throw InputError(
+        "--pairs needs at least two nodes (the job would have one). Give their number by --nodes.");
   return job;
 }
 

@@ -119,7 +119,9 @@ std::vector<Processes> processes_of(const ProcessRequest& request,
   if (named && !request.shape.hosts.empty())
     Launcher::load(*request.launcher).expect_choice_of_nodes("--hosts");
   std::vector<Processes> all;
-  for (const ProcessShape& shape : shapes) {
+  for (ProcessShape shape : shapes) {
+    // Ranks on each node without a number of nodes: those of one.
+    if (shape.ranks_per_node != 0 && shape.all_ranks() == 0 && shape.hosts.empty()) shape.nodes = 1;
     Processes processes{shape, {}};
     if (named)
       processes.words = Launcher::load(*request.launcher).command(shape);

@@ -61,6 +61,15 @@ def launch(count_flag, rank, size, known):
     sys.exit(max(process.wait() for process in ranks))
 
 
+def check_processes_of_fujitsu():
+    """A job of TCS starts at most the processes a node that it has requested."""
+    directives = (FOLDER / f"job-{os.environ['PJM_JOBID']}").read_text()
+    nodes, of_each = (int(re.search(pattern, directives)[1]) for pattern in (r"-L node=(\d+)", r"max-proc-per-node=(\d+)"))
+    count = int(WORDS[WORDS.index("-n") + 1])
+    if count > nodes * of_each:
+        refuse(f"{count} processes on {nodes} nodes of at most {of_each}")
+
+
 def only_script():
     if len(WORDS) != 1:
         refuse(f"one script was expected, not {WORDS}")
@@ -88,6 +97,8 @@ elif NAME == "pjsub":
 elif NAME == "pjstat":
     state(WORDS[-1], "ST\nRUN", "ST\nEXT")
 elif NAME == "mpiexec":
+    if "PJM_JOBID" in os.environ:
+        check_processes_of_fujitsu()
     # Fujitsu's takes its placement from the job (max-proc-per-node), and has none of the flags of PALS.
     launch("-n", "PMI_RANK", "PMI_SIZE",
            ["-n", "--mca"] if "PJM_JOBID" in os.environ else ["-n", "--ppn", "--hosts", "--depth", "--cpu-bind"])

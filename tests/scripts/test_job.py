@@ -117,6 +117,34 @@ class Job(RunTest):
         self.assertIn("#SBATCH --nodes=4\n", script)
         self.assertIn(" --nodes 1,2,4 ", script)
 
+    def test_a_job_has_room_for_the_ranks_of_its_suite(self):
+        groups = [group(["direct"], backend="reference")]
+        self.work = self.suite(groups, launch={"ranks": 2})
+        room = {"slurm": ["--nodes=1", "--ntasks-per-node=2"], "pbs": ["-l select=1"], "lsf": ["-nnodes 1"],
+                "pjsub": ["-L node=1", "--mpi proc=2", "--mpi max-proc-per-node=2"]}
+        for system in SYSTEMS:
+            self.expect_directives(system, room[system])
+        self.expect_directives("pjsub", ["-L node=1", "--mpi proc=4", "--mpi max-proc-per-node=4"], "--ranks", "1,4")
+        self.expect_directives("pjsub", ["-L node=2", "--mpi proc=3", "--mpi max-proc-per-node=2"], "--ranks", 3, "--nodes", 2)
+        self.expect_directives("pjsub", ["-L node=1", "--mpi proc=3", "--mpi max-proc-per-node=3"], "--ranks-per-node", 3)
+        # Every node runs the suite by itself, started by one process.
+        self.expect_directives("pjsub", ["-L node=4", "--mpi max-proc-per-node=1"], "--nodes", 4, "--run", "--per-node")
+        self.work = self.suite(groups, launch=[{"nodes": n, "ranks_per_node": 2} for n in (1, 4)])
+        self.expect_directives("pjsub", ["-L node=4", "--mpi proc=8", "--mpi max-proc-per-node=2"])
+        self.expect_directives("pjsub", ["-L node=2", "--mpi proc=2", "--mpi max-proc-per-node=1"], "--nodes", "1,2", "--ranks-per-node", 1)
+
+    def expect_directives(self, system, expected, *words):
+        """The job's directives of nodes and processes are these."""
+        with self.subTest((system, *words)):
+            self.job(system, *words)
+            found = re.findall(r"(?m)^#[A-Z]+ (-l select=.*|-nnodes .*|-L node=.*|--mpi .*|--n.*=.*)$", (self.out / "job.sh").read_text())
+            self.assertEqual(found, expected)
+
+    def test_ranks_of_a_suite_are_started_by_a_fake_system(self):
+        self.work = self.suite([group(["direct"], backend="reference")], launch={"ranks": 2})
+        self.job("pjsub", "--queue", "q", "--account", "a", "--submit", env=self.fakes(), code=0)
+        self.expect_ok(self.rows(), 1)
+
     def test_ranks_of_a_site_are_not_those_of_every_node(self):
         site = self.folder / "mine.json"
         site.write_text(json.dumps({"schema": "assay-site/1", "name": "mine", "system": "Mine", "description": "ours", "launcher": "slurm",
@@ -172,6 +200,7 @@ class Job(RunTest):
                 (["--launcher", "slurm", "--nodes", "2", "--run", "--nodes 3"], "--nodes was given more than once"),
                 (["--launcher", "slurm", "--ranks-per-node", "2", "--run", "--per-node"], "--ranks-per-node cannot be used with --per-node"),
                 (["--launcher", "lsf", "--nodes", "2", "--run", "--pairs"], "--pairs cannot be used with the launcher lsf"),
+                (["--launcher", "slurm", "--run", "--pairs"], "--pairs needs at least two nodes (the job would have one)"),
                 (["--launcher", "lsf", "--ranks", "2", "--bind", "socket"], "unknown binding")):
             with self.subTest(words):
                 given = [*words, *([] if "--time" in words else ["--time", "30"])]

@@ -159,6 +159,9 @@ TEST(ProcessesOfARun, ComeFromTheCommandLineThenFromTheSuite) {
   EXPECT_EQ(started({.launcher = "srun --mpi=pmix", .shape = {.ranks = 2}}),
             Words{"srun --mpi=pmix -n 2"});
   EXPECT_EQ(started({.launcher = "slurm"}, two), Words{"srun --ntasks=2"});
+  EXPECT_EQ(started({.launcher = "slurm", .shape = {.ranks_per_node = 2}}),
+            Words{"srun --ntasks=2 --nodes=1 --ntasks-per-node=2"})
+      << "ranks on each node, of one node";
 }
 
 TEST(ProcessesOfARun, AreOneGroupForEachNumberOfRanks) {

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 #include <system_error>
 #include <vector>
 
+#include "analysis/collect/holder.hpp"
 #include "core/base/error.hpp"
 #include "core/base/numbers.hpp"
 #include "core/base/text.hpp"
@@ -67,17 +67,6 @@ class InFile {
   const fs::path& file_;
   int number_;
 };
-
-/// Whether an `assay run` is at work in the folder: it holds the lock as long as it lives. On a
-/// file system without locks a file tells it.
-bool is_at_work(const fs::path& folder) {
-  const int number = ::open((folder / lock_name).c_str(), O_RDONLY | O_CLOEXEC);
-  if (number < 0) return false;
-  const bool locked = ::flock(number, LOCK_SH | LOCK_NB) == 0;
-  const bool held = !locked && errno == EWOULDBLOCK;
-  ::close(number);
-  return locked || held ? held : fs::exists(folder / held_by_name);
-}
 
 struct Listed {
   std::vector<fs::path> files;  ///< below the folder, sorted

@@ -13,10 +13,6 @@ namespace assay::collecting {
 
 inline constexpr const char* journal_name = "journal.jsonl";
 inline constexpr const char* end_name = "end.txt";  ///< written by a node's run as its last file
-/// Of the process that has the folder: locked, or there where the file system has no locks. They
-/// are the node's alone.
-inline constexpr const char* lock_name = ".lock";
-inline constexpr const char* held_by_name = ".held-by";
 
 /// The first bytes of a file: their number and checksum.
 struct Beginning {

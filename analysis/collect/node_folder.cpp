@@ -9,6 +9,7 @@
 #include <limits>
 #include <system_error>
 
+#include "analysis/collect/holder.hpp"
 #include "core/base/text.hpp"
 
 namespace assay::collecting {

@@ -1,14 +1,12 @@
 #include "analysis/run/hold_folder.hpp"
 
 #include <fcntl.h>
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <ctime>
 #include <fstream>
 #include <iostream>
 #include <string>
@@ -17,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/collect/node_files.hpp"
+#include "analysis/collect/holder.hpp"
 #include "analysis/text_table.hpp"
 #include "core/base/error.hpp"
 
@@ -44,35 +42,52 @@ class HeldFiles {
   std::vector<std::pair<pid_t, fs::path>> files_;
 };
 
-/// Creates the file if there is none: who does so is decided without locks, too. `fault` says who
-/// has done so otherwise.
-bool makes_file(const fs::path& file, std::string& fault) {
-  static HeldFiles held;
+/// Whether the file, which there must not be yet, was created: who does so is decided without
+/// locks, too.
+bool creates(const fs::path& file) {
   const int descriptor = open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (descriptor < 0) {
-    if (errno != EEXIST)
-      throw InputError(fmt::format("cannot make {} ({}). Choose another folder with --out.",
-                                   file.string(), std::strerror(errno)));
-    std::string holder;
-    std::getline(std::ifstream(file), holder);
-    fault = fmt::format("{} says \"{}\"; remove it if that process runs no more", file.string(),
-                        visible(holder));
-    return false;
-  }
-  close(descriptor);
+  if (descriptor >= 0) close(descriptor);
+  if (descriptor < 0 && errno != EEXIST)
+    throw InputError(fmt::format("cannot make {} ({}). Choose another folder with --out.",
+                                 file.string(), std::strerror(errno)));
+  return descriptor >= 0;
+}
+
+bool holds_by(const fs::path& file) {
+  static HeldFiles held;
+  if (!creates(file)) return false;
   held.add(file);
-  char host[256] = "";
-  gethostname(host, sizeof host - 1);
-  std::ofstream(file) << fmt::format("process {} on {} since {:%Y-%m-%dT%H:%M:%SZ}\n", getpid(),
-                                     host, fmt::gmtime(std::time(nullptr)));
+  std::ofstream(file) << collecting::holder_here();
   return true;
+}
+
+/// Takes the place of a process that was killed. Of several runs that find its file only one may:
+/// the others could remove what that one has written.
+bool takes_over(const fs::path& file) {
+  const fs::path claim = file.string() + ".next";
+  if (!creates(claim)) return false;
+  std::error_code stays;
+  const bool left = collecting::has_ended(collecting::holder_of(file)) && fs::remove(file, stays);
+  const bool taken = left && holds_by(file);
+  fs::remove(claim, stays);
+  return taken;
+}
+
+/// Whether this process is the one that the file names. `fault` says which one is otherwise.
+bool gets_file(const fs::path& file, std::string& fault) {
+  if (holds_by(file)) return true;
+  const std::string holder = collecting::holder_of(file);
+  if (collecting::has_ended(holder) && takes_over(file)) return true;
+  fault = fmt::format("{} says \"{}\"; remove it if that process runs no more", file.string(),
+                      visible(holder.substr(0, holder.find('\n'))));
+  return false;
 }
 
 /// Whether the folder is got. `fault`: who else may have it, where there are no locks.
 bool gets_folder(int descriptor, const fs::path& folder, const LockFile& lock, std::string& fault) {
   if (lock(descriptor, LOCK_EX | LOCK_NB) == 0) return true;
   if (errno == EWOULDBLOCK || errno == EINTR) return false;
-  return makes_file(folder / collecting::held_by_name, fault);  // a file system without locks
+  return gets_file(folder / collecting::held_by_name, fault);  // a file system without locks
 }
 
 }  // namespace

@@ -1,11 +1,10 @@
 #pragma once
 // One run at a time in a folder.
 
-#include <sys/file.h>
-
 #include <chrono>
 #include <filesystem>
-#include <functional>
+
+#include "analysis/collect/holder.hpp"
 
 namespace assay {
 
@@ -13,14 +12,12 @@ namespace assay {
 /// the next job while the processes of the previous one are still being terminated.
 inline constexpr std::chrono::seconds patience_with_earlier(30);
 
-/// Locks an open file, or fails, as flock(2) does.
-using LockFile = std::function<int(int descriptor, int operation)>;
-
 /// Creates the folder and its log/, and locks it until this process ends, so that only one run uses
 /// it at a time. InputError if it cannot be created, or another process holds the lock for longer
 /// than `patience`; waiting is reported on stderr. On a file system without locks the file
 /// collecting::held_by_name takes their place. It is removed when this process exits; if it was
-/// killed, the message to the next run says what to remove.
+/// killed, the next run on this host takes the folder over, and one on another host is told what to
+/// remove.
 void hold_folder(const std::filesystem::path& folder, std::chrono::seconds patience,
                  const LockFile& lock = ::flock);
 

@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 
 #include "analysis/collect/collect.hpp"
+#include "analysis/collect/holder.hpp"
 #include "analysis/collect/mail.hpp"
 #include "analysis/collect/node_files.hpp"
 #include "analysis/collect/node_folder.hpp"
@@ -112,6 +114,24 @@ TEST_F(CollectTest, AnEarlierFolderComesBackWhereTheProcessDiedBetweenTwoNames) 
   put(local_ / "threads0" / "journal.jsonl", "another\n");
   EXPECT_EQ(collect_on(1)[0].code, ExitCode::failed) << "it is no continuation";
   EXPECT_EQ(content_of(out_ / "threads0" / "journal.jsonl"), "0\n");
+}
+
+TEST_F(CollectTest, ARunAtWorkIsKnownWithoutLocks) {
+  const auto no_lock = [](int, int) {
+    errno = ENOLCK;
+    return -1;
+  };
+  fs::create_directories(local_);
+  EXPECT_FALSE(is_at_work(local_, no_lock)) << "no run has been here";
+  put(local_ / lock_name, "");
+  EXPECT_FALSE(is_at_work(local_, no_lock)) << "the run has ended";
+  put(local_ / held_by_name, holder_here());
+  EXPECT_TRUE(is_at_work(local_, no_lock));
+  put(local_ / held_by_name, "process 7 on elsewhere\n");
+  EXPECT_TRUE(is_at_work(local_, no_lock)) << "nobody knows here";
+  std::string killed = holder_here();
+  put(local_ / held_by_name, killed.insert(killed.size() - 1, "0"));  // at another time
+  EXPECT_FALSE(is_at_work(local_, no_lock));
 }
 
 /// A transport that damages one byte of what it receives.

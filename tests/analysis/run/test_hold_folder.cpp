@@ -1,6 +1,7 @@
 // One run at a time in a folder, and how long a resumed one waits for it.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -8,9 +9,12 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <string>
 #include <thread>
+#include <utility>
 
-#include "analysis/collect/node_files.hpp"
+#include "analysis/collect/holder.hpp"
 #include "analysis/run/hold_folder.hpp"
 #include "core/base/error.hpp"
 
@@ -100,6 +104,46 @@ TEST_F(HeldFolder, IsFreeWithoutLocksOnceTheProcessHasEnded) {
   };
   EXPECT_EXIT(holds_and_ends(), testing::ExitedWithCode(0), "");
   EXPECT_FALSE(fs::exists(folder_ / collecting::held_by_name));
+}
+
+/// `text` with `to` in place of the first `from`.
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from << " in " << text;
+  return text.replace(at, from.size(), to);
+}
+
+TEST_F(HeldFolder, IsTakenOverWithoutLocksFromAKilledProcessOfThisHost) {
+  const auto holds_and_is_killed = [&] {
+    hold_folder(folder_, seconds(0), no_lock);
+    raise(SIGKILL);
+  };
+  EXPECT_EXIT(holds_and_is_killed(), testing::KilledBySignal(SIGKILL), "");
+  const fs::path file = folder_ / collecting::held_by_name;
+  const std::string left = collecting::holder_of(file);
+  const auto refused_by = [&](const std::string& holder) {
+    std::ofstream(file) << holder;
+    return refusal(folder_).find(file.string() + " says \"process ") != std::string::npos;
+  };
+  EXPECT_TRUE(refused_by(replaced(left, " on ", " on not-"))) << "another host";
+  EXPECT_TRUE(refused_by(replaced(left, "boot ", "boot 0"))) << "may be another host of this name";
+  EXPECT_TRUE(refused_by(replaced(left, " in ", " in another-"))) << "another container";
+  EXPECT_TRUE(refused_by(left.substr(0, left.size() - 1))) << "it is being written";
+  EXPECT_TRUE(refused_by(left.substr(0, left.find('\n') + 1))) << "of an older build";
+  EXPECT_FALSE(refused_by(left));
+  EXPECT_TRUE(collecting::holder_of(file).starts_with("process " + std::to_string(getpid())));
+  EXPECT_NE(refusal(folder_), "") << "it is held now";
+}
+
+TEST_F(HeldFolder, IsTakenOverWithoutLocksWhereItsProcessNumberIsAnothers) {
+  const fs::path file = folder_ / collecting::held_by_name;
+  std::ofstream(file) << replaced(collecting::holder_here(), " start ", " start 1");
+  // While another run takes it over, this one does not.
+  std::ofstream(file.string() + ".next") << "";
+  EXPECT_NE(refusal(folder_), "");
+  fs::remove(file.string() + ".next");
+  EXPECT_EQ(refusal(folder_), "");
+  EXPECT_FALSE(fs::exists(file.string() + ".next"));
 }
 
 }  // namespace

@@ -86,6 +86,26 @@ TEST(Compare, WhatDiffersAndWasNotMeantToIsNamedAndRefused) {
   EXPECT_EQ(compared(base, updated)["refused"], false);
 }
 
+TEST(Compare, SettingsAreThoseOfTheFirstRunThatTellsThem) {
+  const json one = joined({launches("a", 1, 5)});
+  const json peer = joined({launches("a", 0.5, 5, 0.001, {{"backend", "peer"}})});
+  const auto against_peer = [&](double first, double second) {
+    std::vector<NamedResult> runs{{"one", one}, {"two", one}};
+    runs[0].result["run"]["max_time"] = first;
+    runs[1].result["run"]["max_time"] = second;
+    // The peer, which comes first, tells of no such setting.
+    return compared(side(peer, "backend"), Side("runs", runs, "backend"), {"backend"});
+  };
+  EXPECT_EQ(against_peer(1, 1)["refused"], false);
+  const json document = against_peer(1, 2);
+  EXPECT_EQ(document["refused"], true);
+  EXPECT_TRUE(document["rows"].empty());
+  ASSERT_EQ(document["mismatches"].size(), 1u) << document["mismatches"];
+  EXPECT_EQ(document["mismatches"][0]["field"], "run/max_time");
+  EXPECT_EQ(document["mismatches"][0]["base"], 1);
+  EXPECT_EQ(document["mismatches"][0]["new"], 2);
+}
+
 TEST(Compare, FreshLaunchesMustBeOfTheirSide) {
   const Side base = side(joined({launches("a", 1, 5)})),
              updated = side(joined({launches("a", 1.1, 5)}));

@@ -232,6 +232,18 @@ TEST(RowTable, SeveralBenchmarksBesideABaselineFitATerminal) {
   EXPECT_TRUE(has(table(rows, {.columns = {"benchmark", "time"}}), "\nbenchmark "));
 }
 
+TEST(RowTable, SortedRowsStandInOneTable) {
+  const std::vector<json> rows = several_benchmarks_rows();
+  const std::string text =
+      render_table({{"", result(rows)}}, {Baseline::of("deepbench-v100", rows)}, {.sort = "time"});
+  std::size_t heads = 0;
+  for (const std::string& line : split(text, '\n'))
+    heads += std::regex_search(line, std::regex("^(benchmark|problem) .* time( |$)")) ? 1 : 0;
+  EXPECT_EQ(heads, 1u) << text;
+  EXPECT_LT(text.find("1.00 ms"), text.find("2.00 ms")) << text;
+  EXPECT_LT(text.find("2.00 ms"), text.find("3.00 ms")) << text;
+}
+
 TEST(RowTable, WithoutTheColumnOfASystemItsRatioIsCited) {
   json made = row("ok", 1e-3), other = row("ok", 2e-3);
   other["published"] = true;

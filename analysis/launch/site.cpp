@@ -7,7 +7,6 @@
 #include <map>
 #include <optional>
 
-#include "analysis/plugin_probe.hpp"
 #include "core/base/paths.hpp"
 #include "core/base/text.hpp"
 #include "core/base/units.hpp"
@@ -81,6 +80,19 @@ json site_document(const Given& given) {
   return name == given.end() ? json() : Site::load(name->second.back()).document();
 }
 
+std::string said_of_devices(const PluginProbe& probe) {
+  const json& software = probe.software;
+  if (const json device = software.value("gpu", json()); device.is_string())
+    return "its device is " + device.get<std::string>();
+  if (probe.status.name == "cuda")
+    return probe.status.available ? "it reports no device" : probe.status.reason;
+  const json runtime = software.value("gpu_runtime", json());
+  if (!runtime.is_string()) return "";
+  return (runtime == "none" ? "its library was built without a GPU runtime (SYCL or OpenCL), and "
+                            : "its library uses GPUs by " + runtime.get<std::string>() + ", but ") +
+         "this backend does not report which device it uses";
+}
+
 std::string device_fault(const std::string& match) {
   Plugins plugins;
   std::string said;
@@ -88,11 +100,8 @@ std::string device_fault(const std::string& match) {
     const PluginProbe probe = probe_plugin(plugins, name);
     const json device = probe.software.value("gpu", json());
     if (device.is_string() && device.get<std::string>().find(match) != std::string::npos) return "";
-    if (name != "cuda" && !device.is_string()) continue;  // drives processors alone
-    said += fmt::format("; {}: {}", name,
-                        device.is_string()       ? "its device is " + device.get<std::string>()
-                        : probe.status.available ? "it reports no device"
-                                                 : probe.status.reason);
+    if (const std::string more = said_of_devices(probe); !more.empty())
+      said += fmt::format("; {}: {}", name, more);
   }
   return fmt::format("no backend has a device \"{}\"{}", match, said);
 }

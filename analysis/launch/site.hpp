@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/plugin_probe.hpp"
 #include "core/base/error.hpp"
 #include "core/program/command.hpp"
 
@@ -31,6 +32,9 @@ class Site {
 
 /// The document of the site that --site names; null without --site.
 nlohmann::json site_document(const Given& given);
+
+/// What a backend tells of its GPU, or of its lack of one; "" if it drives processors alone.
+std::string said_of_devices(const PluginProbe& probe);
 
 /// Why no backend of this process has a device whose name contains `match`: the reason of each
 /// backend. "" if one has.

@@ -93,6 +93,8 @@ class Pipelines(RunTest):
                 self.assertEqual(set(jobs), expected)
                 for name, job in jobs.items():
                     self.assertLessEqual(set(job.get("needs", [])), set(jobs), name)
+        # GitLab does not offer a manual job that needs a failed one, and a level is promoted where a job has found another.
+        self.assertEqual(document["promote"]["needs"], ["test"])
         # A push to the branch of an open merge request has that merge request's pipeline alone.
         self.assertIsNone(self.jobs_of(document, CI_PIPELINE_SOURCE="push", CI_OPEN_MERGE_REQUESTS="group/assay!1"))
 
@@ -163,6 +165,8 @@ class Scripts(RunTest):
         self.assertEqual((reports["reports"]["junit"], reports["when"]), ("artifacts/*/junit.xml", "always"))
         records = {rule["if"]: rule["variables"]["RECORD"] for rule in Job(document, "weekly").own["rules"]}
 
+        promote = Job(document, "promote").lines()
+        self.assertIn("no run of this commit was recorded", self.run_lines(promote, 2, **variables).stdout)
         self.run_lines(Job(document, "test").lines(), 0, **variables)
         self.assertEqual(self.calls.read_text().split(), [".ci/run"])
         self.assertTrue((self.clone / "dist" / "bin" / "assay").exists())
@@ -177,7 +181,12 @@ class Scripts(RunTest):
                     ids = {case.get("name") for case in cases}
                     self.assertTrue(all(library is None or f"/{library}/" in row_id for row_id in ids), ids)
             self.assertEqual(len(list((self.history / name).iterdir())), 1, "only a recorded run is part of the history")
-        self.run_lines(Job(document, "promote").lines(), 0, **variables)
+        # A history that cannot be promoted fails the job, and keeps no other from it.
+        (self.history / "weekly").rename(self.folder / "away")
+        self.run_lines(promote, 2, **variables)
+        (self.folder / "away").rename(self.history / "weekly")
+        self.assertTrue((self.history / "kernels-onednn" / "anchors.jsonl").exists())
+        self.run_lines(promote, 0, **variables)
         self.assertIn("promote", (self.history / "weekly" / "anchors.jsonl").read_text())
         self.assertEqual(len(list((self.history / "builds").iterdir())), 1)
 

@@ -65,8 +65,9 @@ Given Site::applied(Given given, bool suite_has_shapes) const {
   set("launcher", document_.at("launcher"));
   if (given.contains("per-node")) return given;
   const json processes = document_.value("processes", json::object());
-  // Placement is of processes on nodes: a plain number of ranks leaves it open.
-  if (!given.contains("ranks") && given.contains("nodes") && !suite_has_shapes)
+  // Placement is of processes on nodes: a plain number of ranks leaves it open. A pair has two.
+  const bool on_nodes = given.contains("nodes") || given.contains("pairs");
+  if (!given.contains("ranks") && on_nodes && !suite_has_shapes)
     set("ranks-per-node", processes.value("ranks_per_node", json()));
   if (suite_has_shapes || given.contains("ranks-per-node")) {
     set("threads-per-rank", processes.value("threads_per_rank", json()));

@@ -30,11 +30,12 @@ std::string why_not_launched() {
   const bool understood = std::getenv("PMI_RANK") || std::getenv("PMIX_RANK");
 #endif
   if (understood) return "";
+  // Slurm has an interface for it, which may not be its default.
+  const char* const more = start.by.starts_with("srun") ? "set SLURM_MPI_TYPE=pmix, " : "";
   return fmt::format(
       "{} has started {} processes, but this build's MPI is {} and each would initialise as a "
-      "singleton. "
-      "Use the launcher of {}, or build with the other MPI",
-      start.by, start.size, library_name(), library_name());
+      "singleton. Use the launcher of {}, {}or build with the other MPI",
+      start.by, start.size, library_name(), library_name(), more);
 }
 
 /// MPI opens components of its own, which look for its symbols; a plugin is opened with

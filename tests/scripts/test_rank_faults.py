@@ -159,6 +159,11 @@ class OpenMpi(Faults, RunTest):
         self.assertIn("not enough slots", said)
         self.assertIn("oversubscribe", said)
 
+    def test_srun_that_serves_no_mpi(self):
+        done = self.command(COLLECTIVES, "--bytes", 4, "--transport", "mpi", env=self.environment(SLURM_PROCID="0", SLURM_STEP_NUM_TASKS="2"))
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("set SLURM_MPI_TYPE=pmix, or build with the other MPI", done.stderr)
+
 
 @unittest.skipIf(why_not("mpich"), f"unsupported: {why_not('mpich')}")
 class Mpich(Faults, RunTest):

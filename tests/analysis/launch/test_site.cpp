@@ -1,7 +1,13 @@
-// Sites as data: what is said of a backend that cannot reach a site's accelerator.
+// Sites as data: what a site gives to a run, and what is said of a backend that cannot reach its
+// accelerator.
 #include "analysis/launch/site.hpp"
 
 #include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+
+#include "analysis/commands.hpp"
 
 namespace assay {
 namespace {
@@ -10,6 +16,24 @@ using nlohmann::json;
 
 std::string said(const std::string& name, const json& software, const std::string& reason = "") {
   return said_of_devices({{name, {}, reason.empty(), reason}, software});
+}
+
+TEST(SitesOfRuns, PlaceRanksOnNodes) {
+  const Site site = Site::load("fugaku-like");
+  const auto placed = [&](const Given& given, bool suite_has_shapes = false) {
+    const Given made = site.applied(given, suite_has_shapes);
+    EXPECT_EQ(value_of(made, "launcher"), "pjsub");
+    return std::pair(value_of(made, "ranks-per-node").value_or(""),
+                     value_of(made, "threads-per-rank").value_or(""));
+  };
+  const std::pair<std::string, std::string> as_the_site{"4", "12"}, none{};
+  EXPECT_EQ(placed({{"nodes", {"2"}}}), as_the_site);
+  EXPECT_EQ(placed({{"pairs", {""}}}), as_the_site) << "as of `assay job --nodes` with --pairs";
+  EXPECT_EQ(placed({{"nodes", {"2"}}, {"ranks-per-node", {"1"}}}).first, "1");
+  EXPECT_EQ(placed({}), none);
+  EXPECT_EQ(placed({{"ranks", {"2"}}}), none);
+  EXPECT_EQ(placed({{"nodes", {"2"}}, {"per-node", {""}}}), none);
+  EXPECT_EQ(placed({}, true).second, "12") << "the suite has the ranks";
 }
 
 TEST(DevicesOfBackends, AreNamedOrTheirLackIsExplained) {

@@ -155,8 +155,8 @@ std::string number_of_ended(const Launcher& launcher, const Job& job, const fs::
 
 int without_result(const Job& job, const std::string& number) {
   std::cerr << fmt::format(
-      "assay job: job {} has ended without a result. Finished rows are kept in {}; the same "
-      "command submits the rest again.\n",
+      "assay job: job {} has ended without a result. Its output in {} says why. Finished rows are "
+      "kept there; the same command submits the rest again.\n",
       number, job.folder.string());
   return static_cast<int>(ExitCode::failed);
 }

@@ -27,7 +27,7 @@ class Install(RunTest):
         built, moved = self.listed(BUILD, "backends"), self.listed(self.moved, "backends")
         self.assertGreater(len(built), 2)
         self.assertEqual(moved, built)
-        for what in ("benchmarks", "suites", "problems", "baselines"):
+        for what in ("benchmarks", "suites", "problems", "baselines", "launchers", "sites"):
             self.assertEqual(self.listed(self.moved, what), self.listed(BUILD, what))
 
     def flags(self, *words):

@@ -99,7 +99,7 @@ class Job(RunTest):
         (self.folder / "dies.sh").write_text("exit 1\n")
         done = self.job("pbs", "--nodes", 1, "--queue", "q", "--account", "a", "--submit", "--setup", self.folder / "dies.sh",
                         env=environment, code=7)
-        self.assertRegex(done.stderr, r"job \S+ has ended without a result.*submits the rest again")
+        self.assertRegex(done.stderr, rf"job \S+ has ended without a result. Its output in {self.out} says why. .*submits the rest again")
 
     def test_a_job_ends_as_its_run(self):
         self.work = self.suite([group(["direct", "hang"])])

@@ -42,6 +42,9 @@ std::vector<Flag> process_flags() {
 }
 
 ProcessRequest process_request(const Given& given) {
+  if (given.contains("ranks") && given.contains("ranks-per-node"))
+    throw InputError(
+        "--ranks and --ranks-per-node both give the number of processes. Leave one of them out.");
   constexpr std::uint64_t most = 1'000'000;
   ProcessRequest request{.launcher = value_of(given, "launcher")};
   const auto read = [&](const char* flag, std::uint64_t& single,

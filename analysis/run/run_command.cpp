@@ -121,9 +121,6 @@ void refuse_useless(const Given& given) {
   if (given.contains("dry-run"))
     refuse_flags(given, {"quiet", "verbose"}, "--dry-run", "nothing is run");
   const auto launcher = value_of(given, "launcher");
-  if (given.contains("ranks") && given.contains("ranks-per-node"))
-    throw InputError(
-        "--ranks and --ranks-per-node both give the number of processes. Leave one of them out.");
   if (launcher && given.contains("ranks") && names_ranks(launcher_words(*launcher)))
     throw InputError(fmt::format(
         "--ranks and --launcher \"{}\" both give the number of processes. Leave one of them out.",

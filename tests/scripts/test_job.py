@@ -200,6 +200,7 @@ class Job(RunTest):
                 (["--launcher", "slurm", "--nodes", "2", "--run", "--nodes 3"], "--nodes was given more than once"),
                 (["--launcher", "slurm", "--ranks-per-node", "2", "--run", "--per-node"], "--ranks-per-node cannot be used with --per-node"),
                 (["--launcher", "lsf", "--nodes", "2", "--run", "--pairs"], "--pairs cannot be used with the launcher lsf"),
+                (["--launcher", "slurm", "--ranks", "2", "--ranks-per-node", "2"], "both give the number of processes"),
                 (["--launcher", "slurm", "--run", "--pairs"], "--pairs needs at least two nodes (the job would have one)"),
                 (["--launcher", "lsf", "--ranks", "2", "--bind", "socket"], "unknown binding")):
             with self.subTest(words):

@@ -13,6 +13,7 @@
 #include "core/api/host_device.hpp"
 #include "core/base/clock.hpp"
 #include "core/base/error.hpp"
+#include "core/measure/rank_failure.hpp"
 #include "datasets/data_file.hpp"
 #include "datasets/images/epoch_order.hpp"
 #include "models/ranks.hpp"
@@ -204,7 +205,9 @@ class BareLoopWorkload final : public Workload {
   /// Judges what a checked run has seen. Collective.
   Verification end_check() {
     checked_ = false;
-    throw_on_all(fault_, ranks_);
+    throw_on_all(ranks_, [&] {
+      if (!fault_.empty()) throw InputError(fault_);
+    });
     const Verification checked = judge(audited_ ? *audited_ : timed_, seen_, "");
     audited_.reset();
     return checked;
@@ -218,7 +221,9 @@ class BareLoopWorkload final : public Workload {
 
   /// What each thread has decoded last, if that was in a timed run.
   Verification judge_last() {
-    throw_on_all(fault_, ranks_);
+    throw_on_all(ranks_, [&] {
+      if (!fault_.empty()) throw InputError(fault_);
+    });
     std::vector<std::int64_t> seen(timed_.all.size(), not_decoded);
     for (const Thread& thread : threads_)
       if (timed_last_ && thread.last >= 0)

@@ -1,8 +1,6 @@
 // Analyses over a communicator that loses sums: what only part of the ranks added to is no result.
 #include <gtest/gtest.h>
 
-#include <stdexcept>
-
 #include "analysis_fixture.hpp"
 #include "comm/forwarding.hpp"
 #include "models/kmeans/benchmark.hpp"
@@ -65,21 +63,6 @@ TEST(BrokenRanks, LostSumsOfTheAnalysisAloneAreFound) {
   EXPECT_TRUE(failure(pca_benchmark(), pca, 90).starts_with("mean"));
   // 17: the losses and the direction of the objective.
   EXPECT_NE(failure(svm_benchmark(), svm, 17), "passed");
-}
-
-TEST(BrokenRanks, AnyErrorOfOneIsThrownOnAll) {
-  testing_fakes::on_threads(3, [](Communicator& ranks) {
-    std::string thrown;
-    try {
-      throw_on_all(ranks, [&] {
-        if (ranks.rank() == 1) throw std::runtime_error("no memory");
-      });
-    } catch (const InputError& error) {
-      thrown = error.what();
-    }
-    EXPECT_EQ(thrown, "rank 1: no memory") << "of rank " << ranks.rank();
-    throw_on_all(ranks, [] {});
-  });
 }
 
 }  // namespace

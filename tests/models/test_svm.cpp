@@ -107,7 +107,7 @@ struct Right {
                             Precision::fp64,   *ranks, steps, 1};
     auto objective = SvmObjective::make(from, 1, true);
     SvmObjective& made = *std::get<std::unique_ptr<SvmObjective>>(objective);
-    load_rows(*table, all.range, made.device(), made.x(), &made.y(), 1);
+    load_rows(*table, all.range, made.device(), made.x(), &made.y(), 1, *ranks);
     solution.w.resize(6);
     SvmNewton newton(6);
     newton.start(solution);

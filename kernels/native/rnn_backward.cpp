@@ -216,8 +216,10 @@ void RnnNetwork::weight_panels(const Reduction& of, std::ptrdiff_t gate, std::pt
                        packed = plan_.repacked_steps * s.batch * panel,
                        size = of.blocks * channel_block * panel;
   float* const sums = own + plan_.panels_at_once * packed;
-  for (std::ptrdiff_t first = 0; first < s.steps; first += plan_.repacked_steps) {
-    const std::ptrdiff_t count = std::min(plan_.repacked_steps, s.steps - first);
+  const std::ptrdiff_t passes = blocks_of(s.steps, plan_.repacked_steps);
+  for (std::ptrdiff_t pass = 0; pass < passes; ++pass) {  // of as many steps as any other
+    const std::ptrdiff_t first = s.steps * pass / passes,
+                         count = s.steps * (pass + 1) / passes - first;
     for (std::ptrdiff_t p = begin; p < end; ++p)
       repack_panel(of, p, first, count, own + (p - begin) * packed);
     for (std::ptrdiff_t b = 0; b < of.blocks; ++b)

@@ -12,8 +12,10 @@ namespace {
 constexpr std::ptrdiff_t cached_floats = 1 << 18;
 /// Panels of gradients whose sums share it with what they are made of.
 constexpr std::ptrdiff_t most_panels = 4;
-/// Rows of gradients that are repacked at once: they stay in the first cache.
-constexpr std::ptrdiff_t cached_rows = 128;
+/// Rows of gradients that are repacked at once: a panel of two vectors of 64 bytes and the block of
+/// operands that it is multiplied by fill a first cache of 48 KiB. Between so many products each
+/// sum is written to the second cache and read again.
+constexpr std::ptrdiff_t cached_rows = 256;
 /// Rows from which packing reads ahead: they lie in pages of their own, where no processor expects
 /// them.
 constexpr std::ptrdiff_t rows_ahead = 16;

@@ -277,7 +277,8 @@ void RnnNetwork::bias_gradients(const RnnWalk& walk) {
           saved_ + (aside ? walk.diff_aside : walk.diff + g * plan_.state) + b * line;
       float sums[channel_block] = {};
       for (std::ptrdiff_t k = 0; k < s.steps; ++k, from += aside ? plan_.state : plan_.gates)
-        for (std::ptrdiff_t i = 0; i < line; ++i) sums[i % channel_block] += from[i];
+        for (std::ptrdiff_t i = 0; i < line; i += channel_block)
+          for (std::ptrdiff_t j = 0; j < channel_block; ++j) sums[j] += from[i + j];
       std::copy_n(sums, std::min(channel_block, H - b * channel_block),
                   to + g * H + b * channel_block);
     }

@@ -229,15 +229,21 @@ void pack_transposed(const RnnPlan& plan, const float* weights, std::ptrdiff_t r
   const std::ptrdiff_t H = plan.s.hidden, G = plan.s.gates(),
                        columns = groups.blocks_in(group) * channel_block;
   constexpr std::ptrdiff_t few = 8;  // rows, which may share one set of a cache
-  std::fill_n(to, G * plan.units * columns, 0.0f);
+  bool is_padded = H < plan.units;
+  for (std::ptrdiff_t at = 0; at < columns; ++at)
+    is_padded |= plan.plain_row(layer, group * groups.columns() + at, rows) < 0;
+  if (is_padded) std::fill_n(to, G * plan.units * columns, 0.0f);
   for (std::ptrdiff_t g = 0; g < G; ++g)
     for (std::ptrdiff_t first = 0; first < H; first += channel_block)
       for (std::ptrdiff_t part = 0; part < columns; part += few)
         for (std::ptrdiff_t at = part; at < part + few; ++at) {
           const std::ptrdiff_t r = plan.plain_row(layer, group * groups.columns() + at, rows);
           if (r < 0) continue;
+          // Each row is a stream of its own, more of them than a processor follows.
+          const float* const row = weights + (r * G + g) * H;
+          __builtin_prefetch(row + first + channel_block);
           for (std::ptrdiff_t j = first; j < std::min(H, first + channel_block); ++j)
-            to[(g * plan.units + j) * columns + at] = weights[(r * G + g) * H + j];
+            to[(g * plan.units + j) * columns + at] = row[j];
         }
 }
 

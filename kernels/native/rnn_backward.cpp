@@ -179,89 +179,152 @@ void RnnNetwork::backward_weights() {
   for (const RnnWalk& walk : plan_.walks) weight_gradients(walk);
 }
 
-/// Products of operands [k][blocks][N][16] with the gradients of sums, over steps and rows.
+/// Products of operands [k][blocks][N][16] with the gradients of sums, over steps and rows of the
+/// batch.
 struct RnnNetwork::Reduction {
   const float* operands;  ///< of the first step; the next lie `step` apart
   std::ptrdiff_t step;
-  std::ptrdiff_t blocks;    ///< of 16 operands
-  const Segment* segments;  ///< of the steps that are packed at once
-  const float* diff;        ///< of one gate; steps lie `diff_step` apart
+  std::ptrdiff_t blocks;  ///< of 16 operands
+  std::ptrdiff_t gate, gates;
+  const float* diff;  ///< of the first of these gates; steps lie `diff_step` apart
   std::ptrdiff_t diff_step;
   std::ptrdiff_t layer, rows;  ///< how rows are padded, and how many there are
+  float* to;                   ///< [rows][G*H]
 };
 
-/// Gradients of steps [first, first + count) as a product reads them: a panel of columns.
-void RnnNetwork::repack_panel(const Reduction& of, std::ptrdiff_t p, std::ptrdiff_t first,
-                              std::ptrdiff_t count, float* own) const {
-  const std::ptrdiff_t N = plan_.s.batch, line = N * channel_block, panel = plan_.panel,
-                       width = plan_.blocks_in(p, plan_.unit_blocks),
-                       block = p * panel / channel_block;
-  for (std::ptrdiff_t k = 0; k < count; ++k) {
-    const float* const diff = of.diff + (first + k) * of.diff_step + block * line;
+/// Operands of steps [first, first + count) as products read them: of each part of the rows
+/// [blocks of 16 rows of the batch][row][16], padded with zeros. By all threads.
+void RnnNetwork::transpose_operands(const Reduction& of, std::ptrdiff_t first,
+                                    std::ptrdiff_t count) const {
+  const std::ptrdiff_t N = plan_.s.batch, each = plan_.batch_blocks;
+#pragma omp for collapse(2) schedule(static)
+  for (std::ptrdiff_t k = 0; k < count; ++k)
+    for (std::ptrdiff_t b = 0; b < of.blocks; ++b) {
+      const float* const from = of.operands + (first + k) * of.step + b * N * channel_block;
+      const std::ptrdiff_t part = b / blocks_of_rows * blocks_of_rows,
+                           rows = std::min(blocks_of_rows, of.blocks - part) * channel_block;
+      float* to = scratch_ + plan_.operands + part * channel_block * count * each * channel_block +
+                  (k * each * rows + (b - part) * channel_block) * channel_block;
+      for (std::ptrdiff_t n = 0; n < N; n += channel_block, to += rows * channel_block)
+        for (std::ptrdiff_t r = 0; r < channel_block; ++r)
+          for (std::ptrdiff_t i = 0; i < channel_block; ++i)
+            to[r * channel_block + i] = n + i < N ? from[(n + i) * channel_block + r] : 0.0f;
+    }
+}
+
+/// Gradients of one gate and group of columns, as a product reads them.
+void RnnNetwork::repack_gradients(const Reduction& of, std::ptrdiff_t gate, std::ptrdiff_t block,
+                                  std::ptrdiff_t width, std::ptrdiff_t first, std::ptrdiff_t count,
+                                  float* to) const {
+  const std::ptrdiff_t N = plan_.s.batch, line = N * channel_block, columns = width * channel_block,
+                       padding = (plan_.batch_blocks * channel_block - N) * columns;
+  for (std::ptrdiff_t k = first; k < first + count; ++k) {
+    const float* const diff =
+        of.diff + k * of.diff_step + (gate - of.gate) * plan_.state + block * line;
     for (std::ptrdiff_t n = 0; n < N; ++n)
-      for (std::ptrdiff_t b = 0; b < width; ++b)
-        std::memcpy(own + (k * N + n) * panel + b * channel_block,
-                    diff + b * line + n * channel_block, channel_block * sizeof(float));
+      for (std::ptrdiff_t v = 0; v < width; ++v, to += channel_block)
+        std::memcpy(to, diff + v * line + n * channel_block, channel_block * sizeof(float));
+    std::fill_n(to, padding, 0.0f);
+    to += padding;
   }
 }
 
-/// Panels of columns of one gate, from `begin` on. A block of operands serves all of them while it
-/// is in the cache.
-void RnnNetwork::weight_panels(const Reduction& of, std::ptrdiff_t gate, std::ptrdiff_t begin,
-                               float* own, float* to) const {
-  const RnnShape& s = plan_.s;
-  const std::ptrdiff_t line = s.batch * channel_block, panel = plan_.panel,
-                       end =
-                           std::min(begin + plan_.panels_at_once, plan_.panels(plan_.unit_blocks)),
-                       packed = plan_.repacked_steps * s.batch * panel,
-                       size = of.blocks * channel_block * panel;
-  float* const sums = own + plan_.panels_at_once * packed;
-  const std::ptrdiff_t passes = blocks_of(s.steps, plan_.repacked_steps);
-  for (std::ptrdiff_t pass = 0; pass < passes; ++pass) {  // of as many steps as any other
-    const std::ptrdiff_t first = s.steps * pass / passes,
-                         count = s.steps * (pass + 1) / passes - first;
-    for (std::ptrdiff_t p = begin; p < end; ++p)
-      repack_panel(of, p, first, count, own + (p - begin) * packed);
-    for (std::ptrdiff_t b = 0; b < of.blocks; ++b)
-      for (std::ptrdiff_t p = begin; p < end; ++p)
-        multiply(gemm_, gemm_.channels, 1, of.operands + first * of.step + b * line,
-                 own + (p - begin) * packed, of.segments, count, channel_block,
-                 plan_.blocks_in(p, plan_.unit_blocks),
-                 {sums + (p - begin) * size + b * channel_block * panel, panel, channel_block},
-                 first > 0);
+/// Copies a tile [columns / 16][rows][16] of a gate's gradients from or to the tensor, which has no
+/// padding.
+template <class Copy>
+void RnnNetwork::each_line(const Reduction& of, std::ptrdiff_t gate, std::ptrdiff_t block,
+                           const RnnProduct& product, std::ptrdiff_t row, const Copy& copy) const {
+  const std::ptrdiff_t H = plan_.s.hidden;
+  for (std::ptrdiff_t r = 0; r < product.rows; ++r) {
+    const std::ptrdiff_t plain = plan_.plain_row(of.layer, row + r, of.rows);
+    if (plain < 0) continue;
+    for (int v = 0; v < product.width; ++v) {
+      const std::ptrdiff_t column = (block + v) * channel_block;
+      copy(product.c[v] + r * channel_block, of.to + (plain * plan_.s.gates() + gate) * H + column,
+           std::min(channel_block, H - column));
+    }
   }
-  const std::ptrdiff_t H = s.hidden;
-  for (std::ptrdiff_t r = 0; r < of.rows; ++r)
-    for (std::ptrdiff_t p = begin; p < end; ++p)
-      std::copy_n(sums + (p - begin) * size + plan_.padded_row(of.layer, r) * panel,
-                  std::min(panel, H - p * panel), to + (r * s.gates() + gate) * H + p * panel);
+}
+
+/// One gate and group of columns, all rows, steps [first, first + count).
+void RnnNetwork::reduce_group(const Reduction& of, std::ptrdiff_t gate, std::ptrdiff_t group,
+                              std::ptrdiff_t first, std::ptrdiff_t count) const {
+  const RnnGroups groups = plan_.transposed(plan_.unit_blocks);
+  const std::ptrdiff_t block = group * groups.together;
+  RnnProduct product{};
+  product.width = static_cast<int>(groups.blocks_in(group));
+  product.blocks = count * plan_.batch_blocks;
+  product.add = first > 0;
+  product.fetches_a = true;
+  float* const packed = own();
+  float* const tile = packed + product.blocks * channel_block * product.width * channel_block;
+  repack_gradients(of, gate, block, product.width, first, count, packed);
+  product.b = packed;
+  const float* const operands = scratch_ + plan_.operands;
+  for (std::ptrdiff_t part = 0; part < of.blocks; part += blocks_of_rows) {
+    product.rows = std::min(blocks_of_rows, of.blocks - part) * channel_block;
+    product.a_block = product.rows * channel_block;
+    product.a = operands + part * channel_block * product.blocks * channel_block;
+    product.next =
+        part + blocks_of_rows < of.blocks ? product.a + product.blocks * product.a_block : operands;
+    for (int v = 0; v < product.width; ++v) product.c[v] = tile + v * product.a_block;
+    const auto each = [&](const auto& copy) {
+      each_line(of, gate, block, product, part * channel_block, copy);
+    };
+    if (product.add)
+      each([](float* sums, const float* plain, std::ptrdiff_t columns) {
+        std::copy_n(plain, columns, sums);
+      });
+    multiply_(product);
+    each([](const float* sums, float* plain, std::ptrdiff_t columns) {
+      if (columns == channel_block)
+        std::memcpy(plain, sums, channel_block * sizeof(float));
+      else
+        std::copy_n(sums, columns, plain);
+    });
+  }
+}
+
+/// By all threads.
+void RnnNetwork::reduce(const Reduction& of) const {
+  const std::ptrdiff_t steps = plan_.s.steps, passes = blocks_of(steps, plan_.reduced_steps),
+                       groups = plan_.transposed(plan_.unit_blocks).count();
+  for (std::ptrdiff_t pass = 0; pass < passes; ++pass) {  // of as many steps as any other
+    const std::ptrdiff_t first = steps * pass / passes, count = steps * (pass + 1) / passes - first;
+    transpose_operands(of, first, count);
+#pragma omp for collapse(2) schedule(static)
+    for (std::ptrdiff_t g = of.gate; g < of.gate + of.gates; ++g)
+      for (std::ptrdiff_t group = 0; group < groups; ++group)
+        reduce_group(of, g, group, first, count);
+  }
 }
 
 void RnnNetwork::weight_gradients(const RnnWalk& walk) {
   const RnnShape& s = plan_.s;
-  const std::ptrdiff_t P = plan_.panels(plan_.unit_blocks), G = s.gates();
-  const std::ptrdiff_t weight = input_weight(walk);
+  const std::ptrdiff_t G = s.gates(), weight = input_weight(walk);
+  // h multiplies the first gates; the third of gru and gru_lbr has an operand or a gradient of its
+  // own.
+  const std::ptrdiff_t gates = G == 3 ? 2 : G;
+  const float *const h = saved_ + walk.h, *const diff = saved_ + walk.diff;
   float* const iter = tensor("diff_weights_iter") + recurrent_weight(walk);
-  float* const layer = weight < 0 ? nullptr : tensor("diff_weights_layer") + weight;
-#pragma omp parallel for collapse(2) num_threads(threads_) schedule(static)
-  for (std::ptrdiff_t g = 0; g < G; ++g)
-    for (std::ptrdiff_t p = 0; p < P; p += plan_.panels_at_once) {
-      const float* const diff = saved_ + walk.diff + g * plan_.state;
-      const bool lbr = s.cell == RnnCell::gru_lbr && g == 2, gru = s.cell == RnnCell::gru && g == 2;
-      weight_panels(
-          {saved_ + (gru ? walk.aside : walk.h), plan_.state, plan_.unit_blocks, by_state_.data(),
-           lbr ? saved_ + walk.diff_aside : diff, lbr ? plan_.state : plan_.gates, 0, s.hidden},
-          g, p, own(), iter);
-      if (layer == nullptr) continue;
+#pragma omp parallel num_threads(threads_)
+  {
+    reduce({h, plan_.state, plan_.unit_blocks, 0, gates, diff, plan_.gates, 0, s.hidden, iter});
+    if (s.cell == RnnCell::gru)
+      reduce({saved_ + walk.aside, plan_.state, plan_.unit_blocks, 2, 1, diff + 2 * plan_.state,
+              plan_.gates, 0, s.hidden, iter});
+    if (s.cell == RnnCell::gru_lbr)
+      reduce({h, plan_.state, plan_.unit_blocks, 2, 1, saved_ + walk.diff_aside, plan_.state, 0,
+              s.hidden, iter});
+    if (weight >= 0) {
       const std::ptrdiff_t blocks = plan_.input_blocks(walk.layer),
                            size = blocks * s.batch * channel_block;
-      weight_panels({saved_ + plan_.between[static_cast<std::size_t>(walk.layer)] +
-                         plan_.time(walk, 0) * size,
-                     walk.direction == 0 ? size : -size, blocks,
-                     by_input_[static_cast<std::size_t>(index(walk))].data(), diff, plan_.gates,
-                     walk.layer, plan_.problem.inputs_of(walk.layer)},
-                    g, p, own(), layer);
+      reduce({saved_ + plan_.between[static_cast<std::size_t>(walk.layer)] +
+                  plan_.time(walk, 0) * size,
+              walk.direction == 0 ? size : -size, blocks, 0, G, diff, plan_.gates, walk.layer,
+              plan_.problem.inputs_of(walk.layer), tensor("diff_weights_layer") + weight});
     }
+  }
   bias_gradients(walk);
 }
 

@@ -14,18 +14,7 @@ RnnNetwork::RnnNetwork(const RnnProblem& problem, int threads)
       threads_(threads),
       gemm_(gemm_table()),
       multiply_(plan_.pairs ? rnn_pairs()->multiply : rnn_gemm().multiply),
-      cells_(rnn_table()) {
-  const std::ptrdiff_t rows = plan_.s.batch * plan_.panel;
-  for (std::ptrdiff_t k = 0; k < plan_.repacked_steps; ++k)
-    by_state_.push_back({k * plan_.state, k * rows, plan_.s.batch});
-  for (const RnnWalk& walk : plan_.walks) {
-    const std::ptrdiff_t step = (walk.direction == 0 ? 1 : -1) * plan_.input_blocks(walk.layer) *
-                                plan_.s.batch * channel_block;
-    by_input_.emplace_back();
-    for (std::ptrdiff_t k = 0; k < plan_.repacked_steps; ++k)
-      by_input_.back().push_back({k * step, k * rows, plan_.s.batch});
-  }
-}
+      cells_(rnn_table()) {}
 
 void RnnNetwork::bind(std::map<std::string, float*, std::less<>> tensors, float* saved,
                       float* scratch) {

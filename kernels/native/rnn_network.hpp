@@ -84,10 +84,16 @@ class RnnNetwork {
 
   void weight_gradients(const RnnWalk& walk);
   struct Reduction;
-  void repack_panel(const Reduction& of, std::ptrdiff_t p, std::ptrdiff_t first,
-                    std::ptrdiff_t count, float* own) const;
-  void weight_panels(const Reduction& of, std::ptrdiff_t gate, std::ptrdiff_t begin, float* own,
-                     float* to) const;
+  void reduce(const Reduction& of) const;
+  void transpose_operands(const Reduction& of, std::ptrdiff_t first, std::ptrdiff_t count) const;
+  void repack_gradients(const Reduction& of, std::ptrdiff_t gate, std::ptrdiff_t block,
+                        std::ptrdiff_t width, std::ptrdiff_t first, std::ptrdiff_t count,
+                        float* to) const;
+  void reduce_group(const Reduction& of, std::ptrdiff_t gate, std::ptrdiff_t group,
+                    std::ptrdiff_t first, std::ptrdiff_t count) const;
+  template <class Copy>
+  void each_line(const Reduction& of, std::ptrdiff_t gate, std::ptrdiff_t block,
+                 const RnnProduct& product, std::ptrdiff_t row, const Copy& copy) const;
   void bias_gradients(const RnnWalk& walk);
 
   RnnPlan plan_;
@@ -95,8 +101,6 @@ class RnnNetwork {
   const GemmTable& gemm_;
   void (*multiply_)(const RnnProduct& product);
   const RnnTable& cells_;
-  std::vector<Segment> by_state_;               ///< of a reduction over steps, of states
-  std::vector<std::vector<Segment>> by_input_;  ///< of inputs, by walk: in its order of time
   std::map<std::string, float*, std::less<>> tensors_;
   float *saved_ = nullptr, *scratch_ = nullptr;
   float *above_ = nullptr, *below_ = nullptr;

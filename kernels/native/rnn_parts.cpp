@@ -10,12 +10,6 @@ namespace {
 
 /// Floats of packed weights that a thread reads again and again: half of a second cache.
 constexpr std::ptrdiff_t cached_floats = 1 << 18;
-/// Panels of gradients whose sums share it with what they are made of.
-constexpr std::ptrdiff_t most_panels = 4;
-/// Rows of gradients that are repacked at once: a panel of two vectors of 64 bytes and the block of
-/// operands that it is multiplied by fill a first cache of 48 KiB. Between so many products each
-/// sum is written to the second cache and read again.
-constexpr std::ptrdiff_t cached_rows = 256;
 /// Rows from which packing reads ahead: they lie in pages of their own, where no processor expects
 /// them.
 constexpr std::ptrdiff_t rows_ahead = 16;
@@ -86,13 +80,13 @@ RnnPlan::RnnPlan(const RnnProblem& of, int of_threads)
             rnn_pairs() != nullptr),
       per_line(pairs ? 2 * channel_block : channel_block),
       width(rnn_gemm().width),
-      panel(gemm_table().panel),
       unit_blocks(blocks_of(s.hidden, channel_block)),
       units(unit_blocks * channel_block),
       unit_lines(blocks_of(s.hidden, per_line)),
       state(units * s.batch),
       operand(unit_lines * channel_block * s.batch),
       gates(s.gates() * state),
+      batch_blocks(blocks_of(s.batch, channel_block)),
       kept(of.direction() == RnnDirection::forward_inference
                ? std::min<std::ptrdiff_t>(s.steps, blocks_of(rows_at_once, s.batch))
                : s.steps) {
@@ -131,17 +125,19 @@ RnnPlan::RnnPlan(const RnnProblem& of, int of_threads)
   bias = take(s.layers * s.directions * s.biases() * units);
   product = take(state);
   arriving = take(state);
+  // A panel of gradients shares the second cache with the operands that come by.
+  const std::ptrdiff_t columns = width * channel_block, rows = batch_blocks * channel_block;
+  if (backward) {
+    reduced_steps = std::clamp<std::ptrdiff_t>(cached_floats / 2 / (columns * rows), 1, s.steps);
+    operands = take(widest * channel_block * reduced_steps * rows);
+  }
   own = scratch;
   for (std::ptrdiff_t l = 0; l < s.layers; ++l)
     own_each = std::max(
         own_each, at_once(l) * groups(0, s.gates()).columns() * input_blocks(l) * channel_block);
   if (!backward) return;
   own_each = std::max(own_each, transposed(widest).columns() * s.gates() * units);
-  repacked_steps = std::clamp<std::ptrdiff_t>(cached_rows / s.batch, 1, s.steps);
-  panels_at_once =
-      std::clamp<std::ptrdiff_t>(panels(unit_blocks) * s.gates() / threads, 1, most_panels);
-  own_each = std::max(own_each,
-                      panels_at_once * panel * (repacked_steps * s.batch + widest * channel_block));
+  own_each = std::max(own_each, (reduced_steps * rows + blocks_of_rows * channel_block) * columns);
 }
 
 std::ptrdiff_t RnnPlan::together(std::ptrdiff_t blocks) const {

@@ -17,6 +17,10 @@
 
 namespace assay::native {
 
+/// Rows of gradients of weights that are computed at once, in blocks of 16: as many as a batch
+/// often has.
+inline constexpr std::ptrdiff_t blocks_of_rows = 4;
+
 /// Rows (steps times batch) of inference whose inputs and gates are held at once: long sequences
 /// need no more memory.
 inline constexpr std::ptrdiff_t rows_at_once = 4096;
@@ -59,12 +63,12 @@ struct RnnPlan {
   bool pairs;
   std::ptrdiff_t per_line;
   std::ptrdiff_t width;               ///< blocks of 16 columns of a panel, at most
-  std::ptrdiff_t panel;               ///< columns of repacked gradients
   std::ptrdiff_t unit_blocks, units;  ///< of one direction; units: padded H
   std::ptrdiff_t unit_lines;          ///< lines of units that are multiplied, of one row
   std::ptrdiff_t state;               ///< floats of one state, units * N
   std::ptrdiff_t operand;             ///< floats of one state as it is multiplied
   std::ptrdiff_t gates;               ///< floats of one step's gates
+  std::ptrdiff_t batch_blocks;        ///< of 16 rows of the batch
   std::ptrdiff_t kept;                ///< steps that are held
   std::vector<RnnWalk> walks;
   /// What each layer reads, [T][blocks][N][16]; the first layer's inputs [kept][blocks][N][16].
@@ -74,9 +78,9 @@ struct RnnPlan {
   /// Offsets in scratch: packed recurrent weights of one layer and direction, biases, arrays of one
   /// step, and at the end each thread's own memory for packed input weights or gradients.
   std::ptrdiff_t recurrent = 0, bias = 0, product = 0, arriving = 0, own = 0, scratch = 0;
-  std::ptrdiff_t own_each = 0, repacked_steps = 0;
-  /// Panels of gradients of weights that are computed while the operands are read once.
-  std::ptrdiff_t panels_at_once = 1;
+  std::ptrdiff_t own_each = 0;
+  /// Transposed operands of gradients of weights, in the scratch, and their steps.
+  std::ptrdiff_t operands = 0, reduced_steps = 0;
 
   /// Gates whose recurrent products need the state alone: gru's last one needs r*h first.
   std::ptrdiff_t first_gates() const { return s.cell == RnnCell::gru ? 2 : s.gates(); }
@@ -95,13 +99,6 @@ struct RnnPlan {
   }
   /// Rows of packed recurrent weights, each of one number or pair for each column.
   std::ptrdiff_t unit_rows() const { return unit_lines * channel_block; }
-  std::ptrdiff_t panels(std::ptrdiff_t blocks) const {
-    return blocks_of(blocks * channel_block, panel);
-  }
-  /// Blocks of panel `at` of `blocks`.
-  std::ptrdiff_t blocks_in(std::ptrdiff_t at, std::ptrdiff_t blocks) const {
-    return std::min(panel / channel_block, blocks - at * (panel / channel_block));
-  }
   /// The time of step k of a walk.
   std::ptrdiff_t time(const RnnWalk& walk, std::ptrdiff_t k) const {
     return walk.direction == 0 ? k : s.steps - 1 - k;

@@ -175,7 +175,7 @@ class BareLoopWorkload final : public Workload {
       const std::int64_t index = order_.of(epoch)->at(static_cast<std::size_t>(position));
       const auto [found, is_new] = tasks.encoded.try_emplace(index);
       if (is_new) {
-        set_->read(index, sample);
+        good_sample(index, [&] { set_->read(index, sample); });
         found->second = sample.encoded;
         bytes += sample.encoded.size();
         if (bytes > available) return false;
@@ -188,9 +188,18 @@ class BareLoopWorkload final : public Workload {
 
   DecodedPart part_of(ImageDecoder& decoder, const Bytes& encoded, std::uint64_t epoch,
                       std::int64_t index) const {
-    try {
+    DecodedPart part;
+    good_sample(index, [&] {
       const ImageSize size = decoder.open(encoded);
-      return decoded_part(size, decoder.reduces(), run_.pipeline.decode, epoch, index);
+      part = decoded_part(size, decoder.reduces(), run_.pipeline.decode, epoch, index);
+    });
+    return part;
+  }
+
+  template <class Body>
+  void good_sample(std::int64_t index, const Body& body) const {
+    try {
+      body();
     } catch (const BadSample& bad) {
       throw InputError(fmt::format("{}: {}. The bare loop leaves no image out. Repair the set.",
                                    set_->where(index), bad.what()));

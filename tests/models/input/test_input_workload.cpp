@@ -102,7 +102,7 @@ TEST_F(InputWorkload, ABadFileOfOneRankEndsAllRanks) {
     ranks.barrier();
     set_->fault = FaultySet::unreadable;  // one of them has sample 7
     const std::string message = message_of<InputError>([&] { workload->verify_before(); });
-    EXPECT_EQ(message, "the disk is gone");
+    EXPECT_TRUE(message.ends_with("the disk is gone")) << message;
     ++ended;
   });
   EXPECT_EQ(ended, 3);

@@ -20,6 +20,8 @@ namespace assay::collecting {
 /// The files of the process that has the folder. They are the node's alone.
 inline constexpr const char* lock_name = ".lock";
 inline constexpr const char* held_by_name = ".held-by";
+/// Which of several processes may replace held_by_name.
+inline constexpr const char* next_holder_name = ".held-by.next";
 
 /// What held_by_name says of this process. The first line is for people.
 std::string holder_here();

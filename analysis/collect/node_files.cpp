@@ -79,7 +79,7 @@ Listed files_below(const fs::path& folder) {
     const fs::file_status status = entry.symlink_status();
     if (fs::is_directory(status)) continue;
     const fs::path path = entry.path().lexically_relative(folder);
-    if (path == lock_name || path == held_by_name) continue;
+    if (path == lock_name || path == held_by_name || path == next_holder_name) continue;
     if (fs::is_regular_file(status))
       listed.files.push_back(path);
     else

@@ -57,7 +57,8 @@ void sync_folder(const fs::path& folder) {
 bool holds_no_run(const fs::path& folder) {
   for (const auto& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
-    if (name != end_name && name != "log" && name != lock_name && name != held_by_name)
+    if (name != end_name && name != "log" && name != lock_name && name != held_by_name &&
+        name != next_holder_name)
       return false;
   }
   return true;

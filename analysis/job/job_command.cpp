@@ -104,6 +104,9 @@ std::vector<std::string> words_of_run(const Given& given, const fs::path& suite,
   for (const char* flag :
        {"site", "ranks", "nodes", "hosts", "ranks-per-node", "threads-per-rank", "bind"}) {
     const auto values = given.find(flag);
+    if (values == given.end() && has(more, fmt::format("--{}", flag)))
+      throw InputError(fmt::format(
+          "--{} is in --run, by which the job's size is not chosen. Give it before --run.", flag));
     // The job's nodes are those of all pairs; each run has two.
     if (values == given.end() || (has(more, "--pairs") && flag == "nodes"s)) continue;
     if (has(more, fmt::format("--{}", flag)))  // of a list both would count

@@ -64,13 +64,19 @@ bool holds_by(const fs::path& file) {
 /// Takes the place of a process that was killed. Of several runs that find its file only one may:
 /// the others could remove what that one has written.
 bool takes_over(const fs::path& file) {
-  const fs::path claim = file.string() + ".next";
-  if (!creates(claim)) return false;
+  struct Claim {
+    fs::path file;
+    bool made;
+    ~Claim() {
+      std::error_code stays;
+      if (made) fs::remove(file, stays);
+    }
+  };
+  const fs::path next = file.parent_path() / collecting::next_holder_name;
+  const Claim claim{next, creates(next)};
   std::error_code stays;
-  const bool left = collecting::has_ended(collecting::holder_of(file)) && fs::remove(file, stays);
-  const bool taken = left && holds_by(file);
-  fs::remove(claim, stays);
-  return taken;
+  return claim.made && collecting::has_ended(collecting::holder_of(file)) &&
+         fs::remove(file, stays) && holds_by(file);
 }
 
 /// Whether this process is the one that the file names. `fault` says which one is otherwise.
@@ -78,8 +84,10 @@ bool gets_file(const fs::path& file, std::string& fault) {
   if (holds_by(file)) return true;
   const std::string holder = collecting::holder_of(file);
   if (collecting::has_ended(holder) && takes_over(file)) return true;
-  fault = fmt::format("{} says \"{}\"; remove it if that process runs no more", file.string(),
-                      visible(holder.substr(0, holder.find('\n'))));
+  const bool claimed = fs::exists(file.parent_path() / collecting::next_holder_name);
+  fault = fmt::format("{} says \"{}\"; remove it{} if that process runs no more", file.string(),
+                      visible(holder.substr(0, holder.find('\n'))),
+                      claimed ? fmt::format(" and {}", collecting::next_holder_name) : "");
   return false;
 }
 

@@ -120,8 +120,9 @@ std::vector<Processes> processes_of(const ProcessRequest& request,
     Launcher::load(*request.launcher).expect_choice_of_nodes("--hosts");
   std::vector<Processes> all;
   for (ProcessShape shape : shapes) {
-    // Ranks on each node without a number of nodes: those of one.
-    if (shape.ranks_per_node != 0 && shape.all_ranks() == 0 && shape.hosts.empty()) shape.nodes = 1;
+    // Ranks on each node without a number of nodes: those of the named ones, or of one.
+    if (shape.ranks_per_node != 0 && shape.all_ranks() == 0)
+      shape.nodes = shape.hosts.empty() ? 1 : split(shape.hosts, ',').size();
     Processes processes{shape, {}};
     if (named)
       processes.words = Launcher::load(*request.launcher).command(shape);

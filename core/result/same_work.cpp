@@ -53,11 +53,12 @@ bool may_differ(const std::string& parameter, const json& row, const json& base)
 }
 
 /// The value of a parameter that was not given: one rank on one node, buffers in cache, the whole
-/// problem, for no procurement.
+/// problem, for no procurement, images read by the pipeline.
 json assumed(const std::string& parameter) {
   if (parameter == "ranks" || parameter == "nodes" || parameter == "scale") return 1;
   if (parameter == "cache") return "hot";
   if (parameter == "conform") return "none";
+  if (parameter == "reader") return "pipeline";
   return nullptr;
 }
 

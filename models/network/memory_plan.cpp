@@ -6,7 +6,7 @@
 namespace assay {
 
 MemoryPlan plan_memory(const std::vector<Lifetime>& tensors) {
-  constexpr std::size_t line = 64;
+  constexpr std::size_t line = plan_alignment;
   MemoryPlan plan{std::vector<std::size_t>(tensors.size()), 0};
   std::vector<std::size_t> order(tensors.size());
   std::iota(order.begin(), order.end(), 0);

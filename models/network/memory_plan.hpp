@@ -6,13 +6,16 @@
 
 namespace assay {
 
+/// Bytes: of several cache lines, as memory of a GPU begins.
+inline constexpr std::size_t plan_alignment = 256;
+
 /// The size of a tensor, and the first and the last node that need it.
 struct Lifetime {
   std::size_t bytes = 0, first = 0, last = 0;
 };
 
 struct MemoryPlan {
-  std::vector<std::size_t> offsets;  ///< of each tensor, aligned to cache lines
+  std::vector<std::size_t> offsets;  ///< of each tensor, multiples of plan_alignment
   std::size_t bytes = 0;             ///< of all memory
 };
 

@@ -276,12 +276,24 @@ void complete(Settings& settings, const RankCount& started) {
   settings["nodes"] = std::to_string(started.nodes);
 }
 
+namespace {
+
+/// The same for all spellings of a path.
+std::filesystem::path plain_path(const std::filesystem::path& file) {
+  std::error_code unknown;
+  const std::filesystem::path whole = std::filesystem::absolute(file),
+                              plain = std::filesystem::weakly_canonical(whole, unknown);
+  return unknown ? whole.lexically_normal() : plain;
+}
+
+}  // namespace
+
 void expect_compatible(const std::vector<Case>& cases) {
   std::map<std::filesystem::path, int> trainings;  // by their file
   for (const Case& each : cases)
     if (const Settings& of = each.settings;
         !is_inference(of) && of.at("epochs") != "0" && of.at("checkpoint") != "none")
-      ++trainings[std::filesystem::path(of.at("checkpoint")).lexically_normal()];
+      ++trainings[plain_path(of.at("checkpoint"))];
   for (const auto& [file, count] : trainings)
     if (count > 1)
       throw InputError(fmt::format(

@@ -186,6 +186,12 @@ class Scripts(RunTest):
         self.run_lines(promote, 2, **variables)
         (self.folder / "away").rename(self.history / "weekly")
         self.assertTrue((self.history / "kernels-onednn" / "anchors.jsonl").exists())
+        build, = (self.history / "weekly").glob("2*/build")
+        commit = build.read_text()
+        build.write_text("another\n")  # the last run is of another build: its levels are not this one's
+        self.assertIn("weekly: its last recorded run is not of this commit", self.run_lines(promote, 2, **variables).stdout)
+        self.assertFalse((self.history / "weekly" / "anchors.jsonl").exists())
+        build.write_text(commit)
         self.run_lines(promote, 0, **variables)
         self.assertIn("promote", (self.history / "weekly" / "anchors.jsonl").read_text())
         self.assertEqual(len(list((self.history / "builds").iterdir())), 1)

@@ -49,8 +49,7 @@ TEST_F(BareLoop, TheCentresOfEvaluationPass) {
   });
 }
 
-/// What it decodes must be what the set has, not only what it has loaded: another image of the
-/// timed epoch is found, also if nothing but the last timed run is left to tell.
+/// What it decodes must be what the set has, not only what it has loaded.
 TEST_F(BareLoop, AWrongImageIsFoundOnItsRankAndKeepsNoneWaiting) {
   set_->fault = FaultySet::other_image;
   set_->wrong_reads = 1;  // the one that loads it

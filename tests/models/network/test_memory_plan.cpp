@@ -10,7 +10,9 @@
 namespace assay {
 namespace {
 
-std::size_t in_lines(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
+std::size_t in_lines(std::size_t bytes) {
+  return (bytes + plan_alignment - 1) / plan_alignment * plan_alignment;
+}
 
 TEST(MemoryPlan, TensorsOfOneNodeNeverOverlap) {
   std::mt19937 random(3);
@@ -31,7 +33,7 @@ TEST(MemoryPlan, TensorsOfOneNodeNeverOverlap) {
     }
     EXPECT_GE(plan.bytes, most);
     for (std::size_t i = 0; i < tensors.size(); ++i) {
-      EXPECT_EQ(plan.offsets[i] % 64, 0U);
+      EXPECT_EQ(plan.offsets[i] % plan_alignment, 0U);
       EXPECT_LE(plan.offsets[i] + tensors[i].bytes, plan.bytes);
       for (std::size_t j = 0; j < i; ++j) {
         const bool together =

@@ -24,8 +24,9 @@ inline constexpr const char* out_of_memory =
 /// Collective.
 std::string fault_of_any(const std::string& fault, Communicator& ranks);
 
-/// Runs `body`, which makes no collective calls, on all ranks. What it throws on one, all throw: an
-/// InputError as such, else a CaseError. A single rank throws what `body` does. Collective.
+/// Runs `body`, which makes no collective calls, on all ranks. If it throws on one rank, all throw:
+/// an InputError stays one, any other error becomes a CaseError. A single rank throws what `body`
+/// does. Collective.
 template <class Body>
 void throw_on_all(Communicator& ranks, const Body& body) {
   if (ranks.size() == 1) return body();

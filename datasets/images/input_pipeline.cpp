@@ -47,9 +47,16 @@ std::string too_many(std::int64_t count, const std::string& last,
 
 }  // namespace
 
+RankShare share_of(const SampleSet& set, const PipelineSettings& settings) {
+  return {set.size(), settings.batch, settings.rank, settings.ranks, settings.decode.training};
+}
+
+EpochOrder order_of(const SampleSet& set, const PipelineSettings& settings) {
+  return {set.size(), set.shards(), settings.decode.seed, settings.shuffle, settings.interleave};
+}
+
 void expect_usable(const SampleSet& set, const PipelineSettings& settings) {
-  const RankShare share{set.size(), settings.batch, settings.rank, settings.ranks,
-                        settings.decode.training};
+  const RankShare share = share_of(set, settings);
   if (share.steps() == 0)
     throw InputError(fmt::format(
         "a batch of {} on {} rank{} exceeds the set of {} samples ({}). Use a smaller batch.",
@@ -66,9 +73,8 @@ class InputPipeline::Threads {
   Threads(const SampleSet& set, const PipelineSettings& settings)
       : set_(set),
         settings_(settings),
-        share_{set.size(), settings.batch, settings.rank, settings.ranks, settings.decode.training},
-        order_(set.size(), set.shards(), settings.decode.seed, settings.shuffle,
-               settings.interleave),
+        share_(share_of(set, settings)),
+        order_(order_of(set, settings)),
         slots_(static_cast<std::size_t>(settings.prefetch) + 1) {
     expect_usable(set, settings);
     for (Slot& slot : slots_) {

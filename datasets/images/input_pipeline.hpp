@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "datasets/images/epoch_order.hpp"
 #include "datasets/images/sample_decoder.hpp"
 #include "datasets/images/sample_set.hpp"
 
@@ -22,6 +23,10 @@ struct PipelineSettings {
   int rank = 0, ranks = 1;
   std::int64_t max_bad_samples = 0;  ///< of this rank alone; one more is an error
 };
+
+/// Which samples of an epoch a pipeline with these settings reads, and in which order.
+RankShare share_of(const SampleSet& set, const PipelineSettings& settings);
+EpochOrder order_of(const SampleSet& set, const PipelineSettings& settings);
 
 /// Where a pipeline continues; checkpoints contain it.
 struct PipelineState {

@@ -162,7 +162,7 @@ void settle(GemmShape& s, const DescriptorComplaint& complain) {
   leading("ldc", s.ldc, s.m, "C");
   if (s.alpha == 0) complain("alpha is 0 (nothing would be multiplied). Give another alpha.");
   if (s.beta == 0) s.beta = 0;  // of -0
-  // What is no field comes first, so that the complaint names the field that was too much.
+  // Factors that are no fields come first, so that the message names a field.
   product({{"2", 2}, {"m", s.m}, {"n", s.n}, {"k", s.k}, {"b", s.batch}},
           "the number of operations", complain);
   const auto in_bytes = [&](const char* what, const char* ld, std::int64_t rows,

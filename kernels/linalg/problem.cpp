@@ -27,7 +27,7 @@ std::vector<std::string> fields(LinalgKernel kernel) {
 /// Refuses shapes whose amounts of work or memory do not fit 64 bits.
 void expect_countable(const LinalgShape& s, const DescriptorComplaint& complain) {
   const std::int64_t n = std::max<std::int64_t>(s.n, 1), k = std::max<std::int64_t>(s.k, 1);
-  // What is no field comes first, so that the complaint names the field that was too much. Bytes
+  // Factors that are no fields come first, so that the message names a field. Bytes
   // precede operations: where they fit, 2 k + 1 and d + 1 do.
   product({{"element size", 8}, {"n", n}, {"d", s.d}}, "x in bytes", complain);
   product({{"element size", 8}, {"k", k}, {"d", s.d}}, "the centroids in bytes", complain);

@@ -62,10 +62,8 @@ class BareLoopWorkload final : public Workload {
         run_(run),
         ranks_(ranks),
         amounts_(std::move(amounts)),
-        share_{set_->size(), run.pipeline.batch, run.pipeline.rank, run.pipeline.ranks,
-               run.pipeline.decode.training},
-        order_(set_->size(), set_->shards(), run.pipeline.decode.seed, run.pipeline.shuffle,
-               run.pipeline.interleave),
+        share_(share_of(*set_, run.pipeline)),
+        order_(order_of(*set_, run.pipeline)),
         threads_(static_cast<std::size_t>(run.pipeline.threads)) {
     const auto start = Clock::now();
     expect_usable(*set_, run.pipeline);

@@ -1,5 +1,5 @@
 #pragma once
-// A bare loop of libjpeg-turbo as a workload: the rate beside which the input pipeline's stands.
+// A bare loop of libjpeg-turbo as a workload: the limit for the rate of the input pipeline.
 
 #include <map>
 #include <memory>

@@ -49,10 +49,8 @@ class InputWorkload final : public Workload {
         run_(run),
         ranks_(ranks),
         amounts_(std::move(amounts)),
-        share_{set_->size(), run.pipeline.batch, run.pipeline.rank, run.pipeline.ranks,
-               run.pipeline.decode.training},
-        order_(set_->size(), set_->shards(), run.pipeline.decode.seed, run.pipeline.shuffle,
-               run.pipeline.interleave) {
+        share_(share_of(*set_, run.pipeline)),
+        order_(order_of(*set_, run.pipeline)) {
     const auto start = Clock::now();
     expect_room();
     pipeline_ = std::make_unique<InputPipeline>(*set_, run.pipeline);

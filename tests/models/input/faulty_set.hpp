@@ -63,4 +63,16 @@ inline void run_once(Workload& workload) {
   workload.run(workload.stream());
 }
 
+/// Audits of every kind pass, between timed runs.
+inline void expect_audits_pass(Workload& workload) {
+  for (const Audit kind : {Audit::new_inputs, Audit::poisoned_outputs, Audit::new_inputs}) {
+    workload.begin_audit(kind);
+    run_once(workload);
+    const Verification audit = workload.end_audit();
+    EXPECT_TRUE(audit.passed) << audit.reason;
+    EXPECT_TRUE(audit.exact);
+    run_once(workload);
+  }
+}
+
 }  // namespace assay

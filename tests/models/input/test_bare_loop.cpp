@@ -28,13 +28,7 @@ TEST_F(BareLoop, PassesAllChecksOnAnyNumberOfRanks) {
       EXPECT_TRUE(before.exact);
       EXPECT_GT(before.checked, 0);
       run_once(*workload);
-      for (const Audit kind : {Audit::new_inputs, Audit::poisoned_outputs, Audit::new_inputs}) {
-        workload->begin_audit(kind);
-        run_once(*workload);
-        const Verification audit = workload->end_audit();
-        EXPECT_TRUE(audit.passed) << audit.reason;
-        run_once(*workload);
-      }
+      expect_audits_pass(*workload);
       const Verification after = workload->verify_after();
       EXPECT_TRUE(after.passed) << after.reason;
       EXPECT_GT(workload->metrics().at("encoded_bytes_per_image").value, 500);

@@ -30,14 +30,7 @@ TEST_F(InputWorkload, PassesAllChecksOnAnyNumberOfRanks) {
       const auto workload = input_workload(set_, run_of_faulty(ranks.rank(), size), ranks, {}, 0);
       EXPECT_TRUE(workload->verify_before().passed);
       run_once(*workload);
-      for (const Audit kind : {Audit::new_inputs, Audit::poisoned_outputs, Audit::new_inputs}) {
-        workload->begin_audit(kind);
-        run_once(*workload);
-        const Verification audit = workload->end_audit();
-        EXPECT_TRUE(audit.passed) << audit.reason;
-        EXPECT_TRUE(audit.exact);
-        run_once(*workload);
-      }
+      expect_audits_pass(*workload);
       const Verification after = workload->verify_after();
       EXPECT_TRUE(after.passed) << after.reason;
       const auto metrics = workload->metrics();

@@ -145,6 +145,13 @@ std::string by_node(const std::map<std::string, double>& ratios, double limit) {
     for (const auto& [partner, ratio] : partners) best = std::min(best, ratio);
     if (partners.size() > 1 && best > limit) bad[node] = best;
   }
+  // In one case the typical pair is not slow: this needs several, each slow elsewhere.
+  if (!bad.empty() && bad.size() == nodes.size())
+    return fmt::format(
+        "every pair of the {} nodes is slow in some case: this is noise, or more slow links than "
+        "good ones, and no node can be named. Repeat it with more --launches, or with nothing else "
+        "on the nodes.\n",
+        nodes.size());
   std::string text;
   for (const auto& [node, partners] : nodes) {
     std::size_t slow = 0;

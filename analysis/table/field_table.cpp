@@ -297,16 +297,19 @@ std::string field_tables(const std::vector<NamedResult>& results, const std::vec
                          const std::vector<std::string>& constants,
                          const std::vector<Series>& folded, const TableOptions& options) {
   Legend legend;
-  std::string text = table_title(results, constants, false);
+  const auto line = [&](const std::string& words) {
+    return options.markdown ? markdown_text(words) + "\n\n"
+                            : wrapped(visible(words), table_width) + "\n";
+  };
+  std::string text = table_title(results, constants, options.markdown);
   for (const FieldTable& table : tables) {
     legend.merge(table.legend);
     std::vector<std::string> name{table.of};
     name.insert(name.end(), table.constants.begin(), table.constants.end());
-    text += wrapped(visible(join(name, ": ")), table_width) + "\n" +
-            body_of(results, all, table, options, legend) + "\n";
+    text += line(join(name, ": ")) + body_of(results, all, table, options, legend) + "\n";
   }
-  if (!folded.empty()) text += folded_line(folded, all, legend) + "\n\n";
-  return text + legend.text(false);
+  if (!folded.empty()) text += line(folded_line(folded, all, legend)) + "\n";
+  return text + legend.text(options.markdown);
 }
 
 std::vector<std::string> shared_by(const std::vector<Series>& rows,

@@ -34,7 +34,7 @@ std::string field_table(const std::vector<NamedResult>& results, const std::vect
                         const FieldTable& table, const TableOptions& options);
 
 /// Several such tables under one title with `constants`, each below a line of its name and its
-/// constants, and above one legend. `folded`: unsupported rows of all of them. For a terminal.
+/// constants, and above one legend. `folded`: unsupported rows of all of them.
 std::string field_tables(const std::vector<NamedResult>& results, const std::vector<Series>& all,
                          const std::vector<FieldTable>& tables,
                          const std::vector<std::string>& constants,

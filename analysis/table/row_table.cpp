@@ -79,9 +79,9 @@ std::string row_table(const std::vector<NamedResult>& results, const std::vector
   const FieldSource source{results, rows, axes, systems, options.absolutes};
   table.fields = fields_of(source);
   table.problems_may_head = options.sort.empty();
-  const bool for_terminal = options.columns.empty() && !options.markdown;
   // Of tables of their own each would be sorted by itself.
-  if (for_terminal && options.sort.empty() && several_benchmarks(rows) && too_wide(table, options))
+  const bool automatic = options.columns.empty() && options.sort.empty();
+  if (automatic && several_benchmarks(rows) && too_wide(table, options))
     return table_of_each_benchmark(results, all, table, systems, options);
   table.constants = shared_by(rows, axes.constants);
   return field_table(results, all, table, options);

@@ -227,9 +227,21 @@ TEST(RowTable, SeveralBenchmarksBesideABaselineFitATerminal) {
       << text;
   EXPECT_TRUE(has(text, "Not shown of conv, to fit 120 characters: ")) << text;
   EXPECT_TRUE(has(text, "19 ok")) << text;
-  // A page is as wide as it needs, and chosen columns are all shown: there the rows stand together.
-  EXPECT_TRUE(has(table(rows, {.markdown = true}), "| benchmark |"));
+  // Chosen columns are all shown: there the rows stand together.
   EXPECT_TRUE(has(table(rows, {.columns = {"benchmark", "time"}}), "\nbenchmark "));
+}
+
+TEST(RowTable, SeveralBenchmarksOnAPageHaveTheirOwnMetrics) {
+  std::vector<json> rows = several_benchmarks_rows();
+  const std::string text = table(rows, {.markdown = true});
+  EXPECT_FALSE(has(text, "benchmark |")) << text;
+  EXPECT_TRUE(has(text, "\n\nconv\n\n| problem")) << text;
+  EXPECT_TRUE(has(text, "algorithm direct, kind plain\n\n| problem | backend")) << text;
+  std::size_t heads = 0;
+  for (const std::string& line : split(text, '\n')) heads += has(line, "first\\_sd") ? 1 : 0;
+  EXPECT_EQ(heads, 1u) << "a metric is a column of its benchmark's table alone\n" << text;
+  // Every column is there: a page is as wide as it needs.
+  EXPECT_FALSE(has(text, "Not shown")) << text;
 }
 
 TEST(RowTable, SortedRowsStandInOneTable) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <span>
 
 namespace assay::cuda {
 namespace {
@@ -17,23 +18,26 @@ std::string lower(std::string text) {
 
 // Shapes of the tensor cores' instructions, m16n8k8 as "1688" behind the type of the sums, and the
 // words of cuDNN, cuBLAS and CUTLASS: volta_fp16_s884cudnn_…, …_tensor16x8x16_…,
-// cutlass_80_tensorop_…; kernels for sm_90 tell by their groups of warps. Not "tensor" alone:
+// cutlass_80_tensorop_…; kernels for sm_90 tell by their groups of warps, and those of cuBLAS since
+// CUDA 12.8 by their generator: nvjet_hsh_256x128_64x4_…. Not "tensor" alone:
 // scalePackedTensor_kernel is none.
 constexpr std::array tensor_words{"s884",     "h884",      "s1688",     "h1688",  "s16816",
                                   "h16816",   "i8816",     "i16832",    "i16864", "tensorop",
                                   "tensor8x", "tensor16x", "warpgroup", "wgmma",  "hmma",
-                                  "imma",     "tf32"};
+                                  "imma",     "tf32",      "nvjet"};
 
-/// Those of fp64 multiply and add as every fp64 unit: cutlass_80_tensorop_d884gemm_…,
-/// sm80_xmma_gemm_f64f64_f64f64_f64_…_tensor8x8x4_kernel. Sums in fp64 are no other arithmetic.
-bool is_of_fp64(const std::string& text) {
-  return text.find("d884") != std::string::npos || text.find("f64f64") != std::string::npos;
+/// Those of fp64 multiply and add as every fp64 unit: cutlass_80_tensorop_d884gemm_… and the larger
+/// shapes of sm_90, sm80_xmma_gemm_f64f64_f64f64_f64_…_tensor8x8x4_kernel. Sums in fp64 are no
+/// other arithmetic.
+constexpr std::array fp64_words{"d884", "d1684", "d1688", "d16816", "f64f64"};
+
+bool has_any(const std::string& text, std::span<const char* const> words) {
+  return std::any_of(words.begin(), words.end(),
+                     [&](const char* word) { return text.find(word) != std::string::npos; });
 }
 
 bool uses_tensor_cores(const std::string& text) {
-  return !is_of_fp64(text) &&
-         std::any_of(tensor_words.begin(), tensor_words.end(),
-                     [&](const char* word) { return text.find(word) != std::string::npos; });
+  return !has_any(text, fp64_words) && has_any(text, tensor_words);
 }
 
 /// Without the parameters: the first parenthesis that is not one of "(anonymous namespace)" or of a

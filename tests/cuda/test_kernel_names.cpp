@@ -24,7 +24,9 @@ TEST(KernelNames, TensorCoresAreToldFromMultiplyAdds) {
         "void "
         "cutlass__5x_cudnn::Kernel<cutlass_tensorop_s1688fprop_optimized_tf32_64x64_16x10_nhwc_"
         "align4>(cutlass_tensorop_s1688fprop_optimized_tf32_64x64_16x10_nhwc_align4::Params)",
-        "turing_int8_i8816cudnn_int8_256x128_ldg16_relu_singleBuffer_medium_nt_v1"})
+        "turing_int8_i8816cudnn_int8_256x128_ldg16_relu_singleBuffer_medium_nt_v1",
+        "nvjet_hsh_256x128_64x4_1x2_h_bz_coopA_NNT", "nvjet_tst_192x192_64x4_2x1_v_bz_coopB_TNT",
+        "nvjet_sss_tf32_128x256_TNT"})
     EXPECT_TRUE(read_kernels({name}).tensor_cores) << name;
   for (const char* name :
        {"ampere_scudnn_128x64_relu_medium_nn_v1", "maxwell_scudnn_128x128_relu_interior_nn_v1",
@@ -34,6 +36,12 @@ TEST(KernelNames, TensorCoresAreToldFromMultiplyAdds) {
         "sm80_xmma_fprop_implicit_gemm_indexed_f32f32_f32f32_f32_nchwkcrs_nchw_tilesize128x128x8_"
         "stage3_warpsize2x2x1_g1_ffma_aligna4_alignc4_execute_kernel__5x_cudnn",
         "volta_sgemm_128x64_nn", "cutlass_80_tensorop_d884gemm_64x32_16x4_nn_align1",
+        "cutlass_90_tensorop_d1684gemm_128x64_16x3_nn_align1",
+        "cutlass_90_tensorop_d16816gemm_128x64_16x3_nt_align1",
+        "sm90_xmma_gemm_f64f64_f64f64_f64_nt_n_tilesize128x128x16_stage3_warpsize4x2x1_"
+        "tensor16x8x16",
+        "void cutlass::Kernel2<cutlass_80_simt_sgemm_64x64_8x5_nn_align1>(cutlass_80_simt_sgemm_"
+        "64x64_8x5_nn_align1::Params)",
         "sm80_xmma_gemm_f64f64_f64f64_f64_tn_n_tilesize64x64x16_stage4_warpsize2x2x1_tensor8x8x4_"
         "kernel",
         "void scalePackedTensor_kernel<float, float>(long, float*, float)",
